@@ -1,0 +1,52 @@
+//! The pure core of cmwq: every decision of a concurrency-managed workqueue.
+//!
+//! State, event and time go in; actions come out. There is no clock, thread, lock, system call,
+//! float or hash order here, and no dependency: the runtime and the simulator carry out what this
+//! crate decides, and a test can ask it anything.
+//!
+//! Read in this order:
+//!
+//! 1. [`pool`]: worker pools. Which worker starts, who steps back, when a thread is made.
+//! 2. [`growth`]: when more workers would not help.
+//! 3. [`budget`]: how pools share the CPUs.
+//! 4. [`pwq`] and [`colours`]: the limit of a queue, and what a flush waits for.
+//! 5. [`canary`], [`tick`] and [`sampling`]: who reports an idle CPU to whom, how often somebody
+//!    looks, and what is worth measuring.
+//! 6. [`work`]: the state word of an item.
+//!
+//! Two shapes of step. *Owned state* (a pool) is a value that its owner locks: `&mut self`, a
+//! context with the time in it, actions into a fixed-capacity list. *Shared words* (the budget, an
+//! item, a canary) are `Copy` snapshots with a pure step to the next one; the runtime owns the
+//! compare-exchange loop.
+#![no_std]
+#![forbid(unsafe_code)]
+
+extern crate alloc;
+#[cfg(test)]
+extern crate std;
+
+pub mod action;
+pub mod admission;
+pub mod budget;
+pub mod canary;
+pub mod colours;
+pub mod cpumask;
+pub mod growth;
+pub mod list;
+pub mod pool;
+pub mod pwq;
+pub mod sampling;
+pub mod store;
+pub mod tick;
+pub mod time;
+pub mod work;
+pub mod worker;
+
+pub use action::{Action, Actions};
+pub use budget::Budget;
+pub use cpumask::{CpuMask, MAX_CPUS};
+pub use pool::{Cx, ItemReport, PoolAttrs, Published, Step, WorkerPool};
+pub use pwq::PoolWorkqueue;
+pub use store::{BusyKey, Store};
+pub use time::{Nanos, Time};
+pub use worker::WorkerId;

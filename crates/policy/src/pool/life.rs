@@ -1,0 +1,210 @@
+//! The life of a worker: made, woken, given its next step, idle, retired.
+
+use super::{CREATE_COOLDOWN, Cx, WorkerPool};
+use crate::action::Action;
+use crate::growth::Gate;
+use crate::store::Store;
+use crate::worker::{State, WorkerId};
+
+/// What a worker does next, after it has let the pool go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use]
+pub enum Step<W> {
+    /// Execute this item, then say [`item_ended`](WorkerPool::item_ended) and ask again.
+    Run(W),
+    /// Create a thread for this other worker, then ask again: the reserve comes before work.
+    Create(WorkerId),
+    /// Park until woken, then ask again.
+    Park,
+    /// End the thread.
+    Retire,
+}
+
+impl<S: Store> WorkerPool<S> {
+    /// What worker `id` does next. Every awake worker asks, after each thing it has done.
+    pub fn next(&mut self, cx: &mut Cx<S>, id: WorkerId) -> Step<S::Work> {
+        let arrived = match self.workers.get(id).state {
+            // Woken by a report that led to nothing, or by a token that was left over.
+            State::Idle(_) => return Step::Park,
+            State::Retiring => return self.retire(cx, id),
+            State::Between => false,
+            State::Creating | State::Waking => self.arrive(id),
+            state => unreachable!("worker {id} asks while {state:?}"),
+        };
+        let step = self.choose(cx, id, arrived);
+        self.settle(cx);
+        step
+    }
+
+    fn choose(&mut self, cx: &mut Cx<S>, id: WorkerId, arrived: bool) -> Step<S::Work> {
+        self.leave_management(id);
+        if self.workers.get(id).scheduled.is_empty() && !self.keep_working(cx, id, arrived) {
+            return self.go_idle(cx, id);
+        }
+        if !self.may_start_working() && self.manager.is_none() && self.may_create(cx.now) {
+            return self.manage(id);
+        }
+        match self.take_item(cx, id) {
+            Some(work) => {
+                self.kick(cx);
+                Step::Run(work)
+            }
+            None => self.go_idle(cx, id),
+        }
+    }
+
+    /// A chosen or new worker is there.
+    fn arrive(&mut self, id: WorkerId) -> bool {
+        match self.workers.set_state(id, State::Between) {
+            State::Creating => {
+                self.counts.creating -= 1;
+                self.counts.workers += 1;
+                self.stats.peak_workers = self.stats.peak_workers.max(self.counts.workers);
+            }
+            _ => self.counts.waking -= 1,
+        }
+        self.counts.between += 1;
+        true
+    }
+
+    /// Keep working? Not while too many run, if this worker has just arrived or has felt it.
+    fn keep_working(&mut self, cx: &mut Cx<S>, id: WorkerId, arrived: bool) -> bool {
+        if self.worklist.is_empty() {
+            return false;
+        }
+        if self
+            .growth
+            .should_shrink(cx.now, self.nr_busy(), self.attrs.target)
+        {
+            self.stats.convoy_step_backs += 1;
+            return false;
+        }
+        let crowded = self.is_over() || self.is_overdrawn(cx);
+        let stays = !crowded || !(arrived || self.workers.get(id).delayed);
+        self.stats.step_backs += u64::from(!stays);
+        stays
+    }
+
+    fn go_idle(&mut self, cx: &mut Cx<S>, id: WorkerId) -> Step<S::Work> {
+        self.workers.set_state(id, State::Idle(cx.now));
+        self.counts.between -= 1;
+        self.idle.push_back(id);
+        Step::Park
+    }
+
+    fn retire(&mut self, cx: &mut Cx<S>, id: WorkerId) -> Step<S::Work> {
+        self.workers.set_state(id, State::Free);
+        self.counts.workers -= 1;
+        self.settle(cx);
+        Step::Retire
+    }
+
+    fn manage(&mut self, id: WorkerId) -> Step<S::Work> {
+        self.manager = Some(id);
+        Step::Create(self.create())
+    }
+
+    fn leave_management(&mut self, id: WorkerId) {
+        if self.manager == Some(id) {
+            self.manager = None;
+        }
+    }
+
+    fn create(&mut self) -> WorkerId {
+        let new = self.workers.allocate();
+        self.workers.set_state(new, State::Creating);
+        self.counts.creating += 1;
+        new
+    }
+
+    /// The thread of `id` could not be made: no other is asked for during the cooldown, and a wait
+    /// that only it could have ended fails.
+    pub fn spawn_failed(&mut self, cx: &mut Cx<S>, id: WorkerId) {
+        self.workers.set_state(id, State::Free);
+        self.counts.creating -= 1;
+        self.stats.spawn_failures += 1;
+        self.spawn_after = cx.now.after(CREATE_COOLDOWN);
+        self.fail_a_wait(cx);
+        self.kick(cx);
+        self.settle(cx);
+    }
+
+    /// Starts a worker if one is needed (kernel `kick_pool`). True if it did.
+    pub(super) fn kick(&mut self, cx: &mut Cx<S>) -> bool {
+        self.need_more_worker() && self.start(cx, None)
+    }
+
+    /// Starts a worker: `receiver`, which is awake already, or the last one that went idle, or a
+    /// new one. False if growth, budget or limits forbid it.
+    pub(super) fn start(&mut self, cx: &mut Cx<S>, receiver: Option<WorkerId>) -> bool {
+        match self.gate(cx.now) {
+            Gate::Open => {}
+            Gate::Wait(_) => return false,
+            Gate::Ask => {
+                if self.growth.ask() {
+                    self.push(cx, Action::Inspect);
+                }
+                return false;
+            }
+        }
+        let receiver = receiver.filter(|&id| matches!(self.workers.get(id).state, State::Idle(_)));
+        match receiver.or(self.standby()) {
+            Some(id) => self.wake(cx, id, receiver.is_some()),
+            None => self.spawn(cx),
+        }
+    }
+
+    fn wake(&mut self, cx: &mut Cx<S>, id: WorkerId, is_awake: bool) -> bool {
+        if !self.take_token(cx) {
+            return false;
+        }
+        self.growth
+            .started(cx.now, self.nr_busy(), self.attrs.target);
+        let at = self
+            .idle
+            .iter()
+            .rposition(|&w| w == id)
+            .expect("it is idle");
+        self.idle.remove(at);
+        self.workers.set_state(id, State::Waking);
+        self.counts.waking += 1;
+        if !is_awake {
+            self.push(cx, Action::Wake(id));
+        }
+        true
+    }
+
+    fn spawn(&mut self, cx: &mut Cx<S>) -> bool {
+        if !self.may_create(cx.now) || self.manager.is_some() {
+            return false;
+        }
+        let new = self.create();
+        self.push(cx, Action::Spawn(new));
+        true
+    }
+
+    /// The first runnable worker is free, each further one takes a token of the budget.
+    fn take_token(&mut self, cx: &mut Cx<S>) -> bool {
+        let limit = self.attrs.budget;
+        if self.nr_running() == 0 {
+            return true;
+        }
+        let taken = cx.store.step_budget(|b| b.try_take(limit));
+        self.tokens += u32::from(taken);
+        taken
+    }
+
+    /// Retires workers that have been idle too long, while there are too many. True if more are
+    /// due than one call may name.
+    pub fn cull(&mut self, cx: &mut Cx<S>) -> bool {
+        while self.cull_at().is_some_and(|at| at <= cx.now) {
+            if cx.out.room() == 0 {
+                return true;
+            }
+            let oldest = self.idle.pop_front().expect("cull_at saw one");
+            self.workers.set_state(oldest, State::Retiring);
+            self.push(cx, Action::Wake(oldest));
+        }
+        false
+    }
+}

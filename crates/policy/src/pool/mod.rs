@@ -1,0 +1,247 @@
+//! The worker pool: a worklist, the workers that serve it, and the rules of starting and stopping.
+//!
+//! The caller holds the pool exclusively, passes the time in and carries the [`Actions`] out after
+//! letting the pool go. Choosing changes the state: a worker that was chosen is `Waking`, a thread
+//! that was asked for is `Creating`, whatever happens before the action is carried out.
+//!
+//! | file | events |
+//! | --- | --- |
+//! | `items.rs` | an item is queued, taken, has ended; flush and limits |
+//! | `life.rs` | a worker starts, asks for its next step, goes idle, retires |
+//! | `signals.rs` | a CPU would idle, a scan has seen, a worker says that it blocks or waits |
+
+mod items;
+mod life;
+mod predicates;
+mod signals;
+#[cfg(test)]
+mod tests;
+
+pub use items::{ItemReport, RUN_DELAY_TOLERATED};
+pub use life::Step;
+pub use signals::{MAX_SCAN, Plan, Seen, SeenState, Stuck};
+
+use alloc::collections::VecDeque;
+
+use crate::action::{Action, Actions};
+use crate::growth::Growth;
+use crate::list::List;
+use crate::store::Store;
+use crate::time::{Nanos, SECOND, Time};
+use crate::worker::{WorkerId, Workers};
+
+/// Idle workers beyond the ratio retire after this (kernel `IDLE_WORKER_TIMEOUT`).
+pub const IDLE_WORKER_TIMEOUT: Nanos = 300 * SECOND;
+/// See `too_many_workers` (kernel `MAX_IDLE_WORKERS_RATIO`).
+pub const MAX_IDLE_WORKERS_RATIO: u32 = 4;
+/// Pause after a failed thread creation (kernel `CREATE_COOLDOWN`).
+pub const CREATE_COOLDOWN: Nanos = SECOND;
+
+/// What a pool is told once. Pools are shared by all queues with equal attributes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PoolAttrs {
+    /// Nice value of its workers, -20..=19.
+    pub nice: i8,
+    /// Workers it keeps runnable: the CPUs it serves, at most the quota. At least 1.
+    pub target: u32,
+    /// Tokens of the CPU set's budget. At least 1.
+    pub budget: u32,
+    /// Threads it may have. At least 1.
+    pub thread_limit: u32,
+}
+
+/// Everything one call of the core may use beside the pool itself.
+pub struct Cx<'a, S: Store> {
+    /// The items and shared words.
+    pub store: &'a mut S,
+    /// The time of the event.
+    pub now: Time,
+    /// What is to be done after the lock is dropped.
+    pub out: &'a mut Actions<S::Pwq>,
+}
+
+/// What others may know of a pool without holding it. Published after every call, when it changed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Published {
+    /// Items wait for a worker: the tick is armed.
+    pub backlog: bool,
+    /// It would start a worker if a CPU reported that it idles: canaries are armed.
+    pub wants: bool,
+    /// More workers are taken for runnable than it aims at: workers measure their run delay.
+    pub over: bool,
+}
+
+/// Counters of one pool since it was made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PoolStats {
+    /// Items begun.
+    pub started: u64,
+    /// Items ended.
+    pub completed: u64,
+    /// Reports of an idle CPU that led to a start.
+    pub idle_reports: u64,
+    /// Reports that came too late or found nothing to start.
+    pub idle_reports_unused: u64,
+    /// Workers that a scan started.
+    pub tick_starts: u64,
+    /// Workers that went idle although items waited, because they had to wait for a CPU.
+    pub step_backs: u64,
+    /// Workers that went idle although items waited, because of a convoy.
+    pub convoy_step_backs: u64,
+    /// Most workers at once.
+    pub peak_workers: u32,
+    /// Thread creations that failed.
+    pub spawn_failures: u64,
+    /// The estimate of runnable workers, integrated over time, in worker-nanoseconds.
+    pub runnable_ns: u128,
+}
+
+/// Counts of workers by what they do. The estimate of `nr_running` is made of them.
+#[derive(Clone, Copy, Debug, Default)]
+struct Counts {
+    workers: u32,
+    creating: u32,
+    waking: u32,
+    between: u32,
+    executing: u32,
+    /// Executing and in a hint.
+    hinted: u32,
+    /// Executing, not in a hint, seen asleep by a scan.
+    asleep: u32,
+    /// Presumed asleep because a CPU reported that it idles; not known which ones.
+    presumed: u32,
+    /// Wait for an item of this pool that nobody has started.
+    waiting: u32,
+}
+
+/// The state of one worker pool.
+pub struct WorkerPool<S: Store> {
+    attrs: PoolAttrs,
+    worklist: List<S>,
+    workers: Workers<S, S::Pwq>,
+    /// LIFO: chosen from the back, culled from the front.
+    idle: VecDeque<WorkerId>,
+    /// The worker that creates another one, if any does.
+    manager: Option<WorkerId>,
+    counts: Counts,
+    /// Tokens of the shared budget that this pool holds.
+    tokens: u32,
+    growth: Growth,
+    /// No thread is asked for before this time, after one could not be made.
+    spawn_after: Time,
+    scan_cursor: u32,
+    stats: PoolStats,
+    stats_at: Time,
+}
+
+impl<S: Store> WorkerPool<S> {
+    /// A pool without workers.
+    pub fn new(attrs: PoolAttrs) -> Self {
+        assert!(
+            attrs.target > 0 && attrs.budget > 0 && attrs.thread_limit > 0,
+            "{attrs:?}"
+        );
+        WorkerPool {
+            attrs,
+            worklist: List::new(),
+            workers: Workers::new(),
+            idle: VecDeque::new(),
+            manager: None,
+            counts: Counts::default(),
+            tokens: 0,
+            growth: Growth::default(),
+            spawn_after: Time(0),
+            scan_cursor: 0,
+            stats: PoolStats::default(),
+            stats_at: Time(0),
+        }
+    }
+
+    /// Its attributes.
+    pub fn attrs(&self) -> PoolAttrs {
+        self.attrs
+    }
+
+    /// The CPUs it serves have changed.
+    pub fn set_target(&mut self, target: u32, budget: u32) {
+        assert!(target > 0 && budget > 0);
+        (self.attrs.target, self.attrs.budget) = (target, budget);
+    }
+
+    /// Workers that are taken for runnable: executing, waking or choosing, less those in a hint and
+    /// those presumed asleep. Between 0 and the number of workers that are not idle.
+    pub fn nr_running(&self) -> u32 {
+        let c = &self.counts;
+        c.executing + c.waking + c.between - c.hinted - c.asleep - c.presumed
+    }
+
+    /// Workers that exist.
+    pub fn nr_workers(&self) -> u32 {
+        self.counts.workers
+    }
+
+    /// Workers that are parked.
+    pub fn nr_idle(&self) -> u32 {
+        self.idle.len() as u32
+    }
+
+    /// Items that no worker has taken yet.
+    pub fn nr_queued(&self) -> usize {
+        self.worklist.len()
+    }
+
+    /// Items being executed.
+    pub fn nr_executing(&self) -> u32 {
+        self.counts.executing
+    }
+
+    /// The idle worker that a report should wake: the one that would be chosen next.
+    pub fn standby(&self) -> Option<WorkerId> {
+        self.idle.back().copied()
+    }
+
+    /// Its counters.
+    pub fn stats(&self) -> PoolStats {
+        self.stats
+    }
+
+    /// What may be published of it.
+    pub fn published(&self, now: Time) -> Published {
+        Published {
+            backlog: !self.worklist.is_empty(),
+            wants: self.wants(now),
+            over: self.is_over(),
+        }
+    }
+
+    /// When the pool next wants a tick although nothing else happens: a damped start is due.
+    pub fn look_at(&self, now: Time) -> Option<Time> {
+        let waits = !self.worklist.is_empty();
+        waits.then(|| self.growth.wakes_at(now)).flatten()
+    }
+
+    /// Brings tokens and statistics in line with the estimate. The last act of every event.
+    fn settle(&mut self, cx: &mut Cx<S>) {
+        self.counts.presumed = self.counts.presumed.min(self.presumable());
+        let running = self.nr_running();
+        let due = running.saturating_sub(1);
+        let held = core::mem::replace(&mut self.tokens, due);
+        if due > held {
+            cx.store.step_budget(|b| Some(b.take(due - held)));
+        } else if due < held {
+            cx.store.step_budget(|b| Some(b.put(held - due)));
+        }
+        let passed = cx.now.since(self.stats_at);
+        self.stats.runnable_ns += u128::from(running) * u128::from(passed);
+        self.stats_at = self.stats_at.max(cx.now);
+    }
+
+    /// Executing workers that are neither in a hint nor known to sleep.
+    fn presumable(&self) -> u32 {
+        self.counts.executing - self.counts.hinted - self.counts.asleep
+    }
+
+    fn push(&self, cx: &mut Cx<S>, action: Action<S::Pwq>) {
+        cx.out.push(action);
+    }
+}

@@ -1,0 +1,102 @@
+//! The questions of a pool (kernel `workqueue.c`, "Policy functions"), with the target in place of
+//! the kernel's 0 and 1.
+
+use super::{Cx, IDLE_WORKER_TIMEOUT, MAX_IDLE_WORKERS_RATIO, WorkerPool};
+use crate::growth::Gate;
+use crate::store::Store;
+use crate::time::Time;
+use crate::worker::WorkerId;
+
+impl<S: Store> WorkerPool<S> {
+    /// Does an item wait that no worker is on its way to, while fewer run than should?
+    pub(super) fn need_more_worker(&self) -> bool {
+        self.has_spare_item() && self.nr_running() < self.attrs.target
+    }
+
+    /// Are there more items than workers on their way to them?
+    pub(super) fn has_spare_item(&self) -> bool {
+        self.worklist.len() > (self.counts.waking + self.counts.between) as usize
+    }
+
+    /// Is there a reserve, so that this worker may start working?
+    pub(super) fn may_start_working(&self) -> bool {
+        !self.idle.is_empty()
+    }
+
+    /// May one more thread be asked for? One at a time, none shortly after a failure.
+    pub(super) fn may_create(&self, now: Time) -> bool {
+        let c = &self.counts;
+        c.creating == 0 && c.workers < self.attrs.thread_limit && now >= self.spawn_after
+    }
+
+    /// Are more workers runnable than the pool aims at, itself included?
+    pub(super) fn is_over(&self) -> bool {
+        self.nr_running() > self.attrs.target
+    }
+
+    /// Do all pools together keep more runnable than the CPUs serve, and this one more than the
+    /// one that every pool with backlog is granted?
+    pub(super) fn is_overdrawn(&self, cx: &mut Cx<S>) -> bool {
+        let limit = self.attrs.budget;
+        // A step that changes nothing: only its answer counts.
+        self.nr_running() > 1 && cx.store.step_budget(|b| b.is_overdrawn(limit).then_some(b))
+    }
+
+    /// How many idle workers are too many, and for how long: kernel `too_many_workers`.
+    pub(super) fn too_many_workers(&self) -> bool {
+        let idle = self.nr_idle() + u32::from(self.manager.is_some());
+        let busy = self.counts.workers.saturating_sub(idle);
+        idle > 2 && (idle - 2) * MAX_IDLE_WORKERS_RATIO >= busy
+    }
+
+    /// When the oldest idle worker is to be looked at for culling; `None` while there are few.
+    pub fn cull_at(&self) -> Option<Time> {
+        let oldest = *self.idle.front()?;
+        let crate::worker::State::Idle(since) = self.workers.get(oldest).state else {
+            unreachable!("the idle list holds idle workers");
+        };
+        self.too_many_workers()
+            .then(|| since.after(IDLE_WORKER_TIMEOUT))
+    }
+
+    /// Would the report of an idle CPU lead to a start?
+    pub(super) fn wants(&self, now: Time) -> bool {
+        self.has_spare_item()
+            && !self.growth.is_asking()
+            && (self.may_start_working() || self.may_create(now))
+            && (self.nr_running() < self.attrs.target || self.presumable() > self.counts.presumed)
+            && !matches!(self.gate(now), Gate::Wait(_))
+    }
+
+    pub(super) fn gate(&self, now: Time) -> Gate {
+        self.growth.gate(now, self.nr_busy(), self.attrs.target)
+    }
+
+    /// Workers that are not idle.
+    pub(super) fn nr_busy(&self) -> u32 {
+        self.counts.executing + self.counts.waking + self.counts.between
+    }
+
+    /// Does every worker wait for items that only another worker could start, with no other
+    /// worker to come?
+    pub(super) fn is_stuck(&self, now: Time) -> bool {
+        let c = &self.counts;
+        c.waiting > 0 && c.waiting == c.workers && c.creating == 0 && !self.may_create(now)
+    }
+
+    /// Are all slots of this queue held by items that wait for items of the queue, of which some
+    /// have no slot?
+    pub(super) fn is_stuck_at_limit(&self, cx: &mut Cx<S>, pwq: S::Pwq) -> bool {
+        let state = cx.store.pwq(pwq);
+        if state.has_free_slot() || state.nr_inactive() == 0 {
+            return false;
+        }
+        let active = state.nr_active();
+        let holds_and_waits = |&id: &WorkerId| {
+            let worker = self.workers.get(id);
+            let holds = worker.current.as_ref().is_some_and(|c| c.pwq == pwq);
+            holds && worker.waiting == Some(pwq)
+        };
+        self.workers.ids().filter(holds_and_waits).count() as u32 == active
+    }
+}

@@ -1,0 +1,273 @@
+//! What the world reports: a CPU would idle, a scan has seen, a worker says that it blocks or waits.
+//!
+//! Every report may be wrong, late or missing. It moves the estimate, which stays within its bounds
+//! whatever was said, and it never makes an item wait for ever: the tick looks again.
+
+use super::{Cx, WorkerPool};
+use crate::action::Action;
+use crate::growth::Look;
+use crate::store::Store;
+use crate::worker::{State, WorkerId};
+
+/// Workers that one scan looks at, at most.
+pub const MAX_SCAN: usize = 16;
+/// Of those that were asleep when last looked at, a tick looks at this many again, in turn.
+const REVISITED: usize = 2;
+/// Reports from one scan may start this many workers: room is left for what else the call says.
+const SCAN_STARTS: usize = 4;
+
+/// Which workers a scan looks at, in this order. Reading happens without the pool's lock.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Plan {
+    list: [(u32, u32); MAX_SCAN],
+    len: usize,
+    /// The scan may stop when it has found this many that can run.
+    pub enough: u32,
+}
+
+impl Plan {
+    /// The workers, each with the number of the item it executes.
+    pub fn iter(&self) -> impl Iterator<Item = (WorkerId, u32)> + '_ {
+        self.list[..self.len]
+            .iter()
+            .map(|&(id, seq)| (WorkerId(id), seq))
+    }
+
+    fn push(&mut self, (id, seq): (WorkerId, u32)) {
+        if self.len < MAX_SCAN {
+            self.list[self.len] = (id.0, seq);
+            self.len += 1;
+        }
+    }
+}
+
+/// How a worker was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SeenState {
+    /// It runs, or waits for a CPU, or is stopped or traced: not asleep.
+    Runnable,
+    /// Asleep, at this futex address if it waits at one.
+    Asleep(Option<u64>),
+}
+
+/// One worker as a scan found it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Seen {
+    /// The worker.
+    pub worker: WorkerId,
+    /// The number of its item in the plan. If it has gone on since, the finding counts for nothing.
+    pub item: u32,
+    /// How it was found.
+    pub state: SeenState,
+}
+
+/// Nobody can start what the worker wants to wait for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stuck;
+
+impl<S: Store> WorkerPool<S> {
+    /// A CPU reported that it would idle, through `receiver` if a parked worker took the report.
+    /// One of the executing workers must be asleep; another one starts. True if it does.
+    pub fn cpu_idle(&mut self, cx: &mut Cx<S>, receiver: Option<WorkerId>) -> bool {
+        let useful = self.wants(cx.now);
+        if useful && self.presumable() > self.counts.presumed {
+            self.counts.presumed += 1;
+            self.settle(cx);
+        }
+        let started = useful && self.need_more_worker() && self.start(cx, receiver);
+        self.stats.idle_reports += u64::from(started);
+        self.stats.idle_reports_unused += u64::from(!started);
+        self.settle(cx);
+        started
+    }
+
+    /// What a scan should look at now: workers not known to sleep, then some of the others in turn.
+    pub fn plan_scan(&mut self) -> Plan {
+        // Growth waits for a whole look; otherwise enough is known when the target is seen to run.
+        let enough = if self.growth.is_asking() {
+            u32::MAX
+        } else {
+            self.attrs.target
+        };
+        let mut plan = Plan {
+            enough,
+            ..Plan::default()
+        };
+        for id in self.scannable(false) {
+            plan.push(id);
+        }
+        let revisited = self.revisit();
+        revisited.into_iter().flatten().for_each(|id| plan.push(id));
+        plan
+    }
+
+    /// Executing workers outside of hints that were, or were not, asleep when last seen.
+    fn scannable(&self, asleep: bool) -> impl Iterator<Item = (WorkerId, u32)> + '_ {
+        self.workers.ids().filter_map(move |id| {
+            let w = self.workers.get(id);
+            let fits = w.state == State::Executing && w.hints == 0 && w.asleep == asleep;
+            fits.then_some((id, w.item_seq))
+        })
+    }
+
+    /// The next few sleepers behind the cursor, round and round.
+    fn revisit(&mut self) -> [Option<(WorkerId, u32)>; REVISITED] {
+        let mut found = [None; REVISITED];
+        let from = self.scan_cursor;
+        let behind = self.scannable(true).filter(|(id, _)| id.0 >= from);
+        let before = self.scannable(true).filter(|(id, _)| id.0 < from);
+        for (slot, worker) in found.iter_mut().zip(behind.chain(before)) {
+            *slot = Some(worker);
+        }
+        if let Some((last, _)) = found.iter().flatten().last() {
+            self.scan_cursor = last.0 + 1;
+        }
+        found
+    }
+
+    /// A scan has looked, at everybody planned or until it had seen enough. Its findings replace
+    /// what reports had made of the estimate: who was seen to run is not presumed asleep. True if
+    /// fewer run than should although items wait: the signals that should have said so are late.
+    pub fn scanned(&mut self, cx: &mut Cx<S>, seen: &[Seen], complete: bool) -> bool {
+        let runnable = seen.iter().filter(|&one| self.note_seen(one)).count() as u32;
+        let unseen = self.presumable().saturating_sub(runnable);
+        self.counts.presumed = self.counts.presumed.min(unseen);
+        if complete {
+            self.look(cx);
+        }
+        self.settle(cx);
+        self.fail_a_wait(cx);
+        let missing = self.need_more_worker();
+        for _ in 0..SCAN_STARTS {
+            self.stats.tick_starts += u64::from(self.kick(cx));
+        }
+        self.settle(cx);
+        missing
+    }
+
+    /// Notes how one worker was found; true if it was found able to run in the same item.
+    fn note_seen(&mut self, seen: &Seen) -> bool {
+        let worker = self.workers.get_mut(seen.worker);
+        let same_item = worker.state == State::Executing && worker.item_seq == seen.item;
+        if !same_item || worker.hints > 0 {
+            return false;
+        }
+        let (asleep, futex) = match seen.state {
+            SeenState::Runnable => (false, None),
+            SeenState::Asleep(futex) => (true, futex),
+        };
+        let before = core::mem::replace(&mut worker.asleep, asleep);
+        worker.futex = futex;
+        self.counts.asleep = self.counts.asleep + u32::from(asleep) - u32::from(before);
+        !asleep
+    }
+
+    /// Tells growth what the blocked workers wait for.
+    fn look(&mut self, cx: &mut Cx<S>) {
+        let look = Look {
+            blocked: self.counts.asleep,
+            same_futex: self.most_at_one_futex(),
+        };
+        self.growth.looked(cx.now, look, self.nr_busy());
+    }
+
+    /// How many sleepers wait at the futex address that most of them wait at, if that is more than
+    /// half of them (majority vote, Boyer and Moore); otherwise a number that is not.
+    fn most_at_one_futex(&self) -> u32 {
+        let addresses = || {
+            self.scannable(true)
+                .filter_map(|(id, _)| self.workers.get(id).futex)
+        };
+        let (mut candidate, mut votes) = (0, 0u32);
+        for addr in addresses() {
+            match (votes, addr == candidate) {
+                (0, _) => (candidate, votes) = (addr, 1),
+                (_, true) => votes += 1,
+                (_, false) => votes -= 1,
+            }
+        }
+        addresses().filter(|&addr| addr == candidate).count() as u32
+    }
+
+    /// The worker's item ends: whatever was believed about its sleep is over.
+    pub(super) fn forget_sleep(&mut self, id: WorkerId, report: super::ItemReport) {
+        let worker = self.workers.get_mut(id);
+        worker.futex = None;
+        if worker.hints > 0 {
+            worker.hints = 0;
+            self.counts.hinted -= 1;
+        } else if core::mem::take(&mut worker.asleep) {
+            self.counts.asleep -= 1;
+        } else if report.slept == Some(true) {
+            self.counts.presumed = self.counts.presumed.saturating_sub(1);
+        }
+    }
+
+    /// The worker says that it is about to block. Nests.
+    pub fn hint_begin(&mut self, cx: &mut Cx<S>, id: WorkerId) {
+        let worker = self.workers.get_mut(id);
+        assert_eq!(worker.state, State::Executing, "only an item blocks");
+        worker.hints += 1;
+        if worker.hints == 1 {
+            let asleep = core::mem::take(&mut worker.asleep);
+            self.counts.asleep -= u32::from(asleep);
+            self.counts.hinted += 1;
+        }
+        self.settle(cx);
+        self.kick(cx);
+        self.settle(cx);
+    }
+
+    /// The worker is back.
+    pub fn hint_end(&mut self, cx: &mut Cx<S>, id: WorkerId) {
+        let worker = self.workers.get_mut(id);
+        assert!(worker.hints > 0, "worker {id} was in no hint");
+        worker.hints -= 1;
+        self.counts.hinted -= u32::from(worker.hints == 0);
+        self.settle(cx);
+    }
+
+    /// The worker is about to wait for items that were queued through `pwq` of this pool: a hint,
+    /// and refused if they could never be started, because no other worker is left or because all
+    /// slots of the queue wait likewise. Follow with `wait_end` unless refused.
+    pub fn wait_begin(&mut self, cx: &mut Cx<S>, id: WorkerId, pwq: S::Pwq) -> Result<(), Stuck> {
+        self.set_waiting(id, Some(pwq));
+        if self.is_stuck(cx.now) || self.is_stuck_at_limit(cx, pwq) {
+            self.set_waiting(id, None);
+            return Err(Stuck);
+        }
+        self.hint_begin(cx, id);
+        Ok(())
+    }
+
+    /// What the worker waits for has happened, though it may not have noticed yet.
+    pub fn wait_over(&mut self, id: WorkerId) {
+        self.set_waiting(id, None);
+    }
+
+    /// The worker has stopped waiting.
+    pub fn wait_end(&mut self, cx: &mut Cx<S>, id: WorkerId) {
+        self.set_waiting(id, None);
+        self.hint_end(cx, id);
+    }
+
+    fn set_waiting(&mut self, id: WorkerId, on: Option<S::Pwq>) {
+        let before = core::mem::replace(&mut self.workers.get_mut(id).waiting, on);
+        let waiting = self.counts.waiting + u32::from(on.is_some());
+        self.counts.waiting = waiting - u32::from(before.is_some());
+    }
+
+    /// If everybody waits for items that nobody can start, the wait of one fails.
+    pub(super) fn fail_a_wait(&mut self, cx: &mut Cx<S>) {
+        if !self.is_stuck(cx.now) {
+            return;
+        }
+        let waiter = self
+            .workers
+            .ids()
+            .find(|&id| self.workers.get(id).waiting.is_some());
+        let waiter = waiter.expect("everybody waits");
+        self.set_waiting(waiter, None);
+        self.push(cx, Action::FailWait(waiter));
+    }
+}

@@ -1,0 +1,212 @@
+//! Workers: their states, the legal moves between them, and the table of busy ones.
+
+use alloc::vec::Vec;
+use core::fmt;
+
+use crate::list::{Links, List};
+use crate::store::BusyKey;
+use crate::time::Time;
+
+/// A worker of one pool. Numbers are reused after a worker has retired.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct WorkerId(pub u32);
+
+impl fmt::Display for WorkerId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.0)
+    }
+}
+
+impl WorkerId {
+    pub(crate) fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// Where a worker is in its life. Legal moves: see [`State::may_become`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// The number is free.
+    Free,
+    /// A thread was asked for.
+    Creating,
+    /// Parked; on the idle list since this time.
+    Idle(Time),
+    /// Chosen to run, off the idle list, counted as running, not there yet.
+    Waking,
+    /// Awake and between two items: choosing, or managing.
+    Between,
+    /// Executing an item.
+    Executing,
+    /// Told to end; never runs again.
+    Retiring,
+}
+
+impl State {
+    /// The table of legal moves.
+    pub fn may_become(self, next: State) -> bool {
+        use State::*;
+        matches!(
+            (self, next),
+            (Free, Creating)
+                | (Creating, Free | Between)
+                | (Idle(_), Waking | Retiring)
+                | (Waking, Between)
+                | (Between, Idle(_) | Executing)
+                | (Executing, Between)
+                | (Retiring, Free)
+        )
+    }
+}
+
+/// One worker.
+#[derive(Debug)]
+pub(crate) struct Worker<L: Links, P> {
+    pub state: State,
+    /// What it executes, and through which pool workqueue.
+    pub current: Option<Current<P>>,
+    /// Items that must wait until the current one ends: instances of the same item.
+    pub scheduled: List<L>,
+    /// Next worker in the same bucket of the busy table.
+    pub busy_next: Option<WorkerId>,
+    /// In a hint: it said that it blocks. Nests.
+    pub hints: u32,
+    /// The last scan saw it asleep in its current item.
+    pub asleep: bool,
+    /// The futex address that it slept on when it was seen asleep.
+    pub futex: Option<u64>,
+    /// Waited for a CPU during the item that it has just ended.
+    pub delayed: bool,
+    /// Waits for items of this pool that nobody has started, queued through this pwq.
+    pub waiting: Option<P>,
+    /// Counts its items, so that a late sample of an earlier one is known as such.
+    pub item_seq: u32,
+}
+
+#[derive(Debug)]
+pub(crate) struct Current<P> {
+    pub key: BusyKey,
+    pub pwq: P,
+    pub colour: u8,
+}
+
+impl<L: Links, P> Worker<L, P> {
+    fn new() -> Self {
+        Worker {
+            state: State::Free,
+            current: None,
+            scheduled: List::new(),
+            busy_next: None,
+            hints: 0,
+            asleep: false,
+            futex: None,
+            delayed: false,
+            waiting: None,
+            item_seq: 0,
+        }
+    }
+}
+
+const BUSY_BUCKETS: usize = 64;
+
+/// All workers of a pool, and the table of busy ones by item (kernel `busy_hash`).
+pub(crate) struct Workers<L: Links, P> {
+    slots: Vec<Worker<L, P>>,
+    busy: [Option<WorkerId>; BUSY_BUCKETS],
+}
+
+fn bucket(key: &BusyKey) -> usize {
+    // Fibonacci hashing of the address: headers are aligned, so low bits alone would not spread.
+    (key.addr.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 58) as usize % BUSY_BUCKETS
+}
+
+impl<L: Links, P: Copy> Workers<L, P> {
+    pub(crate) fn new() -> Self {
+        Workers {
+            slots: Vec::new(),
+            busy: [None; BUSY_BUCKETS],
+        }
+    }
+
+    pub(crate) fn get(&self, id: WorkerId) -> &Worker<L, P> {
+        &self.slots[id.index()]
+    }
+
+    pub(crate) fn get_mut(&mut self, id: WorkerId) -> &mut Worker<L, P> {
+        &mut self.slots[id.index()]
+    }
+
+    /// Moves a worker to its next state.
+    ///
+    /// # Panics
+    /// If the move is not in the table.
+    pub(crate) fn set_state(&mut self, id: WorkerId, next: State) -> State {
+        let worker = self.get_mut(id);
+        let before = core::mem::replace(&mut worker.state, next);
+        assert!(
+            before.may_become(next),
+            "worker {id}: {before:?} to {next:?}"
+        );
+        before
+    }
+
+    /// A free number, made if there is none. Numbers stay small: the lowest free one is taken.
+    pub(crate) fn allocate(&mut self) -> WorkerId {
+        let free = self.slots.iter().position(|w| w.state == State::Free);
+        let index = free.unwrap_or_else(|| {
+            self.slots.push(Worker::new());
+            self.slots.len() - 1
+        });
+        WorkerId(index as u32)
+    }
+
+    /// Ids of all slots ever used, free ones included.
+    pub(crate) fn ids(&self) -> impl Iterator<Item = WorkerId> + use<L, P> {
+        (0..self.slots.len() as u32).map(WorkerId)
+    }
+
+    /// The worker that executes this item now.
+    pub(crate) fn executing(&self, key: &BusyKey) -> Option<WorkerId> {
+        let mut next = self.busy[bucket(key)];
+        while let Some(id) = next {
+            let worker = self.get(id);
+            let current = worker.current.as_ref().expect("busy workers have an item");
+            if (current.key.addr, current.key.func) == (key.addr, key.func) {
+                return Some(id);
+            }
+            next = worker.busy_next;
+        }
+        None
+    }
+
+    /// Enters a worker into the busy table.
+    pub(crate) fn enter_busy(&mut self, id: WorkerId, current: Current<P>) {
+        let head = bucket(&current.key);
+        let next = self.busy[head].replace(id);
+        let worker = self.get_mut(id);
+        worker.busy_next = next;
+        worker.current = Some(current);
+        worker.item_seq = worker.item_seq.wrapping_add(1);
+    }
+
+    /// Takes a worker out of the busy table.
+    pub(crate) fn leave_busy(&mut self, id: WorkerId) -> Current<P> {
+        let current = self
+            .get_mut(id)
+            .current
+            .take()
+            .expect("the worker executed an item");
+        let after = self.get_mut(id).busy_next.take();
+        let head = bucket(&current.key);
+        if self.busy[head] == Some(id) {
+            self.busy[head] = after;
+            return current;
+        }
+        let mut at = self.busy[head].expect("the worker is in its bucket");
+        while self.get(at).busy_next != Some(id) {
+            at = self.get(at).busy_next.expect("the worker is in its bucket");
+        }
+        self.get_mut(at).busy_next = after;
+        current
+    }
+}

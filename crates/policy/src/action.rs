@@ -15,8 +15,10 @@ pub enum Action<P> {
     Inspect,
     /// A flush colour of this pool workqueue is done: its flushers look again.
     Flushed(P),
-    /// This pool workqueue has nothing in flight any more.
+    /// This pool workqueue has nothing in flight any more, and somebody waits for that.
     Drained(P),
+    /// This orphaned pool workqueue has nothing in flight any more: free its queue.
+    Released(P),
     /// This worker waits for an item that nobody can start: its wait returns `WouldDeadlock`.
     FailWait(WorkerId),
 }

@@ -8,6 +8,18 @@ pub const MAX_ACTIVE_RANGE: core::ops::RangeInclusive<u32> = 1..=2048;
 /// `max_active` where none is asked for (kernel `WQ_DFL_ACTIVE`).
 pub const DFL_ACTIVE: u32 = 1024;
 
+/// Who wants to know when nothing of a queue is in flight any more.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Drain {
+    /// Nobody.
+    #[default]
+    No,
+    /// Somebody who waits, and then frees the queue.
+    Awaited,
+    /// Nobody is left: whoever ends the last item frees the queue.
+    Orphaned,
+}
+
 /// State of a pool workqueue, guarded by its pool's lock.
 #[derive(Debug)]
 pub struct PoolWorkqueue<L: Links> {
@@ -15,8 +27,7 @@ pub struct PoolWorkqueue<L: Links> {
     pub(crate) max_active: u32,
     pub(crate) inactive: List<L>,
     pub(crate) colours: Colours,
-    /// Somebody waits until nothing is in flight.
-    pub(crate) draining: bool,
+    pub(crate) drain: Drain,
 }
 
 impl<L: Links> PoolWorkqueue<L> {
@@ -27,7 +38,7 @@ impl<L: Links> PoolWorkqueue<L> {
             max_active: clamp_max_active(max_active),
             inactive: List::new(),
             colours: Colours::default(),
-            draining: false,
+            drain: Drain::No,
         }
     }
 

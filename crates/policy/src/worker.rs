@@ -77,10 +77,28 @@ pub(crate) struct Worker<L: Links, P> {
     pub futex: Option<u64>,
     /// Waited for a CPU during the item that it has just ended.
     pub delayed: bool,
-    /// Waits for items of this pool that nobody has started, queued through this pwq.
-    pub waiting: Option<P>,
+    /// Waits for items of this pool that nobody may have started.
+    pub waiting: Option<Wait<P>>,
     /// Counts its items, so that a late sample of an earlier one is known as such.
     pub item_seq: u32,
+}
+
+/// What a worker waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wait<P> {
+    /// Some items that were queued through this pwq. Whoever ends the last one says `wait_over`.
+    Items(P),
+    /// Everything that was queued through it: over, or to be looked at again, at its next flush.
+    Flush(P),
+}
+
+impl<P: Copy> Wait<P> {
+    /// The pwq of what is waited for.
+    pub fn pwq(self) -> P {
+        match self {
+            Wait::Items(pwq) | Wait::Flush(pwq) => pwq,
+        }
+    }
 }
 
 #[derive(Debug)]

@@ -4,7 +4,7 @@ use super::{Cx, WorkerPool};
 use crate::action::Action;
 use crate::colours::Flush;
 use crate::list::List;
-use crate::pwq::clamp_max_active;
+use crate::pwq::{Drain, clamp_max_active};
 use crate::store::Store;
 use crate::time::{MICROSECOND, Nanos};
 use crate::worker::{Current, State, WorkerId};
@@ -28,6 +28,7 @@ impl<S: Store> WorkerPool<S> {
     pub fn queue(&mut self, cx: &mut Cx<S>, work: S::Work, pwq: S::Pwq) {
         let state = cx.store.pwq(pwq);
         let colour = state.colours.queued();
+        self.nr_in_flight += 1;
         let active = state.may_activate();
         state.nr_active += u32::from(active);
         cx.store.set_queued(work, pwq, colour, !active);
@@ -64,16 +65,27 @@ impl<S: Store> WorkerPool<S> {
         self.settle(cx);
     }
 
-    /// From now on says `Drained` when nothing is in flight. True if nothing is.
-    pub fn begin_drain(&mut self, cx: &mut Cx<S>, pwq: S::Pwq) -> bool {
+    /// From now on says `Drained`, or `Released` to an orphan, when nothing is in flight. True if
+    /// nothing is.
+    pub fn begin_drain(&mut self, cx: &mut Cx<S>, pwq: S::Pwq, drain: Drain) -> bool {
         let state = cx.store.pwq(pwq);
-        state.draining = true;
+        state.drain = drain;
         state.nr_in_flight() == 0
+    }
+
+    /// From now on says `Drained` after each item: somebody waits for the pool as a whole.
+    pub fn watch_drain(&mut self, watched: bool) {
+        self.drain_watched = watched;
     }
 
     /// Starts a flush of everything queued through `pwq` so far.
     pub fn begin_flush(&mut self, cx: &mut Cx<S>, pwq: S::Pwq) -> Flush {
         cx.store.pwq(pwq).colours.begin_flush()
+    }
+
+    /// Whether the flush with this ticket is over.
+    pub fn is_flushed(&mut self, cx: &mut Cx<S>, pwq: S::Pwq, ticket: u64) -> bool {
+        cx.store.pwq(pwq).colours.is_done(ticket)
     }
 
     /// The worker has ended its item. Follow with [`next`](Self::next) before letting the pool go.
@@ -93,21 +105,22 @@ impl<S: Store> WorkerPool<S> {
     }
 
     /// Begins the next item that this worker may execute: of its own list first, then of the pool.
-    pub(super) fn take_item(&mut self, cx: &mut Cx<S>, id: WorkerId) -> Option<S::Work> {
+    pub(super) fn take_item(&mut self, cx: &mut Cx<S>, id: WorkerId) -> Option<(S::Work, S::Pwq)> {
         let own = self.workers.get_mut(id).scheduled.pop_front(cx.store);
         let work = own.or_else(|| self.take_from_worklist(cx))?;
         self.workers.set_state(id, State::Executing);
         self.counts.between -= 1;
         self.counts.executing += 1;
+        let pwq = cx.store.pwq_of(work);
         let current = Current {
             key: cx.store.busy_key(work),
-            pwq: cx.store.pwq_of(work),
+            pwq,
             colour: cx.store.colour_of(work),
         };
         self.workers.enter_busy(id, current);
         cx.store.set_running(work);
         self.stats.started += 1;
-        Some(work)
+        Some((work, pwq))
     }
 
     /// The first item that no worker of this pool is executing. Items that are being executed go
@@ -142,14 +155,19 @@ impl<S: Store> WorkerPool<S> {
     }
 
     fn count_out(&mut self, cx: &mut Cx<S>, pwq: S::Pwq, colour: u8) {
-        let colours = &mut cx.store.pwq(pwq).colours;
-        let flushed = colours.ended(colour);
-        let drained = colours.total() == 0 && cx.store.pwq(pwq).draining;
+        self.nr_in_flight -= 1;
+        let state = cx.store.pwq(pwq);
+        let flushed = state.colours.ended(colour);
+        let drain = if state.nr_in_flight() == 0 { state.drain } else { Drain::No };
         if flushed {
+            self.flush_moved(pwq);
             self.push(cx, Action::Flushed(pwq));
         }
-        if drained {
-            self.push(cx, Action::Drained(pwq));
+        match drain {
+            Drain::Orphaned => self.push(cx, Action::Released(pwq)),
+            Drain::Awaited => self.push(cx, Action::Drained(pwq)),
+            Drain::No if self.drain_watched => self.push(cx, Action::Drained(pwq)),
+            Drain::No => {}
         }
     }
 }

@@ -9,9 +9,9 @@ use crate::worker::{State, WorkerId};
 /// What a worker does next, after it has let the pool go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
-pub enum Step<W> {
-    /// Execute this item, then say [`item_ended`](WorkerPool::item_ended) and ask again.
-    Run(W),
+pub enum Step<W, P> {
+    /// Execute this item of this pool workqueue, then say [`item_ended`](WorkerPool::item_ended) and ask again.
+    Run(W, P),
     /// Create a thread for this other worker, then ask again: the reserve comes before work.
     Create(WorkerId),
     /// Park until woken, then ask again.
@@ -22,7 +22,7 @@ pub enum Step<W> {
 
 impl<S: Store> WorkerPool<S> {
     /// What worker `id` does next. Every awake worker asks, after each thing it has done.
-    pub fn next(&mut self, cx: &mut Cx<S>, id: WorkerId) -> Step<S::Work> {
+    pub fn next(&mut self, cx: &mut Cx<S>, id: WorkerId) -> Step<S::Work, S::Pwq> {
         let arrived = match self.workers.get(id).state {
             // Woken by a report that led to nothing, or by a token that was left over.
             State::Idle(_) => return Step::Park,
@@ -36,7 +36,7 @@ impl<S: Store> WorkerPool<S> {
         step
     }
 
-    fn choose(&mut self, cx: &mut Cx<S>, id: WorkerId, arrived: bool) -> Step<S::Work> {
+    fn choose(&mut self, cx: &mut Cx<S>, id: WorkerId, arrived: bool) -> Step<S::Work, S::Pwq> {
         self.leave_management(id);
         if self.workers.get(id).scheduled.is_empty() && !self.keep_working(cx, id, arrived) {
             return self.go_idle(cx, id);
@@ -45,9 +45,9 @@ impl<S: Store> WorkerPool<S> {
             return self.manage(id);
         }
         match self.take_item(cx, id) {
-            Some(work) => {
+            Some((work, pwq)) => {
                 self.kick(cx);
-                Step::Run(work)
+                Step::Run(work, pwq)
             }
             None => self.go_idle(cx, id),
         }
@@ -85,21 +85,21 @@ impl<S: Store> WorkerPool<S> {
         stays
     }
 
-    fn go_idle(&mut self, cx: &mut Cx<S>, id: WorkerId) -> Step<S::Work> {
+    fn go_idle(&mut self, cx: &mut Cx<S>, id: WorkerId) -> Step<S::Work, S::Pwq> {
         self.workers.set_state(id, State::Idle(cx.now));
         self.counts.between -= 1;
         self.idle.push_back(id);
         Step::Park
     }
 
-    fn retire(&mut self, cx: &mut Cx<S>, id: WorkerId) -> Step<S::Work> {
+    fn retire(&mut self, cx: &mut Cx<S>, id: WorkerId) -> Step<S::Work, S::Pwq> {
         self.workers.set_state(id, State::Free);
         self.counts.workers -= 1;
         self.settle(cx);
         Step::Retire
     }
 
-    fn manage(&mut self, id: WorkerId) -> Step<S::Work> {
+    fn manage(&mut self, id: WorkerId) -> Step<S::Work, S::Pwq> {
         self.manager = Some(id);
         Step::Create(self.create())
     }

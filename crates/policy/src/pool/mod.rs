@@ -130,6 +130,9 @@ pub struct WorkerPool<S: Store> {
     /// No thread is asked for before this time, after one could not be made.
     spawn_after: Time,
     scan_cursor: u32,
+    /// Items queued and not ended, over all its pwqs.
+    nr_in_flight: u64,
+    drain_watched: bool,
     stats: PoolStats,
     stats_at: Time,
 }
@@ -152,6 +155,8 @@ impl<S: Store> WorkerPool<S> {
             growth: Growth::default(),
             spawn_after: Time(0),
             scan_cursor: 0,
+            nr_in_flight: 0,
+            drain_watched: false,
             stats: PoolStats::default(),
             stats_at: Time(0),
         }
@@ -188,6 +193,11 @@ impl<S: Store> WorkerPool<S> {
     /// Items that no worker has taken yet.
     pub fn nr_queued(&self) -> usize {
         self.worklist.len()
+    }
+
+    /// Items queued and not ended, waiting ones included.
+    pub fn nr_in_flight(&self) -> u64 {
+        self.nr_in_flight
     }
 
     /// Items being executed.

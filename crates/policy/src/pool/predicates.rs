@@ -95,7 +95,7 @@ impl<S: Store> WorkerPool<S> {
         let holds_and_waits = |&id: &WorkerId| {
             let worker = self.workers.get(id);
             let holds = worker.current.as_ref().is_some_and(|c| c.pwq == pwq);
-            holds && worker.waiting == Some(pwq)
+            holds && worker.waiting.is_some_and(|wait| wait.pwq() == pwq)
         };
         self.workers.ids().filter(holds_and_waits).count() as u32 == active
     }

@@ -7,7 +7,7 @@ use super::{Cx, WorkerPool};
 use crate::action::Action;
 use crate::growth::Look;
 use crate::store::Store;
-use crate::worker::{State, WorkerId};
+use crate::worker::{State, Wait, WorkerId};
 
 /// Workers that one scan looks at, at most.
 pub const MAX_SCAN: usize = 16;
@@ -227,16 +227,32 @@ impl<S: Store> WorkerPool<S> {
         self.settle(cx);
     }
 
-    /// The worker is about to wait for items that were queued through `pwq` of this pool: a hint,
-    /// and refused if they could never be started, because no other worker is left or because all
-    /// slots of the queue wait likewise. Follow with `wait_end` unless refused.
-    pub fn wait_begin(&mut self, cx: &mut Cx<S>, id: WorkerId, pwq: S::Pwq) -> Result<(), Stuck> {
-        self.set_waiting(id, Some(pwq));
-        if self.is_stuck(cx.now) || self.is_stuck_at_limit(cx, pwq) {
+    /// The worker is about to wait: a hint, and refused if the items could never be started, because
+    /// no other worker is left or because all slots of their queue wait likewise. Follow with
+    /// `wait_end` unless refused.
+    pub fn wait_begin(
+        &mut self,
+        cx: &mut Cx<S>,
+        id: WorkerId,
+        wait: Wait<S::Pwq>,
+    ) -> Result<(), Stuck> {
+        self.wait_on(cx, id, wait)?;
+        self.hint_begin(cx, id);
+        Ok(())
+    }
+
+    /// A flush that the worker waits for has moved on but is not over.
+    pub fn wait_on(
+        &mut self,
+        cx: &mut Cx<S>,
+        id: WorkerId,
+        wait: Wait<S::Pwq>,
+    ) -> Result<(), Stuck> {
+        self.set_waiting(id, Some(wait));
+        if self.is_stuck(cx.now) || self.is_stuck_at_limit(cx, wait.pwq()) {
             self.set_waiting(id, None);
             return Err(Stuck);
         }
-        self.hint_begin(cx, id);
         Ok(())
     }
 
@@ -251,10 +267,19 @@ impl<S: Store> WorkerPool<S> {
         self.hint_end(cx, id);
     }
 
-    fn set_waiting(&mut self, id: WorkerId, on: Option<S::Pwq>) {
+    fn set_waiting(&mut self, id: WorkerId, on: Option<Wait<S::Pwq>>) {
         let before = core::mem::replace(&mut self.workers.get_mut(id).waiting, on);
         let waiting = self.counts.waiting + u32::from(on.is_some());
         self.counts.waiting = waiting - u32::from(before.is_some());
+    }
+
+    /// A flush through `pwq` has moved on: its waiters look again.
+    pub(super) fn flush_moved(&mut self, pwq: S::Pwq) {
+        for id in self.workers.ids() {
+            if self.workers.get(id).waiting == Some(Wait::Flush(pwq)) {
+                self.set_waiting(id, None);
+            }
+        }
     }
 
     /// If everybody waits for items that nobody can start, the wait of one fails.

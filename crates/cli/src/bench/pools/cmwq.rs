@@ -1,0 +1,47 @@
+//! Our pool: nothing is tuned, no number is chosen.
+
+use cmwq::Workqueue;
+
+use super::{Job, Pool};
+use crate::bench::row::Engine;
+use crate::bench::spec::Work;
+
+/// For the kind of work whose point is a thousand blocked workers: above the default limit.
+const ASLEEP_MAX_ACTIVE: usize = 4_096;
+
+pub(super) struct CmwqPool {
+    queues: Vec<Workqueue>,
+}
+
+impl CmwqPool {
+    pub(super) fn start(work: Work) -> Result<CmwqPool, String> {
+        let queues = (0..work.queues())
+            .map(|i| queue(work, i))
+            .collect::<Result<_, _>>()?;
+        Ok(CmwqPool { queues })
+    }
+}
+
+/// Queue `i` has nice `i`: queues with different attributes never share a worker pool.
+fn queue(work: Work, i: usize) -> Result<Workqueue, String> {
+    let mut builder = Workqueue::builder(&format!("bench{i}")).nice(i as i32);
+    if work == Work::Asleep {
+        builder = builder.max_active(ASLEEP_MAX_ACTIVE);
+    }
+    builder.build().map_err(|e| format!("cmwq: no queue: {e}"))
+}
+
+impl Pool for CmwqPool {
+    fn submit(&self, queue: usize, job: Job) {
+        drop(self.queues[queue].spawn(job));
+    }
+
+    fn engine(&self) -> Option<Engine> {
+        let stats = cmwq::stats();
+        Some(Engine {
+            tick_cpu_s: stats.tick_cpu_ns as f64 / 1e9,
+            canary_reports: stats.canary_reports,
+            ticks: stats.ticks,
+        })
+    }
+}

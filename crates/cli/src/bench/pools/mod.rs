@@ -1,0 +1,45 @@
+//! The pools that are measured, behind the one thing they have in common.
+
+mod cmwq;
+mod fixed;
+#[cfg(feature = "peers")]
+mod peers;
+
+use super::row::Engine;
+use super::spec::{PoolSpec, Work};
+
+/// What a pool runs.
+pub(super) type Job = Box<dyn FnOnce() + Send>;
+
+/// A pool of threads.
+pub(super) trait Pool {
+    /// Runs `job` some time; `queue` is 0 except for work over several queues.
+    fn submit(&self, queue: usize, job: Job);
+
+    /// What the pool knows about itself after the run.
+    fn engine(&self) -> Option<Engine> {
+        None
+    }
+}
+
+/// Makes the pool `spec`, which [`PoolSpec::check`] has let through, on `cpus` CPUs.
+pub(super) fn make(spec: PoolSpec, work: Work, cpus: usize) -> Result<Box<dyn Pool>, String> {
+    match spec {
+        PoolSpec::Cmwq => cmwq::CmwqPool::start(work).map(|pool| Box::new(pool) as Box<dyn Pool>),
+        PoolSpec::Fixed(n) => {
+            fixed::FixedPool::start(n).map(|pool| Box::new(pool) as Box<dyn Pool>)
+        }
+        PoolSpec::Sweep => Err("sweep is several pools".to_owned()),
+        PoolSpec::Rayon | PoolSpec::Tokio | PoolSpec::TokioSpawn => make_peer(spec, cpus),
+    }
+}
+
+#[cfg(feature = "peers")]
+fn make_peer(spec: PoolSpec, cpus: usize) -> Result<Box<dyn Pool>, String> {
+    peers::make(spec, cpus)
+}
+
+#[cfg(not(feature = "peers"))]
+fn make_peer(spec: PoolSpec, cpus: usize) -> Result<Box<dyn Pool>, String> {
+    Err(format!("pool {spec} for {cpus} CPUs is not in this binary"))
+}

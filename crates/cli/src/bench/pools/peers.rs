@@ -1,0 +1,51 @@
+//! Pools of other libraries, set up as their documentation says.
+
+use super::{Job, Pool};
+use crate::bench::spec::PoolSpec;
+
+struct Rayon(rayon::ThreadPool);
+
+impl Pool for Rayon {
+    fn submit(&self, _queue: usize, job: Job) {
+        self.0.spawn(job);
+    }
+}
+
+/// What people use for work that blocks.
+struct TokioBlocking(tokio::runtime::Runtime);
+
+impl Pool for TokioBlocking {
+    fn submit(&self, _queue: usize, job: Job) {
+        self.0.spawn_blocking(job);
+    }
+}
+
+/// Closures on the runtime's own workers, which is what happens to people who forget that.
+struct TokioSpawn(tokio::runtime::Runtime);
+
+impl Pool for TokioSpawn {
+    fn submit(&self, _queue: usize, job: Job) {
+        self.0.spawn(async move { job() });
+    }
+}
+
+pub(super) fn make(spec: PoolSpec, cpus: usize) -> Result<Box<dyn Pool>, String> {
+    match spec {
+        PoolSpec::Rayon => rayon(cpus),
+        PoolSpec::Tokio => Ok(Box::new(TokioBlocking(runtime(cpus)?))),
+        _ => Ok(Box::new(TokioSpawn(runtime(cpus)?))),
+    }
+}
+
+fn rayon(cpus: usize) -> Result<Box<dyn Pool>, String> {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(cpus).build();
+    let pool = pool.map_err(|e| format!("rayon: no pool: {e}"))?;
+    Ok(Box::new(Rayon(pool)))
+}
+
+fn runtime(cpus: usize) -> Result<tokio::runtime::Runtime, String> {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(cpus)
+        .build();
+    runtime.map_err(|e| format!("tokio: no runtime: {e}"))
+}

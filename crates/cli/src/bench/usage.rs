@@ -1,0 +1,80 @@
+//! What a run has cost this process.
+
+/// What the whole process has used: all its threads, so that a canary that spins shows, and also
+/// the producer and the delivering thread.
+pub(super) struct Usage {
+    /// CPU time, user and system, in ns.
+    pub(super) cpu: u64,
+    pub(super) voluntary: u64,
+    pub(super) involuntary: u64,
+}
+
+impl Usage {
+    pub(super) fn now() -> Usage {
+        // SAFETY: all zeros is a valid rusage.
+        let mut raw: libc::rusage = unsafe { std::mem::zeroed() };
+        // SAFETY: `raw` outlives the call, which fills it.
+        unsafe { libc::getrusage(libc::RUSAGE_SELF, &mut raw) };
+        Usage {
+            cpu: ns(raw.ru_utime) + ns(raw.ru_stime),
+            voluntary: raw.ru_nvcsw as u64,
+            involuntary: raw.ru_nivcsw as u64,
+        }
+    }
+
+    pub(super) fn since(&self, before: &Usage) -> Usage {
+        Usage {
+            cpu: self.cpu - before.cpu,
+            voluntary: self.voluntary - before.voluntary,
+            involuntary: self.involuntary - before.involuntary,
+        }
+    }
+}
+
+fn ns(time: libc::timeval) -> u64 {
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_usec as u64 * 1_000
+}
+
+/// Threads of this process now, without those named `ours`, which may be ending just now and still
+/// be listed. No pool gives threads back within a run, so after it this is the peak.
+pub(super) fn threads(ours: &str) -> std::io::Result<usize> {
+    let mut count = 0;
+    for task in std::fs::read_dir("/proc/self/task")? {
+        // A thread that has ended since it was listed has no name any more.
+        let name = std::fs::read_to_string(task?.path().join("comm"));
+        count += usize::from(name.is_ok_and(|name| name.trim_end() != ours));
+    }
+    Ok(count)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::clock::{MS, burn, sleep};
+    use super::*;
+
+    #[test]
+    fn computing_and_waiting_are_seen() {
+        let before = Usage::now();
+        burn(5 * MS);
+        sleep(MS);
+        let used = Usage::now().since(&before);
+        assert!(used.cpu >= 4 * MS, "{}", used.cpu);
+        assert!(used.voluntary >= 1);
+    }
+
+    #[test]
+    fn threads_are_counted_but_for_ours() {
+        let held = std::sync::Mutex::new(());
+        std::thread::scope(|scope| {
+            let guard = held.lock().unwrap();
+            let thread = std::thread::Builder::new().name("usage-test".to_owned());
+            thread.spawn_scoped(scope, || drop(held.lock())).unwrap();
+            // The name is set by the new thread itself.
+            while threads("").unwrap() == threads("usage-test").unwrap() {
+                std::thread::yield_now();
+            }
+            drop(guard);
+        });
+        assert!(threads("usage-test").unwrap() >= 1);
+    }
+}

@@ -1,0 +1,58 @@
+//! `cmwq doctor`: what this system gives and allows.
+
+mod report;
+mod text;
+
+use report::Report;
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+const EXIT_STATUS: &str = "\
+Exit status:
+  0  cmwq works here, perhaps with less than it could use (then the reason is told)
+  1  nothing here can tell cmwq that a CPU is idle: neither canaries nor the tick
+  2  bad usage";
+
+/// Tell which CPUs, signals and limits cmwq finds here, and what is denied and why
+#[derive(clap::Args)]
+#[command(after_long_help = EXIT_STATUS)]
+pub(crate) struct DoctorArgs {
+    /// Write one JSON object instead of text
+    #[arg(long)]
+    json: bool,
+}
+
+/// Writes the report; gives the exit status of the process.
+pub(crate) fn command(args: &DoctorArgs) -> ExitCode {
+    let report = Report::of_this_system();
+    let written = if args.json {
+        json(&report)
+    } else {
+        text::of(&report)
+    };
+    if let Err(error) = write(&written) {
+        // A failure to complain cannot be told to anybody.
+        let _ = writeln!(io::stderr(), "cmwq doctor: standard output: {error}");
+        return ExitCode::FAILURE;
+    }
+    if report.usable {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    }
+}
+
+fn json(report: &Report) -> String {
+    let mut text = serde_json::to_string_pretty(report).expect("numbers and strings are JSON");
+    text.push('\n');
+    text
+}
+
+fn write(text: &str) -> io::Result<()> {
+    if crate::startup::stdout_was_closed() {
+        return Err(io::Error::other("is closed"));
+    }
+    let mut out = io::stdout().lock();
+    out.write_all(text.as_bytes())?;
+    out.flush()
+}

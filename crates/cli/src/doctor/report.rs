@@ -1,0 +1,227 @@
+//! What is told, as data: the JSON form, of which the text is another view.
+
+use cmwq_os::cgroup::Quota;
+use cmwq_os::cpus::{self, EffectiveCpus};
+use cmwq_os::limits::{self, Limits};
+use cmwq_os::probe::{self, Probe, Verdict};
+use cmwq_os::topology::{self, Topology};
+use serde::Serialize;
+use std::path::Path;
+
+#[derive(Serialize)]
+pub(super) struct Report {
+    /// Of this format.
+    pub(super) version: u32,
+    /// Whether anything here tells that a CPU is idle.
+    pub(super) usable: bool,
+    pub(super) cpus: Cpus,
+    /// CPUs of each memory node, in the kernel's list format (0-3,8), as everywhere here.
+    pub(super) nodes: Vec<String>,
+    /// CPUs of each core.
+    pub(super) cores: Vec<String>,
+    pub(super) caches: Vec<Cache>,
+    pub(super) signals: Vec<Signal>,
+    pub(super) nice: Nice,
+    pub(super) limits: LimitsReport,
+}
+
+#[derive(Serialize)]
+pub(super) struct Cpus {
+    pub(super) online: usize,
+    /// Those this process may run on.
+    pub(super) allowed: String,
+    pub(super) quota: Option<QuotaReport>,
+    /// How many cmwq keeps busy.
+    pub(super) effective: usize,
+}
+
+#[derive(Serialize)]
+pub(super) struct QuotaReport {
+    pub(super) quota_us: u64,
+    pub(super) period_us: u64,
+    /// Quota / period, in thousandths of a CPU.
+    pub(super) milli_cpus: u64,
+}
+
+#[derive(Serialize)]
+pub(super) struct Cache {
+    pub(super) level: u8,
+    /// As the kernel says: Data, Instruction, Unified.
+    pub(super) kind: String,
+    pub(super) size_kib: u64,
+    pub(super) cpus: String,
+}
+
+/// One thing that cmwq uses where it may.
+#[derive(Serialize)]
+pub(super) struct Signal {
+    pub(super) name: &'static str,
+    pub(super) purpose: &'static str,
+    /// works, degraded or denied.
+    pub(super) verdict: &'static str,
+    pub(super) reason: Option<String>,
+}
+
+#[derive(Serialize)]
+pub(super) struct Nice {
+    pub(super) now: i32,
+    /// The lowest level (most CPU) this process may take.
+    pub(super) lowest: i32,
+    pub(super) highest: i32,
+}
+
+#[derive(Serialize)]
+pub(super) struct LimitsReport {
+    /// None: could not be read.
+    pub(super) threads: Option<u64>,
+    /// None: no limit.
+    pub(super) open_files: Option<u64>,
+    /// How far the process may raise that. None: no limit.
+    pub(super) open_files_hard: Option<u64>,
+    /// None: could not be read, as for the next.
+    pub(super) memory_total_bytes: Option<u64>,
+    pub(super) memory_available_bytes: Option<u64>,
+    /// None: no limit.
+    pub(super) memory_cgroup_limit_bytes: Option<u64>,
+}
+
+impl Report {
+    pub(super) fn of_this_system() -> Self {
+        let probe = probe::probe();
+        let topology = topology::read(Path::new("/"));
+        let limits = limits::read();
+        Self {
+            version: 1,
+            usable: is_usable(&probe),
+            cpus: Cpus::from(&cpus::effective()),
+            nodes: topology.nodes.iter().map(ToString::to_string).collect(),
+            cores: topology.smt.iter().map(ToString::to_string).collect(),
+            caches: caches(&topology),
+            signals: signals(&probe),
+            nice: nice(&limits),
+            limits: LimitsReport::from(&limits),
+        }
+    }
+}
+
+/// Without canaries the tick starts workers, without the tick the canaries do.
+fn is_usable(probe: &Probe) -> bool {
+    let denied = |verdict: &Verdict| matches!(verdict, Verdict::Denied(_));
+    !(denied(&probe.canary) && denied(&probe.tick))
+}
+
+fn caches(topology: &Topology) -> Vec<Cache> {
+    let cache = |cache: &topology::Cache| Cache {
+        level: cache.level,
+        kind: cache.kind.clone(),
+        size_kib: cache.size_kib,
+        cpus: cache.cpus.to_string(),
+    };
+    topology.caches.iter().map(cache).collect()
+}
+
+fn signals(probe: &Probe) -> Vec<Signal> {
+    vec![
+        signal(
+            "canary",
+            "an idle CPU reports itself (SCHED_IDLE)",
+            &probe.canary,
+        ),
+        signal("pinning", "a canary stays on its CPU", &probe.pinning),
+        signal(
+            "tick",
+            "idle workers are found beside foreign load",
+            &probe.tick,
+        ),
+        signal(
+            "syscall_file",
+            "what a blocked worker waits for",
+            &probe.syscall_file,
+        ),
+        signal("stat_file", "whether a worker is asleep", &probe.stat_file),
+        signal(
+            "schedstat",
+            "whether too many are runnable",
+            &probe.schedstat,
+        ),
+        signal(
+            "process_children",
+            "the processes of a job",
+            &probe.process_children,
+        ),
+        signal(
+            "pidfd",
+            "the end of a job without asking again and again",
+            &probe.pidfd,
+        ),
+        signal(
+            "wipe_on_fork",
+            "a forked child notices that it is one",
+            &probe.wipe_on_fork,
+        ),
+        signal(
+            "perf_switch",
+            "exact accounting (not used yet)",
+            &probe.perf_switch,
+        ),
+        signal("bpf", "exact accounting (not used yet)", &probe.bpf),
+    ]
+}
+
+fn signal(name: &'static str, purpose: &'static str, verdict: &Verdict) -> Signal {
+    let (verdict, reason) = match verdict {
+        Verdict::Works => ("works", None),
+        Verdict::Degraded(reason) => ("degraded", Some(reason.clone())),
+        Verdict::Denied(reason) => ("denied", Some(reason.clone())),
+    };
+    Signal {
+        name,
+        purpose,
+        verdict,
+        reason,
+    }
+}
+
+fn nice(limits: &Limits) -> Nice {
+    Nice {
+        now: cmwq_os::sched::nice_self(),
+        lowest: limits.nice_best,
+        highest: 19,
+    }
+}
+
+impl From<&EffectiveCpus> for Cpus {
+    fn from(cpus: &EffectiveCpus) -> Self {
+        Self {
+            online: cpus.online,
+            allowed: cpus.mask.to_string(),
+            quota: cpus.quota.as_ref().map(QuotaReport::from),
+            effective: cpus.target,
+        }
+    }
+}
+
+impl From<&Quota> for QuotaReport {
+    fn from(quota: &Quota) -> Self {
+        Self {
+            quota_us: quota.quota_us,
+            period_us: quota.period_us,
+            milli_cpus: quota.milli_cpus(),
+        }
+    }
+}
+
+impl From<&Limits> for LimitsReport {
+    fn from(limits: &Limits) -> Self {
+        let known = |bytes: u64| (bytes != 0).then_some(bytes);
+        let finite = |limit: u64| (limit != u64::MAX).then_some(limit);
+        Self {
+            threads: limits.threads,
+            open_files: finite(limits.open_files),
+            open_files_hard: finite(limits.open_files_hard),
+            memory_total_bytes: known(limits.memory.total),
+            memory_available_bytes: known(limits.memory.available),
+            memory_cgroup_limit_bytes: limits.memory.cgroup_limit,
+        }
+    }
+}

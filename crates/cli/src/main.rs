@@ -1,0 +1,56 @@
+//! The `cmwq` command.
+//!
+//! `run` executes jobs read from standard input, `doctor` tells what this system allows, `bench`
+//! measures.
+
+mod bench;
+mod doctor;
+mod run;
+mod startup;
+
+use clap::{Parser, Subcommand};
+use std::process::ExitCode;
+
+/// Concurrency-managed workqueues: start the next job the moment a CPU would idle
+#[derive(Parser)]
+#[command(name = "cmwq", version)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    Run(run::RunArgs),
+    Doctor(doctor::DoctorArgs),
+    /// Measure the engine beside other pools and beside the bound that any pool has
+    Bench(bench::BenchArgs),
+}
+
+fn main() -> ExitCode {
+    match Cli::try_parse() {
+        Ok(cli) => dispatch(cli.command),
+        Err(error) => report(&error),
+    }
+}
+
+fn dispatch(command: Command) -> ExitCode {
+    match command {
+        Command::Run(args) => run::command(&args),
+        Command::Doctor(args) => doctor::command(&args),
+        Command::Bench(args) => bench::command(args),
+    }
+}
+
+/// Shows help, version or a usage error. `run` keeps to the exit statuses of xargs, where 1 is
+/// "some other error" and 2 means nothing.
+fn report(error: &clap::Error) -> ExitCode {
+    // A failure to print cannot be told to anybody.
+    let _ = error.print();
+    let for_run = std::env::args_os().nth(1).is_some_and(|word| word == "run");
+    match error.exit_code() {
+        0 => ExitCode::SUCCESS,
+        _ if for_run => ExitCode::from(run::OTHER_ERROR),
+        _ => ExitCode::from(2),
+    }
+}

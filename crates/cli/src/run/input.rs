@@ -1,0 +1,157 @@
+//! The lines, read one at a time and only when there is room for another job.
+
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::io::Errno;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read};
+use std::os::fd::BorrowedFd;
+
+/// Linux takes no longer argument than this (MAX_ARG_STRLEN, less the NUL at its end).
+const LONGEST: usize = 128 * 1024 - 1;
+
+/// Splits a file into lines. `'a` is the life of the descriptor that interrupts it.
+pub(super) struct Lines<'a> {
+    reader: BufReader<Interruptible<'a>>,
+    delimiter: u8,
+    number: u64,
+}
+
+impl<'a> Lines<'a> {
+    /// Reads `source` until its end or until `stop` becomes readable.
+    pub(super) fn new(source: File, delimiter: u8, stop: BorrowedFd<'a>) -> Self {
+        let reader = BufReader::with_capacity(64 * 1024, Interruptible { source, stop });
+        Self {
+            reader,
+            delimiter,
+            number: 0,
+        }
+    }
+
+    /// The next line without its delimiter; None at the end. The last line needs no delimiter.
+    /// A line that could not be an argument is an error.
+    pub(super) fn next(&mut self) -> io::Result<Option<Vec<u8>>> {
+        let mut line = Vec::new();
+        let mut limited = (&mut self.reader).take(LONGEST as u64 + 1);
+        if limited.read_until(self.delimiter, &mut line)? == 0 {
+            return Ok(None);
+        }
+        self.number += 1;
+        if line.last() == Some(&self.delimiter) {
+            line.pop();
+        }
+        self.check(&line)?;
+        Ok(Some(line))
+    }
+
+    fn check(&self, line: &[u8]) -> io::Result<()> {
+        let number = self.number;
+        if line.len() > LONGEST {
+            let text = format!("line {number} is longer than an argument can be ({LONGEST} bytes)");
+            return Err(io::Error::other(text));
+        }
+        if line.contains(&0) {
+            let text = format!("line {number} has a NUL byte in it (is -0 missing?)");
+            return Err(io::Error::other(text));
+        }
+        Ok(())
+    }
+}
+
+/// A file whose reading ends, as at its end, once `stop` is readable: nobody should have to press
+/// Ctrl-C twice because a terminal or a slow writer has nothing for us.
+struct Interruptible<'a> {
+    source: File,
+    stop: BorrowedFd<'a>,
+}
+
+impl Read for Interruptible<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        loop {
+            if self.wait_for_input()? {
+                return Ok(0);
+            }
+            match self.source.read(buffer) {
+                // Somebody else's O_NONBLOCK, and another reader was faster.
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                result => return result,
+            }
+        }
+    }
+}
+
+impl Interruptible<'_> {
+    /// Waits until there is something to read (also an end or an error); true: told to stop.
+    fn wait_for_input(&self) -> io::Result<bool> {
+        let mut fds = [
+            PollFd::new(&self.source, PollFlags::IN),
+            PollFd::from_borrowed_fd(self.stop, PollFlags::IN),
+        ];
+        loop {
+            match poll(&mut fds, None) {
+                Err(Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+                Ok(_) => return Ok(!fds[1].revents().is_empty()),
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rustix::event::{EventfdFlags, eventfd};
+    use std::io::{Seek, Write};
+    use std::os::fd::AsFd;
+
+    fn file(content: &[u8]) -> File {
+        let mut file = tempfile::tempfile().unwrap();
+        file.write_all(content).unwrap();
+        file.rewind().unwrap();
+        file
+    }
+
+    fn all(content: &[u8], delimiter: u8) -> io::Result<Vec<Vec<u8>>> {
+        let never = eventfd(0, EventfdFlags::empty()).unwrap();
+        let mut lines = Lines::new(file(content), delimiter, never.as_fd());
+        let mut read = Vec::new();
+        while let Some(line) = lines.next()? {
+            read.push(line);
+        }
+        Ok(read)
+    }
+
+    #[test]
+    fn last_line_needs_no_delimiter_and_empty_lines_count() {
+        assert_eq!(
+            all(b"a\n\n\xff b", b'\n').unwrap(),
+            [&b"a"[..], b"", b"\xff b"]
+        );
+        assert_eq!(all(b"a\n", b'\n').unwrap(), [b"a"]);
+        assert_eq!(all(b"", b'\n').unwrap(), [b""; 0]);
+    }
+
+    #[test]
+    fn nul_delimited_lines_may_hold_newlines() {
+        assert_eq!(all(b"a\nb\0c\0", 0).unwrap(), [&b"a\nb"[..], b"c"]);
+    }
+
+    #[test]
+    fn impossible_arguments_are_errors_that_name_the_line() {
+        let nul = all(b"a\nb\0c\n", b'\n').unwrap_err();
+        assert!(nul.to_string().contains("line 2"), "{nul}");
+        let long = all(&vec![b'x'; LONGEST + 1], b'\n').unwrap_err();
+        assert!(long.to_string().contains("line 1"), "{long}");
+        assert_eq!(all(&vec![b'x'; LONGEST], b'\n').unwrap()[0].len(), LONGEST);
+    }
+
+    #[test]
+    fn stop_ends_the_reading_of_an_idle_pipe() {
+        let (reader, _writer) = io::pipe().unwrap();
+        let stop = eventfd(1, EventfdFlags::empty()).unwrap();
+        let source = File::from(std::os::fd::OwnedFd::from(reader));
+        assert_eq!(
+            Lines::new(source, b'\n', stop.as_fd()).next().unwrap(),
+            None
+        );
+    }
+}

@@ -1,0 +1,148 @@
+//! Starting a process as if the user had started it: nothing of what cmwq does to itself shows.
+
+use super::status::{CANNOT_RUN, NOT_FOUND, OTHER_ERROR};
+use std::ffi::OsString;
+use std::io;
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, Stdio};
+
+/// What jobs inherit.
+pub(super) struct Launcher {
+    signal_mask: u64,
+    ignore_sigpipe: bool,
+    own_stdin: bool,
+}
+
+impl Launcher {
+    /// Must be made on the main thread, whose signal mask is still the one we were started with.
+    /// `own_stdin`: jobs get our standard input, else /dev/null.
+    pub(super) fn new(own_stdin: bool) -> Self {
+        Self {
+            signal_mask: cmwq_os::thread::sigmask(),
+            ignore_sigpipe: crate::startup::sigpipe_was_ignored(),
+            own_stdin,
+        }
+    }
+
+    /// Starts a process in a process group of its own, its output in pipes.
+    pub(super) fn start(&self, words: &[OsString]) -> io::Result<Child> {
+        let mut command = self.command(words);
+        let _mask = MaskedAs::new(self.signal_mask);
+        match command.spawn() {
+            Err(error) if error.raw_os_error() == Some(libc::ENOEXEC) => self.start_script(words),
+            result => result,
+        }
+    }
+
+    /// A script without `#!` is run by the shell. `posix_spawn`, which `Command` prefers because
+    /// it does not copy our page tables, leaves that out; `execvp`, which it uses when there is
+    /// something to do between fork and exec, does it.
+    fn start_script(&self, words: &[OsString]) -> io::Result<Child> {
+        let mut command = self.command(words);
+        // SAFETY: the closure does nothing, so nothing that is unsafe after fork.
+        unsafe { command.pre_exec(|| Ok(())) };
+        command.spawn()
+    }
+
+    fn command(&self, words: &[OsString]) -> Command {
+        let mut command = Command::new(&words[0]);
+        command
+            .args(&words[1..])
+            .process_group(0)
+            .stdin(if self.own_stdin {
+                Stdio::inherit()
+            } else {
+                Stdio::null()
+            })
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        if self.ignore_sigpipe {
+            // SAFETY: signal(2) is safe between fork and exec, and SIG_IGN is no code of ours.
+            unsafe { command.pre_exec(ignore_sigpipe) };
+        }
+        command
+    }
+}
+
+fn ignore_sigpipe() -> io::Result<()> {
+    // SAFETY: SIG_IGN is no code that could run in a signal's context.
+    unsafe { libc::signal(libc::SIGPIPE, libc::SIG_IGN) };
+    Ok(())
+}
+
+/// Gives the calling thread another signal mask while it lives. Workers block all signals, and a
+/// process inherits the mask of the thread that starts it.
+struct MaskedAs {
+    before: u64,
+}
+
+impl MaskedAs {
+    fn new(mask: u64) -> Self {
+        let before = cmwq_os::thread::sigmask();
+        cmwq_os::thread::set_sigmask(mask);
+        Self { before }
+    }
+}
+
+impl Drop for MaskedAs {
+    fn drop(&mut self) {
+        cmwq_os::thread::set_sigmask(self.before);
+    }
+}
+
+/// Whether the system had no room for another process just now.
+pub(super) fn is_shortage(error: &io::Error) -> bool {
+    let code = error.raw_os_error();
+    matches!(
+        code,
+        Some(libc::EAGAIN | libc::EMFILE | libc::ENFILE | libc::ENOMEM)
+    )
+}
+
+/// Our exit status for a job that could not be started, and the words of the message.
+pub(super) fn failure(error: &io::Error) -> (u8, String) {
+    match error.kind() {
+        io::ErrorKind::NotFound => (NOT_FOUND, "command not found".into()),
+        _ if is_shortage(error) => (OTHER_ERROR, format!("cannot start a process: {error}")),
+        _ => (CANNOT_RUN, format!("cannot be run: {error}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn launcher() -> Launcher {
+        Launcher {
+            signal_mask: cmwq_os::thread::sigmask(),
+            ignore_sigpipe: false,
+            own_stdin: false,
+        }
+    }
+
+    fn start(words: &[&str]) -> io::Result<Child> {
+        launcher().start(&words.iter().map(OsString::from).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn failures_have_the_statuses_of_xargs() {
+        let missing = failure(&start(&["cmwq-no-such-command"]).unwrap_err());
+        assert_eq!(missing, (NOT_FOUND, "command not found".into()));
+        assert_eq!(failure(&start(&["/dev/null"]).unwrap_err()).0, CANNOT_RUN);
+        assert_eq!(
+            failure(&io::Error::from_raw_os_error(libc::EAGAIN)).0,
+            OTHER_ERROR
+        );
+    }
+
+    #[test]
+    fn mask_of_the_thread_is_put_back() {
+        let before = cmwq_os::thread::sigmask();
+        let bit = 1 << (libc::SIGUSR1 - 1);
+        {
+            let _mask = MaskedAs::new(before ^ bit);
+            assert_eq!(cmwq_os::thread::sigmask(), before ^ bit);
+        }
+        assert_eq!(cmwq_os::thread::sigmask(), before);
+    }
+}

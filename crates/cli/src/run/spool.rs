@@ -1,0 +1,165 @@
+//! The held output of one stream of one job: in memory while it is small, else in an unlinked
+//! temporary file.
+
+use rustix::io::Errno;
+use std::fs::File;
+use std::io::{self, BufReader, Seek, Write};
+use std::os::fd::BorrowedFd;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// Of one stream; a job has two, so that it holds at most 1 MiB.
+const STREAM_MEMORY: usize = 512 * 1024;
+/// Of all jobs together, running or waiting for their turn to be written.
+const TOTAL_MEMORY: usize = 64 * 1024 * 1024;
+/// What a pipe holds by default, so what one read may return.
+const READ_SIZE: usize = 64 * 1024;
+
+/// Bytes that all spools of a run hold in memory.
+#[derive(Clone, Default)]
+pub(super) struct Held(Arc<AtomicUsize>);
+
+impl Held {
+    fn add(&self, bytes: usize) {
+        // Relaxed: a number that publishes nothing else.
+        self.0.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    fn subtract(&self, bytes: usize) {
+        // Relaxed: as in `add`.
+        self.0.fetch_sub(bytes, Ordering::Relaxed);
+    }
+
+    fn is_much(&self) -> bool {
+        // Relaxed: as in `add`.
+        self.0.load(Ordering::Relaxed) > TOTAL_MEMORY
+    }
+}
+
+/// Held output, in the order in which it was read: first `file`, then `memory`.
+pub(super) struct Spool {
+    memory: Vec<u8>,
+    file: Option<File>,
+    held: Held,
+}
+
+impl Spool {
+    pub(super) fn new(held: &Held) -> Self {
+        Self {
+            memory: Vec::new(),
+            file: None,
+            held: held.clone(),
+        }
+    }
+
+    /// Adds what one read from `pipe` gives and says how many bytes: 0 at the end, None where the
+    /// read was interrupted. An error is ours, not the job's: there is no space to hold more.
+    pub(super) fn read_from(&mut self, pipe: BorrowedFd<'_>) -> io::Result<Option<usize>> {
+        self.memory.reserve(READ_SIZE);
+        match rustix::io::read(pipe, rustix::buffer::spare_capacity(&mut self.memory)) {
+            Ok(count) => {
+                self.held.add(count);
+                self.spill_if_large()?;
+                Ok(Some(count))
+            }
+            Err(Errno::AGAIN | Errno::INTR) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn spill_if_large(&mut self) -> io::Result<()> {
+        let much = self.memory.len() > STREAM_MEMORY || self.held.is_much();
+        if !much || !self.have_file()? {
+            return Ok(());
+        }
+        if let Some(file) = &mut self.file {
+            file.write_all(&self.memory)?;
+        }
+        self.held.subtract(self.memory.len());
+        // A stream that spilled once has more to come: keep the memory of one read for it.
+        self.memory.clear();
+        self.memory.shrink_to(READ_SIZE);
+        Ok(())
+    }
+
+    /// False where no descriptor is left for a file: then memory has to do.
+    fn have_file(&mut self) -> io::Result<bool> {
+        if self.file.is_none() {
+            match tempfile::tempfile() {
+                Ok(file) => self.file = Some(file),
+                Err(error) if is_out_of_descriptors(&error) => return Ok(false),
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(true)
+    }
+
+    /// Writes everything to `to`.
+    pub(super) fn write_to(mut self, to: &mut impl Write) -> io::Result<()> {
+        if let Some(mut file) = self.file.take() {
+            file.rewind()?;
+            io::copy(&mut BufReader::with_capacity(READ_SIZE, file), to)?;
+        }
+        to.write_all(&self.memory)
+    }
+}
+
+impl Drop for Spool {
+    fn drop(&mut self) {
+        self.held.subtract(self.memory.len());
+    }
+}
+
+fn is_out_of_descriptors(error: &io::Error) -> bool {
+    matches!(error.raw_os_error(), Some(libc::EMFILE | libc::ENFILE))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::fd::AsFd;
+
+    fn spooled(content: Vec<u8>, held: &Held) -> Spool {
+        let (reader, mut writer) = io::pipe().unwrap();
+        let writing = std::thread::spawn(move || writer.write_all(&content).unwrap());
+        let mut spool = Spool::new(held);
+        while spool.read_from(reader.as_fd()).unwrap() != Some(0) {}
+        writing.join().unwrap();
+        spool
+    }
+
+    fn pattern(length: usize) -> Vec<u8> {
+        (0..length).map(|at| (at % 251) as u8).collect()
+    }
+
+    #[test]
+    fn output_comes_back_as_it_was_from_memory_and_from_a_file() {
+        for length in [
+            0,
+            1,
+            READ_SIZE,
+            STREAM_MEMORY,
+            STREAM_MEMORY + 1,
+            5 * STREAM_MEMORY + 3,
+        ] {
+            let held = Held::default();
+            let spool = spooled(pattern(length), &held);
+            assert_eq!(spool.file.is_some(), length > STREAM_MEMORY, "{length}");
+            let mut written = Vec::new();
+            spool.write_to(&mut written).unwrap();
+            assert!(
+                written == pattern(length),
+                "{length} bytes came back changed"
+            );
+            assert_eq!(held.0.load(Ordering::Relaxed), 0); // Relaxed: one thread
+        }
+    }
+
+    #[test]
+    fn many_small_outputs_go_to_files_once_the_total_is_reached() {
+        let held = Held::default();
+        held.add(TOTAL_MEMORY);
+        let spool = spooled(pattern(10), &held);
+        assert!(spool.file.is_some() && spool.memory.is_empty());
+    }
+}

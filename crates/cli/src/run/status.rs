@@ -1,0 +1,131 @@
+//! Exit statuses: what a job's end means, and what `cmwq run` makes of all of them.
+
+use std::os::unix::process::ExitStatusExt;
+use std::process::ExitStatus;
+
+/// Bad usage, unreadable input, output that cannot be written.
+pub(crate) const OTHER_ERROR: u8 = 1;
+/// Some job failed.
+pub(super) const JOB_FAILED: u8 = 123;
+/// A job exited with 255, the way for a job to stop the whole run.
+pub(super) const JOB_SAID_STOP: u8 = 124;
+/// A job was killed by a signal.
+pub(super) const JOB_KILLED: u8 = 125;
+/// COMMAND cannot be run.
+pub(super) const CANNOT_RUN: u8 = 126;
+/// COMMAND is not found.
+pub(super) const NOT_FOUND: u8 = 127;
+
+/// How a job ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum JobEnd {
+    Succeeded,
+    Failed,
+    SaidStop,
+    /// By this signal.
+    Killed(i32),
+}
+
+impl JobEnd {
+    pub(super) fn of(status: ExitStatus) -> Self {
+        match (status.code(), status.signal()) {
+            (Some(0), _) => Self::Succeeded,
+            (Some(255), _) => Self::SaidStop,
+            (Some(_), _) => Self::Failed,
+            (None, signal) => Self::Killed(signal.unwrap_or(0)),
+        }
+    }
+
+    /// For an end that stops the run: the exit status and the words of the message.
+    pub(super) fn stops_the_run(self) -> Option<(u8, String)> {
+        match self {
+            Self::Succeeded | Self::Failed => None,
+            Self::SaidStop => Some((JOB_SAID_STOP, "exited with status 255; aborting".into())),
+            Self::Killed(signal) => Some((
+                JOB_KILLED,
+                format!("terminated by {}; aborting", signal_name(signal)),
+            )),
+        }
+    }
+}
+
+fn signal_name(signal: i32) -> String {
+    match signal_hook::low_level::signal_name(signal) {
+        Some(name) => format!("signal {signal} ({name})"),
+        None => format!("signal {signal}"),
+    }
+}
+
+/// The exit status of the run so far.
+#[derive(Default)]
+pub(super) struct Verdict {
+    job_failed: bool,
+    stopped_by: Option<u8>,
+    signal: Option<i32>,
+}
+
+impl Verdict {
+    pub(super) fn job_failed(&mut self) {
+        self.job_failed = true;
+    }
+
+    /// Something stopped the run with exit status `code`. The first cause counts, later ones are
+    /// often its consequences. True for the first.
+    pub(super) fn stopped(&mut self, code: u8) -> bool {
+        let first = self.stopped_by.is_none() && self.signal.is_none();
+        self.stopped_by.get_or_insert(code);
+        first
+    }
+
+    /// We were told to end by `signal`.
+    pub(super) fn signalled(&mut self, signal: i32) {
+        self.signal.get_or_insert(signal);
+    }
+
+    pub(super) fn code(&self) -> u8 {
+        match (self.signal, self.stopped_by) {
+            // Signals that end a run are below 64.
+            (Some(signal), _) => 128 + (signal & 0x3f) as u8,
+            (None, Some(code)) => code,
+            (None, None) if self.job_failed => JOB_FAILED,
+            (None, None) => 0,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ends_by_wait_status() {
+        let end = |raw| JobEnd::of(ExitStatus::from_raw(raw));
+        assert_eq!(end(0), JobEnd::Succeeded);
+        assert_eq!(end(1 << 8), JobEnd::Failed);
+        assert_eq!(end(127 << 8), JobEnd::Failed);
+        assert_eq!(end(254 << 8), JobEnd::Failed);
+        assert_eq!(end(255 << 8), JobEnd::SaidStop);
+        assert_eq!(end(libc::SIGKILL), JobEnd::Killed(9));
+    }
+
+    #[test]
+    fn first_cause_wins_and_a_signal_to_us_wins_over_all() {
+        let mut verdict = Verdict::default();
+        assert_eq!(verdict.code(), 0);
+        verdict.job_failed();
+        assert_eq!(verdict.code(), JOB_FAILED);
+        assert!(verdict.stopped(NOT_FOUND));
+        assert!(!verdict.stopped(JOB_KILLED));
+        assert_eq!(verdict.code(), NOT_FOUND);
+        verdict.signalled(libc::SIGTERM);
+        verdict.signalled(libc::SIGINT);
+        assert_eq!(verdict.code(), 143);
+    }
+
+    #[test]
+    fn messages_name_the_signal() {
+        let (code, text) = JobEnd::Killed(libc::SIGSEGV).stops_the_run().unwrap();
+        assert_eq!(code, JOB_KILLED);
+        assert!(text.contains("SIGSEGV"), "{text}");
+    }
+}

@@ -1,0 +1,77 @@
+//! The one line about the whole run.
+
+use super::args::SummaryFormat;
+use super::control::Tally;
+use serde::Serialize;
+use std::time::Duration;
+
+#[derive(Serialize)]
+struct Summary {
+    /// Of this format.
+    version: u32,
+    jobs: u64,
+    failed: u64,
+    elapsed_s: f64,
+    peak_jobs: usize,
+    mean_runnable: f64,
+}
+
+/// The summary without a newline at its end; None where none was asked for. `runnable_ns` is the
+/// engine's estimate of runnable jobs, integrated over the whole run.
+pub(super) fn text(
+    format: SummaryFormat,
+    tally: Tally,
+    elapsed: Duration,
+    runnable_ns: u128,
+) -> Option<String> {
+    let summary = Summary {
+        version: 1,
+        jobs: tally.jobs,
+        failed: tally.failed,
+        elapsed_s: elapsed.as_micros() as f64 / 1e6,
+        peak_jobs: tally.peak_jobs,
+        mean_runnable: runnable_ns as f64 / elapsed.as_nanos().max(1) as f64,
+    };
+    match format {
+        SummaryFormat::None => None,
+        SummaryFormat::Text => Some(for_people(&summary)),
+        SummaryFormat::Json => serde_json::to_string(&summary).ok(),
+    }
+}
+
+fn for_people(summary: &Summary) -> String {
+    format!(
+        "{} jobs, {} failed, {:.2} s, at most {} at a time, {:.1} runnable on average",
+        summary.jobs, summary.failed, summary.elapsed_s, summary.peak_jobs, summary.mean_runnable
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TALLY: Tally = Tally {
+        jobs: 3,
+        failed: 1,
+        peak_jobs: 2,
+    };
+
+    fn of(format: SummaryFormat) -> Option<String> {
+        text(format, TALLY, Duration::from_millis(1_250), 1_875_000_000)
+    }
+
+    #[test]
+    fn formats() {
+        assert_eq!(of(SummaryFormat::None), None);
+        let json: serde_json::Value =
+            serde_json::from_str(&of(SummaryFormat::Json).unwrap()).unwrap();
+        let expected = serde_json::json!({"version": 1, "jobs": 3, "failed": 1,
+            "elapsed_s": 1.25, "peak_jobs": 2, "mean_runnable": 1.5});
+        assert_eq!(json, expected);
+        let words = of(SummaryFormat::Text).unwrap();
+        assert_eq!(
+            words,
+            "3 jobs, 1 failed, 1.25 s, at most 2 at a time, 1.5 runnable on average"
+        );
+    }
+}

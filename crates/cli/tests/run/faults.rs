@@ -1,0 +1,183 @@
+//! What goes wrong at night.
+
+use crate::support::{Folder, Ran, command, feed, finish, numbers, run, start, until, wait_for};
+use std::collections::HashSet;
+use std::fs::File;
+use std::io::Write;
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+
+/// Runs a shell script in which `$0` is the command.
+fn shell(script: &str) -> Ran {
+    feed(
+        Command::new("sh").args(["-c", script, env!("CARGO_BIN_EXE_cmwq")]),
+        "",
+    )
+}
+
+#[test]
+fn twenty_thousand_short_jobs_are_all_run() {
+    let ran = run(&["--summary", "json", "echo"], numbers(20_000));
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    assert_eq!(ran.summary()["jobs"], 20_000);
+    let lines = ran.lines();
+    assert_eq!(lines.len(), 20_000);
+    assert_eq!(lines.into_iter().collect::<HashSet<_>>().len(), 20_000);
+}
+
+#[test]
+fn closed_standard_output_is_an_error_before_any_job() {
+    let folder = Folder::new();
+    let file = folder.name("made");
+    let ran = shell(&format!("echo '{file}' | \"$0\" run touch >&-"));
+    assert_eq!(ran.code, Some(1));
+    assert!(ran.err.contains("standard output is closed"), "{}", ran.err);
+    assert!(!folder.path("made").exists());
+}
+
+#[test]
+fn closed_standard_input_is_an_error_unless_a_file_has_the_lines() {
+    let ran = shell("\"$0\" run echo <&-");
+    assert_eq!(ran.code, Some(1));
+    assert!(ran.err.contains("standard input is closed"), "{}", ran.err);
+    let folder = Folder::new();
+    let file = folder.write("lines", "x\n");
+    assert_eq!(
+        shell(&format!("\"$0\" run -a '{file}' echo <&-")).text(),
+        "x\n"
+    );
+}
+
+#[test]
+fn closed_standard_error_does_no_harm() {
+    let ran = shell("echo x | \"$0\" run sh -c 'echo {}; echo lost >&2' 2>&-");
+    assert_eq!((ran.code, ran.text().as_str()), (Some(0), "x\n"));
+}
+
+#[test]
+fn full_standard_output_is_our_error() {
+    let ran = shell("seq 100 | \"$0\" run echo >/dev/full");
+    assert_eq!(ran.code, Some(1));
+    assert!(ran.err.contains("standard output"), "{}", ran.err);
+    assert_eq!(ran.err.lines().count(), 1, "{}", ran.err);
+}
+
+#[test]
+fn broken_pipe_stops_the_run_and_ends_the_jobs() {
+    let folder = Folder::new();
+    let mut child = start(&mut command::<&str>(&[]));
+    let mut stdin = child.stdin.take().unwrap();
+    let long = format!("touch '{}'; exec sleep 1000", folder.name("runs"));
+    let short = format!("{}; echo nobody reads this", until(&folder.name("go")));
+    writeln!(stdin, "{long}\n{short}").unwrap();
+    wait_for(&folder.path("runs"));
+    drop(child.stdout.take());
+    folder.write("go", "");
+    // Input is still open and a job sleeps: only the broken pipe can end this.
+    let ran = finish(child);
+    assert_eq!(ran.code, Some(1));
+    assert!(ran.err.contains("standard output"), "{}", ran.err);
+}
+
+#[test]
+fn output_that_cannot_be_held_is_our_error_and_names_the_job() {
+    let mut command = command(&["sh", "-c", "yes | head -c 3000000 #"]);
+    let ran = feed(command.env("TMPDIR", "/nonexistent"), "x\n");
+    assert_eq!((ran.code, ran.out.len()), (Some(1), 0));
+    assert!(ran.err.contains("sh: its output was lost"), "{}", ran.err);
+}
+
+#[test]
+fn daemon_that_holds_the_output_does_not_hold_the_job() {
+    let ran = run::<&str>(&[], "sleep 1000 & echo $!\n");
+    assert_eq!(ran.code, Some(0));
+    let daemon: i32 = ran.text().trim().parse().unwrap();
+    // SAFETY: kill takes no pointer; the daemon sleeps long enough to be still there.
+    let killed = unsafe { libc::kill(daemon, libc::SIGKILL) };
+    assert_eq!(killed, 0, "the run has ended the daemon");
+}
+
+#[test]
+fn daemon_that_writes_on_and_on_does_not_keep_us() {
+    let ran = run::<&str>(&[], "yes & echo $! >&2\n");
+    assert_eq!(ran.code, Some(0));
+    assert!(ran.err.trim().parse::<i32>().is_ok(), "{}", ran.err);
+}
+
+#[test]
+fn impossible_argument_is_an_error_that_names_its_line() {
+    let ran = run(&["-k", "echo"], "a\nb\0c\nd\n");
+    assert_eq!((ran.code, ran.text().as_str()), (Some(1), "a\n"));
+    assert!(ran.err.contains("line 2"), "{}", ran.err);
+    let long = vec![b'x'; 200_000];
+    assert!(run(&["echo"], long).err.contains("line 1"));
+}
+
+#[test]
+fn few_descriptors_only_make_it_slower() {
+    let ran =
+        shell("ulimit -n 40; seq 200 | \"$0\" run --summary json sh -c 'sleep 0.02; echo {}'");
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    assert_eq!(ran.lines().len(), 200);
+    assert_eq!(ran.summary()["jobs"], 200);
+}
+
+/// Needs root, to become a user who has no other process.
+#[test]
+fn few_processes_only_make_it_slower() {
+    // SAFETY: geteuid takes nothing.
+    if unsafe { libc::geteuid() } != 0 {
+        eprintln!("left out: only root can become a user without processes");
+        return;
+    }
+    let folder = Folder::new();
+    let copy = folder.path("cmwq");
+    std::fs::copy(env!("CARGO_BIN_EXE_cmwq"), &copy).unwrap();
+    let open = run(
+        &["chmod", "755"],
+        format!("{}\n{}\n", folder.name("."), folder.name("cmwq")),
+    );
+    assert_eq!(open.code, Some(0));
+    let mut limited = Command::new(copy);
+    // Jobs that start no process themselves: only our own starts meet the limit.
+    limited.args(["run", "--summary", "json", "sleep"]);
+    let user = 1_000_000 + std::process::id();
+    limited.uid(user).gid(user).current_dir("/");
+    let limit = || {
+        let limit = libc::rlimit {
+            rlim_cur: 24,
+            rlim_max: 24,
+        };
+        // SAFETY: the limit is a local; setrlimit is one system call.
+        unsafe { libc::setrlimit(libc::RLIMIT_NPROC, &limit) };
+        Ok(())
+    };
+    // SAFETY: one system call, safe between fork and exec.
+    unsafe { limited.pre_exec(limit) };
+    let ran = feed(&mut limited, "0.02\n".repeat(100));
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    assert_eq!(ran.summary()["jobs"], 100);
+}
+
+#[test]
+fn large_file_of_lines_from_a_file() {
+    let folder = Folder::new();
+    let mut file = File::create(folder.path("lines")).unwrap();
+    for number in 0..3000 {
+        writeln!(file, "{number}{}", "x".repeat(1000)).unwrap();
+    }
+    let ran = run(
+        &[
+            "-k",
+            "-a",
+            &folder.name("lines"),
+            "sh",
+            "-c",
+            "printf %.4s%s\\\\n $0 ${#0}",
+        ],
+        "",
+    );
+    let lines = ran.lines();
+    assert_eq!(lines.len(), 3000, "{}", ran.err);
+    assert_eq!(lines[2999], "29991004");
+}

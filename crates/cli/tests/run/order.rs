@@ -1,0 +1,83 @@
+//! Output: whole, unmixed, in order where asked for.
+
+use crate::support::{Folder, numbers, run, until};
+
+/// Two jobs of which the first ends only after the second has.
+fn second_ends_first(folder: &Folder) -> String {
+    let file = folder.name("second");
+    format!(
+        "{}; echo first\necho second; touch '{file}'\n",
+        until(&file)
+    )
+}
+
+#[test]
+fn output_comes_in_the_order_of_ends() {
+    let folder = Folder::new();
+    let script = format!("{}\n", second_ends_first(&folder));
+    assert_eq!(run::<&str>(&[], script).lines(), ["second", "first"]);
+}
+
+#[test]
+fn keep_order_gives_the_order_of_lines() {
+    let folder = Folder::new();
+    assert_eq!(
+        run(&["-k"], second_ends_first(&folder)).lines(),
+        ["first", "second"]
+    );
+    let ran = run(&["--keep-order", "echo"], numbers(500));
+    assert_eq!(ran.text(), numbers(500));
+}
+
+#[test]
+fn output_of_a_job_is_never_mixed_with_another_ones() {
+    let job = "for i in 1 2 3; do echo {} $i; echo {} e$i >&2; sleep 0.01; done";
+    let ran = run(&["sh", "-c", job], numbers(40));
+    for (text, prefix) in [(ran.text(), ""), (ran.err.clone(), "e")] {
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines.len(), 120);
+        for block in lines.chunks(3) {
+            let job = block[0].split(' ').next().unwrap();
+            let expected: Vec<String> = (1..=3).map(|i| format!("{job} {prefix}{i}")).collect();
+            assert_eq!(block, expected);
+        }
+    }
+}
+
+#[test]
+fn standard_output_of_a_job_comes_before_its_standard_error() {
+    let folder = Folder::new();
+    let file = folder.name("both");
+    let redirected = format!(
+        "printf 'a\\nb\\n' | '{}' run -k sh -c 'echo {{}}e >&2; echo {{}}o' >>'{file}' 2>&1",
+        env!("CARGO_BIN_EXE_cmwq")
+    );
+    assert_eq!(run::<&str>(&[], redirected).code, Some(0));
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), "ao\nae\nbo\nbe\n");
+}
+
+#[test]
+fn large_output_on_both_streams_at_once_neither_deadlocks_nor_changes() {
+    const SIZE: usize = 10 * 1024 * 1024;
+    let job = format!(
+        "head -c {SIZE} /dev/zero | tr '\\0' e >&2 & head -c {SIZE} /dev/zero | tr '\\0' o; wait"
+    );
+    let ran = run::<&str>(&[], job);
+    assert_eq!((ran.out.len(), ran.err.len()), (SIZE, SIZE));
+    assert!(ran.out.iter().all(|&byte| byte == b'o') && ran.err.bytes().all(|byte| byte == b'e'));
+}
+
+#[test]
+fn large_outputs_of_many_jobs_stay_whole() {
+    // Each line is as long as some pipes and its job's number all over.
+    let job = "yes {} | head -c 1500000";
+    let ran = run(&["-k", "sh", "-c", job], numbers(9));
+    let mut rest = &ran.out[..];
+    for number in 1..=9_u8 {
+        let (block, after) = rest.split_at(1_500_000);
+        let wanted = [b'0' + number, b'\n'];
+        assert!(block.chunks(2).all(|pair| pair == wanted), "job {number}");
+        rest = after;
+    }
+    assert!(rest.is_empty());
+}

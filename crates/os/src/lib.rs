@@ -1,0 +1,32 @@
+//! All of Linux that cmwq touches. Every other crate asks here, so that what the kernel promises,
+//! and what it costs, is written down in one place.
+//!
+//! Nothing here decides anything: these are readings and system calls, with the errors the kernel
+//! gave.
+
+/// How much CPU time the control groups around this process allow.
+pub mod cgroup;
+/// The three clocks cmwq reads.
+pub mod clock;
+/// How many CPUs this process can use.
+pub mod cpus;
+/// Sleeping and waking on a word of memory.
+pub mod futex;
+/// Finding out that this process is a forked copy.
+pub mod generation;
+/// Limits of threads, files, memory and priority.
+pub mod limits;
+/// Whether threads, ours and those of child processes, run or sleep.
+pub mod observe;
+/// What this system allows, by trying.
+pub mod probe;
+/// Which CPUs, which nice level, which policy.
+pub mod sched;
+/// How long a thread ran and how long it waited for a CPU.
+pub mod schedstat;
+/// Starting threads, their names and their signal masks.
+pub mod thread;
+/// Which CPUs share memory, caches and cores.
+pub mod topology;
+/// What a thread or the process has used.
+pub mod usage;

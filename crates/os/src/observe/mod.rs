@@ -1,0 +1,12 @@
+//! Whether threads run or sleep, asked from outside, by `/proc`. No privilege is needed for threads
+//! of the own process.
+
+mod stat;
+mod syscall;
+mod task;
+/// The same for a process and its descendants.
+pub mod tree;
+
+pub use stat::{Stat, TaskState, parse_stat};
+pub use syscall::{Blocked, parse_syscall};
+pub use task::{Sample, TaskFiles};

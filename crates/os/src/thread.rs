@@ -1,0 +1,132 @@
+//! Starting threads, their names and their signal masks.
+
+use std::ffi::CString;
+use std::io;
+
+/// The kernel keeps 15 bytes of a thread's name.
+const NAME_MAX: usize = 15;
+
+/// Signals the kernel sends for what the thread itself did. Blocking them would turn a crash into
+/// a silent kill, and would hide them from the program's handlers.
+const SYNCHRONOUS: [i32; 7] = [
+    libc::SIGSEGV,
+    libc::SIGBUS,
+    libc::SIGFPE,
+    libc::SIGILL,
+    libc::SIGTRAP,
+    libc::SIGSYS,
+    libc::SIGABRT,
+];
+
+/// Signals the C library keeps for itself (cancellation, set*id in all threads, musl's
+/// membarrier). They are never blocked: `setuid` in another thread would hang.
+const RESERVED: &[i32] = match cfg!(target_env = "musl") {
+    true => &[32, 33, 34],
+    false => &[32, 33],
+};
+
+/// The calling thread's id, as in `/proc/self/task`.
+pub fn gettid() -> i32 {
+    rustix::thread::gettid().as_raw_nonzero().get()
+}
+
+/// This process's id.
+pub fn getpid() -> i32 {
+    rustix::process::getpid().as_raw_nonzero().get()
+}
+
+/// Starts a detached thread that has every signal blocked but the synchronous ones. There is no
+/// moment at which it could be picked for a signal of the process. `name` is cut to 15 bytes,
+/// `stack_size` is in bytes.
+///
+/// # Errors
+///
+/// What the system answered, for example `EAGAIN` at a limit of threads or memory.
+pub fn spawn(
+    name: &str,
+    stack_size: usize,
+    body: impl FnOnce() + Send + 'static,
+) -> io::Result<()> {
+    let name = kernel_name(name);
+    let _restored_on_return = BlockedSignals::new();
+    std::thread::Builder::new()
+        .name(name)
+        .stack_size(stack_size)
+        .spawn(body)
+        .map(drop)
+}
+
+/// Names the calling thread; the name is cut to 15 bytes.
+pub fn set_name(name: &str) {
+    let name = CString::new(kernel_name(name)).unwrap_or_default();
+    // Fails only for an unreadable address.
+    let _ = rustix::thread::set_name(&name);
+}
+
+/// The calling thread's blocked signals: bit `n - 1` for signal `n`.
+pub fn sigmask() -> u64 {
+    let mut mask = 0u64;
+    // SAFETY: the kernel writes the 8 bytes it is told `mask` has; no new mask is given.
+    unsafe { rt_sigprocmask(std::ptr::null(), &mut mask) };
+    mask
+}
+
+/// Blocks exactly these signals in the calling thread (bits as in [`sigmask`]). `SIGKILL`,
+/// `SIGSTOP` and the C library's own signals stay unblocked.
+pub fn set_sigmask(mask: u64) {
+    let mask = mask & !bits(RESERVED);
+    // SAFETY: the kernel reads the 8 bytes of `mask`; no old mask is asked for.
+    unsafe { rt_sigprocmask(&mask, std::ptr::null_mut()) };
+}
+
+/// # Safety
+///
+/// `set` and `old` are null or valid for the read, or write, of a `u64`.
+unsafe fn rt_sigprocmask(set: *const u64, old: *mut u64) {
+    // The C library's function works on a set of 1024 signals; the kernel's has 64.
+    // SAFETY: the caller vouches for the pointers, the size is the kernel's.
+    let status = unsafe {
+        libc::syscall(
+            libc::SYS_rt_sigprocmask,
+            libc::SIG_SETMASK,
+            set,
+            old,
+            size_of::<u64>(),
+        )
+    };
+    debug_assert_eq!(status, 0, "rt_sigprocmask");
+}
+
+/// While it lives, its thread has all but the synchronous signals blocked: a new thread starts
+/// with its creator's mask.
+struct BlockedSignals {
+    before: u64,
+}
+
+impl BlockedSignals {
+    fn new() -> Self {
+        let before = sigmask();
+        // A synchronous signal that the creator has blocked is not blocked in its workers.
+        set_sigmask(!bits(&SYNCHRONOUS));
+        BlockedSignals { before }
+    }
+}
+
+impl Drop for BlockedSignals {
+    fn drop(&mut self) {
+        set_sigmask(self.before);
+    }
+}
+
+fn bits(signals: &[i32]) -> u64 {
+    signals
+        .iter()
+        .fold(0, |mask, signal| mask | 1 << (signal - 1))
+}
+
+/// What the kernel will keep of `name`, cut between characters. A NUL would end it, and
+/// `std::thread::Builder` panics on one.
+fn kernel_name(name: &str) -> String {
+    let name: String = name.chars().filter(|&c| c != '\0').collect();
+    name[..name.floor_char_boundary(NAME_MAX)].to_owned()
+}

@@ -1,0 +1,76 @@
+//! What a thread or the process has used, by `getrusage`.
+
+use cmwq_policy::Nanos;
+use cmwq_policy::time::{MICROSECOND, SECOND};
+
+/// What the whole process has used, threads that have ended included.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Rusage {
+    /// CPU time in user mode.
+    pub user_ns: Nanos,
+    /// CPU time in the kernel.
+    pub system_ns: Nanos,
+    /// Times a thread gave up its CPU to wait for something.
+    pub voluntary_switches: u64,
+    /// Times a thread lost its CPU.
+    pub involuntary_switches: u64,
+    /// The largest resident set so far, in KiB.
+    pub max_rss_kib: u64,
+}
+
+/// How often the calling thread has given up its CPU to wait: it grew during an item if and only
+/// if the item blocked (or yielded).
+pub fn voluntary_switches_self() -> u64 {
+    getrusage(libc::RUSAGE_THREAD).ru_nvcsw as u64
+}
+
+/// What this process has used.
+pub fn process() -> Rusage {
+    let r = getrusage(libc::RUSAGE_SELF);
+    Rusage {
+        user_ns: nanos(r.ru_utime),
+        system_ns: nanos(r.ru_stime),
+        voluntary_switches: r.ru_nvcsw as u64,
+        involuntary_switches: r.ru_nivcsw as u64,
+        max_rss_kib: r.ru_maxrss as u64,
+    }
+}
+
+fn getrusage(who: libc::c_int) -> libc::rusage {
+    // SAFETY: a struct of integers, for which zero is a value.
+    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
+    // SAFETY: `usage` is valid for the write. Fails only for an unknown `who`, and stays zero then.
+    unsafe { libc::getrusage(who, &mut usage) };
+    usage
+}
+
+fn nanos(t: libc::timeval) -> Nanos {
+    t.tv_sec as u64 * SECOND + t.tv_usec as u64 * MICROSECOND
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocking_shows_as_voluntary_switches() {
+        let before = voluntary_switches_self();
+        for _ in 0..5 {
+            std::thread::sleep(std::time::Duration::from_micros(200));
+        }
+        assert!(voluntary_switches_self() - before >= 5);
+    }
+
+    #[test]
+    fn computing_shows_in_the_process() {
+        let before = process();
+        let start = crate::clock::thread_cpu();
+        while crate::clock::thread_cpu() - start < 20_000_000 {}
+        let after = process();
+        let spent = after.user_ns + after.system_ns - before.user_ns - before.system_ns;
+        // The kernel scales user and system time from ticks, but their sum is exact.
+        assert!(spent >= 15_000_000, "{spent}");
+        assert!(after.max_rss_kib > 0);
+        assert!(after.voluntary_switches >= voluntary_switches_self());
+    }
+}

@@ -1,0 +1,166 @@
+//! Real processes: trees of them, stopped and traced ones, and ones that may open no files.
+
+mod common;
+
+use cmwq_os::observe::{Blocked, Sample, TaskFiles, TaskState, tree};
+use cmwq_os::thread;
+
+use common::{Child, Gate, eventually, pause_for_ever, start, status_of};
+
+/// In a child that does `spoil` to itself: what it then sees of itself, and once more after `mend`.
+/// The exit code of the child says whether it was `want`.
+fn child_sees(spoil: fn(), mend: fn(), want: [TaskState; 2]) -> bool {
+    let child = Child::fork(|| {
+        let files = TaskFiles::new(thread::gettid());
+        spoil();
+        let spoilt = files.state();
+        mend();
+        let wrong = [spoilt, files.state()] != want;
+        // SAFETY: ends the child at once.
+        unsafe { libc::_exit(i32::from(wrong)) }
+    });
+    status_of(child) == 0
+}
+
+fn allow_files(count: u64) {
+    // SAFETY: a struct of integers, for which zero is a value.
+    let mut limit: libc::rlimit = unsafe { std::mem::zeroed() };
+    // SAFETY: the limit is valid for the write, then for the read.
+    unsafe {
+        libc::getrlimit(libc::RLIMIT_NOFILE, &mut limit);
+        limit.rlim_cur = count.min(limit.rlim_max);
+        libc::setrlimit(libc::RLIMIT_NOFILE, &limit);
+    }
+}
+
+#[test]
+fn with_no_file_to_be_had_the_state_is_unknown_until_there_is() {
+    let want = [TaskState::Unknown, TaskState::Runnable];
+    assert!(child_sees(
+        || allow_files(0),
+        || allow_files(u64::MAX),
+        want
+    ));
+}
+
+/// Without privilege, a process that may not be dumped may not open its own `syscall` files.
+#[test]
+fn with_the_syscall_file_denied_the_stat_file_tells() {
+    // SAFETY: changes a flag of the child.
+    let undumpable = || unsafe {
+        libc::prctl(libc::PR_SET_DUMPABLE, 0);
+    };
+    assert!(child_sees(undumpable, || (), [TaskState::Runnable; 2]));
+}
+
+#[test]
+fn a_tree_counts_runnable_descendants_up_to_the_cap() {
+    let child = Child::fork(|| {
+        for _ in 0..3 {
+            // SAFETY: the grandchildren only spin.
+            if unsafe { libc::fork() } == 0 {
+                loop {
+                    std::hint::spin_loop();
+                }
+            }
+        }
+        pause_for_ever();
+    });
+    eventually("three runnable", || {
+        tree::runnable(child.0, 10).runnable == 3
+    });
+    assert_eq!(tree::runnable(child.0, 2).runnable, 2);
+    let state = tree::runnable(child.0, 10);
+    assert!(state.alive && !state.stopped);
+}
+
+#[test]
+fn sleeping_stopped_zombie_and_gone_trees() {
+    let child = Child::fork(pause_for_ever);
+    let see = || tree::runnable(child.0, 10);
+    let asleep = tree::TreeState {
+        runnable: 0,
+        stopped: false,
+        alive: true,
+    };
+    eventually("asleep", || see() == asleep);
+    child.signal(libc::SIGSTOP);
+    eventually("stopped", || {
+        see()
+            == tree::TreeState {
+                stopped: true,
+                ..asleep
+            }
+    });
+    child.signal(libc::SIGCONT);
+    eventually("asleep again", || see() == asleep);
+    child.signal(libc::SIGKILL);
+    eventually("a zombie", || see() == tree::TreeState::default());
+    let pid = child.0;
+    drop(child);
+    assert_eq!(tree::runnable(pid, 10), tree::TreeState::default());
+}
+
+/// A tracer that stops one thread of this process: the other way to stop a thread, while the
+/// rest goes on to look at it. Threads cannot trace each other within a process, so a child does.
+#[test]
+fn a_traced_stop_is_not_sleep() {
+    // Lets any process trace this one where the Yama module restricts it; no matter if not there.
+    // SAFETY: touches no memory.
+    unsafe { libc::prctl(libc::PR_SET_PTRACER, libc::PR_SET_PTRACER_ANY) };
+    if !may_trace() {
+        eprintln!("not tested: tracing is not allowed here");
+        return;
+    }
+    let gate = Gate::default();
+    std::thread::scope(|scope| {
+        let _opens = gate.opens();
+        let sleeps = start(scope, || gate.sleep());
+        let spins = start(scope, || gate.spin());
+        let early = TaskFiles::new(sleeps);
+        eventually("asleep", || early.state() == TaskState::Sleeping);
+        let tracer = Child::fork(|| trace(&[sleeps, spins]));
+        let (sleeps, spins) = (TaskFiles::new(sleeps), TaskFiles::new(spins));
+        eventually("stopped", || {
+            [&sleeps, &spins]
+                .iter()
+                .all(|f| f.state() == TaskState::Stopped)
+        });
+        assert_eq!(
+            sleeps.sample(),
+            Sample {
+                state: TaskState::Stopped,
+                futex: None
+            }
+        );
+        // The sleep was believed before the stop, but not for ever.
+        eventually("no more believed", || early.state() == TaskState::Stopped);
+        assert!(!matches!(spins.blocked(), Blocked::Running));
+        drop(tracer);
+        eventually("asleep again", || early.state() == TaskState::Sleeping);
+    });
+}
+
+/// Stops these threads of the parent; the kernel lets them go when the tracer dies.
+fn trace(tids: &[i32]) {
+    for &tid in tids {
+        // SAFETY: these two requests use no addresses.
+        unsafe {
+            libc::ptrace(libc::PTRACE_SEIZE, tid, 0, 0);
+            libc::ptrace(libc::PTRACE_INTERRUPT, tid, 0, 0);
+        }
+    }
+    pause_for_ever();
+}
+
+/// Whether a child may trace its parent here: tries it.
+fn may_trace() -> bool {
+    let parent = thread::getpid();
+    let child = Child::fork(|| {
+        // SAFETY: this request uses no addresses.
+        let refused = unsafe { libc::ptrace(libc::PTRACE_SEIZE, parent, 0, 0) } != 0;
+        // SAFETY: ends the child at once.
+        unsafe { libc::_exit(i32::from(refused)) }
+    });
+    status_of(child) == 0
+}

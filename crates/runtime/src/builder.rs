@@ -1,0 +1,88 @@
+//! Options of the process, set before first use.
+
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering::SeqCst;
+
+use crate::engine;
+use crate::error::InstallError;
+
+/// Bytes of stack of a worker, unless set: what Rust gives its own threads.
+pub const DFL_STACK_SIZE: usize = 2 * 1024 * 1024;
+/// Workers that each pool may have, unless set.
+pub const DFL_THREAD_LIMIT: usize = 1024;
+/// Most workers that a pool may be allowed.
+pub const MAX_THREAD_LIMIT: usize = 32 * 1024;
+
+static STACK_SIZE: AtomicUsize = AtomicUsize::new(DFL_STACK_SIZE);
+static THREAD_LIMIT: AtomicUsize = AtomicUsize::new(DFL_THREAD_LIMIT);
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Options {
+    pub(crate) stack_size: usize,
+    pub(crate) thread_limit: usize,
+}
+
+impl Options {
+    pub(crate) fn installed() -> Self {
+        Options { stack_size: STACK_SIZE.load(SeqCst), thread_limit: THREAD_LIMIT.load(SeqCst) }
+    }
+}
+
+/// Options of the whole process. Threads belong to pools, which all queues share, so these are not
+/// options of a queue.
+///
+/// ```
+/// cmwq::Builder::new().stack_size(512 * 1024).thread_limit(64).install()?;
+/// assert_eq!(cmwq::system().spawn(|| 6 * 7).join()?, 42);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Copy, Debug)]
+#[must_use = "options count once installed"]
+pub struct Builder {
+    options: Options,
+}
+
+impl Default for Builder {
+    fn default() -> Self {
+        Builder::new()
+    }
+}
+
+impl Builder {
+    /// The defaults: 2 MiB of stack, at most 1024 workers in each pool.
+    pub fn new() -> Self {
+        let options = Options { stack_size: DFL_STACK_SIZE, thread_limit: DFL_THREAD_LIMIT };
+        Builder { options }
+    }
+
+    /// Bytes of stack of each worker. The system rounds up to what it needs at least.
+    pub fn stack_size(mut self, bytes: usize) -> Self {
+        self.options.stack_size = bytes;
+        self
+    }
+
+    /// Workers that each pool may have, from 1 to [`MAX_THREAD_LIMIT`]. A pool at its limit keeps
+    /// working with what it has; a wait inside of it that nobody could end returns `WouldDeadlock`.
+    pub fn thread_limit(mut self, workers: usize) -> Self {
+        self.options.thread_limit = workers;
+        self
+    }
+
+    /// Makes these the options of the process.
+    ///
+    /// # Errors
+    /// [`InstallError::InUse`] once a queue has been made, [`InstallError::ThreadLimit`] for a limit
+    /// that is out of range. Nothing is changed then.
+    pub fn install(self) -> Result<(), InstallError> {
+        let Options { stack_size, thread_limit } = self.options;
+        if !(1..=MAX_THREAD_LIMIT).contains(&thread_limit) {
+            return Err(InstallError::ThreadLimit(thread_limit));
+        }
+        if engine::existing().is_some() {
+            return Err(InstallError::InUse);
+        }
+        STACK_SIZE.store(stack_size, SeqCst);
+        THREAD_LIMIT.store(thread_limit, SeqCst);
+        Ok(())
+    }
+}

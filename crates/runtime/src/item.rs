@@ -1,0 +1,164 @@
+//! Work items as the core's store sees them: intrusive headers that are embedded in whatever owns
+//! them (a reusable `Work`, a spawned closure, later a C struct).
+//!
+//! Who may touch what of a header:
+//!
+//! | field | by whom |
+//! | --- | --- |
+//! | `word` | anybody, atomically; while PENDING only its owner changes it |
+//! | `next`, `prev` | under the lock of the pool that the item is queued in |
+//! | `func` | constant |
+
+use std::cell::{Cell, UnsafeCell};
+use std::ptr::NonNull;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::SeqCst;
+
+use cmwq_policy::list::Links;
+use cmwq_policy::work::WorkWord;
+use cmwq_policy::{Budget, BusyKey, PoolWorkqueue, Store};
+
+use crate::pool::Pool;
+
+/// What an item's function is called with: its own header.
+pub(crate) type WorkFn = unsafe fn(NonNull<Header>);
+
+/// The part of an item that queues and pools work with. 32 bytes.
+#[repr(C)]
+pub(crate) struct Header {
+    word: AtomicU64,
+    next: Cell<Option<NonNull<Header>>>,
+    prev: Cell<Option<NonNull<Header>>>,
+    func: WorkFn,
+}
+
+impl Header {
+    pub(crate) fn new(func: WorkFn) -> Self {
+        Header {
+            word: AtomicU64::new(WorkWord::NEW.0),
+            next: Cell::new(None),
+            prev: Cell::new(None),
+            func,
+        }
+    }
+
+    pub(crate) fn word(&self) -> WorkWord {
+        WorkWord(self.word.load(SeqCst))
+    }
+
+    /// Marks the item pending; false if it already is. A full barrier either way: if it fails, the
+    /// pending execution has not begun to read what the caller stored before.
+    pub(crate) fn try_pend(&self) -> bool {
+        let step = |word| WorkWord(word).try_pend().map(|next| next.0);
+        self.word.fetch_update(SeqCst, SeqCst, step).is_ok()
+    }
+
+    /// Takes the pending mark back: the item was not queued after all, or was cancelled.
+    pub(crate) fn unpend(&self) {
+        let pool = self.word().last_pool();
+        let idle = pool.map_or(WorkWord::NEW, WorkWord::off_queue);
+        self.word.store(idle.0, SeqCst);
+    }
+
+    pub(crate) fn func(&self) -> WorkFn {
+        self.func
+    }
+}
+
+/// Where one queue meets one pool. Its address goes into items' words, hence the alignment.
+#[repr(C, align(256))]
+pub(crate) struct Pwq {
+    core: UnsafeCell<PoolWorkqueue<Items>>,
+    /// Names the queue in the busy table.
+    pub(crate) queue_id: u64,
+}
+
+impl Pwq {
+    pub(crate) fn new(max_active: u32, queue_id: u64) -> Self {
+        Pwq { core: UnsafeCell::new(PoolWorkqueue::new(max_active)), queue_id }
+    }
+}
+
+/// A pwq as the core knows it.
+pub(crate) type PwqRef = NonNull<Pwq>;
+
+/// The items of one pool, for the time that its lock is held.
+pub(crate) struct Items {
+    pool: &'static Pool,
+}
+
+impl Items {
+    /// # Safety
+    /// The caller holds the lock of `pool`, for as long as the value lives.
+    pub(crate) unsafe fn of(pool: &'static Pool) -> Self {
+        Items { pool }
+    }
+}
+
+fn header<'a>(work: NonNull<Header>) -> &'a Header {
+    // SAFETY: whoever queues an item keeps its header in place until its function is called, and
+    // the core only names items that are queued.
+    unsafe { work.as_ref() }
+}
+
+impl Links for Items {
+    type Work = NonNull<Header>;
+
+    fn next(&self, work: NonNull<Header>) -> Option<NonNull<Header>> {
+        header(work).next.get()
+    }
+
+    fn prev(&self, work: NonNull<Header>) -> Option<NonNull<Header>> {
+        header(work).prev.get()
+    }
+
+    fn set_next(&mut self, work: NonNull<Header>, next: Option<NonNull<Header>>) {
+        header(work).next.set(next);
+    }
+
+    fn set_prev(&mut self, work: NonNull<Header>, prev: Option<NonNull<Header>>) {
+        header(work).prev.set(prev);
+    }
+}
+
+impl Store for Items {
+    type Pwq = PwqRef;
+
+    fn pwq_of(&self, work: NonNull<Header>) -> PwqRef {
+        let (addr, _) = header(work).word().pwq().expect("the item is queued");
+        NonNull::new(std::ptr::with_exposed_provenance_mut(addr as usize)).expect("not null")
+    }
+
+    fn pwq(&mut self, pwq: PwqRef) -> &mut PoolWorkqueue<Items> {
+        // SAFETY: a queue is not freed before nothing of it is in flight, so the pwq is there; the
+        // pool's lock, which is held, guards its core, and `&mut self` is the only way to it.
+        unsafe { &mut *pwq.as_ref().core.get() }
+    }
+
+    fn colour_of(&self, work: NonNull<Header>) -> u8 {
+        header(work).word().pwq().expect("the item is queued").1
+    }
+
+    fn set_queued(&mut self, work: NonNull<Header>, pwq: PwqRef, colour: u8, inactive: bool) {
+        let addr = pwq.as_ptr().expose_provenance() as u64;
+        let word = WorkWord::queued(addr, colour, inactive);
+        header(work).word.store(word.0, SeqCst);
+    }
+
+    fn set_running(&mut self, work: NonNull<Header>) {
+        // A full barrier (swap): from here a queueing that still saw PENDING is known to have
+        // stored its data before the function reads it (kernel set_work_pool_and_clear_pending).
+        header(work).word.swap(WorkWord::off_queue(self.pool.id()).0, SeqCst);
+    }
+
+    fn busy_key(&self, work: NonNull<Header>) -> BusyKey {
+        // SAFETY: as in `pwq`; the id is constant.
+        let queue = unsafe { self.pwq_of(work).as_ref().queue_id };
+        BusyKey { addr: work.addr().get() as u64, func: header(work).func as usize as u64, queue }
+    }
+
+    fn step_budget(&mut self, step: impl Fn(Budget) -> Option<Budget>) -> bool {
+        let step = |used| step(Budget { used }).map(|next| next.used);
+        self.pool.engine().budget().fetch_update(SeqCst, SeqCst, step).is_ok()
+    }
+}

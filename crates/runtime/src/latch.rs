@@ -1,0 +1,79 @@
+//! A latch: set once, waited for by at most one thread.
+//!
+//! | state | means |
+//! | --- | --- |
+//! | OPEN | not set, nobody waits |
+//! | WAITED | not set; the waiter is written down and may sleep |
+//! | SET | for ever |
+//!
+//! The waiter writes itself down before OPEN becomes WAITED, and the setter reads it only after it
+//! found WAITED by its swap to SET, so the cell is never shared. Whoever sets keeps the latch alive
+//! until `set` has returned.
+
+use std::cell::UnsafeCell;
+use std::sync::atomic::AtomicU32;
+use std::sync::atomic::Ordering::SeqCst;
+use std::thread::Thread;
+
+use crate::pool::worker::{self, WaitRef};
+
+const OPEN: u32 = 0;
+const WAITED: u32 = 1;
+const SET: u32 = 2;
+
+enum Waiter {
+    Worker(WaitRef),
+    Thread(Thread),
+}
+
+/// See the module's page.
+pub(crate) struct Latch {
+    state: AtomicU32,
+    waiter: UnsafeCell<Option<Waiter>>,
+}
+
+// SAFETY: the protocol above gives the cell to one thread at a time, and a waiter may be sent.
+unsafe impl Sync for Latch {}
+// SAFETY: nothing in it belongs to a thread.
+unsafe impl Send for Latch {}
+
+impl Latch {
+    pub(crate) fn new() -> Self {
+        Latch { state: AtomicU32::new(OPEN), waiter: UnsafeCell::new(None) }
+    }
+
+    pub(crate) fn is_set(&self) -> bool {
+        self.state.load(SeqCst) == SET
+    }
+
+    /// Sets it and wakes the waiter. What was stored before is seen by who finds it set.
+    pub(crate) fn set(&self) {
+        if self.state.swap(SET, SeqCst) != WAITED {
+            return;
+        }
+        // SAFETY: WAITED was found, so the waiter has left the cell to us.
+        match unsafe { (*self.waiter.get()).take() } {
+            Some(Waiter::Worker(wait)) => wait.is_over(),
+            Some(Waiter::Thread(thread)) => thread.unpark(),
+            None => unreachable!("a waited latch has a waiter"),
+        }
+    }
+
+    /// Writes the calling thread down as the waiter, once. Follow with parking until it is set.
+    ///
+    /// # Panics
+    /// If there already was a waiter: a latch has one.
+    pub(crate) fn announce(&self) {
+        let waiter = match worker::current() {
+            Some(place) => Waiter::Worker(place.next_wait()),
+            None => Waiter::Thread(std::thread::current()),
+        };
+        if self.is_set() {
+            return;
+        }
+        assert_eq!(self.state.load(SeqCst), OPEN, "a latch has one waiter");
+        // SAFETY: only the one waiter writes, and the setter does not look while it is OPEN.
+        unsafe { *self.waiter.get() = Some(waiter) };
+        let _ = self.state.compare_exchange(OPEN, WAITED, SeqCst, SeqCst);
+    }
+}

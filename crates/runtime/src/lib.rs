@@ -1,0 +1,97 @@
+//! Concurrency-managed workqueues for Linux user space: a thread pool with no number in it.
+//!
+//! Queue work, of any kind: cmwq starts another worker the moment a CPU would idle, because the
+//! running ones block or because there are too few, and never keeps more threads runnable than the
+//! CPUs can serve. All queues of a process share its threads.
+//!
+//! ```
+//! let queue = cmwq::Workqueue::builder("pages").build()?;
+//! let pages: Vec<_> = (0..100)
+//!     .map(|n| {
+//!         queue.spawn(move || {
+//!             std::thread::sleep(std::time::Duration::from_millis(5)); // waits: another one starts
+//!             n * n // computes: at most one per CPU
+//!         })
+//!     })
+//!     .collect();
+//! let sum: u64 = pages.into_iter().map(|page| page.join().unwrap()).sum();
+//! assert_eq!(sum, 328_350);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # Guarantees
+//!
+//! * An item that was queued runs, once per queueing, unless the process ends first.
+//! * A [`Work`] never runs twice at once in one pool of workers (queues with equal attributes).
+//! * Items of one queue begin in the order in which they were queued, as far as `max_active` and
+//!   free workers let several begin at once.
+//! * What was stored before queueing is seen by the item; what an item stored is seen after
+//!   [`JoinHandle::join`] and [`Workqueue::flush`].
+//! * A wrong, late or missing signal may cost throughput, never correctness, and never a hang.
+//! * Threads of cmwq block all signals but the synchronous ones.
+//!
+//! # What it does today, and may do otherwise tomorrow
+//!
+//! Workers are named `cmwq/u<pool>:<worker>`. One SCHED_IDLE thread per CPU (`cmwq/c<cpu>`) reports
+//! idle CPUs, one ordinary thread (`cmwq/tick`) looks while items wait; all sleep when nothing waits.
+//!
+//! # Fork
+//!
+//! In a forked child the parent's queues are an error ([`QueueError::Forked`]) and dropping them does
+//! nothing; [`system`] is a new queue there, with threads of its own.
+#![cfg_attr(loom, allow(dead_code, unused_imports))]
+
+mod builder;
+mod engine;
+mod error;
+mod item;
+mod latch;
+mod park;
+mod pool;
+pub mod process;
+mod queue;
+mod scope;
+mod shutdown;
+mod signals;
+mod stats;
+mod sync;
+mod task;
+mod work;
+
+pub use builder::{Builder, DFL_STACK_SIZE, DFL_THREAD_LIMIT, MAX_THREAD_LIMIT};
+pub use error::{BuildError, FlushError, InstallError, JoinError, QueueError, WouldDeadlock};
+pub use queue::{Workqueue, WorkqueueBuilder};
+pub use scope::{Scope, ScopedJoinHandle};
+pub use shutdown::{ShutdownReport, shutdown};
+pub use stats::{Stats, stats};
+pub use task::JoinHandle;
+pub use work::Work;
+
+/// The process's own queue, for whatever needs no other.
+///
+/// ```
+/// let answer = cmwq::system().spawn(|| 6 * 7).join()?;
+/// assert_eq!(answer, 42);
+/// # Ok::<(), cmwq::JoinError>(())
+/// ```
+///
+/// # Panics
+/// At first use, if the system gives no page of memory.
+pub fn system() -> &'static Workqueue {
+    engine::get().expect("the first use of cmwq needs a page of memory").system()
+}
+
+/// Runs `wait` and says so: the calling item is about to block, so another worker may take its CPU at
+/// once. Never needed, sometimes faster than being noticed. Outside of an item it just runs `wait`.
+///
+/// ```
+/// let line = cmwq::blocking(|| std::fs::read_to_string("/proc/self/comm"))?;
+/// assert!(line.ends_with('\n'));
+/// # Ok::<(), std::io::Error>(())
+/// ```
+pub fn blocking<R>(wait: impl FnOnce() -> R) -> R {
+    match pool::worker::current() {
+        Some(place) => place.blocking(wait),
+        None => wait(),
+    }
+}

@@ -1,0 +1,282 @@
+//! A worker pool: the core under its lock, what others may know without it, and the threads that
+//! carry out what the core decides. `README.md` in this folder: how nothing is lost between them.
+
+pub(crate) mod worker;
+
+use std::sync::atomic::Ordering::SeqCst;
+use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64};
+use std::sync::{Mutex, MutexGuard};
+
+use cmwq_policy::{Action, Actions, CpuMask, Cx, MAX_CPUS, PoolAttrs, Published, WorkerId, WorkerPool};
+
+use crate::engine::Engine;
+use crate::item::{Items, PwqRef};
+use crate::sync::Futex;
+use worker::Slot;
+
+type PoolActions = Actions<PwqRef>;
+
+/// A pool. Never freed: canaries and items refer to it without a lock.
+pub(crate) struct Pool {
+    engine: &'static Engine,
+    id: u32,
+    nice: i8,
+    core: Mutex<Core>,
+    /// Worker number -> its slot; null until the number is first used.
+    slots: Box<[AtomicPtr<Slot>]>,
+    /// The idle worker that a canary wakes; null: none.
+    standby: AtomicPtr<Slot>,
+    /// More workers are taken for runnable than the pool aims at.
+    over: crate::sync::AtomicBool,
+    /// CPUs whose canaries have reported, a bit each.
+    reports: [AtomicU64; MAX_CPUS / 64],
+    /// Bumped when a flush or drain may have ended; their waiters sleep on it.
+    progress: Futex,
+    /// A thread to create, by number + 1: asked by those who may not create it themselves.
+    spawn_request: AtomicU32,
+    /// Growth waits for a look at the workers.
+    inspect_request: crate::sync::AtomicBool,
+}
+
+struct Core {
+    pool: WorkerPool<Items>,
+    /// What was published last.
+    published: Published,
+    standby: Option<WorkerId>,
+}
+
+// SAFETY: the core holds pointers to items and queues, which are only followed under its lock, by
+// whichever thread holds it; items may be sent between threads (their owners require `Send`).
+unsafe impl Send for Core {}
+
+impl Pool {
+    pub(crate) fn new(engine: &'static Engine, id: u32, attrs: PoolAttrs) -> Self {
+        let core =
+            Core { pool: WorkerPool::new(attrs), published: Published::default(), standby: None };
+        Pool {
+            engine,
+            id,
+            nice: attrs.nice,
+            core: Mutex::new(core),
+            slots: (0..attrs.thread_limit).map(|_| AtomicPtr::default()).collect(),
+            standby: AtomicPtr::default(),
+            over: crate::sync::AtomicBool::new(false),
+            reports: std::array::from_fn(|_| AtomicU64::new(0)),
+            progress: Futex::new(0),
+            spawn_request: AtomicU32::new(0),
+            inspect_request: crate::sync::AtomicBool::new(false),
+        }
+    }
+
+    pub(crate) fn engine(&self) -> &'static Engine {
+        self.engine
+    }
+
+    pub(crate) fn id(&self) -> u32 {
+        self.id
+    }
+
+    pub(crate) fn nice(&self) -> i8 {
+        self.nice
+    }
+
+    pub(crate) fn is_over(&self) -> bool {
+        self.over.load(SeqCst)
+    }
+
+    /// Runs one event of the core under the pool's lock, then carries out what it asked for.
+    pub(crate) fn with<R>(
+        &'static self,
+        event: impl FnOnce(&mut WorkerPool<Items>, &mut Cx<Items>) -> R,
+    ) -> R {
+        let now = cmwq_os::clock::now();
+        let mut actions = Actions::default();
+        let mut core = self.core.lock().expect("the core does not panic");
+        // SAFETY: the lock is held until after the last use of the items.
+        let mut items = unsafe { Items::of(self) };
+        let mut cx = Cx { store: &mut items, now, out: &mut actions };
+        let result = event(&mut core.pool, &mut cx);
+        let news = self.publish(core, &actions, now);
+        self.carry_out(&actions, news);
+        result
+    }
+
+    /// Publishes what changed and lets the pool go. The stores are ordered by the lock; who reads
+    /// them without it is woken through the engine, after a fence.
+    fn publish(
+        &'static self,
+        mut core: MutexGuard<'_, Core>,
+        actions: &PoolActions,
+        now: cmwq_policy::Time,
+    ) -> News {
+        let next = core.pool.published(now);
+        let before = std::mem::replace(&mut core.published, next);
+        if before.over != next.over {
+            self.over.store(next.over, SeqCst);
+        }
+        if before.wants != next.wants {
+            self.engine.canaries().set_wanting(self.id, next.wants);
+        }
+        if before.backlog != next.backlog {
+            self.engine.tick().set_backlog(self.id, next.backlog);
+        }
+        let standby = core.pool.standby();
+        if core.standby != standby {
+            core.standby = standby;
+            let slot = standby.map_or(std::ptr::null_mut(), |id| self.slot_ptr(id));
+            self.standby.store(slot, SeqCst);
+        }
+        for action in actions.iter() {
+            if let Action::FailWait(id) = action {
+                // Under the lock, so that it cannot hit a later wait of the same worker.
+                self.slot(id).fail_wait();
+            }
+        }
+        News {
+            wants: next.wants && !before.wants,
+            backlog: next.backlog && !before.backlog,
+            cull: core.pool.nr_idle() > 2 && core.pool.cull_at().is_some(),
+        }
+    }
+
+    /// Wakes and asks, with the lock dropped. Every action stays valid however late it comes.
+    fn carry_out(&'static self, actions: &PoolActions, news: News) {
+        for action in actions.iter() {
+            match action {
+                Action::Wake(id) => self.slot(id).unpark(),
+                Action::FailWait(id) => {
+                    self.slot(id).unpark();
+                    self.announce_progress();
+                }
+                Action::Spawn(id) => self.request_spawn(id),
+                Action::Inspect => {
+                    self.inspect_request.store(true, SeqCst);
+                    self.engine.tick().kick(self.engine);
+                }
+                Action::Flushed(_) | Action::Drained(_) => self.announce_progress(),
+                Action::Released(pwq) => crate::queue::release(pwq),
+            }
+        }
+        if news.backlog || news.cull {
+            self.engine.tick().arm(self.engine, news.cull);
+        }
+        if news.wants {
+            self.engine.canaries().arm_all();
+        }
+    }
+
+    fn request_spawn(&'static self, id: WorkerId) {
+        self.spawn_request.store(id.0 + 1, SeqCst);
+        self.engine.tick().kick(self.engine);
+    }
+
+    pub(crate) fn take_spawn_request(&self) -> Option<WorkerId> {
+        self.spawn_request.swap(0, SeqCst).checked_sub(1).map(WorkerId)
+    }
+
+    pub(crate) fn take_inspect_request(&self) -> bool {
+        self.inspect_request.swap(false, SeqCst)
+    }
+
+    /// The slot of a worker that has, or had, a thread.
+    pub(crate) fn slot(&self, id: WorkerId) -> &'static Slot {
+        // SAFETY: set once, before the worker's first thread was created, to a leaked slot.
+        unsafe { self.slot_ptr(id).as_ref() }.expect("the worker has a slot")
+    }
+
+    fn slot_ptr(&self, id: WorkerId) -> *mut Slot {
+        self.slots[id.0 as usize].load(SeqCst)
+    }
+
+    /// Creates the thread of a worker, or tells the core that it could not.
+    pub(crate) fn create_thread(&'static self, id: WorkerId) {
+        if self.slot_ptr(id).is_null() {
+            let slot = Box::leak(Box::new(Slot::new(self, id)));
+            self.slots[id.0 as usize].store(slot, SeqCst);
+        }
+        if let Err(error) = self.slot(id).spawn() {
+            self.engine.note_spawn_failure(&error);
+            self.with(|core, cx| core.spawn_failed(cx, id));
+        }
+    }
+
+    /// A canary's report. Takes no lock: sets a bit and wakes somebody who will.
+    pub(crate) fn report_idle(&self, cpu: usize) {
+        self.reports[cpu / 64].fetch_or(1 << (cpu % 64), SeqCst);
+        // SAFETY: null or a leaked slot of this pool.
+        match unsafe { self.standby.load(SeqCst).as_ref() } {
+            Some(slot) => slot.unpark(),
+            None => self.engine.tick().kick(self.engine),
+        }
+    }
+
+    /// Takes the reports that have come in.
+    pub(crate) fn take_reports(&self) -> impl Iterator<Item = usize> + use<> {
+        let taken: [u64; MAX_CPUS / 64] =
+            std::array::from_fn(|i| match self.reports[i].load(SeqCst) {
+                0 => 0,
+                _ => self.reports[i].swap(0, SeqCst),
+            });
+        (0..MAX_CPUS).filter(move |cpu| taken[cpu / 64] & (1 << (cpu % 64)) != 0)
+    }
+
+    pub(crate) fn has_reports(&self) -> bool {
+        let words = self.engine.canaries().report_words();
+        self.reports[..words].iter().any(|word| word.load(SeqCst) != 0)
+    }
+
+    /// Tells the core of the reports that have come in, and arms their canaries again: whoever
+    /// takes a report runs, so its CPU is not idle for want of it.
+    pub(crate) fn handle_reports(&'static self, receiver: Option<WorkerId>) {
+        let mut cpus = CpuMask::EMPTY;
+        for cpu in self.take_reports() {
+            self.with(|core, cx| core.cpu_idle(cx, receiver));
+            cpus.insert(cpu);
+        }
+        self.engine.canaries().rearm(&cpus);
+    }
+
+    /// Drops reports that are too old to believe; if their CPUs still idle they say so again.
+    pub(crate) fn drop_reports(&self) {
+        let cpus: CpuMask = self.take_reports().collect();
+        self.engine.canaries().rearm(&cpus);
+    }
+
+    fn announce_progress(&self) {
+        self.progress.word.fetch_add(1, SeqCst);
+        self.progress.wake(u32::MAX);
+    }
+
+    /// Waits until `done` says so under the lock, outside of a worker. False at the deadline.
+    pub(crate) fn wait_progress(
+        &'static self,
+        deadline: Option<cmwq_policy::Time>,
+        mut done: impl FnMut(&mut WorkerPool<Items>, &mut Cx<Items>) -> bool,
+    ) -> bool {
+        loop {
+            let seen = self.progress.word.load(SeqCst);
+            if self.with(&mut done) {
+                return true;
+            }
+            let left = deadline.map(|at| at.since(cmwq_os::clock::now()));
+            if left == Some(0) {
+                return false;
+            }
+            self.progress.wait(seen, left);
+        }
+    }
+}
+
+/// What has newly become true with one event.
+struct News {
+    wants: bool,
+    backlog: bool,
+    cull: bool,
+}
+
+/// Pools are compared by identity.
+impl PartialEq for Pool {
+    fn eq(&self, other: &Self) -> bool {
+        std::ptr::eq(self, other)
+    }
+}

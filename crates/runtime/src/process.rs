@@ -1,0 +1,62 @@
+//! Items that stand for processes: a worker that waits for a child is as busy as the child.
+
+use cmwq_os::observe::{Sample, TaskState, tree};
+use cmwq_policy::admission;
+
+use crate::engine;
+use crate::pool::worker::{self, Place};
+
+/// While it lives, the state of its worker is that of a process tree.
+#[derive(Debug)]
+#[must_use = "the worker speaks for itself again when this is dropped"]
+pub struct Attached {
+    before: i32,
+    // A worker's, so it stays on its thread.
+    not_send: std::marker::PhantomData<*const ()>,
+}
+
+/// From now on the engine looks at the process tree of `pid` to see whether the calling worker is
+/// busy, and not at its thread, which waits for the process. Outside of a worker it does nothing.
+///
+/// ```
+/// let status = cmwq::system().spawn(|| {
+///     let mut child = std::process::Command::new("true").spawn()?;
+///     let _busy = cmwq::process::attach(child.id());
+///     child.wait()
+/// });
+/// assert!(status.join()??.success());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn attach(pid: u32) -> Attached {
+    let pid = i32::try_from(pid).unwrap_or(0);
+    let before = worker::current().map_or(0, |place| place.attach(pid));
+    Attached { before, not_send: std::marker::PhantomData }
+}
+
+impl Drop for Attached {
+    fn drop(&mut self) {
+        worker::current().map(|place: Place| place.attach(self.before));
+    }
+}
+
+/// What a look at a process tree says of the worker that it stands for.
+pub(crate) fn look(pid: i32) -> Sample {
+    let tree = tree::runnable(pid, 1);
+    let state = match tree.runnable > 0 || tree.stopped {
+        true => TaskState::Runnable,
+        false => TaskState::Sleeping,
+    };
+    Sample { state, futex: None }
+}
+
+/// How many processes should run at once when `completed` have ended: `4 x CPUs + 2 x completed`.
+/// One that has just been forked leaves its CPU idle while it loads, so an idle CPU says little in
+/// the beginning.
+///
+/// ```
+/// assert!(cmwq::process::slow_start(10) >= cmwq::process::slow_start(0) + 20);
+/// ```
+pub fn slow_start(completed: u64) -> usize {
+    let cpus = engine::get().map_or(1, |engine| engine.cpus().target);
+    usize::try_from(admission::slow_start(cpus as u32, completed)).unwrap_or(usize::MAX)
+}

@@ -1,0 +1,196 @@
+//! Scopes: closures that borrow from the caller's stack.
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::atomic::Ordering::SeqCst;
+use std::sync::atomic::{AtomicBool, AtomicUsize};
+use std::sync::{Arc, Mutex};
+
+use crate::error::{JoinError, WouldDeadlock};
+use crate::latch::Latch;
+use crate::queue::Workqueue;
+use crate::task::{self, AnyTask, Cancel, OnEnd};
+
+/// What a scope shares with its tasks.
+struct Shared {
+    /// The body, and each task that has not ended.
+    open: AtomicUsize,
+    all_ended: Latch,
+    panicked: AtomicBool,
+}
+
+impl OnEnd for Shared {
+    fn ended(&self, panicked: bool) {
+        if panicked {
+            self.panicked.store(true, SeqCst);
+        }
+        if self.open.fetch_sub(1, SeqCst) == 1 {
+            self.all_ended.set();
+        }
+    }
+}
+
+/// Spawns closures that may borrow what outlives the scope. See [`Workqueue::scope`].
+pub struct Scope<'scope, 'env: 'scope> {
+    queue: &'env Workqueue,
+    shared: Arc<Shared>,
+    /// Tasks that may not have ended: what a scope that cannot wait takes back.
+    tasks: Mutex<Vec<Arc<dyn Cancel>>>,
+    // Invariant in both, as in std::thread::Scope: neither lifetime may shrink.
+    scope: PhantomData<&'scope mut &'scope ()>,
+    env: PhantomData<&'env mut &'env ()>,
+}
+
+impl fmt::Debug for Scope<'_, '_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Scope").field("queue", self.queue).finish_non_exhaustive()
+    }
+}
+
+impl<'scope, 'env> Scope<'scope, 'env> {
+    fn new(queue: &'env Workqueue) -> Self {
+        let shared = Shared {
+            open: AtomicUsize::new(1),
+            all_ended: Latch::new(),
+            panicked: AtomicBool::new(false),
+        };
+        Scope {
+            queue,
+            shared: Arc::new(shared),
+            tasks: Mutex::new(Vec::new()),
+            scope: PhantomData,
+            env: PhantomData,
+        }
+    }
+
+    /// Queues a closure that may borrow what outlives the scope.
+    ///
+    /// ```
+    /// let queue = cmwq::system();
+    /// let mut halves = [0, 0];
+    /// let (left, right) = halves.split_at_mut(1);
+    /// queue.scope(|scope| {
+    ///     scope.spawn(|| left[0] = 1);
+    ///     scope.spawn(|| right[0] = 2);
+    /// })?;
+    /// assert_eq!(halves, [1, 2]);
+    /// # Ok::<(), cmwq::WouldDeadlock>(())
+    /// ```
+    pub fn spawn<F, T>(&'scope self, func: F) -> ScopedJoinHandle<'scope, T>
+    where
+        F: FnOnce() -> T + Send + 'scope,
+        T: Send + 'scope,
+    {
+        self.shared.open.fetch_add(1, SeqCst);
+        let task = task::spawn(self.queue.queue_ref(), func, Some(self.shared.clone()));
+        self.remember(task.clone());
+        ScopedJoinHandle { task, queue: self.queue }
+    }
+
+    fn remember(&self, task: Arc<dyn Cancel + 'scope>) {
+        // SAFETY: only the lifetime changes. The scope does not return, nor unwind, before every
+        // task has ended or was cancelled, and drops this list when it does.
+        let task: Arc<dyn Cancel> = unsafe { std::mem::transmute(task) };
+        let mut tasks = self.tasks.lock().expect("nobody panics with it");
+        if tasks.len() == tasks.capacity() {
+            // Over, and nobody else knows of it: its value goes here, inside of the scope.
+            tasks.retain(|task| !task.is_over() || Arc::strong_count(task) > 1);
+        }
+        tasks.push(task);
+    }
+
+    /// The body has ended: waits for the tasks. If that would never end, takes back those that
+    /// nobody has begun, waits for the others, and says so.
+    fn finish(&self) -> Result<(), WouldDeadlock> {
+        self.shared.ended(false);
+        let queue = self.queue.queue_ref();
+        let waited = task::wait(queue, &self.shared.all_ended);
+        if waited.is_err() {
+            self.cancel_all();
+            while !self.shared.all_ended.is_set() {
+                // Those that have begun end by themselves, or fail in their own waits.
+                queue.wait_begun(|| self.shared.all_ended.is_set());
+            }
+        }
+        self.clear();
+        waited
+    }
+
+    fn cancel_all(&self) {
+        let pool = self.queue.queue_ref().pool();
+        let tasks = self.tasks.lock().expect("nobody panics with it");
+        tasks.iter().for_each(|task| task.cancel(pool));
+    }
+
+    /// Drops the values that nobody took: they may borrow, and a worker that still holds its task
+    /// would drop them after the scope.
+    fn clear(&self) {
+        for task in self.tasks.lock().expect("nobody panics with it").drain(..) {
+            // SAFETY: all tasks are over, and handles cannot be used outside of the scope's body.
+            unsafe { task.clear() };
+        }
+    }
+}
+
+/// The value of a closure that was spawned in a scope, once it is there.
+#[must_use = "the scope waits for it anyway: write drop(handle)"]
+pub struct ScopedJoinHandle<'scope, T> {
+    task: Arc<dyn AnyTask<T> + 'scope>,
+    queue: &'scope Workqueue,
+}
+
+impl<T> fmt::Debug for ScopedJoinHandle<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ScopedJoinHandle").finish_non_exhaustive()
+    }
+}
+
+impl<T> ScopedJoinHandle<'_, T> {
+    /// As [`JoinHandle::join`](crate::JoinHandle::join).
+    ///
+    /// # Errors
+    /// As there.
+    pub fn join(self) -> Result<T, JoinError> {
+        task::wait(self.queue.queue_ref(), self.task.latch()).map_err(JoinError::WouldDeadlock)?;
+        // SAFETY: the latch is set, and the handle, which is consumed, is the only taker.
+        unsafe { self.task.take() }
+    }
+}
+
+impl Workqueue {
+    /// Runs `body`, which may spawn closures that borrow from outside of it, and waits for all of
+    /// them: also when the body unwinds.
+    ///
+    /// # Errors
+    /// [`WouldDeadlock`], inside an item, if nobody could ever begin what was spawned. Those closures
+    /// are dropped unrun, the others have ended, and the body's value is lost.
+    ///
+    /// # Panics
+    /// With the body's panic. If the body was well but a closure panicked whose handle was not
+    /// joined, with "a scoped item panicked", like `std::thread::scope`.
+    ///
+    /// ```
+    /// let text = String::from("borrowed, not moved");
+    /// let lengths = cmwq::system().scope(|scope| {
+    ///     let all = scope.spawn(|| text.len());
+    ///     let first = scope.spawn(|| text.split(',').next().map_or(0, str::len));
+    ///     (all.join().unwrap(), first.join().unwrap())
+    /// })?;
+    /// assert_eq!(lengths, (19, 8));
+    /// # Ok::<(), cmwq::WouldDeadlock>(())
+    /// ```
+    pub fn scope<'env, F, T>(&'env self, body: F) -> Result<T, WouldDeadlock>
+    where
+        F: for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> T,
+    {
+        let scope = Scope::new(self);
+        let result = catch_unwind(AssertUnwindSafe(|| body(&scope)));
+        let finished = scope.finish();
+        match result {
+            Err(payload) => resume_unwind(payload),
+            Ok(_) if scope.shared.panicked.load(SeqCst) => panic!("a scoped item panicked"),
+            Ok(value) => finished.map(|()| value),
+        }
+    }
+}

@@ -1,0 +1,205 @@
+//! Canaries: one SCHED_IDLE thread per CPU that says "this CPU would idle right now".
+//!
+//! A canary takes no lock, allocates nothing once it runs and creates no thread: it can be kept off
+//! its CPU for seconds at any point.
+
+use std::io;
+use std::sync::atomic::AtomicPtr;
+use std::sync::{Mutex, OnceLock};
+
+use cmwq_os::{clock, sched, thread};
+use cmwq_policy::canary::{self, Canary, Confirm, LINGER_YIELDS};
+use cmwq_policy::{CpuMask, MAX_CPUS};
+
+use super::bell::Bell;
+use crate::engine::{Engine, MAX_POOLS};
+use crate::sync::{AtomicU32, AtomicU64, SeqCst, fence};
+
+/// Bytes of stack: a canary calls nothing deep.
+const STACK: usize = 64 * 1024;
+
+/// All canaries of the process.
+pub(crate) struct Canaries {
+    /// A bit per pool that would start a worker on a report.
+    wanting: [AtomicU64; MAX_POOLS / 64],
+    bells: Box<[AtomicPtr<Bell>]>,
+    /// CPUs that have a canary, and of those the ones that may be armed now.
+    cpus: Mutex<(CpuMask, CpuMask)>,
+    /// 64-bit words that hold the highest such CPU.
+    words: AtomicU32,
+    parked: AtomicU32,
+    last_pool: AtomicU32,
+    reports: AtomicU64,
+    denied: OnceLock<io::Error>,
+}
+
+impl Canaries {
+    pub(crate) fn new() -> Self {
+        Canaries {
+            wanting: std::array::from_fn(|_| AtomicU64::new(0)),
+            bells: (0..MAX_CPUS).map(|_| AtomicPtr::default()).collect(),
+            cpus: Mutex::new((CpuMask::EMPTY, CpuMask::EMPTY)),
+            words: AtomicU32::new(0),
+            parked: AtomicU32::new(0),
+            last_pool: AtomicU32::new(0),
+            reports: AtomicU64::new(0),
+            denied: OnceLock::new(),
+        }
+    }
+
+    /// Publishes whether a pool wants reports. Follow with [`arm_all`](Self::arm_all) where it
+    /// newly does, after its lock is dropped.
+    pub(crate) fn set_wanting(&self, pool: u32, wants: bool) {
+        let (word, bit) = (&self.wanting[pool as usize / 64], 1 << (pool % 64));
+        match wants {
+            true => word.fetch_or(bit, SeqCst),
+            false => word.fetch_and(!bit, SeqCst),
+        };
+    }
+
+    fn anybody_wants(&self) -> bool {
+        self.wanting.iter().any(|word| word.load(SeqCst) != 0)
+    }
+
+    /// Arms every canary that may be armed. Costs one load while none is parked.
+    pub(crate) fn arm_all(&self) {
+        // Partner: the fence in `Bell::park`.
+        fence(SeqCst);
+        if self.parked.load(SeqCst) == 0 {
+            return;
+        }
+        let (_, armable) = *self.cpus.lock().expect("nobody panics with it");
+        self.arm(&armable);
+    }
+
+    /// Arms whoever has lost an arming, if a report could be used. Part of each tick.
+    pub(crate) fn arm_wanted(&self) {
+        let (_, armable) = *self.cpus.lock().expect("nobody panics with it");
+        self.rearm(&armable);
+    }
+
+    /// Arms these canaries again, if a report of theirs could be used.
+    pub(crate) fn rearm(&self, cpus: &CpuMask) {
+        fence(SeqCst);
+        if self.anybody_wants() {
+            self.arm(cpus);
+        }
+    }
+
+    fn arm(&self, cpus: &CpuMask) {
+        cpus.iter().filter_map(|cpu| self.bell(cpu)).for_each(Bell::arm);
+    }
+
+    fn bell(&self, cpu: usize) -> Option<&'static Bell> {
+        // SAFETY: null or a leaked bell.
+        unsafe { self.bells[cpu].load(SeqCst).as_ref() }
+    }
+
+    /// Reports that led to a wake-up.
+    pub(crate) fn reports(&self) -> u64 {
+        self.reports.load(SeqCst)
+    }
+
+    /// 64-bit words that hold every CPU with a canary.
+    pub(crate) fn report_words(&self) -> usize {
+        self.words.load(SeqCst) as usize
+    }
+
+    /// Why there are none, if the system denies them.
+    pub(crate) fn denied(&self) -> Option<&io::Error> {
+        self.denied.get()
+    }
+
+    /// Makes sure that each CPU of the mask has a canary, and chooses who may be armed now. Called
+    /// by the tick, which is the one that creates threads.
+    pub(crate) fn serve(&self, engine: &'static Engine, target: usize, mask: &CpuMask, turn: usize) {
+        if self.denied().is_some() {
+            return;
+        }
+        let have = self.cpus.lock().expect("nobody panics with it").0;
+        let missing: Vec<usize> = mask.iter().filter(|&cpu| !have.contains(cpu)).collect();
+        let mut have = have;
+        for cpu in missing {
+            if self.start(engine, cpu).is_ok() {
+                have.insert(cpu);
+            }
+        }
+        let armable = canary::armable(&have.and(mask), target, turn);
+        let highest = have.iter().last().map_or(0, |cpu| cpu / 64 + 1);
+        self.words.store(highest as u32, SeqCst);
+        *self.cpus.lock().expect("nobody panics with it") = (have, armable);
+    }
+
+    fn start(&self, engine: &'static Engine, cpu: usize) -> io::Result<()> {
+        let bell: &'static Bell = Box::leak(Box::new(Bell::new()));
+        thread::spawn(&format!("cmwq/c{cpu}"), STACK, move || Watcher { engine, bell, cpu }.run())?;
+        self.bells[cpu].store(std::ptr::from_ref(bell).cast_mut(), SeqCst);
+        Ok(())
+    }
+}
+
+/// The thread of one canary.
+struct Watcher {
+    engine: &'static Engine,
+    bell: &'static Bell,
+    cpu: usize,
+}
+
+impl Watcher {
+    fn run(self) {
+        let pinned: CpuMask = [self.cpu].into_iter().collect();
+        if let Err(error) = sched::set_idle_policy_self() {
+            let _ = self.canaries().denied.set(error);
+            return;
+        }
+        if sched::set_affinity_self(&pinned).is_err() {
+            // The CPU has gone since; the tick serves its pools.
+            return;
+        }
+        loop {
+            self.watch();
+            self.linger();
+        }
+    }
+
+    fn canaries(&self) -> &'static Canaries {
+        self.engine.canaries()
+    }
+
+    /// While armed and wanted: reports once it is alone on its CPU.
+    fn watch(&self) {
+        let mut confirm = Confirm::default();
+        while self.bell.state() == Canary::Armed && self.canaries().anybody_wants() {
+            let before = clock::now();
+            sched::yield_now();
+            if confirm.yielded(clock::now().since(before)) && self.bell.fire() {
+                return self.report();
+            }
+        }
+    }
+
+    fn report(&self) {
+        let canaries = self.canaries();
+        let last = canaries.last_pool.load(SeqCst) as usize;
+        let Some(pool) = canary::choose_pool(self.engine.wanting_pools(&canaries.wanting), last)
+        else {
+            return;
+        };
+        canaries.last_pool.store(pool as u32, SeqCst);
+        canaries.reports.fetch_add(1, SeqCst);
+        if let Some(pool) = self.engine.pool(pool) {
+            pool.report_idle(self.cpu);
+        }
+    }
+
+    /// Yields a few times more, so that an arming which comes at once needs no wake-up; then parks.
+    fn linger(&self) {
+        for _ in 0..LINGER_YIELDS {
+            if self.bell.state() == Canary::Armed && self.canaries().anybody_wants() {
+                return;
+            }
+            sched::yield_now();
+        }
+        self.bell.park(&self.canaries().parked, || self.canaries().anybody_wants());
+    }
+}

@@ -1,0 +1,6 @@
+//! What replaces the scheduler's hook: canaries and the tick. Both only report; what follows from a
+//! report is decided in the core of the pool it goes to. `README.md` in this folder: the protocol.
+
+pub(crate) mod bell;
+pub(crate) mod canary;
+pub(crate) mod tick;

@@ -1,0 +1,81 @@
+//! Counters of the whole process.
+
+use crate::engine;
+
+/// What the process's pools have done since first use. A snapshot: pools are read one by one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Stats {
+    /// CPUs that the process can use: mask and quota.
+    pub cpus: usize,
+    /// Worker threads.
+    pub workers: usize,
+    /// Sum over the pools of the most workers each had.
+    pub peak_workers: usize,
+    /// Items begun.
+    pub started: u64,
+    /// Items ended.
+    pub completed: u64,
+    /// Items queued and not ended.
+    pub in_flight: u64,
+    /// Reports of canaries that a CPU would idle.
+    pub canary_reports: u64,
+    /// Of those, reports that led to a start.
+    pub canary_starts: u64,
+    /// Why there are no canaries, if the system denies them: an errno.
+    pub canary_denied: Option<i32>,
+    /// Looks at the workers while items waited.
+    pub ticks: u64,
+    /// Workers that the tick started.
+    pub tick_starts: u64,
+    /// CPU time of the tick's thread, in nanoseconds.
+    pub tick_cpu_ns: u64,
+    /// Workers that went idle although items waited, because they had to wait for a CPU.
+    pub step_backs: u64,
+    /// Workers that went idle although items waited, because others queued up at one lock.
+    pub convoy_step_backs: u64,
+    /// Threads that could not be made.
+    pub spawn_failures: u64,
+    /// Some worker could not get its queue's nice value.
+    pub nice_denied: bool,
+    /// The estimate of runnable workers, integrated over time, in worker-nanoseconds. The difference
+    /// of two snapshots by the time between them is the mean number of runnable workers.
+    pub runnable_ns: u128,
+}
+
+/// Reads the counters. All zero before first use.
+///
+/// ```
+/// cmwq::system().spawn(|| ()).join()?;
+/// assert!(cmwq::stats().started >= 1);
+/// # Ok::<(), cmwq::JoinError>(())
+/// ```
+pub fn stats() -> Stats {
+    let Some(engine) = engine::existing() else { return Stats::default() };
+    let mut stats = Stats {
+        cpus: engine.cpus().target,
+        canary_reports: engine.canaries().reports(),
+        canary_denied: engine.canaries().denied().and_then(std::io::Error::raw_os_error),
+        ticks: engine.tick().ticks(),
+        tick_cpu_ns: engine.tick().cpu_ns(),
+        spawn_failures: engine.spawn_failures(),
+        nice_denied: engine.is_nice_denied(),
+        ..Stats::default()
+    };
+    for pool in engine.pools() {
+        pool.with(|core, _| {
+            let of = core.stats();
+            stats.workers += core.nr_workers() as usize;
+            stats.in_flight += core.nr_in_flight();
+            stats.peak_workers += of.peak_workers as usize;
+            stats.started += of.started;
+            stats.completed += of.completed;
+            stats.canary_starts += of.idle_reports;
+            stats.tick_starts += of.tick_starts;
+            stats.step_backs += of.step_backs;
+            stats.convoy_step_backs += of.convoy_step_backs;
+            stats.runnable_ns += of.runnable_ns;
+        });
+    }
+    stats
+}

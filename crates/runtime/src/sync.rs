@@ -1,0 +1,63 @@
+//! The only door to atomics and futexes of the sleep/wake protocols, so that loom can stand behind
+//! it (`RUSTFLAGS="--cfg loom"`).
+//!
+//! Hand-overs are written with `fence(SeqCst)` between a store and a load of another word: loom
+//! takes sequentially consistent loads and stores for weaker than they are, fences for what they
+//! are.
+
+#[cfg(not(loom))]
+pub(crate) use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, fence};
+
+#[cfg(loom)]
+pub(crate) use loom::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, fence};
+
+pub(crate) use std::sync::atomic::Ordering::SeqCst;
+
+use cmwq_policy::Nanos;
+
+/// A word that a thread can sleep on.
+#[derive(Debug)]
+pub(crate) struct Futex {
+    pub(crate) word: AtomicU32,
+    #[cfg(loom)]
+    sleepers: (loom::sync::Mutex<()>, loom::sync::Condvar),
+}
+
+impl Futex {
+    pub(crate) fn new(value: u32) -> Self {
+        Futex {
+            word: AtomicU32::new(value),
+            #[cfg(loom)]
+            sleepers: (loom::sync::Mutex::new(()), loom::sync::Condvar::new()),
+        }
+    }
+}
+
+#[cfg(not(loom))]
+impl Futex {
+    /// Sleeps while the word holds `expected`, at most `timeout`. May return early.
+    pub(crate) fn wait(&self, expected: u32, timeout: Option<Nanos>) {
+        let _ = cmwq_os::futex::wait(&self.word, expected, timeout);
+    }
+
+    /// Wakes up to `n` sleepers.
+    pub(crate) fn wake(&self, n: u32) {
+        cmwq_os::futex::wake(&self.word, n);
+    }
+}
+
+#[cfg(loom)]
+impl Futex {
+    pub(crate) fn wait(&self, expected: u32, _timeout: Option<Nanos>) {
+        let guard = self.sleepers.0.lock().unwrap();
+        // The kernel compares and goes to sleep in one step, under its own lock.
+        if self.word.load(SeqCst) == expected {
+            drop(self.sleepers.1.wait(guard).unwrap());
+        }
+    }
+
+    pub(crate) fn wake(&self, _n: u32) {
+        drop(self.sleepers.0.lock().unwrap());
+        self.sleepers.1.notify_all();
+    }
+}

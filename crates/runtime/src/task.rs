@@ -1,0 +1,256 @@
+//! Spawned closures: items that run once and hand a value back.
+
+use std::cell::UnsafeCell;
+use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::ptr::NonNull;
+use std::sync::Arc;
+use std::thread;
+
+use crate::error::{JoinError, QueueError, WouldDeadlock};
+use crate::item::Header;
+use crate::latch::Latch;
+use crate::pool::Pool;
+use crate::queue::{Queue, Workqueue};
+
+/// What a task holds: first the closure, then what came of it.
+enum Stage<F, T> {
+    Closure(F),
+    Ended(thread::Result<T>),
+    Refused(QueueError),
+    Empty,
+}
+
+/// The header comes first, so that its address is the task's.
+#[repr(C)]
+pub(crate) struct Task<F, T> {
+    header: Header,
+    latch: Latch,
+    stage: UnsafeCell<Stage<F, T>>,
+    /// Told when the task has ended or was cancelled, after the closure is gone.
+    on_end: Option<Arc<dyn OnEnd>>,
+}
+
+/// Who is told that a task has ended.
+pub(crate) trait OnEnd: Send + Sync {
+    /// Called once per task, when nothing of its closure is left.
+    fn ended(&self, panicked: bool);
+}
+
+// SAFETY: the stage is the runner's until the latch is set, and the joiner's after it; closure and
+// value may be sent. The header's links belong to the holder of the pool's lock.
+unsafe impl<F: Send, T: Send> Sync for Task<F, T> {}
+// SAFETY: as above.
+unsafe impl<F: Send, T: Send> Send for Task<F, T> {}
+
+/// A task whose closure is not named: what its joiner and its scope need.
+pub(crate) trait AnyTask<T>: Send + Sync {
+    fn latch(&self) -> &Latch;
+
+    /// Takes what came of it.
+    ///
+    /// # Safety
+    /// The latch is set, and nobody else takes.
+    unsafe fn take(&self) -> Result<T, JoinError>;
+}
+
+/// A task that can be taken off its queue.
+pub(crate) trait Cancel: Send + Sync {
+    fn is_over(&self) -> bool;
+
+    /// Takes it off the queue if no worker has begun it; its closure is dropped then.
+    fn cancel(&self, pool: &'static Pool);
+
+    /// Drops what came of it.
+    ///
+    /// # Safety
+    /// It is over, and nobody joins it any more.
+    unsafe fn clear(&self);
+}
+
+impl<F: Send, T: Send> AnyTask<T> for Task<F, T> {
+    fn latch(&self) -> &Latch {
+        &self.latch
+    }
+
+    unsafe fn take(&self) -> Result<T, JoinError> {
+        // SAFETY: the latch is set, so the runner is done with the stage; the caller is alone.
+        match unsafe { std::mem::replace(&mut *self.stage.get(), Stage::Empty) } {
+            Stage::Ended(Ok(value)) => Ok(value),
+            Stage::Ended(Err(payload)) => Err(JoinError::Panicked(payload)),
+            Stage::Refused(error) => Err(JoinError::Refused(error)),
+            Stage::Closure(_) | Stage::Empty => Err(JoinError::Cancelled),
+        }
+    }
+}
+
+impl<F: Send, T: Send> Cancel for Task<F, T> {
+    fn is_over(&self) -> bool {
+        self.latch.is_set()
+    }
+
+    fn cancel(&self, pool: &'static Pool) {
+        let cancelled = pool.with(|core, cx| {
+            let word = self.header.word();
+            let queued = word.is_pending() && word.pwq().is_some();
+            if queued {
+                core.cancel(cx, NonNull::from(&self.header), word.is_inactive());
+                self.header.unpend();
+            }
+            queued
+        });
+        if cancelled {
+            // SAFETY: off the queue before anybody began it, so the reference that was given to
+            // the queue, and with it the stage, are ours. The caller holds another reference.
+            unsafe {
+                *self.stage.get() = Stage::Empty;
+                Arc::decrement_strong_count(std::ptr::from_ref(self));
+            }
+            self.end(false);
+        }
+    }
+
+    unsafe fn clear(&self) {
+        // SAFETY: the runner is done with the stage, and the caller is alone.
+        unsafe { *self.stage.get() = Stage::Empty };
+    }
+}
+
+impl<F, T> Task<F, T> {
+    fn end(&self, panicked: bool) {
+        // The latch last but for the scope, which may let go of what the closure borrowed.
+        self.latch.set();
+        if let Some(on_end) = &self.on_end {
+            on_end.ended(panicked);
+        }
+    }
+}
+
+/// Makes a task and queues it; one that is refused has ended with that.
+pub(crate) fn spawn<F, T>(
+    queue: &Queue,
+    func: F,
+    on_end: Option<Arc<dyn OnEnd>>,
+) -> Arc<Task<F, T>>
+where
+    F: FnOnce() -> T + Send,
+    T: Send,
+{
+    let task = Arc::new(Task {
+        header: Header::new(run::<F, T>),
+        latch: Latch::new(),
+        stage: UnsafeCell::new(Stage::Closure(func)),
+        on_end,
+    });
+    match queue.admits() {
+        Ok(()) => {
+            let pending = task.header.try_pend();
+            assert!(pending, "a new task is not pending");
+            let item = Arc::into_raw(task.clone()).cast::<Header>();
+            queue.push(NonNull::new(item.cast_mut()).expect("an Arc is not null"));
+        }
+        Err(error) => {
+            // SAFETY: nobody else knows of the task yet.
+            unsafe { *task.stage.get() = Stage::Refused(error) };
+            task.end(false);
+        }
+    }
+    task
+}
+
+/// The task's function.
+///
+/// # Safety
+/// `header` is that of a `Task<F, T>` in an `Arc`, with one reference given to this call.
+unsafe fn run<F: FnOnce() -> T, T>(header: NonNull<Header>) {
+    // SAFETY: the header comes first, the pointer is from Arc::into_raw of this very task, and
+    // queueing left one reference to us.
+    let task = unsafe { Arc::from_raw(header.cast::<Task<F, T>>().as_ptr()) };
+    // SAFETY: the latch is not set, so the stage is the runner's, and a task runs once.
+    let stage = unsafe { std::mem::replace(&mut *task.stage.get(), Stage::Empty) };
+    let Stage::Closure(func) = stage else { unreachable!("a task runs once") };
+    // What the closure captured is dropped inside: a panic there counts as its own.
+    let result = catch_unwind(AssertUnwindSafe(func));
+    let panicked = result.is_err();
+    // SAFETY: as above.
+    unsafe { *task.stage.get() = Stage::Ended(result) };
+    task.end(panicked);
+}
+
+/// The value of a closure that was spawned on a queue, once it is there. Dropping it lets the closure
+/// run all the same.
+#[must_use = "dropping it is fine, but says so nowhere: write drop(handle)"]
+pub struct JoinHandle<T> {
+    task: Arc<dyn AnyTask<T>>,
+    queue: Workqueue,
+}
+
+impl<T> fmt::Debug for JoinHandle<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("JoinHandle").field("is_finished", &self.is_finished()).finish()
+    }
+}
+
+impl<T> JoinHandle<T> {
+    /// Waits for the closure and returns its value. Inside an item the wait counts as a hint: another
+    /// worker takes the CPU meanwhile.
+    ///
+    /// # Errors
+    /// [`JoinError`]: it panicked, was refused, or waiting would never have ended.
+    ///
+    /// ```
+    /// let handle = cmwq::system().spawn(|| panic!("no such file"));
+    /// assert!(handle.join().unwrap_err().is_panic());
+    /// ```
+    pub fn join(self) -> Result<T, JoinError> {
+        let queue = self.queue.queue_ref();
+        if !queue.pool().engine().is_ours() {
+            return Err(JoinError::Refused(QueueError::Forked));
+        }
+        wait(queue, self.task.latch()).map_err(JoinError::WouldDeadlock)?;
+        // SAFETY: the latch is set, and the handle, which is consumed, is the only taker.
+        unsafe { self.task.take() }
+    }
+
+    /// Whether [`join`](Self::join) would return at once.
+    ///
+    /// ```
+    /// let handle = cmwq::system().spawn(|| 1);
+    /// while !handle.is_finished() {
+    ///     std::thread::yield_now();
+    /// }
+    /// assert_eq!(handle.join()?, 1);
+    /// # Ok::<(), cmwq::JoinError>(())
+    /// ```
+    pub fn is_finished(&self) -> bool {
+        self.task.latch().is_set()
+    }
+}
+
+/// Waits for a latch that an item of `queue` will set.
+pub(crate) fn wait(queue: &Queue, latch: &Latch) -> Result<(), WouldDeadlock> {
+    if latch.is_set() {
+        return Ok(());
+    }
+    latch.announce();
+    queue.wait(|| latch.is_set())
+}
+
+impl Workqueue {
+    /// Queues a closure, to run once. A panic in it becomes an error of
+    /// [`join`](JoinHandle::join); the worker survives.
+    ///
+    /// ```
+    /// let words = cmwq::system().spawn(|| "seven words are more than enough here".split(' ').count());
+    /// assert_eq!(words.join()?, 7);
+    /// # Ok::<(), cmwq::JoinError>(())
+    /// ```
+    pub fn spawn<F, T>(&self, func: F) -> JoinHandle<T>
+    where
+        F: FnOnce() -> T + Send + 'static,
+        T: Send + 'static,
+    {
+        let task = spawn(self.queue_ref(), func, None);
+        JoinHandle { task, queue: self.clone() }
+    }
+}

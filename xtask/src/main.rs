@@ -1,0 +1,42 @@
+//! `cargo xtask`: the chores of the project.
+
+use std::path::Path;
+use std::process::ExitCode;
+use xtask::{bench, tidy};
+
+const USAGE: &str = "\
+usage: cargo xtask COMMAND
+  tidy    check the rules that the whole tree keeps (also part of `cargo test`)
+  bench   [--quick] [--tables] [--out DIR]: measure, and write docs/benchmarks.md";
+
+fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    match args.first().map(String::as_str) {
+        Some("tidy") if args.len() == 1 => run_tidy(),
+        Some("bench") => bench::run(&args[1..]),
+        Some("help" | "-h" | "--help") => {
+            println!("{USAGE}");
+            ExitCode::SUCCESS
+        }
+        _ => {
+            eprintln!("xtask: not a command: `{}`\n{USAGE}", args.join(" "));
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn run_tidy() -> ExitCode {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    match tidy::check(&root) {
+        Ok(found) if found.is_empty() => ExitCode::SUCCESS,
+        Ok(found) => {
+            found.iter().for_each(|v| println!("{v}"));
+            eprintln!("xtask: {} violations", found.len());
+            ExitCode::FAILURE
+        }
+        Err(error) => {
+            eprintln!("xtask: cannot read {}: {error}", root.display());
+            ExitCode::FAILURE
+        }
+    }
+}

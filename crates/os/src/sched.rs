@@ -27,9 +27,19 @@ pub fn affinity(tid: i32) -> io::Result<CpuMask> {
 ///
 /// `EINVAL`: no CPU of the mask is online and in the process's cpuset.
 pub fn set_affinity_self(mask: &CpuMask) -> io::Result<()> {
+    set_affinity(0, mask)
+}
+
+/// Pins the thread `tid`, one of the same user's, to `mask`; 0 is the calling thread. A thread that
+/// sleeps wakes up inside of the mask.
+///
+/// # Errors
+///
+/// `EINVAL`: no CPU of the mask is online and in the process's cpuset. `ESRCH`: no such thread.
+pub fn set_affinity(tid: i32, mask: &CpuMask) -> io::Result<()> {
     let mut set = CpuSet::new();
     mask.iter().for_each(|cpu| set.set(cpu));
-    Ok(thread::sched_setaffinity(None, &set)?)
+    Ok(thread::sched_setaffinity(Pid::from_raw(tid), &set)?)
 }
 
 /// The calling thread's nice level, -20 to 19.

@@ -65,7 +65,22 @@ impl CpuMask {
 
     /// The CPUs in ascending order.
     pub fn iter(&self) -> impl Iterator<Item = usize> + '_ {
-        (0..MAX_CPUS).filter(|&cpu| self.contains(cpu))
+        // Word by word: most of a mask is empty.
+        let words = self.words.iter().enumerate();
+        words.flat_map(|(at, &word)| Bits(word).map(move |bit| at * WORD_BITS + bit))
+    }
+}
+
+/// The numbers of the bits that are set, ascending.
+struct Bits(u64);
+
+impl Iterator for Bits {
+    type Item = usize;
+
+    fn next(&mut self) -> Option<usize> {
+        let bit = self.0.trailing_zeros() as usize;
+        self.0 &= self.0.wrapping_sub(1);
+        (bit < WORD_BITS).then_some(bit)
     }
 }
 

@@ -24,8 +24,11 @@ pub const DAMP_FIRST: Nanos = MILLISECOND;
 pub const DAMP_LAST: Nanos = 100 * MILLISECOND;
 /// Completions closer together than this count as this far apart.
 pub const SPACING_LEAST: Nanos = MILLISECOND / 2;
-/// A look at the workers is believed for this long: two full tick periods.
-pub const LOOK_VALID: Nanos = 8 * MILLISECOND;
+/// A look at the workers is believed for this long: a little more than the time between two looks of
+/// the tick while canaries report.
+pub const LOOK_VALID: Nanos = 20 * MILLISECOND;
+/// As many workers as a look found to do well may start again for this long without another one.
+pub const LEVEL_VALID: Nanos = 200 * MILLISECOND;
 
 /// Whether one more worker may start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,6 +63,8 @@ impl Look {
 pub struct Growth {
     /// When the last look was taken, and how many workers were busy then.
     look: Option<(Time, u32)>,
+    /// The most busy workers that a look found without a convoy, and when that was.
+    level: (Time, u32),
     /// The last look saw most of the blocked workers at one lock.
     one_lock: bool,
     /// The last completion, and the usual time between two (a moving average).
@@ -80,12 +85,19 @@ impl Growth {
         }
         match self.look {
             Some((at, seen)) if now.since(at) <= LOOK_VALID && busy < 2 * seen.max(target) => {}
+            _ if self.is_known_level(now, busy) => return Gate::Open,
             _ => return Gate::Ask,
         }
         match self.is_convoy(now) {
             true if now < self.next_start() => Gate::Wait(self.next_start()),
             _ => Gate::Open,
         }
+    }
+
+    /// Not more than have lately done well together.
+    fn is_known_level(&self, now: Time, busy: u32) -> bool {
+        let (at, level) = self.level;
+        !self.one_lock && busy < level && now.since(at) <= LEVEL_VALID
     }
 
     fn next_start(&self) -> Time {
@@ -146,6 +158,9 @@ impl Growth {
         self.asked = false;
         self.look = Some((now, busy));
         self.one_lock = look.is_one_lock();
+        if !self.one_lock && (busy >= self.level.1 || now.since(self.level.0) > LEVEL_VALID) {
+            self.level = (now, busy);
+        }
         match self.is_convoy(now) {
             false => self.delay = 0,
             true if self.delay == 0 => (self.delay, self.since) = (DAMP_FIRST, now),
@@ -190,7 +205,18 @@ mod tests {
         growth.looked(ms(0), SLEEPERS, 4);
         assert_eq!(growth.gate(ms(1), 7, 2), Gate::Open);
         assert_eq!(growth.gate(ms(1), 8, 2), Gate::Ask);
-        assert_eq!(growth.gate(ms(20), 5, 2), Gate::Ask);
+        assert_eq!(growth.gate(ms(30), 5, 2), Gate::Ask);
+    }
+
+    #[test]
+    fn what_a_look_found_well_is_believed_for_longer() {
+        let mut growth = Growth::default();
+        growth.looked(ms(0), SLEEPERS, 12);
+        assert_eq!(growth.gate(ms(100), 11, 2), Gate::Open);
+        assert_eq!(growth.gate(ms(100), 12, 2), Gate::Ask);
+        assert_eq!(growth.gate(ms(300), 11, 2), Gate::Ask);
+        growth.looked(ms(301), CONVOY, 12);
+        assert_eq!(growth.gate(ms(400), 11, 2), Gate::Ask, "not after a convoy");
     }
 
     #[test]

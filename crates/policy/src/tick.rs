@@ -14,9 +14,15 @@ pub const BUDGET_PART: u64 = 100;
 /// CPUs that count for the budget, at most: looking is one thread's work.
 const BUDGET_CPUS: u64 = 4;
 
+/// While canaries report, one tick in so many looks at the workers; the others only make sure that
+/// somebody could.
+const LOOK_EVERY: u32 = 4;
+
 /// The tick's pace.
 #[derive(Clone, Copy, Debug)]
 pub struct Tick {
+    /// Ticks since the last one that looked.
+    skipped: u32,
     wished: Nanos,
     /// Moving average of what one tick costs.
     cost: Nanos,
@@ -25,6 +31,7 @@ pub struct Tick {
 impl Default for Tick {
     fn default() -> Self {
         Tick {
+            skipped: 0,
             wished: PERIOD_LONG,
             cost: 0,
         }
@@ -32,13 +39,21 @@ impl Default for Tick {
 }
 
 impl Tick {
+    /// A tick is due: does it look at the workers? Canaries that have reported since the last tick
+    /// see every idle CPU, so nobody is missing then.
+    pub fn looks(&mut self, reported: bool) -> bool {
+        let looks = !reported || self.skipped + 1 >= LOOK_EVERY;
+        self.skipped = if looks { 0 } else { self.skipped + 1 };
+        looks
+    }
+
     /// A tick used `cost` of CPU time. It was `starved` if it found a worker missing that no canary
     /// had reported: then the next one comes in half the time, otherwise the pace slows down again.
     pub fn ran(&mut self, starved: bool, cost: Nanos) {
         let wished = if starved {
             self.wished / 2
         } else {
-            self.wished + self.wished / 8
+            self.wished + self.wished / 32
         };
         self.wished = wished.clamp(PERIOD_SHORT, PERIOD_LONG);
         self.cost = match self.cost {
@@ -65,10 +80,17 @@ mod tests {
             tick.ran(true, MICROSECOND);
         }
         assert_eq!(tick.period(2), PERIOD_SHORT);
-        for _ in 0..40 {
+        for _ in 0..120 {
             tick.ran(false, MICROSECOND);
         }
         assert_eq!(tick.period(2), PERIOD_LONG);
+    }
+
+    #[test]
+    fn beside_canaries_that_report_few_ticks_look() {
+        let mut tick = Tick::default();
+        let looks = [true, true, true, true, true, false, true].map(|r| tick.looks(r));
+        assert_eq!(looks, [false, false, false, true, false, true, false]);
     }
 
     #[test]

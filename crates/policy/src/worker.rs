@@ -75,12 +75,25 @@ pub(crate) struct Worker<L: Links, P> {
     pub asleep: bool,
     /// The futex address that it slept on when it was seen asleep.
     pub futex: Option<u64>,
-    /// Waited for a CPU during the item that it has just ended.
-    pub delayed: bool,
+    /// Whether others want its CPU, as far as the item that it has just ended tells.
+    pub crowding: Crowding,
     /// Waits for items of this pool that nobody may have started.
     pub waiting: Option<Wait<P>>,
     /// Counts its items, so that a late sample of an earlier one is known as such.
     pub item_seq: u32,
+}
+
+/// Whether a worker that ends its item stands in the way of others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Crowding {
+    /// It never waited for a CPU, or nobody waits for its own.
+    No,
+    /// It had to wait for a CPU once.
+    Felt,
+    /// It had to wait for a CPU in two items in a row.
+    Suspected,
+    /// Somebody waits for its CPU.
+    Sure,
 }
 
 /// What a worker waits for.
@@ -118,7 +131,7 @@ impl<L: Links, P> Worker<L, P> {
             hints: 0,
             asleep: false,
             futex: None,
-            delayed: false,
+            crowding: Crowding::No,
             waiting: None,
             item_seq: 0,
         }

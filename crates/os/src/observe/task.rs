@@ -54,11 +54,18 @@ pub struct TaskFiles {
     keeps_open: bool,
 }
 
+/// At two descriptors each they may take an eighth of what the process may open.
+fn may_keep() -> usize {
+    let open_files = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
+    let eighth = usize::try_from(open_files.unwrap_or(u64::MAX) / 8).unwrap_or(usize::MAX);
+    KEPT_OPEN.min(eighth / 2)
+}
+
 impl TaskFiles {
     /// Files of the thread `tid` (an id as the process itself sees it). Opens nothing yet.
     pub fn new(tid: i32) -> Self {
         // Relaxed: a bounded count, it publishes nothing.
-        let taken = KEEPERS.fetch_update(Relaxed, Relaxed, |n| (n < KEPT_OPEN).then_some(n + 1));
+        let taken = KEEPERS.fetch_update(Relaxed, Relaxed, |n| (n < may_keep()).then_some(n + 1));
         TaskFiles {
             stat: TaskFile::new(tid, "stat"),
             syscall: TaskFile::new(tid, "syscall"),

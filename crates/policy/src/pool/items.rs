@@ -7,7 +7,7 @@ use crate::list::List;
 use crate::pwq::{Drain, clamp_max_active};
 use crate::store::Store;
 use crate::time::{MICROSECOND, Nanos};
-use crate::worker::{Current, State, WorkerId};
+use crate::worker::{Crowding, Current, State, WorkerId};
 
 /// A worker that waited longer than this for a CPU during its item steps back, if too many run.
 pub const RUN_DELAY_TOLERATED: Nanos = 100 * MICROSECOND;
@@ -73,9 +73,13 @@ impl<S: Store> WorkerPool<S> {
         state.nr_in_flight() == 0
     }
 
-    /// From now on says `Drained` after each item: somebody waits for the pool as a whole.
+    /// From now on says `Drained` after each item: somebody waits for the pool as a whole. Said
+    /// once by each who waits, and taken back.
     pub fn watch_drain(&mut self, watched: bool) {
-        self.drain_watched = watched;
+        self.drain_watchers = match watched {
+            true => self.drain_watchers + 1,
+            false => self.drain_watchers.saturating_sub(1),
+        };
     }
 
     /// Starts a flush of everything queued through `pwq` so far.
@@ -101,7 +105,13 @@ impl<S: Store> WorkerPool<S> {
         self.activate_one(cx, pwq);
         self.count_out(cx, pwq, colour);
         let delayed = report.run_delay.is_some_and(|d| d > RUN_DELAY_TOLERATED);
-        self.workers.get_mut(id).delayed = report.foreign || delayed;
+        let worker = self.workers.get_mut(id);
+        worker.crowding = match (report.foreign, delayed, worker.crowding) {
+            (true, _, _) => Crowding::Sure,
+            (false, true, Crowding::No) => Crowding::Felt,
+            (false, true, _) => Crowding::Suspected,
+            (false, false, _) => Crowding::No,
+        };
     }
 
     /// Begins the next item that this worker may execute: of its own list first, then of the pool.
@@ -158,7 +168,11 @@ impl<S: Store> WorkerPool<S> {
         self.nr_in_flight -= 1;
         let state = cx.store.pwq(pwq);
         let flushed = state.colours.ended(colour);
-        let drain = if state.nr_in_flight() == 0 { state.drain } else { Drain::No };
+        let drain = if state.nr_in_flight() == 0 {
+            state.drain
+        } else {
+            Drain::No
+        };
         if flushed {
             self.flush_moved(pwq);
             self.push(cx, Action::Flushed(pwq));
@@ -166,7 +180,7 @@ impl<S: Store> WorkerPool<S> {
         match drain {
             Drain::Orphaned => self.push(cx, Action::Released(pwq)),
             Drain::Awaited => self.push(cx, Action::Drained(pwq)),
-            Drain::No if self.drain_watched => self.push(cx, Action::Drained(pwq)),
+            Drain::No if self.drain_watchers > 0 => self.push(cx, Action::Drained(pwq)),
             Drain::No => {}
         }
     }

@@ -2,9 +2,11 @@
 
 use super::{CREATE_COOLDOWN, Cx, WorkerPool};
 use crate::action::Action;
+use crate::canary::CONFIRM_QUICK;
 use crate::growth::Gate;
 use crate::store::Store;
-use crate::worker::{State, WorkerId};
+use crate::time::Nanos;
+use crate::worker::{Crowding, State, WorkerId};
 
 /// What a worker does next, after it has let the pool go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,6 +18,8 @@ pub enum Step<W, P> {
     Create(WorkerId),
     /// Park until woken, then ask again.
     Park,
+    /// Yield the CPU once, say how long that took ([`yielded`](WorkerPool::yielded)), ask again.
+    Yield,
     /// End the thread.
     Retire,
 }
@@ -23,26 +27,37 @@ pub enum Step<W, P> {
 impl<S: Store> WorkerPool<S> {
     /// What worker `id` does next. Every awake worker asks, after each thing it has done.
     pub fn next(&mut self, cx: &mut Cx<S>, id: WorkerId) -> Step<S::Work, S::Pwq> {
-        let arrived = match self.workers.get(id).state {
+        let from = self.workers.get(id).state;
+        match from {
             // Woken by a report that led to nothing, or by a token that was left over.
             State::Idle(_) => return Step::Park,
             State::Retiring => return self.retire(cx, id),
-            State::Between => false,
+            State::Between => {}
             State::Creating | State::Waking => self.arrive(id),
-            state => unreachable!("worker {id} asks while {state:?}"),
-        };
-        let step = self.choose(cx, id, arrived);
+            _ => unreachable!("worker {id} asks while {from:?}"),
+        }
+        // Before choosing: a new thread has no token yet, and what was presumed of the item that
+        // has just ended must not be believed of the next one.
+        self.settle_tokens(cx);
+        let step = self.choose(cx, id, from);
         self.settle(cx);
         step
     }
 
-    fn choose(&mut self, cx: &mut Cx<S>, id: WorkerId, arrived: bool) -> Step<S::Work, S::Pwq> {
+    fn choose(&mut self, cx: &mut Cx<S>, id: WorkerId, from: State) -> Step<S::Work, S::Pwq> {
         self.leave_management(id);
-        if self.workers.get(id).scheduled.is_empty() && !self.keep_working(cx, id, arrived) {
-            return self.go_idle(cx, id);
-        }
-        if !self.may_start_working() && self.manager.is_none() && self.may_create(cx.now) {
-            return self.manage(id);
+        // Its own list goes first, without letting the pool go: nobody executes these items' key
+        // any more, so a canceller would look for them on the worklist.
+        if self.workers.get(id).scheduled.is_empty() {
+            if from == State::Between && self.should_yield(cx, id) {
+                return Step::Yield;
+            }
+            if !self.keep_working(cx, id, from) {
+                return self.go_idle(cx, id);
+            }
+            if !self.may_start_working() && self.manager.is_none() && self.may_create(cx.now) {
+                return self.manage(id);
+            }
         }
         match self.take_item(cx, id) {
             Some((work, pwq)) => {
@@ -54,7 +69,7 @@ impl<S: Store> WorkerPool<S> {
     }
 
     /// A chosen or new worker is there.
-    fn arrive(&mut self, id: WorkerId) -> bool {
+    fn arrive(&mut self, id: WorkerId) {
         match self.workers.set_state(id, State::Between) {
             State::Creating => {
                 self.counts.creating -= 1;
@@ -64,29 +79,54 @@ impl<S: Store> WorkerPool<S> {
             _ => self.counts.waking -= 1,
         }
         self.counts.between += 1;
-        true
     }
 
     /// Keep working? Not while too many run, if this worker has just arrived or has felt it.
-    fn keep_working(&mut self, cx: &mut Cx<S>, id: WorkerId, arrived: bool) -> bool {
+    fn keep_working(&mut self, cx: &mut Cx<S>, id: WorkerId, from: State) -> bool {
         if self.worklist.is_empty() {
             return false;
         }
-        if self
-            .growth
-            .should_shrink(cx.now, self.nr_busy(), self.attrs.target)
-        {
+        let ended = from == State::Between;
+        if ended && self.should_shrink(cx.now) {
             self.stats.convoy_step_backs += 1;
             return false;
         }
         let crowded = self.is_over() || self.is_overdrawn(cx);
-        let stays = !crowded || !(arrived || self.workers.get(id).delayed);
-        self.stats.step_backs += u64::from(!stays);
-        stays
+        if crowded && (!ended || self.workers.get(id).crowding == Crowding::Sure) {
+            self.stats.step_backs += u64::from(ended);
+            return false;
+        }
+        // A woken worker has passed the gate when it was chosen; a new one may be a reserve.
+        from != State::Creating || self.admit_new(cx)
+    }
+
+    /// Too many seem to run, and this worker had to wait for a CPU: does somebody wait for this CPU
+    /// right now? If nobody does, going idle would only idle the CPU.
+    fn should_yield(&mut self, cx: &mut Cx<S>, id: WorkerId) -> bool {
+        self.workers.get(id).crowding == Crowding::Suspected
+            && !self.worklist.is_empty()
+            && (self.is_over() || self.is_overdrawn(cx))
+    }
+
+    /// The worker has yielded: a long time means that somebody else had the CPU.
+    pub fn yielded(&mut self, id: WorkerId, took: Nanos) {
+        let others = took > CONFIRM_QUICK;
+        self.workers.get_mut(id).crowding = if others { Crowding::Sure } else { Crowding::No };
+    }
+
+    /// Lets a new worker start at once, if growth would start one now.
+    fn admit_new(&mut self, cx: &mut Cx<S>) -> bool {
+        let (others, target) = (self.nr_busy() - 1, self.attrs.target);
+        let admitted = self.may_grow(cx, others);
+        if admitted {
+            self.growth.started(cx.now, others, target);
+        }
+        admitted
     }
 
     fn go_idle(&mut self, cx: &mut Cx<S>, id: WorkerId) -> Step<S::Work, S::Pwq> {
         self.workers.set_state(id, State::Idle(cx.now));
+        self.workers.get_mut(id).crowding = Crowding::No;
         self.counts.between -= 1;
         self.idle.push_back(id);
         Step::Park
@@ -137,21 +177,23 @@ impl<S: Store> WorkerPool<S> {
     /// Starts a worker: `receiver`, which is awake already, or the last one that went idle, or a
     /// new one. False if growth, budget or limits forbid it.
     pub(super) fn start(&mut self, cx: &mut Cx<S>, receiver: Option<WorkerId>) -> bool {
-        match self.gate(cx.now) {
-            Gate::Open => {}
-            Gate::Wait(_) => return false,
-            Gate::Ask => {
-                if self.growth.ask() {
-                    self.push(cx, Action::Inspect);
-                }
-                return false;
-            }
+        if !self.may_grow(cx, self.nr_busy()) {
+            return false;
         }
         let receiver = receiver.filter(|&id| matches!(self.workers.get(id).state, State::Idle(_)));
         match receiver.or(self.standby()) {
             Some(id) => self.wake(cx, id, receiver.is_some()),
             None => self.spawn(cx),
         }
+    }
+
+    /// May one more than these `busy` work? If somebody has to look first, asks for that.
+    fn may_grow(&mut self, cx: &mut Cx<S>, busy: u32) -> bool {
+        let gate = self.growth.gate(cx.now, busy, self.attrs.target);
+        if gate == Gate::Ask && self.growth.ask() {
+            self.push(cx, Action::Inspect);
+        }
+        gate == Gate::Open
     }
 
     fn wake(&mut self, cx: &mut Cx<S>, id: WorkerId, is_awake: bool) -> bool {

@@ -67,7 +67,8 @@ pub struct Published {
     pub backlog: bool,
     /// It would start a worker if a CPU reported that it idles: canaries are armed.
     pub wants: bool,
-    /// More workers are taken for runnable than it aims at: workers measure their run delay.
+    /// More workers are taken for runnable than it aims at, or than the CPUs serve over all pools:
+    /// workers measure their run delay.
     pub over: bool,
 }
 
@@ -129,12 +130,16 @@ pub struct WorkerPool<S: Store> {
     growth: Growth,
     /// No thread is asked for before this time, after one could not be made.
     spawn_after: Time,
-    scan_cursor: u32,
+    /// Where the next scan goes on, among workers not known to sleep and among sleepers.
+    scan_cursor: [u32; 2],
     /// Items queued and not ended, over all its pwqs.
     nr_in_flight: u64,
-    drain_watched: bool,
+    /// How many wait for the pool as a whole.
+    drain_watchers: u32,
     stats: PoolStats,
     stats_at: Time,
+    /// The estimate since `stats_at`.
+    stats_running: u32,
 }
 
 impl<S: Store> WorkerPool<S> {
@@ -154,11 +159,12 @@ impl<S: Store> WorkerPool<S> {
             tokens: 0,
             growth: Growth::default(),
             spawn_after: Time(0),
-            scan_cursor: 0,
+            scan_cursor: [0; 2],
             nr_in_flight: 0,
-            drain_watched: false,
+            drain_watchers: 0,
             stats: PoolStats::default(),
             stats_at: Time(0),
+            stats_running: 0,
         }
     }
 
@@ -168,9 +174,11 @@ impl<S: Store> WorkerPool<S> {
     }
 
     /// The CPUs it serves have changed.
-    pub fn set_target(&mut self, target: u32, budget: u32) {
+    pub fn set_target(&mut self, cx: &mut Cx<S>, target: u32, budget: u32) {
         assert!(target > 0 && budget > 0);
         (self.attrs.target, self.attrs.budget) = (target, budget);
+        self.kick(cx);
+        self.settle(cx);
     }
 
     /// Workers that are taken for runnable: executing, waking or choosing, less those in a hint and
@@ -205,6 +213,11 @@ impl<S: Store> WorkerPool<S> {
         self.counts.executing
     }
 
+    /// Whether it has no use for the tokens that it holds: nothing waits, yet workers count as running.
+    pub fn holds_tokens(&self) -> bool {
+        self.tokens > 0 && self.worklist.is_empty()
+    }
+
     /// The idle worker that a report should wake: the one that would be chosen next.
     pub fn standby(&self) -> Option<WorkerId> {
         self.idle.back().copied()
@@ -216,11 +229,11 @@ impl<S: Store> WorkerPool<S> {
     }
 
     /// What may be published of it.
-    pub fn published(&self, now: Time) -> Published {
+    pub fn published(&self, cx: &mut Cx<S>) -> Published {
         Published {
             backlog: !self.worklist.is_empty(),
-            wants: self.wants(now),
-            over: self.is_over(),
+            wants: self.wants(cx.now),
+            over: self.is_over() || self.is_overdrawn(cx),
         }
     }
 
@@ -232,18 +245,23 @@ impl<S: Store> WorkerPool<S> {
 
     /// Brings tokens and statistics in line with the estimate. The last act of every event.
     fn settle(&mut self, cx: &mut Cx<S>) {
+        self.settle_tokens(cx);
+        let passed = cx.now.since(self.stats_at);
+        // Until this event, as many ran as after the one before.
+        self.stats.runnable_ns += u128::from(self.stats_running) * u128::from(passed);
+        self.stats_at = self.stats_at.max(cx.now);
+        self.stats_running = self.nr_running();
+    }
+
+    fn settle_tokens(&mut self, cx: &mut Cx<S>) {
         self.counts.presumed = self.counts.presumed.min(self.presumable());
-        let running = self.nr_running();
-        let due = running.saturating_sub(1);
+        let due = self.nr_running().saturating_sub(1);
         let held = core::mem::replace(&mut self.tokens, due);
         if due > held {
             cx.store.step_budget(|b| Some(b.take(due - held)));
         } else if due < held {
             cx.store.step_budget(|b| Some(b.put(held - due)));
         }
-        let passed = cx.now.since(self.stats_at);
-        self.stats.runnable_ns += u128::from(running) * u128::from(passed);
-        self.stats_at = self.stats_at.max(cx.now);
     }
 
     /// Executing workers that are neither in a hint nor known to sleep.

@@ -42,10 +42,18 @@ impl<S: Store> WorkerPool<S> {
         self.nr_running() > 1 && cx.store.step_budget(|b| b.is_overdrawn(limit).then_some(b))
     }
 
+    /// Does a start need a token, and none is left?
+    pub(super) fn lacks_token(&self, cx: &mut Cx<S>) -> bool {
+        let limit = self.attrs.budget;
+        self.nr_running() > 0 && !cx.store.step_budget(|b| b.try_take(limit).and(Some(b)))
+    }
+
     /// How many idle workers are too many, and for how long: kernel `too_many_workers`.
     pub(super) fn too_many_workers(&self) -> bool {
-        let idle = self.nr_idle() + u32::from(self.manager.is_some());
-        let busy = self.counts.workers.saturating_sub(idle);
+        let manager = u32::from(self.manager.is_some());
+        let idle = self.nr_idle() + manager;
+        // Those on their way out count as neither.
+        let busy = self.nr_busy() - manager;
         idle > 2 && (idle - 2) * MAX_IDLE_WORKERS_RATIO >= busy
     }
 
@@ -59,17 +67,28 @@ impl<S: Store> WorkerPool<S> {
             .then(|| since.after(IDLE_WORKER_TIMEOUT))
     }
 
+    /// Of the workers taken for runnable, those that are there. One that was woken may stand behind
+    /// somebody on another CPU, and steps back on arrival if it comes too late.
+    pub(super) fn nr_arrived(&self) -> u32 {
+        self.nr_running() - self.counts.waking
+    }
+
     /// Would the report of an idle CPU lead to a start?
     pub(super) fn wants(&self, now: Time) -> bool {
         self.has_spare_item()
             && !self.growth.is_asking()
             && (self.may_start_working() || self.may_create(now))
-            && (self.nr_running() < self.attrs.target || self.presumable() > self.counts.presumed)
-            && !matches!(self.gate(now), Gate::Wait(_))
+            && (self.nr_arrived() < self.attrs.target || self.presumable() > self.counts.presumed)
+            && !matches!(
+                self.growth.gate(now, self.nr_busy(), self.attrs.target),
+                Gate::Wait(_)
+            )
     }
 
-    pub(super) fn gate(&self, now: Time) -> Gate {
-        self.growth.gate(now, self.nr_busy(), self.attrs.target)
+    /// Are more workers queued up at a lock than the pool needs there?
+    pub(super) fn should_shrink(&self, now: Time) -> bool {
+        self.growth
+            .should_shrink(now, self.nr_busy(), self.attrs.target)
     }
 
     /// Workers that are not idle.

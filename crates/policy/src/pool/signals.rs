@@ -67,14 +67,18 @@ pub struct Stuck;
 
 impl<S: Store> WorkerPool<S> {
     /// A CPU reported that it would idle, through `receiver` if a parked worker took the report.
-    /// One of the executing workers must be asleep; another one starts. True if it does.
+    /// So at most one less than the target run: whoever is counted beyond that is presumed asleep,
+    /// and another worker starts. True if it does.
     pub fn cpu_idle(&mut self, cx: &mut Cx<S>, receiver: Option<WorkerId>) -> bool {
         let useful = self.wants(cx.now);
-        if useful && self.presumable() > self.counts.presumed {
-            self.counts.presumed += 1;
+        if useful {
+            let beyond = (self.nr_running() + 1).saturating_sub(self.attrs.target);
+            // Pools without backlog may sleep on all tokens; then this one can only give its own.
+            self.counts.presumed += beyond.max(u32::from(self.lacks_token(cx)));
             self.settle(cx);
         }
-        let started = useful && self.need_more_worker() && self.start(cx, receiver);
+        let needed = useful && self.has_spare_item() && self.nr_arrived() < self.attrs.target;
+        let started = needed && self.start(cx, receiver);
         self.stats.idle_reports += u64::from(started);
         self.stats.idle_reports_unused += u64::from(!started);
         self.settle(cx);
@@ -93,12 +97,22 @@ impl<S: Store> WorkerPool<S> {
             enough,
             ..Plan::default()
         };
-        for id in self.scannable(false) {
-            plan.push(id);
-        }
-        let revisited = self.revisit();
-        revisited.into_iter().flatten().for_each(|id| plan.push(id));
+        self.plan_some(&mut plan, false, MAX_SCAN - REVISITED);
+        self.plan_some(&mut plan, true, REVISITED);
         plan
+    }
+
+    /// Adds at most so many, from the cursor on, round and round: each has its turn.
+    fn plan_some(&mut self, plan: &mut Plan, asleep: bool, most: usize) {
+        let from = self.scan_cursor[usize::from(asleep)];
+        let behind = self.scannable(asleep).filter(|(id, _)| id.0 >= from);
+        let before = self.scannable(asleep).filter(|(id, _)| id.0 < from);
+        let mut next = from;
+        for (id, seq) in behind.chain(before).take(most) {
+            plan.push((id, seq));
+            next = id.0 + 1;
+        }
+        self.scan_cursor[usize::from(asleep)] = next;
     }
 
     /// Executing workers outside of hints that were, or were not, asleep when last seen.
@@ -108,21 +122,6 @@ impl<S: Store> WorkerPool<S> {
             let fits = w.state == State::Executing && w.hints == 0 && w.asleep == asleep;
             fits.then_some((id, w.item_seq))
         })
-    }
-
-    /// The next few sleepers behind the cursor, round and round.
-    fn revisit(&mut self) -> [Option<(WorkerId, u32)>; REVISITED] {
-        let mut found = [None; REVISITED];
-        let from = self.scan_cursor;
-        let behind = self.scannable(true).filter(|(id, _)| id.0 >= from);
-        let before = self.scannable(true).filter(|(id, _)| id.0 < from);
-        for (slot, worker) in found.iter_mut().zip(behind.chain(before)) {
-            *slot = Some(worker);
-        }
-        if let Some((last, _)) = found.iter().flatten().last() {
-            self.scan_cursor = last.0 + 1;
-        }
-        found
     }
 
     /// A scan has looked, at everybody planned or until it had seen enough. Its findings replace
@@ -191,6 +190,7 @@ impl<S: Store> WorkerPool<S> {
 
     /// The worker's item ends: whatever was believed about its sleep is over.
     pub(super) fn forget_sleep(&mut self, id: WorkerId, report: super::ItemReport) {
+        self.set_waiting(id, None);
         let worker = self.workers.get_mut(id);
         worker.futex = None;
         if worker.hints > 0 {

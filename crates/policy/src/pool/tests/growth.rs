@@ -1,0 +1,169 @@
+//! When more workers do not help.
+
+use super::*;
+use crate::growth::FREE_GROWTH;
+use crate::time::{MICROSECOND, Nanos};
+
+const LOCK: SeenState = SeenState::Asleep(Some(0x1000));
+const PIPE: SeenState = SeenState::Asleep(None);
+
+/// Ticks of 4 ms in which all executing items are found thus, and one item ends every so often.
+fn ticks(rig: &mut Rig, count: usize, found: SeenState, every: Option<Nanos>) -> Vec<usize> {
+    let mut executing = Vec::new();
+    for _ in 0..count {
+        let ends = every.map_or(0, |every| 4 * MILLISECOND / every);
+        for _ in 0..ends {
+            rig.advance(every.unwrap_or_default());
+            let (pool, id, _) = rig.running()[0];
+            rig.end(pool, id, ItemReport::default());
+            rig.run();
+        }
+        if ends == 0 {
+            rig.advance(4 * MILLISECOND);
+        }
+        rig.scan(0, |_| found);
+        rig.run();
+        executing.push(rig.executing().len());
+    }
+    executing
+}
+
+fn most(executing: &[usize]) -> usize {
+    executing.iter().copied().max().unwrap_or(0)
+}
+
+#[test]
+fn past_twice_the_target_somebody_looks_once() {
+    let mut rig = Rig::one(attrs(2), 100);
+    rig.queue_and_run(20, 0);
+    for _ in 2..FREE_GROWTH * 2 {
+        assert!(rig.idle_report(0));
+        rig.run();
+    }
+    assert_eq!(rig.executing().len(), 4);
+    assert_eq!(rig.count(Action::Inspect), 0);
+    assert!(!rig.idle_report(0));
+    assert!(!rig.idle_report(0));
+    assert_eq!(rig.count(Action::Inspect), 1);
+    assert!(!rig.published(0).wants, "canaries may park");
+    rig.scan(0, |_| PIPE);
+    rig.run();
+    assert_eq!(rig.executing().len(), 6, "what blocks is no lock");
+}
+
+#[test]
+fn a_look_that_stopped_early_is_none() {
+    let mut rig = Rig::one(attrs(1), 100);
+    rig.queue_and_run(20, 0);
+    rig.idle_report(0);
+    rig.run();
+    rig.idle_report(0);
+    assert_eq!(rig.count(Action::Inspect), 1);
+    assert_eq!(rig.pools[0].plan_scan().enough, u32::MAX, "look at all");
+    rig.call(0, |p, cx| p.scanned(cx, &[], false));
+    assert!(rig.pools[0].growth.is_asking());
+    assert_eq!(rig.executing().len(), 2);
+    rig.scan(0, |_| PIPE);
+    rig.run();
+    assert_eq!(rig.executing().len(), 3);
+}
+
+#[test]
+fn items_that_sleep_for_themselves_all_start() {
+    let mut rig = Rig::one(attrs(2), 200);
+    rig.queue_and_run(100, 0);
+    let executing = ticks(&mut rig, 60, PIPE, None);
+    assert_eq!(most(&executing), 100);
+}
+
+#[test]
+fn a_barrier_is_no_convoy() {
+    let mut rig = Rig::one(attrs(2), 200);
+    rig.queue_and_run(64, 0);
+    let executing = ticks(&mut rig, 60, LOCK, None);
+    assert_eq!(most(&executing), 64, "all meet at one address");
+}
+
+#[test]
+fn a_convoy_does_not_grow() {
+    let mut rig = Rig::one(attrs(2), 1000);
+    rig.queue_and_run(1000, 0);
+    let executing = ticks(&mut rig, 100, LOCK, Some(MILLISECOND));
+    assert!(most(&executing) <= 6, "{executing:?}");
+    assert!(executing[99] >= 4, "{executing:?}");
+    assert!(rig.pools[0].nr_workers() <= 8, "nor do idle threads");
+    assert!(rig.pools[0].stats().completed >= 390);
+}
+
+#[test]
+fn a_damped_start_does_start_an_item() {
+    // Each damped worker that arrives is one more at work, until an item ends and one steps back.
+    let mut rig = Rig::one(attrs(1), 1000);
+    rig.queue_and_run(1000, 0);
+    ticks(&mut rig, 10, LOCK, Some(500 * MICROSECOND));
+    let due = loop {
+        if let Some(due) = rig.pools[0].look_at(rig.now) {
+            break due;
+        }
+        ticks(&mut rig, 1, LOCK, Some(500 * MICROSECOND));
+    };
+    let before = rig.executing().len();
+    rig.now = rig.now.max(due);
+    let (pool, id, _) = rig.running()[0];
+    rig.end(pool, id, ItemReport::default());
+    rig.scan(0, |_| LOCK);
+    rig.run();
+    assert!(rig.executing().len() > before.min(2), "{before}");
+}
+
+#[test]
+fn who_works_already_steps_back_when_a_convoy_forms() {
+    let mut rig = Rig::one(attrs(2), 1000);
+    rig.queue_and_run(1000, 0);
+    ticks(&mut rig, 20, PIPE, None);
+    let grown = rig.executing().len();
+    assert!(grown >= 20, "{grown}");
+    let executing = ticks(&mut rig, 60, LOCK, Some(MILLISECOND));
+    assert!(executing[59] <= 6, "{executing:?}");
+    assert!(rig.pools[0].stats().convoy_step_backs as usize >= grown - 6);
+}
+
+#[test]
+fn growth_comes_back_when_the_convoy_dissolves() {
+    let mut rig = Rig::one(attrs(2), 1000);
+    rig.queue_and_run(1000, 0);
+    ticks(&mut rig, 40, LOCK, Some(MILLISECOND));
+    let executing = ticks(&mut rig, 20, PIPE, Some(MILLISECOND));
+    assert!(executing[19] >= 20, "{executing:?}");
+}
+
+#[test]
+fn a_reserve_that_arrives_passes_the_gate_too() {
+    let four = PoolAttrs {
+        thread_limit: 4,
+        ..attrs(2)
+    };
+    let mut rig = Rig::one(four, 100);
+    rig.queue_and_run(50, 0);
+    for _ in 0..2 {
+        rig.idle_report(0);
+        rig.run();
+    }
+    assert_eq!((rig.executing().len(), rig.pools[0].nr_idle()), (4, 0));
+    rig.pools[0].attrs.thread_limit = 10;
+    let (pool, manager, _) = rig.running()[0];
+    rig.end(pool, manager, ItemReport::default());
+    rig.deliver_all();
+    rig.ask(pool, manager);
+    // Everybody sleeps before it arrives: the estimate alone would let it in.
+    for work in rig.executing() {
+        rig.hint_begin(work);
+    }
+    assert_eq!(rig.pools[0].nr_running(), 0);
+    rig.run();
+    assert_eq!((rig.executing().len(), rig.pools[0].nr_idle()), (4, 1));
+    assert_eq!(rig.count(Action::Inspect), 1);
+    rig.scan(0, |_| PIPE);
+    rig.run();
+    assert_eq!(rig.executing().len(), 6);
+}

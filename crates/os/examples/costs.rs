@@ -38,10 +38,7 @@ fn main() {
     cost("sched::is_normal_policy_self", sched::is_normal_policy_self);
     cost("sched::affinity(0)", || sched::affinity(0).is_ok());
     cost("thread::sigmask", thread::sigmask);
-    cost(
-        "usage::voluntary_switches_self",
-        usage::voluntary_switches_self,
-    );
+    cost("usage::thread", usage::thread);
     cost("OwnSchedStat::read", || own.read());
     cost("CpuGroups::nr_throttled", || groups.nr_throttled());
     cost("cpus::effective", cpus::effective);

@@ -30,3 +30,5 @@ pub mod thread;
 pub mod topology;
 /// What a thread or the process has used.
 pub mod usage;
+
+pub use cmwq_policy::CpuMask;

@@ -3,7 +3,7 @@
 use cmwq_policy::Nanos;
 use cmwq_policy::time::{MICROSECOND, SECOND};
 
-/// What the whole process has used, threads that have ended included.
+/// What a thread, or the whole process with its ended threads, has used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Rusage {
     /// CPU time in user mode.
@@ -18,15 +18,26 @@ pub struct Rusage {
     pub max_rss_kib: u64,
 }
 
-/// How often the calling thread has given up its CPU to wait: it grew during an item if and only
-/// if the item blocked (or yielded).
-pub fn voluntary_switches_self() -> u64 {
-    getrusage(libc::RUSAGE_THREAD).ru_nvcsw as u64
+impl Rusage {
+    /// CPU time, of both kinds.
+    pub fn cpu_ns(&self) -> Nanos {
+        self.user_ns + self.system_ns
+    }
+}
+
+/// What the calling thread has used. Its voluntary switches grew during an item if and only if the
+/// item blocked.
+pub fn thread() -> Rusage {
+    rusage(libc::RUSAGE_THREAD)
 }
 
 /// What this process has used.
 pub fn process() -> Rusage {
-    let r = getrusage(libc::RUSAGE_SELF);
+    rusage(libc::RUSAGE_SELF)
+}
+
+fn rusage(who: libc::c_int) -> Rusage {
+    let r = getrusage(who);
     Rusage {
         user_ns: nanos(r.ru_utime),
         system_ns: nanos(r.ru_stime),
@@ -54,11 +65,11 @@ mod tests {
 
     #[test]
     fn blocking_shows_as_voluntary_switches() {
-        let before = voluntary_switches_self();
+        let before = thread().voluntary_switches;
         for _ in 0..5 {
             std::thread::sleep(std::time::Duration::from_micros(200));
         }
-        assert!(voluntary_switches_self() - before >= 5);
+        assert!(thread().voluntary_switches - before >= 5);
     }
 
     #[test]
@@ -71,6 +82,6 @@ mod tests {
         // The kernel scales user and system time from ticks, but their sum is exact.
         assert!(spent >= 15_000_000, "{spent}");
         assert!(after.max_rss_kib > 0);
-        assert!(after.voluntary_switches >= voluntary_switches_self());
+        assert!(after.voluntary_switches >= thread().voluntary_switches);
     }
 }

@@ -75,25 +75,16 @@ pub(crate) struct Worker<L: Links, P> {
     pub asleep: bool,
     /// The futex address that it slept on when it was seen asleep.
     pub futex: Option<u64>,
-    /// Whether others want its CPU, as far as the item that it has just ended tells.
-    pub crowding: Crowding,
+    /// How often in a row it asked and others wanted its CPU.
+    pub crowded: u32,
+    /// The item that it has just ended was long enough to ask that.
+    pub asks: bool,
+    /// When it last asked.
+    pub asked_at: Time,
     /// Waits for items of this pool that nobody may have started.
     pub waiting: Option<Wait<P>>,
     /// Counts its items, so that a late sample of an earlier one is known as such.
     pub item_seq: u32,
-}
-
-/// Whether a worker that ends its item stands in the way of others.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Crowding {
-    /// It never waited for a CPU, or nobody waits for its own.
-    No,
-    /// It had to wait for a CPU once.
-    Felt,
-    /// It had to wait for a CPU in two items in a row.
-    Suspected,
-    /// Somebody waits for its CPU.
-    Sure,
 }
 
 /// What a worker waits for.
@@ -131,7 +122,9 @@ impl<L: Links, P> Worker<L, P> {
             hints: 0,
             asleep: false,
             futex: None,
-            crowding: Crowding::No,
+            crowded: 0,
+            asks: false,
+            asked_at: Time(0),
             waiting: None,
             item_seq: 0,
         }

@@ -24,7 +24,10 @@ pub(crate) struct Options {
 
 impl Options {
     pub(crate) fn installed() -> Self {
-        Options { stack_size: STACK_SIZE.load(SeqCst), thread_limit: THREAD_LIMIT.load(SeqCst) }
+        Options {
+            stack_size: STACK_SIZE.load(SeqCst),
+            thread_limit: THREAD_LIMIT.load(SeqCst),
+        }
     }
 }
 
@@ -51,7 +54,10 @@ impl Default for Builder {
 impl Builder {
     /// The defaults: 2 MiB of stack, at most 1024 workers in each pool.
     pub fn new() -> Self {
-        let options = Options { stack_size: DFL_STACK_SIZE, thread_limit: DFL_THREAD_LIMIT };
+        let options = Options {
+            stack_size: DFL_STACK_SIZE,
+            thread_limit: DFL_THREAD_LIMIT,
+        };
         Builder { options }
     }
 
@@ -74,7 +80,10 @@ impl Builder {
     /// [`InstallError::InUse`] once a queue has been made, [`InstallError::ThreadLimit`] for a limit
     /// that is out of range. Nothing is changed then.
     pub fn install(self) -> Result<(), InstallError> {
-        let Options { stack_size, thread_limit } = self.options;
+        let Options {
+            stack_size,
+            thread_limit,
+        } = self.options;
         if !(1..=MAX_THREAD_LIMIT).contains(&thread_limit) {
             return Err(InstallError::ThreadLimit(thread_limit));
         }

@@ -20,7 +20,7 @@ use crate::signals::canary::Canaries;
 use crate::signals::tick::Tick;
 
 /// Pools a process may have: sets of attributes that its queues use.
-pub(crate) const MAX_POOLS: usize = 256;
+pub(crate) const MAX_POOLS: usize = if cfg!(loom) { 64 } else { 256 };
 
 /// See the module's page.
 pub(crate) struct Engine {
@@ -57,7 +57,10 @@ pub(crate) fn get() -> io::Result<&'static Engine> {
         }
         let stale = ENGINE.load(SeqCst);
         let fresh = Box::into_raw(Box::new(Engine::new(generation::claim()?)));
-        if ENGINE.compare_exchange(stale, fresh, SeqCst, SeqCst).is_err() {
+        if ENGINE
+            .compare_exchange(stale, fresh, SeqCst, SeqCst)
+            .is_err()
+        {
             // SAFETY: made above and seen by nobody: another thread was faster.
             drop(unsafe { Box::from_raw(fresh) });
         }
@@ -116,7 +119,12 @@ impl Engine {
         let slot = self.pools.get(id).ok_or(BuildError::TooManyPools)?;
         let target = self.cpus().target as u32;
         let thread_limit = self.options.thread_limit as u32;
-        let attrs = PoolAttrs { nice, target, budget: target, thread_limit };
+        let attrs = PoolAttrs {
+            nice,
+            target,
+            budget: target,
+            thread_limit,
+        };
         let pool = Box::leak(Box::new(Pool::new(self, id as u32, attrs)));
         slot.store(pool, SeqCst);
         self.nr_pools.store(id + 1, SeqCst);
@@ -155,13 +163,17 @@ impl Engine {
     /// Reads mask and quota again, and tells the pools if they have changed.
     pub(crate) fn refresh_cpus(&self) {
         let fresh = cpus::effective();
-        let before = std::mem::replace(&mut *self.cpus.lock().expect("nobody panics with it"), fresh);
+        let before = std::mem::replace(
+            &mut *self.cpus.lock().expect("nobody panics with it"),
+            fresh,
+        );
         if before.mask != fresh.mask {
             self.cpus_version.fetch_add(1, SeqCst);
         }
         if before.target != fresh.target {
             let target = fresh.target as u32;
-            self.pools().for_each(|pool| pool.with(|core, _| core.set_target(target, target)));
+            self.pools()
+                .for_each(|pool| pool.with(|core, cx| core.set_target(cx, target, target)));
         }
     }
 

@@ -93,7 +93,10 @@ pub struct WouldDeadlock {
 impl fmt::Display for WouldDeadlock {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let WouldDeadlock { waiter, awaited } = self;
-        write!(f, "an item of queue \"{waiter}\" would wait for ever for queue \"{awaited}\"")
+        write!(
+            f,
+            "an item of queue \"{waiter}\" would wait for ever for queue \"{awaited}\""
+        )
     }
 }
 

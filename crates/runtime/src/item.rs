@@ -5,20 +5,19 @@
 //!
 //! | field | by whom |
 //! | --- | --- |
-//! | `word` | anybody, atomically; while PENDING only its owner changes it |
+//! | `word` | anybody, atomically; while PENDING only its owner changes what it says |
 //! | `next`, `prev` | under the lock of the pool that the item is queued in |
 //! | `func` | constant |
 
 use std::cell::{Cell, UnsafeCell};
 use std::ptr::NonNull;
-use std::sync::atomic::AtomicU64;
-use std::sync::atomic::Ordering::SeqCst;
 
 use cmwq_policy::list::Links;
 use cmwq_policy::work::WorkWord;
 use cmwq_policy::{Budget, BusyKey, PoolWorkqueue, Store};
 
 use crate::pool::Pool;
+use crate::sync::{AtomicU64, SeqCst};
 
 /// What an item's function is called with: its own header.
 pub(crate) type WorkFn = unsafe fn(NonNull<Header>);
@@ -46,18 +45,27 @@ impl Header {
         WorkWord(self.word.load(SeqCst))
     }
 
-    /// Marks the item pending; false if it already is. A full barrier either way: if it fails, the
-    /// pending execution has not begun to read what the caller stored before.
+    /// Marks the item pending; false if it already is: then the pending execution sees what the
+    /// caller stored before.
+    ///
+    /// That is why a refusal writes the word too, as it found it (kernel `test_and_set_bit`), and why
+    /// nobody ever just stores to it: each read-modify-write passes on to the next what came before
+    /// it, so that the last one, of `set_running`, has the stores of everybody who was refused.
     pub(crate) fn try_pend(&self) -> bool {
-        let step = |word| WorkWord(word).try_pend().map(|next| next.0);
-        self.word.fetch_update(SeqCst, SeqCst, step).is_ok()
+        let step = |word| Some(WorkWord(word).try_pend().map_or(word, |next| next.0));
+        let before = self.word.fetch_update(SeqCst, SeqCst, step);
+        before.is_ok_and(|word| !WorkWord(word).is_pending())
     }
 
     /// Takes the pending mark back: the item was not queued after all, or was cancelled.
     pub(crate) fn unpend(&self) {
         let pool = self.word().last_pool();
-        let idle = pool.map_or(WorkWord::NEW, WorkWord::off_queue);
-        self.word.store(idle.0, SeqCst);
+        self.set_word(pool.map_or(WorkWord::NEW, WorkWord::off_queue));
+    }
+
+    /// Changes the word of a pending item.
+    pub(crate) fn set_word(&self, next: WorkWord) {
+        self.word.swap(next.0, SeqCst);
     }
 
     pub(crate) fn func(&self) -> WorkFn {
@@ -75,7 +83,10 @@ pub(crate) struct Pwq {
 
 impl Pwq {
     pub(crate) fn new(max_active: u32, queue_id: u64) -> Self {
-        Pwq { core: UnsafeCell::new(PoolWorkqueue::new(max_active)), queue_id }
+        Pwq {
+            core: UnsafeCell::new(PoolWorkqueue::new(max_active)),
+            queue_id,
+        }
     }
 }
 
@@ -142,23 +153,31 @@ impl Store for Items {
     fn set_queued(&mut self, work: NonNull<Header>, pwq: PwqRef, colour: u8, inactive: bool) {
         let addr = pwq.as_ptr().expose_provenance() as u64;
         let word = WorkWord::queued(addr, colour, inactive);
-        header(work).word.store(word.0, SeqCst);
+        header(work).set_word(word);
     }
 
     fn set_running(&mut self, work: NonNull<Header>) {
-        // A full barrier (swap): from here a queueing that still saw PENDING is known to have
-        // stored its data before the function reads it (kernel set_work_pool_and_clear_pending).
-        header(work).word.swap(WorkWord::off_queue(self.pool.id()).0, SeqCst);
+        // From here a queueing makes the item pending anew. Whoever was refused until now has its
+        // stores seen by the function, see `try_pend` (kernel set_work_pool_and_clear_pending).
+        header(work).set_word(WorkWord::off_queue(self.pool.id()));
     }
 
     fn busy_key(&self, work: NonNull<Header>) -> BusyKey {
         // SAFETY: as in `pwq`; the id is constant.
         let queue = unsafe { self.pwq_of(work).as_ref().queue_id };
-        BusyKey { addr: work.addr().get() as u64, func: header(work).func as usize as u64, queue }
+        BusyKey {
+            addr: work.addr().get() as u64,
+            func: header(work).func as usize as u64,
+            queue,
+        }
     }
 
     fn step_budget(&mut self, step: impl Fn(Budget) -> Option<Budget>) -> bool {
         let step = |used| step(Budget { used }).map(|next| next.used);
-        self.pool.engine().budget().fetch_update(SeqCst, SeqCst, step).is_ok()
+        self.pool
+            .engine()
+            .budget()
+            .fetch_update(SeqCst, SeqCst, step)
+            .is_ok()
     }
 }

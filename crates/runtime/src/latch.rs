@@ -10,12 +10,9 @@
 //! found WAITED by its swap to SET, so the cell is never shared. Whoever sets keeps the latch alive
 //! until `set` has returned.
 
-use std::cell::UnsafeCell;
-use std::sync::atomic::AtomicU32;
-use std::sync::atomic::Ordering::SeqCst;
-use std::thread::Thread;
-
 use crate::pool::worker::{self, WaitRef};
+use crate::sync::thread::{self, Thread};
+use crate::sync::{AtomicU32, SeqCst, UnsafeCell};
 
 const OPEN: u32 = 0;
 const WAITED: u32 = 1;
@@ -39,7 +36,10 @@ unsafe impl Send for Latch {}
 
 impl Latch {
     pub(crate) fn new() -> Self {
-        Latch { state: AtomicU32::new(OPEN), waiter: UnsafeCell::new(None) }
+        Latch {
+            state: AtomicU32::new(OPEN),
+            waiter: UnsafeCell::new(None),
+        }
     }
 
     pub(crate) fn is_set(&self) -> bool {
@@ -52,7 +52,7 @@ impl Latch {
             return;
         }
         // SAFETY: WAITED was found, so the waiter has left the cell to us.
-        match unsafe { (*self.waiter.get()).take() } {
+        match self.waiter.with_mut(|waiter| unsafe { (*waiter).take() }) {
             Some(Waiter::Worker(wait)) => wait.is_over(),
             Some(Waiter::Thread(thread)) => thread.unpark(),
             None => unreachable!("a waited latch has a waiter"),
@@ -66,14 +66,16 @@ impl Latch {
     pub(crate) fn announce(&self) {
         let waiter = match worker::current() {
             Some(place) => Waiter::Worker(place.next_wait()),
-            None => Waiter::Thread(std::thread::current()),
+            None => Waiter::Thread(thread::current()),
         };
-        if self.is_set() {
+        // One look: it may be set at any moment.
+        let state = self.state.load(SeqCst);
+        assert_ne!(state, WAITED, "a latch has one waiter");
+        if state == SET {
             return;
         }
-        assert_eq!(self.state.load(SeqCst), OPEN, "a latch has one waiter");
         // SAFETY: only the one waiter writes, and the setter does not look while it is OPEN.
-        unsafe { *self.waiter.get() = Some(waiter) };
+        self.waiter.with_mut(|cell| unsafe { *cell = Some(waiter) });
         let _ = self.state.compare_exchange(OPEN, WAITED, SeqCst, SeqCst);
     }
 }

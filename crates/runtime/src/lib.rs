@@ -46,6 +46,8 @@ mod engine;
 mod error;
 mod item;
 mod latch;
+#[cfg(all(test, loom))]
+mod loom_tests;
 mod park;
 mod pool;
 pub mod process;
@@ -78,7 +80,9 @@ pub use work::Work;
 /// # Panics
 /// At first use, if the system gives no page of memory.
 pub fn system() -> &'static Workqueue {
-    engine::get().expect("the first use of cmwq needs a page of memory").system()
+    engine::get()
+        .expect("the first use of cmwq needs a page of memory")
+        .system()
 }
 
 /// Runs `wait` and says so: the calling item is about to block, so another worker may take its CPU at

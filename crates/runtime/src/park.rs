@@ -19,7 +19,9 @@ pub(crate) struct Parker {
 
 impl Default for Parker {
     fn default() -> Self {
-        Parker { state: Futex::new(EMPTY) }
+        Parker {
+            state: Futex::new(EMPTY),
+        }
     }
 }
 

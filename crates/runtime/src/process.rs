@@ -1,7 +1,7 @@
 //! Items that stand for processes: a worker that waits for a child is as busy as the child.
 
 use cmwq_os::observe::{Sample, TaskState, tree};
-use cmwq_policy::admission;
+pub use cmwq_policy::admission::Admission;
 
 use crate::engine;
 use crate::pool::worker::{self, Place};
@@ -30,7 +30,10 @@ pub struct Attached {
 pub fn attach(pid: u32) -> Attached {
     let pid = i32::try_from(pid).unwrap_or(0);
     let before = worker::current().map_or(0, |place| place.attach(pid));
-    Attached { before, not_send: std::marker::PhantomData }
+    Attached {
+        before,
+        not_send: std::marker::PhantomData,
+    }
 }
 
 impl Drop for Attached {
@@ -49,14 +52,18 @@ pub(crate) fn look(pid: i32) -> Sample {
     Sample { state, futex: None }
 }
 
-/// How many processes should run at once when `completed` have ended: `4 x CPUs + 2 x completed`.
-/// One that has just been forked leaves its CPU idle while it loads, so an idle CPU says little in
-/// the beginning.
+/// How many processes of one kind should run at once: at most `most`, few in the beginning (one that
+/// has just been forked leaves its CPU idle while it loads, so an idle CPU says little then), and no
+/// more than the system had room for. Give its [`limit`](Admission::limit) to
+/// [`set_max_active`](crate::Workqueue::set_max_active) whenever it may have changed.
 ///
 /// ```
-/// assert!(cmwq::process::slow_start(10) >= cmwq::process::slow_start(0) + 20);
+/// let mut jobs = cmwq::process::admission(100);
+/// let first = jobs.limit();
+/// jobs.completed(10);
+/// assert_eq!(jobs.limit(), (first + 20).min(100));
 /// ```
-pub fn slow_start(completed: u64) -> usize {
+pub fn admission(most: usize) -> Admission {
     let cpus = engine::get().map_or(1, |engine| engine.cpus().target);
-    usize::try_from(admission::slow_start(cpus as u32, completed)).unwrap_or(usize::MAX)
+    Admission::new(cpus as u32, most as u64)
 }

@@ -41,9 +41,14 @@ impl Queue {
         self.pool.engine()
     }
 
+    /// Whether this is the process that made it, and not a forked child.
+    pub(crate) fn is_ours(&self) -> bool {
+        self.engine().is_ours()
+    }
+
     /// Whether an item may be queued now.
     pub(crate) fn admits(&self) -> Result<(), QueueError> {
-        if !self.engine().is_ours() {
+        if !self.is_ours() {
             return Err(QueueError::Forked);
         }
         let from_item = worker::current().is_some();
@@ -62,9 +67,9 @@ impl Queue {
     /// Waits until `done`, which is about items of this queue: as a hint in a worker.
     pub(crate) fn wait(&self, done: impl Fn() -> bool) -> Result<(), WouldDeadlock> {
         match worker::current() {
-            Some(place) if place.pool() == self.pool => {
-                place.wait_for(self.pwq(), done).map_err(|Stuck| self.would_deadlock())
-            }
+            Some(place) if place.pool() == self.pool => place
+                .wait_for(self.pwq(), done)
+                .map_err(|Stuck| self.would_deadlock()),
             Some(place) => {
                 place.wait_elsewhere(done);
                 Ok(())
@@ -106,11 +111,14 @@ impl Queue {
     /// The error for a wait of the calling worker's item for items of this queue.
     pub(crate) fn would_deadlock(&self) -> WouldDeadlock {
         let waiter = worker::current_pwq().map_or_else(String::new, |pwq| name_of(pwq).to_owned());
-        WouldDeadlock { waiter, awaited: self.name().to_owned() }
+        WouldDeadlock {
+            waiter,
+            awaited: self.name().to_owned(),
+        }
     }
 
     fn flush(&self) -> Result<(), FlushError> {
-        if !self.engine().is_ours() {
+        if !self.is_ours() {
             return Err(FlushError::Forked);
         }
         if worker::current_pwq() == Some(self.pwq()) {
@@ -145,7 +153,10 @@ impl Queue {
     /// Leaves the queue to whoever ends its last item.
     fn orphan(&self) {
         let pwq = self.pwq();
-        if self.pool.with(|core, cx| core.begin_drain(cx, pwq, Drain::Orphaned)) {
+        if self
+            .pool
+            .with(|core, cx| core.begin_drain(cx, pwq, Drain::Orphaned))
+        {
             release(pwq);
         }
     }
@@ -201,7 +212,7 @@ impl Handle {
 impl Drop for Handle {
     fn drop(&mut self) {
         let queue = self.queue();
-        if !queue.engine().is_ours() {
+        if !queue.is_ours() {
             // The parent's: its locks and items are not ours to touch.
             return;
         }
@@ -235,7 +246,9 @@ pub struct Workqueue {
 
 impl fmt::Debug for Workqueue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Workqueue").field("name", &self.name()).finish_non_exhaustive()
+        f.debug_struct("Workqueue")
+            .field("name", &self.name())
+            .finish_non_exhaustive()
     }
 }
 
@@ -248,7 +261,11 @@ impl Workqueue {
     /// # Ok::<(), cmwq::BuildError>(())
     /// ```
     pub fn builder(name: &str) -> WorkqueueBuilder {
-        WorkqueueBuilder { name: name.into(), max_active: None, nice: 0 }
+        WorkqueueBuilder {
+            name: name.into(),
+            max_active: None,
+            nice: 0,
+        }
     }
 
     pub(crate) fn queue_ref(&self) -> &Queue {
@@ -318,9 +335,11 @@ impl Workqueue {
     /// ```
     pub fn set_max_active(&self, max_active: usize) {
         let queue = self.queue_ref();
-        if queue.engine().is_ours() {
+        if queue.is_ours() {
             let max_active = max_active.min(*MAX_ACTIVE_RANGE.end() as usize) as u32;
-            queue.pool.with(|core, cx| core.set_max_active(cx, queue.pwq(), max_active));
+            queue
+                .pool
+                .with(|core, cx| core.set_max_active(cx, queue.pwq(), max_active));
         }
     }
 
@@ -383,8 +402,14 @@ impl WorkqueueBuilder {
         }
         let pool = engine.pool_for(self.nice)?;
         let pwq = Pwq::new(max_active as u32, engine.next_queue_id());
-        let queue = Box::into_raw(Box::new(Queue { pwq, pool, name: self.name }));
+        let queue = Box::into_raw(Box::new(Queue {
+            pwq,
+            pool,
+            name: self.name,
+        }));
         let queue = NonNull::new(queue).expect("a box is not null");
-        Ok(Workqueue { handle: Arc::new(Handle { queue }) })
+        Ok(Workqueue {
+            handle: Arc::new(Handle { queue }),
+        })
     }
 }

@@ -3,8 +3,8 @@
 use std::fmt;
 use std::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::SeqCst;
-use std::sync::atomic::{AtomicBool, AtomicUsize};
 use std::sync::{Arc, Mutex};
 
 use crate::error::{JoinError, WouldDeadlock};
@@ -17,17 +17,22 @@ struct Shared {
     /// The body, and each task that has not ended.
     open: AtomicUsize,
     all_ended: Latch,
-    panicked: AtomicBool,
+    /// Panics that nobody has joined. May wrap: a join can be faster than the count.
+    panics: AtomicUsize,
 }
 
 impl OnEnd for Shared {
     fn ended(&self, panicked: bool) {
         if panicked {
-            self.panicked.store(true, SeqCst);
+            self.panics.fetch_add(1, SeqCst);
         }
         if self.open.fetch_sub(1, SeqCst) == 1 {
             self.all_ended.set();
         }
+    }
+
+    fn panic_joined(&self) {
+        self.panics.fetch_sub(1, SeqCst);
     }
 }
 
@@ -44,7 +49,9 @@ pub struct Scope<'scope, 'env: 'scope> {
 
 impl fmt::Debug for Scope<'_, '_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Scope").field("queue", self.queue).finish_non_exhaustive()
+        f.debug_struct("Scope")
+            .field("queue", self.queue)
+            .finish_non_exhaustive()
     }
 }
 
@@ -53,7 +60,7 @@ impl<'scope, 'env> Scope<'scope, 'env> {
         let shared = Shared {
             open: AtomicUsize::new(1),
             all_ended: Latch::new(),
-            panicked: AtomicBool::new(false),
+            panics: AtomicUsize::new(0),
         };
         Scope {
             queue,
@@ -85,19 +92,37 @@ impl<'scope, 'env> Scope<'scope, 'env> {
         self.shared.open.fetch_add(1, SeqCst);
         let task = task::spawn(self.queue.queue_ref(), func, Some(self.shared.clone()));
         self.remember(task.clone());
-        ScopedJoinHandle { task, queue: self.queue }
+        ScopedJoinHandle {
+            task,
+            queue: self.queue,
+        }
     }
 
     fn remember(&self, task: Arc<dyn Cancel + 'scope>) {
         // SAFETY: only the lifetime changes. The scope does not return, nor unwind, before every
         // task has ended or was cancelled, and drops this list when it does.
         let task: Arc<dyn Cancel> = unsafe { std::mem::transmute(task) };
+        let mut over = Vec::new();
         let mut tasks = self.tasks.lock().expect("nobody panics with it");
         if tasks.len() == tasks.capacity() {
             // Over, and nobody else knows of it: its value goes here, inside of the scope.
-            tasks.retain(|task| !task.is_over() || Arc::strong_count(task) > 1);
+            over.extend(
+                tasks.extract_if(.., |task| task.is_over() && Arc::strong_count(task) == 1),
+            );
         }
         tasks.push(task);
+        drop(tasks);
+        over.into_iter().for_each(|task| self.absorb(|| drop(task)));
+    }
+
+    /// Drops values of tasks: a panic in that counts as the task's, and must not end the wait for
+    /// the others.
+    fn absorb(&self, drop_them: impl FnOnce()) {
+        if let Err(payload) = catch_unwind(AssertUnwindSafe(drop_them)) {
+            self.shared.panics.fetch_add(1, SeqCst);
+            // May be a value that panics when it is dropped as well.
+            std::mem::forget(payload);
+        }
     }
 
     /// The body has ended: waits for the tasks. If that would never end, takes back those that
@@ -105,6 +130,10 @@ impl<'scope, 'env> Scope<'scope, 'env> {
     fn finish(&self) -> Result<(), WouldDeadlock> {
         self.shared.ended(false);
         let queue = self.queue.queue_ref();
+        if !queue.is_ours() && !self.shared.all_ended.is_set() {
+            // Forked inside of the body: the tasks run in the parent, which drops them there.
+            return Err(queue.would_deadlock());
+        }
         let waited = task::wait(queue, &self.shared.all_ended);
         if waited.is_err() {
             self.cancel_all();
@@ -126,15 +155,15 @@ impl<'scope, 'env> Scope<'scope, 'env> {
     /// Drops the values that nobody took: they may borrow, and a worker that still holds its task
     /// would drop them after the scope.
     fn clear(&self) {
-        for task in self.tasks.lock().expect("nobody panics with it").drain(..) {
+        let tasks = std::mem::take(&mut *self.tasks.lock().expect("nobody panics with it"));
+        for task in tasks {
             // SAFETY: all tasks are over, and handles cannot be used outside of the scope's body.
-            unsafe { task.clear() };
+            self.absorb(|| unsafe { task.clear() });
         }
     }
 }
 
 /// The value of a closure that was spawned in a scope, once it is there.
-#[must_use = "the scope waits for it anyway: write drop(handle)"]
 pub struct ScopedJoinHandle<'scope, T> {
     task: Arc<dyn AnyTask<T> + 'scope>,
     queue: &'scope Workqueue,
@@ -152,7 +181,7 @@ impl<T> ScopedJoinHandle<'_, T> {
     /// # Errors
     /// As there.
     pub fn join(self) -> Result<T, JoinError> {
-        task::wait(self.queue.queue_ref(), self.task.latch()).map_err(JoinError::WouldDeadlock)?;
+        task::wait_to_join(self.queue.queue_ref(), self.task.latch())?;
         // SAFETY: the latch is set, and the handle, which is consumed, is the only taker.
         unsafe { self.task.take() }
     }
@@ -164,7 +193,8 @@ impl Workqueue {
     ///
     /// # Errors
     /// [`WouldDeadlock`], inside an item, if nobody could ever begin what was spawned. Those closures
-    /// are dropped unrun, the others have ended, and the body's value is lost.
+    /// are dropped unrun, the others have ended, and the body's value is lost. So it is in a child
+    /// that the body has forked, where none of them will ever run.
     ///
     /// # Panics
     /// With the body's panic. If the body was well but a closure panicked whose handle was not
@@ -189,7 +219,7 @@ impl Workqueue {
         let finished = scope.finish();
         match result {
             Err(payload) => resume_unwind(payload),
-            Ok(_) if scope.shared.panicked.load(SeqCst) => panic!("a scoped item panicked"),
+            Ok(_) if scope.shared.panics.load(SeqCst) != 0 => panic!("a scoped item panicked"),
             Ok(value) => finished.map(|()| value),
         }
     }

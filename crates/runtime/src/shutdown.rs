@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use cmwq_os::clock;
+use cmwq_policy::Time;
 
-use crate::engine;
-use crate::pool::worker;
+use crate::engine::{self, Engine};
+use crate::pool::{Pool, worker};
 use crate::stats::stats;
 
 /// What became of the items.
@@ -38,32 +39,64 @@ impl ShutdownReport {
 /// assert!(report.is_complete());
 /// ```
 pub fn shutdown(deadline: Duration) -> ShutdownReport {
-    let Some(engine) = engine::existing() else { return ShutdownReport::default() };
+    let Some(engine) = engine::existing() else {
+        return ShutdownReport::default();
+    };
     engine.close();
     let before = stats().completed;
     let nanos = u64::try_from(deadline.as_nanos()).unwrap_or(u64::MAX);
-    let deadline = clock::now().after(nanos);
     let own_pool = worker::current().map(|place| place.pool());
+    let wait = || wait_for_all(engine, clock::now().after(nanos), own_pool);
+    match worker::current() {
+        Some(place) => place.blocking(wait),
+        None => wait(),
+    };
+    let mut report = left_over(engine, own_pool);
+    report.completed = stats().completed - before;
+    report
+}
+
+/// Waits until all pools are empty at one moment. Items may queue on from one pool to another, so
+/// a look at each in turn may miss them: it counts if between two such looks no item has ended.
+/// `None` at the deadline.
+fn wait_for_all(engine: &Engine, deadline: Time, own_pool: Option<&'static Pool>) -> Option<()> {
+    let mut ended_before = None;
+    loop {
+        let ended = engine
+            .pools()
+            .map(|pool| wait_for(pool, deadline, own_items(pool, own_pool)));
+        let ended = ended.sum::<Option<u64>>()?;
+        if ended_before.replace(ended) == Some(ended) {
+            return Some(());
+        }
+    }
+}
+
+/// Waits until only `own` items are in flight; how many had ended then. `None` at the deadline.
+fn wait_for(pool: &'static Pool, deadline: Time, own: u64) -> Option<u64> {
+    pool.with(|core, _| core.watch_drain(true));
+    let mut ended = 0;
+    let in_time = pool.wait_progress(Some(deadline), |core, _| {
+        ended = core.stats().completed;
+        core.nr_in_flight() <= own
+    });
+    pool.with(|core, _| core.watch_drain(false));
+    in_time.then_some(ended)
+}
+
+/// The caller's own item.
+fn own_items(pool: &'static Pool, own_pool: Option<&'static Pool>) -> u64 {
+    u64::from(own_pool == Some(pool))
+}
+
+fn left_over(engine: &Engine, own_pool: Option<&'static Pool>) -> ShutdownReport {
     let mut report = ShutdownReport::default();
     for pool in engine.pools() {
-        let own = u64::from(own_pool == Some(pool));
-        let wait = || {
-            pool.wait_progress(Some(deadline), |core, _| {
-                core.watch_drain(true);
-                core.nr_in_flight() <= own
-            });
-        };
-        match worker::current() {
-            Some(place) => place.blocking(wait),
-            None => wait(),
-        }
         pool.with(|core, _| {
-            core.watch_drain(false);
             let running = u64::from(core.nr_executing());
             report.queued += core.nr_in_flight() - running;
-            report.running += running - own;
+            report.running += running - own_items(pool, own_pool);
         });
     }
-    report.completed = stats().completed - before;
     report
 }

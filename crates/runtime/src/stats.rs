@@ -51,11 +51,16 @@ pub struct Stats {
 /// # Ok::<(), cmwq::JoinError>(())
 /// ```
 pub fn stats() -> Stats {
-    let Some(engine) = engine::existing() else { return Stats::default() };
+    let Some(engine) = engine::existing() else {
+        return Stats::default();
+    };
     let mut stats = Stats {
         cpus: engine.cpus().target,
         canary_reports: engine.canaries().reports(),
-        canary_denied: engine.canaries().denied().and_then(std::io::Error::raw_os_error),
+        canary_denied: engine
+            .canaries()
+            .denied()
+            .and_then(std::io::Error::raw_os_error),
         ticks: engine.tick().ticks(),
         tick_cpu_ns: engine.tick().cpu_ns(),
         spawn_failures: engine.spawn_failures(),

@@ -11,9 +11,36 @@ pub(crate) use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, fence};
 #[cfg(loom)]
 pub(crate) use loom::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, fence};
 
+/// Threads that are no workers park here.
+#[cfg(not(loom))]
+pub(crate) use std::thread;
+
+#[cfg(loom)]
+pub(crate) use loom::thread;
+
+#[cfg(loom)]
+pub(crate) use loom::cell::UnsafeCell;
+
 pub(crate) use std::sync::atomic::Ordering::SeqCst;
 
 use cmwq_policy::Nanos;
+
+/// `std::cell::UnsafeCell` with the one method that loom can watch.
+#[cfg(not(loom))]
+#[derive(Debug)]
+pub(crate) struct UnsafeCell<T>(std::cell::UnsafeCell<T>);
+
+#[cfg(not(loom))]
+impl<T> UnsafeCell<T> {
+    pub(crate) fn new(value: T) -> Self {
+        UnsafeCell(std::cell::UnsafeCell::new(value))
+    }
+
+    /// Calls `act` with the address of what is inside.
+    pub(crate) fn with_mut<R>(&self, act: impl FnOnce(*mut T) -> R) -> R {
+        act(self.0.get())
+    }
+}
 
 /// A word that a thread can sleep on.
 #[derive(Debug)]

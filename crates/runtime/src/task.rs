@@ -35,6 +35,9 @@ pub(crate) struct Task<F, T> {
 pub(crate) trait OnEnd: Send + Sync {
     /// Called once per task, when nothing of its closure is left.
     fn ended(&self, panicked: bool);
+
+    /// A joiner has taken its panic. May come before `ended` does.
+    fn panic_joined(&self);
 }
 
 // SAFETY: the stage is the runner's until the latch is set, and the joiner's after it; closure and
@@ -73,11 +76,15 @@ impl<F: Send, T: Send> AnyTask<T> for Task<F, T> {
         &self.latch
     }
 
+    // SAFETY: what it demands is said where the trait declares it.
     unsafe fn take(&self) -> Result<T, JoinError> {
         // SAFETY: the latch is set, so the runner is done with the stage; the caller is alone.
         match unsafe { std::mem::replace(&mut *self.stage.get(), Stage::Empty) } {
             Stage::Ended(Ok(value)) => Ok(value),
-            Stage::Ended(Err(payload)) => Err(JoinError::Panicked(payload)),
+            Stage::Ended(Err(payload)) => {
+                self.on_end.iter().for_each(|on_end| on_end.panic_joined());
+                Err(JoinError::Panicked(payload))
+            }
             Stage::Refused(error) => Err(JoinError::Refused(error)),
             Stage::Closure(_) | Stage::Empty => Err(JoinError::Cancelled),
         }
@@ -102,17 +109,21 @@ impl<F: Send, T: Send> Cancel for Task<F, T> {
         if cancelled {
             // SAFETY: off the queue before anybody began it, so the reference that was given to
             // the queue, and with it the stage, are ours. The caller holds another reference.
-            unsafe {
-                *self.stage.get() = Stage::Empty;
+            let stage = unsafe {
                 Arc::decrement_strong_count(std::ptr::from_ref(self));
-            }
-            self.end(false);
+                std::mem::replace(&mut *self.stage.get(), Stage::Empty)
+            };
+            let dropped = catch_unwind(AssertUnwindSafe(|| drop(stage)));
+            self.end(dropped.is_err());
+            // May be a value that panics when it is dropped as well.
+            std::mem::forget(dropped);
         }
     }
 
+    // SAFETY: what it demands is said where the trait declares it.
     unsafe fn clear(&self) {
         // SAFETY: the runner is done with the stage, and the caller is alone.
-        unsafe { *self.stage.get() = Stage::Empty };
+        drop(unsafe { std::mem::replace(&mut *self.stage.get(), Stage::Empty) });
     }
 }
 
@@ -127,11 +138,7 @@ impl<F, T> Task<F, T> {
 }
 
 /// Makes a task and queues it; one that is refused has ended with that.
-pub(crate) fn spawn<F, T>(
-    queue: &Queue,
-    func: F,
-    on_end: Option<Arc<dyn OnEnd>>,
-) -> Arc<Task<F, T>>
+pub(crate) fn spawn<F, T>(queue: &Queue, func: F, on_end: Option<Arc<dyn OnEnd>>) -> Arc<Task<F, T>>
 where
     F: FnOnce() -> T + Send,
     T: Send,
@@ -151,8 +158,10 @@ where
         }
         Err(error) => {
             // SAFETY: nobody else knows of the task yet.
-            unsafe { *task.stage.get() = Stage::Refused(error) };
+            let unrun = unsafe { std::mem::replace(&mut *task.stage.get(), Stage::Refused(error)) };
             task.end(false);
+            // Last: a panic in this is the caller's.
+            drop(unrun);
         }
     }
     task
@@ -168,7 +177,9 @@ unsafe fn run<F: FnOnce() -> T, T>(header: NonNull<Header>) {
     let task = unsafe { Arc::from_raw(header.cast::<Task<F, T>>().as_ptr()) };
     // SAFETY: the latch is not set, so the stage is the runner's, and a task runs once.
     let stage = unsafe { std::mem::replace(&mut *task.stage.get(), Stage::Empty) };
-    let Stage::Closure(func) = stage else { unreachable!("a task runs once") };
+    let Stage::Closure(func) = stage else {
+        unreachable!("a task runs once")
+    };
     // What the closure captured is dropped inside: a panic there counts as its own.
     let result = catch_unwind(AssertUnwindSafe(func));
     let panicked = result.is_err();
@@ -187,7 +198,9 @@ pub struct JoinHandle<T> {
 
 impl<T> fmt::Debug for JoinHandle<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("JoinHandle").field("is_finished", &self.is_finished()).finish()
+        f.debug_struct("JoinHandle")
+            .field("is_finished", &self.is_finished())
+            .finish()
     }
 }
 
@@ -203,11 +216,7 @@ impl<T> JoinHandle<T> {
     /// assert!(handle.join().unwrap_err().is_panic());
     /// ```
     pub fn join(self) -> Result<T, JoinError> {
-        let queue = self.queue.queue_ref();
-        if !queue.pool().engine().is_ours() {
-            return Err(JoinError::Refused(QueueError::Forked));
-        }
-        wait(queue, self.task.latch()).map_err(JoinError::WouldDeadlock)?;
+        wait_to_join(self.queue.queue_ref(), self.task.latch())?;
         // SAFETY: the latch is set, and the handle, which is consumed, is the only taker.
         unsafe { self.task.take() }
     }
@@ -236,6 +245,14 @@ pub(crate) fn wait(queue: &Queue, latch: &Latch) -> Result<(), WouldDeadlock> {
     queue.wait(|| latch.is_set())
 }
 
+/// Waits as a joiner, who may be in a forked child: there items of the parent never run.
+pub(crate) fn wait_to_join(queue: &Queue, latch: &Latch) -> Result<(), JoinError> {
+    match queue.is_ours() {
+        true => wait(queue, latch).map_err(JoinError::WouldDeadlock),
+        false => Err(JoinError::Refused(QueueError::Forked)),
+    }
+}
+
 impl Workqueue {
     /// Queues a closure, to run once. A panic in it becomes an error of
     /// [`join`](JoinHandle::join); the worker survives.
@@ -251,6 +268,9 @@ impl Workqueue {
         T: Send + 'static,
     {
         let task = spawn(self.queue_ref(), func, None);
-        JoinHandle { task, queue: self.clone() }
+        JoinHandle {
+            task,
+            queue: self.clone(),
+        }
     }
 }

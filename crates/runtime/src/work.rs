@@ -46,7 +46,9 @@ unsafe impl Sync for Work {}
 
 impl fmt::Debug for Work {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Work").field("word", &self.inner.header.word()).finish()
+        f.debug_struct("Work")
+            .field("word", &self.inner.header.word())
+            .finish()
     }
 }
 
@@ -54,7 +56,9 @@ impl Work {
     /// An item that calls `func`. A panic in it ends that execution, is reported by the panic hook,
     /// and leaves the worker and the item usable.
     pub fn new(func: impl Fn() + Send + Sync + 'static) -> Self {
-        Work { inner: Arc::new(new_inner(func)) }
+        Work {
+            inner: Arc::new(new_inner(func)),
+        }
     }
 
     /// Whether it is queued and has not begun. A hint: it may change at any time.
@@ -79,7 +83,10 @@ impl Work {
 }
 
 fn new_inner<F: Fn() + Send + Sync + 'static>(func: F) -> Inner<F> {
-    Inner { header: Header::new(run::<F>), func }
+    Inner {
+        header: Header::new(run::<F>),
+        func,
+    }
 }
 
 /// The item's function.

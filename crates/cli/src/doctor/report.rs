@@ -141,7 +141,7 @@ fn signals(probe: &Probe) -> Vec<Signal> {
         signal("stat_file", "whether a worker is asleep", &probe.stat_file),
         signal(
             "schedstat",
-            "whether too many are runnable",
+            "how long a thread waited for a CPU (not used)",
             &probe.schedstat,
         ),
         signal(

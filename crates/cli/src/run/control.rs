@@ -194,6 +194,11 @@ impl Control {
         *lonely_tries < LONELY_TRIES
     }
 
+    /// How many processes run.
+    pub(super) fn running(&self) -> usize {
+        self.lock().running.len()
+    }
+
     pub(super) fn tally(&self) -> Tally {
         self.lock().tally
     }

@@ -9,6 +9,8 @@ use std::process::{Child, Command, Stdio};
 /// What jobs inherit.
 pub(super) struct Launcher {
     signal_mask: u64,
+    /// CPUs; `None` if the system would not say.
+    affinity: Option<cmwq_os::CpuMask>,
     ignore_sigpipe: bool,
     own_stdin: bool,
 }
@@ -19,6 +21,7 @@ impl Launcher {
     pub(super) fn new(own_stdin: bool) -> Self {
         Self {
             signal_mask: cmwq_os::thread::sigmask(),
+            affinity: cmwq_os::sched::affinity(0).ok(),
             ignore_sigpipe: crate::startup::sigpipe_was_ignored(),
             own_stdin,
         }
@@ -28,6 +31,10 @@ impl Launcher {
     pub(super) fn start(&self, words: &[OsString]) -> io::Result<Child> {
         let mut command = self.command(words);
         let _mask = MaskedAs::new(self.signal_mask);
+        // A worker that was just woken on one CPU may still be confined to it.
+        if let Some(cpus) = &self.affinity {
+            let _ = cmwq_os::sched::set_affinity_self(cpus);
+        }
         match command.spawn() {
             Err(error) if error.raw_os_error() == Some(libc::ENOEXEC) => self.start_script(words),
             result => result,
@@ -115,6 +122,7 @@ mod tests {
     fn launcher() -> Launcher {
         Launcher {
             signal_mask: cmwq_os::thread::sigmask(),
+            affinity: None,
             ignore_sigpipe: false,
             own_stdin: false,
         }

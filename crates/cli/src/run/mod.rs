@@ -9,6 +9,7 @@ mod control;
 mod input;
 mod job;
 mod launch;
+mod limit;
 mod output;
 mod session;
 mod signals;

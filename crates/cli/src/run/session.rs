@@ -3,6 +3,7 @@
 use super::control::Control;
 use super::job::Job;
 use super::launch::{Launcher, failure, is_shortage};
+use super::limit::Limit;
 use super::output::{Blocks, Output};
 use super::spool::Held;
 use super::status::{JobEnd, OTHER_ERROR};
@@ -12,7 +13,7 @@ use rustix::process::{Pid, Signal};
 use std::ffi::OsString;
 use std::io;
 use std::process::{Child, ExitStatus};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 /// All that the jobs of a run share.
 pub(super) struct Session {
@@ -30,7 +31,6 @@ impl Session {
         let limit = Limit::new(args.max_active);
         let queue = Workqueue::builder("run")
             .max_active(limit.now())
-            .nice(cmwq_os::sched::nice_self())
             .build()
             .map_err(io::Error::other)?;
         Ok(Self {
@@ -102,6 +102,8 @@ impl Session {
             match self.launcher.start(words) {
                 Ok(child) => return Ok(Some(child)),
                 Err(error) if is_shortage(&error) => {
+                    // More workers that wait like this one would take what is left.
+                    self.limit.lower(self.control.running(), &self.queue);
                     let again = self.control.wait_for_relief(seen, &mut lonely_tries);
                     if !again && !self.control.is_stopped() {
                         return Err(error);
@@ -145,42 +147,12 @@ impl Session {
             self.stop(code, &format!("{name}: {why}"));
         }
         let completed = self.control.ended(end);
-        self.limit.adjust(completed, &self.queue);
+        self.limit.raise(completed, &self.queue);
     }
 }
 
 fn lost_output(error: io::Error) -> (u8, String) {
     (OTHER_ERROR, format!("its output was lost: {error}"))
-}
-
-/// How many jobs may run at this moment. The rule is the engine's; the user may lower it.
-struct Limit {
-    most: usize,
-    now: Mutex<usize>,
-}
-
-impl Limit {
-    fn new(most: usize) -> Self {
-        Self {
-            most,
-            now: Mutex::new(most.min(cmwq::process::slow_start(0))),
-        }
-    }
-
-    fn now(&self) -> usize {
-        *self.now.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// `completed` jobs have ended. Called under a lock of its own, so that of two callers the
-    /// one with the smaller number does not have the last word.
-    fn adjust(&self, completed: u64, queue: &Workqueue) {
-        let mut now = self.now.lock().unwrap_or_else(PoisonError::into_inner);
-        let allowed = self.most.min(cmwq::process::slow_start(completed));
-        if allowed > *now {
-            *now = allowed;
-            queue.set_max_active(allowed);
-        }
-    }
 }
 
 /// The place of an admitted line, given back however its item ends.

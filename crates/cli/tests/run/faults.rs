@@ -116,7 +116,7 @@ fn impossible_argument_is_an_error_that_names_its_line() {
 #[test]
 fn few_descriptors_only_make_it_slower() {
     let ran =
-        shell("ulimit -n 40; seq 200 | \"$0\" run --summary json sh -c 'sleep 0.02; echo {}'");
+        shell("ulimit -n 64; seq 200 | \"$0\" run --summary json sh -c 'sleep 0.02; echo {}'");
     assert_eq!(ran.code, Some(0), "{}", ran.err);
     assert_eq!(ran.lines().len(), 200);
     assert_eq!(ran.summary()["jobs"], 200);

@@ -1,30 +1,46 @@
 //! Output: whole, unmixed, in order where asked for.
 
-use crate::support::{Folder, numbers, run, until};
+use crate::support::{Folder, command, finish, numbers, run, start, until, wait_for};
+use std::io::{BufRead, BufReader, Write};
+use std::process::Child;
 
-/// Two jobs of which the first ends only after the second has.
-fn second_ends_first(folder: &Folder) -> String {
-    let file = folder.name("second");
-    format!(
-        "{}; echo first\necho second; touch '{file}'\n",
-        until(&file)
-    )
+/// Two jobs, of which the first goes on until there is a file "go".
+fn start_two(folder: &Folder, args: &[&str]) -> Child {
+    let mut child = start(&mut command(args));
+    let (wait, ended) = (until(&folder.name("go")), folder.name("ended"));
+    let script = format!("{wait}; echo first\necho second; touch '{ended}'\n");
+    child
+        .stdin
+        .take()
+        .unwrap()
+        .write_all(script.as_bytes())
+        .unwrap();
+    child
 }
 
 #[test]
 fn output_comes_in_the_order_of_ends() {
     let folder = Folder::new();
-    let script = format!("{}\n", second_ends_first(&folder));
-    assert_eq!(run::<&str>(&[], script).lines(), ["second", "first"]);
+    let mut child = start_two(&folder, &[]);
+    let mut output = BufReader::new(child.stdout.take().unwrap());
+    let mut line = || {
+        let mut line = String::new();
+        output.read_line(&mut line).unwrap();
+        line
+    };
+    assert_eq!(line(), "second\n");
+    folder.write("go", "");
+    assert_eq!(line(), "first\n");
+    assert_eq!(finish(child).code, Some(0));
 }
 
 #[test]
 fn keep_order_gives_the_order_of_lines() {
     let folder = Folder::new();
-    assert_eq!(
-        run(&["-k"], second_ends_first(&folder)).lines(),
-        ["first", "second"]
-    );
+    let child = start_two(&folder, &["-k"]);
+    wait_for(&folder.path("ended"));
+    folder.write("go", "");
+    assert_eq!(finish(child).lines(), ["first", "second"]);
     let ran = run(&["--keep-order", "echo"], numbers(500));
     assert_eq!(ran.text(), numbers(500));
 }

@@ -1,24 +1,24 @@
 //! Items: queued, taken, ended; flush and limits.
 
-use super::{Cx, WorkerPool};
+use super::{CROWDED, Cx, WorkerPool};
 use crate::action::Action;
 use crate::colours::Flush;
 use crate::list::List;
 use crate::pwq::{Drain, clamp_max_active};
+use crate::sampling;
 use crate::store::Store;
-use crate::time::{MICROSECOND, Nanos};
-use crate::worker::{Crowding, Current, State, WorkerId};
-
-/// A worker that waited longer than this for a CPU during its item steps back, if too many run.
-pub const RUN_DELAY_TOLERATED: Nanos = 100 * MICROSECOND;
+use crate::time::Nanos;
+use crate::worker::{Current, State, WorkerId};
 
 /// What a worker can say of the item that it has just ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ItemReport {
+    /// How long it took.
+    pub ran: Nanos,
     /// Whether its voluntary switches grew, if they were sampled.
     pub slept: Option<bool>,
-    /// How long it waited for a CPU, if that was sampled.
-    pub run_delay: Option<Nanos>,
+    /// How long it had no CPU, if it was sampled and did not sleep.
+    pub waited: Option<Nanos>,
     /// The item was a process tree: the worker's own switches and delays say nothing of it.
     pub foreign: bool,
 }
@@ -61,6 +61,7 @@ impl<S: Store> WorkerPool<S> {
     pub fn set_max_active(&mut self, cx: &mut Cx<S>, pwq: S::Pwq, max_active: u32) {
         cx.store.pwq(pwq).max_active = clamp_max_active(max_active);
         while self.activate_one(cx, pwq) {}
+        self.fail_at_limit(cx, pwq);
         self.kick(cx);
         self.settle(cx);
     }
@@ -104,13 +105,13 @@ impl<S: Store> WorkerPool<S> {
         cx.store.pwq(pwq).nr_active -= 1;
         self.activate_one(cx, pwq);
         self.count_out(cx, pwq, colour);
-        let delayed = report.run_delay.is_some_and(|d| d > RUN_DELAY_TOLERATED);
+        self.fail_at_limit(cx, pwq);
         let worker = self.workers.get_mut(id);
-        worker.crowding = match (report.foreign, delayed, worker.crowding) {
-            (true, _, _) => Crowding::Sure,
-            (false, true, Crowding::No) => Crowding::Felt,
-            (false, true, _) => Crowding::Suspected,
-            (false, false, _) => Crowding::No,
+        worker.asks = sampling::ask_for_others(&report, cx.now, worker.asked_at);
+        worker.crowded = match report.foreign {
+            // It cannot ask for its processes: the estimate is all there is.
+            true => CROWDED,
+            false => worker.crowded.min(CROWDED - 1),
         };
     }
 

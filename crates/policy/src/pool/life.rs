@@ -1,12 +1,12 @@
 //! The life of a worker: made, woken, given its next step, idle, retired.
 
-use super::{CREATE_COOLDOWN, Cx, WorkerPool};
+use super::{CREATE_COOLDOWN, CROWDED, Cx, WorkerPool};
 use crate::action::Action;
 use crate::canary::CONFIRM_QUICK;
 use crate::growth::Gate;
 use crate::store::Store;
 use crate::time::Nanos;
-use crate::worker::{Crowding, State, WorkerId};
+use crate::worker::{State, WorkerId};
 
 /// What a worker does next, after it has let the pool go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,7 +81,7 @@ impl<S: Store> WorkerPool<S> {
         self.counts.between += 1;
     }
 
-    /// Keep working? Not while too many run, if this worker has just arrived or has felt it.
+    /// Keep working? Not while too many run, if this worker has just arrived or stands in the way.
     fn keep_working(&mut self, cx: &mut Cx<S>, id: WorkerId, from: State) -> bool {
         if self.worklist.is_empty() {
             return false;
@@ -92,7 +92,7 @@ impl<S: Store> WorkerPool<S> {
             return false;
         }
         let crowded = self.is_over() || self.is_overdrawn(cx);
-        if crowded && (!ended || self.workers.get(id).crowding == Crowding::Sure) {
+        if crowded && (!ended || self.workers.get(id).crowded >= CROWDED) {
             self.stats.step_backs += u64::from(ended);
             return false;
         }
@@ -100,18 +100,25 @@ impl<S: Store> WorkerPool<S> {
         from != State::Creating || self.admit_new(cx)
     }
 
-    /// Too many seem to run, and this worker had to wait for a CPU: does somebody wait for this CPU
-    /// right now? If nobody does, going idle would only idle the CPU.
+    /// Too many seem to run: does somebody wait for this worker's CPU right now? If nobody does,
+    /// going idle would only idle the CPU, whatever the estimate says.
     fn should_yield(&mut self, cx: &mut Cx<S>, id: WorkerId) -> bool {
-        self.workers.get(id).crowding == Crowding::Suspected
+        self.workers.get(id).asks
             && !self.worklist.is_empty()
             && (self.is_over() || self.is_overdrawn(cx))
     }
 
-    /// The worker has yielded: a long time means that somebody else had the CPU.
-    pub fn yielded(&mut self, id: WorkerId, took: Nanos) {
-        let others = took > CONFIRM_QUICK;
-        self.workers.get_mut(id).crowding = if others { Crowding::Sure } else { Crowding::No };
+    /// The worker has yielded: a long time means that somebody else had the CPU. If nobody wants it,
+    /// not so many run as were counted.
+    pub fn yielded(&mut self, cx: &mut Cx<S>, id: WorkerId, took: Nanos) {
+        let crowded = took > CONFIRM_QUICK;
+        let worker = self.workers.get_mut(id);
+        (worker.asks, worker.asked_at) = (false, cx.now);
+        worker.crowded = if crowded { worker.crowded + 1 } else { 0 };
+        if !crowded {
+            self.counts.presumed += self.nr_running().saturating_sub(self.attrs.target);
+        }
+        self.settle(cx);
     }
 
     /// Lets a new worker start at once, if growth would start one now.
@@ -126,7 +133,7 @@ impl<S: Store> WorkerPool<S> {
 
     fn go_idle(&mut self, cx: &mut Cx<S>, id: WorkerId) -> Step<S::Work, S::Pwq> {
         self.workers.set_state(id, State::Idle(cx.now));
-        self.workers.get_mut(id).crowding = Crowding::No;
+        self.workers.get_mut(id).crowded = 0;
         self.counts.between -= 1;
         self.idle.push_back(id);
         Step::Park

@@ -17,7 +17,7 @@ mod signals;
 #[cfg(test)]
 mod tests;
 
-pub use items::{ItemReport, RUN_DELAY_TOLERATED};
+pub use items::ItemReport;
 pub use life::Step;
 pub use signals::{MAX_SCAN, Plan, Seen, SeenState, Stuck};
 
@@ -36,6 +36,10 @@ pub const IDLE_WORKER_TIMEOUT: Nanos = 300 * SECOND;
 pub const MAX_IDLE_WORKERS_RATIO: u32 = 4;
 /// Pause after a failed thread creation (kernel `CREATE_COOLDOWN`).
 pub const CREATE_COOLDOWN: Nanos = SECOND;
+
+/// A worker that found others waiting for its CPU after so many items in a row steps back, while too
+/// many run. Sooner, and the number of workers in flight swings around what keeps the CPUs busy.
+pub const CROWDED: u32 = 4;
 
 /// What a pool is told once. Pools are shared by all queues with equal attributes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,9 +71,6 @@ pub struct Published {
     pub backlog: bool,
     /// It would start a worker if a CPU reported that it idles: canaries are armed.
     pub wants: bool,
-    /// More workers are taken for runnable than it aims at, or than the CPUs serve over all pools:
-    /// workers measure their run delay.
-    pub over: bool,
 }
 
 /// Counters of one pool since it was made.
@@ -229,11 +230,10 @@ impl<S: Store> WorkerPool<S> {
     }
 
     /// What may be published of it.
-    pub fn published(&self, cx: &mut Cx<S>) -> Published {
+    pub fn published(&self, now: Time) -> Published {
         Published {
             backlog: !self.worklist.is_empty(),
-            wants: self.wants(cx.now),
-            over: self.is_over() || self.is_overdrawn(cx),
+            wants: self.wants(now),
         }
     }
 

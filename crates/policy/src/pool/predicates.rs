@@ -1,6 +1,9 @@
 //! The questions of a pool (kernel `workqueue.c`, "Policy functions"), with the target in place of
 //! the kernel's 0 and 1.
 
+use alloc::vec;
+use alloc::vec::Vec;
+
 use super::{Cx, IDLE_WORKER_TIMEOUT, MAX_IDLE_WORKERS_RATIO, WorkerPool};
 use crate::growth::Gate;
 use crate::store::Store;
@@ -103,19 +106,42 @@ impl<S: Store> WorkerPool<S> {
         c.waiting > 0 && c.waiting == c.workers && c.creating == 0 && !self.may_create(now)
     }
 
-    /// Are all slots of this queue held by items that wait for items of the queue, of which some
-    /// have no slot?
+    /// Is every item of this queue that holds a slot in a wait for the queue, or for others of which
+    /// the same is true? Then none of them ever ends, and no other item gets a slot.
     pub(super) fn is_stuck_at_limit(&self, cx: &mut Cx<S>, pwq: S::Pwq) -> bool {
-        let state = cx.store.pwq(pwq);
-        if state.has_free_slot() || state.nr_inactive() == 0 {
-            return false;
+        let mut ring = vec![pwq];
+        let mut at = 0;
+        while let Some(&pwq) = ring.get(at) {
+            at += 1;
+            let active = cx.store.pwq(pwq).nr_active();
+            // With none active the wait is over, though the waiter has not noticed.
+            if active == 0 || self.awaited_by_slots(pwq, &mut ring) < active {
+                return false;
+            }
         }
-        let active = state.nr_active();
-        let holds_and_waits = |&id: &WorkerId| {
-            let worker = self.workers.get(id);
-            let holds = worker.current.as_ref().is_some_and(|c| c.pwq == pwq);
-            holds && worker.waiting.is_some_and(|wait| wait.pwq() == pwq)
-        };
-        self.workers.ids().filter(holds_and_waits).count() as u32 == active
+        true
+    }
+
+    /// Adds the queues that holders of slots of `pwq` wait for; returns how many of them wait.
+    fn awaited_by_slots(&self, pwq: S::Pwq, ring: &mut Vec<S::Pwq>) -> u32 {
+        let mut waiting = 0;
+        for awaited in self
+            .workers
+            .ids()
+            .filter_map(|id| self.awaited_by_slot(id, pwq))
+        {
+            waiting += 1;
+            if !ring.contains(&awaited) {
+                ring.push(awaited);
+            }
+        }
+        waiting
+    }
+
+    /// The queue that this worker waits for, if it holds a slot of `pwq`.
+    pub(super) fn awaited_by_slot(&self, id: WorkerId, pwq: S::Pwq) -> Option<S::Pwq> {
+        let worker = self.workers.get(id);
+        let holds = worker.current.as_ref().is_some_and(|c| c.pwq == pwq);
+        worker.waiting.filter(|_| holds).map(|wait| wait.pwq())
     }
 }

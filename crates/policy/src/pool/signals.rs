@@ -291,7 +291,24 @@ impl<S: Store> WorkerPool<S> {
             .workers
             .ids()
             .find(|&id| self.workers.get(id).waiting.is_some());
-        let waiter = waiter.expect("everybody waits");
+        self.fail_wait(cx, waiter.expect("everybody waits"));
+    }
+
+    /// As [`fail_a_wait`](Self::fail_a_wait), for a queue whose limit or last free slot has changed.
+    pub(super) fn fail_at_limit(&mut self, cx: &mut Cx<S>, pwq: S::Pwq) {
+        if self.counts.waiting == 0 || !self.is_stuck_at_limit(cx, pwq) {
+            return;
+        }
+        let waits = |&id: &WorkerId| self.awaited_by_slot(id, pwq).is_some();
+        let waiter = self
+            .workers
+            .ids()
+            .find(waits)
+            .expect("all active ones wait");
+        self.fail_wait(cx, waiter);
+    }
+
+    fn fail_wait(&mut self, cx: &mut Cx<S>, waiter: WorkerId) {
         self.set_waiting(waiter, None);
         self.push(cx, Action::FailWait(waiter));
     }

@@ -1,13 +1,17 @@
 //! A worker pool: the core under its lock, what others may know without it, and the threads that
 //! carry out what the core decides. `README.md` in this folder: how nothing is lost between them.
 
+pub(crate) mod scan;
 pub(crate) mod worker;
 
 use std::sync::atomic::Ordering::SeqCst;
 use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64};
 use std::sync::{Mutex, MutexGuard};
 
-use cmwq_policy::{Action, Actions, CpuMask, Cx, MAX_CPUS, PoolAttrs, Published, WorkerId, WorkerPool};
+use cmwq_policy::pool::CREATE_COOLDOWN;
+use cmwq_policy::{
+    Action, Actions, CpuMask, Cx, MAX_CPUS, PoolAttrs, Published, WorkerId, WorkerPool,
+};
 
 use crate::engine::Engine;
 use crate::item::{Items, PwqRef};
@@ -26,8 +30,6 @@ pub(crate) struct Pool {
     slots: Box<[AtomicPtr<Slot>]>,
     /// The idle worker that a canary wakes; null: none.
     standby: AtomicPtr<Slot>,
-    /// More workers are taken for runnable than the pool aims at.
-    over: crate::sync::AtomicBool,
     /// CPUs whose canaries have reported, a bit each.
     reports: [AtomicU64; MAX_CPUS / 64],
     /// Bumped when a flush or drain may have ended; their waiters sleep on it.
@@ -51,16 +53,20 @@ unsafe impl Send for Core {}
 
 impl Pool {
     pub(crate) fn new(engine: &'static Engine, id: u32, attrs: PoolAttrs) -> Self {
-        let core =
-            Core { pool: WorkerPool::new(attrs), published: Published::default(), standby: None };
+        let core = Core {
+            pool: WorkerPool::new(attrs),
+            published: Published::default(),
+            standby: None,
+        };
         Pool {
             engine,
             id,
             nice: attrs.nice,
             core: Mutex::new(core),
-            slots: (0..attrs.thread_limit).map(|_| AtomicPtr::default()).collect(),
+            slots: (0..attrs.thread_limit)
+                .map(|_| AtomicPtr::default())
+                .collect(),
             standby: AtomicPtr::default(),
-            over: crate::sync::AtomicBool::new(false),
             reports: std::array::from_fn(|_| AtomicU64::new(0)),
             progress: Futex::new(0),
             spawn_request: AtomicU32::new(0),
@@ -80,25 +86,42 @@ impl Pool {
         self.nice
     }
 
-    pub(crate) fn is_over(&self) -> bool {
-        self.over.load(SeqCst)
-    }
-
     /// Runs one event of the core under the pool's lock, then carries out what it asked for.
     pub(crate) fn with<R>(
         &'static self,
         event: impl FnOnce(&mut WorkerPool<Items>, &mut Cx<Items>) -> R,
     ) -> R {
+        let (result, inspect) = self.run(event);
+        if inspect {
+            self.inspect_request.store(true, SeqCst);
+            self.engine.tick().kick(self.engine);
+        }
+        result
+    }
+
+    /// As [`with`](Self::with), but tells the caller whether a look at the workers was asked for.
+    fn run<R>(
+        &'static self,
+        event: impl FnOnce(&mut WorkerPool<Items>, &mut Cx<Items>) -> R,
+    ) -> (R, bool) {
         let now = cmwq_os::clock::now();
         let mut actions = Actions::default();
         let mut core = self.core.lock().expect("the core does not panic");
         // SAFETY: the lock is held until after the last use of the items.
         let mut items = unsafe { Items::of(self) };
-        let mut cx = Cx { store: &mut items, now, out: &mut actions };
+        let mut cx = Cx {
+            store: &mut items,
+            now,
+            out: &mut actions,
+        };
         let result = event(&mut core.pool, &mut cx);
-        let news = self.publish(core, &actions, now);
+        let published = core.pool.published(now);
+        let news = self.publish(core, published, &actions);
         self.carry_out(&actions, news);
-        result
+        (
+            result,
+            actions.iter().any(|action| action == Action::Inspect),
+        )
     }
 
     /// Publishes what changed and lets the pool go. The stores are ordered by the lock; who reads
@@ -106,14 +129,10 @@ impl Pool {
     fn publish(
         &'static self,
         mut core: MutexGuard<'_, Core>,
+        next: Published,
         actions: &PoolActions,
-        now: cmwq_policy::Time,
     ) -> News {
-        let next = core.pool.published(now);
         let before = std::mem::replace(&mut core.published, next);
-        if before.over != next.over {
-            self.over.store(next.over, SeqCst);
-        }
         if before.wants != next.wants {
             self.engine.canaries().set_wanting(self.id, next.wants);
         }
@@ -134,7 +153,8 @@ impl Pool {
         }
         News {
             wants: next.wants && !before.wants,
-            backlog: next.backlog && !before.backlog,
+            // Also again while there is no thread to look at it: it could not be made.
+            backlog: next.backlog && (!before.backlog || self.engine.tick().is_absent()),
             cull: core.pool.nr_idle() > 2 && core.pool.cull_at().is_some(),
         }
     }
@@ -149,12 +169,13 @@ impl Pool {
                     self.announce_progress();
                 }
                 Action::Spawn(id) => self.request_spawn(id),
-                Action::Inspect => {
-                    self.inspect_request.store(true, SeqCst);
-                    self.engine.tick().kick(self.engine);
-                }
+                Action::Inspect => {}
                 Action::Flushed(_) | Action::Drained(_) => self.announce_progress(),
-                Action::Released(pwq) => crate::queue::release(pwq),
+                Action::Released(pwq) => {
+                    crate::queue::release(pwq);
+                    // Somebody may wait for the pool as a whole.
+                    self.announce_progress();
+                }
             }
         }
         if news.backlog || news.cull {
@@ -171,7 +192,10 @@ impl Pool {
     }
 
     pub(crate) fn take_spawn_request(&self) -> Option<WorkerId> {
-        self.spawn_request.swap(0, SeqCst).checked_sub(1).map(WorkerId)
+        self.spawn_request
+            .swap(0, SeqCst)
+            .checked_sub(1)
+            .map(WorkerId)
     }
 
     pub(crate) fn take_inspect_request(&self) -> bool {
@@ -205,9 +229,13 @@ impl Pool {
         self.reports[cpu / 64].fetch_or(1 << (cpu % 64), SeqCst);
         // SAFETY: null or a leaked slot of this pool.
         match unsafe { self.standby.load(SeqCst).as_ref() } {
-            Some(slot) => slot.unpark(),
+            Some(slot) => slot.unpark_on(cpu),
             None => self.engine.tick().kick(self.engine),
         }
+    }
+
+    pub(crate) fn has_standby(&self) -> bool {
+        !self.standby.load(SeqCst).is_null()
     }
 
     /// Takes the reports that have come in.
@@ -222,7 +250,9 @@ impl Pool {
 
     pub(crate) fn has_reports(&self) -> bool {
         let words = self.engine.canaries().report_words();
-        self.reports[..words].iter().any(|word| word.load(SeqCst) != 0)
+        self.reports[..words]
+            .iter()
+            .any(|word| word.load(SeqCst) != 0)
     }
 
     /// Tells the core of the reports that have come in, and arms their canaries again: whoever
@@ -230,7 +260,11 @@ impl Pool {
     pub(crate) fn handle_reports(&'static self, receiver: Option<WorkerId>) {
         let mut cpus = CpuMask::EMPTY;
         for cpu in self.take_reports() {
-            self.with(|core, cx| core.cpu_idle(cx, receiver));
+            let (_, inspect) = self.run(|core, cx| core.cpu_idle(cx, receiver));
+            if inspect {
+                // Whoever took the report has an idle CPU to look with.
+                scan::look(self);
+            }
             cpus.insert(cpu);
         }
         self.engine.canaries().rearm(&cpus);
@@ -262,7 +296,10 @@ impl Pool {
             if left == Some(0) {
                 return false;
             }
-            self.progress.wait(seen, left);
+            // If not even the tick's thread could be made yet, who waits is who tries again.
+            let again = (!self.engine.tick().ensure(self.engine)).then_some(CREATE_COOLDOWN);
+            self.progress
+                .wait(seen, left.into_iter().chain(again).min());
         }
     }
 }

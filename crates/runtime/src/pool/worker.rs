@@ -1,17 +1,18 @@
 //! Worker threads: they ask the core for the next step and take it.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr::NonNull;
 use std::sync::Mutex;
 use std::sync::atomic::Ordering::SeqCst;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32};
 
 use cmwq_os::observe::{Sample, TaskFiles};
-use cmwq_os::schedstat::OwnSchedStat;
-use cmwq_os::{clock, sched, thread, usage};
-use cmwq_policy::pool::{Stuck, Step};
+use cmwq_os::usage::{self, Rusage};
+use cmwq_os::{clock, sched, thread};
+use cmwq_policy::pool::{Step, Stuck};
 use cmwq_policy::worker::Wait;
-use cmwq_policy::{Cx, ItemReport, Nanos, Time, WorkerId, WorkerPool, sampling};
+use cmwq_policy::{CpuMask, Cx, ItemReport, Time, WorkerId, WorkerPool, sampling};
 
 use super::Pool;
 use crate::item::{Header, Items, PwqRef};
@@ -29,6 +30,10 @@ pub(crate) struct Slot {
     /// A process tree stood for this worker at some time of the current item.
     was_foreign: AtomicBool,
     wait_failed: AtomicBool,
+    /// The CPU that the worker last parked on: the kernel will try to wake it there.
+    parked_on: AtomicU32,
+    /// A canary has narrowed the thread's mask to its own CPU.
+    pinned: AtomicBool,
     /// Counts the worker's waits.
     waits: AtomicU32,
     /// The thread's files in /proc, opened by whoever looks first.
@@ -64,7 +69,12 @@ thread_local! {
 pub(crate) fn current() -> Option<Place> {
     let current = CURRENT.get()?;
     // In a forked child this thread is no worker any more.
-    current.slot.pool.engine().is_ours().then_some(Place { slot: current.slot })
+    current
+        .slot
+        .pool
+        .engine()
+        .is_ours()
+        .then_some(Place { slot: current.slot })
 }
 
 /// The pwq whose item the calling worker executes.
@@ -79,26 +89,52 @@ impl Place {
 
     /// Runs `wait`, which blocks, with the worker counted as blocked.
     pub(crate) fn blocking<R>(self, wait: impl FnOnce() -> R) -> R {
-        self.pool().with(|core, cx| core.hint_begin(cx, self.slot.id));
-        let _end = OnDrop(|| self.pool().with(|core, cx| core.hint_end(cx, self.slot.id)));
+        self.pool()
+            .with(|core, cx| core.hint_begin(cx, self.slot.id));
+        let _end = OnDrop(|| self.leave(|core, cx| core.hint_end(cx, self.slot.id)));
         wait()
+    }
+
+    /// Ends what the item has begun in the core; not in a child that it has forked meanwhile, where
+    /// the pool's lock may be held by a thread that is not there.
+    fn leave(self, event: impl FnOnce(&mut WorkerPool<Items>, &mut Cx<Items>)) {
+        if self.pool().engine().is_ours() {
+            self.pool().with(event);
+        }
     }
 
     /// The number of the worker's next wait, for whoever will end it.
     pub(crate) fn next_wait(self) -> WaitRef {
         let number = self.slot.waits.fetch_add(1, SeqCst).wrapping_add(1);
-        WaitRef { slot: self.slot, number }
+        WaitRef {
+            slot: self.slot,
+            number,
+        }
     }
 
-    /// Runs `wait`, which waits for items of this worker's pool, unless it could never end. What it
-    /// returns is whether it did: it looks at [`has_failed`](Self::has_failed) as well.
-    fn waiting(self, wait: Wait<PwqRef>, body: impl FnOnce() -> bool) -> Result<(), Stuck> {
+    /// Runs `body`, which waits for items of this worker's pool, unless the wait could never end or
+    /// is `over`. What it returns is whether it did end: it looks at [`has_failed`](Self::has_failed)
+    /// as well.
+    fn waiting(
+        self,
+        wait: Wait<PwqRef>,
+        over: impl FnOnce(&mut WorkerPool<Items>, &mut Cx<Items>) -> bool,
+        body: impl FnOnce() -> bool,
+    ) -> Result<(), Stuck> {
         let slot = self.slot;
-        self.pool().with(|core, cx| {
+        let begun = self.pool().with(|core, cx| {
             slot.wait_failed.store(false, SeqCst);
-            core.wait_begin(cx, slot.id, wait)
+            // Looked at under the lock: whoever ends the wait later says so under the lock. A worker
+            // that counted as waiting for what is over would make others' waits fail.
+            match over(core, cx) {
+                true => Ok(false),
+                false => core.wait_begin(cx, slot.id, wait).map(|()| true),
+            }
         })?;
-        let _end = OnDrop(|| self.pool().with(|core, cx| core.wait_end(cx, slot.id)));
+        if !begun {
+            return Ok(());
+        }
+        let _end = OnDrop(|| self.leave(|core, cx| core.wait_end(cx, slot.id)));
         if body() { Ok(()) } else { Err(Stuck) }
     }
 
@@ -109,12 +145,16 @@ impl Place {
     /// Waits until `done`, for items that were queued through `pwq` of this worker's pool. Whoever
     /// makes it done says [`WaitRef::is_over`].
     pub(crate) fn wait_for(self, pwq: PwqRef, done: impl Fn() -> bool) -> Result<(), Stuck> {
-        self.waiting(Wait::Items(pwq), || {
-            while !done() && !self.has_failed() {
-                self.slot.parker.park(None);
-            }
-            done()
-        })
+        self.waiting(
+            Wait::Items(pwq),
+            |_, _| done(),
+            || {
+                while !done() && !self.has_failed() {
+                    self.slot.parker.park(None);
+                }
+                done()
+            },
+        )
     }
 
     /// Waits until `done` says so under the lock of `pool`, which it asks at each flush or drain of
@@ -123,23 +163,30 @@ impl Place {
         self,
         pool: &'static Pool,
         pwq: PwqRef,
-        mut done: impl FnMut(&mut WorkerPool<Items>, &mut Cx<Items>) -> bool,
+        done: impl FnMut(&mut WorkerPool<Items>, &mut Cx<Items>) -> bool,
     ) -> Result<(), Stuck> {
         if pool != self.pool() {
             self.blocking(|| pool.wait_progress(None, done));
             return Ok(());
         }
-        self.waiting(Wait::Flush(pwq), || {
-            let mut over = false;
-            pool.wait_progress(None, |core, cx| {
-                over = done(core, cx);
-                let gives_up = !over
-                    && (self.has_failed()
-                        || core.wait_on(cx, self.slot.id, Wait::Flush(pwq)).is_err());
-                over || gives_up
-            });
-            over
-        })
+        // A wait like others: late news of an earlier one that has failed do not end it.
+        self.next_wait();
+        let done = RefCell::new(done);
+        self.waiting(
+            Wait::Flush(pwq),
+            |core, cx| (done.borrow_mut())(core, cx),
+            || {
+                let mut over = false;
+                pool.wait_progress(None, |core, cx| {
+                    over = (done.borrow_mut())(core, cx);
+                    let gives_up = !over
+                        && (self.has_failed()
+                            || core.wait_on(cx, self.slot.id, Wait::Flush(pwq)).is_err());
+                    over || gives_up
+                });
+                over
+            },
+        )
     }
 
     /// Parks until `done`, in a hint: what is waited for belongs to another pool.
@@ -150,7 +197,6 @@ impl Place {
             }
         });
     }
-
 
     /// From now on the worker's state is that of this process tree; returns what it was before.
     pub(crate) fn attach(self, pid: i32) -> i32 {
@@ -190,6 +236,8 @@ impl Slot {
             attached: AtomicI32::new(0),
             was_foreign: AtomicBool::new(false),
             wait_failed: AtomicBool::new(false),
+            parked_on: AtomicU32::new(u32::MAX),
+            pinned: AtomicBool::new(false),
             waits: AtomicU32::new(0),
             files: Mutex::new(None),
         }
@@ -199,13 +247,36 @@ impl Slot {
         self.parker.unpark();
     }
 
+    /// Wakes the worker on this CPU: left alone, the kernel often wakes it where it last ran, behind
+    /// somebody else. Its mask is narrowed before the wake, and widened by the worker.
+    pub(super) fn unpark_on(&self, cpu: usize) {
+        let tid = self.tid.load(SeqCst);
+        if tid != 0 && self.parked_on.load(SeqCst) != cpu as u32 {
+            let only: CpuMask = [cpu].into_iter().collect();
+            if sched::set_affinity(tid, &only).is_ok() {
+                // Only now: a worker that somebody else woke meanwhile looks again at its next item.
+                self.pinned.store(true, SeqCst);
+            }
+        }
+        self.parker.unpark();
+    }
+
     pub(super) fn fail_wait(&self) {
         self.wait_failed.store(true, SeqCst);
     }
 
     pub(super) fn spawn(&'static self) -> std::io::Result<()> {
         let name = format!("cmwq/u{}:{}", self.pool.id, self.id);
-        thread::spawn(&name, self.pool.engine().stack_size(), move || Worker::new(self).run())
+        thread::spawn(&name, self.pool.engine().stack_size(), move || {
+            Worker::new(self).run()
+        })
+    }
+
+    /// The calling thread has retired. Its number is free, so another thread may be here already.
+    fn thread_ends(&self) {
+        let _ = self
+            .tid
+            .compare_exchange(thread::gettid(), 0, SeqCst, SeqCst);
     }
 
     /// Looks at the worker from outside: its thread, or the process tree that stands for it.
@@ -218,7 +289,8 @@ impl Slot {
         if tid == 0 {
             return None;
         }
-        let mut files = self.files.lock().ok()?;
+        // Not waited for: who looks at this worker at this moment may be at nice 19.
+        let mut files = self.files.try_lock().ok()?;
         if files.as_ref().is_none_or(|(of, _)| *of != tid) {
             *files = Some((tid, TaskFiles::new(tid)));
         }
@@ -245,13 +317,21 @@ impl Worker {
         }
         slot.tid.store(thread::gettid(), SeqCst);
         CURRENT.set(Some(Current { slot, pwq: None }));
-        let mut worker = Worker { slot, meter: Meter::new(), cpus_seen: 0 };
+        let mut worker = Worker {
+            slot,
+            meter: Meter::new(),
+            cpus_seen: 0,
+        };
         worker.follow_cpus();
         worker
     }
 
-    /// Takes over the process's CPU mask, if it has changed since this worker last looked.
+    /// Takes over the process's CPU mask, if it has changed since this worker last looked, or was
+    /// narrowed for its wake.
     fn follow_cpus(&mut self) {
+        if self.slot.pinned.load(SeqCst) && self.slot.pinned.swap(false, SeqCst) {
+            self.cpus_seen = 0;
+        }
         let (version, mask) = self.slot.pool.engine().cpu_mask(self.cpus_seen);
         if let Some(mask) = mask {
             // Denied or a mask without CPUs: the thread stays where the kernel put it.
@@ -264,10 +344,19 @@ impl Worker {
         let mut ended = None;
         loop {
             match self.ask(ended.take()) {
-                Step::Run(work, pwq) => ended = Some(self.execute(work, pwq)),
+                Step::Run(work, pwq) => {
+                    self.follow_cpus();
+                    ended = Some(self.execute(work, pwq));
+                    if !self.slot.pool.engine().is_ours() {
+                        // The item has forked and returned in the child, where its thread is the
+                        // only one: the other items are the parent's, so the child ends.
+                        return;
+                    }
+                }
                 Step::Create(id) => self.slot.pool.create_thread(id),
                 Step::Park => self.park(),
-                Step::Retire => return self.slot.tid.store(0, SeqCst),
+                Step::Yield => self.yield_once(),
+                Step::Retire => return self.slot.thread_ends(),
             }
         }
     }
@@ -291,76 +380,102 @@ impl Worker {
         // SAFETY: the item was just taken off its queue; its header is alive until its function
         // is called.
         let func = unsafe { work.as_ref().func() };
-        CURRENT.set(Some(Current { slot: self.slot, pwq: Some(pwq) }));
+        CURRENT.set(Some(Current {
+            slot: self.slot,
+            pwq: Some(pwq),
+        }));
         self.slot.was_foreign.store(false, SeqCst);
         self.meter.begin();
-        // SAFETY: the function that the item was made with, called once per queueing; it catches
-        // panics itself. From here on the item may be gone.
-        unsafe { func(work) };
-        CURRENT.set(Some(Current { slot: self.slot, pwq: None }));
-        self.meter.end(self.slot.pool.is_over(), self.slot.was_foreign.load(SeqCst))
+        // SAFETY: the function that the item was made with, called once per queueing. From here on
+        // the item may be gone.
+        let call = AssertUnwindSafe(|| unsafe { func(work) });
+        // It catches the panics of the user's function itself. What is left are values that panic
+        // when they are dropped; their panic may be another such value.
+        if let Err(payload) = catch_unwind(call) {
+            std::mem::forget(payload);
+        }
+        CURRENT.set(Some(Current {
+            slot: self.slot,
+            pwq: None,
+        }));
+        self.meter.end(self.slot.was_foreign.load(SeqCst))
+    }
+
+    /// Lets others have the CPU, and says whether any did.
+    fn yield_once(&self) {
+        let before = clock::now();
+        sched::yield_now();
+        let took = clock::now().since(before);
+        self.slot
+            .pool
+            .with(|core, cx| core.yielded(cx, self.slot.id, took));
     }
 
     fn park(&mut self) {
         let pool = self.slot.pool;
+        self.slot
+            .parked_on
+            .store(sched::current_cpu() as u32, SeqCst);
         self.slot.parker.park(None);
         self.meter.restart();
         if pool.has_reports() {
             pool.handle_reports(Some(self.slot.id));
         }
-        self.follow_cpus();
     }
 }
 
 /// What a worker measures of its own items. When: `cmwq_policy::sampling`.
 struct Meter {
-    stat: Option<OwnSchedStat>,
-    switches: u64,
-    run_delay: Nanos,
-    delay_at: Time,
+    /// What the thread had used at the last look, and when that was.
+    used: Rusage,
+    looked: Time,
     begun: Time,
 }
 
 impl Meter {
     fn new() -> Self {
-        let stat = OwnSchedStat::open().ok();
-        let mut meter =
-            Meter { stat, switches: 0, run_delay: 0, delay_at: Time(0), begun: Time(0) };
-        meter.restart();
-        meter
+        let now = clock::now();
+        Meter {
+            used: usage::thread(),
+            looked: now,
+            begun: now,
+        }
     }
 
-    /// The thread has slept of its own: what it counted until now says nothing of the next item.
+    /// The thread has slept of its own: what it used until now says nothing of the next item.
     fn restart(&mut self) {
-        self.switches = usage::voluntary_switches_self();
-        self.begun = clock::now();
-        self.read_delay(self.begun);
+        *self = Meter::new();
     }
 
     fn begin(&mut self) {
         self.begun = clock::now();
     }
 
-    fn end(&mut self, over: bool, foreign: bool) -> ItemReport {
+    fn end(&mut self, foreign: bool) -> ItemReport {
         let now = clock::now();
         let ran = now.since(self.begun);
-        let slept = (!foreign && sampling::ask_switches(ran)).then(|| self.switched());
-        let ask_delay = sampling::ask_run_delay(over, ran, now, self.delay_at);
-        let run_delay = if ask_delay { self.read_delay(now) } else { None };
-        ItemReport { slept, run_delay, foreign }
+        let report = ItemReport {
+            ran,
+            foreign,
+            ..ItemReport::default()
+        };
+        match !foreign && sampling::ask_switches(ran) {
+            true => self.look(now, report),
+            false => report,
+        }
     }
 
-    /// Whether the thread has blocked since the last look.
-    fn switched(&mut self) -> bool {
-        let before = std::mem::replace(&mut self.switches, usage::voluntary_switches_self());
-        self.switches != before
-    }
-
-    /// How long the thread has waited for a CPU since the last look.
-    fn read_delay(&mut self, now: Time) -> Option<Nanos> {
-        let total = self.stat.as_ref()?.read()?.run_delay;
-        self.delay_at = now;
-        let before = std::mem::replace(&mut self.run_delay, total);
-        Some(total.saturating_sub(before))
+    /// Whether the thread has blocked since the last look, and if not, how long it had no CPU.
+    fn look(&mut self, now: Time, report: ItemReport) -> ItemReport {
+        let before = std::mem::replace(&mut self.used, usage::thread());
+        let passed = now.since(std::mem::replace(&mut self.looked, now));
+        let slept = self.used.voluntary_switches != before.voluntary_switches;
+        let cpu = self.used.cpu_ns() - before.cpu_ns();
+        let waited = (!slept).then(|| passed.saturating_sub(cpu));
+        ItemReport {
+            slept: Some(slept),
+            waited,
+            ..report
+        }
     }
 }

@@ -14,7 +14,9 @@ pub(crate) struct Bell {
 impl Bell {
     /// Armed: a new canary looks once whether it is wanted.
     pub(crate) fn new() -> Self {
-        Bell { state: Futex::new(Canary::Armed as u32) }
+        Bell {
+            state: Futex::new(Canary::Armed as u32),
+        }
     }
 
     pub(crate) fn state(&self) -> Canary {
@@ -22,41 +24,59 @@ impl Bell {
     }
 
     /// Arms it, whatever it was. The caller has published what it wants, and then a fence.
-    pub(crate) fn arm(&self) {
+    pub(crate) fn arm(&self, off_duty: &AtomicU32) {
         if self.state() == Canary::Armed {
             return;
         }
-        let before = self.state.word.swap(Canary::Armed as u32, SeqCst);
-        if Canary::from_word(before).needs_wake() {
+        let before = Canary::from_word(self.state.word.swap(Canary::Armed as u32, SeqCst));
+        if before != Canary::Armed {
+            off_duty.fetch_sub(1, SeqCst);
+        }
+        if before.needs_wake() {
             self.state.wake(1);
         }
     }
 
-    /// Takes the right to one report; false if it was not armed.
-    pub(crate) fn fire(&self) -> bool {
-        let step = |word| Canary::from_word(word).fire().map(|next| next as u32);
-        self.state.word.fetch_update(SeqCst, SeqCst, step).is_ok()
+    /// Takes the right to one report; false if it was not armed. Only the canary calls it, and looks
+    /// after it who is to have the report.
+    pub(crate) fn fire(&self, off_duty: &AtomicU32) -> bool {
+        self.disarm(Canary::Fired, off_duty)
     }
 
-    /// Sleeps until armed, unless something is wanted after all. `parked` counts the sleepers, so
-    /// that a publisher who finds none need look no further.
-    pub(crate) fn park(&self, parked: &AtomicU32, wanted: impl Fn() -> bool) {
-        let before = self.state();
-        let word = &self.state.word;
-        let next = Canary::Parked as u32;
-        parked.fetch_add(1, SeqCst);
-        if word.compare_exchange(before as u32, next, SeqCst, SeqCst).is_ok() {
-            // Partner: the publisher's fence between its `wants` and its look at `parked` and at
-            // this word. One of the two sees the other.
-            fence(SeqCst);
-            if before == Canary::Armed && wanted() {
-                let armed = Canary::Armed as u32;
-                let _ = word.compare_exchange(next, armed, SeqCst, SeqCst);
+    /// Sleeps until armed, unless it is armed and something is wanted after all.
+    pub(crate) fn park(&self, off_duty: &AtomicU32, wanted: impl Fn() -> bool) {
+        if self.disarm(Canary::Parked, off_duty) {
+            if wanted() {
+                self.arm(off_duty);
             }
-            while word.load(SeqCst) == next {
-                self.state.wait(next, None);
-            }
+        } else {
+            // Fails if it is being armed at this moment.
+            let _ = self.step(Canary::Fired, Canary::Parked);
         }
-        parked.fetch_sub(1, SeqCst);
+        while self.state() == Canary::Parked {
+            self.state.wait(Canary::Parked as u32, None);
+        }
+    }
+
+    /// From armed to a state in which it says nothing. `off_duty` counts the canaries in such states,
+    /// never one too few, so that a publisher who finds none need look no further.
+    fn disarm(&self, next: Canary, off_duty: &AtomicU32) -> bool {
+        off_duty.fetch_add(1, SeqCst);
+        let was_armed = self.step(Canary::Armed, next);
+        if was_armed {
+            // Partner: the publisher's fence between its `wants` and its look at `off_duty` and at
+            // this word. Either it sees that this canary is not armed, or the canary, which looks
+            // after this, sees what it wants.
+            fence(SeqCst);
+        } else {
+            off_duty.fetch_sub(1, SeqCst);
+        }
+        was_armed
+    }
+
+    fn step(&self, from: Canary, to: Canary) -> bool {
+        let word = &self.state.word;
+        word.compare_exchange(from as u32, to as u32, SeqCst, SeqCst)
+            .is_ok()
     }
 }

@@ -27,7 +27,8 @@ pub(crate) struct Canaries {
     cpus: Mutex<(CpuMask, CpuMask)>,
     /// 64-bit words that hold the highest such CPU.
     words: AtomicU32,
-    parked: AtomicU32,
+    /// Canaries that are not armed: that have fired, or sleep.
+    off_duty: AtomicU32,
     last_pool: AtomicU32,
     reports: AtomicU64,
     denied: OnceLock<io::Error>,
@@ -40,7 +41,7 @@ impl Canaries {
             bells: (0..MAX_CPUS).map(|_| AtomicPtr::default()).collect(),
             cpus: Mutex::new((CpuMask::EMPTY, CpuMask::EMPTY)),
             words: AtomicU32::new(0),
-            parked: AtomicU32::new(0),
+            off_duty: AtomicU32::new(0),
             last_pool: AtomicU32::new(0),
             reports: AtomicU64::new(0),
             denied: OnceLock::new(),
@@ -57,15 +58,15 @@ impl Canaries {
         };
     }
 
-    fn anybody_wants(&self) -> bool {
+    pub(crate) fn anybody_wants(&self) -> bool {
         self.wanting.iter().any(|word| word.load(SeqCst) != 0)
     }
 
-    /// Arms every canary that may be armed. Costs one load while none is parked.
+    /// Arms every canary that may be armed. Costs one load while all are.
     pub(crate) fn arm_all(&self) {
-        // Partner: the fence in `Bell::park`.
+        // Partner: the fence in `Bell::disarm`.
         fence(SeqCst);
-        if self.parked.load(SeqCst) == 0 {
+        if self.off_duty.load(SeqCst) == 0 {
             return;
         }
         let (_, armable) = *self.cpus.lock().expect("nobody panics with it");
@@ -87,12 +88,38 @@ impl Canaries {
     }
 
     fn arm(&self, cpus: &CpuMask) {
-        cpus.iter().filter_map(|cpu| self.bell(cpu)).for_each(Bell::arm);
+        let bells = cpus.iter().filter_map(|cpu| self.bell(cpu));
+        bells.for_each(|bell| bell.arm(&self.off_duty));
+    }
+
+    /// Takes the right to one report of the canary with this bell. Whom it goes to is chosen after.
+    pub(crate) fn fire(&self, bell: &Bell) -> bool {
+        bell.fire(&self.off_duty)
+    }
+
+    /// Sleeps until the canary with this bell is armed, if it is not or nobody wants a report.
+    pub(crate) fn park(&self, bell: &Bell) {
+        bell.park(&self.off_duty, || self.anybody_wants());
     }
 
     fn bell(&self, cpu: usize) -> Option<&'static Bell> {
         // SAFETY: null or a leaked bell.
         unsafe { self.bells[cpu].load(SeqCst).as_ref() }
+    }
+
+    #[cfg(all(test, loom))]
+    pub(crate) fn wants(&self, pool: u32) -> bool {
+        self.wanting[0].load(SeqCst) & (1 << pool) != 0
+    }
+
+    /// Makes the bell of this CPU's canary.
+    #[cfg(all(test, loom))]
+    pub(crate) fn hang(&self, cpu: usize) -> &'static Bell {
+        let bell: &'static Bell = Box::leak(Box::new(Bell::new()));
+        self.bells[cpu].store(std::ptr::from_ref(bell).cast_mut(), SeqCst);
+        let mut cpus = self.cpus.lock().expect("nobody panics with it");
+        cpus.1.insert(cpu);
+        bell
     }
 
     /// Reports that led to a wake-up.
@@ -112,7 +139,13 @@ impl Canaries {
 
     /// Makes sure that each CPU of the mask has a canary, and chooses who may be armed now. Called
     /// by the tick, which is the one that creates threads.
-    pub(crate) fn serve(&self, engine: &'static Engine, target: usize, mask: &CpuMask, turn: usize) {
+    pub(crate) fn serve(
+        &self,
+        engine: &'static Engine,
+        target: usize,
+        mask: &CpuMask,
+        turn: usize,
+    ) {
         if self.denied().is_some() {
             return;
         }
@@ -132,7 +165,9 @@ impl Canaries {
 
     fn start(&self, engine: &'static Engine, cpu: usize) -> io::Result<()> {
         let bell: &'static Bell = Box::leak(Box::new(Bell::new()));
-        thread::spawn(&format!("cmwq/c{cpu}"), STACK, move || Watcher { engine, bell, cpu }.run())?;
+        thread::spawn(&format!("cmwq/c{cpu}"), STACK, move || {
+            Watcher { engine, bell, cpu }.run()
+        })?;
         self.bells[cpu].store(std::ptr::from_ref(bell).cast_mut(), SeqCst);
         Ok(())
     }
@@ -148,12 +183,13 @@ struct Watcher {
 impl Watcher {
     fn run(self) {
         let pinned: CpuMask = [self.cpu].into_iter().collect();
-        if let Err(error) = sched::set_idle_policy_self() {
-            let _ = self.canaries().denied.set(error);
-            return;
-        }
         if sched::set_affinity_self(&pinned).is_err() {
             // The CPU has gone since; the tick serves its pools.
+            return;
+        }
+        // Last: a SCHED_IDLE thread could be kept off its CPU amid its own end, which takes locks.
+        if let Err(error) = sched::set_idle_policy_self() {
+            let _ = self.canaries().denied.set(error);
             return;
         }
         loop {
@@ -172,7 +208,7 @@ impl Watcher {
         while self.bell.state() == Canary::Armed && self.canaries().anybody_wants() {
             let before = clock::now();
             sched::yield_now();
-            if confirm.yielded(clock::now().since(before)) && self.bell.fire() {
+            if confirm.yielded(clock::now().since(before)) && self.canaries().fire(self.bell) {
                 return self.report();
             }
         }
@@ -200,6 +236,6 @@ impl Watcher {
             }
             sched::yield_now();
         }
-        self.bell.park(&self.canaries().parked, || self.canaries().anybody_wants());
+        self.canaries().park(self.bell);
     }
 }

@@ -6,13 +6,13 @@
 use std::sync::atomic::Ordering::SeqCst;
 
 use cmwq_os::{clock, sched, thread};
-use cmwq_policy::pool::{MAX_SCAN, Seen, SeenState};
+use cmwq_policy::pool::CREATE_COOLDOWN;
 use cmwq_policy::time::SECOND;
 use cmwq_policy::{Nanos, Time};
 
 use crate::engine::{Engine, MAX_POOLS};
 use crate::park::Parker;
-use crate::pool::Pool;
+use crate::pool::{Pool, scan};
 use crate::sync::{AtomicBool, AtomicU32, AtomicU64, fence};
 
 const STACK: usize = 256 * 1024;
@@ -26,6 +26,8 @@ const PRESENT: u32 = 1;
 pub(crate) struct Tick {
     parker: Parker,
     state: AtomicU32,
+    /// No thread is made before this time, after it could not be made.
+    retry_at: AtomicU64,
     /// A bit per pool with items that wait.
     backlog: [AtomicU64; MAX_POOLS / 64],
     /// The thread will look at the backlog by itself.
@@ -41,6 +43,7 @@ impl Tick {
         Tick {
             parker: Parker::default(),
             state: AtomicU32::new(ABSENT),
+            retry_at: AtomicU64::new(0),
             backlog: std::array::from_fn(|_| AtomicU64::new(0)),
             armed: AtomicBool::new(false),
             culling: AtomicBool::new(false),
@@ -58,34 +61,86 @@ impl Tick {
         };
     }
 
-    fn has_backlog(&self) -> bool {
+    pub(crate) fn has_backlog(&self) -> bool {
         self.backlog.iter().any(|word| word.load(SeqCst) != 0)
     }
 
     /// Items wait, or workers idle that may be too many: somebody must look in time.
     pub(crate) fn arm(&self, engine: &'static Engine, cull: bool) {
-        // Partner: the fence in `sleep`, between disarming and the last look at the backlog.
+        if self.set_armed(cull) || self.is_absent() {
+            self.kick(engine);
+        }
+    }
+
+    /// Arms; true if the thread may be asleep and must be woken.
+    pub(crate) fn set_armed(&self, cull: bool) -> bool {
+        // Partner: the fence in `disarm`, before its last look.
         fence(SeqCst);
         let culls = cull && !self.culling.load(SeqCst) && !self.culling.swap(true, SeqCst);
         let ticks = !self.armed.load(SeqCst) && !self.armed.swap(true, SeqCst);
-        if culls || ticks {
-            self.kick(engine);
+        culls || ticks
+    }
+
+    /// Disarms, if nothing waits. Whoever publishes a backlog that is not seen here finds the tick
+    /// disarmed, and wakes it. False if it stays, or is again, armed.
+    pub(crate) fn disarm(&self) -> bool {
+        if self.has_backlog() {
+            return false;
         }
+        self.armed.store(false, SeqCst);
+        // Partner: the fence in `set_armed`.
+        fence(SeqCst);
+        // If somebody has armed it in between, his wake-up is on its way.
+        !self.has_backlog() || self.armed.swap(true, SeqCst)
+    }
+
+    /// Stops watching idle workers, unless `look` finds some now. It looks under the locks of the
+    /// pools: whoever goes idle after it finds that nobody watches, and wakes the thread.
+    pub(crate) fn stop_culling<T>(&self, look: impl FnOnce() -> Option<T>) -> Option<T> {
+        self.culling.store(false, SeqCst);
+        let found = look();
+        if found.is_some() {
+            self.culling.store(true, SeqCst);
+        }
+        found
+    }
+
+    /// Sleeps until woken, at most `timeout`.
+    pub(crate) fn park(&self, timeout: Option<Nanos>) {
+        self.parker.park(timeout);
+    }
+
+    /// Wakes the thread, if there is one.
+    pub(crate) fn unpark(&self) {
+        self.parker.unpark();
     }
 
     /// Wakes the thread, made if there is none. If it cannot be made the next caller tries again.
     pub(crate) fn kick(&self, engine: &'static Engine) {
         self.ensure(engine);
-        self.parker.unpark();
+        self.unpark();
     }
 
-    /// Makes the thread if there is none; false if that fails.
+    /// Whether there is no thread, because none was needed or none could be made yet.
+    pub(crate) fn is_absent(&self) -> bool {
+        self.state.load(SeqCst) == ABSENT
+    }
+
+    /// Makes the thread if there is none; false if that fails, or has failed a moment ago.
     pub(crate) fn ensure(&self, engine: &'static Engine) -> bool {
-        if self.state.load(SeqCst) == PRESENT || self.state.swap(PRESENT, SeqCst) == PRESENT {
+        if !self.is_absent() {
+            return true;
+        }
+        let now = clock::now();
+        if now < Time(self.retry_at.load(SeqCst)) {
+            return false;
+        }
+        if self.state.swap(PRESENT, SeqCst) == PRESENT {
             return true;
         }
         let spawned = thread::spawn("cmwq/tick", STACK, move || Ticker::new(engine).run());
         if let Err(error) = spawned {
+            self.retry_at.store(now.after(CREATE_COOLDOWN).0, SeqCst);
             self.state.store(ABSENT, SeqCst);
             engine.note_spawn_failure(&error);
             return false;
@@ -111,6 +166,8 @@ struct Ticker {
     cpus_read: Time,
     turn: usize,
     reports_seen: u64,
+    /// No canary has reported between the last two ticks.
+    silent: bool,
     cpu_seen: Nanos,
 }
 
@@ -130,13 +187,14 @@ impl Ticker {
             cpus_read: clock::now(),
             turn: 0,
             reports_seen: 0,
+            silent: true,
             cpu_seen: 0,
         }
     }
 
     fn run(mut self) {
         loop {
-            self.engine.pools().for_each(|pool| self.create(pool));
+            self.engine.pools().for_each(serve);
             let now = clock::now();
             if self.tick().has_backlog() {
                 self.look(now);
@@ -150,25 +208,25 @@ impl Ticker {
         self.engine.tick()
     }
 
-    fn create(&self, pool: &'static Pool) {
-        if let Some(id) = pool.take_spawn_request() {
-            pool.create_thread(id);
-        }
-    }
-
     /// Looks at pools whose time has come, all of them when the tick is due.
     fn look(&mut self, now: Time) {
         let due = now >= self.next;
-        if due {
-            self.begin_tick(now);
-        }
+        let looks = due && self.begin_tick(now);
         let mut missing = false;
         for pool in self.engine.pools() {
             let asked = pool.take_inspect_request();
             let backlog = pool.with(|core, cx| (core.nr_queued() > 0, core.look_at(cx.now)));
             let early = backlog.1.is_some_and(|at| at <= now);
-            if asked || early || (due && backlog.0) {
-                missing |= scan(pool);
+            if asked || early || (looks && backlog.0) {
+                missing |= scan::look(pool);
+            }
+        }
+        if missing {
+            // Tokens may be held by pools that have no backlog, for workers that sleep.
+            for pool in self.engine.pools() {
+                if pool.with(|core, _| core.holds_tokens()) {
+                    scan::look(pool);
+                }
             }
         }
         if due {
@@ -176,24 +234,28 @@ impl Ticker {
         }
     }
 
-    fn begin_tick(&mut self, now: Time) {
+    /// True if the workers are to be looked at.
+    fn begin_tick(&mut self, now: Time) -> bool {
         if now.since(self.cpus_read) >= CPUS_VALID {
             self.cpus_read = now;
             self.engine.refresh_cpus();
         }
         self.turn += 1;
         let cpus = self.engine.cpus();
-        self.engine.canaries().serve(self.engine, cpus.target, &cpus.mask, self.turn);
+        self.engine
+            .canaries()
+            .serve(self.engine, cpus.target, &cpus.mask, self.turn);
+        let reports = self.engine.canaries().reports();
+        self.silent = std::mem::replace(&mut self.reports_seen, reports) == reports;
+        self.pace.looks(!self.silent)
     }
 
     /// Canaries that lost a report are armed again, and the pace is set by what was found.
     fn end_tick(&mut self, now: Time, missing: bool) {
         self.engine.canaries().arm_wanted();
-        let reports = self.engine.canaries().reports();
-        let silent = std::mem::replace(&mut self.reports_seen, reports) == reports;
         let cpu = clock::thread_cpu();
         let cost = cpu - std::mem::replace(&mut self.cpu_seen, cpu);
-        self.pace.ran(missing && silent, cost);
+        self.pace.ran(missing && self.silent, cost);
         self.next = now.after(self.pace.period(self.engine.cpus().target as u32));
         self.tick().ticks.fetch_add(1, SeqCst);
         self.tick().cpu_ns.store(cpu, SeqCst);
@@ -204,11 +266,8 @@ impl Ticker {
         if !self.tick().culling.load(SeqCst) {
             return None;
         }
-        let next = self.engine.pools().filter_map(|pool| cull(pool, now)).min();
-        if next.is_none() {
-            self.tick().culling.store(false, SeqCst);
-        }
-        next
+        let look = || self.engine.pools().filter_map(|pool| cull(pool, now)).min();
+        look().or_else(|| self.tick().stop_culling(look))
     }
 
     /// Sleeps until the next tick, the next damped start or the next retirement; for ever if there
@@ -216,20 +275,26 @@ impl Ticker {
     fn sleep(&mut self, cull: Option<Time>) {
         let tick = self.tick();
         let mut until = cull;
-        if tick.has_backlog() {
-            let looks = self.engine.pools().filter_map(|p| p.with(|core, cx| core.look_at(cx.now)));
+        if !tick.disarm() {
+            let looks = self
+                .engine
+                .pools()
+                .filter_map(|p| p.with(|core, cx| core.look_at(cx.now)));
             until = looks.chain(cull).chain([self.next]).min();
-        } else {
-            tick.armed.store(false, SeqCst);
-            // Partner: the fence in `arm`. Whoever published a backlog that is not seen here finds
-            // the tick disarmed, and wakes it.
-            fence(SeqCst);
-            if tick.has_backlog() && !tick.armed.swap(true, SeqCst) {
-                return;
-            }
         }
         let now = clock::now();
-        tick.parker.park(until.map(|at| at.since(now)));
+        tick.park(until.map(|at| at.since(now)));
+    }
+}
+
+/// Does what was left to this thread: to create a worker's thread, and to take the reports of
+/// canaries that found no idle worker to wake.
+fn serve(pool: &'static Pool) {
+    if let Some(id) = pool.take_spawn_request() {
+        pool.create_thread(id);
+    }
+    if pool.has_reports() && !pool.has_standby() {
+        pool.handle_reports(None);
     }
 }
 
@@ -240,27 +305,4 @@ fn cull(pool: &'static Pool, now: Time) -> Option<Time> {
     }
     while pool.with(|core, cx| core.cull(cx)) {}
     pool.with(|core, _| core.cull_at())
-}
-
-/// Looks at the workers that the core wants to be looked at. The files are read with the pool
-/// let go. True if a worker was missing.
-fn scan(pool: &'static Pool) -> bool {
-    let plan = pool.with(|core, _| core.plan_scan());
-    let mut seen = Vec::with_capacity(MAX_SCAN);
-    let mut runnable = 0;
-    let mut complete = true;
-    for (worker, item) in plan.iter() {
-        if runnable >= plan.enough {
-            complete = false;
-            break;
-        }
-        let Some(sample) = pool.slot(worker).look() else { continue };
-        let state = match sample.state.is_asleep() {
-            true => SeenState::Asleep(sample.futex),
-            false => SeenState::Runnable,
-        };
-        runnable += u32::from(state == SeenState::Runnable);
-        seen.push(Seen { worker, item, state });
-    }
-    pool.with(|core, cx| core.scanned(cx, &seen, complete))
 }

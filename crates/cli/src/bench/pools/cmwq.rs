@@ -7,7 +7,7 @@ use crate::bench::row::Engine;
 use crate::bench::spec::Work;
 
 /// For the kind of work whose point is a thousand blocked workers: above the default limit.
-const ASLEEP_MAX_ACTIVE: usize = 4_096;
+const ASLEEP_MAX_ACTIVE: usize = 2_048;
 
 pub(super) struct CmwqPool {
     queues: Vec<Workqueue>,

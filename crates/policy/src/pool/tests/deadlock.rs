@@ -166,7 +166,11 @@ fn slots_of_another_queue_do_not_count() {
     rig.queue_and_run(2, other);
     assert_eq!(rig.wait(0, other), Ok(()), "that queue has its own slot");
     let inner = rig.executing()[1];
-    assert_eq!(rig.wait(inner, 0), Ok(()), "nothing waits for a slot there");
+    assert_eq!(
+        rig.wait(inner, 0),
+        Err(Stuck),
+        "the only item there waits for this one"
+    );
 }
 
 #[test]
@@ -181,4 +185,35 @@ fn a_slot_whose_item_waits_for_another_queue_is_hope() {
         Ok(()),
         "item 0 will come back with its slot"
     );
+}
+
+#[test]
+fn a_ring_of_queues_whose_slots_wait_for_each_other() {
+    let mut rig = Rig::one(attrs(3), 1);
+    let (second, third) = (rig.pwq(0, 1), rig.pwq(0, 1));
+    for pwq in [0, second, third] {
+        rig.queue_and_run(2, pwq);
+    }
+    assert_eq!(rig.executing(), [0, 2, 4]);
+    rig.wait(0, second).unwrap();
+    rig.wait(2, third).unwrap();
+    assert_eq!(rig.wait(4, 0), Err(Stuck), "it closes the ring");
+    rig.end_and_run(4, ItemReport::default());
+    assert!(rig.executing().contains(&5));
+}
+
+#[test]
+fn a_ring_with_a_way_out_is_none() {
+    let mut rig = Rig::one(attrs(4), 1);
+    let second = rig.pwq(0, 2);
+    rig.queue_and_run(2, 0);
+    rig.queue_and_run(3, second);
+    assert_eq!(rig.executing(), [0, 2, 3]);
+    rig.wait(0, second).unwrap();
+    assert_eq!(
+        rig.wait(2, 0),
+        Ok(()),
+        "item 3 will give its slot to item 4"
+    );
+    assert_eq!(rig.wait(3, 0), Err(Stuck), "now nobody would");
 }

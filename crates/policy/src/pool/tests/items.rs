@@ -5,8 +5,9 @@ use crate::colours::Flush;
 use crate::pwq::Drain;
 
 const DONE: ItemReport = ItemReport {
+    ran: 0,
     slept: None,
-    run_delay: None,
+    waited: None,
     foreign: false,
 };
 

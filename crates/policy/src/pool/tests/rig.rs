@@ -261,7 +261,7 @@ impl Rig {
             Step::Park => Doing::Parked,
             Step::Yield => {
                 let took = self.yield_takes;
-                self.call(pool, |p, _| p.yielded(id, took));
+                self.call(pool, |p, cx| p.yielded(cx, id, took));
                 Doing::Awake
             }
             Step::Retire => {
@@ -380,14 +380,8 @@ impl Rig {
         self.now = self.now.after(nanos);
     }
 
-    pub(super) fn published(&mut self, pool: usize) -> Published {
-        let mut out = Actions::default();
-        let mut cx = Cx {
-            store: &mut self.store,
-            now: self.now,
-            out: &mut out,
-        };
-        self.pools[pool].published(&mut cx)
+    pub(super) fn published(&self, pool: usize) -> Published {
+        self.pools[pool].published(self.now)
     }
 
     pub(super) fn idle_report(&mut self, pool: usize) -> bool {

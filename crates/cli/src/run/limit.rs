@@ -1,0 +1,49 @@
+//! Tells the queue how many jobs may run at this moment. How many: [`Admission`].
+
+use cmwq::Workqueue;
+use cmwq::process::Admission;
+use std::sync::{Mutex, PoisonError};
+
+/// The jobs' admission, and the limit that the queue was told last.
+pub(super) struct Limit {
+    state: Mutex<(Admission, usize)>,
+}
+
+impl Limit {
+    /// `most`: what the user allows.
+    pub(super) fn new(most: usize) -> Self {
+        let admission = cmwq::process::admission(most);
+        Self {
+            state: Mutex::new((admission, limit(&admission))),
+        }
+    }
+
+    pub(super) fn now(&self) -> usize {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner).1
+    }
+
+    /// `completed` jobs have ended.
+    pub(super) fn raise(&self, completed: u64, queue: &Workqueue) {
+        self.change(queue, |admission| admission.completed(completed));
+    }
+
+    /// The system had no room for another job while `running` ran.
+    pub(super) fn lower(&self, running: usize, queue: &Workqueue) {
+        self.change(queue, |admission| admission.had_no_room(running as u64));
+    }
+
+    fn change(&self, queue: &Workqueue, event: impl FnOnce(&mut Admission)) {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        event(&mut state.0);
+        let now = limit(&state.0);
+        if now != state.1 {
+            state.1 = now;
+            // Under the lock, so that the queue hears of limits in their order.
+            queue.set_max_active(now);
+        }
+    }
+}
+
+fn limit(admission: &Admission) -> usize {
+    usize::try_from(admission.limit()).unwrap_or(usize::MAX)
+}

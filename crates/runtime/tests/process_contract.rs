@@ -1,0 +1,252 @@
+//! What the process around cmwq may count on: signals, CPUs, and waits that count as hints.
+
+mod common;
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering::SeqCst;
+use std::time::Duration;
+
+use cmwq::Workqueue;
+use cmwq_os::{sched, thread};
+use cmwq_policy::CpuMask;
+use common::alone::alone;
+use common::{Occupancy, Permits, eventually, limited, queue, threads, watchdog};
+
+/// Keeps all kinds of our threads busy for a while: items that block and items that wait.
+fn use_it(queue: &Workqueue) {
+    for _ in 0..40 {
+        drop(queue.spawn(|| std::thread::sleep(Duration::from_millis(1))));
+    }
+    queue.flush().unwrap();
+}
+
+const SYNCHRONOUS: [i32; 7] = [
+    libc::SIGSEGV,
+    libc::SIGBUS,
+    libc::SIGFPE,
+    libc::SIGILL,
+    libc::SIGTRAP,
+    libc::SIGSYS,
+    libc::SIGABRT,
+];
+
+#[test]
+fn our_threads_block_all_signals_but_the_synchronous_ones() {
+    alone(
+        "our_threads_block_all_signals_but_the_synchronous_ones",
+        || {
+            let before = thread::sigmask();
+            use_it(&queue("signals"));
+            assert_eq!(thread::sigmask(), before, "the caller's own mask");
+            let ours = threads::ours();
+            let named = |prefix| {
+                ours.iter()
+                    .filter(|thread| thread.name.starts_with(prefix))
+                    .count()
+            };
+            assert!(named("cmwq/u") >= 1 && named("cmwq/tick") == 1);
+            for thread in ours {
+                for signal in 1..=31 {
+                    let blocked = thread.blocked() & 1 << (signal - 1) != 0;
+                    let never = [libc::SIGKILL, libc::SIGSTOP].contains(&signal);
+                    let expected = !never && !SYNCHRONOUS.contains(&signal);
+                    assert_eq!(blocked, expected, "signal {signal} in {}", thread.name);
+                }
+            }
+        },
+    );
+}
+
+/// Signals that the handler has seen, and those of them in a thread of ours.
+static HANDLED: AtomicUsize = AtomicUsize::new(0);
+static IN_WORKERS: AtomicUsize = AtomicUsize::new(0);
+
+extern "C" fn handler(_: libc::c_int) {
+    let mut name = [0u8; 16];
+    // SAFETY: writes at most 16 bytes.
+    unsafe { libc::prctl(libc::PR_GET_NAME, name.as_mut_ptr()) };
+    HANDLED.fetch_add(1, SeqCst);
+    IN_WORKERS.fetch_add(usize::from(name.starts_with(b"cmwq/")), SeqCst);
+}
+
+#[test]
+fn signals_of_the_process_are_handled_by_its_own_threads() {
+    alone(
+        "signals_of_the_process_are_handled_by_its_own_threads",
+        || {
+            let function: extern "C" fn(libc::c_int) = handler;
+            // SAFETY: the handler only makes a system call and adds to atomics.
+            unsafe { libc::signal(libc::SIGUSR1, function as *const () as libc::sighandler_t) };
+            let queue = queue("signalled");
+            for round in 1..=200 {
+                drop(queue.spawn(|| std::thread::sleep(Duration::from_micros(300))));
+                // SAFETY: sends a signal, which is handled, to this process.
+                unsafe { libc::kill(libc::getpid(), libc::SIGUSR1) };
+                eventually("the signal is handled", || HANDLED.load(SeqCst) >= round);
+            }
+            queue.flush().unwrap();
+            assert_eq!(IN_WORKERS.load(SeqCst), 0);
+        },
+    );
+}
+
+fn process_mask() -> CpuMask {
+    sched::affinity(thread::getpid()).unwrap()
+}
+
+fn one_of(mask: &CpuMask) -> CpuMask {
+    mask.iter().take(1).collect()
+}
+
+/// As somebody else with `taskset -p` would: the first thread's mask is the process's.
+fn set_process_mask(mask: &CpuMask) {
+    // SAFETY: a set without CPUs is valid.
+    let mut set: libc::cpu_set_t = unsafe { std::mem::zeroed() };
+    // SAFETY: the CPUs of a mask that the kernel gave fit into the set.
+    mask.iter()
+        .for_each(|cpu| unsafe { libc::CPU_SET(cpu, &mut set) });
+    // SAFETY: the kernel reads the set.
+    let status = unsafe { libc::sched_setaffinity(libc::getpid(), size_of_val(&set), &set) };
+    assert_eq!(
+        status,
+        0,
+        "sched_setaffinity: {}",
+        std::io::Error::last_os_error()
+    );
+}
+
+#[test]
+fn the_callers_own_mask_is_not_the_processs() {
+    alone("the_callers_own_mask_is_not_the_processs", || {
+        let whole = process_mask();
+        let narrow = one_of(&whole);
+        // First use comes from a thread that has narrowed its own mask.
+        let first_user = std::thread::spawn(move || {
+            sched::set_affinity_self(&narrow).unwrap();
+            let queue = queue("first use");
+            queue.spawn(|| ()).join().unwrap();
+            use_it(&queue);
+        });
+        first_user.join().unwrap();
+        assert_eq!(cmwq::stats().cpus.min(whole.count()), cmwq::stats().cpus);
+        workers_follow(&whole);
+    });
+}
+
+/// Queues items until each of many in a row ran with this mask.
+fn workers_follow(mask: &CpuMask) {
+    const IN_A_ROW: usize = 50;
+    let (queue, gate) = (limited("followers", 64), Arc::new(Permits::new()));
+    let follows = |right: usize| {
+        let mask = *mask;
+        let ran = queue.spawn(move || sched::affinity(0).unwrap() == mask);
+        if ran.join().unwrap() { right + 1 } else { 0 }
+    };
+    // Others wait meanwhile: there is backlog, so that somebody looks.
+    let mut right = 0;
+    for _ in 0..40 {
+        let gate = gate.clone();
+        drop(queue.spawn(move || gate.take()));
+    }
+    eventually("all workers follow", || {
+        gate.give(1);
+        drop(queue.spawn(|| std::thread::sleep(Duration::from_micros(500))));
+        right = follows(right);
+        right >= IN_A_ROW
+    });
+    gate.open();
+    queue.flush().unwrap();
+}
+
+#[test]
+fn workers_follow_the_processs_mask() {
+    alone("workers_follow_the_processs_mask", || {
+        let whole = process_mask();
+        if whole.count() == 1 {
+            // Nothing can be narrowed here.
+            return;
+        }
+        use_it(&queue("before"));
+        set_process_mask(&one_of(&whole));
+        workers_follow(&one_of(&whole));
+        assert_eq!(cmwq::stats().cpus, 1);
+        set_process_mask(&whole);
+        workers_follow(&whole);
+    });
+}
+
+#[test]
+fn a_narrowed_process_keeps_as_many_busy_as_it_has_cpus() {
+    alone(
+        "a_narrowed_process_keeps_as_many_busy_as_it_has_cpus",
+        || {
+            set_process_mask(&one_of(&process_mask()));
+            let queue = queue("one CPU");
+            assert_eq!(queue.spawn(|| cmwq::stats().cpus).join().unwrap(), 1);
+            use_it(&queue);
+            let canaries = threads::ours()
+                .iter()
+                .filter(|t| t.name.starts_with("cmwq/c"))
+                .count();
+            assert!(canaries <= 1, "{canaries} canaries for one CPU");
+        },
+    );
+}
+
+/// Waits inside of `CPUs + 2` items; meanwhile plain items must get on.
+fn counts_as_a_hint(wait: fn(&Workqueue, Arc<Permits>)) {
+    let _watch = watchdog();
+    let (outer, inner, plain) = (queue("outer"), queue("inner"), queue("plain"));
+    let (gate, waiting) = (Arc::new(Permits::new()), Arc::new(Occupancy::default()));
+    let waiters = cmwq::stats().cpus + 2;
+    let handles: Vec<_> = (0..waiters)
+        .map(|_| {
+            let (inner, gate, waiting) = (inner.clone(), gate.clone(), waiting.clone());
+            outer.spawn(move || {
+                let _counted = waiting.enter();
+                wait(&inner, gate);
+            })
+        })
+        .collect();
+    eventually("all of them run", || waiting.now() == waiters);
+    // With all CPUs' worth of workers waiting, these run.
+    let sum: usize = (0..100)
+        .map(|n| plain.spawn(move || n).join().unwrap())
+        .sum();
+    assert_eq!((sum, waiting.now()), (4_950, waiters));
+    gate.open();
+    handles
+        .into_iter()
+        .for_each(|handle| handle.join().unwrap());
+}
+
+#[test]
+fn a_join_in_an_item_counts_as_a_hint() {
+    counts_as_a_hint(|inner, gate| inner.spawn(move || gate.take()).join().unwrap());
+}
+
+#[test]
+fn a_scope_in_an_item_counts_as_a_hint() {
+    counts_as_a_hint(|inner, gate| {
+        inner
+            .scope(|scope| drop(scope.spawn(|| gate.take())))
+            .unwrap()
+    });
+}
+
+#[test]
+fn a_flush_in_an_item_counts_as_a_hint() {
+    counts_as_a_hint(|inner, gate| {
+        drop(inner.spawn(move || gate.take()));
+        inner.flush().unwrap();
+    });
+}
+
+#[test]
+fn dropping_a_queue_in_an_item_counts_as_a_hint() {
+    counts_as_a_hint(|_, gate| {
+        let own = queue("own");
+        drop(own.spawn(move || gate.take()));
+    });
+}

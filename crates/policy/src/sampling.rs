@@ -11,8 +11,15 @@ use crate::time::{MICROSECOND, MILLISECOND, Nanos, Time};
 pub const SHORT_ITEM: Nanos = 50 * MICROSECOND;
 /// An item that had no CPU for longer than this, without sleeping, has waited for one.
 pub const WAIT_TOLERATED: Nanos = 100 * MICROSECOND;
-/// After short items a worker asks whether others wait for its CPU when it has not for this long.
+/// A worker that asked whether others wait for its CPU does not ask again for this long.
 pub const ASK_EVERY: Nanos = MILLISECOND;
+/// Nor for this many times what asking took: beside a CPU hog, a yield gives away a time slice.
+const ASK_PART: u64 = 8;
+
+/// How long a worker does not ask again.
+pub fn pause_after_asking(took: Nanos) -> Nanos {
+    ASK_EVERY.max(took.saturating_mul(ASK_PART))
+}
 
 /// Whether a worker should ask if an item that took `ran` slept.
 pub fn ask_switches(ran: Nanos) -> bool {
@@ -22,12 +29,9 @@ pub fn ask_switches(ran: Nanos) -> bool {
 /// Whether a worker that ended this item should ask, by yielding once, if others wait for its CPU.
 /// Only matters while too many run. One that had a CPU all the time has no reason to ask; of one that
 /// slept nobody knows how long it waited after that.
-pub fn ask_for_others(report: &ItemReport, now: Time, last: Time) -> bool {
-    match (report.slept, report.waited) {
-        (Some(false), Some(waited)) => waited > WAIT_TOLERATED,
-        (Some(true), _) => true,
-        _ => now.since(last) >= ASK_EVERY,
-    }
+pub fn ask_for_others(report: &ItemReport, now: Time, not_before: Time) -> bool {
+    let had_a_cpu = report.slept == Some(false) && report.waited <= Some(WAIT_TOLERATED);
+    now >= not_before && !had_a_cpu
 }
 
 #[cfg(test)]
@@ -42,24 +46,22 @@ mod tests {
 
     #[test]
     fn who_had_a_cpu_all_the_time_does_not_ask() {
-        let (then, soon, later) = (Time(0), Time(10), Time(2 * MILLISECOND));
         let report = |slept, waited| ItemReport {
             slept,
             waited,
             ..ItemReport::default()
         };
-        assert!(!ask_for_others(
-            &report(Some(false), Some(WAIT_TOLERATED)),
-            later,
-            then
-        ));
-        assert!(ask_for_others(
-            &report(Some(false), Some(WAIT_TOLERATED + 1)),
-            soon,
-            then
-        ));
-        assert!(ask_for_others(&report(Some(true), None), soon, then));
-        assert!(!ask_for_others(&report(None, None), soon, then));
-        assert!(ask_for_others(&report(None, None), later, then));
+        let asks = |report| ask_for_others(&report, Time(5), Time(5));
+        assert!(!asks(report(Some(false), Some(WAIT_TOLERATED))));
+        assert!(asks(report(Some(false), Some(WAIT_TOLERATED + 1))));
+        assert!(asks(report(Some(true), None)));
+        assert!(asks(report(None, None)));
+        assert!(!ask_for_others(&report(Some(true), None), Time(5), Time(6)));
+    }
+
+    #[test]
+    fn asking_takes_a_small_part_of_the_time() {
+        assert_eq!(pause_after_asking(MICROSECOND), MILLISECOND);
+        assert_eq!(pause_after_asking(4 * MILLISECOND), 32 * MILLISECOND);
     }
 }

@@ -79,8 +79,8 @@ pub(crate) struct Worker<L: Links, P> {
     pub crowded: u32,
     /// The item that it has just ended was long enough to ask that.
     pub asks: bool,
-    /// When it last asked.
-    pub asked_at: Time,
+    /// It does not ask again before.
+    pub asks_after: Time,
     /// Waits for items of this pool that nobody may have started.
     pub waiting: Option<Wait<P>>,
     /// Counts its items, so that a late sample of an earlier one is known as such.
@@ -124,7 +124,7 @@ impl<L: Links, P> Worker<L, P> {
             futex: None,
             crowded: 0,
             asks: false,
-            asked_at: Time(0),
+            asks_after: Time(0),
             waiting: None,
             item_seq: 0,
         }

@@ -107,7 +107,7 @@ impl<S: Store> WorkerPool<S> {
         self.count_out(cx, pwq, colour);
         self.fail_at_limit(cx, pwq);
         let worker = self.workers.get_mut(id);
-        worker.asks = sampling::ask_for_others(&report, cx.now, worker.asked_at);
+        worker.asks = sampling::ask_for_others(&report, cx.now, worker.asks_after);
         worker.crowded = match report.foreign {
             // It cannot ask for its processes: the estimate is all there is.
             true => CROWDED,

@@ -4,6 +4,7 @@ use super::{CREATE_COOLDOWN, CROWDED, Cx, WorkerPool};
 use crate::action::Action;
 use crate::canary::CONFIRM_QUICK;
 use crate::growth::Gate;
+use crate::sampling;
 use crate::store::Store;
 use crate::time::Nanos;
 use crate::worker::{State, WorkerId};
@@ -113,7 +114,8 @@ impl<S: Store> WorkerPool<S> {
     pub fn yielded(&mut self, cx: &mut Cx<S>, id: WorkerId, took: Nanos) {
         let crowded = took > CONFIRM_QUICK;
         let worker = self.workers.get_mut(id);
-        (worker.asks, worker.asked_at) = (false, cx.now);
+        worker.asks = false;
+        worker.asks_after = cx.now.after(sampling::pause_after_asking(took));
         worker.crowded = if crowded { worker.crowded + 1 } else { 0 };
         if !crowded {
             self.counts.presumed += self.nr_running().saturating_sub(self.attrs.target);

@@ -89,6 +89,7 @@ fn a_pool_that_is_not_over_steps_back_when_the_cpus_are_overdrawn() {
     };
     for _ in 0..2 * CROWDED {
         if matches!(rig.state(pool, id), State::Executing) {
+            rig.advance(20 * rig.yield_takes);
             rig.end(pool, id, report);
             rig.run();
         }

@@ -302,6 +302,8 @@ fn what_an_item_leaves_open_ends_with_it() {
 fn ends(rig: &mut Rig, report: ItemReport) -> usize {
     let (pool, id, _) = rig.running()[0];
     for ended in 1..=10 {
+        // Longer than who has asked waits before asking again.
+        rig.advance(20 * rig.yield_takes);
         rig.end(pool, id, report);
         while rig.thread(pool, id).doing == Doing::Awake {
             rig.ask(pool, id);
@@ -360,10 +362,24 @@ fn a_delayed_worker_stays_if_nobody_waits_for_its_cpu() {
 }
 
 #[test]
-fn a_worker_that_does_not_know_its_delay_stays() {
+fn who_had_a_cpu_all_the_time_stays() {
     let mut rig = over();
     rig.queue_new(20, 0);
-    assert_eq!(ends(&mut rig, ItemReport::default()), 10);
+    assert_eq!(ends(&mut rig, delayed(0)), 10);
+}
+
+#[test]
+fn who_has_just_asked_does_not_ask_again() {
+    let mut rig = over();
+    rig.queue_new(20, 0);
+    let (pool, id, _) = rig.running()[0];
+    for _ in 0..10 {
+        rig.end(pool, id, delayed(5_000));
+        while rig.thread(pool, id).doing == Doing::Awake {
+            rig.ask(pool, id);
+        }
+    }
+    assert_eq!(rig.executing().len(), 2, "no time has passed since");
 }
 
 #[test]

@@ -356,7 +356,11 @@ impl Worker {
                 Step::Create(id) => self.slot.pool.create_thread(id),
                 Step::Park => self.park(),
                 Step::Yield => self.yield_once(),
-                Step::Retire => return self.slot.thread_ends(),
+                Step::Retire => {
+                    // Destructors of the thread's locals run in no item.
+                    CURRENT.set(None);
+                    return self.slot.thread_ends();
+                }
             }
         }
     }

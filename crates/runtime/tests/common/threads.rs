@@ -63,3 +63,9 @@ pub(crate) fn ours() -> Vec<Thread> {
         .filter(|thread| thread.name.starts_with("cmwq/"))
         .collect()
 }
+
+/// How many of them have a name that begins like this.
+pub(crate) fn count(prefix: &str) -> usize {
+    let named = |thread: &&Thread| thread.name.starts_with(prefix);
+    ours().iter().filter(named).count()
+}

@@ -104,7 +104,7 @@ fn item(work: Work, i: usize, count: usize, cpus: usize) -> Item {
 
 /// Sleepers in front, so that the computing items find all workers blocked.
 fn asleep(count: usize) -> Vec<Item> {
-    let sleepers = (0..count).map(|_| Item::new(0, Wait::Sleep(2_000 * MS), 0));
+    let sleepers = (0..count).map(|_| Item::new(0, Wait::Sleep(8_000 * MS), 0));
     let computing = (0..count.div_ceil(5)).map(|_| compute(3 * MS));
     sleepers.chain(computing).collect()
 }
@@ -247,7 +247,7 @@ mod tests {
     fn asleep_is_bound_by_the_sleepers() {
         let all = items(Work::Asleep, 1_000, 2);
         assert_eq!(all.len(), 1_200);
-        assert_eq!(bound(Work::Asleep, &all, 2), 2_000 * MS);
+        assert_eq!(bound(Work::Asleep, &all, 2), 8_000 * MS);
         assert_eq!(cpu_time(&all), 600 * MS);
     }
 

@@ -35,7 +35,7 @@ pub(super) enum Work {
     Multi,
     /// mixed beside as many CPU hogs of the same cgroup as there are CPUs
     Foreign,
-    /// Items that sleep 2 s, a fifth as many cpu items behind them, beside hogs
+    /// Items that sleep 8 s, a fifth as many cpu items behind them, beside hogs
     #[value(hide = true)]
     Asleep,
 }

@@ -9,6 +9,8 @@ use crate::time::{MICROSECOND, MILLISECOND, Nanos};
 pub const PERIOD_LONG: Nanos = 4 * MILLISECOND;
 /// The period while they are starved.
 pub const PERIOD_SHORT: Nanos = 250 * MICROSECOND;
+/// The first period, before anything is known of the canaries.
+pub const PERIOD_FIRST: Nanos = MILLISECOND;
 /// The tick may use one part in this many of the CPU time that its CPUs have.
 pub const BUDGET_PART: u64 = 100;
 /// CPUs that count for the budget, at most: looking is one thread's work.
@@ -32,7 +34,7 @@ impl Default for Tick {
     fn default() -> Self {
         Tick {
             skipped: 0,
-            wished: PERIOD_LONG,
+            wished: PERIOD_FIRST,
             cost: 0,
         }
     }

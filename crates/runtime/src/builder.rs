@@ -53,6 +53,11 @@ impl Default for Builder {
 
 impl Builder {
     /// The defaults: 2 MiB of stack, at most 1024 workers in each pool.
+    ///
+    /// ```
+    /// cmwq::Builder::new().install()?;
+    /// # Ok::<(), cmwq::InstallError>(())
+    /// ```
     pub fn new() -> Self {
         let options = Options {
             stack_size: DFL_STACK_SIZE,
@@ -62,6 +67,11 @@ impl Builder {
     }
 
     /// Bytes of stack of each worker. The system rounds up to what it needs at least.
+    ///
+    /// ```
+    /// cmwq::Builder::new().stack_size(8 << 20).install()?;
+    /// # Ok::<(), cmwq::InstallError>(())
+    /// ```
     pub fn stack_size(mut self, bytes: usize) -> Self {
         self.options.stack_size = bytes;
         self
@@ -69,6 +79,11 @@ impl Builder {
 
     /// Workers that each pool may have, from 1 to [`MAX_THREAD_LIMIT`]. A pool at its limit keeps
     /// working with what it has; a wait inside of it that nobody could end returns `WouldDeadlock`.
+    ///
+    /// ```
+    /// let error = cmwq::Builder::new().thread_limit(0).install().unwrap_err();
+    /// assert_eq!(error, cmwq::InstallError::ThreadLimit(0));
+    /// ```
     pub fn thread_limit(mut self, workers: usize) -> Self {
         self.options.thread_limit = workers;
         self
@@ -79,6 +94,13 @@ impl Builder {
     /// # Errors
     /// [`InstallError::InUse`] once a queue has been made, [`InstallError::ThreadLimit`] for a limit
     /// that is out of range. Nothing is changed then.
+    ///
+    /// ```
+    /// cmwq::Builder::new().thread_limit(8).install()?;
+    /// cmwq::system();
+    /// assert_eq!(cmwq::Builder::new().install(), Err(cmwq::InstallError::InUse));
+    /// # Ok::<(), cmwq::InstallError>(())
+    /// ```
     pub fn install(self) -> Result<(), InstallError> {
         let Options {
             stack_size,

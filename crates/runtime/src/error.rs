@@ -138,11 +138,21 @@ pub enum JoinError {
 
 impl JoinError {
     /// Whether the closure panicked.
+    ///
+    /// ```
+    /// let error = cmwq::system().spawn(|| panic!("gone")).join().unwrap_err();
+    /// assert!(error.is_panic());
+    /// ```
     pub fn is_panic(&self) -> bool {
         matches!(self, JoinError::Panicked(_))
     }
 
     /// The panic's payload, for `std::panic::resume_unwind`; the error itself if it is another.
+    ///
+    /// ```
+    /// let error = cmwq::system().spawn(|| panic!("gone")).join().unwrap_err();
+    /// assert_eq!(*error.into_panic().unwrap().downcast::<&str>().unwrap(), "gone");
+    /// ```
     pub fn into_panic(self) -> Result<Box<dyn Any + Send + 'static>, JoinError> {
         match self {
             JoinError::Panicked(payload) => Ok(payload),

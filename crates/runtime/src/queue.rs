@@ -370,6 +370,11 @@ pub struct WorkqueueBuilder {
 impl WorkqueueBuilder {
     /// How many items may be active at once, 1 to 2048; 1024 unless set. A limit, not a number of
     /// threads: it is for what items use beside CPUs, such as memory or connections.
+    ///
+    /// ```
+    /// let queue = cmwq::Workqueue::builder("connections").max_active(8).build()?;
+    /// # Ok::<(), cmwq::BuildError>(())
+    /// ```
     pub fn max_active(mut self, max_active: usize) -> Self {
         self.max_active = Some(max_active);
         self
@@ -378,6 +383,11 @@ impl WorkqueueBuilder {
     /// Nice value of the workers, -20 (most CPU) to 19, on top of that of the process at first use,
     /// as with nice(1). What the system does not permit is degraded to what it does; see
     /// [`Stats::nice_denied`](crate::Stats::nice_denied).
+    ///
+    /// ```
+    /// let error = cmwq::Workqueue::builder("odd").nice(20).build().unwrap_err();
+    /// assert_eq!(error.to_string(), "nice value 20 is not in -20..=19");
+    /// ```
     pub fn nice(mut self, nice: i32) -> Self {
         self.nice = nice;
         self
@@ -387,6 +397,11 @@ impl WorkqueueBuilder {
     ///
     /// # Errors
     /// [`BuildError`] names the attribute that is out of range.
+    ///
+    /// ```
+    /// let error = cmwq::Workqueue::builder("none").max_active(0).build().unwrap_err();
+    /// assert_eq!(error.to_string(), "max_active 0 is not in 1..=2048");
+    /// ```
     pub fn build(self) -> Result<Workqueue, BuildError> {
         self.build_in(engine::get().map_err(BuildError::System)?)
     }

@@ -178,6 +178,13 @@ impl<T> fmt::Debug for ScopedJoinHandle<'_, T> {
 impl<T> ScopedJoinHandle<'_, T> {
     /// As [`JoinHandle::join`](crate::JoinHandle::join).
     ///
+    /// ```
+    /// let word = String::from("borrowed");
+    /// let length = cmwq::system().scope(|scope| scope.spawn(|| word.len()).join().unwrap())?;
+    /// assert_eq!(length, 8);
+    /// # Ok::<(), cmwq::WouldDeadlock>(())
+    /// ```
+    ///
     /// # Errors
     /// As there.
     pub fn join(self) -> Result<T, JoinError> {

@@ -22,6 +22,10 @@ pub struct ShutdownReport {
 
 impl ShutdownReport {
     /// Whether everything was done.
+    ///
+    /// ```
+    /// assert!(cmwq::ShutdownReport::default().is_complete());
+    /// ```
     pub fn is_complete(&self) -> bool {
         self.queued == 0 && self.running == 0
     }

@@ -55,6 +55,12 @@ impl fmt::Debug for Work {
 impl Work {
     /// An item that calls `func`. A panic in it ends that execution, is reported by the panic hook,
     /// and leaves the worker and the item usable.
+    ///
+    /// ```
+    /// let work = cmwq::Work::new(|| println!("again"));
+    /// cmwq::system().queue(&work);
+    /// # cmwq::system().flush();
+    /// ```
     pub fn new(func: impl Fn() + Send + Sync + 'static) -> Self {
         Work {
             inner: Arc::new(new_inner(func)),

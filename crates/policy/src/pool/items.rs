@@ -13,8 +13,6 @@ use crate::worker::{Current, State, WorkerId};
 /// What a worker can say of the item that it has just ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ItemReport {
-    /// How long it took.
-    pub ran: Nanos,
     /// Whether its voluntary switches grew, if they were sampled.
     pub slept: Option<bool>,
     /// How long it had no CPU, if it was sampled and did not sleep.

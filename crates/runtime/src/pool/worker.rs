@@ -459,7 +459,6 @@ impl Meter {
         let now = clock::now();
         let ran = now.since(self.begun);
         let report = ItemReport {
-            ran,
             foreign,
             ..ItemReport::default()
         };

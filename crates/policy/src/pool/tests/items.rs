@@ -5,7 +5,6 @@ use crate::colours::Flush;
 use crate::pwq::Drain;
 
 const DONE: ItemReport = ItemReport {
-    ran: 0,
     slept: None,
     waited: None,
     foreign: false,

@@ -47,7 +47,6 @@ fn event() -> impl Strategy<Value = Event> {
     let report = (any::<Option<bool>>(), any::<Option<bool>>(), any::<bool>());
     let report = report.prop_map(|(slept, delayed, foreign)| ItemReport {
         slept,
-        ran: MILLISECOND,
         waited: delayed.map(|d| if d { MILLISECOND } else { 0 }),
         foreign,
     });

@@ -155,7 +155,7 @@ impl Pool {
             wants: next.wants && !before.wants,
             // Also again while there is no thread to look at it: it could not be made.
             backlog: next.backlog && (!before.backlog || self.engine.tick().is_absent()),
-            cull: core.pool.nr_idle() > 2 && core.pool.cull_at().is_some(),
+            cull: core.pool.cull_at().is_some(),
         }
     }
 
@@ -224,13 +224,14 @@ impl Pool {
         }
     }
 
-    /// A canary's report. Takes no lock: sets a bit and wakes somebody who will.
+    /// A canary's report. Takes no lock and creates no thread: sets a bit and wakes somebody who may.
+    /// The tick's thread is there, it has made the canary's.
     pub(crate) fn report_idle(&self, cpu: usize) {
         self.reports[cpu / 64].fetch_or(1 << (cpu % 64), SeqCst);
         // SAFETY: null or a leaked slot of this pool.
         match unsafe { self.standby.load(SeqCst).as_ref() } {
             Some(slot) => slot.unpark_on(cpu),
-            None => self.engine.tick().kick(self.engine),
+            None => self.engine.tick().unpark(),
         }
     }
 
@@ -245,7 +246,8 @@ impl Pool {
                 0 => 0,
                 _ => self.reports[i].swap(0, SeqCst),
             });
-        (0..MAX_CPUS).filter(move |cpu| taken[cpu / 64] & (1 << (cpu % 64)) != 0)
+        let cpus = self.engine.canaries().report_words() * 64;
+        (0..cpus).filter(move |cpu| taken[cpu / 64] & (1 << (cpu % 64)) != 0)
     }
 
     pub(crate) fn has_reports(&self) -> bool {

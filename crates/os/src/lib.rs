@@ -14,6 +14,8 @@ pub mod cpus;
 pub mod futex;
 /// Finding out that this process is a forked copy.
 pub mod generation;
+/// What another thread has used, and where it is.
+pub mod inspect;
 /// Limits of threads, files, memory and priority.
 pub mod limits;
 /// Whether threads, ours and those of child processes, run or sleep.

@@ -1,6 +1,6 @@
 //! What the core asks for.
 
-use crate::worker::WorkerId;
+use crate::worker::{Token, WorkerId};
 
 /// One thing to do after the pool's lock is dropped. Stays valid however late it is carried out:
 /// whatever it needs was already marked in the pool when it was pushed.
@@ -17,16 +17,32 @@ pub enum Action<P> {
     Flushed(P),
     /// This pool workqueue has nothing in flight any more, and somebody waits for that.
     Drained(P),
-    /// This orphaned pool workqueue has nothing in flight any more: free its queue.
+    /// This orphaned pool workqueue has nothing in flight any more: let go of its queue, which
+    /// [`hold`](crate::Store::hold) has kept.
     Released(P),
+    /// This pool workqueue is not used any more and has nothing in flight. Held.
+    Emptied(P),
+    /// A slot is free, and it is the turn of this pool workqueue of another pool. Held.
+    Activate(P),
+    /// The execution that an item of that pool was deferred for has ended.
+    Undefer {
+        /// Number of the pool.
+        pool: u32,
+        /// The execution.
+        token: Token,
+    },
+    /// No worker can be made for the items of this pool workqueue: its rescuer is to come. Held.
+    Mayday(P),
     /// This worker waits for an item that nobody can start: its wait returns `WouldDeadlock`.
     FailWait(WorkerId),
 }
 
-/// Actions one call can push. `Flushed` and `Drained` of the ended item, one wake or spawn for the
-/// next one, and what one tick may start; a tick that wants more starts the rest by the chain
-/// (each worker that begins an item starts the next one).
-pub const MAX_ACTIONS: usize = 8;
+/// Actions one call can push. The end of an item and the choice of the next one say the most: what
+/// has ended (`Flushed`, `Drained` or `Released`, `Emptied`, `Undefer`), whose turn it is
+/// (`Activate`), a failed wait, and one start. What one tick may start, and maydays, stop when it
+/// is full: the rest follows by the chain (each worker that begins an item starts the next one) and
+/// with the next tick.
+pub const MAX_ACTIONS: usize = 12;
 
 /// A fixed-capacity list of actions.
 #[derive(Debug)]

@@ -40,6 +40,12 @@ impl Colours {
         colour as u8
     }
 
+    /// Counts a barrier in, with the colour of the item that it stands behind.
+    pub fn queued_as(&mut self, colour: u8) {
+        self.in_flight[usize::from(colour)] += 1;
+        self.total += 1;
+    }
+
     /// Counts an item out; true if a flusher may be done now.
     pub fn ended(&mut self, colour: u8) -> bool {
         let count = &mut self.in_flight[usize::from(colour)];
@@ -54,6 +60,11 @@ impl Colours {
     pub fn begin_flush(&mut self) -> Flush {
         if self.total == 0 {
             return Flush::Done;
+        }
+        if self.work > self.flush && self.in_flight[(self.work % NR_COLOURS) as usize] == 0 {
+            // Nothing was queued since the last flush began: it waits for the same items. So do all
+            // who find the ring full (kernel: overflowed flushers share the colour they get).
+            return Flush::Wait(self.work - 1);
         }
         if self.work + 1 - self.flush == NR_COLOURS {
             return Flush::Full;
@@ -117,10 +128,25 @@ mod tests {
                 colour
             })
             .collect();
+        colours.queued();
         assert_eq!(colours.begin_flush(), Flush::Full);
         assert!(colours.ended(items[0]));
-        colours.queued();
         assert!(matches!(colours.begin_flush(), Flush::Wait(_)));
+    }
+
+    /// All who found the ring full get the colour that comes free, as in the kernel.
+    #[test]
+    fn flushes_with_nothing_queued_in_between_share_a_colour() {
+        let mut colours = Colours::default();
+        let item = colours.queued();
+        let Flush::Wait(first) = colours.begin_flush() else {
+            panic!()
+        };
+        for _ in 0..2 * NR_COLOURS {
+            assert_eq!(colours.begin_flush(), Flush::Wait(first));
+        }
+        colours.ended(item);
+        assert!(colours.is_done(first));
     }
 
     proptest! {

@@ -18,6 +18,16 @@ impl CpuMask {
     /// No CPU at all.
     pub const EMPTY: CpuMask = CpuMask { words: [0; WORDS] };
 
+    /// The mask with these bits, CPU 0 in the lowest.
+    pub fn from_words(words: [u64; MAX_CPUS / 64]) -> Self {
+        CpuMask { words }
+    }
+
+    /// Its bits, CPU 0 in the lowest.
+    pub fn words(&self) -> &[u64; MAX_CPUS / 64] {
+        &self.words
+    }
+
     /// CPUs `0..n`.
     pub fn first(n: usize) -> Self {
         (0..n).collect()

@@ -104,6 +104,13 @@ impl Growth {
         self.since.after(self.delay)
     }
 
+    /// Nobody looked for long, or nobody ran: what was known of the pace is forgotten.
+    pub fn rebase(&mut self, now: Time) {
+        self.look = None;
+        self.last_completion = self.last_completion.map(|_| now);
+        self.since = now;
+    }
+
     /// Whether the pool is held back by a lock that its workers queue up at.
     pub fn is_convoy(&self, now: Time) -> bool {
         self.one_lock && self.is_moving(now)

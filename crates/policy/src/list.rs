@@ -74,6 +74,35 @@ impl<L: Links + ?Sized> List<L> {
         self.len += 1;
     }
 
+    /// Puts an item, which must be in no list, before all others.
+    pub fn push_front(&mut self, links: &mut L, work: L::Work) {
+        let Some(head) = self.head else {
+            return self.push_back(links, work);
+        };
+        links.set_prev(work, None);
+        links.set_next(work, Some(head));
+        links.set_prev(head, Some(work));
+        self.head = Some(work);
+        self.len += 1;
+    }
+
+    /// Puts an item, which must be in no list, right behind `at`, which must be in this one.
+    pub fn insert_after(&mut self, links: &mut L, at: L::Work, work: L::Work) {
+        let Some(next) = links.next(at) else {
+            return self.push_back(links, work);
+        };
+        links.set_prev(work, Some(at));
+        links.set_next(work, Some(next));
+        links.set_next(at, Some(work));
+        links.set_prev(next, Some(work));
+        self.len += 1;
+    }
+
+    /// The items in order.
+    pub fn iter<'a>(&self, links: &'a L) -> impl Iterator<Item = L::Work> + use<'a, L> {
+        core::iter::successors(self.head, |&work| links.next(work))
+    }
+
     /// Takes the first item out.
     pub fn pop_front(&mut self, links: &mut L) -> Option<L::Work> {
         let work = self.head?;
@@ -126,7 +155,7 @@ mod tests {
     proptest! {
         /// Any sequence of pushes, pops and removals leaves what a `Vec` would hold.
         #[test]
-        fn behaves_like_a_vec(ops in proptest::collection::vec((0..3u8, 0..8usize), 0..80)) {
+        fn behaves_like_a_vec(ops in proptest::collection::vec((0..5u8, 0..8usize), 0..80)) {
             let mut arena = Arena(std::vec![(None, None); 8]);
             let mut list = List::<Arena>::new();
             let mut model: Vec<usize> = Vec::new();
@@ -143,6 +172,15 @@ mod tests {
                     2 if model.contains(&work) => {
                         list.remove(&mut arena, work);
                         model.retain(|&w| w != work);
+                    }
+                    3 if !model.contains(&work) => {
+                        list.push_front(&mut arena, work);
+                        model.insert(0, work);
+                    }
+                    4 if !model.contains(&work) && !model.is_empty() => {
+                        let at = work % model.len();
+                        list.insert_after(&mut arena, model[at], work);
+                        model.insert(at + 1, work);
                     }
                     _ => {}
                 }

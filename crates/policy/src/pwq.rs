@@ -1,4 +1,4 @@
-//! The pool workqueue: where one queue meets one pool. It holds the queue's limit and counts.
+//! The pool workqueue: where one queue meets one pool. It holds what waits for a slot, and counts.
 
 use crate::colours::Colours;
 use crate::list::{Links, List};
@@ -7,6 +7,8 @@ use crate::list::{Links, List};
 pub const MAX_ACTIVE_RANGE: core::ops::RangeInclusive<u32> = 1..=2048;
 /// `max_active` where none is asked for (kernel `WQ_DFL_ACTIVE`).
 pub const DFL_ACTIVE: u32 = 1024;
+/// `min_active` where none is asked for, unless `max_active` is less (kernel `WQ_DFL_MIN_ACTIVE`).
+pub const DFL_MIN_ACTIVE: u32 = 8;
 
 /// Who wants to know when nothing of a queue is in flight any more.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -20,25 +22,46 @@ pub enum Drain {
     Orphaned,
 }
 
+/// What a pool workqueue is made of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PwqFlags {
+    /// Its items do not count as running once they have begun (kernel `WQ_CPU_INTENSIVE`). Means
+    /// something in per-CPU pools only.
+    pub cpu_intensive: bool,
+    /// The queue has a rescuer (kernel `WQ_MEM_RECLAIM`).
+    pub rescued: bool,
+    /// Accepts items but starts none: older ones of an ordered queue come first.
+    pub plugged: bool,
+}
+
 /// State of a pool workqueue, guarded by its pool's lock.
 #[derive(Debug)]
 pub struct PoolWorkqueue<L: Links> {
     pub(crate) nr_active: u32,
-    pub(crate) max_active: u32,
+    /// Items queued since it was made.
+    pub(crate) nr_queued: u64,
     pub(crate) inactive: List<L>,
     pub(crate) colours: Colours,
     pub(crate) drain: Drain,
+    pub(crate) flags: PwqFlags,
+    /// The queue's attributes have changed since: new items go elsewhere.
+    pub(crate) retired: bool,
+    /// Its queue's rescuer has been told and has not come yet.
+    pub(crate) mayday: bool,
 }
 
 impl<L: Links> PoolWorkqueue<L> {
-    /// A queue that runs at most `max_active` items at a time, clamped to [`MAX_ACTIVE_RANGE`].
-    pub fn new(max_active: u32) -> Self {
+    /// A pool workqueue with nothing in it.
+    pub fn new(flags: PwqFlags) -> Self {
         PoolWorkqueue {
             nr_active: 0,
-            max_active: clamp_max_active(max_active),
+            nr_queued: 0,
             inactive: List::new(),
             colours: Colours::default(),
             drain: Drain::No,
+            flags,
+            retired: false,
+            mayday: false,
         }
     }
 
@@ -47,19 +70,19 @@ impl<L: Links> PoolWorkqueue<L> {
         self.nr_active
     }
 
-    /// Items that wait for a slot.
+    /// Items that were queued through it since it was made.
+    pub fn nr_queued(&self) -> u64 {
+        self.nr_queued
+    }
+
+    /// Entries that wait for a slot: items, and barriers behind them.
     pub fn nr_inactive(&self) -> usize {
         self.inactive.len()
     }
 
-    /// Items queued and not ended.
+    /// Items and barriers queued and not ended.
     pub fn nr_in_flight(&self) -> u64 {
         self.colours.total()
-    }
-
-    /// The limit.
-    pub fn max_active(&self) -> u32 {
-        self.max_active
     }
 
     /// The flush colours of its items.
@@ -67,14 +90,9 @@ impl<L: Links> PoolWorkqueue<L> {
         &mut self.colours
     }
 
-    /// Whether the next item may hold a slot. Never past items that already wait.
-    pub(crate) fn may_activate(&self) -> bool {
-        self.has_free_slot() && self.inactive.is_empty()
-    }
-
-    /// Whether one more item may hold a slot.
-    pub(crate) fn has_free_slot(&self) -> bool {
-        self.nr_active < self.max_active
+    /// Whether older items of its ordered queue come first.
+    pub fn is_plugged(&self) -> bool {
+        self.flags.plugged
     }
 }
 

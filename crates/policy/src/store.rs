@@ -1,42 +1,71 @@
-//! What the core needs from whoever drives it: the items it orders and the word its pool shares.
+//! What the core needs from whoever drives it: the items it orders and the words its pools share.
 
 use crate::budget::Budget;
+use crate::limit::{Limit, Waiters};
 use crate::list::Links;
 use crate::pwq::PoolWorkqueue;
+use crate::work::WorkWord;
 
-/// What identifies an execution in the busy table: address, function and queue of the item.
+/// What identifies an execution in the busy table: address and function of the item.
 ///
 /// The function is part of it so that memory which is reused for another item does not make that
 /// item wait for the old one (kernel `find_worker_executing_work`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct BusyKey {
+pub struct ItemKey {
     /// The item's address, or whatever number stands for it.
     pub addr: u64,
     /// Its function.
     pub func: u64,
-    /// The queue it was queued on.
+}
+
+/// What never changes about a pool workqueue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PwqInfo {
+    /// Number of its pool.
+    pub pool: u32,
+    /// Number of its queue.
     pub queue: u64,
+}
+
+/// A limit that several pools share. Its lock is the innermost: nothing else is taken under it.
+pub trait SharedLimit<P> {
+    /// Applies a pure step to the word: `Ok` with the word as it was before, or `Err` with the word
+    /// that the step refused. The runtime repeats the step until its compare-exchange succeeds.
+    fn step(&self, step: impl Fn(Limit) -> Option<Limit>) -> Result<Limit, Limit>;
+
+    /// Works on the list of those who wait for a slot, under its lock.
+    fn with_waiters<R>(&self, act: impl FnOnce(&mut Waiters<P>) -> R) -> R;
 }
 
 /// The items, pool workqueues and shared words behind the core's opaque handles.
 ///
-/// All calls are made while the pool is exclusively held; only the budget is shared with others.
+/// All calls are made while the pool is exclusively held; budget and limits are shared with others.
 pub trait Store: Links + Sized {
     /// An opaque handle of a pool workqueue.
     type Pwq: Copy + Eq + core::fmt::Debug;
+    /// The limit of a queue.
+    type Limit: SharedLimit<Self::Pwq>;
 
-    /// The pool workqueue an item was queued through.
-    fn pwq_of(&self, work: Self::Work) -> Self::Pwq;
-    /// The state of a pool workqueue.
+    /// The state word of an item.
+    fn word(&self, work: Self::Work) -> WorkWord;
+    /// Changes the word of a pending item, which is this pool's or the caller's.
+    fn set_word(&mut self, work: Self::Work, word: WorkWord);
+    /// What identifies executions of this item.
+    fn key(&self, work: Self::Work) -> ItemKey;
+    /// The number by which items remember this pool workqueue: a multiple of
+    /// [`PWQ_ALIGN`](crate::work::PWQ_ALIGN), not 0.
+    fn pwq_addr(&self, pwq: Self::Pwq) -> u64;
+    /// The pool workqueue with this number.
+    fn pwq_at(&self, addr: u64) -> Self::Pwq;
+    /// What never changes about a pool workqueue.
+    fn info(&self, pwq: Self::Pwq) -> PwqInfo;
+    /// The state of a pool workqueue, which must be of the pool that is held.
     fn pwq(&mut self, pwq: Self::Pwq) -> &mut PoolWorkqueue<Self>;
-    /// The flush colour an item was queued with.
-    fn colour_of(&self, work: Self::Work) -> u8;
-    /// The item is now queued through `pwq` with this colour, on the inactive list or not.
-    fn set_queued(&mut self, work: Self::Work, pwq: Self::Pwq, colour: u8, inactive: bool);
-    /// The item is about to be executed: it is no longer pending and may be queued again.
-    fn set_running(&mut self, work: Self::Work);
-    /// What identifies an execution of this item.
-    fn busy_key(&self, work: Self::Work) -> BusyKey;
+    /// The limit that its items count for.
+    fn limit(&self, pwq: Self::Pwq) -> &Self::Limit;
+    /// Keeps the queue of this pool workqueue in memory until an action that names it, `Released`
+    /// included, has been carried out.
+    fn hold(&mut self, pwq: Self::Pwq);
     /// Applies a pure step to the budget word of the pool's CPU set: `None` leaves it unchanged and
     /// answers false. The runtime repeats the step until its compare-exchange succeeds.
     fn step_budget(&mut self, step: impl Fn(Budget) -> Option<Budget>) -> bool;

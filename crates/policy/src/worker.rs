@@ -3,8 +3,9 @@
 use alloc::vec::Vec;
 use core::fmt;
 
+use crate::hog::Watch;
 use crate::list::{Links, List};
-use crate::store::BusyKey;
+use crate::store::ItemKey;
 use crate::time::Time;
 
 /// A worker of one pool. Numbers are reused after a worker has retired.
@@ -15,6 +16,17 @@ impl fmt::Display for WorkerId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.0)
     }
+}
+
+/// One execution: this item of this worker of this pool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Token {
+    /// Number of the pool.
+    pub pool: u32,
+    /// The worker.
+    pub worker: WorkerId,
+    /// Which of its items.
+    pub seq: u32,
 }
 
 impl WorkerId {
@@ -38,6 +50,9 @@ pub enum State {
     Between,
     /// Executing an item.
     Executing,
+    /// A rescuer between two items: a thread of a queue that helps this pool for a while, and counts
+    /// for nothing in it.
+    Rescuing,
     /// Told to end; never runs again.
     Retiring,
 }
@@ -51,9 +66,12 @@ impl State {
             (Free, Creating)
                 | (Creating, Free | Between)
                 | (Idle(_), Waking | Retiring)
-                | (Waking, Between)
-                | (Between, Idle(_) | Executing)
+                | (Waking, Between | Retiring)
+                | (Between, Idle(_) | Executing | Retiring)
                 | (Executing, Between)
+                | (Free, Rescuing)
+                | (Rescuing, Executing | Free)
+                | (Executing, Rescuing)
                 | (Retiring, Free)
         )
     }
@@ -65,11 +83,15 @@ pub(crate) struct Worker<L: Links, P> {
     pub state: State,
     /// What it executes, and through which pool workqueue.
     pub current: Option<Current<P>>,
-    /// Items that must wait until the current one ends: instances of the same item.
+    /// What it alone may run, before anything else: the barriers behind its item, and the next
+    /// instance of that item if it was queued meanwhile (kernel `worker->scheduled`).
     pub scheduled: List<L>,
+    /// For whom it rescues, if it is a rescuer.
+    pub rescues: Option<P>,
     /// Next worker in the same bucket of the busy table.
     pub busy_next: Option<WorkerId>,
-    /// In a hint: it said that it blocks. Nests.
+    /// Not counted as running, for so many reasons: hints that it blocks, a CPU-intensive item, a
+    /// rescuer.
     pub hints: u32,
     /// The last scan saw it asleep in its current item.
     pub asleep: bool,
@@ -83,6 +105,10 @@ pub(crate) struct Worker<L: Links, P> {
     pub asks_after: Time,
     /// Waits for items of this pool that nobody may have started.
     pub waiting: Option<Wait<P>>,
+    /// When its item began.
+    pub began: Time,
+    /// What is known of the CPU time of its item.
+    pub watch: Watch,
     /// Counts its items, so that a late sample of an earlier one is known as such.
     pub item_seq: u32,
 }
@@ -107,9 +133,13 @@ impl<P: Copy> Wait<P> {
 
 #[derive(Debug)]
 pub(crate) struct Current<P> {
-    pub key: BusyKey,
+    pub key: ItemKey,
     pub pwq: P,
     pub colour: u8,
+    /// Not an item: it stands behind one and says that it has ended. Holds no slot.
+    pub barrier: bool,
+    /// The pool in which the next instance waits for the end of this one.
+    pub deferred_to: Option<u32>,
 }
 
 impl<L: Links, P> Worker<L, P> {
@@ -118,6 +148,7 @@ impl<L: Links, P> Worker<L, P> {
             state: State::Free,
             current: None,
             scheduled: List::new(),
+            rescues: None,
             busy_next: None,
             hints: 0,
             asleep: false,
@@ -126,6 +157,8 @@ impl<L: Links, P> Worker<L, P> {
             asks: false,
             asks_after: Time(0),
             waiting: None,
+            began: Time(0),
+            watch: Watch::default(),
             item_seq: 0,
         }
     }
@@ -139,7 +172,7 @@ pub(crate) struct Workers<L: Links, P> {
     busy: [Option<WorkerId>; BUSY_BUCKETS],
 }
 
-fn bucket(key: &BusyKey) -> usize {
+fn bucket(key: &ItemKey) -> usize {
     // Fibonacci hashing of the address: headers are aligned, so low bits alone would not spread.
     (key.addr.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 58) as usize % BUSY_BUCKETS
 }
@@ -190,7 +223,7 @@ impl<L: Links, P: Copy> Workers<L, P> {
     }
 
     /// The worker that executes this item now.
-    pub(crate) fn executing(&self, key: &BusyKey) -> Option<WorkerId> {
+    pub(crate) fn executing(&self, key: &ItemKey) -> Option<WorkerId> {
         let mut next = self.busy[bucket(key)];
         while let Some(id) = next {
             let worker = self.get(id);

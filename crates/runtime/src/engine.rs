@@ -3,24 +3,34 @@
 //! An engine belongs to one process. A forked child finds the parent's engine not to be its own (by
 //! the generation, one load) and makes a new one at first use; it never touches a lock of the old.
 
+use std::collections::BTreeMap;
 use std::io;
+use std::path::Path;
 use std::sync::atomic::Ordering::SeqCst;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize};
-use std::sync::{Mutex, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, Weak};
 
 use cmwq_os::cpus::{self, EffectiveCpus};
+use cmwq_os::topology::{self, Topology};
 use cmwq_os::{generation, sched, thread};
-use cmwq_policy::{CpuMask, PoolAttrs};
+use cmwq_policy::{PoolAttrs, contract};
 
-use crate::Workqueue;
 use crate::builder::Options;
 use crate::error::BuildError;
+use crate::machine::Timers;
 use crate::pool::Pool;
+use crate::pool::PoolKey;
+use crate::queue::Queue;
+use crate::report::Reports;
 use crate::signals::canary::Canaries;
 use crate::signals::tick::Tick;
+use crate::system::SystemQueues;
 
-/// Pools a process may have: sets of attributes that its queues use.
-pub(crate) const MAX_POOLS: usize = if cfg!(loom) { 64 } else { 256 };
+/// Pools a process may have. Per-CPU ones are at most four per CPU; the others are sets of attributes
+/// that its queues use.
+pub(crate) const MAX_POOLS: usize = if cfg!(loom) { 64 } else { 8192 };
+/// Most sets of attributes at one time.
+pub(crate) const MAX_SHARED_POOLS: usize = 256;
 
 /// See the module's page.
 pub(crate) struct Engine {
@@ -28,7 +38,6 @@ pub(crate) struct Engine {
     options: Options,
     base_nice: i32,
     cpus: Mutex<EffectiveCpus>,
-    cpus_version: AtomicU32,
     budget: AtomicU32,
     pools: Box<[AtomicPtr<Pool>]>,
     nr_pools: AtomicUsize,
@@ -36,12 +45,31 @@ pub(crate) struct Engine {
     making: Mutex<()>,
     canaries: Canaries,
     tick: Tick,
-    system: OnceLock<Workqueue>,
+    system: SystemQueues,
     next_queue: AtomicU64,
+    /// All queues with a handle, by number, and whether the freezable ones are frozen.
+    queues: Mutex<Registry>,
+    timers: Mutex<Timers>,
+    reports: Reports,
+    topology: OnceLock<Topology>,
+    /// Number of its first pool. Those of a parent process are lower.
+    first_pool: u32,
+    /// Numbers of CPUs are below this.
+    nr_cpus: usize,
     closing: AtomicBool,
     spawn_failures: AtomicU64,
     nice_denied: AtomicBool,
 }
+
+/// The queues of a process.
+#[derive(Default)]
+pub(crate) struct Registry {
+    pub(crate) queues: BTreeMap<u64, Weak<Queue>>,
+    pub(crate) frozen: bool,
+}
+
+/// Numbers of pools go on in a forked child, so that an item's word never means another pool there.
+static NEXT_POOL: AtomicU32 = AtomicU32::new(0);
 
 /// The engine made last in this process or, right after a fork, in its parent.
 static ENGINE: AtomicPtr<Engine> = AtomicPtr::new(std::ptr::null_mut());
@@ -76,19 +104,30 @@ pub(crate) fn existing() -> Option<&'static Engine> {
 
 impl Engine {
     fn new(generation: u32) -> Self {
+        let cpus = cpus::effective();
+        let first_pool = NEXT_POOL.load(SeqCst);
+        assert!(
+            first_pool < cmwq_policy::work::MAX_POOLS,
+            "too deep a tree of forks"
+        );
         Engine {
             generation,
+            first_pool,
+            nr_cpus: highest_cpu(&cpus) + 1,
+            queues: Mutex::default(),
+            timers: Mutex::default(),
+            reports: Reports::new(),
+            topology: OnceLock::new(),
             options: Options::installed(),
             base_nice: sched::nice_of(thread::getpid()).unwrap_or(0),
-            cpus: Mutex::new(cpus::effective()),
-            cpus_version: AtomicU32::new(1),
+            cpus: Mutex::new(cpus),
             budget: AtomicU32::new(0),
             pools: (0..MAX_POOLS).map(|_| AtomicPtr::default()).collect(),
             nr_pools: AtomicUsize::new(0),
             making: Mutex::new(()),
             canaries: Canaries::new(),
             tick: Tick::new(),
-            system: OnceLock::new(),
+            system: SystemQueues::default(),
             next_queue: AtomicU64::new(1),
             closing: AtomicBool::new(false),
             spawn_failures: AtomicU64::new(0),
@@ -101,63 +140,150 @@ impl Engine {
         generation::current() == self.generation
     }
 
-    pub(crate) fn system(&'static self) -> &'static Workqueue {
-        self.system.get_or_init(|| {
-            let queue = Workqueue::builder("system").build_in(self);
-            queue.expect("the attributes of the system queue are valid")
-        })
+    pub(crate) fn system(&self) -> &SystemQueues {
+        &self.system
     }
 
-    /// The pool for these attributes, shared by all queues that have them.
-    pub(crate) fn pool_for(&'static self, nice: i32) -> Result<&'static Pool, BuildError> {
+    /// A queue's nice value is on top of the process's at first use, as with nice(1).
+    pub(crate) fn nice(&self, nice: i8) -> i8 {
+        (self.base_nice + i32::from(nice)).clamp(-20, 19) as i8
+    }
+
+    /// The pool with these attributes, shared by all queues that have them.
+    pub(crate) fn pool_for(&'static self, key: PoolKey) -> Result<&'static Pool, BuildError> {
         let _making = self.making.lock().expect("nobody panics with it");
-        let nice = (self.base_nice + nice).clamp(-20, 19) as i8;
-        if let Some(pool) = self.pools().find(|pool| pool.nice() == nice) {
+        if let Some(pool) = self.find_pool(&key) {
             return Ok(pool);
         }
-        let id = self.nr_pools.load(SeqCst);
-        let slot = self.pools.get(id).ok_or(BuildError::TooManyPools)?;
-        let target = self.cpus().target as u32;
-        let thread_limit = self.options.thread_limit as u32;
+        let shared = self.pools().filter(|pool| pool.key().cpu.is_none()).count();
+        match shared < MAX_SHARED_POOLS {
+            true => Ok(self.make_pool(key)),
+            false => Err(BuildError::TooManyPools),
+        }
+    }
+
+    /// The pool of one CPU.
+    pub(crate) fn cpu_pool(&'static self, key: PoolKey) -> &'static Pool {
+        let _making = self.making.lock().expect("nobody panics with it");
+        self.find_pool(&key).unwrap_or_else(|| self.make_pool(key))
+    }
+
+    fn find_pool(&self, key: &PoolKey) -> Option<&'static Pool> {
+        self.pools().find(|pool| pool.key() == key)
+    }
+
+    /// Called with `making` held.
+    fn make_pool(&'static self, key: PoolKey) -> &'static Pool {
+        let index = self.nr_pools.load(SeqCst);
+        let id = NEXT_POOL.fetch_add(1, SeqCst);
+        assert_eq!(
+            id,
+            self.first_pool + index as u32,
+            "one process, one engine"
+        );
+        let (rule, cpus) = key.serves(&self.cpus());
         let attrs = PoolAttrs {
-            nice,
-            target,
-            budget: target,
-            thread_limit,
+            id,
+            rule,
+            nice: key.nice,
+            target: key.target(&cpus, self.cpus().target),
+            budget: self.cpus().target as u32,
+            thread_limit: key.thread_limit(self.options.thread_limit as u32),
         };
-        let pool = Box::leak(Box::new(Pool::new(self, id as u32, attrs)));
-        slot.store(pool, SeqCst);
-        self.nr_pools.store(id + 1, SeqCst);
-        Ok(pool)
+        let pool = Box::leak(Box::new(Pool::new(self, key, attrs, &cpus)));
+        self.pools[index].store(pool, SeqCst);
+        self.nr_pools.store(index + 1, SeqCst);
+        pool
     }
 
     pub(crate) fn pools(&self) -> impl Iterator<Item = &'static Pool> + use<'_> {
-        (0..self.nr_pools.load(SeqCst)).filter_map(|id| self.pool(id))
+        (0..self.nr_pools.load(SeqCst)).filter_map(|index| self.pool_at(index))
     }
 
-    pub(crate) fn pool(&self, id: usize) -> Option<&'static Pool> {
+    /// The pool with this index: its number, counted from the engine's first.
+    pub(crate) fn pool_at(&self, index: usize) -> Option<&'static Pool> {
         // SAFETY: null or leaked.
-        unsafe { self.pools[id].load(SeqCst).as_ref() }
+        unsafe { self.pools.get(index)?.load(SeqCst).as_ref() }
     }
 
-    /// The pools whose bit is set, with their nice levels. Takes no lock.
+    /// The pool with this number; `None` if it is a parent process's.
+    pub(crate) fn pool(&self, id: u32) -> Option<&'static Pool> {
+        self.pool_at(id.checked_sub(self.first_pool)? as usize)
+    }
+
+    /// Whether a pool with this number is of this process.
+    pub(crate) fn has_pool(&self, id: u32) -> bool {
+        id >= self.first_pool
+    }
+
+    /// Index of a pool of this process.
+    pub(crate) fn index_of(&self, pool: u32) -> usize {
+        (pool - self.first_pool) as usize
+    }
+
+    /// The pools whose bit is set and that this CPU may serve, with their nice levels. Takes no lock.
     pub(crate) fn wanting_pools<'a>(
         &'a self,
         bits: &'a [crate::sync::AtomicU64],
+        cpu: usize,
     ) -> impl Iterator<Item = (usize, i8)> + 'a {
-        let set = |id: usize| bits[id / 64].load(SeqCst) & (1 << (id % 64)) != 0;
-        let ids = (0..self.nr_pools.load(SeqCst)).filter(move |&id| set(id));
-        ids.filter_map(|id| Some((id, self.pool(id)?.nice())))
+        let set = |index: usize| bits[index / 64].load(SeqCst) & (1 << (index % 64)) != 0;
+        let all = (0..self.nr_pools.load(SeqCst)).filter(move |&index| set(index));
+        let pools = all.filter_map(|index| Some((index, self.pool_at(index)?)));
+        pools
+            .filter(move |(_, pool)| pool.serves(cpu))
+            .map(|(index, pool)| (index, pool.nice()))
+    }
+
+    /// 64-bit words that hold a bit for each pool.
+    pub(crate) fn pool_words(&self) -> usize {
+        self.nr_pools.load(SeqCst).div_ceil(64)
+    }
+
+    pub(crate) fn nr_cpus(&self) -> usize {
+        self.nr_cpus
+    }
+
+    pub(crate) fn queues(&self) -> &Mutex<Registry> {
+        &self.queues
+    }
+
+    pub(crate) fn timers(&self) -> &Mutex<Timers> {
+        &self.timers
+    }
+
+    /// A queue has its first handle. It begins frozen if others are.
+    pub(crate) fn remember_queue(&self, queue: &Arc<Queue>) {
+        let mut registry = self.queues.lock().expect("nobody panics with it");
+        registry.queues.insert(queue.id(), Arc::downgrade(queue));
+        if registry.frozen && queue.is_freezable() {
+            contract::freeze(&queue.machine(), queue.this());
+        }
+    }
+
+    /// And has lost its last one.
+    pub(crate) fn forget_queue(&self, id: u64) {
+        let mut registry = self.queues.lock().expect("nobody panics with it");
+        registry.queues.remove(&id);
+    }
+
+    /// Where an item for this node goes: the caller's CPU if it is of the node, else the first one that
+    /// the process may use; `None` if there is none.
+    pub(crate) fn cpu_of_node(&self, node: usize) -> Option<usize> {
+        let topology = self.topology.get_or_init(|| topology::read(Path::new("/")));
+        let cpus = topology.nodes.get(node)?.and(&self.cpus().mask);
+        let here = sched::current_cpu();
+        cpus.contains(here)
+            .then_some(here)
+            .or_else(|| cpus.iter().next())
+    }
+
+    pub(crate) fn reports(&self) -> &Reports {
+        &self.reports
     }
 
     pub(crate) fn cpus(&self) -> EffectiveCpus {
         *self.cpus.lock().expect("nobody panics with it")
-    }
-
-    /// The version of the CPU mask, and the mask if the caller has not seen that version.
-    pub(crate) fn cpu_mask(&self, seen: u32) -> (u32, Option<CpuMask>) {
-        let version = self.cpus_version.load(SeqCst);
-        (version, (version != seen).then(|| self.cpus().mask))
     }
 
     /// Reads mask and quota again, and tells the pools if they have changed.
@@ -167,13 +293,8 @@ impl Engine {
             &mut *self.cpus.lock().expect("nobody panics with it"),
             fresh,
         );
-        if before.mask != fresh.mask {
-            self.cpus_version.fetch_add(1, SeqCst);
-        }
-        if before.target != fresh.target {
-            let target = fresh.target as u32;
-            self.pools()
-                .for_each(|pool| pool.with(|core, cx| core.set_target(cx, target, target)));
+        if (before.mask, before.target) != (fresh.mask, fresh.target) {
+            self.pools().for_each(|pool| pool.follow_cpus(&fresh));
         }
     }
 
@@ -225,4 +346,10 @@ impl Engine {
     pub(crate) fn is_nice_denied(&self) -> bool {
         self.nice_denied.load(SeqCst)
     }
+}
+
+/// The highest CPU number that a thread of this process may be on.
+fn highest_cpu(cpus: &EffectiveCpus) -> usize {
+    let online = cpus.online.saturating_sub(1);
+    cpus.mask.iter().last().unwrap_or(0).max(online)
 }

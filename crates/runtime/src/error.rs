@@ -4,16 +4,30 @@ use std::any::Any;
 use std::fmt;
 use std::io;
 
+use cmwq_policy::queue::Refused;
+use cmwq_policy::work::NotPended;
+
+use crate::work::Work;
+
 /// A queue could not be made.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum BuildError {
-    /// Nice values go from -20 to 19.
-    Nice(i32),
     /// `max_active` goes from 1 to 2048.
     MaxActive(usize),
+    /// An attribute is out of range.
+    Attrs(AttrsError),
+    /// This kind of queue does not have that attribute.
+    NotOfKind {
+        /// The attribute.
+        what: &'static str,
+        /// The kind.
+        kind: &'static str,
+    },
     /// The process's queues use more different sets of attributes than there may be pools (256).
     TooManyPools,
+    /// The thread of a `mem_reclaim` queue could not be made.
+    Rescuer(io::Error),
     /// The system gave no memory to begin with.
     System(io::Error),
 }
@@ -21,7 +35,9 @@ pub enum BuildError {
 impl fmt::Display for BuildError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            BuildError::Nice(n) => write!(f, "nice value {n} is not in -20..=19"),
+            BuildError::Attrs(error) => error.fmt(f),
+            BuildError::NotOfKind { what, kind } => write!(f, "a {kind} queue has no {what}"),
+            BuildError::Rescuer(error) => write!(f, "cannot make the rescuer's thread: {error}"),
             BuildError::MaxActive(n) => write!(f, "max_active {n} is not in 1..=2048"),
             BuildError::TooManyPools => f.write_str("more than 256 different sets of attributes"),
             BuildError::System(error) => write!(f, "cannot start: {error}"),
@@ -32,11 +48,41 @@ impl fmt::Display for BuildError {
 impl std::error::Error for BuildError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
-            BuildError::System(error) => Some(error),
+            BuildError::System(error) | BuildError::Rescuer(error) => Some(error),
             _ => None,
         }
     }
 }
+
+/// Attributes of a queue could not be had. Nothing was changed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum AttrsError {
+    /// Nice values go from -20 to 19.
+    Nice(i32),
+    /// CPU numbers go up to 1023.
+    Cpu(usize),
+    /// Per-CPU and BH queues have no attributes to change.
+    PerCpu,
+    /// There is no pool for them.
+    NoPool(String),
+    /// The queue belongs to the process that this one was forked from.
+    Forked,
+}
+
+impl fmt::Display for AttrsError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            AttrsError::Nice(n) => write!(f, "nice value {n} is not in -20..=19"),
+            AttrsError::Cpu(cpu) => write!(f, "there can be no CPU {cpu}"),
+            AttrsError::PerCpu => f.write_str("a per-CPU queue has no attributes to change"),
+            AttrsError::NoPool(why) => f.write_str(why),
+            AttrsError::Forked => QueueError::Forked.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for AttrsError {}
 
 /// Options could not be installed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,13 +113,85 @@ pub enum QueueError {
     Forked,
     /// `cmwq::shutdown` was called; only running items may queue more.
     ShutDown,
+    /// The queue is being drained; only its own items may queue more.
+    Draining,
+    /// The last handle of the queue is gone; only its own items may queue more.
+    Destroying,
+    /// The machine has no such CPU.
+    NoSuchCpu(usize),
 }
+
+impl From<Refused> for QueueError {
+    fn from(refused: Refused) -> Self {
+        match refused {
+            Refused::Draining => QueueError::Draining,
+            Refused::Destroying => QueueError::Destroying,
+            Refused::ShutDown => QueueError::ShutDown,
+        }
+    }
+}
+
+/// Why an item was not queued.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum NotQueued {
+    /// It is pending already: that instance will see what was stored before.
+    Pending,
+    /// It is disabled.
+    Disabled,
+    /// The queue does not take it.
+    Refused(QueueError),
+}
+
+impl From<NotPended> for NotQueued {
+    fn from(not: NotPended) -> Self {
+        match not {
+            NotPended::Pending => NotQueued::Pending,
+            NotPended::Disabled => NotQueued::Disabled,
+        }
+    }
+}
+
+impl fmt::Display for NotQueued {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            NotQueued::Pending => f.write_str("the item is pending already"),
+            NotQueued::Disabled => f.write_str("the item is disabled"),
+            NotQueued::Refused(error) => error.fmt(f),
+        }
+    }
+}
+
+/// An item was not queued, and comes back.
+pub struct EnqueueError<T> {
+    /// The reference that was to go to the queue.
+    pub work: Work<T>,
+    /// Why it was not.
+    pub reason: NotQueued,
+}
+
+impl<T> fmt::Debug for EnqueueError<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("EnqueueError").field(&self.reason).finish()
+    }
+}
+
+impl<T> fmt::Display for EnqueueError<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.reason.fmt(f)
+    }
+}
+
+impl<T> std::error::Error for EnqueueError<T> {}
 
 impl fmt::Display for QueueError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             QueueError::Forked => "the queue belongs to the process this one was forked from",
             QueueError::ShutDown => "cmwq is shut down in this process",
+            QueueError::Draining => "the queue is being drained",
+            QueueError::Destroying => "the last handle of the queue is gone",
+            QueueError::NoSuchCpu(cpu) => return write!(f, "the machine has no CPU {cpu}"),
         })
     }
 }

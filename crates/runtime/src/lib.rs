@@ -41,49 +41,51 @@
 //! nothing; [`system`] is a new queue there, with threads of its own.
 #![cfg_attr(loom, allow(dead_code, unused_imports))]
 
+mod barrier;
 mod builder;
+mod current;
+mod delayed;
 mod engine;
 mod error;
+pub mod freezer;
 mod item;
 mod latch;
 #[cfg(all(test, loom))]
 mod loom_tests;
+mod machine;
 mod park;
 mod pool;
 pub mod process;
+mod pwq;
 mod queue;
+mod report;
+mod rescuer;
 mod scope;
 mod shutdown;
 mod signals;
 mod stats;
 mod sync;
+mod system;
 mod task;
+mod thresholds;
 mod work;
 
 pub use builder::{Builder, DFL_STACK_SIZE, DFL_THREAD_LIMIT, MAX_THREAD_LIMIT};
-pub use error::{BuildError, FlushError, InstallError, JoinError, QueueError, WouldDeadlock};
-pub use queue::{Workqueue, WorkqueueBuilder};
+pub use current::{CurrentWork, current_work, is_rescuer, others_waiting, set_worker_desc};
+pub use delayed::DelayedWork;
+pub use error::{
+    AttrsError, BuildError, EnqueueError, FlushError, InstallError, JoinError, NotQueued,
+    QueueError, WouldDeadlock,
+};
+pub use queue::{Attrs, Workqueue, WorkqueueBuilder};
+pub use report::{Report, StalledWorker, set_report_hook};
 pub use scope::{Scope, ScopedJoinHandle};
 pub use shutdown::{ShutdownReport, shutdown};
 pub use stats::{Stats, stats};
+pub use system::{system, system_bh, system_freezable, system_highpri, system_long, system_percpu};
 pub use task::JoinHandle;
-pub use work::Work;
-
-/// The process's own queue, for whatever needs no other.
-///
-/// ```
-/// let answer = cmwq::system().spawn(|| 6 * 7).join()?;
-/// assert_eq!(answer, 42);
-/// # Ok::<(), cmwq::JoinError>(())
-/// ```
-///
-/// # Panics
-/// At first use, if the system gives no page of memory.
-pub fn system() -> &'static Workqueue {
-    engine::get()
-        .expect("the first use of cmwq needs a page of memory")
-        .system()
-}
+pub use thresholds::{set_cpu_intensive_threshold, set_watchdog_threshold};
+pub use work::{Busy, Work};
 
 /// Runs `wait` and says so: the calling item is about to block, so another worker may take its CPU at
 /// once. Never needed, sometimes faster than being noticed. Outside of an item it just runs `wait`.
@@ -94,7 +96,7 @@ pub fn system() -> &'static Workqueue {
 /// # Ok::<(), std::io::Error>(())
 /// ```
 pub fn blocking<R>(wait: impl FnOnce() -> R) -> R {
-    match pool::worker::current() {
+    match pool::current() {
         Some(place) => place.blocking(wait),
         None => wait(),
     }

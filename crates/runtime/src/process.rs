@@ -4,7 +4,7 @@ use cmwq_os::observe::{Sample, TaskState, tree};
 pub use cmwq_policy::admission::Admission;
 
 use crate::engine;
-use crate::pool::worker::{self, Place};
+use crate::pool::{self, Place};
 
 /// While it lives, the state of its worker is that of a process tree.
 #[derive(Debug)]
@@ -29,7 +29,7 @@ pub struct Attached {
 /// ```
 pub fn attach(pid: u32) -> Attached {
     let pid = i32::try_from(pid).unwrap_or(0);
-    let before = worker::current().map_or(0, |place| place.attach(pid));
+    let before = pool::current().map_or(0, |place| place.attach(pid));
     Attached {
         before,
         not_send: std::marker::PhantomData,
@@ -38,7 +38,7 @@ pub fn attach(pid: u32) -> Attached {
 
 impl Drop for Attached {
     fn drop(&mut self) {
-        worker::current().map(|place: Place| place.attach(self.before));
+        pool::current().map(|place: Place| place.attach(self.before));
     }
 }
 

@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex};
 
 use crate::error::{JoinError, WouldDeadlock};
 use crate::latch::Latch;
+use crate::pwq::PwqRef;
 use crate::queue::Workqueue;
 use crate::task::{self, AnyTask, Cancel, OnEnd};
 
@@ -90,11 +91,12 @@ impl<'scope, 'env> Scope<'scope, 'env> {
         T: Send + 'scope,
     {
         self.shared.open.fetch_add(1, SeqCst);
-        let task = task::spawn(self.queue.queue_ref(), func, Some(self.shared.clone()));
+        let (task, pwq) = task::spawn(self.queue.queue_ref(), func, Some(self.shared.clone()));
         self.remember(task.clone());
         ScopedJoinHandle {
             task,
             queue: self.queue,
+            pwq,
         }
     }
 
@@ -134,7 +136,7 @@ impl<'scope, 'env> Scope<'scope, 'env> {
             // Forked inside of the body: the tasks run in the parent, which drops them there.
             return Err(queue.would_deadlock());
         }
-        let waited = task::wait(queue, &self.shared.all_ended);
+        let waited = task::wait(queue, queue.pwq_here(), &self.shared.all_ended);
         if waited.is_err() {
             self.cancel_all();
             while !self.shared.all_ended.is_set() {
@@ -147,9 +149,9 @@ impl<'scope, 'env> Scope<'scope, 'env> {
     }
 
     fn cancel_all(&self) {
-        let pool = self.queue.queue_ref().pool();
+        let engine = self.queue.queue_ref().engine();
         let tasks = self.tasks.lock().expect("nobody panics with it");
-        tasks.iter().for_each(|task| task.cancel(pool));
+        tasks.iter().for_each(|task| task.cancel(engine));
     }
 
     /// Drops the values that nobody took: they may borrow, and a worker that still holds its task
@@ -167,7 +169,14 @@ impl<'scope, 'env> Scope<'scope, 'env> {
 pub struct ScopedJoinHandle<'scope, T> {
     task: Arc<dyn AnyTask<T> + 'scope>,
     queue: &'scope Workqueue,
+    /// Where it was queued; `None` if it was refused.
+    pwq: Option<PwqRef>,
 }
+
+// SAFETY: the pwq is the queue's, which outlives the handle; a task may be shared.
+unsafe impl<T> Send for ScopedJoinHandle<'_, T> {}
+// SAFETY: as above.
+unsafe impl<T> Sync for ScopedJoinHandle<'_, T> {}
 
 impl<T> fmt::Debug for ScopedJoinHandle<'_, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -188,7 +197,7 @@ impl<T> ScopedJoinHandle<'_, T> {
     /// # Errors
     /// As there.
     pub fn join(self) -> Result<T, JoinError> {
-        task::wait_to_join(self.queue.queue_ref(), self.task.latch())?;
+        task::wait_to_join(self.queue.queue_ref(), self.pwq, self.task.latch())?;
         // SAFETY: the latch is set, and the handle, which is consumed, is the only taker.
         unsafe { self.task.take() }
     }

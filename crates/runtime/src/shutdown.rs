@@ -6,7 +6,7 @@ use cmwq_os::clock;
 use cmwq_policy::Time;
 
 use crate::engine::{self, Engine};
-use crate::pool::{Pool, worker};
+use crate::pool::{self, Pool};
 use crate::stats::stats;
 
 /// What became of the items.
@@ -18,10 +18,12 @@ pub struct ShutdownReport {
     pub queued: u64,
     /// Items that were running at the deadline, the caller's own not counted.
     pub running: u64,
+    /// Delayed items whose timer is armed: they are not waited for, and will not be queued.
+    pub armed: u64,
 }
 
 impl ShutdownReport {
-    /// Whether everything was done.
+    /// Whether everything that was queued was done.
     ///
     /// ```
     /// assert!(cmwq::ShutdownReport::default().is_complete());
@@ -49,9 +51,9 @@ pub fn shutdown(deadline: Duration) -> ShutdownReport {
     engine.close();
     let before = stats().completed;
     let nanos = u64::try_from(deadline.as_nanos()).unwrap_or(u64::MAX);
-    let own_pool = worker::current().map(|place| place.pool());
+    let own_pool = pool::current().map(|place| place.pool());
     let wait = || wait_for_all(engine, clock::now().after(nanos), own_pool);
-    match worker::current() {
+    match pool::current() {
         Some(place) => place.blocking(wait),
         None => wait(),
     };
@@ -95,6 +97,9 @@ fn own_items(pool: &'static Pool, own_pool: Option<&'static Pool>) -> u64 {
 
 fn left_over(engine: &Engine, own_pool: Option<&'static Pool>) -> ShutdownReport {
     let mut report = ShutdownReport::default();
+    let timers = engine.timers().lock().expect("the core does not panic");
+    report.armed = timers.len() as u64;
+    drop(timers);
     for pool in engine.pools() {
         pool.with(|core, _| {
             let running = u64::from(core.nr_executing());

@@ -11,6 +11,20 @@ pub(crate) use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, fence};
 #[cfg(loom)]
 pub(crate) use loom::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, fence};
 
+/// Locks under which other words of these are used.
+#[cfg(not(loom))]
+pub(crate) use std::sync::Mutex;
+
+#[cfg(loom)]
+pub(crate) use loom::sync::Mutex;
+
+/// What a lock elsewhere guards.
+#[cfg(not(loom))]
+pub(crate) use std::cell::Cell;
+
+#[cfg(loom)]
+pub(crate) use loom::cell::Cell;
+
 /// Threads that are no workers park here.
 #[cfg(not(loom))]
 pub(crate) use std::thread;

@@ -2,15 +2,20 @@
 
 use std::cell::UnsafeCell;
 use std::fmt;
+use std::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr::NonNull;
 use std::sync::Arc;
 use std::thread;
 
+use cmwq_policy::contract;
+
+use crate::engine::Engine;
 use crate::error::{JoinError, QueueError, WouldDeadlock};
-use crate::item::Header;
+use crate::item::{Header, Ref, Vtable, count_arc};
 use crate::latch::Latch;
-use crate::pool::Pool;
+use crate::machine::Real;
+use crate::pwq::PwqRef;
 use crate::queue::{Queue, Workqueue};
 
 /// What a task holds: first the closure, then what came of it.
@@ -62,7 +67,7 @@ pub(crate) trait Cancel: Send + Sync {
     fn is_over(&self) -> bool;
 
     /// Takes it off the queue if no worker has begun it; its closure is dropped then.
-    fn cancel(&self, pool: &'static Pool);
+    fn cancel(&self, engine: &'static Engine);
 
     /// Drops what came of it.
     ///
@@ -96,23 +101,11 @@ impl<F: Send, T: Send> Cancel for Task<F, T> {
         self.latch.is_set()
     }
 
-    fn cancel(&self, pool: &'static Pool) {
-        let cancelled = pool.with(|core, cx| {
-            let word = self.header.word();
-            let queued = word.is_pending() && word.pwq().is_some();
-            if queued {
-                core.cancel(cx, NonNull::from(&self.header), word.is_inactive());
-                self.header.unpend();
-            }
-            queued
-        });
-        if cancelled {
-            // SAFETY: off the queue before anybody began it, so the reference that was given to
-            // the queue, and with it the stage, are ours. The caller holds another reference.
-            let stage = unsafe {
-                Arc::decrement_strong_count(std::ptr::from_ref(self));
-                std::mem::replace(&mut *self.stage.get(), Stage::Empty)
-            };
+    fn cancel(&self, engine: &'static Engine) {
+        // The queue's reference goes with it: the caller has another one.
+        if contract::cancel(&Real(engine), NonNull::from(&self.header)) {
+            // SAFETY: off the queue before anybody began it, so the stage is ours.
+            let stage = unsafe { std::mem::replace(&mut *self.stage.get(), Stage::Empty) };
             let dropped = catch_unwind(AssertUnwindSafe(|| drop(stage)));
             self.end(dropped.is_err());
             // May be a value that panics when it is dropped as well.
@@ -137,24 +130,30 @@ impl<F, T> Task<F, T> {
     }
 }
 
-/// Makes a task and queues it; one that is refused has ended with that.
-pub(crate) fn spawn<F, T>(queue: &Queue, func: F, on_end: Option<Arc<dyn OnEnd>>) -> Arc<Task<F, T>>
+/// Makes a task and queues it; one that is refused has ended with that. Where it went comes with it.
+pub(crate) fn spawn<F, T>(
+    queue: &Queue,
+    func: F,
+    on_end: Option<Arc<dyn OnEnd>>,
+) -> (Arc<Task<F, T>>, Option<PwqRef>)
 where
     F: FnOnce() -> T + Send,
     T: Send,
 {
     let task = Arc::new(Task {
-        header: Header::new(run::<F, T>),
+        header: Header::new(Of::<F, T>::VTABLE),
         latch: Latch::new(),
         stage: UnsafeCell::new(Stage::Closure(func)),
         on_end,
     });
     match queue.admits() {
         Ok(()) => {
-            let pending = task.header.try_pend();
-            assert!(pending, "a new task is not pending");
+            let pended = task.header.step(|word| word.try_pend().ok());
+            assert!(pended.is_ok(), "a new task is not pending");
             let item = Arc::into_raw(task.clone()).cast::<Header>();
-            queue.push(NonNull::new(item.cast_mut()).expect("an Arc is not null"));
+            let item = NonNull::new(item.cast_mut()).expect("an Arc is not null");
+            let pwq = contract::enqueue(&queue.machine(), queue.this(), None, item);
+            (task, Some(pwq))
         }
         Err(error) => {
             // SAFETY: nobody else knows of the task yet.
@@ -162,9 +161,27 @@ where
             task.end(false);
             // Last: a panic in this is the caller's.
             drop(unrun);
+            (task, None)
         }
     }
-    task
+}
+
+/// The functions of one type of task.
+struct Of<F, T>(PhantomData<(F, T)>);
+
+impl<F: FnOnce() -> T, T> Of<F, T> {
+    const VTABLE: &'static Vtable = &Vtable {
+        run: run::<F, T>,
+        count: count::<F, T>,
+        name: std::any::type_name::<F>,
+    };
+}
+
+/// # Safety
+/// `header` is that of a `Task<F, T>` in an `Arc`; `Dropped` gives back what `Taken` took.
+unsafe fn count<F, T>(header: NonNull<Header>, what: Ref) {
+    // SAFETY: the header comes first; the rest is said above.
+    unsafe { count_arc(header.cast::<Task<F, T>>(), what) }
 }
 
 /// The task's function.
@@ -194,7 +211,14 @@ unsafe fn run<F: FnOnce() -> T, T>(header: NonNull<Header>) {
 pub struct JoinHandle<T> {
     task: Arc<dyn AnyTask<T>>,
     queue: Workqueue,
+    /// Where it was queued; `None` if it was refused.
+    pwq: Option<PwqRef>,
 }
+
+// SAFETY: the pwq is the queue's, which the handle keeps; a task may be shared.
+unsafe impl<T> Send for JoinHandle<T> {}
+// SAFETY: as above.
+unsafe impl<T> Sync for JoinHandle<T> {}
 
 impl<T> fmt::Debug for JoinHandle<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -216,7 +240,7 @@ impl<T> JoinHandle<T> {
     /// assert!(handle.join().unwrap_err().is_panic());
     /// ```
     pub fn join(self) -> Result<T, JoinError> {
-        wait_to_join(self.queue.queue_ref(), self.task.latch())?;
+        wait_to_join(self.queue.queue_ref(), self.pwq, self.task.latch())?;
         // SAFETY: the latch is set, and the handle, which is consumed, is the only taker.
         unsafe { self.task.take() }
     }
@@ -236,20 +260,26 @@ impl<T> JoinHandle<T> {
     }
 }
 
-/// Waits for a latch that an item of `queue` will set.
-pub(crate) fn wait(queue: &Queue, latch: &Latch) -> Result<(), WouldDeadlock> {
+/// Waits for a latch that an item will set which was queued through this pwq of the queue.
+pub(crate) fn wait(queue: &Queue, pwq: PwqRef, latch: &Latch) -> Result<(), WouldDeadlock> {
     if latch.is_set() {
         return Ok(());
     }
     latch.announce();
-    queue.wait(|| latch.is_set())
+    queue.wait(pwq, || latch.is_set())
 }
 
 /// Waits as a joiner, who may be in a forked child: there items of the parent never run.
-pub(crate) fn wait_to_join(queue: &Queue, latch: &Latch) -> Result<(), JoinError> {
-    match queue.is_ours() {
-        true => wait(queue, latch).map_err(JoinError::WouldDeadlock),
-        false => Err(JoinError::Refused(QueueError::Forked)),
+pub(crate) fn wait_to_join(
+    queue: &Queue,
+    pwq: Option<PwqRef>,
+    latch: &Latch,
+) -> Result<(), JoinError> {
+    match pwq {
+        // Refused: it has ended with that.
+        None => Ok(()),
+        Some(pwq) if queue.is_ours() => wait(queue, pwq, latch).map_err(JoinError::WouldDeadlock),
+        Some(_) => Err(JoinError::Refused(QueueError::Forked)),
     }
 }
 
@@ -267,10 +297,11 @@ impl Workqueue {
         F: FnOnce() -> T + Send + 'static,
         T: Send + 'static,
     {
-        let task = spawn(self.queue_ref(), func, None);
+        let (task, pwq) = spawn(self.queue_ref(), func, None);
         JoinHandle {
             task,
             queue: self.clone(),
+            pwq,
         }
     }
 }

@@ -1,55 +1,104 @@
 //! Reusable items.
 
 use std::fmt;
+use std::marker::PhantomData;
+use std::ops::Deref;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-use crate::item::Header;
-use crate::queue::Queue;
+use cmwq_policy::contract::{self, Machine};
+
+use crate::barrier::Barrier;
+use crate::error::{FlushError, WouldDeadlock};
+use crate::item::{Header, Ref, Vtable, count_arc};
+use crate::machine::Real;
+use crate::pool;
+use crate::pwq::{PwqRef, unhold};
+use crate::queue::queue_of;
+use crate::report::{self, Report};
+use crate::{engine, task};
 
 /// The header comes first, so that its address is the item's.
 #[repr(C)]
-struct Inner<F: ?Sized> {
+struct Inner<T, F: ?Sized> {
     header: Header,
+    data: T,
     func: F,
 }
 
-/// An item that can be queued again and again. A handle: clones are the same item.
+type AnyFn<T> = dyn Fn(&Work<T>) + Send + Sync;
+
+/// An item that can be queued again and again, with data of its own. A handle: clones are the same
+/// item.
 ///
 /// It is pending or not: queueing it while it is pending changes nothing. It never runs twice at
-/// once, so what one execution does needs no lock against the next; queued while it runs, it runs
-/// once more. Queueing allocates nothing.
+/// once, whichever threads and queues it is queued from and on, so what one execution does needs no
+/// lock against the next; queued while it runs, it runs once more. It may queue itself. Queueing
+/// allocates nothing.
 ///
 /// ```
 /// use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
-/// static RUNS: AtomicU32 = AtomicU32::new(0);
 ///
-/// let work = cmwq::Work::new(|| {
-///     RUNS.fetch_add(1, SeqCst);
+/// let counter = cmwq::Work::with_data(AtomicU32::new(0), |work| {
+///     work.fetch_add(1, SeqCst);
 /// });
-/// cmwq::system().queue(&work);
-/// cmwq::system().flush()?;
-/// assert_eq!(RUNS.load(SeqCst), 1);
+/// cmwq::system().queue(&counter);
+/// counter.flush()?;
+/// assert_eq!(counter.load(SeqCst), 1);
 /// # Ok::<(), cmwq::FlushError>(())
 /// ```
-#[derive(Clone)]
-pub struct Work {
-    inner: Arc<Inner<dyn Fn() + Send + Sync>>,
+///
+/// # States
+///
+/// | state | `queue` | `flush` | `cancel` | `disable` | `enable` | [`busy`](Self::busy) |
+/// | --- | --- | --- | --- | --- | --- | --- |
+/// | idle | true | false | false | false | true (not disabled: reported) | |
+/// | pending | false | waits, true | true | true | true (not disabled: reported) | pending |
+/// | running | true | waits, true | false | false | true (not disabled: reported) | running |
+/// | running and pending | false | waits for the pending one, true | true | true | true (not disabled: reported) | both |
+/// | disabled | false | | false | false | true when the last disable is taken back | |
+pub struct Work<T = ()> {
+    inner: Arc<Inner<T, AnyFn<T>>>,
 }
 
-// SAFETY: the closure is Send and Sync; of the header, the word is atomic and the links belong to
-// whoever holds the lock of the pool that the item is queued in.
-unsafe impl Send for Work {}
+// SAFETY: closure and data are Send and Sync; of the header, the word is atomic and the links belong
+// to whoever holds the lock of the pool that the item is queued in.
+unsafe impl<T: Send + Sync> Send for Work<T> {}
 // SAFETY: as above.
-unsafe impl Sync for Work {}
+unsafe impl<T: Send + Sync> Sync for Work<T> {}
 
-impl fmt::Debug for Work {
+impl<T> Clone for Work<T> {
+    fn clone(&self) -> Self {
+        Work {
+            inner: self.inner.clone(),
+        }
+    }
+}
+
+impl<T> Deref for Work<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.inner.data
+    }
+}
+
+impl<T> fmt::Debug for Work<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Work")
             .field("word", &self.inner.header.word())
-            .finish()
+            .finish_non_exhaustive()
     }
+}
+
+/// What an item is doing. A hint: it may change at any time (kernel `work_busy`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Busy {
+    /// Queued and not begun, or its timer is armed.
+    pub pending: bool,
+    /// Being executed.
+    pub running: bool,
 }
 
 impl Work {
@@ -59,51 +108,288 @@ impl Work {
     /// ```
     /// let work = cmwq::Work::new(|| println!("again"));
     /// cmwq::system().queue(&work);
-    /// # cmwq::system().flush();
+    /// # work.flush();
     /// ```
     pub fn new(func: impl Fn() + Send + Sync + 'static) -> Self {
+        Work::with_data((), move |_| func())
+    }
+}
+
+impl<T: Send + Sync + 'static> Work<T> {
+    /// An item with data, which `func` gets with the item itself: it may queue itself again.
+    ///
+    /// ```
+    /// use std::sync::Mutex;
+    /// let log = cmwq::Work::with_data(Mutex::new(vec![]), |log| log.lock().unwrap().push("ran"));
+    /// cmwq::system().queue(&log);
+    /// log.flush()?;
+    /// assert_eq!(*log.lock().unwrap(), ["ran"]);
+    /// # Ok::<(), cmwq::FlushError>(())
+    /// ```
+    pub fn with_data(data: T, func: impl Fn(&Work<T>) + Send + Sync + 'static) -> Self {
         Work {
-            inner: Arc::new(new_inner(func)),
+            inner: new_inner(data, func),
         }
     }
 
-    /// Whether it is queued and has not begun. A hint: it may change at any time.
+    /// Whether it is queued and has not begun, or its timer is armed. A hint: it may change at any
+    /// time.
     ///
     /// ```
     /// let work = cmwq::Work::new(|| ());
     /// assert!(!work.is_pending());
     /// ```
     pub fn is_pending(&self) -> bool {
-        self.inner.header.word().is_pending()
-    }
-
-    /// Queues it, unless it is pending. The queue keeps a reference until it runs.
-    pub(crate) fn queue_on(&self, queue: &Queue) -> bool {
-        if !self.inner.header.try_pend() {
-            return false;
+        match engine::existing() {
+            Some(engine) => Real(engine).word(self.work()).is_pending(),
+            None => false,
         }
-        let item = Arc::into_raw(self.inner.clone()).cast::<Header>();
-        queue.push(NonNull::new(item.cast_mut()).expect("an Arc is not null"));
-        true
+    }
+
+    /// What it is doing.
+    ///
+    /// ```
+    /// let work = cmwq::Work::new(|| ());
+    /// assert_eq!(work.busy(), cmwq::Busy::default());
+    /// ```
+    pub fn busy(&self) -> Busy {
+        let Some(engine) = engine::existing() else {
+            return Busy::default();
+        };
+        let contract::Busy { pending, running } = contract::busy(&Real(engine), self.work());
+        Busy { pending, running }
+    }
+
+    /// Takes it off its queue, or disarms its timer. True if it was pending: then that instance does
+    /// not run. An execution that has begun goes on.
+    ///
+    /// ```
+    /// let work = cmwq::Work::new(|| ());
+    /// assert!(!work.cancel(), "it was not pending");
+    /// ```
+    pub fn cancel(&self) -> bool {
+        engine::existing().is_some_and(|engine| contract::cancel(&Real(engine), self.work()))
+    }
+
+    /// As [`cancel`](Self::cancel), and waits for an execution that has begun. Whoever queues it
+    /// meanwhile, itself included, is refused; so when this returns it neither runs nor is pending,
+    /// unless somebody queued it after that. True if it was pending.
+    ///
+    /// # Errors
+    /// [`WouldDeadlock`] if it is called by the item itself, or by one that it waits for. It is
+    /// cancelled then, and goes on.
+    ///
+    /// ```
+    /// let work = cmwq::Work::with_data((), |work| {
+    ///     cmwq::system().queue(work);
+    /// });
+    /// cmwq::system().queue(&work);
+    /// work.cancel_sync()?;
+    /// assert_eq!(work.busy(), cmwq::Busy::default());
+    /// # Ok::<(), cmwq::WouldDeadlock>(())
+    /// ```
+    pub fn cancel_sync(&self) -> Result<bool, WouldDeadlock> {
+        let Some(engine) = engine::existing() else {
+            return Ok(false);
+        };
+        let m = Real(engine);
+        let disabled = contract::disable(&m, self.work());
+        let insert = |barrier| contract::flush_item(&m, self.work(), barrier);
+        let waited = self.wait_barrier(Why::Cancel, insert);
+        if !disabled.overflow {
+            contract::enable(&m, self.work());
+        }
+        waited.map(|_| disabled.was_pending)
+    }
+
+    /// Waits until the last queued instance has ended: the pending one, or else the one that runs.
+    /// Instances queued later are not waited for. True if there was something to wait for. Does not
+    /// wait for an armed timer.
+    ///
+    /// # Errors
+    /// [`FlushError::WouldDeadlock`] if it is called by the item itself, or where nobody could ever
+    /// do what is waited for.
+    ///
+    /// ```
+    /// let work = cmwq::Work::new(|| ());
+    /// assert!(!work.flush()?, "there was nothing to wait for");
+    /// # Ok::<(), cmwq::FlushError>(())
+    /// ```
+    pub fn flush(&self) -> Result<bool, FlushError> {
+        let Some(engine) = engine::existing() else {
+            return Ok(false);
+        };
+        let insert = |barrier| contract::flush_item(&Real(engine), self.work(), barrier);
+        self.wait_barrier(Why::Flush, insert)
+            .map_err(FlushError::WouldDeadlock)
+    }
+
+    /// Cancels it, and refuses to queue it until it is [enabled](Self::enable) as often as it was
+    /// disabled: at most 65,535 times, more are reported and not counted. True if it was pending.
+    ///
+    /// ```
+    /// let work = cmwq::Work::new(|| unreachable!());
+    /// work.disable();
+    /// assert!(!cmwq::system().queue(&work), "refused, and forgotten");
+    /// assert!(work.enable());
+    /// ```
+    pub fn disable(&self) -> bool {
+        let Ok(engine) = engine::get() else {
+            return false;
+        };
+        let disabled = contract::disable(&Real(engine), self.work());
+        if disabled.overflow {
+            report::say(&Report::DisableOverflow {
+                item: self.inner.header.name(),
+            });
+        }
+        disabled.was_pending
+    }
+
+    /// As [`disable`](Self::disable), and waits for an execution that has begun.
+    ///
+    /// # Errors
+    /// [`WouldDeadlock`] as [`cancel_sync`](Self::cancel_sync); it is disabled all the same.
+    ///
+    /// ```
+    /// let work = cmwq::Work::new(|| ());
+    /// cmwq::system().queue(&work);
+    /// work.disable_sync()?;
+    /// assert_eq!(work.busy(), cmwq::Busy::default());
+    /// # Ok::<(), cmwq::WouldDeadlock>(())
+    /// ```
+    pub fn disable_sync(&self) -> Result<bool, WouldDeadlock> {
+        let was_pending = self.disable();
+        let Some(engine) = engine::existing() else {
+            return Ok(was_pending);
+        };
+        let insert = |barrier| contract::flush_item(&Real(engine), self.work(), barrier);
+        self.wait_barrier(Why::Cancel, insert).map(|_| was_pending)
+    }
+
+    /// Takes one disable back. True if it can be queued now; what was refused meanwhile is not queued.
+    /// Where it was not disabled that is reported, and nothing changes.
+    ///
+    /// ```
+    /// let work = cmwq::Work::new(|| ());
+    /// work.disable();
+    /// work.disable();
+    /// assert!(!work.enable());
+    /// assert!(work.enable());
+    /// ```
+    pub fn enable(&self) -> bool {
+        let Ok(engine) = engine::get() else {
+            return false;
+        };
+        let enabled = contract::enable(&Real(engine), self.work());
+        if enabled.underflow {
+            report::say(&Report::EnableUnderflow {
+                item: self.inner.header.name(),
+            });
+        }
+        enabled.enabled
+    }
+
+    /// Whether the calling thread executes this item.
+    ///
+    /// ```
+    /// let work = cmwq::Work::with_data((), |work| assert!(work.is_current()));
+    /// assert!(!work.is_current());
+    /// cmwq::system().queue(&work);
+    /// # work.flush();
+    /// ```
+    pub fn is_current(&self) -> bool {
+        pool::current_key() == Some(self.inner.header.key())
+    }
+
+    /// Puts a barrier somewhere and waits for it. False if there was nothing to wait for.
+    pub(crate) fn wait_barrier(
+        &self,
+        why: Why,
+        insert: impl FnOnce(NonNull<Header>) -> Option<PwqRef>,
+    ) -> Result<bool, WouldDeadlock> {
+        if self.is_current() {
+            return Err(pool::waits_for_itself());
+        }
+        let barrier = Barrier::new();
+        let Some(pwq) = insert(barrier.work()) else {
+            return Ok(false);
+        };
+        let _held = Held(pwq);
+        // SAFETY: the queue is held.
+        let queue = unsafe { queue_of(pwq).as_ref() };
+        if why == Why::Flush {
+            queue.check_dependency();
+        }
+        task::wait(queue, pwq, barrier.latch())?;
+        Ok(true)
+    }
+
+    /// As the protocols name it.
+    pub(crate) fn work(&self) -> NonNull<Header> {
+        let item = Arc::as_ptr(&self.inner).cast::<Header>().cast_mut();
+        NonNull::new(item).expect("an Arc is not null")
     }
 }
 
-fn new_inner<F: Fn() + Send + Sync + 'static>(func: F) -> Inner<F> {
-    Inner {
-        header: Header::new(run::<F>),
+/// What a wait for an item is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Why {
+    Flush,
+    Cancel,
+}
+
+/// A pwq whose queue was kept for us.
+struct Held(PwqRef);
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        unhold(self.0);
+    }
+}
+
+fn new_inner<T, F>(data: T, func: F) -> Arc<Inner<T, AnyFn<T>>>
+where
+    T: Send + Sync + 'static,
+    F: Fn(&Work<T>) + Send + Sync + 'static,
+{
+    Arc::new(Inner {
+        header: Header::new(Of::<T, F>::VTABLE),
+        data,
         func,
-    }
+    })
 }
 
-/// The item's function.
-///
-/// # Safety
-/// `header` is that of an `Inner<F>` in an `Arc`, with one reference given to this call.
-unsafe fn run<F: Fn() + Send + Sync + 'static>(header: NonNull<Header>) {
-    // SAFETY: the header comes first, the pointer is from Arc::into_raw of this very item, and
-    // queueing left one reference to us.
-    let inner = unsafe { Arc::from_raw(header.cast::<Inner<F>>().as_ptr()) };
-    // The closure is called through a shared reference and may be called again: that a panic may
-    // have left what it captured in the middle of a change is its owner's affair, as with a thread.
-    let _ = catch_unwind(AssertUnwindSafe(|| (inner.func)()));
+/// The functions of one type of item.
+struct Of<T, F>(PhantomData<(T, F)>);
+
+impl<T, F> Of<T, F>
+where
+    T: Send + Sync + 'static,
+    F: Fn(&Work<T>) + Send + Sync + 'static,
+{
+    const VTABLE: &'static Vtable = &Vtable {
+        run: Self::run,
+        count: Self::count,
+        name: std::any::type_name::<F>,
+    };
+
+    /// # Safety
+    /// `header` is that of an `Inner<T, F>` in an `Arc`, with one reference given to this call.
+    unsafe fn run(header: NonNull<Header>) {
+        // SAFETY: the header comes first, and queueing left one reference to us.
+        let inner = unsafe { Arc::from_raw(header.cast::<Inner<T, F>>().as_ptr()) };
+        let work: Work<T> = Work { inner };
+        // The closure is called through a shared reference and may be called again: that a panic may
+        // have left what it captured in the middle of a change is its owner's affair, as with a
+        // thread.
+        let _ = catch_unwind(AssertUnwindSafe(|| (work.inner.func)(&work)));
+    }
+
+    /// # Safety
+    /// `header` is that of an `Inner<T, F>` in an `Arc`; `Dropped` gives back what `Taken` took.
+    unsafe fn count(header: NonNull<Header>, what: Ref) {
+        // SAFETY: the header comes first; the rest is said above.
+        unsafe { count_arc(header.cast::<Inner<T, F>>(), what) }
+    }
 }

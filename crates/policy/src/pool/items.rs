@@ -1,14 +1,14 @@
-//! Items: queued, taken, ended; flush and limits.
+//! Items: queued, taken, ended; flush of everything.
 
-use super::{CROWDED, Cx, WorkerPool};
+use super::{Cx, Deferred, Rule, WorkerPool};
 use crate::action::Action;
 use crate::colours::Flush;
-use crate::list::List;
-use crate::pwq::{Drain, clamp_max_active};
+use crate::pwq::Drain;
 use crate::sampling;
 use crate::store::Store;
 use crate::time::Nanos;
-use crate::worker::{Current, State, WorkerId};
+use crate::work::{QueuedFlags, WorkWord};
+use crate::worker::{Current, State, Token, Wait, WorkerId};
 
 /// What a worker can say of the item that it has just ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -21,47 +21,65 @@ pub struct ItemReport {
     pub foreign: bool,
 }
 
+/// How an item comes to a pool workqueue.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Queueing {
+    /// The execution in another pool that must end before it begins.
+    pub deferred: Option<Token>,
+    /// It goes where its current execution is, whatever the attributes of the queue are by now,
+    /// unless nothing is in flight there any more.
+    pub redirected: bool,
+}
+
+/// The queue's attributes have changed: its items go to another pool workqueue now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Retired;
+
 impl<S: Store> WorkerPool<S> {
-    /// Queues an item, which the caller has marked pending, through one of this pool's pwqs.
-    pub fn queue(&mut self, cx: &mut Cx<S>, work: S::Work, pwq: S::Pwq) {
+    /// Queues an item, which the caller owns, through one of this pool's pwqs.
+    pub fn queue(
+        &mut self,
+        cx: &mut Cx<S>,
+        work: S::Work,
+        pwq: S::Pwq,
+        how: Queueing,
+    ) -> Result<(), Retired> {
         let state = cx.store.pwq(pwq);
-        let colour = state.colours.queued();
+        // A retired one that has emptied stays empty: its queue may have forgotten it.
+        if state.retired && !(how.redirected && state.nr_in_flight() > 0) {
+            return Err(Retired);
+        }
+        self.count_in(cx, pwq);
+        let colour = cx.store.pwq(pwq).colours.queued();
+        // Never past items that already wait.
+        let active = cx.store.pwq(pwq).inactive.is_empty() && self.take_slot(cx, pwq);
+        let flags = QueuedFlags {
+            inactive: !active,
+            linked: false,
+            deferred: how.deferred.is_some(),
+        };
+        let word = WorkWord::queued(cx.store.pwq_addr(pwq), self.attrs.id, colour, flags);
+        cx.store.set_word(work, word);
+        if let Some(token) = how.deferred {
+            self.deferred.push(Deferred { work, token });
+        }
+        match active {
+            true => self.push_series(cx, &[work]),
+            false => super::series::with_inactive(cx, pwq, |s, list| list.push_back(s, work)),
+        }
+        self.kick(cx);
+        self.settle(cx);
+        Ok(())
+    }
+
+    fn count_in(&mut self, cx: &mut Cx<S>, pwq: S::Pwq) {
         self.nr_in_flight += 1;
-        let active = state.may_activate();
-        state.nr_active += u32::from(active);
-        cx.store.set_queued(work, pwq, colour, !active);
-        if active {
-            self.worklist.push_back(cx.store, work);
-            self.kick(cx);
-        } else {
-            with_inactive(cx, pwq, |store, list| list.push_back(store, work));
+        let state = cx.store.pwq(pwq);
+        state.nr_queued += 1;
+        if state.drain == Drain::Orphaned && state.nr_in_flight() == 0 {
+            // One of its own items, of another pool, queues on.
+            cx.store.hold(pwq);
         }
-        self.settle(cx);
-    }
-
-    /// Takes a queued item out again; it never runs. The caller has taken its pending state, and
-    /// knows that no worker executes an earlier instance of it.
-    pub fn cancel(&mut self, cx: &mut Cx<S>, work: S::Work, inactive: bool) {
-        let (pwq, colour) = (cx.store.pwq_of(work), cx.store.colour_of(work));
-        if inactive {
-            with_inactive(cx, pwq, |store, list| list.remove(store, work));
-        } else {
-            self.worklist.remove(cx.store, work);
-            cx.store.pwq(pwq).nr_active -= 1;
-            self.activate_one(cx, pwq);
-        }
-        self.count_out(cx, pwq, colour);
-        self.kick(cx);
-        self.settle(cx);
-    }
-
-    /// Changes a limit. Raising it makes waiting items active, in their order.
-    pub fn set_max_active(&mut self, cx: &mut Cx<S>, pwq: S::Pwq, max_active: u32) {
-        cx.store.pwq(pwq).max_active = clamp_max_active(max_active);
-        while self.activate_one(cx, pwq) {}
-        self.fail_at_limit(cx, pwq);
-        self.kick(cx);
-        self.settle(cx);
     }
 
     /// From now on says `Drained`, or `Released` to an orphan, when nothing is in flight. True if
@@ -69,7 +87,11 @@ impl<S: Store> WorkerPool<S> {
     pub fn begin_drain(&mut self, cx: &mut Cx<S>, pwq: S::Pwq, drain: Drain) -> bool {
         let state = cx.store.pwq(pwq);
         state.drain = drain;
-        state.nr_in_flight() == 0
+        let empty = state.nr_in_flight() == 0;
+        if drain == Drain::Orphaned && !empty {
+            cx.store.hold(pwq);
+        }
+        empty
     }
 
     /// From now on says `Drained` after each item: somebody waits for the pool as a whole. Said
@@ -94,106 +116,138 @@ impl<S: Store> WorkerPool<S> {
     /// The worker has ended its item. Follow with [`next`](Self::next) before letting the pool go.
     pub fn item_ended(&mut self, cx: &mut Cx<S>, id: WorkerId, report: ItemReport) {
         self.forget_sleep(id, report);
-        self.workers.set_state(id, State::Between);
+        let rescues = self.workers.get(id).rescues.is_some();
+        let state = if rescues {
+            State::Rescuing
+        } else {
+            State::Between
+        };
+        self.workers.set_state(id, state);
         self.counts.executing -= 1;
-        self.counts.between += 1;
-        let Current { pwq, colour, .. } = self.workers.leave_busy(id);
-        self.stats.completed += 1;
-        self.growth.completed(cx.now);
-        cx.store.pwq(pwq).nr_active -= 1;
-        self.activate_one(cx, pwq);
-        self.count_out(cx, pwq, colour);
-        self.fail_at_limit(cx, pwq);
+        self.counts.between += u32::from(!rescues);
+        let token = self.token(id);
+        let ended = self.workers.leave_busy(id);
+        if !ended.barrier {
+            self.stats.completed += 1;
+            self.growth.completed(cx.now);
+            self.put_slot(cx, ended.pwq);
+        }
+        self.count_out(cx, ended.pwq, ended.colour);
+        self.fail_at_limit(cx, ended.pwq);
+        if let Some(pool) = ended.deferred_to {
+            self.push(cx, Action::Undefer { pool, token });
+        }
+        self.turn.items += 1;
+        let most = self.most_crowded();
         let worker = self.workers.get_mut(id);
         worker.asks = sampling::ask_for_others(&report, cx.now, worker.asks_after);
         worker.crowded = match report.foreign {
             // It cannot ask for its processes: the estimate is all there is.
-            true => CROWDED,
-            false => worker.crowded.min(CROWDED - 1),
+            true => most,
+            false => worker.crowded.min(most - 1),
         };
     }
 
     /// Begins the next item that this worker may execute: of its own list first, then of the pool.
     pub(super) fn take_item(&mut self, cx: &mut Cx<S>, id: WorkerId) -> Option<(S::Work, S::Pwq)> {
         let own = self.workers.get_mut(id).scheduled.pop_front(cx.store);
-        let work = own.or_else(|| self.take_from_worklist(cx))?;
-        self.workers.set_state(id, State::Executing);
+        let work = own.or_else(|| self.take_from_worklist(cx, id))?;
         self.counts.between -= 1;
+        Some(self.execute(cx, id, work))
+    }
+
+    /// The worker begins this item, which is in no list any more.
+    pub(super) fn execute(
+        &mut self,
+        cx: &mut Cx<S>,
+        id: WorkerId,
+        work: S::Work,
+    ) -> (S::Work, S::Pwq) {
+        self.workers.set_state(id, State::Executing);
         self.counts.executing += 1;
-        let pwq = cx.store.pwq_of(work);
+        let word = cx.store.word(work);
+        let (addr, colour) = word.pwq().expect("a listed item is queued");
+        let pwq = cx.store.pwq_at(addr);
         let current = Current {
-            key: cx.store.busy_key(work),
+            key: cx.store.key(work),
             pwq,
-            colour: cx.store.colour_of(work),
+            colour,
+            barrier: word.flags().inactive,
+            deferred_to: None,
         };
+        self.stats.started += u64::from(!current.barrier);
         self.workers.enter_busy(id, current);
-        cx.store.set_running(work);
-        self.stats.started += 1;
-        Some((work, pwq))
+        self.workers.get_mut(id).began = cx.now;
+        self.dog.progressed(cx.now);
+        cx.store.set_word(work, WorkWord::off_queue(self.attrs.id));
+        let hog = cx.store.pwq(pwq).flags.cpu_intensive && self.attrs.rule == Rule::PerCpu;
+        if hog || self.workers.get(id).rescues.is_some() {
+            self.uncount(id);
+        }
+        (work, pwq)
     }
 
     /// The first item that no worker of this pool is executing. Items that are being executed go
     /// behind that execution, on its worker's own list: an item never runs twice at once.
-    fn take_from_worklist(&mut self, cx: &mut Cx<S>) -> Option<S::Work> {
-        loop {
-            let work = self.worklist.pop_front(cx.store)?;
-            match self.workers.executing(&cx.store.busy_key(work)) {
-                Some(busy) => self
-                    .workers
-                    .get_mut(busy)
-                    .scheduled
-                    .push_back(cx.store, work),
-                None => return Some(work),
+    fn take_from_worklist(&mut self, cx: &mut Cx<S>, id: WorkerId) -> Option<S::Work> {
+        let mut at = self.worklist.first();
+        while let Some(work) = at {
+            at = self.behind_series(cx, work);
+            if cx.store.word(work).flags().deferred {
+                continue;
+            }
+            match self.workers.executing(&cx.store.key(work)) {
+                Some(busy) => self.schedule_series(cx, work, busy),
+                None => {
+                    self.schedule_series(cx, work, id);
+                    return self.workers.get_mut(id).scheduled.pop_front(cx.store);
+                }
             }
         }
+        None
     }
 
-    /// Gives a free slot of `pwq` to the item that waits longest for one.
-    fn activate_one(&mut self, cx: &mut Cx<S>, pwq: S::Pwq) -> bool {
-        if !cx.store.pwq(pwq).has_free_slot() {
-            return false;
-        }
-        let Some(work) = with_inactive(cx, pwq, |store, list| list.pop_front(store)) else {
-            return false;
-        };
-        cx.store.pwq(pwq).nr_active += 1;
-        let colour = cx.store.colour_of(work);
-        cx.store.set_queued(work, pwq, colour, false);
-        self.worklist.push_back(cx.store, work);
-        true
-    }
-
-    fn count_out(&mut self, cx: &mut Cx<S>, pwq: S::Pwq, colour: u8) {
+    pub(super) fn count_out(&mut self, cx: &mut Cx<S>, pwq: S::Pwq, colour: u8) {
         self.nr_in_flight -= 1;
         let state = cx.store.pwq(pwq);
         let flushed = state.colours.ended(colour);
-        let drain = if state.nr_in_flight() == 0 {
-            state.drain
-        } else {
-            Drain::No
-        };
+        let empty = state.nr_in_flight() == 0;
+        let (drain, retired) = (state.drain, state.retired);
         if flushed {
             self.flush_moved(pwq);
             self.push(cx, Action::Flushed(pwq));
         }
+        if empty && retired {
+            cx.store.hold(pwq);
+            self.push(cx, Action::Emptied(pwq));
+        }
         match drain {
-            Drain::Orphaned => self.push(cx, Action::Released(pwq)),
-            Drain::Awaited => self.push(cx, Action::Drained(pwq)),
-            Drain::No if self.drain_watchers > 0 => self.push(cx, Action::Drained(pwq)),
-            Drain::No => {}
+            Drain::Orphaned if empty => self.push(cx, Action::Released(pwq)),
+            Drain::Awaited if empty => self.push(cx, Action::Drained(pwq)),
+            _ if self.drain_watchers > 0 => self.push(cx, Action::Drained(pwq)),
+            _ => {}
         }
     }
-}
 
-/// Works on a pwq's waiting items and their links at once: both live behind the store, so the list
-/// is taken out for the time of the call.
-fn with_inactive<S: Store, R>(
-    cx: &mut Cx<S>,
-    pwq: S::Pwq,
-    act: impl FnOnce(&mut S, &mut List<S>) -> R,
-) -> R {
-    let mut list = core::mem::take(&mut cx.store.pwq(pwq).inactive);
-    let result = act(cx.store, &mut list);
-    cx.store.pwq(pwq).inactive = list;
-    result
+    /// Does anything wait for the slot or for the worker of this item, so that a long one should
+    /// step aside?
+    pub fn others_waiting(&self, cx: &mut Cx<S>, id: WorkerId) -> bool {
+        let current = self.workers.get(id).current.as_ref();
+        let pwq = current.expect("it executes an item").pwq;
+        self.has_spare_item() || super::slots::limit_now(cx, pwq).waiting
+    }
+
+    /// The execution that this worker is at.
+    pub(super) fn token(&self, id: WorkerId) -> Token {
+        Token {
+            pool: self.attrs.id,
+            worker: id,
+            seq: self.workers.get(id).item_seq,
+        }
+    }
+
+    /// Is this worker in a wait for items of this queue?
+    pub(super) fn waits_to_flush(&self, id: WorkerId, pwq: S::Pwq) -> bool {
+        self.workers.get(id).waiting == Some(Wait::Flush(pwq))
+    }
 }

@@ -1,13 +1,18 @@
 //! The life of a worker: made, woken, given its next step, idle, retired.
 
-use super::{CREATE_COOLDOWN, CROWDED, Cx, WorkerPool};
+use super::{CREATE_COOLDOWN, CROWDED, Cx, Rule, Turn, WorkerPool};
 use crate::action::Action;
 use crate::canary::CONFIRM_QUICK;
 use crate::growth::Gate;
 use crate::sampling;
 use crate::store::Store;
-use crate::time::Nanos;
+use crate::time::{MILLISECOND, Nanos};
 use crate::worker::{State, WorkerId};
+
+/// A BH worker lets others run after this (kernel `BH_WORKER_JIFFIES`).
+pub const BH_WORKER_TURN: Nanos = 2 * MILLISECOND;
+/// Or after so many items (kernel `BH_WORKER_RESTARTS`).
+pub const BH_WORKER_RESTARTS: u32 = 10;
 
 /// What a worker does next, after it has let the pool go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,7 +39,7 @@ impl<S: Store> WorkerPool<S> {
             State::Idle(_) => return Step::Park,
             State::Retiring => return self.retire(cx, id),
             State::Between => {}
-            State::Creating | State::Waking => self.arrive(id),
+            State::Creating | State::Waking => self.arrive(cx, id),
             _ => unreachable!("worker {id} asks while {from:?}"),
         }
         // Before choosing: a new thread has no token yet, and what was presumed of the item that
@@ -50,7 +55,7 @@ impl<S: Store> WorkerPool<S> {
         // Its own list goes first, without letting the pool go: nobody executes these items' key
         // any more, so a canceller would look for them on the worklist.
         if self.workers.get(id).scheduled.is_empty() {
-            if from == State::Between && self.should_yield(cx, id) {
+            if from == State::Between && (self.should_yield(cx, id) || self.ends_turn(cx)) {
                 return Step::Yield;
             }
             if !self.keep_working(cx, id, from) {
@@ -70,7 +75,8 @@ impl<S: Store> WorkerPool<S> {
     }
 
     /// A chosen or new worker is there.
-    fn arrive(&mut self, id: WorkerId) {
+    fn arrive(&mut self, cx: &mut Cx<S>, id: WorkerId) {
+        self.start_turn(cx);
         match self.workers.set_state(id, State::Between) {
             State::Creating => {
                 self.counts.creating -= 1;
@@ -84,7 +90,7 @@ impl<S: Store> WorkerPool<S> {
 
     /// Keep working? Not while too many run, if this worker has just arrived or stands in the way.
     fn keep_working(&mut self, cx: &mut Cx<S>, id: WorkerId, from: State) -> bool {
-        if self.worklist.is_empty() {
+        if self.nr_queued() == 0 {
             return false;
         }
         let ended = from == State::Between;
@@ -93,7 +99,7 @@ impl<S: Store> WorkerPool<S> {
             return false;
         }
         let crowded = self.is_over() || self.is_overdrawn(cx);
-        if crowded && (!ended || self.workers.get(id).crowded >= CROWDED) {
+        if crowded && (!ended || self.workers.get(id).crowded >= self.most_crowded()) {
             self.stats.step_backs += u64::from(ended);
             return false;
         }
@@ -105,19 +111,43 @@ impl<S: Store> WorkerPool<S> {
     /// going idle would only idle the CPU, whatever the estimate says.
     fn should_yield(&mut self, cx: &mut Cx<S>, id: WorkerId) -> bool {
         self.workers.get(id).asks
-            && !self.worklist.is_empty()
+            && self.nr_queued() > 0
             && (self.is_over() || self.is_overdrawn(cx))
+    }
+
+    /// How often in a row others may want its CPU before a worker steps back. A per-CPU pool has one
+    /// CPU: there the estimate counts who is on it, and the kernel steps back at once.
+    pub(super) fn most_crowded(&self) -> u32 {
+        match self.attrs.rule {
+            Rule::PerCpu => 1,
+            _ => CROWDED,
+        }
+    }
+
+    /// A BH worker has had its turn.
+    fn ends_turn(&self, cx: &Cx<S>) -> bool {
+        let turn = self.turn;
+        let over = turn.items >= BH_WORKER_RESTARTS || cx.now.since(turn.began) >= BH_WORKER_TURN;
+        self.attrs.rule == Rule::Bh && turn.items > 0 && over && self.nr_queued() > 0
+    }
+
+    fn start_turn(&mut self, cx: &mut Cx<S>) {
+        self.turn = Turn {
+            began: cx.now,
+            items: 0,
+        };
     }
 
     /// The worker has yielded: a long time means that somebody else had the CPU. If nobody wants it,
     /// not so many run as were counted.
     pub fn yielded(&mut self, cx: &mut Cx<S>, id: WorkerId, took: Nanos) {
+        self.start_turn(cx);
         let crowded = took > CONFIRM_QUICK;
         let worker = self.workers.get_mut(id);
         worker.asks = false;
         worker.asks_after = cx.now.after(sampling::pause_after_asking(took));
         worker.crowded = if crowded { worker.crowded + 1 } else { 0 };
-        if !crowded {
+        if !crowded && self.manages() {
             self.counts.presumed += self.nr_running().saturating_sub(self.attrs.target);
         }
         self.settle(cx);
@@ -139,6 +169,27 @@ impl<S: Store> WorkerPool<S> {
         self.counts.between -= 1;
         self.idle.push_back(id);
         Step::Park
+    }
+
+    /// The worker, which executes nothing, must not run another item: one has left its thread unfit.
+    /// Follow with the end of the thread. What it alone was to run goes to the others.
+    pub fn give_up(&mut self, cx: &mut Cx<S>, id: WorkerId) {
+        self.leave_management(id);
+        match self.workers.set_state(id, State::Retiring) {
+            State::Between => self.counts.between -= 1,
+            State::Waking => self.counts.waking -= 1,
+            _ => self.idle.retain(|&w| w != id),
+        }
+        let mut own = core::mem::take(&mut self.workers.get_mut(id).scheduled);
+        let entries: alloc::vec::Vec<_> = own.iter(cx.store).collect();
+        for &work in entries.iter().rev() {
+            own.remove(cx.store, work);
+            self.held += usize::from(cx.store.word(work).flags().linked);
+            self.worklist.push_front(cx.store, work);
+        }
+        let _ = self.retire(cx, id);
+        self.kick(cx);
+        self.settle(cx);
     }
 
     fn retire(&mut self, cx: &mut Cx<S>, id: WorkerId) -> Step<S::Work, S::Pwq> {
@@ -198,6 +249,9 @@ impl<S: Store> WorkerPool<S> {
 
     /// May one more than these `busy` work? If somebody has to look first, asks for that.
     fn may_grow(&mut self, cx: &mut Cx<S>, busy: u32) -> bool {
+        if !self.manages() {
+            return true;
+        }
         let gate = self.growth.gate(cx.now, busy, self.attrs.target);
         if gate == Gate::Ask && self.growth.ask() {
             self.push(cx, Action::Inspect);
@@ -237,7 +291,7 @@ impl<S: Store> WorkerPool<S> {
     /// The first runnable worker is free, each further one takes a token of the budget.
     fn take_token(&mut self, cx: &mut Cx<S>) -> bool {
         let limit = self.attrs.budget;
-        if self.nr_running() == 0 {
+        if self.nr_running() == 0 || !self.manages() {
             return true;
         }
         let taken = cx.store.step_budget(|b| b.try_take(limit));

@@ -6,29 +6,42 @@
 //!
 //! | file | events |
 //! | --- | --- |
-//! | `items.rs` | an item is queued, taken, has ended; flush and limits |
+//! | `items.rs` | an item is queued, taken, has ended; flush |
+//! | `series.rs` | barriers, cancelled and deferred items: what is not just first in, first out |
+//! | `slots.rs` | the limit of a queue: who gets a free slot |
 //! | `life.rs` | a worker starts, asks for its next step, goes idle, retires |
+//! | `rescue.rs` | no worker can be made: the queue's own thread helps |
+//! | `watch.rs` | an item keeps its CPU for long, the worklist stands still, the clock was away |
 //! | `signals.rs` | a CPU would idle, a scan has seen, a worker says that it blocks or waits |
 
 mod items;
 mod life;
 mod predicates;
+mod rescue;
+mod series;
 mod signals;
+mod slots;
 #[cfg(test)]
 mod tests;
+mod watch;
 
-pub use items::ItemReport;
-pub use life::Step;
+pub use items::{ItemReport, Queueing, Retired};
+pub use life::{BH_WORKER_RESTARTS, BH_WORKER_TURN, Step};
+pub use rescue::{MAX_RESCUERS, MAYDAY_INITIAL_TIMEOUT, MAYDAY_INTERVAL, RESCUER_BATCH};
+pub use series::{Executing, Place};
 pub use signals::{MAX_SCAN, Plan, Seen, SeenState, Stuck};
+pub use watch::{AskSwitches, Busy, Hog, Stall};
 
 use alloc::collections::VecDeque;
+use alloc::vec::Vec;
 
 use crate::action::{Action, Actions};
 use crate::growth::Growth;
 use crate::list::List;
 use crate::store::Store;
 use crate::time::{Nanos, SECOND, Time};
-use crate::worker::{WorkerId, Workers};
+use crate::watchdog::Watchdog;
+use crate::worker::{Token, WorkerId, Workers};
 
 /// Idle workers beyond the ratio retire after this (kernel `IDLE_WORKER_TIMEOUT`).
 pub const IDLE_WORKER_TIMEOUT: Nanos = 300 * SECOND;
@@ -41,9 +54,27 @@ pub const CREATE_COOLDOWN: Nanos = SECOND;
 /// many run. Sooner, and the number of workers in flight swings around what keeps the CPUs busy.
 pub const CROWDED: u32 = 4;
 
+/// How a pool chooses the number of workers that run at a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rule {
+    /// As many runnable ones as its target says.
+    Managed,
+    /// The same, bound to one CPU, with a target of 1 (kernel per-CPU pool). An item that keeps the
+    /// CPU for long stops counting.
+    PerCpu,
+    /// Every active item at once (kernel unbound pool, or per-CPU pool whose CPU has gone).
+    Unmanaged,
+    /// One worker, which runs items to their ends in turns (kernel BH pool).
+    Bh,
+}
+
 /// What a pool is told once. Pools are shared by all queues with equal attributes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PoolAttrs {
+    /// Its number, by which items remember it.
+    pub id: u32,
+    /// How it chooses.
+    pub rule: Rule,
     /// Nice value of its workers, -20..=19.
     pub nice: i8,
     /// Workers it keeps runnable: the CPUs it serves, at most the quota. At least 1.
@@ -106,7 +137,7 @@ struct Counts {
     waking: u32,
     between: u32,
     executing: u32,
-    /// Executing and in a hint.
+    /// Executing and not counted: in a hint, CPU-intensive, or a rescuer.
     hinted: u32,
     /// Executing, not in a hint, seen asleep by a scan.
     asleep: u32,
@@ -120,6 +151,11 @@ struct Counts {
 pub struct WorkerPool<S: Store> {
     attrs: PoolAttrs,
     worklist: List<S>,
+    /// Entries of the worklist that no worker may take by themselves: barriers behind an item, and
+    /// deferred items.
+    held: usize,
+    /// Items that wait for the end of an execution in another pool, on the worklist or inactive.
+    deferred: Vec<Deferred<S::Work>>,
     workers: Workers<S, S::Pwq>,
     /// LIFO: chosen from the back, culled from the front.
     idle: VecDeque<WorkerId>,
@@ -135,12 +171,33 @@ pub struct WorkerPool<S: Store> {
     scan_cursor: [u32; 2],
     /// Items queued and not ended, over all its pwqs.
     nr_in_flight: u64,
+    /// Since when a worker is missing that would have to be made.
+    needs_since: Option<Time>,
+    /// When rescuers are called next.
+    mayday_at: Time,
+    /// Items and time of the turn of a BH worker.
+    turn: Turn,
+    dog: Watchdog,
     /// How many wait for the pool as a whole.
     drain_watchers: u32,
     stats: PoolStats,
     stats_at: Time,
     /// The estimate since `stats_at`.
     stats_running: u32,
+}
+
+/// An item that waits for the end of an execution in another pool.
+#[derive(Debug)]
+struct Deferred<W> {
+    work: W,
+    token: Token,
+}
+
+/// What a BH worker has done since it last let others run.
+#[derive(Clone, Copy, Debug, Default)]
+struct Turn {
+    began: Time,
+    items: u32,
 }
 
 impl<S: Store> WorkerPool<S> {
@@ -153,6 +210,8 @@ impl<S: Store> WorkerPool<S> {
         WorkerPool {
             attrs,
             worklist: List::new(),
+            held: 0,
+            deferred: Vec::new(),
             workers: Workers::new(),
             idle: VecDeque::new(),
             manager: None,
@@ -162,6 +221,10 @@ impl<S: Store> WorkerPool<S> {
             spawn_after: Time(0),
             scan_cursor: [0; 2],
             nr_in_flight: 0,
+            needs_since: None,
+            mayday_at: Time(0),
+            turn: Turn::default(),
+            dog: Watchdog::default(),
             drain_watchers: 0,
             stats: PoolStats::default(),
             stats_at: Time(0),
@@ -169,9 +232,22 @@ impl<S: Store> WorkerPool<S> {
         }
     }
 
+    /// Whether it keeps count of who runs.
+    fn manages(&self) -> bool {
+        matches!(self.attrs.rule, Rule::Managed | Rule::PerCpu)
+    }
+
     /// Its attributes.
     pub fn attrs(&self) -> PoolAttrs {
         self.attrs
+    }
+
+    /// How it chooses from now on: a per-CPU pool's CPU has gone, or is back (kernel `unbind_workers`,
+    /// `rebind_workers`). Pending items stay.
+    pub fn set_rule(&mut self, cx: &mut Cx<S>, rule: Rule) {
+        self.attrs.rule = rule;
+        self.kick(cx);
+        self.settle(cx);
     }
 
     /// The CPUs it serves have changed.
@@ -199,9 +275,9 @@ impl<S: Store> WorkerPool<S> {
         self.idle.len() as u32
     }
 
-    /// Items that no worker has taken yet.
+    /// Items that no worker has taken yet, and that one may take.
     pub fn nr_queued(&self) -> usize {
-        self.worklist.len()
+        self.worklist.len() - self.held
     }
 
     /// Items queued and not ended, waiting ones included.
@@ -216,7 +292,7 @@ impl<S: Store> WorkerPool<S> {
 
     /// Whether it has no use for the tokens that it holds: nothing waits, yet workers count as running.
     pub fn holds_tokens(&self) -> bool {
-        self.tokens > 0 && self.worklist.is_empty()
+        self.tokens > 0 && self.nr_queued() == 0
     }
 
     /// The idle worker that a report should wake: the one that would be chosen next.
@@ -232,20 +308,23 @@ impl<S: Store> WorkerPool<S> {
     /// What may be published of it.
     pub fn published(&self, now: Time) -> Published {
         Published {
-            backlog: !self.worklist.is_empty(),
+            backlog: self.nr_queued() > 0,
             wants: self.wants(now),
         }
     }
 
-    /// When the pool next wants a tick although nothing else happens: a damped start is due.
+    /// When the pool next wants a tick although nothing else happens: a damped start, or a call for
+    /// rescuers, is due.
     pub fn look_at(&self, now: Time) -> Option<Time> {
-        let waits = !self.worklist.is_empty();
-        waits.then(|| self.growth.wakes_at(now)).flatten()
+        let waits = self.nr_queued() > 0;
+        let grows = waits.then(|| self.growth.wakes_at(now)).flatten();
+        grows.into_iter().chain(self.mayday_due()).min()
     }
 
     /// Brings tokens and statistics in line with the estimate. The last act of every event.
     fn settle(&mut self, cx: &mut Cx<S>) {
         self.settle_tokens(cx);
+        self.settle_need(cx.now);
         let passed = cx.now.since(self.stats_at);
         // Until this event, as many ran as after the one before.
         self.stats.runnable_ns += u128::from(self.stats_running) * u128::from(passed);
@@ -255,7 +334,10 @@ impl<S: Store> WorkerPool<S> {
 
     fn settle_tokens(&mut self, cx: &mut Cx<S>) {
         self.counts.presumed = self.counts.presumed.min(self.presumable());
-        let due = self.nr_running().saturating_sub(1);
+        let due = match self.manages() {
+            true => self.nr_running().saturating_sub(1),
+            false => 0,
+        };
         let held = core::mem::replace(&mut self.tokens, due);
         if due > held {
             cx.store.step_budget(|b| Some(b.take(due - held)));

@@ -4,21 +4,22 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
+use super::slots::limit_now;
 use super::{Cx, IDLE_WORKER_TIMEOUT, MAX_IDLE_WORKERS_RATIO, WorkerPool};
 use crate::growth::Gate;
 use crate::store::Store;
 use crate::time::Time;
-use crate::worker::WorkerId;
+use crate::worker::{Current, WorkerId};
 
 impl<S: Store> WorkerPool<S> {
     /// Does an item wait that no worker is on its way to, while fewer run than should?
     pub(super) fn need_more_worker(&self) -> bool {
-        self.has_spare_item() && self.nr_running() < self.attrs.target
+        self.has_spare_item() && (!self.manages() || self.nr_running() < self.attrs.target)
     }
 
     /// Are there more items than workers on their way to them?
     pub(super) fn has_spare_item(&self) -> bool {
-        self.worklist.len() > (self.counts.waking + self.counts.between) as usize
+        self.nr_queued() > (self.counts.waking + self.counts.between) as usize
     }
 
     /// Is there a reserve, so that this worker may start working?
@@ -34,7 +35,7 @@ impl<S: Store> WorkerPool<S> {
 
     /// Are more workers runnable than the pool aims at, itself included?
     pub(super) fn is_over(&self) -> bool {
-        self.nr_running() > self.attrs.target
+        self.manages() && self.nr_running() > self.attrs.target
     }
 
     /// Do all pools together keep more runnable than the CPUs serve, and this one more than the
@@ -42,7 +43,9 @@ impl<S: Store> WorkerPool<S> {
     pub(super) fn is_overdrawn(&self, cx: &mut Cx<S>) -> bool {
         let limit = self.attrs.budget;
         // A step that changes nothing: only its answer counts.
-        self.nr_running() > 1 && cx.store.step_budget(|b| b.is_overdrawn(limit).then_some(b))
+        self.manages()
+            && self.nr_running() > 1
+            && cx.store.step_budget(|b| b.is_overdrawn(limit).then_some(b))
     }
 
     /// Does a start need a token, and none is left?
@@ -78,7 +81,8 @@ impl<S: Store> WorkerPool<S> {
 
     /// Would the report of an idle CPU lead to a start?
     pub(super) fn wants(&self, now: Time) -> bool {
-        self.has_spare_item()
+        self.manages()
+            && self.has_spare_item()
             && !self.growth.is_asking()
             && (self.may_start_working() || self.may_create(now))
             && (self.nr_arrived() < self.attrs.target || self.presumable() > self.counts.presumed)
@@ -90,8 +94,9 @@ impl<S: Store> WorkerPool<S> {
 
     /// Are more workers queued up at a lock than the pool needs there?
     pub(super) fn should_shrink(&self, now: Time) -> bool {
-        self.growth
-            .should_shrink(now, self.nr_busy(), self.attrs.target)
+        let (busy, target) = (self.nr_busy(), self.attrs.target);
+        // What was seen of an unmanaged pool was seen while it was managed.
+        self.manages() && self.growth.should_shrink(now, busy, target)
     }
 
     /// Workers that are not idle.
@@ -99,11 +104,13 @@ impl<S: Store> WorkerPool<S> {
         self.counts.executing + self.counts.waking + self.counts.between
     }
 
-    /// Does every worker wait for items that only another worker could start, with no other
-    /// worker to come?
-    pub(super) fn is_stuck(&self, now: Time) -> bool {
+    /// Does everybody, rescuers included, wait for items that only another worker could start, with
+    /// no other worker and no rescuer to come?
+    pub(super) fn is_stuck(&self, cx: &mut Cx<S>) -> bool {
         let c = &self.counts;
-        c.waiting > 0 && c.waiting == c.workers && c.creating == 0 && !self.may_create(now)
+        let all = c.workers + self.rescuers().count() as u32;
+        let hopeless = c.creating == 0 && !self.may_create(cx.now);
+        c.waiting > 0 && c.waiting == all && hopeless && !self.awaits_rescuer(cx)
     }
 
     /// Is every item of this queue that holds a slot in a wait for the queue, or for others of which
@@ -113,9 +120,10 @@ impl<S: Store> WorkerPool<S> {
         let mut at = 0;
         while let Some(&pwq) = ring.get(at) {
             at += 1;
-            let active = cx.store.pwq(pwq).nr_active();
+            // Of all its pools: an item that runs elsewhere may yet end.
+            let active = limit_now(cx, pwq).nr;
             // With none active the wait is over, though the waiter has not noticed.
-            if active == 0 || self.awaited_by_slots(pwq, &mut ring) < active {
+            if active == 0 || self.awaited_by_slots(cx, pwq, &mut ring) < active {
                 return false;
             }
         }
@@ -123,12 +131,12 @@ impl<S: Store> WorkerPool<S> {
     }
 
     /// Adds the queues that holders of slots of `pwq` wait for; returns how many of them wait.
-    fn awaited_by_slots(&self, pwq: S::Pwq, ring: &mut Vec<S::Pwq>) -> u32 {
+    fn awaited_by_slots(&self, cx: &Cx<S>, pwq: S::Pwq, ring: &mut Vec<S::Pwq>) -> u32 {
         let mut waiting = 0;
         for awaited in self
             .workers
             .ids()
-            .filter_map(|id| self.awaited_by_slot(id, pwq))
+            .filter_map(|id| self.awaited_by_slot(cx, id, pwq))
         {
             waiting += 1;
             if !ring.contains(&awaited) {
@@ -138,10 +146,13 @@ impl<S: Store> WorkerPool<S> {
         waiting
     }
 
-    /// The queue that this worker waits for, if it holds a slot of `pwq`.
-    pub(super) fn awaited_by_slot(&self, id: WorkerId, pwq: S::Pwq) -> Option<S::Pwq> {
+    /// The queue that this worker waits for, if it holds a slot that `pwq` could have.
+    pub(super) fn awaited_by_slot(&self, cx: &Cx<S>, id: WorkerId, pwq: S::Pwq) -> Option<S::Pwq> {
         let worker = self.workers.get(id);
-        let holds = worker.current.as_ref().is_some_and(|c| c.pwq == pwq);
+        // A pool may have two of one queue: one that was retired, and is not empty yet.
+        let one_limit = |other| core::ptr::eq(cx.store.limit(other), cx.store.limit(pwq));
+        let holds = |c: &Current<S::Pwq>| !c.barrier && one_limit(c.pwq);
+        let holds = worker.current.as_ref().is_some_and(holds);
         worker.waiting.filter(|_| holds).map(|wait| wait.pwq())
     }
 }

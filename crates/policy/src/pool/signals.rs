@@ -87,6 +87,9 @@ impl<S: Store> WorkerPool<S> {
 
     /// What a scan should look at now: workers not known to sleep, then some of the others in turn.
     pub fn plan_scan(&mut self) -> Plan {
+        if !self.manages() {
+            return Plan::default();
+        }
         // Growth waits for a whole look; otherwise enough is known when the target is seen to run.
         let enough = if self.growth.is_asking() {
             u32::MAX
@@ -205,17 +208,23 @@ impl<S: Store> WorkerPool<S> {
 
     /// The worker says that it is about to block. Nests.
     pub fn hint_begin(&mut self, cx: &mut Cx<S>, id: WorkerId) {
+        let state = self.workers.get(id).state;
+        assert_eq!(state, State::Executing, "only an item blocks");
+        self.uncount(id);
+        self.settle(cx);
+        self.kick(cx);
+        self.settle(cx);
+    }
+
+    /// The worker does not count as running any more.
+    pub(super) fn uncount(&mut self, id: WorkerId) {
         let worker = self.workers.get_mut(id);
-        assert_eq!(worker.state, State::Executing, "only an item blocks");
         worker.hints += 1;
         if worker.hints == 1 {
             let asleep = core::mem::take(&mut worker.asleep);
             self.counts.asleep -= u32::from(asleep);
             self.counts.hinted += 1;
         }
-        self.settle(cx);
-        self.kick(cx);
-        self.settle(cx);
     }
 
     /// The worker is back.
@@ -249,7 +258,7 @@ impl<S: Store> WorkerPool<S> {
         wait: Wait<S::Pwq>,
     ) -> Result<(), Stuck> {
         self.set_waiting(id, Some(wait));
-        if self.is_stuck(cx.now) || self.is_stuck_at_limit(cx, wait.pwq()) {
+        if self.is_stuck(cx) || self.is_stuck_at_limit(cx, wait.pwq()) {
             self.set_waiting(id, None);
             return Err(Stuck);
         }
@@ -276,7 +285,7 @@ impl<S: Store> WorkerPool<S> {
     /// A flush through `pwq` has moved on: its waiters look again.
     pub(super) fn flush_moved(&mut self, pwq: S::Pwq) {
         for id in self.workers.ids() {
-            if self.workers.get(id).waiting == Some(Wait::Flush(pwq)) {
+            if self.waits_to_flush(id, pwq) {
                 self.set_waiting(id, None);
             }
         }
@@ -284,7 +293,7 @@ impl<S: Store> WorkerPool<S> {
 
     /// If everybody waits for items that nobody can start, the wait of one fails.
     pub(super) fn fail_a_wait(&mut self, cx: &mut Cx<S>) {
-        if !self.is_stuck(cx.now) {
+        if !self.is_stuck(cx) {
             return;
         }
         let waiter = self
@@ -299,7 +308,7 @@ impl<S: Store> WorkerPool<S> {
         if self.counts.waiting == 0 || !self.is_stuck_at_limit(cx, pwq) {
             return;
         }
-        let waits = |&id: &WorkerId| self.awaited_by_slot(id, pwq).is_some();
+        let waits = |&id: &WorkerId| self.awaited_by_slot(cx, id, pwq).is_some();
         let waiter = self
             .workers
             .ids()

@@ -1,22 +1,32 @@
 //! A worker pool: the core under its lock, what others may know without it, and the threads that
 //! carry out what the core decides. `README.md` in this folder: how nothing is lost between them.
 
+mod key;
+mod meter;
 pub(crate) mod scan;
+mod slot;
+pub(crate) mod stall;
 pub(crate) mod worker;
 
 use std::sync::atomic::Ordering::SeqCst;
 use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64};
 use std::sync::{Mutex, MutexGuard};
 
-use cmwq_policy::pool::CREATE_COOLDOWN;
+use cmwq_os::cpus::EffectiveCpus;
+use cmwq_policy::contract;
+use cmwq_policy::pool::{CREATE_COOLDOWN, MAX_RESCUERS};
 use cmwq_policy::{
     Action, Actions, CpuMask, Cx, MAX_CPUS, PoolAttrs, Published, WorkerId, WorkerPool,
 };
 
 use crate::engine::Engine;
-use crate::item::{Items, PwqRef};
+use crate::machine::Real;
+use crate::pwq::{Items, PwqRef, unhold};
+use crate::queue::queue_of;
 use crate::sync::Futex;
-use worker::Slot;
+pub(crate) use key::PoolKey;
+use slot::Slot;
+pub(crate) use slot::{Place, WaitRef, current, current_key, current_pwq, waits_for_itself};
 
 type PoolActions = Actions<PwqRef>;
 
@@ -24,8 +34,12 @@ type PoolActions = Actions<PwqRef>;
 pub(crate) struct Pool {
     engine: &'static Engine,
     id: u32,
-    nice: i8,
+    key: PoolKey,
     core: Mutex<Core>,
+    /// CPUs that its workers may use, for canaries: a bit each.
+    serves: [AtomicU64; MAX_CPUS / 64],
+    /// Counts the changes of that mask.
+    serves_version: AtomicU32,
     /// Worker number -> its slot; null until the number is first used.
     slots: Box<[AtomicPtr<Slot>]>,
     /// The idle worker that a canary wakes; null: none.
@@ -52,7 +66,12 @@ struct Core {
 unsafe impl Send for Core {}
 
 impl Pool {
-    pub(crate) fn new(engine: &'static Engine, id: u32, attrs: PoolAttrs) -> Self {
+    pub(crate) fn new(
+        engine: &'static Engine,
+        key: PoolKey,
+        attrs: PoolAttrs,
+        cpus: &CpuMask,
+    ) -> Self {
         let core = Core {
             pool: WorkerPool::new(attrs),
             published: Published::default(),
@@ -60,10 +79,12 @@ impl Pool {
         };
         Pool {
             engine,
-            id,
-            nice: attrs.nice,
+            id: attrs.id,
+            key,
             core: Mutex::new(core),
-            slots: (0..attrs.thread_limit)
+            serves: std::array::from_fn(|word| AtomicU64::new(cpus.words()[word])),
+            serves_version: AtomicU32::new(1),
+            slots: (0..attrs.thread_limit + MAX_RESCUERS)
                 .map(|_| AtomicPtr::default())
                 .collect(),
             standby: AtomicPtr::default(),
@@ -82,8 +103,42 @@ impl Pool {
         self.id
     }
 
+    pub(crate) fn key(&self) -> &PoolKey {
+        &self.key
+    }
+
     pub(crate) fn nice(&self) -> i8 {
-        self.nice
+        self.key.nice
+    }
+
+    /// Whether its workers may use this CPU.
+    pub(crate) fn serves(&self, cpu: usize) -> bool {
+        self.serves[cpu / 64].load(SeqCst) & (1 << (cpu % 64)) != 0
+    }
+
+    /// The version of the CPU mask, and the mask if the caller has not seen that version.
+    pub(crate) fn cpu_mask(&self, seen: u32) -> (u32, Option<CpuMask>) {
+        let version = self.serves_version.load(SeqCst);
+        let words = || std::array::from_fn(|word| self.serves[word].load(SeqCst));
+        (
+            version,
+            (version != seen).then(|| CpuMask::from_words(words())),
+        )
+    }
+
+    /// The CPUs of the process have changed (for the kernel: CPUs went offline or came back).
+    pub(crate) fn follow_cpus(&'static self, cpus: &EffectiveCpus) {
+        let (rule, mask) = self.key.serves(cpus);
+        for (word, bits) in self.serves.iter().zip(mask.words()) {
+            word.store(*bits, SeqCst);
+        }
+        // After the mask: whoever sees the new version sees the new mask.
+        self.serves_version.fetch_add(1, SeqCst);
+        let target = self.key.target(&mask, cpus.target);
+        self.with(|core, cx| {
+            core.set_rule(cx, rule);
+            core.set_target(cx, target, cpus.target as u32);
+        });
     }
 
     /// Runs one event of the core under the pool's lock, then carries out what it asked for.
@@ -134,10 +189,11 @@ impl Pool {
     ) -> News {
         let before = std::mem::replace(&mut core.published, next);
         if before.wants != next.wants {
-            self.engine.canaries().set_wanting(self.id, next.wants);
+            let index = self.engine.index_of(self.id);
+            self.engine.canaries().set_wanting(index, next.wants);
         }
         if before.backlog != next.backlog {
-            self.engine.tick().set_backlog(self.id, next.backlog);
+            self.engine.tick().set_backlog(next.backlog);
         }
         let standby = core.pool.standby();
         if core.standby != standby {
@@ -172,10 +228,23 @@ impl Pool {
                 Action::Inspect => {}
                 Action::Flushed(_) | Action::Drained(_) => self.announce_progress(),
                 Action::Released(pwq) => {
-                    crate::queue::release(pwq);
+                    unhold(pwq);
                     // Somebody may wait for the pool as a whole.
                     self.announce_progress();
                 }
+                Action::Activate(pwq) => {
+                    contract::activate(&Real(self.engine), pwq);
+                    unhold(pwq);
+                }
+                Action::Emptied(pwq) => {
+                    contract::pwq_emptied(&Real(self.engine), queue_of(pwq), pwq);
+                    unhold(pwq);
+                }
+                Action::Undefer { pool, token } => {
+                    let pool = self.engine.pool(pool).expect("the pool exists");
+                    pool.with(|core, cx| core.undefer(cx, token));
+                }
+                Action::Mayday(pwq) => crate::rescuer::call(pwq),
             }
         }
         if news.backlog || news.cull {
@@ -186,7 +255,7 @@ impl Pool {
         }
     }
 
-    fn request_spawn(&'static self, id: WorkerId) {
+    pub(crate) fn request_spawn(&'static self, id: WorkerId) {
         self.spawn_request.store(id.0 + 1, SeqCst);
         self.engine.tick().kick(self.engine);
     }
@@ -212,13 +281,18 @@ impl Pool {
         self.slots[id.0 as usize].load(SeqCst)
     }
 
-    /// Creates the thread of a worker, or tells the core that it could not.
-    pub(crate) fn create_thread(&'static self, id: WorkerId) {
+    /// The slot of a worker that may be new. Its number is the caller's.
+    pub(crate) fn make_slot(&'static self, id: WorkerId) -> &'static Slot {
         if self.slot_ptr(id).is_null() {
             let slot = Box::leak(Box::new(Slot::new(self, id)));
             self.slots[id.0 as usize].store(slot, SeqCst);
         }
-        if let Err(error) = self.slot(id).spawn() {
+        self.slot(id)
+    }
+
+    /// Creates the thread of a worker, or tells the core that it could not.
+    pub(crate) fn create_thread(&'static self, id: WorkerId) {
+        if let Err(error) = self.make_slot(id).spawn() {
             self.engine.note_spawn_failure(&error);
             self.with(|core, cx| core.spawn_failed(cx, id));
         }

@@ -1,8 +1,18 @@
 //! Looking at workers from outside.
 
-use cmwq_policy::pool::{MAX_SCAN, Seen, SeenState};
+use std::time::Duration;
+
+use cmwq_os::inspect;
+use cmwq_policy::WorkerId;
+use cmwq_policy::hog::Sample;
+use cmwq_policy::pool::{AskSwitches, Hog, MAX_SCAN, Seen, SeenState};
 
 use super::Pool;
+use crate::item::Header;
+use crate::pwq::PwqRef;
+use crate::queue::name_of;
+use crate::report::{self, Report};
+use crate::thresholds;
 
 /// Looks at the workers that the core wants to be looked at. The files are read with the pool
 /// let go. True if a worker was missing.
@@ -24,6 +34,7 @@ pub(crate) fn look(pool: &'static Pool) -> bool {
             false => SeenState::Runnable,
         };
         runnable += u32::from(state == SeenState::Runnable);
+        watch(pool, worker, item, state != SeenState::Runnable);
         seen.push(Seen {
             worker,
             item,
@@ -31,4 +42,48 @@ pub(crate) fn look(pool: &'static Pool) -> bool {
         });
     }
     pool.with(|core, cx| core.scanned(cx, &seen, complete))
+}
+
+/// Looks at the CPU time of an item that is not new any more.
+fn watch(pool: &'static Pool, worker: WorkerId, item: u32, asleep: bool) {
+    let threshold = thresholds::cpu_intensive();
+    let watched = threshold > 0 && pool.with(|core, cx| core.is_watched(cx, worker, item));
+    if !watched {
+        return;
+    }
+    let tid = pool.slot(worker).tid();
+    let mut switches = None;
+    for _ in 0..2 {
+        let Some(cpu) = inspect::thread_cpu(tid) else {
+            return;
+        };
+        let sample = Sample {
+            item: u64::from(item),
+            cpu,
+            asleep,
+            switches,
+        };
+        let hog = pool.with(|core, cx| {
+            let hog = core.watched(cx, worker, item, sample, threshold);
+            // The name is taken under the lock, while the item keeps its queue.
+            hog.map(|hog| hog.map(|hog| (hog, name_of(hog.pwq).to_owned())))
+        });
+        match hog {
+            Ok(None) => return,
+            Ok(Some((hog, queue))) => return say(pool, hog, queue),
+            Err(AskSwitches) => switches = inspect::voluntary_switches(tid),
+        }
+    }
+}
+
+fn say(pool: &'static Pool, hog: Hog<PwqRef>, queue: String) {
+    let Some(count) = pool.engine().reports().hog(hog.func) else {
+        return;
+    };
+    report::say(&Report::CpuIntensive {
+        queue,
+        item: Header::name_of_func(hog.func),
+        cpu: Duration::from_nanos(hog.cpu),
+        count,
+    });
 }

@@ -1,227 +1,37 @@
-//! Queues: a name, a limit, attributes and a flush domain. They own no threads.
+//! Handles of queues.
 
 use std::fmt;
-use std::ptr::NonNull;
 use std::sync::Arc;
+use std::time::Duration;
 
-use cmwq_policy::colours::Flush;
-use cmwq_policy::pool::Stuck;
-use cmwq_policy::pwq::{DFL_ACTIVE, Drain, MAX_ACTIVE_RANGE};
-use cmwq_policy::{Cx, WorkerPool};
+use cmwq_policy::contract;
 
-use crate::engine::{self, Engine};
-use crate::error::{BuildError, FlushError, QueueError, WouldDeadlock};
-use crate::item::{Header, Items, Pwq, PwqRef};
-use crate::pool::{Pool, worker};
+use super::{DESTROYING, Queue, WorkqueueBuilder};
+use crate::error::{EnqueueError, FlushError, NotQueued, QueueError};
 use crate::work::Work;
-
-/// What a queue is made of. The pwq comes first, so that its address is the queue's.
-#[repr(C)]
-pub(crate) struct Queue {
-    pwq: Pwq,
-    pool: &'static Pool,
-    name: Box<str>,
-}
-
-impl Queue {
-    pub(crate) fn pool(&self) -> &'static Pool {
-        self.pool
-    }
-
-    pub(crate) fn pwq(&self) -> PwqRef {
-        // From the whole queue, so that the queue may be found again from its pwq.
-        NonNull::from(self).cast()
-    }
-
-    pub(crate) fn name(&self) -> &str {
-        &self.name
-    }
-
-    fn engine(&self) -> &'static Engine {
-        self.pool.engine()
-    }
-
-    /// Whether this is the process that made it, and not a forked child.
-    pub(crate) fn is_ours(&self) -> bool {
-        self.engine().is_ours()
-    }
-
-    /// Whether an item may be queued now.
-    pub(crate) fn admits(&self) -> Result<(), QueueError> {
-        if !self.is_ours() {
-            return Err(QueueError::Forked);
-        }
-        let from_item = worker::current().is_some();
-        match self.engine().is_closing() && !from_item {
-            true => Err(QueueError::ShutDown),
-            false => Ok(()),
-        }
-    }
-
-    /// Queues an item that the caller has marked pending. The header stays in place until its
-    /// function is called.
-    pub(crate) fn push(&self, work: NonNull<Header>) {
-        self.pool.with(|core, cx| core.queue(cx, work, self.pwq()));
-    }
-
-    /// Waits until `done`, which is about items of this queue: as a hint in a worker.
-    pub(crate) fn wait(&self, done: impl Fn() -> bool) -> Result<(), WouldDeadlock> {
-        match worker::current() {
-            Some(place) if place.pool() == self.pool => place
-                .wait_for(self.pwq(), done)
-                .map_err(|Stuck| self.would_deadlock()),
-            Some(place) => {
-                place.wait_elsewhere(done);
-                Ok(())
-            }
-            None => {
-                self.wait_outside(done);
-                Ok(())
-            }
-        }
-    }
-
-    /// Waits until `done` for items that have all begun.
-    pub(crate) fn wait_begun(&self, done: impl Fn() -> bool) {
-        match worker::current() {
-            Some(place) => place.wait_elsewhere(done),
-            None => self.wait_outside(done),
-        }
-    }
-
-    fn wait_outside(&self, done: impl Fn() -> bool) {
-        while !done() {
-            self.park_outside();
-        }
-    }
-
-    /// Parks a thread that is no worker. If not even the tick's thread could be made yet, this
-    /// thread is the one that tries again.
-    fn park_outside(&self) {
-        let tick = self.engine().tick();
-        match tick.ensure(self.engine()) {
-            true => std::thread::park(),
-            false => {
-                std::thread::park_timeout(std::time::Duration::from_secs(1));
-                tick.kick(self.engine());
-            }
-        }
-    }
-
-    /// The error for a wait of the calling worker's item for items of this queue.
-    pub(crate) fn would_deadlock(&self) -> WouldDeadlock {
-        let waiter = worker::current_pwq().map_or_else(String::new, |pwq| name_of(pwq).to_owned());
-        WouldDeadlock {
-            waiter,
-            awaited: self.name().to_owned(),
-        }
-    }
-
-    fn flush(&self) -> Result<(), FlushError> {
-        if !self.is_ours() {
-            return Err(FlushError::Forked);
-        }
-        if worker::current_pwq() == Some(self.pwq()) {
-            // It would wait for the very item that flushes.
-            return Err(FlushError::WouldDeadlock(self.would_deadlock()));
-        }
-        let (pwq, mut ticket) = (self.pwq(), None);
-        self.wait_moves(|core, cx| flushed(core, cx, pwq, &mut ticket))
-            .map_err(|Stuck| FlushError::WouldDeadlock(self.would_deadlock()))
-    }
-
-    /// Waits until nothing is in flight.
-    fn drain(&self) -> Result<(), Stuck> {
-        let pwq = self.pwq();
-        self.wait_moves(|core, cx| core.begin_drain(cx, pwq, Drain::Awaited))
-    }
-
-    /// Waits until `done`, which is asked each time that a flush or drain moves on.
-    fn wait_moves(
-        &self,
-        done: impl FnMut(&mut WorkerPool<Items>, &mut Cx<Items>) -> bool,
-    ) -> Result<(), Stuck> {
-        match worker::current() {
-            Some(place) => place.wait_flush(self.pool, self.pwq(), done),
-            None => {
-                self.pool.wait_progress(None, done);
-                Ok(())
-            }
-        }
-    }
-
-    /// Leaves the queue to whoever ends its last item.
-    fn orphan(&self) {
-        let pwq = self.pwq();
-        if self
-            .pool
-            .with(|core, cx| core.begin_drain(cx, pwq, Drain::Orphaned))
-        {
-            release(pwq);
-        }
-    }
-}
-
-/// One look of a flusher: takes its ticket first, then asks whether it is done.
-fn flushed(
-    core: &mut WorkerPool<Items>,
-    cx: &mut Cx<Items>,
-    pwq: PwqRef,
-    ticket: &mut Option<u64>,
-) -> bool {
-    if ticket.is_none() {
-        match core.begin_flush(cx, pwq) {
-            Flush::Done => return true,
-            Flush::Full => return false,
-            Flush::Wait(new) => *ticket = Some(new),
-        }
-    }
-    core.is_flushed(cx, pwq, ticket.expect("taken above"))
-}
-
-fn name_of<'a>(pwq: PwqRef) -> &'a str {
-    // SAFETY: the pwq of an item that is being executed; its queue is freed later than that. The
-    // pointer was made from the whole queue.
-    unsafe { pwq.cast::<Queue>().as_ref() }.name()
-}
-
-/// Frees an orphaned queue of which nothing is in flight any more.
-pub(crate) fn release(pwq: PwqRef) {
-    // SAFETY: the core says `Released` once, when the last item of a queue without handles has
-    // ended; the pointer was made from the whole boxed queue.
-    drop(unsafe { Box::from_raw(pwq.cast::<Queue>().as_ptr()) });
-}
 
 /// The one owner behind all handles of a queue.
 struct Handle {
-    queue: NonNull<Queue>,
-}
-
-// SAFETY: a queue may be used from any thread; its core is behind the pool's lock.
-unsafe impl Send for Handle {}
-// SAFETY: as above.
-unsafe impl Sync for Handle {}
-
-impl Handle {
-    fn queue(&self) -> &Queue {
-        // SAFETY: the queue lives at least as long as its handle.
-        unsafe { self.queue.as_ref() }
-    }
+    queue: Arc<Queue>,
 }
 
 impl Drop for Handle {
     fn drop(&mut self) {
-        let queue = self.queue();
+        let queue = &self.queue;
         if !queue.is_ours() {
             // The parent's: its locks and items are not ours to touch.
+            std::mem::forget(queue.clone());
             return;
         }
-        // Inside one of its own items, or where waiting would never end, whoever ends the last item
+        queue.engine.forget_queue(queue.id);
+        queue.set_gate(DESTROYING, true);
+        contract::cancel_timers(&queue.machine(), queue.this());
+        // Nothing would ever thaw it.
+        contract::thaw(&queue.machine(), queue.this());
+        // Inside one of its own items, or where waiting would never end, whoever ends the last items
         // finishes the teardown.
-        let inside = worker::current_pwq() == Some(queue.pwq());
-        match inside || queue.drain().is_err() {
-            true => queue.orphan(),
-            false => release(queue.pwq()),
+        if queue.is_current() || queue.wait_drained().is_err() {
+            queue.orphan();
         }
     }
 }
@@ -261,15 +71,11 @@ impl Workqueue {
     /// # Ok::<(), cmwq::BuildError>(())
     /// ```
     pub fn builder(name: &str) -> WorkqueueBuilder {
-        WorkqueueBuilder {
-            name: name.into(),
-            max_active: None,
-            nice: 0,
-        }
+        WorkqueueBuilder::new(name)
     }
 
     pub(crate) fn queue_ref(&self) -> &Queue {
-        self.handle.queue()
+        &self.handle.queue
     }
 
     /// Queues an item; false if it was already pending, or was [refused](Self::try_queue).
@@ -284,7 +90,7 @@ impl Workqueue {
     /// queue.flush()?;
     /// # Ok::<(), cmwq::FlushError>(())
     /// ```
-    pub fn queue(&self, work: &Work) -> bool {
+    pub fn queue<T: Send + Sync + 'static>(&self, work: &Work<T>) -> bool {
         self.try_queue(work).unwrap_or(false)
     }
 
@@ -300,10 +106,98 @@ impl Workqueue {
     /// # cmwq::system().flush();
     /// # Ok::<(), cmwq::QueueError>(())
     /// ```
-    pub fn try_queue(&self, work: &Work) -> Result<bool, QueueError> {
+    pub fn try_queue<T: Send + Sync + 'static>(&self, work: &Work<T>) -> Result<bool, QueueError> {
+        self.insert(None, work)
+    }
+
+    /// As [`try_queue`](Self::try_queue), for this CPU: on a per-CPU or BH queue its pool runs the item,
+    /// on the CPU itself if the process may use it. Other queues have one pool for all their CPUs, and
+    /// the CPU is a wish that nothing keeps.
+    ///
+    /// # Errors
+    /// Those of `try_queue`, and [`QueueError::NoSuchCpu`].
+    ///
+    /// ```
+    /// let work = cmwq::Work::new(|| ());
+    /// assert!(cmwq::system_percpu().queue_on(0, &work)?);
+    /// work.flush()?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn queue_on<T: Send + Sync + 'static>(
+        &self,
+        cpu: usize,
+        work: &Work<T>,
+    ) -> Result<bool, QueueError> {
+        self.queue_ref().has_cpu(cpu)?;
+        self.insert(Some(cpu), work)
+    }
+
+    /// As [`queue_on`](Self::queue_on), for the first CPU of this NUMA node that the process may use, or
+    /// for the caller's own if that is of the node. A node without such CPUs means any CPU (kernel
+    /// `queue_work_node`).
+    ///
+    /// # Errors
+    /// Those of `try_queue`.
+    ///
+    /// ```
+    /// let work = cmwq::Work::new(|| ());
+    /// assert!(cmwq::system().queue_on_node(0, &work)?);
+    /// # work.flush();
+    /// # Ok::<(), cmwq::QueueError>(())
+    /// ```
+    pub fn queue_on_node<T: Send + Sync + 'static>(
+        &self,
+        node: usize,
+        work: &Work<T>,
+    ) -> Result<bool, QueueError> {
+        self.insert(self.queue_ref().engine.cpu_of_node(node), work)
+    }
+
+    fn insert<T: Send + Sync + 'static>(
+        &self,
+        cpu: Option<usize>,
+        work: &Work<T>,
+    ) -> Result<bool, QueueError> {
         let queue = self.queue_ref();
         queue.admits()?;
-        Ok(work.queue_on(queue))
+        Ok(contract::queue(&queue.machine(), queue.this(), cpu, work.work()).is_ok())
+    }
+
+    /// Queues an item and gives the reference to the queue; hands it back with the reason if it was not
+    /// queued (`rust/kernel/workqueue.rs` of Linux, `Queue::enqueue`).
+    ///
+    /// ```
+    /// let work = cmwq::Work::new(|| ());
+    /// work.disable();
+    /// let refused = cmwq::system().enqueue(work).unwrap_err();
+    /// assert_eq!(refused.reason, cmwq::NotQueued::Disabled);
+    /// let work = refused.work;
+    /// # let _ = work;
+    /// ```
+    pub fn enqueue<T: Send + Sync + 'static>(&self, work: Work<T>) -> Result<(), EnqueueError<T>> {
+        let queue = self.queue_ref();
+        let queued = queue.admits().map_err(NotQueued::Refused).and_then(|()| {
+            let queued = contract::queue(&queue.machine(), queue.this(), None, work.work());
+            queued.map_err(NotQueued::from)
+        });
+        queued.map_err(|reason| EnqueueError { work, reason })
+    }
+
+    /// Enables an item, and queues it if it is not disabled otherwise: true then (kernel
+    /// `enable_and_queue_work`). What was refused while it was disabled is made up for so.
+    ///
+    /// ```
+    /// let work = cmwq::Work::new(|| ());
+    /// work.disable();
+    /// assert!(cmwq::system().enable_and_queue(&work));
+    /// # work.flush();
+    /// ```
+    pub fn enable_and_queue<T: Send + Sync + 'static>(&self, work: &Work<T>) -> bool {
+        let enabled = work.enable();
+        if enabled {
+            self.queue(work);
+        }
+        enabled
     }
 
     /// Waits until everything queued before this call has ended. Items queued meanwhile are not
@@ -325,22 +219,52 @@ impl Workqueue {
         self.queue_ref().flush()
     }
 
-    /// Changes how many items may be active at once; clamped to 1..=2048. Raising it starts waiting
-    /// items at once, in their order. Lowering it lets active ones end.
+    /// Waits until nothing is queued or running, what its items queue on itself included. Meanwhile
+    /// others are refused with [`QueueError::Draining`], and a delayed item whose time comes is dropped
+    /// (kernel `drain_workqueue`, which drops and says true). A queue whose items queue themselves for
+    /// ever is reported after 10 rounds and goes on draining.
+    ///
+    /// # Errors
+    /// As [`flush`](Self::flush).
     ///
     /// ```
-    /// let queue = cmwq::Workqueue::builder("download").max_active(2).build()?;
-    /// queue.set_max_active(16);
-    /// # Ok::<(), cmwq::BuildError>(())
+    /// let queue = cmwq::Workqueue::builder("log").build()?;
+    /// drop(queue.spawn(|| println!("last words")));
+    /// queue.drain()?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn set_max_active(&self, max_active: usize) {
+    pub fn drain(&self) -> Result<(), FlushError> {
+        self.queue_ref().drain(None).map(drop)
+    }
+
+    /// As [`drain`](Self::drain), at most for `timeout`: false if items were left, which go on. Inside
+    /// an item it has no deadline.
+    ///
+    /// # Errors
+    /// As [`flush`](Self::flush).
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// let queue = cmwq::Workqueue::builder("loop").build()?;
+    /// assert!(queue.drain_timeout(Duration::from_secs(1))?);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn drain_timeout(&self, timeout: Duration) -> Result<bool, FlushError> {
+        let nanos = u64::try_from(timeout.as_nanos()).unwrap_or(u64::MAX);
+        self.queue_ref()
+            .drain(Some(cmwq_os::clock::now().after(nanos)))
+    }
+
+    /// Whether items wait because the limit is reached (kernel `workqueue_congested`), of a per-CPU queue:
+    /// on this CPU, or the caller's own. A hint: it may change at any time.
+    ///
+    /// ```
+    /// assert!(!cmwq::system().is_congested(None));
+    /// ```
+    pub fn is_congested(&self, cpu: Option<usize>) -> bool {
         let queue = self.queue_ref();
-        if queue.is_ours() {
-            let max_active = max_active.min(*MAX_ACTIVE_RANGE.end() as usize) as u32;
-            queue
-                .pool
-                .with(|core, cx| core.set_max_active(cx, queue.pwq(), max_active));
-        }
+        let known = cpu.is_none_or(|cpu| queue.has_cpu(cpu).is_ok());
+        queue.is_ours() && known && contract::is_congested(&queue.machine(), queue.this(), cpu)
     }
 
     /// The name it was built with.
@@ -353,78 +277,10 @@ impl Workqueue {
     }
 }
 
-/// What a queue is to be like.
-///
-/// ```
-/// let background = cmwq::Workqueue::builder("index").nice(19).build()?;
-/// # Ok::<(), cmwq::BuildError>(())
-/// ```
-#[derive(Clone, Debug)]
-#[must_use = "a queue is made by build()"]
-pub struct WorkqueueBuilder {
-    name: Box<str>,
-    max_active: Option<usize>,
-    nice: i32,
-}
-
-impl WorkqueueBuilder {
-    /// How many items may be active at once, 1 to 2048; 1024 unless set. A limit, not a number of
-    /// threads: it is for what items use beside CPUs, such as memory or connections.
-    ///
-    /// ```
-    /// let queue = cmwq::Workqueue::builder("connections").max_active(8).build()?;
-    /// # Ok::<(), cmwq::BuildError>(())
-    /// ```
-    pub fn max_active(mut self, max_active: usize) -> Self {
-        self.max_active = Some(max_active);
-        self
-    }
-
-    /// Nice value of the workers, -20 (most CPU) to 19, on top of that of the process at first use,
-    /// as with nice(1). What the system does not permit is degraded to what it does; see
-    /// [`Stats::nice_denied`](crate::Stats::nice_denied).
-    ///
-    /// ```
-    /// let error = cmwq::Workqueue::builder("odd").nice(20).build().unwrap_err();
-    /// assert_eq!(error.to_string(), "nice value 20 is not in -20..=19");
-    /// ```
-    pub fn nice(mut self, nice: i32) -> Self {
-        self.nice = nice;
-        self
-    }
-
-    /// Makes the queue. Threads appear when something is queued.
-    ///
-    /// # Errors
-    /// [`BuildError`] names the attribute that is out of range.
-    ///
-    /// ```
-    /// let error = cmwq::Workqueue::builder("none").max_active(0).build().unwrap_err();
-    /// assert_eq!(error.to_string(), "max_active 0 is not in 1..=2048");
-    /// ```
-    pub fn build(self) -> Result<Workqueue, BuildError> {
-        self.build_in(engine::get().map_err(BuildError::System)?)
-    }
-
-    pub(crate) fn build_in(self, engine: &'static Engine) -> Result<Workqueue, BuildError> {
-        let max_active = self.max_active.unwrap_or(DFL_ACTIVE as usize);
-        let in_range = u32::try_from(max_active).is_ok_and(|n| MAX_ACTIVE_RANGE.contains(&n));
-        if !in_range {
-            return Err(BuildError::MaxActive(max_active));
-        }
-        if !(-20..=19).contains(&self.nice) {
-            return Err(BuildError::Nice(self.nice));
-        }
-        let pool = engine.pool_for(self.nice)?;
-        let pwq = Pwq::new(max_active as u32, engine.next_queue_id());
-        let queue = Box::into_raw(Box::new(Queue {
-            pwq,
-            pool,
-            name: self.name,
-        }));
-        let queue = NonNull::new(queue).expect("a box is not null");
-        Ok(Workqueue {
+impl From<Arc<Queue>> for Workqueue {
+    fn from(queue: Arc<Queue>) -> Self {
+        Workqueue {
             handle: Arc::new(Handle { queue }),
-        })
+        }
     }
 }

@@ -20,8 +20,9 @@ const STACK: usize = 64 * 1024;
 
 /// All canaries of the process.
 pub(crate) struct Canaries {
-    /// A bit per pool that would start a worker on a report.
-    wanting: [AtomicU64; MAX_POOLS / 64],
+    /// A bit per pool that would start a worker on a report, and how many bits are set.
+    wanting: Box<[AtomicU64]>,
+    nr_wanting: AtomicU32,
     bells: Box<[AtomicPtr<Bell>]>,
     /// CPUs that have a canary, and of those the ones that may be armed now.
     cpus: Mutex<(CpuMask, CpuMask)>,
@@ -37,7 +38,8 @@ pub(crate) struct Canaries {
 impl Canaries {
     pub(crate) fn new() -> Self {
         Canaries {
-            wanting: std::array::from_fn(|_| AtomicU64::new(0)),
+            wanting: (0..MAX_POOLS / 64).map(|_| AtomicU64::new(0)).collect(),
+            nr_wanting: AtomicU32::new(0),
             bells: (0..MAX_CPUS).map(|_| AtomicPtr::default()).collect(),
             cpus: Mutex::new((CpuMask::EMPTY, CpuMask::EMPTY)),
             words: AtomicU32::new(0),
@@ -48,18 +50,25 @@ impl Canaries {
         }
     }
 
-    /// Publishes whether a pool wants reports. Follow with [`arm_all`](Self::arm_all) where it
-    /// newly does, after its lock is dropped.
-    pub(crate) fn set_wanting(&self, pool: u32, wants: bool) {
-        let (word, bit) = (&self.wanting[pool as usize / 64], 1 << (pool % 64));
+    /// Publishes that a pool newly wants reports, or none any more. Said under the pool's lock. Follow
+    /// with [`arm_all`](Self::arm_all) where it newly does, after the lock is dropped.
+    pub(crate) fn set_wanting(&self, pool: usize, wants: bool) {
+        let (word, bit) = (&self.wanting[pool / 64], 1 << (pool % 64));
         match wants {
-            true => word.fetch_or(bit, SeqCst),
-            false => word.fetch_and(!bit, SeqCst),
-        };
+            true => {
+                word.fetch_or(bit, SeqCst);
+                // After the bit: who sees the number finds whom it is for.
+                self.nr_wanting.fetch_add(1, SeqCst);
+            }
+            false => {
+                self.nr_wanting.fetch_sub(1, SeqCst);
+                word.fetch_and(!bit, SeqCst);
+            }
+        }
     }
 
     pub(crate) fn anybody_wants(&self) -> bool {
-        self.wanting.iter().any(|word| word.load(SeqCst) != 0)
+        self.nr_wanting.load(SeqCst) != 0
     }
 
     /// Arms every canary that may be armed. Costs one load while all are.
@@ -108,7 +117,7 @@ impl Canaries {
     }
 
     #[cfg(all(test, loom))]
-    pub(crate) fn wants(&self, pool: u32) -> bool {
+    pub(crate) fn wants(&self, pool: usize) -> bool {
         self.wanting[0].load(SeqCst) & (1 << pool) != 0
     }
 
@@ -217,13 +226,14 @@ impl Watcher {
     fn report(&self) {
         let canaries = self.canaries();
         let last = canaries.last_pool.load(SeqCst) as usize;
-        let Some(pool) = canary::choose_pool(self.engine.wanting_pools(&canaries.wanting), last)
-        else {
+        let words = &canaries.wanting[..self.engine.pool_words()];
+        let wanting = self.engine.wanting_pools(words, self.cpu);
+        let Some(pool) = canary::choose_pool(wanting, last) else {
             return;
         };
         canaries.last_pool.store(pool as u32, SeqCst);
         canaries.reports.fetch_add(1, SeqCst);
-        if let Some(pool) = self.engine.pool(pool) {
+        if let Some(pool) = self.engine.pool_at(pool) {
             pool.report_idle(self.cpu);
         }
     }

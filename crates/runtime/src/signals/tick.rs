@@ -7,12 +7,15 @@ use std::sync::atomic::Ordering::SeqCst;
 
 use cmwq_os::{clock, sched, thread};
 use cmwq_policy::pool::CREATE_COOLDOWN;
+use cmwq_policy::queue::Caller;
 use cmwq_policy::time::SECOND;
-use cmwq_policy::{Nanos, Time};
+use cmwq_policy::{Nanos, Time, contract, watchdog};
 
-use crate::engine::{Engine, MAX_POOLS};
+use crate::engine::Engine;
+use crate::machine::Real;
 use crate::park::Parker;
-use crate::pool::{Pool, scan};
+use crate::pool::{Pool, scan, stall};
+use crate::queue::QueueRef;
 use crate::sync::{AtomicBool, AtomicU32, AtomicU64, fence};
 
 const STACK: usize = 256 * 1024;
@@ -28,8 +31,8 @@ pub(crate) struct Tick {
     state: AtomicU32,
     /// No thread is made before this time, after it could not be made.
     retry_at: AtomicU64,
-    /// A bit per pool with items that wait.
-    backlog: [AtomicU64; MAX_POOLS / 64],
+    /// How many pools have items that wait.
+    backlog: AtomicU32,
     /// The thread will look at the backlog by itself.
     armed: AtomicBool,
     /// Some pool has idle workers that may have to retire.
@@ -44,7 +47,7 @@ impl Tick {
             parker: Parker::default(),
             state: AtomicU32::new(ABSENT),
             retry_at: AtomicU64::new(0),
-            backlog: std::array::from_fn(|_| AtomicU64::new(0)),
+            backlog: AtomicU32::new(0),
             armed: AtomicBool::new(false),
             culling: AtomicBool::new(false),
             ticks: AtomicU64::new(0),
@@ -52,17 +55,29 @@ impl Tick {
         }
     }
 
-    /// Publishes whether items of a pool wait. Follow with [`arm`](Self::arm) where they newly do.
-    pub(crate) fn set_backlog(&self, pool: u32, waits: bool) {
-        let (word, bit) = (&self.backlog[pool as usize / 64], 1 << (pool % 64));
+    /// Publishes that items of a pool newly wait, or none any more. Said under the pool's lock. Follow
+    /// with [`arm`](Self::arm) where they do.
+    pub(crate) fn set_backlog(&self, waits: bool) {
         match waits {
-            true => word.fetch_or(bit, SeqCst),
-            false => word.fetch_and(!bit, SeqCst),
+            true => self.backlog.fetch_add(1, SeqCst),
+            false => self.backlog.fetch_sub(1, SeqCst),
         };
     }
 
     pub(crate) fn has_backlog(&self) -> bool {
-        self.backlog.iter().any(|word| word.load(SeqCst) != 0)
+        self.backlog.load(SeqCst) != 0
+    }
+
+    /// A timer was armed, under the lock of the timers: the thread sleeps no longer than until it.
+    pub(crate) fn timer_armed(&self, engine: &'static Engine, at: Time) {
+        let first = engine
+            .timers()
+            .lock()
+            .expect("the core does not panic")
+            .next();
+        if first.is_some_and(|first| at <= first) {
+            self.kick(engine);
+        }
     }
 
     /// Items wait, or workers idle that may be too many: somebody must look in time.
@@ -169,6 +184,8 @@ struct Ticker {
     /// No canary has reported between the last two ticks.
     silent: bool,
     cpu_seen: Nanos,
+    /// It is to wake by then.
+    sleeps_until: Time,
 }
 
 impl Ticker {
@@ -177,9 +194,7 @@ impl Ticker {
             let _ = sched::set_normal_policy_self();
         }
         let _ = sched::set_nice_self(engine.base_nice());
-        if let (_, Some(mask)) = engine.cpu_mask(0) {
-            let _ = sched::set_affinity_self(&mask);
-        }
+        let _ = sched::set_affinity_self(&engine.cpus().mask);
         Ticker {
             engine,
             pace: cmwq_policy::tick::Tick::default(),
@@ -189,6 +204,7 @@ impl Ticker {
             reports_seen: 0,
             silent: true,
             cpu_seen: 0,
+            sleeps_until: Time(u64::MAX),
         }
     }
 
@@ -196,11 +212,24 @@ impl Ticker {
         loop {
             self.engine.pools().for_each(serve);
             let now = clock::now();
+            self.notice_gap(now);
+            expire(self.engine, now);
             if self.tick().has_backlog() {
                 self.look(now);
             }
             let cull = self.cull(now);
             self.sleep(cull);
+        }
+    }
+
+    /// The machine was suspended, or this thread had no CPU for long.
+    fn notice_gap(&mut self, now: Time) {
+        let due = std::mem::replace(&mut self.sleeps_until, Time(u64::MAX));
+        if watchdog::is_gap(due, now) {
+            let lost = now.since(due);
+            for pool in self.engine.pools() {
+                pool.with(|core, cx| core.clock_was_away(cx, lost));
+            }
         }
     }
 
@@ -219,6 +248,10 @@ impl Ticker {
             let early = backlog.1.is_some_and(|at| at <= now);
             if asked || early || (looks && backlog.0) {
                 missing |= scan::look(pool);
+            }
+            if backlog.0 {
+                pool.with(|core, cx| core.call_rescuers(cx));
+                stall::look(pool);
             }
         }
         if missing {
@@ -282,6 +315,14 @@ impl Ticker {
                 .filter_map(|p| p.with(|core, cx| core.look_at(cx.now)));
             until = looks.chain(cull).chain([self.next]).min();
         }
+        let timers = self
+            .engine
+            .timers()
+            .lock()
+            .expect("the core does not panic");
+        let until = until.into_iter().chain(timers.next()).min();
+        drop(timers);
+        self.sleeps_until = until.unwrap_or(Time(u64::MAX));
         let now = clock::now();
         tick.park(until.map(|at| at.since(now)));
     }
@@ -296,6 +337,13 @@ fn serve(pool: &'static Pool) {
     if pool.has_reports() && !pool.has_standby() {
         pool.handle_reports(None);
     }
+}
+
+/// Queues the items whose time has come.
+fn expire(engine: &'static Engine, now: Time) {
+    // SAFETY: a timer keeps its queue until it has been dealt with.
+    let admits = |queue: QueueRef| unsafe { queue.as_ref() }.gate().admits(Caller::Outside);
+    while contract::expire(&Real(engine), now, admits) {}
 }
 
 fn cull(pool: &'static Pool, now: Time) -> Option<Time> {

@@ -40,9 +40,7 @@ fn a_new_thread_takes_no_token_that_is_not_there() {
     // The reserve that a pool's first worker makes arrives while the others hold all tokens.
     let mut rig = pools(2);
     assert_eq!(rig.store.budget.used, 2);
-    let third = attrs(2);
-    rig.pools.push(super::rig::Pool::new(third));
-    rig.threads.push(Default::default());
+    rig.add_pool(attrs(2));
     let pwq = rig.pwq(2, 100);
     rig.queue_and_run(5, pwq);
     assert_eq!(rig.pools[2].nr_running(), 1);

@@ -1,6 +1,13 @@
-//! What holds after every event, whatever was reported, delayed or refused.
+//! What holds after every event, whatever was reported, delayed or refused: workers and counts. What
+//! holds of items is in `check_items.rs`.
 
-use super::rig::{Pool, TestStore};
+pub(super) use super::check_items::{InFlight, barriers_of, begins};
+use super::check_items::{
+    at_most_once, deferred_ones_wait, every_entry_is_in_one_place, flushes_are_exact,
+    slots_are_counted,
+};
+use super::rig::{Pool, Rig, Todo};
+use super::store::Item;
 use crate::worker::State;
 use std::collections::BTreeSet;
 use std::vec::Vec;
@@ -8,37 +15,65 @@ use std::vec::Vec;
 /// What the checks must remember from one event to the next.
 #[derive(Default)]
 pub(super) struct Memory {
-    nr_active: Vec<u32>,
-    last_begun: Vec<u64>,
+    /// Slots taken of each limit.
+    pub(super) nr: Vec<u32>,
 }
 
-impl Memory {
-    /// An item of this pwq has begun. FIFO per queue, except for an item that had to wait behind
-    /// its own earlier execution.
-    pub(super) fn begun(&mut self, pwq: usize, stamp: u64, deferred: bool) {
-        self.last_begun
-            .resize(self.last_begun.len().max(pwq + 1), 0);
-        if !deferred {
-            let last = core::mem::replace(&mut self.last_begun[pwq], stamp);
-            assert!(last < stamp, "queue {pwq} started items out of order");
-        }
-    }
-}
-
-/// All invariants.
-pub(super) fn check(pools: &[Pool], store: &mut TestStore, memory: &mut Memory) {
-    for pool in pools {
+/// All invariants of the core.
+pub(super) fn after_a_call(rig: &Rig, memory: &mut Memory) {
+    for pool in &rig.pools {
         counts_are_exact(pool);
         estimate_is_in_bounds(pool);
         idle_list_is_the_idle_workers(pool);
         one_manager_and_one_thread_in_the_making(pool);
-        nothing_executes_twice(pool);
-        assert_eq!(pool.tokens, pool.nr_running().saturating_sub(1), "tokens");
+        rescuers_do_not_count(pool);
+        need_is_known(pool);
+        assert_eq!(pool.tokens, due_tokens(pool), "tokens");
     }
-    let tokens: u32 = pools.iter().map(|p| p.tokens).sum();
-    assert_eq!(store.budget.used, tokens, "the budget is the sum of tokens");
-    every_queued_item_is_in_one_place(pools, store);
-    slots_are_counted_and_not_lost(pools, store, memory);
+    let tokens: u32 = rig.pools.iter().map(|p| p.tokens).sum();
+    let used = rig.store.budget.used;
+    assert_eq!(used, tokens, "the budget is the sum of tokens");
+    at_most_once(rig);
+    every_entry_is_in_one_place(rig);
+    deferred_ones_wait(rig);
+    let in_flight = InFlight::of(rig);
+    slots_are_counted(rig, &in_flight, memory);
+    flushes_are_exact(rig, &in_flight);
+}
+
+/// What holds once everybody who was in the middle of something is out of it.
+pub(super) fn at_leisure(rig: &Rig) {
+    for pwq in 0..rig.store.pwqs.len() {
+        what_is_kept_will_be_let_go(rig, pwq);
+        an_emptied_one_is_said(rig, pwq);
+    }
+    for item in &rig.store.items {
+        let deferred = item.is_queued() && item.word.flags().deferred;
+        assert!(!deferred || is_awaited(rig, item), "an item waits for ever");
+    }
+}
+
+/// The pool of this deferred item is told, or asks by itself, when the execution has ended.
+fn is_awaited(rig: &Rig, item: &Item) -> bool {
+    let token = item.behind.expect("a deferred item is behind something");
+    let here = item.word.pool().expect("it is queued");
+    let says = |t: &Todo| matches!(*t, Todo::Undefer(t) | Todo::Confirm(t) if t == token);
+    let said = rig.todo.iter().any(|t| t.0 == here as usize && says(&t.1));
+    let elsewhere = &rig.pools[token.pool as usize];
+    let current = &elsewhere.workers.get(token.worker).current;
+    let told = || {
+        current
+            .as_ref()
+            .is_some_and(|c| c.deferred_to == Some(here))
+    };
+    said || (elsewhere.goes_on(token) && told())
+}
+
+fn due_tokens(pool: &Pool) -> u32 {
+    match pool.manages() {
+        true => pool.nr_running().saturating_sub(1),
+        false => 0,
+    }
 }
 
 fn count(pool: &Pool, is: impl Fn(&State) -> bool) -> u32 {
@@ -53,7 +88,7 @@ fn counts_are_exact(pool: &Pool) {
     assert_eq!(c.between, count(pool, |s| *s == State::Between));
     assert_eq!(c.creating, count(pool, |s| *s == State::Creating));
     let exists = |s: &State| !matches!(s, State::Free | State::Creating);
-    assert_eq!(c.workers, count(pool, exists));
+    assert_eq!(c.workers + rescuers(pool), count(pool, exists));
     assert!(c.workers + c.creating <= pool.attrs.thread_limit);
     for id in pool.workers.ids() {
         let worker = pool.workers.get(id);
@@ -66,6 +101,28 @@ fn counts_are_exact(pool: &Pool) {
     let waiting = pool.workers.ids();
     let waiting = waiting.filter(|&id| pool.workers.get(id).waiting.is_some());
     assert_eq!(c.waiting as usize, waiting.count());
+}
+
+fn rescuers(pool: &Pool) -> u32 {
+    let all = pool.workers.ids();
+    let rescues = all.filter(|&id| pool.workers.get(id).rescues.is_some());
+    rescues.count() as u32
+}
+
+fn rescuers_do_not_count(pool: &Pool) {
+    for id in pool.workers.ids() {
+        let worker = pool.workers.get(id);
+        let rescues = worker.rescues.is_some();
+        assert!(rescues || worker.state != State::Rescuing);
+        if rescues && worker.state == State::Executing {
+            assert!(worker.hints > 0, "rescuer {id} counts as running");
+        }
+    }
+}
+
+fn need_is_known(pool: &Pool) {
+    let needs = pool.need_more_worker() && !pool.may_start_working();
+    assert_eq!(pool.needs_since.is_some(), needs, "when to call rescuers");
 }
 
 fn estimate_is_in_bounds(pool: &Pool) {
@@ -100,73 +157,27 @@ fn one_manager_and_one_thread_in_the_making(pool: &Pool) {
     }
 }
 
-fn nothing_executes_twice(pool: &Pool) {
-    let mut seen = BTreeSet::new();
-    for id in pool.workers.ids() {
-        if let Some(current) = &pool.workers.get(id).current {
-            assert!(seen.insert(current.key.addr), "executed twice at once");
-            assert_eq!(pool.workers.executing(&current.key), Some(id));
-        }
-    }
+/// As often as the core has asked to keep a queue, somebody is there to let it go.
+fn what_is_kept_will_be_let_go(rig: &Rig, pwq: usize) {
+    let found = &rig.store.pwqs[pwq];
+    let state = &found.state;
+    let rescuer = &rig.queues[found.queue].rescuer;
+    let actions = rig.todo.iter().filter(|t| t.1.keeps() == Some(pwq)).count();
+    let called = rescuer.calls.iter().filter(|&&p| p == pwq).count();
+    let helped = usize::from(rescuer.at == Some(pwq));
+    let orphan = state.drain == crate::pwq::Drain::Orphaned && state.nr_in_flight() > 0;
+    let expected = actions + called + helped + usize::from(orphan);
+    assert_eq!(found.holds as usize, expected, "holds of {pwq}");
+    let in_todo = rig.todo.iter().any(|t| t.1 == Todo::Mayday(pwq));
+    assert_eq!(state.mayday, in_todo || called > 0, "mayday of {pwq}");
+    assert!(called <= 1, "called twice");
 }
 
-fn walk(store: &TestStore, list: &crate::list::List<TestStore>) -> Vec<usize> {
-    use crate::list::Links;
-    let mut items = Vec::new();
-    let mut at = list.first();
-    while let Some(work) = at {
-        items.push(work);
-        assert!(items.len() <= list.len(), "the list is longer than it says");
-        at = store.next(work);
-    }
-    assert_eq!(items.len(), list.len());
-    items
-}
-
-fn every_queued_item_is_in_one_place(pools: &[Pool], store: &TestStore) {
-    let mut places = std::vec![0; store.items.len()];
-    for pool in pools {
-        let own = pool.workers.ids().map(|id| &pool.workers.get(id).scheduled);
-        for work in own.chain([&pool.worklist]).flat_map(|l| walk(store, l)) {
-            places[work] += 1;
-            assert!(!store.items[work].inactive, "item {work} holds no slot");
-        }
-    }
-    for (_, pwq) in &store.pwqs {
-        for work in walk(store, &pwq.inactive) {
-            places[work] += 1;
-            assert!(store.items[work].inactive, "item {work} holds a slot");
-        }
-    }
-    for (work, item) in store.items.iter().enumerate() {
-        assert_eq!(places[work], u32::from(item.pending), "places of {work}");
-    }
-}
-
-fn slots_are_counted_and_not_lost(pools: &[Pool], store: &TestStore, memory: &mut Memory) {
-    memory.nr_active.resize(store.pwqs.len(), 0);
-    let mut in_flight = std::vec![0; pools.len()];
-    for (index, (pool, pwq)) in store.pwqs.iter().enumerate() {
-        let current = |id| pools[*pool].workers.get(id).current.as_ref();
-        let executing = pools[*pool].workers.ids().filter_map(current);
-        let executing = executing.filter(|c| c.pwq == index).count() as u32;
-        let queued = |i: &&super::rig::Item| i.pending && i.pwq == index && !i.inactive;
-        let queued = store.items.iter().filter(queued).count() as u32;
-        assert_eq!(pwq.nr_active, executing + queued, "slots of {index}");
-        let waiting = pwq.nr_inactive();
-        assert_eq!(
-            pwq.nr_in_flight(),
-            u64::from(pwq.nr_active) + waiting as u64
-        );
-        assert!(waiting == 0 || !pwq.has_free_slot(), "a slot is lost");
-        let before = core::mem::replace(&mut memory.nr_active[index], pwq.nr_active);
-        assert!(
-            pwq.nr_active <= before.max(pwq.max_active),
-            "over the limit"
-        );
-        in_flight[*pool] += pwq.nr_in_flight();
-    }
-    for (pool, expected) in pools.iter().zip(in_flight) {
-        assert_eq!(pool.nr_in_flight(), expected);
+fn an_emptied_one_is_said(rig: &Rig, pwq: usize) {
+    let found = &rig.store.pwqs[pwq];
+    let in_use = rig.queues[found.queue].pwqs.contains(&pwq);
+    if in_use && found.state.retired && found.state.nr_in_flight() == 0 {
+        let said = rig.todo.iter().any(|t| t.1 == Todo::Emptied(pwq));
+        assert!(said, "nobody says that {pwq} is empty");
     }
 }

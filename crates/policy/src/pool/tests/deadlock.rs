@@ -70,7 +70,7 @@ fn a_flush_that_moved_is_looked_at_again() {
     let other = rig.pwq(0, 10);
     rig.queue_and_run(1, 0);
     rig.queue_new(2, other);
-    _ = rig.call(0, |p, cx| p.begin_flush(cx, other));
+    _ = rig.flush(other);
     let (_, id) = rig.who(0).unwrap();
     rig.call(0, |p, cx| p.wait_begin(cx, id, Wait::Flush(other)))
         .unwrap();
@@ -216,4 +216,35 @@ fn a_ring_with_a_way_out_is_none() {
         "item 3 will give its slot to item 4"
     );
     assert_eq!(rig.wait(3, 0), Err(Stuck), "now nobody would");
+}
+
+#[test]
+fn two_pwqs_of_one_queue_share_the_slots_that_all_wait() {
+    // One was retired and is not empty, and the queue has come back to its pool.
+    let mut rig = Rig::new([attrs(4), attrs(1)]);
+    let pwq = rig.pwq(0, 2);
+    let queue = rig.store.pwqs[pwq].queue;
+    rig.queue_and_run(1, pwq);
+    rig.replace(queue, 1);
+    rig.replace(queue, 0);
+    rig.queue_and_run(2, pwq);
+    let newest = *rig.queues[queue].pwqs.last().unwrap();
+    assert_eq!(rig.executing(), [0, 1]);
+    assert_eq!(rig.store.pwqs[newest].state.nr_inactive(), 1);
+    rig.wait(0, newest).unwrap();
+    assert_eq!(rig.wait(1, newest), Err(Stuck));
+    rig.end_and_run(1, ItemReport::default());
+    assert_eq!(rig.executing(), [0, 2]);
+}
+
+#[test]
+fn slots_of_another_pool_have_a_limit_of_their_own() {
+    // A per-CPU queue: an item waits for one on another CPU.
+    let mut rig = Rig::new([attrs(1), attrs(1)]);
+    let here = rig.pwq(0, 1);
+    let there = rig.pwq(1, 1);
+    rig.store.pwqs[there].queue = rig.store.pwqs[here].queue;
+    rig.queue_and_run(1, here);
+    rig.queue_and_run(1, there);
+    assert_eq!(rig.wait(0, there), Ok(()), "that one will end");
 }

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::colours::Flush;
-use crate::pwq::Drain;
+use crate::pwq::{Drain, clamp_max_active};
 
 const DONE: ItemReport = ItemReport {
     slept: None,
@@ -15,7 +15,7 @@ fn items_past_max_active_wait_and_start_in_their_order() {
     let mut rig = Rig::one(attrs(8), 2);
     rig.queue_and_run(6, 0);
     assert_eq!(rig.executing().len(), 2);
-    assert_eq!(rig.store.pwqs[0].1.nr_inactive(), 4);
+    assert_eq!(rig.store.pwqs[0].state.nr_inactive(), 4);
     for work in [1, 0, 2, 3, 4, 5] {
         rig.end_and_run(work, DONE);
         assert!(rig.executing().len() <= 2);
@@ -36,17 +36,17 @@ fn a_waiting_queue_does_not_hold_up_another() {
 fn raising_max_active_starts_waiting_items() {
     let mut rig = Rig::one(attrs(8), 1);
     rig.queue_and_run(6, 0);
-    rig.call(0, |p, cx| p.set_max_active(cx, 0, 4));
+    rig.set_max(0, 4);
     rig.run();
     assert_eq!(rig.started, [0, 1, 2, 3]);
-    assert_eq!(rig.store.pwqs[0].1.nr_inactive(), 2);
+    assert_eq!(rig.store.pwqs[0].state.nr_inactive(), 2);
 }
 
 #[test]
 fn lowering_max_active_stops_nobody_and_starts_nothing() {
     let mut rig = Rig::one(attrs(8), 4);
     rig.queue_and_run(7, 0);
-    rig.call(0, |p, cx| p.set_max_active(cx, 0, 2));
+    rig.set_max(0, 2);
     rig.run();
     assert_eq!(rig.executing().len(), 4);
     for work in [0, 1] {
@@ -60,10 +60,9 @@ fn lowering_max_active_stops_nobody_and_starts_nothing() {
 
 #[test]
 fn max_active_is_clamped() {
-    let mut rig = Rig::one(attrs(1), 0);
-    assert_eq!(rig.store.pwqs[0].1.max_active(), 1);
-    rig.call(0, |p, cx| p.set_max_active(cx, 0, u32::MAX));
-    assert_eq!(rig.store.pwqs[0].1.max_active(), 2048);
+    assert_eq!(clamp_max_active(0), 1);
+    assert_eq!(clamp_max_active(7), 7);
+    assert_eq!(clamp_max_active(u32::MAX), 2048);
 }
 
 #[test]
@@ -130,14 +129,10 @@ fn own_items_go_on_without_letting_the_pool_go() {
 fn a_cancelled_item_gives_its_slot_to_the_next() {
     let mut rig = Rig::one(attrs(1), 2);
     rig.queue_and_run(4, 0);
-    let cancel = |rig: &mut Rig, work: usize| {
-        let inactive = rig.store.items[work].inactive;
-        rig.store.items[work].pending = false;
-        rig.call(0, |p, cx| p.cancel(cx, work, inactive));
-    };
-    cancel(&mut rig, 1);
-    assert!(!rig.store.items[2].inactive, "it has the slot now");
-    cancel(&mut rig, 3);
+    assert!(rig.cancel(1));
+    assert!(rig.store.items[2].is_active(), "it has the slot now");
+    assert!(rig.cancel(3));
+    assert!(!rig.cancel(3), "it is not queued any more");
     rig.end_and_run(0, DONE);
     rig.end_and_run(2, DONE);
     assert_eq!(rig.started, [0, 2]);
@@ -148,7 +143,7 @@ fn a_cancelled_item_gives_its_slot_to_the_next() {
 fn a_flush_is_told_when_everything_before_it_has_ended() {
     let mut rig = Rig::one(attrs(2), 10);
     rig.queue_and_run(2, 0);
-    let Flush::Wait(ticket) = rig.call(0, |p, cx| p.begin_flush(cx, 0)) else {
+    let Flush::Wait(ticket) = rig.flush(0) else {
         panic!("two items are in flight");
     };
     rig.queue_new(1, 0);
@@ -156,7 +151,7 @@ fn a_flush_is_told_when_everything_before_it_has_ended() {
     assert_eq!(rig.count(Action::Flushed(0)), 0);
     rig.end_and_run(0, DONE);
     assert_eq!(rig.count(Action::Flushed(0)), 1);
-    assert!(rig.store.pwqs[0].1.colours().is_done(ticket));
+    assert!(rig.store.pwqs[0].state.colours().is_done(ticket));
     assert_eq!(rig.executing(), [2], "the later item does not count");
 }
 
@@ -166,14 +161,14 @@ fn flushes_end_in_their_order() {
     let tickets: Vec<u64> = (0..3)
         .map(|_| {
             rig.queue_and_run(1, 0);
-            match rig.call(0, |p, cx| p.begin_flush(cx, 0)) {
+            match rig.flush(0) {
                 Flush::Wait(ticket) => ticket,
                 other => panic!("{other:?}"),
             }
         })
         .collect();
     let done = |rig: &mut Rig| {
-        let colours = rig.store.pwqs[0].1.colours();
+        let colours = rig.store.pwqs[0].state.colours();
         tickets.iter().filter(|&&t| colours.is_done(t)).count()
     };
     let mut ended = Vec::new();
@@ -187,9 +182,9 @@ fn flushes_end_in_their_order() {
 #[test]
 fn a_drained_queue_is_said_once_nothing_is_in_flight() {
     let mut rig = Rig::one(attrs(1), 1);
-    assert!(rig.call(0, |p, cx| p.begin_drain(cx, 0, Drain::Awaited)));
+    assert!(rig.drain(0, Drain::Awaited));
     rig.queue_and_run(2, 0);
-    assert!(!rig.call(0, |p, cx| p.begin_drain(cx, 0, Drain::Awaited)));
+    assert!(!rig.drain(0, Drain::Awaited));
     rig.end_and_run(0, DONE);
     assert_eq!(rig.count(Action::Drained(0)), 0);
     rig.end_and_run(1, DONE);
@@ -200,7 +195,7 @@ fn a_drained_queue_is_said_once_nothing_is_in_flight() {
 fn an_orphaned_queue_is_released_by_its_last_item() {
     let mut rig = Rig::one(attrs(1), 1);
     rig.queue_and_run(2, 0);
-    rig.call(0, |p, cx| p.begin_drain(cx, 0, Drain::Orphaned));
+    rig.drain(0, Drain::Orphaned);
     rig.end_and_run(0, DONE);
     assert_eq!(rig.count(Action::Released(0)), 0);
     rig.end_and_run(1, DONE);

@@ -3,16 +3,26 @@
 //! `rig.rs` carries out what the pool decides, in virtual time and in any order; `check.rs` holds
 //! the invariants, and the rig asks for them after every single event of every test.
 
+mod barriers;
 mod budget;
 mod check;
+mod check_items;
 mod deadlock;
+mod deferred;
 mod estimate;
+mod events;
 mod growth;
 mod items;
+mod kinds;
+mod limits;
 mod liveness;
+mod machine;
+mod ops;
 mod properties;
+mod rescue;
 mod rig;
 mod rules;
+mod store;
 mod timelines;
 
 use rig::{Rig, attrs};

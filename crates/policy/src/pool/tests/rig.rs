@@ -1,94 +1,19 @@
 //! A machine of make-believe threads around the real core.
 
 use super::super::{
-    Cx, ItemReport, PoolAttrs, Published, Seen, SeenState, Step, Stuck, WorkerPool, signals::Plan,
+    Cx, ItemReport, PoolAttrs, Published, Queueing, Rule, Seen, SeenState, Step, Stuck, WorkerPool,
+    signals::Plan,
 };
-use super::check::{Memory, check};
+use super::check::{self, Memory};
+use super::ops::{Flushing, Queue};
+use super::store::TestStore;
 use crate::action::{Action, Actions};
-use crate::budget::Budget;
-use crate::list::Links;
-use crate::pwq::PoolWorkqueue;
-use crate::store::{BusyKey, Store};
 use crate::time::{MILLISECOND, Nanos, Time};
-use crate::worker::{State, Wait, WorkerId};
+use crate::worker::{State, Token, Wait, WorkerId};
 use std::collections::BTreeMap;
 use std::vec::Vec;
 
 pub(super) type Pool = WorkerPool<TestStore>;
-
-/// One item: what the runtime keeps in its header.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Item {
-    next: Option<usize>,
-    prev: Option<usize>,
-    pub(super) pwq: usize,
-    pub(super) colour: u8,
-    pub(super) pending: bool,
-    pub(super) inactive: bool,
-    /// When it was queued last, as a count of queueings.
-    pub(super) stamp: u64,
-    pub(super) starts: u32,
-}
-
-#[derive(Default)]
-pub(super) struct TestStore {
-    pub(super) items: Vec<Item>,
-    /// With the pool that each belongs to.
-    pub(super) pwqs: Vec<(usize, PoolWorkqueue<TestStore>)>,
-    pub(super) budget: Budget,
-}
-
-impl Links for TestStore {
-    type Work = usize;
-    fn next(&self, work: usize) -> Option<usize> {
-        self.items[work].next
-    }
-    fn prev(&self, work: usize) -> Option<usize> {
-        self.items[work].prev
-    }
-    fn set_next(&mut self, work: usize, next: Option<usize>) {
-        self.items[work].next = next;
-    }
-    fn set_prev(&mut self, work: usize, prev: Option<usize>) {
-        self.items[work].prev = prev;
-    }
-}
-
-impl Store for TestStore {
-    type Pwq = usize;
-    fn pwq_of(&self, work: usize) -> usize {
-        self.items[work].pwq
-    }
-    fn pwq(&mut self, pwq: usize) -> &mut PoolWorkqueue<Self> {
-        &mut self.pwqs[pwq].1
-    }
-    fn colour_of(&self, work: usize) -> u8 {
-        self.items[work].colour
-    }
-    fn set_queued(&mut self, work: usize, pwq: usize, colour: u8, inactive: bool) {
-        let item = &mut self.items[work];
-        assert!(item.pending, "item {work} is queued but not pending");
-        (item.pwq, item.colour, item.inactive) = (pwq, colour, inactive);
-    }
-    fn set_running(&mut self, work: usize) {
-        let item = &mut self.items[work];
-        assert!(item.pending, "item {work} starts but was not queued");
-        item.pending = false;
-        item.starts += 1;
-    }
-    fn busy_key(&self, work: usize) -> BusyKey {
-        BusyKey {
-            addr: 64 * work as u64,
-            func: 7,
-            queue: self.items[work].pwq as u64,
-        }
-    }
-    fn step_budget(&mut self, step: impl Fn(Budget) -> Option<Budget>) -> bool {
-        let next = step(self.budget);
-        self.budget = next.unwrap_or(self.budget);
-        next.is_some()
-    }
-}
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Doing {
@@ -98,13 +23,15 @@ pub(super) enum Doing {
     /// Creates another thread.
     Managing,
     Running(usize),
+    /// A rescuer that has found nothing more to do.
+    Leaving,
 }
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Thread {
     pub(super) doing: Doing,
     /// A wake-up that came while it did not sleep.
-    token: bool,
+    pub(super) token: bool,
 }
 
 /// Something that was asked for and is not carried out yet.
@@ -114,28 +41,72 @@ pub(super) enum Todo {
     Spawn(WorkerId),
     /// The first creates the second.
     Create(WorkerId, WorkerId),
+    Activate(usize),
+    Emptied(usize),
+    Released(usize),
+    Mayday(usize),
+    Undefer(Token),
+    /// Who has queued an item of this pool behind an execution looks whether it still goes on.
+    Confirm(Token),
+    /// Who owns the item queues it through the pwq.
+    Insert(usize, usize, Queueing),
+    /// Who has taken the item back lets it go.
+    Disown(usize),
+}
+
+impl Todo {
+    /// What an action leaves to be done; nothing if somebody is only told.
+    fn of(action: Action<usize>) -> Option<Todo> {
+        match action {
+            Action::Wake(id) => Some(Todo::Wake(id)),
+            Action::Spawn(id) => Some(Todo::Spawn(id)),
+            Action::Released(pwq) => Some(Todo::Released(pwq)),
+            Action::Emptied(pwq) => Some(Todo::Emptied(pwq)),
+            Action::Activate(pwq) => Some(Todo::Activate(pwq)),
+            Action::Mayday(pwq) => Some(Todo::Mayday(pwq)),
+            Action::Undefer { token, .. } => Some(Todo::Undefer(token)),
+            Action::Inspect | Action::Flushed(_) | Action::Drained(_) | Action::FailWait(_) => None,
+        }
+    }
+
+    /// The pwq whose queue is kept until this is done.
+    pub(super) fn keeps(self) -> Option<usize> {
+        match self {
+            Todo::Activate(pwq) | Todo::Emptied(pwq) | Todo::Released(pwq) | Todo::Mayday(pwq) => {
+                Some(pwq)
+            }
+            _ => None,
+        }
+    }
 }
 
 pub(super) struct Rig {
     pub(super) store: TestStore,
     pub(super) pools: Vec<Pool>,
+    pub(super) queues: Vec<Queue>,
+    /// The threads of each pool, and the rescuers that help it just then.
     pub(super) threads: Vec<BTreeMap<WorkerId, Thread>>,
     pub(super) now: Time,
+    /// Each with the pool that it is for.
     pub(super) todo: Vec<(usize, Todo)>,
     /// Every action so far, with its pool.
     pub(super) said: Vec<(usize, Action<usize>)>,
-    /// Items in the order they were started.
+    /// Items and barriers in the order they were started.
     pub(super) started: Vec<usize>,
+    /// Flushes that are not over.
+    pub(super) flushes: Vec<Flushing>,
     pub(super) spawns_fail: bool,
     /// How long a yield takes.
     pub(super) yield_takes: Nanos,
+    pub(super) yields: u32,
     memory: Memory,
-    stamps: u64,
 }
 
 /// Attributes of a pool that has the machine to itself, and threads enough.
 pub(super) fn attrs(target: u32) -> PoolAttrs {
     PoolAttrs {
+        id: 0,
+        rule: Rule::Managed,
         nice: 0,
         target,
         budget: target,
@@ -145,20 +116,23 @@ pub(super) fn attrs(target: u32) -> PoolAttrs {
 
 impl Rig {
     pub(super) fn new(pools: impl IntoIterator<Item = PoolAttrs>) -> Rig {
-        let pools: Vec<Pool> = pools.into_iter().map(WorkerPool::new).collect();
-        Rig {
+        let mut rig = Rig {
             store: TestStore::default(),
-            threads: pools.iter().map(|_| BTreeMap::new()).collect(),
-            pools,
+            pools: Vec::new(),
+            queues: Vec::new(),
+            threads: Vec::new(),
             now: Time(0),
             todo: Vec::new(),
             said: Vec::new(),
             started: Vec::new(),
+            flushes: Vec::new(),
             spawns_fail: false,
             yield_takes: MILLISECOND,
+            yields: 0,
             memory: Memory::default(),
-            stamps: 0,
-        }
+        };
+        pools.into_iter().for_each(|attrs| _ = rig.add_pool(attrs));
+        rig
     }
 
     /// One pool with one queue, number 0.
@@ -168,14 +142,11 @@ impl Rig {
         rig
     }
 
-    pub(super) fn pwq(&mut self, pool: usize, max_active: u32) -> usize {
-        self.store.pwqs.push((pool, PoolWorkqueue::new(max_active)));
-        self.store.pwqs.len() - 1
-    }
-
-    pub(super) fn item(&mut self) -> usize {
-        self.store.items.push(Item::default());
-        self.store.items.len() - 1
+    pub(super) fn add_pool(&mut self, attrs: PoolAttrs) -> usize {
+        let id = self.pools.len() as u32;
+        self.pools.push(WorkerPool::new(PoolAttrs { id, ..attrs }));
+        self.threads.push(BTreeMap::new());
+        id as usize
     }
 
     /// One call of the core, then the invariants.
@@ -185,73 +156,79 @@ impl Rig {
         act: impl FnOnce(&mut Pool, &mut Cx<TestStore>) -> R,
     ) -> R {
         let mut out = Actions::default();
+        self.store.locked = Some(pool);
         let mut cx = Cx {
             store: &mut self.store,
             now: self.now,
             out: &mut out,
         };
         let result = act(&mut self.pools[pool], &mut cx);
+        self.store.locked = None;
         for action in out.iter() {
             self.said.push((pool, action));
-            match action {
-                Action::Wake(id) => self.todo.push((pool, Todo::Wake(id))),
-                Action::Spawn(id) => self.todo.push((pool, Todo::Spawn(id))),
-                _ => {}
-            }
+            let at = match action {
+                Action::Undefer { pool, .. } => pool as usize,
+                Action::Activate(pwq) => self.store.pwqs[pwq].pool,
+                _ => pool,
+            };
+            self.todo.extend(Todo::of(action).map(|todo| (at, todo)));
         }
-        check(&self.pools, &mut self.store, &mut self.memory);
+        let mut memory = core::mem::take(&mut self.memory);
+        check::after_a_call(self, &mut memory);
+        self.memory = memory;
+        self.forget_flushes();
         result
-    }
-
-    /// Queues an item; false if it is queued already.
-    pub(super) fn queue(&mut self, work: usize, pwq: usize) -> bool {
-        let item = &mut self.store.items[work];
-        if core::mem::replace(&mut item.pending, true) {
-            return false;
-        }
-        self.stamps += 1;
-        item.stamp = self.stamps;
-        let pool = self.store.pwqs[pwq].0;
-        self.call(pool, |p, cx| p.queue(cx, work, pwq));
-        true
-    }
-
-    /// Queues so many new items.
-    pub(super) fn queue_new(&mut self, count: usize, pwq: usize) -> Vec<usize> {
-        let items: Vec<usize> = (0..count).map(|_| self.item()).collect();
-        for &work in &items {
-            assert!(self.queue(work, pwq));
-        }
-        items
     }
 
     pub(super) fn thread(&mut self, pool: usize, id: WorkerId) -> &mut Thread {
         self.threads[pool].get_mut(&id).expect("the thread exists")
     }
 
+    pub(super) fn own_list(&self, pool: usize, id: WorkerId) -> Vec<usize> {
+        let list = &self.pools[pool].workers.get(id).scheduled;
+        list.iter(&self.store).collect()
+    }
+
     /// An awake worker asks for its next step and takes it.
     pub(super) fn ask(&mut self, pool: usize, id: WorkerId) {
-        let own = self.pools[pool].workers.get(id).scheduled.first();
-        let step = self.call(pool, |p, cx| p.next(cx, id));
-        self.follow(pool, id, own, step);
+        if self.thread(pool, id).doing == Doing::Leaving {
+            return self.rescuer_leaves(pool, id);
+        }
+        self.step(pool, id, None);
     }
 
-    /// A worker ends its item and asks, under one lock.
+    /// A worker ends its item and asks, under one lock. Who stands behind it comes next.
     pub(super) fn end(&mut self, pool: usize, id: WorkerId, report: ItemReport) {
-        let own = self.pools[pool].workers.get(id).scheduled.first();
+        let Doing::Running(work) = self.thread(pool, id).doing else {
+            panic!("worker {id} runs nothing");
+        };
+        let next = self.barriers_behind(work);
+        self.step(pool, id, Some(report));
+        if !next.is_empty() {
+            let doing = self.thread(pool, id).doing;
+            let comes_next = |&barrier| doing == Doing::Running(barrier);
+            assert!(next.iter().any(comes_next), "{next:?} behind {work}");
+        }
+    }
+
+    fn step(&mut self, pool: usize, id: WorkerId, ended: Option<ItemReport>) {
+        if self.pools[pool].workers.get(id).rescues.is_some() {
+            return self.rescuer_step(pool, id, ended);
+        }
+        let own = self.own_list(pool, id);
         let step = self.call(pool, |p, cx| {
-            p.item_ended(cx, id, report);
+            if let Some(report) = ended {
+                p.item_ended(cx, id, report);
+            }
             p.next(cx, id)
         });
-        self.follow(pool, id, own, step);
+        self.follow(pool, id, &own, step);
     }
 
-    fn follow(&mut self, pool: usize, id: WorkerId, own: Option<usize>, step: Step<usize, usize>) {
+    fn follow(&mut self, pool: usize, id: WorkerId, own: &[usize], step: Step<usize, usize>) {
         let doing = match step {
-            Step::Run(work, pwq) => {
-                self.memory
-                    .begun(pwq, self.store.items[work].stamp, own == Some(work));
-                self.started.push(work);
+            Step::Run(work, _) => {
+                self.begins(work, own);
                 Doing::Running(work)
             }
             Step::Create(new) => {
@@ -260,6 +237,7 @@ impl Rig {
             }
             Step::Park => Doing::Parked,
             Step::Yield => {
+                self.yields += 1;
                 let took = self.yield_takes;
                 self.call(pool, |p, cx| p.yielded(cx, id, took));
                 Doing::Awake
@@ -276,9 +254,18 @@ impl Rig {
         }
     }
 
+    /// An item begins, of the worker's own list if it was in it.
+    pub(super) fn begins(&mut self, work: usize, own: &[usize]) {
+        check::begins(self, work, own.contains(&work));
+        self.started.push(work);
+    }
+
     /// Carries out one thing that was asked for.
     pub(super) fn deliver(&mut self, index: usize) {
         let (pool, todo) = self.todo.remove(index);
+        if let (Some(pwq), false) = (todo.keeps(), matches!(todo, Todo::Mayday(_))) {
+            self.store.pwqs[pwq].holds -= 1;
+        }
         match todo {
             Todo::Wake(id) => self.wake(pool, id),
             Todo::Spawn(id) => self.create(pool, id),
@@ -286,6 +273,14 @@ impl Rig {
                 self.create(pool, new);
                 self.thread(pool, manager).doing = Doing::Awake;
             }
+            Todo::Activate(pwq) => self.call(pool, |p, cx| p.activate(cx, pwq)),
+            Todo::Emptied(pwq) => self.pwq_emptied(pwq),
+            Todo::Released(_) => {}
+            Todo::Mayday(pwq) => self.mayday(pwq),
+            Todo::Undefer(token) => self.call(pool, |p, cx| p.undefer(cx, token)),
+            Todo::Confirm(token) => self.confirm(pool, token),
+            Todo::Insert(work, pwq, how) => self.insert(work, pwq, how),
+            Todo::Disown(work) => self.disown(work),
         }
     }
 
@@ -304,6 +299,10 @@ impl Rig {
         if self.spawns_fail {
             return self.call(pool, |p, cx| p.spawn_failed(cx, id));
         }
+        self.add_thread(pool, id);
+    }
+
+    pub(super) fn add_thread(&mut self, pool: usize, id: WorkerId) {
         let thread = Thread {
             doing: Doing::Awake,
             token: false,
@@ -322,7 +321,7 @@ impl Rig {
         let threads = self.threads.iter().enumerate();
         threads
             .flat_map(|(pool, threads)| threads.iter().map(move |(&id, t)| (pool, id, t.doing)))
-            .filter(|&(.., doing)| doing == Doing::Awake)
+            .filter(|&(.., doing)| matches!(doing, Doing::Awake | Doing::Leaving))
             .map(|(pool, id, _)| (pool, id))
             .collect()
     }
@@ -332,18 +331,11 @@ impl Rig {
         for _ in 0..10_000 {
             self.deliver_all();
             let Some(&(pool, id)) = self.awake().first() else {
-                return;
+                return check::at_leisure(self);
             };
             self.ask(pool, id);
         }
         panic!("the pool never comes to rest");
-    }
-
-    /// Queues so many new items and lets everything settle.
-    pub(super) fn queue_and_run(&mut self, count: usize, pwq: usize) -> Vec<usize> {
-        let items = self.queue_new(count, pwq);
-        self.run();
-        items
     }
 
     /// Ends the item and lets everything settle.
@@ -415,10 +407,12 @@ impl Rig {
         found.collect()
     }
 
-    /// A tick period passes; the pools with backlog are scanned.
+    /// A tick period passes; the pools with backlog are scanned, and call their rescuers if it is
+    /// time.
     pub(super) fn tick(&mut self, look: impl Fn(usize) -> SeenState + Copy) {
         self.advance(4 * MILLISECOND);
         for pool in 0..self.pools.len() {
+            self.call(pool, |p, cx| p.call_rescuers(cx));
             if self.published(pool).backlog {
                 self.scan(pool, look);
             }

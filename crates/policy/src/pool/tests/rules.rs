@@ -80,7 +80,7 @@ fn each_worker_that_starts_wakes_the_next() {
     let pwq = rig.pwq(0, 1);
     rig.queue_and_run(5, pwq);
     assert_eq!(rig.executing().len(), 1);
-    rig.call(0, |p, cx| p.set_max_active(cx, pwq, 4));
+    rig.set_max(pwq, 4);
     assert_eq!(rig.todo.len(), 1, "one is woken");
     while rig.executing().len() < 4 {
         rig.deliver(0);
@@ -241,7 +241,7 @@ fn the_oldest_idle_worker_retires_first_and_young_ones_stay() {
 
 #[test]
 fn one_call_names_no_more_than_it_has_room_for() {
-    let mut rig = idle_workers(14);
+    let mut rig = idle_workers(crate::action::MAX_ACTIONS + 6);
     rig.advance(300 * SECOND);
     assert!(rig.call(0, |p, cx| p.cull(cx)), "more are due");
     assert_eq!(rig.todo.len(), crate::action::MAX_ACTIONS);

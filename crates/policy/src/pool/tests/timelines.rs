@@ -4,7 +4,9 @@
 //! queued at 0 on one CPU. Falling asleep and waking up are reported at once, as the scheduler's
 //! hooks do: `hint_begin` and `hint_end`.
 
+use super::super::Rule;
 use super::*;
+use crate::pwq::PwqFlags;
 use std::collections::VecDeque;
 use std::string::String;
 use std::{format, vec};
@@ -46,6 +48,11 @@ fn ms(rig: &Rig) -> u64 {
 /// The timeline of the scenario under these attributes and this limit.
 fn timeline(attrs: PoolAttrs, max_active: u32) -> String {
     let rig = Rig::one(attrs, max_active);
+    timeline_of(rig, [0; 3])
+}
+
+/// The timeline if the items are queued through these.
+fn timeline_of(rig: Rig, pwqs: [usize; 3]) -> String {
     let script = |steps| Script {
         steps,
         at: 0,
@@ -62,7 +69,9 @@ fn timeline(attrs: PoolAttrs, max_active: u32) -> String {
         started: 0,
         log: String::new(),
     };
-    machine.rig.queue_and_run(3, 0);
+    for pwq in pwqs {
+        machine.rig.queue_new(1, pwq);
+    }
     machine.settle();
     while let Some(next) = machine.scripts.iter().filter_map(|s| s.until).min() {
         machine.rig.now = Time(next * MILLISECOND);
@@ -141,24 +150,25 @@ fn lines(log: &str) -> Vec<&str> {
     log.lines().map(str::trim).collect()
 }
 
+const NEVER_IDLE: &str = "
+     0 w0 starts
+     5 w0 sleeps
+     5 w1 starts
+    10 w1 sleeps
+    10 w2 starts
+    15 w2 sleeps
+    15 w0 wakes up
+    20 w0 finishes
+    20 w1 wakes up
+    20 w1 finishes
+    25 w2 wakes up
+    25 w2 finishes";
+
 #[test]
 fn with_max_active_3_the_cpu_is_never_idle() {
-    let expected = "
-         0 w0 starts
-         5 w0 sleeps
-         5 w1 starts
-        10 w1 sleeps
-        10 w2 starts
-        15 w2 sleeps
-        15 w0 wakes up
-        20 w0 finishes
-        20 w1 wakes up
-        20 w1 finishes
-        25 w2 wakes up
-        25 w2 finishes";
     for max_active in [3, 4, 1024] {
         let log = timeline(attrs(1), max_active);
-        assert_eq!(lines(&log), lines(expected.trim_start()), "{max_active}");
+        assert_eq!(lines(&log), lines(NEVER_IDLE.trim_start()), "{max_active}");
     }
 }
 
@@ -216,4 +226,47 @@ fn a_target_of_two_starts_two_at_once() {
     // Not in the kernel's document: two are started, and take turns on the one CPU.
     let log = timeline(attrs(2), 1024);
     assert_eq!(lines(&log)[..2], ["0 w0 starts", "0 w1 starts"]);
+}
+
+fn per_cpu() -> PoolAttrs {
+    PoolAttrs {
+        rule: Rule::PerCpu,
+        ..attrs(1)
+    }
+}
+
+#[test]
+fn a_per_cpu_pool_keeps_the_documented_times() {
+    let log = timeline(per_cpu(), 3);
+    assert_eq!(lines(&log), lines(NEVER_IDLE.trim_start()));
+    let log = timeline(per_cpu(), 1);
+    assert_eq!(lines(&log), lines(ONE_AFTER_THE_OTHER.trim_start()));
+}
+
+#[test]
+fn cpu_intensive_ones_both_start_when_the_first_sleeps() {
+    // 20, 20 and 25 as documented: the CPU takes one after the other. Beside each other, as a fair
+    // scheduler takes them, 20, 25 and 25.
+    let expected = "
+         0 w0 starts
+         5 w0 sleeps
+         5 w1 starts
+         5 w2 starts
+        10 w1 sleeps
+        15 w2 sleeps
+        15 w0 wakes up
+        20 w0 finishes
+        20 w1 wakes up
+        20 w1 finishes
+        25 w2 wakes up
+        25 w2 finishes";
+    let mut rig = Rig::new([per_cpu()]);
+    let usual = rig.pwq(0, 1024);
+    let flags = PwqFlags {
+        cpu_intensive: true,
+        ..PwqFlags::default()
+    };
+    let intensive = rig.pwq_with(0, 1024, flags);
+    let log = timeline_of(rig, [usual, intensive, intensive]);
+    assert_eq!(lines(&log), lines(expected.trim_start()));
 }

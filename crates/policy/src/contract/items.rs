@@ -1,0 +1,287 @@
+//! One item: queued, cancelled, disabled, flushed.
+
+use super::{Machine, PwqOf, WorkOf};
+use crate::pool::{Executing, Queueing};
+use crate::work::{MAX_DISABLE_DEPTH, NotPended, WorkWord};
+
+/// Queues an item. The caller keeps its memory until this returns, the queue from then on.
+///
+/// Whoever is refused because it is pending has written its word all the same: each
+/// read-modify-write passes on what came before it, so that the execution, which begins with one,
+/// sees what was stored before this call (kernel `test_and_set_bit` in `queue_work_on`).
+pub fn queue<M: Machine>(
+    m: &M,
+    queue: M::Queue,
+    cpu: Option<usize>,
+    work: WorkOf<M>,
+) -> Result<(), NotPended> {
+    pend(m, work)?;
+    enqueue(m, queue, cpu, work);
+    Ok(())
+}
+
+/// Takes the right to queue the item, with a reference for the queue.
+pub(super) fn pend<M: Machine>(m: &M, work: WorkOf<M>) -> Result<(), NotPended> {
+    let before = m.step_word(work, |word| Some(word.try_pend().unwrap_or(word)));
+    let before = before.unwrap_or_else(|word| word);
+    before.try_pend()?;
+    m.retain(work);
+    Ok(())
+}
+
+/// Queues an item that the caller owns. It may be gone when this returns. Returns where it went.
+pub fn enqueue<M: Machine>(
+    m: &M,
+    queue: M::Queue,
+    cpu: Option<usize>,
+    work: WorkOf<M>,
+) -> PwqOf<M> {
+    let last = m.word(work).pool();
+    loop {
+        let pwq = m.route(queue, cpu);
+        let pool = m.info(pwq).pool;
+        let running = last
+            .filter(|&last| last != pool)
+            .and_then(|last| executing(m, last, work));
+        match running {
+            None => {
+                if insert(m, pwq, work, Queueing::default()) {
+                    return pwq;
+                }
+            }
+            Some(running) if redirects(m, queue, running) => {
+                let how = Queueing {
+                    redirected: true,
+                    ..Queueing::default()
+                };
+                // Refused if that has ended, and was the last one of a retired pwq.
+                if insert(m, running.pwq, work, how) {
+                    return running.pwq;
+                }
+            }
+            Some(running) => {
+                if defer(m, pwq, work, running) {
+                    return pwq;
+                }
+            }
+        }
+    }
+}
+
+/// Does the item go where it is being executed? Not to another queue's pool workqueue; and not past
+/// the newest one of an ordered queue, whose order keeps it from running twice (kernel 6.12).
+fn redirects<M: Machine>(m: &M, queue: M::Queue, running: Executing<PwqOf<M>>) -> bool {
+    let info = m.queue_info(queue);
+    running.queue == info.id && !info.ordered
+}
+
+fn executing<M: Machine>(m: &M, pool: u32, work: WorkOf<M>) -> Option<Executing<PwqOf<M>>> {
+    let key = m.key(work);
+    m.with_pool(pool, |core, cx| core.executing(cx, &key))
+}
+
+/// False if the attributes of the queue have changed in between.
+fn insert<M: Machine>(m: &M, pwq: PwqOf<M>, work: WorkOf<M>, how: Queueing) -> bool {
+    let pool = m.info(pwq).pool;
+    m.with_pool(pool, |core, cx| core.queue(cx, work, pwq, how))
+        .is_ok()
+}
+
+/// Queues an item that runs in another pool: it begins after that. False if the caller is to look
+/// again.
+///
+/// The execution remembers one pool that it tells of its end, so only who owns the item may name it:
+/// once the item is queued, a thief may queue it elsewhere, and name that. It may end before the item
+/// is there to be told, which is therefore asked afterwards.
+fn defer<M: Machine>(m: &M, pwq: PwqOf<M>, work: WorkOf<M>, running: Executing<PwqOf<M>>) -> bool {
+    let (pool, token) = (m.info(pwq).pool, running.token);
+    let how = Queueing {
+        deferred: Some(token),
+        ..Queueing::default()
+    };
+    let named = m.with_pool(token.pool, |core, _| core.defer_behind(token, pool));
+    if !named || !insert(m, pwq, work, how) {
+        return false;
+    }
+    // From here on the item may be anywhere: only the token is used.
+    if !m.with_pool(token.pool, |core, _| core.goes_on(token)) {
+        m.with_pool(pool, |core, cx| core.undefer(cx, token));
+    }
+    true
+}
+
+/// How the caller came to own an item.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Grab {
+    /// It was idle.
+    Idle,
+    /// It was pending: queued, or its timer was armed.
+    Stolen,
+}
+
+/// Takes an item from whatever state it is in (kernel `work_grab_pending`). The caller owns it and
+/// has, where it was stolen, the queue's reference.
+pub(super) fn grab<M: Machine>(m: &M, work: WorkOf<M>) -> Grab {
+    loop {
+        if let Some(grab) = try_grab(m, work) {
+            return grab;
+        }
+        m.relax();
+    }
+}
+
+fn try_grab<M: Machine>(m: &M, work: WorkOf<M>) -> Option<Grab> {
+    let Err(word) = m.step_word(work, WorkWord::try_own) else {
+        return Some(Grab::Idle);
+    };
+    let stolen = match (word.pwq(), word.pool()) {
+        (Some(_), Some(pool)) => m.with_pool(pool, |core, cx| core.steal(cx, work)),
+        // Armed, or owned by somebody for a moment.
+        _ => disarm(m, work),
+    };
+    stolen.then_some(Grab::Stolen)
+}
+
+/// Takes an item from its timer.
+pub(super) fn disarm<M: Machine>(m: &M, work: WorkOf<M>) -> bool {
+    let addr = m.key(work).addr;
+    let armed = m.with_timers(|timers| timers.disarm(&addr));
+    if let Some(armed) = &armed {
+        m.release_queue(armed.queue);
+    }
+    armed.is_some()
+}
+
+/// Lets go of an owned item, and of the queue's reference if it was stolen.
+pub(super) fn let_go<M: Machine>(m: &M, work: WorkOf<M>, grab: Grab) -> bool {
+    let _ = m.step_word(work, |word| Some(word.disowned()));
+    let stolen = grab == Grab::Stolen;
+    if stolen {
+        m.release(work);
+    }
+    stolen
+}
+
+/// Takes an item off its queue, or disarms it. True if it was pending: then that instance does not
+/// run. Does not wait for one that runs. The caller keeps the item's memory.
+pub fn cancel<M: Machine>(m: &M, work: WorkOf<M>) -> bool {
+    let grab = grab(m, work);
+    let_go(m, work, grab)
+}
+
+/// What came of a disable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Disabled {
+    /// It was pending, and was cancelled.
+    pub was_pending: bool,
+    /// It was disabled as often as can be counted: this one was not.
+    pub overflow: bool,
+}
+
+/// Cancels an item and refuses to queue it until it is enabled as often as it was disabled.
+pub fn disable<M: Machine>(m: &M, work: WorkOf<M>) -> Disabled {
+    let grab = grab(m, work);
+    let depth = m.word(work).disable_depth();
+    let overflow = depth == MAX_DISABLE_DEPTH;
+    if !overflow {
+        set_depth(m, work, depth + 1);
+    }
+    Disabled {
+        was_pending: let_go(m, work, grab),
+        overflow,
+    }
+}
+
+/// What came of an enable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Enabled {
+    /// It can be queued now.
+    pub enabled: bool,
+    /// It was not disabled. Nothing has changed (in the kernel a pending instance is lost).
+    pub underflow: bool,
+}
+
+/// Takes one disable back.
+pub fn enable<M: Machine>(m: &M, work: WorkOf<M>) -> Enabled {
+    const UNDERFLOW: Enabled = Enabled {
+        enabled: true,
+        underflow: true,
+    };
+    loop {
+        let depth = match m.step_word(work, WorkWord::try_own) {
+            Ok(word) => word.disable_depth(),
+            Err(word) if word.disable_depth() == 0 => return UNDERFLOW,
+            // Somebody else changes the depth at this moment.
+            Err(_) => {
+                m.relax();
+                continue;
+            }
+        };
+        if let Some(less) = depth.checked_sub(1) {
+            set_depth(m, work, less);
+        }
+        let_go(m, work, Grab::Idle);
+        return match depth {
+            0 => UNDERFLOW,
+            _ => Enabled {
+                enabled: depth == 1,
+                underflow: false,
+            },
+        };
+    }
+}
+
+fn set_depth<M: Machine>(m: &M, work: WorkOf<M>, depth: u16) {
+    let _ = m.step_word(work, |word| Some(word.with_depth(depth)));
+}
+
+/// Puts a barrier behind the last queued instance of an item: the pending one, or else the one that
+/// runs. Returns where that is, held; `None` if there is neither, also while only its timer is armed. The
+/// barrier is a new item, of which the queue has a reference if it was put somewhere.
+pub fn flush_item<M: Machine>(m: &M, work: WorkOf<M>, barrier: WorkOf<M>) -> Option<PwqOf<M>> {
+    let mut word = m.word(work);
+    m.retain(barrier);
+    while let Some(pool) = word.pool() {
+        let place = m.with_pool(pool, |core, cx| core.insert_barrier(cx, work, barrier));
+        if place.is_some() {
+            return place;
+        }
+        // It has gone elsewhere in between, unless it is still the same.
+        let before = core::mem::replace(&mut word, m.word(work));
+        if before == word {
+            break;
+        }
+    }
+    m.release(barrier);
+    None
+}
+
+/// What is known of an item.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Busy {
+    /// Queued, or its timer is armed, or owned by somebody for a moment.
+    pub pending: bool,
+    /// Being executed.
+    pub running: bool,
+}
+
+/// What an item is doing. A hint: it may change at any time.
+pub fn busy<M: Machine>(m: &M, work: WorkOf<M>) -> Busy {
+    let word = m.word(work);
+    let key = m.key(work);
+    let look = |pool| {
+        m.with_pool(pool, |core, _| {
+            let deferred = core.deferred_for(work).map(|token| token.pool);
+            (core.executes(&key), deferred)
+        })
+    };
+    let running = match word.pool().map(look) {
+        Some((false, Some(other))) => look(other).0,
+        Some((running, _)) => running,
+        None => false,
+    };
+    Busy {
+        pending: word.is_pending(),
+        running,
+    }
+}

@@ -1,0 +1,131 @@
+//! The protocols that take more than one pool: what queueing, cancelling, flushing and changing a
+//! queue mean, whatever happens at the same time.
+//!
+//! Each is written once, over a [`Machine`]: the runtime has real locks behind it, the simulator
+//! none. No protocol holds two pools at once; where two are needed, `README.md` in this folder says
+//! why what happens between the two steps does no harm.
+//!
+//! | file | protocols |
+//! | --- | --- |
+//! | `items.rs` | queue, cancel, disable, enable, flush of one item, busy |
+//! | `delayed.rs` | items with a timer |
+//! | `queues.rs` | flush and drain of a queue, limits, attributes, freezing |
+
+mod delayed;
+mod items;
+mod queues;
+
+pub use delayed::{cancel_timers, expire, flush_delayed, mod_delayed, queue_delayed};
+pub use items::{
+    Busy, Disabled, Enabled, busy, cancel, disable, enable, enqueue, flush_item, queue,
+};
+pub use queues::{
+    PwqFlush, activate, apply_attrs, begin_flush, flush_step, freeze, is_active, is_congested,
+    is_drained, pwq_emptied, set_max_active, set_min_active, thaw,
+};
+
+use crate::pool::{Cx, WorkerPool};
+use crate::queue::{Attrs, Queue};
+use crate::store::{ItemKey, PwqInfo, Store};
+use crate::time::Time;
+use crate::timers::Timers;
+use crate::work::WorkWord;
+
+/// An item of a machine.
+pub type WorkOf<M> = <<M as Machine>::Store as crate::list::Links>::Work;
+/// A pool workqueue of a machine.
+pub type PwqOf<M> = <<M as Machine>::Store as Store>::Pwq;
+/// The armed items of a machine, by the address of the item.
+pub type TimersOf<M> = Timers<u64, Armed<M>>;
+
+/// Where an item goes when its timer expires.
+#[derive(Debug)]
+pub struct Armed<M: Machine> {
+    /// The item, which the timer owns.
+    pub work: WorkOf<M>,
+    /// Its queue.
+    pub queue: M::Queue,
+    /// The CPU that was asked for.
+    pub cpu: Option<usize>,
+}
+
+/// What the protocols run on. Locks are taken in the order queue, pool; timers alone.
+pub trait Machine: Sized {
+    /// Items, pool workqueues and shared words.
+    type Store: Store;
+    /// A queue. Whoever names one keeps it in memory.
+    type Queue: Copy + core::fmt::Debug;
+    /// Why there is no pool with some attributes.
+    type NoPool;
+
+    /// Runs one event of a pool, then carries out what it asks for.
+    fn with_pool<R>(
+        &self,
+        pool: u32,
+        event: impl FnOnce(&mut WorkerPool<Self::Store>, &mut Cx<Self::Store>) -> R,
+    ) -> R;
+    /// Works on the state of a queue. Pools may be used inside, no other queue.
+    fn with_queue<R>(
+        &self,
+        queue: Self::Queue,
+        act: impl FnOnce(&mut Queue<PwqOf<Self>>) -> R,
+    ) -> R;
+    /// Works on the armed items. Nothing else may be used inside.
+    fn with_timers<R>(&self, act: impl FnOnce(&mut TimersOf<Self>) -> R) -> R;
+    /// An item was armed for this time.
+    fn timer_armed(&self, at: Time);
+    /// The time.
+    fn now(&self) -> Time;
+
+    /// The state word of an item whose memory the caller keeps.
+    fn word(&self, work: WorkOf<Self>) -> WorkWord;
+    /// Applies a pure step to that word: `Ok` with the word as it was, `Err` with the one that the
+    /// step refused. Also a step that leaves the word as it is must write it: see `items.rs`.
+    fn step_word(
+        &self,
+        work: WorkOf<Self>,
+        step: impl Fn(WorkWord) -> Option<WorkWord>,
+    ) -> Result<WorkWord, WorkWord>;
+    /// What identifies its executions.
+    fn key(&self, work: WorkOf<Self>) -> ItemKey;
+    /// The queue has a reference to the item from now on.
+    fn retain(&self, work: WorkOf<Self>);
+    /// And has it no more: the item may be gone afterwards.
+    fn release(&self, work: WorkOf<Self>);
+
+    /// A timer keeps the queue in memory.
+    fn retain_queue(&self, queue: Self::Queue);
+    /// And does so no more: the queue may be gone afterwards.
+    fn release_queue(&self, queue: Self::Queue);
+
+    /// What never changes about a pool workqueue of a queue that the caller keeps.
+    fn info(&self, pwq: PwqOf<Self>) -> PwqInfo;
+    /// What never changes about a queue: its number, and whether it is ordered.
+    fn queue_info(&self, queue: Self::Queue) -> QueueInfo;
+    /// Where new items of this queue go, from this CPU or, if none was asked for, from the caller's.
+    fn route(&self, queue: Self::Queue, cpu: Option<usize>) -> PwqOf<Self>;
+    /// New items of this queue, which is not per CPU, go there from now on.
+    fn publish(&self, queue: Self::Queue, pwq: PwqOf<Self>);
+    /// The pool for a queue of this kind with these attributes.
+    fn pool_for(&self, queue: Self::Queue, attrs: &Attrs) -> Result<u32, Self::NoPool>;
+    /// A new pool workqueue of the queue, in this pool. It is published by the caller.
+    fn new_pwq(
+        &self,
+        queue: Self::Queue,
+        core: &Queue<PwqOf<Self>>,
+        pool: u32,
+        plugged: bool,
+    ) -> PwqOf<Self>;
+
+    /// Somebody else owns an item for a moment.
+    fn relax(&self);
+}
+
+/// What never changes about a queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct QueueInfo {
+    /// Its number.
+    pub id: u64,
+    /// Its items run one at a time, in order.
+    pub ordered: bool,
+}

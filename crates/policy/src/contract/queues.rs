@@ -1,0 +1,206 @@
+//! A queue as a whole: flushed, drained, limited, changed, frozen.
+
+use alloc::vec::Vec;
+
+use super::{Machine, PwqOf};
+use crate::colours::Flush;
+use crate::pool::{Cx, WorkerPool};
+use crate::pwq::clamp_max_active;
+use crate::queue::{Attrs, Kind, Queue};
+use crate::store::Store;
+
+/// A flush of one pool workqueue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PwqFlush<P> {
+    /// Which one.
+    pub pwq: P,
+    /// Its pool.
+    pub pool: u32,
+    /// What it waits for; `None`: it has found all colours in use and asks again.
+    ticket: Option<u64>,
+}
+
+/// Starts a flush of everything queued so far; the parts of it that are not over.
+pub fn begin_flush<M: Machine>(m: &M, queue: M::Queue) -> Vec<PwqFlush<PwqOf<M>>> {
+    let mut parts = Vec::new();
+    for pwq in m.with_queue(queue, |q| q.pwqs()) {
+        let mut part = PwqFlush {
+            pwq,
+            pool: m.info(pwq).pool,
+            ticket: None,
+        };
+        if !m.with_pool(part.pool, |core, cx| flush_step(core, cx, &mut part)) {
+            parts.push(part);
+        }
+    }
+    parts
+}
+
+/// One look of a flusher at one part, in that part's pool: takes its ticket first, then asks whether
+/// it is done.
+pub fn flush_step<S: Store>(
+    core: &mut WorkerPool<S>,
+    cx: &mut Cx<S>,
+    part: &mut PwqFlush<S::Pwq>,
+) -> bool {
+    if part.ticket.is_none() {
+        match core.begin_flush(cx, part.pwq) {
+            Flush::Done => return true,
+            Flush::Full => return false,
+            Flush::Wait(new) => part.ticket = Some(new),
+        }
+    }
+    core.is_flushed(cx, part.pwq, part.ticket.expect("taken above"))
+}
+
+/// Whether nothing of the queue is in flight. Its items may queue on from one pool to another, so a
+/// look at each in turn may miss them: it counts if between two such looks nothing was queued.
+pub fn is_drained<M: Machine>(m: &M, queue: M::Queue) -> bool {
+    let first = nr_queued_if_empty(m, queue);
+    first.is_some() && first == nr_queued_if_empty(m, queue)
+}
+
+/// How many items were ever queued, if each pool workqueue was found empty.
+fn nr_queued_if_empty<M: Machine>(m: &M, queue: M::Queue) -> Option<u64> {
+    let pwqs = m.with_queue(queue, |q| q.all_pwqs().collect::<Vec<_>>());
+    let counts = pwqs.into_iter().map(|pwq| {
+        m.with_pool(m.info(pwq).pool, |_, cx| {
+            let state = cx.store.pwq(pwq);
+            (state.nr_in_flight() == 0).then_some(state.nr_queued())
+        })
+    });
+    counts.sum()
+}
+
+/// Whether items of the queue hold slots: of a frozen queue, those that were begun before.
+pub fn is_active<M: Machine>(m: &M, queue: M::Queue) -> bool {
+    let pwqs = m.with_queue(queue, |q| q.pwqs());
+    pwqs.into_iter().any(|pwq| {
+        let pool = m.info(pwq).pool;
+        m.with_pool(pool, |_, cx| cx.store.pwq(pwq).nr_active() > 0)
+    })
+}
+
+/// It may be the turn of this pool workqueue to have a slot: `Activate` was said.
+pub fn activate<M: Machine>(m: &M, pwq: PwqOf<M>) {
+    m.with_pool(m.info(pwq).pool, |core, cx| core.activate(cx, pwq));
+}
+
+/// Changes the limit, clamped to what limits may be. False, and nothing is changed, for queues whose
+/// kind is their limit.
+pub fn set_max_active<M: Machine>(m: &M, queue: M::Queue, max_active: u32) -> bool {
+    m.with_queue(queue, |q| {
+        let settable = !matches!(q.made().kind, Kind::Ordered | Kind::Bh);
+        if settable {
+            q.set_max_active(clamp_max_active(max_active));
+            apply_limit(m, q);
+        }
+        settable
+    })
+}
+
+/// Changes what each node is granted at least, up to the limit. False for queues that are not limited
+/// by node.
+pub fn set_min_active<M: Machine>(m: &M, queue: M::Queue, min_active: u32) -> bool {
+    m.with_queue(queue, |q| {
+        let settable = matches!(q.made().kind, Kind::Managed | Kind::Unmanaged);
+        if settable {
+            q.set_min_active(min_active);
+        }
+        settable
+    })
+}
+
+/// From now on new items wait; what is active goes on to its end.
+pub fn freeze<M: Machine>(m: &M, queue: M::Queue) {
+    set_frozen(m, queue, true);
+}
+
+/// Items go on.
+pub fn thaw<M: Machine>(m: &M, queue: M::Queue) {
+    set_frozen(m, queue, false);
+}
+
+fn set_frozen<M: Machine>(m: &M, queue: M::Queue, frozen: bool) {
+    m.with_queue(queue, |q| {
+        q.set_frozen(frozen);
+        apply_limit(m, q);
+    });
+}
+
+fn apply_limit<M: Machine>(m: &M, q: &mut Queue<PwqOf<M>>) {
+    let max = q.effective_max();
+    for pwq in q.all_pwqs() {
+        m.with_pool(m.info(pwq).pool, |core, cx| core.set_limit(cx, pwq, max));
+    }
+}
+
+/// Changes the attributes. New items go by the new ones; old ones end where they are, and come first
+/// on an ordered queue. False, and nothing is changed, for per-CPU queues (kernel: unbound only).
+pub fn apply_attrs<M: Machine>(m: &M, queue: M::Queue, attrs: Attrs) -> Result<bool, M::NoPool> {
+    m.with_queue(queue, |q| {
+        if q.made().kind.is_per_cpu() {
+            return Ok(false);
+        }
+        let pool = m.pool_for(queue, &attrs)?;
+        q.set_attrs(attrs);
+        let old = q.current().expect("a queue that is not per CPU has one");
+        if m.info(old).pool != pool {
+            replace_pwq(m, queue, q, old, pool);
+        }
+        Ok(true)
+    })
+}
+
+/// The new one is plugged, of an ordered queue, until everything older has ended.
+fn replace_pwq<M: Machine>(
+    m: &M,
+    queue: M::Queue,
+    q: &mut Queue<PwqOf<M>>,
+    old: PwqOf<M>,
+    pool: u32,
+) {
+    let plugged = q.made().kind == Kind::Ordered;
+    let new = match q.take_spare(|spare| m.info(spare).pool == pool) {
+        Some(spare) => {
+            m.with_pool(pool, |core, cx| core.reuse_pwq(cx, spare, plugged));
+            spare
+        }
+        None => m.new_pwq(queue, q, pool, plugged),
+    };
+    q.add(new);
+    m.publish(queue, new);
+    if m.with_pool(m.info(old).pool, |core, cx| core.retire_pwq(cx, old)) {
+        retire(m, q, old);
+    }
+}
+
+/// `Emptied` was said: nothing is in flight of a pool workqueue that is not used any more.
+pub fn pwq_emptied<M: Machine>(m: &M, queue: M::Queue, pwq: PwqOf<M>) {
+    m.with_queue(queue, |q| {
+        let pool = m.info(pwq).pool;
+        // A self-requeueing item may have come back to it, or it may be in use again.
+        if m.with_pool(pool, |core, cx| core.is_retired_and_empty(cx, pwq)) {
+            retire(m, q, pwq);
+        }
+    });
+}
+
+fn retire<M: Machine>(m: &M, q: &mut Queue<PwqOf<M>>, pwq: PwqOf<M>) {
+    q.emptied(pwq);
+    if let Some(oldest) = q.oldest() {
+        m.with_pool(m.info(oldest).pool, |core, cx| {
+            if cx.store.pwq(oldest).is_plugged() {
+                core.unplug(cx, oldest);
+            }
+        });
+    }
+}
+
+/// Whether items wait for a slot; of a per-CPU queue, on this CPU or the caller's.
+pub fn is_congested<M: Machine>(m: &M, queue: M::Queue, cpu: Option<usize>) -> bool {
+    let pwq = m.route(queue, cpu);
+    m.with_pool(m.info(pwq).pool, |_, cx| {
+        cx.store.pwq(pwq).nr_inactive() > 0
+    })
+}

@@ -1,0 +1,320 @@
+//! CPU-intensive items: how they are noticed, and which are worth a report.
+//!
+//! The kernel looks at each scheduler tick (kernel-spec 2.3 and 2.7): an item that has had 10 ms of
+//! CPU time since its worker last slept is CPU-intensive. It leaves `nr_running` of a per-CPU pool,
+//! so that the items behind it start, and the function is reported if it makes a habit of it. What
+//! follows from a verdict is the pool's business; in a managed pool only the report does.
+//!
+//! Nobody tells us when a worker sleeps, so somebody samples it: its CPU time, which is cheap to
+//! read (a clock), and the number of its voluntary switches, which is dear (a file of /proc), and is
+//! asked for only when the CPU time makes it matter. Two equal numbers with so much CPU time between
+//! them are a hog; wall time never is.
+
+use alloc::collections::BTreeMap;
+
+use crate::time::{MILLISECOND, Nanos};
+
+/// CPU time without sleeping that makes an item CPU-intensive: the kernel's `cpu_intensive_thresh_us`
+/// for a CPU of usual speed (it doubles it for one half as fast; we leave that to the user).
+pub const THRESHOLD: Nanos = 10 * MILLISECOND;
+/// The kernel's `cpu_intensive_warning_thresh`: the first report of a function comes with its fourth
+/// occurrence.
+pub const WARNING_THRESH: u32 = 4;
+/// Functions that are counted, the kernel's `WCI_MAX_ENTS`. Those that come later are not.
+pub const MAX_FUNCTIONS: usize = 128;
+
+/// What somebody saw of a worker that executes an item.
+#[derive(Clone, Copy, Debug)]
+pub struct Sample {
+    /// Tells this execution from the worker's others; any number that never repeats.
+    pub item: u64,
+    /// The worker's CPU time since its thread started.
+    pub cpu: Nanos,
+    /// It was seen to sleep.
+    pub asleep: bool,
+    /// How often it gave up its CPU since its thread started, if that was read.
+    pub switches: Option<u64>,
+}
+
+/// What a sample shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use]
+pub enum Verdict {
+    /// Nothing.
+    Fine,
+    /// It depends on the worker's switches. Read them, then its CPU time again, in this order, and
+    /// sample with both: then no sleep between two readings looks like none. Without an answer,
+    /// nothing is ever found.
+    AskSwitches,
+    /// The item has had this much CPU time, at least the threshold, and did not sleep. Said once
+    /// for each execution.
+    Hog(Nanos),
+}
+
+/// The eye on one worker.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Watch {
+    item: u64,
+    seen: Seen,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+enum Seen {
+    /// Nothing of this item since it began, or slept.
+    #[default]
+    Nothing,
+    /// Awake, with these readings.
+    Awake { cpu: Nanos, switches: u64 },
+    /// A hog, and it was said.
+    Hog,
+}
+
+impl Watch {
+    /// Judges a sample. `threshold` is CPU time; 0 turns the watch off.
+    ///
+    /// An item is found when it has had the threshold of CPU time since its first sample; one that
+    /// slept in between, after at most twice as much since then; each time plus what passes between
+    /// two samples.
+    pub fn sampled(&mut self, sample: Sample, threshold: Nanos) -> Verdict {
+        if self.item != sample.item {
+            (self.item, self.seen) = (sample.item, Seen::Nothing);
+        }
+        match self.seen {
+            Seen::Hog => Verdict::Fine,
+            _ if threshold == 0 || sample.asleep => self.see(Seen::Nothing),
+            Seen::Awake { cpu, switches } => {
+                self.compare(sample, sample.cpu.saturating_sub(cpu), switches, threshold)
+            }
+            Seen::Nothing => self.begin(sample),
+        }
+    }
+
+    fn compare(&mut self, sample: Sample, ran: Nanos, before: u64, threshold: Nanos) -> Verdict {
+        match sample.switches {
+            // It has slept; when, nobody knows.
+            Some(switches) if switches != before => self.begin(sample),
+            _ if ran < threshold => Verdict::Fine,
+            None => Verdict::AskSwitches,
+            Some(_) => {
+                self.seen = Seen::Hog;
+                Verdict::Hog(ran)
+            }
+        }
+    }
+
+    fn begin(&mut self, sample: Sample) -> Verdict {
+        let Some(switches) = sample.switches else {
+            return Verdict::AskSwitches;
+        };
+        let cpu = sample.cpu;
+        self.see(Seen::Awake { cpu, switches })
+    }
+
+    fn see(&mut self, seen: Seen) -> Verdict {
+        self.seen = seen;
+        Verdict::Fine
+    }
+}
+
+/// How often each function was CPU-intensive.
+#[derive(Clone, Debug)]
+pub struct Reports {
+    /// The occurrence that is reported first, [`WARNING_THRESH`] unless changed; 0: none ever is.
+    pub warning_thresh: u32,
+    counts: BTreeMap<u64, u32>,
+}
+
+impl Default for Reports {
+    fn default() -> Self {
+        Reports {
+            warning_thresh: WARNING_THRESH,
+            counts: BTreeMap::new(),
+        }
+    }
+}
+
+impl Reports {
+    /// An item of the function at this address was CPU-intensive. If that is to be reported: for
+    /// the how-manieth time. Reports become rarer: with a threshold of 4 they come at 4, 5, 7, 11,
+    /// 19, 35, 67.
+    pub fn noted(&mut self, func: u64) -> Option<u32> {
+        if self.counts.len() >= MAX_FUNCTIONS && !self.counts.contains_key(&func) {
+            return None;
+        }
+        let count = self.counts.entry(func).or_default();
+        *count = count.checked_add(1)?;
+        is_due(*count, self.warning_thresh).then_some(*count)
+    }
+
+    /// How often the function was CPU-intensive, reported or not.
+    pub fn count(&self, func: u64) -> u32 {
+        self.counts.get(&func).copied().unwrap_or(0)
+    }
+}
+
+fn is_due(count: u32, thresh: u32) -> bool {
+    thresh > 0 && count >= thresh && (count - thresh + 1).is_power_of_two()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::vec::Vec;
+
+    const MS: Nanos = MILLISECOND;
+
+    /// A worker's item, its CPU time in ms and its switches.
+    fn sample(item: u64, cpu_ms: u64, switches: impl Into<Option<u64>>) -> Sample {
+        Sample {
+            item,
+            cpu: cpu_ms * MS,
+            asleep: false,
+            switches: switches.into(),
+        }
+    }
+
+    fn asleep(item: u64, cpu_ms: u64) -> Sample {
+        Sample {
+            asleep: true,
+            ..sample(item, cpu_ms, None)
+        }
+    }
+
+    #[test]
+    fn ten_milliseconds_of_cpu_without_sleep_make_a_hog_once() {
+        let mut watch = Watch::default();
+        let mut see = |s| watch.sampled(s, THRESHOLD);
+        assert_eq!(see(sample(1, 5, None)), Verdict::AskSwitches, "the base");
+        assert_eq!(see(sample(1, 5, 40)), Verdict::Fine);
+        assert_eq!(see(sample(1, 14, None)), Verdict::Fine, "9 ms");
+        assert_eq!(see(sample(1, 15, None)), Verdict::AskSwitches);
+        assert_eq!(see(sample(1, 15, 40)), Verdict::Hog(10 * MS));
+        assert_eq!(see(sample(1, 99, None)), Verdict::Fine, "said once");
+        assert_eq!(see(sample(2, 99, None)), Verdict::AskSwitches, "another");
+    }
+
+    #[test]
+    fn who_sleeps_begins_anew() {
+        let mut watch = Watch::default();
+        let mut see = |s| watch.sampled(s, THRESHOLD);
+        assert_eq!(see(sample(1, 0, 40)), Verdict::Fine);
+        assert_eq!(see(sample(1, 12, 41)), Verdict::Fine, "it has slept");
+        assert_eq!(see(sample(1, 21, None)), Verdict::Fine, "9 ms since then");
+        assert_eq!(see(asleep(1, 21)), Verdict::Fine);
+        let woken = see(sample(1, 21, None));
+        assert_eq!(woken, Verdict::AskSwitches, "a new base");
+        assert_eq!(see(sample(1, 22, 42)), Verdict::Fine);
+        assert_eq!(see(sample(1, 31, 42)), Verdict::Fine, "9 ms since then");
+        assert_eq!(see(sample(1, 33, 42)), Verdict::Hog(11 * MS));
+    }
+
+    #[test]
+    fn cpu_time_of_an_earlier_item_does_not_count() {
+        let mut watch = Watch::default();
+        assert_eq!(watch.sampled(sample(1, 0, 40), THRESHOLD), Verdict::Fine);
+        assert_eq!(watch.sampled(sample(2, 50, 40), THRESHOLD), Verdict::Fine);
+        assert_eq!(watch.sampled(sample(2, 59, 40), THRESHOLD), Verdict::Fine);
+    }
+
+    #[test]
+    fn a_question_without_an_answer_is_asked_again() {
+        let mut watch = Watch::default();
+        for cpu in [0, 20, 40] {
+            let verdict = watch.sampled(sample(1, cpu, None), THRESHOLD);
+            assert_eq!(verdict, Verdict::AskSwitches);
+        }
+    }
+
+    #[test]
+    fn a_threshold_of_zero_is_off_and_what_passed_meanwhile_does_not_count() {
+        let mut watch = Watch::default();
+        assert_eq!(watch.sampled(sample(1, 0, 40), THRESHOLD), Verdict::Fine);
+        for cpu in [0, 5_000] {
+            assert_eq!(watch.sampled(sample(1, cpu, None), 0), Verdict::Fine);
+        }
+        let again = watch.sampled(sample(1, 5_000, 40), THRESHOLD);
+        assert_eq!(again, Verdict::Fine);
+    }
+
+    /// A stretch of an item: how much CPU time it takes, and whether it then sleeps.
+    fn stretch() -> impl Strategy<Value = (Nanos, bool)> {
+        (1..40 * MS / 10, prop::bool::weighted(0.1))
+    }
+
+    proptest! {
+        /// Sampled after each stretch, whether or not the samples see the sleeps themselves: who is
+        /// called a hog had the CPU that long since it last slept, and who has had it twice as long
+        /// and a little has been called one.
+        #[test]
+        fn hogs_are_found_and_nobody_else(
+            stretches in prop::collection::vec(stretch(), 1..60),
+            sees_sleep: bool,
+        ) {
+            let mut watch = Watch::default();
+            let (mut cpu, mut slept_at, mut switches, mut found) = (0, 0, 0, false);
+            let period = 4 * MS;
+            for (ran, sleeps) in stretches {
+                cpu += ran;
+                if sleeps {
+                    (slept_at, switches) = (cpu, switches + 1);
+                }
+                let asleep = sleeps && sees_sleep;
+                let seen = Sample { item: 1, cpu, asleep, switches: None };
+                let mut verdict = watch.sampled(seen, THRESHOLD);
+                if verdict == Verdict::AskSwitches {
+                    verdict = watch.sampled(Sample { switches: Some(switches), ..seen }, THRESHOLD);
+                }
+                if let Verdict::Hog(had) = verdict {
+                    prop_assert!(!found && had >= THRESHOLD && cpu - slept_at >= had);
+                    found = true;
+                }
+                prop_assert!(found || cpu - slept_at < 2 * (THRESHOLD + period));
+            }
+        }
+    }
+
+    fn reported(reports: &mut Reports, func: u64, times: u32) -> Vec<u32> {
+        (0..times).filter_map(|_| reports.noted(func)).collect()
+    }
+
+    #[test]
+    fn reports_become_rarer() {
+        let mut reports = Reports::default();
+        assert_eq!(reported(&mut reports, 0x10, 130), [4, 5, 7, 11, 19, 35, 67]);
+        assert_eq!(reports.count(0x10), 130);
+        assert_eq!(reported(&mut reports, 0x20, 5), [4, 5], "each on its own");
+        reports.warning_thresh = 1;
+        assert_eq!(reported(&mut reports, 0x30, 9), [1, 2, 4, 8]);
+    }
+
+    #[test]
+    fn a_warning_threshold_of_zero_counts_and_never_reports() {
+        let mut reports = Reports {
+            warning_thresh: 0,
+            ..Reports::default()
+        };
+        assert_eq!(reported(&mut reports, 0x10, 100), []);
+        assert_eq!(reports.count(0x10), 100);
+    }
+
+    #[test]
+    fn a_full_table_goes_on_counting_what_it_has() {
+        let mut reports = Reports::default();
+        for func in 0..MAX_FUNCTIONS as u64 {
+            assert_eq!(reports.noted(func), None);
+        }
+        assert_eq!(reported(&mut reports, 9999, 10), []);
+        assert_eq!(reports.count(9999), 0);
+        assert_eq!(reported(&mut reports, 5, 4), [4, 5]);
+    }
+
+    #[test]
+    fn a_count_at_its_end_stays_there() {
+        let mut reports = Reports::default();
+        reports.counts.insert(1, u32::MAX - 1);
+        reports.warning_thresh = u32::MAX;
+        assert_eq!(reports.noted(1), Some(u32::MAX));
+        assert_eq!(reports.noted(1), None);
+    }
+}

@@ -1,0 +1,235 @@
+//! What an item may leave behind in its worker's thread (design 8.f).
+//!
+//! Nice level, CPU mask and signal mask belong to the thread on Linux, so an item that changes them
+//! for itself changes them for every item after it, and for every thread that its worker creates.
+//! Whoever left something behind is reported; the thread is set right, or ends: a thread without
+//! privilege cannot come back from a higher nice level, and a new worker can be had.
+
+use core::fmt;
+
+use crate::cpumask::CpuMask;
+use crate::sampling::SHORT_ITEM;
+use crate::time::Nanos;
+
+/// The items that ended since the thread was last looked at. A look is three system calls, about
+/// 1.2 us: too much for each tiny item. Those are looked at together, after the next longer one or
+/// before the worker leaves.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Suspects(u32);
+
+impl Suspects {
+    /// An item has ended that took `ran`. `Some`: look now; one of the last so many items did what
+    /// is found.
+    pub fn item_ended(&mut self, ran: Nanos) -> Option<u32> {
+        self.0 = self.0.saturating_add(1);
+        (ran >= SHORT_ITEM).then(|| self.take())?
+    }
+
+    /// The worker is about to park, where nobody knows for how long; or to create a thread, which
+    /// would start with what its creator has. As [`item_ended`](Self::item_ended).
+    pub fn before_leaving(&mut self) -> Option<u32> {
+        self.take()
+    }
+
+    fn take(&mut self) -> Option<u32> {
+        let items = core::mem::take(&mut self.0);
+        (items > 0).then_some(items)
+    }
+}
+
+/// What a thread has that items can change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ThreadAttrs {
+    /// -20 to 19.
+    pub nice: i32,
+    /// CPUs it may run on. `None`: nobody can tell whose doing a change would be, because we have
+    /// narrowed the mask ourselves for a wake, or the process's own CPUs have changed.
+    pub cpumask: Option<CpuMask>,
+    /// Signals that are blocked: bit `n - 1` for signal `n`.
+    pub sigmask: u64,
+}
+
+/// One thing that is not as it was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Changed<T> {
+    /// What it should be.
+    pub own: T,
+    /// What the item left.
+    pub found: T,
+}
+
+/// What an item has left behind: at least one thing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Leftovers {
+    /// Another nice level.
+    pub nice: Option<Changed<i32>>,
+    /// Another CPU mask.
+    pub cpumask: Option<Changed<CpuMask>>,
+    /// Another signal mask.
+    pub sigmask: Option<Changed<u64>>,
+}
+
+/// What becomes of the thread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use]
+pub enum Remedy {
+    /// What has changed can be set back. Should the system refuse one of it: [`Retire`](Self::Retire).
+    Restore,
+    /// The worker ends, and whoever is needed in its place is a new thread. It must not be the one
+    /// to create it.
+    Retire,
+}
+
+impl Leftovers {
+    /// Compares what the worker should have, as the kernel returned it after it was set, with what
+    /// was found. `None`: nothing was left behind.
+    pub fn of(own: &ThreadAttrs, found: &ThreadAttrs) -> Option<Leftovers> {
+        let masks = own.cpumask.zip(found.cpumask);
+        let left = Leftovers {
+            nice: changed(own.nice, found.nice),
+            cpumask: masks.and_then(|(own, found)| changed(own, found)),
+            sigmask: changed(own.sigmask, found.sigmask),
+        };
+        let any = left.nice.is_some() || left.cpumask.is_some() || left.sigmask.is_some();
+        any.then_some(left)
+    }
+
+    /// What becomes of the thread. `nice_best` is the lowest nice level that it may set.
+    pub fn remedy(&self, nice_best: i32) -> Remedy {
+        let for_ever = |nice: Changed<i32>| nice.own < nice.found && nice.own < nice_best;
+        match self.nice.is_some_and(for_ever) {
+            true => Remedy::Retire,
+            false => Remedy::Restore,
+        }
+    }
+}
+
+fn changed<T: PartialEq>(own: T, found: T) -> Option<Changed<T>> {
+    (own != found).then_some(Changed { own, found })
+}
+
+/// For the report: `nice 19 (was 0), CPUs 1 (was 0-3)`.
+impl fmt::Display for Leftovers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut comma = "";
+        if let Some(Changed { own, found }) = self.nice {
+            write!(f, "nice {found} (was {own})")?;
+            comma = ", ";
+        }
+        if let Some(Changed { own, found }) = self.cpumask {
+            write!(f, "{comma}CPUs {found} (was {own})")?;
+            comma = ", ";
+        }
+        if let Some(Changed { own, found }) = self.sigmask {
+            write!(f, "{comma}signal mask {found:#018x} (was {own:#018x})")?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::time::MICROSECOND;
+    use std::string::ToString;
+
+    fn own() -> ThreadAttrs {
+        ThreadAttrs {
+            nice: 0,
+            cpumask: Some(CpuMask::first(4)),
+            sigmask: 0xff,
+        }
+    }
+
+    fn with_nice(nice: i32) -> ThreadAttrs {
+        ThreadAttrs { nice, ..own() }
+    }
+
+    fn remedy(own: i32, found: i32, nice_best: i32) -> Option<Remedy> {
+        let left = Leftovers::of(&with_nice(own), &with_nice(found));
+        left.map(|left| left.remedy(nice_best))
+    }
+
+    #[test]
+    fn a_clean_thread_has_no_leftovers() {
+        assert_eq!(Leftovers::of(&own(), &own()), None);
+    }
+
+    #[test]
+    fn nobody_is_blamed_for_a_mask_that_we_narrowed() {
+        let unknown = ThreadAttrs {
+            cpumask: None,
+            ..own()
+        };
+        assert_eq!(Leftovers::of(&own(), &unknown), None);
+        assert_eq!(Leftovers::of(&unknown, &own()), None);
+        let blocks_less = ThreadAttrs {
+            sigmask: 0,
+            ..unknown
+        };
+        let left = Leftovers::of(&own(), &blocks_less).unwrap();
+        assert_eq!((left.nice, left.cpumask), (None, None));
+        assert!(left.sigmask.is_some());
+    }
+
+    #[test]
+    fn only_a_nice_level_that_is_out_of_reach_costs_the_thread() {
+        const UNPRIVILEGED: i32 = 19;
+        assert_eq!(remedy(0, 5, UNPRIVILEGED), Some(Remedy::Retire));
+        assert_eq!(remedy(0, 5, -20), Some(Remedy::Restore));
+        assert_eq!(remedy(0, 5, 0), Some(Remedy::Restore));
+        assert_eq!(remedy(-5, 5, 0), Some(Remedy::Retire));
+        // Upwards anybody may go: the item had more privilege than its worker needs.
+        assert_eq!(remedy(0, -5, UNPRIVILEGED), Some(Remedy::Restore));
+        assert_eq!(remedy(0, 0, UNPRIVILEGED), None);
+    }
+
+    #[test]
+    fn masks_can_always_be_set_back() {
+        let found = ThreadAttrs {
+            cpumask: Some(CpuMask::first(1)),
+            sigmask: 0,
+            ..own()
+        };
+        let left = Leftovers::of(&own(), &found).unwrap();
+        assert_eq!(left.remedy(19), Remedy::Restore);
+        let back = left.cpumask.map(|mask| mask.own);
+        assert_eq!((back, left.sigmask.unwrap().own), (own().cpumask, 0xff));
+    }
+
+    #[test]
+    fn the_report_names_what_was_left_and_nothing_else() {
+        let nice = Leftovers::of(&own(), &with_nice(19)).unwrap();
+        assert_eq!(nice.to_string(), "nice 19 (was 0)");
+        let found = ThreadAttrs {
+            nice: -1,
+            cpumask: Some([1, 3].into_iter().collect()),
+            sigmask: 1,
+        };
+        let all = Leftovers::of(&own(), &found).unwrap();
+        let sigmask = "signal mask 0x0000000000000001 (was 0x00000000000000ff)";
+        assert_eq!(
+            all.to_string(),
+            std::format!("nice -1 (was 0), CPUs 1,3 (was 0-3), {sigmask}")
+        );
+    }
+
+    #[test]
+    fn tiny_items_are_looked_at_together_when_the_worker_leaves() {
+        let mut suspects = Suspects::default();
+        for _ in 0..3 {
+            assert_eq!(suspects.item_ended(MICROSECOND), None);
+        }
+        assert_eq!(suspects.before_leaving(), Some(3));
+        assert_eq!(suspects.before_leaving(), None, "nothing has ended since");
+    }
+
+    #[test]
+    fn a_long_item_is_looked_at_at_its_end() {
+        let mut suspects = Suspects::default();
+        assert_eq!(suspects.item_ended(SHORT_ITEM), Some(1));
+        assert_eq!(suspects.item_ended(SHORT_ITEM - 1), None);
+        assert_eq!(suspects.item_ended(SHORT_ITEM), Some(2));
+        assert_eq!(suspects.before_leaving(), None);
+    }
+}

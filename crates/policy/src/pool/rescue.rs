@@ -1,0 +1,172 @@
+//! Forward progress where no worker can be made: rescuers (kernel-spec 2.6).
+//!
+//! A queue built for it has a thread of its own. When this pool needs a worker that would have to be
+//! made, and 10 ms later still does, it calls the rescuers of the queues whose items wait, and again
+//! each 100 ms. A rescuer attaches to the pool, runs items of its own queue only, and leaves.
+
+use super::{Cx, WorkerPool};
+use crate::action::Action;
+use crate::store::Store;
+use crate::time::{MILLISECOND, Nanos, Time};
+use crate::worker::{State, WorkerId};
+
+/// A worker is missing for this long before rescuers are called (kernel `MAYDAY_INITIAL_TIMEOUT`).
+pub const MAYDAY_INITIAL_TIMEOUT: Nanos = 10 * MILLISECOND;
+/// They are called again after this (kernel `MAYDAY_INTERVAL`).
+pub const MAYDAY_INTERVAL: Nanos = 100 * MILLISECOND;
+/// Items that a rescuer runs for one pool while others wait for it (kernel `RESCUER_BATCH`).
+pub const RESCUER_BATCH: u32 = 16;
+
+/// Rescuers that help one pool at one time.
+pub const MAX_RESCUERS: u32 = 16;
+
+impl<S: Store> WorkerPool<S> {
+    /// Does an item need a worker that would have to be made (kernel `need_to_create_worker`)?
+    fn needs_creation(&self) -> bool {
+        self.need_more_worker() && !self.may_start_working()
+    }
+
+    /// Notes since when a worker is missing.
+    pub(super) fn settle_need(&mut self, now: Time) {
+        match (self.needs_creation(), self.needs_since) {
+            (true, None) => {
+                self.needs_since = Some(now);
+                self.mayday_at = now.after(MAYDAY_INITIAL_TIMEOUT);
+            }
+            (false, Some(_)) => self.needs_since = None,
+            _ => {}
+        }
+    }
+
+    /// Whom rescuers help here.
+    pub(super) fn rescuers(&self) -> impl Iterator<Item = S::Pwq> + '_ {
+        let ids = self.workers.ids();
+        ids.filter_map(|id| self.workers.get(id).rescues)
+    }
+
+    /// Does an item wait here that a rescuer may start, who has not come yet?
+    pub(super) fn awaits_rescuer(&self, cx: &mut Cx<S>) -> bool {
+        let mut at = self.worklist.first();
+        while let Some(work) = at {
+            at = self.behind_series(cx, work);
+            let word = cx.store.word(work);
+            let (addr, _) = word.pwq().expect("a listed item is queued");
+            let pwq = cx.store.pwq_at(addr);
+            let rescued = cx.store.pwq(pwq).flags.rescued && !word.flags().deferred;
+            if rescued && !self.is_rescued(cx, pwq) {
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Is the rescuer of this queue here?
+    fn is_rescued(&self, cx: &Cx<S>, pwq: S::Pwq) -> bool {
+        let queue = |pwq| cx.store.info(pwq).queue;
+        self.rescuers().any(|helped| queue(helped) == queue(pwq))
+    }
+
+    /// When rescuers are called next, if they are.
+    pub(super) fn mayday_due(&self) -> Option<Time> {
+        self.needs_since.map(|_| self.mayday_at)
+    }
+
+    /// Calls the rescuers of all queues whose items wait, if it is time.
+    pub fn call_rescuers(&mut self, cx: &mut Cx<S>) {
+        if self.mayday_due().is_none_or(|at| at > cx.now) {
+            return;
+        }
+        self.mayday_at = cx.now.after(MAYDAY_INTERVAL);
+        let mut at = self.worklist.first();
+        while let Some(work) = at {
+            at = cx.store.next(work);
+            let (addr, _) = cx.store.word(work).pwq().expect("a listed item is queued");
+            let pwq = cx.store.pwq_at(addr);
+            let state = cx.store.pwq(pwq);
+            if state.flags.rescued && !state.mayday && cx.out.room() > 0 {
+                state.mayday = true;
+                cx.store.hold(pwq);
+                self.push(cx, Action::Mayday(pwq));
+            }
+        }
+    }
+
+    /// The rescuer of the queue of `pwq` has come. Follow with
+    /// [`rescuer_next`](Self::rescuer_next) until there is nothing, then leave. `None` where many
+    /// others help already: it will be called again.
+    pub fn rescuer_attach(&mut self, cx: &mut Cx<S>, pwq: S::Pwq) -> Option<WorkerId> {
+        cx.store.pwq(pwq).mayday = false;
+        if self.rescuers().count() as u32 >= MAX_RESCUERS {
+            return None;
+        }
+        let id = self.workers.allocate();
+        self.workers.set_state(id, State::Rescuing);
+        self.workers.get_mut(id).rescues = Some(pwq);
+        Some(id)
+    }
+
+    /// The next item that it may run: of its own list, then of the worklist while the pool still
+    /// needs a worker that cannot be made. `patient`: no other pool waits for this rescuer.
+    pub fn rescuer_next(
+        &mut self,
+        cx: &mut Cx<S>,
+        id: WorkerId,
+        done: u32,
+        patient: bool,
+    ) -> Option<(S::Work, S::Pwq)> {
+        let own = self.workers.get_mut(id).scheduled.pop_front(cx.store);
+        let goes_on = !Self::is_turn_over(done, patient) && self.needs_creation();
+        let work = match own {
+            None if goes_on => self.take_to_rescue(cx, id),
+            own => own,
+        };
+        let begun = work.map(|work| self.execute(cx, id, work));
+        // What it has ended may have made room for others.
+        self.kick(cx);
+        self.settle(cx);
+        begun
+    }
+
+    /// The first item of its queue that nobody is executing.
+    fn take_to_rescue(&mut self, cx: &mut Cx<S>, id: WorkerId) -> Option<S::Work> {
+        let pwq = self.workers.get(id).rescues;
+        let mut at = self.worklist.first();
+        while let Some(work) = at {
+            at = self.behind_series(cx, work);
+            let word = cx.store.word(work);
+            let own = word.pwq().map(|(addr, _)| cx.store.pwq_at(addr)) == pwq;
+            if !own || word.flags().deferred {
+                continue;
+            }
+            match self.workers.executing(&cx.store.key(work)) {
+                Some(busy) => self.schedule_series(cx, work, busy),
+                None => {
+                    self.schedule_series(cx, work, id);
+                    return self.workers.get_mut(id).scheduled.pop_front(cx.store);
+                }
+            }
+        }
+        None
+    }
+
+    /// The rescuer leaves. True if it does so only because others wait for it, and is to come again
+    /// after its turns in their pools.
+    pub fn rescuer_detach(&mut self, cx: &mut Cx<S>, id: WorkerId, turn_over: bool) -> bool {
+        let pwq = self.workers.get_mut(id).rescues.take();
+        self.workers.set_state(id, State::Free);
+        self.kick(cx);
+        self.fail_a_wait(cx);
+        self.settle(cx);
+        let pwq = pwq.filter(|_| turn_over && self.needs_creation());
+        let again = pwq.filter(|&pwq| cx.store.pwq(pwq).nr_active > 0);
+        if let Some(pwq) = again {
+            cx.store.pwq(pwq).mayday = true;
+        }
+        again.is_some()
+    }
+
+    /// Whether a rescuer that has run so many items leaves for others.
+    pub fn is_turn_over(done: u32, patient: bool) -> bool {
+        done >= RESCUER_BATCH && !patient
+    }
+}

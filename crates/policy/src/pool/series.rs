@@ -1,0 +1,288 @@
+//! What is not just first in, first out: barriers behind an item, items that are taken back, and
+//! items that wait for the end of an execution in another pool.
+//!
+//! A *series* is an item and the barriers linked behind it (kernel `WORK_STRUCT_LINKED`): it moves
+//! from list to list as one, and whoever runs the item runs the barriers next.
+
+use super::{Cx, Deferred, WorkerPool};
+use crate::list::List;
+use crate::store::{ItemKey, Store};
+use crate::work::{QueuedFlags, WorkWord};
+use crate::worker::{State, Token, WorkerId};
+
+/// An execution that goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Executing<P> {
+    /// Which one.
+    pub token: Token,
+    /// The pool workqueue through which it was queued. May be gone once the pool is let go, unless it
+    /// is of a queue that the caller keeps.
+    pub pwq: P,
+    /// The number of its queue.
+    pub queue: u64,
+}
+
+/// Where a queued item is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// It waits for a slot.
+    Inactive,
+    /// It waits for a worker.
+    Worklist,
+    /// It waits for the end of what this worker executes.
+    Scheduled(WorkerId),
+}
+
+impl<S: Store> WorkerPool<S> {
+    /// Who executes this item now.
+    pub fn executing(&self, cx: &Cx<S>, key: &ItemKey) -> Option<Executing<S::Pwq>> {
+        let id = self.workers.executing(key)?;
+        let pwq = self.workers.get(id).current.as_ref()?.pwq;
+        Some(Executing {
+            token: self.token(id),
+            pwq,
+            queue: cx.store.info(pwq).queue,
+        })
+    }
+
+    /// Whether anybody executes this item now.
+    pub fn executes(&self, key: &ItemKey) -> bool {
+        self.workers.executing(key).is_some()
+    }
+
+    /// Puts a barrier right behind the queued item, or behind the execution of it that goes on: the
+    /// pwq that it is counted for, [held](Store::hold) for the caller. `None` if this pool has neither.
+    /// The barrier is a new item.
+    pub fn insert_barrier(
+        &mut self,
+        cx: &mut Cx<S>,
+        work: S::Work,
+        barrier: S::Work,
+    ) -> Option<S::Pwq> {
+        let (pwq, colour, linked) = match self.queued_here(cx, work) {
+            Some((pwq, colour)) => (pwq, colour, self.link_behind(cx, work, barrier)),
+            None => {
+                let id = self.workers.executing(&cx.store.key(work))?;
+                let worker = self.workers.get_mut(id);
+                worker.scheduled.push_front(cx.store, barrier);
+                let current = worker.current.as_ref().expect("it executes");
+                (current.pwq, current.colour, false)
+            }
+        };
+        self.nr_in_flight += 1;
+        cx.store.pwq(pwq).colours.queued_as(colour);
+        let flags = QueuedFlags {
+            inactive: true,
+            linked,
+            deferred: false,
+        };
+        let word = WorkWord::queued(cx.store.pwq_addr(pwq), self.attrs.id, colour, flags);
+        cx.store.set_word(barrier, word);
+        cx.store.hold(pwq);
+        Some(pwq)
+    }
+
+    /// Links a barrier directly behind a queued item; true if others follow it.
+    fn link_behind(&mut self, cx: &mut Cx<S>, work: S::Work, barrier: S::Work) -> bool {
+        let word = cx.store.word(work);
+        match self.place(cx, work) {
+            Place::Inactive => {
+                let pwq = cx.store.pwq_at(word.pwq().expect("it is queued").0);
+                with_inactive(cx, pwq, |s, list| list.insert_after(s, work, barrier));
+            }
+            Place::Scheduled(id) => {
+                let list = &mut self.workers.get_mut(id).scheduled;
+                list.insert_after(cx.store, work, barrier);
+            }
+            Place::Worklist => {
+                self.worklist.insert_after(cx.store, work, barrier);
+                self.held += 1;
+            }
+        }
+        let flags = word.flags();
+        let next = QueuedFlags {
+            linked: true,
+            ..flags
+        };
+        cx.store.set_word(work, word.with_flags(next));
+        flags.linked
+    }
+
+    /// Takes a queued item back, for a caller who owns it from then on: it does not run. False if it
+    /// is not queued in this pool. Barriers behind it go on without it.
+    pub fn steal(&mut self, cx: &mut Cx<S>, work: S::Work) -> bool {
+        let Some((pwq, colour)) = self.queued_here(cx, work) else {
+            return false;
+        };
+        let flags = cx.store.word(work).flags();
+        let token = flags.deferred.then(|| self.forget_deferred(work));
+        match self.place(cx, work) {
+            Place::Inactive => self.steal_inactive(cx, work, pwq),
+            Place::Scheduled(id) => {
+                let list = &mut self.workers.get_mut(id).scheduled;
+                list.remove(cx.store, work);
+                self.put_slot(cx, pwq);
+            }
+            Place::Worklist => {
+                self.worklist.remove(cx.store, work);
+                self.held -= usize::from(flags.deferred) + usize::from(flags.linked);
+                self.put_slot(cx, pwq);
+            }
+        }
+        // While it was deferred it ran, or still runs, in that other pool.
+        let last_pool = token.map_or(self.attrs.id, |token| token.pool);
+        cx.store.set_word(work, WorkWord::owned(last_pool));
+        self.count_out(cx, pwq, colour);
+        self.fail_at_limit(cx, pwq);
+        self.kick(cx);
+        self.settle(cx);
+        true
+    }
+
+    /// An item that waits for a slot. Its barriers need none: they go to the worklist, and, unlike
+    /// in the kernel, somebody is woken to run them.
+    fn steal_inactive(&mut self, cx: &mut Cx<S>, work: S::Work, pwq: S::Pwq) {
+        let series = self.series(cx, work);
+        for &member in &series {
+            with_inactive(cx, pwq, |s, list| list.remove(s, member));
+        }
+        self.push_series(cx, &series[1..]);
+        self.leave_waiters(cx, pwq);
+    }
+
+    /// The pwq and colour of an item that is queued in this pool.
+    fn queued_here(&self, cx: &Cx<S>, work: S::Work) -> Option<(S::Pwq, u8)> {
+        let word = cx.store.word(work);
+        let (addr, colour) = word.pwq()?;
+        // Only then is the pwq known to be there.
+        let here = word.pool() == Some(self.attrs.id);
+        here.then(|| (cx.store.pwq_at(addr), colour))
+    }
+
+    /// Where a queued item of this pool is. Lists are linked through the items, so whoever takes one
+    /// out, or puts one behind it, must know the head.
+    fn place(&self, cx: &Cx<S>, work: S::Work) -> Place {
+        let word = cx.store.word(work);
+        if word.flags().inactive {
+            return Place::Inactive;
+        }
+        // Workers have items of their own only where an item was queued while it ran.
+        let has = |&id: &WorkerId| {
+            let scheduled = &self.workers.get(id).scheduled;
+            !scheduled.is_empty() && scheduled.iter(cx.store).any(|w| w == work)
+        };
+        let own = match self.workers.executing(&cx.store.key(work)) {
+            Some(id) if has(&id) => Some(id),
+            _ => self.workers.ids().find(has),
+        };
+        own.map_or(Place::Worklist, Place::Scheduled)
+    }
+
+    /// The item and what is linked behind it.
+    pub(super) fn series(&self, cx: &Cx<S>, work: S::Work) -> alloc::vec::Vec<S::Work> {
+        let mut series = alloc::vec![work];
+        let mut at = work;
+        while cx.store.word(at).flags().linked {
+            at = cx.store.next(at).expect("a linked item has one behind it");
+            series.push(at);
+        }
+        series
+    }
+
+    /// The entry of the worklist behind this series.
+    pub(super) fn behind_series(&self, cx: &Cx<S>, work: S::Work) -> Option<S::Work> {
+        let mut at = work;
+        while cx.store.word(at).flags().linked {
+            at = cx.store.next(at)?;
+        }
+        cx.store.next(at)
+    }
+
+    /// Appends a series, which is in no list, to the worklist.
+    pub(super) fn push_series(&mut self, cx: &mut Cx<S>, series: &[S::Work]) {
+        let Some(&head) = series.first() else { return };
+        let deferred = cx.store.word(head).flags().deferred;
+        if self.nr_queued() == 0 {
+            self.dog.became_busy(cx.now);
+        }
+        self.held += series.len() - 1 + usize::from(deferred);
+        for &work in series {
+            self.worklist.push_back(cx.store, work);
+        }
+    }
+
+    /// Moves a series of the worklist that is not deferred to the end of a worker's own list.
+    pub(super) fn schedule_series(&mut self, cx: &mut Cx<S>, work: S::Work, id: WorkerId) {
+        let mut next = Some(work);
+        while let Some(member) = next {
+            let linked = cx.store.word(member).flags().linked;
+            next = cx.store.next(member).filter(|_| linked);
+            self.held -= usize::from(linked);
+            self.worklist.remove(cx.store, member);
+            let list = &mut self.workers.get_mut(id).scheduled;
+            list.push_back(cx.store, member);
+        }
+    }
+
+    /// Asks the execution to say `Undefer` to that pool when it ends. False if it has ended. It
+    /// remembers one pool, the last one that was named: only who owns the item asks, before it is
+    /// queued there.
+    pub fn defer_behind(&mut self, token: Token, pool: u32) -> bool {
+        let goes_on = self.goes_on(token);
+        let worker = self.workers.get_mut(token.worker);
+        if let Some(current) = worker.current.as_mut().filter(|_| goes_on) {
+            current.deferred_to = Some(pool);
+        }
+        goes_on
+    }
+
+    /// Whether this execution has not ended yet.
+    pub fn goes_on(&self, token: Token) -> bool {
+        let worker = self.workers.get(token.worker);
+        worker.state == State::Executing && worker.item_seq == token.seq
+    }
+
+    /// The execution that an item of this pool waited for has ended, unless the item was taken back
+    /// in between.
+    pub fn undefer(&mut self, cx: &mut Cx<S>, token: Token) {
+        let Some(at) = self.deferred.iter().position(|d| d.token == token) else {
+            return;
+        };
+        let Deferred { work, .. } = self.deferred.swap_remove(at);
+        let word = cx.store.word(work);
+        let flags = QueuedFlags {
+            deferred: false,
+            ..word.flags()
+        };
+        cx.store.set_word(work, word.with_flags(flags));
+        self.held -= usize::from(!flags.inactive);
+        self.kick(cx);
+        self.settle(cx);
+    }
+
+    /// The execution that this item of the pool waits for, if it does.
+    pub fn deferred_for(&self, work: S::Work) -> Option<Token> {
+        let found = self.deferred.iter().find(|d| d.work == work);
+        found.map(|d| d.token)
+    }
+
+    fn forget_deferred(&mut self, work: S::Work) -> Token {
+        let at = self.deferred.iter().position(|d| d.work == work);
+        self.deferred
+            .swap_remove(at.expect("a deferred item is known"))
+            .token
+    }
+}
+
+/// Works on a pwq's waiting items and their links at once: both live behind the store, so the list
+/// is taken out for the time of the call.
+pub(super) fn with_inactive<S: Store, R>(
+    cx: &mut Cx<S>,
+    pwq: S::Pwq,
+    act: impl FnOnce(&mut S, &mut List<S>) -> R,
+) -> R {
+    let mut list = core::mem::take(&mut cx.store.pwq(pwq).inactive);
+    let result = act(cx.store, &mut list);
+    cx.store.pwq(pwq).inactive = list;
+    result
+}

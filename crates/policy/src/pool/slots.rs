@@ -1,0 +1,175 @@
+//! The limit of a queue: who gets a free slot (kernel-spec 2.10).
+//!
+//! A pwq is in the list of those who wait exactly while items of it wait for a slot and it is not
+//! plugged. Whoever gives a slot back, raises the limit or takes the plug out, serves that list: it
+//! activates what is its own pool's, and says `Activate` where the turn is another pool's.
+
+use super::series::with_inactive;
+use super::{Cx, WorkerPool};
+use crate::action::Action;
+use crate::limit::Limit;
+use crate::store::{SharedLimit, Store};
+use crate::work::QueuedFlags;
+
+impl<S: Store> WorkerPool<S> {
+    /// A slot for an item of `pwq`; if there is none, the pwq waits for one from now on.
+    pub(super) fn take_slot(&mut self, cx: &mut Cx<S>, pwq: S::Pwq) -> bool {
+        if cx.store.pwq(pwq).flags.plugged {
+            return false;
+        }
+        let limit = cx.store.limit(pwq);
+        let taken = limit.step(Limit::try_take).is_ok()
+            || limit.with_waiters(|waiters| {
+                let before = limit
+                    .step(|l| Some(l.take_or_wait()))
+                    .expect("never refused");
+                let taken = before.try_take().is_some();
+                if !taken {
+                    waiters.join(pwq);
+                }
+                taken
+            });
+        cx.store.pwq(pwq).nr_active += u32::from(taken);
+        taken
+    }
+
+    /// An item of `pwq` does not need its slot any more.
+    pub(super) fn put_slot(&mut self, cx: &mut Cx<S>, pwq: S::Pwq) {
+        cx.store.pwq(pwq).nr_active -= 1;
+        let before = cx.store.limit(pwq).step(|l| Some(l.put()));
+        if before.is_ok_and(|limit| limit.waiting) {
+            self.serve_waiters(cx, pwq);
+        }
+    }
+
+    /// Nothing of `pwq` waits for a slot any more, if that is so.
+    pub(super) fn leave_waiters(&mut self, cx: &mut Cx<S>, pwq: S::Pwq) {
+        let state = cx.store.pwq(pwq);
+        if !state.inactive.is_empty() || state.flags.plugged {
+            return;
+        }
+        let limit = cx.store.limit(pwq);
+        limit.with_waiters(|waiters| {
+            if waiters.leave(pwq) {
+                let _ = limit.step(none_waits);
+            }
+        });
+    }
+
+    /// Slots may be free: gives them to those who wait, one item each in turn, as far as they are
+    /// this pool's. `pwq` is any of the queue.
+    fn serve_waiters(&mut self, cx: &mut Cx<S>, pwq: S::Pwq) {
+        while let Some(first) = cx.store.limit(pwq).with_waiters(|waiters| waiters.first()) {
+            // A first one of this pool stays the first while the pool is held: nobody else serves it.
+            if cx.store.info(first).pool != self.attrs.id {
+                if limit_now(cx, pwq).take_waiting().is_some() {
+                    cx.store.hold(first);
+                    self.push(cx, Action::Activate(first));
+                }
+                return;
+            }
+            if cx.store.limit(pwq).step(Limit::take_waiting).is_err() {
+                return;
+            }
+            cx.store.pwq(first).nr_active += 1;
+            self.activate_first(cx, first);
+            self.end_turn(cx, first);
+        }
+    }
+
+    fn end_turn(&mut self, cx: &mut Cx<S>, pwq: S::Pwq) {
+        let more = !cx.store.pwq(pwq).inactive.is_empty();
+        let limit = cx.store.limit(pwq);
+        limit.with_waiters(|waiters| match more {
+            true => waiters.rotate(),
+            false if waiters.leave(pwq) => drop(limit.step(none_waits)),
+            false => {}
+        });
+    }
+
+    /// The item of `pwq` that waits longest becomes active, with its barriers.
+    fn activate_first(&mut self, cx: &mut Cx<S>, pwq: S::Pwq) {
+        let head = cx.store.pwq(pwq).inactive.first().expect("an item waits");
+        let series = self.series(cx, head);
+        for &member in &series {
+            with_inactive(cx, pwq, |s, list| list.remove(s, member));
+        }
+        let word = cx.store.word(head);
+        let flags = QueuedFlags {
+            inactive: false,
+            ..word.flags()
+        };
+        cx.store.set_word(head, word.with_flags(flags));
+        self.push_series(cx, &series);
+    }
+
+    /// Changes the limit that `pwq` counts for; 0 freezes it. Items that wait become active in turn.
+    pub fn set_limit(&mut self, cx: &mut Cx<S>, pwq: S::Pwq, max: u32) {
+        let _ = cx
+            .store
+            .limit(pwq)
+            .step(|limit| Some(Limit { max, ..limit }));
+        self.activate(cx, pwq);
+    }
+
+    /// A slot of this queue may be free, and it may be this pool's turn: `Activate` was said, or the
+    /// limit has changed.
+    pub fn activate(&mut self, cx: &mut Cx<S>, pwq: S::Pwq) {
+        self.serve_waiters(cx, pwq);
+        self.fail_at_limit(cx, pwq);
+        self.kick(cx);
+        self.settle(cx);
+    }
+
+    /// Items of `pwq` may start: all older ones of its ordered queue have ended.
+    pub fn unplug(&mut self, cx: &mut Cx<S>, pwq: S::Pwq) {
+        cx.store.pwq(pwq).flags.plugged = false;
+        while let Some(work) = cx.store.pwq(pwq).inactive.first() {
+            let deferred = cx.store.word(work).flags().deferred;
+            if !self.take_slot(cx, pwq) {
+                break;
+            }
+            self.activate_first(cx, pwq);
+            // Deferred or not it holds its slot.
+            debug_assert_eq!(deferred, cx.store.word(work).flags().deferred);
+        }
+        self.kick(cx);
+        self.settle(cx);
+    }
+
+    /// New items of its queue go elsewhere from now on. True if nothing is in flight; otherwise
+    /// `Emptied` is said when that is so.
+    pub fn retire_pwq(&mut self, cx: &mut Cx<S>, pwq: S::Pwq) -> bool {
+        let state = cx.store.pwq(pwq);
+        state.retired = true;
+        state.nr_in_flight() == 0
+    }
+
+    /// Whether its queue does not need it any more.
+    pub fn is_retired_and_empty(&mut self, cx: &mut Cx<S>, pwq: S::Pwq) -> bool {
+        let state = cx.store.pwq(pwq);
+        state.retired && state.nr_in_flight() == 0
+    }
+
+    /// A pwq that was retired and emptied is used again.
+    pub fn reuse_pwq(&mut self, cx: &mut Cx<S>, pwq: S::Pwq, plugged: bool) {
+        let state = cx.store.pwq(pwq);
+        assert_eq!(state.nr_in_flight(), 0, "an empty one is used again");
+        (state.retired, state.flags.plugged) = (false, plugged);
+    }
+}
+
+/// The limit as it is now.
+pub(super) fn limit_now<S: Store>(cx: &Cx<S>, pwq: S::Pwq) -> Limit {
+    match cx.store.limit(pwq).step(|_| None) {
+        Ok(limit) | Err(limit) => limit,
+    }
+}
+
+/// Nobody is left in the list. Said under its lock.
+fn none_waits(limit: Limit) -> Option<Limit> {
+    Some(Limit {
+        waiting: false,
+        ..limit
+    })
+}

@@ -1,0 +1,129 @@
+//! What only shows over time: an item that keeps its CPU, a worklist that stands still, a clock that
+//! was away.
+
+use alloc::vec::Vec;
+
+use super::{Cx, Rule, WorkerPool};
+use crate::hog::{Sample, Verdict};
+use crate::store::{ItemKey, Store};
+use crate::time::{MILLISECOND, Nanos};
+use crate::worker::{State, WorkerId};
+
+/// An item is watched from this age on: most have ended by then, and cost nothing.
+const WATCHED_FROM: Nanos = 4 * MILLISECOND;
+
+/// An item that has kept its CPU for long without sleeping.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Hog<P> {
+    /// The item's function.
+    pub func: u64,
+    /// The pool workqueue that it was queued through.
+    pub pwq: P,
+    /// CPU time that it was seen to use.
+    pub cpu: Nanos,
+    /// It does not count as running any more.
+    pub uncounted: bool,
+}
+
+/// A worklist that stands still.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stall<P> {
+    /// Since how long.
+    pub stood: Nanos,
+    /// The item that is first.
+    pub first: Busy<P>,
+    /// Some of the workers, with what they execute.
+    pub workers: Vec<(WorkerId, Busy<P>)>,
+}
+
+/// An item and where it was queued.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Busy<P> {
+    /// The item.
+    pub key: ItemKey,
+    /// The pool workqueue that it was queued through.
+    pub pwq: P,
+}
+
+/// Workers that the report of a stall names, at most.
+const NAMED: usize = 16;
+
+impl<S: Store> WorkerPool<S> {
+    /// Whether this worker's item, which a scan has looked at, is old enough to be watched.
+    pub fn is_watched(&self, cx: &Cx<S>, id: WorkerId, item: u32) -> bool {
+        let worker = self.workers.get(id);
+        let same = worker.state == State::Executing && worker.item_seq == item;
+        same && worker.hints == 0 && cx.now.since(worker.began) >= WATCHED_FROM
+    }
+
+    /// A look at the CPU time of a watched item. In a per-CPU pool an item that keeps its CPU does
+    /// not hold up the others any more (kernel `wq_worker_tick`); elsewhere it is only reported.
+    pub fn watched(
+        &mut self,
+        cx: &mut Cx<S>,
+        id: WorkerId,
+        item: u32,
+        sample: Sample,
+        threshold: Nanos,
+    ) -> Result<Option<Hog<S::Pwq>>, AskSwitches> {
+        if !self.is_watched(cx, id, item) {
+            return Ok(None);
+        }
+        let cpu = match self.workers.get_mut(id).watch.sampled(sample, threshold) {
+            Verdict::Fine => return Ok(None),
+            Verdict::AskSwitches => return Err(AskSwitches),
+            Verdict::Hog(cpu) => cpu,
+        };
+        let current = self.workers.get(id).current.as_ref().expect("it executes");
+        let hog = Hog {
+            func: current.key.func,
+            pwq: current.pwq,
+            cpu,
+            uncounted: self.attrs.rule == Rule::PerCpu,
+        };
+        if hog.uncounted {
+            self.uncount(id);
+            self.settle(cx);
+            self.kick(cx);
+            self.settle(cx);
+        }
+        Ok(Some(hog))
+    }
+
+    /// If the worklist has stood still for `threshold`, and nobody has said so: what there is to say.
+    pub fn stalled(&mut self, cx: &mut Cx<S>, threshold: Nanos) -> Option<Stall<S::Pwq>> {
+        let waits = self.nr_queued() > 0;
+        let stood = self.dog.stalled(cx.now, threshold, waits)?;
+        let first = self.worklist.first()?;
+        let (addr, _) = cx.store.word(first).pwq()?;
+        let busy = |id: WorkerId| {
+            let current = self.workers.get(id).current.as_ref()?;
+            let (key, pwq) = (current.key, current.pwq);
+            Some((id, Busy { key, pwq }))
+        };
+        Some(Stall {
+            stood,
+            first: Busy {
+                key: cx.store.key(first),
+                pwq: cx.store.pwq_at(addr),
+            },
+            workers: self.workers.ids().filter_map(busy).take(NAMED).collect(),
+        })
+    }
+
+    /// The machine was suspended, or nobody looked for long: what happened meanwhile says nothing.
+    pub fn clock_was_away(&mut self, cx: &mut Cx<S>, lost: Nanos) {
+        self.dog.rebase(cx.now);
+        self.growth.rebase(cx.now);
+        for &id in &self.idle {
+            let worker = self.workers.get_mut(id);
+            if let State::Idle(since) = worker.state {
+                worker.state = State::Idle(since.after(lost));
+            }
+        }
+    }
+}
+
+/// The voluntary switches of the thread are needed to say more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AskSwitches;

@@ -1,0 +1,283 @@
+//! The queue: what all its pool workqueues have in common (kernel `workqueue_struct`).
+//!
+//! Guarded by the queue's own lock, which comes before those of pools.
+
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
+
+use crate::cpumask::CpuMask;
+use crate::pwq::{DFL_MIN_ACTIVE, PwqFlags};
+
+/// What kind of workers a queue's items want.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Kind {
+    /// As many at a time as CPUs serve: ours.
+    #[default]
+    Managed,
+    /// A pool per CPU that runs one item at a time (kernel `WQ_PERCPU`).
+    PerCpu,
+    /// Every active item at once (kernel `WQ_UNBOUND`).
+    Unmanaged,
+    /// One item at a time, in the order of queueing (kernel `alloc_ordered_workqueue`).
+    Ordered,
+    /// A thread per CPU that runs items to their ends and never blocks (kernel `WQ_BH`).
+    Bh,
+}
+
+impl Kind {
+    /// Whether it has a pool workqueue for each CPU, and each of those a limit of its own.
+    pub fn is_per_cpu(self) -> bool {
+        matches!(self, Kind::PerCpu | Kind::Bh)
+    }
+}
+
+/// What can be changed of a queue that is in use (kernel `workqueue_attrs`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Attrs {
+    /// Nice value of its workers, -20..=19.
+    pub nice: i8,
+    /// CPUs that they may use; `None`: all of the process.
+    pub cpumask: Option<CpuMask>,
+}
+
+/// What a queue is made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct QueueAttrs {
+    /// Its kind, for ever.
+    pub kind: Kind,
+    /// Its first attributes.
+    pub attrs: Attrs,
+    /// Items that may hold a slot; of a per-CPU queue: for each CPU.
+    pub max_active: u32,
+    /// Its items do not count as running (per-CPU queues only).
+    pub cpu_intensive: bool,
+    /// It has a rescuer.
+    pub mem_reclaim: bool,
+}
+
+/// State of a queue.
+#[derive(Debug)]
+pub struct Queue<P> {
+    made: QueueAttrs,
+    attrs: Attrs,
+    max_active: u32,
+    min_active: u32,
+    frozen: bool,
+    drainers: u32,
+    /// Pool workqueues in use, the oldest first. Of a queue that is not per CPU, the last one takes
+    /// new items and the others still have some.
+    pwqs: VecDeque<P>,
+    /// Retired and empty: used again where the attributes fit.
+    spare: Vec<P>,
+}
+
+impl<P: Copy + Eq> Queue<P> {
+    /// A queue without pool workqueues.
+    pub fn new(made: QueueAttrs) -> Self {
+        Queue {
+            made,
+            attrs: made.attrs,
+            max_active: made.max_active,
+            min_active: made.max_active.min(DFL_MIN_ACTIVE),
+            frozen: false,
+            drainers: 0,
+            pwqs: VecDeque::new(),
+            spare: Vec::new(),
+        }
+    }
+
+    /// What it was made of.
+    pub fn made(&self) -> QueueAttrs {
+        self.made
+    }
+
+    /// Its attributes as they are now.
+    pub fn attrs(&self) -> Attrs {
+        self.attrs
+    }
+
+    /// The limit, frozen or not.
+    pub fn max_active(&self) -> u32 {
+        self.max_active
+    }
+
+    /// What each node is granted at least. On a machine with one node it changes nothing: there the
+    /// node's share is the whole limit.
+    pub fn min_active(&self) -> u32 {
+        self.min_active
+    }
+
+    /// The limit that counts now.
+    pub fn effective_max(&self) -> u32 {
+        if self.frozen { 0 } else { self.max_active }
+    }
+
+    /// Whether it is frozen.
+    pub fn is_frozen(&self) -> bool {
+        self.frozen
+    }
+
+    /// What a new pool workqueue is like.
+    pub fn pwq_flags(&self) -> PwqFlags {
+        PwqFlags {
+            cpu_intensive: self.made.cpu_intensive,
+            rescued: self.made.mem_reclaim,
+            plugged: false,
+        }
+    }
+
+    /// All pool workqueues that may have items.
+    pub fn pwqs(&self) -> Vec<P> {
+        self.pwqs.iter().copied().collect()
+    }
+
+    /// All pool workqueues that it ever had.
+    pub fn all_pwqs(&self) -> impl Iterator<Item = P> + '_ {
+        self.pwqs.iter().chain(&self.spare).copied()
+    }
+
+    /// One more, which takes new items (of its CPU).
+    pub fn add(&mut self, pwq: P) {
+        self.pwqs.push_back(pwq);
+    }
+
+    /// The one that takes new items, of a queue that is not per CPU.
+    pub fn current(&self) -> Option<P> {
+        self.pwqs.back().copied()
+    }
+
+    pub(crate) fn oldest(&self) -> Option<P> {
+        self.pwqs.front().copied()
+    }
+
+    /// A retired one has emptied. False if it was not in use any more.
+    pub(crate) fn emptied(&mut self, pwq: P) -> bool {
+        let Some(at) = self.pwqs.iter().position(|&p| p == pwq) else {
+            return false;
+        };
+        self.pwqs.remove(at);
+        self.spare.push(pwq);
+        true
+    }
+
+    /// Takes an emptied one that fits.
+    pub(crate) fn take_spare(&mut self, fits: impl Fn(P) -> bool) -> Option<P> {
+        let at = self.spare.iter().position(|&p| fits(p))?;
+        Some(self.spare.swap_remove(at))
+    }
+
+    pub(crate) fn set_attrs(&mut self, attrs: Attrs) {
+        self.attrs = attrs;
+    }
+
+    pub(crate) fn set_max_active(&mut self, max_active: u32) {
+        self.max_active = max_active;
+        // Kernel: lowering the limit also lowers the floor.
+        self.min_active = self.min_active.min(max_active);
+    }
+
+    pub(crate) fn set_min_active(&mut self, min_active: u32) {
+        self.min_active = min_active.min(self.max_active);
+    }
+
+    pub(crate) fn set_frozen(&mut self, frozen: bool) {
+        self.frozen = frozen;
+    }
+
+    /// One more, or one less, waits for it to be drained; true if any does then.
+    pub fn count_drainer(&mut self, comes: bool) -> bool {
+        self.drainers = match comes {
+            true => self.drainers + 1,
+            false => self.drainers - 1,
+        };
+        self.drainers > 0
+    }
+}
+
+/// Why an item may not be queued now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refused {
+    /// The queue is being drained, and the caller is none of its items.
+    Draining,
+    /// The queue is being destroyed.
+    Destroying,
+    /// The process wants to end.
+    ShutDown,
+}
+
+/// What a queue admits, one load of a shared word.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Gate {
+    /// Somebody drains it.
+    pub draining: bool,
+    /// Its last handle is gone.
+    pub destroying: bool,
+    /// `shutdown` was called.
+    pub closing: bool,
+}
+
+/// Who queues.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Caller {
+    /// An item of the same queue: such chained queueing is accepted until the end (kernel
+    /// `is_chained_work`).
+    SameQueue,
+    /// An item of another queue.
+    Item,
+    /// Whoever else: a thread of the program, a timer.
+    Outside,
+}
+
+impl Gate {
+    /// Whether this caller may queue.
+    pub fn admits(self, caller: Caller) -> Result<(), Refused> {
+        match caller {
+            Caller::SameQueue => Ok(()),
+            _ if self.destroying => Err(Refused::Destroying),
+            _ if self.draining => Err(Refused::Draining),
+            Caller::Outside if self.closing => Err(Refused::ShutDown),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Whether a drain that has looked so often in vain is worth a warning: at the 10th look and at
+/// each 100th up to 1000 (kernel `drain_workqueue`).
+pub fn drain_warns(looks: u32) -> bool {
+    looks == 10 || (looks.is_multiple_of(100) && (1..=1000).contains(&looks))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::vec::Vec;
+
+    #[test]
+    fn a_draining_queue_takes_only_its_own() {
+        let gate = Gate {
+            draining: true,
+            ..Gate::default()
+        };
+        assert_eq!(gate.admits(Caller::SameQueue), Ok(()));
+        assert_eq!(gate.admits(Caller::Item), Err(Refused::Draining));
+        assert_eq!(gate.admits(Caller::Outside), Err(Refused::Draining));
+    }
+
+    #[test]
+    fn after_shutdown_items_may_queue_on() {
+        let gate = Gate {
+            closing: true,
+            ..Gate::default()
+        };
+        assert_eq!(gate.admits(Caller::Item), Ok(()));
+        assert_eq!(gate.admits(Caller::Outside), Err(Refused::ShutDown));
+    }
+
+    #[test]
+    fn a_long_drain_warns_at_10_100_200_and_so_on() {
+        let warned: Vec<u32> = (0..2000).filter(|&n| drain_warns(n)).collect();
+        let hundreds: Vec<u32> = (1..=10).map(|n| n * 100).collect();
+        assert_eq!(warned[0], 10);
+        assert_eq!(warned[1..], hundreds);
+    }
+}

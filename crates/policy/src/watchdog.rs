@@ -1,0 +1,154 @@
+//! The watchdog of one pool: does its worklist move?
+//!
+//! The kernel's meaning (kernel-spec 2.15): progress is that *the first item changes*. A queue that
+//! is slow but moves is no stall, however long it is. Other than the kernel, which repeats itself
+//! every 30 s, a stall is reported once, until the next progress.
+
+use crate::time::{Nanos, SECOND, Time};
+
+/// A worklist that stands still for this long is stalled, unless changed: the kernel's
+/// `watchdog_thresh`.
+pub const THRESHOLD: Nanos = 30 * SECOND;
+/// Who wakes this much later than it was to has been away, and so has everybody else: the machine
+/// was suspended, the process stopped or frozen, or starved.
+pub const GAP: Nanos = SECOND;
+
+/// Whether there is a gap between when somebody was to wake and `now`. What measures by the passing
+/// of time is then set to begin anew, and nothing is reported (design 8.e).
+pub fn is_gap(due: Time, now: Time) -> bool {
+    now.since(due) > GAP
+}
+
+/// The eye on one worklist.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Watchdog {
+    /// Since when its first item has been the first.
+    progress: Time,
+    reported: bool,
+}
+
+impl Watchdog {
+    /// The worklist is empty, or has just got its first item.
+    pub fn new(now: Time) -> Self {
+        Watchdog {
+            progress: now,
+            reported: false,
+        }
+    }
+
+    /// A worker has taken the first item.
+    pub fn progressed(&mut self, now: Time) {
+        *self = Watchdog::new(now);
+    }
+
+    /// The worklist was empty and got an item.
+    pub fn became_busy(&mut self, now: Time) {
+        *self = Watchdog::new(now);
+    }
+
+    /// If the worklist stands still and nobody has said so yet: for how long it has. `threshold` 0
+    /// turns the watchdog off.
+    pub fn stalled(
+        &mut self,
+        now: Time,
+        threshold: Nanos,
+        worklist_nonempty: bool,
+    ) -> Option<Nanos> {
+        let stalled = worklist_nonempty && now >= self.due(threshold);
+        if stalled {
+            self.reported = true;
+        }
+        stalled.then(|| now.since(self.progress))
+    }
+
+    /// When to ask again, if the worklist does not move until then; the end of time if no answer
+    /// would be new.
+    pub fn due(&self, threshold: Nanos) -> Time {
+        match self.reported || threshold == 0 {
+            true => Time(Nanos::MAX),
+            false => self.progress.after(threshold),
+        }
+    }
+
+    /// The clock has gone on without us ([`is_gap`]): from here on it counts again. A stall that was
+    /// reported stays so.
+    pub fn rebase(&mut self, now: Time) {
+        self.progress = now;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn s(n: u64) -> Time {
+        Time(n * SECOND)
+    }
+
+    #[test]
+    fn a_stall_is_reported_once_until_there_is_progress() {
+        let mut dog = Watchdog::new(s(0));
+        dog.became_busy(s(10));
+        assert_eq!(dog.due(THRESHOLD), s(40));
+        assert_eq!(dog.stalled(s(39), THRESHOLD, true), None);
+        assert_eq!(dog.stalled(s(40), THRESHOLD, true), Some(30 * SECOND));
+        assert_eq!(dog.stalled(s(80), THRESHOLD, true), None);
+        assert_eq!(dog.due(THRESHOLD), Time(Nanos::MAX));
+        dog.progressed(s(90));
+        assert_eq!(dog.stalled(s(119), THRESHOLD, true), None);
+        assert_eq!(dog.stalled(s(125), THRESHOLD, true), Some(35 * SECOND));
+    }
+
+    #[test]
+    fn slow_but_moving_is_no_stall() {
+        let mut dog = Watchdog::new(s(0));
+        for now in (29..600).step_by(29) {
+            assert_eq!(dog.stalled(s(now), THRESHOLD, true), None);
+            dog.progressed(s(now));
+        }
+    }
+
+    #[test]
+    fn an_empty_worklist_is_never_stalled() {
+        let mut dog = Watchdog::new(s(0));
+        assert_eq!(dog.stalled(s(100), THRESHOLD, false), None);
+        dog.became_busy(s(100));
+        assert_eq!(dog.stalled(s(100), THRESHOLD, true), None);
+        assert_eq!(dog.due(THRESHOLD), s(130));
+    }
+
+    #[test]
+    fn a_threshold_of_zero_is_off() {
+        let mut dog = Watchdog::new(s(0));
+        assert_eq!(dog.stalled(s(1_000_000), 0, true), None);
+        assert_eq!(dog.due(0), Time(Nanos::MAX));
+        assert!(dog.stalled(s(1_000_000), THRESHOLD, true).is_some());
+    }
+
+    #[test]
+    fn a_gap_of_the_clock_is_no_stall() {
+        assert!(!is_gap(s(5), s(6)) && !is_gap(s(5), s(4)) && is_gap(s(5), Time(s(6).0 + 1)));
+        let mut dog = Watchdog::new(s(0));
+        dog.rebase(s(3600));
+        assert_eq!(dog.stalled(s(3629), THRESHOLD, true), None);
+        assert_eq!(dog.stalled(s(3630), THRESHOLD, true), Some(THRESHOLD));
+        dog.rebase(s(7200));
+        assert_eq!(dog.stalled(s(9000), THRESHOLD, true), None, "said before");
+    }
+
+    proptest! {
+        /// Who asks exactly when it is due finds the stall then, and not a moment earlier: otherwise
+        /// a timer set to that time would spin, or be late.
+        #[test]
+        fn due_is_when_the_answer_changes(
+            progress in 0..u64::MAX / 2, threshold in 1..u64::MAX / 4, early in 1..u64::MAX / 4,
+        ) {
+            let mut dog = Watchdog::new(Time(progress));
+            let due = dog.due(threshold);
+            let before = Time(due.0.saturating_sub(early));
+            prop_assert_eq!(dog.stalled(before, threshold, true), None);
+            prop_assert_eq!(dog.stalled(due, threshold, true), Some(threshold));
+        }
+    }
+}

@@ -1,0 +1,59 @@
+//! Barriers: items that stand behind another one and say that it has ended (kernel `wq_barrier`).
+
+use std::ptr::NonNull;
+use std::sync::Arc;
+
+use crate::item::{Header, Ref, Vtable};
+use crate::latch::Latch;
+
+/// The header comes first, so that its address is the barrier's.
+#[repr(C)]
+pub(crate) struct Barrier {
+    header: Header,
+    latch: Latch,
+}
+
+// SAFETY: the latch may be shared; the header's links belong to the holder of the pool's lock.
+unsafe impl Send for Barrier {}
+// SAFETY: as above.
+unsafe impl Sync for Barrier {}
+
+static VTABLE: Vtable = Vtable {
+    run,
+    count,
+    name: || "barrier",
+};
+
+impl Barrier {
+    pub(crate) fn new() -> Arc<Barrier> {
+        Arc::new(Barrier {
+            header: Header::new(&VTABLE),
+            latch: Latch::new(),
+        })
+    }
+
+    pub(crate) fn latch(&self) -> &Latch {
+        &self.latch
+    }
+
+    /// As the protocols name it.
+    pub(crate) fn work(self: &Arc<Self>) -> NonNull<Header> {
+        let barrier = NonNull::new(Arc::as_ptr(self).cast_mut());
+        barrier.expect("an Arc is not null").cast()
+    }
+}
+
+/// # Safety
+/// `header` is that of a `Barrier` in an `Arc`, with one reference given to this call.
+unsafe fn run(header: NonNull<Header>) {
+    // SAFETY: the header comes first, and flushing left one reference to us.
+    let barrier = unsafe { Arc::from_raw(header.cast::<Barrier>().as_ptr()) };
+    barrier.latch.set();
+}
+
+/// # Safety
+/// `header` is that of a `Barrier` in an `Arc`; `Dropped` gives back what `Taken` took.
+unsafe fn count(header: NonNull<Header>, what: Ref) {
+    // SAFETY: the header comes first; the rest is said above.
+    unsafe { crate::item::count_arc(header.cast::<Barrier>(), what) }
+}

@@ -1,0 +1,215 @@
+//! Items with a timer.
+
+use std::fmt;
+use std::ops::Deref;
+use std::time::Duration;
+
+use cmwq_policy::Nanos;
+use cmwq_policy::contract;
+
+use crate::engine;
+use crate::error::{FlushError, QueueError};
+use crate::machine::Real;
+use crate::queue::Workqueue;
+use crate::work::{Why, Work};
+
+/// An item that is queued after a delay (kernel `delayed_work`). A handle: clones are the same item.
+///
+/// While its timer is armed it is pending. Delays are of `CLOCK_MONOTONIC`: they do not pass while the
+/// machine is suspended. The timers of all items are one thread's, which sleeps until the first of
+/// them. Dropping a queue disarms what is armed for it.
+///
+/// It [derefs](Deref) to its [`Work`]: [`cancel`](Work::cancel), [`cancel_sync`](Work::cancel_sync),
+/// [`disable`](Work::disable), [`busy`](Work::busy) and the others know of its timer, but for
+/// [`Work::flush`], which does not wait for it.
+///
+/// ```
+/// use std::time::Duration;
+/// let flusher = cmwq::DelayedWork::new(|| println!("flush to disk"));
+/// let queue = cmwq::system();
+/// assert!(queue.queue_after(&flusher, Duration::from_secs(30)));
+/// // Sooner, or later: the last word counts.
+/// assert!(queue.modify(&flusher, Duration::from_millis(5)), "it was pending");
+/// assert!(flusher.flush_now()?, "at once");
+/// # Ok::<(), cmwq::FlushError>(())
+/// ```
+pub struct DelayedWork<T = ()> {
+    work: Work<T>,
+}
+
+impl<T> Clone for DelayedWork<T> {
+    fn clone(&self) -> Self {
+        DelayedWork {
+            work: self.work.clone(),
+        }
+    }
+}
+
+impl<T> Deref for DelayedWork<T> {
+    type Target = Work<T>;
+
+    fn deref(&self) -> &Work<T> {
+        &self.work
+    }
+}
+
+impl<T> fmt::Debug for DelayedWork<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("DelayedWork")
+            .field("work", &self.work)
+            .finish()
+    }
+}
+
+impl DelayedWork {
+    /// An item that calls `func`.
+    ///
+    /// ```
+    /// let tick = cmwq::DelayedWork::new(|| println!("tick"));
+    /// # let _ = tick;
+    /// ```
+    pub fn new(func: impl Fn() + Send + Sync + 'static) -> Self {
+        DelayedWork {
+            work: Work::new(func),
+        }
+    }
+}
+
+impl<T: Send + Sync + 'static> DelayedWork<T> {
+    /// An item with data, which `func` gets with the item itself: it may arm itself again.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// let heartbeat = cmwq::DelayedWork::with_data(0, |heartbeat| {
+    ///     cmwq::system().queue_after(heartbeat, Duration::from_secs(1));
+    /// });
+    /// cmwq::system().queue_after(&heartbeat, Duration::ZERO);
+    /// heartbeat.cancel_sync()?;
+    /// # Ok::<(), cmwq::WouldDeadlock>(())
+    /// ```
+    pub fn with_data(data: T, func: impl Fn(&DelayedWork<T>) + Send + Sync + 'static) -> Self {
+        let func = move |work: &Work<T>| func(&DelayedWork { work: work.clone() });
+        DelayedWork {
+            work: Work::with_data(data, func),
+        }
+    }
+
+    /// If its timer is armed, queues it at once; then waits for it as [`Work::flush`] does (kernel
+    /// `flush_delayed_work`).
+    ///
+    /// # Errors
+    /// As [`Work::flush`].
+    ///
+    /// ```
+    /// let work = cmwq::DelayedWork::new(|| ());
+    /// assert!(!work.flush_now()?, "there was nothing to wait for");
+    /// # Ok::<(), cmwq::FlushError>(())
+    /// ```
+    pub fn flush_now(&self) -> Result<bool, FlushError> {
+        let Some(engine) = engine::existing() else {
+            return Ok(false);
+        };
+        let insert = |barrier| contract::flush_delayed(&Real(engine), self.work(), barrier);
+        let waited = self.work.wait_barrier(Why::Flush, insert);
+        waited.map_err(FlushError::WouldDeadlock)
+    }
+}
+
+impl Workqueue {
+    /// Queues an item after `delay`, at once if that is zero. False if it was pending, which stays as
+    /// it is; or disabled, or [refused](Self::try_queue).
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// let work = cmwq::DelayedWork::new(|| ());
+    /// assert!(cmwq::system().queue_after(&work, Duration::from_secs(1)));
+    /// assert!(!cmwq::system().queue_after(&work, Duration::ZERO), "it is pending");
+    /// assert!(work.cancel());
+    /// ```
+    pub fn queue_after<T: Send + Sync + 'static>(
+        &self,
+        work: &DelayedWork<T>,
+        delay: Duration,
+    ) -> bool {
+        self.try_queue_after(None, work, delay).unwrap_or(false)
+    }
+
+    /// As [`queue_after`](Self::queue_after), for this CPU, and says why an item was refused. `cpu` is
+    /// as for [`queue_on`](Self::queue_on).
+    ///
+    /// # Errors
+    /// As [`try_queue`](Self::try_queue) and [`queue_on`](Self::queue_on). An item that is armed and
+    /// whose time comes while the queue is drained is dropped.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// let work = cmwq::DelayedWork::new(|| ());
+    /// assert!(cmwq::system().try_queue_after(Some(0), &work, Duration::from_millis(1))?);
+    /// # work.cancel_sync();
+    /// # Ok::<(), cmwq::QueueError>(())
+    /// ```
+    pub fn try_queue_after<T: Send + Sync + 'static>(
+        &self,
+        cpu: Option<usize>,
+        work: &DelayedWork<T>,
+        delay: Duration,
+    ) -> Result<bool, QueueError> {
+        let queue = self.queue_ref();
+        queue.admits()?;
+        cpu.map_or(Ok(()), |cpu| queue.has_cpu(cpu))?;
+        let (work, delay) = (work.work(), nanos(delay));
+        let queued = contract::queue_delayed(&queue.machine(), queue.this(), cpu, work, delay);
+        Ok(queued.is_ok())
+    }
+
+    /// Queues an item after `delay` from now, whatever was planned for it (kernel
+    /// `mod_delayed_work`). **True if it was pending**; false if it was idle, or is running: then it
+    /// will run again. A disabled item stays as it is; so does one that is
+    /// [refused](Self::try_queue).
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// let work = cmwq::DelayedWork::new(|| ());
+    /// assert!(!cmwq::system().modify(&work, Duration::from_secs(1)), "it was idle");
+    /// assert!(cmwq::system().modify(&work, Duration::from_secs(2)));
+    /// assert!(work.cancel());
+    /// ```
+    pub fn modify<T: Send + Sync + 'static>(&self, work: &DelayedWork<T>, delay: Duration) -> bool {
+        self.try_modify(None, work, delay).unwrap_or(false)
+    }
+
+    /// As [`modify`](Self::modify), for this CPU, and says why an item was refused.
+    ///
+    /// # Errors
+    /// As [`try_queue_after`](Self::try_queue_after).
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// let work = cmwq::DelayedWork::new(|| ());
+    /// cmwq::system().try_modify(Some(0), &work, Duration::ZERO)?;
+    /// # work.cancel_sync();
+    /// # Ok::<(), cmwq::QueueError>(())
+    /// ```
+    pub fn try_modify<T: Send + Sync + 'static>(
+        &self,
+        cpu: Option<usize>,
+        work: &DelayedWork<T>,
+        delay: Duration,
+    ) -> Result<bool, QueueError> {
+        let queue = self.queue_ref();
+        queue.admits()?;
+        cpu.map_or(Ok(()), |cpu| queue.has_cpu(cpu))?;
+        let (work, delay) = (work.work(), nanos(delay));
+        Ok(contract::mod_delayed(
+            &queue.machine(),
+            queue.this(),
+            cpu,
+            work,
+            delay,
+        ))
+    }
+}
+
+fn nanos(delay: Duration) -> Nanos {
+    u64::try_from(delay.as_nanos()).unwrap_or(u64::MAX)
+}

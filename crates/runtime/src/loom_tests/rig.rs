@@ -1,0 +1,644 @@
+//! A process in small: the protocols of `cmwq_policy::contract` and the pools' core, as they are,
+//! over loom's locks and words. Items have the runtime's headers, limits are the runtime's.
+//!
+//! What only keeps books of a run (counts, tokens of workers) is in the standard library's words: loom
+//! runs one thread at a time, and does not switch at them.
+
+use std::ptr::NonNull;
+use std::sync::atomic::Ordering::SeqCst;
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32};
+use std::sync::{Arc, Mutex as Books};
+
+use cmwq_policy::contract::{self, Machine, QueueInfo, TimersOf};
+use cmwq_policy::list::Links;
+use cmwq_policy::pool::Step;
+use cmwq_policy::pwq::PwqFlags;
+use cmwq_policy::queue::{Attrs, Kind, Queue, QueueAttrs};
+use cmwq_policy::store::PwqInfo;
+use cmwq_policy::work::WorkWord;
+use cmwq_policy::{
+    Action, Actions, Budget, Cx, ItemKey, ItemReport, PoolAttrs, PoolWorkqueue, Rule, Store, Time,
+    WorkerId, WorkerPool,
+};
+use loom::cell::UnsafeCell;
+use loom::sync::Mutex;
+use loom::thread::{self, JoinHandle, Thread};
+
+use crate::barrier::Barrier;
+use crate::item::{Header, Ref, Vtable, count_arc};
+use crate::park::Parker;
+use crate::pwq::LimitCell;
+use crate::sync::Futex;
+
+/// The only worker of each pool.
+const WORKER: WorkerId = WorkerId(0);
+
+/// What is due at this time is due; timers armed for later are far away.
+pub(super) const SOON: Time = Time(100);
+
+/// Where each queue meets pools, as it is made: one pool workqueue in each of these.
+pub(super) struct Made {
+    pub(super) kind: Kind,
+    pub(super) max_active: u32,
+    pub(super) pools: &'static [u32],
+}
+
+impl Made {
+    pub(super) const fn managed(pools: &'static [u32]) -> Self {
+        Made {
+            kind: Kind::Managed,
+            max_active: 8,
+            pools,
+        }
+    }
+
+    pub(super) const fn limited(max_active: u32, pools: &'static [u32]) -> Self {
+        Made {
+            max_active,
+            ..Made::managed(pools)
+        }
+    }
+
+    pub(super) const fn ordered(pools: &'static [u32]) -> Self {
+        Made {
+            kind: Kind::Ordered,
+            ..Made::limited(1, pools)
+        }
+    }
+}
+
+/// The machine.
+pub(super) struct Rig {
+    pools: Vec<Pool>,
+    parts: Arc<Parts>,
+    queues: Vec<QueueState>,
+    timers: Mutex<TimersOf<Rig>>,
+    pub(super) tick: Parker,
+    /// The models' end.
+    over: AtomicBool,
+}
+
+struct Pool {
+    core: Mutex<WorkerPool<Items>>,
+    worker: Caller,
+    progress: Futex,
+}
+
+/// A worker's parking place: `park.rs` is proved by itself.
+#[derive(Default)]
+struct Caller {
+    token: AtomicBool,
+    thread: Books<Option<Thread>>,
+}
+
+struct QueueState {
+    core: Mutex<Queue<usize>>,
+    info: QueueInfo,
+    pwqs: Vec<usize>,
+    /// References of timers and actions.
+    held: AtomicI32,
+}
+
+/// Pool workqueues and limits, as the store knows them.
+pub(super) struct Parts {
+    pwqs: Vec<Part>,
+    limits: Vec<LimitCell<usize>>,
+}
+
+struct Part {
+    core: UnsafeCell<PoolWorkqueue<Items>>,
+    info: PwqInfo,
+    held: AtomicI32,
+}
+
+// SAFETY: items are shared between threads as the protocols say; loom watches links and cells.
+unsafe impl Send for Rig {}
+// SAFETY: as above.
+unsafe impl Sync for Rig {}
+
+impl Rig {
+    /// `pools` pools of one worker each, and these queues.
+    pub(super) fn new(pools: u32, queues: &[Made]) -> Arc<Rig> {
+        let mut parts = Parts {
+            pwqs: Vec::new(),
+            limits: Vec::new(),
+        };
+        let queues = queues
+            .iter()
+            .enumerate()
+            .map(|(id, made)| QueueState::new(id as u64, made, &mut parts));
+        Arc::new(Rig {
+            queues: queues.collect(),
+            parts: Arc::new(parts),
+            pools: (0..pools).map(Pool::new).collect(),
+            timers: Mutex::new(TimersOf::<Rig>::default()),
+            tick: Parker::default(),
+            over: AtomicBool::new(false),
+        })
+    }
+
+    /// A thread that is the worker of this pool, until [`end`](Self::end).
+    pub(super) fn worker(self: &Arc<Self>, pool: u32) -> JoinHandle<()> {
+        let rig = self.clone();
+        thread::spawn(move || rig.live(pool))
+    }
+
+    fn live(&self, pool: u32) {
+        let caller = &self.pools[pool as usize].worker;
+        *caller.thread.lock().unwrap() = Some(thread::current());
+        loop {
+            if caller.token.swap(false, SeqCst) {
+                self.serve(pool);
+            } else if self.over.load(SeqCst) {
+                return;
+            } else {
+                thread::park();
+            }
+        }
+    }
+
+    /// What a woken worker does until it parks: `Worker::run`.
+    fn serve(&self, pool: u32) {
+        let mut ended: Option<ItemReport> = None;
+        loop {
+            let step = self.with_pool(pool, |core, cx| {
+                if let Some(report) = ended.take() {
+                    core.item_ended(cx, WORKER, report);
+                }
+                core.next(cx, WORKER)
+            });
+            match step {
+                Step::Run(work, _) => {
+                    run(work);
+                    ended = Some(ItemReport::default());
+                }
+                Step::Park => return,
+                step => unreachable!("{step:?}"),
+            }
+        }
+    }
+
+    /// Lets the workers end what they have been woken for, and everything else end.
+    pub(super) fn end(&self, workers: impl IntoIterator<Item = JoinHandle<()>>) {
+        self.over.store(true, SeqCst);
+        self.pools.iter().for_each(|pool| pool.worker.unpark());
+        self.tick.unpark();
+        for worker in workers {
+            worker.join().unwrap();
+        }
+        // Those that have no thread in this model.
+        while let Some(pool) = self.called() {
+            self.serve(pool);
+        }
+        self.assert_idle();
+    }
+
+    fn called(&self) -> Option<u32> {
+        let called = |pool: &Pool| pool.worker.token.swap(false, SeqCst);
+        self.pools.iter().position(called).map(|pool| pool as u32)
+    }
+
+    /// Nothing is queued, held or counted any more.
+    fn assert_idle(&self) {
+        for (id, pool) in self.pools.iter().enumerate() {
+            let core = pool.core.lock().unwrap();
+            assert_eq!(core.nr_in_flight(), 0, "left in pool {id}");
+        }
+        for (id, limit) in self.parts.limits.iter().enumerate() {
+            use cmwq_policy::store::SharedLimit;
+            let limit = limit.step(|_| None).unwrap_err();
+            assert_eq!((limit.nr, limit.waiting), (0, false), "queue {id}");
+        }
+        let parts = self.parts.pwqs.iter().map(|part| &part.held);
+        let queues = self.queues.iter().map(|queue| &queue.held);
+        let held: i32 = parts.chain(queues).map(|held| held.load(SeqCst)).sum();
+        assert_eq!(held, 0, "queues are kept");
+        assert!(self.timers.lock().unwrap().is_empty());
+    }
+
+    pub(super) fn is_over(&self) -> bool {
+        self.over.load(SeqCst)
+    }
+
+    /// `Work::wait_barrier`: puts a barrier somewhere and waits for it.
+    pub(super) fn wait_barrier(
+        &self,
+        insert: impl FnOnce(NonNull<Header>) -> Option<usize>,
+    ) -> bool {
+        let barrier = Barrier::new();
+        let Some(pwq) = insert(barrier.work()) else {
+            return false;
+        };
+        let latch = barrier.latch();
+        if !latch.is_set() {
+            latch.announce();
+        }
+        while !latch.is_set() {
+            thread::park();
+        }
+        self.parts.unhold(pwq);
+        true
+    }
+
+    /// `Work::flush`.
+    pub(super) fn flush(&self, item: &Item) -> bool {
+        self.wait_barrier(|barrier| contract::flush_item(self, item.work(), barrier))
+    }
+
+    /// `Work::disable_sync`. True if it was pending.
+    pub(super) fn disable_sync(&self, item: &Item) -> bool {
+        let was_pending = contract::disable(self, item.work()).was_pending;
+        self.flush(item);
+        was_pending
+    }
+
+    /// `Work::cancel_sync`. True if it was pending.
+    pub(super) fn cancel_sync(&self, item: &Item) -> bool {
+        let was_pending = self.disable_sync(item);
+        contract::enable(self, item.work());
+        was_pending
+    }
+
+    /// `Workqueue::flush`, outside of a worker.
+    pub(super) fn flush_queue(&self, queue: usize) {
+        for mut part in contract::begin_flush(self, queue) {
+            let progress = &self.pools[part.pool as usize].progress;
+            loop {
+                let seen = progress.word.load(SeqCst);
+                if self.with_pool(part.pool, |core, cx| {
+                    contract::flush_step(core, cx, &mut part)
+                }) {
+                    break;
+                }
+                progress.wait(seen, None);
+            }
+        }
+    }
+
+    /// Queues an item where this queue meets its pool number `at`. True if it was not pending.
+    pub(super) fn queue(&self, queue: usize, at: usize, item: &Item) -> bool {
+        contract::queue(self, queue, Some(at), item.work()).is_ok()
+    }
+
+    pub(super) fn cancel(&self, item: &Item) -> bool {
+        contract::cancel(self, item.work())
+    }
+
+    /// `Pool::carry_out`.
+    fn carry_out(&self, pool: u32, action: Action<usize>) {
+        match action {
+            // A thread that is to be made is here, and waits for its first token.
+            Action::Wake(id) | Action::Spawn(id) => {
+                assert_eq!(id, WORKER);
+                self.pools[pool as usize].worker.unpark();
+            }
+            Action::Flushed(_) => {
+                let progress = &self.pools[pool as usize].progress;
+                progress.word.fetch_add(1, SeqCst);
+                progress.wake(u32::MAX);
+            }
+            Action::Activate(pwq) => {
+                contract::activate(self, pwq);
+                self.parts.unhold(pwq);
+            }
+            Action::Undefer { pool, token } => {
+                self.with_pool(pool, |core, cx| core.undefer(cx, token));
+            }
+            action => unreachable!("{action:?}"),
+        }
+    }
+}
+
+impl Pool {
+    fn new(id: u32) -> Self {
+        let attrs = PoolAttrs {
+            id,
+            // Growth and budget are no part of what is modelled.
+            rule: Rule::Unmanaged,
+            nice: 0,
+            target: 1,
+            budget: 1,
+            thread_limit: 1,
+        };
+        Pool {
+            core: Mutex::new(WorkerPool::new(attrs)),
+            worker: Caller::default(),
+            progress: Futex::new(0),
+        }
+    }
+}
+
+impl Caller {
+    fn unpark(&self) {
+        self.token.store(true, SeqCst);
+        if let Some(thread) = &*self.thread.lock().unwrap() {
+            thread.unpark();
+        }
+    }
+}
+
+impl QueueState {
+    fn new(id: u64, made: &Made, parts: &mut Parts) -> Self {
+        let mut core = Queue::new(QueueAttrs {
+            kind: made.kind,
+            attrs: Attrs {
+                nice: 0,
+                cpumask: None,
+            },
+            max_active: made.max_active,
+            cpu_intensive: false,
+            mem_reclaim: false,
+        });
+        parts.limits.push(LimitCell::new(made.max_active));
+        for &pool in made.pools {
+            core.add(parts.pwqs.len());
+            parts.pwqs.push(Part {
+                core: UnsafeCell::new(PoolWorkqueue::new(PwqFlags::default())),
+                info: PwqInfo { pool, queue: id },
+                held: AtomicI32::new(0),
+            });
+        }
+        QueueState {
+            pwqs: core.pwqs(),
+            core: Mutex::new(core),
+            info: QueueInfo {
+                id,
+                ordered: made.kind == Kind::Ordered,
+            },
+            held: AtomicI32::new(0),
+        }
+    }
+}
+
+impl Parts {
+    fn unhold(&self, pwq: usize) {
+        self.pwqs[pwq].held.fetch_sub(1, SeqCst);
+    }
+}
+
+fn header<'a>(work: NonNull<Header>) -> &'a Header {
+    // SAFETY: the model keeps its items until its end, and barriers as the runtime does.
+    unsafe { work.as_ref() }
+}
+
+fn run(work: NonNull<Header>) {
+    let run = header(work).vtable().run;
+    // SAFETY: the function that it was made with, called once for each queueing.
+    unsafe { run(work) };
+}
+
+impl Machine for Rig {
+    type Store = Items;
+    type Queue = usize;
+    type NoPool = ();
+
+    fn with_pool<R>(
+        &self,
+        pool: u32,
+        event: impl FnOnce(&mut WorkerPool<Items>, &mut Cx<Items>) -> R,
+    ) -> R {
+        let mut out = Actions::default();
+        let mut core = self.pools[pool as usize].core.lock().unwrap();
+        let parts = self.parts.clone();
+        let mut store = Items { parts, pool };
+        let mut cx = Cx {
+            store: &mut store,
+            now: Time(0),
+            out: &mut out,
+        };
+        let result = event(&mut core, &mut cx);
+        drop(core);
+        out.iter().for_each(|action| self.carry_out(pool, action));
+        result
+    }
+
+    fn with_queue<R>(&self, queue: usize, act: impl FnOnce(&mut Queue<usize>) -> R) -> R {
+        act(&mut self.queues[queue].core.lock().unwrap())
+    }
+
+    fn with_timers<R>(&self, act: impl FnOnce(&mut TimersOf<Rig>) -> R) -> R {
+        act(&mut self.timers.lock().unwrap())
+    }
+
+    /// `Tick::timer_armed`.
+    fn timer_armed(&self, at: Time) {
+        let first = self.with_timers(|timers| timers.next());
+        if first.is_some_and(|first| at <= first) {
+            self.tick.unpark();
+        }
+    }
+
+    fn now(&self) -> Time {
+        Time(0)
+    }
+
+    fn word(&self, work: NonNull<Header>) -> WorkWord {
+        header(work).word()
+    }
+
+    fn step_word(
+        &self,
+        work: NonNull<Header>,
+        step: impl Fn(WorkWord) -> Option<WorkWord>,
+    ) -> Result<WorkWord, WorkWord> {
+        header(work).step(step)
+    }
+
+    fn key(&self, work: NonNull<Header>) -> ItemKey {
+        header(work).key()
+    }
+
+    fn retain(&self, work: NonNull<Header>) {
+        // SAFETY: the caller keeps the item; the reference is the queue's.
+        unsafe { (header(work).vtable().count)(work, Ref::Taken) };
+    }
+
+    fn release(&self, work: NonNull<Header>) {
+        // SAFETY: the reference that was taken for the queue.
+        unsafe { (header(work).vtable().count)(work, Ref::Dropped) };
+    }
+
+    fn retain_queue(&self, queue: usize) {
+        self.queues[queue].held.fetch_add(1, SeqCst);
+    }
+
+    fn release_queue(&self, queue: usize) {
+        self.queues[queue].held.fetch_sub(1, SeqCst);
+    }
+
+    fn info(&self, pwq: usize) -> PwqInfo {
+        self.parts.pwqs[pwq].info
+    }
+
+    fn queue_info(&self, queue: usize) -> QueueInfo {
+        self.queues[queue].info
+    }
+
+    fn route(&self, queue: usize, cpu: Option<usize>) -> usize {
+        self.queues[queue].pwqs[cpu.unwrap_or(0)]
+    }
+
+    fn publish(&self, _: usize, _: usize) {
+        unreachable!("no attributes are changed");
+    }
+
+    fn pool_for(&self, _: usize, _: &Attrs) -> Result<u32, ()> {
+        unreachable!("no attributes are changed");
+    }
+
+    fn new_pwq(&self, _: usize, _: &Queue<usize>, _: u32, _: bool) -> usize {
+        unreachable!("no attributes are changed");
+    }
+
+    fn relax(&self) {
+        thread::yield_now();
+    }
+}
+
+/// The store of one pool, while its lock is held.
+pub(super) struct Items {
+    parts: Arc<Parts>,
+    pool: u32,
+}
+
+impl Links for Items {
+    type Work = NonNull<Header>;
+
+    fn next(&self, work: NonNull<Header>) -> Option<NonNull<Header>> {
+        header(work).next.get()
+    }
+
+    fn prev(&self, work: NonNull<Header>) -> Option<NonNull<Header>> {
+        header(work).prev.get()
+    }
+
+    fn set_next(&mut self, work: NonNull<Header>, next: Option<NonNull<Header>>) {
+        header(work).next.set(next);
+    }
+
+    fn set_prev(&mut self, work: NonNull<Header>, prev: Option<NonNull<Header>>) {
+        header(work).prev.set(prev);
+    }
+}
+
+impl Store for Items {
+    type Pwq = usize;
+    type Limit = LimitCell<usize>;
+
+    fn word(&self, work: NonNull<Header>) -> WorkWord {
+        header(work).word()
+    }
+
+    fn set_word(&mut self, work: NonNull<Header>, word: WorkWord) {
+        header(work).set_word(word);
+    }
+
+    fn key(&self, work: NonNull<Header>) -> ItemKey {
+        header(work).key()
+    }
+
+    fn pwq_addr(&self, pwq: usize) -> u64 {
+        (pwq as u64 + 1) * cmwq_policy::work::PWQ_ALIGN
+    }
+
+    fn pwq_at(&self, addr: u64) -> usize {
+        (addr / cmwq_policy::work::PWQ_ALIGN) as usize - 1
+    }
+
+    fn info(&self, pwq: usize) -> PwqInfo {
+        self.parts.pwqs[pwq].info
+    }
+
+    fn pwq(&mut self, pwq: usize) -> &mut PoolWorkqueue<Items> {
+        let part = &self.parts.pwqs[pwq];
+        assert_eq!(part.info.pool, self.pool, "of a pool that is not held");
+        // SAFETY: the pool's lock is held, and `&mut self` is the only way to it; loom has looked.
+        unsafe { &mut *part.core.with_mut(|core| core) }
+    }
+
+    fn limit(&self, pwq: usize) -> &LimitCell<usize> {
+        &self.parts.limits[self.info(pwq).queue as usize]
+    }
+
+    fn hold(&mut self, pwq: usize) {
+        self.parts.pwqs[pwq].held.fetch_add(1, SeqCst);
+    }
+
+    fn step_budget(&mut self, _: impl Fn(Budget) -> Option<Budget>) -> bool {
+        unreachable!("unmanaged pools use no budget");
+    }
+}
+
+/// An item of a model.
+#[repr(C)]
+pub(super) struct Item {
+    header: Header,
+    /// Executions, in a cell that loom watches: they must be one after the other, each seeing what
+    /// the one before it did.
+    body: UnsafeCell<u32>,
+    runs: AtomicU32,
+    func: Box<dyn Fn(&Item)>,
+}
+
+// SAFETY: loom watches the cell; functions of the models use what may be shared.
+unsafe impl Send for Item {}
+// SAFETY: as above.
+unsafe impl Sync for Item {}
+
+static VTABLE: Vtable = Vtable {
+    run: run_item,
+    count: count_item,
+    name: || "an item",
+};
+
+impl Item {
+    pub(super) fn new(func: impl Fn(&Item) + 'static) -> Arc<Item> {
+        Arc::new(Item {
+            header: Header::new(&VTABLE),
+            body: UnsafeCell::new(0),
+            runs: AtomicU32::new(0),
+            func: Box::new(func),
+        })
+    }
+
+    pub(super) fn plain() -> Arc<Item> {
+        Item::new(|_| ())
+    }
+
+    pub(super) fn work(&self) -> NonNull<Header> {
+        NonNull::from(self).cast()
+    }
+
+    pub(super) fn runs(&self) -> u32 {
+        self.runs.load(SeqCst)
+    }
+
+    /// Whoever may say that the item does not run: loom panics if it does, or if what it did cannot
+    /// be seen yet.
+    pub(super) fn use_body(&self) {
+        // SAFETY: loom watches the cell.
+        self.body.with_mut(|body| unsafe { *body += 1 });
+    }
+
+    pub(super) fn is_pending(&self) -> bool {
+        self.header.word().is_pending()
+    }
+}
+
+/// # Safety
+/// `header` is that of an `Item` in an `Arc`, with one reference given to this call.
+unsafe fn run_item(header: NonNull<Header>) {
+    // SAFETY: the header comes first, and queueing left one reference to us.
+    let item = unsafe { Arc::from_raw(header.cast::<Item>().as_ptr()) };
+    item.use_body();
+    item.runs.fetch_add(1, SeqCst);
+    (item.func)(&item);
+    item.use_body();
+}
+
+/// # Safety
+/// `header` is that of an `Item` in an `Arc`; `Dropped` gives back what `Taken` took.
+unsafe fn count_item(header: NonNull<Header>, what: Ref) {
+    // SAFETY: the header comes first; the rest is said above.
+    unsafe { count_arc(header.cast::<Item>(), what) }
+}

@@ -1,0 +1,95 @@
+//! Where threads sleep, and workers that go idle while items come: `../pool/README.md`.
+
+use std::sync::Arc;
+
+use loom::cell::UnsafeCell;
+use loom::sync::atomic::Ordering::Relaxed;
+use loom::sync::atomic::{AtomicBool, AtomicU32};
+use loom::thread;
+
+use super::model;
+use super::rig::{Item, Made, Rig};
+use crate::latch::Latch;
+use crate::park::Parker;
+
+/// No token is lost, and who takes one sees what its giver stored.
+#[test]
+fn every_unpark_is_noticed() {
+    model(|| {
+        let parker = Arc::new(Parker::default());
+        let news = Arc::new([AtomicBool::new(false), AtomicBool::new(false)]);
+        let givers = [0, 1].map(|i| {
+            let (parker, news) = (parker.clone(), news.clone());
+            thread::spawn(move || {
+                // Relaxed: the token has to carry it over.
+                news[i].store(true, Relaxed);
+                parker.unpark();
+            })
+        });
+        // Relaxed: as above.
+        while !news.iter().all(|one| one.load(Relaxed)) {
+            parker.park(None);
+        }
+        givers.into_iter().for_each(|giver| giver.join().unwrap());
+    });
+}
+
+/// A wake-up that comes late, after its token was taken, ends no later sleep for good.
+#[test]
+fn a_token_is_for_one_sleep() {
+    model(|| {
+        let parker = Arc::new(Parker::default());
+        let round = Arc::new(AtomicU32::new(0));
+        let (giver, count) = (parker.clone(), round.clone());
+        let giver = thread::spawn(move || {
+            for _ in 0..2 {
+                // Relaxed: the token has to carry it over.
+                count.fetch_add(1, Relaxed);
+                giver.unpark();
+            }
+        });
+        for reached in 1..=2 {
+            // Relaxed: as above.
+            while round.load(Relaxed) < reached {
+                parker.park(None);
+            }
+        }
+        giver.join().unwrap();
+    });
+}
+
+struct Shared {
+    latch: Latch,
+    value: UnsafeCell<u32>,
+}
+
+// SAFETY: loom watches the cell.
+unsafe impl Sync for Shared {}
+// SAFETY: as above.
+unsafe impl Send for Shared {}
+
+/// The waiter wakes, and the value is its own then; loom watches the latch's own cell as well.
+#[test]
+fn what_is_set_is_noticed_and_seen() {
+    model(|| {
+        let shared = Arc::new(Shared {
+            latch: Latch::new(),
+            value: UnsafeCell::new(0),
+        });
+        let setting = shared.clone();
+        let setter = thread::spawn(move || {
+            // SAFETY: the latch is not set, so the value is the setter's.
+            setting.value.with_mut(|value| unsafe { *value = 7 });
+            setting.latch.set();
+        });
+        if !shared.latch.is_set() {
+            shared.latch.announce();
+        }
+        while !shared.latch.is_set() {
+            thread::park();
+        }
+        // SAFETY: the latch is set, so the value is the waiter's.
+        assert_eq!(shared.value.with(|value| unsafe { *value }), 7);
+        setter.join().unwrap();
+    });
+}

@@ -1,0 +1,140 @@
+//! What a worker measures of its own items, and what they leave behind in its thread. When:
+//! `cmwq_policy::sampling`, `cmwq_policy::leftovers`.
+
+use cmwq_os::usage::{self, Rusage};
+use cmwq_os::{clock, limits, sched, thread};
+use cmwq_policy::leftovers::{Leftovers, Remedy, Suspects, ThreadAttrs};
+use cmwq_policy::{CpuMask, ItemReport, Time, sampling};
+
+/// Voluntary switches and CPU time of the thread, item by item.
+pub(super) struct Meter {
+    /// What the thread had used at the last look, and when that was.
+    used: Rusage,
+    looked: Time,
+    begun: Time,
+}
+
+impl Meter {
+    pub(super) fn new() -> Self {
+        let now = clock::now();
+        Meter {
+            used: usage::thread(),
+            looked: now,
+            begun: now,
+        }
+    }
+
+    /// The thread has slept of its own: what it used until now says nothing of the next item.
+    pub(super) fn restart(&mut self) {
+        *self = Meter::new();
+    }
+
+    pub(super) fn begin(&mut self) {
+        self.begun = clock::now();
+    }
+
+    /// The report of an item, and how long it took.
+    pub(super) fn end(&mut self, foreign: bool) -> (ItemReport, u64) {
+        let now = clock::now();
+        let ran = now.since(self.begun);
+        let report = ItemReport {
+            foreign,
+            ..ItemReport::default()
+        };
+        match !foreign && sampling::ask_switches(ran) {
+            true => (self.look(now, report), ran),
+            false => (report, ran),
+        }
+    }
+
+    /// Whether the thread has blocked since the last look, and if not, how long it had no CPU.
+    fn look(&mut self, now: Time, report: ItemReport) -> ItemReport {
+        let before = std::mem::replace(&mut self.used, usage::thread());
+        let passed = now.since(std::mem::replace(&mut self.looked, now));
+        let slept = self.used.voluntary_switches != before.voluntary_switches;
+        let cpu = self.used.cpu_ns() - before.cpu_ns();
+        let waited = (!slept).then(|| passed.saturating_sub(cpu));
+        ItemReport {
+            slept: Some(slept),
+            waited,
+            ..report
+        }
+    }
+}
+
+/// What the thread is meant to have, and who may have changed it.
+pub(super) struct Tidiness {
+    own: ThreadAttrs,
+    suspects: Suspects,
+}
+
+/// What was found and what became of it.
+pub(super) struct Found {
+    pub(super) left: Leftovers,
+    /// One of the last so many items did it.
+    pub(super) suspects: u32,
+    /// The thread cannot be set right.
+    pub(super) lost: bool,
+}
+
+impl Tidiness {
+    /// Of the calling thread as it is now.
+    pub(super) fn new() -> Self {
+        Tidiness {
+            own: found(),
+            suspects: Suspects::default(),
+        }
+    }
+
+    /// The thread was given another mask.
+    pub(super) fn follow_mask(&mut self) {
+        self.own.cpumask = sched::affinity(0).ok();
+    }
+
+    /// An item has ended. `mask_is_ours`: nobody else has touched the mask.
+    pub(super) fn item_ended(&mut self, ran: u64, mask_is_ours: bool) -> Option<Found> {
+        let suspects = self.suspects.item_ended(ran)?;
+        self.look(suspects, mask_is_ours)
+    }
+
+    /// The worker is about to park, or to make a thread.
+    pub(super) fn before_leaving(&mut self, mask_is_ours: bool) -> Option<Found> {
+        let suspects = self.suspects.before_leaving()?;
+        self.look(suspects, mask_is_ours)
+    }
+
+    fn look(&self, suspects: u32, mask_is_ours: bool) -> Option<Found> {
+        let own = ThreadAttrs {
+            cpumask: self.own.cpumask.filter(|_| mask_is_ours),
+            ..self.own
+        };
+        let left = Leftovers::of(&own, &found())?;
+        let lost = match left.remedy(limits::read().nice_best) {
+            Remedy::Restore => !restore(&left),
+            Remedy::Retire => true,
+        };
+        Some(Found {
+            left,
+            suspects,
+            lost,
+        })
+    }
+}
+
+fn found() -> ThreadAttrs {
+    ThreadAttrs {
+        nice: sched::nice_self(),
+        cpumask: sched::affinity(0).ok(),
+        sigmask: thread::sigmask(),
+    }
+}
+
+fn restore(left: &Leftovers) -> bool {
+    let set_mask = |mask: &CpuMask| sched::set_affinity_self(mask).is_ok();
+    if let Some(sigmask) = left.sigmask {
+        thread::set_sigmask(sigmask.own);
+    }
+    left.nice
+        .is_none_or(|nice| sched::set_nice_self(nice.own).is_ok())
+        && left.cpumask.is_none_or(|mask| set_mask(&mask.own))
+}

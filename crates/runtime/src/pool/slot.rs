@@ -1,0 +1,361 @@
+//! A worker as others see it, and as items see it from inside.
+
+use std::cell::{Cell, RefCell};
+use std::sync::Mutex;
+use std::sync::atomic::Ordering::SeqCst;
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32};
+
+use cmwq_os::observe::{Sample, TaskFiles};
+use cmwq_os::{sched, thread};
+use cmwq_policy::pool::Stuck;
+use cmwq_policy::worker::Wait;
+use cmwq_policy::{CpuMask, Cx, ItemKey, Time, WorkerId, WorkerPool};
+
+use super::Pool;
+use super::worker::Worker;
+use crate::error::WouldDeadlock;
+use crate::park::Parker;
+use crate::pwq::{Items, PwqRef};
+use crate::queue::name_of;
+
+/// What others need of a worker's thread. Leaked: a canary may hold it while the worker retires.
+pub(crate) struct Slot {
+    pub(super) pool: &'static Pool,
+    pub(super) id: WorkerId,
+    pub(super) parker: Parker,
+    /// The thread, 0 while there is none.
+    pub(super) tid: AtomicI32,
+    /// The process whose tree stands for this worker; 0: the thread itself.
+    attached: AtomicI32,
+    /// A process tree stood for this worker at some time of the current item.
+    pub(super) was_foreign: AtomicBool,
+    wait_failed: AtomicBool,
+    /// The CPU that the worker last parked on: the kernel will try to wake it there.
+    pub(super) parked_on: AtomicU32,
+    /// A canary has narrowed the thread's mask to its own CPU.
+    pub(super) pinned: AtomicBool,
+    /// Counts the worker's waits.
+    waits: AtomicU32,
+    /// A rescuer's, not one of the pool's workers.
+    pub(super) rescues: AtomicBool,
+    /// What people are told of the item, if it says anything.
+    desc: Mutex<String>,
+    pub(super) described: AtomicBool,
+    /// The thread's files in /proc, opened by whoever looks first.
+    files: Mutex<Option<(i32, TaskFiles)>>,
+}
+
+/// A worker's place, from the inside: what items may ask for.
+#[derive(Clone, Copy)]
+pub(crate) struct Place {
+    slot: &'static Slot,
+}
+
+/// One wait of a worker, so that news of an earlier one are known as such.
+#[derive(Clone, Copy)]
+pub(crate) struct WaitRef {
+    slot: &'static Slot,
+    number: u32,
+}
+
+/// The worker that the current thread is.
+#[derive(Clone, Copy)]
+pub(super) struct Current {
+    pub(super) slot: &'static Slot,
+    /// The item that it executes, and the pwq that this was queued through.
+    pub(super) item: Option<(PwqRef, ItemKey)>,
+}
+
+thread_local! {
+    // Constant and without a destructor, so that it can be used at any moment of a thread's life.
+    pub(super) static CURRENT: Cell<Option<Current>> = const { Cell::new(None) };
+}
+
+/// The calling thread's place, if it is a worker of this process.
+pub(crate) fn current() -> Option<Place> {
+    let current = CURRENT.get()?;
+    // In a forked child this thread is no worker any more.
+    current
+        .slot
+        .pool
+        .engine()
+        .is_ours()
+        .then_some(Place { slot: current.slot })
+}
+
+fn current_item() -> Option<(PwqRef, ItemKey)> {
+    current().and(CURRENT.get()?.item)
+}
+
+/// The pwq whose item the calling worker executes.
+pub(crate) fn current_pwq() -> Option<PwqRef> {
+    current_item().map(|(pwq, _)| pwq)
+}
+
+/// The item that the calling worker executes.
+pub(crate) fn current_key() -> Option<ItemKey> {
+    current_item().map(|(_, key)| key)
+}
+
+/// The error for an item that waits for itself.
+pub(crate) fn waits_for_itself() -> WouldDeadlock {
+    let name = current_pwq().map_or("", name_of).to_owned();
+    WouldDeadlock {
+        waiter: name.clone(),
+        awaited: name,
+    }
+}
+
+impl Place {
+    pub(crate) fn pool(self) -> &'static Pool {
+        self.slot.pool
+    }
+
+    /// Whether waits for items of this pool are waits for its own. Not of a rescuer: it is none of the
+    /// pool's workers, so nobody waits for it to come free.
+    pub(crate) fn is_of(self, pool: &'static Pool) -> bool {
+        self.slot.pool == pool && !self.slot.rescues.load(SeqCst)
+    }
+
+    pub(crate) fn is_rescuer(self) -> bool {
+        self.slot.rescues.load(SeqCst)
+    }
+
+    /// Whether anything waits for the slot or the worker of this item.
+    pub(crate) fn others_waiting(self) -> bool {
+        self.pool()
+            .with(|core, cx| core.others_waiting(cx, self.slot.id))
+    }
+
+    /// What people are told of the item.
+    pub(crate) fn describe(self, text: &str) {
+        *self.slot.desc.lock().expect("nobody panics with it") = text.to_owned();
+        self.slot.described.store(true, SeqCst);
+    }
+
+    /// Runs `wait`, which blocks, with the worker counted as blocked.
+    pub(crate) fn blocking<R>(self, wait: impl FnOnce() -> R) -> R {
+        self.pool()
+            .with(|core, cx| core.hint_begin(cx, self.slot.id));
+        let _end = OnDrop(|| self.leave(|core, cx| core.hint_end(cx, self.slot.id)));
+        wait()
+    }
+
+    /// Ends what the item has begun in the core; not in a child that it has forked meanwhile, where
+    /// the pool's lock may be held by a thread that is not there.
+    fn leave(self, event: impl FnOnce(&mut WorkerPool<Items>, &mut Cx<Items>)) {
+        if self.pool().engine().is_ours() {
+            self.pool().with(event);
+        }
+    }
+
+    /// The number of the worker's next wait, for whoever will end it.
+    pub(crate) fn next_wait(self) -> WaitRef {
+        let number = self.slot.waits.fetch_add(1, SeqCst).wrapping_add(1);
+        WaitRef {
+            slot: self.slot,
+            number,
+        }
+    }
+
+    /// Runs `body`, which waits for items of this worker's pool, unless the wait could never end or
+    /// is `over`. What it returns is whether it did end: it looks at [`has_failed`](Self::has_failed)
+    /// as well.
+    fn waiting(
+        self,
+        wait: Wait<PwqRef>,
+        over: impl FnOnce(&mut WorkerPool<Items>, &mut Cx<Items>) -> bool,
+        body: impl FnOnce() -> bool,
+    ) -> Result<(), Stuck> {
+        let slot = self.slot;
+        let begun = self.pool().with(|core, cx| {
+            slot.wait_failed.store(false, SeqCst);
+            // Looked at under the lock: whoever ends the wait later says so under the lock. A worker
+            // that counted as waiting for what is over would make others' waits fail.
+            match over(core, cx) {
+                true => Ok(false),
+                false => core.wait_begin(cx, slot.id, wait).map(|()| true),
+            }
+        })?;
+        if !begun {
+            return Ok(());
+        }
+        let _end = OnDrop(|| self.leave(|core, cx| core.wait_end(cx, slot.id)));
+        if body() { Ok(()) } else { Err(Stuck) }
+    }
+
+    fn has_failed(self) -> bool {
+        self.slot.wait_failed.load(SeqCst)
+    }
+
+    /// Waits until `done`, for items that were queued through `pwq` of this worker's pool. Whoever
+    /// makes it done says [`WaitRef::is_over`].
+    pub(crate) fn wait_for(self, pwq: PwqRef, done: impl Fn() -> bool) -> Result<(), Stuck> {
+        self.waiting(
+            Wait::Items(pwq),
+            |_, _| done(),
+            || {
+                while !done() && !self.has_failed() {
+                    self.slot.parker.park(None);
+                }
+                done()
+            },
+        )
+    }
+
+    /// Waits until `done` says so under the lock of `pool`, which it asks at each flush or drain of
+    /// `pwq` that moves on.
+    pub(crate) fn wait_flush(
+        self,
+        pool: &'static Pool,
+        pwq: PwqRef,
+        deadline: Option<Time>,
+        done: impl FnMut(&mut WorkerPool<Items>, &mut Cx<Items>) -> bool,
+    ) -> Result<bool, Stuck> {
+        if !self.is_of(pool) || deadline.is_some() {
+            // With a deadline it ends in any case.
+            return Ok(self.blocking(|| pool.wait_progress(deadline, done)));
+        }
+        // A wait like others: late news of an earlier one that has failed do not end it.
+        self.next_wait();
+        let done = RefCell::new(done);
+        self.waiting(
+            Wait::Flush(pwq),
+            |core, cx| (done.borrow_mut())(core, cx),
+            || {
+                let mut over = false;
+                pool.wait_progress(None, |core, cx| {
+                    over = (done.borrow_mut())(core, cx);
+                    let gives_up = !over
+                        && (self.has_failed()
+                            || core.wait_on(cx, self.slot.id, Wait::Flush(pwq)).is_err());
+                    over || gives_up
+                });
+                over
+            },
+        )
+        .map(|()| true)
+    }
+
+    /// Parks until `done`, in a hint: what is waited for belongs to another pool.
+    pub(crate) fn wait_elsewhere(self, done: impl Fn() -> bool) {
+        self.blocking(|| {
+            while !done() {
+                self.slot.parker.park(None);
+            }
+        });
+    }
+
+    /// From now on the worker's state is that of this process tree; returns what it was before.
+    pub(crate) fn attach(self, pid: i32) -> i32 {
+        self.slot.was_foreign.store(true, SeqCst);
+        self.slot.attached.swap(pid, SeqCst)
+    }
+}
+
+impl WaitRef {
+    /// What the worker waits for has happened, unless it has gone on to another wait.
+    pub(crate) fn is_over(self) {
+        let slot = self.slot;
+        slot.pool.with(|core, _| {
+            if slot.waits.load(SeqCst) == self.number {
+                core.wait_over(slot.id);
+            }
+        });
+        slot.parker.unpark();
+    }
+}
+
+struct OnDrop<F: FnMut()>(F);
+
+impl<F: FnMut()> Drop for OnDrop<F> {
+    fn drop(&mut self) {
+        (self.0)();
+    }
+}
+
+impl Slot {
+    pub(super) fn new(pool: &'static Pool, id: WorkerId) -> Self {
+        Slot {
+            pool,
+            id,
+            parker: Parker::default(),
+            tid: AtomicI32::new(0),
+            attached: AtomicI32::new(0),
+            was_foreign: AtomicBool::new(false),
+            wait_failed: AtomicBool::new(false),
+            parked_on: AtomicU32::new(u32::MAX),
+            pinned: AtomicBool::new(false),
+            waits: AtomicU32::new(0),
+            rescues: AtomicBool::new(false),
+            desc: Mutex::default(),
+            described: AtomicBool::new(false),
+            files: Mutex::new(None),
+        }
+    }
+
+    pub(super) fn unpark(&self) {
+        self.parker.unpark();
+    }
+
+    /// Wakes the worker on this CPU: left alone, the kernel often wakes it where it last ran, behind
+    /// somebody else. Its mask is narrowed before the wake, and widened by the worker.
+    pub(super) fn unpark_on(&self, cpu: usize) {
+        let tid = self.tid.load(SeqCst);
+        if tid != 0 && self.parked_on.load(SeqCst) != cpu as u32 {
+            let only: CpuMask = [cpu].into_iter().collect();
+            if sched::set_affinity(tid, &only).is_ok() {
+                // Only now: a worker that somebody else woke meanwhile looks again at its next item.
+                self.pinned.store(true, SeqCst);
+            }
+        }
+        self.parker.unpark();
+    }
+
+    pub(super) fn fail_wait(&self) {
+        self.wait_failed.store(true, SeqCst);
+    }
+
+    pub(super) fn spawn(&'static self) -> std::io::Result<()> {
+        let name = self.pool.key().thread_name(self.pool.id(), self.id);
+        thread::spawn(&name, self.pool.engine().stack_size(), move || {
+            Worker::new(self).run()
+        })
+    }
+
+    /// What the item says of itself.
+    pub(crate) fn description(&self) -> Option<String> {
+        let described = self.described.load(SeqCst);
+        described.then(|| self.desc.lock().expect("nobody panics with it").clone())
+    }
+
+    /// The thread, 0 while there is none.
+    pub(crate) fn tid(&self) -> i32 {
+        self.tid.load(SeqCst)
+    }
+
+    /// The calling thread has retired. Its number is free, so another thread may be here already.
+    pub(super) fn thread_ends(&self) {
+        let _ = self
+            .tid
+            .compare_exchange(thread::gettid(), 0, SeqCst, SeqCst);
+    }
+
+    /// Looks at the worker from outside: its thread, or the process tree that stands for it.
+    pub(crate) fn look(&self) -> Option<Sample> {
+        let attached = self.attached.load(SeqCst);
+        if attached != 0 {
+            return Some(crate::process::look(attached));
+        }
+        let tid = self.tid.load(SeqCst);
+        if tid == 0 {
+            return None;
+        }
+        // Not waited for: who looks at this worker at this moment may be at nice 19.
+        let mut files = self.files.try_lock().ok()?;
+        if files.as_ref().is_none_or(|(of, _)| *of != tid) {
+            *files = Some((tid, TaskFiles::new(tid)));
+        }
+        files.as_ref().map(|(_, files)| files.sample())
+    }
+}

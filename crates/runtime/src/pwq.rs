@@ -1,0 +1,213 @@
+//! Pool workqueues in memory, and the core's store: how its handles become pointers.
+//!
+//! A pwq belongs to its queue and is freed with it, never before. Whoever follows a pointer to one
+//! either has a handle of the queue, or holds the lock of the pool in which an item of it is queued
+//! or executed, or was given the pointer by an action that [holds](Items::hold) the queue.
+
+use std::cell::UnsafeCell;
+use std::ptr::NonNull;
+use std::sync::Arc;
+
+use cmwq_policy::limit::{Limit, Waiters};
+use cmwq_policy::list::Links;
+use cmwq_policy::pwq::PwqFlags;
+use cmwq_policy::store::{PwqInfo, SharedLimit};
+use cmwq_policy::work::WorkWord;
+use cmwq_policy::{Budget, ItemKey, PoolWorkqueue, Store};
+
+use crate::item::Header;
+use crate::pool::Pool;
+use crate::queue::Queue;
+use crate::sync::{AtomicU64, Mutex, SeqCst};
+
+/// Where one queue meets one pool. Its address goes into items' words, hence the alignment.
+#[repr(C, align(512))]
+pub(crate) struct Pwq {
+    core: UnsafeCell<PoolWorkqueue<Items>>,
+    info: PwqInfo,
+    pool: &'static Pool,
+    queue: NonNull<Queue>,
+    /// The limit of a per-CPU queue, for this CPU.
+    limit: LimitCell,
+}
+
+const _: () = assert!(std::mem::align_of::<Pwq>() as u64 == cmwq_policy::work::PWQ_ALIGN);
+
+/// A pwq as the core knows it.
+pub(crate) type PwqRef = NonNull<Pwq>;
+
+impl Pwq {
+    /// A new one on the heap. Freed by [`free`](Self::free), when its queue is.
+    pub(crate) fn make(
+        queue: NonNull<Queue>,
+        id: u64,
+        pool: &'static Pool,
+        flags: PwqFlags,
+        max_active: u32,
+    ) -> PwqRef {
+        let pwq = Box::new(Pwq {
+            core: UnsafeCell::new(PoolWorkqueue::new(flags)),
+            info: PwqInfo {
+                pool: pool.id(),
+                queue: id,
+            },
+            pool,
+            queue,
+            limit: LimitCell::new(max_active),
+        });
+        NonNull::new(Box::into_raw(pwq)).expect("a box is not null")
+    }
+
+    /// # Safety
+    /// The queue is being freed: nobody refers to it any more.
+    pub(crate) unsafe fn free(pwq: PwqRef) {
+        // SAFETY: made by `make`, and freed once, says the caller.
+        drop(unsafe { Box::from_raw(pwq.as_ptr()) });
+    }
+
+    pub(crate) fn info(&self) -> PwqInfo {
+        self.info
+    }
+
+    pub(crate) fn pool(&self) -> &'static Pool {
+        self.pool
+    }
+
+    pub(crate) fn queue(&self) -> NonNull<Queue> {
+        self.queue
+    }
+
+    fn limit(&self) -> &LimitCell {
+        // SAFETY: a queue outlives its pwqs; what is read of it is constant or atomic.
+        let queue = unsafe { self.queue.as_ref() };
+        queue.shared_limit().unwrap_or(&self.limit)
+    }
+}
+
+/// A limit in memory.
+pub(crate) struct LimitCell<P = PwqRef> {
+    word: AtomicU64,
+    waiters: Mutex<Waiters<P>>,
+}
+
+impl<P> LimitCell<P> {
+    pub(crate) fn new(max: u32) -> Self {
+        LimitCell {
+            word: AtomicU64::new(Limit::new(max).to_word()),
+            waiters: Mutex::new(Waiters::default()),
+        }
+    }
+}
+
+impl<P: Copy + Eq> SharedLimit<P> for LimitCell<P> {
+    fn step(&self, step: impl Fn(Limit) -> Option<Limit>) -> Result<Limit, Limit> {
+        let step = |word| step(Limit::from_word(word)).map(Limit::to_word);
+        let before = self.word.fetch_update(SeqCst, SeqCst, step);
+        before.map(Limit::from_word).map_err(Limit::from_word)
+    }
+
+    fn with_waiters<R>(&self, act: impl FnOnce(&mut Waiters<P>) -> R) -> R {
+        act(&mut self.waiters.lock().expect("the core does not panic"))
+    }
+}
+
+/// The items of one pool, for the time that its lock is held.
+pub(crate) struct Items {
+    pool: &'static Pool,
+}
+
+impl Items {
+    /// # Safety
+    /// The caller holds the lock of `pool`, for as long as the value lives.
+    pub(crate) unsafe fn of(pool: &'static Pool) -> Self {
+        Items { pool }
+    }
+}
+
+fn header<'a>(work: NonNull<Header>) -> &'a Header {
+    // SAFETY: whoever queues an item keeps its header in place until its function is called, and
+    // the core only names items that are queued, or that its caller has.
+    unsafe { work.as_ref() }
+}
+
+fn pwq_ref<'a>(pwq: PwqRef) -> &'a Pwq {
+    // SAFETY: see the module's page; the core names pwqs of queued items and of its callers only.
+    unsafe { pwq.as_ref() }
+}
+
+impl Links for Items {
+    type Work = NonNull<Header>;
+
+    fn next(&self, work: NonNull<Header>) -> Option<NonNull<Header>> {
+        header(work).next.get()
+    }
+
+    fn prev(&self, work: NonNull<Header>) -> Option<NonNull<Header>> {
+        header(work).prev.get()
+    }
+
+    fn set_next(&mut self, work: NonNull<Header>, next: Option<NonNull<Header>>) {
+        header(work).next.set(next);
+    }
+
+    fn set_prev(&mut self, work: NonNull<Header>, prev: Option<NonNull<Header>>) {
+        header(work).prev.set(prev);
+    }
+}
+
+impl Store for Items {
+    type Pwq = PwqRef;
+    type Limit = LimitCell;
+
+    fn word(&self, work: NonNull<Header>) -> WorkWord {
+        header(work).word()
+    }
+
+    fn set_word(&mut self, work: NonNull<Header>, word: WorkWord) {
+        header(work).set_word(word);
+    }
+
+    fn key(&self, work: NonNull<Header>) -> ItemKey {
+        header(work).key()
+    }
+
+    fn pwq_addr(&self, pwq: PwqRef) -> u64 {
+        pwq.as_ptr().expose_provenance() as u64
+    }
+
+    fn pwq_at(&self, addr: u64) -> PwqRef {
+        NonNull::new(std::ptr::with_exposed_provenance_mut(addr as usize)).expect("not null")
+    }
+
+    fn info(&self, pwq: PwqRef) -> PwqInfo {
+        pwq_ref(pwq).info
+    }
+
+    fn pwq(&mut self, pwq: PwqRef) -> &mut PoolWorkqueue<Items> {
+        debug_assert_eq!(pwq_ref(pwq).info.pool, self.pool.id());
+        // SAFETY: the pool's lock, which is held, guards its core, and `&mut self` is the only way
+        // to it.
+        unsafe { &mut *pwq_ref(pwq).core.get() }
+    }
+
+    fn limit(&self, pwq: PwqRef) -> &LimitCell {
+        pwq_ref(pwq).limit()
+    }
+
+    fn hold(&mut self, pwq: PwqRef) {
+        // SAFETY: the queue is in memory, and lives in an `Arc`.
+        unsafe { Arc::increment_strong_count(pwq_ref(pwq).queue.as_ptr()) };
+    }
+
+    fn step_budget(&mut self, step: impl Fn(Budget) -> Option<Budget>) -> bool {
+        let step = |used| step(Budget { used }).map(|next| next.used);
+        let budget = self.pool.engine().budget();
+        budget.fetch_update(SeqCst, SeqCst, step).is_ok()
+    }
+}
+
+/// Takes back what an action has held: the queue may be gone afterwards.
+pub(crate) fn unhold(pwq: PwqRef) {
+    // SAFETY: `hold` has counted for this, and nobody has taken it back yet.
+    unsafe { Arc::decrement_strong_count(pwq_ref(pwq).queue.as_ptr()) };
+}

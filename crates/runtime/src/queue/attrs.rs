@@ -1,0 +1,140 @@
+//! What can be changed of a queue that is in use.
+
+use cmwq_policy::pwq::MAX_ACTIVE_RANGE;
+use cmwq_policy::{CpuMask, contract, queue};
+
+use super::{Queue, Workqueue};
+use crate::error::AttrsError;
+
+/// Attributes of the workers of a queue (kernel `workqueue_attrs`). Begin with the
+/// [present ones](Workqueue::attrs), change, [apply](Workqueue::apply_attrs).
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Attrs {
+    /// Nice value, -20 (most CPU) to 19, on top of that of the process at first use.
+    pub nice: i32,
+    /// CPUs that the workers may use, by number; `None`: all of the process. CPUs that the process may
+    /// not use count for nothing, and so does a list of which nothing is left.
+    pub cpus: Option<Vec<usize>>,
+}
+
+impl Attrs {
+    pub(super) fn checked(&self) -> Result<queue::Attrs, AttrsError> {
+        if !(-20..=19).contains(&self.nice) {
+            return Err(AttrsError::Nice(self.nice));
+        }
+        let cpumask = self.cpus.as_deref().map(mask).transpose()?;
+        Ok(queue::Attrs {
+            nice: self.nice as i8,
+            cpumask,
+        })
+    }
+}
+
+fn mask(cpus: &[usize]) -> Result<CpuMask, AttrsError> {
+    match cpus.iter().find(|&&cpu| cpu >= cmwq_policy::MAX_CPUS) {
+        Some(&cpu) => Err(AttrsError::Cpu(cpu)),
+        None => Ok(cpus.iter().copied().collect()),
+    }
+}
+
+impl Queue {
+    fn attrs(&self) -> queue::Attrs {
+        self.lock_core().attrs()
+    }
+}
+
+impl Workqueue {
+    /// The attributes as they are now.
+    ///
+    /// ```
+    /// let queue = cmwq::Workqueue::builder("index").nice(5).build()?;
+    /// assert_eq!(queue.attrs().nice, 5);
+    /// # Ok::<(), cmwq::BuildError>(())
+    /// ```
+    pub fn attrs(&self) -> Attrs {
+        let attrs = self.queue_ref().attrs();
+        Attrs {
+            nice: i32::from(attrs.nice),
+            cpus: attrs.cpumask.map(|mask| mask.iter().collect()),
+        }
+    }
+
+    /// Changes the attributes, all at once. What is queued from then on goes by the new ones; older
+    /// items end where they are, before any newer one on an ordered queue. An item that queues itself
+    /// without a pause stays where it is.
+    ///
+    /// # Errors
+    /// [`AttrsError`] names what is out of range or cannot be had; nothing is changed then. Per-CPU and
+    /// BH queues have no attributes to change.
+    ///
+    /// ```
+    /// let queue = cmwq::Workqueue::builder("index").build()?;
+    /// let mut attrs = queue.attrs();
+    /// attrs.nice = 10;
+    /// queue.apply_attrs(&attrs)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn apply_attrs(&self, attrs: &Attrs) -> Result<(), AttrsError> {
+        let queue = self.queue_ref();
+        let attrs = attrs.checked()?;
+        if !queue.is_ours() {
+            return Err(AttrsError::Forked);
+        }
+        match contract::apply_attrs(&queue.machine(), queue.this(), attrs) {
+            Ok(true) => Ok(()),
+            Ok(false) => Err(AttrsError::PerCpu),
+            Err(no_pool) => Err(AttrsError::NoPool(no_pool.to_string())),
+        }
+    }
+
+    /// Changes how many items may be active at once; clamped to 1..=2048. Raising it starts waiting
+    /// items at once, in their order. Lowering it lets active ones end. False, and nothing changes, for
+    /// ordered and BH queues: their kind is their limit.
+    ///
+    /// ```
+    /// let queue = cmwq::Workqueue::builder("download").max_active(2).build()?;
+    /// assert!(queue.set_max_active(16));
+    /// assert_eq!(queue.max_active(), 16);
+    /// # Ok::<(), cmwq::BuildError>(())
+    /// ```
+    pub fn set_max_active(&self, max_active: usize) -> bool {
+        let queue = self.queue_ref();
+        let max_active = max_active.min(*MAX_ACTIVE_RANGE.end() as usize) as u32;
+        queue.is_ours() && contract::set_max_active(&queue.machine(), queue.this(), max_active)
+    }
+
+    /// The limit, also while the queue is frozen.
+    ///
+    /// ```
+    /// assert_eq!(cmwq::system().max_active(), 1024);
+    /// ```
+    pub fn max_active(&self) -> usize {
+        self.queue_ref().lock_core().max_active() as usize
+    }
+
+    /// Changes what each NUMA node is granted of the limit at least; clamped to the limit, 8 or the limit
+    /// unless set. On a machine with one node it changes nothing: there the node's share is the whole
+    /// limit. False, and nothing changes, for kinds whose limit is not shared by nodes.
+    ///
+    /// ```
+    /// let queue = cmwq::Workqueue::builder("chain").max_active(64).build()?;
+    /// assert!(queue.set_min_active(16));
+    /// assert_eq!(queue.min_active(), 16);
+    /// # Ok::<(), cmwq::BuildError>(())
+    /// ```
+    pub fn set_min_active(&self, min_active: usize) -> bool {
+        let queue = self.queue_ref();
+        let min_active = u32::try_from(min_active).unwrap_or(u32::MAX);
+        queue.is_ours() && contract::set_min_active(&queue.machine(), queue.this(), min_active)
+    }
+
+    /// See [`set_min_active`](Self::set_min_active).
+    ///
+    /// ```
+    /// assert_eq!(cmwq::system().min_active(), 8);
+    /// ```
+    pub fn min_active(&self) -> usize {
+        self.queue_ref().lock_core().min_active() as usize
+    }
+}

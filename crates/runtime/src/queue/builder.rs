@@ -1,0 +1,312 @@
+//! Making queues.
+
+use std::sync::atomic::AtomicPtr;
+use std::sync::{Arc, Mutex};
+
+use cmwq_policy::contract::Machine;
+use cmwq_policy::pwq::{DFL_ACTIVE, MAX_ACTIVE_RANGE};
+use cmwq_policy::queue::{self, Kind, QueueAttrs};
+
+use super::{Attrs, Queue, Workqueue};
+use crate::engine::{self, Engine};
+use crate::error::BuildError;
+use crate::machine::Real;
+use crate::pwq::LimitCell;
+use crate::rescuer::Rescuer;
+use crate::sync::AtomicU32;
+
+/// Nice value of high-priority workers (kernel `HIGHPRI_NICE_LEVEL`).
+const HIGHPRI_NICE_LEVEL: i32 = -20;
+/// More than there can be items: a BH queue has no limit.
+const UNLIMITED: u32 = (1 << 31) - 1;
+
+/// What a queue is to be like. The kinds exclude each other; the last one named counts.
+///
+/// ```
+/// let background = cmwq::Workqueue::builder("index").nice(19).build()?;
+/// # Ok::<(), cmwq::BuildError>(())
+/// ```
+#[derive(Clone, Debug)]
+#[must_use = "a queue is made by build()"]
+pub struct WorkqueueBuilder {
+    name: Box<str>,
+    kind: Kind,
+    max_active: Option<usize>,
+    attrs: Attrs,
+    highpri: bool,
+    cpu_intensive: bool,
+    mem_reclaim: bool,
+    freezable: bool,
+}
+
+impl WorkqueueBuilder {
+    pub(super) fn new(name: &str) -> Self {
+        WorkqueueBuilder {
+            name: name.into(),
+            kind: Kind::Managed,
+            max_active: None,
+            attrs: Attrs {
+                nice: 0,
+                cpus: None,
+            },
+            highpri: false,
+            cpu_intensive: false,
+            mem_reclaim: false,
+            freezable: false,
+        }
+    }
+
+    /// A pool for each CPU, which runs the items queued from that CPU, one at a time unless they sleep
+    /// (kernel `WQ_PERCPU`). `max_active` counts for each CPU. Such queues have no other attributes than
+    /// [`highpri`](Self::highpri).
+    ///
+    /// ```
+    /// let queue = cmwq::Workqueue::builder("percpu").percpu().build()?;
+    /// # Ok::<(), cmwq::BuildError>(())
+    /// ```
+    pub fn percpu(mut self) -> Self {
+        self.kind = Kind::PerCpu;
+        self
+    }
+
+    /// Every active item runs at once, on as many threads as there are (kernel `WQ_UNBOUND`). For items
+    /// that must not wait for a CPU to be free.
+    ///
+    /// ```
+    /// let queue = cmwq::Workqueue::builder("heartbeats").unmanaged().build()?;
+    /// # Ok::<(), cmwq::BuildError>(())
+    /// ```
+    pub fn unmanaged(mut self) -> Self {
+        self.kind = Kind::Unmanaged;
+        self
+    }
+
+    /// One item at a time, in the order of queueing, also across changes of attributes (kernel
+    /// `alloc_ordered_workqueue`).
+    ///
+    /// ```
+    /// let journal = cmwq::Workqueue::builder("journal").ordered().build()?;
+    /// # Ok::<(), cmwq::BuildError>(())
+    /// ```
+    pub fn ordered(mut self) -> Self {
+        self.kind = Kind::Ordered;
+        self
+    }
+
+    /// A thread for each CPU runs the items queued from that CPU to their ends, in order, and lets others
+    /// run after 10 items or 2 ms (kernel `WQ_BH`). An item that blocks holds up all others of its CPU.
+    /// No `max_active`, no attributes but [`highpri`](Self::highpri).
+    ///
+    /// ```
+    /// let completions = cmwq::Workqueue::builder("completions").bh().build()?;
+    /// # Ok::<(), cmwq::BuildError>(())
+    /// ```
+    pub fn bh(mut self) -> Self {
+        self.kind = Kind::Bh;
+        self
+    }
+
+    /// How many items may be active at once, 1 to 2048; 1024 unless set. A limit, not a number of
+    /// threads: it is for what items use beside CPUs, such as memory or connections.
+    ///
+    /// ```
+    /// let queue = cmwq::Workqueue::builder("connections").max_active(8).build()?;
+    /// # Ok::<(), cmwq::BuildError>(())
+    /// ```
+    pub fn max_active(mut self, max_active: usize) -> Self {
+        self.max_active = Some(max_active);
+        self
+    }
+
+    /// Nice value of the workers, -20 (most CPU) to 19, on top of that of the process at first use,
+    /// as with nice(1). What the system does not permit is degraded to what it does; see
+    /// [`Stats::nice_denied`](crate::Stats::nice_denied).
+    ///
+    /// ```
+    /// let error = cmwq::Workqueue::builder("odd").nice(20).build().unwrap_err();
+    /// assert_eq!(error.to_string(), "nice value 20 is not in -20..=19");
+    /// ```
+    pub fn nice(mut self, nice: i32) -> Self {
+        self.attrs.nice = nice;
+        self
+    }
+
+    /// Nice value -20, where permitted (kernel `WQ_HIGHPRI`).
+    ///
+    /// ```
+    /// let urgent = cmwq::Workqueue::builder("urgent").percpu().highpri().build()?;
+    /// # Ok::<(), cmwq::BuildError>(())
+    /// ```
+    pub fn highpri(mut self) -> Self {
+        self.highpri = true;
+        self
+    }
+
+    /// CPUs that the workers may use; see [`Attrs::cpus`](crate::Attrs::cpus).
+    ///
+    /// ```
+    /// let queue = cmwq::Workqueue::builder("first").cpus([0]).build()?;
+    /// # Ok::<(), cmwq::BuildError>(())
+    /// ```
+    pub fn cpus(mut self, cpus: impl IntoIterator<Item = usize>) -> Self {
+        self.attrs.cpus = Some(cpus.into_iter().collect());
+        self
+    }
+
+    /// Its items do not count as running once they have begun, so others of their CPU start beside them
+    /// (kernel `WQ_CPU_INTENSIVE`). Means something on per-CPU queues only.
+    ///
+    /// ```
+    /// let crypto = cmwq::Workqueue::builder("crypto").percpu().cpu_intensive().build()?;
+    /// # Ok::<(), cmwq::BuildError>(())
+    /// ```
+    pub fn cpu_intensive(mut self) -> Self {
+        self.cpu_intensive = true;
+        self
+    }
+
+    /// A thread of its own, made at build, carries the queue forward when no worker can be made (kernel
+    /// `WQ_MEM_RECLAIM`): 10 ms after one is missing, and then each 100 ms.
+    ///
+    /// ```
+    /// let writeback = cmwq::Workqueue::builder("writeback").mem_reclaim().build()?;
+    /// # Ok::<(), cmwq::BuildError>(())
+    /// ```
+    pub fn mem_reclaim(mut self) -> Self {
+        self.mem_reclaim = true;
+        self
+    }
+
+    /// It stands still between [`freeze`](crate::freezer::freeze) and [`thaw`](crate::freezer::thaw)
+    /// (kernel `WQ_FREEZABLE`).
+    ///
+    /// ```
+    /// let queue = cmwq::Workqueue::builder("uploads").freezable().build()?;
+    /// # Ok::<(), cmwq::BuildError>(())
+    /// ```
+    pub fn freezable(mut self) -> Self {
+        self.freezable = true;
+        self
+    }
+
+    /// Makes the queue. Threads appear when something is queued, but for that of
+    /// [`mem_reclaim`](Self::mem_reclaim).
+    ///
+    /// # Errors
+    /// [`BuildError`] names the attribute that is out of range, or that its kind does not have.
+    ///
+    /// ```
+    /// let error = cmwq::Workqueue::builder("none").max_active(0).build().unwrap_err();
+    /// assert_eq!(error.to_string(), "max_active 0 is not in 1..=2048");
+    /// ```
+    pub fn build(self) -> Result<Workqueue, BuildError> {
+        self.build_in(engine::get().map_err(BuildError::System)?)
+    }
+
+    pub(crate) fn build_in(self, engine: &'static Engine) -> Result<Workqueue, BuildError> {
+        let made = self.made()?;
+        let id = engine.next_queue_id();
+        let rescuer = self.mem_reclaim.then(|| Rescuer::start(engine, &self.name));
+        let rescuer = rescuer.transpose().map_err(BuildError::Rescuer)?;
+        let routes = if made.kind.is_per_cpu() {
+            engine.nr_cpus()
+        } else {
+            1
+        };
+        let queue = Arc::new(Queue {
+            engine,
+            id,
+            name: self.name,
+            made,
+            freezable: self.freezable,
+            gate: AtomicU32::new(0),
+            core: Mutex::new(queue::Queue::new(made)),
+            routes: (0..routes).map(|_| AtomicPtr::default()).collect(),
+            limit: LimitCell::new(made.max_active),
+            rescuer,
+        });
+        if !made.kind.is_per_cpu() {
+            first_pwq(&queue)?;
+        }
+        engine.remember_queue(&queue);
+        Ok(queue.into())
+    }
+
+    fn made(&self) -> Result<QueueAttrs, BuildError> {
+        let mut attrs = self.attrs.checked().map_err(BuildError::Attrs)?;
+        let unlike = |what| {
+            Err(BuildError::NotOfKind {
+                what,
+                kind: name(self.kind),
+            })
+        };
+        if self.kind.is_per_cpu() && self.attrs.nice != 0 {
+            return unlike("nice");
+        }
+        if self.kind.is_per_cpu() && self.attrs.cpus.is_some() {
+            return unlike("cpus");
+        }
+        if self.kind == Kind::Bh {
+            let more = [
+                (self.max_active.is_some(), "max_active"),
+                (self.mem_reclaim, "mem_reclaim"),
+                (self.freezable, "freezable"),
+                (self.cpu_intensive, "cpu_intensive"),
+            ];
+            if let Some((_, what)) = more.into_iter().find(|(set, _)| *set) {
+                return unlike(what);
+            }
+        }
+        if self.highpri {
+            attrs.nice = HIGHPRI_NICE_LEVEL as i8;
+        }
+        Ok(QueueAttrs {
+            kind: self.kind,
+            attrs,
+            max_active: self.limit()?,
+            cpu_intensive: self.cpu_intensive,
+            mem_reclaim: self.mem_reclaim,
+        })
+    }
+
+    fn limit(&self) -> Result<u32, BuildError> {
+        let asked = self.max_active.unwrap_or(DFL_ACTIVE as usize);
+        let in_range = u32::try_from(asked)
+            .ok()
+            .filter(|n| MAX_ACTIVE_RANGE.contains(n));
+        let limit = in_range.ok_or(BuildError::MaxActive(asked))?;
+        match self.kind {
+            Kind::Ordered => match self.max_active {
+                None | Some(1) => Ok(1),
+                Some(_) => Err(BuildError::NotOfKind {
+                    what: "max_active",
+                    kind: name(self.kind),
+                }),
+            },
+            Kind::Bh => Ok(UNLIMITED),
+            _ => Ok(limit),
+        }
+    }
+}
+
+fn name(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Managed => "managed",
+        Kind::PerCpu => "percpu",
+        Kind::Unmanaged => "unmanaged",
+        Kind::Ordered => "ordered",
+        Kind::Bh => "bh",
+    }
+}
+
+/// A queue that is not per CPU has its pool workqueue from the beginning.
+fn first_pwq(queue: &Arc<Queue>) -> Result<(), BuildError> {
+    let m = Real(queue.engine);
+    let pool = m.pool_for(queue.this(), &queue.made.attrs)?;
+    m.with_queue(queue.this(), |core| {
+        let pwq = m.new_pwq(queue.this(), core, pool, false);
+        core.add(pwq);
+        m.publish(queue.this(), pwq);
+    });
+    Ok(())
+}

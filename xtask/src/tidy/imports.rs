@@ -12,7 +12,7 @@ struct Member {
 }
 
 /// The import arrows. A new crate starts with a line here.
-const MEMBERS: [Member; 6] = [
+const MEMBERS: [Member; 7] = [
     Member {
         folder: "crates/policy",
         package: "cmwq-policy",
@@ -32,6 +32,11 @@ const MEMBERS: [Member; 6] = [
         folder: "crates/sim",
         package: "cmwq-sim",
         may_import: &["cmwq-policy"],
+    },
+    Member {
+        folder: "crates/oracle",
+        package: "cmwq-oracle",
+        may_import: &["cmwq", "cmwq-os", "cmwq-policy", "cmwq-sim"],
     },
     Member {
         folder: "crates/cli",

@@ -1,0 +1,78 @@
+//! Scenarios on real threads, through the public interface of `cmwq`.
+//!
+//! What a busy machine makes of a script is not what an idle one makes of it. A run whose answers
+//! are not the kernel's is repeated with all times longer: what then still differs does not hang on
+//! who is faster.
+
+mod calls;
+mod limits;
+mod places;
+mod runner;
+
+use crate::actor::Play;
+use crate::compare::{Switches, compare};
+use crate::record::Record;
+use crate::replay::{Backend, NotApplicable};
+use crate::scenario::Scenario;
+use crate::table::{Sort, Table};
+use places::Places;
+use runner::Runner;
+use std::sync::{Mutex, MutexGuard};
+
+/// By how much all times of a script are longer, run after run.
+const STRETCH: [u64; 4] = [1, 3, 9, 27];
+
+/// There is one set of queues and one report hook in a process, so one run at a time.
+static ONE: Mutex<()> = Mutex::new(());
+
+/// Real threads of this process.
+#[derive(Debug, Clone)]
+pub struct Real {
+    /// What differs on purpose is no reason to run again.
+    table: Table,
+}
+
+impl Real {
+    /// What `table` says to differ on purpose is not tried again.
+    pub fn new(table: &Table) -> Real {
+        Real {
+            table: table.clone(),
+        }
+    }
+
+    fn agrees(&self, scenario: &Scenario, record: &Record) -> bool {
+        let rows: Vec<_> = self.table.covering(Sort::Differs, scenario).collect();
+        let differences = compare(scenario, record, self.switches());
+        differences
+            .iter()
+            .all(|difference| rows.iter().any(|row| row.explains(difference)))
+    }
+}
+
+impl Backend for Real {
+    fn name(&self) -> &str {
+        "real"
+    }
+
+    fn run(&self, scenario: &Scenario) -> Result<Record, NotApplicable> {
+        limits::check(scenario)?;
+        let places = Places::fit(scenario)?;
+        let _one: MutexGuard<'_, ()> = ONE.lock().unwrap_or_else(|broken| broken.into_inner());
+        let mut record = Record::default();
+        for stretch in STRETCH {
+            let play = Play::new(scenario);
+            record = Runner::new(scenario, play, places.clone(), stretch).run();
+            if self.agrees(scenario, &record) {
+                break;
+            }
+        }
+        Ok(record)
+    }
+
+    fn switches(&self) -> Switches {
+        Switches {
+            warnings: true,
+            times: false,
+        }
+    }
+}

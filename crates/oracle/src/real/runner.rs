@@ -1,0 +1,222 @@
+//! Real threads that carry out actors.
+
+use super::calls;
+use super::places::Places;
+use crate::actor::{Act, Actor, Answer, Place, Play};
+use crate::ledger::{Cond, Seat};
+use crate::op::{Name, Nanos};
+use crate::record::Record;
+use crate::scenario::Scenario;
+use crate::spin::lock;
+use cmwq::{DelayedWork, Report, Workqueue};
+use cmwq_os::{clock, sched};
+use std::collections::BTreeMap;
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::{Arc, Mutex};
+use std::thread::{self, JoinHandle, Thread};
+use std::time::{Duration, Instant};
+
+/// How long a whole script may take, before stretching.
+const WHOLE: Duration = Duration::from_secs(60);
+/// Between two looks at whether something has happened.
+const OFTEN: Duration = Duration::from_micros(200);
+/// Between two looks at a gate whose opening may have been missed: somebody came just then.
+const RARELY: Duration = Duration::from_millis(5);
+
+/// One run of one script.
+pub(super) struct Runner {
+    pub(super) play: Play,
+    pub(super) places: Places,
+    pub(super) stretch: u64,
+    pub(super) items: Mutex<BTreeMap<Name, DelayedWork>>,
+    pub(super) queues: Mutex<BTreeMap<Name, Workqueue>>,
+    threads: Mutex<Vec<JoinHandle<()>>>,
+    main_op: Mutex<String>,
+    /// Who waits at which gate.
+    parked: Mutex<BTreeMap<Name, Vec<Thread>>>,
+}
+
+impl Runner {
+    pub(super) fn new(
+        scenario: &Scenario,
+        play: Play,
+        places: Places,
+        stretch: u64,
+    ) -> Arc<Runner> {
+        let runner = Arc::new(Runner {
+            play,
+            places,
+            stretch,
+            items: Mutex::default(),
+            queues: Mutex::default(),
+            threads: Mutex::default(),
+            main_op: Mutex::default(),
+            parked: Mutex::default(),
+        });
+        for name in scenario.script.items.keys() {
+            let (of, item) = (runner.clone(), name.clone());
+            let work = DelayedWork::new(move || of.execute(&item));
+            lock(&runner.items).insert(name.clone(), work);
+        }
+        runner
+    }
+
+    /// Carries the script out, and cleans up.
+    pub(super) fn run(self: Arc<Self>) -> Record {
+        self.listen();
+        let (done, ended) = mpsc::channel();
+        let runner = self.clone();
+        let main = thread::spawn(move || {
+            runner.act(runner.play.main());
+            done.send(()).ok();
+        });
+        let patience = WHOLE * self.stretch as u32;
+        let in_time = ended.recv_timeout(patience) != Err(RecvTimeoutError::Timeout);
+        let mut record = self.play.record();
+        if !record.finished {
+            record.stuck = Some(format!("main waits in `{}`", lock(&self.main_op)));
+        }
+        self.play.close();
+        self.unpark_all();
+        if in_time {
+            lock(&self.threads).push(main);
+            self.clean_up();
+        }
+        record
+    }
+
+    /// Reports of misuse go to the record.
+    fn listen(&self) {
+        let play = self.play.clone();
+        cmwq::set_report_hook(move |report| {
+            let misuse = matches!(
+                report,
+                Report::EnableUnderflow { .. }
+                    | Report::DisableOverflow { .. }
+                    | Report::FlushDependency { .. }
+            );
+            if misuse {
+                play.misuse(report.to_string());
+            }
+        });
+    }
+
+    fn clean_up(&self) {
+        cmwq::freezer::thaw();
+        let items = std::mem::take(&mut *lock(&self.items));
+        let threads = std::mem::take(&mut *lock(&self.threads));
+        for item in items.values() {
+            // Of those who wait for it some are still to come back; all gates are open.
+            item.cancel_sync().ok();
+        }
+        for thread in threads {
+            thread.join().ok();
+        }
+        drop(std::mem::take(&mut *lock(&self.queues)));
+        calls::set_threshold(calls::DEFAULT_THRESHOLD_US);
+    }
+
+    /// An item's function.
+    fn execute(self: &Arc<Self>, item: &Name) {
+        let seat = Seat {
+            cpu: self.places.theirs(sched::current_cpu()),
+            worker: cmwq_os::thread::gettid() as u64,
+            nice: sched::nice_self(),
+        };
+        self.act(self.play.execution(item, seat, now()));
+    }
+
+    /// Does what the actor wants until it ends.
+    fn act(self: &Arc<Self>, mut actor: Actor) {
+        let mut answer = None;
+        loop {
+            let act = actor.next(now(), answer.take());
+            if actor.name() == "main" {
+                *lock(&self.main_op) = actor.op().to_string();
+            }
+            match act {
+                Act::End => return,
+                Act::Call(call) => answer = Some(calls::call(self, call)),
+                Act::Await(cond, patience) => answer = Some(self.wait_for(&cond, patience)),
+                act => self.perform(act),
+            }
+        }
+    }
+
+    /// What has no answer.
+    fn perform(self: &Arc<Self>, act: Act) {
+        match act {
+            Act::Burn(time) => burn(time * self.stretch),
+            Act::SpinUntil(gate) => {
+                while !self.play.is_open(&gate) {
+                    std::hint::spin_loop();
+                }
+            }
+            Act::Sleep(time) => {
+                let time = Duration::from_nanos(time * self.stretch);
+                cmwq::blocking(|| thread::sleep(time));
+            }
+            Act::Wait(gate) => cmwq::blocking(|| self.wait_at(&gate)),
+            Act::Open(gate) => {
+                let waiting = lock(&self.parked).remove(&gate);
+                waiting.iter().flatten().for_each(Thread::unpark);
+            }
+            Act::Start(actor, place) => self.start(*actor, place),
+            Act::Call(_) | Act::Await(..) | Act::End => unreachable!("they are done elsewhere"),
+        }
+    }
+
+    fn start(self: &Arc<Self>, actor: Actor, place: Place) {
+        let cpu = match place {
+            Place::Free => None,
+            Place::Cpu(cpu) => Some(self.places.ours(cpu)),
+            Place::Here => Some(sched::current_cpu()),
+        };
+        let runner = self.clone();
+        let thread = thread::spawn(move || {
+            if let Some(cpu) = cpu {
+                // Where it may not be there, it is elsewhere.
+                sched::set_affinity_self(&[cpu].into_iter().collect()).ok();
+            }
+            runner.act(actor);
+        });
+        lock(&self.threads).push(thread);
+    }
+
+    fn wait_at(&self, gate: &Name) {
+        let mut all = lock(&self.parked);
+        all.entry(gate.clone()).or_default().push(thread::current());
+        drop(all);
+        while !self.play.is_open(gate) {
+            thread::park_timeout(RARELY);
+        }
+    }
+
+    fn unpark_all(&self) {
+        let all = std::mem::take(&mut *lock(&self.parked));
+        all.values().flatten().for_each(Thread::unpark);
+    }
+
+    fn wait_for(&self, cond: &Cond, patience: Nanos) -> Answer {
+        let end = Instant::now() + Duration::from_nanos(patience * self.stretch);
+        let over = || self.play.holds(cond) || self.play.is_over() || Instant::now() >= end;
+        cmwq::blocking(|| {
+            while !over() {
+                thread::sleep(OFTEN);
+            }
+        });
+        Answer::Bool(self.play.holds(cond))
+    }
+}
+
+fn now() -> Nanos {
+    clock::now().0
+}
+
+/// Uses so much of a CPU.
+fn burn(time: Nanos) {
+    let end = clock::thread_cpu() + time;
+    while clock::thread_cpu() < end {
+        std::hint::spin_loop();
+    }
+}

@@ -1,0 +1,63 @@
+//! Scenarios on the simulated machine: the policy's own text, virtual CPUs, virtual time.
+
+mod attributes;
+mod calls;
+mod limits;
+mod player;
+mod stage;
+
+pub(crate) use attributes::THRESHOLD;
+
+use crate::actor::Play;
+use crate::compare::Switches;
+use crate::op::{MS, Nanos};
+use crate::record::Record;
+use crate::replay::{Backend, NotApplicable};
+use crate::scenario::Scenario;
+use cmwq_policy::Time;
+use cmwq_sim::{Machine, Options, ThreadSpec};
+use player::Player;
+use stage::Stage;
+
+/// Longer than any script lasts: the longest sleeps for some minutes.
+const HORIZON: Nanos = 3600 * 1000 * MS;
+
+/// The simulated machine. Times are exact there.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Virtual;
+
+impl Backend for Virtual {
+    fn name(&self) -> &str {
+        "virtual"
+    }
+
+    fn run(&self, scenario: &Scenario) -> Result<Record, NotApplicable> {
+        limits::check(scenario)?;
+        let options = Options::on(&scenario.topology).ok_or_else(|| {
+            let what = format!("there is no machine `{}`", scenario.topology);
+            NotApplicable(what)
+        })?;
+        let machine = Machine::new(options);
+        let play = Play::new(scenario);
+        let stage = Stage::set(&machine, scenario, &play);
+        let main = Player::of_thread(&stage, play.main());
+        machine.spawn(ThreadSpec::named("main").on(0), main);
+        Ok(run(&machine, &stage))
+    }
+
+    fn switches(&self) -> Switches {
+        Switches {
+            warnings: true,
+            times: true,
+        }
+    }
+}
+
+fn run(machine: &Machine, stage: &Stage) -> Record {
+    machine.run_while(Time(HORIZON), |_| !stage.play.is_over());
+    let mut record = stage.play.record();
+    if !record.finished {
+        record.stuck = Some(format!("main waits in `{}`", stage.main_op()));
+    }
+    record
+}

@@ -1,0 +1,64 @@
+//! A simulated machine around the policy core of cmwq.
+//!
+//! Virtual CPUs, virtual time and threads, and the same text of the rules that the runtime carries
+//! out. There is no clock, thread, random number or hash order here: the same programs on the same
+//! machine do the same, in every run.
+//!
+//! ```
+//! use cmwq_sim::{Act, Call, Machine, Options, QueueSpec, Script, ThreadSpec};
+//!
+//! let machine = Machine::new(Options::on("T2").unwrap());
+//! let queue = machine.alloc_workqueue(QueueSpec::percpu("w"));
+//! let item = machine.item("a", |_| Script::boxed([Act::Burn(5_000_000)]));
+//! let calls = [
+//!     Act::Call(Call::QueueWork { queue, cpu: Some(1), item }),
+//!     Act::Call(Call::FlushWorkqueue(queue)),
+//! ];
+//! machine.spawn(ThreadSpec::named("main").on(0), Script::boxed(calls));
+//! machine.run();
+//! assert_eq!(machine.now().0, 5_000_000);
+//! ```
+//!
+//! | module | |
+//! | --- | --- |
+//! | [`machine`] | the machine: its threads, gates and events; time passes here |
+//! | [`program`] | what threads and items do, as resumable state machines |
+//! | `turn` | one thread's acts, from getting the CPU until it burns, sleeps or ends |
+//! | `workers` | the loop of a worker thread, as the runtime has it |
+//! | `pools` | pools around the core: events in, actions out; the tick |
+//! | [`watch`] | what the tick notices beside that: hogs, stalls |
+//! | `rescuers` | queues' own threads, for when none can be made |
+//! | [`queues`] | queues, and what the policy's protocols run on |
+//! | [`calls`] | the workqueue interface |
+//! | [`cpu`] | CPUs and the scheduler |
+//! | [`topology`], [`events`], [`store`], [`trace`] | shapes of machines; what will happen; items; what happened |
+#![forbid(unsafe_code)]
+
+pub mod calls;
+pub mod cpu;
+pub mod events;
+pub mod machine;
+mod pools;
+pub mod program;
+pub mod queues;
+mod rescuers;
+pub mod store;
+pub mod topology;
+pub mod trace;
+mod turn;
+pub mod watch;
+mod weight;
+mod workers;
+
+pub use calls::Call;
+pub use cpu::{Discipline, ThreadId, ThreadState, ThreadStats};
+pub use machine::{Ended, Machine, Options};
+pub use program::{
+    Act, Answer, Body, Execution, Gate, ItemId, PoolId, Program, ProgramCx, QueueId, Script,
+    ThreadSpec, WorkerRef,
+};
+pub use queues::QueueSpec;
+pub use topology::{Distance, Place, Topology};
+pub use trace::{Line, What};
+pub use watch::{Report, Trouble};
+pub use weight::weight;

@@ -1,0 +1,353 @@
+//! Worker pools around the core: events in, actions out, and the tick.
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use cmwq_policy::contract;
+use cmwq_policy::pool::{Plan, PoolStats, Seen, SeenState};
+use cmwq_policy::time::MILLISECOND;
+use cmwq_policy::{
+    Action, Actions, CpuMask, Cx, Nanos, PoolAttrs, Rule, Time, WorkerId, WorkerPool,
+};
+
+use crate::cpu::ThreadId;
+use crate::events::EventKey;
+use crate::machine::{Event, Machine, Sleep};
+use crate::program::PoolId;
+use crate::store::{Items, PwqId};
+
+/// How often somebody looks at the pools with backlog.
+pub(crate) const TICK: Nanos = 4 * MILLISECOND;
+
+/// What makes pools different. Queues with equal ones share a pool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct PoolKey {
+    pub(crate) rule: Rule,
+    /// Where its workers may run.
+    pub(crate) cpus: CpuMask,
+    pub(crate) nice: i8,
+}
+
+/// An event that is to come, and when.
+pub(crate) type Armed = Option<(Time, EventKey)>;
+
+pub(crate) struct Pool {
+    pub(crate) id: PoolId,
+    pub(crate) key: PoolKey,
+    core: RefCell<WorkerPool<Items>>,
+    threads: RefCell<BTreeMap<WorkerId, ThreadId>>,
+    /// When its idle workers are looked at.
+    cull: Cell<Armed>,
+    /// When it wants to be looked at, beside the tick.
+    look: Cell<Armed>,
+}
+
+impl Pool {
+    fn new(id: PoolId, key: PoolKey, budget: u32, thread_limit: u32) -> Pool {
+        let is_one = key.rule == Rule::Bh;
+        let core = WorkerPool::new(PoolAttrs {
+            id: id.0,
+            rule: key.rule,
+            nice: key.nice,
+            target: key.cpus.count() as u32,
+            budget,
+            thread_limit: if is_one { 1 } else { thread_limit },
+        });
+        Pool {
+            id,
+            key,
+            core: RefCell::new(core),
+            threads: RefCell::default(),
+            cull: Cell::new(None),
+            look: Cell::new(None),
+        }
+    }
+
+    pub(crate) fn enter(&self, id: WorkerId, thread: ThreadId) {
+        self.threads.borrow_mut().insert(id, thread);
+    }
+
+    /// The worker's thread ends; its number may have gone to another one.
+    pub(crate) fn forget(&self, id: WorkerId, thread: ThreadId) {
+        let mut threads = self.threads.borrow_mut();
+        if threads.get(&id) == Some(&thread) {
+            threads.remove(&id);
+        }
+    }
+
+    pub(crate) fn worker_name(&self, id: WorkerId) -> String {
+        format!("worker/{}:{id}", self.id.0)
+    }
+
+    pub(crate) fn thread(&self, id: WorkerId) -> Option<ThreadId> {
+        self.threads.borrow().get(&id).copied()
+    }
+}
+
+impl Machine {
+    pub(crate) fn pool(&self, id: PoolId) -> Rc<Pool> {
+        self.pools.borrow()[id.0 as usize].clone()
+    }
+
+    /// The pool with this key, made if there is none.
+    pub(crate) fn find_pool(&self, key: PoolKey) -> PoolId {
+        let mut pools = self.pools.borrow_mut();
+        if let Some(pool) = pools.iter().find(|pool| pool.key == key) {
+            return pool.id;
+        }
+        let id = PoolId(pools.len() as u32);
+        let budget = self.topology().len() as u32;
+        let pool = Pool::new(id, key, budget, self.options.thread_limit);
+        pools.push(Rc::new(pool));
+        id
+    }
+
+    /// Runs one event of a pool's core, then carries out what it asked for: at once, or when the
+    /// queue is let go that is being worked on, or when the action is over that led here.
+    pub(crate) fn in_pool<R>(
+        &self,
+        id: PoolId,
+        event: impl FnOnce(&mut WorkerPool<Items>, &mut Cx<Items>) -> R,
+    ) -> R {
+        let pool = self.pool(id);
+        let mut out = Actions::default();
+        let result = self.call_core(&pool, &mut out, event);
+        let asked = out.iter().map(|action| (id, action));
+        self.actions.borrow_mut().extend(asked);
+        self.postpone_actions();
+        self.carry_out_postponed();
+        self.arm(&pool);
+        result
+    }
+
+    fn call_core<R>(
+        &self,
+        pool: &Pool,
+        out: &mut Actions<PwqId>,
+        event: impl FnOnce(&mut WorkerPool<Items>, &mut Cx<Items>) -> R,
+    ) -> R {
+        let mut cx = Cx {
+            store: &mut *self.items.borrow_mut(),
+            now: self.now(),
+            out,
+        };
+        event(&mut pool.core.borrow_mut(), &mut cx)
+    }
+
+    /// Carries no actions out before [`carry_out_postponed`](Self::carry_out_postponed) was called
+    /// as often.
+    pub(crate) fn postpone_actions(&self) {
+        self.postponing.set(self.postponing.get() + 1);
+    }
+
+    pub(crate) fn carry_out_postponed(&self) {
+        while self.postponing.get() == 1 {
+            let next = self.actions.borrow_mut().pop_front();
+            let Some((pool, action)) = next else { break };
+            self.carry_out(pool, action);
+        }
+        self.postponing.set(self.postponing.get() - 1);
+    }
+
+    fn carry_out(&self, pool: PoolId, action: Action<PwqId>) {
+        match action {
+            Action::Wake(id) | Action::FailWait(id) => {
+                let thread = self.pool(pool).thread(id);
+                thread.into_iter().for_each(|id| self.unpark(id));
+            }
+            Action::Spawn(id) => self.request_worker(pool, id, None),
+            Action::Inspect => self.scan(&self.pool(pool)),
+            Action::Undefer { pool, token } => {
+                self.in_pool(PoolId(pool), |core, cx| core.undefer(cx, token));
+            }
+            Action::Flushed(_) | Action::Drained(_) => self.progress(),
+            Action::Released(pwq)
+            | Action::Emptied(pwq)
+            | Action::Activate(pwq)
+            | Action::Mayday(pwq) => self.carry_out_held(pwq, action),
+        }
+    }
+
+    /// Those that keep the queue until they are carried out.
+    fn carry_out_held(&self, pwq: PwqId, action: Action<PwqId>) {
+        let queue = self.items.borrow().queue_of(pwq);
+        match action {
+            Action::Emptied(_) => contract::pwq_emptied(self, queue, pwq),
+            Action::Activate(_) => contract::activate(self, pwq),
+            Action::Mayday(_) => self.call_rescuer(queue, pwq),
+            _ => self.progress(),
+        }
+        self.items.borrow_mut().let_go(pwq);
+    }
+
+    /// Sees to it that somebody looks at the pool when it wants that.
+    fn arm(&self, pool: &Pool) {
+        let now = self.now();
+        let (published, look, cull) = {
+            let core = pool.core.borrow();
+            (core.published(now), core.look_at(now), core.cull_at())
+        };
+        if published.backlog && !self.tick_is_armed.replace(true) {
+            self.after(TICK, Event::Tick);
+        }
+        self.arm_at(&pool.look, look, Event::Look(pool.id));
+        self.arm_at(&pool.cull, cull, Event::Cull(pool.id));
+    }
+
+    /// The event happens at that time, or not at all.
+    pub(crate) fn arm_at(&self, armed: &Cell<Armed>, at: Option<Time>, event: Event) {
+        let before = armed.get();
+        if before.map(|(time, _)| time) == at {
+            return;
+        }
+        if let Some((_, key)) = before {
+            self.call_off(key);
+        }
+        let at = at.map(|at| (at, self.after(at.since(self.now()), event)));
+        armed.set(at);
+    }
+
+    pub(crate) fn cull(&self, id: PoolId) {
+        self.pool(id).cull.set(None);
+        while self.in_pool(id, |core, cx| core.cull(cx)) {}
+    }
+
+    /// A pool wants to be looked at now.
+    pub(crate) fn look_at(&self, id: PoolId) {
+        let pool = self.pool(id);
+        pool.look.set(None);
+        self.in_pool(id, |core, cx| core.call_rescuers(cx));
+        self.scan(&pool);
+    }
+
+    /// Whether a tick would look at anything.
+    pub(crate) fn has_backlog(&self) -> bool {
+        let waits = |pool: &Rc<Pool>| pool.core.borrow().nr_queued() > 0;
+        self.pools.borrow().iter().any(waits)
+    }
+
+    /// Looks at the pools with backlog.
+    pub(crate) fn tick(&self) {
+        self.tick_is_armed.set(false);
+        let pools = self.pools.borrow().clone();
+        for pool in pools {
+            let published = pool.core.borrow().published(self.now());
+            if published.backlog {
+                self.scan(&pool);
+            }
+        }
+    }
+
+    /// Looks at the workers that the core wants to be looked at.
+    fn scan(&self, pool: &Pool) {
+        let plan = pool.core.borrow_mut().plan_scan();
+        let (seen, complete) = self.look(pool, &plan);
+        self.in_pool(pool.id, |core, cx| core.scanned(cx, &seen, complete));
+        seen.iter().for_each(|seen| self.watch(pool, seen));
+        self.watch_worklist(pool);
+    }
+
+    fn look(&self, pool: &Pool, plan: &Plan) -> (Vec<Seen>, bool) {
+        let mut seen = Vec::new();
+        let mut runnable = 0;
+        for (worker, item) in plan.iter() {
+            if runnable >= plan.enough {
+                return (seen, false);
+            }
+            let Some(thread) = pool.thread(worker) else {
+                continue;
+            };
+            let state = self.seen(thread);
+            runnable += u32::from(state == SeenState::Runnable);
+            seen.push(Seen {
+                worker,
+                item,
+                state,
+            });
+        }
+        (seen, true)
+    }
+
+    fn seen(&self, thread: ThreadId) -> SeenState {
+        self.frame(thread, |f| match f.sleep {
+            Sleep::Awake => SeenState::Runnable,
+            Sleep::Gate(gate) => SeenState::Asleep(Some(u64::from(gate.0))),
+            _ => SeenState::Asleep(None),
+        })
+    }
+
+    /// Takes a CPU out of use or back into it. A pool of that CPU alone goes on elsewhere meanwhile,
+    /// and starts every item at once.
+    pub fn set_online(&self, cpu: usize, online: bool) {
+        self.sched().set_online(self.now(), cpu, online);
+        let bound = |pool: &&Rc<Pool>| pool.key.rule == Rule::PerCpu && pool.key.cpus.contains(cpu);
+        let pools: Vec<PoolId> = self
+            .pools
+            .borrow()
+            .iter()
+            .filter(bound)
+            .map(|p| p.id)
+            .collect();
+        let rule = if online {
+            Rule::PerCpu
+        } else {
+            Rule::Unmanaged
+        };
+        for id in pools {
+            self.in_pool(id, |core, cx| core.set_rule(cx, rule));
+        }
+    }
+
+    /// Makes every attempt to create a worker's thread fail, or succeed again.
+    pub fn fail_spawns(&self, fail: bool) {
+        self.spawns_fail.set(fail);
+    }
+
+    /// How many attempts to create a worker's thread have failed.
+    pub fn spawn_failures(&self) -> u64 {
+        self.spawn_failures.get()
+    }
+
+    /// Pools that were made so far; they are numbered from 0 on.
+    pub fn nr_pools(&self) -> usize {
+        self.pools.borrow().len()
+    }
+
+    /// The CPUs that a pool's workers may use.
+    pub fn pool_cpus(&self, id: PoolId) -> CpuMask {
+        self.pool(id).key.cpus
+    }
+
+    /// A pool's counters.
+    pub fn pool_stats(&self, id: PoolId) -> PoolStats {
+        self.pool(id).core.borrow().stats()
+    }
+
+    /// Workers of a pool: all, and those that are idle.
+    pub fn workers(&self, id: PoolId) -> (u32, u32) {
+        let pool = self.pool(id);
+        let core = pool.core.borrow();
+        (core.nr_workers(), core.nr_idle())
+    }
+
+    /// How many of a pool's workers its core takes for runnable.
+    pub fn nr_running(&self, id: PoolId) -> u32 {
+        self.pool(id).core.borrow().nr_running()
+    }
+
+    /// The threads of a pool's workers.
+    pub fn worker_threads(&self, id: PoolId) -> Vec<ThreadId> {
+        self.pool(id).threads.borrow().values().copied().collect()
+    }
+
+    /// Tokens of the CPUs' budget that pools hold.
+    pub fn tokens(&self) -> u32 {
+        self.items.borrow().budget().used
+    }
+
+    /// What queues, timers and actions still refer to; nothing when nothing is queued or armed.
+    pub fn referred_to(&self) -> (Vec<crate::ItemId>, Vec<crate::QueueId>) {
+        self.items.borrow().referred_to()
+    }
+}

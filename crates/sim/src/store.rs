@@ -1,0 +1,240 @@
+//! Items, pwqs and limits behind the core's handles: numbers in tables.
+
+use std::cell::{Cell, RefCell};
+
+use cmwq_policy::limit::{Limit, Waiters};
+use cmwq_policy::list::Links;
+use cmwq_policy::pwq::PwqFlags;
+use cmwq_policy::store::{PwqInfo, SharedLimit};
+use cmwq_policy::work::{PWQ_ALIGN, WorkWord};
+use cmwq_policy::{Budget, ItemKey, PoolWorkqueue, Store};
+
+use crate::program::{Body, ItemId, PoolId, QueueId};
+
+/// A pwq: its number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct PwqId(pub u32);
+
+/// An item: what the runtime has in its header, and what it does.
+pub(crate) struct Item {
+    next: Option<ItemId>,
+    prev: Option<ItemId>,
+    pub(crate) word: WorkWord,
+    pub(crate) key: ItemKey,
+    pub(crate) name: String,
+    pub(crate) body: Body,
+    /// It only tells a flusher that it was reached.
+    pub(crate) is_barrier: bool,
+    /// Executions begun.
+    pub(crate) started: u32,
+    /// References that queues and timers have.
+    pub(crate) references: u32,
+}
+
+struct Pwq {
+    queue: QueueId,
+    pool: PoolId,
+    limit: usize,
+    core: PoolWorkqueue<Items>,
+}
+
+/// The limit of a queue, or of its part on one CPU.
+pub struct SimLimit {
+    word: Cell<Limit>,
+    waiters: RefCell<Waiters<PwqId>>,
+}
+
+impl SharedLimit<PwqId> for SimLimit {
+    fn step(&self, step: impl Fn(Limit) -> Option<Limit>) -> Result<Limit, Limit> {
+        let before = self.word.get();
+        match step(before) {
+            Some(next) => {
+                self.word.set(next);
+                Ok(before)
+            }
+            None => Err(before),
+        }
+    }
+
+    fn with_waiters<R>(&self, act: impl FnOnce(&mut Waiters<PwqId>) -> R) -> R {
+        act(&mut self.waiters.borrow_mut())
+    }
+}
+
+/// Everything that the pools of the machine order and share.
+#[derive(Default)]
+pub struct Items {
+    items: Vec<Item>,
+    pwqs: Vec<Pwq>,
+    limits: Vec<SimLimit>,
+    /// By queue: how many timers, flushers and actions that are still to come keep it.
+    holds: Vec<u32>,
+    budget: Budget,
+}
+
+impl Items {
+    pub(crate) fn add_item(&mut self, name: String, body: Body, is_barrier: bool) -> ItemId {
+        let id = self.items.len() as u32;
+        self.items.push(Item {
+            next: None,
+            prev: None,
+            word: WorkWord::NEW,
+            key: ItemKey {
+                addr: u64::from(id),
+                func: 0,
+            },
+            name,
+            body,
+            is_barrier,
+            started: 0,
+            references: 0,
+        });
+        ItemId(id)
+    }
+
+    pub(crate) fn add_limit(&mut self, max: u32) -> usize {
+        self.limits.push(SimLimit {
+            word: Cell::new(Limit::new(max)),
+            waiters: RefCell::default(),
+        });
+        self.limits.len() - 1
+    }
+
+    pub(crate) fn add_pwq(
+        &mut self,
+        queue: QueueId,
+        pool: PoolId,
+        limit: usize,
+        flags: PwqFlags,
+    ) -> PwqId {
+        self.pwqs.push(Pwq {
+            queue,
+            pool,
+            limit,
+            core: PoolWorkqueue::new(flags),
+        });
+        PwqId(self.pwqs.len() as u32 - 1)
+    }
+
+    pub(crate) fn item(&self, item: ItemId) -> &Item {
+        &self.items[item.0 as usize]
+    }
+
+    pub(crate) fn item_mut(&mut self, item: ItemId) -> &mut Item {
+        &mut self.items[item.0 as usize]
+    }
+
+    fn at(&self, pwq: PwqId) -> &Pwq {
+        &self.pwqs[pwq.0 as usize]
+    }
+
+    pub(crate) fn queue_of(&self, pwq: PwqId) -> QueueId {
+        self.at(pwq).queue
+    }
+
+    /// Somebody keeps the queue.
+    pub(crate) fn hold_queue(&mut self, queue: QueueId) {
+        let at = queue.0 as usize;
+        self.holds.resize(self.holds.len().max(at + 1), 0);
+        self.holds[at] += 1;
+    }
+
+    /// Who kept the queue does not need it any more.
+    pub(crate) fn let_go_queue(&mut self, queue: QueueId) {
+        let holds = &mut self.holds[queue.0 as usize];
+        *holds = holds.checked_sub(1).expect("the queue was held");
+    }
+
+    /// As [`let_go_queue`](Self::let_go_queue), of the queue of this pwq.
+    pub(crate) fn let_go(&mut self, pwq: PwqId) {
+        self.let_go_queue(self.queue_of(pwq));
+    }
+
+    /// Items that a queue or timer refers to, and queues that somebody keeps. None when nothing is
+    /// queued or armed.
+    pub(crate) fn referred_to(&self) -> (Vec<ItemId>, Vec<QueueId>) {
+        let ids = |n: usize| 0..n as u32;
+        let items = ids(self.items.len()).map(ItemId);
+        let queues = ids(self.holds.len()).map(QueueId);
+        (
+            items.filter(|&i| self.item(i).references > 0).collect(),
+            queues.filter(|q| self.holds[q.0 as usize] > 0).collect(),
+        )
+    }
+
+    /// The tokens of the machine's CPUs that pools hold.
+    pub fn budget(&self) -> Budget {
+        self.budget
+    }
+}
+
+impl Links for Items {
+    type Work = ItemId;
+
+    fn next(&self, work: ItemId) -> Option<ItemId> {
+        self.item(work).next
+    }
+
+    fn prev(&self, work: ItemId) -> Option<ItemId> {
+        self.item(work).prev
+    }
+
+    fn set_next(&mut self, work: ItemId, next: Option<ItemId>) {
+        self.item_mut(work).next = next;
+    }
+
+    fn set_prev(&mut self, work: ItemId, prev: Option<ItemId>) {
+        self.item_mut(work).prev = prev;
+    }
+}
+
+impl Store for Items {
+    type Pwq = PwqId;
+    type Limit = SimLimit;
+
+    fn word(&self, work: ItemId) -> WorkWord {
+        self.item(work).word
+    }
+
+    fn set_word(&mut self, work: ItemId, word: WorkWord) {
+        self.item_mut(work).word = word;
+    }
+
+    fn key(&self, work: ItemId) -> ItemKey {
+        self.item(work).key
+    }
+
+    fn pwq_addr(&self, pwq: PwqId) -> u64 {
+        (u64::from(pwq.0) + 1) * PWQ_ALIGN
+    }
+
+    fn pwq_at(&self, addr: u64) -> PwqId {
+        PwqId((addr / PWQ_ALIGN - 1) as u32)
+    }
+
+    fn info(&self, pwq: PwqId) -> PwqInfo {
+        let Pwq { queue, pool, .. } = *self.at(pwq);
+        PwqInfo {
+            pool: pool.0,
+            queue: u64::from(queue.0),
+        }
+    }
+
+    fn pwq(&mut self, pwq: PwqId) -> &mut PoolWorkqueue<Items> {
+        &mut self.pwqs[pwq.0 as usize].core
+    }
+
+    fn limit(&self, pwq: PwqId) -> &SimLimit {
+        &self.limits[self.at(pwq).limit]
+    }
+
+    fn hold(&mut self, pwq: PwqId) {
+        self.hold_queue(self.queue_of(pwq));
+    }
+
+    fn step_budget(&mut self, step: impl Fn(Budget) -> Option<Budget>) -> bool {
+        let next = step(self.budget);
+        self.budget = next.unwrap_or(self.budget);
+        next.is_some()
+    }
+}

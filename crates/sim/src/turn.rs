@@ -1,0 +1,70 @@
+//! One thread's turn: its acts, from getting the CPU until it burns, sleeps, ends, or loses the CPU.
+
+use crate::calls::Reply;
+use crate::cpu::ThreadId;
+use crate::machine::{Event, Machine, Sleep};
+use crate::program::{Act, Answer};
+use crate::trace::What;
+
+impl Machine {
+    pub(crate) fn turn(&self, id: ThreadId) {
+        while self.may_act(id) {
+            self.count_act(id);
+            match self.next_act(id) {
+                // It may have moved itself away from its CPU: then it does this when it has one.
+                Some(act) if !self.may_act(id) => self.frame(id, |f| f.act = Some(act)),
+                Some(act) => self.perform(id, act),
+                None => self.work(id),
+            }
+        }
+    }
+
+    /// It has a CPU, and nothing to burn there.
+    fn may_act(&self, id: ThreadId) -> bool {
+        self.sched().is_acting(id)
+    }
+
+    /// What the thread does next; `None`: it is a worker that executes nothing.
+    fn next_act(&self, id: ThreadId) -> Option<Act> {
+        let (said, runs) = self.frame(id, |f| (f.act.take(), f.program.is_some()));
+        let ask = || {
+            let answer = self.frame(id, |f| f.answer.take());
+            self.ask_program(id, answer)
+        };
+        said.or_else(|| runs.then(ask))
+    }
+
+    fn perform(&self, id: ThreadId, act: Act) {
+        match act {
+            Act::Burn(0) => {}
+            Act::Burn(nanos) => self.sched().burn(id, nanos),
+            Act::SpinUntil(gate) | Act::Wait(gate) if self.is_open(gate) => {}
+            Act::SpinUntil(gate) => self.spin_at(id, gate),
+            Act::Wait(gate) => self.wait_at(id, gate),
+            Act::Sleep(nanos) => {
+                self.after(nanos, Event::Wake(id));
+                self.sleep(id, Sleep::Event);
+            }
+            Act::Await(nanos) => self.await_event(id, nanos),
+            Act::Call(call) => match self.call(id, call) {
+                Reply::Done(answer) => self.answer(id, answer),
+                Reply::Wait(pending) => self.wait_in_call(id, pending),
+            },
+            Act::End => self.end(id),
+        }
+    }
+
+    pub(crate) fn answer(&self, id: ThreadId, answer: Answer) {
+        self.frame(id, |f| f.answer = Some(answer));
+    }
+
+    /// The program is over: the item, or the thread.
+    fn end(&self, id: ThreadId) {
+        self.frame(id, |f| f.program = None);
+        if self.execution_of(id).is_some() {
+            return self.item_over(id);
+        }
+        self.note(id, What::Exit);
+        self.sched().exit(self.now(), id);
+    }
+}

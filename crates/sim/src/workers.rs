@@ -1,0 +1,264 @@
+//! Worker threads: the loop that the runtime's workers run (`crates/runtime/src/pool/worker.rs`), as
+//! a state machine.
+
+use cmwq_policy::pool::Step;
+use cmwq_policy::{ItemReport, Time, WorkerId, sampling};
+
+use crate::cpu::{ThreadId, ThreadStats};
+use crate::machine::{Event, Machine, NewThread, Sleep};
+use crate::program::{Execution, ItemId, PoolId, QueueId, WorkerRef};
+use crate::store::PwqId;
+use crate::trace::What;
+
+/// The part of a thread that makes it a worker.
+pub(crate) struct Worker {
+    /// The worker that it is; of a rescuer: while it is in a pool.
+    pub(crate) who: Option<WorkerRef>,
+    pub(crate) rescuer: Option<Rescuer>,
+    running: Option<Running>,
+    /// What it has to say of the item it has just ended.
+    ended: Option<ItemReport>,
+    /// It has yielded, at this time.
+    yielded: Option<Time>,
+    meter: Meter,
+}
+
+/// What makes a worker a rescuer.
+#[derive(Clone, Copy)]
+pub(crate) struct Rescuer {
+    pub(crate) queue: QueueId,
+    /// For whom it is where it is.
+    pub(crate) pwq: Option<PwqId>,
+    /// Items it has run there.
+    pub(crate) done: u32,
+}
+
+#[derive(Clone, Copy)]
+struct Running {
+    execution: Execution,
+    pwq: PwqId,
+}
+
+/// What a worker measures of its own items. When: `cmwq_policy::sampling`.
+#[derive(Clone, Copy, Default)]
+struct Meter {
+    /// What the thread had had at the last look, and when that was.
+    used: ThreadStats,
+    looked: Time,
+    begun: Time,
+}
+
+impl Worker {
+    fn new(who: Option<WorkerRef>, rescuer: Option<Rescuer>, now: Time) -> Worker {
+        Worker {
+            who,
+            rescuer,
+            running: None,
+            ended: None,
+            yielded: None,
+            meter: Meter {
+                looked: now,
+                ..Meter::default()
+            },
+        }
+    }
+
+    pub(crate) fn rescuer(queue: QueueId, now: Time) -> Worker {
+        let rescuer = Rescuer {
+            queue,
+            pwq: None,
+            done: 0,
+        };
+        Worker::new(None, Some(rescuer), now)
+    }
+
+    pub(crate) fn execution(&self) -> Option<Execution> {
+        self.running.map(|running| running.execution)
+    }
+
+    /// What it has to say of the item that it has just ended.
+    pub(crate) fn take_report(&mut self) -> Option<ItemReport> {
+        self.ended.take()
+    }
+}
+
+impl Meter {
+    fn end(&mut self, now: Time, used: ThreadStats) -> ItemReport {
+        match sampling::ask_switches(now.since(self.begun)) {
+            true => self.look(now, used),
+            false => ItemReport::default(),
+        }
+    }
+
+    /// Whether the thread has slept since the last look, and if not, how long it had no CPU.
+    fn look(&mut self, now: Time, used: ThreadStats) -> ItemReport {
+        let before = std::mem::replace(&mut self.used, used);
+        let passed = now.since(std::mem::replace(&mut self.looked, now));
+        let slept = used.voluntary_switches != before.voluntary_switches;
+        ItemReport {
+            slept: Some(slept),
+            waited: (!slept).then(|| passed - (used.cpu_ns - before.cpu_ns)),
+            ..ItemReport::default()
+        }
+    }
+}
+
+impl Machine {
+    pub(crate) fn worker<R>(&self, id: ThreadId, look: impl FnOnce(&mut Worker) -> R) -> R {
+        self.frame(id, |f| look(f.worker.as_mut().expect("a worker")))
+    }
+
+    /// A worker between two items asks for its next step, and takes it.
+    pub(crate) fn work(&self, id: ThreadId) {
+        if let Some(rescuer) = self.worker(id, |w| w.rescuer) {
+            return self.rescue(id, rescuer);
+        }
+        let who = self.worker_of(id).expect("it has a pool");
+        match self.ask_core(id, who) {
+            Step::Run(item, pwq) => self.begin(id, item, pwq),
+            Step::Create(new) => self.request_worker(who.pool, new, Some(id)),
+            Step::Park => self.park(id),
+            Step::Yield => self.yield_cpu(id),
+            Step::Retire => self.retire(id, who),
+        }
+    }
+
+    fn ask_core(&self, id: ThreadId, who: WorkerRef) -> Step<ItemId, PwqId> {
+        let (ended, yielded) = self.worker(id, |w| (w.ended.take(), w.yielded.take()));
+        let took = yielded.map(|at| self.now().since(at));
+        self.in_pool(who.pool, |core, cx| {
+            if let Some(took) = took {
+                core.yielded(cx, who.id, took);
+            }
+            if let Some(report) = ended {
+                core.item_ended(cx, who.id, report);
+            }
+            core.next(cx, who.id)
+        })
+    }
+
+    /// The worker executes this item.
+    pub(crate) fn begin(&self, id: ThreadId, work: ItemId, pwq: PwqId) {
+        let (number, body, is_barrier) = {
+            let mut items = self.items.borrow_mut();
+            let item = items.item_mut(work);
+            item.started += 1;
+            // From here on the item is its function's.
+            item.references -= 1;
+            (item.started, item.body.clone(), item.is_barrier)
+        };
+        let execution = Execution { item: work, number };
+        self.worker(id, |w| {
+            w.running = Some(Running { execution, pwq });
+            w.meter.begun = self.now();
+        });
+        if !is_barrier {
+            let queue = self.items.borrow().queue_of(pwq);
+            self.note(id, What::Start(execution, queue));
+        }
+        let program = body(number);
+        self.frame(id, |f| f.program = Some(program));
+    }
+
+    /// The item's function has returned.
+    pub(crate) fn item_over(&self, id: ThreadId) {
+        let used = self.thread_stats(id);
+        let now = self.now();
+        let over = self.worker(id, |w| {
+            w.ended = Some(w.meter.end(now, used));
+            w.running.take().expect("it has executed an item")
+        });
+        let is_barrier = self.items.borrow().item(over.execution.item).is_barrier;
+        if !is_barrier {
+            self.note(id, What::End(over.execution));
+        }
+    }
+
+    pub(crate) fn park(&self, id: ThreadId) {
+        if !self.frame(id, |f| std::mem::take(&mut f.token)) {
+            self.sleep(id, Sleep::Parked);
+        }
+    }
+
+    /// Wakes an idle worker; one that does not sleep will not, the next time it parks.
+    pub(crate) fn unpark(&self, id: ThreadId) {
+        let parked = self.frame(id, |f| {
+            let parked = matches!(f.sleep, Sleep::Parked);
+            f.token |= !parked;
+            parked
+        });
+        if parked {
+            // It has slept of its own: that says nothing of the next item.
+            let (used, looked) = (self.thread_stats(id), self.now());
+            self.worker(id, |w| (w.meter.used, w.meter.looked) = (used, looked));
+            self.wake(id);
+        }
+    }
+
+    fn yield_cpu(&self, id: ThreadId) {
+        self.worker(id, |w| w.yielded = Some(self.now()));
+        self.sched().yield_now(self.now(), id);
+    }
+
+    fn retire(&self, id: ThreadId, who: WorkerRef) {
+        self.pool(who.pool).forget(who.id, id);
+        self.note(id, What::Exit);
+        self.sched().exit(self.now(), id);
+    }
+
+    /// Asks for the thread of a worker; `manager` waits until it is there.
+    pub(crate) fn request_worker(&self, pool: PoolId, id: WorkerId, manager: Option<ThreadId>) {
+        let takes = self.options.spawn_takes;
+        if takes == 0 {
+            return self.create_worker(pool, id);
+        }
+        self.after(takes, Event::Spawned(pool, id, manager));
+        if let Some(manager) = manager {
+            self.sleep(manager, Sleep::Event);
+        }
+    }
+
+    /// Creates the thread of a worker, or tells the core that it could not.
+    pub(crate) fn create_worker(&self, pool: PoolId, id: WorkerId) {
+        if self.spawns_fail.get() {
+            self.spawn_failures.set(self.spawn_failures.get() + 1);
+            return self.in_pool(pool, |core, cx| core.spawn_failed(cx, id));
+        }
+        let who = WorkerRef { pool, id };
+        let pool = self.pool(pool);
+        let thread = self.create(NewThread {
+            name: pool.worker_name(id),
+            allowed: pool.key.cpus,
+            nice: pool.key.nice,
+            program: None,
+            worker: Some(Worker::new(Some(who), None, self.now())),
+        });
+        pool.enter(id, thread);
+    }
+
+    /// The thread sleeps: if it executes an item, its pool hears of it.
+    pub(crate) fn item_sleeps(&self, id: ThreadId) {
+        if let Some(who) = self.executing_worker(id) {
+            self.in_pool(who.pool, |core, cx| core.hint_begin(cx, who.id));
+        }
+    }
+
+    /// And of the end of that.
+    pub(crate) fn item_wakes(&self, id: ThreadId) {
+        if let Some(who) = self.executing_worker(id) {
+            self.in_pool(who.pool, |core, cx| core.hint_end(cx, who.id));
+        }
+    }
+
+    fn executing_worker(&self, id: ThreadId) -> Option<WorkerRef> {
+        self.frame(id, |f| {
+            let worker = f.worker.as_ref()?;
+            worker.running.and(worker.who)
+        })
+    }
+
+    /// The pwq through which the item was queued that the thread executes.
+    pub(crate) fn pwq_executed_by(&self, id: ThreadId) -> Option<PwqId> {
+        self.frame(id, |f| Some(f.worker.as_ref()?.running?.pwq))
+    }
+}

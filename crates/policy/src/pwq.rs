@@ -32,6 +32,8 @@ pub struct PwqFlags {
     pub rescued: bool,
     /// Accepts items but starts none: older ones of an ordered queue come first.
     pub plugged: bool,
+    /// Nobody holds the queue any more.
+    pub orphaned: bool,
 }
 
 /// State of a pool workqueue, guarded by its pool's lock.
@@ -58,7 +60,10 @@ impl<L: Links> PoolWorkqueue<L> {
             nr_queued: 0,
             inactive: List::new(),
             colours: Colours::default(),
-            drain: Drain::No,
+            drain: match flags.orphaned {
+                true => Drain::Orphaned,
+                false => Drain::No,
+            },
             flags,
             retired: false,
             mayday: false,

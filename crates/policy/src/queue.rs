@@ -64,6 +64,7 @@ pub struct Queue<P> {
     min_active: u32,
     frozen: bool,
     drainers: u32,
+    orphaned: bool,
     /// Pool workqueues in use, the oldest first. Of a queue that is not per CPU, the last one takes
     /// new items and the others still have some.
     pwqs: VecDeque<P>,
@@ -81,6 +82,7 @@ impl<P: Copy + Eq> Queue<P> {
             min_active: made.max_active.min(DFL_MIN_ACTIVE),
             frozen: false,
             drainers: 0,
+            orphaned: false,
             pwqs: VecDeque::new(),
             spare: Vec::new(),
         }
@@ -123,7 +125,14 @@ impl<P: Copy + Eq> Queue<P> {
             cpu_intensive: self.made.cpu_intensive,
             rescued: self.made.mem_reclaim,
             plugged: false,
+            orphaned: self.orphaned,
         }
+    }
+
+    /// Nobody holds it any more: whoever ends the last item frees it. Items of it may still queue on,
+    /// also where it has no pool workqueue yet.
+    pub fn orphan(&mut self) {
+        self.orphaned = true;
     }
 
     /// All pool workqueues that may have items.

@@ -140,6 +140,8 @@ pub(crate) struct Current<P> {
     pub barrier: bool,
     /// The pool in which the next instance waits for the end of this one.
     pub deferred_to: Option<u32>,
+    /// The number of the queue in which the next instance is pending, in this pool or another one.
+    pub requeued_to: Option<u64>,
 }
 
 impl<L: Links, P> Worker<L, P> {

@@ -68,7 +68,7 @@ impl DelayedWork {
     /// let tick = cmwq::DelayedWork::new(|| println!("tick"));
     /// # let _ = tick;
     /// ```
-    pub fn new(func: impl Fn() + Send + Sync + 'static) -> Self {
+    pub fn new<F: Fn() + Send + Sync + 'static>(func: F) -> Self {
         DelayedWork {
             work: Work::new(func),
         }
@@ -87,10 +87,10 @@ impl<T: Send + Sync + 'static> DelayedWork<T> {
     /// heartbeat.cancel_sync()?;
     /// # Ok::<(), cmwq::WouldDeadlock>(())
     /// ```
-    pub fn with_data(data: T, func: impl Fn(&DelayedWork<T>) + Send + Sync + 'static) -> Self {
-        let func = move |work: &Work<T>| func(&DelayedWork { work: work.clone() });
+    pub fn with_data<F: Fn(&DelayedWork<T>) + Send + Sync + 'static>(data: T, func: F) -> Self {
+        let call = move |work: &Work<T>| func(&DelayedWork { work: work.clone() });
         DelayedWork {
-            work: Work::with_data(data, func),
+            work: Work::named::<F>(data, call),
         }
     }
 

@@ -288,7 +288,31 @@ impl Engine {
 
     /// Reads mask and quota again, and tells the pools if they have changed.
     pub(crate) fn refresh_cpus(&self) {
-        let fresh = cpus::effective();
+        loop {
+            self.follow_cpus(cpus::effective());
+            // Several threads may do this, and the last one need not be the one that read last.
+            if !self.has_other_cpus() {
+                return;
+            }
+        }
+    }
+
+    /// As [`refresh_cpus`](Self::refresh_cpus), where there is reason to think that the mask has changed.
+    pub(crate) fn notice_cpus(&self) {
+        if self.has_other_cpus() {
+            self.refresh_cpus();
+        }
+    }
+
+    /// Whether the mask of the process is not the one that is known.
+    fn has_other_cpus(&self) -> bool {
+        let mask = sched::affinity(thread::getpid());
+        mask.is_ok_and(|mask| mask != self.cpus().mask)
+    }
+
+    fn follow_cpus(&self, fresh: EffectiveCpus) {
+        // So that no pool is made meanwhile with what was known before.
+        let _making = self.making.lock().expect("nobody panics with it");
         let before = std::mem::replace(
             &mut *self.cpus.lock().expect("nobody panics with it"),
             fresh,

@@ -3,6 +3,7 @@
 //! Locks are taken in the order queue, pool; the lock of the timers and those of limits are held for
 //! a few instructions, with nothing taken inside.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr::NonNull;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::SeqCst;
@@ -155,7 +156,13 @@ impl Machine for Real {
 
     fn release(&self, work: NonNull<Header>) {
         // SAFETY: the reference that was taken for the queue.
-        unsafe { (header(work).vtable().count)(work, Ref::Dropped) };
+        let drop_it = || unsafe { (header(work).vtable().count)(work, Ref::Dropped) };
+        // It may be the last one. A destructor that panics is its owner's affair, and must not take
+        // our threads, or a queue that is being dropped, with it.
+        if let Err(payload) = catch_unwind(AssertUnwindSafe(drop_it)) {
+            // May be a value that panics when it is dropped as well.
+            std::mem::forget(payload);
+        }
     }
 
     fn retain_queue(&self, queue: QueueRef) {

@@ -1,6 +1,7 @@
 //! What people should hear of: items that keep a CPU, queues that stand still, misuse.
 
 use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
@@ -186,7 +187,8 @@ pub(crate) fn say(report: &Report) {
     tracing::warn!(target: "cmwq", "{report}");
     let hook = HOOK.read().unwrap_or_else(PoisonError::into_inner).clone();
     match hook {
-        Some(hook) => hook(report),
+        // Whoever noticed may be a thread that everybody needs.
+        Some(hook) => drop(catch_unwind(AssertUnwindSafe(|| hook(report)))),
         None if matches!(report, Report::CpuIntensive { .. }) => {}
         // A closed standard error is no reason to panic.
         None => drop(std::io::Write::write_fmt(

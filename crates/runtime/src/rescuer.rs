@@ -36,7 +36,7 @@ unsafe impl Send for Shared {}
 unsafe impl Sync for Shared {}
 
 impl Rescuer {
-    /// Makes the thread.
+    /// Makes the thread, and that of the tick, which calls it: later it may be too late.
     pub(crate) fn start(engine: &'static Engine, name: &str) -> io::Result<Self> {
         let shared = Arc::new(Shared {
             maydays: Mutex::default(),
@@ -44,6 +44,7 @@ impl Rescuer {
             stops: AtomicBool::new(false),
         });
         let of = shared.clone();
+        engine.tick().make(engine)?;
         thread::spawn(&format!("cmwq/R-{name}"), engine.stack_size(), move || {
             Thread { engine, shared: of }.run()
         })?;

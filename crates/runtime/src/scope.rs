@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex};
 use crate::error::{JoinError, WouldDeadlock};
 use crate::latch::Latch;
 use crate::pwq::PwqRef;
-use crate::queue::Workqueue;
+use crate::queue::{Queue, Workqueue};
 use crate::task::{self, AnyTask, Cancel, OnEnd};
 
 /// What a scope shares with its tasks.
@@ -18,8 +18,33 @@ struct Shared {
     /// The body, and each task that has not ended.
     open: AtomicUsize,
     all_ended: Latch,
+    /// Where the tasks went, while it is one place.
+    places: Mutex<Places>,
     /// Panics that nobody has joined. May wrap: a join can be faster than the count.
     panics: AtomicUsize,
+}
+
+/// Where tasks went.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Places {
+    None,
+    One(PwqRef),
+    Several,
+}
+
+// SAFETY: the pwq is of the queue that the scope keeps.
+unsafe impl Send for Places {}
+
+impl Shared {
+    fn went_to(&self, pwq: Option<PwqRef>) {
+        let Some(pwq) = pwq else { return };
+        let mut places = self.places.lock().expect("nobody panics with it");
+        *places = match *places {
+            Places::None => Places::One(pwq),
+            Places::One(before) if before == pwq => Places::One(pwq),
+            _ => Places::Several,
+        };
+    }
 }
 
 impl OnEnd for Shared {
@@ -61,6 +86,7 @@ impl<'scope, 'env> Scope<'scope, 'env> {
         let shared = Shared {
             open: AtomicUsize::new(1),
             all_ended: Latch::new(),
+            places: Mutex::new(Places::None),
             panics: AtomicUsize::new(0),
         };
         Scope {
@@ -92,6 +118,7 @@ impl<'scope, 'env> Scope<'scope, 'env> {
     {
         self.shared.open.fetch_add(1, SeqCst);
         let (task, pwq) = task::spawn(self.queue.queue_ref(), func, Some(self.shared.clone()));
+        self.shared.went_to(pwq);
         self.remember(task.clone());
         ScopedJoinHandle {
             task,
@@ -136,7 +163,7 @@ impl<'scope, 'env> Scope<'scope, 'env> {
             // Forked inside of the body: the tasks run in the parent, which drops them there.
             return Err(queue.would_deadlock());
         }
-        let waited = task::wait(queue, queue.pwq_here(), &self.shared.all_ended);
+        let waited = self.wait(queue);
         if waited.is_err() {
             self.cancel_all();
             while !self.shared.all_ended.is_set() {
@@ -146,6 +173,21 @@ impl<'scope, 'env> Scope<'scope, 'env> {
         }
         self.clear();
         waited
+    }
+
+    /// Waits for all tasks. What is in several pools is not looked through for waits that never end.
+    fn wait(&self, queue: &Queue) -> Result<(), WouldDeadlock> {
+        let all_ended = &self.shared.all_ended;
+        let places = *self.shared.places.lock().expect("nobody panics with it");
+        match places {
+            _ if all_ended.is_set() => Ok(()),
+            Places::One(pwq) => task::wait(queue, pwq, all_ended),
+            _ => {
+                all_ended.announce();
+                queue.wait_begun(|| all_ended.is_set());
+                Ok(())
+            }
+        }
     }
 
     fn cancel_all(&self) {

@@ -110,8 +110,8 @@ impl Work {
     /// cmwq::system().queue(&work);
     /// # work.flush();
     /// ```
-    pub fn new(func: impl Fn() + Send + Sync + 'static) -> Self {
-        Work::with_data((), move |_| func())
+    pub fn new<F: Fn() + Send + Sync + 'static>(func: F) -> Self {
+        Work::named::<F>((), move |_| func())
     }
 }
 
@@ -126,9 +126,17 @@ impl<T: Send + Sync + 'static> Work<T> {
     /// assert_eq!(*log.lock().unwrap(), ["ran"]);
     /// # Ok::<(), cmwq::FlushError>(())
     /// ```
-    pub fn with_data(data: T, func: impl Fn(&Work<T>) + Send + Sync + 'static) -> Self {
+    pub fn with_data<F: Fn(&Work<T>) + Send + Sync + 'static>(data: T, func: F) -> Self {
+        Work::named::<F>(data, func)
+    }
+
+    /// As [`with_data`](Self::with_data); reports say the name of the type `N`, the user's function.
+    pub(crate) fn named<N: 'static>(
+        data: T,
+        func: impl Fn(&Work<T>) + Send + Sync + 'static,
+    ) -> Self {
         Work {
-            inner: new_inner(data, func),
+            inner: new_inner::<T, _, N>(data, func),
         }
     }
 
@@ -348,30 +356,32 @@ impl Drop for Held {
     }
 }
 
-fn new_inner<T, F>(data: T, func: F) -> Arc<Inner<T, AnyFn<T>>>
+fn new_inner<T, F, N>(data: T, func: F) -> Arc<Inner<T, AnyFn<T>>>
 where
     T: Send + Sync + 'static,
     F: Fn(&Work<T>) + Send + Sync + 'static,
+    N: 'static,
 {
     Arc::new(Inner {
-        header: Header::new(Of::<T, F>::VTABLE),
+        header: Header::new(Of::<T, F, N>::VTABLE),
         data,
         func,
     })
 }
 
-/// The functions of one type of item.
-struct Of<T, F>(PhantomData<(T, F)>);
+/// The functions of one type of item, and the type that it is named after.
+struct Of<T, F, N>(PhantomData<(T, F, N)>);
 
-impl<T, F> Of<T, F>
+impl<T, F, N> Of<T, F, N>
 where
     T: Send + Sync + 'static,
     F: Fn(&Work<T>) + Send + Sync + 'static,
+    N: 'static,
 {
     const VTABLE: &'static Vtable = &Vtable {
         run: Self::run,
         count: Self::count,
-        name: std::any::type_name::<F>,
+        name: std::any::type_name::<N>,
     };
 
     /// # Safety

@@ -304,3 +304,48 @@ fn a_few_workers_that_wait_in_all_ways_at_once() {
         eventually("all have ended", || cmwq::stats().in_flight == 0);
     });
 }
+
+/// The next execution of an item begins when this one has ended, wherever it was queued.
+fn flushes_where_it_is_pending(first: cmwq::Workqueue, second: cmwq::Workqueue) {
+    let _watch = watchdog();
+    let (results, runs) = (
+        Arc::new(std::sync::Mutex::new(Vec::new())),
+        AtomicUsize::new(0),
+    );
+    let of = (results.clone(), second.clone());
+    let work = cmwq::Work::with_data(runs, move |work| {
+        let (results, second) = &of;
+        if work.fetch_add(1, SeqCst) == 0 {
+            assert!(second.queue(work));
+            let mut results = results.lock().unwrap();
+            results.push(second.flush());
+            results.push(second.drain());
+            assert!(work.cancel(), "it is still pending");
+            results.push(second.flush());
+        }
+    });
+    assert!(first.queue(&work));
+    first.flush().unwrap();
+    second.flush().unwrap();
+    let mut results = results.lock().unwrap();
+    assert_eq!(
+        results.pop(),
+        Some(Ok(())),
+        "there is nothing to wait for any more"
+    );
+    for result in results.drain(..) {
+        assert_eq!(names(&deadlock_of_flush(result)), ("first", "second"));
+    }
+    assert_eq!(work.load(SeqCst), 1);
+}
+
+#[test]
+fn an_item_that_is_pending_on_another_queue_of_its_pool_cannot_wait_for_that() {
+    flushes_where_it_is_pending(queue("first"), queue("second"));
+}
+
+#[test]
+fn an_item_that_is_pending_on_a_queue_of_another_pool_cannot_wait_for_that() {
+    let second = cmwq::Workqueue::builder("second").nice(3).build().unwrap();
+    flushes_where_it_is_pending(queue("first"), second);
+}

@@ -1,10 +1,10 @@
 //! Items with a timer. While it is armed, the item is pending and belongs to the timer.
 
-use super::items::{Grab, enqueue, flush_item, grab, let_go, pend};
+use super::items::{Grab, enqueue, flush_item, grab, let_go, pend, settled};
 use super::{Armed, Machine, PwqOf, WorkOf};
 use crate::queue::Refused;
 use crate::time::{Nanos, Time};
-use crate::work::NotPended;
+use crate::work::{NotPended, WorkWord};
 
 /// Queues an item after `delay`; at once, without a timer, if that is 0. A pending one stays as it
 /// is.
@@ -47,6 +47,12 @@ fn arm<M: Machine>(m: &M, armed: Armed<M>, delay: Nanos) {
         return;
     }
     m.retain_queue(queue);
+    if m.word(work).pool().is_none() {
+        // It has run nowhere. That it is pending in this process must show in its word: a forked
+        // child takes it for new, and would wait for ever for a timer of its parent.
+        let pool = m.info(m.route(queue, cpu)).pool;
+        let _ = m.step_word(work, |_| Some(WorkWord::owned(pool)));
+    }
     let at = m.now().after(delay);
     let (addr, id) = (m.key(work).addr, m.queue_info(queue).id);
     m.with_timers(|timers| timers.arm(addr, id, at, armed));
@@ -75,6 +81,8 @@ pub fn expire<M: Machine>(
 /// Queues an armed item at once, then [flushes it](flush_item) like any other.
 pub fn flush_delayed<M: Machine>(m: &M, work: WorkOf<M>, barrier: WorkOf<M>) -> Option<PwqOf<M>> {
     let addr = m.key(work).addr;
+    // Somebody may be about to arm it.
+    settled(m, work);
     if let Some(Armed { work, queue, cpu }) = m.with_timers(|timers| timers.disarm(&addr)) {
         enqueue(m, queue, cpu, work);
         m.release_queue(queue);

@@ -2,6 +2,7 @@
 
 use super::{Machine, PwqOf, WorkOf};
 use crate::pool::{Executing, Queueing};
+use crate::store::PwqInfo;
 use crate::work::{MAX_DISABLE_DEPTH, NotPended, WorkWord};
 
 /// Queues an item. The caller keeps its memory until this returns, the queue from then on.
@@ -94,12 +95,12 @@ fn insert<M: Machine>(m: &M, pwq: PwqOf<M>, work: WorkOf<M>, how: Queueing) -> b
 /// once the item is queued, a thief may queue it elsewhere, and name that. It may end before the item
 /// is there to be told, which is therefore asked afterwards.
 fn defer<M: Machine>(m: &M, pwq: PwqOf<M>, work: WorkOf<M>, running: Executing<PwqOf<M>>) -> bool {
-    let (pool, token) = (m.info(pwq).pool, running.token);
+    let (PwqInfo { pool, queue }, token) = (m.info(pwq), running.token);
     let how = Queueing {
         deferred: Some(token),
         ..Queueing::default()
     };
-    let named = m.with_pool(token.pool, |core, _| core.defer_behind(token, pool));
+    let named = m.with_pool(token.pool, |core, _| core.defer_behind(token, pool, queue));
     if !named || !insert(m, pwq, work, how) {
         return false;
     }
@@ -135,11 +136,19 @@ fn try_grab<M: Machine>(m: &M, work: WorkOf<M>) -> Option<Grab> {
         return Some(Grab::Idle);
     };
     let stolen = match (word.pwq(), word.pool()) {
-        (Some(_), Some(pool)) => m.with_pool(pool, |core, cx| core.steal(cx, work)),
+        (Some(_), Some(pool)) => steal(m, pool, work),
         // Armed, or owned by somebody for a moment.
         _ => disarm(m, work),
     };
     stolen.then_some(Grab::Stolen)
+}
+
+fn steal<M: Machine>(m: &M, pool: u32, work: WorkOf<M>) -> bool {
+    let stolen = m.with_pool(pool, |core, cx| core.steal(cx, work));
+    if let Some(Some(token)) = stolen {
+        m.with_pool(token.pool, |core, _| core.not_deferred(token));
+    }
+    stolen.is_some()
 }
 
 /// Takes an item from its timer.
@@ -239,7 +248,7 @@ fn set_depth<M: Machine>(m: &M, work: WorkOf<M>, depth: u16) {
 /// runs. Returns where that is, held; `None` if there is neither, also while only its timer is armed. The
 /// barrier is a new item, of which the queue has a reference if it was put somewhere.
 pub fn flush_item<M: Machine>(m: &M, work: WorkOf<M>, barrier: WorkOf<M>) -> Option<PwqOf<M>> {
-    let mut word = m.word(work);
+    let mut word = settled(m, work);
     m.retain(barrier);
     while let Some(pool) = word.pool() {
         let place = m.with_pool(pool, |core, cx| core.insert_barrier(cx, work, barrier));
@@ -247,13 +256,27 @@ pub fn flush_item<M: Machine>(m: &M, work: WorkOf<M>, barrier: WorkOf<M>) -> Opt
             return place;
         }
         // It has gone elsewhere in between, unless it is still the same.
-        let before = core::mem::replace(&mut word, m.word(work));
+        let before = core::mem::replace(&mut word, settled(m, work));
         if before == word {
             break;
         }
     }
     m.release(barrier);
     None
+}
+
+/// The word of an item that nobody is about to queue or to let go of: who was refused because it is
+/// pending may flush it, and finds it in its queue then, or with its timer armed.
+pub(super) fn settled<M: Machine>(m: &M, work: WorkOf<M>) -> WorkWord {
+    let addr = m.key(work).addr;
+    loop {
+        let word = m.word(work);
+        let owned = word.is_pending() && word.pwq().is_none();
+        if !owned || m.with_timers(|timers| timers.is_armed(&addr)) {
+            return word;
+        }
+        m.relax();
+    }
 }
 
 /// What is known of an item.

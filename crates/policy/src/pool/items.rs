@@ -60,6 +60,8 @@ impl<S: Store> WorkerPool<S> {
         };
         let word = WorkWord::queued(cx.store.pwq_addr(pwq), self.attrs.id, colour, flags);
         cx.store.set_word(work, word);
+        let queue = cx.store.info(pwq).queue;
+        self.note_requeued(cx, work, Some(queue));
         if let Some(token) = how.deferred {
             self.deferred.push(Deferred { work, token });
         }
@@ -174,6 +176,7 @@ impl<S: Store> WorkerPool<S> {
             colour,
             barrier: word.flags().inactive,
             deferred_to: None,
+            requeued_to: None,
         };
         self.stats.started += u64::from(!current.barrier);
         self.workers.enter_busy(id, current);

@@ -127,7 +127,31 @@ impl<S: Store> WorkerPool<S> {
                 return false;
             }
         }
-        true
+        !self.has_barrier_of(cx, &ring)
+    }
+
+    /// Does a barrier of one of these run, or will one without a slot? Then the wait for it ends: the item
+    /// in front of it has given its slot back.
+    fn has_barrier_of(&self, cx: &Cx<S>, ring: &[S::Pwq]) -> bool {
+        let of_ring = |pwq| ring.iter().any(|&one| self.one_limit(cx, one, pwq));
+        let queued = |work| {
+            let word = cx.store.word(work);
+            let pwq = word.pwq().map(|(addr, _)| cx.store.pwq_at(addr));
+            word.flags().inactive && pwq.is_some_and(of_ring)
+        };
+        let by_worker = |id| {
+            let worker = self.workers.get(id);
+            match &worker.current {
+                Some(current) => current.barrier && of_ring(current.pwq),
+                None => worker.scheduled.iter(cx.store).any(queued),
+            }
+        };
+        self.workers.ids().any(by_worker) || self.worklist.iter(cx.store).any(queued)
+    }
+
+    /// A pool may have two of one queue: one that was retired, and is not empty yet.
+    fn one_limit(&self, cx: &Cx<S>, one: S::Pwq, other: S::Pwq) -> bool {
+        core::ptr::eq(cx.store.limit(one), cx.store.limit(other))
     }
 
     /// Adds the queues that holders of slots of `pwq` wait for; returns how many of them wait.
@@ -149,9 +173,7 @@ impl<S: Store> WorkerPool<S> {
     /// The queue that this worker waits for, if it holds a slot that `pwq` could have.
     pub(super) fn awaited_by_slot(&self, cx: &Cx<S>, id: WorkerId, pwq: S::Pwq) -> Option<S::Pwq> {
         let worker = self.workers.get(id);
-        // A pool may have two of one queue: one that was retired, and is not empty yet.
-        let one_limit = |other| core::ptr::eq(cx.store.limit(other), cx.store.limit(pwq));
-        let holds = |c: &Current<S::Pwq>| !c.barrier && one_limit(c.pwq);
+        let holds = |c: &Current<S::Pwq>| !c.barrier && self.one_limit(cx, c.pwq, pwq);
         let holds = worker.current.as_ref().is_some_and(holds);
         worker.waiting.filter(|_| holds).map(|wait| wait.pwq())
     }

@@ -8,7 +8,7 @@ use super::{Cx, Deferred, WorkerPool};
 use crate::list::List;
 use crate::store::{ItemKey, Store};
 use crate::work::{QueuedFlags, WorkWord};
-use crate::worker::{State, Token, WorkerId};
+use crate::worker::{Current, State, Token, WorkerId};
 
 /// An execution that goes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -108,12 +108,11 @@ impl<S: Store> WorkerPool<S> {
         flags.linked
     }
 
-    /// Takes a queued item back, for a caller who owns it from then on: it does not run. False if it
-    /// is not queued in this pool. Barriers behind it go on without it.
-    pub fn steal(&mut self, cx: &mut Cx<S>, work: S::Work) -> bool {
-        let Some((pwq, colour)) = self.queued_here(cx, work) else {
-            return false;
-        };
+    /// Takes a queued item back, for a caller who owns it from then on: it does not run. `None` if it
+    /// is not queued in this pool. Barriers behind it go on without it. If it was deferred, the
+    /// execution is named: tell it with [`not_deferred`](Self::not_deferred).
+    pub fn steal(&mut self, cx: &mut Cx<S>, work: S::Work) -> Option<Option<Token>> {
+        let (pwq, colour) = self.queued_here(cx, work)?;
         let flags = cx.store.word(work).flags();
         let token = flags.deferred.then(|| self.forget_deferred(work));
         match self.place(cx, work) {
@@ -132,11 +131,20 @@ impl<S: Store> WorkerPool<S> {
         // While it was deferred it ran, or still runs, in that other pool.
         let last_pool = token.map_or(self.attrs.id, |token| token.pool);
         cx.store.set_word(work, WorkWord::owned(last_pool));
+        self.note_requeued(cx, work, None);
         self.count_out(cx, pwq, colour);
         self.fail_at_limit(cx, pwq);
         self.kick(cx);
         self.settle(cx);
-        true
+        Some(token)
+    }
+
+    /// If the item is being executed here: its next instance is pending in that queue, or no more.
+    pub(super) fn note_requeued(&mut self, cx: &Cx<S>, work: S::Work, queue: Option<u64>) {
+        if let Some(id) = self.workers.executing(&cx.store.key(work)) {
+            let current = self.workers.get_mut(id).current.as_mut();
+            current.expect("it executes").requeued_to = queue;
+        }
     }
 
     /// An item that waits for a slot. Its barriers need none: they go to the worklist, and, unlike
@@ -224,22 +232,41 @@ impl<S: Store> WorkerPool<S> {
         }
     }
 
-    /// Asks the execution to say `Undefer` to that pool when it ends. False if it has ended. It
-    /// remembers one pool, the last one that was named: only who owns the item asks, before it is
-    /// queued there.
-    pub fn defer_behind(&mut self, token: Token, pool: u32) -> bool {
-        let goes_on = self.goes_on(token);
-        let worker = self.workers.get_mut(token.worker);
-        if let Some(current) = worker.current.as_mut().filter(|_| goes_on) {
-            current.deferred_to = Some(pool);
-        }
-        goes_on
+    /// Asks the execution to say `Undefer` to that pool when it ends: its next instance waits there, in
+    /// that queue. False if it has ended.
+    pub fn defer_behind(&mut self, token: Token, pool: u32, queue: u64) -> bool {
+        let current = self.execution(token);
+        current
+            .map(|current| {
+                current.deferred_to = Some(pool);
+                current.requeued_to = Some(queue);
+            })
+            .is_some()
     }
 
-    /// Whether this execution has not ended yet.
+    /// Whether the execution has not ended.
     pub fn goes_on(&self, token: Token) -> bool {
         let worker = self.workers.get(token.worker);
         worker.state == State::Executing && worker.item_seq == token.seq
+    }
+
+    /// The item that waited for this execution in another pool was taken back.
+    pub fn not_deferred(&mut self, token: Token) {
+        if let Some(current) = self.execution(token) {
+            current.requeued_to = None;
+        }
+    }
+
+    /// The queue in which the next instance of what this worker executes is pending: waiting for that
+    /// queue, it would wait for itself.
+    pub fn requeued_to(&self, id: WorkerId) -> Option<u64> {
+        self.workers.get(id).current.as_ref()?.requeued_to
+    }
+
+    fn execution(&mut self, token: Token) -> Option<&mut Current<S::Pwq>> {
+        let same = self.goes_on(token);
+        let current = self.workers.get_mut(token.worker).current.as_mut();
+        current.filter(|_| same)
     }
 
     /// The execution that an item of this pool waited for has ended, unless the item was taken back

@@ -43,6 +43,23 @@ fn each_queueing_runs_or_is_cancelled() {
     });
 }
 
+/// Who cancels an item that is not pending leaves it alone: nobody is refused for that, to wait for
+/// an instance that is not there.
+///
+/// Fails if `cancel` takes an idle item for a moment.
+#[test]
+fn cancelling_nothing_refuses_nobody() {
+    model(|| {
+        let (rig, item) = (Rig::new(1, ONE), Item::plain());
+        let (rig2, item2) = (rig.clone(), item.clone());
+        let canceller = thread::spawn(move || u32::from(rig2.cancel(&item2)));
+        assert!(rig.queue(0, 0, &item), "refused, and it was not pending");
+        let cancelled = canceller.join().unwrap();
+        rig.end([]);
+        assert_eq!(item.runs() + cancelled, 1);
+    });
+}
+
 /// Two threads queue an idle item, to two queues of two pools.
 ///
 /// Fails if the loser of the race for the pending bit queues the item too.

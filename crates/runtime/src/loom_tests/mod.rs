@@ -18,13 +18,13 @@
 //!
 //! Each model has failed for the faults that it is for: its comment says for which.
 
-//mod deferral;
-//mod flush;
+mod deferral;
+mod flush;
 mod items;
-//mod limits;
+mod limits;
 mod rig;
 mod signals;
-//mod timers;
+mod timers;
 mod workers;
 
 /// Explores at most this many preemptions per run, unless a model says less. Most of the known
@@ -37,7 +37,13 @@ fn model(run: impl Fn() + Sync + Send + 'static) {
 
 fn bounded(preemptions: usize, run: impl Fn() + Sync + Send + 'static) {
     let mut builder = loom::model::Builder::new();
-    builder.preemption_bound = Some(preemptions);
+    builder.preemption_bound = std::env::var("PB").map_or(Some(preemptions), |v| v.parse().ok());
     builder.max_branches = 10_000;
-    builder.check(run);
+    let runs = std::sync::atomic::AtomicU64::new(0);
+    let runs: &'static std::sync::atomic::AtomicU64 = Box::leak(Box::new(runs));
+    builder.check(move || {
+        runs.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        run()
+    });
+    println!("{} orders", runs.load(std::sync::atomic::Ordering::Relaxed));
 }

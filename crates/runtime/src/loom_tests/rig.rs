@@ -88,7 +88,8 @@ struct Pool {
 #[derive(Default)]
 struct Caller {
     token: AtomicBool,
-    thread: Books<Option<Thread>>,
+    /// The worker, while it parks. At no other time: loom would let it into a lock that it waits for.
+    parked: Books<Option<Thread>>,
 }
 
 struct QueueState {
@@ -145,13 +146,13 @@ impl Rig {
 
     fn live(&self, pool: u32) {
         let caller = &self.pools[pool as usize].worker;
-        *caller.thread.lock().unwrap() = Some(thread::current());
         loop {
             if caller.token.swap(false, SeqCst) {
                 self.serve(pool);
             } else if self.over.load(SeqCst) {
                 return;
             } else {
+                *caller.parked.lock().unwrap() = Some(thread::current());
                 thread::park();
             }
         }
@@ -181,7 +182,7 @@ impl Rig {
     /// Lets the workers end what they have been woken for, and everything else end.
     pub(super) fn end(&self, workers: impl IntoIterator<Item = JoinHandle<()>>) {
         self.over.store(true, SeqCst);
-        self.pools.iter().for_each(|pool| pool.worker.unpark());
+        self.pools.iter().for_each(|pool| pool.worker.rouse());
         self.tick.unpark();
         for worker in workers {
             worker.join().unwrap();
@@ -331,7 +332,11 @@ impl Pool {
 impl Caller {
     fn unpark(&self) {
         self.token.store(true, SeqCst);
-        if let Some(thread) = &*self.thread.lock().unwrap() {
+        self.rouse();
+    }
+
+    fn rouse(&self) {
+        if let Some(thread) = self.parked.lock().unwrap().take() {
             thread.unpark();
         }
     }

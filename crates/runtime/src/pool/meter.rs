@@ -91,24 +91,52 @@ impl Tidiness {
         self.own.cpumask = sched::affinity(0).ok();
     }
 
-    /// An item has ended. `mask_is_ours`: nobody else has touched the mask.
-    pub(super) fn item_ended(&mut self, ran: u64, mask_is_ours: bool) -> Option<Found> {
+    /// An item has ended. `is_items`: whether an item may have set this CPU mask, which is not the
+    /// thread's own.
+    pub(super) fn item_ended(
+        &mut self,
+        ran: u64,
+        is_items: impl FnOnce(&CpuMask) -> bool,
+    ) -> Option<Found> {
         let suspects = self.suspects.item_ended(ran)?;
-        self.look(suspects, mask_is_ours)
+        self.look(suspects, is_items)
     }
 
-    /// The worker is about to park, or to make a thread.
-    pub(super) fn before_leaving(&mut self, mask_is_ours: bool) -> Option<Found> {
+    /// As [`item_ended`](Self::item_ended), in a rescuer. With a nice level that cannot be set right it
+    /// goes on: it is needed just when no other thread can be made.
+    pub(super) fn rescued_ended(
+        &mut self,
+        mut is_items: impl FnMut(&CpuMask) -> bool,
+    ) -> Option<Found> {
+        let suspects = self.suspects.item_ended(u64::MAX)?;
+        let found = self.look(suspects, &mut is_items)?;
+        if !found.lost {
+            return Some(found);
+        }
+        self.own.nice = sched::nice_self();
+        self.look(suspects, &mut is_items)
+    }
+
+    /// The worker is about to park, or to make a thread. `is_items` as above.
+    pub(super) fn before_leaving(
+        &mut self,
+        is_items: impl FnOnce(&CpuMask) -> bool,
+    ) -> Option<Found> {
         let suspects = self.suspects.before_leaving()?;
-        self.look(suspects, mask_is_ours)
+        self.look(suspects, is_items)
     }
 
-    fn look(&self, suspects: u32, mask_is_ours: bool) -> Option<Found> {
+    fn look(&self, suspects: u32, is_items: impl FnOnce(&CpuMask) -> bool) -> Option<Found> {
+        let found = found();
+        let other = found.cpumask.filter(|_| found.cpumask != self.own.cpumask);
         let own = ThreadAttrs {
-            cpumask: self.own.cpumask.filter(|_| mask_is_ours),
+            cpumask: self
+                .own
+                .cpumask
+                .filter(|_| other.is_none_or(|mask| is_items(&mask))),
             ..self.own
         };
-        let left = Leftovers::of(&own, &found())?;
+        let left = Leftovers::of(&own, &found)?;
         let lost = match left.remedy(limits::read().nice_best) {
             Remedy::Restore => !restore(&left),
             Remedy::Retire => true,

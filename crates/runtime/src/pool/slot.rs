@@ -117,6 +117,11 @@ impl Place {
         self.slot.pool == pool && !self.slot.rescues.load(SeqCst)
     }
 
+    /// The number of the queue in which the next instance of this item is pending.
+    pub(crate) fn requeued_to(self) -> Option<u64> {
+        self.pool().with(|core, _| core.requeued_to(self.slot.id))
+    }
+
     pub(crate) fn is_rescuer(self) -> bool {
         self.slot.rescues.load(SeqCst)
     }
@@ -304,8 +309,11 @@ impl Slot {
         let tid = self.tid.load(SeqCst);
         if tid != 0 && self.parked_on.load(SeqCst) != cpu as u32 {
             let only: CpuMask = [cpu].into_iter().collect();
+            // Before: a worker that is awake already, and finds its mask changed, knows whose doing
+            // that was.
+            self.pinned.store(true, SeqCst);
             if sched::set_affinity(tid, &only).is_ok() {
-                // Only now: a worker that somebody else woke meanwhile looks again at its next item.
+                // And after: a worker that somebody else woke meanwhile looks again at its next item.
                 self.pinned.store(true, SeqCst);
             }
         }

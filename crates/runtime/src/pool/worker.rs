@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering::SeqCst;
 
 use cmwq_os::{clock, sched, thread};
 use cmwq_policy::pool::Step;
-use cmwq_policy::{ItemReport, WorkerId};
+use cmwq_policy::{CpuMask, ItemReport, WorkerId};
 
 use super::Pool;
 use super::meter::{Found, Meter, Tidiness};
@@ -69,6 +69,8 @@ impl Drop for Hands {
 /// A rescuer's thread while it helps a pool.
 pub(crate) struct Rescue {
     hands: Hands,
+    tidiness: Tidiness,
+    cpus_seen: u32,
 }
 
 impl Rescue {
@@ -76,17 +78,27 @@ impl Rescue {
     pub(crate) fn attach(pool: &'static Pool, id: WorkerId) -> Self {
         let slot = pool.make_slot(id);
         slot.rescues.store(true, SeqCst);
-        if let (_, Some(mask)) = pool.cpu_mask(0) {
+        let (cpus_seen, mask) = pool.cpu_mask(0);
+        if let Some(mask) = mask {
             // Denied or a mask without CPUs: the thread stays where the kernel put it.
             let _ = sched::set_affinity_self(&mask);
         }
         Rescue {
             hands: Hands::take(slot),
+            tidiness: Tidiness::new(),
+            cpus_seen,
         }
     }
 
     pub(crate) fn execute(&mut self, work: NonNull<Header>, pwq: PwqRef) -> ItemReport {
-        self.hands.execute(work, pwq).0
+        let (report, _) = self.hands.execute(work, pwq);
+        let (slot, seen) = (self.hands.slot, &mut self.cpus_seen);
+        if slot.pool.engine().is_ours() {
+            let is_items = |mask: &CpuMask| is_items_mask(slot, seen, mask);
+            let found = self.tidiness.rescued_ended(is_items);
+            found.map(|found| say(found, name_of(pwq)));
+        }
+        report
     }
 }
 
@@ -114,6 +126,8 @@ impl Worker {
         if sched::set_nice_self(i32::from(slot.pool.nice())).is_err() {
             engine.note_denied_nice();
         }
+        // It is to set a mask that may not be right any more.
+        engine.notice_cpus();
         let mut worker = Worker {
             hands: Hands::take(slot),
             tidiness: Tidiness::new(),
@@ -152,7 +166,9 @@ impl Worker {
                         // only one: the other items are the parent's, so the child ends.
                         return;
                     }
-                    let found = self.tidiness.item_ended(ran, self.mask_is_ours());
+                    let seen = &mut self.cpus_seen;
+                    let is_items = |mask: &CpuMask| is_items_mask(slot, seen, mask);
+                    let found = self.tidiness.item_ended(ran, is_items);
                     if found.is_some_and(|found| say(found, name_of(pwq))) {
                         return self.give_up(Some(report));
                     }
@@ -174,15 +190,10 @@ impl Worker {
 
     /// Looks at what short items have left, before nobody knows for how long the thread sleeps.
     fn is_lost(&mut self) -> bool {
-        let mask_is_ours = self.mask_is_ours();
-        let found = self.tidiness.before_leaving(mask_is_ours);
+        let (slot, seen) = (self.hands.slot, &mut self.cpus_seen);
+        let is_items = |mask: &CpuMask| is_items_mask(slot, seen, mask);
+        let found = self.tidiness.before_leaving(is_items);
         found.is_some_and(|found| say(found, ""))
-    }
-
-    /// Nobody but an item can have changed the thread's mask.
-    fn mask_is_ours(&self) -> bool {
-        let slot = self.hands.slot;
-        !slot.pinned.load(SeqCst) && slot.pool.cpu_mask(self.cpus_seen).1.is_none()
     }
 
     /// Reports the ended item, if there is one, and asks for the next step, in one go.
@@ -230,6 +241,20 @@ impl Worker {
             slot.pool.handle_reports(Some(slot.id));
         }
     }
+}
+
+/// Whether an item may have given its worker this mask. Not if a report has narrowed it, nor if
+/// somebody outside has changed the CPUs of the process: he gives all threads what he gives its first one
+/// (`taskset -ap`, a cpuset), the first one first. Then the pool's mask is set before the next item.
+fn is_items_mask(slot: &Slot, cpus_seen: &mut u32, mask: &CpuMask) -> bool {
+    let engine = slot.pool.engine();
+    engine.notice_cpus();
+    let changed = slot.pinned.load(SeqCst) || slot.pool.cpu_mask(*cpus_seen).1.is_some();
+    let outside = *mask == engine.cpus().mask;
+    if outside {
+        *cpus_seen = 0;
+    }
+    !changed && !outside
 }
 
 /// Reports what an item has left behind. True if the thread cannot be set right.

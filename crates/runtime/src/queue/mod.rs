@@ -151,11 +151,6 @@ impl Queue {
         }
     }
 
-    /// Where an item queued by the calling thread would go.
-    pub(crate) fn pwq_here(&self) -> PwqRef {
-        contract::Machine::route(&self.machine(), self.this(), None)
-    }
-
     /// Waits until `done`, which is about an item that was queued through this pwq of the queue: as a
     /// hint in a worker.
     pub(crate) fn wait(&self, pwq: PwqRef, done: impl Fn() -> bool) -> Result<(), WouldDeadlock> {
@@ -232,12 +227,18 @@ impl Queue {
         pool::current_pwq().is_some_and(|pwq| queue_of(pwq) == self.this())
     }
 
+    /// Whether the calling item, waiting for this queue, would wait for itself: for this very execution,
+    /// or for its next one, which is pending here and begins when this one has ended.
+    fn waits_for_itself(&self) -> bool {
+        let next = pool::current().and_then(|place| place.requeued_to());
+        self.is_current() || next == Some(self.id)
+    }
+
     fn flush(&self) -> Result<(), FlushError> {
         if !self.is_ours() {
             return Err(FlushError::Forked);
         }
-        if self.is_current() {
-            // It would wait for the very item that flushes.
+        if self.waits_for_itself() {
             return Err(FlushError::WouldDeadlock(self.would_deadlock()));
         }
         self.wait_flushed(None)
@@ -266,7 +267,7 @@ impl Queue {
         if !self.is_ours() {
             return Err(FlushError::Forked);
         }
-        if self.is_current() {
+        if self.waits_for_itself() {
             return Err(FlushError::WouldDeadlock(self.would_deadlock()));
         }
         self.count_drainer(true);
@@ -306,7 +307,9 @@ impl Queue {
     /// Waits until nothing is in flight in any of its pools.
     fn wait_drained(&self) -> Result<(), Stuck> {
         while !contract::is_drained(&self.machine(), self.this()) {
-            for pwq in self.lock_core().pwqs() {
+            // The lock is not held in the loop: it takes the ends of retired ones to move on.
+            let pwqs = self.lock_core().pwqs();
+            for pwq in pwqs {
                 wait_moves(pwq, None, |core, cx| {
                     core.begin_drain(cx, pwq, Drain::Awaited)
                 })?;
@@ -321,7 +324,10 @@ impl Queue {
 
     /// Leaves the queue to whoever ends the last items.
     fn orphan(&self) {
-        let pwqs: Vec<PwqRef> = self.lock_core().all_pwqs().collect();
+        let mut core = self.lock_core();
+        core.orphan();
+        let pwqs: Vec<PwqRef> = core.all_pwqs().collect();
+        drop(core);
         for pwq in pwqs {
             pool_of(pwq).with(|core, cx| core.begin_drain(cx, pwq, Drain::Orphaned));
         }

@@ -191,11 +191,7 @@ struct Watcher {
 
 impl Watcher {
     fn run(self) {
-        let pinned: CpuMask = [self.cpu].into_iter().collect();
-        if sched::set_affinity_self(&pinned).is_err() {
-            // The CPU has gone since; the tick serves its pools.
-            return;
-        }
+        self.stay();
         // Last: a SCHED_IDLE thread could be kept off its CPU amid its own end, which takes locks.
         if let Err(error) = sched::set_idle_policy_self() {
             let _ = self.canaries().denied.set(error);
@@ -211,13 +207,27 @@ impl Watcher {
         self.engine.canaries()
     }
 
+    /// Goes to its CPU; false if the process does not have it now.
+    fn stay(&self) -> bool {
+        let only: CpuMask = [self.cpu].into_iter().collect();
+        sched::set_affinity_self(&only).is_ok()
+    }
+
     /// While armed and wanted: reports once it is alone on its CPU.
     fn watch(&self) {
         let mut confirm = Confirm::default();
         while self.bell.state() == Canary::Armed && self.canaries().anybody_wants() {
             let before = clock::now();
             sched::yield_now();
-            if confirm.yielded(clock::now().since(before)) && self.canaries().fire(self.bell) {
+            if sched::current_cpu() != self.cpu {
+                // Somebody outside has given all threads another mask (`taskset -ap`).
+                confirm = Confirm::default();
+                if !self.stay() && self.canaries().fire(self.bell) {
+                    // Nothing to report. A tick arms it again while its CPU is thought to be there.
+                    return;
+                }
+            } else if confirm.yielded(clock::now().since(before)) && self.canaries().fire(self.bell)
+            {
                 return self.report();
             }
         }

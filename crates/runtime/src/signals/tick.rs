@@ -3,6 +3,7 @@
 //! It repairs what canaries miss, creates the threads that others may not create, and retires
 //! workers that have been idle for long.
 
+use std::io;
 use std::sync::atomic::Ordering::SeqCst;
 
 use cmwq_os::{clock, sched, thread};
@@ -146,21 +147,21 @@ impl Tick {
         if !self.is_absent() {
             return true;
         }
-        let now = clock::now();
-        if now < Time(self.retry_at.load(SeqCst)) {
-            return false;
-        }
+        clock::now() >= Time(self.retry_at.load(SeqCst)) && self.make(engine).is_ok()
+    }
+
+    /// Makes the thread if there is none.
+    pub(crate) fn make(&self, engine: &'static Engine) -> io::Result<()> {
         if self.state.swap(PRESENT, SeqCst) == PRESENT {
-            return true;
+            return Ok(());
         }
         let spawned = thread::spawn("cmwq/tick", STACK, move || Ticker::new(engine).run());
-        if let Err(error) = spawned {
-            self.retry_at.store(now.after(CREATE_COOLDOWN).0, SeqCst);
+        spawned.inspect_err(|error| {
+            let retry_at = clock::now().after(CREATE_COOLDOWN);
+            self.retry_at.store(retry_at.0, SeqCst);
             self.state.store(ABSENT, SeqCst);
-            engine.note_spawn_failure(&error);
-            return false;
-        }
-        true
+            engine.note_spawn_failure(error);
+        })
     }
 
     pub(crate) fn ticks(&self) -> u64 {

@@ -20,6 +20,7 @@ fn of_rule(rule: Rule) -> PoolAttrs {
 }
 
 const INTENSIVE: PwqFlags = PwqFlags {
+    orphaned: false,
     cpu_intensive: true,
     rescued: false,
     plugged: false,

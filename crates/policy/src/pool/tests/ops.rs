@@ -144,7 +144,7 @@ impl Rig {
             );
         }
         let (at, token) = (running.token.pool as usize, running.token);
-        assert!(self.call(at, |p, _| p.defer_behind(token, pool as u32)));
+        assert!(self.call(at, |p, _| p.defer_behind(token, pool as u32, queue as u64)));
         let deferred = Some(token);
         let redirected = false;
         (
@@ -209,7 +209,11 @@ impl Rig {
         let Some(pool) = self.store.items[work].word.pool() else {
             return false;
         };
-        self.call(pool as usize, |p, cx| p.steal(cx, work))
+        let stolen = self.call(pool as usize, |p, cx| p.steal(cx, work));
+        if let Some(Some(token)) = stolen {
+            self.call(token.pool as usize, |p, _| p.not_deferred(token));
+        }
+        stolen.is_some()
     }
 
     pub(super) fn disown(&mut self, work: usize) {

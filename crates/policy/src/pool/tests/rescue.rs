@@ -11,6 +11,7 @@ const DONE: ItemReport = ItemReport {
 };
 
 const RESCUED: PwqFlags = PwqFlags {
+    orphaned: false,
     cpu_intensive: false,
     rescued: true,
     plugged: false,

@@ -1,12 +1,13 @@
 //! What the documents and every other text promise: links lead somewhere, each dependency is
-//! accounted for, and nothing of one developer's machine or half-done work is left in.
+//! accounted for, each guarantee names tests that there are, and nothing of one developer's machine or half-done work is left in.
 
 use super::Violation;
 use super::imports::{self, is_ours};
 use super::tree::Tree;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 const ACCOUNT: &str = "docs/dependencies.md";
+const GUARANTEES: &str = "docs/guarantees.md";
 
 /// What no file holds, and what to do instead. Split, so that this file does not hold it either.
 const FORBIDDEN: [(&str, &str); 6] = [
@@ -39,6 +40,7 @@ const FORBIDDEN: [(&str, &str); 6] = [
 /// Checks every text of the repository.
 pub(super) fn check(tree: &Tree) -> Vec<Violation> {
     let mut found = accounts(tree);
+    found.extend(guarantees(tree));
     for (path, text) in tree.texts() {
         found.extend(forbidden(path, text));
     }
@@ -163,6 +165,43 @@ fn row_name(line: &str) -> Option<&str> {
     Some(line.strip_prefix("| `")?.split_once('`')?.0)
 }
 
+/// The last cell of each row names the tests that hold the promise.
+fn guarantees(tree: &Tree) -> Vec<Violation> {
+    let text = tree.text(GUARANTEES).unwrap_or_default();
+    let rows = (1..)
+        .zip(text.lines())
+        .filter(|(_, line)| line.starts_with("| ") && !line.starts_with("| ---"));
+    let functions = functions(tree);
+    rows.skip_while(|(_, line)| !line.contains('`'))
+        .filter(|(_, line)| !line.starts_with("| |"))
+        .filter_map(|(at, line)| {
+            let names: Vec<&str> = last_cell(line).split('`').skip(1).step_by(2).collect();
+            let unknown = names.iter().find(|name| !functions.contains(*name));
+            let why = match (unknown, names.is_empty()) {
+                (Some(name), _) => format!("there is no test `{name}`: name the one that there is"),
+                (None, true) => "a guarantee without a test: write one".to_owned(),
+                (None, false) => return None,
+            };
+            Some(Violation::new(GUARANTEES, at, why))
+        })
+        .collect()
+}
+
+fn last_cell(row: &str) -> &str {
+    let row = row.trim_end().trim_end_matches('|');
+    row.rsplit(" | ").next().unwrap_or_default()
+}
+
+/// The names of all functions without arguments: tests are among them.
+fn functions(tree: &Tree) -> BTreeSet<&str> {
+    let sources = tree.with_extension("rs");
+    let lines = sources.flat_map(|(_, text)| text.lines());
+    lines
+        .filter_map(|line| line.trim_start().strip_prefix("fn ")?.split_once("()"))
+        .map(|(name, _)| name)
+        .collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -184,6 +223,21 @@ mod tests {
             ("docs/sub/c.md", "[up](../../docs/b.md)"),
         ];
         assert_eq!(found(&files), Vec::<String>::new());
+    }
+
+    #[test]
+    fn guarantees_name_tests_that_there_are() {
+        let row = |tests: &str| {
+            format!("| | promise | tests |\n| --- | --- | --- |\n| I1 | `so` it is. | {tests} |\n")
+        };
+        let source = (
+            "crates/a.rs",
+            "#[test]\n    fn it_is_so() {}\nfn helper(n: u8) {}",
+        );
+        let of = |tests: &str| found(&[("docs/guarantees.md", &row(tests)), source]);
+        assert_eq!(of("`it_is_so`"), Vec::<String>::new());
+        assert!(of("`it_is_so`, `helper`")[0].contains("no test `helper`"));
+        assert!(of("it is so")[0].contains("without a test"));
     }
 
     #[test]

@@ -95,7 +95,7 @@ impl<T: Send + Sync + 'static> DelayedWork<T> {
     }
 
     /// If its timer is armed, queues it at once; then waits for it as [`Work::flush`] does (kernel
-    /// `flush_delayed_work`).
+    /// `flush_delayed_work`). True if it was armed, or if there was something to wait for.
     ///
     /// # Errors
     /// As [`Work::flush`].
@@ -109,9 +109,14 @@ impl<T: Send + Sync + 'static> DelayedWork<T> {
         let Some(engine) = engine::existing() else {
             return Ok(false);
         };
-        let insert = |barrier| contract::flush_delayed(&Real(engine), self.work(), barrier);
-        let waited = self.work.wait_barrier(Why::Flush, insert);
-        waited.map_err(FlushError::WouldDeadlock)
+        let (m, mut was_armed) = (Real(engine), false);
+        let waited = self.work.wait_barrier(Why::Flush, |barrier| {
+            // It may end before the barrier is there.
+            was_armed = contract::hurry(&m, self.work());
+            contract::flush_item(&m, self.work(), barrier)
+        });
+        let waited = waited.map_err(FlushError::WouldDeadlock)?;
+        Ok(waited || was_armed)
     }
 }
 

@@ -101,7 +101,8 @@ impl Thread {
             // Denied: it rescues all the same.
             let _ = sched::set_nice_self(self.engine.base_nice());
         }
-        loop {
+        // An item that has forked and returns in the child ends this: see `Worker::run`.
+        while self.engine.is_ours() {
             match self.shared.next() {
                 Some(pwq) => self.help(pwq),
                 None if self.shared.stops.load(SeqCst) => return,
@@ -115,6 +116,8 @@ impl Thread {
         let pool = unsafe { pwq.as_ref() }.pool();
         match self.rescue(pool, pwq) {
             true => self.shared.push(pwq),
+            // In a child the queue stays: it is the parent's.
+            false if !self.engine.is_ours() => {}
             false => unhold(pwq),
         }
     }
@@ -139,7 +142,6 @@ impl Thread {
             let Some((work, pwq)) = next else { break };
             ended = Some(rescue.execute(work, pwq));
             if !self.engine.is_ours() {
-                // The item has forked and returned in the child: see `Worker::run`.
                 return false;
             }
             done += 1;

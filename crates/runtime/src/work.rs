@@ -184,8 +184,8 @@ impl<T: Send + Sync + 'static> Work<T> {
     /// unless somebody queued it after that. True if it was pending.
     ///
     /// # Errors
-    /// [`WouldDeadlock`] if it is called by the item itself, or by one that it waits for. It is
-    /// cancelled then, and goes on.
+    /// [`WouldDeadlock`] if it is called by the item itself, or, among queues of equal attributes, by
+    /// one that it waits for. It is cancelled then, and goes on.
     ///
     /// ```
     /// let work = cmwq::Work::with_data((), |work| {

@@ -80,14 +80,22 @@ pub fn expire<M: Machine>(
 
 /// Queues an armed item at once, then [flushes it](flush_item) like any other.
 pub fn flush_delayed<M: Machine>(m: &M, work: WorkOf<M>, barrier: WorkOf<M>) -> Option<PwqOf<M>> {
+    hurry(m, work);
+    flush_item(m, work, barrier)
+}
+
+/// Queues an armed item at once; true if it was armed.
+pub fn hurry<M: Machine>(m: &M, work: WorkOf<M>) -> bool {
     let addr = m.key(work).addr;
     // Somebody may be about to arm it.
     settled(m, work);
-    if let Some(Armed { work, queue, cpu }) = m.with_timers(|timers| timers.disarm(&addr)) {
+    let armed = m.with_timers(|timers| timers.disarm(&addr));
+    let was_armed = armed.is_some();
+    if let Some(Armed { work, queue, cpu }) = armed {
         enqueue(m, queue, cpu, work);
         m.release_queue(queue);
     }
-    flush_item(m, work, barrier)
+    was_armed
 }
 
 /// Disarms all items that are armed for this queue, which admits no others any more. How many.

@@ -15,7 +15,7 @@ mod delayed;
 mod items;
 mod queues;
 
-pub use delayed::{cancel_timers, expire, flush_delayed, mod_delayed, queue_delayed};
+pub use delayed::{cancel_timers, expire, flush_delayed, hurry, mod_delayed, queue_delayed};
 pub use items::{
     Busy, Disabled, Enabled, busy, cancel, disable, enable, enqueue, flush_item, queue,
 };

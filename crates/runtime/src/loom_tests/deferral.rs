@@ -8,8 +8,8 @@ use std::sync::{Arc, Mutex};
 
 use loom::thread;
 
-use super::rig::{Item, Made, Rig};
 use super::{bounded, model};
+use super::rig::{Item, Made, Rig};
 
 const TWO: &[Made] = &[Made::managed(&[0]), Made::managed(&[1])];
 
@@ -41,7 +41,7 @@ fn a_thief_takes_it_elsewhere() {
         Made::managed(&[1]),
         Made::managed(&[2]),
     ];
-    bounded(2, || {
+    model(|| {
         let (rig, item) = (Rig::new(3, THREE), Item::plain());
         assert!(rig.queue(0, 0, &item));
         let workers = [rig.worker(0)];
@@ -64,7 +64,7 @@ fn a_thief_takes_it_elsewhere() {
 /// pool in its word.
 #[test]
 fn it_is_disabled_while_deferred() {
-    bounded(2, || {
+    bounded(3, || {
         let (rig, item) = (Rig::new(2, TWO), Item::plain());
         assert!(rig.queue(0, 0, &item));
         let workers = [rig.worker(0), rig.worker(1)];
@@ -84,7 +84,7 @@ fn it_is_disabled_while_deferred() {
 #[test]
 fn it_keeps_its_place() {
     const QUEUES: &[Made] = &[Made::managed(&[0]), Made::ordered(&[1])];
-    bounded(2, || {
+    model(|| {
         let log = Arc::new(Mutex::new(Vec::new()));
         let (log1, log2) = (log.clone(), log.clone());
         let first = Item::new(move |_| log1.lock().unwrap().push(1));

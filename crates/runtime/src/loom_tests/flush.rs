@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use loom::thread;
 
-use super::bounded;
+use super::{bounded, model};
 use super::rig::{Item, Made, Rig};
 
 const ONE: &[Made] = &[Made::managed(&[0])];
@@ -16,7 +16,7 @@ const ONE: &[Made] = &[Made::managed(&[0])];
 /// changed before the colours are (both sleep for ever).
 #[test]
 fn a_queue_with_two_pool_workqueues() {
-    bounded(2, || {
+    bounded(3, || {
         let rig = Rig::new(2, &[Made::managed(&[0, 1])]);
         let items = [Item::plain(), Item::plain()];
         assert!(rig.queue(0, 0, &items[0]));
@@ -34,7 +34,7 @@ fn a_queue_with_two_pool_workqueues() {
 /// Two flush at once, one of them while the item may be over already.
 #[test]
 fn two_flush_one_queue() {
-    bounded(2, || {
+    bounded(3, || {
         let (rig, item) = (Rig::new(1, ONE), Item::plain());
         assert!(rig.queue(0, 0, &item));
         let worker = rig.worker(0);
@@ -56,7 +56,7 @@ fn two_flush_one_queue() {
 /// Fails if the barrier is put behind nothing, and if the latch is set before the item has ended.
 #[test]
 fn an_item_that_ends() {
-    bounded(3, || {
+    model(|| {
         let (rig, item) = (Rig::new(1, ONE), Item::plain());
         assert!(rig.queue(0, 0, &item));
         let worker = rig.worker(0);
@@ -72,7 +72,7 @@ fn an_item_that_ends() {
 /// Fails if stealing takes the barrier along, or if nobody is woken to run it.
 #[test]
 fn an_item_that_is_cancelled() {
-    bounded(2, || {
+    model(|| {
         let rig = Rig::new(1, &[Made::limited(1, &[0])]);
         let (before, item) = (Item::plain(), Item::plain());
         assert!(rig.queue(0, 0, &before));
@@ -93,7 +93,7 @@ fn an_item_that_is_cancelled() {
 /// Fails if the barrier goes behind the execution.
 #[test]
 fn an_item_that_is_deferred() {
-    bounded(2, || {
+    model(|| {
         let rig = Rig::new(2, &[Made::managed(&[0]), Made::managed(&[1])]);
         let item: Arc<Item> = Item::plain();
         assert!(rig.queue(0, 0, &item));
@@ -110,7 +110,7 @@ fn an_item_that_is_deferred() {
 /// that it relies on has seen what it stored before.
 #[test]
 fn who_is_refused_can_wait_for_the_pending_one() {
-    bounded(2, || {
+    bounded(3, || {
         let (rig, item) = (Rig::new(1, ONE), Item::plain());
         let worker = rig.worker(0);
         let (rig2, item2) = (rig.clone(), item.clone());

@@ -12,7 +12,7 @@ use loom::sync::atomic::AtomicU32;
 use loom::sync::atomic::Ordering::Relaxed;
 use loom::thread;
 
-use super::model;
+use super::{bounded, model};
 use super::rig::{Item, Made, Rig};
 
 const ONE: &[Made] = &[Made::managed(&[0])];
@@ -65,7 +65,7 @@ fn cancelling_nothing_refuses_nobody() {
 /// Fails if the loser of the race for the pending bit queues the item too.
 #[test]
 fn one_of_two_queueings_counts() {
-    model(|| {
+    bounded(3, || {
         let (rig, item) = (Rig::new(2, TWO), Item::plain());
         let workers = [rig.worker(0), rig.worker(1)];
         let (rig2, item2) = (rig.clone(), item.clone());

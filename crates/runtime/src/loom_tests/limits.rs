@@ -11,7 +11,7 @@ use cmwq_policy::contract;
 use loom::cell::UnsafeCell;
 use loom::thread;
 
-use super::bounded;
+use super::{bounded, model};
 use super::rig::{Item, Made, Rig};
 
 /// A queue with a limit of 1 that meets two pools.
@@ -53,7 +53,7 @@ impl Slot {
 /// given to a waiter without being counted.
 #[test]
 fn a_slot_goes_to_another_pool() {
-    bounded(2, || {
+    bounded(3, || {
         let (rig, slot) = (Rig::new(2, SHARED), Slot::new());
         let items = [slot.item(), slot.item(), slot.item()];
         assert!(rig.queue(0, 0, &items[0]));
@@ -72,7 +72,7 @@ fn a_slot_goes_to_another_pool() {
 /// Fails if a cancelled waiter stays in the list, or if `Activate` serves only the one it names.
 #[test]
 fn the_first_waiter_is_cancelled() {
-    bounded(2, || {
+    model(|| {
         let (rig, slot) = (Rig::new(2, SHARED), Slot::new());
         let items = [slot.item(), slot.item(), slot.item()];
         assert!(rig.queue(0, 0, &items[0]));
@@ -90,7 +90,7 @@ fn the_first_waiter_is_cancelled() {
 /// Fails if a new limit does not serve those who wait.
 #[test]
 fn the_limit_is_raised() {
-    bounded(2, || {
+    bounded(3, || {
         let rig = Rig::new(2, SHARED);
         let items = [Item::plain(), Item::plain(), Item::plain()];
         assert!(rig.queue(0, 0, &items[0]));
@@ -110,7 +110,7 @@ fn the_limit_is_raised() {
 /// Fails if thawing serves nobody.
 #[test]
 fn a_frozen_queue_thaws() {
-    bounded(2, || {
+    bounded(3, || {
         let (rig, slot) = (Rig::new(2, SHARED), Slot::new());
         let items = [slot.item(), slot.item()];
         contract::freeze(&*rig, 0);

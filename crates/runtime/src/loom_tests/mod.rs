@@ -27,9 +27,9 @@ mod signals;
 mod timers;
 mod workers;
 
-/// Explores at most this many preemptions per run, unless a model says less. Most of the known
-/// faults need one or two.
-const PREEMPTIONS: usize = 3;
+/// Explores at most this many preemptions per run. The known faults need one or two, three in a few
+/// cases; models that would take minutes say less.
+const PREEMPTIONS: usize = 4;
 
 fn model(run: impl Fn() + Sync + Send + 'static) {
     bounded(PREEMPTIONS, run);

@@ -10,7 +10,7 @@ use cmwq_policy::Nanos;
 use cmwq_policy::contract::{self, Machine};
 use loom::thread::{self, JoinHandle};
 
-use super::model;
+use super::{bounded, model};
 use super::rig::{Item, Made, Rig, SOON};
 
 /// The model is over when an item of the second has expired.
@@ -85,7 +85,7 @@ fn it_does_not_sleep_through_an_arming() {
 /// Fails if `timer_armed` wakes the thread only where the first expiry is the caller's own.
 #[test]
 fn the_first_of_two_is_cancelled() {
-    model(|| {
+    bounded(3, || {
         let (rig, first, second) = (Rig::new(1, QUEUES), Item::plain(), Item::plain());
         let ticker = ticker(&rig);
         let (rig2, first2) = (rig.clone(), first.clone());

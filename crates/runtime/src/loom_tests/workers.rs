@@ -93,3 +93,22 @@ fn what_is_set_is_noticed_and_seen() {
         setter.join().unwrap();
     });
 }
+
+/// Two threads queue items while the worker ends one and looks whether to go idle.
+///
+/// Fails if a start is due to a worker that is on its way to its parking place already.
+#[test]
+fn it_does_not_go_idle_beside_an_item() {
+    model(|| {
+        let rig = Rig::new(1, &[Made::managed(&[0])]);
+        let items = [Item::plain(), Item::plain(), Item::plain()];
+        assert!(rig.queue(0, 0, &items[0]));
+        let worker = rig.worker(0);
+        let (rig2, other) = (rig.clone(), items[1].clone());
+        let queuer = thread::spawn(move || assert!(rig2.queue(0, 0, &other)));
+        assert!(rig.queue(0, 0, &items[2]));
+        queuer.join().unwrap();
+        rig.end([worker]);
+        assert!(items.iter().all(|item| item.runs() == 1));
+    });
+}

@@ -18,6 +18,10 @@ use crate::park::Parker;
 use crate::pwq::{Items, PwqRef};
 use crate::queue::name_of;
 
+/// A canary has narrowed a worker's mask, and one is at it.
+const NARROWED: u32 = 1;
+const NARROWS: u32 = 2;
+
 /// What others need of a worker's thread. Leaked: a canary may hold it while the worker retires.
 pub(crate) struct Slot {
     pub(super) pool: &'static Pool,
@@ -32,8 +36,9 @@ pub(crate) struct Slot {
     wait_failed: AtomicBool,
     /// The CPU that the worker last parked on: the kernel will try to wake it there.
     pub(super) parked_on: AtomicU32,
-    /// A canary has narrowed the thread's mask to its own CPU.
-    pub(super) pinned: AtomicBool,
+    /// [`NARROWED`] if a canary has narrowed the thread's mask to its own CPU, and [`NARROWS`] for each
+    /// that is about to. While it is not zero nobody else can be blamed for the mask.
+    narrow: AtomicU32,
     /// Counts the worker's waits.
     waits: AtomicU32,
     /// A rescuer's, not one of the pool's workers.
@@ -290,7 +295,7 @@ impl Slot {
             was_foreign: AtomicBool::new(false),
             wait_failed: AtomicBool::new(false),
             parked_on: AtomicU32::new(u32::MAX),
-            pinned: AtomicBool::new(false),
+            narrow: AtomicU32::new(0),
             waits: AtomicU32::new(0),
             rescues: AtomicBool::new(false),
             desc: Mutex::default(),
@@ -309,15 +314,24 @@ impl Slot {
         let tid = self.tid.load(SeqCst);
         if tid != 0 && self.parked_on.load(SeqCst) != cpu as u32 {
             let only: CpuMask = [cpu].into_iter().collect();
-            // Before: a worker that is awake already, and finds its mask changed, knows whose doing
-            // that was.
-            self.pinned.store(true, SeqCst);
-            if sched::set_affinity(tid, &only).is_ok() {
-                // And after: a worker that somebody else woke meanwhile looks again at its next item.
-                self.pinned.store(true, SeqCst);
-            }
+            // Said before and after: the canary may be kept off its CPU in between, while somebody else
+            // wakes the worker.
+            self.narrow.fetch_add(NARROWS, SeqCst);
+            let narrowed = u32::from(sched::set_affinity(tid, &only).is_ok()) * NARROWED;
+            let done = |narrow: u32| Some((narrow - NARROWS) | narrowed);
+            let _ = self.narrow.fetch_update(SeqCst, SeqCst, done);
         }
         self.parker.unpark();
+    }
+
+    /// Whether the mask may be other than the worker has set it, by a canary's doing.
+    pub(super) fn may_be_narrow(&self) -> bool {
+        self.narrow.load(SeqCst) != 0
+    }
+
+    /// The worker is about to set its mask; whether a canary had narrowed it.
+    pub(super) fn widens(&self) -> bool {
+        self.may_be_narrow() && self.narrow.fetch_and(!NARROWED, SeqCst) & NARROWED != 0
     }
 
     pub(super) fn fail_wait(&self) {

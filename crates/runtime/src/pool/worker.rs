@@ -141,7 +141,7 @@ impl Worker {
     /// narrowed for its wake.
     fn follow_cpus(&mut self) {
         let slot = self.hands.slot;
-        if slot.pinned.load(SeqCst) && slot.pinned.swap(false, SeqCst) {
+        if slot.widens() {
             self.cpus_seen = 0;
         }
         let (version, mask) = slot.pool.cpu_mask(self.cpus_seen);
@@ -249,7 +249,7 @@ impl Worker {
 fn is_items_mask(slot: &Slot, cpus_seen: &mut u32, mask: &CpuMask) -> bool {
     let engine = slot.pool.engine();
     engine.notice_cpus();
-    let changed = slot.pinned.load(SeqCst) || slot.pool.cpu_mask(*cpus_seen).1.is_some();
+    let changed = slot.may_be_narrow() || slot.pool.cpu_mask(*cpus_seen).1.is_some();
     let outside = *mask == engine.cpus().mask;
     if outside {
         *cpus_seen = 0;

@@ -349,3 +349,25 @@ fn an_item_that_is_pending_on_a_queue_of_another_pool_cannot_wait_for_that() {
     let second = cmwq::Workqueue::builder("second").nice(3).build().unwrap();
     flushes_where_it_is_pending(queue("first"), second);
 }
+
+#[test]
+fn an_item_may_wait_for_the_only_other_one_of_its_queue() {
+    let _watch = watchdog();
+    for _ in 0..200 {
+        let (queue, gate) = (queue("pair"), Arc::new(Permits::default()));
+        let of = gate.clone();
+        let awaited = cmwq::Work::new(move || of.take());
+        let waiter = awaited.clone();
+        assert!(queue.queue(&awaited));
+        eventually("it runs", || awaited.busy().running);
+        // When it ends, every slot that is taken is that of an item which waits: for a barrier, which
+        // needs none.
+        let waited = queue.spawn(move || (waiter.flush(), waiter.cancel_sync()));
+        gate.give(1);
+        let (flushed, cancelled) = waited.join().unwrap();
+        assert!(
+            flushed.is_ok() && cancelled == Ok(false),
+            "{flushed:?} {cancelled:?}"
+        );
+    }
+}

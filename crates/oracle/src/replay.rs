@@ -20,8 +20,8 @@ pub trait Backend {
     /// The scenario needs what this backend has not.
     fn run(&self, scenario: &Scenario) -> Result<Record, NotApplicable>;
 
-    /// What of its records is worth comparing.
-    fn switches(&self) -> Switches;
+    /// What of a record that it has just made is worth comparing.
+    fn switches(&self, scenario: &Scenario) -> Switches;
 }
 
 /// Why a backend does not run a scenario.
@@ -227,7 +227,7 @@ type Attempt = Result<Result<Vec<Difference>, NotApplicable>, String>;
 fn attempt(backend: &dyn Backend, scenario: &Scenario) -> Attempt {
     let run = || {
         let record = backend.run(scenario)?;
-        Ok(compare(scenario, &record, backend.switches()))
+        Ok(compare(scenario, &record, backend.switches(scenario)))
     };
     catch_unwind(AssertUnwindSafe(run)).map_err(|panic| format!("panicked: {}", message(&*panic)))
 }

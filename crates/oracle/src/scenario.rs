@@ -254,6 +254,14 @@ impl Scenario {
         })
     }
 
+    /// Whether the kernel warned of a wait from a queue with a rescuer for one without.
+    pub(crate) fn warns_of_dependency(&self) -> bool {
+        let messages = &self.observed.kernel_messages;
+        messages
+            .iter()
+            .any(|m| m.contains("check_flush_dependency"))
+    }
+
     /// Reads every file of `folder` whose name ends in `.jsonl`, in the order of their names.
     pub fn load_folder(folder: &Path) -> Result<Vec<Scenario>, Error> {
         let io = |error| Error::Io {

@@ -4,6 +4,7 @@ mod common;
 
 use cmwq_oracle::{Aspect, Backend, Edge, Execution, Record, Scenario, Seen, Switches, compare};
 use common::{Puppet, scenarios};
+use std::sync::OnceLock;
 
 const ALL: Switches = Switches {
     warnings: true,
@@ -11,31 +12,42 @@ const ALL: Switches = Switches {
 };
 
 /// What the kernel did, as a record of ours, times included.
-fn records() -> Vec<(Scenario, Record)> {
-    let told = |s: &Scenario| s.id != common::CUT;
-    let scenarios = scenarios().into_iter().filter(told);
-    let with_record = |s: Scenario| {
-        let mut record = Puppet.run(&s).expect("the puppet plays everything");
-        for event in &mut record.events {
-            let times = s.observed.times_ms.get(&event.execution);
-            event.at_ms = times.map_or(0.0, |t| match event.edge {
-                Edge::Start => t.start_ms[0],
-                Edge::End => t.end_ms.expect("it ended")[1],
-            });
-        }
-        (s, record)
-    };
-    scenarios.map(with_record).collect()
+fn records() -> &'static [(Scenario, Record)] {
+    static RECORDS: OnceLock<Vec<(Scenario, Record)>> = OnceLock::new();
+    RECORDS.get_or_init(|| {
+        let told = |s: &Scenario| s.id != common::CUT;
+        let all = scenarios().into_iter().filter(told);
+        all.map(|s| (s.clone(), record(&s))).collect()
+    })
+}
+
+fn record(scenario: &Scenario) -> Record {
+    let mut record = Puppet.run(scenario).expect("the puppet plays everything");
+    for event in &mut record.events {
+        let times = scenario.observed.times_ms.get(&event.execution);
+        event.at_ms = times.map_or(0.0, |t| match event.edge {
+            Edge::Start => t.start_ms[0],
+            Edge::End => t.end_ms.expect("it ended")[1],
+        });
+    }
+    record
+}
+
+/// One of them, to be changed.
+fn one(id: &str) -> (&'static Scenario, Record) {
+    let (scenario, record) = records().iter().find(|(s, _)| s.id == id).expect(id);
+    (scenario, record.clone())
 }
 
 /// `change` makes a wrong record of a right one; each wrong one must be found. Tells how many
 /// scenarios had something to change.
 fn found(change: impl Fn(&Scenario, &mut Record) -> bool) -> usize {
     let mut changed = 0;
-    for (scenario, mut record) in records() {
-        if change(&scenario, &mut record) {
+    for (scenario, record) in records() {
+        let mut record = record.clone();
+        if change(scenario, &mut record) {
             changed += 1;
-            let found = compare(&scenario, &record, ALL);
+            let found = compare(scenario, &record, ALL);
             assert!(!found.is_empty(), "{}: nothing found", scenario.id);
         }
     }
@@ -53,7 +65,7 @@ fn compares_main(scenario: &Scenario) -> bool {
 #[test]
 fn the_kernels_own_answers_agree() {
     for (scenario, record) in records() {
-        let found = compare(&scenario, &record, ALL);
+        let found = compare(scenario, record, ALL);
         assert!(found.is_empty(), "{found:?}");
     }
 }
@@ -98,7 +110,7 @@ fn a_result_too_many_is_found() {
 fn a_wrong_result_is_found_and_named() {
     let mut changed = 0;
     for (scenario, record) in records() {
-        if !compares_main(&scenario) {
+        if !compares_main(scenario) {
             continue;
         }
         let kernel = &scenario.observed.returns["main"];
@@ -107,7 +119,7 @@ fn a_wrong_result_is_found_and_named() {
             let mut wrong = record.clone();
             let result = &mut wrong.returns.get_mut("main").expect("it is there")[at];
             result.1.push('!');
-            let differences = compare(&scenario, &wrong, ALL);
+            let differences = compare(scenario, &wrong, ALL);
             let named = differences
                 .iter()
                 .any(|d| d.actor == format!("main op {}", at + 1) && d.what == seen.0);
@@ -252,22 +264,20 @@ fn switched_off_aspects_are_not_compared() {
         warnings: false,
         times: false,
     };
-    for (scenario, mut record) in records() {
+    for (scenario, record) in records() {
+        let mut record = record.clone();
         record.misuse.push("a report".into());
         for event in &mut record.events {
             event.at_ms += 1e6;
         }
-        let found = compare(&scenario, &record, off);
+        let found = compare(scenario, &record, off);
         assert!(found.is_empty(), "{found:?}");
     }
 }
 
 #[test]
 fn the_end_of_a_script_is_a_race_and_no_more() {
-    let (scenario, record) = records()
-        .into_iter()
-        .find(|(s, _)| s.id == "delayed/pending/cancel_delayed_work_sync")
-        .expect("one whose script ends before its item does");
+    let (scenario, record) = one("delayed/pending/cancel_delayed_work_sync");
     let Seen::Same(order) = &scenario.observed.execution_order else {
         panic!("it is stable");
     };
@@ -279,27 +289,24 @@ fn the_end_of_a_script_is_a_race_and_no_more() {
         at_ms: 0.0,
     };
     longer.events.push(end);
-    assert_eq!(compare(&scenario, &longer, ALL), []);
+    assert_eq!(compare(scenario, &longer, ALL), []);
     // Had it ended before the script last waited, the kernel would have seen it.
     longer.settled.events = 2;
-    assert_eq!(compare(&scenario, &longer, ALL).len(), 1);
+    assert_eq!(compare(scenario, &longer, ALL).len(), 1);
 }
 
 #[test]
 fn what_is_asked_right_after_queueing_is_a_race() {
-    let (scenario, mut record) = records()
-        .into_iter()
-        .find(|(s, _)| s.id == "state/idle/queue_work")
-        .expect("one that asks an item that was just queued");
+    let (scenario, mut record) = one("state/idle/queue_work");
     let busy = |record: &mut Record, at: usize, answer: &str| {
         let result = &mut record.returns.get_mut("main").expect("it is there")[at];
         assert_eq!(result.0, "work_busy a");
         result.1 = answer.into();
     };
     busy(&mut record, 4, "running");
-    assert_eq!(compare(&scenario, &record, ALL), []);
+    assert_eq!(compare(scenario, &record, ALL), []);
     busy(&mut record, 1, "running");
-    let found = compare(&scenario, &record, ALL);
+    let found = compare(scenario, &record, ALL);
     let text = found.first().expect("one").to_string();
     assert_eq!(
         text,

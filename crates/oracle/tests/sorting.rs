@@ -20,7 +20,7 @@ impl<F: Fn(&Scenario, &mut Record) -> Result<(), NotApplicable>> Backend for Oth
         (self.0)(scenario, &mut record).map(|()| record)
     }
 
-    fn switches(&self) -> Switches {
+    fn switches(&self, _: &Scenario) -> Switches {
         ALL
     }
 }

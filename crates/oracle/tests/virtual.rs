@@ -72,7 +72,7 @@ fn who_waits_for_ever_is_named() {
     let record = Virtual.run(&scenario).expect("it can be run");
     assert!(!record.finished);
     assert_eq!(record.stuck.as_deref(), Some("main waits in `wait g`"));
-    let found = compare(&scenario, &record, Virtual.switches());
+    let found = compare(&scenario, &record, Virtual.switches(&scenario));
     let text = found.first().expect("a difference").to_string();
     assert_eq!(
         text,

@@ -6,6 +6,9 @@ use crate::scenario::Scenario;
 use cmwq_os::sched;
 use std::collections::BTreeSet;
 
+/// The CPU of the main thread.
+const MAIN: u32 = 0;
+
 /// Pairs of a CPU of the script and the one of this machine that plays it.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Places(Vec<(u32, usize)>);
@@ -14,17 +17,26 @@ impl Places {
     /// A CPU for each that the script names.
     pub(super) fn fit(scenario: &Scenario) -> Result<Places, NotApplicable> {
         let ours: Vec<usize> = sched::affinity(0).map_or(Vec::new(), |mask| mask.iter().collect());
-        let theirs = named(scenario);
+        let mut theirs = named(scenario);
         if theirs.len() > ours.len() {
             let (theirs, ours) = (theirs.len(), ours.len());
             let what = format!("{theirs} CPUs are named, there are {ours}");
             return Err(NotApplicable(what));
+        }
+        if theirs.len() < ours.len() {
+            theirs.insert(MAIN);
         }
         // The same numbers, where they fit: easier to read.
         if theirs.iter().all(|&cpu| ours.contains(&(cpu as usize))) {
             return Ok(Places(theirs.iter().map(|&c| (c, c as usize)).collect()));
         }
         Ok(Places(theirs.into_iter().zip(ours).collect()))
+    }
+
+    /// Where the main thread is; anywhere, if all CPUs play others.
+    pub(super) fn main(&self) -> Option<usize> {
+        let pair = self.0.iter().find(|(theirs, _)| *theirs == MAIN);
+        pair.map(|(_, ours)| *ours)
     }
 
     /// The CPU of this machine; one that the script does not name plays itself.

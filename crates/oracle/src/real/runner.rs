@@ -12,19 +12,30 @@ use cmwq::{DelayedWork, Report, Workqueue};
 use cmwq_os::{clock, sched};
 use std::collections::BTreeMap;
 use std::sync::mpsc::{self, RecvTimeoutError};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::thread::{self, JoinHandle, Thread};
 use std::time::{Duration, Instant};
 
-/// How long a whole script may take, before stretching.
-const WHOLE: Duration = Duration::from_secs(60);
+/// How long a whole script may take, and how much longer by what it is stretched.
+const WHOLE: [Duration; 2] = [Duration::from_secs(30), Duration::from_secs(10)];
+/// The same for waiting for one thing: what has not come then does not come.
+const ONE_THING: [Duration; 2] = [Duration::from_secs(5), Duration::from_secs(1)];
 /// Between two looks at whether something has happened.
 const OFTEN: Duration = Duration::from_micros(200);
 /// Between two looks at a gate whose opening may have been missed: somebody came just then.
 const RARELY: Duration = Duration::from_millis(5);
 
+/// The scenario in which a dependency was reported, and the text: a process says it once.
+static DEPENDENCY: OnceLock<(String, String)> = OnceLock::new();
+
+/// Whether that was before this scenario.
+pub(super) fn said_before(id: &str) -> bool {
+    DEPENDENCY.get().is_some_and(|(first, _)| first != id)
+}
+
 /// One run of one script.
 pub(super) struct Runner {
+    id: String,
     pub(super) play: Play,
     pub(super) places: Places,
     pub(super) stretch: u64,
@@ -44,6 +55,7 @@ impl Runner {
         stretch: u64,
     ) -> Arc<Runner> {
         let runner = Arc::new(Runner {
+            id: scenario.id.clone(),
             play,
             places,
             stretch,
@@ -67,10 +79,11 @@ impl Runner {
         let (done, ended) = mpsc::channel();
         let runner = self.clone();
         let main = thread::spawn(move || {
+            pin(runner.places.main());
             runner.act(runner.play.main());
             done.send(()).ok();
         });
-        let patience = WHOLE * self.stretch as u32;
+        let patience = self.stretched(WHOLE);
         let in_time = ended.recv_timeout(patience) != Err(RecvTimeoutError::Timeout);
         let mut record = self.play.record();
         if !record.finished {
@@ -87,17 +100,21 @@ impl Runner {
 
     /// Reports of misuse go to the record.
     fn listen(&self) {
-        let play = self.play.clone();
+        if let Some((_, report)) = DEPENDENCY.get().filter(|(first, _)| *first == self.id) {
+            // An earlier try of this scenario.
+            self.play.misuse(report.clone());
+        }
+        let (play, id) = (self.play.clone(), self.id.clone());
         cmwq::set_report_hook(move |report| {
-            let misuse = matches!(
-                report,
-                Report::EnableUnderflow { .. }
-                    | Report::DisableOverflow { .. }
-                    | Report::FlushDependency { .. }
-            );
-            if misuse {
-                play.misuse(report.to_string());
+            let said = report.to_string();
+            match report {
+                Report::FlushDependency { .. } => {
+                    DEPENDENCY.get_or_init(|| (id.clone(), said.clone()));
+                }
+                Report::EnableUnderflow { .. } | Report::DisableOverflow { .. } => {}
+                _ => return,
             }
+            play.misuse(said);
         });
     }
 
@@ -137,7 +154,7 @@ impl Runner {
             match act {
                 Act::End => return,
                 Act::Call(call) => answer = Some(calls::call(self, call)),
-                Act::Await(cond, patience) => answer = Some(self.wait_for(&cond, patience)),
+                Act::Await(cond, _) => answer = Some(self.wait_for(&cond)),
                 act => self.perform(act),
             }
         }
@@ -174,10 +191,7 @@ impl Runner {
         };
         let runner = self.clone();
         let thread = thread::spawn(move || {
-            if let Some(cpu) = cpu {
-                // Where it may not be there, it is elsewhere.
-                sched::set_affinity_self(&[cpu].into_iter().collect()).ok();
-            }
+            pin(cpu);
             runner.act(actor);
         });
         lock(&self.threads).push(thread);
@@ -197,8 +211,12 @@ impl Runner {
         all.values().flatten().for_each(Thread::unpark);
     }
 
-    fn wait_for(&self, cond: &Cond, patience: Nanos) -> Answer {
-        let end = Instant::now() + Duration::from_nanos(patience * self.stretch);
+    fn stretched(&self, [at_least, more]: [Duration; 2]) -> Duration {
+        at_least + more * self.stretch as u32
+    }
+
+    fn wait_for(&self, cond: &Cond) -> Answer {
+        let end = Instant::now() + self.stretched(ONE_THING);
         let over = || self.play.holds(cond) || self.play.is_over() || Instant::now() >= end;
         cmwq::blocking(|| {
             while !over() {
@@ -206,6 +224,13 @@ impl Runner {
             }
         });
         Answer::Bool(self.play.holds(cond))
+    }
+}
+
+/// To a CPU; if it may not be there, it stays anywhere.
+fn pin(cpu: Option<usize>) {
+    if let Some(cpu) = cpu {
+        sched::set_affinity_self(&[cpu].into_iter().collect()).ok();
     }
 }
 

@@ -41,7 +41,7 @@ impl Backend for Puppet {
         Ok(Show::new(scenario).run())
     }
 
-    fn switches(&self) -> Switches {
+    fn switches(&self, _: &Scenario) -> Switches {
         ALL
     }
 }

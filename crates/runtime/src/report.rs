@@ -56,6 +56,11 @@ pub enum Report {
         /// Rounds so far.
         looks: u32,
     },
+    /// The time of a delayed item came while its queue was drained, or after `shutdown`: it was dropped.
+    TimerDropped {
+        /// The queue.
+        queue: String,
+    },
     /// An item was enabled that was not disabled. Nothing has changed.
     EnableUnderflow {
         /// The type name of its function.
@@ -135,6 +140,10 @@ impl fmt::Display for Report {
             Report::SlowDrain { queue, looks } => write!(
                 f,
                 "queue \"{queue}\" is not drained after {looks} rounds: its items queue on"
+            ),
+            Report::TimerDropped { queue } => write!(
+                f,
+                "a delayed item was dropped when its time came: queue \"{queue}\" takes no more"
             ),
             Report::EnableUnderflow { item } => {
                 write!(f, "{item} was enabled but is not disabled")

@@ -111,7 +111,9 @@ impl Runner {
                 Report::FlushDependency { .. } => {
                     DEPENDENCY.get_or_init(|| (id.clone(), said.clone()));
                 }
-                Report::EnableUnderflow { .. } | Report::DisableOverflow { .. } => {}
+                Report::EnableUnderflow { .. }
+                | Report::DisableOverflow { .. }
+                | Report::TimerDropped { .. } => {}
                 _ => return,
             }
             play.misuse(said);

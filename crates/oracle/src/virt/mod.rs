@@ -56,6 +56,11 @@ impl Backend for Virtual {
 
 fn run(machine: &Machine, stage: &Stage) -> Record {
     machine.run_while(Time(HORIZON), |_| !stage.play.is_over());
+    if machine.timers_dropped() > 0 {
+        stage
+            .play
+            .misuse("a delayed item was dropped when its time came");
+    }
     let mut record = stage.play.record();
     if !record.finished {
         record.stuck = Some(format!("main waits in `{}`", stage.main_op()));

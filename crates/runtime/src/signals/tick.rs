@@ -17,6 +17,7 @@ use crate::machine::Real;
 use crate::park::Parker;
 use crate::pool::{Pool, scan, stall};
 use crate::queue::QueueRef;
+use crate::report::{self, Report};
 use crate::sync::{AtomicBool, AtomicU32, AtomicU64, fence};
 
 const STACK: usize = 256 * 1024;
@@ -342,8 +343,15 @@ fn serve(pool: &'static Pool) {
 
 /// Queues the items whose time has come.
 fn expire(engine: &'static Engine, now: Time) {
-    // SAFETY: a timer keeps its queue until it has been dealt with.
-    let admits = |queue: QueueRef| unsafe { queue.as_ref() }.gate().admits(Caller::Outside);
+    let admits = |queue: QueueRef| {
+        // SAFETY: a timer keeps its queue until it has been dealt with.
+        let queue = unsafe { queue.as_ref() };
+        queue.gate().admits(Caller::Outside).inspect_err(|_| {
+            report::say(&Report::TimerDropped {
+                queue: queue.name().to_owned(),
+            });
+        })
+    };
     while contract::expire(&Real(engine), now, admits) {}
 }
 

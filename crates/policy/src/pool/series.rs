@@ -197,6 +197,15 @@ impl<S: Store> WorkerPool<S> {
         series
     }
 
+    /// The first entry of the worklist that a worker may take.
+    pub(super) fn first_free(&self, cx: &Cx<S>) -> Option<S::Work> {
+        let mut at = self.worklist.first();
+        while let Some(work) = at.filter(|&work| cx.store.word(work).flags().deferred) {
+            at = self.behind_series(cx, work);
+        }
+        at
+    }
+
     /// The entry of the worklist behind this series.
     pub(super) fn behind_series(&self, cx: &Cx<S>, work: S::Work) -> Option<S::Work> {
         let mut at = work;
@@ -282,6 +291,9 @@ impl<S: Store> WorkerPool<S> {
             ..word.flags()
         };
         cx.store.set_word(work, word.with_flags(flags));
+        if !flags.inactive && self.nr_queued() == 0 {
+            self.dog.became_busy(cx.now);
+        }
         self.held -= usize::from(!flags.inactive);
         self.kick(cx);
         self.settle(cx);

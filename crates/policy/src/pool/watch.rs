@@ -94,7 +94,7 @@ impl<S: Store> WorkerPool<S> {
     pub fn stalled(&mut self, cx: &mut Cx<S>, threshold: Nanos) -> Option<Stall<S::Pwq>> {
         let waits = self.nr_queued() > 0;
         let stood = self.dog.stalled(cx.now, threshold, waits)?;
-        let first = self.worklist.first()?;
+        let first = self.first_free(cx)?;
         let (addr, _) = cx.store.word(first).pwq()?;
         let busy = |id: WorkerId| {
             let current = self.workers.get(id).current.as_ref()?;

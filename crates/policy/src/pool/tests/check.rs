@@ -4,7 +4,7 @@
 pub(super) use super::check_items::{InFlight, barriers_of, begins};
 use super::check_items::{
     at_most_once, deferred_ones_wait, every_entry_is_in_one_place, flushes_are_exact,
-    slots_are_counted,
+    next_instances_are_known, slots_are_counted,
 };
 use super::rig::{Pool, Rig, Todo};
 use super::store::Item;
@@ -36,6 +36,7 @@ pub(super) fn after_a_call(rig: &Rig, memory: &mut Memory) {
     at_most_once(rig);
     every_entry_is_in_one_place(rig);
     deferred_ones_wait(rig);
+    next_instances_are_known(rig);
     let in_flight = InFlight::of(rig);
     slots_are_counted(rig, &in_flight, memory);
     flushes_are_exact(rig, &in_flight);

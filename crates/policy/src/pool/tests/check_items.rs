@@ -152,6 +152,24 @@ pub(super) fn deferred_ones_wait(rig: &Rig) {
     assert_eq!(deferred, known, "entries for nobody");
 }
 
+/// Executions know in which queue the next instance of their item is.
+pub(super) fn next_instances_are_known(rig: &Rig) {
+    for (at, pool) in rig.pools.iter().enumerate() {
+        for current in executions(pool) {
+            let items = rig.store.items.iter().enumerate();
+            let mut same = items.filter(|(_, item)| item.key == current.key);
+            let pending = same.clone().any(|(_, item)| item.word.is_pending());
+            assert!(current.requeued_to.is_none() || pending, "in pool {at}");
+            let queued = same.find_map(|(work, _)| rig.store.pwq_of(work));
+            let queue = queued.map(|pwq| rig.store.pwqs[pwq].queue as u64);
+            assert!(
+                queue.is_none() || queue == current.requeued_to,
+                "in pool {at}"
+            );
+        }
+    }
+}
+
 /// What is in flight, by pwq.
 pub(super) struct InFlight {
     /// The numbers of all instances, barriers included, that are queued or executed.

@@ -212,3 +212,28 @@ fn a_watched_pool_speaks_after_each_item() {
     rig.end_and_run(2, DONE);
     assert_eq!(rig.count(Action::Drained(0)), 2);
 }
+
+/// Whether others wait for the slot or the worker of this item.
+fn others_waiting(rig: &mut Rig, work: usize) -> bool {
+    let (pool, id) = rig.who(work).expect("it runs");
+    rig.call(pool, |p, cx| p.others_waiting(cx, id))
+}
+
+#[test]
+fn an_item_learns_that_others_wait_for_its_slot_or_its_worker() {
+    let mut rig = Rig::new([attrs(1), attrs(1)]);
+    let limited = rig.pwq(0, 1);
+    let sibling = rig.sibling(limited, 1);
+    let first = rig.queue_and_run(1, limited)[0];
+    assert!(!others_waiting(&mut rig, first));
+    let waits = rig.queue_and_run(1, sibling)[0];
+    assert!(others_waiting(&mut rig, first), "for the slot, elsewhere");
+    assert!(rig.cancel(waits));
+    assert!(!others_waiting(&mut rig, first));
+    let other = rig.pwq(0, 10);
+    let waits = rig.queue_and_run(1, other)[0];
+    assert!(others_waiting(&mut rig, first), "for the worker");
+    rig.cancel(waits);
+    assert!(rig.barrier(first).is_some());
+    assert!(!others_waiting(&mut rig, first), "it comes next anyway");
+}

@@ -233,3 +233,18 @@ fn an_unordered_queue_goes_on_at_once_elsewhere() {
     assert_eq!(rig.executing(), [2, 3], "each pool in its turn");
     assert_eq!(rig.who(3).unwrap().0, 1);
 }
+
+#[test]
+fn nobody_is_told_of_slots_that_are_not_there() {
+    let mut rig = shared(2, 4);
+    rig.queue_and_run(4, 0);
+    rig.queue_and_run(2, 1);
+    rig.set_max(0, 2);
+    for left in [3, 2] {
+        rig.end_and_run(rig.executing()[0], DONE);
+        assert_eq!(rig.executing().len(), left);
+        assert_eq!(rig.count(Action::Activate(1)), 0);
+    }
+    rig.end_and_run(rig.executing()[0], DONE);
+    assert_eq!(rig.count(Action::Activate(1)), 1);
+}

@@ -7,11 +7,12 @@ use super::rig::{Doing, Pool, Rig, Todo};
 use super::store::TestStore;
 use super::*;
 use crate::hog::{self, Sample};
-use crate::pool::Rule;
+use crate::pool::{Place, Rule};
 use crate::pwq::{Drain, PwqFlags};
 use crate::time::MICROSECOND;
 use crate::worker::Wait;
 use proptest::sample::Index;
+use std::collections::BTreeSet;
 
 pub(super) struct Machine {
     pub(super) rig: Rig,
@@ -24,6 +25,8 @@ pub(super) struct Machine {
     heard: usize,
     /// Queues whose items go to one pool after the other.
     moving: Vec<usize>,
+    /// What events have happened to: a generator that reaches nothing would prove nothing.
+    pub(super) reached: BTreeSet<&'static str>,
 }
 
 /// A failing case names what it is made of.
@@ -69,6 +72,7 @@ impl Machine {
             open: Vec::new(),
             heard: 0,
             moving,
+            reached: BTreeSet::new(),
         }
     }
 
@@ -136,7 +140,7 @@ impl Machine {
                 };
             }
             Event::Steal(work, slowly) => self.steal(work, slowly)?,
-            Event::Barrier(work) => _ = self.rig.barrier(work.index(self.items)),
+            Event::Barrier(work) => self.barrier(work.index(self.items)),
             Event::Flush(at) => _ = self.rig.flush(self.pwq(at).1),
             Event::Drain(at, orphaned) => self.drain(at, orphaned)?,
             Event::MaxActive(at, n) => {
@@ -159,12 +163,48 @@ impl Machine {
         let queued = |&w: &usize| self.rig.store.items[w].is_queued();
         let queued: Vec<usize> = (0..self.items).filter(queued).collect();
         let work = Self::pick(&queued, work)?;
+        let linked = self.rig.store.items[work].word.flags().linked;
+        self.reached.extend(linked.then_some("steal linked"));
+        self.reached.extend(match self.place(work) {
+            Some(Place::Inactive) => Some("steal inactive"),
+            Some(Place::Worklist) => Some("steal queued"),
+            Some(Place::Scheduled(_)) => Some("steal scheduled"),
+            None => Some("steal deferred"),
+        });
         assert!(self.rig.steal(work));
         match slowly {
             true => self.rig.todo.push((0, Todo::Disown(work))),
             false => self.rig.disown(work),
         }
         Some(())
+    }
+
+    fn barrier(&mut self, work: usize) {
+        let place = match self.rig.store.items[work].is_queued() {
+            true => Some(self.place(work)),
+            false => None,
+        };
+        if self.rig.barrier(work).is_some() {
+            self.reached.insert(match place {
+                Some(Some(Place::Inactive)) => "barrier behind inactive",
+                Some(Some(Place::Worklist)) => "barrier behind queued",
+                Some(Some(Place::Scheduled(_))) => "barrier behind scheduled",
+                Some(None) => "barrier behind deferred",
+                None => "barrier behind running",
+            });
+        }
+    }
+
+    /// Where a queued item is; nothing if it is deferred.
+    fn place(&self, work: usize) -> Option<Place> {
+        let flags = self.rig.store.items[work].word.flags();
+        if flags.deferred || flags.inactive {
+            return (!flags.deferred).then_some(Place::Inactive);
+        }
+        let threads = self.rig.threads.iter().enumerate();
+        let mut all = threads.flat_map(|(pool, threads)| threads.keys().map(move |&id| (pool, id)));
+        let own = all.find(|&(pool, id)| self.rig.own_list(pool, id).contains(&work));
+        Some(own.map_or(Place::Worklist, |(_, id)| Place::Scheduled(id)))
     }
 
     /// Orphans stay orphans.
@@ -243,10 +283,12 @@ impl Machine {
                 asleep: false,
                 switches: Some(1),
             };
-            let seen = |p: &mut Pool, cx: &mut Cx<TestStore>| {
-                _ = p.watched(cx, id, seq, sample, hog::THRESHOLD);
+            let look = |p: &mut Pool, cx: &mut Cx<TestStore>| {
+                p.watched(cx, id, seq, sample, hog::THRESHOLD)
             };
-            self.rig.call(pool, seen);
+            let seen = self.rig.call(pool, look);
+            let uncounted = seen.is_ok_and(|hog| hog.is_some_and(|hog| hog.uncounted));
+            self.reached.extend(uncounted.then_some("hog"));
         }
         Some(())
     }
@@ -299,15 +341,30 @@ impl Machine {
         } else {
             Wait::Flush(pwq)
         };
-        if !waits
-            && self
-                .rig
-                .call(pool, |p, cx| p.wait_begin(cx, id, wait))
-                .is_ok()
-        {
-            self.open.push((pool, id, Open::Wait));
+        if waits {
+            return None;
+        }
+        match self.rig.call(pool, |p, cx| p.wait_begin(cx, id, wait)) {
+            Ok(()) => self.open.push((pool, id, Open::Wait)),
+            Err(_) => assert!(self.would_wait_for_ever(pool, id, pwq), "refused"),
         }
         Some(())
+    }
+
+    /// All threads here wait, or all items do that hold a slot of the queue; this one would, too.
+    fn would_wait_for_ever(&self, pool: usize, id: WorkerId, pwq: usize) -> bool {
+        let workers = &self.rig.pools[pool].workers;
+        let waits = |w: &WorkerId| *w == id || workers.get(*w).waiting.is_some();
+        let exists = |w: &WorkerId| !matches!(workers.get(*w).state, State::Free);
+        let limit = self.rig.store.pwqs[pwq].limit;
+        let holds = |w: &WorkerId| {
+            let current = workers.get(*w).current.as_ref();
+            current.is_some_and(|c| !c.barrier && self.rig.store.pwqs[c.pwq].limit == limit)
+        };
+        let holders: Vec<WorkerId> = workers.ids().filter(holds).collect();
+        let nr = self.rig.store.limits[limit].now().nr as usize;
+        let slots_wait = nr > 0 && holders.len() == nr && holders.iter().all(waits);
+        slots_wait || workers.ids().filter(exists).all(|w| waits(&w))
     }
 
     /// The last hint or wait that this worker began ends.

@@ -24,6 +24,7 @@ mod rig;
 mod rules;
 mod store;
 mod timelines;
+mod watch;
 
 use rig::{Rig, attrs};
 use std::vec::Vec;

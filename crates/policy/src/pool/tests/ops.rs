@@ -291,7 +291,8 @@ impl Rig {
     }
 
     pub(super) fn drain(&mut self, pwq: usize, drain: Drain) -> bool {
-        let pool = self.store.pwqs[pwq].pool;
+        let TestPwq { pool, queue, .. } = self.store.pwqs[pwq];
+        self.queues[queue].flags.orphaned |= drain == Drain::Orphaned;
         self.call(pool, |p, cx| p.begin_drain(cx, pwq, drain))
     }
 

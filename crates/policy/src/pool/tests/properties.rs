@@ -4,7 +4,6 @@
 use super::events::{event, machine};
 use super::rig::{Rig, Todo};
 use super::*;
-use crate::pool::Place;
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 
@@ -49,7 +48,7 @@ fn at_rest(rig: &mut Rig) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 3000, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 2000, ..ProptestConfig::default() })]
 
     #[test]
     fn invariants_hold_and_everything_finishes(
@@ -69,39 +68,27 @@ proptest! {
 /// What there is to be seen of the machine as it is now.
 fn look(rig: &Rig, seen: &mut BTreeSet<&'static str>) {
     let todo = |is: fn(&Todo) -> bool| rig.todo.iter().any(|t| is(&t.1));
-    seen.extend(todo(|t| matches!(t, Todo::Create(..))).then_some("create"));
-    seen.extend(todo(|t| matches!(t, Todo::Confirm(_))).then_some("deferred"));
+    let mut note = |name, is: bool| seen.extend(is.then_some(name));
+    note("create", todo(|t| matches!(t, Todo::Create(..))));
+    note("deferred", todo(|t| matches!(t, Todo::Confirm(_))));
+    let redirected = |t: &Todo| matches!(t, Todo::Insert(_, _, how) if how.redirected);
+    note("redirected", todo(redirected));
     for pool in &rig.pools {
-        let mut workers = pool.workers.ids().map(|id| pool.workers.get(id));
-        seen.extend(
-            workers
-                .any(|w| w.rescues.is_some() && w.current.is_some())
-                .then_some("rescued"),
-        );
+        let workers = pool.workers.ids().map(|id| pool.workers.get(id));
+        for worker in workers {
+            let executes = worker.current.is_some();
+            note("rescued", worker.rescues.is_some() && executes);
+            note("own list", !worker.scheduled.is_empty());
+        }
+        let stats = pool.stats();
+        note("step back", stats.step_backs > 0);
+        note("convoy step back", stats.convoy_step_backs > 0);
+        note("tick start", stats.tick_starts > 0);
+        note("idle report", stats.idle_reports > 0);
     }
-    for pwq in &rig.store.pwqs {
-        let waits = pwq.state.is_plugged() && pwq.state.nr_inactive() > 0;
-        seen.extend(waits.then_some("plugged"));
-        let returns = pwq.state.retired && pwq.state.nr_in_flight() > 0;
-        seen.extend(returns.then_some("retired"));
-    }
-    for &work in &rig.started {
-        seen.extend(rig.store.items[work].is_barrier().then_some("barrier"));
-    }
-}
-
-/// Where an item is that is about to be taken back.
-fn note_place(rig: &mut Rig, seen: &mut BTreeSet<&'static str>) {
-    for (work, item) in rig.store.items.iter().enumerate() {
-        let Some(pool) = item
-            .word
-            .pool()
-            .filter(|_| item.is_queued() && !item.is_barrier())
-        else {
-            continue;
-        };
-        _ = (work, pool, Place::Worklist);
-        seen.extend(item.word.flags().linked.then_some("linked"));
+    for pwq in rig.store.pwqs.iter().map(|pwq| &pwq.state) {
+        note("plugged", pwq.is_plugged() && pwq.nr_inactive() > 0);
+        note("retired", pwq.retired && pwq.nr_in_flight() > 0);
     }
 }
 
@@ -130,30 +117,22 @@ fn the_events_do_reach_what_they_are_meant_to_reach() {
     let mut runner = TestRunner::deterministic();
     let events = proptest::collection::vec(event(), 250);
     let mut seen = BTreeSet::new();
-    for _ in 0..150 {
+    for _ in 0..400 {
         let mut machine = machine().new_tree(&mut runner).unwrap().current();
         for event in events.new_tree(&mut runner).unwrap().current() {
             _ = machine.event(event);
             look(&machine.rig, &mut seen);
-            note_place(&mut machine.rig, &mut seen);
         }
         seen.extend(machine.rig.said.iter().map(|s| name(s.1)));
-        for pool in &machine.rig.pools {
-            let stats = pool.stats();
-            seen.extend((stats.step_backs > 0).then_some("step back"));
-            seen.extend((stats.convoy_step_backs > 0).then_some("convoy step back"));
-            seen.extend((stats.tick_starts > 0).then_some("tick start"));
-            seen.extend((stats.idle_reports > 0).then_some("idle report"));
-            let own = pool
-                .workers
-                .ids()
-                .any(|id| !pool.workers.get(id).scheduled.is_empty());
-            seen.extend(own.then_some("own list"));
-        }
+        seen.append(&mut machine.reached);
     }
     let expected = [
         "activate",
-        "barrier",
+        "barrier behind inactive",
+        "barrier behind queued",
+        "barrier behind running",
+        "barrier behind scheduled",
+        "barrier behind deferred",
         "convoy step back",
         "create",
         "deferred",
@@ -161,16 +140,22 @@ fn the_events_do_reach_what_they_are_meant_to_reach() {
         "emptied",
         "fail wait",
         "flushed",
+        "hog",
         "idle report",
         "inspect",
-        "linked",
         "mayday",
         "own list",
         "plugged",
+        "redirected",
         "released",
         "rescued",
         "retired",
         "spawn",
+        "steal deferred",
+        "steal inactive",
+        "steal linked",
+        "steal queued",
+        "steal scheduled",
         "step back",
         "tick start",
         "undefer",

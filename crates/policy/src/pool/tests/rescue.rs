@@ -1,7 +1,8 @@
 //! Rescuers: who is called when, what they run, when they leave.
 
-use super::super::{MAYDAY_INITIAL_TIMEOUT, MAYDAY_INTERVAL, RESCUER_BATCH, Stuck};
+use super::super::{MAX_RESCUERS, MAYDAY_INITIAL_TIMEOUT, MAYDAY_INTERVAL, RESCUER_BATCH, Stuck};
 use super::*;
+use crate::action::MAX_ACTIONS;
 use crate::pwq::PwqFlags;
 
 const DONE: ItemReport = ItemReport {
@@ -145,6 +146,26 @@ fn each_queue_has_its_own_rescuer() {
 }
 
 #[test]
+fn of_many_rescuers_some_are_called_again_later() {
+    let mut rig = Rig::new([attrs(1)]);
+    rig.spawns_fail = true;
+    for _ in 0..MAX_RESCUERS + 1 {
+        let pwq = rig.pwq_with(0, 10, RESCUED);
+        rig.queue_new(1, pwq);
+    }
+    rig.run();
+    for round in 0..2 {
+        // One call names no more than there is room for.
+        assert_eq!(rig.started.len(), round * MAX_ACTIONS);
+        rescue(&mut rig);
+    }
+    assert_eq!(rig.executing().len(), MAX_RESCUERS as usize);
+    rig.end_and_run(rig.executing()[0], DONE);
+    rescue(&mut rig);
+    assert_eq!(rig.started.len(), MAX_RESCUERS as usize + 1);
+}
+
+#[test]
 fn a_rescuer_leaves_after_its_batch_if_others_wait_and_comes_back() {
     assert_eq!(RESCUER_BATCH, 16);
     let mut rig = hopeless(2);
@@ -229,26 +250,22 @@ fn barriers_and_next_instances_of_its_items_are_the_rescuers() {
 }
 
 #[test]
-fn a_rescuer_that_finds_nothing_to_do_is_not_called_at_once_again() {
-    let mut rig = hopeless(2);
-    let plain = rig.pwq(0, 10);
-    rig.queue_new(1, plain);
-    rig.queue_new(1, 0);
-    rig.run();
+fn a_rescuer_that_finds_nothing_to_do_leaves_until_it_is_called_again() {
+    let mut rig = Rig::new([attrs(1), attrs(1)]);
+    let (elsewhere, plain) = (rig.pwq(1, 10), rig.pwq(0, 10));
+    let rescued = rig.pwq_with(0, 10, RESCUED);
+    let work = rig.queue_and_run(1, elsewhere)[0];
+    rig.spawns_fail = true;
+    rig.queue(work, rescued);
+    rig.queue_and_run(1, plain);
     rescue(&mut rig);
-    assert_eq!(rig.executing(), [1]);
-    // The other queue needs a thread; what is left of the rescued one is deferred.
-    let deferred = rig.queue_new(1, 1)[0];
-    rig.run();
+    assert_eq!(rig.executing(), [work], "in the other pool, for long");
+    assert!(rig.threads[0].is_empty());
     rescue(&mut rig);
-    assert_eq!(rig.who(deferred), None, "one thread runs one item");
-    rig.end_and_run(1, DONE);
-    rig.run();
-    assert_eq!(rig.executing(), [deferred]);
-    rig.queue(deferred, 0);
+    assert_eq!(rig.count(Action::Mayday(rescued)), 2);
+    rig.end_and_run(work, DONE);
     rescue(&mut rig);
-    assert_eq!(rig.executing(), [deferred]);
-    rig.end_and_run(deferred, DONE);
+    assert_eq!(rig.who(work).unwrap().0, 0);
 }
 
 #[test]

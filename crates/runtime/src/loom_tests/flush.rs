@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use loom::thread;
 
-use super::{bounded, model};
 use super::rig::{Item, Made, Rig};
+use super::{bounded, model};
 
 const ONE: &[Made] = &[Made::managed(&[0])];
 
@@ -31,7 +31,9 @@ fn a_queue_with_two_pool_workqueues() {
     });
 }
 
-/// Two flush at once, one of them while the item may be over already.
+/// Two flush at once, one of them while the item may be over already: both are woken.
+///
+/// Fails if the word that they sleep on is changed before the colours are.
 #[test]
 fn two_flush_one_queue() {
     bounded(3, || {
@@ -53,7 +55,7 @@ fn two_flush_one_queue() {
 /// A flush of one item comes while it waits, while it runs and when it is over; each time, what it did
 /// is seen.
 ///
-/// Fails if the barrier is put behind nothing, and if the latch is set before the item has ended.
+/// Fails if `flush_item` looks for the item in its queue only, and not for who executes it.
 #[test]
 fn an_item_that_ends() {
     model(|| {
@@ -69,7 +71,7 @@ fn an_item_that_ends() {
 
 /// The flushed item is cancelled: its barrier goes on without it, also where it waits for a slot.
 ///
-/// Fails if stealing takes the barrier along, or if nobody is woken to run it.
+/// Fails if stealing an item that waits for a slot takes its barriers along.
 #[test]
 fn an_item_that_is_cancelled() {
     model(|| {
@@ -107,7 +109,10 @@ fn an_item_that_is_deferred() {
 }
 
 /// Somebody queues an item; another thread, who is refused because of that, flushes it: the instance
-/// that it relies on has seen what it stored before.
+/// that it relies on has ended then.
+///
+/// Fails if `flush_item` does not wait while the item is on its way to its pool, where it can be found
+/// nowhere.
 #[test]
 fn who_is_refused_can_wait_for_the_pending_one() {
     bounded(3, || {

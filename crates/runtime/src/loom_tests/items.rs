@@ -12,8 +12,8 @@ use loom::sync::atomic::AtomicU32;
 use loom::sync::atomic::Ordering::Relaxed;
 use loom::thread;
 
-use super::{bounded, model};
 use super::rig::{Item, Made, Rig};
+use super::{bounded, model};
 
 const ONE: &[Made] = &[Made::managed(&[0])];
 const TWO: &[Made] = &[Made::managed(&[0]), Made::managed(&[1])];
@@ -26,7 +26,7 @@ fn assert_free(item: &Arc<Item>) {
 
 /// A queued item is cancelled, and queued again, while its worker comes for it.
 ///
-/// Fails if a cancelled item stays in its list, or if cancel says true of one that has begun.
+/// Fails if `cancel` goes on although it has not found the item in its pool any more.
 #[test]
 fn each_queueing_runs_or_is_cancelled() {
     model(|| {
@@ -43,16 +43,19 @@ fn each_queueing_runs_or_is_cancelled() {
     });
 }
 
-/// Who cancels an item that is not pending leaves it alone: nobody is refused for that, to wait for
-/// an instance that is not there.
+/// Who cancels an item that is not pending, or enables one that is not disabled, leaves it alone:
+/// nobody is refused for that, to rely on an instance that is not there.
 ///
-/// Fails if `cancel` takes an idle item for a moment.
+/// Fails if `cancel` or `enable` takes such an item for a moment.
 #[test]
 fn cancelling_nothing_refuses_nobody() {
     model(|| {
         let (rig, item) = (Rig::new(1, ONE), Item::plain());
         let (rig2, item2) = (rig.clone(), item.clone());
-        let canceller = thread::spawn(move || u32::from(rig2.cancel(&item2)));
+        let canceller = thread::spawn(move || {
+            assert!(contract::enable(&*rig2, item2.work()).underflow);
+            u32::from(rig2.cancel(&item2))
+        });
         assert!(rig.queue(0, 0, &item), "refused, and it was not pending");
         let cancelled = canceller.join().unwrap();
         rig.end([]);

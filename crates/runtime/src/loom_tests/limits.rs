@@ -4,15 +4,16 @@
 //! stranded: in the end nothing is in flight, and nobody waits for a slot.
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::SeqCst;
+use std::sync::atomic::{AtomicBool, AtomicU32};
 
 use cmwq_policy::contract;
 use loom::cell::UnsafeCell;
 use loom::thread;
 
-use super::{bounded, model};
 use super::rig::{Item, Made, Rig};
+use super::{bounded, model};
+use crate::park::Parker;
 
 /// A queue with a limit of 1 that meets two pools.
 const SHARED: &[Made] = &[Made::limited(1, &[0, 1])];
@@ -48,9 +49,9 @@ impl Slot {
 
 /// An item joins those who wait while the slot is given back in another pool.
 ///
-/// Fails if a joiner does not look again after it has said that it waits, if who gives a slot back
-/// looks at a word of before, if nobody is told whose turn it is (`Activate`), and if a slot is
-/// given to a waiter without being counted.
+/// Fails if saying that somebody waits and the last look for a free slot are not one step, if who
+/// gives a slot back believes a look of before, if nobody is told whose turn it is (`Activate`),
+/// and if a slot is given to a waiter without being counted.
 #[test]
 fn a_slot_goes_to_another_pool() {
     bounded(3, || {
@@ -85,43 +86,48 @@ fn the_first_waiter_is_cancelled() {
     });
 }
 
-/// The limit is raised while slots are given back and asked for.
+/// The limit is raised while an item joins those who wait, and the holder of the only slot does not end
+/// before that item has run.
 ///
 /// Fails if a new limit does not serve those who wait.
 #[test]
 fn the_limit_is_raised() {
     bounded(3, || {
-        let rig = Rig::new(2, SHARED);
-        let items = [Item::plain(), Item::plain(), Item::plain()];
-        assert!(rig.queue(0, 0, &items[0]));
-        assert!(rig.queue(0, 1, &items[1]));
+        let (rig, parker) = (Rig::new(2, SHARED), Arc::new(Parker::default()));
+        let awaited = parker.clone();
+        let holder = Item::new(move |_| parker.park(None));
+        let other = Item::new(move |_| awaited.unpark());
+        assert!(rig.queue(0, 0, &holder));
         let workers = [rig.worker(0), rig.worker(1)];
-        let (rig2, other) = (rig.clone(), items[2].clone());
-        let queuer = thread::spawn(move || assert!(rig2.queue(0, 1, &other)));
+        let (rig2, other2) = (rig.clone(), other.clone());
+        let queuer = thread::spawn(move || assert!(rig2.queue(0, 1, &other2)));
         assert!(contract::set_max_active(&*rig, 0, 2));
         queuer.join().unwrap();
         rig.end(workers);
-        assert!(items.iter().all(|item| item.runs() == 1));
+        assert_eq!((holder.runs(), other.runs()), (1, 1));
     });
 }
 
 /// The queue is frozen, and thaws while an item comes.
 ///
-/// Fails if thawing serves nobody.
+/// Fails if thawing serves nobody, and if a slot is taken in a frozen queue.
 #[test]
 fn a_frozen_queue_thaws() {
     bounded(3, || {
-        let (rig, slot) = (Rig::new(2, SHARED), Slot::new());
-        let items = [slot.item(), slot.item()];
+        let (rig, thaws) = (Rig::new(2, SHARED), Arc::new(AtomicBool::new(false)));
+        let items = [thaws.clone(), thaws.clone()]
+            .map(|thaws| Item::new(move |_| assert!(thaws.load(SeqCst), "it runs while frozen")));
         contract::freeze(&*rig, 0);
         assert!(rig.queue(0, 1, &items[0]));
         let workers = [rig.worker(0), rig.worker(1)];
         let (rig2, other) = (rig.clone(), items[1].clone());
         let queuer = thread::spawn(move || assert!(rig2.queue(0, 0, &other)));
-        assert_eq!(items[0].runs() + items[1].runs(), 0);
+        // For loom, a place to let others go first.
+        thread::yield_now();
+        thaws.store(true, SeqCst);
         contract::thaw(&*rig, 0);
         queuer.join().unwrap();
         rig.end(workers);
-        assert_eq!(slot.used.load(SeqCst), 2);
+        assert!(items.iter().all(|item| item.runs() == 1));
     });
 }

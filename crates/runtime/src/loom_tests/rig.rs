@@ -14,7 +14,7 @@ use cmwq_policy::list::Links;
 use cmwq_policy::pool::Step;
 use cmwq_policy::pwq::PwqFlags;
 use cmwq_policy::queue::{Attrs, Kind, Queue, QueueAttrs};
-use cmwq_policy::store::PwqInfo;
+use cmwq_policy::store::{PwqInfo, SharedLimit};
 use cmwq_policy::work::WorkWord;
 use cmwq_policy::{
     Action, Actions, Budget, Cx, ItemKey, ItemReport, PoolAttrs, PoolWorkqueue, Rule, Store, Time,
@@ -206,7 +206,6 @@ impl Rig {
             assert_eq!(core.nr_in_flight(), 0, "left in pool {id}");
         }
         for (id, limit) in self.parts.limits.iter().enumerate() {
-            use cmwq_policy::store::SharedLimit;
             let limit = limit.step(|_| None).unwrap_err();
             assert_eq!((limit.nr, limit.waiting), (0, false), "queue {id}");
         }

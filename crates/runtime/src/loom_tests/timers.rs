@@ -10,8 +10,8 @@ use cmwq_policy::Nanos;
 use cmwq_policy::contract::{self, Machine};
 use loom::thread::{self, JoinHandle};
 
-use super::{bounded, model};
 use super::rig::{Item, Made, Rig, SOON};
+use super::{bounded, model};
 
 /// The model is over when an item of the second has expired.
 const QUEUES: &[Made] = &[Made::managed(&[0]), Made::managed(&[0])];
@@ -104,7 +104,7 @@ fn the_first_of_two_is_cancelled() {
 
 /// An item that is armed for much later is brought forward.
 ///
-/// Fails if `mod_delayed` leaves the old expiry, or wakes nobody.
+/// Fails if arming it anew wakes nobody.
 #[test]
 fn an_item_is_brought_forward() {
     model(|| {
@@ -134,7 +134,9 @@ fn it_is_cancelled_while_it_expires() {
     });
 }
 
-/// An item expires while its time is changed: to later, which takes it back, or after it has expired.
+/// An item expires while its time is changed: before that, or after it, or while it runs.
+///
+/// Fails as the one above.
 #[test]
 fn it_is_put_off_while_it_expires() {
     model(|| {
@@ -152,6 +154,8 @@ fn it_is_put_off_while_it_expires() {
 }
 
 /// One thread changes the time of an armed item, another cancels it.
+///
+/// Fails as the ones above.
 #[test]
 fn it_is_put_off_while_it_is_cancelled() {
     model(|| {
@@ -167,7 +171,9 @@ fn it_is_put_off_while_it_is_cancelled() {
     });
 }
 
-/// An armed item is disabled while it expires: it does not run after that, and can be armed again.
+/// An armed item is disabled while it expires: it does not run or begin to after that, nor is it armed.
+///
+/// Fails if `flush_item` does not find who executes it.
 #[test]
 fn it_is_disabled_while_it_expires() {
     model(|| {
@@ -186,6 +192,8 @@ fn it_is_disabled_while_it_expires() {
 }
 
 /// A queue takes its timers back while one of them expires.
+///
+/// Fails if a timer does not give up its queue.
 #[test]
 fn a_queue_is_destroyed_while_one_expires() {
     model(|| {
@@ -203,6 +211,8 @@ fn a_queue_is_destroyed_while_one_expires() {
 }
 
 /// `flush_now` of an item that expires at this moment: it is queued, by one of them, and waited for.
+///
+/// Fails if `flush_item` does not wait while the item is on its way from the timers to its pool.
 #[test]
 fn it_is_flushed_while_it_expires() {
     model(|| {

@@ -13,6 +13,8 @@ use crate::latch::Latch;
 use crate::park::Parker;
 
 /// No token is lost, and who takes one sees what its giver stored.
+///
+/// Fails if a token is left only for who sleeps already.
 #[test]
 fn every_unpark_is_noticed() {
     model(|| {
@@ -35,6 +37,8 @@ fn every_unpark_is_noticed() {
 }
 
 /// A wake-up that comes late, after its token was taken, ends no later sleep for good.
+///
+/// Fails as the one above.
 #[test]
 fn a_token_is_for_one_sleep() {
     model(|| {
@@ -69,6 +73,8 @@ unsafe impl Sync for Shared {}
 unsafe impl Send for Shared {}
 
 /// The waiter wakes, and the value is its own then; loom watches the latch's own cell as well.
+///
+/// Fails if the waiter writes itself down over a latch that was set meanwhile.
 #[test]
 fn what_is_set_is_noticed_and_seen() {
     model(|| {
@@ -96,7 +102,7 @@ fn what_is_set_is_noticed_and_seen() {
 
 /// Two threads queue items while the worker ends one and looks whether to go idle.
 ///
-/// Fails if a start is due to a worker that is on its way to its parking place already.
+/// Fails if the pool asks whether it needs a worker before the item is in its list.
 #[test]
 fn it_does_not_go_idle_beside_an_item() {
     model(|| {

@@ -209,6 +209,11 @@ impl Watcher {
 
     /// Goes to its CPU; false if the process does not have it now.
     fn stay(&self) -> bool {
+        // The kernel would let this thread go where the process may not.
+        let mask = sched::affinity(thread::getpid());
+        if mask.is_ok_and(|mask| !mask.contains(self.cpu)) {
+            return false;
+        }
         let only: CpuMask = [self.cpu].into_iter().collect();
         sched::set_affinity_self(&only).is_ok()
     }

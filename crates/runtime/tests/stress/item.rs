@@ -49,6 +49,7 @@ fn run(item: &DelayedWork<Item>, world: &World) {
         act(item, world);
     }
     check_allowed(tally, world, begun);
+    // Relaxed: as above.
     tally.plain.store(plain + 1, Relaxed);
     tally.seen.fetch_max(version, SeqCst);
     drop(inside);

@@ -132,15 +132,19 @@ pub(super) fn grab<M: Machine>(m: &M, work: WorkOf<M>) -> Grab {
 }
 
 fn try_grab<M: Machine>(m: &M, work: WorkOf<M>) -> Option<Grab> {
-    let Err(word) = m.step_word(work, WorkWord::try_own) else {
-        return Some(Grab::Idle);
-    };
-    let stolen = match (word.pwq(), word.pool()) {
+    match m.step_word(work, WorkWord::try_own) {
+        Ok(_) => Some(Grab::Idle),
+        Err(word) => take(m, work, word).then_some(Grab::Stolen),
+    }
+}
+
+/// Takes an item that is pending with this word from where it is. False if it is not there any more.
+fn take<M: Machine>(m: &M, work: WorkOf<M>, word: WorkWord) -> bool {
+    match (word.pwq(), word.pool()) {
         (Some(_), Some(pool)) => steal(m, pool, work),
         // Armed, or owned by somebody for a moment.
         _ => disarm(m, work),
-    };
-    stolen.then_some(Grab::Stolen)
+    }
 }
 
 fn steal<M: Machine>(m: &M, pool: u32, work: WorkOf<M>) -> bool {
@@ -173,9 +177,19 @@ pub(super) fn let_go<M: Machine>(m: &M, work: WorkOf<M>, grab: Grab) -> bool {
 
 /// Takes an item off its queue, or disarms it. True if it was pending: then that instance does not
 /// run. Does not wait for one that runs. The caller keeps the item's memory.
+///
+/// One that is not pending is left alone: while somebody owned it, others would be refused for an
+/// instance that is not there.
 pub fn cancel<M: Machine>(m: &M, work: WorkOf<M>) -> bool {
-    let grab = grab(m, work);
-    let_go(m, work, grab)
+    while let Ok(word) | Err(word) = m.step_word(work, Some)
+        && word.is_pending()
+    {
+        if take(m, work, word) {
+            return let_go(m, work, Grab::Stolen);
+        }
+        m.relax();
+    }
+    false
 }
 
 /// What came of a disable.
@@ -217,7 +231,9 @@ pub fn enable<M: Machine>(m: &M, work: WorkOf<M>) -> Enabled {
         underflow: true,
     };
     loop {
-        let depth = match m.step_word(work, WorkWord::try_own) {
+        // As in `cancel`: one that is not disabled is left alone.
+        let own = |word: WorkWord| word.try_own().filter(|_| word.disable_depth() > 0);
+        let depth = match m.step_word(work, own) {
             Ok(word) => word.disable_depth(),
             Err(word) if word.disable_depth() == 0 => return UNDERFLOW,
             // Somebody else changes the depth at this moment.
@@ -226,16 +242,11 @@ pub fn enable<M: Machine>(m: &M, work: WorkOf<M>) -> Enabled {
                 continue;
             }
         };
-        if let Some(less) = depth.checked_sub(1) {
-            set_depth(m, work, less);
-        }
+        set_depth(m, work, depth - 1);
         let_go(m, work, Grab::Idle);
-        return match depth {
-            0 => UNDERFLOW,
-            _ => Enabled {
-                enabled: depth == 1,
-                underflow: false,
-            },
+        return Enabled {
+            enabled: depth == 1,
+            underflow: false,
         };
     }
 }

@@ -7,7 +7,7 @@
 //!
 //! | file | what |
 //! | --- | --- |
-//! | `rig.rs` | a process in small: the real core and the real protocols over loom's locks and words |
+//! | `rig/` | a process in small: the real core and the real protocols over loom's locks and words |
 //! | `items.rs` | an item's word: queue, cancel, disable, enable and run at once |
 //! | `deferral.rs` | an item runs in one pool and is queued to another |
 //! | `flush.rs` | flush of an item, and of a queue with two pool workqueues |

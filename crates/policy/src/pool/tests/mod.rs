@@ -1,7 +1,9 @@
 //! Tests of the pool's rules.
 //!
-//! `rig.rs` carries out what the pool decides, in virtual time and in any order; `check.rs` holds
-//! the invariants, and the rig asks for them after every single event of every test.
+//! `rig.rs` carries out what the pool decides, in virtual time and in any order, on the items of
+//! `store.rs`; `ops.rs` is what users of queues do, and rescuers. `check.rs` and `check_items.rs` hold
+//! the invariants, and the rig asks for them after every single call of every test. `properties.rs`
+//! lets anything happen (`events.rs`, `machine.rs`); the other files have tests of one rule each.
 
 mod barriers;
 mod budget;

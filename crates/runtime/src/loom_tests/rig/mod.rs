@@ -3,32 +3,39 @@
 //!
 //! What only keeps books of a run (counts, tokens of workers) is in the standard library's words: loom
 //! runs one thread at a time, and does not switch at them.
+//!
+//! | file | |
+//! | --- | --- |
+//! | `mod.rs` | pools, workers, and what the runtime's handles do with the protocols |
+//! | `machine.rs` | what the protocols run on |
+//! | `store.rs` | what the core of a pool works on |
+//! | `item.rs` | items |
+
+mod item;
+mod machine;
+mod store;
 
 use std::ptr::NonNull;
 use std::sync::atomic::Ordering::SeqCst;
-use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32};
+use std::sync::atomic::{AtomicBool, AtomicI32};
 use std::sync::{Arc, Mutex as Books};
 
 use cmwq_policy::contract::{self, Machine, QueueInfo, TimersOf};
-use cmwq_policy::list::Links;
 use cmwq_policy::pool::Step;
-use cmwq_policy::pwq::PwqFlags;
 use cmwq_policy::queue::{Attrs, Kind, Queue, QueueAttrs};
 use cmwq_policy::store::{PwqInfo, SharedLimit};
-use cmwq_policy::work::WorkWord;
-use cmwq_policy::{
-    Action, Actions, Budget, Cx, ItemKey, ItemReport, PoolAttrs, PoolWorkqueue, Rule, Store, Time,
-    WorkerId, WorkerPool,
-};
-use loom::cell::UnsafeCell;
+use cmwq_policy::{Action, ItemReport, PoolAttrs, Rule, Time, WorkerId, WorkerPool};
 use loom::sync::Mutex;
 use loom::thread::{self, JoinHandle, Thread};
 
 use crate::barrier::Barrier;
-use crate::item::{Header, Ref, Vtable, count_arc};
+use crate::item::Header;
 use crate::park::Parker;
 use crate::pwq::LimitCell;
 use crate::sync::Futex;
+pub(super) use item::Item;
+use item::run;
+use store::{Items, Part, Parts};
 
 /// The only worker of each pool.
 const WORKER: WorkerId = WorkerId(0);
@@ -100,18 +107,6 @@ struct QueueState {
     held: AtomicI32,
 }
 
-/// Pool workqueues and limits, as the store knows them.
-pub(super) struct Parts {
-    pwqs: Vec<Part>,
-    limits: Vec<LimitCell<usize>>,
-}
-
-struct Part {
-    core: UnsafeCell<PoolWorkqueue<Items>>,
-    info: PwqInfo,
-    held: AtomicI32,
-}
-
 // SAFETY: items are shared between threads as the protocols say; loom watches links and cells.
 unsafe impl Send for Rig {}
 // SAFETY: as above.
@@ -120,10 +115,7 @@ unsafe impl Sync for Rig {}
 impl Rig {
     /// `pools` pools of one worker each, and these queues.
     pub(super) fn new(pools: u32, queues: &[Made]) -> Arc<Rig> {
-        let mut parts = Parts {
-            pwqs: Vec::new(),
-            limits: Vec::new(),
-        };
+        let mut parts = Parts::default();
         let queues = queues
             .iter()
             .enumerate()
@@ -356,11 +348,7 @@ impl QueueState {
         parts.limits.push(LimitCell::new(made.max_active));
         for &pool in made.pools {
             core.add(parts.pwqs.len());
-            parts.pwqs.push(Part {
-                core: UnsafeCell::new(PoolWorkqueue::new(PwqFlags::default())),
-                info: PwqInfo { pool, queue: id },
-                held: AtomicI32::new(0),
-            });
+            parts.pwqs.push(Part::new(PwqInfo { pool, queue: id }));
         }
         QueueState {
             pwqs: core.pwqs(),
@@ -372,277 +360,4 @@ impl QueueState {
             held: AtomicI32::new(0),
         }
     }
-}
-
-impl Parts {
-    fn unhold(&self, pwq: usize) {
-        self.pwqs[pwq].held.fetch_sub(1, SeqCst);
-    }
-}
-
-fn header<'a>(work: NonNull<Header>) -> &'a Header {
-    // SAFETY: the model keeps its items until its end, and barriers as the runtime does.
-    unsafe { work.as_ref() }
-}
-
-fn run(work: NonNull<Header>) {
-    let run = header(work).vtable().run;
-    // SAFETY: the function that it was made with, called once for each queueing.
-    unsafe { run(work) };
-}
-
-impl Machine for Rig {
-    type Store = Items;
-    type Queue = usize;
-    type NoPool = ();
-
-    fn with_pool<R>(
-        &self,
-        pool: u32,
-        event: impl FnOnce(&mut WorkerPool<Items>, &mut Cx<Items>) -> R,
-    ) -> R {
-        let mut out = Actions::default();
-        let mut core = self.pools[pool as usize].core.lock().unwrap();
-        let parts = self.parts.clone();
-        let mut store = Items { parts, pool };
-        let mut cx = Cx {
-            store: &mut store,
-            now: Time(0),
-            out: &mut out,
-        };
-        let result = event(&mut core, &mut cx);
-        drop(core);
-        out.iter().for_each(|action| self.carry_out(pool, action));
-        result
-    }
-
-    fn with_queue<R>(&self, queue: usize, act: impl FnOnce(&mut Queue<usize>) -> R) -> R {
-        act(&mut self.queues[queue].core.lock().unwrap())
-    }
-
-    fn with_timers<R>(&self, act: impl FnOnce(&mut TimersOf<Rig>) -> R) -> R {
-        act(&mut self.timers.lock().unwrap())
-    }
-
-    /// `Tick::timer_armed`.
-    fn timer_armed(&self, at: Time) {
-        let first = self.with_timers(|timers| timers.next());
-        if first.is_some_and(|first| at <= first) {
-            self.tick.unpark();
-        }
-    }
-
-    fn now(&self) -> Time {
-        Time(0)
-    }
-
-    fn word(&self, work: NonNull<Header>) -> WorkWord {
-        header(work).word()
-    }
-
-    fn step_word(
-        &self,
-        work: NonNull<Header>,
-        step: impl Fn(WorkWord) -> Option<WorkWord>,
-    ) -> Result<WorkWord, WorkWord> {
-        header(work).step(step)
-    }
-
-    fn key(&self, work: NonNull<Header>) -> ItemKey {
-        header(work).key()
-    }
-
-    fn retain(&self, work: NonNull<Header>) {
-        // SAFETY: the caller keeps the item; the reference is the queue's.
-        unsafe { (header(work).vtable().count)(work, Ref::Taken) };
-    }
-
-    fn release(&self, work: NonNull<Header>) {
-        // SAFETY: the reference that was taken for the queue.
-        unsafe { (header(work).vtable().count)(work, Ref::Dropped) };
-    }
-
-    fn retain_queue(&self, queue: usize) {
-        self.queues[queue].held.fetch_add(1, SeqCst);
-    }
-
-    fn release_queue(&self, queue: usize) {
-        self.queues[queue].held.fetch_sub(1, SeqCst);
-    }
-
-    fn info(&self, pwq: usize) -> PwqInfo {
-        self.parts.pwqs[pwq].info
-    }
-
-    fn queue_info(&self, queue: usize) -> QueueInfo {
-        self.queues[queue].info
-    }
-
-    fn route(&self, queue: usize, cpu: Option<usize>) -> usize {
-        self.queues[queue].pwqs[cpu.unwrap_or(0)]
-    }
-
-    fn publish(&self, _: usize, _: usize) {
-        unreachable!("no attributes are changed");
-    }
-
-    fn pool_for(&self, _: usize, _: &Attrs) -> Result<u32, ()> {
-        unreachable!("no attributes are changed");
-    }
-
-    fn new_pwq(&self, _: usize, _: &Queue<usize>, _: u32, _: bool) -> usize {
-        unreachable!("no attributes are changed");
-    }
-
-    fn relax(&self) {
-        thread::yield_now();
-    }
-}
-
-/// The store of one pool, while its lock is held.
-pub(super) struct Items {
-    parts: Arc<Parts>,
-    pool: u32,
-}
-
-impl Links for Items {
-    type Work = NonNull<Header>;
-
-    fn next(&self, work: NonNull<Header>) -> Option<NonNull<Header>> {
-        header(work).next.get()
-    }
-
-    fn prev(&self, work: NonNull<Header>) -> Option<NonNull<Header>> {
-        header(work).prev.get()
-    }
-
-    fn set_next(&mut self, work: NonNull<Header>, next: Option<NonNull<Header>>) {
-        header(work).next.set(next);
-    }
-
-    fn set_prev(&mut self, work: NonNull<Header>, prev: Option<NonNull<Header>>) {
-        header(work).prev.set(prev);
-    }
-}
-
-impl Store for Items {
-    type Pwq = usize;
-    type Limit = LimitCell<usize>;
-
-    fn word(&self, work: NonNull<Header>) -> WorkWord {
-        header(work).word()
-    }
-
-    fn set_word(&mut self, work: NonNull<Header>, word: WorkWord) {
-        header(work).set_word(word);
-    }
-
-    fn key(&self, work: NonNull<Header>) -> ItemKey {
-        header(work).key()
-    }
-
-    fn pwq_addr(&self, pwq: usize) -> u64 {
-        (pwq as u64 + 1) * cmwq_policy::work::PWQ_ALIGN
-    }
-
-    fn pwq_at(&self, addr: u64) -> usize {
-        (addr / cmwq_policy::work::PWQ_ALIGN) as usize - 1
-    }
-
-    fn info(&self, pwq: usize) -> PwqInfo {
-        self.parts.pwqs[pwq].info
-    }
-
-    fn pwq(&mut self, pwq: usize) -> &mut PoolWorkqueue<Items> {
-        let part = &self.parts.pwqs[pwq];
-        assert_eq!(part.info.pool, self.pool, "of a pool that is not held");
-        // SAFETY: the pool's lock is held, and `&mut self` is the only way to it; loom has looked.
-        unsafe { &mut *part.core.with_mut(|core| core) }
-    }
-
-    fn limit(&self, pwq: usize) -> &LimitCell<usize> {
-        &self.parts.limits[self.info(pwq).queue as usize]
-    }
-
-    fn hold(&mut self, pwq: usize) {
-        self.parts.pwqs[pwq].held.fetch_add(1, SeqCst);
-    }
-
-    fn step_budget(&mut self, _: impl Fn(Budget) -> Option<Budget>) -> bool {
-        unreachable!("unmanaged pools use no budget");
-    }
-}
-
-/// An item of a model.
-#[repr(C)]
-pub(super) struct Item {
-    header: Header,
-    /// Executions, in a cell that loom watches: they must be one after the other, each seeing what
-    /// the one before it did.
-    body: UnsafeCell<u32>,
-    runs: AtomicU32,
-    func: Box<dyn Fn(&Item)>,
-}
-
-// SAFETY: loom watches the cell; functions of the models use what may be shared.
-unsafe impl Send for Item {}
-// SAFETY: as above.
-unsafe impl Sync for Item {}
-
-static VTABLE: Vtable = Vtable {
-    run: run_item,
-    count: count_item,
-    name: || "an item",
-};
-
-impl Item {
-    pub(super) fn new(func: impl Fn(&Item) + 'static) -> Arc<Item> {
-        Arc::new(Item {
-            header: Header::new(&VTABLE),
-            body: UnsafeCell::new(0),
-            runs: AtomicU32::new(0),
-            func: Box::new(func),
-        })
-    }
-
-    pub(super) fn plain() -> Arc<Item> {
-        Item::new(|_| ())
-    }
-
-    pub(super) fn work(&self) -> NonNull<Header> {
-        NonNull::from(self).cast()
-    }
-
-    pub(super) fn runs(&self) -> u32 {
-        self.runs.load(SeqCst)
-    }
-
-    /// Whoever may say that the item does not run: loom panics if it does, or if what it did cannot
-    /// be seen yet.
-    pub(super) fn use_body(&self) {
-        // SAFETY: loom watches the cell.
-        self.body.with_mut(|body| unsafe { *body += 1 });
-    }
-
-    pub(super) fn is_pending(&self) -> bool {
-        self.header.word().is_pending()
-    }
-}
-
-/// # Safety
-/// `header` is that of an `Item` in an `Arc`, with one reference given to this call.
-unsafe fn run_item(header: NonNull<Header>) {
-    // SAFETY: the header comes first, and queueing left one reference to us.
-    let item = unsafe { Arc::from_raw(header.cast::<Item>().as_ptr()) };
-    item.use_body();
-    item.runs.fetch_add(1, SeqCst);
-    (item.func)(&item);
-    item.use_body();
-}
-
-/// # Safety
-/// `header` is that of an `Item` in an `Arc`; `Dropped` gives back what `Taken` took.
-unsafe fn count_item(header: NonNull<Header>, what: Ref) {
-    // SAFETY: the header comes first; the rest is said above.
-    unsafe { count_arc(header.cast::<Item>(), what) }
 }

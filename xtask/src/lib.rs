@@ -1,4 +1,5 @@
-//! The chores of the project: `cargo xtask tidy` and `cargo xtask bench`.
+//! The chores of the project: `cargo xtask tidy`, `bench`, `miri` and `tsan`.
 
 pub mod bench;
+pub mod sanitize;
 pub mod tidy;

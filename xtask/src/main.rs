@@ -2,18 +2,23 @@
 
 use std::path::Path;
 use std::process::ExitCode;
+use xtask::sanitize::{self, Tool};
 use xtask::{bench, tidy};
 
 const USAGE: &str = "\
 usage: cargo xtask COMMAND
   tidy    check the rules that the whole tree keeps (also part of `cargo test`)
-  bench   [--quick] [--tables] [--out DIR]: measure, and write docs/benchmarks.md";
+  bench   [--quick] [--tables] [--out DIR]: measure, and write docs/benchmarks.md
+  miri    [--seeds N] [SUITE...]: tests under an interpreter that finds undefined behaviour
+  tsan    [SUITE...]: tests under ThreadSanitizer, which finds data races";
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
     match args.first().map(String::as_str) {
         Some("tidy") if args.len() == 1 => run_tidy(),
         Some("bench") => bench::run(&args[1..]),
+        Some("miri") => sanitize::run(Tool::Miri, &args[1..]),
+        Some("tsan") => sanitize::run(Tool::Tsan, &args[1..]),
         Some("help" | "-h" | "--help") => {
             println!("{USAGE}");
             ExitCode::SUCCESS

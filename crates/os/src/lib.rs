@@ -30,6 +30,8 @@ pub mod schedstat;
 pub mod thread;
 /// Which CPUs share memory, caches and cores.
 pub mod topology;
+#[cfg(miri)]
+mod under_miri;
 /// What a thread or the process has used.
 pub mod usage;
 

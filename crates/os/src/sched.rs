@@ -92,6 +92,9 @@ pub fn is_normal_policy_self() -> bool {
 }
 
 pub(crate) fn policy_self() -> i64 {
+    if cfg!(miri) {
+        return i64::from(libc::SCHED_OTHER);
+    }
     // musl's own functions for policies only return ENOSYS, so the call is made by number.
     // SAFETY: takes a thread id (0: the caller) and touches no memory.
     let policy = unsafe { libc::syscall(libc::SYS_sched_getscheduler, 0) };
@@ -99,6 +102,9 @@ pub(crate) fn policy_self() -> i64 {
 }
 
 fn set_policy_self(policy: i32) -> io::Result<()> {
+    if cfg!(miri) {
+        return Err(io::ErrorKind::Unsupported.into());
+    }
     // Only real-time policies have a priority.
     let priority: libc::c_int = 0;
     // SAFETY: the kernel reads one `struct sched_param`, which on Linux is one int.

@@ -213,8 +213,9 @@ impl WorkqueueBuilder {
         } else {
             1
         };
-        let queue = Arc::new(Queue {
+        let queue = Arc::new_cyclic(|me| Queue {
             engine,
+            me: me.clone(),
             id,
             name: self.name,
             made,

@@ -16,8 +16,8 @@ pub use builder::WorkqueueBuilder;
 pub use handle::Workqueue;
 
 use std::ptr::NonNull;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicPtr};
+use std::sync::{Mutex, Weak};
 use std::time::Duration;
 
 use cmwq_policy::contract::{self, PwqFlush};
@@ -42,6 +42,9 @@ const DESTROYING: u32 = 2;
 /// A queue in memory. Lives as long as a handle, a timer or an action refers to it.
 pub(crate) struct Queue {
     engine: &'static Engine,
+    /// Itself: a pointer to the whole allocation, which one made from a `&Queue` is not. It may be used
+    /// to count references, and it stays valid whatever references come and go.
+    me: Weak<Queue>,
     id: u64,
     name: Box<str>,
     made: QueueAttrs,
@@ -102,7 +105,7 @@ impl Queue {
 
     /// As the protocols name it.
     pub(crate) fn this(&self) -> QueueRef {
-        NonNull::from(self)
+        NonNull::new(self.me.as_ptr().cast_mut()).expect("it is in an Arc")
     }
 
     pub(crate) fn machine(&self) -> Real {

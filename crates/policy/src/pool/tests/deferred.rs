@@ -219,3 +219,19 @@ fn what_was_retired_and_has_emptied_takes_no_item_back() {
     let fresh = rig.queue_and_run(1, 0)[0];
     assert_eq!(rig.who(fresh).unwrap().0, 0);
 }
+
+#[test]
+fn no_thread_is_made_for_an_item_that_cannot_begin() {
+    let one = PoolAttrs {
+        thread_limit: 1,
+        ..attrs(1)
+    };
+    let mut rig = Rig::new([attrs(2), one]);
+    let (there, here) = (rig.pwq(0, 10), rig.pwq(1, 10));
+    let long = rig.queue_and_run(1, there)[0];
+    let short = rig.queue_and_run(1, here)[0];
+    rig.queue(long, here);
+    rig.pools[1].attrs.thread_limit = 10;
+    rig.end_and_run(short, DONE);
+    assert_eq!((rig.pools[1].nr_workers(), rig.pools[1].nr_idle()), (1, 1));
+}

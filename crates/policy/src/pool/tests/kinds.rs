@@ -63,6 +63,24 @@ fn an_unmanaged_pool_takes_nothing_from_a_managed_one() {
 }
 
 #[test]
+fn an_unmanaged_pool_starts_though_others_hold_all_tokens() {
+    let mut rig = Rig::new([of_rule(Rule::Unmanaged), attrs(2), attrs(2)]);
+    let all = rig.pwq(0, 100);
+    let items = rig.queue_and_run(5, all);
+    for work in items {
+        rig.end_and_run(work, DONE);
+    }
+    for pool in [1, 2] {
+        let managed = rig.pwq(pool, 100);
+        rig.queue_and_run(5, managed);
+    }
+    assert_eq!(rig.store.budget.used, 2, "of one for the unmanaged pool");
+    rig.queue_and_run(5, all);
+    let in_first = rig.running().iter().filter(|r| r.0 == 0).count();
+    assert_eq!(in_first, 5);
+}
+
+#[test]
 fn an_unmanaged_pool_asks_for_no_reports_and_is_not_scanned() {
     let threads = PoolAttrs {
         thread_limit: 2,

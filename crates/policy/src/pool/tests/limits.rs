@@ -2,6 +2,7 @@
 
 use super::rig::Todo;
 use super::*;
+use crate::pwq::Drain;
 
 const DONE: ItemReport = ItemReport {
     slept: None,
@@ -247,4 +248,21 @@ fn nobody_is_told_of_slots_that_are_not_there() {
     }
     rig.end_and_run(rig.executing()[0], DONE);
     assert_eq!(rig.count(Action::Activate(1)), 1);
+}
+
+#[test]
+fn what_an_orphaned_queue_gets_later_is_an_orphan_too() {
+    // Its last handle was dropped; one of its own items queues on, elsewhere.
+    let mut rig = Rig::new([attrs(2), attrs(2)]);
+    let pwq = rig.pwq(0, 10);
+    rig.queue_and_run(1, pwq);
+    rig.drain(pwq, Drain::Orphaned);
+    rig.replace(0, 1);
+    let next = rig.queue_and_run(1, pwq)[0];
+    rig.end_and_run(0, DONE);
+    assert_eq!(rig.count(Action::Released(pwq)), 1);
+    rig.end_and_run(next, DONE);
+    let newest = *rig.queues[0].pwqs.last().unwrap();
+    assert_ne!(newest, pwq);
+    assert_eq!(rig.count(Action::Released(newest)), 1);
 }

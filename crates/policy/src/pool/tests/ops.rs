@@ -34,7 +34,8 @@ pub(super) struct Rescuer {
     pub(super) calls: VecDeque<usize>,
     /// Whom it helps.
     pub(super) at: Option<usize>,
-    done: u32,
+    /// Items that it has run there.
+    pub(super) done: u32,
 }
 
 /// A flush of one pwq, and what it waits for.

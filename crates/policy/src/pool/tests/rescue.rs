@@ -181,6 +181,28 @@ fn a_rescuer_leaves_after_its_batch_if_others_wait_and_comes_back() {
 }
 
 #[test]
+fn a_rescuer_whose_turn_is_over_does_not_come_back_to_a_pool_that_has_threads() {
+    let mut rig = hopeless(2);
+    rig.queue_new(20, 0);
+    rig.queue_new(3, 1);
+    rig.run();
+    rescue(&mut rig);
+    for work in 0..15 {
+        rig.end_and_run(work, DONE);
+    }
+    rig.spawns_fail = false;
+    rig.advance(SECOND);
+    rig.scan(0, |_| SeenState::Runnable);
+    rig.run();
+    assert!(rig.executing().contains(&16), "a thread could be made");
+    let (pool, id) = rig.who(15).expect("the last of the batch");
+    rig.end(pool, id, DONE);
+    rig.ask(pool, id);
+    assert!(!rig.store.pwqs[0].state.mayday);
+    assert!(rig.store.pwqs[0].state.nr_active() > 0);
+}
+
+#[test]
 fn a_patient_rescuer_stays() {
     let mut rig = hopeless(1);
     let items = rig.queue_new(40, 0);
@@ -190,7 +212,7 @@ fn a_patient_rescuer_stays() {
         rig.end_and_run(work, DONE);
     }
     assert_eq!(rig.started, items);
-    assert_eq!(rig.count(Action::Mayday(0)), 1);
+    assert_eq!(rig.queues[0].rescuer.done, 40, "it came once");
 }
 
 #[test]
@@ -328,9 +350,9 @@ fn a_wait_fails_once_the_rescuer_has_left_nothing_to_hope_for() {
     rig.queue_and_run(1, plain);
     assert_eq!(rig.wait(first, plain), Ok(()), "the rescuer might free one");
     rescue(&mut rig);
-    rig.end_and_run(second, DONE);
     let (_, waiter) = rig.who(first).unwrap();
-    rig.tick(|_| SeenState::Asleep(None));
+    assert_eq!(rig.count(Action::FailWait(waiter)), 0);
+    rig.end_and_run(second, DONE);
     assert_eq!(rig.count(Action::FailWait(waiter)), 1);
     rig.wait_end(first);
     rig.end_and_run(first, DONE);

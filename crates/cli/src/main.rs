@@ -1,11 +1,12 @@
 //! The `cmwq` command.
 //!
 //! `run` executes jobs read from standard input, `doctor` tells what this system allows, `bench`
-//! measures.
+//! measures, `sim` runs scenarios on a made-up machine.
 
 mod bench;
 mod doctor;
 mod run;
+mod sim;
 mod startup;
 
 use clap::{Parser, Subcommand};
@@ -25,6 +26,7 @@ enum Command {
     Doctor(doctor::DoctorArgs),
     /// Measure the engine beside other pools and beside the bound that any pool has
     Bench(bench::BenchArgs),
+    Sim(sim::SimArgs),
 }
 
 fn main() -> ExitCode {
@@ -39,6 +41,7 @@ fn dispatch(command: Command) -> ExitCode {
         Command::Run(args) => run::command(&args),
         Command::Doctor(args) => doctor::command(&args),
         Command::Bench(args) => bench::command(args),
+        Command::Sim(args) => sim::command(&args),
     }
 }
 

@@ -1,5 +1,7 @@
 //! How many jobs may run that the signals cannot see yet, or that the system has no room for.
 
+use crate::probe::hit;
+
 /// Jobs per CPU that may run before the first one has ended.
 const START_PER_CPU: u64 = 4;
 /// Further jobs that each completed one lets in.
@@ -49,6 +51,7 @@ impl Admission {
 
     /// The system had no room for another job while `running` ran.
     pub fn had_no_room(&mut self, running: u64) {
+        hit!(AdmissionNoRoom);
         self.shortage = Some(Shortage {
             ceiling: running.max(1),
             at: self.completed,

@@ -14,6 +14,7 @@
 //!
 //! Growth is never stopped, only slowed: a chain of dependent items always finishes.
 
+use crate::probe::hit;
 use crate::time::{MILLISECOND, Nanos, Time};
 
 /// Workers per target CPU that start without a look at what the others wait for.
@@ -137,6 +138,7 @@ impl Growth {
     /// A worker was started while `busy` others were busy.
     pub fn started(&mut self, now: Time, busy: u32, target: u32) {
         if busy >= FREE_GROWTH * target && self.is_convoy(now) {
+            hit!(GrowthDamped);
             self.delay = (self.delay * 2).clamp(DAMP_FIRST, DAMP_LAST);
         }
         self.since = now;
@@ -168,6 +170,10 @@ impl Growth {
         if !self.one_lock && (busy >= self.level.1 || now.since(self.level.0) > LEVEL_VALID) {
             self.level = (now, busy);
         }
+        hit!(LookSleepers if !self.one_lock);
+        hit!(LookBarrier if self.one_lock && !self.is_moving(now));
+        hit!(LookConvoy if self.is_convoy(now));
+        hit!(GrowthUndamped if self.delay > 0 && !self.is_convoy(now));
         match self.is_convoy(now) {
             false => self.delay = 0,
             true if self.delay == 0 => (self.delay, self.since) = (DAMP_FIRST, now),

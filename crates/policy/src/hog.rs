@@ -12,6 +12,7 @@
 
 use alloc::collections::BTreeMap;
 
+use crate::probe::hit;
 use crate::time::{MILLISECOND, Nanos};
 
 /// CPU time without sleeping that makes an item CPU-intensive: the kernel's `cpu_intensive_thresh_us`
@@ -139,11 +140,14 @@ impl Reports {
     /// 19, 35, 67.
     pub fn noted(&mut self, func: u64) -> Option<u32> {
         if self.counts.len() >= MAX_FUNCTIONS && !self.counts.contains_key(&func) {
+            hit!(HogTableFull);
             return None;
         }
         let count = self.counts.entry(func).or_default();
         *count = count.checked_add(1)?;
-        is_due(*count, self.warning_thresh).then_some(*count)
+        let due = is_due(*count, self.warning_thresh);
+        hit!(due => HogWarned, HogHeldBack);
+        due.then_some(*count)
     }
 
     /// How often the function was CPU-intensive, reported or not.

@@ -8,6 +8,7 @@
 use core::fmt;
 
 use crate::cpumask::CpuMask;
+use crate::probe::hit;
 use crate::sampling::SHORT_ITEM;
 use crate::time::Nanos;
 
@@ -97,7 +98,9 @@ impl Leftovers {
     /// What becomes of the thread. `nice_best` is the lowest nice level that it may set.
     pub fn remedy(&self, nice_best: i32) -> Remedy {
         let for_ever = |nice: Changed<i32>| nice.own < nice.found && nice.own < nice_best;
-        match self.nice.is_some_and(for_ever) {
+        let retires = self.nice.is_some_and(for_ever);
+        hit!(retires => LeftoverRetires, LeftoverRestored);
+        match retires {
             true => Remedy::Retire,
             false => Remedy::Restore,
         }

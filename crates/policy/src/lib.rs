@@ -27,6 +27,7 @@ extern crate std;
 
 pub mod action;
 pub mod admission;
+pub mod affinity;
 pub mod budget;
 pub mod canary;
 pub mod colours;
@@ -38,6 +39,7 @@ pub mod leftovers;
 pub mod limit;
 pub mod list;
 pub mod pool;
+pub mod probe;
 pub mod pwq;
 pub mod queue;
 pub mod sampling;

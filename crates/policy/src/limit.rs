@@ -7,6 +7,8 @@
 
 use alloc::collections::VecDeque;
 
+use crate::probe::broken;
+
 /// One load of the limit's word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limit {
@@ -48,21 +50,23 @@ impl Limit {
     /// Takes a slot, never past somebody who waits.
     #[must_use]
     pub fn try_take(self) -> Option<Limit> {
-        (!self.waiting).then(|| self.take_waiting()).flatten()
+        let passes = !self.waiting || broken!(WaitersOvertaken);
+        passes.then(|| self.take_waiting()).flatten()
     }
 
     /// Takes a slot for the first of those who wait.
     #[must_use]
     pub fn take_waiting(self) -> Option<Limit> {
         let nr = self.nr + 1;
-        (self.nr < self.max).then_some(Limit { nr, ..self })
+        let one_more = broken!(LimitOffByOne) && self.nr == self.max;
+        (self.nr < self.max || one_more).then_some(Limit { nr, ..self })
     }
 
     /// Takes a slot, or says that somebody waits from now on.
     #[must_use]
     pub fn take_or_wait(self) -> Limit {
         self.try_take().unwrap_or(Limit {
-            waiting: true,
+            waiting: self.waiting || !broken!(WaitingUnsaid),
             ..self
         })
     }

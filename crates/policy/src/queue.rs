@@ -5,7 +5,9 @@
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
+use crate::affinity::Scope;
 use crate::cpumask::CpuMask;
+use crate::probe::{broken, hit};
 use crate::pwq::{DFL_MIN_ACTIVE, PwqFlags};
 
 /// What kind of workers a queue's items want.
@@ -29,15 +31,25 @@ impl Kind {
     pub fn is_per_cpu(self) -> bool {
         matches!(self, Kind::PerCpu | Kind::Bh)
     }
+
+    /// Whether the CPUs of a pod share a pool workqueue, so that items come in the order in which they
+    /// were queued. In the kernel each CPU has its own, and they take turns.
+    pub(crate) fn shares_pwq(self) -> bool {
+        self == Kind::Managed
+    }
 }
 
 /// What can be changed of a queue that is in use (kernel `workqueue_attrs`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Attrs {
     /// Nice value of its workers, -20..=19.
     pub nice: i8,
     /// CPUs that they may use; `None`: all of the process.
     pub cpumask: Option<CpuMask>,
+    /// What cuts those into pods; `None`: the default of all queues.
+    pub scope: Option<Scope>,
+    /// Workers stay in the pod of whoever queued.
+    pub strict: bool,
 }
 
 /// What a queue is made of.
@@ -65,8 +77,7 @@ pub struct Queue<P> {
     frozen: bool,
     drainers: u32,
     orphaned: bool,
-    /// Pool workqueues in use, the oldest first. Of a queue that is not per CPU, the last one takes
-    /// new items and the others still have some.
+    /// Pool workqueues that may have items, the oldest first.
     pwqs: VecDeque<P>,
     /// Retired and empty: used again where the attributes fit.
     spare: Vec<P>,
@@ -111,7 +122,10 @@ impl<P: Copy + Eq> Queue<P> {
 
     /// The limit that counts now.
     pub fn effective_max(&self) -> u32 {
-        if self.frozen { 0 } else { self.max_active }
+        match self.frozen && !broken!(FreezeIgnored) {
+            true => 0,
+            false => self.max_active,
+        }
     }
 
     /// Whether it is frozen.
@@ -150,11 +164,6 @@ impl<P: Copy + Eq> Queue<P> {
         self.pwqs.push_back(pwq);
     }
 
-    /// The one that takes new items, of a queue that is not per CPU.
-    pub fn current(&self) -> Option<P> {
-        self.pwqs.back().copied()
-    }
-
     pub(crate) fn oldest(&self) -> Option<P> {
         self.pwqs.front().copied()
     }
@@ -180,16 +189,20 @@ impl<P: Copy + Eq> Queue<P> {
     }
 
     pub(crate) fn set_max_active(&mut self, max_active: u32) {
+        hit!(LimitRaised if max_active > self.max_active);
+        hit!(LimitLowered if max_active < self.max_active);
         self.max_active = max_active;
         // Kernel: lowering the limit also lowers the floor.
         self.min_active = self.min_active.min(max_active);
     }
 
     pub(crate) fn set_min_active(&mut self, min_active: u32) {
+        hit!(MinActiveSet);
         self.min_active = min_active.min(self.max_active);
     }
 
     pub(crate) fn set_frozen(&mut self, frozen: bool) {
+        hit!(frozen => QueueFrozen, QueueThawed);
         self.frozen = frozen;
     }
 
@@ -240,13 +253,18 @@ pub enum Caller {
 impl Gate {
     /// Whether this caller may queue.
     pub fn admits(self, caller: Caller) -> Result<(), Refused> {
-        match caller {
+        let answer = match caller {
             Caller::SameQueue => Ok(()),
             _ if self.destroying => Err(Refused::Destroying),
             _ if self.draining => Err(Refused::Draining),
             Caller::Outside if self.closing => Err(Refused::ShutDown),
             _ => Ok(()),
-        }
+        };
+        hit!(AdmittedChained if answer.is_ok() && (self.destroying || self.draining));
+        hit!(RefusedDestroying if answer == Err(Refused::Destroying));
+        hit!(RefusedDraining if answer == Err(Refused::Draining));
+        hit!(RefusedShutDown if answer == Err(Refused::ShutDown));
+        answer
     }
 }
 

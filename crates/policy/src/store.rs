@@ -25,6 +25,8 @@ pub struct PwqInfo {
     pub pool: u32,
     /// Number of its queue.
     pub queue: u64,
+    /// The NUMA node that has all CPUs of its pool's pod, if one has.
+    pub node: Option<u32>,
 }
 
 /// A limit that several pools share. Its lock is the innermost: nothing else is taken under it.

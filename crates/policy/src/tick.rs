@@ -3,7 +3,8 @@
 //! The tick is armed only while items wait. It repairs lost reports, replaces the estimate by what
 //! it sees, and is the only signal left when foreign load of the same group starves the canaries.
 
-use crate::time::{MICROSECOND, MILLISECOND, Nanos};
+use crate::probe::hit;
+use crate::time::{MICROSECOND, MILLISECOND, Nanos, Time};
 
 /// The period while canaries do their work.
 pub const PERIOD_LONG: Nanos = 4 * MILLISECOND;
@@ -45,6 +46,7 @@ impl Tick {
     /// see every idle CPU, so nobody is missing then.
     pub fn looks(&mut self, reported: bool) -> bool {
         let looks = !reported || self.skipped + 1 >= LOOK_EVERY;
+        hit!(looks => TickLooks, TickSkips);
         self.skipped = if looks { 0 } else { self.skipped + 1 };
         looks
     }
@@ -52,6 +54,7 @@ impl Tick {
     /// A tick used `cost` of CPU time. It was `starved` if it found a worker missing that no canary
     /// had reported: then the next one comes in half the time, otherwise the pace slows down again.
     pub fn ran(&mut self, starved: bool, cost: Nanos) {
+        hit!(starved => TickQuickens, TickSlows);
         let wished = if starved {
             self.wished / 2
         } else {
@@ -71,9 +74,114 @@ impl Tick {
     }
 }
 
+/// The rounds of the tick's thread: it also wakes between two ticks, when somebody wants that.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Rounds {
+    pace: Tick,
+    /// All ticks look, this far apart.
+    fixed: Option<Nanos>,
+    next: Time,
+    /// Reports of canaries until the last tick.
+    reports: u64,
+    /// There were none between the last two.
+    silent: bool,
+}
+
+/// What one round is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Round {
+    /// A tick is due: [`Rounds::ended`] follows.
+    pub due: bool,
+    /// All pools with backlog are looked at.
+    all: bool,
+}
+
+impl Rounds {
+    /// Ticks that always look, and come every so many nanoseconds whatever they find and cost.
+    pub fn every(period: Nanos) -> Rounds {
+        Rounds {
+            fixed: Some(period),
+            ..Rounds::default()
+        }
+    }
+
+    /// A round begins, after canaries have made so many reports in all.
+    pub fn begin(&mut self, now: Time, reports: u64) -> Round {
+        let due = now >= self.next;
+        if due {
+            let before = core::mem::replace(&mut self.reports, reports);
+            self.silent = before == reports;
+        }
+        let all = due && (self.fixed.is_some() || self.pace.looks(!self.silent));
+        Round { due, all }
+    }
+
+    /// The tick that was due is over: it used `cost` of the CPU time of `cpus` CPUs, and found a
+    /// worker `missing` or not.
+    pub fn ended(&mut self, now: Time, missing: bool, cost: Nanos, cpus: u32) {
+        self.pace.ran(missing && self.silent, cost);
+        let period = self.fixed.unwrap_or_else(|| self.pace.period(cpus));
+        self.next = now.after(period);
+    }
+
+    /// When the next tick is due.
+    pub fn next(&self) -> Time {
+        self.next
+    }
+}
+
+impl Round {
+    /// Whether a pool is looked at: it has asked for that, or has wanted it for now, or items wait in
+    /// it and all such pools are looked at.
+    pub fn looks_at(&self, asked: bool, early: bool, backlog: bool) -> bool {
+        asked || early || (self.all && backlog)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_round_between_two_ticks_looks_only_where_somebody_asks() {
+        let mut rounds = Rounds::default();
+        let first = rounds.begin(Time(0), 0);
+        assert!(first.due && first.looks_at(false, false, true));
+        assert!(!first.looks_at(false, false, false));
+        rounds.ended(Time(0), false, MICROSECOND, 2);
+        let between = rounds.begin(Time(rounds.next().0 - 1), 0);
+        assert!(!between.due && !between.looks_at(false, false, true));
+        assert!(between.looks_at(true, false, false) && between.looks_at(false, true, false));
+    }
+
+    #[test]
+    fn ticks_at_a_fixed_pace_always_look() {
+        let mut rounds = Rounds::every(4 * MILLISECOND);
+        for tick in 0..8 {
+            let round = rounds.begin(Time(tick * 4 * MILLISECOND), tick);
+            assert!(round.due && round.looks_at(false, false, true));
+            rounds.ended(rounds.next(), true, MILLISECOND, 1);
+        }
+        assert_eq!(rounds.next(), Time(32 * MILLISECOND));
+    }
+
+    #[test]
+    fn a_missing_worker_quickens_only_while_canaries_say_nothing() {
+        let period = |reports: u64| {
+            let mut rounds = Rounds::default();
+            for tick in 0..40 {
+                let now = rounds.next();
+                assert!(rounds.begin(now, tick * reports).due);
+                rounds.ended(now, true, MICROSECOND, 2);
+            }
+            let now = rounds.next();
+            rounds.ended(now, true, MICROSECOND, 2);
+            rounds.next().since(now)
+        };
+        assert_eq!(period(0), PERIOD_SHORT);
+        // The first tick, before any report, halves it; each further one makes it longer.
+        assert!(period(1) > PERIOD_FIRST);
+    }
 
     #[test]
     fn starving_quickens_and_plenty_slows_down() {

@@ -17,6 +17,8 @@
 
 use core::fmt;
 
+use crate::probe::broken;
+
 const PENDING: u64 = 1 << 0;
 const INACTIVE: u64 = 1 << 1;
 const PWQ: u64 = 1 << 2;
@@ -72,6 +74,8 @@ impl WorkWord {
         match (self.is_pending(), self.disable_depth()) {
             (true, _) => Err(NotPended::Pending),
             (false, 0) => Ok(WorkWord(self.0 | PENDING)),
+            // As if nothing were there.
+            (false, _) if broken!(DisableIgnored) => Ok(WorkWord(self.with_depth(0).0 | PENDING)),
             (false, _) => Err(NotPended::Disabled),
         }
     }

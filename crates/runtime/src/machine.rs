@@ -13,7 +13,7 @@ use cmwq_policy::contract::{Machine, QueueInfo, TimersOf};
 use cmwq_policy::queue::{Attrs, Kind, Queue as QueueCore};
 use cmwq_policy::store::PwqInfo;
 use cmwq_policy::work::WorkWord;
-use cmwq_policy::{Cx, ItemKey, Time, WorkerPool};
+use cmwq_policy::{CpuMask, Cx, ItemKey, Time, WorkerPool};
 
 use crate::engine::Engine;
 use crate::error::BuildError;
@@ -191,20 +191,34 @@ impl Machine for Real {
     fn route(&self, queue: QueueRef, cpu: Option<usize>) -> PwqRef {
         let queue = queue_ref(queue);
         if !queue.made().kind.is_per_cpu() {
-            return NonNull::new(queue.routes()[0].load(SeqCst)).expect("it has a pwq");
+            return self.routed_to(queue.this(), 0).expect("it has a pwq");
         }
         // A CPU may have come since the process began; its items go to the last that is known.
         let cpu = cpu.unwrap_or_else(sched::current_cpu);
         self.cpu_pwq(queue, cpu.min(queue.routes().len() - 1))
     }
 
-    fn publish(&self, queue: QueueRef, pwq: PwqRef) {
+    /// All CPUs share one.
+    fn routed(&self, queue: QueueRef) -> CpuMask {
+        self.routed_to(queue, 0).map(|_| 0).into_iter().collect()
+    }
+
+    fn routed_to(&self, queue: QueueRef, _: usize) -> Option<PwqRef> {
+        NonNull::new(queue_ref(queue).routes()[0].load(SeqCst))
+    }
+
+    fn publish(&self, queue: QueueRef, _: usize, pwq: PwqRef) {
         queue_ref(queue).routes()[0].store(pwq.as_ptr(), SeqCst);
     }
 
-    fn pool_for(&self, queue: QueueRef, attrs: &Attrs) -> Result<u32, BuildError> {
+    fn pool_for(&self, queue: QueueRef, attrs: &Attrs, _: usize) -> Result<u32, BuildError> {
         let key = PoolKey::of(queue_ref(queue).made().kind, attrs, self.0.nice(attrs.nice));
         self.0.pool_for(key).map(|pool| pool.id())
+    }
+
+    /// All nodes share one limit.
+    fn share(&self, _: &Attrs, _: Option<u32>, max_active: u32, _: u32) -> u32 {
+        max_active
     }
 
     fn new_pwq(

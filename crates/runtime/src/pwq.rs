@@ -50,6 +50,7 @@ impl Pwq {
             info: PwqInfo {
                 pool: pool.id(),
                 queue: id,
+                node: None,
             },
             pool,
             queue,

@@ -318,7 +318,8 @@ impl Machine {
             destroying: true,
             ..now
         });
-        contract::cancel_timers(self, queue);
+        let dropped = contract::cancel_timers(self, queue) as u64;
+        self.timers_dropped.set(self.timers_dropped.get() + dropped);
         self.drain_workqueue(queue)
     }
 

@@ -1,8 +1,8 @@
 //! A simulated machine around the policy core of cmwq.
 //!
 //! Virtual CPUs, virtual time and threads, and the same text of the rules that the runtime carries
-//! out. There is no clock, thread, random number or hash order here: the same programs on the same
-//! machine do the same, in every run.
+//! out. There is no clock, thread or hash order here, and every random number comes from one seed: the
+//! same programs on the same machine do the same, in every run.
 //!
 //! ```
 //! use cmwq_sim::{Act, Call, Machine, Options, QueueSpec, Script, ThreadSpec};
@@ -26,22 +26,37 @@
 //! | `turn` | one thread's acts, from getting the CPU until it burns, sleeps or ends |
 //! | `workers` | the loop of a worker thread, as the runtime has it |
 //! | `pools` | pools around the core: events in, actions out; the tick |
+//! | [`signals`] | what pools are told of who sleeps: canaries, the tick, hints, or all of it |
 //! | [`watch`] | what the tick notices beside that: hogs, stalls |
 //! | `rescuers` | queues' own threads, for when none can be made |
 //! | [`queues`] | queues, and what the policy's protocols run on |
 //! | [`calls`] | the workqueue interface |
+//! | [`load`] | threads of others |
+//! | [`resources`] | locks, semaphores, devices, data with a home |
+//! | [`random`] | random numbers, from one seed |
 //! | [`cpu`] | CPUs and the scheduler |
+//! | [`output`] | what CPUs did, for Perfetto or as a picture |
+//! | [`scenario`] | scenario files: read, run, reported |
+//! | [`inspect`] | everything as seen from outside, for those who check it |
 //! | [`topology`], [`events`], [`store`], [`trace`] | shapes of machines; what will happen; items; what happened |
 #![forbid(unsafe_code)]
 
 pub mod calls;
 pub mod cpu;
 pub mod events;
+pub mod inspect;
+mod layout;
+pub mod load;
 pub mod machine;
+pub mod output;
 mod pools;
 pub mod program;
 pub mod queues;
+pub mod random;
 mod rescuers;
+pub mod resources;
+pub mod scenario;
+pub mod signals;
 pub mod store;
 pub mod topology;
 pub mod trace;
@@ -51,14 +66,25 @@ mod weight;
 mod workers;
 
 pub use calls::Call;
-pub use cpu::{Discipline, ThreadId, ThreadState, ThreadStats};
+pub use cpu::{
+    Balance, Costs, CpuStats, Discipline, Domains, Placement, Recent, Run, ThreadId, ThreadState,
+    ThreadStats, WakeTo,
+};
+pub use inspect::{ItemView, Observer, PwqView};
+pub use load::Load;
 pub use machine::{Ended, Machine, Options};
 pub use program::{
     Act, Answer, Body, Execution, Gate, ItemId, PoolId, Program, ProgramCx, QueueId, Script,
     ThreadSpec, WorkerRef,
 };
 pub use queues::QueueSpec;
-pub use topology::{Distance, Place, Topology};
+pub use random::Random;
+pub use resources::{
+    Completion, DataId, DeviceId, DeviceSpec, DeviceStats, LockId, LockSpec, LockStats, SemId,
+    SemStats,
+};
+pub use signals::{SignalCosts, SignalStats, Signals, UserSignals};
+pub use topology::{Distance, Place, Topology, TopologyError};
 pub use trace::{Line, What};
 pub use watch::{Report, Trouble};
 pub use weight::weight;

@@ -5,21 +5,30 @@
 //! CPU, until nobody can without time passing. So in one instant a thread that wakes up is there
 //! before one that goes on acts.
 
-use std::cell::{Cell, RefCell, RefMut};
+use std::cell::{Cell, OnceCell, RefCell, RefMut};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::ops::Range;
 use std::rc::Rc;
 
+use cmwq_policy::affinity::{self, Layout};
 use cmwq_policy::time::{MILLISECOND, SECOND};
 use cmwq_policy::{Action, CpuMask, Nanos, Time, WorkerId, hog};
 
 use crate::calls::Pending;
-use crate::cpu::{Discipline, Scheduler, ThreadId, ThreadState, ThreadStats};
+use crate::cpu::{
+    Costs, CpuStats, Discipline, Placement, Run, Scheduler, ThreadAttrs, ThreadId, ThreadState,
+    ThreadStats, Waker,
+};
 use crate::events::{EventKey, Events};
+use crate::inspect::Observer;
 use crate::pools::{Armed, Pool};
 use crate::program::{
     Act, Answer, Execution, Gate, ItemId, PoolId, Program, ProgramCx, ThreadSpec, WorkerRef,
 };
 use crate::queues::{Queue, SimTimers};
+use crate::random::{Random, Streams};
+use crate::resources::{DeviceId, LockId, Request, Resources, SemId};
+use crate::signals::{self, Signals};
 use crate::store::{Items, PwqId};
 use crate::topology::Topology;
 use crate::trace::{Line, What};
@@ -30,7 +39,7 @@ use crate::workers::Worker;
 const MAX_ACTS: u32 = 1_000_000;
 
 /// The time of what never happens.
-const NEVER: Time = Time(Nanos::MAX);
+pub(crate) const NEVER: Time = Time(Nanos::MAX);
 
 /// What a machine is like.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,8 +50,24 @@ pub struct Options {
     pub discipline: Discipline,
     /// How long it takes to create a worker's thread, in nanoseconds.
     pub spawn_takes: Nanos,
+    /// That time is up to so many thousandths more or less, 0..=1000, each as likely.
+    pub spawn_jitter: u32,
+    /// So many thousandths of the attempts to create a worker's thread fail, 0..=1000.
+    pub spawn_fails: u32,
+    /// Times in which all of them fail, in nanoseconds from the start.
+    pub spawn_outages: Vec<Range<Nanos>>,
     /// Threads that one pool may have.
     pub thread_limit: u32,
+    /// How pools learn that workers sleep.
+    pub signals: Signals,
+    /// Everything random comes from this number.
+    pub seed: u64,
+    /// What things cost that would take no time otherwise.
+    pub costs: Costs,
+    /// Where threads go.
+    pub placement: Placement,
+    /// Cores of a cache shard, about (kernel `wq_cache_shard_size`).
+    pub shard_cores: u32,
 }
 
 impl Options {
@@ -52,7 +77,15 @@ impl Options {
             topology,
             discipline: Discipline::Fair(3 * MILLISECOND),
             spawn_takes: 0,
+            spawn_jitter: 0,
+            spawn_fails: 0,
+            spawn_outages: Vec::new(),
             thread_limit: 4096,
+            signals: Signals::Exact,
+            seed: 0,
+            costs: Costs::default(),
+            placement: Placement::default(),
+            shard_cores: affinity::DFL_SHARD_CORES,
         }
     }
 
@@ -90,6 +123,12 @@ pub(crate) enum Event {
     Cull(PoolId),
     /// An item's timer may have expired.
     Timers,
+    /// A canary's report of this CPU, for this pool, arrives.
+    Report(PoolId, usize),
+    /// A waiter has spun at this lock for long enough.
+    SpinOver(ThreadId, LockId),
+    /// The device has served this request.
+    IoDone(DeviceId, Request),
 }
 
 /// What a thread sleeps for.
@@ -98,6 +137,8 @@ pub(crate) enum Sleep {
     /// Time, or a thread that is being created.
     Event,
     Gate(Gate),
+    Lock(LockId),
+    Semaphore(SemId),
     /// The program is asked again.
     Await,
     /// An idle worker: to be unparked.
@@ -118,6 +159,8 @@ pub(crate) struct Frame {
     pub(crate) sleep: Sleep,
     /// It was unparked while it did not park.
     pub(crate) token: bool,
+    /// What its program draws from.
+    pub(crate) random: Random,
 }
 
 /// A thread to be, from the inside.
@@ -125,6 +168,10 @@ pub(crate) struct NewThread {
     pub(crate) name: String,
     pub(crate) allowed: CpuMask,
     pub(crate) nice: i8,
+    /// Of class SCHED_IDLE.
+    pub(crate) idle_class: bool,
+    /// KiB that follow it to another CPU.
+    pub(crate) footprint: u32,
     pub(crate) program: Option<Box<dyn Program>>,
     pub(crate) worker: Option<Worker>,
 }
@@ -150,6 +197,9 @@ pub struct Machine {
     pub(crate) calling: RefCell<BTreeSet<ThreadId>>,
     acts: Cell<u32>,
     trace: RefCell<Vec<Line>>,
+    pub(crate) keeps_trace: Cell<bool>,
+    pub(crate) observer: OnceCell<Rc<dyn Observer>>,
+    pub(crate) layout: RefCell<Layout>,
     pub(crate) items: RefCell<Items>,
     pub(crate) pools: RefCell<Vec<Rc<Pool>>>,
     pub(crate) queues: RefCell<Vec<Rc<Queue>>>,
@@ -161,8 +211,15 @@ pub struct Machine {
     pub(crate) postponing: Cell<u32>,
     /// The thread whose turn it is.
     acting: Cell<Option<ThreadId>>,
+    /// The CPU of the interrupt that happens.
+    interrupted: Cell<Option<usize>>,
+    pub(crate) resources: Resources,
+    pub(crate) random: Streams,
     pub(crate) tick_is_armed: Cell<bool>,
+    pub(crate) signals: signals::State,
     pub(crate) spawns_fail: Cell<bool>,
+    /// Per mille of them that fail by chance.
+    pub(crate) spawn_fails: Cell<u32>,
     pub(crate) spawn_failures: Cell<u64>,
     pub(crate) hog_threshold: Cell<Nanos>,
     pub(crate) hogs: RefCell<hog::Reports>,
@@ -172,8 +229,18 @@ pub struct Machine {
 impl Machine {
     /// A machine on which nothing runs, at time 0.
     pub fn new(options: Options) -> Machine {
-        let scheduler = Scheduler::new(options.topology.clone(), options.discipline);
+        let scheduler = Scheduler::new(
+            options.topology.clone(),
+            options.discipline,
+            options.costs.clone(),
+            options.placement,
+        );
+        let random = Streams::new(options.seed);
+        let spawn_fails = Cell::new(options.spawn_fails);
+        let layout = Layout::new(options.topology.cpus.clone());
+        let signals = signals::State::new(random.signals);
         Machine {
+            layout: RefCell::new(layout.with_shards_of(options.shard_cores)),
             options,
             now: Cell::new(Time(0)),
             scheduler: RefCell::new(scheduler),
@@ -184,6 +251,8 @@ impl Machine {
             calling: RefCell::default(),
             acts: Cell::new(0),
             trace: RefCell::default(),
+            keeps_trace: Cell::new(true),
+            observer: OnceCell::new(),
             items: RefCell::default(),
             pools: RefCell::default(),
             queues: RefCell::default(),
@@ -193,8 +262,13 @@ impl Machine {
             actions: RefCell::default(),
             postponing: Cell::new(0),
             acting: Cell::new(None),
+            interrupted: Cell::new(None),
+            resources: Resources::default(),
+            random,
             tick_is_armed: Cell::new(false),
+            signals,
             spawns_fail: Cell::new(false),
+            spawn_fails,
             spawn_failures: Cell::new(0),
             hog_threshold: Cell::new(hog::THRESHOLD),
             hogs: RefCell::default(),
@@ -232,13 +306,21 @@ impl Machine {
     }
 
     pub(crate) fn note(&self, thread: ThreadId, what: What) {
+        let cpu = self.sched().cpu_of(thread);
+        self.note_at(cpu, thread, what);
+    }
+
+    pub(crate) fn note_at(&self, cpu: usize, thread: ThreadId, what: What) {
         let line = Line {
             at: self.now(),
-            cpu: self.sched().cpu_of(thread),
+            cpu,
             thread,
             what,
         };
-        self.trace.borrow_mut().push(line);
+        self.observed(|o| o.traced(self, &line));
+        if self.keeps_trace.get() {
+            self.trace.borrow_mut().push(line);
+        }
     }
 
     /// What has happened so far.
@@ -252,13 +334,27 @@ impl Machine {
             allowed: spec.allowed.unwrap_or_else(|| self.topology().all()),
             name: spec.name,
             nice: spec.nice,
+            idle_class: spec.idle_class,
+            footprint: spec.footprint,
             program: Some(program),
             worker: None,
         })
     }
 
     pub(crate) fn create(&self, new: NewThread) -> ThreadId {
-        let id = self.sched().add(self.now(), new.allowed, new.nice);
+        let random = self.random.next_thread(new.worker.is_some());
+        self.create_with(new, random)
+    }
+
+    pub(crate) fn create_with(&self, new: NewThread, random: Random) -> ThreadId {
+        let attrs = ThreadAttrs {
+            allowed: new.allowed,
+            nice: new.nice,
+            idle_class: new.idle_class,
+            footprint: new.footprint,
+            is_worker: new.worker.is_some(),
+        };
+        let id = self.sched().add(self.now(), attrs);
         let worker = new.worker.as_ref().and_then(|worker| worker.who);
         self.frames.borrow_mut().push(Frame {
             name: new.name,
@@ -268,8 +364,12 @@ impl Machine {
             act: None,
             sleep: Sleep::Awake,
             token: false,
+            random,
         });
-        self.sched().wake(self.now(), id);
+        if let Some(who) = worker {
+            self.bring_home(&self.pool(who.pool), id);
+        }
+        self.sched().wake(self.now(), id, self.waker());
         self.note(id, What::Created(worker));
         id
     }
@@ -277,6 +377,21 @@ impl Machine {
     /// A thread's name.
     pub fn thread_name(&self, id: ThreadId) -> String {
         self.frame(id, |f| f.name.clone())
+    }
+
+    /// Whether a thread is of class SCHED_IDLE.
+    pub fn is_idle_class(&self, id: ThreadId) -> bool {
+        self.sched().is_idle_class(id)
+    }
+
+    /// The thread that has this CPU.
+    pub fn current(&self, cpu: usize) -> Option<ThreadId> {
+        self.sched().current(cpu)
+    }
+
+    /// Threads that were created so far; they are numbered from 0 on.
+    pub fn nr_threads(&self) -> usize {
+        self.frames.borrow().len()
     }
 
     /// Whether a thread has ended.
@@ -343,7 +458,7 @@ impl Machine {
             self.wake(id);
         }
         for id in self.with_gate(gate, |g| std::mem::take(&mut g.spinning)) {
-            self.sched().stop_spin(id);
+            self.sched().stop_spin(self.now(), id);
         }
         // Calls that wait for a barrier ask whether its gate is open.
         self.progress();
@@ -365,10 +480,27 @@ impl Machine {
         self.sleep(id, Sleep::Await);
     }
 
-    /// The CPU of the thread whose turn it is; 0 in events.
+    /// The CPU of the interrupt that happens, or of the thread whose turn it is; 0 in other events.
     pub(crate) fn current_cpu(&self) -> usize {
-        let acting = self.acting.get();
-        acting.map_or(0, |id| self.sched().cpu_of(id))
+        let acting = || Some(self.sched().cpu_of(self.acting.get()?));
+        self.interrupted.get().or_else(acting).unwrap_or(0)
+    }
+
+    /// Does something in an interrupt on this CPU.
+    pub(crate) fn in_interrupt(&self, cpu: usize, act: impl FnOnce()) {
+        self.interrupted.set(Some(cpu));
+        act();
+        self.interrupted.set(None);
+    }
+
+    /// What the machine is like.
+    pub fn options(&self) -> &Options {
+        &self.options
+    }
+
+    /// Where a thread may run.
+    pub fn allowed(&self, id: ThreadId) -> CpuMask {
+        self.sched().allowed(id)
     }
 
     /// Changes where a thread may run; it moves at once if it must.
@@ -390,8 +522,32 @@ impl Machine {
     pub(crate) fn wake(&self, id: ThreadId) {
         self.frame(id, |f| f.sleep = Sleep::Awake);
         self.item_wakes(id);
-        self.sched().wake(self.now(), id);
+        self.sched().wake(self.now(), id, self.waker());
         self.note(id, What::Wake);
+    }
+
+    /// Who ends sleeps now.
+    fn waker(&self) -> Waker {
+        match (self.interrupted.get(), self.acting.get()) {
+            (Some(cpu), _) => Waker::Interrupt(cpu),
+            (None, Some(id)) => Waker::Thread(id),
+            (None, None) => Waker::Timer,
+        }
+    }
+
+    /// What a CPU has done so far.
+    pub fn cpu_stats(&self, cpu: usize) -> CpuStats {
+        self.sched().cpu_stats(self.now(), cpu)
+    }
+
+    /// From now on keeps who has which CPU when.
+    pub fn keep_runs(&self) {
+        self.sched().keep_runs();
+    }
+
+    /// Who had which CPU when, by time and CPU; nothing unless [kept](Self::keep_runs).
+    pub fn runs(&self) -> Vec<Run> {
+        self.sched().runs(self.now())
     }
 
     /// Runs until nothing is left to happen.
@@ -471,7 +627,10 @@ impl Machine {
             Event::Tick => self.tick(),
             Event::Look(pool) => self.look_at(pool),
             Event::Cull(pool) => self.cull(pool),
-            Event::Timers => self.expire_timers(),
+            Event::Timers => self.timers(),
+            Event::Report(pool, cpu) => self.deliver(pool, cpu),
+            Event::SpinOver(id, lock) => self.spin_over(id, lock),
+            Event::IoDone(device, request) => self.io_done(device, request),
         }
     }
 
@@ -480,20 +639,32 @@ impl Machine {
         let mut acted = true;
         while acted {
             acted = self.ask_awaiting();
-            for cpu in 0..self.topology().len() {
-                let actor = self.sched().actor(self.now(), cpu);
-                let Some(id) = actor else { continue };
-                self.acting.set(Some(id));
-                self.turn(id);
-                self.acting.set(None);
-                self.ask_awaiting();
-                acted = true;
-            }
+            self.look_at_spinners();
+            acted |= self.sweep();
+        }
+    }
+
+    /// Lets each CPU's thread act that can, CPU after CPU; true if that may go on.
+    fn sweep(&self) -> bool {
+        let mut from = 0;
+        loop {
+            let next = self.sched().next_actor(self.now(), from);
+            let Some((cpu, id)) = next else {
+                return from > 0 || self.sched().is_unsettled();
+            };
+            self.acting.set(Some(id));
+            self.turn(id);
+            self.acting.set(None);
+            self.ask_awaiting();
+            from = cpu + 1;
         }
     }
 
     /// Asks those who wait for something to happen; true if somebody goes on.
     fn ask_awaiting(&self) -> bool {
+        if self.awaiting.borrow().is_empty() {
+            return false;
+        }
         let ids: Vec<ThreadId> = self.awaiting.borrow().keys().copied().collect();
         let before = ids.len();
         ids.into_iter().for_each(|id| self.ask_again(id));
@@ -518,9 +689,11 @@ impl Machine {
         let mut cx = ProgramCx {
             machine: self,
             thread: id,
+            random: self.frame(id, |f| f.random),
         };
         let act = program.next(&mut cx, answer);
-        self.frame(id, |f| f.program = Some(program));
+        let random = cx.random;
+        self.frame(id, |f| (f.program, f.random) = (Some(program), random));
         act
     }
 

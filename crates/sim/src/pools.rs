@@ -4,6 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
+use cmwq_policy::affinity::Reach;
 use cmwq_policy::contract;
 use cmwq_policy::pool::{Plan, PoolStats, Seen, SeenState};
 use cmwq_policy::time::MILLISECOND;
@@ -13,8 +14,9 @@ use cmwq_policy::{
 
 use crate::cpu::ThreadId;
 use crate::events::EventKey;
-use crate::machine::{Event, Machine, Sleep};
+use crate::machine::{Event, Machine, Options, Sleep};
 use crate::program::PoolId;
+use crate::signals::Shared;
 use crate::store::{Items, PwqId};
 
 /// How often somebody looks at the pools with backlog.
@@ -24,8 +26,8 @@ pub(crate) const TICK: Nanos = 4 * MILLISECOND;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PoolKey {
     pub(crate) rule: Rule,
-    /// Where its workers may run.
-    pub(crate) cpus: CpuMask,
+    /// Where its workers start, and where they may run.
+    pub(crate) reach: Reach,
     pub(crate) nice: i8,
 }
 
@@ -35,6 +37,12 @@ pub(crate) type Armed = Option<(Time, EventKey)>;
 pub(crate) struct Pool {
     pub(crate) id: PoolId,
     pub(crate) key: PoolKey,
+    /// The node of its pod, if that is in one.
+    pub(crate) node: Option<u32>,
+    /// The CPU of its pod that was given last to a worker that had left it, and how many there were.
+    pub(crate) turn: Cell<usize>,
+    pub(crate) repatriated: Cell<u64>,
+    pub(crate) signals: Shared,
     core: RefCell<WorkerPool<Items>>,
     threads: RefCell<BTreeMap<WorkerId, ThreadId>>,
     /// When its idle workers are looked at.
@@ -44,19 +52,23 @@ pub(crate) struct Pool {
 }
 
 impl Pool {
-    fn new(id: PoolId, key: PoolKey, budget: u32, thread_limit: u32) -> Pool {
+    fn new(id: PoolId, key: PoolKey, node: Option<u32>, budget: u32, thread_limit: u32) -> Pool {
         let is_one = key.rule == Rule::Bh;
         let core = WorkerPool::new(PoolAttrs {
             id: id.0,
             rule: key.rule,
             nice: key.nice,
-            target: key.cpus.count() as u32,
+            target: key.reach.pod.count() as u32,
             budget,
             thread_limit: if is_one { 1 } else { thread_limit },
         });
         Pool {
             id,
             key,
+            node,
+            turn: Cell::new(0),
+            repatriated: Cell::new(0),
+            signals: Shared::default(),
             core: RefCell::new(core),
             threads: RefCell::default(),
             cull: Cell::new(None),
@@ -83,6 +95,28 @@ impl Pool {
     pub(crate) fn thread(&self, id: WorkerId) -> Option<ThreadId> {
         self.threads.borrow().get(&id).copied()
     }
+
+    /// The idle worker that a report wakes.
+    pub(crate) fn standby(&self) -> Option<ThreadId> {
+        self.thread(self.core.borrow().standby()?)
+    }
+
+    /// Whether items wait, and whether it wants to be looked at now, beside the tick.
+    pub(crate) fn wants_look(&self, now: Time) -> (bool, bool) {
+        let core = self.core.borrow();
+        let early = core.look_at(now).is_some_and(|at| at <= now);
+        (core.nr_queued() > 0, early)
+    }
+
+    /// Whether it holds tokens that it has no use for.
+    pub(crate) fn holds_tokens(&self) -> bool {
+        self.core.borrow().holds_tokens()
+    }
+
+    /// Whether idle workers are due to retire.
+    pub(crate) fn is_cull_due(&self, now: Time) -> bool {
+        self.core.borrow().cull_at().is_some_and(|at| at <= now)
+    }
 }
 
 impl Machine {
@@ -98,7 +132,8 @@ impl Machine {
         }
         let id = PoolId(pools.len() as u32);
         let budget = self.topology().len() as u32;
-        let pool = Pool::new(id, key, budget, self.options.thread_limit);
+        let node = self.layout.borrow().node_of(&key.reach.pod);
+        let pool = Pool::new(id, key, node, budget, self.options.thread_limit);
         pools.push(Rc::new(pool));
         id
     }
@@ -113,6 +148,7 @@ impl Machine {
         let pool = self.pool(id);
         let mut out = Actions::default();
         let result = self.call_core(&pool, &mut out, event);
+        self.observed(|o| o.pool_event(self, id));
         let asked = out.iter().map(|action| (id, action));
         self.actions.borrow_mut().extend(asked);
         self.postpone_actions();
@@ -135,6 +171,15 @@ impl Machine {
         event(&mut pool.core.borrow_mut(), &mut cx)
     }
 
+    /// A look at a pool's core.
+    pub(crate) fn with_core<R>(
+        &self,
+        pool: PoolId,
+        look: impl FnOnce(&WorkerPool<Items>) -> R,
+    ) -> R {
+        look(&self.pool(pool).core.borrow())
+    }
+
     /// Carries no actions out before [`carry_out_postponed`](Self::carry_out_postponed) was called
     /// as often.
     pub(crate) fn postpone_actions(&self) {
@@ -152,12 +197,13 @@ impl Machine {
 
     fn carry_out(&self, pool: PoolId, action: Action<PwqId>) {
         match action {
-            Action::Wake(id) | Action::FailWait(id) => {
+            Action::Wake(id) => self.wake_worker(&self.pool(pool), id),
+            Action::FailWait(id) => {
                 let thread = self.pool(pool).thread(id);
                 thread.into_iter().for_each(|id| self.unpark(id));
             }
-            Action::Spawn(id) => self.request_worker(pool, id, None),
-            Action::Inspect => self.scan(&self.pool(pool)),
+            Action::Spawn(id) => self.spawn_worker(pool, id),
+            Action::Inspect => self.inspect(&self.pool(pool)),
             Action::Undefer { pool, token } => {
                 self.in_pool(PoolId(pool), |core, cx| core.undefer(cx, token));
             }
@@ -166,6 +212,14 @@ impl Machine {
             | Action::Emptied(pwq)
             | Action::Activate(pwq)
             | Action::Mayday(pwq) => self.carry_out_held(pwq, action),
+        }
+    }
+
+    fn wake_worker(&self, pool: &Pool, id: WorkerId) {
+        if let Some(thread) = pool.thread(id) {
+            let repatriated = u64::from(self.bring_home(pool, thread));
+            pool.repatriated.set(pool.repatriated.get() + repatriated);
+            self.unpark(thread);
         }
     }
 
@@ -188,9 +242,7 @@ impl Machine {
             let core = pool.core.borrow();
             (core.published(now), core.look_at(now), core.cull_at())
         };
-        if published.backlog && !self.tick_is_armed.replace(true) {
-            self.after(TICK, Event::Tick);
-        }
+        self.announce(pool, published);
         self.arm_at(&pool.look, look, Event::Look(pool.id));
         self.arm_at(&pool.cull, cull, Event::Cull(pool.id));
     }
@@ -210,6 +262,13 @@ impl Machine {
 
     pub(crate) fn cull(&self, id: PoolId) {
         self.pool(id).cull.set(None);
+        match self.user_signals() {
+            None => self.cull_now(id),
+            Some(_) => self.cull_due(),
+        }
+    }
+
+    pub(crate) fn cull_now(&self, id: PoolId) {
         while self.in_pool(id, |core, cx| core.cull(cx)) {}
     }
 
@@ -217,6 +276,9 @@ impl Machine {
     pub(crate) fn look_at(&self, id: PoolId) {
         let pool = self.pool(id);
         pool.look.set(None);
+        if self.user_signals().is_some() {
+            return self.kick_tick();
+        }
         self.in_pool(id, |core, cx| core.call_rescuers(cx));
         self.scan(&pool);
     }
@@ -229,6 +291,9 @@ impl Machine {
 
     /// Looks at the pools with backlog.
     pub(crate) fn tick(&self) {
+        if self.user_signals().is_some() {
+            return self.tick_due();
+        }
         self.tick_is_armed.set(false);
         let pools = self.pools.borrow().clone();
         for pool in pools {
@@ -239,13 +304,15 @@ impl Machine {
         }
     }
 
-    /// Looks at the workers that the core wants to be looked at.
-    fn scan(&self, pool: &Pool) {
+    /// Looks at the workers that the core wants to be looked at; whether one was missing, and how many
+    /// were looked at.
+    pub(crate) fn scan(&self, pool: &Pool) -> (bool, u64) {
         let plan = pool.core.borrow_mut().plan_scan();
         let (seen, complete) = self.look(pool, &plan);
-        self.in_pool(pool.id, |core, cx| core.scanned(cx, &seen, complete));
+        let missing = self.in_pool(pool.id, |core, cx| core.scanned(cx, &seen, complete));
         seen.iter().for_each(|seen| self.watch(pool, seen));
         self.watch_worklist(pool);
+        (missing, seen.len() as u64)
     }
 
     fn look(&self, pool: &Pool, plan: &Plan) -> (Vec<Seen>, bool) {
@@ -273,35 +340,41 @@ impl Machine {
         self.frame(thread, |f| match f.sleep {
             Sleep::Awake => SeenState::Runnable,
             Sleep::Gate(gate) => SeenState::Asleep(Some(u64::from(gate.0))),
+            Sleep::Lock(lock) => SeenState::Asleep(Some(lock.address())),
+            Sleep::Semaphore(sem) => SeenState::Asleep(Some(sem.address())),
             _ => SeenState::Asleep(None),
         })
-    }
-
-    /// Takes a CPU out of use or back into it. A pool of that CPU alone goes on elsewhere meanwhile,
-    /// and starts every item at once.
-    pub fn set_online(&self, cpu: usize, online: bool) {
-        self.sched().set_online(self.now(), cpu, online);
-        let bound = |pool: &&Rc<Pool>| pool.key.rule == Rule::PerCpu && pool.key.cpus.contains(cpu);
-        let pools: Vec<PoolId> = self
-            .pools
-            .borrow()
-            .iter()
-            .filter(bound)
-            .map(|p| p.id)
-            .collect();
-        let rule = if online {
-            Rule::PerCpu
-        } else {
-            Rule::Unmanaged
-        };
-        for id in pools {
-            self.in_pool(id, |core, cx| core.set_rule(cx, rule));
-        }
     }
 
     /// Makes every attempt to create a worker's thread fail, or succeed again.
     pub fn fail_spawns(&self, fail: bool) {
         self.spawns_fail.set(fail);
+    }
+
+    /// Makes so many thousandths of these attempts fail from now on, 0..=1000.
+    pub fn set_spawn_fails(&self, per_mille: u32) {
+        self.spawn_fails.set(per_mille);
+    }
+
+    /// Whether an attempt fails now.
+    pub(crate) fn does_spawn_fail(&self) -> bool {
+        let now = self.now().0;
+        let mut outages = self.options.spawn_outages.iter();
+        let by_chance = self
+            .random
+            .with_spawns(|r| r.chance(self.spawn_fails.get()));
+        by_chance || self.spawns_fail.get() || outages.any(|times| times.contains(&now))
+    }
+
+    /// How long it takes to create a worker's thread, this time.
+    pub(crate) fn spawn_takes(&self) -> Nanos {
+        let Options {
+            spawn_takes,
+            spawn_jitter,
+            ..
+        } = self.options;
+        self.random
+            .with_spawns(|r| r.around(spawn_takes, spawn_jitter))
     }
 
     /// How many attempts to create a worker's thread have failed.
@@ -316,7 +389,7 @@ impl Machine {
 
     /// The CPUs that a pool's workers may use.
     pub fn pool_cpus(&self, id: PoolId) -> CpuMask {
-        self.pool(id).key.cpus
+        self.pool(id).key.reach.allowed
     }
 
     /// A pool's counters.

@@ -6,6 +6,8 @@ use cmwq_policy::{CpuMask, Nanos, Time, WorkerId};
 
 use crate::cpu::ThreadId;
 use crate::machine::Machine;
+use crate::random::Random;
+use crate::resources::{Completion, DataId, DeviceId, LockId, SemId};
 
 pub use crate::calls::Call;
 
@@ -40,8 +42,34 @@ pub enum Act {
     /// nanoseconds have passed, until it answers otherwise. When it says so again, that is not
     /// counted anew.
     Await(Nanos),
+    /// Says that what follows will block (`cmwq::blocking` begins), or that this is over. Nests. Only
+    /// tells something to pools that are not told exactly who sleeps.
+    Hint(bool),
     /// Calls the workqueue interface; the next question brings the answer. May sleep.
     Call(Call),
+    /// Takes the lock; waits while another one has it.
+    ///
+    /// # Panics
+    /// If the thread has it already.
+    Lock(LockId),
+    /// Releases the lock.
+    ///
+    /// # Panics
+    /// If the thread does not have it.
+    Unlock(LockId),
+    /// Takes one off the semaphore; sleeps while there is none, first come, first served.
+    Take(SemId),
+    /// Adds one to the semaphore.
+    Post(SemId),
+    /// Sleeps until the device has served a request of so many bytes.
+    Io(DeviceId, u64),
+    /// Makes the same request, and goes on; that happens when it is done.
+    Submit(DeviceId, u64, Completion),
+    /// Burns what it takes for so many bytes of the data to come from the CPU that touched it last,
+    /// by `Costs::refill`.
+    Touch(DataId, u64),
+    /// Lets all others that wait for its CPU go first.
+    Yield,
     /// Is over: the thread ends, the item's function returns.
     End,
 }
@@ -118,6 +146,7 @@ pub struct WorkerRef {
 pub struct ProgramCx<'a> {
     pub(crate) machine: &'a Machine,
     pub(crate) thread: ThreadId,
+    pub(crate) random: Random,
 }
 
 impl ProgramCx<'_> {
@@ -161,6 +190,17 @@ impl ProgramCx<'_> {
         self.machine.execution_of(self.thread)
     }
 
+    /// Random numbers that belong to this thread of the program, or to this execution of an item: they
+    /// are the same whichever worker executes it, and whatever others draw.
+    pub fn random(&mut self) -> &mut Random {
+        &mut self.random
+    }
+
+    /// Whether the thread has this lock.
+    pub fn has(&self, lock: LockId) -> bool {
+        self.machine.owner_of(lock) == Some(self.thread)
+    }
+
     /// Changes where the thread may run. Without an online CPU in the mask it may run anywhere.
     pub fn pin(&mut self, allowed: CpuMask) {
         self.machine.pin(self.thread, allowed);
@@ -186,6 +226,10 @@ pub struct ThreadSpec {
     pub allowed: Option<CpuMask>,
     /// Its nice level, -20..=19.
     pub nice: i8,
+    /// Whether it is of class SCHED_IDLE: others take the CPU from it as soon as they want it.
+    pub idle_class: bool,
+    /// KiB of cache contents that follow it to another CPU, at `Costs::refill`.
+    pub footprint: u32,
 }
 
 impl ThreadSpec {
@@ -195,6 +239,8 @@ impl ThreadSpec {
             name: name.into(),
             allowed: None,
             nice: 0,
+            idle_class: false,
+            footprint: 0,
         }
     }
 
@@ -211,5 +257,20 @@ impl ThreadSpec {
     #[must_use]
     pub fn at_nice(self, nice: i8) -> ThreadSpec {
         ThreadSpec { nice, ..self }
+    }
+
+    /// The same of class SCHED_IDLE.
+    #[must_use]
+    pub fn of_idle_class(self) -> ThreadSpec {
+        ThreadSpec {
+            idle_class: true,
+            ..self
+        }
+    }
+
+    /// The same with so many KiB of cache contents that follow it to another CPU.
+    #[must_use]
+    pub fn with_footprint(self, footprint: u32) -> ThreadSpec {
+        ThreadSpec { footprint, ..self }
     }
 }

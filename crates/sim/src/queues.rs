@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::rc::Rc;
 
+use cmwq_policy::affinity::{Reach, Scope};
 use cmwq_policy::contract::{self, Armed, QueueInfo};
 use cmwq_policy::pwq::{DFL_ACTIVE, clamp_max_active};
 use cmwq_policy::queue::{Attrs, Caller, Gate as Admission, Kind, Queue as Core, QueueAttrs};
@@ -33,15 +34,11 @@ pub struct QueueSpec {
 impl QueueSpec {
     /// A queue of this kind, of nice 0, on all CPUs, with the default limit.
     pub fn new(name: impl Into<String>, kind: Kind) -> QueueSpec {
-        let attrs = Attrs {
-            nice: 0,
-            cpumask: None,
-        };
         QueueSpec {
             name: name.into(),
             made: QueueAttrs {
                 kind,
-                attrs,
+                attrs: Attrs::default(),
                 max_active: 0,
                 cpu_intensive: false,
                 mem_reclaim: false,
@@ -91,6 +88,20 @@ impl QueueSpec {
         self
     }
 
+    /// The same with pods of this scope.
+    #[must_use]
+    pub fn scope(mut self, scope: Scope) -> QueueSpec {
+        self.made.attrs.scope = Some(scope);
+        self
+    }
+
+    /// The same; strict: its workers stay in the pod of whoever queues.
+    #[must_use]
+    pub fn strict(mut self, strict: bool) -> QueueSpec {
+        self.made.attrs.strict = strict;
+        self
+    }
+
     /// The same, but its items do not count as running once they have begun.
     #[must_use]
     pub fn cpu_intensive(mut self) -> QueueSpec {
@@ -131,16 +142,30 @@ impl QueueSpec {
 pub(crate) struct Queue {
     pub(crate) spec: QueueSpec,
     core: RefCell<Core<PwqId>>,
-    /// By CPU, of a queue that has a pwq for each.
-    by_cpu: RefCell<Vec<PwqId>>,
-    /// Takes new items, of a queue that has one for all.
-    current: Cell<Option<PwqId>>,
-    /// The limit that its pwqs share, where they do.
-    limit: usize,
+    /// Where new items go, by CPU; of an ordered queue, the first one counts for all.
+    by_cpu: RefCell<Vec<Option<PwqId>>>,
+    /// The limits that its pwqs share, where they do: of each node, and of pools that are in none.
+    limits: Vec<usize>,
     pub(crate) admission: Cell<Admission>,
     pub(crate) rescuer: Cell<Option<ThreadId>>,
     /// The pwqs that have called it, in order.
     pub(crate) maydays: RefCell<VecDeque<PwqId>>,
+}
+
+impl Queue {
+    /// A look at what the policy knows of it.
+    pub(crate) fn with_core<R>(&self, look: impl FnOnce(&Core<PwqId>) -> R) -> R {
+        look(&self.core.borrow())
+    }
+}
+
+impl Queue {
+    fn slot(&self, cpu: usize) -> usize {
+        match self.spec.made.kind {
+            Kind::Ordered => 0,
+            _ => cpu,
+        }
+    }
 }
 
 pub(crate) type SimTimers = Timers<u64, Armed<Machine>>;
@@ -149,14 +174,12 @@ impl Machine {
     /// A new queue.
     pub fn alloc_workqueue(&self, spec: QueueSpec) -> QueueId {
         let made = spec.filled_in();
-        let limit = self.items.borrow_mut().add_limit(made.max_active);
         let id = QueueId(self.queues.borrow().len() as u32);
         let queue = Rc::new(Queue {
             spec,
             core: RefCell::new(Core::new(made)),
-            by_cpu: RefCell::default(),
-            current: Cell::new(None),
-            limit,
+            by_cpu: RefCell::new(vec![None; self.topology().len()]),
+            limits: self.add_limits(made.max_active),
             admission: Cell::default(),
             rescuer: Cell::new(None),
             maydays: RefCell::default(),
@@ -164,12 +187,19 @@ impl Machine {
         self.queues.borrow_mut().push(queue.clone());
         match made.kind.is_per_cpu() {
             true => self.add_percpu_pwqs(id, &queue, made),
-            false => self.add_first_pwq(id, made.attrs),
+            // An ordered queue has no other; it would be made in the order of the first items.
+            false => drop(self.place(id, 0)),
         }
         if made.mem_reclaim {
             queue.rescuer.set(Some(self.create_rescuer(id)));
         }
         id
+    }
+
+    /// The names of the queues that were made so far, by number.
+    pub fn queue_names(&self) -> Vec<String> {
+        let queues = self.queues.borrow();
+        queues.iter().map(|queue| queue.spec.name.clone()).collect()
     }
 
     pub(crate) fn queue(&self, id: QueueId) -> Rc<Queue> {
@@ -182,29 +212,34 @@ impl Machine {
             _ => Rule::PerCpu,
         };
         for cpu in 0..self.topology().len() {
+            let only = [cpu].into_iter().collect();
             let pool = self.find_pool(PoolKey {
                 rule,
-                cpus: [cpu].into_iter().collect(),
+                reach: Reach {
+                    pod: only,
+                    allowed: only,
+                },
                 nice: made.attrs.nice,
             });
             let mut core = queue.core.borrow_mut();
             let mut items = self.items.borrow_mut();
             let limit = items.add_limit(made.max_active);
-            let pwq = items.add_pwq(id, pool, limit, core.pwq_flags());
+            let pwq = items.add_pwq(id, (pool, None), limit, core.pwq_flags());
             core.add(pwq);
-            queue.by_cpu.borrow_mut().push(pwq);
+            queue.by_cpu.borrow_mut()[cpu] = Some(pwq);
         }
     }
 
-    fn add_first_pwq(&self, id: QueueId, attrs: Attrs) {
-        use contract::Machine as _;
-        let Ok(pool) = self.pool_for(id, &attrs);
-        let pwq = self.with_queue(id, |q| {
-            let pwq = self.new_pwq(id, q, pool, false);
-            q.add(pwq);
-            pwq
-        });
-        self.publish(id, pwq);
+    fn add_limits(&self, max_active: u32) -> Vec<usize> {
+        let nodes = self.layout.borrow().nr_nodes();
+        let mut items = self.items.borrow_mut();
+        (0..=nodes).map(|_| items.add_limit(max_active)).collect()
+    }
+
+    /// The pwq for this CPU of a queue that is not per CPU.
+    fn place(&self, id: QueueId, cpu: usize) -> PwqId {
+        let Ok(pwq) = contract::place(self, id, cpu);
+        pwq
     }
 
     /// The number of the pool in which new items of the queue go, from this CPU.
@@ -213,7 +248,8 @@ impl Machine {
         PoolId(self.info(self.route(queue, Some(cpu))).pool)
     }
 
-    /// Items whose timers expired while their queue admitted nothing: they were dropped.
+    /// Items whose timers expired while their queue admitted nothing, or were armed for one that was
+    /// destroyed: they were dropped.
     pub fn timers_dropped(&self) -> u64 {
         self.timers_dropped.get()
     }
@@ -324,39 +360,64 @@ impl contract::Machine for Machine {
         }
     }
 
-    fn route(&self, queue: QueueId, cpu: Option<usize>) -> PwqId {
+    fn route(&self, id: QueueId, cpu: Option<usize>) -> PwqId {
+        let queue = self.queue(id);
+        let is_per_cpu = queue.spec.made.kind.is_per_cpu();
+        let cpu = cpu.unwrap_or_else(|| match is_per_cpu {
+            true => self.current_cpu(),
+            false => self.layout.borrow_mut().choose_cpu(self.current_cpu()),
+        });
+        let there = queue.by_cpu.borrow()[queue.slot(cpu)];
+        there.unwrap_or_else(|| self.place(id, cpu))
+    }
+
+    fn routed(&self, queue: QueueId) -> CpuMask {
         let queue = self.queue(queue);
         let by_cpu = queue.by_cpu.borrow();
-        let here = || by_cpu[cpu.unwrap_or_else(|| self.current_cpu())];
-        queue.current.get().unwrap_or_else(here)
+        let cpus = by_cpu.iter().enumerate();
+        cpus.filter(|(_, pwq)| pwq.is_some())
+            .map(|(cpu, _)| cpu)
+            .collect()
     }
 
-    fn publish(&self, queue: QueueId, pwq: PwqId) {
-        self.queue(queue).current.set(Some(pwq));
+    fn routed_to(&self, queue: QueueId, cpu: usize) -> Option<PwqId> {
+        let queue = self.queue(queue);
+        let by_cpu = queue.by_cpu.borrow();
+        by_cpu[queue.slot(cpu)]
     }
 
-    fn pool_for(&self, queue: QueueId, attrs: &Attrs) -> Result<u32, Infallible> {
-        let rule = match self.queue(queue).spec.made.kind {
-            Kind::Managed => Rule::Managed,
-            _ => Rule::Unmanaged,
-        };
-        let all = self.topology().all();
-        let cpus = attrs.cpumask.map_or(all, |mask| mask.and(&all));
+    fn publish(&self, queue: QueueId, cpu: usize, pwq: PwqId) {
+        let queue = self.queue(queue);
+        queue.by_cpu.borrow_mut()[queue.slot(cpu)] = Some(pwq);
+    }
+
+    fn pool_for(&self, queue: QueueId, attrs: &Attrs, cpu: usize) -> Result<u32, Infallible> {
+        let kind = self.queue(queue).spec.made.kind;
         let pool = self.find_pool(PoolKey {
-            rule,
-            cpus: if cpus.is_empty() { all } else { cpus },
+            rule: match kind {
+                Kind::Managed => Rule::Managed,
+                _ => Rule::Unmanaged,
+            },
+            reach: self.layout.borrow().reach(kind, attrs, cpu),
             nice: attrs.nice,
         });
         Ok(pool.0)
     }
 
+    fn share(&self, attrs: &Attrs, node: Option<u32>, max_active: u32, min_active: u32) -> u32 {
+        let layout = self.layout.borrow();
+        layout.share(attrs, node, max_active, min_active)
+    }
+
     fn new_pwq(&self, queue: QueueId, core: &Core<PwqId>, pool: u32, plugged: bool) -> PwqId {
         let mut flags = core.pwq_flags();
         flags.plugged = plugged;
-        let limit = self.queue(queue).limit;
-        self.items
-            .borrow_mut()
-            .add_pwq(queue, PoolId(pool), limit, flags)
+        let pool = self.pool(PoolId(pool));
+        let limits = &self.queue(queue).limits;
+        let of_none = limits.len() - 1;
+        let limit = limits[pool.node.map_or(of_none, |node| node as usize)];
+        let mut items = self.items.borrow_mut();
+        items.add_pwq(queue, (pool.id, pool.node), limit, flags)
     }
 
     fn relax(&self) {

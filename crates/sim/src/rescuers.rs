@@ -18,6 +18,8 @@ impl Machine {
             name: format!("rescuer/{}", self.queue(queue).spec.name),
             allowed: self.topology().all(),
             nice: RESCUER_NICE,
+            idle_class: false,
+            footprint: self.options.costs.worker_footprint,
             program: None,
             worker: Some(Worker::rescuer(queue, self.now())),
         })

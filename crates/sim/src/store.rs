@@ -34,6 +34,7 @@ pub(crate) struct Item {
 struct Pwq {
     queue: QueueId,
     pool: PoolId,
+    node: Option<u32>,
     limit: usize,
     core: PoolWorkqueue<Items>,
 }
@@ -103,13 +104,14 @@ impl Items {
     pub(crate) fn add_pwq(
         &mut self,
         queue: QueueId,
-        pool: PoolId,
+        (pool, node): (PoolId, Option<u32>),
         limit: usize,
         flags: PwqFlags,
     ) -> PwqId {
         self.pwqs.push(Pwq {
             queue,
             pool,
+            node,
             limit,
             core: PoolWorkqueue::new(flags),
         });
@@ -160,6 +162,28 @@ impl Items {
             items.filter(|&i| self.item(i).references > 0).collect(),
             queues.filter(|q| self.holds[q.0 as usize] > 0).collect(),
         )
+    }
+
+    pub(crate) fn nr_pwqs(&self) -> usize {
+        self.pwqs.len()
+    }
+
+    pub(crate) fn limit_at(&self, limit: usize) -> &SimLimit {
+        &self.limits[limit]
+    }
+
+    pub(crate) fn pwq_view(&self, pwq: PwqId) -> crate::PwqView {
+        let at = self.at(pwq);
+        crate::PwqView {
+            queue: at.queue,
+            pool: at.pool,
+            limit: at.limit,
+            nr_active: at.core.nr_active(),
+            nr_queued: at.core.nr_queued(),
+            nr_inactive: at.core.nr_inactive(),
+            nr_in_flight: at.core.nr_in_flight(),
+            plugged: at.core.is_plugged(),
+        }
     }
 
     /// The tokens of the machine's CPUs that pools hold.
@@ -213,10 +237,13 @@ impl Store for Items {
     }
 
     fn info(&self, pwq: PwqId) -> PwqInfo {
-        let Pwq { queue, pool, .. } = *self.at(pwq);
+        let Pwq {
+            queue, pool, node, ..
+        } = *self.at(pwq);
         PwqInfo {
             pool: pool.0,
             queue: u64::from(queue.0),
+            node,
         }
     }
 

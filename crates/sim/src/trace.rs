@@ -6,6 +6,7 @@ use cmwq_policy::Time;
 
 use crate::cpu::ThreadId;
 use crate::program::{Execution, ItemId, PoolId, QueueId, WorkerRef};
+use crate::resources::{DeviceId, LockId};
 
 /// One line of the trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,6 +38,16 @@ pub enum What {
     Wake,
     /// It could not create a thread for its pool, or nobody could.
     SpawnFailed(PoolId),
+    /// It waits for this lock, spinning or asleep.
+    WaitsFor(LockId),
+    /// It has got this lock.
+    Locks(LockId),
+    /// It has released this lock.
+    Unlocks(LockId),
+    /// The device begins to serve its request.
+    IoBegin(DeviceId),
+    /// The device has served its request.
+    IoEnd(DeviceId),
     /// It has ended.
     Exit,
 }
@@ -64,6 +75,11 @@ impl fmt::Display for What {
             What::Sleep => write!(f, "sleeps"),
             What::Wake => write!(f, "wakes up"),
             What::SpawnFailed(pool) => write!(f, "gets no thread for pool {}", pool.0),
+            What::WaitsFor(lock) => write!(f, "waits for lock {}", lock.0),
+            What::Locks(lock) => write!(f, "gets lock {}", lock.0),
+            What::Unlocks(lock) => write!(f, "releases lock {}", lock.0),
+            What::IoBegin(device) => write!(f, "is served by device {}", device.0),
+            What::IoEnd(device) => write!(f, "was served by device {}", device.0),
             What::Exit => write!(f, "exits"),
         }
     }

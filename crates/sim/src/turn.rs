@@ -1,6 +1,6 @@
 //! One thread's turn: its acts, from getting the CPU until it burns, sleeps, ends, or loses the CPU.
 
-use crate::calls::Reply;
+use crate::calls::{Call, Reply};
 use crate::cpu::ThreadId;
 use crate::machine::{Event, Machine, Sleep};
 use crate::program::{Act, Answer};
@@ -46,15 +46,34 @@ impl Machine {
                 self.sleep(id, Sleep::Event);
             }
             Act::Await(nanos) => self.await_event(id, nanos),
-            Act::Call(call) => match self.call(id, call) {
-                Reply::Done(answer) => self.answer(id, answer),
-                Reply::Wait(pending) => self.wait_in_call(id, pending),
-            },
+            Act::Hint(begins) => self.hint(id, begins),
+            Act::Call(call) => self.perform_call(id, call),
+            Act::Lock(lock) => self.acquire(id, lock),
+            Act::Unlock(lock) => self.release(id, lock),
+            Act::Take(sem) => self.take_semaphore(id, sem),
+            Act::Post(sem) => self.post(sem),
+            Act::Io(device, bytes) => self.io(id, device, bytes),
+            Act::Submit(device, bytes, then) => self.submit(id, device, bytes, then),
+            Act::Touch(data, bytes) => self.touch(id, data, bytes),
+            Act::Yield => self.sched().yield_now(self.now(), id),
             Act::End => self.end(id),
         }
     }
 
+    fn perform_call(&self, id: ThreadId, call: Call) {
+        self.observed(|o| o.called(self, id, &call));
+        let costs = self.options.costs.call;
+        if costs > 0 {
+            self.sched().add_overhead(id, costs);
+        }
+        match self.call(id, call) {
+            Reply::Done(answer) => self.answer(id, answer),
+            Reply::Wait(pending) => self.wait_in_call(id, pending),
+        }
+    }
+
     pub(crate) fn answer(&self, id: ThreadId, answer: Answer) {
+        self.observed(|o| o.returned(self, id, &answer));
         self.frame(id, |f| f.answer = Some(answer));
     }
 

@@ -43,6 +43,11 @@ impl Machine {
         self.hog_threshold.set(threshold);
     }
 
+    /// That threshold.
+    pub fn hog_threshold(&self) -> Nanos {
+        self.hog_threshold.get()
+    }
+
     /// What a user would have been told so far.
     pub fn reports(&self) -> Vec<Report> {
         self.reports.borrow().clone()

@@ -3,6 +3,9 @@
 /// The weight of nice 0.
 pub(crate) const NICE_0_WEIGHT: u32 = 1024;
 
+/// The weight of SCHED_IDLE (kernel `WEIGHT_IDLEPRIO`).
+pub(crate) const IDLE_CLASS_WEIGHT: u32 = 3;
+
 /// The kernel's `sched_prio_to_weight`, from nice -20 to 19: each level is worth about 1.25 times
 /// the next one.
 const WEIGHTS: [u32; 40] = [

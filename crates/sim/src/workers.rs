@@ -20,6 +20,10 @@ pub(crate) struct Worker {
     ended: Option<ItemReport>,
     /// It has yielded, at this time.
     yielded: Option<Time>,
+    /// It has parked: reports may have come for it.
+    parked: bool,
+    /// A report has narrowed its mask to the CPU that it was about.
+    pub(crate) narrowed: bool,
     meter: Meter,
 }
 
@@ -37,6 +41,10 @@ pub(crate) struct Rescuer {
 struct Running {
     execution: Execution,
     pwq: PwqId,
+    /// Hints that the item has begun.
+    hints: u32,
+    /// Its pool was told that it sleeps.
+    told: bool,
 }
 
 /// What a worker measures of its own items. When: `cmwq_policy::sampling`.
@@ -56,6 +64,8 @@ impl Worker {
             running: None,
             ended: None,
             yielded: None,
+            parked: false,
+            narrowed: false,
             meter: Meter {
                 looked: now,
                 ..Meter::default()
@@ -114,10 +124,19 @@ impl Machine {
             return self.rescue(id, rescuer);
         }
         let who = self.worker_of(id).expect("it has a pool");
+        if self.worker(id, |w| std::mem::take(&mut w.parked)) && self.receive(id, who) {
+            return;
+        }
         match self.ask_core(id, who) {
-            Step::Run(item, pwq) => self.begin(id, item, pwq),
+            Step::Run(item, pwq) => {
+                self.widen(id, who.pool);
+                self.begin(id, item, pwq);
+            }
             Step::Create(new) => self.request_worker(who.pool, new, Some(id)),
-            Step::Park => self.park(id),
+            Step::Park => {
+                self.worker(id, |w| w.parked = true);
+                self.park(id);
+            }
             Step::Yield => self.yield_cpu(id),
             Step::Retire => self.retire(id, who),
         }
@@ -126,6 +145,9 @@ impl Machine {
     fn ask_core(&self, id: ThreadId, who: WorkerRef) -> Step<ItemId, PwqId> {
         let (ended, yielded) = self.worker(id, |w| (w.ended.take(), w.yielded.take()));
         let took = yielded.map(|at| self.now().since(at));
+        if ended.is_some() {
+            self.drop_reports(who.pool);
+        }
         self.in_pool(who.pool, |core, cx| {
             if let Some(took) = took {
                 core.yielded(cx, who.id, took);
@@ -149,7 +171,12 @@ impl Machine {
         };
         let execution = Execution { item: work, number };
         self.worker(id, |w| {
-            w.running = Some(Running { execution, pwq });
+            w.running = Some(Running {
+                execution,
+                pwq,
+                hints: 0,
+                told: false,
+            });
             w.meter.begun = self.now();
         });
         if !is_barrier {
@@ -157,7 +184,8 @@ impl Machine {
             self.note(id, What::Start(execution, queue));
         }
         let program = body(number);
-        self.frame(id, |f| f.program = Some(program));
+        let random = self.random.of_execution(execution);
+        self.frame(id, |f| (f.program, f.random) = (Some(program), random));
     }
 
     /// The item's function has returned.
@@ -190,7 +218,11 @@ impl Machine {
         if parked {
             // It has slept of its own: that says nothing of the next item.
             let (used, looked) = (self.thread_stats(id), self.now());
-            self.worker(id, |w| (w.meter.used, w.meter.looked) = (used, looked));
+            self.frame(id, |f| {
+                if let Some(worker) = &mut f.worker {
+                    (worker.meter.used, worker.meter.looked) = (used, looked);
+                }
+            });
             self.wake(id);
         }
     }
@@ -208,7 +240,7 @@ impl Machine {
 
     /// Asks for the thread of a worker; `manager` waits until it is there.
     pub(crate) fn request_worker(&self, pool: PoolId, id: WorkerId, manager: Option<ThreadId>) {
-        let takes = self.options.spawn_takes;
+        let takes = self.spawn_takes();
         if takes == 0 {
             return self.create_worker(pool, id);
         }
@@ -220,7 +252,7 @@ impl Machine {
 
     /// Creates the thread of a worker, or tells the core that it could not.
     pub(crate) fn create_worker(&self, pool: PoolId, id: WorkerId) {
-        if self.spawns_fail.get() {
+        if self.does_spawn_fail() {
             self.spawn_failures.set(self.spawn_failures.get() + 1);
             return self.in_pool(pool, |core, cx| core.spawn_failed(cx, id));
         }
@@ -228,26 +260,65 @@ impl Machine {
         let pool = self.pool(pool);
         let thread = self.create(NewThread {
             name: pool.worker_name(id),
-            allowed: pool.key.cpus,
+            allowed: pool.key.reach.allowed,
             nice: pool.key.nice,
+            idle_class: false,
+            footprint: self.options.costs.worker_footprint,
             program: None,
             worker: Some(Worker::new(Some(who), None, self.now())),
         });
         pool.enter(id, thread);
     }
 
-    /// The thread sleeps: if it executes an item, its pool hears of it.
+    /// The thread sleeps: if it executes an item, its pool may hear of it.
     pub(crate) fn item_sleeps(&self, id: ThreadId) {
-        if let Some(who) = self.executing_worker(id) {
+        let told = self.frame(id, |f| self.is_told(&f.sleep));
+        if let Some(who) = self.executing_worker(id).filter(|_| told) {
+            self.running(id, |running| running.told = true);
             self.in_pool(who.pool, |core, cx| core.hint_begin(cx, who.id));
         }
     }
 
     /// And of the end of that.
     pub(crate) fn item_wakes(&self, id: ThreadId) {
-        if let Some(who) = self.executing_worker(id) {
+        let Some(who) = self.executing_worker(id) else {
+            return;
+        };
+        if self.running(id, |running| std::mem::take(&mut running.told)) {
             self.in_pool(who.pool, |core, cx| core.hint_end(cx, who.id));
         }
+    }
+
+    /// The item of this thread says that it is about to block, or that it is back.
+    ///
+    /// # Panics
+    /// If it is back from where it has not said that it goes.
+    pub(crate) fn hint(&self, id: ThreadId, begins: bool) {
+        let Some(who) = self.executing_worker(id) else {
+            return;
+        };
+        let open = self.running(id, |running| {
+            let left = running.hints.checked_sub(1);
+            running.hints = if begins { running.hints + 1 } else { left? };
+            Some(())
+        });
+        assert!(
+            open.is_some(),
+            "{} ends a hint that it has not begun",
+            self.thread_name(id)
+        );
+        if self.hears_hints(begins) {
+            self.in_pool(who.pool, |core, cx| match begins {
+                true => core.hint_begin(cx, who.id),
+                false => core.hint_end(cx, who.id),
+            });
+        }
+    }
+
+    fn running<R>(&self, id: ThreadId, look: impl FnOnce(&mut Running) -> R) -> R {
+        self.worker(id, |w| {
+            look(w.running.as_mut().expect("it executes an item"))
+        })
     }
 
     fn executing_worker(&self, id: ThreadId) -> Option<WorkerRef> {

@@ -81,6 +81,7 @@ fn only(cpu: usize) -> Attrs {
     Attrs {
         nice: 0,
         cpumask: Some([cpu].into_iter().collect()),
+        ..Attrs::default()
     }
 }
 

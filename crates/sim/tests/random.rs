@@ -2,9 +2,10 @@
 //! exactly once or was taken back, none runs twice at a time, and ordered queues stay ordered.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
 
+use cmwq_policy::affinity::Scope;
 use cmwq_policy::queue::Attrs;
 use cmwq_policy::time::{MICROSECOND, SECOND};
 use cmwq_policy::{CpuMask, Time};
@@ -16,37 +17,16 @@ const STEPS: u32 = 60;
 /// The place of the ordered queue among the queues.
 const ORDERED: usize = 4;
 
-/// SplitMix64.
-#[derive(Clone)]
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        z ^ (z >> 31)
-    }
-
-    fn below(&mut self, n: u64) -> u64 {
-        self.next() % n
-    }
-
-    fn one_of<T: Copy>(&mut self, list: &[T]) -> T {
-        list[self.below(list.len() as u64) as usize]
-    }
-
-    fn time(&mut self) -> u64 {
-        let most = self.one_of(&[1, 40, 900, 6000]);
-        self.below(most) * MICROSECOND
-    }
+/// A time of any order of magnitude.
+fn time(random: &mut Random) -> u64 {
+    let most = random.one_of(&[1, 40, 900, 6000]);
+    random.below(most) * MICROSECOND
 }
 
 /// What is asked of the machine, and how often it agreed.
 #[derive(Default)]
 struct Count {
-    queued: i64,
+    armed: i64,
     taken_back: i64,
 }
 
@@ -58,10 +38,73 @@ struct World {
     count: Rc<RefCell<Count>>,
 }
 
+/// What all share.
+#[derive(Clone, Copy)]
+struct Shared {
+    locks: [LockId; 3],
+    sem: SemId,
+    device: DeviceId,
+    data: DataId,
+}
+
+impl Shared {
+    fn new(machine: &Machine, random: &mut Random) -> Shared {
+        let spec = |random: &mut Random| LockSpec {
+            optimistic: random.chance(500),
+            handoff: random.chance(500),
+            bounce: random.one_of(&[0, 1]) * MICROSECOND,
+            ..LockSpec::new("lock").spin(random.one_of(&[0, 20, 700]) * MICROSECOND)
+        };
+        let device = DeviceSpec {
+            jitter: random.one_of(&[0, 900]),
+            per_kib: random.below(5000),
+            ..DeviceSpec::new("disk", time(random)).depth(1 + random.below(3) as u32)
+        };
+        Shared {
+            locks: [(); 3].map(|()| machine.lock(spec(random))),
+            sem: machine.semaphore(1 + random.below(2) as u32),
+            device: machine.device(device),
+            data: machine.data(),
+        }
+    }
+
+    /// Something under one or two locks, or the semaphore. Nobody waits there for what needs them.
+    fn section(&self, random: &mut Random) -> VecDeque<Act> {
+        let first = random.below(3) as usize;
+        let (mut acts, mut undo) = match random.below(4) {
+            0 => (vec![Act::Take(self.sem)], vec![Act::Post(self.sem)]),
+            _ => (
+                vec![Act::Lock(self.locks[first])],
+                vec![Act::Unlock(self.locks[first])],
+            ),
+        };
+        if undo[0] == Act::Unlock(self.locks[0]) && random.chance(300) {
+            acts.push(Act::Lock(self.locks[2]));
+            undo.insert(0, Act::Unlock(self.locks[2]));
+        }
+        acts.push(self.alone(random));
+        acts.extend(undo);
+        acts.into()
+    }
+
+    fn alone(&self, random: &mut Random) -> Act {
+        match random.below(5) {
+            0 => Act::Sleep(time(random)),
+            1 => Act::Io(self.device, random.below(9000)),
+            2 => Act::Touch(self.data, random.below(9000)),
+            3 => Act::Yield,
+            _ => Act::Burn(time(random)),
+        }
+    }
+}
+
 /// A thread of a random program, or an execution of one of its items.
 struct Walk {
     random: Random,
     left: u32,
+    /// What it does next, before it thinks of something else.
+    planned: VecDeque<Act>,
+    shared: Shared,
     queues: Vec<QueueId>,
     items: Rc<RefCell<Vec<ItemId>>>,
     count: Rc<RefCell<Count>>,
@@ -77,7 +120,7 @@ impl Walk {
         let yes = i64::from(*answer == Answer::Bool(true));
         let mut count = self.count.borrow_mut();
         match call {
-            Call::QueueWork { .. } | Call::QueueDelayedWork(..) => count.queued += yes,
+            Call::QueueDelayedWork(..) => count.armed += yes,
             Call::CancelWork(_)
             | Call::CancelWorkSync(_)
             | Call::DisableWork(_)
@@ -92,9 +135,16 @@ impl Walk {
         let item = random.one_of(&self.items.borrow());
         let cpu = (random.below(3) == 0).then(|| random.below(cpus) as usize);
         match random.below(4) {
-            0 => Call::QueueDelayedWork(queue, cpu, item, random.time()),
+            0 => Call::QueueDelayedWork(queue, cpu, item, time(random)),
             _ => Call::QueueWork { queue, cpu, item },
         }
+    }
+
+    fn completion(&mut self) -> Completion {
+        let queue = self.random.one_of(&self.queues);
+        let item = self.random.one_of(&self.items.borrow());
+        let queue = Completion::Queue { queue, item };
+        self.random.one_of(&[Completion::Nothing, queue])
     }
 
     fn any(&mut self, cpus: u64) -> Call {
@@ -128,6 +178,10 @@ impl Walk {
         Attrs {
             nice: self.random.one_of(&[0, 5]),
             cpumask: (!mask.is_empty()).then_some(mask),
+            scope: self
+                .random
+                .one_of(&[None, Some(Scope::System), Some(Scope::Cpu)]),
+            strict: self.random.chance(500),
         }
     }
 }
@@ -137,17 +191,24 @@ impl Program for Walk {
         if let (Some(call), Some(answer)) = (self.last.take(), answer) {
             self.count(&call, &answer);
         }
-        if self.left == 0 {
+        if self.left == 0 && self.planned.is_empty() {
             // Whatever it has disabled may be queued again in the end.
             return self
                 .disabled
                 .pop()
                 .map_or(Act::End, |item| Act::Call(Call::EnableWork(item)));
         }
+        if let Some(act) = self.planned.pop_front() {
+            return act;
+        }
         self.left -= 1;
-        match self.random.below(5) {
-            0 => Act::Burn(self.random.time()),
-            1 => Act::Sleep(self.random.time()),
+        match self.random.below(10) {
+            0..3 => self.shared.alone(&mut self.random),
+            3 => {
+                self.planned = self.shared.section(&mut self.random);
+                Act::Yield
+            }
+            4 => Act::Submit(self.shared.device, 512, self.completion()),
             _ => {
                 let call = self.any(cx.machine().topology().len() as u64);
                 self.last = Some(call.clone());
@@ -158,13 +219,18 @@ impl Program for Walk {
 }
 
 fn world(seed: u64) -> World {
-    let mut random = Random(seed);
+    let mut random = Random::new(seed);
     let mut options = Options::on(random.one_of(&["T1", "T2", "T4", "T8"])).unwrap();
     options.spawn_takes = random.one_of(&[0, 0, 30, 3000]) * MICROSECOND;
+    options.spawn_jitter = random.one_of(&[0, 1000]);
+    options.spawn_fails = random.one_of(&[0, 200]);
+    options.costs.refill = random.one_of(&[[0; 5], [0, 10, 50, 100, 200]]);
+    options.seed = seed;
     if random.below(4) == 0 {
         options.discipline = Discipline::Fifo;
     }
     let machine = Machine::new(options);
+    let shared = Shared::new(&machine, &mut random);
     let specs = [
         QueueSpec::percpu("percpu"),
         QueueSpec::percpu("hogs").cpu_intensive(),
@@ -178,12 +244,12 @@ fn world(seed: u64) -> World {
     let items = Rc::new(RefCell::new(Vec::new()));
     let count = Rc::new(RefCell::new(Count::default()));
     for _ in 0..ITEMS {
-        let walk = walker(&mut random, &queues, &items, &count, false);
+        let walk = walker(&mut random, shared, &queues, &items, &count, false);
         let item = machine.item("item", move |n| Box::new(walk(n)));
         items.borrow_mut().push(item);
     }
     for _ in 0..THREADS {
-        let walk = walker(&mut random, &queues, &items, &count, true);
+        let walk = walker(&mut random, shared, &queues, &items, &count, true);
         machine.spawn(ThreadSpec::named("walker"), Box::new(walk(0)));
     }
     World {
@@ -197,15 +263,16 @@ fn world(seed: u64) -> World {
 /// Makes the walk of a thread, or of the n-th execution of an item.
 fn walker(
     random: &mut Random,
+    shared: Shared,
     queues: &[QueueId],
     items: &Rc<RefCell<Vec<ItemId>>>,
     count: &Rc<RefCell<Count>>,
     is_thread: bool,
 ) -> impl Fn(u32) -> Walk + use<> {
-    let seed = random.next();
+    let seed = random.bits();
     let (queues, items, count) = (queues.to_vec(), items.clone(), count.clone());
     move |n| {
-        let mut random = Random(seed ^ u64::from(n) << 32);
+        let mut random = Random::new(seed).stream(u64::from(n));
         // Items queue less than one other each, or they would never end.
         let left = if is_thread {
             STEPS
@@ -215,6 +282,8 @@ fn walker(
         Walk {
             random,
             left,
+            planned: VecDeque::new(),
+            shared,
             queues: queues.clone(),
             items: items.clone(),
             count: count.clone(),
@@ -226,11 +295,11 @@ fn walker(
 }
 
 impl World {
-    /// Runs to the end, with thread creation failing and CPUs going away now and then.
+    /// Runs to the end, with thread creation failing and CPUs going away now and then until then.
     fn run(&self, seed: u64) {
-        let mut random = Random(!seed);
+        let mut random = Random::new(!seed);
         for _ in 0..20 {
-            let until = self.machine.now().after(random.time());
+            let until = self.machine.now().after(time(&mut random));
             self.machine.run_until(until);
             self.machine.fail_spawns(random.below(8) == 0);
             let cpu = random.below(self.machine.topology().len() as u64) as usize;
@@ -239,6 +308,7 @@ impl World {
                 .set_online(cpu, cpu == 0 || random.below(4) > 0);
         }
         self.machine.fail_spawns(false);
+        self.machine.set_spawn_fails(0);
         let ended = self.machine.run_until(Time(1000 * SECOND));
         assert_eq!(ended, Ended::Quiet);
     }
@@ -250,7 +320,9 @@ impl World {
         let started = self.check_overlap();
         let count = self.count.borrow();
         let dropped = self.machine.timers_dropped() as i64;
-        let expected = count.queued - count.taken_back - dropped;
+        let is_queued = |l: &&Line| matches!(l.what, What::Queued(.., true));
+        let queued = self.machine.trace().iter().filter(is_queued).count() as i64;
+        let expected = queued + count.armed - count.taken_back - dropped;
         assert_eq!(expected, started, "executions");
     }
 
@@ -316,4 +388,16 @@ fn everything_queued_runs_once_or_was_taken_back() {
         assert_eq!((queues, items), (6, ITEMS));
     }
     println!("{started} executions, {instants} lines of trace");
+}
+
+#[test]
+fn a_seed_is_a_trace() {
+    let run = |seed| {
+        let world = world(seed);
+        world.run(seed);
+        world.machine.trace()
+    };
+    for seed in seeds().step_by(20) {
+        assert!(run(seed) == run(seed), "seed {seed}: two traces");
+    }
 }

@@ -12,7 +12,7 @@ struct Member {
 }
 
 /// The import arrows. A new crate starts with a line here.
-const MEMBERS: [Member; 7] = [
+const MEMBERS: [Member; 8] = [
     Member {
         folder: "crates/policy",
         package: "cmwq-policy",
@@ -32,6 +32,11 @@ const MEMBERS: [Member; 7] = [
         folder: "crates/sim",
         package: "cmwq-sim",
         may_import: &["cmwq-policy"],
+    },
+    Member {
+        folder: "crates/swarm",
+        package: "cmwq-swarm",
+        may_import: &["cmwq-policy", "cmwq-sim"],
     },
     Member {
         folder: "crates/oracle",

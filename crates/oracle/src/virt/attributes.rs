@@ -5,38 +5,56 @@ use super::stage::{Made, Stage};
 use crate::actor::Answer;
 use crate::op::{Flag, Name, Path};
 use cmwq_policy::CpuMask;
+use cmwq_policy::affinity::Scope;
 use cmwq_policy::contract::Machine as _;
 use cmwq_policy::queue::{Attrs, Kind};
 use cmwq_sim::{Call as Sim, Machine};
 
 const ENOENT: i64 = -2;
 const EACCES: i64 = -13;
-const EINVAL: i64 = -22;
+pub(super) const EINVAL: i64 = -22;
 const EOVERFLOW: i64 = -75;
 
 /// How long an item may burn before it counts as CPU intensive.
 pub(crate) const THRESHOLD: &str = "cpu_intensive_thresh_us";
+/// The scope of queues that name none.
+const DEFAULT_SCOPE: &str = "default_affinity_scope";
 
 pub(super) fn write(stage: &Stage, machine: &Machine, path: &Path, value: &str) -> Reply {
     let done = match path {
         Path::Queue { queue, attr } => match visible(stage, machine, queue) {
             Some(made) => return of_queue(machine, &made, attr, value),
-            None => ENOENT,
+            None => Err(ENOENT),
         },
         Path::CpuOnline(cpu) => {
             machine.set_online(*cpu as usize, value == "1");
-            0
+            Ok(())
         }
-        Path::Param(name) if &**name == THRESHOLD => match value.parse::<u32>() {
-            Ok(us) => {
-                machine.set_hog_threshold(u64::from(us) * 1000);
-                0
-            }
-            Err(_) => EINVAL,
-        },
-        other => unreachable!("{other:?} was refused before the run"),
+        Path::Global(name) => write_global(machine, name, value),
+        Path::Param(name) => write_param(machine, name, value),
     };
-    Reply::Now(Answer::Number(done))
+    Reply::Now(Answer::Number(done.err().unwrap_or(0)))
+}
+
+fn write_global(machine: &Machine, name: &str, value: &str) -> Result<(), i64> {
+    if name != "cpumask" {
+        return Err(EACCES);
+    }
+    let changed = machine.set_unbound_cpus(parse_mask(machine, value)?);
+    changed.then_some(()).ok_or(EINVAL)
+}
+
+/// Parameters that can be set while the kernel runs.
+fn write_param(machine: &Machine, name: &str, value: &str) -> Result<(), i64> {
+    match name {
+        THRESHOLD => {
+            let us: u32 = value.parse().map_err(|_| EINVAL)?;
+            machine.set_hog_threshold(u64::from(us) * 1000);
+        }
+        DEFAULT_SCOPE => machine.set_default_scope(Scope::parse(value).ok_or(EINVAL)?),
+        _ => return Err(EACCES),
+    }
+    Ok(())
 }
 
 fn of_queue(machine: &Machine, made: &Made, attr: &str, value: &str) -> Reply {
@@ -44,6 +62,8 @@ fn of_queue(machine: &Machine, made: &Made, attr: &str, value: &str) -> Reply {
         "max_active" => max_active(made, value),
         "nice" => nice(machine, made, value),
         "cpumask" => cpumask(machine, made, value),
+        "affinity_scope" => scope(machine, made, value),
+        "affinity_strict" => strict(machine, made, value),
         _ => Err(EACCES),
     };
     match call {
@@ -75,14 +95,33 @@ fn nice(machine: &Machine, made: &Made, value: &str) -> Result<Sim, i64> {
 /// A mask of no CPU of the machine is as good as none.
 fn cpumask(machine: &Machine, made: &Made, value: &str) -> Result<Sim, i64> {
     let attrs = changeable(machine, made)?;
+    let cpumask = Some(parse_mask(machine, value)?);
+    Ok(Sim::ApplyAttrs(made.id, Attrs { cpumask, ..attrs }))
+}
+
+fn parse_mask(machine: &Machine, value: &str) -> Result<CpuMask, i64> {
     let bits = u64::from_str_radix(value, 16).map_err(|_| EINVAL)?;
     let cpus = machine.topology().len();
-    if cpus < 64 && bits >> cpus != 0 {
-        return Err(EOVERFLOW);
+    match cpus < 64 && bits >> cpus != 0 {
+        true => Err(EOVERFLOW),
+        false => Ok((0..cpus).filter(|cpu| bits >> cpu & 1 == 1).collect()),
     }
-    let cpumask: CpuMask = (0..cpus).filter(|cpu| bits >> cpu & 1 == 1).collect();
-    let cpumask = Some(cpumask);
-    Ok(Sim::ApplyAttrs(made.id, Attrs { cpumask, ..attrs }))
+}
+
+fn scope(machine: &Machine, made: &Made, value: &str) -> Result<Sim, i64> {
+    let attrs = changeable(machine, made)?;
+    let scope = match value {
+        "default" => None,
+        name => Some(Scope::parse(name).ok_or(EINVAL)?),
+    };
+    Ok(Sim::ApplyAttrs(made.id, Attrs { scope, ..attrs }))
+}
+
+fn strict(machine: &Machine, made: &Made, value: &str) -> Result<Sim, i64> {
+    let attrs = changeable(machine, made)?;
+    let number: i64 = value.parse().map_err(|_| EINVAL)?;
+    let strict = number != 0;
+    Ok(Sim::ApplyAttrs(made.id, Attrs { strict, ..attrs }))
 }
 
 /// What a per-CPU queue has not.
@@ -99,7 +138,9 @@ pub(super) fn read(stage: &Stage, machine: &Machine, path: &Path) -> Answer {
             let made = visible(stage, machine, queue).ok_or(ENOENT);
             made.and_then(|made| read_queue(machine, &made, attr))
         }
-        other => unreachable!("{other:?} was refused before the run"),
+        Path::Global(name) => read_global(machine, name),
+        Path::Param(name) => read_param(machine, name),
+        Path::CpuOnline(_) => unreachable!("refused before the run"),
     };
     found.map_or_else(Answer::Number, Answer::Text)
 }
@@ -110,6 +151,30 @@ fn read_queue(machine: &Machine, made: &Made, attr: &str) -> Result<String, i64>
         "per_cpu" => Ok(u8::from(made.kind.is_per_cpu()).to_string()),
         "nice" => Ok(changeable(machine, made)?.nice.to_string()),
         "cpumask" => Ok(hex(machine, changeable(machine, made)?.cpumask)),
+        "affinity_scope" => Ok(match changeable(machine, made)?.scope {
+            None => format!("default ({})", machine.default_scope().name()),
+            Some(scope) => scope.name().to_owned(),
+        }),
+        "affinity_strict" => Ok(u8::from(changeable(machine, made)?.strict).to_string()),
+        _ => Err(ENOENT),
+    }
+}
+
+/// No CPU is kept from queues at boot here, so what was asked for is what there is.
+fn read_global(machine: &Machine, name: &str) -> Result<String, i64> {
+    match name {
+        "cpumask" | "cpumask_requested" => Ok(hex(machine, Some(machine.unbound_cpus()))),
+        "cpumask_isolated" => Ok(hex(machine, Some(CpuMask::EMPTY))),
+        _ => Err(ENOENT),
+    }
+}
+
+/// The watchdog is not part of the kernel that was asked.
+fn read_param(machine: &Machine, name: &str) -> Result<String, i64> {
+    match name {
+        THRESHOLD => Ok((machine.hog_threshold() / 1000).to_string()),
+        DEFAULT_SCOPE => Ok(machine.default_scope().name().to_owned()),
+        "power_efficient" => Ok("N".to_owned()),
         _ => Err(ENOENT),
     }
 }

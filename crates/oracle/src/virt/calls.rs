@@ -3,7 +3,8 @@
 use super::attributes;
 use super::stage::{Made, Stage, mask};
 use crate::actor::Answer;
-use crate::op::{Attrs, Call, Delayed, Flags, ItemCall, Name, QueueCall, Target};
+use crate::op::{Attrs, Call, Delayed, Flags, ItemCall, Name, QueueCall, Scope, Target};
+use cmwq_policy::affinity::Scope as Pods;
 use cmwq_policy::contract;
 use cmwq_policy::queue::Attrs as Changed;
 use cmwq_sim::{Call as Sim, Machine, ProgramCx};
@@ -139,6 +140,10 @@ fn on_queue(stage: &Stage, cx: &ProgramCx<'_>, made: &Made, call: Call) -> Reply
         }
         Call::SetMaxActive(_, n) => Reply::Ask(Sim::SetMaxActive(id, limit(n)), Some(changed)),
         Call::SetMinActive(_, n) => Reply::Ask(Sim::SetMinActive(id, limit(n)), Some(changed)),
+        // The policy's type has no such scope.
+        Call::ApplyAttrs(_, attrs) if attrs.scope == Some(Scope::Bad) => {
+            now(Answer::Number(attributes::EINVAL))
+        }
         Call::ApplyAttrs(_, attrs) => Reply::Ask(Sim::ApplyAttrs(id, fresh(&attrs)), Some(applied)),
         other => unreachable!("{other:?} is about no queue"),
     }
@@ -166,6 +171,21 @@ fn fresh(attrs: &Attrs) -> Changed {
     Changed {
         nice: attrs.nice.unwrap_or(0) as i8,
         cpumask: attrs.cpus.as_ref().map(|cpus| mask(&cpus.0)),
+        scope: attrs.scope.and_then(scope),
+        strict: attrs.strict.unwrap_or(false),
+    }
+}
+
+/// `None`: the default of all queues.
+fn scope(scope: Scope) -> Option<Pods> {
+    match scope {
+        Scope::Default | Scope::Bad => None,
+        Scope::Cpu => Some(Pods::Cpu),
+        Scope::Smt => Some(Pods::Smt),
+        Scope::Cache => Some(Pods::Cache),
+        Scope::CacheShard => Some(Pods::CacheShard),
+        Scope::Numa => Some(Pods::Numa),
+        Scope::System => Some(Pods::System),
     }
 }
 

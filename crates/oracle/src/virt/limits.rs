@@ -1,7 +1,7 @@
 //! What the simulated machine has not, and so does not begin.
 
-use super::attributes::{self, THRESHOLD};
-use crate::op::{Attrs, Call, Flag, ItemCall, Op, Path, Scope, Step};
+use super::attributes;
+use crate::op::{Call, Flag, ItemCall, Op, Path, Step};
 use crate::replay::NotApplicable;
 use crate::scenario::Scenario;
 
@@ -32,29 +32,13 @@ fn call(call: &Call) -> Result<(), NotApplicable> {
         Call::QueueRcuWork { .. } | Call::Item(ItemCall::FlushRcuWork, _) => {
             refuse("grace periods")
         }
-        Call::ApplyAttrs(_, attrs) if has_pods(attrs) => refuse("affinity scopes"),
         Call::AllocWorkqueue { flags, .. } if flags.has(Flag::PowerEfficient) => {
             refuse("boot parameters")
         }
-        Call::Read(Path::Param(_) | Path::CpuOnline(_)) => refuse("module parameters to read"),
-        Call::Read(path) | Call::Write(path, _) => self::path(path),
+        Call::Read(Path::CpuOnline(_)) => refuse("state of a CPU to read"),
         Call::Workers(prefix) if attributes::percpu_of(prefix).is_none() => {
             refuse("names of workers but of those of one CPU")
         }
-        _ => Ok(()),
-    }
-}
-
-fn has_pods(attrs: &Attrs) -> bool {
-    let scope = attrs.scope.filter(|scope| *scope != Scope::Default);
-    scope.is_some() || attrs.strict == Some(true)
-}
-
-fn path(path: &Path) -> Result<(), NotApplicable> {
-    match path {
-        Path::Queue { attr, .. } if attr.starts_with("affinity") => refuse("affinity scopes"),
-        Path::Global(_) => refuse("mask for all queues"),
-        Path::Param(name) if &**name != THRESHOLD => refuse("module parameters"),
         _ => Ok(()),
     }
 }

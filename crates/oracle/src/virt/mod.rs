@@ -15,6 +15,7 @@ use crate::record::Record;
 use crate::replay::{Backend, NotApplicable};
 use crate::scenario::Scenario;
 use cmwq_policy::Time;
+use cmwq_policy::affinity::DFL_SHARD_CORES;
 use cmwq_sim::{Machine, Options, ThreadSpec};
 use player::Player;
 use stage::Stage;
@@ -37,7 +38,10 @@ impl Backend for Virtual {
             let what = format!("there is no machine `{}`", scenario.topology);
             NotApplicable(what)
         })?;
-        let machine = Machine::new(options);
+        let machine = Machine::new(Options {
+            shard_cores: shard_cores(&scenario.topology),
+            ..options
+        });
         let play = Play::new(scenario);
         let stage = Stage::set(&machine, scenario, &play);
         let main = Player::of_thread(&stage, play.main());
@@ -51,6 +55,14 @@ impl Backend for Virtual {
             warnings: !scenario.warns_of_dependency(),
             times: true,
         }
+    }
+}
+
+/// Of the named machines, `T16S` was booted with another size of cache shards.
+fn shard_cores(topology: &str) -> u32 {
+    match topology {
+        "T16S" => 2,
+        _ => DFL_SHARD_CORES,
     }
 }
 

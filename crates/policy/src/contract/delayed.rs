@@ -2,6 +2,7 @@
 
 use super::items::{Grab, enqueue, flush_item, grab, let_go, pend, settled};
 use super::{Armed, Machine, PwqOf, WorkOf};
+use crate::probe::{broken, hit};
 use crate::queue::Refused;
 use crate::time::{Nanos, Time};
 use crate::work::{NotPended, WorkWord};
@@ -31,8 +32,10 @@ pub fn mod_delayed<M: Machine>(
 ) -> bool {
     let grab = grab(m, work);
     if m.word(work).disable_depth() > 0 {
+        hit!(TimerModifyDisabled);
         return let_go(m, work, grab);
     }
+    hit!(grab == Grab::Idle => TimerModifiedIdle, TimerModified);
     if grab == Grab::Idle {
         m.retain(work);
     }
@@ -42,6 +45,7 @@ pub fn mod_delayed<M: Machine>(
 
 fn arm<M: Machine>(m: &M, armed: Armed<M>, delay: Nanos) {
     let Armed { work, queue, cpu } = armed;
+    hit!(delay == 0 => TimerSkipped, TimerArmed);
     if delay == 0 {
         enqueue(m, queue, cpu, work);
         return;
@@ -70,7 +74,10 @@ pub fn expire<M: Machine>(
         return false;
     };
     let Armed { work, queue, cpu } = armed;
-    match admits(queue) {
+    let admitted = admits(queue);
+    hit!(admitted.is_ok() => TimerExpired, TimerRefused);
+    match admitted {
+        Ok(()) if broken!(TimerDropsItem) => drop(let_go(m, work, Grab::Stolen)),
         Ok(()) => drop(enqueue(m, queue, cpu, work)),
         Err(_) => drop(let_go(m, work, Grab::Stolen)),
     }
@@ -91,6 +98,7 @@ pub fn hurry<M: Machine>(m: &M, work: WorkOf<M>) -> bool {
     settled(m, work);
     let armed = m.with_timers(|timers| timers.disarm(&addr));
     let was_armed = armed.is_some();
+    hit!(was_armed => TimerHurried, TimerNotArmed);
     if let Some(Armed { work, queue, cpu }) = armed {
         enqueue(m, queue, cpu, work);
         m.release_queue(queue);
@@ -104,6 +112,7 @@ pub fn cancel_timers<M: Machine>(m: &M, queue: M::Queue) -> usize {
     let take = || m.with_timers(|timers| timers.disarm_group(id));
     core::iter::from_fn(take)
         .map(|(_, armed)| {
+            hit!(TimerOfQueueTaken);
             let_go(m, armed.work, Grab::Stolen);
             m.release_queue(armed.queue);
         })

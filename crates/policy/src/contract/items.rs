@@ -2,6 +2,7 @@
 
 use super::{Machine, PwqOf, WorkOf};
 use crate::pool::{Executing, Queueing};
+use crate::probe::{broken, hit};
 use crate::store::PwqInfo;
 use crate::work::{MAX_DISABLE_DEPTH, NotPended, WorkWord};
 
@@ -25,7 +26,11 @@ pub fn queue<M: Machine>(
 pub(super) fn pend<M: Machine>(m: &M, work: WorkOf<M>) -> Result<(), NotPended> {
     let before = m.step_word(work, |word| Some(word.try_pend().unwrap_or(word)));
     let before = before.unwrap_or_else(|word| word);
-    before.try_pend()?;
+    let refused = before.try_pend().err();
+    hit!(ItemPended if refused.is_none());
+    hit!(ItemRefusedPending if refused == Some(NotPended::Pending));
+    hit!(ItemRefusedDisabled if refused == Some(NotPended::Disabled));
+    refused.map_or(Ok(()), Err)?;
     m.retain(work);
     Ok(())
 }
@@ -43,6 +48,7 @@ pub fn enqueue<M: Machine>(
         let pool = m.info(pwq).pool;
         let running = last
             .filter(|&last| last != pool)
+            .filter(|_| !broken!(ReentrantAcrossPools))
             .and_then(|last| executing(m, last, work));
         match running {
             None => {
@@ -57,6 +63,7 @@ pub fn enqueue<M: Machine>(
                 };
                 // Refused if that has ended, and was the last one of a retired pwq.
                 if insert(m, running.pwq, work, how) {
+                    hit!(ItemRedirected);
                     return running.pwq;
                 }
             }
@@ -95,17 +102,19 @@ fn insert<M: Machine>(m: &M, pwq: PwqOf<M>, work: WorkOf<M>, how: Queueing) -> b
 /// once the item is queued, a thief may queue it elsewhere, and name that. It may end before the item
 /// is there to be told, which is therefore asked afterwards.
 fn defer<M: Machine>(m: &M, pwq: PwqOf<M>, work: WorkOf<M>, running: Executing<PwqOf<M>>) -> bool {
-    let (PwqInfo { pool, queue }, token) = (m.info(pwq), running.token);
+    let (PwqInfo { pool, queue, .. }, token) = (m.info(pwq), running.token);
     let how = Queueing {
         deferred: Some(token),
         ..Queueing::default()
     };
     let named = m.with_pool(token.pool, |core, _| core.defer_behind(token, pool, queue));
+    hit!(ItemDeferTooLate if !named);
     if !named || !insert(m, pwq, work, how) {
         return false;
     }
     // From here on the item may be anywhere: only the token is used.
     if !m.with_pool(token.pool, |core, _| core.goes_on(token)) {
+        hit!(ItemDeferEnded);
         m.with_pool(pool, |core, cx| core.undefer(cx, token));
     }
     true
@@ -152,6 +161,7 @@ fn steal<M: Machine>(m: &M, pool: u32, work: WorkOf<M>) -> bool {
     if let Some(Some(token)) = stolen {
         m.with_pool(token.pool, |core, _| core.not_deferred(token));
     }
+    hit!(ItemStealMissed if stolen.is_none());
     stolen.is_some()
 }
 
@@ -160,6 +170,7 @@ pub(super) fn disarm<M: Machine>(m: &M, work: WorkOf<M>) -> bool {
     let addr = m.key(work).addr;
     let armed = m.with_timers(|timers| timers.disarm(&addr));
     if let Some(armed) = &armed {
+        hit!(TimerDisarmed);
         m.release_queue(armed.queue);
     }
     armed.is_some()
@@ -185,10 +196,12 @@ pub fn cancel<M: Machine>(m: &M, work: WorkOf<M>) -> bool {
         && word.is_pending()
     {
         if take(m, work, word) {
+            hit!(ItemCancelled);
             return let_go(m, work, Grab::Stolen);
         }
         m.relax();
     }
+    hit!(ItemCancelIdle);
     false
 }
 
@@ -206,7 +219,9 @@ pub fn disable<M: Machine>(m: &M, work: WorkOf<M>) -> Disabled {
     let grab = grab(m, work);
     let depth = m.word(work).disable_depth();
     let overflow = depth == MAX_DISABLE_DEPTH;
+    hit!(ItemDisableOverflow if overflow);
     if !overflow {
+        hit!(depth == 0 => ItemDisabled, ItemDisabledAgain);
         set_depth(m, work, depth + 1);
     }
     Disabled {
@@ -235,7 +250,10 @@ pub fn enable<M: Machine>(m: &M, work: WorkOf<M>) -> Enabled {
         let own = |word: WorkWord| word.try_own().filter(|_| word.disable_depth() > 0);
         let depth = match m.step_word(work, own) {
             Ok(word) => word.disable_depth(),
-            Err(word) if word.disable_depth() == 0 => return UNDERFLOW,
+            Err(word) if word.disable_depth() == 0 => {
+                hit!(ItemEnableUnderflow);
+                return UNDERFLOW;
+            }
             // Somebody else changes the depth at this moment.
             Err(_) => {
                 m.relax();
@@ -244,6 +262,7 @@ pub fn enable<M: Machine>(m: &M, work: WorkOf<M>) -> Enabled {
         };
         set_depth(m, work, depth - 1);
         let_go(m, work, Grab::Idle);
+        hit!(depth == 1 => ItemEnabled, ItemEnabledPartly);
         return Enabled {
             enabled: depth == 1,
             underflow: false,
@@ -272,6 +291,7 @@ pub fn flush_item<M: Machine>(m: &M, work: WorkOf<M>, barrier: WorkOf<M>) -> Opt
             break;
         }
     }
+    hit!(BarrierNowhere);
     m.release(barrier);
     None
 }

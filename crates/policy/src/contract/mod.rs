@@ -21,9 +21,10 @@ pub use items::{
 };
 pub use queues::{
     PwqFlush, activate, apply_attrs, begin_flush, flush_step, freeze, is_active, is_congested,
-    is_drained, pwq_emptied, set_max_active, set_min_active, thaw,
+    is_drained, place, pwq_emptied, refit, set_max_active, set_min_active, thaw,
 };
 
+use crate::cpumask::CpuMask;
 use crate::pool::{Cx, WorkerPool};
 use crate::queue::{Attrs, Queue};
 use crate::store::{ItemKey, PwqInfo, Store};
@@ -104,10 +105,17 @@ pub trait Machine: Sized {
     fn queue_info(&self, queue: Self::Queue) -> QueueInfo;
     /// Where new items of this queue go, from this CPU or, if none was asked for, from the caller's.
     fn route(&self, queue: Self::Queue, cpu: Option<usize>) -> PwqOf<Self>;
+    /// The CPUs of this queue, which is not per CPU, that something was published for; one stands for
+    /// all that share what is published.
+    fn routed(&self, queue: Self::Queue) -> CpuMask;
+    /// What was published for this CPU.
+    fn routed_to(&self, queue: Self::Queue, cpu: usize) -> Option<PwqOf<Self>>;
     /// New items of this queue, which is not per CPU, go there from now on.
-    fn publish(&self, queue: Self::Queue, pwq: PwqOf<Self>);
-    /// The pool for a queue of this kind with these attributes.
-    fn pool_for(&self, queue: Self::Queue, attrs: &Attrs) -> Result<u32, Self::NoPool>;
+    fn publish(&self, queue: Self::Queue, cpu: usize, pwq: PwqOf<Self>);
+    /// The pool for a queue of this kind with these attributes, and this CPU.
+    fn pool_for(&self, queue: Self::Queue, attrs: &Attrs, cpu: usize) -> Result<u32, Self::NoPool>;
+    /// How many slots of a limit a node has: [`Layout::share`](crate::affinity::Layout::share).
+    fn share(&self, attrs: &Attrs, node: Option<u32>, max_active: u32, min_active: u32) -> u32;
     /// A new pool workqueue of the queue, in this pool. It is published by the caller.
     fn new_pwq(
         &self,

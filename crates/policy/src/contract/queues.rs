@@ -5,6 +5,7 @@ use alloc::vec::Vec;
 use super::{Machine, PwqOf};
 use crate::colours::Flush;
 use crate::pool::{Cx, WorkerPool};
+use crate::probe::{broken, hit};
 use crate::pwq::clamp_max_active;
 use crate::queue::{Attrs, Kind, Queue};
 use crate::store::Store;
@@ -50,14 +51,19 @@ pub fn flush_step<S: Store>(
             Flush::Wait(new) => part.ticket = Some(new),
         }
     }
-    core.is_flushed(cx, part.pwq, part.ticket.expect("taken above"))
+    let over = core.is_flushed(cx, part.pwq, part.ticket.expect("taken above"));
+    hit!(over => FlushOver, FlushNotYet);
+    over
 }
 
 /// Whether nothing of the queue is in flight. Its items may queue on from one pool to another, so a
 /// look at each in turn may miss them: it counts if between two such looks nothing was queued.
 pub fn is_drained<M: Machine>(m: &M, queue: M::Queue) -> bool {
     let first = nr_queued_if_empty(m, queue);
-    first.is_some() && first == nr_queued_if_empty(m, queue)
+    hit!(DrainGoesOn if first.is_none());
+    let drained = first.is_some() && first == nr_queued_if_empty(m, queue);
+    hit!(DrainOver if drained);
+    drained
 }
 
 /// How many items were ever queued, if each pool workqueue was found empty.
@@ -66,7 +72,8 @@ fn nr_queued_if_empty<M: Machine>(m: &M, queue: M::Queue) -> Option<u64> {
     let counts = pwqs.into_iter().map(|pwq| {
         m.with_pool(m.info(pwq).pool, |_, cx| {
             let state = cx.store.pwq(pwq);
-            (state.nr_in_flight() == 0).then_some(state.nr_queued())
+            let forgets = broken!(DrainedEarly) && state.nr_active() == 0;
+            (state.nr_in_flight() == 0 || forgets).then_some(state.nr_queued())
         })
     });
     counts.sum()
@@ -95,6 +102,7 @@ pub fn set_max_active<M: Machine>(m: &M, queue: M::Queue, max_active: u32) -> bo
             q.set_max_active(clamp_max_active(max_active));
             apply_limit(m, q);
         }
+        hit!(LimitFixed if !settable);
         settable
     })
 }
@@ -106,6 +114,7 @@ pub fn set_min_active<M: Machine>(m: &M, queue: M::Queue, min_active: u32) -> bo
         let settable = matches!(q.made().kind, Kind::Managed | Kind::Unmanaged);
         if settable {
             q.set_min_active(min_active);
+            apply_limit(m, q);
         }
         settable
     })
@@ -129,10 +138,18 @@ fn set_frozen<M: Machine>(m: &M, queue: M::Queue, frozen: bool) {
 }
 
 fn apply_limit<M: Machine>(m: &M, q: &mut Queue<PwqOf<M>>) {
-    let max = q.effective_max();
     for pwq in q.all_pwqs() {
-        m.with_pool(m.info(pwq).pool, |core, cx| core.set_limit(cx, pwq, max));
+        limit(m, q, pwq);
     }
+}
+
+fn limit<M: Machine>(m: &M, q: &Queue<PwqOf<M>>, pwq: PwqOf<M>) {
+    let info = m.info(pwq);
+    let max = match q.effective_max() {
+        max if max == 0 || q.made().kind.is_per_cpu() => max,
+        max => m.share(&q.attrs(), info.node, max, q.min_active()),
+    };
+    m.with_pool(info.pool, |core, cx| core.set_limit(cx, pwq, max));
 }
 
 /// Changes the attributes. New items go by the new ones; old ones end where they are, and come first
@@ -140,38 +157,121 @@ fn apply_limit<M: Machine>(m: &M, q: &mut Queue<PwqOf<M>>) {
 pub fn apply_attrs<M: Machine>(m: &M, queue: M::Queue, attrs: Attrs) -> Result<bool, M::NoPool> {
     m.with_queue(queue, |q| {
         if q.made().kind.is_per_cpu() {
+            hit!(AttrsFixed);
             return Ok(false);
         }
-        let pool = m.pool_for(queue, &attrs)?;
-        q.set_attrs(attrs);
-        let old = q.current().expect("a queue that is not per CPU has one");
-        if m.info(old).pool != pool {
-            replace_pwq(m, queue, q, old, pool);
-        }
+        fit(m, queue, q, attrs)?;
         Ok(true)
     })
 }
 
-/// The new one is plugged, of an ordered queue, until everything older has ended.
-fn replace_pwq<M: Machine>(
+/// What decides where queues go has changed: CPUs have come or gone, or what holds for all queues.
+/// Nothing is changed if there is no pool; nor for per-CPU queues.
+pub fn refit<M: Machine>(m: &M, queue: M::Queue) -> Result<(), M::NoPool> {
+    m.with_queue(queue, |q| match q.made().kind.is_per_cpu() {
+        true => Ok(()),
+        false => {
+            hit!(AttrsRefit);
+            fit(m, queue, q, q.attrs())
+        }
+    })
+}
+
+fn fit<M: Machine>(
     m: &M,
     queue: M::Queue,
     q: &mut Queue<PwqOf<M>>,
-    old: PwqOf<M>,
+    attrs: Attrs,
+) -> Result<(), M::NoPool> {
+    let cpus = m.routed(queue);
+    // All of them or none: whatever can fail comes first.
+    let pools = cpus.iter().map(|cpu| m.pool_for(queue, &attrs, cpu));
+    let pools = pools.collect::<Result<Vec<u32>, _>>()?;
+    q.set_attrs(attrs);
+    for (cpu, pool) in cpus.iter().zip(pools) {
+        move_to(m, queue, q, cpu, pool);
+    }
+    apply_limit(m, q);
+    Ok(())
+}
+
+/// The pool workqueue for a CPU of this queue, which is not per CPU: made now if nothing was published
+/// for it.
+pub fn place<M: Machine>(m: &M, queue: M::Queue, cpu: usize) -> Result<PwqOf<M>, M::NoPool> {
+    m.with_queue(queue, |q| {
+        if let Some(there) = m.routed_to(queue, cpu) {
+            return Ok(there);
+        }
+        hit!(PwqPlaced);
+        let pool = m.pool_for(queue, &q.attrs(), cpu)?;
+        Ok(publish(m, queue, q, cpu, pool, false))
+    })
+}
+
+fn move_to<M: Machine>(m: &M, queue: M::Queue, q: &mut Queue<PwqOf<M>>, cpu: usize, pool: u32) {
+    let old = m.routed_to(queue, cpu).expect("it is routed");
+    if m.info(old).pool == pool {
+        hit!(AttrsSamePool);
+        return;
+    }
+    // The new one is plugged, of an ordered queue, until everything older has ended.
+    publish(m, queue, q, cpu, pool, q.made().kind == Kind::Ordered);
+    let routed = m.routed(queue);
+    let is_used = routed.iter().any(|c| m.routed_to(queue, c) == Some(old));
+    if !is_used && m.with_pool(m.info(old).pool, |core, cx| core.retire_pwq(cx, old)) {
+        retire(m, q, old);
+    }
+}
+
+/// Items of this CPU go to this pool from now on: through what others of the pod use, where they
+/// share, or what was used before, or something new.
+fn publish<M: Machine>(
+    m: &M,
+    queue: M::Queue,
+    q: &mut Queue<PwqOf<M>>,
+    cpu: usize,
     pool: u32,
-) {
-    let plugged = q.made().kind == Kind::Ordered;
-    let new = match q.take_spare(|spare| m.info(spare).pool == pool) {
+    plugged: bool,
+) -> PwqOf<M> {
+    let pwq = match shared(m, queue, q, pool) {
+        Some(pwq) => {
+            hit!(PwqShared);
+            pwq
+        }
+        None => {
+            let pwq = make(m, queue, q, pool, plugged);
+            q.add(pwq);
+            limit(m, q, pwq);
+            pwq
+        }
+    };
+    m.publish(queue, cpu, pwq);
+    pwq
+}
+
+fn shared<M: Machine>(m: &M, queue: M::Queue, q: &Queue<PwqOf<M>>, pool: u32) -> Option<PwqOf<M>> {
+    let routed = m.routed(queue);
+    let mut pwqs = routed.iter().filter_map(|cpu| m.routed_to(queue, cpu));
+    let found = pwqs.find(|&pwq| m.info(pwq).pool == pool);
+    found.filter(|_| q.made().kind.shares_pwq())
+}
+
+fn make<M: Machine>(
+    m: &M,
+    queue: M::Queue,
+    q: &mut Queue<PwqOf<M>>,
+    pool: u32,
+    plugged: bool,
+) -> PwqOf<M> {
+    let spare = q.take_spare(|spare| m.info(spare).pool == pool);
+    hit!(spare.is_some() => PwqReused, PwqMade);
+    hit!(PwqPlugged if plugged);
+    match spare {
         Some(spare) => {
             m.with_pool(pool, |core, cx| core.reuse_pwq(cx, spare, plugged));
             spare
         }
         None => m.new_pwq(queue, q, pool, plugged),
-    };
-    q.add(new);
-    m.publish(queue, new);
-    if m.with_pool(m.info(old).pool, |core, cx| core.retire_pwq(cx, old)) {
-        retire(m, q, old);
     }
 }
 
@@ -180,7 +280,9 @@ pub fn pwq_emptied<M: Machine>(m: &M, queue: M::Queue, pwq: PwqOf<M>) {
     m.with_queue(queue, |q| {
         let pool = m.info(pwq).pool;
         // A self-requeueing item may have come back to it, or it may be in use again.
-        if m.with_pool(pool, |core, cx| core.is_retired_and_empty(cx, pwq)) {
+        let unused = m.with_pool(pool, |core, cx| core.is_retired_and_empty(cx, pwq));
+        hit!(unused => PwqEmptied, PwqEmptiedLate);
+        if unused {
             retire(m, q, pwq);
         }
     });

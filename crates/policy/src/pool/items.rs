@@ -3,9 +3,10 @@
 use super::{Cx, Deferred, Rule, WorkerPool};
 use crate::action::Action;
 use crate::colours::Flush;
+use crate::probe::{broken, hit};
 use crate::pwq::Drain;
 use crate::sampling;
-use crate::store::Store;
+use crate::store::{ItemKey, Store};
 use crate::time::Nanos;
 use crate::work::{QueuedFlags, WorkWord};
 use crate::worker::{Current, State, Token, Wait, WorkerId};
@@ -47,12 +48,17 @@ impl<S: Store> WorkerPool<S> {
         let state = cx.store.pwq(pwq);
         // A retired one that has emptied stays empty: its queue may have forgotten it.
         if state.retired && !(how.redirected && state.nr_in_flight() > 0) {
+            hit!(PwqRefused);
             return Err(Retired);
         }
+        hit!(ItemRedirectedRetired if cx.store.pwq(pwq).retired);
         self.count_in(cx, pwq);
         let colour = cx.store.pwq(pwq).colours.queued();
         // Never past items that already wait.
-        let active = cx.store.pwq(pwq).inactive.is_empty() && self.take_slot(cx, pwq);
+        let first = cx.store.pwq(pwq).inactive.is_empty() || broken!(WaitersOvertaken);
+        hit!(SlotBehindOwn if !first);
+        let active = first && self.take_slot(cx, pwq);
+        hit!(active => ItemActive, ItemInactive);
         let flags = QueuedFlags {
             inactive: !active,
             linked: false,
@@ -63,6 +69,7 @@ impl<S: Store> WorkerPool<S> {
         let queue = cx.store.info(pwq).queue;
         self.note_requeued(cx, work, Some(queue));
         if let Some(token) = how.deferred {
+            hit!(active => ItemDeferred, ItemDeferredInactive);
             self.deferred.push(Deferred { work, token });
         }
         match active {
@@ -80,6 +87,7 @@ impl<S: Store> WorkerPool<S> {
         state.nr_queued += 1;
         if state.drain == Drain::Orphaned && state.nr_in_flight() == 0 {
             // One of its own items, of another pool, queues on.
+            hit!(OrphanRevived);
             cx.store.hold(pwq);
         }
     }
@@ -90,6 +98,7 @@ impl<S: Store> WorkerPool<S> {
         let state = cx.store.pwq(pwq);
         state.drain = drain;
         let empty = state.nr_in_flight() == 0;
+        hit!(empty => DrainEmpty, DrainWaits);
         if drain == Drain::Orphaned && !empty {
             cx.store.hold(pwq);
         }
@@ -130,12 +139,14 @@ impl<S: Store> WorkerPool<S> {
         let token = self.token(id);
         let ended = self.workers.leave_busy(id);
         if !ended.barrier {
+            hit!(ItemEnded);
             self.stats.completed += 1;
             self.growth.completed(cx.now);
             self.put_slot(cx, ended.pwq);
         }
         self.count_out(cx, ended.pwq, ended.colour);
         self.fail_at_limit(cx, ended.pwq);
+        hit!(ItemForeign if report.foreign);
         if let Some(pool) = ended.deferred_to {
             self.push(cx, Action::Undefer { pool, token });
         }
@@ -178,12 +189,14 @@ impl<S: Store> WorkerPool<S> {
             deferred_to: None,
             requeued_to: None,
         };
+        hit!(current.barrier => BarrierReached, ItemBegun);
         self.stats.started += u64::from(!current.barrier);
         self.workers.enter_busy(id, current);
         self.workers.get_mut(id).began = cx.now;
         self.dog.progressed(cx.now);
         cx.store.set_word(work, WorkWord::off_queue(self.attrs.id));
         let hog = cx.store.pwq(pwq).flags.cpu_intensive && self.attrs.rule == Rule::PerCpu;
+        hit!(ItemCpuIntensive if hog);
         if hog || self.workers.get(id).rescues.is_some() {
             self.uncount(id);
         }
@@ -199,7 +212,7 @@ impl<S: Store> WorkerPool<S> {
             if cx.store.word(work).flags().deferred {
                 continue;
             }
-            match self.workers.executing(&cx.store.key(work)) {
+            match self.who_executes(&cx.store.key(work)) {
                 Some(busy) => self.schedule_series(cx, work, busy),
                 None => {
                     self.schedule_series(cx, work, id);
@@ -210,6 +223,13 @@ impl<S: Store> WorkerPool<S> {
         None
     }
 
+    /// Who executes this item, which therefore goes to that worker.
+    pub(super) fn who_executes(&self, key: &ItemKey) -> Option<WorkerId> {
+        let busy = self.workers.executing(key);
+        hit!(ItemBehindItself if busy.is_some());
+        busy.filter(|_| !broken!(ReentrantInPool))
+    }
+
     pub(super) fn count_out(&mut self, cx: &mut Cx<S>, pwq: S::Pwq, colour: u8) {
         self.nr_in_flight -= 1;
         let state = cx.store.pwq(pwq);
@@ -217,6 +237,7 @@ impl<S: Store> WorkerPool<S> {
         let empty = state.nr_in_flight() == 0;
         let (drain, retired) = (state.drain, state.retired);
         if flushed {
+            hit!(FlushTold);
             self.flush_moved(pwq);
             self.push(cx, Action::Flushed(pwq));
         }
@@ -224,6 +245,9 @@ impl<S: Store> WorkerPool<S> {
             cx.store.hold(pwq);
             self.push(cx, Action::Emptied(pwq));
         }
+        hit!(OrphanReleased if empty && drain == Drain::Orphaned);
+        hit!(DrainTold if empty && drain == Drain::Awaited);
+        hit!(DrainWatched if self.drain_watchers > 0);
         match drain {
             Drain::Orphaned if empty => self.push(cx, Action::Released(pwq)),
             Drain::Awaited if empty => self.push(cx, Action::Drained(pwq)),

@@ -4,9 +4,10 @@ use super::{CREATE_COOLDOWN, CROWDED, Cx, Rule, Turn, WorkerPool};
 use crate::action::Action;
 use crate::canary::CONFIRM_QUICK;
 use crate::growth::Gate;
+use crate::probe::{broken, hit};
 use crate::sampling;
 use crate::store::Store;
-use crate::time::{MILLISECOND, Nanos};
+use crate::time::{MILLISECOND, Nanos, Time};
 use crate::worker::{State, WorkerId};
 
 /// A BH worker lets others run after this (kernel `BH_WORKER_JIFFIES`).
@@ -36,7 +37,10 @@ impl<S: Store> WorkerPool<S> {
         let from = self.workers.get(id).state;
         match from {
             // Woken by a report that led to nothing, or by a token that was left over.
-            State::Idle(_) => return Step::Park,
+            State::Idle(_) => {
+                hit!(WorkerParksAgain);
+                return Step::Park;
+            }
             State::Retiring => return self.retire(cx, id),
             State::Between => {}
             State::Creating | State::Waking => self.arrive(cx, id),
@@ -56,14 +60,16 @@ impl<S: Store> WorkerPool<S> {
         // any more, so a canceller would look for them on the worklist.
         if self.workers.get(id).scheduled.is_empty() {
             if from == State::Between && (self.should_yield(cx, id) || self.ends_turn(cx)) {
+                hit!(WorkerYields);
                 return Step::Yield;
             }
             if !self.keep_working(cx, id, from) {
                 return self.go_idle(cx, id);
             }
-            if !self.may_start_working() && self.manager.is_none() && self.may_create(cx.now) {
+            if self.lacks_spare() && self.may_manage(cx.now) {
                 return self.manage(id);
             }
+            hit!(WorkerWithoutSpare if !self.may_start_working());
         }
         match self.take_item(cx, id) {
             Some((work, pwq)) => {
@@ -74,36 +80,54 @@ impl<S: Store> WorkerPool<S> {
         }
     }
 
+    /// Is it the last one that could start, so that a spare is to be created before it works?
+    fn lacks_spare(&self) -> bool {
+        !self.may_start_working() && !broken!(NoSpare)
+    }
+
+    /// May a worker create another one? One at a time.
+    fn may_manage(&self, now: Time) -> bool {
+        (self.manager.is_none() && self.may_create(now)) || broken!(TwoManagers)
+    }
+
     /// A chosen or new worker is there.
     fn arrive(&mut self, cx: &mut Cx<S>, id: WorkerId) {
         self.start_turn(cx);
         match self.workers.set_state(id, State::Between) {
             State::Creating => {
+                hit!(WorkerCreated);
                 self.counts.creating -= 1;
                 self.counts.workers += 1;
                 self.stats.peak_workers = self.stats.peak_workers.max(self.counts.workers);
             }
-            _ => self.counts.waking -= 1,
+            _ => {
+                hit!(WorkerArrived);
+                self.counts.waking -= 1;
+            }
         }
         self.counts.between += 1;
     }
 
     /// Keep working? Not while too many run, if this worker has just arrived or stands in the way.
     fn keep_working(&mut self, cx: &mut Cx<S>, id: WorkerId, from: State) -> bool {
-        if self.nr_queued() == 0 {
+        if self.nr_queued() == 0 || (broken!(WorkLeftBehind) && self.nr_queued() == 1) {
+            hit!(WorkerFindsNothing);
             return false;
         }
         let ended = from == State::Between;
         if ended && self.should_shrink(cx.now) {
+            hit!(WorkerConvoy);
             self.stats.convoy_step_backs += 1;
             return false;
         }
         let crowded = self.is_over() || self.is_overdrawn(cx);
         if crowded && (!ended || self.workers.get(id).crowded >= self.most_crowded()) {
+            hit!(ended => WorkerCrowded, WorkerLate);
             self.stats.step_backs += u64::from(ended);
             return false;
         }
         // A woken worker has passed the gate when it was chosen; a new one may be a reserve.
+        hit!(WorkerGoesOn);
         from != State::Creating || self.admit_new(cx)
     }
 
@@ -128,7 +152,9 @@ impl<S: Store> WorkerPool<S> {
     fn ends_turn(&self, cx: &Cx<S>) -> bool {
         let turn = self.turn;
         let over = turn.items >= BH_WORKER_RESTARTS || cx.now.since(turn.began) >= BH_WORKER_TURN;
-        self.attrs.rule == Rule::Bh && turn.items > 0 && over && self.nr_queued() > 0
+        let ends = self.attrs.rule == Rule::Bh && turn.items > 0 && over && self.nr_queued() > 0;
+        hit!(BhTurnOver if ends);
+        ends
     }
 
     fn start_turn(&mut self, cx: &mut Cx<S>) {
@@ -147,6 +173,7 @@ impl<S: Store> WorkerPool<S> {
         worker.asks = false;
         worker.asks_after = cx.now.after(sampling::pause_after_asking(took));
         worker.crowded = if crowded { worker.crowded + 1 } else { 0 };
+        hit!(crowded => WorkerYieldCrowded, WorkerYieldAlone);
         if !crowded && self.manages() {
             self.counts.presumed += self.nr_running().saturating_sub(self.attrs.target);
         }
@@ -157,6 +184,7 @@ impl<S: Store> WorkerPool<S> {
     fn admit_new(&mut self, cx: &mut Cx<S>) -> bool {
         let (others, target) = (self.nr_busy() - 1, self.attrs.target);
         let admitted = self.may_grow(cx, others);
+        hit!(admitted => WorkerIsAdmitted, WorkerIsSpare);
         if admitted {
             self.growth.started(cx.now, others, target);
         }
@@ -164,6 +192,7 @@ impl<S: Store> WorkerPool<S> {
     }
 
     fn go_idle(&mut self, cx: &mut Cx<S>, id: WorkerId) -> Step<S::Work, S::Pwq> {
+        hit!(WorkerIdle);
         self.workers.set_state(id, State::Idle(cx.now));
         self.workers.get_mut(id).crowded = 0;
         self.counts.between -= 1;
@@ -181,6 +210,7 @@ impl<S: Store> WorkerPool<S> {
             _ => self.idle.retain(|&w| w != id),
         }
         let mut own = core::mem::take(&mut self.workers.get_mut(id).scheduled);
+        hit!(own.is_empty() => WorkerGaveUp, WorkerGaveItemsUp);
         let entries: alloc::vec::Vec<_> = own.iter(cx.store).collect();
         for &work in entries.iter().rev() {
             own.remove(cx.store, work);
@@ -193,6 +223,7 @@ impl<S: Store> WorkerPool<S> {
     }
 
     fn retire(&mut self, cx: &mut Cx<S>, id: WorkerId) -> Step<S::Work, S::Pwq> {
+        hit!(WorkerRetired);
         self.workers.set_state(id, State::Free);
         self.counts.workers -= 1;
         self.settle(cx);
@@ -200,6 +231,7 @@ impl<S: Store> WorkerPool<S> {
     }
 
     fn manage(&mut self, id: WorkerId) -> Step<S::Work, S::Pwq> {
+        hit!(WorkerAskedByManager);
         self.manager = Some(id);
         Step::Create(self.create())
     }
@@ -221,7 +253,8 @@ impl<S: Store> WorkerPool<S> {
     /// that only it could have ended fails.
     pub fn spawn_failed(&mut self, cx: &mut Cx<S>, id: WorkerId) {
         self.workers.set_state(id, State::Free);
-        self.counts.creating -= 1;
+        hit!(WorkerNotCreated);
+        self.counts.creating -= u32::from(!broken!(SpawnFailureUnnoted));
         self.stats.spawn_failures += 1;
         self.spawn_after = cx.now.after(CREATE_COOLDOWN);
         self.fail_a_wait(cx);
@@ -231,7 +264,9 @@ impl<S: Store> WorkerPool<S> {
 
     /// Starts a worker if one is needed (kernel `kick_pool`). True if it did.
     pub(super) fn kick(&mut self, cx: &mut Cx<S>) -> bool {
-        self.need_more_worker() && self.start(cx, None)
+        let needed = self.need_more_worker();
+        hit!(StartNeeded if needed);
+        needed && self.start(cx, None)
     }
 
     /// Starts a worker: `receiver`, which is awake already, or the last one that went idle, or a
@@ -253,7 +288,10 @@ impl<S: Store> WorkerPool<S> {
             return true;
         }
         let gate = self.growth.gate(cx.now, busy, self.attrs.target);
+        hit!(GrowthOpen if gate == Gate::Open);
+        hit!(GrowthWaits if matches!(gate, Gate::Wait(_)));
         if gate == Gate::Ask && self.growth.ask() {
+            hit!(GrowthAsks);
             self.push(cx, Action::Inspect);
         }
         gate == Gate::Open
@@ -273,7 +311,8 @@ impl<S: Store> WorkerPool<S> {
         self.idle.remove(at);
         self.workers.set_state(id, State::Waking);
         self.counts.waking += 1;
-        if !is_awake {
+        hit!(is_awake => WorkerReceiver, WorkerWoken);
+        if !is_awake && !broken!(WakeLost) {
             self.push(cx, Action::Wake(id));
         }
         true
@@ -281,8 +320,10 @@ impl<S: Store> WorkerPool<S> {
 
     fn spawn(&mut self, cx: &mut Cx<S>) -> bool {
         if !self.may_create(cx.now) || self.manager.is_some() {
+            hit!(StartNoThread);
             return false;
         }
+        hit!(WorkerAsked);
         let new = self.create();
         self.push(cx, Action::Spawn(new));
         true
@@ -292,9 +333,11 @@ impl<S: Store> WorkerPool<S> {
     fn take_token(&mut self, cx: &mut Cx<S>) -> bool {
         let limit = self.attrs.budget;
         if self.nr_running() == 0 || !self.manages() {
+            hit!(self.manages() => StartFirst, StartUnmanaged);
             return true;
         }
         let taken = cx.store.step_budget(|b| b.try_take(limit));
+        hit!(taken => StartToken, StartNoToken);
         self.tokens += u32::from(taken);
         taken
     }
@@ -307,6 +350,7 @@ impl<S: Store> WorkerPool<S> {
                 return true;
             }
             let oldest = self.idle.pop_front().expect("cull_at saw one");
+            hit!(WorkerCulled);
             self.workers.set_state(oldest, State::Retiring);
             self.push(cx, Action::Wake(oldest));
         }

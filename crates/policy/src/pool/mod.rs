@@ -13,7 +13,9 @@
 //! | `rescue.rs` | no worker can be made: the queue's own thread helps |
 //! | `watch.rs` | an item keeps its CPU for long, the worklist stands still, the clock was away |
 //! | `signals.rs` | a CPU would idle, a scan has seen, a worker says that it blocks or waits |
+//! | `census.rs` | no events: what the pool counts, for those who check it |
 
+mod census;
 mod items;
 mod life;
 mod predicates;
@@ -25,6 +27,7 @@ mod slots;
 mod tests;
 mod watch;
 
+pub use census::Census;
 pub use items::{ItemReport, Queueing, Retired};
 pub use life::{BH_WORKER_RESTARTS, BH_WORKER_TURN, Step};
 pub use rescue::{MAX_RESCUERS, MAYDAY_INITIAL_TIMEOUT, MAYDAY_INTERVAL, RESCUER_BATCH};
@@ -38,6 +41,7 @@ use alloc::vec::Vec;
 use crate::action::{Action, Actions};
 use crate::growth::Growth;
 use crate::list::List;
+use crate::probe::{broken, hit};
 use crate::store::Store;
 use crate::time::{Nanos, SECOND, Time};
 use crate::watchdog::Watchdog;
@@ -245,7 +249,11 @@ impl<S: Store> WorkerPool<S> {
     /// How it chooses from now on: a per-CPU pool's CPU has gone, or is back (kernel `unbind_workers`,
     /// `rebind_workers`). Pending items stay.
     pub fn set_rule(&mut self, cx: &mut Cx<S>, rule: Rule) {
-        self.attrs.rule = rule;
+        hit!(PoolUnbound if (self.attrs.rule, rule) == (Rule::PerCpu, Rule::Unmanaged));
+        hit!(PoolRebound if (self.attrs.rule, rule) == (Rule::Unmanaged, Rule::PerCpu));
+        if !broken!(HotplugIgnored) {
+            self.attrs.rule = rule;
+        }
         self.kick(cx);
         self.settle(cx);
     }
@@ -253,6 +261,7 @@ impl<S: Store> WorkerPool<S> {
     /// The CPUs it serves have changed.
     pub fn set_target(&mut self, cx: &mut Cx<S>, target: u32, budget: u32) {
         assert!(target > 0 && budget > 0);
+        hit!(PoolResized if self.attrs.target != target);
         (self.attrs.target, self.attrs.budget) = (target, budget);
         self.kick(cx);
         self.settle(cx);
@@ -340,8 +349,10 @@ impl<S: Store> WorkerPool<S> {
         };
         let held = core::mem::replace(&mut self.tokens, due);
         if due > held {
+            hit!(TokensUnasked);
             cx.store.step_budget(|b| Some(b.take(due - held)));
-        } else if due < held {
+        } else if due < held && !broken!(TokenLeaked) {
+            hit!(TokensReturned);
             cx.store.step_budget(|b| Some(b.put(held - due)));
         }
     }

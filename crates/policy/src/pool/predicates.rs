@@ -7,6 +7,7 @@ use alloc::vec::Vec;
 use super::slots::limit_now;
 use super::{Cx, IDLE_WORKER_TIMEOUT, MAX_IDLE_WORKERS_RATIO, WorkerPool};
 use crate::growth::Gate;
+use crate::probe::broken;
 use crate::store::Store;
 use crate::time::Time;
 use crate::worker::{Current, WorkerId};
@@ -30,7 +31,8 @@ impl<S: Store> WorkerPool<S> {
     /// May one more thread be asked for? One at a time, none shortly after a failure.
     pub(super) fn may_create(&self, now: Time) -> bool {
         let c = &self.counts;
-        c.creating == 0 && c.workers < self.attrs.thread_limit && now >= self.spawn_after
+        let may_have_more = c.workers < self.attrs.thread_limit || broken!(ThreadLimitIgnored);
+        c.creating == 0 && may_have_more && now >= self.spawn_after
     }
 
     /// Are more workers runnable than the pool aims at, itself included?
@@ -60,7 +62,8 @@ impl<S: Store> WorkerPool<S> {
         let idle = self.nr_idle() + manager;
         // Those on their way out count as neither.
         let busy = self.nr_busy() - manager;
-        idle > 2 && (idle - 2) * MAX_IDLE_WORKERS_RATIO >= busy
+        let kept = if broken!(LastIdleCulled) { 0 } else { 2 };
+        idle > kept && (idle - kept) * MAX_IDLE_WORKERS_RATIO >= busy
     }
 
     /// When the oldest idle worker is to be looked at for culling; `None` while there are few.

@@ -6,6 +6,7 @@
 
 use super::{Cx, WorkerPool};
 use crate::action::Action;
+use crate::probe::{broken, hit};
 use crate::store::Store;
 use crate::time::{MILLISECOND, Nanos, Time};
 use crate::worker::{State, WorkerId};
@@ -30,10 +31,14 @@ impl<S: Store> WorkerPool<S> {
     pub(super) fn settle_need(&mut self, now: Time) {
         match (self.needs_creation(), self.needs_since) {
             (true, None) => {
+                hit!(RescueNeeded);
                 self.needs_since = Some(now);
                 self.mayday_at = now.after(MAYDAY_INITIAL_TIMEOUT);
             }
-            (false, Some(_)) => self.needs_since = None,
+            (false, Some(_)) => {
+                hit!(RescueNotNeeded);
+                self.needs_since = None;
+            }
             _ => {}
         }
     }
@@ -73,7 +78,7 @@ impl<S: Store> WorkerPool<S> {
 
     /// Calls the rescuers of all queues whose items wait, if it is time.
     pub fn call_rescuers(&mut self, cx: &mut Cx<S>) {
-        if self.mayday_due().is_none_or(|at| at > cx.now) {
+        if self.mayday_due().is_none_or(|at| at > cx.now) || broken!(RescuerNotCalled) {
             return;
         }
         self.mayday_at = cx.now.after(MAYDAY_INTERVAL);
@@ -83,7 +88,10 @@ impl<S: Store> WorkerPool<S> {
             let (addr, _) = cx.store.word(work).pwq().expect("a listed item is queued");
             let pwq = cx.store.pwq_at(addr);
             let state = cx.store.pwq(pwq);
+            hit!(RescuerOnItsWay if state.mayday);
+            hit!(RescuerNoRoom if state.flags.rescued && !state.mayday && cx.out.room() == 0);
             if state.flags.rescued && !state.mayday && cx.out.room() > 0 {
+                hit!(RescuerCalled);
                 state.mayday = true;
                 cx.store.hold(pwq);
                 self.push(cx, Action::Mayday(pwq));
@@ -97,8 +105,10 @@ impl<S: Store> WorkerPool<S> {
     pub fn rescuer_attach(&mut self, cx: &mut Cx<S>, pwq: S::Pwq) -> Option<WorkerId> {
         cx.store.pwq(pwq).mayday = false;
         if self.rescuers().count() as u32 >= MAX_RESCUERS {
+            hit!(RescuersTooMany);
             return None;
         }
+        hit!(RescuerAttached);
         let id = self.workers.allocate();
         self.workers.set_state(id, State::Rescuing);
         self.workers.get_mut(id).rescues = Some(pwq);
@@ -114,11 +124,20 @@ impl<S: Store> WorkerPool<S> {
         done: u32,
         patient: bool,
     ) -> Option<(S::Work, S::Pwq)> {
+        if broken!(RescuerLeavesEarly) && done > 0 {
+            return None;
+        }
         let own = self.workers.get_mut(id).scheduled.pop_front(cx.store);
-        let goes_on = !Self::is_turn_over(done, patient) && self.needs_creation();
+        let turn_over = Self::is_turn_over(done, patient);
+        let goes_on = !turn_over && self.needs_creation();
+        hit!(RescuerTurnOver if own.is_none() && turn_over);
+        hit!(RescuerNotNeeded if own.is_none() && !turn_over && !self.needs_creation());
         let work = match own {
             None if goes_on => self.take_to_rescue(cx, id),
-            own => own,
+            own => {
+                hit!(RescuerGoesOn if own.is_some());
+                own
+            }
         };
         let begun = work.map(|work| self.execute(cx, id, work));
         // What it has ended may have made room for others.
@@ -138,14 +157,16 @@ impl<S: Store> WorkerPool<S> {
             if !own || word.flags().deferred {
                 continue;
             }
-            match self.workers.executing(&cx.store.key(work)) {
+            match self.who_executes(&cx.store.key(work)) {
                 Some(busy) => self.schedule_series(cx, work, busy),
                 None => {
+                    hit!(RescuerTakes);
                     self.schedule_series(cx, work, id);
                     return self.workers.get_mut(id).scheduled.pop_front(cx.store);
                 }
             }
         }
+        hit!(RescuerFindsNothing);
         None
     }
 
@@ -159,6 +180,7 @@ impl<S: Store> WorkerPool<S> {
         self.settle(cx);
         let pwq = pwq.filter(|_| turn_over && self.needs_creation());
         let again = pwq.filter(|&pwq| cx.store.pwq(pwq).nr_active > 0);
+        hit!(again.is_some() => RescuerComesAgain, RescuerDetached);
         if let Some(pwq) = again {
             cx.store.pwq(pwq).mayday = true;
         }

@@ -6,6 +6,7 @@
 
 use super::{Cx, Deferred, WorkerPool};
 use crate::list::List;
+use crate::probe::{broken, hit};
 use crate::store::{ItemKey, Store};
 use crate::work::{QueuedFlags, WorkWord};
 use crate::worker::{Current, State, Token, WorkerId};
@@ -63,6 +64,7 @@ impl<S: Store> WorkerPool<S> {
             Some((pwq, colour)) => (pwq, colour, self.link_behind(cx, work, barrier)),
             None => {
                 let id = self.workers.executing(&cx.store.key(work))?;
+                hit!(BarrierBehindRunning);
                 let worker = self.workers.get_mut(id);
                 worker.scheduled.push_front(cx.store, barrier);
                 let current = worker.current.as_ref().expect("it executes");
@@ -87,14 +89,17 @@ impl<S: Store> WorkerPool<S> {
         let word = cx.store.word(work);
         match self.place(cx, work) {
             Place::Inactive => {
+                hit!(BarrierBehindInactive);
                 let pwq = cx.store.pwq_at(word.pwq().expect("it is queued").0);
                 with_inactive(cx, pwq, |s, list| list.insert_after(s, work, barrier));
             }
             Place::Scheduled(id) => {
+                hit!(BarrierBehindScheduled);
                 let list = &mut self.workers.get_mut(id).scheduled;
                 list.insert_after(cx.store, work, barrier);
             }
             Place::Worklist => {
+                hit!(BarrierBehindActive);
                 self.worklist.insert_after(cx.store, work, barrier);
                 self.held += 1;
             }
@@ -105,6 +110,7 @@ impl<S: Store> WorkerPool<S> {
             ..flags
         };
         cx.store.set_word(work, word.with_flags(next));
+        hit!(BarrierBesideOthers if flags.linked);
         flags.linked
     }
 
@@ -115,17 +121,20 @@ impl<S: Store> WorkerPool<S> {
         let (pwq, colour) = self.queued_here(cx, work)?;
         let flags = cx.store.word(work).flags();
         let token = flags.deferred.then(|| self.forget_deferred(work));
+        hit!(ItemStolenDeferred if flags.deferred);
         match self.place(cx, work) {
             Place::Inactive => self.steal_inactive(cx, work, pwq),
             Place::Scheduled(id) => {
+                hit!(ItemStolenScheduled);
                 let list = &mut self.workers.get_mut(id).scheduled;
                 list.remove(cx.store, work);
-                self.put_slot(cx, pwq);
+                self.put_stolen_slot(cx, pwq);
             }
             Place::Worklist => {
+                hit!(ItemStolenActive);
                 self.worklist.remove(cx.store, work);
                 self.held -= usize::from(flags.deferred) + usize::from(flags.linked);
-                self.put_slot(cx, pwq);
+                self.put_stolen_slot(cx, pwq);
             }
         }
         // While it was deferred it ran, or still runs, in that other pool.
@@ -139,9 +148,16 @@ impl<S: Store> WorkerPool<S> {
         Some(token)
     }
 
+    fn put_stolen_slot(&mut self, cx: &mut Cx<S>, pwq: S::Pwq) {
+        if !broken!(CancelKeepsSlot) {
+            self.put_slot(cx, pwq);
+        }
+    }
+
     /// If the item is being executed here: its next instance is pending in that queue, or no more.
     pub(super) fn note_requeued(&mut self, cx: &Cx<S>, work: S::Work, queue: Option<u64>) {
         if let Some(id) = self.workers.executing(&cx.store.key(work)) {
+            hit!(ItemRequeued if queue.is_some());
             let current = self.workers.get_mut(id).current.as_mut();
             current.expect("it executes").requeued_to = queue;
         }
@@ -151,6 +167,8 @@ impl<S: Store> WorkerPool<S> {
     /// in the kernel, somebody is woken to run them.
     fn steal_inactive(&mut self, cx: &mut Cx<S>, work: S::Work, pwq: S::Pwq) {
         let series = self.series(cx, work);
+        hit!(ItemStolenInactive);
+        hit!(BarrierFreed if series.len() > 1);
         for &member in &series {
             with_inactive(cx, pwq, |s, list| list.remove(s, member));
         }
@@ -281,9 +299,14 @@ impl<S: Store> WorkerPool<S> {
     /// The execution that an item of this pool waited for has ended, unless the item was taken back
     /// in between.
     pub fn undefer(&mut self, cx: &mut Cx<S>, token: Token) {
+        if broken!(DeferralLost) {
+            return;
+        }
         let Some(at) = self.deferred.iter().position(|d| d.token == token) else {
+            hit!(ItemUndeferStale);
             return;
         };
+        hit!(ItemUndeferred);
         let Deferred { work, .. } = self.deferred.swap_remove(at);
         let word = cx.store.word(work);
         let flags = QueuedFlags {

@@ -6,6 +6,7 @@
 use super::{Cx, WorkerPool};
 use crate::action::Action;
 use crate::growth::Look;
+use crate::probe::{broken, hit};
 use crate::store::Store;
 use crate::worker::{State, Wait, WorkerId};
 
@@ -74,11 +75,15 @@ impl<S: Store> WorkerPool<S> {
         if useful {
             let beyond = (self.nr_running() + 1).saturating_sub(self.attrs.target);
             // Pools without backlog may sleep on all tokens; then this one can only give its own.
-            self.counts.presumed += beyond.max(u32::from(self.lacks_token(cx)));
+            let lacks_token = self.lacks_token(cx);
+            hit!(IdleReportPresumes if beyond > 0);
+            hit!(IdleReportNoToken if beyond == 0 && lacks_token);
+            self.counts.presumed += beyond.max(u32::from(lacks_token));
             self.settle(cx);
         }
         let needed = useful && self.has_spare_item() && self.nr_arrived() < self.attrs.target;
         let started = needed && self.start(cx, receiver);
+        hit!(started => IdleReportStarts, IdleReportUnused);
         self.stats.idle_reports += u64::from(started);
         self.stats.idle_reports_unused += u64::from(!started);
         self.settle(cx);
@@ -133,6 +138,7 @@ impl<S: Store> WorkerPool<S> {
     pub fn scanned(&mut self, cx: &mut Cx<S>, seen: &[Seen], complete: bool) -> bool {
         let runnable = seen.iter().filter(|&one| self.note_seen(one)).count() as u32;
         let unseen = self.presumable().saturating_sub(runnable);
+        hit!(ScanCorrects if unseen < self.counts.presumed);
         self.counts.presumed = self.counts.presumed.min(unseen);
         if complete {
             self.look(cx);
@@ -140,8 +146,11 @@ impl<S: Store> WorkerPool<S> {
         self.settle(cx);
         self.fail_a_wait(cx);
         let missing = self.need_more_worker();
+        hit!(ScanMissing if missing);
         for _ in 0..SCAN_STARTS {
-            self.stats.tick_starts += u64::from(self.kick(cx));
+            let started = self.kick(cx);
+            hit!(ScanStarts if started);
+            self.stats.tick_starts += u64::from(started);
         }
         self.settle(cx);
         missing
@@ -152,6 +161,7 @@ impl<S: Store> WorkerPool<S> {
         let worker = self.workers.get_mut(seen.worker);
         let same_item = worker.state == State::Executing && worker.item_seq == seen.item;
         if !same_item || worker.hints > 0 {
+            hit!(ScanStale if !same_item);
             return false;
         }
         let (asleep, futex) = match seen.state {
@@ -160,6 +170,8 @@ impl<S: Store> WorkerPool<S> {
         };
         let before = core::mem::replace(&mut worker.asleep, asleep);
         worker.futex = futex;
+        hit!(ScanAsleep if asleep && !before);
+        hit!(ScanAwake if before && !asleep);
         self.counts.asleep = self.counts.asleep + u32::from(asleep) - u32::from(before);
         !asleep
     }
@@ -197,11 +209,14 @@ impl<S: Store> WorkerPool<S> {
         let worker = self.workers.get_mut(id);
         worker.futex = None;
         if worker.hints > 0 {
+            hit!(HintEndedWithItem);
             worker.hints = 0;
             self.counts.hinted -= 1;
         } else if core::mem::take(&mut worker.asleep) {
+            hit!(SleepEndedWithItem);
             self.counts.asleep -= 1;
         } else if report.slept == Some(true) {
+            hit!(PresumptionEnds if self.counts.presumed > 0);
             self.counts.presumed = self.counts.presumed.saturating_sub(1);
         }
     }
@@ -210,6 +225,7 @@ impl<S: Store> WorkerPool<S> {
     pub fn hint_begin(&mut self, cx: &mut Cx<S>, id: WorkerId) {
         let state = self.workers.get(id).state;
         assert_eq!(state, State::Executing, "only an item blocks");
+        hit!(self.workers.get(id).hints > 0 => HintNested, HintBegun);
         self.uncount(id);
         self.settle(cx);
         self.kick(cx);
@@ -222,6 +238,7 @@ impl<S: Store> WorkerPool<S> {
         worker.hints += 1;
         if worker.hints == 1 {
             let asleep = core::mem::take(&mut worker.asleep);
+            hit!(HintReplacesScan if asleep);
             self.counts.asleep -= u32::from(asleep);
             self.counts.hinted += 1;
         }
@@ -231,7 +248,11 @@ impl<S: Store> WorkerPool<S> {
     pub fn hint_end(&mut self, cx: &mut Cx<S>, id: WorkerId) {
         let worker = self.workers.get_mut(id);
         assert!(worker.hints > 0, "worker {id} was in no hint");
+        if broken!(HintEndIgnored) {
+            return;
+        }
         worker.hints -= 1;
+        hit!(HintEnded if worker.hints == 0);
         self.counts.hinted -= u32::from(worker.hints == 0);
         self.settle(cx);
     }
@@ -246,6 +267,7 @@ impl<S: Store> WorkerPool<S> {
         wait: Wait<S::Pwq>,
     ) -> Result<(), Stuck> {
         self.wait_on(cx, id, wait)?;
+        hit!(WaitBegun);
         self.hint_begin(cx, id);
         Ok(())
     }
@@ -258,7 +280,9 @@ impl<S: Store> WorkerPool<S> {
         wait: Wait<S::Pwq>,
     ) -> Result<(), Stuck> {
         self.set_waiting(id, Some(wait));
-        if self.is_stuck(cx) || self.is_stuck_at_limit(cx, wait.pwq()) {
+        let no_worker = self.is_stuck(cx);
+        if no_worker || self.is_stuck_at_limit(cx, wait.pwq()) {
+            hit!(no_worker => WaitRefusedNoWorker, WaitRefusedAtLimit);
             self.set_waiting(id, None);
             return Err(Stuck);
         }
@@ -267,11 +291,13 @@ impl<S: Store> WorkerPool<S> {
 
     /// What the worker waits for has happened, though it may not have noticed yet.
     pub fn wait_over(&mut self, id: WorkerId) {
+        hit!(WaitOver);
         self.set_waiting(id, None);
     }
 
     /// The worker has stopped waiting.
     pub fn wait_end(&mut self, cx: &mut Cx<S>, id: WorkerId) {
+        hit!(WaitEnded);
         self.set_waiting(id, None);
         self.hint_end(cx, id);
     }
@@ -286,6 +312,7 @@ impl<S: Store> WorkerPool<S> {
     pub(super) fn flush_moved(&mut self, pwq: S::Pwq) {
         for id in self.workers.ids() {
             if self.waits_to_flush(id, pwq) {
+                hit!(WaitFlushMoved);
                 self.set_waiting(id, None);
             }
         }
@@ -296,6 +323,7 @@ impl<S: Store> WorkerPool<S> {
         if !self.is_stuck(cx) {
             return;
         }
+        hit!(WaitFailedNoWorker);
         let waiter = self
             .workers
             .ids()
@@ -308,6 +336,7 @@ impl<S: Store> WorkerPool<S> {
         if self.counts.waiting == 0 || !self.is_stuck_at_limit(cx, pwq) {
             return;
         }
+        hit!(WaitFailedAtLimit);
         let waits = |&id: &WorkerId| self.awaited_by_slot(cx, id, pwq).is_some();
         let waiter = self
             .workers

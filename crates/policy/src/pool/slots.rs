@@ -8,13 +8,15 @@ use super::series::with_inactive;
 use super::{Cx, WorkerPool};
 use crate::action::Action;
 use crate::limit::Limit;
+use crate::probe::{broken, hit};
 use crate::store::{SharedLimit, Store};
 use crate::work::QueuedFlags;
 
 impl<S: Store> WorkerPool<S> {
     /// A slot for an item of `pwq`; if there is none, the pwq waits for one from now on.
     pub(super) fn take_slot(&mut self, cx: &mut Cx<S>, pwq: S::Pwq) -> bool {
-        if cx.store.pwq(pwq).flags.plugged {
+        if is_plugged(cx, pwq) {
+            hit!(SlotPlugged);
             return false;
         }
         let limit = cx.store.limit(pwq);
@@ -24,11 +26,13 @@ impl<S: Store> WorkerPool<S> {
                     .step(|l| Some(l.take_or_wait()))
                     .expect("never refused");
                 let taken = before.try_take().is_some();
+                hit!(taken => SlotTakenLate, SlotRefused);
                 if !taken {
                     waiters.join(pwq);
                 }
                 taken
             });
+        hit!(SlotTaken if taken);
         cx.store.pwq(pwq).nr_active += u32::from(taken);
         taken
     }
@@ -37,17 +41,19 @@ impl<S: Store> WorkerPool<S> {
     pub(super) fn put_slot(&mut self, cx: &mut Cx<S>, pwq: S::Pwq) {
         cx.store.pwq(pwq).nr_active -= 1;
         let before = cx.store.limit(pwq).step(|l| Some(l.put()));
-        if before.is_ok_and(|limit| limit.waiting) {
+        let waiting = before.is_ok_and(|limit| limit.waiting);
+        hit!(waiting => SlotPassedOn, SlotReturned);
+        if waiting {
             self.serve_waiters(cx, pwq);
         }
     }
 
     /// Nothing of `pwq` waits for a slot any more, if that is so.
     pub(super) fn leave_waiters(&mut self, cx: &mut Cx<S>, pwq: S::Pwq) {
-        let state = cx.store.pwq(pwq);
-        if !state.inactive.is_empty() || state.flags.plugged {
+        if !cx.store.pwq(pwq).inactive.is_empty() || is_plugged(cx, pwq) {
             return;
         }
+        hit!(WaiterLeaves);
         let limit = cx.store.limit(pwq);
         limit.with_waiters(|waiters| {
             if waiters.leave(pwq) {
@@ -62,15 +68,19 @@ impl<S: Store> WorkerPool<S> {
         while let Some(first) = cx.store.limit(pwq).with_waiters(|waiters| waiters.first()) {
             // A first one of this pool stays the first while the pool is held: nobody else serves it.
             if cx.store.info(first).pool != self.attrs.id {
-                if limit_now(cx, pwq).take_waiting().is_some() {
+                let free = limit_now(cx, pwq).take_waiting().is_some();
+                hit!(free => TurnElsewhere, TurnNoSlot);
+                if free {
                     cx.store.hold(first);
                     self.push(cx, Action::Activate(first));
                 }
                 return;
             }
             if cx.store.limit(pwq).step(Limit::take_waiting).is_err() {
+                hit!(TurnNoSlot);
                 return;
             }
+            hit!(TurnOwn);
             cx.store.pwq(first).nr_active += 1;
             self.activate_first(cx, first);
             self.end_turn(cx, first);
@@ -79,6 +89,7 @@ impl<S: Store> WorkerPool<S> {
 
     fn end_turn(&mut self, cx: &mut Cx<S>, pwq: S::Pwq) {
         let more = !cx.store.pwq(pwq).inactive.is_empty();
+        hit!(more => TurnRotates, TurnLast);
         let limit = cx.store.limit(pwq);
         limit.with_waiters(|waiters| match more {
             true => waiters.rotate(),
@@ -89,6 +100,7 @@ impl<S: Store> WorkerPool<S> {
 
     /// The item of `pwq` that waits longest becomes active, with its barriers.
     fn activate_first(&mut self, cx: &mut Cx<S>, pwq: S::Pwq) {
+        hit!(ItemActivated);
         let head = cx.store.pwq(pwq).inactive.first().expect("an item waits");
         let series = self.series(cx, head);
         for &member in &series {
@@ -109,12 +121,19 @@ impl<S: Store> WorkerPool<S> {
             .store
             .limit(pwq)
             .step(|limit| Some(Limit { max, ..limit }));
-        self.activate(cx, pwq);
+        hit!(LimitBelowUse if limit_now(cx, pwq).nr > max);
+        self.serve(cx, pwq);
     }
 
-    /// A slot of this queue may be free, and it may be this pool's turn: `Activate` was said, or the
-    /// limit has changed.
+    /// A slot of this queue may be free, and it may be this pool's turn: `Activate` was said.
     pub fn activate(&mut self, cx: &mut Cx<S>, pwq: S::Pwq) {
+        hit!(TurnOver if !limit_now(cx, pwq).waiting);
+        if !broken!(TurnLost) {
+            self.serve(cx, pwq);
+        }
+    }
+
+    fn serve(&mut self, cx: &mut Cx<S>, pwq: S::Pwq) {
         self.serve_waiters(cx, pwq);
         self.fail_at_limit(cx, pwq);
         self.kick(cx);
@@ -123,6 +142,10 @@ impl<S: Store> WorkerPool<S> {
 
     /// Items of `pwq` may start: all older ones of its ordered queue have ended.
     pub fn unplug(&mut self, cx: &mut Cx<S>, pwq: S::Pwq) {
+        if broken!(UnplugForgotten) {
+            return;
+        }
+        hit!(PwqUnplugged);
         cx.store.pwq(pwq).flags.plugged = false;
         while let Some(work) = cx.store.pwq(pwq).inactive.first() {
             let deferred = cx.store.word(work).flags().deferred;
@@ -142,6 +165,7 @@ impl<S: Store> WorkerPool<S> {
     pub fn retire_pwq(&mut self, cx: &mut Cx<S>, pwq: S::Pwq) -> bool {
         let state = cx.store.pwq(pwq);
         state.retired = true;
+        hit!(state.nr_in_flight() == 0 => PwqRetiredEmpty, PwqRetiredBusy);
         state.nr_in_flight() == 0
     }
 
@@ -157,6 +181,11 @@ impl<S: Store> WorkerPool<S> {
         assert_eq!(state.nr_in_flight(), 0, "an empty one is used again");
         (state.retired, state.flags.plugged) = (false, plugged);
     }
+}
+
+/// Do older items of its ordered queue come first?
+fn is_plugged<S: Store>(cx: &mut Cx<S>, pwq: S::Pwq) -> bool {
+    cx.store.pwq(pwq).flags.plugged && !broken!(PlugIgnored)
 }
 
 /// The limit as it is now.

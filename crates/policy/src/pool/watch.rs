@@ -5,6 +5,7 @@ use alloc::vec::Vec;
 
 use super::{Cx, Rule, WorkerPool};
 use crate::hog::{Sample, Verdict};
+use crate::probe::{broken, hit};
 use crate::store::{ItemKey, Store};
 use crate::time::{MILLISECOND, Nanos};
 use crate::worker::{State, WorkerId};
@@ -71,7 +72,10 @@ impl<S: Store> WorkerPool<S> {
         }
         let cpu = match self.workers.get_mut(id).watch.sampled(sample, threshold) {
             Verdict::Fine => return Ok(None),
-            Verdict::AskSwitches => return Err(AskSwitches),
+            Verdict::AskSwitches => {
+                hit!(HogAsks);
+                return Err(AskSwitches);
+            }
             Verdict::Hog(cpu) => cpu,
         };
         let current = self.workers.get(id).current.as_ref().expect("it executes");
@@ -79,8 +83,9 @@ impl<S: Store> WorkerPool<S> {
             func: current.key.func,
             pwq: current.pwq,
             cpu,
-            uncounted: self.attrs.rule == Rule::PerCpu,
+            uncounted: self.attrs.rule == Rule::PerCpu && !broken!(HogStaysCounted),
         };
+        hit!(hog.uncounted => HogUncounted, HogReported);
         if hog.uncounted {
             self.uncount(id);
             self.settle(cx);
@@ -94,6 +99,7 @@ impl<S: Store> WorkerPool<S> {
     pub fn stalled(&mut self, cx: &mut Cx<S>, threshold: Nanos) -> Option<Stall<S::Pwq>> {
         let waits = self.nr_queued() > 0;
         let stood = self.dog.stalled(cx.now, threshold, waits)?;
+        hit!(StallReported);
         let first = self.first_free(cx)?;
         let (addr, _) = cx.store.word(first).pwq()?;
         let busy = |id: WorkerId| {
@@ -113,6 +119,7 @@ impl<S: Store> WorkerPool<S> {
 
     /// The machine was suspended, or nobody looked for long: what happened meanwhile says nothing.
     pub fn clock_was_away(&mut self, cx: &mut Cx<S>, lost: Nanos) {
+        hit!(ClockAway);
         self.dog.rebase(cx.now);
         self.growth.rebase(cx.now);
         for &id in &self.idle {

@@ -27,6 +27,7 @@ impl Attrs {
         Ok(queue::Attrs {
             nice: self.nice as i8,
             cpumask,
+            ..queue::Attrs::default()
         })
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::atomic::AtomicPtr;
 use std::sync::{Arc, Mutex};
 
-use cmwq_policy::contract::Machine;
+use cmwq_policy::contract;
 use cmwq_policy::pwq::{DFL_ACTIVE, MAX_ACTIVE_RANGE};
 use cmwq_policy::queue::{self, Kind, QueueAttrs};
 
@@ -302,12 +302,5 @@ fn name(kind: Kind) -> &'static str {
 
 /// A queue that is not per CPU has its pool workqueue from the beginning.
 fn first_pwq(queue: &Arc<Queue>) -> Result<(), BuildError> {
-    let m = Real(queue.engine);
-    let pool = m.pool_for(queue.this(), &queue.made.attrs)?;
-    m.with_queue(queue.this(), |core| {
-        let pwq = m.new_pwq(queue.this(), core, pool, false);
-        core.add(pwq);
-        m.publish(queue.this(), pwq);
-    });
-    Ok(())
+    contract::place(&Real(queue.engine), queue.this(), 0).map(|_| ())
 }

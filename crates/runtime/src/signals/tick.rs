@@ -9,6 +9,7 @@ use std::sync::atomic::Ordering::SeqCst;
 use cmwq_os::{clock, sched, thread};
 use cmwq_policy::pool::CREATE_COOLDOWN;
 use cmwq_policy::queue::Caller;
+use cmwq_policy::tick::Rounds;
 use cmwq_policy::time::SECOND;
 use cmwq_policy::{Nanos, Time, contract, watchdog};
 
@@ -178,13 +179,9 @@ impl Tick {
 /// The thread.
 struct Ticker {
     engine: &'static Engine,
-    pace: cmwq_policy::tick::Tick,
-    next: Time,
+    rounds: Rounds,
     cpus_read: Time,
     turn: usize,
-    reports_seen: u64,
-    /// No canary has reported between the last two ticks.
-    silent: bool,
     cpu_seen: Nanos,
     /// It is to wake by then.
     sleeps_until: Time,
@@ -199,12 +196,9 @@ impl Ticker {
         let _ = sched::set_affinity_self(&engine.cpus().mask);
         Ticker {
             engine,
-            pace: cmwq_policy::tick::Tick::default(),
-            next: Time(0),
+            rounds: Rounds::default(),
             cpus_read: clock::now(),
             turn: 0,
-            reports_seen: 0,
-            silent: true,
             cpu_seen: 0,
             sleeps_until: Time(u64::MAX),
         }
@@ -241,14 +235,16 @@ impl Ticker {
 
     /// Looks at pools whose time has come, all of them when the tick is due.
     fn look(&mut self, now: Time) {
-        let due = now >= self.next;
-        let looks = due && self.begin_tick(now);
+        let round = self.rounds.begin(now, self.engine.canaries().reports());
+        if round.due {
+            self.begin_tick(now);
+        }
         let mut missing = false;
         for pool in self.engine.pools() {
             let asked = pool.take_inspect_request();
             let backlog = pool.with(|core, cx| (core.nr_queued() > 0, core.look_at(cx.now)));
             let early = backlog.1.is_some_and(|at| at <= now);
-            if asked || early || (looks && backlog.0) {
+            if round.looks_at(asked, early, backlog.0) {
                 missing |= scan::look(pool);
             }
             if backlog.0 {
@@ -264,13 +260,13 @@ impl Ticker {
                 }
             }
         }
-        if due {
+        if round.due {
             self.end_tick(now, missing);
         }
     }
 
-    /// True if the workers are to be looked at.
-    fn begin_tick(&mut self, now: Time) -> bool {
+    /// Each CPU has its canary, and some may be armed.
+    fn begin_tick(&mut self, now: Time) {
         if now.since(self.cpus_read) >= CPUS_VALID {
             self.cpus_read = now;
             self.engine.refresh_cpus();
@@ -280,9 +276,6 @@ impl Ticker {
         self.engine
             .canaries()
             .serve(self.engine, cpus.target, &cpus.mask, self.turn);
-        let reports = self.engine.canaries().reports();
-        self.silent = std::mem::replace(&mut self.reports_seen, reports) == reports;
-        self.pace.looks(!self.silent)
     }
 
     /// Canaries that lost a report are armed again, and the pace is set by what was found.
@@ -290,8 +283,8 @@ impl Ticker {
         self.engine.canaries().arm_wanted();
         let cpu = clock::thread_cpu();
         let cost = cpu - std::mem::replace(&mut self.cpu_seen, cpu);
-        self.pace.ran(missing && self.silent, cost);
-        self.next = now.after(self.pace.period(self.engine.cpus().target as u32));
+        let cpus = self.engine.cpus().target as u32;
+        self.rounds.ended(now, missing, cost, cpus);
         self.tick().ticks.fetch_add(1, SeqCst);
         self.tick().cpu_ns.store(cpu, SeqCst);
     }
@@ -315,7 +308,7 @@ impl Ticker {
                 .engine
                 .pools()
                 .filter_map(|p| p.with(|core, cx| core.look_at(cx.now)));
-            until = looks.chain(cull).chain([self.next]).min();
+            until = looks.chain(cull).chain([self.rounds.next()]).min();
         }
         let timers = self
             .engine

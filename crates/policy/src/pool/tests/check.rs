@@ -87,7 +87,8 @@ fn counts_are_exact(pool: &Pool) {
     assert_eq!(c.executing, count(pool, |s| *s == State::Executing));
     assert_eq!(c.waking, count(pool, |s| *s == State::Waking));
     assert_eq!(c.between, count(pool, |s| *s == State::Between));
-    assert_eq!(c.creating, count(pool, |s| *s == State::Creating));
+    let creating = count(pool, |s| *s == State::Creating);
+    assert_eq!(c.creating, creating, "in the making");
     let exists = |s: &State| !matches!(s, State::Free | State::Creating);
     assert_eq!(c.workers + rescuers(pool), count(pool, exists));
     assert!(c.workers + c.creating <= pool.attrs.thread_limit);

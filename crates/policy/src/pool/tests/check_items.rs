@@ -23,7 +23,8 @@ pub(super) fn at_most_once(rig: &Rig) {
             if let Some(current) = &pool.workers.get(id).current {
                 let key = (current.key.addr, current.key.func);
                 assert!(seen.insert(key), "executed twice at once");
-                assert_eq!(pool.workers.executing(&current.key), Some(id));
+                let found = pool.workers.executing(&current.key);
+                assert_eq!(found, Some(id), "who executes it");
             }
         }
     }

@@ -6,9 +6,12 @@
 //! lets anything happen (`events.rs`, `machine.rs`); the other files have tests of one rule each.
 
 mod barriers;
+#[cfg(feature = "broken")]
+mod broken;
 mod budget;
 mod check;
 mod check_items;
+mod contract;
 mod deadlock;
 mod deferred;
 mod estimate;

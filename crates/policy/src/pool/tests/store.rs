@@ -229,6 +229,7 @@ impl Store for TestStore {
         PwqInfo {
             pool: pwq.pool as u32,
             queue: pwq.queue as u64,
+            node: None,
         }
     }
 

@@ -7,7 +7,7 @@ use cmwq_policy::contract::{Machine, QueueInfo, TimersOf};
 use cmwq_policy::queue::{Attrs, Queue};
 use cmwq_policy::store::PwqInfo;
 use cmwq_policy::work::WorkWord;
-use cmwq_policy::{Actions, Cx, ItemKey, Time, WorkerPool};
+use cmwq_policy::{Actions, CpuMask, Cx, ItemKey, Time, WorkerPool};
 use loom::thread;
 
 use super::Rig;
@@ -106,12 +106,24 @@ impl Machine for Rig {
         self.queues[queue].pwqs[cpu.unwrap_or(0)]
     }
 
-    fn publish(&self, _: usize, _: usize) {
+    fn routed(&self, _: usize) -> CpuMask {
         unreachable!("no attributes are changed");
     }
 
-    fn pool_for(&self, _: usize, _: &Attrs) -> Result<u32, ()> {
+    fn routed_to(&self, _: usize, _: usize) -> Option<usize> {
         unreachable!("no attributes are changed");
+    }
+
+    fn publish(&self, _: usize, _: usize, _: usize) {
+        unreachable!("no attributes are changed");
+    }
+
+    fn pool_for(&self, _: usize, _: &Attrs, _: usize) -> Result<u32, ()> {
+        unreachable!("no attributes are changed");
+    }
+
+    fn share(&self, _: &Attrs, _: Option<u32>, max_active: u32, _: u32) -> u32 {
+        max_active
     }
 
     fn new_pwq(&self, _: usize, _: &Queue<usize>, _: u32, _: bool) -> usize {

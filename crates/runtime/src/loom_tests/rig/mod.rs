@@ -337,10 +337,7 @@ impl QueueState {
     fn new(id: u64, made: &Made, parts: &mut Parts) -> Self {
         let mut core = Queue::new(QueueAttrs {
             kind: made.kind,
-            attrs: Attrs {
-                nice: 0,
-                cpumask: None,
-            },
+            attrs: Attrs::default(),
             max_active: made.max_active,
             cpu_intensive: false,
             mem_reclaim: false,
@@ -348,7 +345,12 @@ impl QueueState {
         parts.limits.push(LimitCell::new(made.max_active));
         for &pool in made.pools {
             core.add(parts.pwqs.len());
-            parts.pwqs.push(Part::new(PwqInfo { pool, queue: id }));
+            let node = None;
+            parts.pwqs.push(Part::new(PwqInfo {
+                pool,
+                queue: id,
+                node,
+            }));
         }
         QueueState {
             pwqs: core.pwqs(),

@@ -1,17 +1,11 @@
 //! Machines as plain data: which CPUs share a core, a last-level cache, a node.
 
-use cmwq_policy::CpuMask;
+use cmwq_policy::{CpuMask, MAX_CPUS};
 
-/// Where one CPU is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
-    /// The core; CPUs of one core are SMT siblings.
-    pub core: u32,
-    /// The last-level cache.
-    pub llc: u32,
-    /// The NUMA node.
-    pub node: u32,
-}
+pub use cmwq_policy::affinity::Place;
+pub use synthetic::TopologyError;
+
+mod synthetic;
 
 /// A machine: CPU number -> place.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -70,6 +64,24 @@ impl Topology {
             name: name.to_owned(),
             cpus: (0..cpus).map(place).collect(),
         }
+    }
+
+    /// A machine of these CPUs, numbered from 0 on.
+    ///
+    /// # Errors
+    /// If there are none, or more than [`MAX_CPUS`].
+    pub fn from_places(name: &str, cpus: Vec<Place>) -> Result<Topology, TopologyError> {
+        if cpus.is_empty() || cpus.len() > MAX_CPUS {
+            return Err(TopologyError {
+                token: name.to_owned(),
+                at: 0,
+                problem: format!("{} CPUs: a machine has 1 to {MAX_CPUS}", cpus.len()),
+            });
+        }
+        Ok(Topology {
+            name: name.to_owned(),
+            cpus,
+        })
     }
 
     /// How many CPUs it has.

@@ -1,0 +1,79 @@
+//! The shape of the machine that this process is on, for `topology = "this"`.
+
+use std::path::Path;
+
+use cmwq_os::topology::{self, Topology};
+use cmwq_sim::Place;
+
+/// The CPUs that are online, as the kernel describes them; `None` if it does not.
+pub(super) fn of_this_machine() -> Option<cmwq_sim::Topology> {
+    of(&topology::read(Path::new("/")))
+}
+
+fn of(found: &Topology) -> Option<cmwq_sim::Topology> {
+    let cpus = found.nodes.iter().flat_map(|node| node.iter());
+    let mut cpus: Vec<usize> = cpus.collect();
+    cpus.sort_unstable();
+    cpus.dedup();
+    let places = cpus.iter().map(|&cpu| place(found, cpu)).collect();
+    cmwq_sim::Topology::from_places("this", places).ok()
+}
+
+fn place(found: &Topology, cpu: usize) -> Place {
+    // What the kernel does not say shares nothing, but a node; numbers beyond those that it has said.
+    let core = found.smt.iter().position(|cpus| cpus.contains(cpu));
+    let outer = found.caches.iter().map(|cache| cache.level).max();
+    let is_last = |level| Some(level) == outer;
+    let mut caches = found.caches.iter();
+    let llc = caches.position(|cache| is_last(cache.level) && cache.cpus.contains(cpu));
+    let node = found.nodes.iter().position(|cpus| cpus.contains(cpu));
+    Place {
+        core: core.unwrap_or(found.smt.len() + cpu) as u32,
+        llc: llc.unwrap_or(found.caches.len() + node.unwrap_or(0)) as u32,
+        node: node.unwrap_or(0) as u32,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cmwq_os::topology::Cache;
+
+    fn cache(level: u8, cpus: &[usize]) -> Cache {
+        Cache {
+            level,
+            kind: "Unified".to_owned(),
+            size_kib: 0,
+            cpus: cpus.iter().copied().collect(),
+        }
+    }
+
+    #[test]
+    fn places_are_what_sysfs_says_of_the_outermost_caches() {
+        let found = Topology {
+            nodes: vec![[0, 1, 3].into_iter().collect()],
+            caches: vec![
+                cache(2, &[0, 1]),
+                cache(3, &[0, 1]),
+                cache(2, &[3]),
+                cache(3, &[3]),
+            ],
+            smt: vec![[0, 1].into_iter().collect(), [3].into_iter().collect()],
+        };
+        let topology = of(&found).unwrap();
+        assert_eq!(topology.len(), 3, "CPU 2 is not online");
+        assert_eq!(topology.distance(0, 1), cmwq_sim::Distance::Core);
+        assert_eq!(topology.distance(0, 2), cmwq_sim::Distance::Node);
+    }
+
+    #[test]
+    fn without_caches_the_node_is_one() {
+        let found = Topology {
+            nodes: vec![[0, 1].into_iter().collect()],
+            ..Topology::default()
+        };
+        let topology = of(&found).unwrap();
+        assert_eq!(topology.distance(0, 1), cmwq_sim::Distance::Llc);
+        assert_eq!(of(&Topology::default()), None);
+    }
+}

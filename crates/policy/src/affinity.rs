@@ -1,0 +1,518 @@
+//! Affinity scopes: on which CPUs an item should start, and which its worker may use (kernel
+//! `wq_affn_scope`, 6.5; kernel-spec 2.9 and 3).
+//!
+//! The machine's CPUs are cut into pods. The pod of whoever queues gets the item: a strict queue's
+//! workers stay in it, others start there and may be moved anywhere in the queue's mask.
+
+use alloc::vec::Vec;
+
+use crate::cpumask::CpuMask;
+use crate::probe::{broken, hit};
+use crate::queue::{Attrs, Kind};
+
+/// Cores of a cache shard, about (kernel `wq_cache_shard_size`, 7.1).
+pub const DFL_SHARD_CORES: u32 = 8;
+
+/// What makes a pod.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Scope {
+    /// Each CPU is one.
+    Cpu,
+    /// The hardware threads of a core.
+    Smt,
+    /// The CPUs that share a last-level cache.
+    Cache,
+    /// A part of those: about [`DFL_SHARD_CORES`] cores.
+    CacheShard,
+    /// The CPUs of a NUMA node.
+    Numa,
+    /// All CPUs.
+    System,
+}
+
+impl Scope {
+    /// Every scope, the narrowest first.
+    pub const ALL: [Scope; 6] = [
+        Scope::Cpu,
+        Scope::Smt,
+        Scope::Cache,
+        Scope::CacheShard,
+        Scope::Numa,
+        Scope::System,
+    ];
+
+    /// Its name, as the kernel writes it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Scope::Cpu => "cpu",
+            Scope::Smt => "smt",
+            Scope::Cache => "cache",
+            Scope::CacheShard => "cache_shard",
+            Scope::Numa => "numa",
+            Scope::System => "system",
+        }
+    }
+
+    /// The scope with this name.
+    pub fn parse(name: &str) -> Option<Scope> {
+        Scope::ALL.into_iter().find(|scope| scope.name() == name)
+    }
+}
+
+/// Where one CPU is. Numbers are unique in the machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The core; CPUs of one core are SMT siblings.
+    pub core: u32,
+    /// The last-level cache.
+    pub llc: u32,
+    /// The NUMA node.
+    pub node: u32,
+}
+
+/// The CPUs of a pool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reach {
+    /// Its pod: where workers start, and what the items' data is near to.
+    pub pod: CpuMask,
+    /// What its workers may use.
+    pub allowed: CpuMask,
+}
+
+/// What decides where queues go: the machine's shape, the CPUs in use, what holds for all queues.
+#[derive(Clone, Debug)]
+pub struct Layout {
+    places: Vec<Place>,
+    online: CpuMask,
+    unbound: CpuMask,
+    default_scope: Scope,
+    shard_cores: u32,
+    /// The CPU that the next caller without one of its own gets is looked for behind this one.
+    turn: usize,
+}
+
+impl Layout {
+    /// A machine with all CPUs in use, all allowed, and the kernel's default scope (7.1).
+    pub fn new(places: Vec<Place>) -> Layout {
+        let all = CpuMask::first(places.len());
+        Layout {
+            places,
+            online: all,
+            unbound: all,
+            default_scope: Scope::CacheShard,
+            shard_cores: DFL_SHARD_CORES,
+            turn: 0,
+        }
+    }
+
+    /// The same with cache shards of about so many cores; 0 counts as 1.
+    #[must_use]
+    pub fn with_shards_of(self, cores: u32) -> Layout {
+        let shard_cores = cores.max(1);
+        Layout {
+            shard_cores,
+            ..self
+        }
+    }
+
+    /// The CPUs in use.
+    pub fn online(&self) -> &CpuMask {
+        &self.online
+    }
+
+    /// A CPU is in use from now on, or is not.
+    pub fn set_online(&mut self, cpu: usize, online: bool) {
+        match online {
+            true => self.online.insert(cpu),
+            false => self.online.remove(cpu),
+        }
+    }
+
+    /// What queues that are not per CPU may use at all (kernel `wq_unbound_cpumask`).
+    pub fn unbound(&self) -> &CpuMask {
+        &self.unbound
+    }
+
+    /// Changes that. False, and nothing is changed, if the machine has none of these CPUs.
+    pub fn set_unbound(&mut self, mask: CpuMask) -> bool {
+        let mask = mask.and(&CpuMask::first(self.places.len()));
+        if !mask.is_empty() {
+            self.unbound = mask;
+        }
+        !mask.is_empty()
+    }
+
+    /// The scope of queues that name none.
+    pub fn default_scope(&self) -> Scope {
+        self.default_scope
+    }
+
+    /// Changes that.
+    pub fn set_default_scope(&mut self, scope: Scope) {
+        self.default_scope = scope;
+    }
+
+    /// The CPUs of the pod that this CPU is in.
+    pub fn pod(&self, scope: Scope, cpu: usize) -> CpuMask {
+        let at = self.places[cpu];
+        match scope {
+            Scope::Cpu => [cpu].into_iter().collect(),
+            Scope::Smt => self.mask(|p| p.core == at.core),
+            Scope::Cache => self.mask(|p| p.llc == at.llc),
+            Scope::CacheShard => self.shard(at),
+            Scope::Numa => self.mask(|p| p.node == at.node),
+            Scope::System => CpuMask::first(self.places.len()),
+        }
+    }
+
+    fn mask(&self, holds: impl Fn(&Place) -> bool) -> CpuMask {
+        let cpus = self.places.iter().enumerate();
+        cpus.filter(|(_, p)| holds(p)).map(|(cpu, _)| cpu).collect()
+    }
+
+    /// The shards of a cache are as equal as cores can be dealt out; the first ones have one more.
+    fn shard(&self, at: Place) -> CpuMask {
+        let cores = self.cores_of(at.llc);
+        let n = cores.len() as u32;
+        let shards = ((n + self.shard_cores / 2) / self.shard_cores).max(1);
+        let (each, more) = (n / shards, n % shards);
+        let place = cores.iter().position(|&core| core == at.core);
+        let place = place.expect("a core is in its cache") as u32;
+        // The first `more` shards end here.
+        let longer = more * (each + 1);
+        let (first, len) = match place < longer {
+            true => (place - place % (each + 1), each + 1),
+            false => (place - (place - longer) % each, each),
+        };
+        let own = &cores[first as usize..(first + len) as usize];
+        self.mask(|p| own.contains(&p.core))
+    }
+
+    /// The cores of a cache, in the order of their first CPUs.
+    fn cores_of(&self, llc: u32) -> Vec<u32> {
+        let mut cores = Vec::new();
+        for place in self.places.iter().filter(|p| p.llc == llc) {
+            if !cores.contains(&place.core) {
+                cores.push(place.core);
+            }
+        }
+        cores
+    }
+
+    /// The CPUs that a queue with these attributes may use: its mask, as far as queues may use
+    /// anything; if nothing is left of it, it counts for nothing.
+    pub fn effective(&self, attrs: &Attrs) -> CpuMask {
+        let own = attrs.cpumask.map(|mask| mask.and(&self.unbound));
+        hit!(MaskIgnored if own.is_some_and(|mask| mask.is_empty()));
+        own.filter(|mask| !mask.is_empty()).unwrap_or(self.unbound)
+    }
+
+    /// The scope that counts. An ordered queue has no pods; those of managed queues do not help each
+    /// other yet, so they have one unless they are asked for more.
+    pub fn scope(&self, kind: Kind, attrs: &Attrs) -> Scope {
+        match (kind, attrs.scope) {
+            (Kind::Ordered, _) | (Kind::Managed, None) => Scope::System,
+            (_, None) => self.default_scope,
+            (_, Some(scope)) => scope,
+        }
+    }
+
+    /// Where items of this CPU go. A pod of which no CPU is in use and allowed leaves the whole mask.
+    pub fn reach(&self, kind: Kind, attrs: &Attrs, cpu: usize) -> Reach {
+        let mask = self.effective(attrs);
+        let pod = self.pod(self.scope(kind, attrs), cpu).and(&mask);
+        hit!(pod.and(&self.online).is_empty() => PodIgnored, PodUsed);
+        let pod = match pod.and(&self.online).is_empty() {
+            true => mask,
+            false => pod,
+        };
+        Reach {
+            pod,
+            allowed: match attrs.strict && !broken!(StrictIgnored) {
+                true => pod,
+                false => mask,
+            },
+        }
+    }
+
+    /// The node that has all of these CPUs, if one has.
+    pub fn node_of(&self, cpus: &CpuMask) -> Option<u32> {
+        let mut nodes = cpus.iter().map(|cpu| self.places[cpu].node);
+        let first = nodes.next()?;
+        nodes.all(|node| node == first).then_some(first)
+    }
+
+    /// How many nodes there are; they are numbered from 0 on.
+    pub fn nr_nodes(&self) -> u32 {
+        let nodes = self.places.iter().map(|p| p.node);
+        nodes.max().map_or(0, |last| last + 1)
+    }
+
+    /// How many slots of a queue's limit a node has, by its part of the CPUs that are in use and the
+    /// queue's (kernel `wq_update_node_max_active`, 6.9). Pools that are not in one node share
+    /// `max_active` among themselves.
+    ///
+    /// Never 0, or items that wait in a node when its last CPU goes, or is taken from the queue, would
+    /// wait for ever (in the kernel they do where min_active is 0).
+    pub fn share(&self, attrs: &Attrs, node: Option<u32>, max_active: u32, min_active: u32) -> u32 {
+        let Some(node) = node.filter(|_| !broken!(NodeShareIgnored)) else {
+            hit!(ShareOfNone);
+            return max_active;
+        };
+        hit!(ShareOfNode);
+        let cpus = self.effective(attrs).and(&self.online);
+        let of_node = cpus.iter().filter(|&cpu| self.places[cpu].node == node);
+        let (own, all) = (of_node.count() as u64, cpus.count() as u64);
+        let least = min_active.max(1);
+        match all {
+            0 => least,
+            _ => (u64::from(max_active) * own)
+                .div_ceil(all)
+                .clamp(least.into(), max_active.into()) as u32,
+        }
+    }
+
+    /// The CPU for whoever queues from `caller` and names none: that, if queues may use it, else one
+    /// that they may, in turn (kernel `wq_select_unbound_cpu`).
+    pub fn choose_cpu(&mut self, caller: usize) -> usize {
+        let usable = self.unbound.and(&self.online);
+        if self.unbound.contains(caller) || usable.is_empty() {
+            return caller;
+        }
+        hit!(CpuInTurn);
+        self.turn = next_after(&usable, self.turn);
+        self.turn
+    }
+}
+
+/// The first CPU of the mask after this one, round its end.
+fn next_after(mask: &CpuMask, cpu: usize) -> usize {
+    let later = mask.iter().find(|&next| next > cpu);
+    later
+        .or_else(|| mask.iter().next())
+        .expect("a mask with a CPU")
+}
+
+/// Where a worker that was last on this CPU is to start: nowhere in particular if that is in its pod,
+/// else on a CPU of the pod that is in use, in turn (kernel `kick_pool`: repatriation). `turn` is the
+/// pool's own memory of whose turn it was.
+pub fn repatriate(pod: &CpuMask, online: &CpuMask, last: usize, turn: &mut usize) -> Option<usize> {
+    let usable = pod.and(online);
+    if pod.contains(last) || usable.is_empty() {
+        hit!(WorkerStartsAnywhere);
+        return None;
+    }
+    hit!(WorkerRepatriated);
+    *turn = next_after(&usable, *turn);
+    Some(*turn)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::string::ToString;
+    use std::vec;
+
+    /// CPUs of a core, a cache and a node follow each other.
+    fn regular(cpus: u32, core: u32, llc: u32, node: u32) -> Layout {
+        let place = |cpu: u32| Place {
+            core: cpu / core,
+            llc: cpu / llc,
+            node: cpu / node,
+        };
+        Layout::new((0..cpus).map(place).collect())
+    }
+
+    fn attrs() -> Attrs {
+        Attrs::default()
+    }
+
+    fn shards(layout: &Layout) -> Vec<std::string::String> {
+        let mut all: Vec<_> = (0..layout.places.len())
+            .map(|cpu| layout.pod(Scope::CacheShard, cpu).to_string())
+            .collect();
+        all.dedup();
+        all
+    }
+
+    #[test]
+    fn pods_are_what_the_scope_says() {
+        let t8 = regular(8, 2, 4, 4);
+        let pods = Scope::ALL.map(|scope| t8.pod(scope, 5).to_string());
+        assert_eq!(pods, ["5", "4-5", "4-7", "4-7", "4-7", "0-7"]);
+        let t16 = regular(16, 1, 4, 8);
+        let pods = Scope::ALL.map(|scope| t16.pod(scope, 5).to_string());
+        assert_eq!(pods, ["5", "5", "4-7", "4-7", "0-7", "0-15"]);
+    }
+
+    /// The recorded answers of a kernel 7.3.
+    #[test]
+    fn caches_are_cut_into_shards_of_about_eight_cores() {
+        assert_eq!(shards(&regular(12, 1, 12, 12)), ["0-5", "6-11"]);
+        assert_eq!(shards(&regular(20, 1, 20, 20)), ["0-6", "7-13", "14-19"]);
+        assert_eq!(shards(&regular(24, 2, 24, 24)), ["0-11", "12-23"]);
+        assert_eq!(shards(&regular(11, 1, 11, 11)), ["0-10"]);
+        assert_eq!(shards(&regular(72, 1, 72, 72)).len(), 9);
+        let pairs = regular(16, 1, 4, 8).with_shards_of(2);
+        assert_eq!(shards(&pairs).len(), 8);
+        assert_eq!(shards(&regular(4, 1, 4, 4).with_shards_of(0)).len(), 4);
+    }
+
+    #[test]
+    fn siblings_that_are_numbered_apart_stay_in_one_shard() {
+        let place = |cpu: u32| Place {
+            core: cpu % 12,
+            llc: 0,
+            node: 0,
+        };
+        let layout = Layout::new((0..24).map(place).collect());
+        assert_eq!(layout.pod(Scope::CacheShard, 13).to_string(), "0-5,12-17");
+    }
+
+    #[test]
+    fn a_strict_queue_stays_in_its_pod_and_others_start_there() {
+        let t8 = regular(8, 2, 4, 4);
+        let loose = Attrs {
+            scope: Some(Scope::Cache),
+            ..attrs()
+        };
+        let strict = Attrs {
+            strict: true,
+            ..loose
+        };
+        let reach = |attrs| t8.reach(Kind::Unmanaged, attrs, 6);
+        assert_eq!(reach(&loose).pod.to_string(), "4-7");
+        assert_eq!(reach(&loose).allowed.to_string(), "0-7");
+        assert_eq!(reach(&strict).allowed.to_string(), "4-7");
+    }
+
+    #[test]
+    fn a_pod_without_a_cpu_in_use_leaves_the_whole_mask() {
+        let mut t8 = regular(8, 2, 4, 4);
+        let attrs = Attrs {
+            scope: Some(Scope::Smt),
+            strict: true,
+            cpumask: Some((1..6).collect()),
+            ..attrs()
+        };
+        let allowed = |t8: &Layout, cpu| t8.reach(Kind::Unmanaged, &attrs, cpu).allowed.to_string();
+        assert_eq!(allowed(&t8, 0), "1");
+        assert_eq!(allowed(&t8, 7), "1-5", "its pod is not in the mask");
+        t8.set_online(1, false);
+        assert_eq!(allowed(&t8, 0), "1-5");
+        t8.set_online(1, true);
+        assert_eq!(allowed(&t8, 0), "1");
+    }
+
+    #[test]
+    fn the_mask_of_all_queues_wins_over_one_of_which_it_leaves_nothing() {
+        let mut t4 = regular(4, 1, 4, 4);
+        assert!(t4.set_unbound([2, 3].into_iter().collect()));
+        let own = Attrs {
+            cpumask: Some([0, 1].into_iter().collect()),
+            ..attrs()
+        };
+        assert_eq!(t4.effective(&own).to_string(), "2-3");
+        assert!(!t4.set_unbound(CpuMask::EMPTY));
+        assert!(!t4.set_unbound([9].into_iter().collect()));
+        assert_eq!(t4.unbound().to_string(), "2-3");
+    }
+
+    /// The recorded answers of a kernel 7.3 on two nodes: per node, with min_active min(max, 8).
+    #[test]
+    fn a_limit_is_shared_by_nodes_as_their_cpus_are() {
+        let mut t8 = regular(8, 2, 4, 4);
+        let share = |t8: &Layout, attrs: &Attrs, max: u32| {
+            [0, 1].map(|node| t8.share(attrs, Some(node), max, max.min(8)))
+        };
+        for (max, each) in [(1, 1), (4, 4), (8, 8), (16, 8), (17, 9), (32, 16)] {
+            assert_eq!(share(&t8, &attrs(), max), [each, each], "max_active {max}");
+        }
+        let most_of_one = Attrs {
+            cpumask: Some((0..5).collect()),
+            ..attrs()
+        };
+        assert_eq!(share(&t8, &most_of_one, 16), [13, 8]);
+        t8.set_online(6, false);
+        t8.set_online(7, false);
+        assert_eq!(share(&t8, &attrs(), 32), [22, 11]);
+        assert_eq!(t8.share(&attrs(), None, 32, 8), 32);
+        (0..6).for_each(|cpu| t8.set_online(cpu, false));
+        assert_eq!(share(&t8, &attrs(), 32), [8, 8]);
+    }
+
+    #[test]
+    fn who_queues_from_a_cpu_that_queues_may_not_use_goes_round() {
+        let mut t4 = regular(4, 1, 4, 4);
+        assert_eq!(t4.choose_cpu(0), 0);
+        t4.set_unbound([1, 2, 3].into_iter().collect());
+        let chosen: Vec<usize> = (0..4).map(|_| t4.choose_cpu(0)).collect();
+        assert_eq!(chosen, [1, 2, 3, 1]);
+        assert_eq!(t4.choose_cpu(2), 2);
+    }
+
+    #[test]
+    fn workers_from_outside_their_pod_come_back_to_its_cpus_in_turn() {
+        let pod: CpuMask = (4..8).collect();
+        let online: CpuMask = (0..7).collect();
+        let mut turn = 0;
+        let mut start = |last| repatriate(&pod, &online, last, &mut turn);
+        assert_eq!(start(5), None);
+        assert_eq!(
+            [start(0), start(1), start(2), start(3)],
+            [4, 5, 6, 4].map(Some)
+        );
+        assert_eq!(repatriate(&pod, &CpuMask::EMPTY, 0, &mut 0), None);
+    }
+
+    #[test]
+    fn scopes_have_the_names_of_the_kernel() {
+        for scope in Scope::ALL {
+            assert_eq!(Scope::parse(scope.name()), Some(scope));
+        }
+        assert_eq!(Scope::parse("default"), None);
+    }
+
+    proptest! {
+        /// Whatever the machine: pods of a scope cut it into parts, and wider scopes have wider pods.
+        #[test]
+        fn pods_part_the_machine(
+            cores in prop::collection::vec((0u32..4, 1u32..4), 1..24),
+            shard in 1u32..12,
+        ) {
+            let mut places = vec![];
+            for (core, &(llc, threads)) in cores.iter().enumerate() {
+                let place = Place { core: core as u32, llc, node: llc / 2 };
+                places.extend((0..threads).map(|_| place));
+            }
+            let layout = Layout::new(places).with_shards_of(shard);
+            let cpus = 0..layout.places.len();
+            for scope in Scope::ALL {
+                for a in cpus.clone() {
+                    let pod = layout.pod(scope, a);
+                    prop_assert!(pod.contains(a));
+                    for b in pod.iter() {
+                        prop_assert_eq!(layout.pod(scope, b), pod);
+                    }
+                    let wider = layout.pod(Scope::Cache, a);
+                    prop_assert!(scope > Scope::CacheShard || pod.and(&wider) == pod);
+                }
+            }
+        }
+
+        /// The nodes' shares are within the limits, and enough in sum.
+        #[test]
+        fn shares_cover_the_limit(max in 1u32..2048, min in 0u32..2048, mask in 1u64..256) {
+            let t8 = regular(8, 2, 4, 4);
+            let mut words = [0; crate::MAX_CPUS / 64];
+            words[0] = mask;
+            let attrs = Attrs { cpumask: Some(CpuMask::from_words(words)), ..attrs() };
+            let min = min.min(max);
+            // Of node 1 it may have no CPU.
+            let shares = [0, 1].map(|node| t8.share(&attrs, Some(node), max, min));
+            prop_assert!(shares.iter().all(|share| (min.max(1)..=max).contains(share)));
+            prop_assert!(shares.iter().sum::<u32>() >= max);
+        }
+    }
+}

@@ -1,0 +1,59 @@
+//! Everything that a pool counts, for those who check it from outside.
+
+use super::WorkerPool;
+use crate::growth::Gate;
+use crate::store::Store;
+use crate::time::Time;
+
+/// A pool's counts at one moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Census {
+    /// Threads, idle ones included, rescuers not.
+    pub workers: u32,
+    /// Parked.
+    pub idle: u32,
+    /// Asked for and not there yet.
+    pub creating: u32,
+    /// Chosen and not there yet.
+    pub waking: u32,
+    /// Awake, with nothing to execute.
+    pub between: u32,
+    /// Executing an item or a barrier, rescuers included.
+    pub executing: u32,
+    /// Of those, not counted as running.
+    pub hinted: u32,
+    /// Rescuers that are here.
+    pub rescuers: u32,
+    /// The estimate of runnable workers.
+    pub running: u32,
+    /// Items that a worker may take.
+    pub queued: usize,
+    /// Tokens of the budget that the pool holds.
+    pub tokens: u32,
+    /// No thread is asked for before.
+    pub spawn_after: Time,
+    /// Whether growth would let one more worker start now.
+    pub gate: Gate,
+}
+
+impl<S: Store> WorkerPool<S> {
+    /// What the pool counts.
+    pub fn census(&self, now: Time) -> Census {
+        let c = &self.counts;
+        Census {
+            workers: c.workers,
+            idle: self.nr_idle(),
+            creating: c.creating,
+            waking: c.waking,
+            between: c.between,
+            executing: c.executing,
+            hinted: c.hinted,
+            rescuers: self.rescuers().count() as u32,
+            running: self.nr_running(),
+            queued: self.nr_queued(),
+            tokens: self.tokens,
+            spawn_after: self.spawn_after,
+            gate: self.growth.gate(now, self.nr_busy(), self.attrs.target),
+        }
+    }
+}

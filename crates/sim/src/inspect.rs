@@ -1,0 +1,163 @@
+//! Everything as seen from outside, for those who check it while the machine runs.
+
+use std::rc::Rc;
+
+use cmwq_policy::limit::Limit;
+use cmwq_policy::pool::Census;
+use cmwq_policy::queue::Kind;
+use cmwq_policy::store::SharedLimit;
+use cmwq_policy::work::WorkWord;
+use cmwq_policy::{CpuMask, Rule, Store};
+
+use crate::calls::Call;
+use crate::cpu::ThreadId;
+use crate::machine::Machine;
+use crate::program::{Answer, ItemId, PoolId, QueueId};
+use crate::store::PwqId;
+use crate::trace::Line;
+
+/// Is told what happens while it happens. May look at the machine, but not change it.
+pub trait Observer {
+    /// A line of the trace, whether it is kept or not.
+    fn traced(&self, machine: &Machine, line: &Line);
+    /// A thread makes this call now.
+    fn called(&self, machine: &Machine, thread: ThreadId, call: &Call);
+    /// The thread's call is over; the thread itself may hear of it later.
+    fn returned(&self, machine: &Machine, thread: ThreadId, answer: &Answer);
+    /// One event of this pool's core is over; what it asks for is not carried out yet.
+    fn pool_event(&self, machine: &Machine, pool: PoolId);
+}
+
+/// A pool workqueue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PwqView {
+    /// Its queue.
+    pub queue: QueueId,
+    /// Its pool.
+    pub pool: PoolId,
+    /// The number of the limit that it counts for.
+    pub limit: usize,
+    /// Items that hold a slot.
+    pub nr_active: u32,
+    /// Items queued since it was made.
+    pub nr_queued: u64,
+    /// Entries that wait for a slot.
+    pub nr_inactive: usize,
+    /// Items and barriers queued and not ended.
+    pub nr_in_flight: u64,
+    /// It starts nothing yet.
+    pub plugged: bool,
+}
+
+/// An item.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ItemView {
+    /// Its word.
+    pub word: WorkWord,
+    /// Where it is queued.
+    pub pwq: Option<PwqId>,
+    /// Executions begun.
+    pub started: u32,
+    /// References that queues and timers have.
+    pub references: u32,
+}
+
+impl Machine {
+    /// From now on this one is told what happens.
+    ///
+    /// # Panics
+    /// If there is one already.
+    pub fn observe(&self, observer: Rc<dyn Observer>) {
+        let first = self.observer.set(observer).is_ok();
+        assert!(first, "a machine has one observer");
+    }
+
+    pub(crate) fn observed(&self, tell: impl FnOnce(&dyn Observer)) {
+        if let Some(observer) = self.observer.get() {
+            tell(observer.as_ref());
+        }
+    }
+
+    /// Whether lines of the trace are kept from now on; they are unless this says otherwise.
+    pub fn keep_trace(&self, keep: bool) {
+        self.keeps_trace.set(keep);
+    }
+
+    /// Pool workqueues that were made so far; they are numbered from 0 on.
+    pub fn nr_pwqs(&self) -> usize {
+        self.items.borrow().nr_pwqs()
+    }
+
+    /// A pool workqueue as it is now.
+    pub fn pwq_view(&self, pwq: PwqId) -> PwqView {
+        self.items.borrow().pwq_view(pwq)
+    }
+
+    /// A limit as it is now.
+    pub fn limit_view(&self, limit: usize) -> Limit {
+        match self.items.borrow().limit_at(limit).step(|_| None) {
+            Ok(limit) | Err(limit) => limit,
+        }
+    }
+
+    /// An item as it is now.
+    pub fn item_view(&self, item: ItemId) -> ItemView {
+        let items = self.items.borrow();
+        let at = items.item(item);
+        ItemView {
+            word: at.word,
+            pwq: at.word.pwq().map(|(addr, _)| items.pwq_at(addr)),
+            started: at.started,
+            references: at.references,
+        }
+    }
+
+    /// What a pool counts.
+    pub fn census(&self, pool: PoolId) -> Census {
+        self.with_core(pool, |core| core.census(self.now()))
+    }
+
+    /// How a pool chooses.
+    pub fn pool_rule(&self, pool: PoolId) -> Rule {
+        self.with_core(pool, |core| core.attrs().rule)
+    }
+
+    /// The pool workqueue through which the item was queued that a thread executes.
+    pub fn pwq_executed(&self, thread: ThreadId) -> Option<PwqId> {
+        self.pwq_executed_by(thread)
+    }
+
+    /// The limit that a queue was given, and whether it is frozen.
+    pub fn max_active(&self, queue: QueueId) -> (u32, bool) {
+        self.queue(queue)
+            .with_core(|core| (core.max_active(), core.is_frozen()))
+    }
+
+    /// The kind of a queue.
+    pub fn queue_kind(&self, queue: QueueId) -> Kind {
+        self.queue(queue).spec.made.kind
+    }
+
+    /// Threads that a pool may have.
+    pub fn thread_limit(&self, pool: PoolId) -> u32 {
+        self.with_core(pool, |core| core.attrs().thread_limit)
+    }
+
+    /// Whether a pool is that of one CPU, in use or not.
+    pub fn is_percpu(&self, pool: PoolId) -> bool {
+        self.pool(pool).key.rule == Rule::PerCpu
+    }
+
+    /// CPUs in use that nobody has but a canary. Means something between two instants only.
+    pub fn idle_cpus(&self) -> CpuMask {
+        let online = self.online_cpus();
+        let current = |cpu| self.sched().current(cpu);
+        let is_idle = |&cpu: &usize| current(cpu).is_none_or(|id| self.is_signaller(id));
+        online.iter().filter(is_idle).collect()
+    }
+
+    /// CPUs in use.
+    pub fn online_cpus(&self) -> CpuMask {
+        self.sched().online()
+    }
+}

@@ -1,0 +1,260 @@
+//! Devices: some requests are served at a time, the others queue up.
+
+use std::collections::VecDeque;
+
+use cmwq_policy::contract;
+use cmwq_policy::queue::Caller;
+use cmwq_policy::{Nanos, Time};
+
+use super::{DeviceId, SemId, add};
+use crate::cpu::ThreadId;
+use crate::machine::{Event, Machine, Sleep};
+use crate::program::{ItemId, QueueId};
+use crate::random::Random;
+use crate::trace::What;
+
+/// What happens when a submitted request is done: in an interrupt, on the CPU that submitted it, or
+/// on the first one in use when that one is not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Completion {
+    /// Nothing.
+    Nothing,
+    /// The semaphore is posted.
+    Post(SemId),
+    /// The same, and the number is what [`Machine::take_brought`] finds there.
+    Bring(SemId, u64),
+    /// The item is queued, unless it is pending or the queue refuses it.
+    Queue {
+        /// The queue.
+        queue: QueueId,
+        /// The item.
+        item: ItemId,
+    },
+}
+
+/// What a device is like. A request takes `takes`, and `per_kib` for each KiB of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DeviceSpec {
+    /// Its name.
+    pub name: String,
+    /// Requests that it serves at a time, at least 1.
+    pub depth: u32,
+    /// Nanoseconds per request.
+    pub takes: Nanos,
+    /// Nanoseconds per KiB.
+    pub per_kib: Nanos,
+    /// A request takes up to so many thousandths more or less, 0..=1000, each time as likely.
+    pub jitter: u32,
+}
+
+impl DeviceSpec {
+    /// A device that serves one request at a time, each in `takes` nanoseconds.
+    pub fn new(name: impl Into<String>, takes: Nanos) -> DeviceSpec {
+        DeviceSpec {
+            name: name.into(),
+            depth: 1,
+            takes,
+            per_kib: 0,
+            jitter: 0,
+        }
+    }
+
+    /// The same, serving so many requests at a time, at least 1.
+    #[must_use]
+    pub fn depth(self, depth: u32) -> DeviceSpec {
+        DeviceSpec { depth, ..self }
+    }
+}
+
+/// What a device has done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DeviceStats {
+    /// Requests that are done.
+    pub served: u64,
+    /// Bytes of them.
+    pub bytes: u64,
+    /// Nanoseconds in which it served at least one request.
+    pub active_ns: Nanos,
+    /// Nanoseconds of service, of all requests together: at most `depth` times the active ones.
+    pub service_ns: Nanos,
+    /// The most requests that waited for others at a time.
+    pub max_queued: u32,
+}
+
+/// A request of a thread.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Request {
+    thread: ThreadId,
+    cpu: usize,
+    bytes: u64,
+    /// `None`: the thread sleeps until then.
+    then: Option<Completion>,
+}
+
+pub(super) struct Device {
+    spec: DeviceSpec,
+    random: Random,
+    serving: u32,
+    queue: VecDeque<Request>,
+    /// The time up to which it is accounted for.
+    since: Time,
+    stats: DeviceStats,
+}
+
+impl Device {
+    fn new(spec: DeviceSpec, random: Random, now: Time) -> Device {
+        assert!(spec.depth > 0, "device {} serves nothing", spec.name);
+        let jitter = spec.jitter;
+        assert!(jitter <= 1000, "device {}: jitter {jitter}", spec.name);
+        Device {
+            spec,
+            random,
+            serving: 0,
+            queue: VecDeque::new(),
+            since: now,
+            stats: DeviceStats::default(),
+        }
+    }
+
+    fn account(&mut self, now: Time) {
+        let passed = now.since(std::mem::replace(&mut self.since, now));
+        self.stats.service_ns += passed * u64::from(self.serving);
+        self.stats.active_ns += passed * u64::from(self.serving > 0);
+    }
+
+    fn add(&mut self, request: Request) {
+        self.queue.push_back(request);
+        let free = self.spec.depth - self.serving;
+        let waits = (self.queue.len() as u32).saturating_sub(free);
+        self.stats.max_queued = self.stats.max_queued.max(waits);
+    }
+
+    /// Begins to serve the next request, if it can; how long that takes.
+    fn begin(&mut self, now: Time) -> Option<(Request, Nanos)> {
+        if self.serving == self.spec.depth {
+            return None;
+        }
+        let request = self.queue.pop_front()?;
+        self.account(now);
+        self.serving += 1;
+        let data = u128::from(self.spec.per_kib) * u128::from(request.bytes) / 1024;
+        let data = u64::try_from(data).unwrap_or(u64::MAX);
+        let takes = self.spec.takes.saturating_add(data);
+        Some((request, self.random.around(takes, self.spec.jitter)))
+    }
+
+    fn end(&mut self, now: Time, request: &Request) {
+        self.account(now);
+        self.serving -= 1;
+        self.stats.served += 1;
+        self.stats.bytes += request.bytes;
+    }
+}
+
+impl Machine {
+    /// A new device.
+    ///
+    /// # Panics
+    /// If its depth is 0, or its jitter more than 1000.
+    pub fn device(&self, spec: DeviceSpec) -> DeviceId {
+        let number = self.resources.devices.borrow().len() as u64;
+        let random = self.random.devices.stream(number);
+        let device = Device::new(spec, random, self.now());
+        DeviceId(add(&self.resources.devices, device))
+    }
+
+    fn with_device<R>(&self, id: DeviceId, look: impl FnOnce(&mut Device) -> R) -> R {
+        let mut table = self.resources.devices.borrow_mut();
+        let found = table.get_mut(id.0 as usize);
+        look(found.unwrap_or_else(|| panic!("there is no device {}", id.0)))
+    }
+
+    /// A device's name.
+    ///
+    /// # Panics
+    /// If there is no such device.
+    pub fn device_name(&self, id: DeviceId) -> String {
+        self.with_device(id, |d| d.spec.name.clone())
+    }
+
+    /// What a device has done up to now.
+    ///
+    /// # Panics
+    /// If there is no such device.
+    pub fn device_stats(&self, id: DeviceId) -> DeviceStats {
+        let now = self.now();
+        self.with_device(id, |d| {
+            d.account(now);
+            d.stats
+        })
+    }
+
+    /// The running thread sleeps until the device has served it.
+    pub(crate) fn io(&self, thread: ThreadId, device: DeviceId, bytes: u64) {
+        self.request(thread, device, bytes, None);
+        self.sleep(thread, Sleep::Event);
+    }
+
+    /// The running thread goes on; the device serves it some time.
+    pub(crate) fn submit(&self, thread: ThreadId, device: DeviceId, bytes: u64, then: Completion) {
+        self.request(thread, device, bytes, Some(then));
+    }
+
+    fn request(&self, thread: ThreadId, device: DeviceId, bytes: u64, then: Option<Completion>) {
+        let cpu = self.sched().cpu_of(thread);
+        let request = Request {
+            thread,
+            cpu,
+            bytes,
+            then,
+        };
+        self.with_device(device, |d| d.add(request));
+        self.serve(device);
+    }
+
+    fn serve(&self, device: DeviceId) {
+        let now = self.now();
+        while let Some((request, takes)) = self.with_device(device, |d| d.begin(now)) {
+            self.note_at(request.cpu, request.thread, What::IoBegin(device));
+            self.after(takes, Event::IoDone(device, request));
+        }
+    }
+
+    /// An interrupt: the device has served this request.
+    pub(crate) fn io_done(&self, device: DeviceId, request: Request) {
+        let now = self.now();
+        let cpu = self.interrupted_cpu(request.cpu);
+        self.with_device(device, |d| d.end(now, &request));
+        self.in_interrupt(cpu, || {
+            self.note_at(cpu, request.thread, What::IoEnd(device));
+            self.serve(device);
+            match request.then {
+                None => self.wake(request.thread),
+                Some(Completion::Nothing) => {}
+                Some(Completion::Post(sem)) => self.post(sem),
+                Some(Completion::Bring(sem, number)) => {
+                    self.bring(sem, number);
+                    self.post(sem);
+                }
+                Some(Completion::Queue { queue, item }) => {
+                    let queued = self.queue_in_interrupt(queue, item);
+                    self.note_at(cpu, request.thread, What::Queued(queue, item, queued));
+                }
+            }
+        });
+    }
+
+    /// Where an interrupt for this CPU happens.
+    fn interrupted_cpu(&self, cpu: usize) -> usize {
+        let online = self.sched().online();
+        if online.contains(cpu) {
+            return cpu;
+        }
+        online.iter().next().expect("a CPU is in use")
+    }
+
+    fn queue_in_interrupt(&self, queue: QueueId, item: ItemId) -> bool {
+        let admitted = self.queue(queue).admission.get().admits(Caller::Outside);
+        admitted.is_ok() && contract::queue(self, queue, None, item).is_ok()
+    }
+}

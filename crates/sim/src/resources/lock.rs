@@ -1,0 +1,368 @@
+//! Locks: who has one keeps the others waiting, spinning for a while, then asleep.
+//!
+//! A released lock goes to somebody in one of two ways. A *fair* lock (`handoff`) is the first
+//! waiter's from that moment on, even if it sleeps and needs time to get a CPU; meanwhile nobody
+//! else may have the lock, and the others queue up behind it: a convoy. Any other lock is free: a
+//! waiter that spins on a CPU takes it at once, else the first sleeper is woken and tries again when
+//! it has a CPU, unless somebody who came by was faster (barging); then it sleeps on, in its old
+//! place.
+
+use std::collections::VecDeque;
+
+use cmwq_policy::{Nanos, Time};
+
+use super::{LockId, add};
+use crate::cpu::{ThreadId, ThreadState};
+use crate::events::EventKey;
+use crate::machine::{Event, Machine, Sleep};
+use crate::program::Act;
+use crate::trace::What;
+
+/// What a lock is like.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LockSpec {
+    /// Its name.
+    pub name: String,
+    /// A waiter spins for so many nanoseconds before it sleeps; 0: it sleeps at once. It also stops
+    /// when it is its turn on the CPU again after that time.
+    pub spin: Nanos,
+    /// It spins only while the owner has a CPU.
+    pub optimistic: bool,
+    /// The lock is given to the first waiter, rather than free for all.
+    pub handoff: bool,
+    /// Each waiter that spins makes the owner take so many nanoseconds of CPU time longer before it
+    /// releases the lock, once per ownership: the cache line goes back and forth.
+    pub bounce: Nanos,
+}
+
+impl LockSpec {
+    /// A lock that is free for all, and at which waiters sleep at once.
+    pub fn new(name: impl Into<String>) -> LockSpec {
+        LockSpec {
+            name: name.into(),
+            spin: 0,
+            optimistic: false,
+            handoff: false,
+            bounce: 0,
+        }
+    }
+
+    /// The same, given to the first waiter.
+    #[must_use]
+    pub fn handoff(self) -> LockSpec {
+        LockSpec {
+            handoff: true,
+            ..self
+        }
+    }
+
+    /// The same, with waiters that spin for so many nanoseconds first.
+    #[must_use]
+    pub fn spin(self, spin: Nanos) -> LockSpec {
+        LockSpec { spin, ..self }
+    }
+}
+
+/// What a lock has seen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LockStats {
+    /// Times it was acquired.
+    pub acquired: u64,
+    /// Times somebody had to wait for it, those who still do included.
+    pub contended: u64,
+    /// The most threads that waited at a time.
+    pub max_waiters: u32,
+    /// Nanoseconds in which somebody had it.
+    pub held_ns: Nanos,
+    /// Nanoseconds that those who got it had waited for it, together.
+    pub waited_ns: Nanos,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Doing {
+    /// Until this event, at the latest.
+    Spins(EventKey),
+    /// It has spun for long enough, and tries once more when it has a CPU.
+    Spun,
+    Sleeps,
+    /// It was woken, and tries again when it has a CPU.
+    Woken,
+}
+
+struct Waiter {
+    thread: ThreadId,
+    since: Time,
+    doing: Doing,
+}
+
+pub(super) struct Lock {
+    spec: LockSpec,
+    owner: Option<ThreadId>,
+    /// Since when it has an owner.
+    since: Time,
+    /// In the order in which they came.
+    waiters: VecDeque<Waiter>,
+    /// Waiters that have spun since then, and for which the owner has not paid yet.
+    bounces: u64,
+    stats: LockStats,
+}
+
+impl Lock {
+    fn own(&mut self, now: Time, id: ThreadId) {
+        if let Some(at) = self.position(id) {
+            let waiter = self.waiters.remove(at).expect("it is there");
+            self.stats.waited_ns += now.since(waiter.since);
+        }
+        self.owner = Some(id);
+        self.since = now;
+        self.stats.acquired += 1;
+        self.bounces = self.spinners().count() as u64;
+    }
+
+    fn disown(&mut self, now: Time) {
+        self.owner = None;
+        self.stats.held_ns += now.since(self.since);
+    }
+
+    fn position(&self, id: ThreadId) -> Option<usize> {
+        self.waiters.iter().position(|w| w.thread == id)
+    }
+
+    fn waiter(&mut self, id: ThreadId) -> &mut Waiter {
+        let at = self.position(id).expect("it waits");
+        &mut self.waiters[at]
+    }
+
+    /// Gets in line, if it does not wait already; true if it is new.
+    fn line_up(&mut self, now: Time, id: ThreadId) -> bool {
+        let is_new = self.position(id).is_none();
+        if is_new {
+            self.waiters.push_back(Waiter {
+                thread: id,
+                since: now,
+                doing: Doing::Sleeps,
+            });
+            self.stats.contended += 1;
+            let waiters = self.waiters.len() as u32;
+            self.stats.max_waiters = self.stats.max_waiters.max(waiters);
+        }
+        is_new
+    }
+
+    fn spinners(&self) -> impl Iterator<Item = ThreadId> {
+        let spins = |w: &&Waiter| matches!(w.doing, Doing::Spins(_));
+        self.waiters.iter().filter(spins).map(|w| w.thread)
+    }
+
+    /// The first of those who do not spin, if it is still asleep.
+    fn to_wake(&self) -> Option<ThreadId> {
+        let asked = |w: &&Waiter| matches!(w.doing, Doing::Sleeps | Doing::Woken);
+        let first = self.waiters.iter().find(asked)?;
+        (first.doing == Doing::Sleeps).then_some(first.thread)
+    }
+}
+
+impl Machine {
+    /// A new lock, free.
+    pub fn lock(&self, spec: LockSpec) -> LockId {
+        let new = Lock {
+            spec,
+            owner: None,
+            since: self.now(),
+            waiters: VecDeque::new(),
+            bounces: 0,
+            stats: LockStats::default(),
+        };
+        LockId(add(&self.resources.locks, new))
+    }
+
+    fn with_lock<R>(&self, lock: LockId, look: impl FnOnce(&mut Lock) -> R) -> R {
+        let mut table = self.resources.locks.borrow_mut();
+        let found = table.get_mut(lock.0 as usize);
+        look(found.unwrap_or_else(|| panic!("there is no lock {}", lock.0)))
+    }
+
+    /// A lock's name.
+    ///
+    /// # Panics
+    /// If there is no such lock.
+    pub fn lock_name(&self, lock: LockId) -> String {
+        self.with_lock(lock, |l| l.spec.name.clone())
+    }
+
+    /// Who has a lock.
+    ///
+    /// # Panics
+    /// If there is no such lock.
+    pub fn owner_of(&self, lock: LockId) -> Option<ThreadId> {
+        self.with_lock(lock, |l| l.owner)
+    }
+
+    /// What a lock has seen up to now.
+    ///
+    /// # Panics
+    /// If there is no such lock.
+    pub fn lock_stats(&self, lock: LockId) -> LockStats {
+        let now = self.now();
+        self.with_lock(lock, |l| {
+            let held = l.owner.map_or(0, |_| now.since(l.since));
+            LockStats {
+                held_ns: l.stats.held_ns + held,
+                ..l.stats
+            }
+        })
+    }
+
+    /// The running thread takes the lock, or waits for it.
+    pub(crate) fn acquire(&self, id: ThreadId, lock: LockId) {
+        match self.owner_of(lock) {
+            None => self.own(id, lock),
+            Some(owner) if owner == id => panic!(
+                "{} waits for itself: it has the lock {} already",
+                self.thread_name(id),
+                self.lock_name(lock)
+            ),
+            Some(owner) => self.wait_for_lock(id, lock, owner),
+        }
+    }
+
+    fn own(&self, id: ThreadId, lock: LockId) {
+        let now = self.now();
+        self.with_lock(lock, |l| l.own(now, id));
+        self.note(id, What::Locks(lock));
+    }
+
+    fn wait_for_lock(&self, id: ThreadId, lock: LockId, owner: ThreadId) {
+        let now = self.now();
+        let (is_new, spin, optimistic) = self.with_lock(lock, |l| {
+            (l.line_up(now, id), l.spec.spin, l.spec.optimistic)
+        });
+        if is_new {
+            self.note(id, What::WaitsFor(lock));
+        }
+        let has_cpu = || self.sched().state(owner) == ThreadState::Running;
+        if is_new && spin > 0 && (!optimistic || has_cpu()) {
+            return self.spin_for_lock(id, lock, spin, optimistic);
+        }
+        self.with_lock(lock, |l| l.waiter(id).doing = Doing::Sleeps);
+        self.sleep(id, Sleep::Lock(lock));
+    }
+
+    fn spin_for_lock(&self, id: ThreadId, lock: LockId, spin: Nanos, optimistic: bool) {
+        let until = self.after(spin, Event::SpinOver(id, lock));
+        self.with_lock(lock, |l| {
+            l.waiter(id).doing = Doing::Spins(until);
+            l.bounces += 1;
+        });
+        if optimistic {
+            self.resources.spun.borrow_mut().insert(lock);
+        }
+        self.sched().spin(id);
+    }
+
+    /// A waiter has spun for long enough: it tries once more, then sleeps.
+    pub(crate) fn spin_over(&self, id: ThreadId, lock: LockId) {
+        self.with_lock(lock, |l| l.waiter(id).doing = Doing::Spun);
+        self.try_again(id, lock);
+        self.sched().stop_spin(self.now(), id);
+    }
+
+    fn try_again(&self, id: ThreadId, lock: LockId) {
+        self.frame(id, |f| f.act = Some(Act::Lock(lock)));
+    }
+
+    /// Ends the spinning for optimistic locks whose owners have lost their CPUs.
+    pub(crate) fn look_at_spinners(&self) {
+        if self.resources.spun.borrow().is_empty() {
+            return;
+        }
+        let spun = self.resources.spun.borrow().clone();
+        for lock in spun {
+            let owner = self.owner_of(lock);
+            let runs = owner.is_some_and(|id| self.sched().state(id) == ThreadState::Running);
+            if !runs {
+                self.resources.spun.borrow_mut().remove(&lock);
+                self.stop_spinners(lock);
+            }
+        }
+    }
+
+    fn stop_spinners(&self, lock: LockId) {
+        for id in self.with_lock(lock, |l| l.spinners().collect::<Vec<_>>()) {
+            let before = self.with_lock(lock, |l| l.waiter(id).doing);
+            if let Doing::Spins(until) = before {
+                self.call_off(until);
+            }
+            self.spin_over(id, lock);
+        }
+    }
+
+    /// The running thread releases the lock, after it has paid for those who spun.
+    pub(crate) fn release(&self, id: ThreadId, lock: LockId) {
+        self.check_owner(id, lock);
+        let owed = self.with_lock(lock, |l| std::mem::take(&mut l.bounces) * l.spec.bounce);
+        if owed > 0 {
+            self.frame(id, |f| f.act = Some(Act::Unlock(lock)));
+            return self.sched().burn(id, owed);
+        }
+        let now = self.now();
+        self.with_lock(lock, |l| l.disown(now));
+        self.note(id, What::Unlocks(lock));
+        match self.with_lock(lock, |l| l.spec.handoff) {
+            true => self.hand_over(lock),
+            false => self.set_free(lock),
+        }
+    }
+
+    fn check_owner(&self, id: ThreadId, lock: LockId) {
+        let owner = self.owner_of(lock);
+        assert!(
+            owner == Some(id),
+            "{} releases the lock {}, which {} has",
+            self.thread_name(id),
+            self.lock_name(lock),
+            owner.map_or("nobody".to_owned(), |owner| self.thread_name(owner))
+        );
+    }
+
+    /// Gives the lock to the first waiter.
+    fn hand_over(&self, lock: LockId) {
+        let first = self.with_lock(lock, |l| l.waiters.front().map(|w| (w.thread, w.doing)));
+        let Some((id, doing)) = first else { return };
+        self.own(id, lock);
+        self.go_on(id, doing);
+    }
+
+    /// A waiter has got the lock, whatever it was doing.
+    fn go_on(&self, id: ThreadId, doing: Doing) {
+        match doing {
+            Doing::Spins(until) => {
+                self.call_off(until);
+                self.sched().stop_spin(self.now(), id);
+            }
+            // It need not try again.
+            Doing::Spun | Doing::Woken => self.frame(id, |f| f.act = None),
+            Doing::Sleeps => self.wake(id),
+        }
+    }
+
+    /// A spinner that has a CPU takes the lock; the first sleeper comes and tries.
+    fn set_free(&self, lock: LockId) {
+        let spinners = self.with_lock(lock, |l| l.spinners().collect::<Vec<_>>());
+        let has_cpu = |&id: &ThreadId| self.sched().state(id) == ThreadState::Running;
+        match spinners.into_iter().find(has_cpu) {
+            Some(id) => {
+                let doing = self.with_lock(lock, |l| l.waiter(id).doing);
+                self.own(id, lock);
+                self.go_on(id, doing);
+            }
+            // Those who have none find it free when they get one, or do not.
+            None => self.stop_spinners(lock),
+        }
+        if let Some(id) = self.with_lock(lock, |l| l.to_wake()) {
+            self.with_lock(lock, |l| l.waiter(id).doing = Doing::Woken);
+            self.try_again(id, lock);
+            self.wake(id);
+        }
+    }
+}

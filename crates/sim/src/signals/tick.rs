@@ -1,0 +1,236 @@
+//! The tick: one ordinary thread that looks at the workers while items wait. It also expires timers,
+//! calls rescuers, retires workers, and makes the threads that nobody else may make. As the
+//! runtime's (`crates/runtime/src/signals/tick.rs`).
+
+use std::rc::Rc;
+
+use cmwq_policy::tick::{Round, Rounds};
+use cmwq_policy::{Nanos, Time, WorkerId, watchdog};
+
+use crate::cpu::ThreadId;
+use crate::machine::{Event, Machine, NEVER};
+use crate::pools::Pool;
+use crate::program::{Act, Answer, PoolId, Program, ProgramCx, ThreadSpec};
+
+/// The thread.
+struct Ticker {
+    rounds: Rounds,
+    /// It is to wake by then.
+    sleeps_until: Time,
+    worked: bool,
+}
+
+impl Program for Ticker {
+    /// A round, and the time it takes; then sleep.
+    fn next(&mut self, cx: &mut ProgramCx<'_>, _: Option<Answer>) -> Act {
+        self.worked = !self.worked;
+        match self.worked {
+            true => Act::Burn(self.round(cx.machine, cx.thread)),
+            false => {
+                self.sleep(cx.machine, cx.thread);
+                Act::Burn(0)
+            }
+        }
+    }
+}
+
+impl Ticker {
+    fn new(rounds: Rounds) -> Ticker {
+        Ticker {
+            rounds,
+            sleeps_until: NEVER,
+            worked: false,
+        }
+    }
+
+    /// Does what there is to do; the CPU time that it takes.
+    fn round(&mut self, machine: &Machine, id: ThreadId) -> Nanos {
+        let user = machine.user_signals().expect("there is a tick");
+        self.notice_gap(machine);
+        machine.serve_pools(id);
+        if machine.signals.timers_due.take() {
+            machine.expire_timers();
+        }
+        let looked = match machine.has_backlog() {
+            true => self.look(machine),
+            false => 0,
+        };
+        if machine.signals.cull_due.take() {
+            machine.cull_pools();
+        }
+        user.costs.round + user.costs.look * looked
+    }
+
+    /// This thread had no CPU for long.
+    fn notice_gap(&mut self, machine: &Machine) {
+        let now = machine.now();
+        let due = std::mem::replace(&mut self.sleeps_until, NEVER);
+        if watchdog::is_gap(due, now) {
+            for pool in machine.all_pools() {
+                let lost = now.since(due);
+                machine.in_pool(pool.id, |core, cx| core.clock_was_away(cx, lost));
+            }
+        }
+    }
+
+    /// Looks at pools whose time has come, all of them when the tick is due; how many workers.
+    fn look(&mut self, machine: &Machine) -> u64 {
+        let reports = machine.signals.stats.get().reports;
+        let round = self.rounds.begin(machine.now(), reports);
+        if round.due {
+            machine.serve_canaries();
+            machine.signals.count(|stats| stats.ticks += 1);
+        }
+        let (missing, looked) = machine.look_at_pools(round);
+        if round.due {
+            self.end_tick(machine, missing, looked);
+        }
+        looked
+    }
+
+    /// Canaries that lost a report are armed again, and the pace is set by what was found.
+    fn end_tick(&mut self, machine: &Machine, missing: bool, looked: u64) {
+        let online = machine.sched().online();
+        machine.arm_canaries(&online);
+        let user = machine.user_signals().expect("there is a tick");
+        let cost = user.costs.round + user.costs.look * looked;
+        let cpus = online.count() as u32;
+        self.rounds.ended(machine.now(), missing, cost, cpus);
+    }
+
+    /// Until the next tick while items wait, otherwise until somebody kicks it.
+    fn sleep(&mut self, machine: &Machine, id: ThreadId) {
+        let backlog = machine.has_backlog();
+        machine.tick_is_armed.set(backlog);
+        let signals = &machine.signals;
+        let late = machine.user_signals().map_or(0, |user| user.late);
+        let next = self.rounds.next();
+        let at = (backlog && next != NEVER).then(|| next.after(signals.delay(late)));
+        self.sleeps_until = at.unwrap_or(NEVER);
+        machine.arm_at(&signals.due, at, Event::Tick);
+        machine.park(id);
+    }
+}
+
+impl Machine {
+    /// Wakes the tick's thread, made if there is none.
+    pub(crate) fn kick_tick(&self) {
+        match self.signals.ticker.get() {
+            Some(id) => self.unpark(id),
+            None => {
+                let user = self.user_signals().expect("there is a tick");
+                let rounds = match user.tick {
+                    0 => Rounds::default(),
+                    period => Rounds::every(period),
+                };
+                let ticker = Box::new(Ticker::new(rounds));
+                let id = self.spawn_signaller(ThreadSpec::named("tick"), ticker);
+                self.signals.ticker.set(Some(id));
+            }
+        }
+    }
+
+    /// The tick's thread has slept long enough.
+    pub(crate) fn tick_due(&self) {
+        self.signals.due.set(None);
+        self.kick_tick();
+    }
+
+    /// An item's timer may have expired.
+    pub(crate) fn timers(&self) {
+        if self.user_signals().is_none() {
+            return self.expire_timers();
+        }
+        self.next_timer.set(None);
+        self.signals.timers_due.set(true);
+        self.kick_tick();
+    }
+
+    /// Idle workers of a pool may have to retire.
+    pub(crate) fn cull_due(&self) {
+        self.signals.cull_due.set(true);
+        self.kick_tick();
+    }
+
+    /// Growth waits for a look at the workers: whoever takes a report looks himself.
+    pub(crate) fn inspect(&self, pool: &Pool) {
+        if self.user_signals().is_none() {
+            self.scan(pool);
+            return;
+        }
+        pool.signals.inspect.set(true);
+        if !self.signals.receiving.get() {
+            self.kick_tick();
+        }
+    }
+
+    /// A worker's thread is to be made, by the tick's.
+    pub(crate) fn spawn_worker(&self, pool: PoolId, worker: WorkerId) {
+        if self.user_signals().is_none() {
+            return self.request_worker(pool, worker, None);
+        }
+        self.pool(pool).signals.spawn.set(Some(worker));
+        self.kick_tick();
+    }
+
+    fn all_pools(&self) -> Vec<Rc<Pool>> {
+        self.pools.borrow().clone()
+    }
+
+    /// Does what was left to the tick's thread: to create workers' threads, and to take the reports
+    /// of canaries that found no idle worker to wake.
+    fn serve_pools(&self, id: ThreadId) {
+        for pool in self.all_pools() {
+            if let Some(worker) = pool.signals.spawn.take() {
+                self.request_worker(pool.id, worker, None);
+            }
+            if pool.standby().is_none() {
+                self.take_reports(id, &pool, None);
+            }
+        }
+    }
+
+    /// Looks at the pools with backlog, or only at those that cannot wait; whether a worker was
+    /// missing, and how many were looked at.
+    fn look_at_pools(&self, round: Round) -> (bool, u64) {
+        let (mut missing, mut looked) = (false, 0);
+        for pool in self.all_pools() {
+            let asked = pool.signals.inspect.take();
+            let (backlog, early) = pool.wants_look(self.now());
+            if round.looks_at(asked, early, backlog) {
+                let (missed, saw) = self.look_at_workers(&pool);
+                missing |= missed;
+                looked += saw;
+            }
+            if backlog {
+                self.in_pool(pool.id, |core, cx| core.call_rescuers(cx));
+                self.watch_worklist(&pool);
+            }
+        }
+        if missing {
+            looked += self.look_for_tokens();
+        }
+        (missing, looked)
+    }
+
+    /// Tokens may be held by pools that have no backlog, for workers that sleep.
+    fn look_for_tokens(&self) -> u64 {
+        let pools = self.all_pools().into_iter();
+        let holders = pools.filter(|pool| pool.holds_tokens());
+        holders.map(|pool| self.look_at_workers(&pool).1).sum()
+    }
+
+    /// Looks at the workers of one pool; whether one was missing, and how many were looked at.
+    pub(super) fn look_at_workers(&self, pool: &Pool) -> (bool, u64) {
+        let (missing, looked) = self.scan(pool);
+        self.signals.count(|stats| stats.looked_at += looked);
+        (missing, looked)
+    }
+
+    fn cull_pools(&self) {
+        let now = self.now();
+        let pools = self.all_pools().into_iter();
+        let due = pools.filter(|pool| pool.is_cull_due(now));
+        due.for_each(|pool| self.cull_now(pool.id));
+    }
+}

@@ -1,0 +1,254 @@
+//! Nobody waits without need: between two instants, when nobody can act without time passing.
+
+use cmwq_policy::growth::Gate;
+use cmwq_policy::pool::Census;
+use cmwq_policy::time::MILLISECOND;
+use cmwq_policy::{CpuMask, Nanos, Rule, Time};
+use cmwq_sim::{Balance, Machine, Options, Placement, PoolId, Signals};
+
+use super::{Books, Verdict, ensure};
+
+/// What was forbidden a moment ago is started by the next look of the tick, at the latest: so long
+/// after that, where signals are exact.
+const NEXT_LOOK: Nanos = 5 * MILLISECOND;
+
+/// With signals of user space: a few looks of the tick.
+const IN_USER_SPACE: Nanos = 20 * MILLISECOND;
+
+/// What can be asked of the machine of a plan.
+pub(super) struct Terms {
+    /// Pools are told who sleeps.
+    exact: bool,
+    /// Acts and calls take no time, so that nobody is in the middle of one between two instants.
+    is_plain: bool,
+    /// Items may wait for so long though a CPU idles; `None`: the scheduler itself lets CPUs idle.
+    bound: Option<Nanos>,
+    /// What was forbidden a moment ago is started within this.
+    next_look: Nanos,
+}
+
+impl Terms {
+    pub(super) fn of(options: &Options) -> Terms {
+        let is_work_conserving = options.placement.balance == Balance::AtOnce;
+        let bound = match options.signals {
+            Signals::Exact => 0,
+            Signals::User(user) => IN_USER_SPACE + 4 * user.late + 4 * user.tick,
+        };
+        Terms {
+            exact: options.signals == Signals::Exact,
+            is_plain: options.costs.call == 0 && options.placement == Placement::default(),
+            bound: is_work_conserving.then_some(bound),
+            next_look: bound.max(NEXT_LOOK),
+        }
+    }
+}
+
+/// Pools that may have something to do.
+#[derive(Default)]
+pub(super) struct Backlog {
+    pools: Vec<Watched>,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Watched {
+    /// Something has happened there since the last instant, or something waits.
+    is_busy: bool,
+    /// Until then something may wait: a start was forbidden a moment ago.
+    excused: Time,
+    /// Since when something waits though a CPU idles.
+    idle_since: Option<Time>,
+}
+
+impl Backlog {
+    pub(super) fn touch(&mut self, pool: PoolId) {
+        let at = pool.0 as usize;
+        if self.pools.len() <= at {
+            self.pools.resize(at + 1, Watched::default());
+        }
+        self.pools[at].is_busy = true;
+    }
+}
+
+/// Why no worker can start now, though one is missing.
+fn is_forbidden(machine: &Machine, pool: PoolId, census: &Census) -> bool {
+    let full = census.workers >= machine.thread_limit(pool);
+    let cannot_make = census.idle == 0 && (full || machine.now() < census.spawn_after);
+    cannot_make || census.creating > 0 || matches!(census.gate, Gate::Wait(_))
+}
+
+impl Books {
+    /// The pools as they are between two instants.
+    pub(super) fn check_pools(&mut self, machine: &Machine) -> Verdict {
+        for at in 0..self.backlog.pools.len() {
+            if self.backlog.pools[at].is_busy {
+                self.check_truth(machine, PoolId(at as u32))?;
+                self.check_waiters(machine, PoolId(at as u32))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Who executes is known; and where signals are exact, who of them sleeps.
+    fn check_truth(&self, machine: &Machine, pool: PoolId) -> Verdict {
+        let census = machine.census(pool);
+        let here = self.running.iter().filter(|r| r.pool == pool);
+        let (mut executing, mut asleep) = (0, 0);
+        for running in here {
+            executing += 1;
+            asleep += u32::from(machine.is_asleep(running.thread));
+        }
+        let most = if self.terms.is_plain {
+            executing
+        } else {
+            census.executing
+        };
+        ensure!(
+            (executing..=most).contains(&census.executing),
+            EstimateInRange,
+            "pool {}: {executing} execute, {} counted",
+            pool.0,
+            census.executing
+        );
+        // Hogs, of per-CPU pools, are awake and not counted.
+        let hogs = match machine.is_percpu(pool) {
+            true => census.executing,
+            false => census.rescuers + census.executing - executing,
+        };
+        ensure!(
+            !self.terms.exact || (asleep..=asleep + hogs).contains(&census.hinted),
+            EstimateInRange,
+            "pool {}: {asleep} sleep, {} counted",
+            pool.0,
+            census.hinted
+        );
+        Ok(())
+    }
+
+    /// Who waits for a slot has reason to.
+    fn check_waiters(&self, machine: &Machine, pool: PoolId) -> Verdict {
+        for pwq in self.counts.pwqs_of(pool) {
+            let limit = machine.limit_view(pwq.limit);
+            ensure!(
+                limit.nr >= limit.max || !limit.waiting,
+                NoSlotIdleWithWaiters,
+                "q{}: items wait for one of {} slots, of which {} are held",
+                pwq.queue.0,
+                limit.max,
+                limit.nr
+            );
+        }
+        Ok(())
+    }
+
+    /// Items that a worker may take, and nobody comes.
+    pub(super) fn check_backlog(&mut self, machine: &Machine) -> Verdict {
+        let mut idle = None;
+        for at in 0..self.backlog.pools.len() {
+            if !self.backlog.pools[at].is_busy {
+                continue;
+            }
+            let pool = PoolId(at as u32);
+            let census = machine.census(pool);
+            self.backlog.pools[at].is_busy = census.queued > 0;
+            let is_waiting =
+                self.backlog.pools[at].is_waiting(machine, pool, &census, self.terms.next_look);
+            if is_waiting && self.has_free_item(machine, pool) {
+                let idle = idle.get_or_insert_with(|| machine.idle_cpus());
+                self.check_pool(machine, pool, &census, idle)?;
+            } else {
+                self.backlog.pools[at].idle_since = None;
+            }
+        }
+        Ok(())
+    }
+
+    /// An item of the pool waits that does not run at this moment: one that does has to wait for
+    /// its own end.
+    fn has_free_item(&self, machine: &Machine, pool: PoolId) -> bool {
+        self.ledger.items().any(|item| {
+            let view = machine.item_view(item);
+            let flags = view.word.flags();
+            let takeable = !flags.inactive && !flags.deferred && self.running(item).is_none();
+            let here = |pwq| machine.pwq_view(pwq).pool == pool;
+            takeable && view.pwq.is_some_and(here)
+        })
+    }
+
+    fn check_pool(
+        &mut self,
+        machine: &Machine,
+        pool: PoolId,
+        census: &Census,
+        idle: &CpuMask,
+    ) -> Verdict {
+        match machine.pool_rule(pool) {
+            Rule::Bh => ensure!(
+                census.executing > 0,
+                BhDoesNotSleep,
+                "pool {}: items wait, its worker sleeps: {census:?}",
+                pool.0
+            ),
+            Rule::Unmanaged => ensure!(
+                false,
+                NoIdleCpuWithBacklog,
+                "pool {} starts everything at once, but items wait: {census:?}",
+                pool.0
+            ),
+            Rule::Managed | Rule::PerCpu => {
+                return self.check_idle_cpu(machine, pool, census, idle);
+            }
+        }
+        Ok(())
+    }
+
+    /// A CPU that could serve the pool does not idle for long.
+    fn check_idle_cpu(
+        &mut self,
+        machine: &Machine,
+        pool: PoolId,
+        census: &Census,
+        idle: &CpuMask,
+    ) -> Verdict {
+        // Who is told everything starts as many as the pod has CPUs, wherever they run: that others
+        // idle beside it is what canaries report.
+        let (pod, reach) = (machine.pool_pod(pool), machine.pool_cpus(pool));
+        let enough = self.terms.exact && pod != reach && census.running >= pod.count() as u32;
+        let since = &mut self.backlog.pools[pool.0 as usize].idle_since;
+        let Some(bound) = self.terms.bound else {
+            return Ok(());
+        };
+        if enough || idle.and(&reach).is_empty() {
+            *since = None;
+            return Ok(());
+        }
+        let waited = machine.now().since(*since.get_or_insert(machine.now()));
+        ensure!(
+            waited < bound,
+            NoIdleCpuWithBacklog,
+            "pool {}: items wait though a CPU idles, since {waited} ns: {census:?}",
+            pool.0
+        );
+        Ok(())
+    }
+}
+
+impl Watched {
+    /// Whether items wait for somebody to come, nobody does, and nothing forbids it.
+    fn is_waiting(
+        &mut self,
+        machine: &Machine,
+        pool: PoolId,
+        census: &Census,
+        next_look: Nanos,
+    ) -> bool {
+        // Each worker that comes sends for the next one.
+        if census.queued == 0 || census.waking + census.between > 0 {
+            return false;
+        }
+        let now = machine.now();
+        if is_forbidden(machine, pool, census) {
+            self.excused = now.max(census.spawn_after).after(next_look);
+        }
+        now >= self.excused
+    }
+}

@@ -1,0 +1,213 @@
+//! What holds when a call returns.
+
+use std::collections::BTreeMap;
+
+use cmwq_sim::{Answer, Call, ItemId, Machine, QueueId, ThreadId};
+
+use super::{Books, Verdict, ensure};
+
+/// An instance that has to be over when a flush returns.
+#[derive(Clone, Copy, Debug)]
+struct Target {
+    item: ItemId,
+    /// The number of its execution, unless it is taken back.
+    number: u32,
+    disturbed: u64,
+}
+
+/// A call that goes on.
+struct Pending {
+    call: Call,
+    targets: Vec<Target>,
+    /// The item was disabled when it was called.
+    disabled: bool,
+}
+
+/// The calls that go on.
+#[derive(Default)]
+pub(super) struct Calls {
+    pending: BTreeMap<ThreadId, Pending>,
+}
+
+impl Books {
+    /// A call begins.
+    pub(super) fn called(&mut self, machine: &Machine, thread: ThreadId, call: &Call) -> Verdict {
+        let targets = self.targets(machine, call);
+        let mut disabled = false;
+        match *call {
+            Call::CancelWork(item) => self.ledger.of_mut(item).disturbed += 1,
+            Call::ModDelayedWork(_, _, item, _) => {
+                self.ledger.of_mut(item).disturbed += 1;
+                disabled = self.ledger.of(item).depth > 0;
+            }
+            Call::CancelWorkSync(item) | Call::DisableWork(item) | Call::DisableWorkSync(item) => {
+                let entry = self.ledger.of_mut(item);
+                entry.disturbed += 1;
+                entry.depth += 1;
+            }
+            _ => {}
+        }
+        let pending = Pending {
+            call: call.clone(),
+            targets,
+            disabled,
+        };
+        self.calls.pending.insert(thread, pending);
+        Ok(())
+    }
+
+    fn targets(&self, machine: &Machine, call: &Call) -> Vec<Target> {
+        let of_queue = |queue| {
+            let items = self.ledger.items();
+            items
+                .filter_map(|item| self.target(machine, item, Some(queue), false))
+                .collect()
+        };
+        match *call {
+            Call::FlushWorkqueue(queue) => of_queue(queue),
+            Call::FlushWork(item) => self
+                .target(machine, item, None, false)
+                .into_iter()
+                .collect(),
+            Call::FlushDelayedWork(item) => {
+                self.target(machine, item, None, true).into_iter().collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// The last instance of the item that is queued (`armed`: or armed) or runs, in this queue or in
+    /// any.
+    fn target(
+        &self,
+        machine: &Machine,
+        item: ItemId,
+        queue: Option<QueueId>,
+        armed: bool,
+    ) -> Option<Target> {
+        let fits = |of| queue.is_none_or(|queue| queue == of);
+        let view = machine.item_view(item);
+        let queued = view
+            .pwq
+            .is_some_and(|pwq| fits(machine.pwq_view(pwq).queue));
+        let entry = self.ledger.of(item);
+        let number = match self.running(item) {
+            _ if queued || (armed && view.word.is_pending()) => entry.started + 1,
+            Some(running) if fits(running.queue) => running.execution.number,
+            _ => return None,
+        };
+        Some(Target {
+            item,
+            number,
+            disturbed: entry.disturbed,
+        })
+    }
+
+    /// A call is over.
+    pub(super) fn returned(
+        &mut self,
+        machine: &Machine,
+        thread: ThreadId,
+        answer: &Answer,
+    ) -> Verdict {
+        let pending = self.calls.pending.remove(&thread);
+        let pending = pending.expect("who is answered has called");
+        let yes = *answer == Answer::Bool(true);
+        match pending.call {
+            Call::QueueDelayedWork(_, _, item, _) if yes => self.ledger.accepted(item),
+            Call::ModDelayedWork(_, _, item, _) => self.modified(item, answer, &pending),
+            Call::CancelWork(item) if yes => self.ledger.taken(item),
+            Call::DisableWork(item) => {
+                self.take_back(item, yes)?;
+                self.check_idle(machine, item, false)
+            }
+            Call::DisableWorkSync(item) => {
+                self.take_back(item, yes)?;
+                self.check_idle(machine, item, true)
+            }
+            Call::CancelWorkSync(item) => {
+                self.enabled(item);
+                self.take_back(item, yes)?;
+                self.check_idle(machine, item, true)
+            }
+            Call::EnableWork(item) | Call::EnableAndQueueWork(_, item) => {
+                self.enabled(item);
+                Ok(())
+            }
+            Call::FlushWork(_) => {
+                ensure!(
+                    yes != pending.targets.is_empty(),
+                    FlushIsComplete,
+                    "{:?} says {yes}, waiting for {:?}",
+                    pending.call,
+                    pending.targets
+                );
+                self.check_flushed(&pending)
+            }
+            Call::FlushWorkqueue(_) | Call::FlushDelayedWork(_) => self.check_flushed(&pending),
+            Call::DrainWorkqueue(queue) | Call::DestroyWorkqueue(queue) => {
+                self.check_drained(machine, queue)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn modified(&mut self, item: ItemId, answer: &Answer, pending: &Pending) -> Verdict {
+        match answer {
+            Answer::Bool(false) if !pending.disabled => self.ledger.accepted(item),
+            _ => Ok(()),
+        }
+    }
+
+    fn take_back(&mut self, item: ItemId, was_pending: bool) -> Verdict {
+        match was_pending {
+            true => self.ledger.taken(item),
+            false => Ok(()),
+        }
+    }
+
+    fn enabled(&mut self, item: ItemId) {
+        let depth = &mut self.ledger.of_mut(item).depth;
+        *depth = depth.saturating_sub(1);
+    }
+
+    /// Nothing of the item is pending; `sync`: nor running.
+    fn check_idle(&self, machine: &Machine, item: ItemId, sync: bool) -> Verdict {
+        let pending = machine.item_view(item).word.is_pending();
+        ensure!(!pending, CancelSyncIsIdle, "i{} is pending", item.0);
+        let runs = sync && self.running(item).is_some();
+        ensure!(!runs, CancelSyncIsIdle, "i{} runs", item.0);
+        Ok(())
+    }
+
+    fn check_flushed(&self, pending: &Pending) -> Verdict {
+        for target in &pending.targets {
+            let entry = self.ledger.of(target.item);
+            let over = entry.ended >= target.number || entry.disturbed > target.disturbed;
+            ensure!(
+                over,
+                FlushIsComplete,
+                "{:?} returns before i{}#{} has ended",
+                pending.call,
+                target.item.0,
+                target.number
+            );
+        }
+        Ok(())
+    }
+
+    fn check_drained(&self, machine: &Machine, queue: QueueId) -> Verdict {
+        let left = self.ledger.items().find(|&item| {
+            let pwq = machine.item_view(item).pwq;
+            let queued = pwq.is_some_and(|pwq| machine.pwq_view(pwq).queue == queue);
+            queued || self.running(item).is_some_and(|r| r.queue == queue)
+        });
+        ensure!(
+            left.is_none(),
+            FlushIsComplete,
+            "q{} is drained, but {left:?} is not over",
+            queue.0
+        );
+        Ok(())
+    }
+}

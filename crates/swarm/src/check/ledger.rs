@@ -1,0 +1,127 @@
+//! The ledger of items: what was accepted, taken back, begun.
+
+use cmwq_sim::{Execution, ItemId, Machine};
+
+use super::{Books, Verdict, ensure};
+
+/// One item.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Entry {
+    /// Queueings that were accepted.
+    accepted: u64,
+    /// Of those, taken back.
+    taken: u64,
+    /// Executions begun.
+    pub(super) started: u32,
+    /// The number of the last one that has ended.
+    pub(super) ended: u32,
+    /// How often it was disabled more than enabled.
+    pub(super) depth: u32,
+    /// Calls that may have taken an instance off its queue.
+    pub(super) disturbed: u64,
+}
+
+/// All items of the program.
+pub(super) struct Ledger(Vec<Entry>);
+
+impl Ledger {
+    pub(super) fn new(items: usize) -> Ledger {
+        Ledger(vec![Entry::default(); items])
+    }
+
+    pub(super) fn of(&self, item: ItemId) -> &Entry {
+        &self.0[item.0 as usize]
+    }
+
+    pub(super) fn of_mut(&mut self, item: ItemId) -> &mut Entry {
+        &mut self.0[item.0 as usize]
+    }
+
+    pub(super) fn items(&self) -> impl Iterator<Item = ItemId> + use<> {
+        (0..self.0.len() as u32).map(ItemId)
+    }
+
+    /// Items begun.
+    pub(super) fn started(&self) -> u64 {
+        self.0.iter().map(|e| u64::from(e.started)).sum()
+    }
+
+    pub(super) fn accepted(&mut self, item: ItemId) -> Verdict {
+        self.of_mut(item).accepted += 1;
+        Ok(())
+    }
+
+    /// A call has answered that it took a pending instance back.
+    pub(super) fn taken(&mut self, item: ItemId) -> Verdict {
+        let entry = self.of_mut(item);
+        entry.taken += 1;
+        let owed = entry.owed();
+        ensure!(
+            owed >= 0,
+            NothingRunTwice,
+            "i{} was taken back though nothing of it was pending",
+            item.0
+        );
+        Ok(())
+    }
+
+    pub(super) fn starts(&mut self, execution: Execution) -> Verdict {
+        let entry = self.of_mut(execution.item);
+        entry.started = execution.number;
+        let owed = entry.owed();
+        ensure!(
+            owed >= 0,
+            NothingRunTwice,
+            "i{}#{} begins, but was queued {} times less {} taken back",
+            execution.item.0,
+            execution.number,
+            entry.accepted,
+            entry.taken
+        );
+        Ok(())
+    }
+
+    pub(super) fn ends(&mut self, execution: Execution) {
+        self.of_mut(execution.item).ended = execution.number;
+    }
+}
+
+impl Entry {
+    /// Instances that have still to begin, or were dropped with a destroyed or drained queue.
+    pub(super) fn owed(&self) -> i64 {
+        self.accepted as i64 - self.taken as i64 - i64::from(self.started)
+    }
+}
+
+impl Books {
+    /// A pending item has exactly one reference, and is somewhere.
+    pub(super) fn check_items(&self, machine: &Machine) -> Verdict {
+        for item in self.ledger.items() {
+            let view = machine.item_view(item);
+            let pending = view.word.is_pending();
+            ensure!(
+                view.references == u32::from(pending),
+                NothingLost,
+                "i{} has {} references, pending: {pending}",
+                item.0,
+                view.references
+            );
+            let somewhere = !pending || view.pwq.is_some() || machine.is_armed(item);
+            ensure!(
+                somewhere,
+                NothingLost,
+                "i{} is pending, but neither queued nor armed",
+                item.0
+            );
+            let depth = self.ledger.of(item).depth;
+            ensure!(
+                u32::from(view.word.disable_depth()) == depth || pending,
+                DisabledDoesNotRun,
+                "i{} is disabled {} times, not {depth}",
+                item.0,
+                view.word.disable_depth()
+            );
+        }
+        Ok(())
+    }
+}

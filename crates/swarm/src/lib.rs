@@ -1,0 +1,32 @@
+//! Swarm testing: random machines, random programs, faults, and invariants that are checked after
+//! every event.
+//!
+//! A seed is a [`Plan`]: a machine, queues, items, threads, and which features of the interface and
+//! which faults take part. [`run`] does it: a safety phase with faults, then a liveness phase in
+//! which everything must finish. While it runs, a [`Checker`] that knows the interface's promises,
+//! and nothing of how the policy keeps them, watches.
+//!
+//! | module | |
+//! | --- | --- |
+//! | [`plan`] | what a seed draws |
+//! | [`machine`] | the machine's shape, scheduler, costs and signals |
+//! | [`world`], [`walk`] | its queues, items and threads; what they do |
+//! | [`run`] | the two phases, and the faults |
+//! | [`check`] | the invariants |
+//! | [`shrink`] | a smaller plan that fails the same way |
+//! | [`swarm`] | many seeds on all CPUs, and what they came across |
+#![forbid(unsafe_code)]
+
+pub mod check;
+pub mod machine;
+pub mod plan;
+pub mod random;
+pub mod run;
+pub mod shrink;
+pub mod swarm;
+pub mod walk;
+pub mod world;
+
+pub use check::{Checker, Invariant, Violation};
+pub use plan::{Feature, Plan};
+pub use run::{Outcome, run};

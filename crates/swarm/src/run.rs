@@ -1,0 +1,164 @@
+//! One run: a phase with faults, in which nothing wrong may happen; then one without, in which
+//! everything must finish.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::rc::Rc;
+
+use cmwq_policy::time::{MILLISECOND, SECOND};
+use cmwq_policy::{Nanos, Time};
+use cmwq_sim::{Act, Call, Ended, Machine, Script, ThreadSpec};
+
+use crate::check::{Checker, Invariant, Violation};
+use crate::plan::{Feature, Plan};
+use crate::random::{Random, one_in, time};
+use crate::world::{World, streams};
+
+/// Once faults have stopped and threads have been told to end, everything finishes within this.
+pub const LIVENESS: Nanos = 60 * SECOND;
+/// A safety phase ends after so many rounds of faults, even if little happens in it.
+const ROUNDS: u32 = 4000;
+
+/// What a run came across.
+#[derive(Clone, Debug, Default)]
+pub struct Outcome {
+    /// What went wrong first.
+    pub violation: Option<Violation>,
+    /// Events that were checked.
+    pub events: u64,
+    /// Virtual nanoseconds.
+    pub time: Nanos,
+    /// Items begun.
+    pub started: u64,
+    /// How often each of [`FAULTS`](crate::swarm::FAULTS) happened.
+    pub faults: [u64; 4],
+    /// What happened last, if that was asked for.
+    pub trace: Vec<String>,
+}
+
+/// Does what the plan says. `trace`: keeps what happened, for the report of a violation.
+pub fn run(plan: &Plan, trace: bool) -> Outcome {
+    let (world, machine) = World::build(plan);
+    let checker = Rc::new(Checker::new(&machine, plan, trace));
+    machine.keep_trace(false);
+    machine.observe(checker.clone());
+    let mut faults = Faults::new(&world);
+    let done = catch_unwind(AssertUnwindSafe(|| {
+        world.begin(&machine);
+        safety(&world, &machine, &checker, &mut faults);
+        liveness(&world, &machine, &checker);
+    }));
+    if let Err(panic) = done {
+        checker.fail(Invariant::NoPanic, machine.now(), || text_of(&*panic));
+    }
+    let mut outcome = checker.outcome();
+    outcome.time = machine.now().0;
+    outcome.faults = faults.counts(&machine);
+    outcome
+}
+
+fn text_of(panic: &(dyn std::any::Any + Send)) -> String {
+    let text = panic.downcast_ref::<String>().cloned();
+    let text = text.or_else(|| panic.downcast_ref::<&str>().map(|s| (*s).to_owned()));
+    text.unwrap_or_else(|| "it panicked".to_owned())
+}
+
+fn safety(world: &World, machine: &Machine, checker: &Checker, faults: &mut Faults) {
+    for _ in 0..ROUNDS {
+        let until = machine.now().after(time(&mut faults.random));
+        advance(machine, checker, until);
+        if checker.has_failed() || checker.events() >= world.plan.events {
+            return;
+        }
+        faults.happen(world, machine);
+    }
+}
+
+/// Runs to a time; with nothing to do until then, that time has come at once.
+fn advance(machine: &Machine, checker: &Checker, until: Time) -> Ended {
+    machine.run_while(until, |m| {
+        checker.instant(m);
+        !checker.has_failed()
+    })
+}
+
+fn liveness(world: &World, machine: &Machine, checker: &Checker) {
+    if checker.has_failed() {
+        return;
+    }
+    Faults::end(world, machine);
+    let limit = machine.now().after(LIVENESS);
+    let ended = advance(machine, checker, limit);
+    match ended {
+        Ended::Quiet => checker.finish(machine),
+        Ended::TimeUp => checker.fail(Invariant::EverythingFinishes, machine.now(), || {
+            format!("something still happens after {} s", LIVENESS / SECOND)
+        }),
+        Ended::Stopped => {}
+    }
+}
+
+/// What goes wrong around the policy.
+struct Faults {
+    random: Random,
+    offline: u64,
+    slow: bool,
+}
+
+impl Faults {
+    fn new(world: &World) -> Faults {
+        Faults {
+            random: world.plan.stream(streams::FAULTS, 0),
+            offline: 0,
+            slow: world.plan.has(Feature::SlowSpawn),
+        }
+    }
+
+    fn counts(&self, machine: &Machine) -> [u64; 4] {
+        [
+            machine.spawn_failures(),
+            u64::from(self.slow),
+            self.offline,
+            machine.timers_dropped(),
+        ]
+    }
+
+    fn happen(&mut self, world: &World, machine: &Machine) {
+        let random = &mut self.random;
+        if world.plan.has(Feature::SpawnFails) {
+            machine.fail_spawns(one_in(random, 6));
+        }
+        if world.plan.has(Feature::Hotplug) && one_in(random, 3) {
+            let cpu = random.below(u64::from(world.plan.cpus)) as usize;
+            // CPU 0 stays.
+            let online = cpu == 0 || random.below(3) > 0;
+            self.offline += u64::from(!online && machine.online_cpus().contains(cpu));
+            machine.set_online(cpu, online);
+        }
+        // Threads may all wait for what only another one could do.
+        if one_in(random, 4) {
+            let gate = world.take_gate();
+            gate.into_iter().for_each(|gate| machine.open(gate));
+        }
+        if world.plan.has(Feature::Freeze) && one_in(random, 12) {
+            thaw(machine, 1);
+        }
+    }
+
+    /// No more faults, and the threads of the program end.
+    fn end(world: &World, machine: &Machine) {
+        world.stop.set(true);
+        machine.fail_spawns(false);
+        (0..world.plan.cpus as usize).for_each(|cpu| machine.set_online(cpu, true));
+        while let Some(gate) = world.take_gate() {
+            machine.open(gate);
+        }
+        thaw(machine, 5);
+    }
+}
+
+/// A thread that thaws so often: one that was about to freeze may come in between.
+fn thaw(machine: &Machine, times: usize) {
+    let acts = [Act::Call(Call::Thaw), Act::Sleep(20 * MILLISECOND)];
+    let acts: Vec<Act> = acts.into_iter().cycle().take(2 * times).collect();
+    machine.spawn(ThreadSpec::named("thaw"), Script::boxed(acts));
+}

@@ -1,0 +1,399 @@
+//! What threads and items do: random acts over the whole interface.
+
+use std::collections::VecDeque;
+use std::rc::Rc;
+
+use cmwq_policy::Rule;
+use cmwq_sim::{Act, Answer, Call, Completion, ItemId, Program, ProgramCx, QueueId};
+
+use crate::plan::{Feature, Plan};
+use crate::random::{Random, one_in, time, weighted};
+use crate::world::{World, delay, streams};
+
+/// Items that one thread has disabled at one time, at most.
+const DISABLED: usize = 3;
+
+/// What can be done next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Doing {
+    Burn,
+    Sleep,
+    Queue,
+    QueueOnNode,
+    Delayed,
+    Modify,
+    Cancel,
+    CancelSync,
+    Disable,
+    DisableSync,
+    Enable,
+    EnableAndQueue,
+    FlushItem,
+    FlushDelayed,
+    FlushQueue,
+    Drain,
+    Destroy,
+    Freeze,
+    Thaw,
+    MaxActive,
+    MinActive,
+    Attrs,
+    CloseGate,
+    OpenGate,
+    WaitAtGate,
+    Lock,
+    Semaphore,
+    Io,
+    Submit,
+    Interrupt,
+    Touch,
+    Yield,
+    Ask,
+}
+
+/// Everything, what it takes, how often it is liked, and whether items do it as well.
+const DOINGS: [(Doing, Option<Feature>, u32, bool); 33] = {
+    use Doing::*;
+    [
+        (Burn, None, 12, true),
+        (Sleep, None, 12, true),
+        (Queue, None, 30, true),
+        (QueueOnNode, None, 3, true),
+        (Delayed, Some(Feature::Delayed), 8, true),
+        (Modify, Some(Feature::Modify), 5, true),
+        (Cancel, Some(Feature::Cancel), 3, true),
+        (CancelSync, Some(Feature::CancelSync), 3, false),
+        (Disable, Some(Feature::Disable), 2, false),
+        (DisableSync, Some(Feature::Disable), 2, false),
+        (Enable, Some(Feature::Disable), 4, false),
+        (EnableAndQueue, Some(Feature::Disable), 3, false),
+        (FlushItem, Some(Feature::FlushItem), 4, false),
+        (FlushDelayed, Some(Feature::FlushItem), 3, false),
+        (FlushQueue, Some(Feature::FlushQueue), 4, false),
+        (Drain, Some(Feature::Drain), 2, false),
+        (Destroy, Some(Feature::Destroy), 1, false),
+        (Freeze, Some(Feature::Freeze), 1, false),
+        (Thaw, Some(Feature::Freeze), 3, false),
+        (MaxActive, Some(Feature::MaxActive), 3, false),
+        (MinActive, Some(Feature::MinActive), 1, false),
+        (Attrs, Some(Feature::Attrs), 3, false),
+        (CloseGate, Some(Feature::Gates), 2, false),
+        (OpenGate, Some(Feature::Gates), 3, false),
+        (WaitAtGate, Some(Feature::Gates), 6, true),
+        (Lock, Some(Feature::Locks), 8, true),
+        (Semaphore, Some(Feature::Semaphores), 4, true),
+        (Io, Some(Feature::Devices), 6, true),
+        (Submit, Some(Feature::Devices), 2, true),
+        (Interrupt, Some(Feature::Interrupts), 3, true),
+        (Touch, Some(Feature::Data), 4, true),
+        (Yield, Some(Feature::Yield), 3, true),
+        (Ask, None, 3, true),
+    ]
+};
+
+/// How often what is done, by threads and by items.
+pub struct Taste {
+    thread: [u32; DOINGS.len()],
+    item: [u32; DOINGS.len()],
+    /// Items do less than so much each.
+    steps: u64,
+}
+
+impl Taste {
+    /// What this plan likes: each thing that it has, more or less.
+    pub fn of(plan: &Plan) -> Taste {
+        let mut random = plan.stream(streams::TASTE, 0);
+        let weights = DOINGS.map(|(_, feature, weight, _)| {
+            let liked = random.one_of(&[1, 2, 8]);
+            let has = feature.is_none_or(|feature| plan.has(feature));
+            if has { weight * liked } else { 0 }
+        });
+        let mut item = weights;
+        for (weight, doing) in item.iter_mut().zip(DOINGS) {
+            *weight *= u32::from(doing.3);
+        }
+        // Each execution queues less than one other, or they would never end.
+        item[0] += 2 * item.iter().sum::<u32>();
+        Taste {
+            thread: weights,
+            item,
+            steps: random.one_of(&[2, 3, 4]),
+        }
+    }
+}
+
+/// A thread, or one execution of an item.
+pub struct Walk {
+    world: Rc<World>,
+    random: Random,
+    /// The item that it is.
+    item: Option<ItemId>,
+    /// What an item still does.
+    left: u64,
+    /// Items that it has disabled.
+    disabled: Vec<ItemId>,
+    /// What it does before anything else is drawn.
+    planned: VecDeque<Act>,
+}
+
+impl Walk {
+    /// A thread of the program: walks until it is told to stop.
+    pub fn thread(world: Rc<World>, random: Random) -> Walk {
+        Walk {
+            world,
+            random,
+            item: None,
+            left: u64::MAX,
+            disabled: Vec::new(),
+            planned: VecDeque::new(),
+        }
+    }
+
+    /// An execution of this item.
+    pub fn item(world: Rc<World>, item: ItemId, mut random: Random) -> Walk {
+        let left = random.below(world.taste.steps);
+        Walk {
+            item: Some(item),
+            left,
+            ..Walk::thread(world, random)
+        }
+    }
+
+    fn any_item(&mut self) -> ItemId {
+        ItemId(self.random.below(u64::from(self.world.plan.items)) as u32)
+    }
+
+    fn any_place(&mut self) -> usize {
+        self.random.below(u64::from(self.world.plan.queues)) as usize
+    }
+
+    fn any_queue(&mut self) -> QueueId {
+        let at = self.any_place();
+        self.world.queues.borrow()[at]
+    }
+
+    /// Where an item goes.
+    fn queue_for(&mut self, item: ItemId) -> QueueId {
+        let at = self.world.home(item);
+        let at = at.unwrap_or_else(|| self.any_place());
+        self.world.queues.borrow()[at]
+    }
+
+    fn cpu(&mut self) -> Option<usize> {
+        let cpus = u64::from(self.world.plan.cpus);
+        one_in(&mut self.random, 3).then(|| self.random.below(cpus) as usize)
+    }
+
+    /// An item for a doing, and where it would be queued.
+    fn target(&mut self) -> (ItemId, QueueId, Option<usize>) {
+        let item = match self.item.filter(|_| self.world.plan.has(Feature::Requeue)) {
+            Some(own) if one_in(&mut self.random, 2) => own,
+            _ => self.any_item(),
+        };
+        (item, self.queue_for(item), self.cpu())
+    }
+
+    fn draw(&mut self) -> Doing {
+        let taste = &self.world.taste;
+        let weights = match self.item {
+            Some(_) => &taste.item,
+            None => &taste.thread,
+        };
+        DOINGS[weighted(&mut self.random, weights)].0
+    }
+
+    /// Whether it may sleep: items of BH queues may not.
+    fn may_sleep(&self, cx: &ProgramCx<'_>) -> bool {
+        let rule = cx.worker().map(|who| cx.machine().pool_rule(who.pool));
+        rule != Some(Rule::Bh)
+    }
+
+    fn act(&mut self, cx: &mut ProgramCx<'_>) -> Act {
+        match self.draw() {
+            Doing::Burn => Act::Burn(time(&mut self.random)),
+            Doing::Sleep if self.may_sleep(cx) => self.hinted(|w| Act::Sleep(time(&mut w.random))),
+            Doing::WaitAtGate if self.may_sleep(cx) => self.hinted(Walk::wait_at_gate),
+            Doing::Lock if self.may_sleep(cx) => self.hold_lock(),
+            Doing::Semaphore if self.may_sleep(cx) => self.hold_semaphore(),
+            Doing::Io if self.may_sleep(cx) => {
+                let device = self.world.resources.device;
+                self.hinted(|w| Act::Io(device, w.random.below(65_536)))
+            }
+            Doing::Submit => {
+                let device = self.world.resources.device;
+                Act::Submit(device, self.random.below(65_536), Completion::Nothing)
+            }
+            Doing::Interrupt => self.interrupt(),
+            Doing::Touch => Act::Touch(self.world.resources.data, self.random.below(65_536)),
+            Doing::Yield => Act::Yield,
+            Doing::CloseGate => {
+                self.world.close_gate(cx.machine());
+                Act::Burn(0)
+            }
+            Doing::OpenGate => {
+                let gate = self.world.take_gate();
+                gate.into_iter().for_each(|gate| cx.open(gate));
+                Act::Burn(0)
+            }
+            Doing::Destroy => {
+                let at = self.any_place();
+                let doomed = self.world.replace_queue(cx.machine(), at);
+                Act::Call(Call::DestroyWorkqueue(doomed))
+            }
+            Doing::Sleep | Doing::WaitAtGate | Doing::Lock | Doing::Semaphore | Doing::Io => {
+                Act::Burn(1)
+            }
+            doing => self.call(cx, doing),
+        }
+    }
+
+    /// Says before and after that this blocks, half of the time.
+    fn hinted(&mut self, act: impl FnOnce(&mut Walk) -> Act) -> Act {
+        let act = act(self);
+        if !self.world.plan.has(Feature::Hints) || one_in(&mut self.random, 2) {
+            return act;
+        }
+        self.planned.extend([act, Act::Hint(false)]);
+        Act::Hint(true)
+    }
+
+    /// Holds one lock for a while, and waits for nothing else but time meanwhile.
+    fn hold_lock(&mut self) -> Act {
+        let lock = self.random.one_of(&self.world.resources.locks);
+        let spent = match one_in(&mut self.random, 4) {
+            true => Act::Sleep(time(&mut self.random)),
+            false => Act::Burn(time(&mut self.random)),
+        };
+        self.planned.extend([spent, Act::Unlock(lock)]);
+        Act::Lock(lock)
+    }
+
+    fn hold_semaphore(&mut self) -> Act {
+        let semaphore = self.world.resources.semaphore;
+        let spent = Act::Sleep(time(&mut self.random));
+        self.planned.extend([spent, Act::Post(semaphore)]);
+        Act::Take(semaphore)
+    }
+
+    /// A device queues an item when it is done.
+    fn interrupt(&mut self) -> Act {
+        let (item, queue, _) = self.target();
+        let device = self.world.resources.device;
+        let bytes = self.random.below(65_536);
+        Act::Submit(device, bytes, Completion::Queue { queue, item })
+    }
+
+    fn wait_at_gate(&mut self) -> Act {
+        let gate = self.world.closed_gate(&mut self.random);
+        gate.map_or(Act::Burn(0), |gate| match one_in(&mut self.random, 8) {
+            true => Act::SpinUntil(gate),
+            false => Act::Wait(gate),
+        })
+    }
+
+    fn call(&mut self, cx: &mut ProgramCx<'_>, doing: Doing) -> Act {
+        let (item, queue, cpu) = self.target();
+        let call = match doing {
+            Doing::Queue => Call::QueueWork { queue, cpu, item },
+            Doing::QueueOnNode => {
+                let nodes = cx.machine().topology().cpus.iter().map(|p| p.node);
+                let nodes = 1 + nodes.max().unwrap_or(0);
+                let node = self.random.below(u64::from(nodes)) as u32;
+                Call::QueueWorkNode(node, queue, item)
+            }
+            Doing::Delayed => Call::QueueDelayedWork(queue, cpu, item, delay(&mut self.random)),
+            Doing::Modify => Call::ModDelayedWork(queue, cpu, item, delay(&mut self.random)),
+            Doing::Cancel => Call::CancelWork(item),
+            Doing::CancelSync => Call::CancelWorkSync(item),
+            Doing::Disable | Doing::DisableSync => return self.disable(doing, item),
+            Doing::Enable | Doing::EnableAndQueue => return self.enable(doing),
+            Doing::FlushItem => Call::FlushWork(item),
+            Doing::FlushDelayed => Call::FlushDelayedWork(item),
+            Doing::FlushQueue => Call::FlushWorkqueue(self.any_queue()),
+            Doing::Drain => Call::DrainWorkqueue(self.any_queue()),
+            doing => return self.change(cx, doing, queue),
+        };
+        Act::Call(call)
+    }
+
+    fn change(&mut self, cx: &mut ProgramCx<'_>, doing: Doing, queue: QueueId) -> Act {
+        let call = match doing {
+            Doing::Freeze => Call::FreezeBegin,
+            Doing::Thaw => Call::Thaw,
+            Doing::MaxActive => Call::SetMaxActive(queue, self.random.one_of(&[1, 1, 2, 4, 9])),
+            Doing::MinActive => Call::SetMinActive(queue, self.random.below(4) as u32),
+            Doing::Attrs => Call::ApplyAttrs(queue, self.world.attrs(&mut self.random)),
+            _ => self.question(cx, queue),
+        };
+        Act::Call(call)
+    }
+
+    fn question(&mut self, cx: &mut ProgramCx<'_>, queue: QueueId) -> Call {
+        let item = self.any_item();
+        match self.random.below(5) {
+            0 => Call::WorkPending(item),
+            1 => Call::WorkBusy(item),
+            2 => Call::FreezeBusy,
+            3 if cx.execution().is_some() => Call::OthersWaiting,
+            _ => Call::Congested(queue, None),
+        }
+    }
+
+    fn disable(&mut self, doing: Doing, item: ItemId) -> Act {
+        if self.disabled.len() >= DISABLED {
+            return self.enable(Doing::Enable);
+        }
+        self.disabled.push(item);
+        Act::Call(match doing {
+            Doing::DisableSync => Call::DisableWorkSync(item),
+            _ => Call::DisableWork(item),
+        })
+    }
+
+    fn enable(&mut self, doing: Doing) -> Act {
+        if self.disabled.is_empty() {
+            return Act::Burn(0);
+        }
+        let item = self.disabled.remove(0);
+        let queue = self.queue_for(item);
+        Act::Call(match doing {
+            Doing::EnableAndQueue => Call::EnableAndQueueWork(queue, item),
+            _ => Call::EnableWork(item),
+        })
+    }
+
+    /// It is told to stop: takes its disables back, then ends.
+    fn wind_up(&mut self) -> Act {
+        let item = self.disabled.pop();
+        item.map_or(Act::End, |item| Act::Call(Call::EnableWork(item)))
+    }
+
+    /// An item waits for one of a queue further on, so that no two wait for each other.
+    fn chain(&mut self, own: ItemId) -> Option<Act> {
+        let other = self.any_item();
+        let (from, to) = (self.world.home(own)?, self.world.home(other)?);
+        let further = to > from && one_in(&mut self.random, 6);
+        further.then(|| match self.random.below(4) {
+            0 => Act::Call(Call::CancelWorkSync(other)),
+            1 => Act::Call(Call::FlushDelayedWork(other)),
+            _ => Act::Call(Call::FlushWork(other)),
+        })
+    }
+}
+
+impl Program for Walk {
+    fn next(&mut self, cx: &mut ProgramCx<'_>, _: Option<Answer>) -> Act {
+        if let Some(planned) = self.planned.pop_front() {
+            return planned;
+        }
+        if self.left == 0 || self.world.stop.get() {
+            return self.wind_up();
+        }
+        self.left -= 1;
+        let chain = self.item.filter(|_| self.may_sleep(cx));
+        if let Some(act) = chain.and_then(|own| self.chain(own)) {
+            return act;
+        }
+        self.act(cx)
+    }
+}

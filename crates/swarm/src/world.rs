@@ -1,0 +1,255 @@
+//! The programs' world: queues, items, gates and threads of a plan.
+
+use std::cell::{Cell, RefCell};
+use std::rc::{Rc, Weak};
+
+use cmwq_policy::affinity::Scope;
+use cmwq_policy::queue::{Attrs, Kind};
+use cmwq_policy::time::{MICROSECOND, MILLISECOND};
+use cmwq_policy::{CpuMask, Nanos};
+use cmwq_sim::{
+    Act, DataId, DeviceId, DeviceSpec, Gate, ItemId, LockId, LockSpec, Machine, Program, ProgramCx,
+    QueueId, QueueSpec, SemId, ThreadSpec,
+};
+
+use crate::machine::options;
+use crate::plan::{Feature, Plan};
+use crate::random::{Random, one_in, time};
+use crate::walk::{Taste, Walk};
+
+/// Names of random streams.
+pub mod streams {
+    #![allow(missing_docs)]
+    pub const MACHINE: u64 = 1;
+    pub const QUEUE: u64 = 2;
+    pub const ITEM: u64 = 3;
+    pub const THREAD: u64 = 4;
+    pub const HOG: u64 = 5;
+    pub const TASTE: u64 = 6;
+    pub const FAULTS: u64 = 7;
+    pub const RESOURCES: u64 = 8;
+}
+
+/// Gates that are closed at one time, at most.
+const CLOSED: usize = 4;
+
+/// What programs wait for beside the workqueue.
+pub struct Resources {
+    /// Locks of several kinds.
+    pub locks: Vec<LockId>,
+    /// A semaphore that is taken and given back.
+    pub semaphore: SemId,
+    /// A disk.
+    pub device: DeviceId,
+    /// Something that goes from cache to cache.
+    pub data: DataId,
+}
+
+impl Resources {
+    fn of(plan: &Plan, machine: &Machine) -> Resources {
+        let mut random = plan.stream(streams::RESOURCES, 0);
+        let specs = [
+            LockSpec::new("barging"),
+            LockSpec::new("fair").handoff(),
+            LockSpec::new("spinning").spin(20 * MICROSECOND),
+        ];
+        let takes = random.one_of(&[20, 100, 4000]) * MICROSECOND;
+        let device = DeviceSpec::new("disk", takes).depth(random.one_of(&[1, 2, 8]));
+        Resources {
+            locks: specs.map(|spec| machine.lock(spec)).into(),
+            semaphore: machine.semaphore(random.one_of(&[1, 2, 4])),
+            device: machine.device(DeviceSpec {
+                jitter: random.one_of(&[0, 400]),
+                ..device
+            }),
+            data: machine.data(),
+        }
+    }
+}
+
+/// What the threads and items of a run share.
+pub struct World {
+    /// What was drawn.
+    pub plan: Plan,
+    /// By place: the queue that is there now. A destroyed one is replaced.
+    pub queues: RefCell<Vec<QueueId>>,
+    /// Whoever looks ends soon.
+    pub stop: Cell<bool>,
+    /// What its threads and items like to do.
+    pub taste: Taste,
+    /// What they wait for beside the workqueue.
+    pub resources: Resources,
+    closed: RefCell<Vec<Gate>>,
+    renewed: Cell<u64>,
+}
+
+impl World {
+    /// A machine with everything that the plan draws; its threads wait to be let go.
+    pub fn build(plan: &Plan) -> (Rc<World>, Machine) {
+        let machine = Machine::new(options(plan));
+        let world = Rc::new(World {
+            plan: *plan,
+            queues: RefCell::default(),
+            stop: Cell::new(false),
+            taste: Taste::of(plan),
+            resources: Resources::of(plan, &machine),
+            closed: RefCell::default(),
+            renewed: Cell::new(0),
+        });
+        (0..plan.items).for_each(|n| world.add_item(&machine, n));
+        let queues = (0..plan.queues).map(|at| machine.alloc_workqueue(spec(plan, at, 0)));
+        *world.queues.borrow_mut() = queues.collect();
+        (world, machine)
+    }
+
+    /// Lets the threads of the plan begin.
+    pub fn begin(self: &Rc<World>, machine: &Machine) {
+        for n in 0..self.plan.threads {
+            let mut random = self.plan.stream(streams::THREAD, u64::from(n));
+            let spec = self.thread(format!("t{n}"), &mut random);
+            machine.spawn(spec, Box::new(Walk::thread(self.clone(), random)));
+        }
+        if self.plan.has(Feature::Hogs) {
+            let mut random = self.plan.stream(streams::HOG, 0);
+            (0..=random.below(u64::from(self.plan.cpus))).for_each(|n| self.add_hog(machine, n));
+        }
+    }
+
+    fn thread(&self, name: String, random: &mut Random) -> ThreadSpec {
+        let mut spec = ThreadSpec::named(name);
+        if self.plan.has(Feature::Nice) {
+            spec = spec.at_nice(random.one_of(&[0, 0, 5, 19, -10]));
+        }
+        if self.plan.has(Feature::Masks) && one_in(random, 2) {
+            spec.allowed = self.mask(random);
+        }
+        spec
+    }
+
+    /// Some of the CPUs, if any.
+    pub fn mask(&self, random: &mut Random) -> Option<CpuMask> {
+        mask(&self.plan, random)
+    }
+
+    /// A foreign thread: it burns and sleeps.
+    fn add_hog(self: &Rc<World>, machine: &Machine, n: u64) {
+        let mut random = self.plan.stream(streams::HOG, 1 + n);
+        let spec = self.thread(format!("hog{n}"), &mut random);
+        let lazy = random.one_of(&[0, 1, 4]);
+        let world = self.clone();
+        let program = move |_: &mut ProgramCx<'_>, _| match () {
+            () if world.stop.get() => Act::End,
+            () if random.below(5) < lazy => Act::Sleep(1 + time(&mut random)),
+            () => Act::Burn(1 + time(&mut random)),
+        };
+        machine.spawn(spec, Box::new(program));
+    }
+
+    fn add_item(self: &Rc<World>, machine: &Machine, n: u32) {
+        let world: Weak<World> = Rc::downgrade(self);
+        let id = machine.item(format!("i{n}"), move |execution| -> Box<dyn Program> {
+            let world = world.upgrade().expect("it lives as long as its machine");
+            let number = u64::from(n) << 32 | u64::from(execution);
+            let random = world.plan.stream(streams::ITEM, number);
+            Box::new(Walk::item(world, ItemId(n), random))
+        });
+        assert_eq!(id, ItemId(n), "items come first");
+    }
+
+    /// The place of the queue on which an item always goes, where that is so.
+    pub fn home(&self, item: ItemId) -> Option<usize> {
+        let fixed = self.plan.has(Feature::Chains);
+        fixed.then(|| (item.0 as usize * 7 + self.plan.seed as usize) % self.plan.queues as usize)
+    }
+
+    /// New attributes for a queue.
+    pub fn attrs(&self, random: &mut Random) -> Attrs {
+        attrs(&self.plan, random)
+    }
+
+    /// A new queue takes the place of one that is being destroyed, which is returned.
+    pub fn replace_queue(&self, machine: &Machine, at: usize) -> QueueId {
+        self.renewed.set(self.renewed.get() + 1);
+        let new = machine.alloc_workqueue(spec(&self.plan, at as u32, self.renewed.get()));
+        std::mem::replace(&mut self.queues.borrow_mut()[at], new)
+    }
+
+    /// A gate that is closed, if there may be one more.
+    pub fn close_gate(&self, machine: &Machine) {
+        let mut closed = self.closed.borrow_mut();
+        if closed.len() < CLOSED && !self.stop.get() {
+            closed.push(machine.gate());
+        }
+    }
+
+    /// One of the gates that are closed.
+    pub fn closed_gate(&self, random: &mut Random) -> Option<Gate> {
+        let closed = self.closed.borrow();
+        (!closed.is_empty()).then(|| random.one_of(&closed))
+    }
+
+    /// Takes the oldest closed gate: to be opened.
+    pub fn take_gate(&self) -> Option<Gate> {
+        let mut closed = self.closed.borrow_mut();
+        (!closed.is_empty()).then(|| closed.remove(0))
+    }
+}
+
+/// The queue at this place; the `renewed`th on the machine that takes a destroyed one's place.
+fn spec(plan: &Plan, at: u32, renewed: u64) -> QueueSpec {
+    let mut random = plan.stream(streams::QUEUE, u64::from(at) | renewed << 32);
+    let kind = kind(plan, &mut random);
+    let mut spec = QueueSpec::new(format!("q{at}.{renewed}"), kind);
+    spec.made.attrs = attrs(plan, &mut random);
+    if kind.is_per_cpu() {
+        spec.made.attrs = Attrs {
+            nice: spec.made.attrs.nice,
+            ..Attrs::default()
+        };
+    }
+    spec.made.max_active = random.one_of(&[0, 1, 1, 2, 3, 5, 16]);
+    spec.made.cpu_intensive = plan.has(Feature::CpuIntensive) && one_in(&mut random, 3);
+    spec.made.mem_reclaim =
+        plan.has(Feature::Rescuers) && kind != Kind::Bh && one_in(&mut random, 2);
+    spec.freezable = plan.has(Feature::Freeze) && one_in(&mut random, 2);
+    spec
+}
+
+fn kind(plan: &Plan, random: &mut Random) -> Kind {
+    let kinds = [
+        (Feature::PerCpu, Kind::PerCpu),
+        (Feature::Unmanaged, Kind::Unmanaged),
+        (Feature::Ordered, Kind::Ordered),
+        (Feature::Bh, Kind::Bh),
+    ];
+    let mut fitting = vec![Kind::Managed];
+    fitting.extend(kinds.iter().filter(|k| plan.has(k.0)).map(|k| k.1));
+    random.one_of(&fitting)
+}
+
+fn attrs(plan: &Plan, random: &mut Random) -> Attrs {
+    let nice = random.one_of(&[0, 0, 5]);
+    let masked = plan.has(Feature::Masks) && one_in(random, 2);
+    let scoped = plan.has(Feature::Scopes) && one_in(random, 2);
+    Attrs {
+        nice: if plan.has(Feature::Nice) { nice } else { 0 },
+        cpumask: mask(plan, random).filter(|_| masked),
+        scope: scoped.then(|| random.one_of(&Scope::ALL)),
+        strict: scoped && one_in(random, 2),
+    }
+}
+
+fn mask(plan: &Plan, random: &mut Random) -> Option<CpuMask> {
+    let cpus = 0..plan.cpus as usize;
+    let mask: CpuMask = cpus.filter(|_| one_in(random, 2)).collect();
+    (!mask.is_empty()).then_some(mask)
+}
+
+/// How long a delayed item waits.
+pub fn delay(random: &mut Random) -> Nanos {
+    match random.below(4) {
+        0 => 0,
+        1 => 20 * MILLISECOND + time(random),
+        _ => time(random),
+    }
+}

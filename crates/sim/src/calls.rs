@@ -1,16 +1,20 @@
 //! The workqueue interface, as programs call it.
 
-use cmwq_policy::contract::{self, Machine as _, PwqFlush};
-use cmwq_policy::queue::{Attrs, Caller, Gate as Admission, Refused};
+use cmwq_policy::contract::{self, Machine as _};
+use cmwq_policy::queue::{Attrs, Caller, Refused};
 use cmwq_policy::{ItemKey, Nanos};
 
 use crate::cpu::ThreadId;
-use crate::machine::{Machine, Sleep};
-use crate::program::{Act, Answer, Gate, ItemId, QueueId};
-use crate::store::PwqId;
+use crate::machine::Machine;
+use crate::program::{Answer, ItemId, QueueId};
 use crate::trace::What;
+use crate::waits::Pending;
 
 /// One call. `Bool` and so on: what it answers.
+///
+/// A call that waits answers with a `Text` that [says so](Answer::is_deadlock) where that would never
+/// end: called by the very item, for the queue of the item that calls, or where all threads that a pool
+/// may have, or all slots of a queue, wait likewise. What it has done before it waited stays done.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Call {
     /// Queues an item; `Bool`: this call did. `Text`: the queue refuses, and why.
@@ -39,6 +43,15 @@ pub enum Call {
     DrainWorkqueue(QueueId),
     /// Drains the queue for ever, without its armed items; `Void`.
     DestroyWorkqueue(QueueId),
+    /// Lets go of the queue's last handle: as destroying it, but it is thawed; `Bool`: it has waited until
+    /// nothing is left. Not so inside one of its own items, or where that would never end: then
+    /// whoever ends the last item frees the queue. Once per queue; nobody but its own items calls
+    /// anything of it afterwards.
+    DropWorkqueue(QueueId),
+    /// The program wants to end: from now on nothing is queued but by items. Waits until everything
+    /// has ended but the caller's own item, at most for so many nanoseconds. `Text`: `3 ended, 1 queued,
+    /// 2 running, 1 armed`: since it was called, and what is left.
+    Shutdown(Nanos),
     /// Takes a pending item off its queue or timer; `Bool`: it was pending.
     CancelWork(ItemId),
     /// The same, then waits until it does not run.
@@ -84,22 +97,27 @@ pub enum Call {
 /// How a call goes on.
 pub(crate) enum Reply {
     Done(Answer),
-    Wait(Pending),
+    Wait(Box<dyn Pending>),
 }
 
-/// What a thread waits for in a call: asked whenever a flush, a drain or a barrier has moved on.
-pub(crate) type Pending = Box<dyn FnMut(&Machine) -> Option<Answer>>;
+impl Reply {
+    pub(crate) fn wait(pending: impl Pending + 'static) -> Reply {
+        Reply::Wait(Box::new(pending))
+    }
+}
 
 impl Machine {
     pub(crate) fn call(&self, id: ThreadId, call: Call) -> Reply {
         match call {
-            Call::FlushWork(item) => self.flush_work(item, contract::flush_item),
-            Call::FlushDelayedWork(item) => self.flush_work(item, contract::flush_delayed),
-            Call::FlushWorkqueue(queue) => self.flush_workqueue(queue),
-            Call::DrainWorkqueue(queue) => self.drain_workqueue(queue),
-            Call::DestroyWorkqueue(queue) => self.destroy_workqueue(queue),
-            Call::CancelWorkSync(item) => self.disable_sync(item, true),
-            Call::DisableWorkSync(item) => self.disable_sync(item, false),
+            Call::FlushWork(item) => self.flush_work(id, item, contract::flush_item),
+            Call::FlushDelayedWork(item) => self.flush_work(id, item, contract::flush_delayed),
+            Call::FlushWorkqueue(queue) => self.flush_workqueue(id, queue),
+            Call::DrainWorkqueue(queue) => self.drain_workqueue(id, queue),
+            Call::DestroyWorkqueue(queue) => self.destroy_workqueue(id, queue),
+            Call::DropWorkqueue(queue) => self.drop_workqueue(id, queue),
+            Call::Shutdown(most) => self.shutdown(id, most),
+            Call::CancelWorkSync(item) => self.disable_sync(id, item, true),
+            Call::DisableWorkSync(item) => self.disable_sync(id, item, false),
             call => Reply::Done(self.call_at_once(id, call)),
         }
     }
@@ -178,8 +196,7 @@ impl Machine {
     }
 
     fn if_admitted(&self, id: ThreadId, queue: QueueId, act: impl FnOnce() -> bool) -> Answer {
-        let admission = self.queue(queue).admission.get();
-        match admission.admits(self.caller(id, queue)) {
+        match self.admission(queue).admits(self.caller(id, queue)) {
             Ok(()) => Answer::Bool(act()),
             Err(refused) => Answer::Text(name_of(refused).to_owned()),
         }
@@ -201,7 +218,7 @@ impl Machine {
 
     fn freezables(&self) -> impl Iterator<Item = QueueId> + use<> {
         let queues = self.queues.borrow();
-        let freezable = |&at: &usize| queues[at].spec.freezable;
+        let freezable = |&at: &usize| queues[at].spec.freezable && !queues[at].dropped.get();
         let found: Vec<usize> = (0..queues.len()).filter(freezable).collect();
         found.into_iter().map(|at| QueueId(at as u32))
     }
@@ -219,154 +236,6 @@ impl Machine {
             (false, true) => "running",
             (true, true) => "pending+running",
         }
-    }
-
-    /// A barrier, and the gate that it opens.
-    fn barrier(&self) -> (ItemId, Gate) {
-        let gate = self.gate();
-        let body = move |_| -> Box<dyn crate::Program> {
-            Box::new(move |cx: &mut crate::ProgramCx<'_>, _| {
-                cx.open(gate);
-                Act::End
-            })
-        };
-        let mut items = self.items.borrow_mut();
-        let item = items.add_item("barrier".to_owned(), std::rc::Rc::new(body), true);
-        (item, gate)
-    }
-
-    fn flush_work(
-        &self,
-        item: ItemId,
-        insert: impl Fn(&Machine, ItemId, ItemId) -> Option<PwqId>,
-    ) -> Reply {
-        let (barrier, gate) = self.barrier();
-        match insert(self, item, barrier) {
-            Some(pwq) => self.wait(move |m| m.is_reached(gate, pwq).then_some(Answer::Bool(true))),
-            None => Reply::Done(Answer::Bool(false)),
-        }
-    }
-
-    /// Whether the barrier that opens this gate was reached; then its pwq is not needed any more.
-    fn is_reached(&self, gate: Gate, pwq: PwqId) -> bool {
-        let open = self.is_open(gate);
-        if open {
-            self.items.borrow_mut().let_go(pwq);
-        }
-        open
-    }
-
-    /// Disables an item and waits until it does not run; `then_enable`: that is all.
-    fn disable_sync(&self, item: ItemId, then_enable: bool) -> Reply {
-        let was_pending = contract::disable(self, item).was_pending;
-        let (barrier, gate) = self.barrier();
-        let waits = contract::flush_item(self, item, barrier);
-        self.wait(move |m| {
-            let over = waits.is_none_or(|pwq| m.is_reached(gate, pwq));
-            if over && then_enable {
-                contract::enable(m, item);
-            }
-            over.then_some(Answer::Bool(was_pending))
-        })
-    }
-
-    fn flush_workqueue(&self, queue: QueueId) -> Reply {
-        let mut parts = contract::begin_flush(self, queue);
-        self.wait(move |m| {
-            parts.retain_mut(|part| !m.is_flushed(part));
-            parts.is_empty().then_some(Answer::Void)
-        })
-    }
-
-    fn is_flushed(&self, part: &mut PwqFlush<PwqId>) -> bool {
-        let pool = part.pool;
-        self.with_pool(pool, |core, cx| contract::flush_step(core, cx, part))
-    }
-
-    /// Flushes until there is nothing left.
-    fn drain_workqueue(&self, queue: QueueId) -> Reply {
-        self.count_drainer(queue, true);
-        let mut parts = Vec::new();
-        self.wait(move |m| {
-            loop {
-                parts.retain_mut(|part| !m.is_flushed(part));
-                if !parts.is_empty() {
-                    return None;
-                }
-                if contract::is_drained(m, queue) {
-                    m.count_drainer(queue, false);
-                    return Some(Answer::Void);
-                }
-                parts = contract::begin_flush(m, queue);
-            }
-        })
-    }
-
-    /// One more, or one less, drains the queue.
-    fn count_drainer(&self, queue: QueueId, comes: bool) {
-        let draining = self.with_queue(queue, |q| q.count_drainer(comes));
-        self.change_admission(queue, |now| Admission { draining, ..now });
-    }
-
-    fn change_admission(&self, queue: QueueId, change: impl Fn(Admission) -> Admission) {
-        let queue = self.queue(queue);
-        queue.admission.set(change(queue.admission.get()));
-    }
-
-    fn destroy_workqueue(&self, queue: QueueId) -> Reply {
-        self.change_admission(queue, |now| Admission {
-            destroying: true,
-            ..now
-        });
-        let dropped = contract::cancel_timers(self, queue) as u64;
-        self.timers_dropped.set(self.timers_dropped.get() + dropped);
-        self.drain_workqueue(queue)
-    }
-
-    fn wait(&self, mut over: impl FnMut(&Machine) -> Option<Answer> + 'static) -> Reply {
-        match over(self) {
-            Some(answer) => Reply::Done(answer),
-            None => Reply::Wait(Box::new(over)),
-        }
-    }
-
-    /// The running thread sleeps until what it has called for is over.
-    pub(crate) fn wait_in_call(&self, id: ThreadId, pending: Pending) {
-        self.calling.borrow_mut().insert(id);
-        self.sleep(id, Sleep::Call(pending));
-    }
-
-    /// A flush, a drain or a barrier has moved on: those who wait in calls look again.
-    pub(crate) fn progress(&self) {
-        let calling: Vec<ThreadId> = self.calling.borrow().iter().copied().collect();
-        calling.into_iter().for_each(|id| self.look_again(id));
-    }
-
-    fn look_again(&self, id: ThreadId) {
-        // What another one has called for, in the course of looking, may have ended its wait.
-        let Some(mut pending) = self.take_pending(id) else {
-            return;
-        };
-        match pending(self) {
-            Some(answer) => {
-                self.calling.borrow_mut().remove(&id);
-                self.answer(id, answer);
-                self.wake(id);
-            }
-            None => self.frame(id, |f| f.sleep = Sleep::Call(pending)),
-        }
-    }
-
-    fn take_pending(&self, id: ThreadId) -> Option<Pending> {
-        self.frame(id, |f| {
-            match std::mem::replace(&mut f.sleep, Sleep::Awake) {
-                Sleep::Call(pending) => Some(pending),
-                other => {
-                    f.sleep = other;
-                    None
-                }
-            }
-        })
     }
 
     /// Whether the item's timer is armed.

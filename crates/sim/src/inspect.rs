@@ -10,7 +10,7 @@ use cmwq_policy::work::WorkWord;
 use cmwq_policy::{CpuMask, Rule, Store};
 
 use crate::calls::Call;
-use crate::cpu::ThreadId;
+use crate::cpu::{ThreadId, ThreadState};
 use crate::machine::Machine;
 use crate::program::{Answer, ItemId, PoolId, QueueId};
 use crate::store::PwqId;
@@ -138,6 +138,37 @@ impl Machine {
         self.queue(queue).spec.made.kind
     }
 
+    /// Whether a queue was made strict.
+    pub fn was_made_strict(&self, queue: QueueId) -> bool {
+        self.queue(queue).spec.made.attrs.strict
+    }
+
+    /// Whether a queue takes part in freezing.
+    pub fn is_freezable(&self, queue: QueueId) -> bool {
+        self.queue(queue).spec.freezable
+    }
+
+    /// The rescuer of a queue, if it has one.
+    pub fn rescuer_of(&self, queue: QueueId) -> Option<ThreadId> {
+        self.queue(queue).rescuer.get()
+    }
+
+    /// Queues that were made so far; they are numbered from 0 on.
+    pub fn nr_queues(&self) -> usize {
+        self.queues.borrow().len()
+    }
+
+    /// Whether a CPU is in use that a pool's workers may use.
+    pub fn is_served(&self, pool: PoolId) -> bool {
+        !self.pool_cpus(pool).and(&self.online_cpus()).is_empty()
+    }
+
+    /// Tokens that all pools of a pool's CPUs have together, and how many of them are in use.
+    pub fn budget(&self, pool: PoolId) -> (u32, u32) {
+        let limit = self.with_core(pool, |core| core.attrs().budget);
+        (limit, self.tokens())
+    }
+
     /// Threads that a pool may have.
     pub fn thread_limit(&self, pool: PoolId) -> u32 {
         self.with_core(pool, |core| core.attrs().thread_limit)
@@ -154,6 +185,12 @@ impl Machine {
         let current = |cpu| self.sched().current(cpu);
         let is_idle = |&cpu: &usize| current(cpu).is_none_or(|id| self.is_signaller(id));
         online.iter().filter(is_idle).collect()
+    }
+
+    /// What a thread is at, and the CPU where it is or was last.
+    pub fn whereabouts(&self, id: ThreadId) -> (ThreadState, usize) {
+        let scheduler = self.sched();
+        (scheduler.state(id), scheduler.cpu_of(id))
     }
 
     /// CPUs in use.

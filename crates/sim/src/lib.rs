@@ -25,6 +25,8 @@
 //! | [`program`] | what threads and items do, as resumable state machines |
 //! | `turn` | one thread's acts, from getting the CPU until it burns, sleeps or ends |
 //! | `workers` | the loop of a worker thread, as the runtime has it |
+//! | `waits`, `process` | calls that wait, and may be refused; the process around the queues |
+//! | `tidy` | what items leave behind in their threads |
 //! | `pools` | pools around the core: events in, actions out; the tick |
 //! | [`signals`] | what pools are told of who sleeps: canaries, the tick, hints, or all of it |
 //! | [`watch`] | what the tick notices beside that: hogs, stalls |
@@ -50,6 +52,7 @@ pub mod load;
 pub mod machine;
 pub mod output;
 mod pools;
+mod process;
 pub mod program;
 pub mod queues;
 pub mod random;
@@ -58,9 +61,11 @@ pub mod resources;
 pub mod scenario;
 pub mod signals;
 pub mod store;
+mod tidy;
 pub mod topology;
 pub mod trace;
 mod turn;
+mod waits;
 pub mod watch;
 mod weight;
 mod workers;
@@ -84,6 +89,7 @@ pub use resources::{
     SemStats,
 };
 pub use signals::{SignalCosts, SignalStats, Signals, UserSignals};
+pub use tidy::LeftBehind;
 pub use topology::{Distance, Place, Topology, TopologyError};
 pub use trace::{Line, What};
 pub use watch::{Report, Trouble};

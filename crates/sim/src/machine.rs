@@ -14,7 +14,6 @@ use cmwq_policy::affinity::{self, Layout};
 use cmwq_policy::time::{MILLISECOND, SECOND};
 use cmwq_policy::{Action, CpuMask, Nanos, Time, WorkerId, hog};
 
-use crate::calls::Pending;
 use crate::cpu::{
     Costs, CpuStats, Discipline, Placement, Run, Scheduler, ThreadAttrs, ThreadId, ThreadState,
     ThreadStats, Waker,
@@ -22,6 +21,7 @@ use crate::cpu::{
 use crate::events::{EventKey, Events};
 use crate::inspect::Observer;
 use crate::pools::{Armed, Pool};
+use crate::process;
 use crate::program::{
     Act, Answer, Execution, Gate, ItemId, PoolId, Program, ProgramCx, ThreadSpec, WorkerRef,
 };
@@ -32,6 +32,7 @@ use crate::signals::{self, Signals};
 use crate::store::{Items, PwqId};
 use crate::topology::Topology;
 use crate::trace::{Line, What};
+use crate::waits::Pending;
 use crate::watch::Report;
 use crate::workers::Worker;
 
@@ -66,6 +67,8 @@ pub struct Options {
     pub costs: Costs,
     /// Where threads go.
     pub placement: Placement,
+    /// The best nice level that a thread may give itself, -20..=19; -20: the program is privileged.
+    pub nice_best: i8,
     /// Cores of a cache shard, about (kernel `wq_cache_shard_size`).
     pub shard_cores: u32,
 }
@@ -85,6 +88,7 @@ impl Options {
             seed: 0,
             costs: Costs::default(),
             placement: Placement::default(),
+            nice_best: -20,
             shard_cores: affinity::DFL_SHARD_CORES,
         }
     }
@@ -113,6 +117,8 @@ pub(crate) enum Event {
     Wake(ThreadId),
     /// Somebody has waited for something long enough: it is asked anyway.
     TimeOut,
+    /// A call of this thread has waited for long enough.
+    CallOver(ThreadId),
     /// The thread of this worker is there, or could not be made; this one has waited for it.
     Spawned(PoolId, WorkerId, Option<ThreadId>),
     /// Somebody looks at the pools with backlog.
@@ -143,7 +149,7 @@ pub(crate) enum Sleep {
     Await,
     /// An idle worker: to be unparked.
     Parked,
-    Call(Pending),
+    Call(Box<dyn Pending>),
 }
 
 /// A thread, from the inside.
@@ -206,6 +212,7 @@ pub struct Machine {
     pub(crate) timers: RefCell<SimTimers>,
     pub(crate) next_timer: Cell<Armed>,
     pub(crate) timers_dropped: Cell<u64>,
+    pub(crate) process: process::State,
     /// What pools have asked for and is not carried out yet.
     pub(crate) actions: RefCell<VecDeque<(PoolId, Action<PwqId>)>>,
     pub(crate) postponing: Cell<u32>,
@@ -259,6 +266,7 @@ impl Machine {
             timers: RefCell::default(),
             next_timer: Cell::new(None),
             timers_dropped: Cell::new(0),
+            process: process::State::default(),
             actions: RefCell::default(),
             postponing: Cell::new(0),
             acting: Cell::new(None),
@@ -608,6 +616,7 @@ impl Machine {
         self.now.set(next);
         self.sched().advance(next);
         while let Some(event) = self.next_event() {
+            self.count_event(event);
             self.happen(event);
         }
     }
@@ -620,6 +629,7 @@ impl Machine {
         match event {
             Event::Wake(id) => self.wake(id),
             Event::TimeOut => {}
+            Event::CallOver(id) => self.look_again(id),
             Event::Spawned(pool, id, manager) => {
                 self.create_worker(pool, id);
                 manager.into_iter().for_each(|id| self.wake(id));
@@ -695,6 +705,15 @@ impl Machine {
         let random = cx.random;
         self.frame(id, |f| (f.program, f.random) = (Some(program), random));
         act
+    }
+
+    fn count_event(&self, event: Event) {
+        self.acts.set(self.acts.get() + 1);
+        assert!(
+            self.acts.get() <= MAX_ACTS,
+            "{event:?} and others follow each other without time passing, at {} ns",
+            self.now().0
+        );
     }
 
     pub(crate) fn count_act(&self, id: ThreadId) {

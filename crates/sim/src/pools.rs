@@ -52,16 +52,9 @@ pub(crate) struct Pool {
 }
 
 impl Pool {
-    fn new(id: PoolId, key: PoolKey, node: Option<u32>, budget: u32, thread_limit: u32) -> Pool {
-        let is_one = key.rule == Rule::Bh;
-        let core = WorkerPool::new(PoolAttrs {
-            id: id.0,
-            rule: key.rule,
-            nice: key.nice,
-            target: key.reach.pod.count() as u32,
-            budget,
-            thread_limit: if is_one { 1 } else { thread_limit },
-        });
+    fn new(key: PoolKey, node: Option<u32>, attrs: PoolAttrs) -> Pool {
+        let id = PoolId(attrs.id);
+        let core = WorkerPool::new(attrs);
         Pool {
             id,
             key,
@@ -131,11 +124,28 @@ impl Machine {
             return pool.id;
         }
         let id = PoolId(pools.len() as u32);
-        let budget = self.topology().len() as u32;
+        let (target, budget) = self.targets(&key);
         let node = self.layout.borrow().node_of(&key.reach.pod);
-        let pool = Pool::new(id, key, node, budget, self.options.thread_limit);
-        pools.push(Rc::new(pool));
+        let attrs = PoolAttrs {
+            id: id.0,
+            rule: key.rule,
+            nice: key.nice,
+            target,
+            budget,
+            thread_limit: match key.rule {
+                Rule::Bh => 1,
+                _ => self.options.thread_limit,
+            },
+        };
+        pools.push(Rc::new(Pool::new(key, node, attrs)));
         id
+    }
+
+    /// Workers that a pool keeps runnable, and all pools together: their CPUs, at most the quota.
+    pub(crate) fn targets(&self, key: &PoolKey) -> (u32, u32) {
+        let at_most = |cpus: usize| (cpus as u32).min(self.process.quota.get());
+        let own = at_most(key.reach.pod.count());
+        (own, at_most(self.topology().len()))
     }
 
     /// Runs one event of a pool's core, then carries out what it asked for: at once, or when the
@@ -149,8 +159,13 @@ impl Machine {
         let mut out = Actions::default();
         let result = self.call_core(&pool, &mut out, event);
         self.observed(|o| o.pool_event(self, id));
-        let asked = out.iter().map(|action| (id, action));
-        self.actions.borrow_mut().extend(asked);
+        for action in out.iter() {
+            if let Action::FailWait(worker) = action {
+                // At once, so that it cannot hit a later wait of the same worker.
+                self.fail_wait(&pool, worker);
+            }
+            self.actions.borrow_mut().push_back((id, action));
+        }
         self.postpone_actions();
         self.carry_out_postponed();
         self.arm(&pool);
@@ -200,7 +215,7 @@ impl Machine {
             Action::Wake(id) => self.wake_worker(&self.pool(pool), id),
             Action::FailWait(id) => {
                 let thread = self.pool(pool).thread(id);
-                thread.into_iter().for_each(|id| self.unpark(id));
+                thread.into_iter().for_each(|id| self.look_again(id));
             }
             Action::Spawn(id) => self.spawn_worker(pool, id),
             Action::Inspect => self.inspect(&self.pool(pool)),

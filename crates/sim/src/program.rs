@@ -57,6 +57,12 @@ pub enum Act {
     /// # Panics
     /// If the thread does not have it.
     Unlock(LockId),
+    /// Waits while another one has the lock, and does not take it. All who wait so go on at once when it
+    /// is released: readers with short sections beside writers.
+    ///
+    /// # Panics
+    /// If the thread has it.
+    Pass(LockId),
     /// Takes one off the semaphore; sleeps while there is none, first come, first served.
     Take(SemId),
     /// Adds one to the semaphore.
@@ -85,6 +91,13 @@ pub enum Answer {
     Number(i64),
     /// A word.
     Text(String),
+}
+
+impl Answer {
+    /// Whether a call was refused, or given up, because its wait would never have ended.
+    pub fn is_deadlock(&self) -> bool {
+        matches!(self, Answer::Text(why) if why.starts_with("deadlock"))
+    }
 }
 
 /// A resumable program.
@@ -204,6 +217,16 @@ impl ProgramCx<'_> {
     /// Changes where the thread may run. Without an online CPU in the mask it may run anywhere.
     pub fn pin(&mut self, allowed: CpuMask) {
         self.machine.pin(self.thread, allowed);
+    }
+
+    /// Changes the thread's nice level, -20..=19. False, and nothing is changed, if it may not.
+    pub fn set_nice(&mut self, nice: i8) -> bool {
+        let may = nice >= self.nice().min(self.machine.options().nice_best);
+        if may {
+            let now = self.now();
+            self.machine.sched().set_nice(now, self.thread, nice);
+        }
+        may
     }
 
     /// Opens a gate: who waits for it wakes up.

@@ -146,7 +146,10 @@ pub(crate) struct Queue {
     by_cpu: RefCell<Vec<Option<PwqId>>>,
     /// The limits that its pwqs share, where they do: of each node, and of pools that are in none.
     limits: Vec<usize>,
+    /// What it admits, but for the end of the whole program.
     pub(crate) admission: Cell<Admission>,
+    /// It has no handle any more.
+    pub(crate) dropped: Cell<bool>,
     pub(crate) rescuer: Cell<Option<ThreadId>>,
     /// The pwqs that have called it, in order.
     pub(crate) maydays: RefCell<VecDeque<PwqId>>,
@@ -181,6 +184,7 @@ impl Machine {
             by_cpu: RefCell::new(vec![None; self.topology().len()]),
             limits: self.add_limits(made.max_active),
             admission: Cell::default(),
+            dropped: Cell::default(),
             rescuer: Cell::new(None),
             maydays: RefCell::default(),
         });
@@ -204,6 +208,14 @@ impl Machine {
 
     pub(crate) fn queue(&self, id: QueueId) -> Rc<Queue> {
         self.queues.borrow()[id.0 as usize].clone()
+    }
+
+    /// What a queue admits now.
+    pub(crate) fn admission(&self, queue: QueueId) -> Admission {
+        Admission {
+            closing: self.process.closing.get(),
+            ..self.queue(queue).admission.get()
+        }
     }
 
     fn add_percpu_pwqs(&self, id: QueueId, queue: &Queue, made: QueueAttrs) {
@@ -258,8 +270,7 @@ impl Machine {
     pub(crate) fn expire_timers(&self) {
         self.next_timer.set(None);
         let admits = |queue| {
-            let admission = self.queue(queue).admission.get();
-            let admitted = admission.admits(Caller::Outside);
+            let admitted = self.admission(queue).admits(Caller::Outside);
             let dropped = u64::from(admitted.is_err());
             self.timers_dropped.set(self.timers_dropped.get() + dropped);
             admitted

@@ -21,7 +21,7 @@ impl Machine {
             idle_class: false,
             footprint: self.options.costs.worker_footprint,
             program: None,
-            worker: Some(Worker::rescuer(queue, self.now())),
+            worker: Some(Worker::rescuer(queue, RESCUER_NICE, self.now())),
         })
     }
 

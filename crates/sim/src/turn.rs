@@ -50,6 +50,7 @@ impl Machine {
             Act::Call(call) => self.perform_call(id, call),
             Act::Lock(lock) => self.acquire(id, lock),
             Act::Unlock(lock) => self.release(id, lock),
+            Act::Pass(lock) => self.pass(id, lock),
             Act::Take(sem) => self.take_semaphore(id, sem),
             Act::Post(sem) => self.post(sem),
             Act::Io(device, bytes) => self.io(id, device, bytes),

@@ -2,7 +2,7 @@
 //! still.
 
 use cmwq_policy::hog::Sample;
-use cmwq_policy::pool::{Seen, SeenState};
+use cmwq_policy::pool::{AskSwitches, Seen, SeenState};
 use cmwq_policy::{Nanos, Time};
 
 use crate::machine::Machine;
@@ -59,17 +59,21 @@ impl Machine {
             return;
         };
         let stats = self.thread_stats(thread);
-        let sample = Sample {
-            item: u64::from(seen.item),
-            cpu: stats.cpu_ns,
-            asleep: seen.state != SeenState::Runnable,
-            switches: Some(stats.voluntary_switches),
-        };
         let threshold = self.hog_threshold.get();
-        let verdict = self.in_pool(pool.id, |core, cx| {
-            core.watched(cx, seen.worker, seen.item, sample, threshold)
-        });
-        if let Ok(Some(hog)) = verdict {
+        let verdict = |switches| {
+            let sample = Sample {
+                item: u64::from(seen.item),
+                cpu: stats.cpu_ns,
+                asleep: seen.state != SeenState::Runnable,
+                switches,
+            };
+            self.in_pool(pool.id, |core, cx| {
+                core.watched(cx, seen.worker, seen.item, sample, threshold)
+            })
+        };
+        // Voluntary switches are only looked up where it asks for them.
+        let hog = verdict(None).or_else(|AskSwitches| verdict(Some(stats.voluntary_switches)));
+        if let Ok(Some(hog)) = hog {
             let queue = self.items.borrow().queue_of(hog.pwq);
             let count = self.hogs.borrow_mut().noted(hog.func);
             let func = hog.func;

@@ -1,6 +1,7 @@
 //! Worker threads: the loop that the runtime's workers run (`crates/runtime/src/pool/worker.rs`), as
 //! a state machine.
 
+use cmwq_policy::leftovers::Suspects;
 use cmwq_policy::pool::Step;
 use cmwq_policy::{ItemReport, Time, WorkerId, sampling};
 
@@ -9,6 +10,7 @@ use crate::machine::{Event, Machine, NewThread, Sleep};
 use crate::program::{Execution, ItemId, PoolId, QueueId, WorkerRef};
 use crate::store::PwqId;
 use crate::trace::What;
+use crate::waits::Awaited;
 
 /// The part of a thread that makes it a worker.
 pub(crate) struct Worker {
@@ -24,6 +26,12 @@ pub(crate) struct Worker {
     parked: bool,
     /// A report has narrowed its mask to the CPU that it was about.
     pub(crate) narrowed: bool,
+    /// The nice level that it should have.
+    pub(crate) nice: i32,
+    /// Items that may have left something behind in its thread.
+    pub(crate) suspects: Suspects,
+    /// The last one has, and its thread is not fit for another one.
+    lost: bool,
     meter: Meter,
 }
 
@@ -38,13 +46,17 @@ pub(crate) struct Rescuer {
 }
 
 #[derive(Clone, Copy)]
-struct Running {
+pub(crate) struct Running {
     execution: Execution,
     pwq: PwqId,
     /// Hints that the item has begun.
     hints: u32,
     /// Its pool was told that it sleeps.
     told: bool,
+    /// Items of its own pool that it waits for.
+    awaits: Awaited,
+    /// That will never be.
+    pub(crate) failed: bool,
 }
 
 /// What a worker measures of its own items. When: `cmwq_policy::sampling`.
@@ -57,7 +69,7 @@ struct Meter {
 }
 
 impl Worker {
-    fn new(who: Option<WorkerRef>, rescuer: Option<Rescuer>, now: Time) -> Worker {
+    fn new(who: Option<WorkerRef>, rescuer: Option<Rescuer>, nice: i8, now: Time) -> Worker {
         Worker {
             who,
             rescuer,
@@ -66,6 +78,9 @@ impl Worker {
             yielded: None,
             parked: false,
             narrowed: false,
+            nice: nice.into(),
+            suspects: Suspects::default(),
+            lost: false,
             meter: Meter {
                 looked: now,
                 ..Meter::default()
@@ -73,13 +88,13 @@ impl Worker {
         }
     }
 
-    pub(crate) fn rescuer(queue: QueueId, now: Time) -> Worker {
+    pub(crate) fn rescuer(queue: QueueId, nice: i8, now: Time) -> Worker {
         let rescuer = Rescuer {
             queue,
             pwq: None,
             done: 0,
         };
-        Worker::new(None, Some(rescuer), now)
+        Worker::new(None, Some(rescuer), nice, now)
     }
 
     pub(crate) fn execution(&self) -> Option<Execution> {
@@ -124,6 +139,10 @@ impl Machine {
             return self.rescue(id, rescuer);
         }
         let who = self.worker_of(id).expect("it has a pool");
+        if self.worker(id, |w| w.lost) {
+            let ended = self.worker(id, Worker::take_report);
+            return self.give_up(id, who, ended);
+        }
         if self.worker(id, |w| std::mem::take(&mut w.parked)) && self.receive(id, who) {
             return;
         }
@@ -132,7 +151,13 @@ impl Machine {
                 self.widen(id, who.pool);
                 self.begin(id, item, pwq);
             }
+            Step::Create(new) if self.is_lost(id, who) => {
+                // A thread has what its creator has: another one makes it.
+                self.spawn_worker(who.pool, new);
+                self.give_up(id, who, None);
+            }
             Step::Create(new) => self.request_worker(who.pool, new, Some(id)),
+            Step::Park if self.is_lost(id, who) => self.give_up(id, who, None),
             Step::Park => {
                 self.worker(id, |w| w.parked = true);
                 self.park(id);
@@ -176,6 +201,8 @@ impl Machine {
                 pwq,
                 hints: 0,
                 told: false,
+                awaits: None,
+                failed: false,
             });
             w.meter.begun = self.now();
         });
@@ -192,14 +219,17 @@ impl Machine {
     pub(crate) fn item_over(&self, id: ThreadId) {
         let used = self.thread_stats(id);
         let now = self.now();
-        let over = self.worker(id, |w| {
+        let (over, ran) = self.worker(id, |w| {
             w.ended = Some(w.meter.end(now, used));
-            w.running.take().expect("it has executed an item")
+            let over = w.running.take().expect("it has executed an item");
+            (over, now.since(w.meter.begun))
         });
         let is_barrier = self.items.borrow().item(over.execution.item).is_barrier;
         if !is_barrier {
             self.note(id, What::End(over.execution));
         }
+        let lost = self.tidy_up(id, ran);
+        self.worker(id, |w| w.lost = lost);
     }
 
     pub(crate) fn park(&self, id: ThreadId) {
@@ -234,6 +264,10 @@ impl Machine {
 
     fn retire(&self, id: ThreadId, who: WorkerRef) {
         self.pool(who.pool).forget(who.id, id);
+        self.exit_worker(id);
+    }
+
+    pub(crate) fn exit_worker(&self, id: ThreadId) {
         self.note(id, What::Exit);
         self.sched().exit(self.now(), id);
     }
@@ -265,7 +299,7 @@ impl Machine {
             idle_class: false,
             footprint: self.options.costs.worker_footprint,
             program: None,
-            worker: Some(Worker::new(Some(who), None, self.now())),
+            worker: Some(Worker::new(Some(who), None, pool.key.nice, self.now())),
         });
         pool.enter(id, thread);
     }
@@ -275,7 +309,11 @@ impl Machine {
         let told = self.frame(id, |f| self.is_told(&f.sleep));
         if let Some(who) = self.executing_worker(id).filter(|_| told) {
             self.running(id, |running| running.told = true);
-            self.in_pool(who.pool, |core, cx| core.hint_begin(cx, who.id));
+            let awaits = self.awaited(id);
+            self.in_pool(who.pool, |core, cx| match awaits {
+                Some(wait) => core.wait_begin(cx, who.id, wait).expect("asked before"),
+                None => core.hint_begin(cx, who.id),
+            });
         }
     }
 
@@ -284,9 +322,32 @@ impl Machine {
         let Some(who) = self.executing_worker(id) else {
             return;
         };
-        if self.running(id, |running| std::mem::take(&mut running.told)) {
-            self.in_pool(who.pool, |core, cx| core.hint_end(cx, who.id));
+        let (told, awaits) = self.running(id, |running| {
+            (
+                std::mem::take(&mut running.told),
+                std::mem::take(&mut running.awaits),
+            )
+        });
+        if told {
+            self.in_pool(who.pool, |core, cx| match awaits {
+                Some(_) => core.wait_end(cx, who.id),
+                None => core.hint_end(cx, who.id),
+            });
         }
+    }
+
+    /// What the item of this thread waits for.
+    pub(crate) fn awaited(&self, id: ThreadId) -> Awaited {
+        self.frame(id, |f| f.worker.as_ref()?.running?.awaits)
+    }
+
+    /// The item of this thread waits for that from now on; what it has waited for before, and whether
+    /// that has failed.
+    pub(crate) fn set_awaited(&self, id: ThreadId, on: Awaited) -> (Awaited, bool) {
+        self.running(id, |running| {
+            let failed = std::mem::take(&mut running.failed);
+            (std::mem::replace(&mut running.awaits, on), failed)
+        })
     }
 
     /// The item of this thread says that it is about to block, or that it is back.
@@ -315,13 +376,13 @@ impl Machine {
         }
     }
 
-    fn running<R>(&self, id: ThreadId, look: impl FnOnce(&mut Running) -> R) -> R {
+    pub(crate) fn running<R>(&self, id: ThreadId, look: impl FnOnce(&mut Running) -> R) -> R {
         self.worker(id, |w| {
             look(w.running.as_mut().expect("it executes an item"))
         })
     }
 
-    fn executing_worker(&self, id: ThreadId) -> Option<WorkerRef> {
+    pub(crate) fn executing_worker(&self, id: ThreadId) -> Option<WorkerRef> {
         self.frame(id, |f| {
             let worker = f.worker.as_ref()?;
             worker.running.and(worker.who)

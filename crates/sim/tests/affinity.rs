@@ -56,8 +56,7 @@ fn from_each(machine: &Machine, queue: QueueId, cpus: &[usize]) -> Vec<(u32, Str
         ]
     });
     run(machine, acts.collect());
-    let seen = seen.borrow().clone();
-    seen
+    seen.take()
 }
 
 #[test]

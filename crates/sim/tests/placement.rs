@@ -367,13 +367,13 @@ fn domains(delay: u64, node_imbalance: u32) -> Placement {
             busy_period: 64 * MS,
             delay,
             node_imbalance,
+            ..Domains::default()
         }),
         ..Placement::default()
     }
 }
 
-/// Threads that wait on CPU 0, which they may leave from 1 ms on; when they end, in ms. CPU 7 is busy
-/// until `busy`.
+/// When four threads end, in ms, that begin on CPU 0 and may use these CPUs from their first turn on.
 fn spread(placement: Placement, topology: &str, may_use: &[usize]) -> Vec<u64> {
     let machine = machine(topology, placement);
     let all = mask(may_use).unwrap();

@@ -132,7 +132,7 @@ fn requests_go_round_and_keep_their_data() {
         main = true
         cpus = "0"
         does = [{ repeat = 100, does = ["take slots", "mark begin trip", "touch 1KiB", "queue q work", "count trips", "mark end trip"] }]
-    "#.replace("[machine.costs]", "[machine.costs]").as_str());
+    "#);
     assert_eq!(report.counters["trips"].total, 100);
     assert_eq!(report.ended, "main");
 }

@@ -38,6 +38,7 @@ fn options(random: &mut Random) -> Options {
             true => Balance::AtOnce,
             false => Balance::Domains(Domains::default()),
         },
+        ..Placement::default()
     };
     options
 }

@@ -29,6 +29,15 @@ pub(super) fn plain(answer: cmwq_sim::Answer) -> Answer {
     }
 }
 
+/// A wait that would never end is refused; on real threads that is an error.
+pub(super) fn waited(stage: &Stage, answer: cmwq_sim::Answer) -> Answer {
+    if !answer.is_deadlock() {
+        return plain(answer);
+    }
+    stage.play.misuse(format!("{answer:?}"));
+    Answer::Bool(false)
+}
+
 /// A queue says with a word that it refuses.
 fn queued(stage: &Stage, answer: cmwq_sim::Answer) -> Answer {
     match answer {

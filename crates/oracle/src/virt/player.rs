@@ -146,7 +146,7 @@ impl Program for Player {
         let now = cx.now().0;
         let mut answer = answer.map(|answer| match self.reads.take() {
             Some(read) => read(&self.stage, answer),
-            None => calls::plain(answer),
+            None => calls::waited(&self.stage, answer),
         });
         loop {
             if let Some(act) = self.wait(now) {

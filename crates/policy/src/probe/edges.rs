@@ -17,7 +17,7 @@ pub enum Group {
     Starts,
     /// Reports of the world and what they do to the estimate.
     Reports,
-    /// Items that wait for items, where they say so.
+    /// Items that wait for items of their own pool, and are refused where that would never end.
     Waits,
     /// `max_active`: slots, and turns of those that wait for one.
     Limits,
@@ -33,10 +33,14 @@ pub enum Group {
     Rescue,
     /// Canaries, the pace of the tick, gaps of the clock: only where signals are those of user space.
     Watchers,
-    /// Only between two threads inside one protocol, or at bounds that no random run comes to.
+    /// Only between two threads inside one protocol, where the simulator has none and the tests under
+    /// loom go; or at bounds that no random run comes to, where the policy's own tests go.
     Rare,
-    /// Only in a process: queues whose handles are dropped, what items leave behind, child processes.
+    /// The process around the queues: handles that are dropped, a CPU quota, what items leave behind.
     Process,
+    /// Child processes, which the simulator has not: the tests of `cmwq run` and of the runtime's
+    /// `process` go there.
+    Children,
 }
 
 macro_rules! edges {
@@ -281,15 +285,15 @@ edges! {
         ClockAway "clock-away" "The machine was suspended: what is measured begins anew."
     }
     Rare {
-        ItemDeferTooLate "item-defer-too-late" "The execution ended before it could be told whom to tell."
-        ItemDeferEnded "item-defer-ended" "The execution ended while the item was queued behind it."
-        ItemStealMissed "item-steal-missed" "An item to take back had just left its pool."
-        ItemDisableOverflow "item-disable-overflow" "An item is disabled as often as can be counted."
-        PwqRefused "pwq-refused" "The attributes changed while an item was on its way: it looks again."
-        SlotTakenLate "slot-taken-late" "A slot came free just before joining those that wait."
-        RescuersTooMany "rescuers-too-many" "A rescuer was sent away: many others help already."
-        RescuerNoRoom "rescuer-no-room" "A rescuer is called later: one call says only so much."
-        HogTableFull "hog-table-full" "A function is not counted: so many others are."
+        ItemDeferTooLate "item-defer-too-late" "Two threads: the execution ended before it could be told whom to tell."
+        ItemDeferEnded "item-defer-ended" "Two threads: the execution ended while the item was queued behind it."
+        ItemStealMissed "item-steal-missed" "Two threads: an item to take back had just left its pool."
+        ItemDisableOverflow "item-disable-overflow" "A bound: an item is disabled as often as can be counted, 65,535 times."
+        PwqRefused "pwq-refused" "Two threads: the attributes changed while an item was on its way, and it looks again."
+        SlotTakenLate "slot-taken-late" "Two threads: a slot came free just before joining those that wait."
+        RescuersTooMany "rescuers-too-many" "A bound: a rescuer was sent away, because 16 others help in this pool already."
+        RescuerNoRoom "rescuer-no-room" "A bound: a rescuer is called later, because one event says only 12 things."
+        HogTableFull "hog-table-full" "A bound: a function is not counted, because 128 others are."
     }
     Process {
         PoolResized "pool-resized" "The CPUs that a pool serves have changed."
@@ -301,10 +305,12 @@ edges! {
         DrainWatched "drain-watched" "Who waits for a pool as a whole is told of an end."
         OrphanReleased "orphan-released" "The last item of a queue without handles has ended."
         OrphanRevived "orphan-revived" "An item of a queue without handles queued on."
-        ItemForeign "item-foreign" "An item was a process tree."
         HogAsks "hog-asks" "A worker's voluntary switches are needed to call its item a hog."
         LeftoverRestored "leftover-restored" "An item left something behind that can be set back."
         LeftoverRetires "leftover-retires" "An item left something behind that cannot."
+    }
+    Children {
+        ItemForeign "item-foreign" "An item was a process tree."
         AdmissionNoRoom "admission-no-room" "The system had no room for another process."
     }
 }

@@ -123,6 +123,7 @@ impl Scheduler {
         let idled = at.idle_since.take().map_or(0, |since| now.since(since));
         if idled > 0 {
             at.stats.wakeups += 1;
+            at.note_idle(idled);
             burns += self.costs.idle_exit_after(idled);
         }
         if at.last.replace(id).is_some_and(|last| last != id) {

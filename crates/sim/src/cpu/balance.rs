@@ -16,8 +16,10 @@ impl Scheduler {
             return;
         }
         let found = match self.placement.balance {
-            Balance::AtOnce => self.busiest(cpu, Distance::Machine),
-            Balance::Domains(_) if self.cpus[cpu].load() == 0 => self.busiest(cpu, Distance::Llc),
+            Balance::AtOnce => self.busiest(cpu, Distance::Machine, now),
+            Balance::Domains(domains) if self.cpus[cpu].load() == 0 => {
+                self.newly_idle(now, cpu, domains)
+            }
             Balance::Domains(_) => None,
         };
         if let Some(id) = found {
@@ -25,7 +27,7 @@ impl Scheduler {
         }
     }
 
-    fn take_over(&mut self, now: Time, cpu: usize, id: ThreadId) {
+    pub(super) fn take_over(&mut self, now: Time, cpu: usize, id: ThreadId) {
         self.account(id, now);
         self.dequeue(id);
         self.enqueue(now, id, cpu, 0);
@@ -33,11 +35,14 @@ impl Scheduler {
     }
 
     /// The first thread that may come, of the CPU where most wait, not farther away than this.
-    fn busiest(&self, cpu: usize, reach: Distance) -> Option<ThreadId> {
+    /// Who ran since `cold` does not come.
+    pub(super) fn busiest(&self, cpu: usize, reach: Distance, cold: Time) -> Option<ThreadId> {
         // Who is alone with SCHED_IDLE threads wants no more of them.
         let any = self.cpus[cpu].load() == 0;
         let may_come = |&&(.., id): &&Entry| {
-            (any || !self.thread(id).attrs.idle_class) && self.may_use(id, cpu)
+            let thread = self.thread(id);
+            let fits = (any || !thread.attrs.idle_class) && self.may_use(id, cpu);
+            fits && thread.left <= cold
         };
         // Who is about to get its CPU does not wait.
         let is_given = |&from: &usize| self.cpus[from].current.is_some();
@@ -59,7 +64,11 @@ impl Scheduler {
         };
         let next = |period: Nanos| Time((self.clock.0 / period + 1) * period);
         let at = next(domains.idle_period).min(next(domains.busy_period));
-        (self.queued > 0).then_some(at)
+        let waiting = (self.queued > 0).then_some(at);
+        let caches = self
+            .balances_caches(domains)
+            .then(|| next(domains.cache_period));
+        waiting.into_iter().chain(caches).min()
     }
 
     /// CPUs look for threads to take over, if it is time.
@@ -72,6 +81,9 @@ impl Scheduler {
             for cpu in idle.collect::<CpuMask>().iter() {
                 self.balance_idle(now, cpu, domains);
             }
+        }
+        if domains.cache_period > 0 && now.0.is_multiple_of(domains.cache_period) {
+            self.balance_caches(now, domains);
         }
         if now.0.is_multiple_of(domains.busy_period) {
             // Who has just given a thread away does not take one in its place.
@@ -90,19 +102,20 @@ impl Scheduler {
         let idled = self.cpus[cpu]
             .idle_since
             .map_or(Nanos::MAX, |since| now.since(since));
-        let reach = match idled < domains.delay {
+        let reach = match idled < domains.delay || domains.cache_period > 0 {
             true => Distance::Llc,
             false => Distance::Node,
         };
-        let near = self.busiest(cpu, reach);
-        let far = || (reach == Distance::Node).then(|| self.found_on_other_nodes(cpu, domains))?;
+        let near = self.busiest(cpu, reach, now);
+        let far =
+            || (reach == Distance::Node).then(|| self.found_on_other_nodes(now, cpu, domains))?;
         if let Some(id) = near.or_else(far) {
             self.take_over(now, cpu, id);
         }
     }
 
-    fn found_on_other_nodes(&self, cpu: usize, domains: Domains) -> Option<ThreadId> {
-        let id = self.busiest(cpu, Distance::Machine)?;
+    fn found_on_other_nodes(&self, now: Time, cpu: usize, domains: Domains) -> Option<ThreadId> {
+        let id = self.busiest(cpu, Distance::Machine, now)?;
         let (here, there) = (self.node_load(cpu), self.node_load(self.cpu_of(id)));
         (there > here + domains.node_imbalance as usize).then_some(id)
     }

@@ -83,7 +83,8 @@ impl Scheduler {
         self.note_run(now, cpu);
         let at = &mut self.cpus[cpu];
         (at.current, at.preempted_by, at.idle_since) = (None, None, Some(now));
-        self.thread_mut(id).state = next;
+        let thread = self.thread_mut(id);
+        (thread.state, thread.left) = (next, now);
         self.hot.insert(cpu);
         self.joined(id, cpu, false);
         self.tell_siblings(now, cpu, false);

@@ -19,7 +19,7 @@
 //! | `account` | what threads had, and how fast a CPU is |
 //! | `dispatch` | who gets the CPU, and until when |
 //! | `place` | where a thread goes that wakes up |
-//! | `balance` | who takes over whose threads |
+//! | `balance`, `caches` | who takes over whose threads; the same among last-level caches |
 //! | `sets` | sets of CPUs, and times by CPU |
 //! | `runs` | who had which CPU when, for drawings |
 
@@ -32,6 +32,7 @@ use thread::{Need, Thread, work};
 
 mod account;
 mod balance;
+mod caches;
 mod dispatch;
 mod options;
 mod place;

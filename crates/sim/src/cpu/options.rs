@@ -117,6 +117,15 @@ pub struct Domains {
     /// A node leaves another one alone unless that one has more than so many threads more (kernel
     /// `adjust_numa_imbalance`).
     pub node_imbalance: u32,
+    /// A CPU that has nothing left to do looks in other caches of its node as well if it idles for at
+    /// least so long on average (kernel `max_newidle_lb_cost`); `Nanos::MAX`: never.
+    pub newidle_cost: Nanos,
+    /// Who ran less than this ago is left where it is by a CPU that has nothing left to do, unless
+    /// that is a sibling (kernel `task_hot`, `sched_migration_cost`).
+    pub hot: Nanos,
+    /// At every multiple of this, an idle CPU of each cache takes threads from other caches of the
+    /// node that have more of them; 0: idle CPUs take what waits there, at every `idle_period`.
+    pub cache_period: Nanos,
 }
 
 impl Default for Domains {
@@ -126,6 +135,9 @@ impl Default for Domains {
             busy_period: 64 * MILLISECOND,
             delay: 500 * MICROSECOND,
             node_imbalance: 2,
+            newidle_cost: Nanos::MAX,
+            hot: 0,
+            cache_period: 0,
         }
     }
 }
@@ -148,6 +160,9 @@ pub struct Placement {
     pub wakeup_granularity: Nanos,
     /// When threads that wait get another CPU.
     pub balance: Balance,
+    /// Whether who wakes up looks at the fewer CPUs the busier the cache is (kernel `SIS_UTIL`, 6.0).
+    /// Only with [`WakeTo::Linux`].
+    pub scan_by_load: bool,
 }
 
 impl Default for Placement {
@@ -159,6 +174,7 @@ impl Default for Placement {
             wakeup_preemption: false,
             wakeup_granularity: MILLISECOND,
             balance: Balance::AtOnce,
+            scan_by_load: false,
         }
     }
 }

@@ -96,7 +96,7 @@ impl Scheduler {
         self.idle.contains(cpu) || (can_preempt && self.sched_idle.contains(cpu))
     }
 
-    fn share_cache(&self, a: usize, b: usize) -> bool {
+    pub(super) fn share_cache(&self, a: usize, b: usize) -> bool {
         self.topology.cpus[a].llc == self.topology.cpus[b].llc
     }
 
@@ -186,6 +186,7 @@ impl Scheduler {
         let in_cache = |&cpu: &usize| self.share_cache(cpu, target);
         let mut free: Vec<usize> = self.free_for(id).filter(in_cache).collect();
         free.sort_unstable();
+        let scanned = self.scanned(target);
         let around = |fits: &dyn Fn(usize) -> bool| {
             let after = free.iter().filter(|&&cpu| cpu > target);
             let before = free.iter().filter(|&&cpu| cpu < target);
@@ -195,7 +196,23 @@ impl Scheduler {
         let has_idle_core = |cpu| self.is_idle_core(cpu);
         let core = around(&has_idle_core);
         core.or_else(|| around(&is_sibling))
-            .or_else(|| around(&|_| true))
+            .or_else(|| around(&|cpu| scanned.contains(cpu)))
+    }
+
+    /// The CPUs of the cache that are looked at one by one: all, or the fewer the busier the cache is
+    /// (kernel `update_idle_cpu_scan`, by what is busy now rather than of late).
+    fn scanned(&self, target: usize) -> CpuMask {
+        let near = |cpu: &usize| self.share_cache(*cpu, target);
+        let cpus: Vec<usize> = (0..self.cpus.len()).filter(near).collect();
+        let busy = cpus.len() - self.idle.iter().filter(near).count();
+        let load = busy * busy * 117 * 117 / (cpus.len() * 10_000);
+        let scans = match self.placement.scan_by_load {
+            true => cpus.len().saturating_sub(load),
+            false => cpus.len(),
+        };
+        let after = cpus.iter().filter(|&&cpu| cpu > target);
+        let before = cpus.iter().filter(|&&cpu| cpu <= target);
+        after.chain(before).take(scans).copied().collect()
     }
 
     fn is_idle_core(&self, cpu: usize) -> bool {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use cmwq_policy::time::MILLISECOND;
 use cmwq_policy::{Nanos, Time};
 
 use super::thread::ThreadId;
@@ -21,6 +22,9 @@ pub struct CpuStats {
     pub switches: u64,
 }
 
+/// Idling longer than this says no more (kernel: twice `sched_migration_cost`).
+const LONG_IDLE: Nanos = MILLISECOND;
+
 /// A thread in a queue: its weighted CPU time, when it came, which it is.
 pub(super) type Entry = (i128, u64, ThreadId);
 
@@ -36,6 +40,10 @@ pub(super) struct RunQueue {
     pub(super) offline: bool,
     /// The thread that had it last.
     pub(super) last: Option<ThreadId>,
+    /// How long it idles, a moving average.
+    pub(super) average_idle: Nanos,
+    /// Attempts in vain to take threads from other caches; of a cache's first CPU.
+    pub(super) vain: u32,
     /// Since when nobody has it.
     pub(super) idle_since: Option<Time>,
     /// Who takes the CPU from the current thread before that one does anything else.
@@ -60,6 +68,8 @@ impl RunQueue {
             least: 0,
             offline: false,
             last: None,
+            average_idle: 0,
+            vain: 0,
             idle_since: Some(Time(0)),
             preempted_by: None,
             nr_idle_class: 0,
@@ -79,6 +89,11 @@ impl RunQueue {
     /// `sched_idle_cpu`).
     pub(super) fn is_sched_idle(&self) -> bool {
         self.nr_normal == 0 && self.nr_idle_class > 0
+    }
+
+    /// It has idled for so long (kernel `update_avg`, 1/8 of what is new, and at most a millisecond).
+    pub(super) fn note_idle(&mut self, idled: Nanos) {
+        self.average_idle = (self.average_idle * 7 + idled.min(LONG_IDLE)) / 8;
     }
 
     /// The class's count.

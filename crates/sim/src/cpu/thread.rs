@@ -99,6 +99,8 @@ pub(super) struct Thread {
     pub(super) overhead: Work,
     /// Since when it is in its state, or since when what it had is counted.
     pub(super) since: Time,
+    /// When it last lost or left a CPU.
+    pub(super) left: Time,
     pub(super) stats: ThreadStats,
 }
 
@@ -119,6 +121,7 @@ impl Thread {
             need: Need::Act,
             overhead: 0,
             since: now,
+            left: Time(0),
             stats: ThreadStats::default(),
         }
     }

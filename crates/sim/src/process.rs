@@ -1,0 +1,190 @@
+//! The process around the queues: handles that are dropped, the end of the program, a CPU quota.
+
+use std::cell::{Cell, RefCell};
+
+use cmwq_policy::contract::{self, Machine as _};
+use cmwq_policy::pwq::Drain;
+use cmwq_policy::worker::Wait;
+use cmwq_policy::{Nanos, Time};
+
+use crate::calls::Reply;
+use crate::cpu::ThreadId;
+use crate::events::EventKey;
+use crate::machine::{Event, Machine};
+use crate::program::{Answer, PoolId, QueueId};
+use crate::tidy::LeftBehind;
+use crate::waits::{Awaited, Pending};
+
+/// What the machine knows of it.
+pub(crate) struct State {
+    /// The program wants to end.
+    pub(crate) closing: Cell<bool>,
+    /// CPUs that a quota leaves.
+    pub(crate) quota: Cell<u32>,
+    pub(crate) left_behind: RefCell<Vec<LeftBehind>>,
+}
+
+impl Default for State {
+    fn default() -> State {
+        State {
+            closing: Cell::new(false),
+            quota: Cell::new(u32::MAX),
+            left_behind: RefCell::default(),
+        }
+    }
+}
+
+/// Until nothing of a queue without handles is left.
+struct ForDropped(QueueId);
+
+impl Pending for ForDropped {
+    fn look(&mut self, m: &Machine) -> Result<Answer, Awaited> {
+        // Not over with the first pass: while it waits for one pwq, others may get items again.
+        while !contract::is_drained(m, self.0) {
+            for pwq in m.with_queue(self.0, |q| q.pwqs()) {
+                let pool = PoolId(m.info(pwq).pool);
+                if !m.in_pool(pool, |core, cx| core.begin_drain(cx, pwq, Drain::Awaited)) {
+                    return Err(Some(Wait::Flush(pwq)));
+                }
+            }
+        }
+        Ok(Answer::Bool(true))
+    }
+
+    fn give_up(&mut self, m: &Machine) -> Option<Answer> {
+        m.orphan(self.0);
+        Some(Answer::Bool(false))
+    }
+}
+
+/// Until all pools are empty but for the caller's own item.
+struct ForAll {
+    own: Option<PoolId>,
+    deadline: Time,
+    /// Wakes the caller then.
+    alarm: EventKey,
+    /// The pool that is watched.
+    at: Option<PoolId>,
+    /// Items that had ended when it was called.
+    before: u64,
+}
+
+impl ForAll {
+    fn in_flight(&self, m: &Machine, pool: PoolId) -> u64 {
+        let own = u64::from(self.own == Some(pool));
+        m.with_core(pool, |core| core.nr_in_flight()) - own
+    }
+
+    /// Watches the first pool that is not empty, instead of the one that is watched now.
+    fn watch(&mut self, m: &Machine, next: Option<PoolId>) {
+        let before = std::mem::replace(&mut self.at, next);
+        let watch = |pool, watched| m.in_pool(pool, |core, _| core.watch_drain(watched));
+        next.into_iter().for_each(|pool| watch(pool, true));
+        before.into_iter().for_each(|pool| watch(pool, false));
+    }
+
+    fn report(&self, m: &Machine) -> Answer {
+        let ended = m.completed() - self.before;
+        let (mut queued, mut running) = (0, 0);
+        for pool in m.pool_ids() {
+            let executing = m.with_core(pool, |core| core.nr_executing());
+            let executing = u64::from(executing) - u64::from(self.own == Some(pool));
+            running += executing;
+            queued += self.in_flight(m, pool) - executing;
+        }
+        let armed = m.timers.borrow().len();
+        Answer::Text(format!(
+            "{ended} ended, {queued} queued, {running} running, {armed} armed"
+        ))
+    }
+}
+
+impl Pending for ForAll {
+    fn look(&mut self, m: &Machine) -> Result<Answer, Awaited> {
+        // Nothing happens between the looks at two pools, so one pass is enough.
+        let busy = m.pool_ids().find(|&pool| self.in_flight(m, pool) > 0);
+        let busy = busy.filter(|_| m.now() < self.deadline);
+        self.watch(m, busy);
+        match busy {
+            Some(_) => Err(None),
+            None => {
+                m.call_off(self.alarm);
+                Ok(self.report(m))
+            }
+        }
+    }
+
+    fn give_up(&mut self, _: &Machine) -> Option<Answer> {
+        unreachable!("it has a deadline");
+    }
+}
+
+impl Machine {
+    pub(crate) fn drop_workqueue(&self, id: ThreadId, queue: QueueId) -> Reply {
+        let at = self.queue(queue);
+        let first = !at.dropped.replace(true);
+        assert!(first, "queue `{}` has no handle any more", at.spec.name);
+        self.close_workqueue(queue);
+        // Nothing would ever thaw it.
+        contract::thaw(self, queue);
+        let own = self.pwq_executed_by(id);
+        let own = own.map(|pwq| self.items.borrow().queue_of(pwq));
+        if own == Some(queue) {
+            self.orphan(queue);
+            return Reply::Done(Answer::Bool(false));
+        }
+        Reply::wait(ForDropped(queue))
+    }
+
+    /// Leaves the queue to whoever ends the last items.
+    fn orphan(&self, queue: QueueId) {
+        let pwqs: Vec<_> = self.with_queue(queue, |q| {
+            q.orphan();
+            q.all_pwqs().collect()
+        });
+        for pwq in pwqs {
+            let pool = PoolId(self.info(pwq).pool);
+            self.in_pool(pool, |core, cx| core.begin_drain(cx, pwq, Drain::Orphaned));
+        }
+    }
+
+    /// Whether a queue has no handle any more, and nobody else keeps it: it would be freed now.
+    pub fn is_gone(&self, queue: QueueId) -> bool {
+        let kept = self.referred_to().1.contains(&queue);
+        let views = (0..self.nr_pwqs() as u32).map(|pwq| self.pwq_view(crate::store::PwqId(pwq)));
+        let in_flight = |view: crate::PwqView| view.queue == queue && view.nr_in_flight > 0;
+        self.queue(queue).dropped.get() && !kept && !views.into_iter().any(in_flight)
+    }
+
+    pub(crate) fn shutdown(&self, id: ThreadId, most: Nanos) -> Reply {
+        self.process.closing.set(true);
+        let executing = self.execution_of(id).and_then(|_| self.worker_of(id));
+        Reply::wait(ForAll {
+            own: executing.map(|who| who.pool),
+            deadline: self.now().after(most),
+            alarm: self.after(most, Event::CallOver(id)),
+            at: None,
+            before: self.completed(),
+        })
+    }
+
+    fn pool_ids(&self) -> impl Iterator<Item = PoolId> + use<> {
+        (0..self.nr_pools() as u32).map(PoolId)
+    }
+
+    fn completed(&self) -> u64 {
+        let completed = |pool| self.pool_stats(pool).completed;
+        self.pool_ids().map(completed).sum()
+    }
+
+    /// What a CPU quota leaves the process, in whole CPUs, at least 1: pools keep no more workers
+    /// runnable, and no more canaries are armed. Nobody is throttled by it. `u32::MAX`: there is none.
+    pub fn set_quota(&self, cpus: u32) {
+        self.process.quota.set(cpus.max(1));
+        for id in self.pool_ids() {
+            let pool = self.pool(id);
+            let (target, budget) = self.targets(&pool.key);
+            self.in_pool(id, |core, cx| core.set_target(cx, target, budget));
+        }
+    }
+}

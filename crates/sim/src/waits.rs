@@ -1,0 +1,355 @@
+//! Calls that wait: for a barrier, a flush, a drain. An item that waits for items of its own pool says
+//! so to the pool, which may refuse, or let the wait fail later, where nobody could ever begin them.
+
+use cmwq_policy::WorkerId;
+use cmwq_policy::contract::{self, Machine as _, PwqFlush};
+use cmwq_policy::queue::Gate as Admission;
+use cmwq_policy::worker::Wait;
+
+use crate::calls::Reply;
+use crate::cpu::ThreadId;
+use crate::machine::{Machine, Sleep};
+use crate::pools::Pool;
+use crate::program::{Act, Answer, Gate, ItemId, QueueId, WorkerRef};
+use crate::store::PwqId;
+
+/// Flushes by which a drain finds its queue not empty, though nothing has happened in between.
+const MAX_LOOKS: u32 = 1000;
+
+/// Items that a call waits for now, if it is for particular ones.
+pub(crate) type Awaited = Option<Wait<PwqId>>;
+
+/// What a thread waits for in a call: asked whenever a flush, a drain or a barrier has moved on.
+pub(crate) trait Pending {
+    /// The answer, if it is over; else what it waits for.
+    fn look(&mut self, m: &Machine) -> Result<Answer, Awaited>;
+
+    /// It will never be over, and is not waited for any more. The answer, if it is none of a deadlock.
+    fn give_up(&mut self, m: &Machine) -> Option<Answer>;
+}
+
+/// Until a barrier is reached.
+struct ForBarrier {
+    gate: Gate,
+    pwq: PwqId,
+    answer: bool,
+    /// Is enabled then.
+    enables: Option<ItemId>,
+}
+
+impl ForBarrier {
+    fn end(&self, m: &Machine) {
+        // The pwq was kept for us.
+        m.items.borrow_mut().let_go(self.pwq);
+        if let Some(item) = self.enables {
+            contract::enable(m, item);
+        }
+    }
+}
+
+impl Pending for ForBarrier {
+    fn look(&mut self, m: &Machine) -> Result<Answer, Awaited> {
+        if !m.is_open(self.gate) {
+            return Err(Some(Wait::Items(self.pwq)));
+        }
+        self.end(m);
+        Ok(Answer::Bool(self.answer))
+    }
+
+    fn give_up(&mut self, m: &Machine) -> Option<Answer> {
+        self.end(m);
+        None
+    }
+}
+
+/// Until what a queue had when it was called has ended.
+struct ForFlush(Vec<PwqFlush<PwqId>>);
+
+impl ForFlush {
+    fn begin(m: &Machine, queue: QueueId) -> ForFlush {
+        ForFlush(contract::begin_flush(m, queue))
+    }
+}
+
+impl Pending for ForFlush {
+    fn look(&mut self, m: &Machine) -> Result<Answer, Awaited> {
+        self.0.retain_mut(|part| !m.is_flushed(part));
+        match self.0.first() {
+            Some(part) => Err(Some(Wait::Flush(part.pwq))),
+            None => Ok(Answer::Void),
+        }
+    }
+
+    fn give_up(&mut self, _: &Machine) -> Option<Answer> {
+        None
+    }
+}
+
+/// Until nothing of a queue is left: flush after flush.
+struct ForDrain {
+    queue: QueueId,
+    flush: ForFlush,
+}
+
+impl Pending for ForDrain {
+    fn look(&mut self, m: &Machine) -> Result<Answer, Awaited> {
+        for _ in 0..MAX_LOOKS {
+            self.flush.look(m)?;
+            if contract::is_drained(m, self.queue) {
+                m.count_drainer(self.queue, false);
+                return Ok(Answer::Void);
+            }
+            self.flush = ForFlush::begin(m, self.queue);
+        }
+        let queue = self.queue.0;
+        panic!("q{queue} is flushed again and again, and never empty");
+    }
+
+    fn give_up(&mut self, m: &Machine) -> Option<Answer> {
+        m.count_drainer(self.queue, false);
+        None
+    }
+}
+
+impl Machine {
+    /// A barrier, and the gate that it opens.
+    fn barrier(&self) -> (ItemId, Gate) {
+        let gate = self.gate();
+        let body = move |_| -> Box<dyn crate::Program> {
+            Box::new(move |cx: &mut crate::ProgramCx<'_>, _| {
+                cx.open(gate);
+                Act::End
+            })
+        };
+        let mut items = self.items.borrow_mut();
+        let item = items.add_item("barrier".to_owned(), std::rc::Rc::new(body), true);
+        (item, gate)
+    }
+
+    /// Waits for the item, unless it is the caller.
+    pub(crate) fn flush_work(
+        &self,
+        id: ThreadId,
+        item: ItemId,
+        insert: impl Fn(&Machine, ItemId, ItemId) -> Option<PwqId>,
+    ) -> Reply {
+        if let Some(refused) = self.is_own_item(id, item) {
+            return Reply::Done(refused);
+        }
+        let (barrier, gate) = self.barrier();
+        match insert(self, item, barrier) {
+            Some(pwq) => Reply::wait(ForBarrier {
+                gate,
+                pwq,
+                answer: true,
+                enables: None,
+            }),
+            None => Reply::Done(Answer::Bool(false)),
+        }
+    }
+
+    /// Disables an item and waits until it does not run; `then_enable`: that is all.
+    pub(crate) fn disable_sync(&self, id: ThreadId, item: ItemId, then_enable: bool) -> Reply {
+        let answer = contract::disable(self, item).was_pending;
+        let enables = then_enable.then_some(item);
+        let enable = || enables.map(|item| contract::enable(self, item));
+        if let Some(refused) = self.is_own_item(id, item) {
+            enable();
+            return Reply::Done(refused);
+        }
+        let (barrier, gate) = self.barrier();
+        match contract::flush_item(self, item, barrier) {
+            Some(pwq) => Reply::wait(ForBarrier {
+                gate,
+                pwq,
+                answer,
+                enables,
+            }),
+            None => {
+                enable();
+                Reply::Done(Answer::Bool(answer))
+            }
+        }
+    }
+
+    pub(crate) fn flush_workqueue(&self, id: ThreadId, queue: QueueId) -> Reply {
+        match self.is_own_queue(id, queue) {
+            Some(refused) => Reply::Done(refused),
+            None => Reply::wait(ForFlush::begin(self, queue)),
+        }
+    }
+
+    pub(crate) fn drain_workqueue(&self, id: ThreadId, queue: QueueId) -> Reply {
+        if let Some(refused) = self.is_own_queue(id, queue) {
+            return Reply::Done(refused);
+        }
+        self.count_drainer(queue, true);
+        let flush = ForFlush(Vec::new());
+        Reply::wait(ForDrain { queue, flush })
+    }
+
+    pub(crate) fn destroy_workqueue(&self, id: ThreadId, queue: QueueId) -> Reply {
+        self.close_workqueue(queue);
+        self.drain_workqueue(id, queue)
+    }
+
+    /// From now on the queue admits its own items' alone. What is armed is dropped.
+    pub(crate) fn close_workqueue(&self, queue: QueueId) {
+        self.change_admission(queue, |now| Admission {
+            destroying: true,
+            ..now
+        });
+        let dropped = contract::cancel_timers(self, queue) as u64;
+        self.timers_dropped.set(self.timers_dropped.get() + dropped);
+    }
+
+    fn is_flushed(&self, part: &mut PwqFlush<PwqId>) -> bool {
+        let pool = part.pool;
+        self.with_pool(pool, |core, cx| contract::flush_step(core, cx, part))
+    }
+
+    /// One more, or one less, drains the queue.
+    fn count_drainer(&self, queue: QueueId, comes: bool) {
+        let draining = self.with_queue(queue, |q| q.count_drainer(comes));
+        self.change_admission(queue, |now| Admission { draining, ..now });
+    }
+
+    fn change_admission(&self, queue: QueueId, change: impl Fn(Admission) -> Admission) {
+        let queue = self.queue(queue);
+        queue.admission.set(change(queue.admission.get()));
+    }
+
+    /// The refusal, if the caller is the item that it would wait for.
+    fn is_own_item(&self, id: ThreadId, item: ItemId) -> Option<Answer> {
+        let own = self.execution_of(id)?.item;
+        let queue = self.items.borrow().queue_of(self.pwq_executed_by(id)?);
+        (own == item).then(|| self.deadlock(id, queue))
+    }
+
+    /// The refusal, if the caller is an item that waits for its own queue: for this very execution, or
+    /// for its next one, which is pending there and begins when this one has ended.
+    fn is_own_queue(&self, id: ThreadId, queue: QueueId) -> Option<Answer> {
+        let who = self.worker_of(id)?;
+        let own = self.items.borrow().queue_of(self.pwq_executed_by(id)?);
+        let next = self.with_core(who.pool, |core| core.requeued_to(who.id));
+        let waits = own == queue || next == Some(u64::from(queue.0));
+        waits.then(|| self.deadlock(id, queue))
+    }
+
+    fn deadlock(&self, id: ThreadId, awaited: QueueId) -> Answer {
+        let name = |queue: QueueId| self.queue(queue).spec.name.clone();
+        let waiter = self.pwq_executed_by(id);
+        let waiter = waiter.map(|pwq| self.items.borrow().queue_of(pwq));
+        let (waiter, awaited) = (waiter.map(name).unwrap_or_default(), name(awaited));
+        Answer::Text(format!("deadlock: {waiter} waits for {awaited}"))
+    }
+
+    /// The running thread sleeps until what it has called for is over, unless it is or never will be.
+    pub(crate) fn wait_in_call(&self, id: ThreadId, mut pending: Box<dyn Pending>) {
+        match pending.look(self) {
+            Ok(answer) => self.answer(id, answer),
+            Err(on) if self.waits_on(id, on) => {
+                self.calling.borrow_mut().insert(id);
+                self.sleep(id, Sleep::Call(pending));
+            }
+            Err(on) => {
+                let refused = self.refuse(id, &mut *pending, on);
+                self.answer(id, refused);
+            }
+        }
+    }
+
+    /// The calling thread waits for that from now on; false if nobody could ever do it.
+    fn waits_on(&self, id: ThreadId, on: Awaited) -> bool {
+        let Some(who) = self.waiting_worker(id) else {
+            return true;
+        };
+        let on = on.filter(|wait| self.info(wait.pwq()).pool == who.pool.0);
+        let (before, failed) = self.set_awaited(id, on);
+        let Some(wait) = on else {
+            before.into_iter().for_each(|_| self.wait_over(who));
+            return true;
+        };
+        let same = before == on;
+        // A flush that has moved on is waited for anew.
+        let told = same && matches!(wait, Wait::Items(_));
+        let asks = || self.in_pool(who.pool, |core, cx| core.wait_on(cx, who.id, wait).is_ok());
+        let may = !(same && failed) && (told || asks());
+        if !may {
+            self.set_awaited(id, None);
+        }
+        may
+    }
+
+    /// The wait of this worker that goes on now fails: one that it begins later does not.
+    pub(crate) fn fail_wait(&self, pool: &Pool, id: WorkerId) {
+        let thread = pool.thread(id).expect("who waits is there");
+        self.running(thread, |running| running.failed = true);
+    }
+
+    /// The worker whose pool hears what its item waits for. Not a rescuer: it is none of the pool's
+    /// workers, so nobody waits for it to come free.
+    fn waiting_worker(&self, id: ThreadId) -> Option<WorkerRef> {
+        self.executing_worker(id).filter(|_| !self.is_rescuer(id))
+    }
+
+    fn wait_over(&self, who: WorkerRef) {
+        self.in_pool(who.pool, |core, _| core.wait_over(who.id));
+    }
+
+    fn refuse(&self, id: ThreadId, pending: &mut dyn Pending, on: Awaited) -> Answer {
+        let answer = pending.give_up(self);
+        let wait = on.expect("only a wait for items can fail");
+        let awaited = self.items.borrow().queue_of(wait.pwq());
+        answer.unwrap_or_else(|| self.deadlock(id, awaited))
+    }
+
+    /// A flush, a drain or a barrier has moved on: those who wait in calls look again.
+    pub(crate) fn progress(&self) {
+        let calling: Vec<ThreadId> = self.calling.borrow().iter().copied().collect();
+        calling.into_iter().for_each(|id| self.look_again(id));
+    }
+
+    /// Who waits in a call asks whether it is over.
+    pub(crate) fn look_again(&self, id: ThreadId) {
+        // What another one has called for, in the course of looking, may have ended its wait.
+        let Some(mut pending) = self.take_pending(id) else {
+            return;
+        };
+        match pending.look(self) {
+            Ok(answer) => {
+                let items = |wait: &Wait<PwqId>| matches!(wait, Wait::Items(_));
+                let told = self
+                    .executing_worker(id)
+                    .zip(self.awaited(id).filter(items));
+                told.into_iter().for_each(|(who, _)| self.wait_over(who));
+                self.end_call(id, answer);
+            }
+            Err(on) if self.waits_on(id, on) => {
+                self.frame(id, |f| f.sleep = Sleep::Call(pending));
+            }
+            Err(on) => {
+                let refused = self.refuse(id, &mut *pending, on);
+                self.end_call(id, refused);
+            }
+        }
+    }
+
+    fn end_call(&self, id: ThreadId, answer: Answer) {
+        self.calling.borrow_mut().remove(&id);
+        self.answer(id, answer);
+        self.wake(id);
+    }
+
+    fn take_pending(&self, id: ThreadId) -> Option<Box<dyn Pending>> {
+        self.frame(id, |f| {
+            match std::mem::replace(&mut f.sleep, Sleep::Awake) {
+                Sleep::Call(pending) => Some(pending),
+                other => {
+                    f.sleep = other;
+                    None
+                }
+            }
+        })
+    }
+}

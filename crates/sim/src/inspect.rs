@@ -179,11 +179,11 @@ impl Machine {
         self.pool(pool).key.rule == Rule::PerCpu
     }
 
-    /// CPUs in use that nobody has but a canary. Means something between two instants only.
+    /// CPUs in use that nobody has but a SCHED_IDLE thread. Means something between two instants only.
     pub fn idle_cpus(&self) -> CpuMask {
         let online = self.online_cpus();
         let current = |cpu| self.sched().current(cpu);
-        let is_idle = |&cpu: &usize| current(cpu).is_none_or(|id| self.is_signaller(id));
+        let is_idle = |&cpu: &usize| current(cpu).is_none_or(|id| self.is_idle_class(id));
         online.iter().filter(is_idle).collect()
     }
 

@@ -21,7 +21,8 @@
 //!
 //! | module | |
 //! | --- | --- |
-//! | [`machine`] | the machine: its threads, gates and events; time passes here |
+//! | [`machine`] | the machine and its events; time passes here |
+//! | `threads`, `gates`, `options` | threads, asleep and awake; gates; what a machine is like |
 //! | [`program`] | what threads and items do, as resumable state machines |
 //! | `turn` | one thread's acts, from getting the CPU until it burns, sleeps or ends |
 //! | `workers` | the loop of a worker thread, as the runtime has it |
@@ -46,10 +47,12 @@
 pub mod calls;
 pub mod cpu;
 pub mod events;
+mod gates;
 pub mod inspect;
 mod layout;
 pub mod load;
 pub mod machine;
+mod options;
 pub mod output;
 mod pools;
 mod process;
@@ -61,6 +64,7 @@ pub mod resources;
 pub mod scenario;
 pub mod signals;
 pub mod store;
+mod threads;
 mod tidy;
 pub mod topology;
 pub mod trace;
@@ -77,7 +81,8 @@ pub use cpu::{
 };
 pub use inspect::{ItemView, Observer, PwqView};
 pub use load::Load;
-pub use machine::{Ended, Machine, Options};
+pub use machine::{Ended, Machine};
+pub use options::Options;
 pub use program::{
     Act, Answer, Body, Execution, Gate, ItemId, PoolId, Program, ProgramCx, QueueId, Script,
     ThreadSpec, WorkerRef,

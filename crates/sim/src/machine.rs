@@ -1,4 +1,4 @@
-//! The machine: threads, gates, and the loop in which time passes.
+//! The machine, and the loop in which time passes.
 //!
 //! An instant goes like this: burns and slices end that end now; events happen whose time is now, in
 //! the order in which they were made; then whoever has a CPU and nothing to burn acts, CPU after
@@ -7,97 +7,35 @@
 
 use std::cell::{Cell, OnceCell, RefCell, RefMut};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::ops::Range;
 use std::rc::Rc;
 
-use cmwq_policy::affinity::{self, Layout};
-use cmwq_policy::time::{MILLISECOND, SECOND};
-use cmwq_policy::{Action, CpuMask, Nanos, Time, WorkerId, hog};
+use cmwq_policy::affinity::Layout;
+use cmwq_policy::time::SECOND;
+use cmwq_policy::{Action, Nanos, Time, WorkerId, hog};
 
-use crate::cpu::{
-    Costs, CpuStats, Discipline, Placement, Run, Scheduler, ThreadAttrs, ThreadId, ThreadState,
-    ThreadStats, Waker,
-};
+use crate::cpu::{CpuStats, Run, Scheduler, ThreadId, Waker};
 use crate::events::{EventKey, Events};
+use crate::gates::GateState;
 use crate::inspect::Observer;
+use crate::options::Options;
 use crate::pools::{Armed, Pool};
 use crate::process;
-use crate::program::{
-    Act, Answer, Execution, Gate, ItemId, PoolId, Program, ProgramCx, ThreadSpec, WorkerRef,
-};
+use crate::program::{Act, Answer, ItemId, PoolId, Program, ProgramCx};
 use crate::queues::{Queue, SimTimers};
-use crate::random::{Random, Streams};
-use crate::resources::{DeviceId, LockId, Request, Resources, SemId};
-use crate::signals::{self, Signals};
+use crate::random::Streams;
+use crate::resources::{DeviceId, LockId, Request, Resources};
+use crate::signals;
 use crate::store::{Items, PwqId};
+use crate::threads::{Frame, Sleep};
 use crate::topology::Topology;
 use crate::trace::{Line, What};
-use crate::waits::Pending;
 use crate::watch::Report;
-use crate::workers::Worker;
 
 /// Acts in one instant beyond which a program is taken for one that lets no time pass.
 const MAX_ACTS: u32 = 1_000_000;
 
 /// The time of what never happens.
 pub(crate) const NEVER: Time = Time(Nanos::MAX);
-
-/// What a machine is like.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Options {
-    /// Its CPUs.
-    pub topology: Topology,
-    /// How they are shared.
-    pub discipline: Discipline,
-    /// How long it takes to create a worker's thread, in nanoseconds.
-    pub spawn_takes: Nanos,
-    /// That time is up to so many thousandths more or less, 0..=1000, each as likely.
-    pub spawn_jitter: u32,
-    /// So many thousandths of the attempts to create a worker's thread fail, 0..=1000.
-    pub spawn_fails: u32,
-    /// Times in which all of them fail, in nanoseconds from the start.
-    pub spawn_outages: Vec<Range<Nanos>>,
-    /// Threads that one pool may have.
-    pub thread_limit: u32,
-    /// How pools learn that workers sleep.
-    pub signals: Signals,
-    /// Everything random comes from this number.
-    pub seed: u64,
-    /// What things cost that would take no time otherwise.
-    pub costs: Costs,
-    /// Where threads go.
-    pub placement: Placement,
-    /// The best nice level that a thread may give itself, -20..=19; -20: the program is privileged.
-    pub nice_best: i8,
-    /// Cores of a cache shard, about (kernel `wq_cache_shard_size`).
-    pub shard_cores: u32,
-}
-
-impl Options {
-    /// A machine of this shape: fair, with slices of 3 ms; threads are there at once.
-    pub fn of(topology: Topology) -> Options {
-        Options {
-            topology,
-            discipline: Discipline::Fair(3 * MILLISECOND),
-            spawn_takes: 0,
-            spawn_jitter: 0,
-            spawn_fails: 0,
-            spawn_outages: Vec::new(),
-            thread_limit: 4096,
-            signals: Signals::Exact,
-            seed: 0,
-            costs: Costs::default(),
-            placement: Placement::default(),
-            nice_best: -20,
-            shard_cores: affinity::DFL_SHARD_CORES,
-        }
-    }
-
-    /// As [`of`](Self::of), with a [named](Topology::named) shape.
-    pub fn on(topology: &str) -> Option<Options> {
-        Topology::named(topology).map(Options::of)
-    }
-}
 
 /// Why a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -137,66 +75,14 @@ pub(crate) enum Event {
     IoDone(DeviceId, Request),
 }
 
-/// What a thread sleeps for.
-pub(crate) enum Sleep {
-    Awake,
-    /// Time, or a thread that is being created.
-    Event,
-    Gate(Gate),
-    Lock(LockId),
-    Semaphore(SemId),
-    /// The program is asked again.
-    Await,
-    /// An idle worker: to be unparked.
-    Parked,
-    Call(Box<dyn Pending>),
-}
-
-/// A thread, from the inside.
-pub(crate) struct Frame {
-    pub(crate) name: String,
-    pub(crate) worker: Option<Worker>,
-    /// What it executes; nothing when it has ended, or is a worker between two items.
-    pub(crate) program: Option<Box<dyn Program>>,
-    /// What the program is to be told at its next question.
-    pub(crate) answer: Option<Answer>,
-    /// What it has said and not done yet.
-    pub(crate) act: Option<Act>,
-    pub(crate) sleep: Sleep,
-    /// It was unparked while it did not park.
-    pub(crate) token: bool,
-    /// What its program draws from.
-    pub(crate) random: Random,
-}
-
-/// A thread to be, from the inside.
-pub(crate) struct NewThread {
-    pub(crate) name: String,
-    pub(crate) allowed: CpuMask,
-    pub(crate) nice: i8,
-    /// Of class SCHED_IDLE.
-    pub(crate) idle_class: bool,
-    /// KiB that follow it to another CPU.
-    pub(crate) footprint: u32,
-    pub(crate) program: Option<Box<dyn Program>>,
-    pub(crate) worker: Option<Worker>,
-}
-
-#[derive(Default)]
-struct GateState {
-    open: bool,
-    waiting: Vec<ThreadId>,
-    spinning: Vec<ThreadId>,
-}
-
 /// See the module.
 pub struct Machine {
     pub(crate) options: Options,
     now: Cell<Time>,
     scheduler: RefCell<Scheduler>,
-    frames: RefCell<Vec<Frame>>,
+    pub(crate) frames: RefCell<Vec<Frame>>,
     events: RefCell<Events<Event>>,
-    gates: RefCell<Vec<GateState>>,
+    pub(crate) gates: RefCell<Vec<GateState>>,
     /// Threads whose programs are asked after everything that happens, and the ends of their times.
     awaiting: RefCell<BTreeMap<ThreadId, EventKey>>,
     /// Threads that wait in a call.
@@ -336,97 +222,6 @@ impl Machine {
         self.trace.borrow().clone()
     }
 
-    /// Starts a thread of the program.
-    pub fn spawn(&self, spec: ThreadSpec, program: Box<dyn Program>) -> ThreadId {
-        self.create(NewThread {
-            allowed: spec.allowed.unwrap_or_else(|| self.topology().all()),
-            name: spec.name,
-            nice: spec.nice,
-            idle_class: spec.idle_class,
-            footprint: spec.footprint,
-            program: Some(program),
-            worker: None,
-        })
-    }
-
-    pub(crate) fn create(&self, new: NewThread) -> ThreadId {
-        let random = self.random.next_thread(new.worker.is_some());
-        self.create_with(new, random)
-    }
-
-    pub(crate) fn create_with(&self, new: NewThread, random: Random) -> ThreadId {
-        let attrs = ThreadAttrs {
-            allowed: new.allowed,
-            nice: new.nice,
-            idle_class: new.idle_class,
-            footprint: new.footprint,
-            is_worker: new.worker.is_some(),
-        };
-        let id = self.sched().add(self.now(), attrs);
-        let worker = new.worker.as_ref().and_then(|worker| worker.who);
-        self.frames.borrow_mut().push(Frame {
-            name: new.name,
-            worker: new.worker,
-            program: new.program,
-            answer: None,
-            act: None,
-            sleep: Sleep::Awake,
-            token: false,
-            random,
-        });
-        if let Some(who) = worker {
-            self.bring_home(&self.pool(who.pool), id);
-        }
-        self.sched().wake(self.now(), id, self.waker());
-        self.note(id, What::Created(worker));
-        id
-    }
-
-    /// A thread's name.
-    pub fn thread_name(&self, id: ThreadId) -> String {
-        self.frame(id, |f| f.name.clone())
-    }
-
-    /// Whether a thread is of class SCHED_IDLE.
-    pub fn is_idle_class(&self, id: ThreadId) -> bool {
-        self.sched().is_idle_class(id)
-    }
-
-    /// The thread that has this CPU.
-    pub fn current(&self, cpu: usize) -> Option<ThreadId> {
-        self.sched().current(cpu)
-    }
-
-    /// Threads that were created so far; they are numbered from 0 on.
-    pub fn nr_threads(&self) -> usize {
-        self.frames.borrow().len()
-    }
-
-    /// Whether a thread has ended.
-    pub fn is_done(&self, id: ThreadId) -> bool {
-        self.sched().state(id) == ThreadState::Gone
-    }
-
-    /// Whether a thread sleeps.
-    pub fn is_asleep(&self, id: ThreadId) -> bool {
-        self.sched().state(id) == ThreadState::Asleep
-    }
-
-    /// What a thread has had of the machine so far.
-    pub fn thread_stats(&self, id: ThreadId) -> ThreadStats {
-        self.sched().stats(self.now(), id)
-    }
-
-    /// The worker that a thread is.
-    pub fn worker_of(&self, id: ThreadId) -> Option<WorkerRef> {
-        self.frame(id, |f| f.worker.as_ref()?.who)
-    }
-
-    /// The execution that a thread is in.
-    pub fn execution_of(&self, id: ThreadId) -> Option<Execution> {
-        self.frame(id, |f| f.worker.as_ref()?.execution())
-    }
-
     /// An item, and what it does: asked for the program of each execution, with its number from 1
     /// on.
     pub fn item(
@@ -441,45 +236,6 @@ impl Machine {
     /// An item's name.
     pub fn item_name(&self, item: ItemId) -> String {
         self.items.borrow().item(item).name.clone()
-    }
-
-    /// A new gate, closed.
-    pub fn gate(&self) -> Gate {
-        let mut gates = self.gates.borrow_mut();
-        gates.push(GateState::default());
-        Gate(gates.len() as u32 - 1)
-    }
-
-    fn with_gate<R>(&self, gate: Gate, look: impl FnOnce(&mut GateState) -> R) -> R {
-        look(&mut self.gates.borrow_mut()[gate.0 as usize])
-    }
-
-    /// Whether a gate is open.
-    pub fn is_open(&self, gate: Gate) -> bool {
-        self.with_gate(gate, |g| g.open)
-    }
-
-    /// Opens a gate: who waits for it wakes up.
-    pub fn open(&self, gate: Gate) {
-        self.with_gate(gate, |g| g.open = true);
-        for id in self.with_gate(gate, |g| std::mem::take(&mut g.waiting)) {
-            self.wake(id);
-        }
-        for id in self.with_gate(gate, |g| std::mem::take(&mut g.spinning)) {
-            self.sched().stop_spin(self.now(), id);
-        }
-        // Calls that wait for a barrier ask whether its gate is open.
-        self.progress();
-    }
-
-    pub(crate) fn wait_at(&self, id: ThreadId, gate: Gate) {
-        self.with_gate(gate, |g| g.waiting.push(id));
-        self.sleep(id, Sleep::Gate(gate));
-    }
-
-    pub(crate) fn spin_at(&self, id: ThreadId, gate: Gate) {
-        self.with_gate(gate, |g| g.spinning.push(id));
-        self.sched().spin(id);
     }
 
     pub(crate) fn await_event(&self, id: ThreadId, nanos: Nanos) {
@@ -506,36 +262,8 @@ impl Machine {
         &self.options
     }
 
-    /// Where a thread may run.
-    pub fn allowed(&self, id: ThreadId) -> CpuMask {
-        self.sched().allowed(id)
-    }
-
-    /// Changes where a thread may run; it moves at once if it must.
-    pub fn pin(&self, id: ThreadId, allowed: CpuMask) {
-        self.sched().set_allowed(self.now(), id, allowed);
-    }
-
-    /// The running thread falls asleep. If it executes an item, its pool is told at once, as by the
-    /// kernel's scheduler.
-    pub(crate) fn sleep(&self, id: ThreadId, sleep: Sleep) {
-        self.frame(id, |f| f.sleep = sleep);
-        self.note(id, What::Sleep);
-        // The CPU is free before the pool hears of it: a worker that it starts may take it.
-        self.sched().block(self.now(), id);
-        self.item_sleeps(id);
-    }
-
-    /// Ends a thread's sleep.
-    pub(crate) fn wake(&self, id: ThreadId) {
-        self.frame(id, |f| f.sleep = Sleep::Awake);
-        self.item_wakes(id);
-        self.sched().wake(self.now(), id, self.waker());
-        self.note(id, What::Wake);
-    }
-
     /// Who ends sleeps now.
-    fn waker(&self) -> Waker {
+    pub(crate) fn waker(&self) -> Waker {
         match (self.interrupted.get(), self.acting.get()) {
             (Some(cpu), _) => Waker::Interrupt(cpu),
             (None, Some(id)) => Waker::Thread(id),

@@ -14,10 +14,12 @@ use cmwq_policy::{
 
 use crate::cpu::ThreadId;
 use crate::events::EventKey;
-use crate::machine::{Event, Machine, Options, Sleep};
+use crate::machine::{Event, Machine};
+use crate::options::Options;
 use crate::program::PoolId;
 use crate::signals::Shared;
 use crate::store::{Items, PwqId};
+use crate::threads::Sleep;
 
 /// How often somebody looks at the pools with backlog.
 pub(crate) const TICK: Nanos = 4 * MILLISECOND;

@@ -4,9 +4,10 @@ use cmwq_policy::WorkerPool;
 use cmwq_policy::contract::Machine as _;
 
 use crate::cpu::ThreadId;
-use crate::machine::{Machine, NewThread};
+use crate::machine::Machine;
 use crate::program::{PoolId, QueueId, WorkerRef};
 use crate::store::{Items, PwqId};
+use crate::threads::NewThread;
 use crate::workers::{Rescuer, Worker};
 
 /// Kernel `RESCUER_NICE_LEVEL`.

@@ -2,8 +2,9 @@
 
 use crate::calls::{Call, Reply};
 use crate::cpu::ThreadId;
-use crate::machine::{Event, Machine, Sleep};
+use crate::machine::{Event, Machine};
 use crate::program::{Act, Answer};
+use crate::threads::Sleep;
 use crate::trace::What;
 
 impl Machine {

@@ -8,10 +8,11 @@ use cmwq_policy::worker::Wait;
 
 use crate::calls::Reply;
 use crate::cpu::ThreadId;
-use crate::machine::{Machine, Sleep};
+use crate::machine::Machine;
 use crate::pools::Pool;
 use crate::program::{Act, Answer, Gate, ItemId, QueueId, WorkerRef};
 use crate::store::PwqId;
+use crate::threads::Sleep;
 
 /// Flushes by which a drain finds its queue not empty, though nothing has happened in between.
 const MAX_LOOKS: u32 = 1000;

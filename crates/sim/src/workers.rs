@@ -6,9 +6,10 @@ use cmwq_policy::pool::Step;
 use cmwq_policy::{ItemReport, Time, WorkerId, sampling};
 
 use crate::cpu::{ThreadId, ThreadStats};
-use crate::machine::{Event, Machine, NewThread, Sleep};
+use crate::machine::{Event, Machine};
 use crate::program::{Execution, ItemId, PoolId, QueueId, WorkerRef};
 use crate::store::PwqId;
+use crate::threads::{NewThread, Sleep};
 use crate::trace::What;
 use crate::waits::Awaited;
 

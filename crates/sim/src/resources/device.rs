@@ -8,9 +8,10 @@ use cmwq_policy::{Nanos, Time};
 
 use super::{DeviceId, SemId, add};
 use crate::cpu::ThreadId;
-use crate::machine::{Event, Machine, Sleep};
+use crate::machine::{Event, Machine};
 use crate::program::{ItemId, QueueId};
 use crate::random::Random;
+use crate::threads::Sleep;
 use crate::trace::What;
 
 /// What happens when a submitted request is done: in an interrupt, on the CPU that submitted it, or

@@ -15,8 +15,9 @@ use super::pass::Passer;
 use super::{LockId, add};
 use crate::cpu::{ThreadId, ThreadState};
 use crate::events::EventKey;
-use crate::machine::{Event, Machine, Sleep};
+use crate::machine::{Event, Machine};
 use crate::program::Act;
+use crate::threads::Sleep;
 use crate::trace::What;
 
 /// What a lock is like.

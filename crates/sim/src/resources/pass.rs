@@ -6,8 +6,9 @@ use cmwq_policy::{Nanos, Time};
 use super::LockId;
 use super::lock::Doing;
 use crate::cpu::{ThreadId, ThreadState};
-use crate::machine::{Event, Machine, Sleep};
+use crate::machine::{Event, Machine};
 use crate::program::Act;
+use crate::threads::Sleep;
 use crate::trace::What;
 
 /// A thread that waits for a lock to be released.

@@ -4,7 +4,8 @@ use std::collections::VecDeque;
 
 use super::{SemId, add};
 use crate::cpu::ThreadId;
-use crate::machine::{Machine, Sleep};
+use crate::machine::Machine;
+use crate::threads::Sleep;
 
 /// What a semaphore has seen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

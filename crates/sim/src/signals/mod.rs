@@ -24,10 +24,11 @@ use cmwq_policy::time::MICROSECOND;
 use cmwq_policy::{CpuMask, Nanos, Published, WorkerId};
 
 use crate::cpu::ThreadId;
-use crate::machine::{Event, Machine, NewThread, Sleep};
+use crate::machine::{Event, Machine};
 use crate::pools::{Armed, Pool, TICK};
 use crate::program::{Program, ThreadSpec};
 use crate::random::Random;
+use crate::threads::{NewThread, Sleep};
 
 /// How pools learn that workers sleep.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

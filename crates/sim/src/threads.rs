@@ -1,0 +1,178 @@
+//! Threads of the machine: created, looked at, put to sleep and woken.
+
+use cmwq_policy::CpuMask;
+
+use crate::cpu::{ThreadAttrs, ThreadId, ThreadState, ThreadStats};
+use crate::machine::Machine;
+use crate::program::{Act, Answer, Execution, Gate, Program, ThreadSpec, WorkerRef};
+use crate::random::Random;
+use crate::resources::{LockId, SemId};
+use crate::trace::What;
+use crate::waits::Pending;
+use crate::workers::Worker;
+
+/// What a thread sleeps for.
+pub(crate) enum Sleep {
+    Awake,
+    /// Time, or a thread that is being created.
+    Event,
+    Gate(Gate),
+    Lock(LockId),
+    Semaphore(SemId),
+    /// The program is asked again.
+    Await,
+    /// An idle worker: to be unparked.
+    Parked,
+    Call(Box<dyn Pending>),
+}
+
+/// A thread, from the inside.
+pub(crate) struct Frame {
+    pub(crate) name: String,
+    pub(crate) worker: Option<Worker>,
+    /// What it executes; nothing when it has ended, or is a worker between two items.
+    pub(crate) program: Option<Box<dyn Program>>,
+    /// What the program is to be told at its next question.
+    pub(crate) answer: Option<Answer>,
+    /// What it has said and not done yet.
+    pub(crate) act: Option<Act>,
+    pub(crate) sleep: Sleep,
+    /// It was unparked while it did not park.
+    pub(crate) token: bool,
+    /// What its program draws from.
+    pub(crate) random: Random,
+}
+
+/// A thread to be, from the inside.
+pub(crate) struct NewThread {
+    pub(crate) name: String,
+    pub(crate) allowed: CpuMask,
+    pub(crate) nice: i8,
+    /// Of class SCHED_IDLE.
+    pub(crate) idle_class: bool,
+    /// KiB that follow it to another CPU.
+    pub(crate) footprint: u32,
+    pub(crate) program: Option<Box<dyn Program>>,
+    pub(crate) worker: Option<Worker>,
+}
+
+impl Machine {
+    /// Starts a thread of the program.
+    pub fn spawn(&self, spec: ThreadSpec, program: Box<dyn Program>) -> ThreadId {
+        self.create(NewThread {
+            allowed: spec.allowed.unwrap_or_else(|| self.topology().all()),
+            name: spec.name,
+            nice: spec.nice,
+            idle_class: spec.idle_class,
+            footprint: spec.footprint,
+            program: Some(program),
+            worker: None,
+        })
+    }
+
+    pub(crate) fn create(&self, new: NewThread) -> ThreadId {
+        let random = self.random.next_thread(new.worker.is_some());
+        self.create_with(new, random)
+    }
+
+    pub(crate) fn create_with(&self, new: NewThread, random: Random) -> ThreadId {
+        let attrs = ThreadAttrs {
+            allowed: new.allowed,
+            nice: new.nice,
+            idle_class: new.idle_class,
+            footprint: new.footprint,
+            is_worker: new.worker.is_some(),
+        };
+        let id = self.sched().add(self.now(), attrs);
+        let worker = new.worker.as_ref().and_then(|worker| worker.who);
+        self.frames.borrow_mut().push(Frame {
+            name: new.name,
+            worker: new.worker,
+            program: new.program,
+            answer: None,
+            act: None,
+            sleep: Sleep::Awake,
+            token: false,
+            random,
+        });
+        if let Some(who) = worker {
+            self.bring_home(&self.pool(who.pool), id);
+        }
+        self.sched().wake(self.now(), id, self.waker());
+        self.note(id, What::Created(worker));
+        id
+    }
+
+    /// A thread's name.
+    pub fn thread_name(&self, id: ThreadId) -> String {
+        self.frame(id, |f| f.name.clone())
+    }
+
+    /// Whether a thread is of class SCHED_IDLE.
+    pub fn is_idle_class(&self, id: ThreadId) -> bool {
+        self.sched().is_idle_class(id)
+    }
+
+    /// The thread that has this CPU.
+    pub fn current(&self, cpu: usize) -> Option<ThreadId> {
+        self.sched().current(cpu)
+    }
+
+    /// Threads that were created so far; they are numbered from 0 on.
+    pub fn nr_threads(&self) -> usize {
+        self.frames.borrow().len()
+    }
+
+    /// Whether a thread has ended.
+    pub fn is_done(&self, id: ThreadId) -> bool {
+        self.sched().state(id) == ThreadState::Gone
+    }
+
+    /// Whether a thread sleeps.
+    pub fn is_asleep(&self, id: ThreadId) -> bool {
+        self.sched().state(id) == ThreadState::Asleep
+    }
+
+    /// What a thread has had of the machine so far.
+    pub fn thread_stats(&self, id: ThreadId) -> ThreadStats {
+        self.sched().stats(self.now(), id)
+    }
+
+    /// The worker that a thread is.
+    pub fn worker_of(&self, id: ThreadId) -> Option<WorkerRef> {
+        self.frame(id, |f| f.worker.as_ref()?.who)
+    }
+
+    /// The execution that a thread is in.
+    pub fn execution_of(&self, id: ThreadId) -> Option<Execution> {
+        self.frame(id, |f| f.worker.as_ref()?.execution())
+    }
+
+    /// Where a thread may run.
+    pub fn allowed(&self, id: ThreadId) -> CpuMask {
+        self.sched().allowed(id)
+    }
+
+    /// Changes where a thread may run; it moves at once if it must.
+    pub fn pin(&self, id: ThreadId, allowed: CpuMask) {
+        self.sched().set_allowed(self.now(), id, allowed);
+    }
+
+    /// The running thread falls asleep. If it executes an item, its pool is told at once, as by the
+    /// kernel's scheduler.
+    pub(crate) fn sleep(&self, id: ThreadId, sleep: Sleep) {
+        self.frame(id, |f| f.sleep = sleep);
+        self.note(id, What::Sleep);
+        // The CPU is free before the pool hears of it: a worker that it starts may take it.
+        self.sched().block(self.now(), id);
+        self.item_sleeps(id);
+    }
+
+    /// Ends a thread's sleep.
+    pub(crate) fn wake(&self, id: ThreadId) {
+        self.frame(id, |f| f.sleep = Sleep::Awake);
+        self.item_wakes(id);
+        self.sched().wake(self.now(), id, self.waker());
+        self.note(id, What::Wake);
+    }
+}

@@ -109,6 +109,11 @@ impl Scheduler {
             let sibling = self.cpus[cpu].siblings[at];
             if let Some(id) = self.cpus[sibling].current {
                 self.account(id, now);
+                // What it had to pay before it acts may end in this instant as well: nothing is due
+                // then, but it acts.
+                if self.thread(id).acts() {
+                    self.hot.insert(sibling);
+                }
             }
             let busy = &mut self.cpus[sibling].busy_siblings;
             *busy = if is_busy { *busy + 1 } else { *busy - 1 };

@@ -3,12 +3,13 @@
 use std::path::Path;
 use std::process::ExitCode;
 use xtask::sanitize::{self, Tool};
-use xtask::{bench, tidy};
+use xtask::{bench, swarm, tidy};
 
 const USAGE: &str = "\
 usage: cargo xtask COMMAND
   tidy    check the rules that the whole tree keeps (also part of `cargo test`)
   bench   [--quick] [--tables] [--out DIR]: measure, and write docs/benchmarks.md
+  swarm   [--seeds N] [--from S] [--seed S] [--broken NAME]: random machines, programs and faults
   miri    [--seeds N] [SUITE...]: tests under an interpreter that finds undefined behaviour
   tsan    [SUITE...]: tests under ThreadSanitizer, which finds data races";
 
@@ -17,6 +18,7 @@ fn main() -> ExitCode {
     match args.first().map(String::as_str) {
         Some("tidy") if args.len() == 1 => run_tidy(),
         Some("bench") => bench::run(&args[1..]),
+        Some("swarm") => swarm::run(&args[1..]),
         Some("miri") => sanitize::run(Tool::Miri, &args[1..]),
         Some("tsan") => sanitize::run(Tool::Tsan, &args[1..]),
         Some("help" | "-h" | "--help") => {

@@ -39,10 +39,17 @@ pub fn options(plan: &Plan) -> Options {
     if plan.has(Feature::LinuxScheduler) {
         options.placement = Placement::linux();
     }
-    if plan.has(Feature::UserSignals) {
+    // Who is told everything does not look at workers, and sees no convoy.
+    if plan.has(Feature::UserSignals) || plan.has(Feature::Convoy) {
         options.signals = Signals::User(signals(plan, &mut random));
     }
     options
+}
+
+/// Items that use so much CPU time without sleeping are hogs.
+pub fn hog_threshold(plan: &Plan) -> Nanos {
+    let mut random = plan.stream(streams::MACHINE, 1);
+    random.one_of(&[1, 4, 10]) * MILLISECOND
 }
 
 fn topology(plan: &Plan, random: &mut Random) -> Topology {
@@ -72,6 +79,14 @@ fn costs(random: &mut Random) -> Costs {
     }
 }
 
+/// Signals on a fast machine. They take some time, or canaries and tick would wake each other for
+/// ever within an instant.
+const CHEAP: SignalCosts = SignalCosts {
+    yielding: 100,
+    round: MICROSECOND,
+    look: 200,
+};
+
 fn signals(plan: &Plan, random: &mut Random) -> UserSignals {
     let mut drawn = |feature, list: &[Nanos]| match plan.has(feature) {
         true => random.one_of(list),
@@ -88,8 +103,8 @@ fn signals(plan: &Plan, random: &mut Random) -> UserSignals {
         lost: drawn(Feature::LostReports, &[10, 300, 1000]) as u32,
         spurious: drawn(Feature::SpuriousReports, &[10, 300, 1000]) as u32,
         costs: match drawn(Feature::Costs, &[0, 1]) {
-            0 => SignalCosts::NONE,
-            _ => SignalCosts::default(),
+            0 => SignalCosts::default(),
+            _ => CHEAP,
         },
     }
 }

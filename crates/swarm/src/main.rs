@@ -11,10 +11,15 @@ const USAGE: &str = "\
 usage: swarm [--seeds N] [--from S] | --seed S
   --seeds N   so many seeds, 1000 unless said otherwise
   --from S    the first of them, 0 unless said otherwise
+  --broken NAME  breaks this rule of the policy (built with the feature `broken`)
   --seed S    one seed, with the end of its trace and the smallest part of it that fails the same way";
 
 /// Failures after which a run ends.
 const ENOUGH: usize = 20;
+
+/// In a run of [`WHOLE`] seeds each rule and fault is come across at least so often.
+const HITS: u64 = 100;
+const WHOLE: u64 = 20_000;
 
 struct Options {
     seeds: u64,
@@ -30,24 +35,88 @@ fn parse(args: impl Iterator<Item = String>) -> Result<Options, String> {
     };
     let mut args = args;
     while let Some(arg) = args.next() {
-        let mut number = || {
+        let number = |args: &mut dyn Iterator<Item = String>| {
             let value = args.next().ok_or(format!("{arg} needs a number"))?;
             let parsed = value.parse();
             parsed.map_err(|_| format!("{arg}: not a number: `{value}`"))
         };
         match arg.as_str() {
-            "--seeds" => options.seeds = number()?,
-            "--from" => options.from = number()?,
-            "--seed" => options.seed = Some(number()?),
+            "--seeds" => options.seeds = number(&mut args)?,
+            "--broken" => break_rule(&args.next().unwrap_or_default())?,
+            "--from" => options.from = number(&mut args)?,
+            "--seed" => options.seed = Some(number(&mut args)?),
             other => return Err(format!("not an option: `{other}`")),
         }
     }
     Ok(options)
 }
 
+#[cfg(feature = "broken")]
+fn break_rule(name: &str) -> Result<(), String> {
+    use cmwq_policy::probe::breakage::{Broken, set};
+    let rule: Broken = name.parse().map_err(|e| format!("--broken {name}: {e}"))?;
+    set(Some(rule));
+    Ok(())
+}
+
+#[cfg(not(feature = "broken"))]
+fn break_rule(name: &str) -> Result<(), String> {
+    Err(format!(
+        "--broken {name}: built without the feature `broken`"
+    ))
+}
+
+/// What does not happen here, or so seldom that nothing is said by how often.
+#[cfg(feature = "probe")]
+const ELSEWHERE: [&str; 12] = [
+    // The process around: it shuts down, or has a quota.
+    "refused-shut-down",
+    "canary-quota",
+    // Longer than a seed takes: a stall of 30 s, a clock that was away for seconds.
+    "stall-reported",
+    "clock-away",
+    // Between two threads: nobody comes between an event and what it asks for.
+    "scan-stale",
+    "pwq-emptied-late",
+    "canary-kept-quiet",
+    // Much has to come together: 16 items of one rescuer while other pools call it, 15 flushes of one
+    // queue that all go on, the budget used up where canaries report.
+    "rescuer-turn-over",
+    "rescuer-comes-again",
+    "flush-full",
+    "idle-report-no-token",
+    "hog-warned",
+];
+
+/// Prints how often each rule of the policy was used; the names of those that are expected to be
+/// used and were so less than [`HITS`] times.
+#[cfg(feature = "probe")]
+fn print_coverage() -> Vec<String> {
+    use cmwq_policy::probe::{Edge, Group};
+    let exempt = |edge: &Edge| {
+        let group = matches!(
+            edge.group(),
+            Group::Rare | Group::Process | Group::Waits | Group::Children
+        );
+        group || ELSEWHERE.contains(&edge.name())
+    };
+    for edge in Edge::all() {
+        println!("{:>12}  {:?}: {}", edge.count(), edge.group(), edge.name());
+    }
+    let rare = Edge::all().filter(|edge| !exempt(edge) && edge.count() < HITS);
+    rare.map(|edge| edge.name().to_owned()).collect()
+}
+
+#[cfg(not(feature = "probe"))]
+fn print_coverage() -> Vec<String> {
+    Vec::new()
+}
+
 fn main() -> ExitCode {
-    // What panics is caught, named and counted.
-    std::panic::set_hook(Box::new(|_| {}));
+    // What panics is caught, named and counted; who wants to see where says so.
+    if std::env::var_os("CMWQ_SWARM_PANICS").is_none() {
+        std::panic::set_hook(Box::new(|_| {}));
+    }
     match parse(std::env::args().skip(1)) {
         Ok(Options {
             seed: Some(seed), ..
@@ -91,6 +160,13 @@ fn many(options: &Options) -> ExitCode {
     let seeds = options.from..options.from + options.seeds;
     let totals = swarm(seeds, threads, ENOUGH);
     print(&totals, began.elapsed().as_secs_f64());
+    let mut rare = print_coverage();
+    let faults = FAULTS.iter().zip(totals.faults);
+    rare.extend(faults.filter(|f| f.1 < HITS).map(|f| f.0.to_string()));
+    if totals.seeds >= WHOLE && totals.failed.is_empty() && !rare.is_empty() {
+        println!("less than {HITS} times: {}", rare.join(", "));
+        return ExitCode::FAILURE;
+    }
     match totals.failed.is_empty() {
         true => ExitCode::SUCCESS,
         false => ExitCode::FAILURE,

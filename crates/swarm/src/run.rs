@@ -4,11 +4,14 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 
+use cmwq_policy::affinity::Scope;
+use cmwq_policy::pool::IDLE_WORKER_TIMEOUT;
 use cmwq_policy::time::{MILLISECOND, SECOND};
 use cmwq_policy::{Nanos, Time};
-use cmwq_sim::{Act, Call, Ended, Machine, Script, ThreadSpec};
+use cmwq_sim::{Act, Call, Ended, Machine, PoolId, Script, ThreadSpec};
 
 use crate::check::{Checker, Invariant, Violation};
+use crate::machine::hog_threshold;
 use crate::plan::{Feature, Plan};
 use crate::random::{Random, one_in, time};
 use crate::world::{World, streams};
@@ -40,6 +43,7 @@ pub fn run(plan: &Plan, trace: bool) -> Outcome {
     let (world, machine) = World::build(plan);
     let checker = Rc::new(Checker::new(&machine, plan, trace));
     machine.keep_trace(false);
+    machine.set_hog_threshold(hog_threshold(plan));
     machine.observe(checker.clone());
     let mut faults = Faults::new(&world);
     let done = catch_unwind(AssertUnwindSafe(|| {
@@ -89,12 +93,44 @@ fn liveness(world: &World, machine: &Machine, checker: &Checker) {
     let limit = machine.now().after(LIVENESS);
     let ended = advance(machine, checker, limit);
     match ended {
-        Ended::Quiet => checker.finish(machine),
+        Ended::Quiet => {
+            checker.finish(machine);
+            rest(machine, checker);
+        }
         Ended::TimeUp => checker.fail(Invariant::EverythingFinishes, machine.now(), || {
-            format!("something still happens after {} s", LIVENESS / SECOND)
+            let busy = busy_pools(machine);
+            format!(
+                "something still happens after {} s; {busy}",
+                LIVENESS / SECOND
+            )
         }),
         Ended::Stopped => {}
     }
+}
+
+fn busy_pools(machine: &Machine) -> String {
+    let pools = (0..machine.nr_pools() as u32).map(PoolId);
+    let busy = pools.filter_map(|pool| {
+        let census = machine.census(pool);
+        let busy = census.queued > 0 || census.executing > 0;
+        let threads = machine.worker_threads(pool).into_iter();
+        let threads = threads.map(|id| format!("t{} {:?}", id.0, machine.whereabouts(id)));
+        let threads = threads.collect::<Vec<_>>().join(", ");
+        busy.then(|| format!("pool {}: {threads}: {census:?}", pool.0))
+    });
+    busy.collect::<Vec<_>>().join(", ")
+}
+
+/// Time goes by in which idle workers may retire.
+fn rest(machine: &Machine, checker: &Checker) {
+    let acts = [Act::Sleep(2 * IDLE_WORKER_TIMEOUT), Act::End];
+    machine.spawn(ThreadSpec::named("rest"), Script::boxed(acts));
+    advance(
+        machine,
+        checker,
+        machine.now().after(3 * IDLE_WORKER_TIMEOUT),
+    );
+    checker.rested(machine);
 }
 
 /// What goes wrong around the policy.
@@ -125,7 +161,7 @@ impl Faults {
     fn happen(&mut self, world: &World, machine: &Machine) {
         let random = &mut self.random;
         if world.plan.has(Feature::SpawnFails) {
-            machine.fail_spawns(one_in(random, 6));
+            machine.fail_spawns(world.plan.has(Feature::Outage) || one_in(random, 6));
         }
         if world.plan.has(Feature::Hotplug) && one_in(random, 3) {
             let cpu = random.below(u64::from(world.plan.cpus)) as usize;
@@ -133,6 +169,13 @@ impl Faults {
             let online = cpu == 0 || random.below(3) > 0;
             self.offline += u64::from(!online && machine.online_cpus().contains(cpu));
             machine.set_online(cpu, online);
+        }
+        if world.plan.has(Feature::UnboundCpus) && one_in(random, 6) {
+            let mask = world.mask(random).unwrap_or(machine.topology().all());
+            machine.set_unbound_cpus(mask);
+        }
+        if world.plan.has(Feature::DefaultScope) && one_in(random, 6) {
+            machine.set_default_scope(random.one_of(&Scope::ALL));
         }
         // Threads may all wait for what only another one could do.
         if one_in(random, 4) {
@@ -149,6 +192,7 @@ impl Faults {
         world.stop.set(true);
         machine.fail_spawns(false);
         (0..world.plan.cpus as usize).for_each(|cpu| machine.set_online(cpu, true));
+        machine.set_unbound_cpus(machine.topology().all());
         while let Some(gate) = world.take_gate() {
             machine.open(gate);
         }

@@ -56,3 +56,20 @@ fn smaller(plan: &Plan) -> Vec<Plan> {
     all.retain(|one| one != plan);
     all
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn smaller_plans_are_smaller() {
+        let plan = Plan::of(5);
+        let size = |p: &Plan| {
+            let counts = u64::from(p.threads + p.items + p.queues) + p.events;
+            counts + p.features().count() as u64
+        };
+        let all = smaller(&plan);
+        assert!(all.len() > 20);
+        assert!(all.iter().all(|one| size(one) < size(&plan)));
+    }
+}

@@ -62,7 +62,9 @@ pub fn swarm(seeds: std::ops::Range<u64>, threads: usize, most: usize) -> Totals
     let enough = AtomicBool::new(false);
     let totals = Mutex::new(Totals::default());
     let work = || {
+        // Relaxed, both: they hand out numbers; what a seed finds goes through the mutex.
         while !enough.load(Ordering::Relaxed) {
+            // Relaxed: see above.
             let seed = next.fetch_add(1, Ordering::Relaxed);
             if seed >= seeds.end {
                 break;
@@ -71,6 +73,7 @@ pub fn swarm(seeds: std::ops::Range<u64>, threads: usize, most: usize) -> Totals
             let outcome = run(&plan, false);
             let mut totals = totals.lock().expect("runs do not panic");
             totals.add(&plan, &outcome);
+            // Relaxed: see above.
             enough.store(totals.failed.len() >= most, Ordering::Relaxed);
         }
     };

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::rc::Rc;
 
 use cmwq_policy::Rule;
+use cmwq_policy::time::MILLISECOND;
 use cmwq_sim::{Act, Answer, Call, Completion, ItemId, Program, ProgramCx, QueueId};
 
 use crate::plan::{Feature, Plan};
@@ -17,6 +18,7 @@ const DISABLED: usize = 3;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Doing {
     Burn,
+    BurnLong,
     Sleep,
     Queue,
     QueueOnNode,
@@ -52,15 +54,17 @@ enum Doing {
 }
 
 /// Everything, what it takes, how often it is liked, and whether items do it as well.
-const DOINGS: [(Doing, Option<Feature>, u32, bool); 33] = {
+const DOINGS: [(Doing, Option<Feature>, u32, bool); 34] = {
     use Doing::*;
     [
         (Burn, None, 12, true),
+        (BurnLong, Some(Feature::LongBurns), 2, true),
         (Sleep, None, 12, true),
         (Queue, None, 30, true),
         (QueueOnNode, None, 3, true),
         (Delayed, Some(Feature::Delayed), 8, true),
         (Modify, Some(Feature::Modify), 5, true),
+        (Interrupt, Some(Feature::Interrupts), 3, true),
         (Cancel, Some(Feature::Cancel), 3, true),
         (CancelSync, Some(Feature::CancelSync), 3, false),
         (Disable, Some(Feature::Disable), 2, false),
@@ -84,12 +88,19 @@ const DOINGS: [(Doing, Option<Feature>, u32, bool); 33] = {
         (Semaphore, Some(Feature::Semaphores), 4, true),
         (Io, Some(Feature::Devices), 6, true),
         (Submit, Some(Feature::Devices), 2, true),
-        (Interrupt, Some(Feature::Interrupts), 3, true),
         (Touch, Some(Feature::Data), 4, true),
         (Yield, Some(Feature::Yield), 3, true),
         (Ask, None, 3, true),
     ]
 };
+
+/// The place of some in that list.
+const QUEUE: usize = 3;
+const FLUSH_QUEUE: usize = 16;
+const LOCK: usize = 27;
+
+/// Those by which an item queues another one.
+const QUEUEING: std::ops::Range<usize> = 3..8;
 
 /// How often what is done, by threads and by items.
 pub struct Taste {
@@ -108,16 +119,28 @@ impl Taste {
             let has = feature.is_none_or(|feature| plan.has(feature));
             if has { weight * liked } else { 0 }
         });
+        let mut weights = weights;
+        if plan.has(Feature::Flushers) {
+            weights[FLUSH_QUEUE] = 12 * weights[QUEUE];
+        }
         let mut item = weights;
         for (weight, doing) in item.iter_mut().zip(DOINGS) {
             *weight *= u32::from(doing.3);
         }
-        // Each execution queues less than one other, or they would never end.
-        item[0] += 2 * item.iter().sum::<u32>();
+        // Each execution queues less than one other, or they would never end: in a crowd none, and
+        // more time for waiting.
+        let crowd = plan.has(Feature::Crowd);
+        match crowd {
+            true => item[QUEUEING].fill(0),
+            false => item[0] += 2 * item.iter().sum::<u32>(),
+        }
+        if plan.has(Feature::Convoy) {
+            item[LOCK] = 3 * item.iter().sum::<u32>();
+        }
         Taste {
             thread: weights,
             item,
-            steps: random.one_of(&[2, 3, 4]),
+            steps: random.one_of(if crowd { &[2, 4, 8] } else { &[2, 3, 4] }),
         }
     }
 }
@@ -211,6 +234,7 @@ impl Walk {
     fn act(&mut self, cx: &mut ProgramCx<'_>) -> Act {
         match self.draw() {
             Doing::Burn => Act::Burn(time(&mut self.random)),
+            Doing::BurnLong => Act::Burn(self.random.between(5, 60) * MILLISECOND),
             Doing::Sleep if self.may_sleep(cx) => self.hinted(|w| Act::Sleep(time(&mut w.random))),
             Doing::WaitAtGate if self.may_sleep(cx) => self.hinted(Walk::wait_at_gate),
             Doing::Lock if self.may_sleep(cx) => self.hold_lock(),
@@ -259,7 +283,13 @@ impl Walk {
 
     /// Holds one lock for a while, and waits for nothing else but time meanwhile.
     fn hold_lock(&mut self) -> Act {
-        let lock = self.random.one_of(&self.world.resources.locks);
+        let locks = &self.world.resources.locks;
+        let convoy = self.world.plan.has(Feature::Convoy);
+        let lock = if convoy {
+            locks[0]
+        } else {
+            self.random.one_of(locks)
+        };
         let spent = match one_in(&mut self.random, 4) {
             true => Act::Sleep(time(&mut self.random)),
             false => Act::Burn(time(&mut self.random)),
@@ -321,7 +351,7 @@ impl Walk {
             Doing::Freeze => Call::FreezeBegin,
             Doing::Thaw => Call::Thaw,
             Doing::MaxActive => Call::SetMaxActive(queue, self.random.one_of(&[1, 1, 2, 4, 9])),
-            Doing::MinActive => Call::SetMinActive(queue, self.random.below(4) as u32),
+            Doing::MinActive => Call::SetMinActive(queue, self.random.below(5) as u32),
             Doing::Attrs => Call::ApplyAttrs(queue, self.world.attrs(&mut self.random)),
             _ => self.question(cx, queue),
         };
@@ -330,7 +360,9 @@ impl Walk {
 
     fn question(&mut self, cx: &mut ProgramCx<'_>, queue: QueueId) -> Call {
         let item = self.any_item();
-        match self.random.below(5) {
+        match self.random.below(6) {
+            // Its disables are those of whoever made them: only one that has none is enabled here.
+            5 if cx.machine().item_view(item).word.disable_depth() == 0 => Call::EnableWork(item),
             0 => Call::WorkPending(item),
             1 => Call::WorkBusy(item),
             2 => Call::FreezeBusy,
@@ -395,5 +427,21 @@ impl Program for Walk {
             return act;
         }
         self.act(cx)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_are_those_of_what_they_say() {
+        assert_eq!(DOINGS[QUEUE].0, Doing::Queue);
+        assert_eq!(DOINGS[FLUSH_QUEUE].0, Doing::FlushQueue);
+        assert_eq!(DOINGS[LOCK].0, Doing::Lock);
+        let queueing = [Doing::Queue, Doing::QueueOnNode, Doing::Delayed];
+        let rest = [Doing::Modify, Doing::Interrupt];
+        let named = DOINGS[QUEUEING].iter().map(|d| d.0);
+        assert!(named.eq(queueing.into_iter().chain(rest)));
     }
 }

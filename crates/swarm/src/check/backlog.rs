@@ -18,7 +18,11 @@ const IN_USER_SPACE: Nanos = 20 * MILLISECOND;
 /// What can be asked of the machine of a plan.
 pub(super) struct Terms {
     /// Pools are told who sleeps.
-    exact: bool,
+    pub(super) exact: bool,
+    /// Canaries report CPUs that idle, also those beside a pod.
+    pulls: bool,
+    /// Items that use so much CPU time without sleeping stop counting in per-CPU pools.
+    pub(super) hog_threshold: Nanos,
     /// Acts and calls take no time, so that nobody is in the middle of one between two instants.
     is_plain: bool,
     /// Items may wait for so long though a CPU idles; `None`: the scheduler itself lets CPUs idle.
@@ -28,7 +32,7 @@ pub(super) struct Terms {
 }
 
 impl Terms {
-    pub(super) fn of(options: &Options) -> Terms {
+    pub(super) fn of(options: &Options, hog_threshold: Nanos) -> Terms {
         let is_work_conserving = options.placement.balance == Balance::AtOnce;
         let bound = match options.signals {
             Signals::Exact => 0,
@@ -36,6 +40,8 @@ impl Terms {
         };
         Terms {
             exact: options.signals == Signals::Exact,
+            pulls: matches!(options.signals, Signals::User(u) if u.canaries && u.lost < 1000),
+            hog_threshold,
             is_plain: options.costs.call == 0 && options.placement == Placement::default(),
             bound: is_work_conserving.then_some(bound),
             next_look: bound.max(NEXT_LOOK),
@@ -47,6 +53,8 @@ impl Terms {
 #[derive(Default)]
 pub(super) struct Backlog {
     pools: Vec<Watched>,
+    /// When all tokens were last seen in use.
+    pub(super) exhausted: Option<Time>,
 }
 
 #[derive(Clone, Copy, Default)]
@@ -60,6 +68,12 @@ struct Watched {
 }
 
 impl Backlog {
+    /// Pools in which something may wait.
+    pub(super) fn busy(&self) -> impl Iterator<Item = PoolId> + '_ {
+        let busy = self.pools.iter().enumerate().filter(|(_, p)| p.is_busy);
+        busy.map(|(at, _)| PoolId(at as u32))
+    }
+
     pub(super) fn touch(&mut self, pool: PoolId) {
         let at = pool.0 as usize;
         if self.pools.len() <= at {
@@ -150,6 +164,12 @@ impl Books {
             let pool = PoolId(at as u32);
             let census = machine.census(pool);
             self.backlog.pools[at].is_busy = census.queued > 0;
+            let exhausted = self.backlog.exhausted == Some(machine.now());
+            if exhausted && census.running > 0 {
+                // When tokens come back, only the tick looks who has waited for them.
+                let until = machine.now().after(self.terms.next_look);
+                self.backlog.pools[at].excused = until;
+            }
             let is_waiting =
                 self.backlog.pools[at].is_waiting(machine, pool, &census, self.terms.next_look);
             if is_waiting && self.has_free_item(machine, pool) {
@@ -165,13 +185,10 @@ impl Books {
     /// An item of the pool waits that does not run at this moment: one that does has to wait for
     /// its own end.
     fn has_free_item(&self, machine: &Machine, pool: PoolId) -> bool {
-        self.ledger.items().any(|item| {
-            let view = machine.item_view(item);
-            let flags = view.word.flags();
-            let takeable = !flags.inactive && !flags.deferred && self.running(item).is_none();
-            let here = |pwq| machine.pwq_view(pwq).pool == pool;
-            takeable && view.pwq.is_some_and(here)
-        })
+        let here = |pwq| machine.pwq_view(pwq).pool == pool;
+        let waits = |item| self.waits_since(item).is_some();
+        let mut items = self.ledger.items();
+        items.any(|item| waits(item) && machine.item_view(item).pwq.is_some_and(here))
     }
 
     fn check_pool(
@@ -181,7 +198,10 @@ impl Books {
         census: &Census,
         idle: &CpuMask,
     ) -> Verdict {
-        match machine.pool_rule(pool) {
+        // Its CPU gone, a per-CPU pool starts everything at once, whatever it thinks.
+        let lost = machine.is_percpu(pool) && !machine.is_served(pool);
+        let rule = machine.pool_rule(pool);
+        match if lost { Rule::Unmanaged } else { rule } {
             Rule::Bh => ensure!(
                 census.executing > 0,
                 BhDoesNotSleep,
@@ -209,10 +229,9 @@ impl Books {
         census: &Census,
         idle: &CpuMask,
     ) -> Verdict {
-        // Who is told everything starts as many as the pod has CPUs, wherever they run: that others
-        // idle beside it is what canaries report.
+        // Without canaries as many start as the pod has CPUs, wherever they run.
         let (pod, reach) = (machine.pool_pod(pool), machine.pool_cpus(pool));
-        let enough = self.terms.exact && pod != reach && census.running >= pod.count() as u32;
+        let enough = !self.terms.pulls && pod != reach && census.running >= pod.count() as u32;
         let since = &mut self.backlog.pools[pool.0 as usize].idle_since;
         let Some(bound) = self.terms.bound else {
             return Ok(());
@@ -225,10 +244,27 @@ impl Books {
         ensure!(
             waited < bound,
             NoIdleCpuWithBacklog,
-            "pool {}: items wait though a CPU idles, since {waited} ns: {census:?}",
-            pool.0
+            "pool {}: items wait though one of the CPUs {} idles, since {waited} ns; {}; {census:?}",
+            pool.0,
+            idle.and(&reach),
+            self.describe(machine, pool)
         );
         Ok(())
+    }
+}
+
+impl Books {
+    /// Who executes in a pool, and where.
+    fn describe(&self, machine: &Machine, pool: PoolId) -> String {
+        let here = self.running.iter().filter(|r| r.pool == pool);
+        let each = here.map(|r| {
+            let (state, cpu) = machine.whereabouts(r.thread);
+            format!(
+                "t{} with i{} {state:?} on CPU {cpu}",
+                r.thread.0, r.execution.item.0
+            )
+        });
+        each.collect::<Vec<_>>().join(", ")
     }
 }
 

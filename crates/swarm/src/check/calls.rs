@@ -1,6 +1,6 @@
 //! What holds when a call returns.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use cmwq_sim::{Answer, Call, ItemId, Machine, QueueId, ThreadId};
 
@@ -15,18 +15,29 @@ struct Target {
     disturbed: u64,
 }
 
+/// The item that a call takes back.
+fn item_of(call: &Call) -> Option<ItemId> {
+    match *call {
+        Call::CancelWorkSync(item) | Call::DisableWorkSync(item) => Some(item),
+        _ => None,
+    }
+}
+
 /// A call that goes on.
 struct Pending {
     call: Call,
     targets: Vec<Target>,
-    /// The item was disabled when it was called.
+    /// The item was disabled when it was called; it was pending then.
     disabled: bool,
+    was_pending: bool,
 }
 
 /// The calls that go on.
 #[derive(Default)]
 pub(super) struct Calls {
     pending: BTreeMap<ThreadId, Pending>,
+    /// Queues that were made not strict, perhaps for a while.
+    pub(super) relaxed: BTreeSet<QueueId>,
 }
 
 impl Books {
@@ -35,6 +46,10 @@ impl Books {
         let targets = self.targets(machine, call);
         let mut disabled = false;
         match *call {
+            Call::ApplyAttrs(queue, attrs) if !attrs.strict => {
+                self.calls.relaxed.insert(queue);
+            }
+            Call::Thaw => self.counts.frozen.clear(),
             Call::CancelWork(item) => self.ledger.of_mut(item).disturbed += 1,
             Call::ModDelayedWork(_, _, item, _) => {
                 self.ledger.of_mut(item).disturbed += 1;
@@ -51,6 +66,7 @@ impl Books {
             call: call.clone(),
             targets,
             disabled,
+            was_pending: item_of(call).is_some_and(|i| machine.item_view(i).word.is_pending()),
         };
         self.calls.pending.insert(thread, pending);
         Ok(())
@@ -112,6 +128,9 @@ impl Books {
     ) -> Verdict {
         let pending = self.calls.pending.remove(&thread);
         let pending = pending.expect("who is answered has called");
+        if answer.is_deadlock() {
+            return self.refused(&pending);
+        }
         let yes = *answer == Answer::Bool(true);
         match pending.call {
             Call::QueueDelayedWork(_, _, item, _) if yes => self.ledger.accepted(item),
@@ -134,6 +153,11 @@ impl Books {
                 self.enabled(item);
                 Ok(())
             }
+            Call::FreezeBegin => {
+                let all = (0..machine.nr_queues() as u32).map(QueueId);
+                self.counts.frozen = all.filter(|&q| machine.is_freezable(q)).collect();
+                Ok(())
+            }
             Call::FlushWork(_) => {
                 ensure!(
                     yes != pending.targets.is_empty(),
@@ -148,6 +172,18 @@ impl Books {
             Call::DrainWorkqueue(queue) | Call::DestroyWorkqueue(queue) => {
                 self.check_drained(machine, queue)
             }
+            _ => Ok(()),
+        }
+    }
+
+    /// The call would wait for ever: it does not, and what it has done before waiting stays done.
+    fn refused(&mut self, pending: &Pending) -> Verdict {
+        match pending.call {
+            Call::CancelWorkSync(item) => {
+                self.enabled(item);
+                self.take_back(item, pending.was_pending)
+            }
+            Call::DisableWorkSync(item) => self.take_back(item, pending.was_pending),
             _ => Ok(()),
         }
     }

@@ -4,7 +4,7 @@ use cmwq_policy::Rule;
 use cmwq_policy::pool::Census;
 use cmwq_policy::queue::Kind;
 use cmwq_sim::store::PwqId;
-use cmwq_sim::{ItemId, Machine, PoolId, PwqView};
+use cmwq_sim::{ItemId, Machine, PoolId, PwqView, QueueId};
 
 use super::{Books, Running, Verdict, ensure};
 
@@ -16,6 +16,8 @@ pub(super) struct Counts {
     pools: Vec<Pool>,
     /// Tokens of all pools.
     tokens: u32,
+    /// Queues that were frozen.
+    pub(super) frozen: Vec<QueueId>,
 }
 
 struct Pwq {
@@ -29,6 +31,8 @@ struct Pwq {
 #[derive(Clone, Copy, Default)]
 struct Slots {
     nr: u32,
+    /// Somebody waits for one.
+    waiting: bool,
     /// Of all its pwqs.
     nr_active: u32,
 }
@@ -85,7 +89,10 @@ impl Books {
         }
         self.check_limits(machine, pool)?;
         let census = machine.census(pool);
-        check_workers(pool, &census)?;
+        check_workers(machine, pool, &census)?;
+        if self.terms.exact {
+            self.note_needs(machine, pool, &census);
+        }
         self.check_tokens(machine, pool, &census)
     }
 
@@ -93,8 +100,15 @@ impl Books {
     fn check_pwq(&mut self, machine: &Machine, at: usize) -> Verdict {
         let pwq = &mut self.counts.pwqs[at];
         let before = std::mem::replace(&mut pwq.view, machine.pwq_view(PwqId(at as u32)));
-        let sum = &mut self.counts.limits[before.limit].nr_active;
-        *sum = *sum + pwq.view.nr_active - before.nr_active;
+        let slots = &mut self.counts.limits[before.limit];
+        slots.nr_active = slots.nr_active + pwq.view.nr_active - before.nr_active;
+        let queued = pwq.view.nr_queued > before.nr_queued;
+        ensure!(
+            !(slots.waiting && queued && pwq.view.nr_active > before.nr_active),
+            SlotsInTurn,
+            "q{}: an item got a slot at once, though others wait for one",
+            before.queue.0
+        );
         if pwq.is_ordered {
             let queue = pwq.view.queue;
             let queued = |item: &ItemId| machine.item_view(*item).pwq == Some(PwqId(at as u32));
@@ -114,6 +128,13 @@ impl Books {
             let limit = machine.limit_view(view.limit);
             let slots = &mut counts.limits[view.limit];
             let before = std::mem::replace(&mut slots.nr, limit.nr);
+            slots.waiting = limit.waiting;
+            ensure!(
+                limit.nr <= before || !counts.frozen.contains(&view.queue),
+                FrozenDoesNotStart,
+                "q{} is frozen, but one more holds a slot",
+                view.queue.0
+            );
             ensure!(
                 limit.nr <= before.max(limit.max),
                 LimitNeverExceeded,
@@ -140,7 +161,10 @@ impl Books {
         let book = &mut self.counts.pools[pool.0 as usize];
         let before = std::mem::replace(&mut book.tokens, census.tokens);
         self.counts.tokens = self.counts.tokens + census.tokens - before;
-        let used = machine.tokens();
+        let (limit, used) = machine.budget(pool);
+        if used >= limit {
+            self.backlog.exhausted = Some(machine.now());
+        }
         ensure!(
             used == self.counts.tokens,
             Budget,
@@ -205,7 +229,16 @@ impl Books {
     }
 }
 
-fn check_workers(pool: PoolId, census: &Census) -> Verdict {
+fn check_workers(machine: &Machine, pool: PoolId, census: &Census) -> Verdict {
+    let limit = machine.thread_limit(pool);
+    ensure!(
+        census.workers + census.creating <= limit,
+        ThreadLimit,
+        "pool {}: {} threads and {} to be, of {limit}",
+        pool.0,
+        census.workers,
+        census.creating
+    );
     ensure!(
         census.creating <= 1,
         OneManager,

@@ -5,7 +5,25 @@ use cmwq_sim::{Machine, PoolId, ThreadId};
 
 use super::{Books, Verdict, ensure};
 
+/// Idle workers that a pool keeps.
+const KEPT: u32 = 2;
+
 impl Books {
+    /// Nothing has happened for longer than idle workers stay: few are left, but not none.
+    pub(super) fn check_rested(&self, machine: &Machine) -> Verdict {
+        for pool in (0..machine.nr_pools() as u32).map(PoolId) {
+            let workers = machine.census(pool).workers;
+            let peak = machine.pool_stats(pool).peak_workers;
+            ensure!(
+                (peak.min(1)..=KEPT).contains(&workers),
+                IdleWorkersRetire,
+                "pool {}: {workers} workers of once {peak}",
+                pool.0
+            );
+        }
+        Ok(())
+    }
+
     /// Nothing happens any more.
     pub(super) fn finish(&mut self, machine: &Machine) -> Verdict {
         self.check_threads(machine)?;

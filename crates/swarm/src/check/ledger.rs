@@ -1,6 +1,7 @@
 //! The ledger of items: what was accepted, taken back, begun.
 
-use cmwq_sim::{Execution, ItemId, Machine};
+use cmwq_policy::Time;
+use cmwq_sim::{Execution, ItemId, ItemView, Machine};
 
 use super::{Books, Verdict, ensure};
 
@@ -19,6 +20,8 @@ pub(super) struct Entry {
     pub(super) depth: u32,
     /// Calls that may have taken an instance off its queue.
     pub(super) disturbed: u64,
+    /// Since when it is seen to wait for nothing but a worker, and what had happened to it then.
+    waits: Option<(Time, u64)>,
 }
 
 /// All items of the program.
@@ -94,10 +97,26 @@ impl Entry {
 }
 
 impl Books {
+    /// Since when this item is seen to wait for nothing but a worker.
+    pub(super) fn waits_since(&self, item: ItemId) -> Option<Time> {
+        self.ledger.of(item).waits.map(|(since, _)| since)
+    }
+
+    fn note_waiting(&mut self, machine: &Machine, item: ItemId, view: &ItemView) {
+        let flags = view.word.flags();
+        let takeable = view.pwq.is_some() && !flags.inactive && !flags.deferred;
+        let free = takeable && self.running(item).is_none();
+        let entry = self.ledger.of_mut(item);
+        let history = entry.accepted + entry.disturbed;
+        let same = entry.waits.filter(|&(_, then)| then == history);
+        entry.waits = free.then(|| same.unwrap_or((machine.now(), history)));
+    }
+
     /// A pending item has exactly one reference, and is somewhere.
-    pub(super) fn check_items(&self, machine: &Machine) -> Verdict {
+    pub(super) fn check_items(&mut self, machine: &Machine) -> Verdict {
         for item in self.ledger.items() {
             let view = machine.item_view(item);
+            self.note_waiting(machine, item, &view);
             let pending = view.word.is_pending();
             ensure!(
                 view.references == u32::from(pending),

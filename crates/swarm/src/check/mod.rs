@@ -11,7 +11,8 @@
 //! | `calls.rs` | what holds when a flush, drain or cancel returns |
 //! | `counts.rs` | limits, slots, tokens, the estimate, managers: after every event of a pool |
 //! | `backlog.rs` | nobody waits without need: between instants |
-//! | `end.rs` | nothing is left behind |
+//! | `rescue.rs` | hogs and missing workers: who helps, and when |
+//! | `end.rs` | nothing is left behind; idle workers retire |
 
 mod backlog;
 mod calls;
@@ -19,6 +20,7 @@ mod counts;
 mod end;
 mod ledger;
 mod order;
+mod rescue;
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -27,10 +29,11 @@ use std::fmt;
 use cmwq_policy::Time;
 use cmwq_sim::store::PwqId;
 use cmwq_sim::{
-    Answer, Call, Execution, ItemId, Line, Machine, Observer, PoolId, QueueId, ThreadId, What,
+    Answer, Call, Execution, ItemId, Line, Machine, Observer, PoolId, QueueId, ThreadId,
+    ThreadStats, What,
 };
 
-use crate::machine::options;
+use crate::machine::{hog_threshold, options};
 use crate::plan::Plan;
 use crate::run::Outcome;
 
@@ -48,8 +51,10 @@ pub enum Invariant {
     NothingRunTwice,
     NoIdleCpuWithBacklog,
     NoSlotIdleWithWaiters,
+    SlotsInTurn,
     NrActiveSums,
     OneManager,
+    ThreadLimit,
     SpareRule,
     EstimateInRange,
     Budget,
@@ -58,6 +63,10 @@ pub enum Invariant {
     DisabledDoesNotRun,
     BhDoesNotSleep,
     RunsWhereAllowed,
+    FrozenDoesNotStart,
+    HogStepsAside,
+    RescuerComes,
+    IdleWorkersRetire,
     EverythingFinishes,
     NoLeak,
     NoPanic,
@@ -65,7 +74,7 @@ pub enum Invariant {
 
 impl Invariant {
     /// All of them, with their names.
-    pub const ALL: [(Invariant, &str); 20] = {
+    pub const ALL: [(Invariant, &str); 26] = {
         use Invariant::*;
         [
             (LimitNeverExceeded, "limit-never-exceeded"),
@@ -75,8 +84,10 @@ impl Invariant {
             (NothingRunTwice, "nothing-run-twice"),
             (NoIdleCpuWithBacklog, "no-idle-cpu-with-backlog"),
             (NoSlotIdleWithWaiters, "no-slot-idle-with-waiters"),
+            (SlotsInTurn, "slots-in-turn"),
             (NrActiveSums, "nr-active-sums"),
             (OneManager, "one-manager"),
+            (ThreadLimit, "thread-limit"),
             (SpareRule, "spare-rule"),
             (EstimateInRange, "estimate-in-range"),
             (Budget, "budget"),
@@ -85,6 +96,10 @@ impl Invariant {
             (DisabledDoesNotRun, "disabled-does-not-run"),
             (BhDoesNotSleep, "bh-does-not-sleep"),
             (RunsWhereAllowed, "runs-where-allowed"),
+            (FrozenDoesNotStart, "frozen-does-not-start"),
+            (HogStepsAside, "hog-steps-aside"),
+            (RescuerComes, "rescuer-comes"),
+            (IdleWorkersRetire, "idle-workers-retire"),
             (EverythingFinishes, "everything-finishes"),
             (NoLeak, "no-leak"),
             (NoPanic, "no-panic"),
@@ -124,6 +139,8 @@ struct Running {
     queue: QueueId,
     pwq: PwqId,
     pool: PoolId,
+    /// What the thread had had when it began, or when items began to wait in its pool.
+    before: ThreadStats,
 }
 
 /// Everything that is known.
@@ -134,6 +151,7 @@ struct Books {
     calls: calls::Calls,
     counts: counts::Counts,
     backlog: backlog::Backlog,
+    rescue: rescue::Rescue,
     running: Vec<Running>,
 }
 
@@ -163,12 +181,13 @@ impl Checker {
     /// Of a machine on which nothing has happened yet. `trace`: keeps what happens last.
     pub fn new(machine: &Machine, plan: &Plan, trace: bool) -> Checker {
         let books = Books {
-            terms: backlog::Terms::of(&options(plan)),
+            terms: backlog::Terms::of(&options(plan), hog_threshold(plan)),
             ledger: ledger::Ledger::new(plan.items as usize),
             order: order::Order::default(),
             calls: calls::Calls::default(),
             counts: counts::Counts::default(),
             backlog: backlog::Backlog::default(),
+            rescue: rescue::Rescue::default(),
             running: Vec::new(),
         };
         assert_eq!(machine.now(), Time(0));
@@ -228,6 +247,11 @@ impl Checker {
         self.event(machine, |books| books.instant(machine));
     }
 
+    /// Nothing has happened for longer than idle workers stay.
+    pub fn rested(&self, machine: &Machine) {
+        self.event(machine, |books| books.check_rested(machine));
+    }
+
     /// Nothing happens any more.
     pub fn finish(&self, machine: &Machine) {
         self.event(machine, |books| books.finish(machine));
@@ -256,7 +280,7 @@ impl Books {
     fn traced(&mut self, machine: &Machine, line: &Line) -> Verdict {
         match line.what {
             What::Start(execution, queue) => self.starts(machine, line, execution, queue),
-            What::End(execution) => self.ends(execution),
+            What::End(execution) => self.ends(machine, execution),
             What::Queued(_, item, true) => self.ledger.accepted(item),
             _ => Ok(()),
         }
@@ -276,6 +300,7 @@ impl Books {
             queue,
             pwq,
             pool: machine.pwq_view(pwq).pool,
+            before: machine.thread_stats(line.thread),
         };
         self.check_start(machine, &running)?;
         self.ledger.starts(execution)?;
@@ -286,10 +311,11 @@ impl Books {
         Ok(())
     }
 
-    fn ends(&mut self, execution: Execution) -> Verdict {
+    fn ends(&mut self, machine: &Machine, execution: Execution) -> Verdict {
         let at = self.running.iter().position(|r| r.execution == execution);
         let at = at.expect("what ends has begun");
-        self.running.remove(at);
+        let over = self.running.remove(at);
+        self.rescue.ended(machine, &over);
         self.ledger.ends(execution);
         Ok(())
     }
@@ -297,6 +323,7 @@ impl Books {
     fn instant(&mut self, machine: &Machine) -> Verdict {
         self.check_items(machine)?;
         self.check_pools(machine)?;
+        self.check_help(machine)?;
         self.check_backlog(machine)
     }
 }

@@ -78,9 +78,13 @@ impl Books {
         Ok(())
     }
 
-    /// It runs on a CPU of its pool.
+    /// It runs on a CPU of its pool; that of a queue that was always strict, in its pod.
     pub(super) fn check_place(&self, machine: &Machine, line: &Line, new: &Running) -> Verdict {
-        let cpus = machine.pool_cpus(new.pool);
+        let relaxed = self.calls.relaxed.contains(&new.queue);
+        let cpus = match machine.was_made_strict(new.queue) && !relaxed {
+            true => machine.pool_pod(new.pool),
+            false => machine.pool_cpus(new.pool),
+        };
         let free = cpus.and(&machine.online_cpus()).is_empty();
         ensure!(
             free || cpus.contains(line.cpu),

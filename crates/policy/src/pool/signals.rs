@@ -136,6 +136,9 @@ impl<S: Store> WorkerPool<S> {
     /// what reports had made of the estimate: who was seen to run is not presumed asleep. True if
     /// fewer run than should although items wait: the signals that should have said so are late.
     pub fn scanned(&mut self, cx: &mut Cx<S>, seen: &[Seen], complete: bool) -> bool {
+        if !complete {
+            self.go_on_behind(seen.last());
+        }
         let runnable = seen.iter().filter(|&one| self.note_seen(one)).count() as u32;
         let unseen = self.presumable().saturating_sub(runnable);
         hit!(ScanCorrects if unseen < self.counts.presumed);
@@ -154,6 +157,15 @@ impl<S: Store> WorkerPool<S> {
         }
         self.settle(cx);
         missing
+    }
+
+    /// The next scan begins where this one has stopped: a worker beside one that is always found able to
+    /// run has its turn as well, and is found out if it keeps its CPU.
+    fn go_on_behind(&mut self, last: Option<&Seen>) {
+        if let Some(seen) = last {
+            let asleep = self.workers.get(seen.worker).asleep;
+            self.scan_cursor[usize::from(asleep)] = seen.worker.0 + 1;
+        }
     }
 
     /// Notes how one worker was found; true if it was found able to run in the same item.

@@ -144,10 +144,6 @@ fn beside_hogs_canaries_starve_and_the_tick_makes_up_for_it() {
     for at in [0, 2] {
         assert!(alone[at].of_bound < slow[at].of_bound, "{alone:?} {slow:?}");
         assert!(
-            slow[at].of_bound <= quick[at].of_bound,
-            "{slow:?} {quick:?}"
-        );
-        assert!(
             alone[at].of_bound < paced[at].of_bound,
             "{alone:?} {paced:?}"
         );
@@ -158,6 +154,8 @@ fn beside_hogs_canaries_starve_and_the_tick_makes_up_for_it() {
         // It takes its share, and not more.
         assert!((400..600).contains(&paced[at].hogs), "{paced:?}");
     }
+    // A quicker tick helps those who block; who computes in between has his share already.
+    assert!(slow[0].of_bound < quick[0].of_bound, "{slow:?} {quick:?}");
     // As a pool of one thread for each CPU.
     assert!((100..=165).contains(&alone[0].of_bound), "{alone:?}");
 }

@@ -239,6 +239,25 @@ fn every_busy_worker_has_its_turn_in_the_scans() {
     assert_eq!(looked_at.len(), 40);
 }
 
+/// A scan stops at the first that runs, which is not always the same one.
+#[test]
+fn workers_beside_one_that_runs_have_their_turn_as_well() {
+    let mut rig = Rig::one(attrs(1), 100);
+    rig.queue_and_run(9, 0);
+    rig.idle_report(0);
+    rig.run();
+    assert_eq!(rig.executing().len(), 2);
+    let mut found = std::collections::BTreeSet::new();
+    for _ in 0..2 {
+        let plan = rig.pools[0].plan_scan();
+        let mut seen = rig.seen(0, &plan, |_| SeenState::Runnable);
+        seen.truncate(1);
+        found.insert(seen[0].worker);
+        rig.call(0, |p, cx| p.scanned(cx, &seen, false));
+    }
+    assert_eq!(found.len(), 2);
+}
+
 #[test]
 fn sleepers_are_looked_at_again_in_turn() {
     let mut rig = Rig::one(attrs(2), 100);

@@ -177,6 +177,11 @@ impl Machine {
         self.pool_ids().map(completed).sum()
     }
 
+    /// The CPUs that a quota leaves the process; `u32::MAX`: there is none.
+    pub fn quota(&self) -> u32 {
+        self.process.quota.get()
+    }
+
     /// What a CPU quota leaves the process, in whole CPUs, at least 1: pools keep no more workers
     /// runnable, and no more canaries are armed. Nobody is throttled by it. `u32::MAX`: there is none.
     pub fn set_quota(&self, cpus: u32) {

@@ -81,7 +81,7 @@ impl Machine {
             self.sched().set_nice(self.now(), id, nice.own as i8);
         }
         if let Some(mask) = what.cpumask {
-            self.pin(id, mask.own);
+            self.worker(id, |w| w.own_mask = Some(mask.own));
         }
         self.process.left_behind.borrow_mut().push(LeftBehind {
             at: self.now(),
@@ -91,6 +91,13 @@ impl Machine {
             lost,
         });
         lost
+    }
+
+    /// The mask that was to be set right is. The thread may lose its CPU by that: it is the last thing
+    /// that it does before it sleeps, or after.
+    pub(crate) fn put_back(&self, id: ThreadId) {
+        let mask = self.worker(id, |w| w.own_mask.take());
+        mask.into_iter().for_each(|mask| self.pin(id, mask));
     }
 
     /// The worker's thread, unfit for another item, ends.

@@ -27,6 +27,8 @@ pub(crate) struct Worker {
     parked: bool,
     /// A report has narrowed its mask to the CPU that it was about.
     pub(crate) narrowed: bool,
+    /// An item has left another one behind: this one is set before the worker is of use again.
+    pub(crate) own_mask: Option<cmwq_policy::CpuMask>,
     /// The nice level that it should have.
     pub(crate) nice: i32,
     /// Items that may have left something behind in its thread.
@@ -79,6 +81,7 @@ impl Worker {
             yielded: None,
             parked: false,
             narrowed: false,
+            own_mask: None,
             nice: nice.into(),
             suspects: Suspects::default(),
             lost: false,
@@ -157,11 +160,15 @@ impl Machine {
                 self.spawn_worker(who.pool, new);
                 self.give_up(id, who, None);
             }
-            Step::Create(new) => self.request_worker(who.pool, new, Some(id)),
+            Step::Create(new) => {
+                self.request_worker(who.pool, new, Some(id));
+                self.put_back(id);
+            }
             Step::Park if self.is_lost(id, who) => self.give_up(id, who, None),
             Step::Park => {
                 self.worker(id, |w| w.parked = true);
                 self.park(id);
+                self.put_back(id);
             }
             Step::Yield => self.yield_cpu(id),
             Step::Retire => self.retire(id, who),
@@ -231,6 +238,7 @@ impl Machine {
         }
         let lost = self.tidy_up(id, ran);
         self.worker(id, |w| w.lost = lost);
+        self.put_back(id);
     }
 
     pub(crate) fn park(&self, id: ThreadId) {

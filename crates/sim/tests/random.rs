@@ -365,7 +365,7 @@ fn seeds() -> std::ops::Range<u64> {
     let from = std::env::var("CMWQ_SIM_SEED").ok();
     match from.and_then(|seed| seed.parse().ok()) {
         Some(seed) => seed..seed + 1,
-        None => 0..300,
+        None => 0..30,
     }
 }
 

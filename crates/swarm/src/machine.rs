@@ -43,6 +43,9 @@ pub fn options(plan: &Plan) -> Options {
     if plan.has(Feature::UserSignals) || plan.has(Feature::Convoy) {
         options.signals = Signals::User(signals(plan, &mut random));
     }
+    if plan.has(Feature::LeaveBehind) {
+        options.nice_best = random.one_of(&[-20, 0, 19]);
+    }
     options
 }
 

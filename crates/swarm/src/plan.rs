@@ -64,11 +64,16 @@ pub enum Feature {
     Costs,
     Smt,
     LinuxScheduler,
+    ItemWaits,
+    DropQueues,
+    Shutdown,
+    Quota,
+    LeaveBehind,
 }
 
 impl Feature {
     /// All of them.
-    pub const ALL: [Feature; 54] = {
+    pub const ALL: [Feature; 59] = {
         use Feature::*;
         [
             Delayed,
@@ -125,6 +130,11 @@ impl Feature {
             Costs,
             Smt,
             LinuxScheduler,
+            ItemWaits,
+            DropQueues,
+            Shutdown,
+            Quota,
+            LeaveBehind,
         ]
     };
 
@@ -172,6 +182,9 @@ impl Plan {
         // Many workers are many for a few CPUs only.
         let convoy = features & Feature::Convoy.bit() != 0;
         let cpus = if convoy { 1 + cpus % 2 } else { cpus };
+        // So many flushes of one queue go on at once that it runs out of colours.
+        let flushers = features & Feature::Flushers.bit() != 0;
+        let (threads, least) = if flushers { (4, 17) } else { (threads, 1) };
         Plan {
             seed,
             features,
@@ -179,7 +192,7 @@ impl Plan {
             cpus,
             queues: 1 + random.below(8) as u32,
             items: 1 + random.below(items) as u32,
-            threads: 1 + random.below(threads) as u32,
+            threads: least + random.below(threads) as u32,
         }
     }
 

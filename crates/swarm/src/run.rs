@@ -14,6 +14,7 @@ use crate::check::{Checker, Invariant, Violation};
 use crate::machine::hog_threshold;
 use crate::plan::{Feature, Plan};
 use crate::random::{Random, one_in, time};
+use crate::swarm::FAULT_KINDS;
 use crate::world::{World, streams};
 
 /// Once faults have stopped and threads have been told to end, everything finishes within this.
@@ -33,7 +34,7 @@ pub struct Outcome {
     /// Items begun.
     pub started: u64,
     /// How often each of [`FAULTS`](crate::swarm::FAULTS) happened.
-    pub faults: [u64; 4],
+    pub faults: [u64; FAULT_KINDS],
     /// What happened last, if that was asked for.
     pub trace: Vec<String>,
 }
@@ -90,6 +91,9 @@ fn liveness(world: &World, machine: &Machine, checker: &Checker) {
         return;
     }
     Faults::end(world, machine);
+    if world.plan.has(Feature::Shutdown) {
+        shut_down(world, machine);
+    }
     let limit = machine.now().after(LIVENESS);
     let ended = advance(machine, checker, limit);
     match ended {
@@ -149,12 +153,16 @@ impl Faults {
         }
     }
 
-    fn counts(&self, machine: &Machine) -> [u64; 4] {
+    fn counts(&self, machine: &Machine) -> [u64; FAULT_KINDS] {
+        let reports = machine.signal_stats();
         [
             machine.spawn_failures(),
             u64::from(self.slow),
             self.offline,
             machine.timers_dropped(),
+            reports.late,
+            reports.lost,
+            reports.spurious,
         ]
     }
 
@@ -177,6 +185,10 @@ impl Faults {
         if world.plan.has(Feature::DefaultScope) && one_in(random, 6) {
             machine.set_default_scope(random.one_of(&Scope::ALL));
         }
+        if world.plan.has(Feature::Quota) && one_in(random, 4) {
+            let some = 1 + random.below(u64::from(world.plan.cpus)) as u32;
+            machine.set_quota(random.one_of(&[some, some, u32::MAX]));
+        }
         // Threads may all wait for what only another one could do.
         if one_in(random, 4) {
             let gate = world.take_gate();
@@ -191,6 +203,7 @@ impl Faults {
     fn end(world: &World, machine: &Machine) {
         world.stop.set(true);
         machine.fail_spawns(false);
+        machine.set_quota(u32::MAX);
         (0..world.plan.cpus as usize).for_each(|cpu| machine.set_online(cpu, true));
         machine.set_unbound_cpus(machine.topology().all());
         while let Some(gate) = world.take_gate() {
@@ -198,6 +211,16 @@ impl Faults {
         }
         thaw(machine, 5);
     }
+}
+
+/// A thread that ends the process, while items may still go on.
+fn shut_down(world: &World, machine: &Machine) {
+    let mut random = world.plan.stream(streams::SHUTDOWN, 0);
+    let at_once = one_in(&mut random, 2);
+    let after = if at_once { 0 } else { time(&mut random) };
+    let most = random.one_of(&[0, MILLISECOND, 30 * SECOND]);
+    let acts = [Act::Sleep(after), Act::Call(Call::Shutdown(most)), Act::End];
+    machine.spawn(ThreadSpec::named("shutdown"), Script::boxed(acts));
 }
 
 /// A thread that thaws so often: one that was about to freeze may come in between.

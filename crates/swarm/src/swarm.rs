@@ -7,12 +7,18 @@ use std::thread;
 use crate::plan::{Feature, Plan};
 use crate::run::{Outcome, run};
 
+/// How many there are.
+pub const FAULT_KINDS: usize = 7;
+
 /// What [`Outcome::faults`] counts.
-pub const FAULTS: [&str; 4] = [
+pub const FAULTS: [&str; FAULT_KINDS] = [
     "thread creation failed",
     "thread creation was slow",
     "CPU taken offline",
     "timer dropped by a drained queue",
+    "report late",
+    "report lost",
+    "report spurious",
 ];
 
 /// What many seeds came across.
@@ -27,7 +33,7 @@ pub struct Totals {
     /// Items begun.
     pub started: u64,
     /// See [`FAULTS`].
-    pub faults: [u64; 4],
+    pub faults: [u64; FAULT_KINDS],
     /// Seeds with each feature.
     pub features: Vec<u64>,
     /// Seeds that failed, and how; in order.

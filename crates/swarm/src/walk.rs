@@ -50,11 +50,13 @@ enum Doing {
     Interrupt,
     Touch,
     Yield,
+    Drop,
+    Leave,
     Ask,
 }
 
 /// Everything, what it takes, how often it is liked, and whether items do it as well.
-const DOINGS: [(Doing, Option<Feature>, u32, bool); 34] = {
+const DOINGS: [(Doing, Option<Feature>, u32, bool); 36] = {
     use Doing::*;
     [
         (Burn, None, 12, true),
@@ -90,6 +92,8 @@ const DOINGS: [(Doing, Option<Feature>, u32, bool); 34] = {
         (Submit, Some(Feature::Devices), 2, true),
         (Touch, Some(Feature::Data), 4, true),
         (Yield, Some(Feature::Yield), 3, true),
+        (Drop, Some(Feature::DropQueues), 1, false),
+        (Leave, Some(Feature::LeaveBehind), 4, true),
         (Ask, None, 3, true),
     ]
 };
@@ -195,6 +199,22 @@ impl Walk {
         self.world.queues.borrow()[at]
     }
 
+    /// Many flushers meet at one queue, and each flush is for one item more.
+    fn queue_and_flush(&mut self) -> Call {
+        let queue = self.world.queues.borrow()[0];
+        let item = self.any_item();
+        let flush = Act::Call(Call::FlushWorkqueue(queue));
+        self.planned.push_back(flush);
+        match self.world.home(item) {
+            Some(1..) => Call::WorkBusy(item),
+            _ => Call::QueueWork {
+                queue,
+                cpu: None,
+                item,
+            },
+        }
+    }
+
     /// Where an item goes.
     fn queue_for(&mut self, item: ItemId) -> QueueId {
         let at = self.world.home(item);
@@ -264,6 +284,12 @@ impl Walk {
                 let doomed = self.world.replace_queue(cx.machine(), at);
                 Act::Call(Call::DestroyWorkqueue(doomed))
             }
+            Doing::Drop => {
+                let at = self.any_place();
+                let dropped = self.world.replace_queue(cx.machine(), at);
+                Act::Call(Call::DropWorkqueue(dropped))
+            }
+            Doing::Leave => self.leave_behind(cx),
             Doing::Sleep | Doing::WaitAtGate | Doing::Lock | Doing::Semaphore | Doing::Io => {
                 Act::Burn(1)
             }
@@ -339,6 +365,7 @@ impl Walk {
             Doing::Enable | Doing::EnableAndQueue => return self.enable(doing),
             Doing::FlushItem => Call::FlushWork(item),
             Doing::FlushDelayed => Call::FlushDelayedWork(item),
+            Doing::FlushQueue if self.world.plan.has(Feature::Flushers) => self.queue_and_flush(),
             Doing::FlushQueue => Call::FlushWorkqueue(self.any_queue()),
             Doing::Drain => Call::DrainWorkqueue(self.any_queue()),
             doing => return self.change(cx, doing, queue),
@@ -405,11 +432,80 @@ impl Walk {
         let other = self.any_item();
         let (from, to) = (self.world.home(own)?, self.world.home(other)?);
         let further = to > from && one_in(&mut self.random, 6);
-        further.then(|| match self.random.below(4) {
-            0 => Act::Call(Call::CancelWorkSync(other)),
-            1 => Act::Call(Call::FlushDelayedWork(other)),
-            _ => Act::Call(Call::FlushWork(other)),
+        if !further {
+            return None;
+        }
+        // Not for a whole queue: somebody may queue this item there while it waits.
+        Some(Act::Call(match self.random.below(4) {
+            0 => Call::CancelWorkSync(other),
+            1 => Call::FlushDelayedWork(other),
+            _ => Call::FlushWork(other),
+        }))
+    }
+
+    /// An item waits for itself or its own queue, which is refused. Other items of its queue it waits
+    /// for in chains only: the policy does not see yet that a slot which is waited for is held by the
+    /// waiting item's own next instance, or that who waits is a rescuer.
+    fn wait_within(&mut self, cx: &ProgramCx<'_>, own: ItemId) -> Option<Act> {
+        let pwq = cx.machine().pwq_executed(cx.thread())?;
+        let queue = cx.machine().pwq_view(pwq).queue;
+        Some(match self.random.below(6) {
+            0 => Act::Call(Call::CancelWorkSync(own)),
+            1 if self.world.plan.has(Feature::Disable) => self.disable(Doing::DisableSync, own),
+            2 => Act::Call(Call::FlushWorkqueue(queue)),
+            3 => Act::Call(Call::DrainWorkqueue(queue)),
+            4 => Act::Call(Call::FlushDelayedWork(own)),
+            _ => Act::Call(Call::FlushWork(own)),
         })
+    }
+
+    /// An item drops the last handle of its own queue, and queues on there.
+    fn drop_own(&mut self, cx: &ProgramCx<'_>, own: ItemId) -> Option<Act> {
+        let pwq = cx.machine().pwq_executed(cx.thread())?;
+        let queue = cx.machine().pwq_view(pwq).queue;
+        let at = self
+            .world
+            .queues
+            .borrow()
+            .iter()
+            .position(|&q| q == queue)?;
+        self.world.replace_queue(cx.machine(), at);
+        // No other item: those that wait for it may wait in this queue.
+        let cpu = Some(self.random.below(u64::from(self.world.plan.cpus)) as usize);
+        let waits = Act::Sleep(time(&mut self.random));
+        let item = own;
+        let queues = Act::Call(Call::QueueWork { queue, cpu, item });
+        self.planned.extend([waits, queues]);
+        Some(Act::Call(Call::DropWorkqueue(queue)))
+    }
+
+    /// What an item does as such, now and then.
+    fn as_item(&mut self, cx: &ProgramCx<'_>, own: ItemId) -> Option<Act> {
+        let plan = self.world.plan;
+        if plan.has(Feature::ItemWaits) && one_in(&mut self.random, 3) {
+            return self.wait_within(cx, own);
+        }
+        if plan.has(Feature::DropQueues) && one_in(&mut self.random, 40) {
+            return self.drop_own(cx, own);
+        }
+        self.chain(own)
+    }
+
+    /// An item changes its worker's thread, and goes on for a while.
+    fn leave_behind(&mut self, cx: &mut ProgramCx<'_>) -> Act {
+        if self.item.is_some() {
+            match one_in(&mut self.random, 2) {
+                true => drop(cx.set_nice(self.random.one_of(&[1, 7, 19]))),
+                false => {
+                    let mask = self.world.mask(&mut self.random);
+                    mask.into_iter().for_each(|mask| cx.pin(mask));
+                }
+            }
+        }
+        match self.may_sleep(cx) && one_in(&mut self.random, 2) {
+            true => Act::Sleep(time(&mut self.random)),
+            false => Act::Burn(time(&mut self.random)),
+        }
     }
 }
 
@@ -422,8 +518,8 @@ impl Program for Walk {
             return self.wind_up();
         }
         self.left -= 1;
-        let chain = self.item.filter(|_| self.may_sleep(cx));
-        if let Some(act) = chain.and_then(|own| self.chain(own)) {
+        let own = self.item.filter(|_| self.may_sleep(cx));
+        if let Some(act) = own.and_then(|own| self.as_item(cx, own)) {
             return act;
         }
         self.act(cx)

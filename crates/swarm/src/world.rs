@@ -28,6 +28,7 @@ pub mod streams {
     pub const TASTE: u64 = 6;
     pub const FAULTS: u64 = 7;
     pub const RESOURCES: u64 = 8;
+    pub const SHUTDOWN: u64 = 9;
 }
 
 /// Gates that are closed at one time, at most.

@@ -4,7 +4,7 @@ use cmwq_policy::growth::Gate;
 use cmwq_policy::pool::Census;
 use cmwq_policy::time::MILLISECOND;
 use cmwq_policy::{CpuMask, Nanos, Rule, Time};
-use cmwq_sim::{Balance, Machine, Options, Placement, PoolId, Signals};
+use cmwq_sim::{Balance, Machine, Options, Placement, PoolId, Signals, ThreadId};
 
 use super::{Books, Verdict, ensure};
 
@@ -27,12 +27,14 @@ pub(super) struct Terms {
     is_plain: bool,
     /// Items may wait for so long though a CPU idles; `None`: the scheduler itself lets CPUs idle.
     bound: Option<Nanos>,
+    /// Items change their workers' threads.
+    pub(super) leaves: bool,
     /// What was forbidden a moment ago is started within this.
     next_look: Nanos,
 }
 
 impl Terms {
-    pub(super) fn of(options: &Options, hog_threshold: Nanos) -> Terms {
+    pub(super) fn of(options: &Options, hog_threshold: Nanos, leaves: bool) -> Terms {
         let is_work_conserving = options.placement.balance == Balance::AtOnce;
         let bound = match options.signals {
             Signals::Exact => 0,
@@ -42,7 +44,10 @@ impl Terms {
             exact: options.signals == Signals::Exact,
             pulls: matches!(options.signals, Signals::User(u) if u.canaries && u.lost < 1000),
             hog_threshold,
-            is_plain: options.costs.call == 0 && options.placement == Placement::default(),
+            leaves,
+            is_plain: !leaves
+                && options.costs.call == 0
+                && options.placement == Placement::default(),
             bound: is_work_conserving.then_some(bound),
             next_look: bound.max(NEXT_LOOK),
         }
@@ -209,7 +214,7 @@ impl Books {
                 pool.0
             ),
             Rule::Unmanaged => ensure!(
-                false,
+                self.terms.leaves,
                 NoIdleCpuWithBacklog,
                 "pool {} starts everything at once, but items wait: {census:?}",
                 pool.0
@@ -231,11 +236,18 @@ impl Books {
     ) -> Verdict {
         // Without canaries as many start as the pod has CPUs, wherever they run.
         let (pod, reach) = (machine.pool_pod(pool), machine.pool_cpus(pool));
-        let enough = !self.terms.pulls && pod != reach && census.running >= pod.count() as u32;
+        let outside = self.terms.pulls || pod == reach;
+        let quota = machine.quota();
+        let by_quota = quota < pod.count() as u32 && census.running >= quota;
+        let enough = by_quota || (!outside && census.running >= pod.count() as u32);
         let since = &mut self.backlog.pools[pool.0 as usize].idle_since;
         let Some(bound) = self.terms.bound else {
             return Ok(());
         };
+        // An item that has pinned its worker may wait for a CPU while others idle.
+        let is_pinned = |&thread: &ThreadId| machine.allowed(thread) != reach;
+        let mut workers = machine.worker_threads(pool).into_iter();
+        let enough = enough || (self.terms.leaves && workers.any(|t| is_pinned(&t)));
         if enough || idle.and(&reach).is_empty() {
             *since = None;
             return Ok(());

@@ -30,6 +30,8 @@ struct Pending {
     /// The item was disabled when it was called; it was pending then.
     disabled: bool,
     was_pending: bool,
+    /// Items that had ended.
+    ended: u64,
 }
 
 /// The calls that go on.
@@ -38,6 +40,8 @@ pub(super) struct Calls {
     pending: BTreeMap<ThreadId, Pending>,
     /// Queues that were made not strict, perhaps for a while.
     pub(super) relaxed: BTreeSet<QueueId>,
+    /// Queues without handles.
+    pub(super) dropped: BTreeSet<QueueId>,
 }
 
 impl Books {
@@ -50,6 +54,10 @@ impl Books {
                 self.calls.relaxed.insert(queue);
             }
             Call::Thaw => self.counts.frozen.clear(),
+            Call::DropWorkqueue(queue) => {
+                self.calls.dropped.insert(queue);
+                self.counts.frozen.retain(|&q| q != queue);
+            }
             Call::CancelWork(item) => self.ledger.of_mut(item).disturbed += 1,
             Call::ModDelayedWork(_, _, item, _) => {
                 self.ledger.of_mut(item).disturbed += 1;
@@ -67,6 +75,7 @@ impl Books {
             targets,
             disabled,
             was_pending: item_of(call).is_some_and(|i| machine.item_view(i).word.is_pending()),
+            ended: self.ledger.all_ended(),
         };
         self.calls.pending.insert(thread, pending);
         Ok(())
@@ -155,12 +164,16 @@ impl Books {
             }
             Call::FreezeBegin => {
                 let all = (0..machine.nr_queues() as u32).map(QueueId);
-                self.counts.frozen = all.filter(|&q| machine.is_freezable(q)).collect();
+                let freezes =
+                    |q: &QueueId| machine.is_freezable(*q) && !self.calls.dropped.contains(q);
+                self.counts.frozen = all.filter(freezes).collect();
                 Ok(())
             }
             Call::FlushWork(_) => {
+                // A worker that is moved when its item ends says so when it has a CPU again.
+                let may_be_late = self.terms.leaves && yes;
                 ensure!(
-                    yes != pending.targets.is_empty(),
+                    may_be_late || yes != pending.targets.is_empty(),
                     FlushIsComplete,
                     "{:?} says {yes}, waiting for {:?}",
                     pending.call,
@@ -172,8 +185,35 @@ impl Books {
             Call::DrainWorkqueue(queue) | Call::DestroyWorkqueue(queue) => {
                 self.check_drained(machine, queue)
             }
+            Call::DropWorkqueue(queue) if yes => self.check_drained(machine, queue),
+            Call::Shutdown(_) => self.check_shut_down(machine, answer, pending.ended),
             _ => Ok(()),
         }
+    }
+
+    /// What has ended, and what is left, is said; barriers count as well.
+    fn check_shut_down(&self, machine: &Machine, answer: &Answer, before: u64) -> Verdict {
+        let queued = |&item: &ItemId| machine.item_view(item).pwq.is_some();
+        let left = [
+            self.ledger.all_ended() - before,
+            self.ledger.items().filter(queued).count() as u64,
+            self.running.len() as u64,
+            self.ledger.items().filter(|&i| machine.is_armed(i)).count() as u64,
+        ];
+        let Answer::Text(text) = answer else {
+            panic!("shutdown answers a text, not {answer:?}");
+        };
+        let numbers = text.split_whitespace().filter_map(|word| word.parse().ok());
+        let said: Vec<u64> = numbers.collect();
+        // A worker that has no CPU when its item ends says so later: the item runs, as far as is known.
+        let sum = |numbers: &[u64]| numbers[..3].iter().sum::<u64>();
+        let fits = said.len() == left.len() && sum(&said) >= sum(&left) && said[3] == left[3];
+        ensure!(
+            fits,
+            NothingLost,
+            "shutdown says `{text}`, but {left:?} have ended, are queued, run, are armed"
+        );
+        Ok(())
     }
 
     /// The call would wait for ever: it does not, and what it has done before waiting stays done.

@@ -24,12 +24,12 @@ pub(super) struct Entry {
     waits: Option<(Time, u64)>,
 }
 
-/// All items of the program.
-pub(super) struct Ledger(Vec<Entry>);
+/// All items of the program, and how many executions have ended.
+pub(super) struct Ledger(Vec<Entry>, u64);
 
 impl Ledger {
     pub(super) fn new(items: usize) -> Ledger {
-        Ledger(vec![Entry::default(); items])
+        Ledger(vec![Entry::default(); items], 0)
     }
 
     pub(super) fn of(&self, item: ItemId) -> &Entry {
@@ -47,6 +47,11 @@ impl Ledger {
     /// Items begun.
     pub(super) fn started(&self) -> u64 {
         self.0.iter().map(|e| u64::from(e.started)).sum()
+    }
+
+    /// Executions that are over.
+    pub(super) fn all_ended(&self) -> u64 {
+        self.1
     }
 
     pub(super) fn accepted(&mut self, item: ItemId) -> Verdict {
@@ -86,6 +91,7 @@ impl Ledger {
 
     pub(super) fn ends(&mut self, execution: Execution) {
         self.of_mut(execution.item).ended = execution.number;
+        self.1 += 1;
     }
 }
 

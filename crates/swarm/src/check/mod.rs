@@ -34,7 +34,7 @@ use cmwq_sim::{
 };
 
 use crate::machine::{hog_threshold, options};
-use crate::plan::Plan;
+use crate::plan::{Feature, Plan};
 use crate::run::Outcome;
 
 /// Lines that the report of a violation shows.
@@ -181,7 +181,11 @@ impl Checker {
     /// Of a machine on which nothing has happened yet. `trace`: keeps what happens last.
     pub fn new(machine: &Machine, plan: &Plan, trace: bool) -> Checker {
         let books = Books {
-            terms: backlog::Terms::of(&options(plan), hog_threshold(plan)),
+            terms: backlog::Terms::of(
+                &options(plan),
+                hog_threshold(plan),
+                plan.has(Feature::LeaveBehind),
+            ),
             ledger: ledger::Ledger::new(plan.items as usize),
             order: order::Order::default(),
             calls: calls::Calls::default(),

@@ -85,7 +85,9 @@ impl Books {
             true => machine.pool_pod(new.pool),
             false => machine.pool_cpus(new.pool),
         };
-        let free = cpus.and(&machine.online_cpus()).is_empty();
+        // What an item has left behind may be found some items later.
+        let left = self.terms.leaves && machine.allowed(new.thread) != machine.pool_cpus(new.pool);
+        let free = left || cpus.and(&machine.online_cpus()).is_empty();
         ensure!(
             free || cpus.contains(line.cpu),
             RunsWhereAllowed,

@@ -60,7 +60,8 @@ impl Books {
     pub(super) fn note_needs(&mut self, machine: &Machine, pool: PoolId, census: &Census) {
         let coming = census.waking + census.between + census.creating > 0;
         let managed = matches!(machine.pool_rule(pool), Rule::Managed | Rule::PerCpu);
-        let enough = managed && census.running >= machine.pool_pod(pool).count() as u32;
+        let enough = managed
+            && census.running >= (machine.pool_pod(pool).count() as u32).min(machine.quota());
         let needs = census.queued > 0 && census.idle == 0 && !coming && !enough;
         let (rescue, now) = (&mut self.rescue, machine.now());
         note(&mut rescue.needs, pool, needs, now);

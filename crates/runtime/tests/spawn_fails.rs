@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use cmwq::{Builder, JoinError};
 use common::alone::alone;
+use common::nproc::{become_bound, limit_threads};
 use common::{Permits, eventually, queue, seccomp, threads};
 
 /// A stack that no machine has the addresses for.
@@ -157,32 +158,8 @@ fn with_no_thread_at_all_waiting_does_no_harm() {
     });
 }
 
-/// The process becomes somebody whom the limit of threads binds: it does not bind root. False if
-/// that cannot be.
-fn become_bound() -> bool {
-    const SOMEBODY: libc::uid_t = 65_533;
-    // SAFETY: changes the user of this process's threads.
-    unsafe { libc::geteuid() != 0 || libc::setuid(SOMEBODY) == 0 }
-}
-
-/// How many threads the user may have from now on.
-fn limit_threads(most: Option<libc::rlim_t>) {
-    let mut limit = libc::rlimit {
-        rlim_cur: 0,
-        rlim_max: 0,
-    };
-    // SAFETY: the kernel fills the struct.
-    let got = unsafe { libc::getrlimit(libc::RLIMIT_NPROC, &mut limit) };
-    limit.rlim_cur = most.unwrap_or(limit.rlim_max);
-    // SAFETY: the kernel reads the struct.
-    let set = unsafe { libc::setrlimit(libc::RLIMIT_NPROC, &limit) };
-    assert_eq!(
-        (got, set),
-        (0, 0),
-        "rlimit: {}",
-        std::io::Error::last_os_error()
-    );
-}
+/// Nobody else's user: its threads are this file's.
+const SOMEBODY: libc::uid_t = 65_533;
 
 /// What one thread waits for while no thread can be made, ends once that is possible again.
 fn recovers(wait: impl FnOnce(cmwq::Workqueue, Arc<AtomicUsize>) + Send + 'static) {
@@ -193,7 +170,7 @@ fn recovers(wait: impl FnOnce(cmwq::Workqueue, Arc<AtomicUsize>) + Send + 'stati
         entry.take();
         wait(queue, counter);
     });
-    if !become_bound() {
+    if !become_bound(SOMEBODY) {
         eprintln!("skipped: root here, and nobody else");
         return;
     }

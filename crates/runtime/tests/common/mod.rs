@@ -3,6 +3,7 @@
 
 pub(crate) mod alone;
 pub(crate) mod fork;
+pub(crate) mod nproc;
 pub(crate) mod seccomp;
 pub(crate) mod threads;
 

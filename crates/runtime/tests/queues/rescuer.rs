@@ -9,6 +9,7 @@ use cmwq::{Builder, Work, Workqueue};
 use cmwq_os::sched;
 
 use crate::common::alone::alone;
+use crate::common::nproc::{become_bound, limit_threads};
 use crate::common::{Occupancy, Permits, eventually, fork, queue, seccomp, threads};
 use crate::kit::{Flag, Log, may_renice, nice, on, others_run, ticks_pass, two_cpus};
 
@@ -362,26 +363,8 @@ fn what_an_item_leaves_is_not_there_for_the_next() {
     );
 }
 
-/// The process becomes somebody whom the limit of threads binds: it does not bind root.
-fn become_bound() -> bool {
-    const SOMEBODY: libc::uid_t = 65_531;
-    // SAFETY: changes the user of this process's threads.
-    unsafe { libc::geteuid() != 0 || libc::setuid(SOMEBODY) == 0 }
-}
-
-/// How many threads the user may have from now on.
-fn limit_threads(most: Option<libc::rlim_t>) {
-    let mut limit = libc::rlimit {
-        rlim_cur: 0,
-        rlim_max: 0,
-    };
-    // SAFETY: the kernel fills the struct.
-    let got = unsafe { libc::getrlimit(libc::RLIMIT_NPROC, &mut limit) };
-    limit.rlim_cur = most.unwrap_or(limit.rlim_max);
-    // SAFETY: the kernel reads the struct.
-    let set = unsafe { libc::setrlimit(libc::RLIMIT_NPROC, &limit) };
-    assert_eq!((got, set), (0, 0), "{}", std::io::Error::last_os_error());
-}
+/// Nobody else's user: its threads are this file's.
+const SOMEBODY: libc::uid_t = 65_531;
 
 /// Items of a queue with a rescuer go on while threads cannot be made; all when they can again.
 fn goes_on(limit: impl FnOnce(), lift: impl FnOnce()) {
@@ -408,7 +391,7 @@ fn goes_on(limit: impl FnOnce(), lift: impl FnOnce()) {
 fn a_limit_of_threads_is_survived() {
     alone(
         "rescuer::a_limit_of_threads_is_survived",
-        || match become_bound() {
+        || match become_bound(SOMEBODY) {
             true => goes_on(|| limit_threads(Some(0)), || limit_threads(None)),
             false => eprintln!("skipped: root here, and nobody else"),
         },

@@ -32,6 +32,15 @@ impl Kind {
         matches!(self, Kind::PerCpu | Kind::Bh)
     }
 
+    /// The CPU whose route a CPU's items take: an ordered queue has one for all, or its items could pass
+    /// each other.
+    pub fn route_of(self, cpu: usize) -> usize {
+        match self {
+            Kind::Ordered => 0,
+            _ => cpu,
+        }
+    }
+
     /// Whether the CPUs of a pod share a pool workqueue, so that items come in the order in which they
     /// were queued. In the kernel each CPU has its own, and they take turns.
     pub(crate) fn shares_pwq(self) -> bool {

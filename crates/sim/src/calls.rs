@@ -188,7 +188,7 @@ impl Machine {
 
     /// Whose call to a queue this is.
     fn caller(&self, id: ThreadId, queue: QueueId) -> Caller {
-        match self.pwq_executed_by(id) {
+        match self.pwq_executed(id) {
             Some(pwq) if self.items.borrow().queue_of(pwq) == queue => Caller::SameQueue,
             Some(_) => Caller::Item,
             None => Caller::Outside,

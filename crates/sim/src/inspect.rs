@@ -122,11 +122,6 @@ impl Machine {
         self.with_core(pool, |core| core.attrs().rule)
     }
 
-    /// The pool workqueue through which the item was queued that a thread executes.
-    pub fn pwq_executed(&self, thread: ThreadId) -> Option<PwqId> {
-        self.pwq_executed_by(thread)
-    }
-
     /// The limit that a queue was given, and whether it is frozen.
     pub fn max_active(&self, queue: QueueId) -> (u32, bool) {
         self.queue(queue)

@@ -127,7 +127,7 @@ impl Machine {
         self.close_workqueue(queue);
         // Nothing would ever thaw it.
         contract::thaw(self, queue);
-        let own = self.pwq_executed_by(id);
+        let own = self.pwq_executed(id);
         let own = own.map(|pwq| self.items.borrow().queue_of(pwq));
         if own == Some(queue) {
             self.orphan(queue);

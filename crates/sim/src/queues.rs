@@ -160,14 +160,10 @@ impl Queue {
     pub(crate) fn with_core<R>(&self, look: impl FnOnce(&Core<PwqId>) -> R) -> R {
         look(&self.core.borrow())
     }
-}
 
-impl Queue {
+    /// Where the route of this CPU stands.
     fn slot(&self, cpu: usize) -> usize {
-        match self.spec.made.kind {
-            Kind::Ordered => 0,
-            _ => cpu,
-        }
+        self.spec.made.kind.route_of(cpu)
     }
 }
 
@@ -191,7 +187,7 @@ impl Machine {
         self.queues.borrow_mut().push(queue.clone());
         match made.kind.is_per_cpu() {
             true => self.add_percpu_pwqs(id, &queue, made),
-            // An ordered queue has no other; it would be made in the order of the first items.
+            // As in the runtime: the other CPUs' are made when they are first queued from.
             false => drop(self.place(id, 0)),
         }
         if made.mem_reclaim {

@@ -223,7 +223,7 @@ impl Machine {
     /// The refusal, if the caller is the item that it would wait for.
     fn is_own_item(&self, id: ThreadId, item: ItemId) -> Option<Answer> {
         let own = self.execution_of(id)?.item;
-        let queue = self.items.borrow().queue_of(self.pwq_executed_by(id)?);
+        let queue = self.items.borrow().queue_of(self.pwq_executed(id)?);
         (own == item).then(|| self.deadlock(id, queue))
     }
 
@@ -231,7 +231,7 @@ impl Machine {
     /// for its next one, which is pending there and begins when this one has ended.
     fn is_own_queue(&self, id: ThreadId, queue: QueueId) -> Option<Answer> {
         let who = self.worker_of(id)?;
-        let own = self.items.borrow().queue_of(self.pwq_executed_by(id)?);
+        let own = self.items.borrow().queue_of(self.pwq_executed(id)?);
         let next = self.with_core(who.pool, |core| core.requeued_to(who.id));
         let waits = own == queue || next == Some(u64::from(queue.0));
         waits.then(|| self.deadlock(id, queue))
@@ -239,7 +239,7 @@ impl Machine {
 
     fn deadlock(&self, id: ThreadId, awaited: QueueId) -> Answer {
         let name = |queue: QueueId| self.queue(queue).spec.name.clone();
-        let waiter = self.pwq_executed_by(id);
+        let waiter = self.pwq_executed(id);
         let waiter = waiter.map(|pwq| self.items.borrow().queue_of(pwq));
         let (waiter, awaited) = (waiter.map(name).unwrap_or_default(), name(awaited));
         Answer::Text(format!("deadlock: {waiter} waits for {awaited}"))

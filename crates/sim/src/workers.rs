@@ -399,7 +399,7 @@ impl Machine {
     }
 
     /// The pwq through which the item was queued that the thread executes.
-    pub(crate) fn pwq_executed_by(&self, id: ThreadId) -> Option<PwqId> {
+    pub fn pwq_executed(&self, id: ThreadId) -> Option<PwqId> {
         self.frame(id, |f| Some(f.worker.as_ref()?.running?.pwq))
     }
 }

@@ -170,14 +170,6 @@ impl Machine {
         look(found.unwrap_or_else(|| panic!("there is no device {}", id.0)))
     }
 
-    /// A device's name.
-    ///
-    /// # Panics
-    /// If there is no such device.
-    pub fn device_name(&self, id: DeviceId) -> String {
-        self.with_device(id, |d| d.spec.name.clone())
-    }
-
     /// What a device has done up to now.
     ///
     /// # Panics

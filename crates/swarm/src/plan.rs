@@ -4,140 +4,36 @@ use std::fmt;
 
 use crate::random::{Random, stream};
 
-/// Something that a seed has or has not. A swarm in which each seed lacks some finds more than one
-/// in which all have everything (Groce et al., "Swarm testing", ISSTA 2012).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-#[repr(u8)]
-#[allow(missing_docs)]
-pub enum Feature {
-    Delayed,
-    Modify,
-    Cancel,
-    CancelSync,
-    Disable,
-    FlushItem,
-    FlushQueue,
-    Drain,
-    Destroy,
-    Freeze,
-    MaxActive,
-    MinActive,
-    Attrs,
-    Gates,
-    Chains,
-    Requeue,
-    Nice,
-    Masks,
-    CpuIntensive,
-    Rescuers,
-    Bh,
-    Ordered,
-    PerCpu,
-    Unmanaged,
-    ThreadLimit,
-    Fifo,
-    Hogs,
-    SpawnFails,
-    SlowSpawn,
-    Hotplug,
-    Crowd,
-    Convoy,
-    Flushers,
-    Outage,
-    LongBurns,
-    Scopes,
-    DefaultScope,
-    UnboundCpus,
-    UserSignals,
-    NoCanaries,
-    FixedTick,
-    LateReports,
-    LostReports,
-    SpuriousReports,
-    Hints,
-    Locks,
-    Semaphores,
-    Devices,
-    Interrupts,
-    Data,
-    Yield,
-    Costs,
-    Smt,
-    LinuxScheduler,
-    ItemWaits,
-    DropQueues,
-    Shutdown,
-    Quota,
-    LeaveBehind,
+/// Makes the features and the list of them.
+macro_rules! features {
+    ($($name:ident),* $(,)?) => {
+        /// Something that a seed has or has not. A swarm in which each seed lacks some finds more than one
+        /// in which all have everything (Groce et al., "Swarm testing", ISSTA 2012).
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+        #[repr(u8)]
+        #[allow(missing_docs)]
+        pub enum Feature {
+            $($name),*
+        }
+
+        impl Feature {
+            /// All of them.
+            pub const ALL: &[Feature] = &[$(Feature::$name),*];
+        }
+    };
+}
+
+features! {
+    Delayed, Modify, Cancel, CancelSync, Disable, FlushItem, FlushQueue, Drain, Destroy,
+    Freeze, MaxActive, MinActive, Attrs, Gates, Chains, Requeue, Nice, Masks, CpuIntensive,
+    Rescuers, Bh, Ordered, PerCpu, Unmanaged, ThreadLimit, Fifo, Hogs, SpawnFails, SlowSpawn,
+    Hotplug, Crowd, Convoy, Flushers, Outage, LongBurns, Scopes, DefaultScope, UnboundCpus,
+    UserSignals, NoCanaries, FixedTick, LateReports, LostReports, SpuriousReports, Hints,
+    Locks, Semaphores, Devices, Interrupts, Data, Yield, Costs, Smt, LinuxScheduler, ItemWaits,
+    DropQueues, Shutdown, Quota, LeaveBehind,
 }
 
 impl Feature {
-    /// All of them.
-    pub const ALL: [Feature; 59] = {
-        use Feature::*;
-        [
-            Delayed,
-            Modify,
-            Cancel,
-            CancelSync,
-            Disable,
-            FlushItem,
-            FlushQueue,
-            Drain,
-            Destroy,
-            Freeze,
-            MaxActive,
-            MinActive,
-            Attrs,
-            Gates,
-            Chains,
-            Requeue,
-            Nice,
-            Masks,
-            CpuIntensive,
-            Rescuers,
-            Bh,
-            Ordered,
-            PerCpu,
-            Unmanaged,
-            ThreadLimit,
-            Fifo,
-            Hogs,
-            SpawnFails,
-            SlowSpawn,
-            Hotplug,
-            Crowd,
-            Convoy,
-            Flushers,
-            Outage,
-            LongBurns,
-            Scopes,
-            DefaultScope,
-            UnboundCpus,
-            UserSignals,
-            NoCanaries,
-            FixedTick,
-            LateReports,
-            LostReports,
-            SpuriousReports,
-            Hints,
-            Locks,
-            Semaphores,
-            Devices,
-            Interrupts,
-            Data,
-            Yield,
-            Costs,
-            Smt,
-            LinuxScheduler,
-            ItemWaits,
-            DropQueues,
-            Shutdown,
-            Quota,
-            LeaveBehind,
-        ]
-    };
-
     /// Of these, little else is seen: one in five seeds has each.
     fn is_heavy(self) -> bool {
         matches!(self, Feature::Convoy | Feature::Flushers | Feature::Outage)
@@ -210,7 +106,7 @@ impl Plan {
 
     /// What it has.
     pub fn features(&self) -> impl Iterator<Item = Feature> + '_ {
-        Feature::ALL.into_iter().filter(|&f| self.has(f))
+        Feature::ALL.iter().copied().filter(|&f| self.has(f))
     }
 
     /// A stream of this name for the `number`th of its kind.
@@ -248,7 +144,7 @@ mod tests {
 
     #[test]
     fn each_feature_is_in_about_three_of_five_plans_or_one() {
-        for feature in Feature::ALL {
+        for &feature in Feature::ALL {
             let having = (0..1000).filter(|&s| Plan::of(s).has(feature)).count();
             let expected = if feature.is_heavy() { 200 } else { 600 };
             assert!(having.abs_diff(expected) < 80, "{feature:?}: {having}");

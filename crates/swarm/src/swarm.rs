@@ -53,7 +53,7 @@ impl Totals {
             *sum += n;
         }
         self.features.resize(Feature::ALL.len(), 0);
-        for (sum, feature) in self.features.iter_mut().zip(Feature::ALL) {
+        for (sum, feature) in self.features.iter_mut().zip(Feature::ALL.iter().copied()) {
             *sum += u64::from(plan.has(feature));
         }
         let failed = outcome.violation.as_ref();

@@ -60,7 +60,7 @@ fn forbidden(path: &str, text: &str) -> Vec<Violation> {
         .collect()
 }
 
-/// `a/work/b` and `https://host/work/` hold no path of a machine: there the folder is not the first.
+/// In the midst of a longer path, or of an address, such a folder is no path of a machine.
 fn holds(line: &str, what: &str) -> bool {
     let joined =
         |before: &str| before.ends_with(|c: char| c.is_alphanumeric() || "_-.~}*".contains(c));

@@ -4,7 +4,7 @@ use cmwq_policy::growth::Gate;
 use cmwq_policy::pool::Census;
 use cmwq_policy::time::MILLISECOND;
 use cmwq_policy::{CpuMask, Nanos, Rule, Time};
-use cmwq_sim::{Balance, Machine, Options, Placement, PoolId, Signals, ThreadId};
+use cmwq_sim::{Balance, Machine, Options, Placement, PoolId, Signals, ThreadId, ThreadState};
 
 use super::{Books, Verdict, ensure};
 
@@ -213,16 +213,26 @@ impl Books {
                 "pool {}: items wait, its worker sleeps: {census:?}",
                 pool.0
             ),
-            Rule::Unmanaged => ensure!(
-                self.terms.leaves,
-                NoIdleCpuWithBacklog,
-                "pool {} starts everything at once, but items wait: {census:?}",
-                pool.0
-            ),
+            Rule::Unmanaged => return self.check_prompt(machine, pool, census),
             Rule::Managed | Rule::PerCpu => {
                 return self.check_idle_cpu(machine, pool, census, idle);
             }
         }
+        Ok(())
+    }
+
+    /// Everything starts at once. Not while a worker waits for a CPU to be set right there: it has ended
+    /// its item, and has nothing left to do but to sleep, or to make another worker.
+    fn check_prompt(&self, machine: &Machine, pool: PoolId, census: &Census) -> Verdict {
+        let waits = |&thread: &ThreadId| machine.whereabouts(thread).0 == ThreadState::Ready;
+        let mut workers = machine.worker_threads(pool).into_iter();
+        let excused = self.terms.leaves && workers.any(|t| waits(&t));
+        ensure!(
+            excused,
+            NoIdleCpuWithBacklog,
+            "pool {} starts everything at once, but items wait: {census:?}",
+            pool.0
+        );
         Ok(())
     }
 

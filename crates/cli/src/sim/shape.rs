@@ -59,6 +59,7 @@ mod tests {
                 cache(3, &[3]),
             ],
             smt: vec![[0, 1].into_iter().collect(), [3].into_iter().collect()],
+            ..Topology::default()
         };
         let topology = of(&found).unwrap();
         assert_eq!(topology.len(), 3, "CPU 2 is not online");

@@ -1,10 +1,11 @@
 //! `cargo xtask bench`: every figure of docs/benchmarks.md, measured and written by one command.
 //!
-//! Measures with the shipped command (`cmwq bench mix`, `cmwq run`), built with the pools it is
+//! Measures with the shipped command (`cmwq bench`, `cmwq run`), built with the pools it is
 //! compared with, as an unprivileged user. Keeps what the command printed as JSON lines; the
 //! tables are made from those files alone.
 
 mod aims;
+mod limits;
 mod machine;
 mod measure;
 mod rows;

@@ -89,7 +89,9 @@ fn smoke(work: &str, pool: &str, asked: &str, items: f64) {
     let threads: f64 = pool.strip_prefix("fixed:").unwrap().parse().unwrap();
     assert_eq!(number(&rows[0], "peak_threads"), threads);
     let beside_hogs = matches!(work, "foreign" | "asleep");
-    assert_eq!(rows[0]["hog_slowdown"].is_null(), !beside_hogs);
+    assert_eq!(rows[0]["hog_share"].is_null(), !beside_hogs);
+    // So few items can be over before a hog had a CPU.
+    assert!(beside_hogs || rows[0]["hog_slowdown"].is_null());
 }
 
 #[test]

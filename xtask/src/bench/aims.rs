@@ -1,5 +1,6 @@
 //! What we aim for, and what was measured.
 
+use super::limits;
 use super::rows::{Figures, Row, Runs};
 
 /// One aim: how far the figure may be from what it is compared with.
@@ -171,7 +172,14 @@ fn foreign(runs: &Runs) -> Option<Vec<Aim>> {
 
 /// Aims that have one number of items only.
 pub(super) fn of_rest(figures: &Figures) -> Vec<Aim> {
-    let all = [long(figures), asleep(figures), pair(figures), jobs(figures)];
+    let limits = limits::aim(&figures.limits);
+    let all = [
+        long(figures),
+        asleep(figures),
+        pair(figures),
+        jobs(figures),
+        limits,
+    ];
     all.into_iter().flatten().collect()
 }
 

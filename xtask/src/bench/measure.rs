@@ -8,6 +8,7 @@ use std::time::Instant;
 
 use serde_json::{Value, json};
 
+use super::limits;
 use super::machine::{Bench, cpus, describe};
 use super::rows::MACHINE;
 
@@ -26,8 +27,8 @@ struct Run {
 }
 
 enum Kind {
-    /// `cmwq bench mix` with these arguments.
-    Mix(Vec<String>),
+    /// `cmwq bench` with these arguments.
+    Bench(Vec<String>),
     /// The job set, by `cmwq run` or by `xargs -P N`.
     Jobs(Option<usize>),
 }
@@ -106,7 +107,17 @@ fn plan(counts: &[usize], rounds: usize, cpus: usize) -> Vec<Run> {
     ];
     add_mix(&mut runs, rounds, "pair", "mixed", 600, &pairs);
     add_jobs(&mut runs, rounds, cpus);
+    runs.extend(limits::KINDS.map(|kind| limits_run(kind, rounds)));
     runs
+}
+
+/// All rounds in one: the command itself lets its settings take turns.
+fn limits_run(kind: &str, rounds: usize) -> Run {
+    Run {
+        file: limits::FILE.to_owned(),
+        name: format!("limits {kind}"),
+        kind: Kind::Bench(limits::args(kind, rounds)),
+    }
 }
 
 /// A pool of too few threads never ends with barriers; rayon has as many as there are CPUs. To a
@@ -137,14 +148,14 @@ fn add_mix(
     for round in 1..=rounds {
         for pool in pools {
             let count = count.to_string();
-            let mut args = vec!["--work", work, "--pool", pool, "--items", &count];
+            let mut args = vec!["mix", "--work", work, "--pool", pool, "--items", &count];
             if set == "pair" {
                 args.extend(["--processes", "2"]);
             }
             runs.push(Run {
                 file: format!("{set}.jsonl"),
                 name: format!("{set} {work} {pool}, round {round}"),
-                kind: Kind::Mix(args.into_iter().map(str::to_owned).collect()),
+                kind: Kind::Bench(args.into_iter().map(str::to_owned).collect()),
             });
         }
     }
@@ -180,10 +191,9 @@ impl Run {
     /// The lines to keep, and the seconds that it took.
     fn carry_out(&self, bench: &Bench, list: &PathBuf) -> Result<(String, f64), String> {
         match &self.kind {
-            Kind::Mix(args) => {
+            Kind::Bench(args) => {
                 let mut command = bench.command(bench.binary());
-                let (output, elapsed) = timed(command.args(["bench", "mix", "--json"]).args(args))?;
-                Ok((output, elapsed))
+                timed(command.arg("bench").args(args).arg("--json"))
             }
             Kind::Jobs(width) => run_jobs(bench, list, *width),
         }

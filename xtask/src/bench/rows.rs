@@ -5,6 +5,8 @@ use std::path::Path;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use super::limits;
+
 /// The file that says where the others were measured.
 pub(super) const MACHINE: &str = "machine.jsonl";
 
@@ -64,6 +66,7 @@ pub(super) struct Figures {
     /// Two rows for each run: two processes at once.
     pub(super) pair: Runs,
     pub(super) jobs: Vec<JobRun>,
+    pub(super) limits: Vec<limits::Row>,
 }
 
 impl Figures {
@@ -80,6 +83,7 @@ impl Figures {
             asleep: runs("asleep.jsonl")?,
             pair: Runs(together(lines(&dir.join("pair.jsonl"))?)),
             jobs: lines(&dir.join("jobs.jsonl"))?,
+            limits: lines(&dir.join(limits::FILE))?,
         })
     }
 
@@ -125,11 +129,12 @@ fn together(rows: Vec<Row>) -> Vec<Row> {
     rows.chunks_exact(2).map(both).collect()
 }
 
-fn distinct<'a>(names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+/// Each value once, in the order in which they came first.
+pub(super) fn distinct<T: PartialEq>(values: impl Iterator<Item = T>) -> Vec<T> {
     let mut seen = Vec::new();
-    for name in names {
-        if !seen.contains(&name) {
-            seen.push(name);
+    for value in values {
+        if !seen.contains(&value) {
+            seen.push(value);
         }
     }
     seen
@@ -214,7 +219,7 @@ fn medians(rows: &[&Row]) -> Option<Row> {
 }
 
 /// The middle one; of an even number the upper middle.
-fn median<T: PartialOrd + Copy>(mut values: Vec<T>) -> Option<T> {
+pub(super) fn median<T: PartialOrd + Copy>(mut values: Vec<T>) -> Option<T> {
     values.sort_by(|a, b| a.partial_cmp(b).unwrap_or(std::cmp::Ordering::Equal));
     values.get(values.len() / 2).copied()
 }

@@ -1,6 +1,7 @@
 //! The tables of docs/benchmarks.md, between their markers.
 
 use super::aims::{self, Aim};
+use super::limits;
 use super::rows::{Figures, Row, Runs};
 
 const BEGIN: &str = "<!-- table: ";
@@ -39,6 +40,7 @@ fn table(name: &str, figures: &Figures) -> Result<String, String> {
         "asleep" => Ok(mix_table(&figures.asleep, figures.machine.cpus)),
         "pair" => Ok(mix_table(&figures.pair, figures.machine.cpus)),
         "jobs" => Ok(jobs_table(figures)),
+        "limits" => Ok(markdown(limits::lines(&figures.limits))),
         other => Err(format!("docs/benchmarks.md: no such table: {other}")),
     }
 }

@@ -2,9 +2,8 @@
 
 use std::process::{Child, Command, ExitCode, Stdio};
 
-use rustix::process::{Pid, Signal, getppid, set_parent_process_death_signal};
-
 use super::clock::{self, MS};
+use super::process::die_with_parent;
 
 /// CPU hogs; they die with this value, and with the thread that started them.
 pub(super) struct Hogs(Vec<Child>);
@@ -64,16 +63,6 @@ fn cpu_time(pid: u32) -> Option<u64> {
     // SAFETY: `time` outlives the call, which writes one timespec to it.
     let status = unsafe { libc::clock_gettime(clock, &mut time) };
     (status == 0).then_some(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)
-}
-
-/// Ends this process when the thread that started it ends, or now if `parent` is gone already.
-fn die_with_parent(parent: i32) -> Result<(), String> {
-    set_parent_process_death_signal(Some(Signal::KILL))
-        .map_err(|e| format!("no death signal: {e}"))?;
-    match getppid().map(Pid::as_raw_nonzero) {
-        Some(now) if now.get() == parent => Ok(()),
-        _ => Err("the parent has died".to_owned()),
-    }
 }
 
 /// A hog: computes until it is killed.

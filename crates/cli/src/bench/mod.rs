@@ -1,21 +1,26 @@
 //! `cmwq bench`: what a pool makes of items that compute, wait, convoy and meet, beside the lower
 //! bound that any pool has.
 //!
-//! `mix` measures. Each pool is measured in a process of its own, so that threads, peaks and
-//! resource usage of one pool cannot leak into the figures of the next.
+//! `mix` measures pools, `limits` the limits of a queue. Each pool or limit is measured in a process
+//! of its own, so that threads, peaks and resource usage of one cannot leak into the figures of the
+//! next.
 
 mod clock;
+mod engine;
 mod execute;
 mod hogs;
+mod limits;
 mod parent;
 mod pipes;
 mod plan;
 mod pools;
+mod process;
 mod record;
 mod row;
 mod run;
 mod spec;
 mod stats;
+mod table;
 mod usage;
 
 use std::process::ExitCode;
@@ -35,6 +40,8 @@ pub(crate) struct BenchArgs {
 enum BenchCommand {
     /// Run one kind of work on one or more pools and compare the time with the lower bound
     Mix(MixArgs),
+    /// Compare limits of a queue (max_active), and none, over items that queue up at one lock
+    Limits(limits::LimitsArgs),
     /// Compute, then sleep: one job of a job set
     #[command(hide = true)]
     Job(JobArgs),
@@ -68,9 +75,9 @@ pub(crate) struct MixArgs {
     /// CLOCK_MONOTONIC time, in ns, at which the run begins: lets two processes begin together
     #[arg(long, hide = true)]
     start_at: Option<u64>,
-    /// Measure in this process and print the row
+    /// Measure in this process, whose parent has this process id, and print the row
     #[arg(long, hide = true)]
-    child: bool,
+    child: Option<i32>,
 }
 
 #[derive(Debug, Args)]
@@ -90,8 +97,11 @@ struct HogArgs {
 /// Carries out `cmwq bench`. Status 0, 1 when a measurement failed, 2 for arguments that cannot be.
 pub(crate) fn command(args: BenchArgs) -> ExitCode {
     match args.command {
-        BenchCommand::Mix(mix) if mix.child => parent::finish(run::child(&mix)),
-        BenchCommand::Mix(mix) => parent::finish(parent::measure_all(&mix)),
+        BenchCommand::Mix(mix) => parent::finish(match mix.child {
+            Some(parent) => run::child(&mix, parent),
+            None => parent::measure_all(&mix),
+        }),
+        BenchCommand::Limits(limits) => parent::finish(limits::run(&limits)),
         BenchCommand::Job(job) => run_job(job.times),
         BenchCommand::Hog(hog) => hogs::hog_main(hog.parent),
     }

@@ -1,10 +1,13 @@
 //! Starts one process for each pool and shows what they found.
 
 use std::io::Write;
-use std::process::{Child, Command, ExitCode, Stdio};
+use std::process::{Child, ExitCode};
+
+use serde::Serialize;
 
 use super::MixArgs;
 use super::clock::{MS, now};
+use super::process;
 use super::row::{Row, table};
 use super::run::cpus;
 use super::spec::PoolSpec;
@@ -63,7 +66,8 @@ pub(super) fn measure_all(args: &MixArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-fn json_line(row: &Row) -> String {
+/// `row` as a line of JSON.
+pub(super) fn json_line(row: &impl Serialize) -> String {
     serde_json::to_string(row).expect("a row is plain data") + "\n"
 }
 
@@ -95,46 +99,22 @@ fn measure_one(args: &MixArgs, pool: PoolSpec) -> Result<Vec<Row>, String> {
         .map_err(|e| format!("pool {pool}: cannot start the measuring process: {e}"))?;
     children
         .into_iter()
-        .map(|child| row_of(child, pool))
+        .map(|child| process::row(child, &format!("pool {pool}")))
         .collect()
 }
 
-fn row_of(child: Child, pool: PoolSpec) -> Result<Row, String> {
-    let output = child.wait_with_output();
-    let output =
-        output.map_err(|e| format!("pool {pool}: no output of the measuring process: {e}"))?;
-    if !output.status.success() {
-        return Err(format!(
-            "pool {pool}: the measuring process failed: {}",
-            output.status
-        ));
-    }
-    serde_json::from_slice(&output.stdout)
-        .map_err(|e| format!("pool {pool}: the measuring process printed no row: {e}"))
-}
-
 fn spawn(args: &MixArgs, pool: PoolSpec, start: Option<u64>) -> std::io::Result<Child> {
-    let mut command = Command::new(std::env::current_exe()?);
-    command.args([
-        "bench",
-        "mix",
-        "--child",
-        "--work",
-        &args.work.name(),
-        "--pool",
-        &pool.to_string(),
-    ]);
+    let mut words = vec!["mix".to_owned()];
+    let mut add = |name: &str, value: String| words.extend([name.to_owned(), value]);
+    add("--work", args.work.name());
+    add("--pool", pool.to_string());
     if let Some(items) = args.items {
-        command.args(["--items", &items.to_string()]);
+        add("--items", items.to_string());
     }
     if let Some(start) = start {
-        command.args(["--start-at", &start.to_string()]);
+        add("--start-at", start.to_string());
     }
-    command
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::inherit())
-        .spawn()
+    process::start(&words)
 }
 
 #[cfg(test)]

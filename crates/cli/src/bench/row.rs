@@ -2,6 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::engine::Engine;
+use super::table::aligned;
+
 /// The figures of one pool on one kind of work. Keys are the JSON's, in its order.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Row {
@@ -36,14 +39,6 @@ pub(super) struct Row {
     /// Only in a sweep: whether this is the fastest of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) best: Option<bool>,
-}
-
-/// What the engine says of itself.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub(super) struct Engine {
-    pub(super) tick_cpu_s: f64,
-    pub(super) canary_reports: u64,
-    pub(super) ticks: u64,
 }
 
 /// `ns` in seconds, to the microsecond.
@@ -118,33 +113,10 @@ fn or_dash(value: Option<f64>) -> String {
 pub(super) fn table(rows: &[Row]) -> String {
     let mut lines = vec![HEADER.map(str::to_owned)];
     lines.extend(rows.iter().map(Row::cells));
-    let width = |column: usize| {
-        lines
-            .iter()
-            .map(|cells| cells[column].len())
-            .max()
-            .unwrap_or(0)
-    };
-    let widths: Vec<usize> = (0..HEADER.len()).map(width).collect();
-    let mut text: String = lines.iter().map(|cells| aligned(cells, &widths)).collect();
+    let mut text = aligned(&lines, 2);
     text.push_str(
         "bound_s: the time no pool can beat on these CPUs, from the CPU time of the items and what \
          they wait for, with no foreign load; ratio = bound / elapsed\n",
     );
     text
-}
-
-fn aligned(cells: &[String], widths: &[usize]) -> String {
-    let names = format!(
-        "{:<w0$}  {:<w1$}",
-        cells[0],
-        cells[1],
-        w0 = widths[0],
-        w1 = widths[1]
-    );
-    let figures = cells[2..].iter().zip(&widths[2..]);
-    let figures: String = figures
-        .map(|(cell, &width)| format!("  {cell:>width$}"))
-        .collect();
-    names + &figures + "\n"
 }

@@ -8,10 +8,11 @@ use super::MixArgs;
 use super::clock::{self, MS, now};
 use super::execute::Run;
 use super::hogs::Hogs;
-use super::parent::{Failure, print};
+use super::parent::{Failure, json_line, print};
 use super::pipes;
 use super::plan;
 use super::pools::{self, Pool};
+use super::process::die_with_parent;
 use super::record::summarize;
 use super::row::{Row, millis, quotient, seconds};
 use super::spec::{PoolSpec, Work};
@@ -26,12 +27,13 @@ struct Observed {
 }
 
 /// Measures the one pool that `args` names and prints its row.
-pub(super) fn child(args: &MixArgs) -> Result<(), Failure> {
+pub(super) fn child(args: &MixArgs, parent: i32) -> Result<(), Failure> {
+    die_with_parent(parent).map_err(Failure::Run)?;
     let [spec] = args.pools[..] else {
         return Err(Failure::Usage("--child takes one pool".to_owned()));
     };
     let row = measure(args, spec).map_err(Failure::Run)?;
-    print(&(serde_json::to_string(&row).expect("a row is plain data") + "\n"));
+    print(&json_line(&row));
     Ok(())
 }
 
@@ -125,7 +127,8 @@ fn row(work: Work, spec: PoolSpec, run: &Run, observed: &Observed) -> Row {
         item_p50_ms: millis(summary.item_p50),
         item_p99_ms: millis(summary.item_p99),
         sojourn_p99_ms: millis(summary.sojourn_p99),
-        hog_slowdown: work.has_hogs().then(|| quotient(1.0, share)),
+        // A run can be over before a hog had a CPU.
+        hog_slowdown: (share > 0.0).then(|| quotient(1.0, share)),
         peak_runnable: summary.peak_runnable,
         peak_threads: 0,
         voluntary_switches: observed.usage.voluntary,

@@ -1,7 +1,7 @@
 //! What a run has cost this process.
 
-/// What the whole process has used: all its threads, so that a canary that spins shows, and also
-/// the producer and the delivering thread.
+/// What a process or a thread has used.
+#[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Usage {
     /// CPU time, user and system, in ns.
     pub(super) cpu: u64,
@@ -10,15 +10,34 @@ pub(super) struct Usage {
 }
 
 impl Usage {
+    /// Of the whole process: all its threads, so that a canary that spins shows, and also the
+    /// producers and the delivering thread.
     pub(super) fn now() -> Usage {
+        Usage::of(libc::RUSAGE_SELF)
+    }
+
+    /// Of the calling thread.
+    pub(super) fn of_this_thread() -> Usage {
+        Usage::of(libc::RUSAGE_THREAD)
+    }
+
+    fn of(whom: libc::c_int) -> Usage {
         // SAFETY: all zeros is a valid rusage.
         let mut raw: libc::rusage = unsafe { std::mem::zeroed() };
         // SAFETY: `raw` outlives the call, which fills it.
-        unsafe { libc::getrusage(libc::RUSAGE_SELF, &mut raw) };
+        unsafe { libc::getrusage(whom, &mut raw) };
         Usage {
             cpu: ns(raw.ru_utime) + ns(raw.ru_stime),
             voluntary: raw.ru_nvcsw as u64,
             involuntary: raw.ru_nivcsw as u64,
+        }
+    }
+
+    pub(super) fn plus(&self, other: &Usage) -> Usage {
+        Usage {
+            cpu: self.cpu + other.cpu,
+            voluntary: self.voluntary + other.voluntary,
+            involuntary: self.involuntary + other.involuntary,
         }
     }
 
@@ -54,12 +73,14 @@ mod tests {
 
     #[test]
     fn computing_and_waiting_are_seen() {
-        let before = Usage::now();
-        burn(5 * MS);
-        sleep(MS);
-        let used = Usage::now().since(&before);
-        assert!(used.cpu >= 4 * MS, "{}", used.cpu);
-        assert!(used.voluntary >= 1);
+        for now in [Usage::now, Usage::of_this_thread] {
+            let before = now();
+            burn(5 * MS);
+            sleep(MS);
+            let used = now().since(&before);
+            assert!(used.cpu >= 4 * MS, "{}", used.cpu);
+            assert!(used.voluntary >= 1);
+        }
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use cmwq::Workqueue;
 
 use super::{Job, Pool};
-use crate::bench::row::Engine;
+use crate::bench::engine::Engine;
 use crate::bench::spec::Work;
 
 /// For the kind of work whose point is a thousand blocked workers: above the default limit.
@@ -37,11 +37,6 @@ impl Pool for CmwqPool {
     }
 
     fn engine(&self) -> Option<Engine> {
-        let stats = cmwq::stats();
-        Some(Engine {
-            tick_cpu_s: stats.tick_cpu_ns as f64 / 1e9,
-            canary_reports: stats.canary_reports,
-            ticks: stats.ticks,
-        })
+        Some(Engine::now())
     }
 }

@@ -5,7 +5,7 @@ mod fixed;
 #[cfg(feature = "peers")]
 mod peers;
 
-use super::row::Engine;
+use super::engine::Engine;
 use super::spec::{PoolSpec, Work};
 
 /// What a pool runs.

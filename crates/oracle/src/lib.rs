@@ -35,4 +35,4 @@ pub use scenario::{
     Aspect, Body, Execution, Item, Kind, Observed, Returned, Scenario, Script, Seen, Thread, Times,
 };
 pub use table::{Row, Sort, Table};
-pub use virt::Virtual;
+pub use virt::{Virtual, VirtualExact};

@@ -79,6 +79,36 @@ pub struct Reach {
     pub allowed: CpuMask,
 }
 
+impl Reach {
+    /// Of what is bound to one CPU.
+    pub fn of_cpu(cpu: usize) -> Reach {
+        let only = [cpu].into_iter().collect();
+        Reach {
+            pod: only,
+            allowed: only,
+        }
+    }
+
+    /// What its workers may use while these CPUs are in use: all of them if none of its own is.
+    pub fn usable(&self, online: &CpuMask) -> CpuMask {
+        or_all(self.allowed.and(online), online)
+    }
+
+    /// Workers that a pool keeps runnable: as many as CPUs of its pod are in use, at most the quota, and
+    /// at least one.
+    pub fn target(&self, online: &CpuMask, quota: usize) -> u32 {
+        let cpus = or_all(self.pod.and(online), online);
+        cpus.count().min(quota).max(1) as u32
+    }
+}
+
+fn or_all(some: CpuMask, all: &CpuMask) -> CpuMask {
+    match some.is_empty() {
+        true => *all,
+        false => some,
+    }
+}
+
 /// What decides where queues go: the machine's shape, the CPUs in use, what holds for all queues.
 #[derive(Clone, Debug)]
 pub struct Layout {
@@ -125,6 +155,15 @@ impl Layout {
         match online {
             true => self.online.insert(cpu),
             false => self.online.remove(cpu),
+        }
+    }
+
+    /// These CPUs are in use from now on, and no others. Those that the machine does not have count for
+    /// nothing; if nothing is left, nothing is changed.
+    pub fn set_all_online(&mut self, online: &CpuMask) {
+        let online = online.and(&CpuMask::first(self.places.len()));
+        if !online.is_empty() {
+            self.online = online;
         }
     }
 
@@ -215,6 +254,12 @@ impl Layout {
             (_, None) => self.default_scope,
             (_, Some(scope)) => scope,
         }
+    }
+
+    /// Whether the items of all CPUs go to one pool workqueue, in the order in which they were queued.
+    pub fn has_one_route(&self, kind: Kind, attrs: &Attrs) -> bool {
+        let one_pod = self.scope(kind, attrs) == Scope::System;
+        kind == Kind::Ordered || (kind.shares_pwq() && one_pod)
     }
 
     /// Where items of this CPU go. A pod of which no CPU is in use and allowed leaves the whole mask.

@@ -6,76 +6,105 @@
 //! release and a joining one always sees the other: `README.md` in the folder `pool` has the proof.
 
 use alloc::collections::VecDeque;
+use core::fmt;
 
 use crate::probe::broken;
 
-/// One load of the limit's word.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limit {
-    /// Items that hold a slot. May be more than `max` after the limit was lowered.
-    pub nr: u32,
-    /// Items that may hold one; 0 while frozen.
-    pub max: u32,
-    /// Somebody is in the list of those who wait. Changed only under the list's lock.
-    pub waiting: bool,
-}
+/// One load of the limit's word. Every item takes two steps on it, so they are plain arithmetic on the
+/// word: `nr` in the low half, `max` above it, `waiting` in the highest bit.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Limit(u64);
 
 const WAITING: u64 = 1 << 63;
+/// Most that a limit can be.
+pub const MAX_LIMIT: u32 = (1 << 31) - 1;
 
 impl Limit {
     /// A limit of which nobody uses anything.
+    ///
+    /// # Panics
+    /// If it is more than [`MAX_LIMIT`].
     pub fn new(max: u32) -> Self {
-        Limit {
-            nr: 0,
-            max,
-            waiting: false,
-        }
+        Limit(0).with_max(max)
+    }
+
+    /// Items that hold a slot. May be more than `max` after the limit was lowered.
+    pub fn nr(self) -> u32 {
+        self.0 as u32
+    }
+
+    /// Items that may hold one; 0 while frozen.
+    pub fn max(self) -> u32 {
+        ((self.0 & !WAITING) >> 32) as u32
+    }
+
+    /// Somebody is in the list of those who wait. Changed only under the list's lock.
+    pub fn waiting(self) -> bool {
+        self.0 & WAITING != 0
     }
 
     /// As one word: that is how the runtime keeps it.
     pub fn to_word(self) -> u64 {
-        assert!(self.max < 1 << 31, "a limit of {}", self.max);
-        u64::from(self.nr) | u64::from(self.max) << 32 | if self.waiting { WAITING } else { 0 }
+        self.0
     }
 
     /// The word's meaning.
     pub fn from_word(word: u64) -> Self {
-        Limit {
-            nr: word as u32,
-            max: ((word & !WAITING) >> 32) as u32,
-            waiting: word & WAITING != 0,
+        Limit(word)
+    }
+
+    /// The same with another limit.
+    ///
+    /// # Panics
+    /// If it is more than [`MAX_LIMIT`].
+    #[must_use]
+    pub fn with_max(self, max: u32) -> Limit {
+        assert!(max <= MAX_LIMIT, "a limit of {max}");
+        Limit(self.0 & (WAITING | u64::from(u32::MAX)) | u64::from(max) << 32)
+    }
+
+    /// The same, and somebody waits, or nobody.
+    #[must_use]
+    pub fn with_waiting(self, waiting: bool) -> Limit {
+        match waiting {
+            true => Limit(self.0 | WAITING),
+            false => Limit(self.0 & !WAITING),
         }
     }
 
     /// Takes a slot, never past somebody who waits.
     #[must_use]
     pub fn try_take(self) -> Option<Limit> {
-        let passes = !self.waiting || broken!(WaitersOvertaken);
+        let passes = !self.waiting() || broken!(WaitersOvertaken);
         passes.then(|| self.take_waiting()).flatten()
     }
 
     /// Takes a slot for the first of those who wait.
     #[must_use]
     pub fn take_waiting(self) -> Option<Limit> {
-        let nr = self.nr + 1;
-        let one_more = broken!(LimitOffByOne) && self.nr == self.max;
-        (self.nr < self.max || one_more).then_some(Limit { nr, ..self })
+        let one_more = broken!(LimitOffByOne) && self.nr() == self.max();
+        (self.nr() < self.max() || one_more).then_some(Limit(self.0 + 1))
     }
 
     /// Takes a slot, or says that somebody waits from now on.
     #[must_use]
     pub fn take_or_wait(self) -> Limit {
-        self.try_take().unwrap_or(Limit {
-            waiting: self.waiting || !broken!(WaitingUnsaid),
-            ..self
-        })
+        let waits = self.waiting() || !broken!(WaitingUnsaid);
+        self.try_take().unwrap_or(self.with_waiting(waits))
     }
 
     /// Gives a slot back.
     #[must_use]
     pub fn put(self) -> Limit {
-        let nr = self.nr.checked_sub(1).expect("a slot was taken");
-        Limit { nr, ..self }
+        assert!(self.nr() > 0, "a slot was taken");
+        Limit(self.0 - 1)
+    }
+}
+
+impl fmt::Debug for Limit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let waiting = if self.waiting() { ", waited for" } else { "" };
+        write!(f, "{} of {}{waiting}", self.nr(), self.max())
     }
 }
 
@@ -126,16 +155,16 @@ mod tests {
         let one = Limit::new(1).try_take().unwrap();
         assert_eq!(one.try_take(), None);
         let waited = one.take_or_wait();
-        assert!(waited.waiting && waited.nr == 1);
+        assert!(waited.waiting() && waited.nr() == 1);
         let free = waited.put();
         assert_eq!(free.try_take(), None);
-        assert_eq!(free.take_waiting().unwrap().nr, 1);
+        assert_eq!(free.take_waiting().unwrap().nr(), 1);
     }
 
     #[test]
     fn a_slot_that_is_free_needs_no_waiting() {
         let limit = Limit::new(2).take_or_wait();
-        assert_eq!((limit.nr, limit.waiting), (1, false));
+        assert_eq!((limit.nr(), limit.waiting()), (1, false));
     }
 
     #[test]
@@ -159,9 +188,12 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_word_keeps_everything(nr: u32, max in 0u32..1 << 31, waiting: bool) {
-            let limit = Limit { nr, max, waiting };
-            prop_assert_eq!(Limit::from_word(limit.to_word()), limit);
+        fn the_word_keeps_everything(nr in 0u32..1000, max in 0..=MAX_LIMIT, waiting: bool) {
+            let taken = (0..nr).fold(Limit::new(nr), |limit, _| limit.try_take().unwrap());
+            let limit = Limit::from_word(taken.with_max(max).with_waiting(waiting).to_word());
+            prop_assert_eq!((limit.nr(), limit.max(), limit.waiting()), (nr, max, waiting));
+            prop_assert_eq!(limit.take_waiting().is_some(), nr < max);
+            prop_assert_eq!(limit.try_take().is_some(), nr < max && !waiting);
         }
     }
 }

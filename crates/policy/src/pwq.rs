@@ -2,6 +2,8 @@
 
 use crate::colours::Colours;
 use crate::list::{Links, List};
+use crate::time::Time;
+use crate::watchdog::Watchdog;
 
 /// Lower and upper bound of `max_active` (kernel `WQ_MAX_ACTIVE`, 6.13).
 pub const MAX_ACTIVE_RANGE: core::ops::RangeInclusive<u32> = 1..=2048;
@@ -50,6 +52,12 @@ pub struct PoolWorkqueue<L: Links> {
     pub(crate) retired: bool,
     /// Its queue's rescuer has been told and has not come yet.
     pub(crate) mayday: bool,
+    /// When an item of it last ended, or left the head of those that wait for a slot.
+    pub(crate) moved: Time,
+    /// The eye on those that wait for a slot.
+    pub(crate) dog: Watchdog,
+    /// Its place among the pool's pwqs of which items wait.
+    pub(crate) waits_at: usize,
 }
 
 impl<L: Links> PoolWorkqueue<L> {
@@ -67,6 +75,9 @@ impl<L: Links> PoolWorkqueue<L> {
             flags,
             retired: false,
             mayday: false,
+            moved: Time(0),
+            dog: Watchdog::default(),
+            waits_at: 0,
         }
     }
 

@@ -32,15 +32,6 @@ impl Kind {
         matches!(self, Kind::PerCpu | Kind::Bh)
     }
 
-    /// The CPU whose route a CPU's items take: an ordered queue has one for all, or its items could pass
-    /// each other.
-    pub fn route_of(self, cpu: usize) -> usize {
-        match self {
-            Kind::Ordered => 0,
-            _ => cpu,
-        }
-    }
-
     /// Whether the CPUs of a pod share a pool workqueue, so that items come in the order in which they
     /// were queued. In the kernel each CPU has its own, and they take turns.
     pub(crate) fn shares_pwq(self) -> bool {
@@ -70,6 +61,9 @@ pub struct QueueAttrs {
     pub attrs: Attrs,
     /// Items that may hold a slot; of a per-CPU queue: for each CPU.
     pub max_active: u32,
+    /// The limit is one number for all nodes at any moment. Otherwise each has its part of it, and the
+    /// parts may come to more ([`Layout::share`](crate::affinity::Layout::share)).
+    pub exact: bool,
     /// Its items do not count as running (per-CPU queues only).
     pub cpu_intensive: bool,
     /// It has a rescuer.
@@ -127,6 +121,14 @@ impl<P: Copy + Eq> Queue<P> {
     /// node's share is the whole limit.
     pub fn min_active(&self) -> u32 {
         self.min_active
+    }
+
+    /// The node whose part of the limit items of this node (`None`: of pools that are not in one)
+    /// count for. An exact limit has no parts: all count for what pools that are in no node share.
+    pub fn counts_for(&self, node: Option<u32>) -> Option<u32> {
+        let exact = self.made.exact && !broken!(ExactIgnored);
+        hit!(LimitExact if exact && node.is_some());
+        node.filter(|_| !exact)
     }
 
     /// The limit that counts now.

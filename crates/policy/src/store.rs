@@ -25,7 +25,8 @@ pub struct PwqInfo {
     pub pool: u32,
     /// Number of its queue.
     pub queue: u64,
-    /// The NUMA node that has all CPUs of its pool's pod, if one has.
+    /// The NUMA node whose part of the limit it counts for: the one that has all CPUs of its pool's pod.
+    /// `None`: what pools that are in no node share, or the whole of an exact limit.
     pub node: Option<u32>,
 }
 

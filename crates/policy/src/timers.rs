@@ -96,6 +96,13 @@ impl<K: Ord + Copy, T> Timers<K, T> {
         (found == group).then(|| self.remove(expiry))?
     }
 
+    /// Armed items of this group, counted one by one.
+    pub fn len_of_group(&self, group: u64) -> usize {
+        let first = (group, (Time(0), 0));
+        let of_group = self.by_group.range(first..);
+        of_group.take_while(|(found, _)| *found == group).count()
+    }
+
     /// Armed items.
     pub fn len(&self) -> usize {
         self.by_expiry.len()

@@ -70,10 +70,68 @@ impl Watchdog {
         }
     }
 
+    /// Whether it stands still and that was said.
+    pub fn was_said(&self) -> bool {
+        self.reported
+    }
+
+    /// Since when it stands still, if that was said.
+    pub fn said(&self) -> Option<Time> {
+        self.reported.then_some(self.progress)
+    }
+
+    /// Somebody else has said it.
+    pub fn say(&mut self) {
+        self.reported = true;
+    }
+
+    /// What belongs to it last `moved` then: it counts from there, if that is news. Unless it is, it need
+    /// not be said again of what stands still since `said`.
+    pub fn moved_elsewhere(&mut self, moved: Time, said: Option<Time>) {
+        if moved > self.progress {
+            *self = Watchdog::new(moved);
+        }
+        self.reported |= said.is_some_and(|since| since >= moved);
+    }
+
     /// The clock has gone on without us ([`is_gap`]): from here on it counts again. A stall that was
     /// reported stays so.
     pub fn rebase(&mut self, now: Time) {
         self.progress = now;
+    }
+}
+
+/// When somebody looks at items that wait for slots. Nobody does while there are none.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Looks {
+    at: Option<Time>,
+    threshold: Nanos,
+}
+
+impl Looks {
+    /// Whether it is time: the first look comes at once, and one does when the threshold has changed.
+    pub fn is_due(&mut self, now: Time, threshold: Nanos) -> bool {
+        let before = core::mem::replace(&mut self.threshold, threshold);
+        let at = self.at.filter(|_| before == threshold);
+        threshold > 0 && at.is_none_or(|at| at <= now)
+    }
+
+    /// Somebody has looked, and there may be something to say at `due`. The next look is not much before
+    /// the one after it could be, however many queues there are, and not later than the threshold: what
+    /// was said may have moved.
+    pub fn looked(&mut self, now: Time, due: Time) {
+        let soonest = now.after(self.threshold / 8);
+        self.at = Some(due.clamp(soonest, now.after(self.threshold)));
+    }
+
+    /// Nobody waits any more.
+    pub fn nobody_waits(&mut self) {
+        self.at = None;
+    }
+
+    /// When the next look is due, if one is.
+    pub fn next(&self) -> Option<Time> {
+        self.at.filter(|_| self.threshold > 0)
     }
 }
 
@@ -135,6 +193,43 @@ mod tests {
         assert_eq!(dog.stalled(s(3630), THRESHOLD, true), Some(THRESHOLD));
         dog.rebase(s(7200));
         assert_eq!(dog.stalled(s(9000), THRESHOLD, true), None, "said before");
+    }
+
+    #[test]
+    fn looks_come_in_time_and_not_too_often() {
+        let mut looks = Looks::default();
+        assert!(!looks.is_due(s(0), 0), "it is off");
+        assert!(looks.is_due(s(0), 80 * SECOND));
+        looks.looked(s(0), s(50));
+        assert_eq!(looks.next(), Some(s(50)));
+        assert!(!looks.is_due(s(49), 80 * SECOND) && looks.is_due(s(50), 80 * SECOND));
+        looks.looked(s(50), s(51));
+        assert_eq!(looks.next(), Some(s(60)), "others come along");
+        looks.looked(s(60), Time(Nanos::MAX));
+        assert_eq!(looks.next(), Some(s(140)), "what was said may move");
+        assert!(looks.is_due(s(70), 5 * SECOND), "the threshold has changed");
+        looks.looked(s(70), s(70));
+        assert!(!looks.is_due(s(100), 0));
+        assert_eq!(looks.next(), None);
+        looks.nobody_waits();
+        assert!(looks.is_due(s(101), SECOND));
+    }
+
+    #[test]
+    fn what_moves_elsewhere_is_progress_and_what_was_said_elsewhere_is_said() {
+        let mut dog = Watchdog::new(s(10));
+        dog.moved_elsewhere(s(5), None);
+        assert_eq!(dog.due(THRESHOLD), s(40));
+        dog.moved_elsewhere(s(20), None);
+        assert_eq!(dog.due(THRESHOLD), s(50));
+        // Another one has said it, of what stands still since then.
+        dog.moved_elsewhere(s(20), Some(s(15)));
+        assert!(!dog.was_said(), "that was of something else");
+        dog.moved_elsewhere(s(20), Some(s(20)));
+        assert!(dog.was_said());
+        assert_eq!(dog.said(), Some(s(20)));
+        dog.moved_elsewhere(s(30), Some(s(20)));
+        assert_eq!((dog.said(), dog.due(THRESHOLD)), (None, s(60)));
     }
 
     proptest! {

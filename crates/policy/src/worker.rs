@@ -95,7 +95,7 @@ pub(crate) struct Worker<L: Links, P> {
     pub hints: u32,
     /// The last scan saw it asleep in its current item.
     pub asleep: bool,
-    /// The futex address that it slept on when it was seen asleep.
+    /// The futex address that it slept on when it was last seen asleep on one, in its current item.
     pub futex: Option<u64>,
     /// How often in a row it asked and others wanted its CPU.
     pub crowded: u32,

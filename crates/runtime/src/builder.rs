@@ -2,6 +2,7 @@
 
 use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::SeqCst;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::engine;
 use crate::error::InstallError;
@@ -16,10 +17,17 @@ pub const MAX_THREAD_LIMIT: usize = 32 * 1024;
 static STACK_SIZE: AtomicUsize = AtomicUsize::new(DFL_STACK_SIZE);
 static THREAD_LIMIT: AtomicUsize = AtomicUsize::new(DFL_THREAD_LIMIT);
 
+static SYSFS_ROOT: Mutex<&'static str> = Mutex::new("/");
+
+fn sysfs_root() -> MutexGuard<'static, &'static str> {
+    SYSFS_ROOT.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Options {
     pub(crate) stack_size: usize,
     pub(crate) thread_limit: usize,
+    pub(crate) sysfs_root: &'static str,
 }
 
 impl Options {
@@ -27,6 +35,7 @@ impl Options {
         Options {
             stack_size: STACK_SIZE.load(SeqCst),
             thread_limit: THREAD_LIMIT.load(SeqCst),
+            sysfs_root: *sysfs_root(),
         }
     }
 }
@@ -62,6 +71,7 @@ impl Builder {
         let options = Options {
             stack_size: DFL_STACK_SIZE,
             thread_limit: DFL_THREAD_LIMIT,
+            sysfs_root: "/",
         };
         Builder { options }
     }
@@ -89,6 +99,14 @@ impl Builder {
         self
     }
 
+    /// The machine's caches and nodes are what `sys/devices/system` in this folder says. For tests of
+    /// machines that are not there.
+    #[doc(hidden)]
+    pub fn sysfs_root(mut self, root: &'static str) -> Self {
+        self.options.sysfs_root = root;
+        self
+    }
+
     /// Makes these the options of the process.
     ///
     /// # Errors
@@ -105,6 +123,7 @@ impl Builder {
         let Options {
             stack_size,
             thread_limit,
+            sysfs_root: root,
         } = self.options;
         if !(1..=MAX_THREAD_LIMIT).contains(&thread_limit) {
             return Err(InstallError::ThreadLimit(thread_limit));
@@ -114,6 +133,7 @@ impl Builder {
         }
         STACK_SIZE.store(stack_size, SeqCst);
         THREAD_LIMIT.store(thread_limit, SeqCst);
+        *sysfs_root() = root;
         Ok(())
     }
 }

@@ -13,6 +13,7 @@ use std::sync::{Arc, Mutex, OnceLock, Weak};
 use cmwq_os::cpus::{self, EffectiveCpus};
 use cmwq_os::topology::{self, Topology};
 use cmwq_os::{generation, sched, thread};
+use cmwq_policy::affinity::{Layout, Place};
 use cmwq_policy::{PoolAttrs, contract};
 
 use crate::builder::Options;
@@ -29,8 +30,8 @@ use crate::system::SystemQueues;
 /// Pools a process may have. Per-CPU ones are at most four per CPU; the others are sets of attributes
 /// that its queues use.
 pub(crate) const MAX_POOLS: usize = if cfg!(loom) { 64 } else { 8192 };
-/// Most sets of attributes at one time.
-pub(crate) const MAX_SHARED_POOLS: usize = 256;
+/// Of those, pools that are not per CPU: a set of attributes has one for each pod.
+pub(crate) const MAX_SHARED_POOLS: usize = 1000;
 
 /// See the module's page.
 pub(crate) struct Engine {
@@ -52,6 +53,8 @@ pub(crate) struct Engine {
     timers: Mutex<Timers>,
     reports: Reports,
     topology: OnceLock<Topology>,
+    /// Where queues go; made when the first queue is.
+    layout: OnceLock<Mutex<Layout>>,
     /// Number of its first pool. Those of a parent process are lower.
     first_pool: u32,
     /// Numbers of CPUs are below this.
@@ -118,6 +121,7 @@ impl Engine {
             timers: Mutex::default(),
             reports: Reports::new(),
             topology: OnceLock::new(),
+            layout: OnceLock::new(),
             options: Options::installed(),
             base_nice: sched::nice_of(thread::getpid()).unwrap_or(0),
             cpus: Mutex::new(cpus),
@@ -186,7 +190,7 @@ impl Engine {
             id,
             rule,
             nice: key.nice,
-            target: key.target(&cpus, self.cpus().target),
+            target: key.target(&self.cpus()),
             budget: self.cpus().target as u32,
             thread_limit: key.thread_limit(self.options.thread_limit as u32),
         };
@@ -270,12 +274,46 @@ impl Engine {
     /// Where an item for this node goes: the caller's CPU if it is of the node, else the first one that
     /// the process may use; `None` if there is none.
     pub(crate) fn cpu_of_node(&self, node: usize) -> Option<usize> {
-        let topology = self.topology.get_or_init(|| topology::read(Path::new("/")));
-        let cpus = topology.nodes.get(node)?.and(&self.cpus().mask);
+        let cpus = self.topology().nodes.get(node)?.and(&self.cpus().mask);
         let here = sched::current_cpu();
         cpus.contains(here)
             .then_some(here)
             .or_else(|| cpus.iter().next())
+    }
+
+    fn topology(&self) -> &Topology {
+        let root = self.options.sysfs_root;
+        self.topology
+            .get_or_init(|| topology::read(Path::new(root)))
+    }
+
+    /// Looks at, or changes, what decides where queues go. Nothing else is locked inside.
+    pub(crate) fn with_layout<R>(&self, act: impl FnOnce(&mut Layout) -> R) -> R {
+        let layout = self.layout.get_or_init(|| Mutex::new(self.read_layout()));
+        act(&mut layout.lock().expect("nobody panics with it"))
+    }
+
+    /// Limits that a queue has: one for each node, and one for what is in none. Where there is only one
+    /// node, everything is in it.
+    pub(crate) fn nr_limits(&self) -> usize {
+        match self.with_layout(|layout| layout.nr_nodes()) {
+            0 | 1 => 1,
+            nodes => nodes as usize + 1,
+        }
+    }
+
+    fn read_layout(&self) -> Layout {
+        let mut places = self.topology().places();
+        // A CPU of which nothing is known is a core of its own.
+        let more = (places.len()..self.nr_cpus).map(|cpu| Place {
+            core: cpu as u32,
+            llc: 0,
+            node: 0,
+        });
+        places.extend(more);
+        let mut layout = Layout::new(places);
+        layout.set_all_online(&self.cpus().mask);
+        layout
     }
 
     pub(crate) fn reports(&self) -> &Reports {
@@ -287,7 +325,7 @@ impl Engine {
     }
 
     /// Reads mask and quota again, and tells the pools if they have changed.
-    pub(crate) fn refresh_cpus(&self) {
+    pub(crate) fn refresh_cpus(&'static self) {
         loop {
             self.follow_cpus(cpus::effective());
             // Several threads may do this, and the last one need not be the one that read last.
@@ -298,7 +336,7 @@ impl Engine {
     }
 
     /// As [`refresh_cpus`](Self::refresh_cpus), where there is reason to think that the mask has changed.
-    pub(crate) fn notice_cpus(&self) {
+    pub(crate) fn notice_cpus(&'static self) {
         if self.has_other_cpus() {
             self.refresh_cpus();
         }
@@ -310,15 +348,37 @@ impl Engine {
         mask.is_ok_and(|mask| mask != self.cpus().mask)
     }
 
-    fn follow_cpus(&self, fresh: EffectiveCpus) {
+    fn follow_cpus(&'static self, fresh: EffectiveCpus) {
+        if self.tell_pools(fresh) {
+            self.with_layout(|layout| layout.set_all_online(&self.cpus().mask));
+            self.refit_queues();
+        }
+    }
+
+    /// True if these are other CPUs than before.
+    fn tell_pools(&'static self, fresh: EffectiveCpus) -> bool {
         // So that no pool is made meanwhile with what was known before.
         let _making = self.making.lock().expect("nobody panics with it");
         let before = std::mem::replace(
             &mut *self.cpus.lock().expect("nobody panics with it"),
             fresh,
         );
-        if (before.mask, before.target) != (fresh.mask, fresh.target) {
+        let changed = (before.mask, before.target) != (fresh.mask, fresh.target);
+        if changed {
             self.pools().for_each(|pool| pool.follow_cpus(&fresh));
+        }
+        changed
+    }
+
+    /// Pods and nodes' parts of limits follow the CPUs.
+    fn refit_queues(&self) {
+        let registry = self.queues.lock().expect("nobody panics with it");
+        let queues: Vec<_> = registry.queues.values().filter_map(Weak::upgrade).collect();
+        // A queue that is freed may not be freed under the lock.
+        drop(registry);
+        for queue in &queues {
+            // Where there is no pool to be had, the queue stays as it is.
+            let _ = contract::refit(&queue.machine(), queue.this());
         }
     }
 

@@ -24,7 +24,7 @@ pub enum BuildError {
         /// The kind.
         kind: &'static str,
     },
-    /// The process's queues use more different sets of attributes than there may be pools (256).
+    /// The process's queues use more different attributes and pods than there may be pools (1000).
     TooManyPools,
     /// The thread of a `mem_reclaim` queue could not be made.
     Rescuer(io::Error),
@@ -39,7 +39,7 @@ impl fmt::Display for BuildError {
             BuildError::NotOfKind { what, kind } => write!(f, "a {kind} queue has no {what}"),
             BuildError::Rescuer(error) => write!(f, "cannot make the rescuer's thread: {error}"),
             BuildError::MaxActive(n) => write!(f, "max_active {n} is not in 1..=2048"),
-            BuildError::TooManyPools => f.write_str("more than 256 different sets of attributes"),
+            BuildError::TooManyPools => f.write_str("more than 1000 pools of different attributes"),
             BuildError::System(error) => write!(f, "cannot start: {error}"),
         }
     }

@@ -6,10 +6,9 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr::NonNull;
 use std::sync::Arc;
-use std::sync::atomic::Ordering::SeqCst;
 
 use cmwq_os::{clock, sched};
-use cmwq_policy::contract::{Machine, QueueInfo, TimersOf};
+use cmwq_policy::contract::{self, Machine, QueueInfo, TimersOf};
 use cmwq_policy::queue::{Attrs, Kind, Queue as QueueCore};
 use cmwq_policy::store::PwqInfo;
 use cmwq_policy::work::WorkWord;
@@ -69,28 +68,28 @@ impl Real {
 
     fn make_pwq(self, queue: &Queue, core: &QueueCore<PwqRef>, pool: u32, plugged: bool) -> PwqRef {
         let pool = self.0.pool(pool).expect("the pool exists");
+        let node = self
+            .0
+            .with_layout(|layout| layout.node_of(pool.key().pod()));
+        let node = core.counts_for(node);
         let flags = cmwq_policy::pwq::PwqFlags {
             plugged,
             ..core.pwq_flags()
         };
-        Pwq::make(queue.this(), queue.id(), pool, flags, core.effective_max())
+        Pwq::make(queue, pool, flags, core.effective_max(), node)
     }
 
     /// The pwq of one CPU, made at first use.
     fn cpu_pwq(self, queue: &Queue, cpu: usize) -> PwqRef {
-        let route = &queue.routes()[cpu];
-        if let Some(pwq) = NonNull::new(route.load(SeqCst)) {
-            return pwq;
-        }
         self.with_queue(queue.this(), |core| {
-            if let Some(pwq) = NonNull::new(route.load(SeqCst)) {
+            if let Some(pwq) = queue.routes().get(cpu) {
                 return pwq;
             }
             let key = PoolKey::of_cpu(queue.made(), cpu, self.0.nice(core.attrs().nice));
             let pool = self.0.cpu_pool(key);
             let pwq = self.make_pwq(queue, core, pool.id(), false);
             core.add(pwq);
-            route.store(pwq.as_ptr(), SeqCst);
+            queue.routes().set(cpu, pwq);
             pwq
         })
     }
@@ -189,36 +188,50 @@ impl Machine for Real {
     }
 
     fn route(&self, queue: QueueRef, cpu: Option<usize>) -> PwqRef {
-        let queue = queue_ref(queue);
-        if !queue.made().kind.is_per_cpu() {
-            return self.routed_to(queue.this(), 0).expect("it has a pwq");
+        let this = queue_ref(queue);
+        let slot = this
+            .routes()
+            .slot(|| cpu.unwrap_or_else(sched::current_cpu));
+        if let Some(pwq) = this.routes().get(slot) {
+            return pwq;
         }
-        // A CPU may have come since the process began; its items go to the last that is known.
-        let cpu = cpu.unwrap_or_else(sched::current_cpu);
-        self.cpu_pwq(queue, cpu.min(queue.routes().len() - 1))
+        match this.made().kind.is_per_cpu() {
+            true => self.cpu_pwq(this, slot),
+            false => {
+                contract::place(self, queue, slot).expect("it has had a pwq since it was made")
+            }
+        }
     }
 
-    /// All CPUs share one.
+    fn route_by(&self, queue: QueueRef, attrs: &Attrs) {
+        let queue = queue_ref(queue);
+        let kind = queue.made().kind;
+        let one_route = self.0.with_layout(|l| l.has_one_route(kind, attrs));
+        queue.routes().set_one(one_route);
+    }
+
     fn routed(&self, queue: QueueRef) -> CpuMask {
-        self.routed_to(queue, 0).map(|_| 0).into_iter().collect()
+        queue_ref(queue).routes().routed()
     }
 
-    fn routed_to(&self, queue: QueueRef, _: usize) -> Option<PwqRef> {
-        NonNull::new(queue_ref(queue).routes()[0].load(SeqCst))
+    fn routed_to(&self, queue: QueueRef, cpu: usize) -> Option<PwqRef> {
+        queue_ref(queue).routes().get(cpu)
     }
 
-    fn publish(&self, queue: QueueRef, _: usize, pwq: PwqRef) {
-        queue_ref(queue).routes()[0].store(pwq.as_ptr(), SeqCst);
+    fn publish(&self, queue: QueueRef, cpu: usize, pwq: PwqRef) {
+        queue_ref(queue).routes().set(cpu, pwq);
     }
 
-    fn pool_for(&self, queue: QueueRef, attrs: &Attrs, _: usize) -> Result<u32, BuildError> {
-        let key = PoolKey::of(queue_ref(queue).made().kind, attrs, self.0.nice(attrs.nice));
+    fn pool_for(&self, queue: QueueRef, attrs: &Attrs, cpu: usize) -> Result<u32, BuildError> {
+        let kind = queue_ref(queue).made().kind;
+        let reach = self.0.with_layout(|layout| layout.reach(kind, attrs, cpu));
+        let key = PoolKey::of(kind, reach, self.0.nice(attrs.nice));
         self.0.pool_for(key).map(|pool| pool.id())
     }
 
-    /// All nodes share one limit.
-    fn share(&self, _: &Attrs, _: Option<u32>, max_active: u32, _: u32) -> u32 {
-        max_active
+    fn share(&self, attrs: &Attrs, node: Option<u32>, max_active: u32, min_active: u32) -> u32 {
+        self.0
+            .with_layout(|layout| layout.share(attrs, node, max_active, min_active))
     }
 
     fn new_pwq(

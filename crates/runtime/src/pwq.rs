@@ -23,12 +23,16 @@ use crate::sync::{AtomicU64, Mutex, SeqCst};
 /// Where one queue meets one pool. Its address goes into items' words, hence the alignment.
 #[repr(C, align(512))]
 pub(crate) struct Pwq {
+    /// The limit of a per-CPU queue, for this CPU; else that of all pwqs of its queue and node, if it is
+    /// the first of them. It stands in front of the core because each item changes both: one line of a cache
+    /// that goes from CPU to CPU, instead of two.
+    own_limit: LimitCell,
     core: UnsafeCell<PoolWorkqueue<Items>>,
     info: PwqInfo,
     pool: &'static Pool,
     queue: NonNull<Queue>,
-    /// The limit of a per-CPU queue, for this CPU.
-    limit: LimitCell,
+    /// What its items count for: its own limit, or that of another pwq of its queue.
+    limit: NonNull<LimitCell>,
 }
 
 const _: () = assert!(std::mem::align_of::<Pwq>() as u64 == cmwq_policy::work::PWQ_ALIGN);
@@ -39,24 +43,30 @@ pub(crate) type PwqRef = NonNull<Pwq>;
 impl Pwq {
     /// A new one on the heap. Freed by [`free`](Self::free), when its queue is.
     pub(crate) fn make(
-        queue: NonNull<Queue>,
-        id: u64,
+        queue: &Queue,
         pool: &'static Pool,
         flags: PwqFlags,
         max_active: u32,
+        node: Option<u32>,
     ) -> PwqRef {
         let pwq = Box::new(Pwq {
             core: UnsafeCell::new(PoolWorkqueue::new(flags)),
             info: PwqInfo {
                 pool: pool.id(),
-                queue: id,
-                node: None,
+                queue: queue.id(),
+                node,
             },
             pool,
-            queue,
-            limit: LimitCell::new(max_active),
+            queue: queue.this(),
+            limit: NonNull::dangling(),
+            own_limit: LimitCell::new(max_active),
         });
-        NonNull::new(Box::into_raw(pwq)).expect("a box is not null")
+        let mut pwq = NonNull::new(Box::into_raw(pwq)).expect("a box is not null");
+        // SAFETY: made above, and seen by nobody.
+        let own = unsafe { NonNull::new_unchecked(&raw mut (*pwq.as_ptr()).own_limit) };
+        // SAFETY: as above.
+        unsafe { pwq.as_mut() }.limit = queue.shared_limit(node, own);
+        pwq
     }
 
     /// # Safety
@@ -79,9 +89,8 @@ impl Pwq {
     }
 
     fn limit(&self) -> &LimitCell {
-        // SAFETY: a queue outlives its pwqs; what is read of it is constant or atomic.
-        let queue = unsafe { self.queue.as_ref() };
-        queue.shared_limit().unwrap_or(&self.limit)
+        // SAFETY: a part of itself, or of another pwq of its queue: they are freed together.
+        unsafe { self.limit.as_ref() }
     }
 }
 
@@ -101,6 +110,13 @@ impl<P> LimitCell<P> {
 }
 
 impl<P: Copy + Eq> SharedLimit<P> for LimitCell<P> {
+    /// For measuring what limits cost: there are none.
+    #[cfg(cmwq_unlimited)]
+    fn step(&self, _: impl Fn(Limit) -> Option<Limit>) -> Result<Limit, Limit> {
+        Ok(Limit::new(1))
+    }
+
+    #[cfg(not(cmwq_unlimited))]
     fn step(&self, step: impl Fn(Limit) -> Option<Limit>) -> Result<Limit, Limit> {
         let step = |word| step(Limit::from_word(word)).map(Limit::to_word);
         let before = self.word.fetch_update(SeqCst, SeqCst, step);

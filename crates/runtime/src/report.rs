@@ -36,6 +36,29 @@ pub enum Report {
         /// What the workers do that could have taken it.
         workers: Vec<StalledWorker>,
     },
+    /// Items wait for a slot, and for the [threshold](crate::set_watchdog_threshold) none of those that have
+    /// one has ended (*thread starvation*). Perhaps they wait for each other: a chain of items that depend on
+    /// each other needs a slot for each. Said once, until there is progress.
+    Starvation {
+        /// The queue.
+        queue: String,
+        /// The type name of the function of the item that waits first.
+        item: &'static str,
+        /// Since how long nothing has moved.
+        stood: Duration,
+        /// Items that wait, and barriers of those who flush them.
+        nr_inactive: usize,
+        /// Items that hold the slots.
+        nr_active: usize,
+        /// Slots that there are.
+        max_active: usize,
+        /// Whose slots, if the queue has others as well.
+        part: Option<LimitPart>,
+        /// Whether the limit can be changed: that of an ordered queue cannot.
+        settable: bool,
+        /// What the items with a slot are at; of many, some.
+        chain: Vec<StalledWorker>,
+    },
     /// An item changed its thread's nice level, CPU mask or signal mask and left it so. The thread was set
     /// right, or has ended where it could not be.
     LeftBehind {
@@ -81,6 +104,34 @@ pub enum Report {
     },
 }
 
+/// A part of a queue's limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum LimitPart {
+    /// That of a NUMA node.
+    Node(usize),
+    /// Of a per-CPU queue: that of a CPU.
+    Cpu(usize),
+}
+
+impl fmt::Display for LimitPart {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            LimitPart::Node(node) => write!(f, "node {node}"),
+            LimitPart::Cpu(cpu) => write!(f, "CPU {cpu}"),
+        }
+    }
+}
+
+/// What an item waits for in a call: `join`, `flush` and others.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Awaited {
+    /// The queue.
+    pub queue: String,
+    /// The type name of the function of the item; `None`: more than one.
+    pub item: Option<&'static str>,
+}
+
 /// A worker of a pool that stands still.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StalledWorker {
@@ -92,6 +143,8 @@ pub struct StalledWorker {
     pub item: &'static str,
     /// What the item [says of itself](crate::set_worker_desc).
     pub desc: Option<String>,
+    /// What the item waits for, if it is in a call of this library that waits.
+    pub awaits: Option<Awaited>,
     /// Where the thread is: its kernel stack where readable, else its system call.
     pub place: String,
 }
@@ -120,6 +173,7 @@ impl fmt::Display for Report {
                 )?;
                 workers.iter().try_for_each(|worker| write!(f, "{worker}"))
             }
+            Report::Starvation { .. } => self.fmt_starvation(f),
             Report::LeftBehind {
                 queue,
                 items,
@@ -159,6 +213,44 @@ impl fmt::Display for Report {
     }
 }
 
+impl Report {
+    fn fmt_starvation(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Report::Starvation {
+            queue,
+            item,
+            stood,
+            nr_inactive,
+            nr_active,
+            max_active,
+            part,
+            settable,
+            chain,
+        } = self
+        else {
+            return Ok(());
+        };
+        let of = part.map_or(String::new(), |part| format!(" of {part}"));
+        let links = nr_active + 1;
+        write!(
+            f,
+            "queue \"{queue}\": {nr_inactive} wait for one of {max_active} slots{of}, {item} first, and \
+             nothing has moved for {stood:?}. If the {nr_active} active ones wait for them: "
+        )?;
+        match (settable, part) {
+            (false, _) => write!(f, "what they wait for belongs on another queue")?,
+            (true, Some(LimitPart::Node(_))) => write!(
+                f,
+                "raise max_active or min_active, a chain of {links} or more items needs a slot for each"
+            )?,
+            (true, _) => write!(
+                f,
+                "raise max_active, a chain of {links} or more items needs a slot for each"
+            )?,
+        }
+        chain.iter().try_for_each(|worker| write!(f, "{worker}"))
+    }
+}
+
 impl fmt::Display for StalledWorker {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let StalledWorker {
@@ -166,11 +258,22 @@ impl fmt::Display for StalledWorker {
             queue,
             item,
             desc,
+            awaits,
             place,
         } = self;
         write!(f, "\n  thread {tid} executes {item} of queue \"{queue}\"")?;
         if let Some(desc) = desc {
             write!(f, " ({desc})")?;
+        }
+        match awaits {
+            Some(Awaited {
+                queue,
+                item: Some(item),
+            }) => write!(f, ", and waits for {item} of queue \"{queue}\"")?,
+            Some(Awaited { queue, item: None }) => {
+                write!(f, ", and waits for items of queue \"{queue}\"")?;
+            }
+            None => {}
         }
         write!(f, "; it {place}")
     }

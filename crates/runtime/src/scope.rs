@@ -181,10 +181,10 @@ impl<'scope, 'env> Scope<'scope, 'env> {
         let places = *self.shared.places.lock().expect("nobody panics with it");
         match places {
             _ if all_ended.is_set() => Ok(()),
-            Places::One(pwq) => task::wait(queue, pwq, all_ended),
+            Places::One(pwq) => task::wait(queue, pwq, all_ended, None),
             _ => {
                 all_ended.announce();
-                queue.wait_begun(|| all_ended.is_set());
+                task::awaiting(queue, None, || queue.wait_begun(|| all_ended.is_set()));
                 Ok(())
             }
         }
@@ -239,7 +239,8 @@ impl<T> ScopedJoinHandle<'_, T> {
     /// # Errors
     /// As there.
     pub fn join(self) -> Result<T, JoinError> {
-        task::wait_to_join(self.queue.queue_ref(), self.pwq, self.task.latch())?;
+        let (queue, task) = (self.queue.queue_ref(), &self.task);
+        task::wait_to_join(queue, self.pwq, task.latch(), task.name())?;
         // SAFETY: the latch is set, and the handle, which is consumed, is the only taker.
         unsafe { self.task.take() }
     }

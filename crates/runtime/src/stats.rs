@@ -1,5 +1,9 @@
 //! Counters of the whole process.
 
+use cmwq_policy::growth::Holding;
+
+pub use cmwq_policy::growth::GrowthStats;
+
 use crate::engine;
 
 /// What the process's pools have done since first use. A snapshot: pools are read one by one.
@@ -34,6 +38,12 @@ pub struct Stats {
     pub step_backs: u64,
     /// Workers that went idle although items waited, because others queued up at one lock.
     pub convoy_step_backs: u64,
+    /// Pools whose growth is held back now: their workers queue up at one lock.
+    pub held_pools: usize,
+    /// Workers that those may have busy without delay, together.
+    pub held_workers: usize,
+    /// How often, and why, growth was held back.
+    pub growth: GrowthStats,
     /// Threads that could not be made.
     pub spawn_failures: u64,
     /// Some worker could not get its queue's nice value.
@@ -41,6 +51,18 @@ pub struct Stats {
     /// The estimate of runnable workers, integrated over time, in worker-nanoseconds. The difference
     /// of two snapshots by the time between them is the mean number of runnable workers.
     pub runnable_ns: u128,
+}
+
+impl Stats {
+    fn add_growth(&mut self, holding: Holding, of: GrowthStats) {
+        if let Holding::Convoy { workers, .. } = holding {
+            self.held_pools += 1;
+            self.held_workers += workers as usize;
+        }
+        self.growth.convoys += of.convoys;
+        self.growth.probes += of.probes;
+        self.growth.undone += of.undone;
+    }
 }
 
 /// Reads the counters. All zero before first use.
@@ -68,7 +90,7 @@ pub fn stats() -> Stats {
         ..Stats::default()
     };
     for pool in engine.pools() {
-        pool.with(|core, _| {
+        pool.with(|core, cx| {
             let of = core.stats();
             stats.workers += core.nr_workers() as usize;
             stats.in_flight += core.nr_in_flight();
@@ -80,6 +102,7 @@ pub fn stats() -> Stats {
             stats.step_backs += of.step_backs;
             stats.convoy_step_backs += of.convoy_step_backs;
             stats.runnable_ns += of.runnable_ns;
+            stats.add_growth(core.holding(cx.now), of.growth);
         });
     }
     stats

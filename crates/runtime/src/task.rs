@@ -15,8 +15,10 @@ use crate::error::{JoinError, QueueError, WouldDeadlock};
 use crate::item::{Header, Ref, Vtable, count_arc};
 use crate::latch::Latch;
 use crate::machine::Real;
+use crate::pool;
 use crate::pwq::PwqRef;
 use crate::queue::{Queue, Workqueue};
+use crate::report::Awaited;
 
 /// What a task holds: first the closure, then what came of it.
 enum Stage<F, T> {
@@ -55,6 +57,9 @@ unsafe impl<F: Send, T: Send> Send for Task<F, T> {}
 pub(crate) trait AnyTask<T>: Send + Sync {
     fn latch(&self) -> &Latch;
 
+    /// For people.
+    fn name(&self) -> &'static str;
+
     /// Takes what came of it.
     ///
     /// # Safety
@@ -79,6 +84,10 @@ pub(crate) trait Cancel: Send + Sync {
 impl<F: Send, T: Send> AnyTask<T> for Task<F, T> {
     fn latch(&self) -> &Latch {
         &self.latch
+    }
+
+    fn name(&self) -> &'static str {
+        self.header.name()
     }
 
     // SAFETY: what it demands is said where the trait declares it.
@@ -240,7 +249,8 @@ impl<T> JoinHandle<T> {
     /// assert!(handle.join().unwrap_err().is_panic());
     /// ```
     pub fn join(self) -> Result<T, JoinError> {
-        wait_to_join(self.queue.queue_ref(), self.pwq, self.task.latch())?;
+        let (queue, task) = (self.queue.queue_ref(), &self.task);
+        wait_to_join(queue, self.pwq, task.latch(), task.name())?;
         // SAFETY: the latch is set, and the handle, which is consumed, is the only taker.
         unsafe { self.task.take() }
     }
@@ -261,12 +271,31 @@ impl<T> JoinHandle<T> {
 }
 
 /// Waits for a latch that an item will set which was queued through this pwq of the queue.
-pub(crate) fn wait(queue: &Queue, pwq: PwqRef, latch: &Latch) -> Result<(), WouldDeadlock> {
+/// `item` is its name for people, if it is one.
+pub(crate) fn wait(
+    queue: &Queue,
+    pwq: PwqRef,
+    latch: &Latch,
+    item: Option<&'static str>,
+) -> Result<(), WouldDeadlock> {
     if latch.is_set() {
         return Ok(());
     }
     latch.announce();
-    queue.wait(pwq, || latch.is_set())
+    awaiting(queue, item, || queue.wait(pwq, || latch.is_set()))
+}
+
+/// Runs `wait`; if the caller is an item, people are told meanwhile what it waits for.
+pub(crate) fn awaiting<R>(
+    queue: &Queue,
+    item: Option<&'static str>,
+    wait: impl FnOnce() -> R,
+) -> R {
+    let Some(place) = pool::current() else {
+        return wait();
+    };
+    let queue = queue.name().to_owned();
+    place.awaiting(Awaited { queue, item }, wait)
 }
 
 /// Waits as a joiner, who may be in a forked child: there items of the parent never run.
@@ -274,11 +303,14 @@ pub(crate) fn wait_to_join(
     queue: &Queue,
     pwq: Option<PwqRef>,
     latch: &Latch,
+    item: &'static str,
 ) -> Result<(), JoinError> {
     match pwq {
         // Refused: it has ended with that.
         None => Ok(()),
-        Some(pwq) if queue.is_ours() => wait(queue, pwq, latch).map_err(JoinError::WouldDeadlock),
+        Some(pwq) if queue.is_ours() => {
+            wait(queue, pwq, latch, Some(item)).map_err(JoinError::WouldDeadlock)
+        }
         Some(_) => Err(JoinError::Refused(QueueError::Forked)),
     }
 }

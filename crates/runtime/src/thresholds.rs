@@ -6,6 +6,8 @@ use std::time::Duration;
 
 use cmwq_policy::{Nanos, hog, watchdog};
 
+use crate::engine;
+
 static CPU_INTENSIVE: AtomicU64 = AtomicU64::new(hog::THRESHOLD);
 static WATCHDOG: AtomicU64 = AtomicU64::new(watchdog::THRESHOLD);
 
@@ -20,14 +22,19 @@ pub fn set_cpu_intensive_threshold(threshold: Duration) {
     CPU_INTENSIVE.store(nanos(threshold), SeqCst);
 }
 
-/// A pool whose next item stays the same for so long is reported (kernel `watchdog_thresh`). 30 s unless
-/// set; zero turns it off.
+/// A pool whose next item stays the same for so long is reported (kernel `watchdog_thresh`), and so is a
+/// queue of which items have waited for a slot for so long while none of those that have one has ended.
+/// 30 s unless set; zero turns it off.
 ///
 /// ```
 /// cmwq::set_watchdog_threshold(std::time::Duration::from_secs(120));
 /// ```
 pub fn set_watchdog_threshold(threshold: Duration) {
     WATCHDOG.store(nanos(threshold), SeqCst);
+    // What stands still already may be due by the new one.
+    if let Some(engine) = engine::existing() {
+        engine.tick().unpark();
+    }
 }
 
 pub(crate) fn cpu_intensive() -> Nanos {

@@ -15,7 +15,7 @@ use crate::item::{Header, Ref, Vtable, count_arc};
 use crate::machine::Real;
 use crate::pool;
 use crate::pwq::{PwqRef, unhold};
-use crate::queue::queue_of;
+use crate::queue::{Waits, queue_of};
 use crate::report::{self, Report};
 use crate::{engine, task};
 
@@ -166,6 +166,21 @@ impl<T: Send + Sync + 'static> Work<T> {
         };
         let contract::Busy { pending, running } = contract::busy(&Real(engine), self.work());
         Busy { pending, running }
+    }
+
+    /// Why it has not begun; `None` if it is not pending. A hint: it may change at any time.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// let work = cmwq::DelayedWork::new(|| ());
+    /// assert_eq!(work.waits(), None);
+    /// cmwq::system().queue_after(&work, Duration::from_secs(60));
+    /// assert_eq!(work.waits(), Some(cmwq::Waits::Timer));
+    /// # work.cancel();
+    /// ```
+    pub fn waits(&self) -> Option<Waits> {
+        let engine = engine::existing()?;
+        contract::waits(&Real(engine), self.work()).map(Waits::from)
     }
 
     /// Takes it off its queue, or disarms its timer. True if it was pending: then that instance does
@@ -329,7 +344,8 @@ impl<T: Send + Sync + 'static> Work<T> {
         if why == Why::Flush {
             queue.check_dependency();
         }
-        task::wait(queue, pwq, barrier.latch())?;
+        let item = Some(self.inner.header.name());
+        task::wait(queue, pwq, barrier.latch(), item)?;
         Ok(true)
     }
 

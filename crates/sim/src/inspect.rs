@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use cmwq_policy::limit::Limit;
 use cmwq_policy::pool::Census;
-use cmwq_policy::queue::Kind;
+use cmwq_policy::queue::{Attrs, Kind};
 use cmwq_policy::store::SharedLimit;
 use cmwq_policy::work::WorkWord;
 use cmwq_policy::{CpuMask, Rule, Store};
@@ -126,6 +126,21 @@ impl Machine {
     pub fn max_active(&self, queue: QueueId) -> (u32, bool) {
         self.queue(queue)
             .with_core(|core| (core.max_active(), core.is_frozen()))
+    }
+
+    /// What each node is granted of it at least.
+    pub fn min_active(&self, queue: QueueId) -> u32 {
+        self.queue(queue).with_core(|core| core.min_active())
+    }
+
+    /// Whether its limit has no parts.
+    pub fn is_exact(&self, queue: QueueId) -> bool {
+        self.queue(queue).spec.made.exact
+    }
+
+    /// The attributes of a queue as they are now.
+    pub fn attrs(&self, queue: QueueId) -> Attrs {
+        self.queue(queue).with_core(|core| core.attrs())
     }
 
     /// The kind of a queue.

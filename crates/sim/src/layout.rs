@@ -17,11 +17,7 @@ impl Machine {
     pub fn set_online(&self, cpu: usize, online: bool) {
         self.sched().set_online(self.now(), cpu, online);
         self.layout.borrow_mut().set_online(cpu, online);
-        let rule = if online {
-            Rule::PerCpu
-        } else {
-            Rule::Unmanaged
-        };
+        let rule = Rule::PerCpu.while_served(online);
         for id in self.pools_of_cpu(cpu) {
             self.in_pool(id, |core, cx| core.set_rule(cx, rule));
         }

@@ -65,6 +65,8 @@ pub(crate) enum Event {
     Look(PoolId),
     /// A pool may have too many idle workers.
     Cull(PoolId),
+    /// Items of a pool may have waited for a slot for too long.
+    Starving(PoolId),
     /// An item's timer may have expired.
     Timers,
     /// A canary's report of this CPU, for this pool, arrives.
@@ -365,6 +367,7 @@ impl Machine {
             Event::Tick => self.tick(),
             Event::Look(pool) => self.look_at(pool),
             Event::Cull(pool) => self.cull(pool),
+            Event::Starving(pool) => self.starving(pool),
             Event::Timers => self.timers(),
             Event::Report(pool, cpu) => self.deliver(pool, cpu),
             Event::SpinOver(id, lock) => self.spin_over(id, lock),

@@ -51,6 +51,8 @@ pub(crate) struct Pool {
     cull: Cell<Armed>,
     /// When it wants to be looked at, beside the tick.
     look: Cell<Armed>,
+    /// When it is looked at because items of it wait for slots.
+    pub(crate) starving: Cell<Armed>,
 }
 
 impl Pool {
@@ -68,6 +70,7 @@ impl Pool {
             threads: RefCell::default(),
             cull: Cell::new(None),
             look: Cell::new(None),
+            starving: Cell::new(None),
         }
     }
 
@@ -128,9 +131,11 @@ impl Machine {
         let id = PoolId(pools.len() as u32);
         let (target, budget) = self.targets(&key);
         let node = self.layout.borrow().node_of(&key.reach.pod);
+        // A pool of one CPU may be made while that is out of use.
+        let served = !key.reach.pod.and(self.layout.borrow().online()).is_empty();
         let attrs = PoolAttrs {
             id: id.0,
-            rule: key.rule,
+            rule: key.rule.while_served(served),
             nice: key.nice,
             target,
             budget,
@@ -174,7 +179,7 @@ impl Machine {
         result
     }
 
-    fn call_core<R>(
+    pub(crate) fn call_core<R>(
         &self,
         pool: &Pool,
         out: &mut Actions<PwqId>,
@@ -262,6 +267,7 @@ impl Machine {
         self.announce(pool, published);
         self.arm_at(&pool.look, look, Event::Look(pool.id));
         self.arm_at(&pool.cull, cull, Event::Cull(pool.id));
+        self.arm_starving(pool);
     }
 
     /// The event happens at that time, or not at all.

@@ -40,6 +40,7 @@ impl QueueSpec {
                 kind,
                 attrs: Attrs::default(),
                 max_active: 0,
+                exact: false,
                 cpu_intensive: false,
                 mem_reclaim: false,
             },
@@ -72,6 +73,13 @@ impl QueueSpec {
     pub fn max_active(mut self, max_active: u32) -> QueueSpec {
         self.made.max_active = max_active;
         self
+    }
+
+    /// The same with a limit of which nodes have no parts.
+    #[must_use]
+    pub fn max_active_exact(mut self, max_active: u32) -> QueueSpec {
+        self.made.exact = true;
+        self.max_active(max_active)
     }
 
     /// The same with another nice level, -20..=19.
@@ -142,7 +150,9 @@ impl QueueSpec {
 pub(crate) struct Queue {
     pub(crate) spec: QueueSpec,
     core: RefCell<Core<PwqId>>,
-    /// Where new items go, by CPU; of an ordered queue, the first one counts for all.
+    /// All CPUs' items go the first one's way.
+    one_route: Cell<bool>,
+    /// Where new items go, by CPU.
     by_cpu: RefCell<Vec<Option<PwqId>>>,
     /// The limits that its pwqs share, where they do: of each node, and of pools that are in none.
     limits: Vec<usize>,
@@ -163,7 +173,10 @@ impl Queue {
 
     /// Where the route of this CPU stands.
     fn slot(&self, cpu: usize) -> usize {
-        self.spec.made.kind.route_of(cpu)
+        match self.one_route.get() {
+            true => 0,
+            false => cpu,
+        }
     }
 }
 
@@ -177,6 +190,7 @@ impl Machine {
         let queue = Rc::new(Queue {
             spec,
             core: RefCell::new(Core::new(made)),
+            one_route: Cell::new(self.layout.borrow().has_one_route(made.kind, &made.attrs)),
             by_cpu: RefCell::new(vec![None; self.topology().len()]),
             limits: self.add_limits(made.max_active),
             admission: Cell::default(),
@@ -220,13 +234,9 @@ impl Machine {
             _ => Rule::PerCpu,
         };
         for cpu in 0..self.topology().len() {
-            let only = [cpu].into_iter().collect();
             let pool = self.find_pool(PoolKey {
                 rule,
-                reach: Reach {
-                    pod: only,
-                    allowed: only,
-                },
+                reach: Reach::of_cpu(cpu),
                 nice: made.attrs.nice,
             });
             let mut core = queue.core.borrow_mut();
@@ -374,8 +384,16 @@ impl contract::Machine for Machine {
             true => self.current_cpu(),
             false => self.layout.borrow_mut().choose_cpu(self.current_cpu()),
         });
-        let there = queue.by_cpu.borrow()[queue.slot(cpu)];
-        there.unwrap_or_else(|| self.place(id, cpu))
+        let slot = queue.slot(cpu);
+        let there = queue.by_cpu.borrow()[slot];
+        there.unwrap_or_else(|| self.place(id, slot))
+    }
+
+    fn route_by(&self, id: QueueId, attrs: &Attrs) {
+        let queue = self.queue(id);
+        let kind = queue.spec.made.kind;
+        let one_route = self.layout.borrow().has_one_route(kind, attrs);
+        queue.one_route.set(one_route);
     }
 
     fn routed(&self, queue: QueueId) -> CpuMask {
@@ -388,14 +406,11 @@ impl contract::Machine for Machine {
     }
 
     fn routed_to(&self, queue: QueueId, cpu: usize) -> Option<PwqId> {
-        let queue = self.queue(queue);
-        let by_cpu = queue.by_cpu.borrow();
-        by_cpu[queue.slot(cpu)]
+        self.queue(queue).by_cpu.borrow()[cpu]
     }
 
     fn publish(&self, queue: QueueId, cpu: usize, pwq: PwqId) {
-        let queue = self.queue(queue);
-        queue.by_cpu.borrow_mut()[queue.slot(cpu)] = Some(pwq);
+        self.queue(queue).by_cpu.borrow_mut()[cpu] = Some(pwq);
     }
 
     fn pool_for(&self, queue: QueueId, attrs: &Attrs, cpu: usize) -> Result<u32, Infallible> {
@@ -422,9 +437,10 @@ impl contract::Machine for Machine {
         let pool = self.pool(PoolId(pool));
         let limits = &self.queue(queue).limits;
         let of_none = limits.len() - 1;
-        let limit = limits[pool.node.map_or(of_none, |node| node as usize)];
+        let node = core.counts_for(pool.node);
+        let limit = limits[node.map_or(of_none, |node| node as usize)];
         let mut items = self.items.borrow_mut();
-        items.add_pwq(queue, (pool.id, pool.node), limit, flags)
+        items.add_pwq(queue, (pool.id, node), limit, flags)
     }
 
     fn relax(&self) {

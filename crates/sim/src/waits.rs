@@ -262,7 +262,7 @@ impl Machine {
 
     /// The calling thread waits for that from now on; false if nobody could ever do it.
     fn waits_on(&self, id: ThreadId, on: Awaited) -> bool {
-        let Some(who) = self.waiting_worker(id) else {
+        let Some(who) = self.executing_worker(id) else {
             return true;
         };
         let on = on.filter(|wait| self.info(wait.pwq()).pool == who.pool.0);
@@ -286,12 +286,6 @@ impl Machine {
     pub(crate) fn fail_wait(&self, pool: &Pool, id: WorkerId) {
         let thread = pool.thread(id).expect("who waits is there");
         self.running(thread, |running| running.failed = true);
-    }
-
-    /// The worker whose pool hears what its item waits for. Not a rescuer: it is none of the pool's
-    /// workers, so nobody waits for it to come free.
-    fn waiting_worker(&self, id: ThreadId) -> Option<WorkerRef> {
-        self.executing_worker(id).filter(|_| !self.is_rescuer(id))
     }
 
     fn wait_over(&self, who: WorkerRef) {

@@ -1,29 +1,32 @@
 //! What the tick notices beside missing workers: items that keep their CPU, worklists that stand
 //! still.
 
+use cmwq_policy::contract::{self, Starvation};
 use cmwq_policy::hog::Sample;
-use cmwq_policy::pool::{AskSwitches, Seen, SeenState};
-use cmwq_policy::{Nanos, Time};
+use cmwq_policy::pool::{AskSwitches, Holder, Seen, SeenState};
+use cmwq_policy::watchdog::THRESHOLD;
+use cmwq_policy::{Actions, Nanos, Time};
 
-use crate::machine::Machine;
+use crate::machine::{Event, Machine};
 use crate::pools::Pool;
-use crate::program::{PoolId, QueueId};
+use crate::program::{ItemId, PoolId, QueueId};
+use crate::store::PwqId;
 
 /// Something that a user is told.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Report {
     /// When.
     pub at: Time,
     /// Of which pool.
     pub pool: PoolId,
-    /// Of which queue: of the item that keeps the CPU, or of the first of the worklist.
+    /// Of which queue: of the item that keeps the CPU, or that is the first of those that wait.
     pub queue: QueueId,
     /// What.
     pub what: Trouble,
 }
 
 /// What a report is about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Trouble {
     /// Items of a function keep their CPU for long without sleeping.
     Hog {
@@ -34,6 +37,9 @@ pub enum Trouble {
     },
     /// The first item of the worklist has been the first for so many nanoseconds.
     Stall(Nanos),
+    /// Items wait for a slot, and nothing moves. Those that hold the slots, each with the pool workqueue
+    /// that it waits for, if it has called to wait for one of its own pool.
+    Starvation(Starvation<(ItemId, Option<PwqId>)>),
 }
 
 impl Machine {
@@ -85,11 +91,52 @@ impl Machine {
 
     /// Does the worklist stand still?
     pub(crate) fn watch_worklist(&self, pool: &Pool) {
-        let threshold = cmwq_policy::watchdog::THRESHOLD;
-        let stall = self.in_pool(pool.id, |core, cx| core.stalled(cx, threshold));
+        let stall = self.in_pool(pool.id, |core, cx| core.stalled(cx, THRESHOLD));
         if let Some(stall) = stall {
             let queue = self.items.borrow().queue_of(stall.first.pwq);
             self.report(pool, queue, Trouble::Stall(stall.stood));
+        }
+    }
+
+    /// Sees to it that somebody looks in time at items of the pool that wait for slots.
+    pub(crate) fn arm_starving(&self, pool: &Pool) {
+        let waits = self.with_core(pool.id, |core| core.waits_for_slots());
+        let is_armed = pool.starving.get().is_some();
+        if waits != is_armed {
+            let mut out = Actions::default();
+            let due = self.call_core(pool, &mut out, |core, cx| {
+                core.starvation_due(cx, THRESHOLD)
+            });
+            let at = (due.0 != Nanos::MAX).then_some(due);
+            self.arm_at(&pool.starving, at, Event::Starving(pool.id));
+        }
+    }
+
+    pub(crate) fn starving(&self, id: PoolId) {
+        let pool = self.pool(id);
+        pool.starving.set(None);
+        match self.user_signals() {
+            None => self.watch_slots(&pool),
+            Some(_) => self.starving_due(),
+        }
+    }
+
+    /// Do items wait for slots while nothing moves?
+    pub(crate) fn watch_slots(&self, pool: &Pool) {
+        let mut cursor = 0;
+        let mut next = || {
+            self.in_pool(pool.id, |core, cx| {
+                core.next_starving(cx, &mut cursor, THRESHOLD)
+            })
+        };
+        while let Some(pwq) = next() {
+            let queue = self.items.borrow().queue_of(pwq);
+            let describe =
+                |holder: &Holder<PwqId>| (ItemId(holder.item.key.addr as u32), holder.awaits);
+            if let Some(found) = contract::starving(self, queue, pwq, THRESHOLD, describe) {
+                self.report(pool, queue, Trouble::Starvation(found));
+            }
+            self.items.borrow_mut().let_go(pwq);
         }
     }
 

@@ -33,20 +33,7 @@ impl Backend for Virtual {
     }
 
     fn run(&self, scenario: &Scenario) -> Result<Record, NotApplicable> {
-        limits::check(scenario)?;
-        let options = Options::on(&scenario.topology).ok_or_else(|| {
-            let what = format!("there is no machine `{}`", scenario.topology);
-            NotApplicable(what)
-        })?;
-        let machine = Machine::new(Options {
-            shard_cores: shard_cores(&scenario.topology),
-            ..options
-        });
-        let play = Play::new(scenario);
-        let stage = Stage::set(&machine, scenario, &play);
-        let main = Player::of_thread(&stage, play.main());
-        machine.spawn(ThreadSpec::named("main").on(0), main);
-        Ok(run(&machine, &stage))
+        play(scenario, false)
     }
 
     /// What waits for what is checked by the runtime alone.
@@ -56,6 +43,41 @@ impl Backend for Virtual {
             times: true,
         }
     }
+}
+
+/// The same, with exact limits wherever a queue can have one: no kernel has them.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct VirtualExact;
+
+impl Backend for VirtualExact {
+    fn name(&self) -> &str {
+        "virtual, exact limits"
+    }
+
+    fn run(&self, scenario: &Scenario) -> Result<Record, NotApplicable> {
+        play(scenario, true)
+    }
+
+    fn switches(&self, scenario: &Scenario) -> Switches {
+        Virtual.switches(scenario)
+    }
+}
+
+fn play(scenario: &Scenario, exact: bool) -> Result<Record, NotApplicable> {
+    limits::check(scenario)?;
+    let options = Options::on(&scenario.topology).ok_or_else(|| {
+        let what = format!("there is no machine `{}`", scenario.topology);
+        NotApplicable(what)
+    })?;
+    let machine = Machine::new(Options {
+        shard_cores: shard_cores(&scenario.topology),
+        ..options
+    });
+    let play = Play::new(scenario);
+    let stage = Stage::set(&machine, scenario, &play, exact);
+    let main = Player::of_thread(&stage, play.main());
+    machine.spawn(ThreadSpec::named("main").on(0), main);
+    Ok(run(&machine, &stage))
 }
 
 /// Of the named machines, `T16S` was booted with another size of cache shards.

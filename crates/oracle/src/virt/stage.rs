@@ -20,6 +20,7 @@ pub(super) struct Stage {
     queues: RefCell<BTreeMap<Name, Made>>,
     gates: RefCell<BTreeMap<Name, Gate>>,
     main_op: RefCell<String>,
+    exact: bool,
 }
 
 /// A queue of the script.
@@ -32,13 +33,20 @@ pub(super) struct Made {
 
 impl Stage {
     /// The items of the scenario are there, and no queue but the system's.
-    pub(super) fn set(machine: &Machine, scenario: &Scenario, play: &Play) -> Rc<Stage> {
+    /// Limits are exact if so asked, where there is a choice.
+    pub(super) fn set(
+        machine: &Machine,
+        scenario: &Scenario,
+        play: &Play,
+        exact: bool,
+    ) -> Rc<Stage> {
         let stage = Rc::new(Stage {
             play: play.clone(),
             items: RefCell::default(),
             queues: RefCell::default(),
             gates: RefCell::default(),
             main_op: RefCell::default(),
+            exact,
         });
         for name in scenario.script.items.keys() {
             let (of, item) = (stage.clone(), name.clone());
@@ -76,6 +84,7 @@ impl Stage {
     pub(super) fn make(&self, machine: &Machine, name: &Name, flags: Flags, max_active: u32) {
         let kind = kind(&flags);
         let mut spec = QueueSpec::new(&**name, kind).max_active(max_active);
+        spec.made.exact = self.exact && !kind.is_per_cpu();
         if flags.has(Flag::Highpri) {
             spec = spec.at_nice(HIGHPRI);
         }

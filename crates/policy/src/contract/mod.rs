@@ -9,11 +9,13 @@
 //! | --- | --- |
 //! | `items.rs` | queue, cancel, disable, enable, flush of one item, busy |
 //! | `delayed.rs` | items with a timer |
+//! | `watch.rs` | no protocols: why items wait, and whether that will ever end |
 //! | `queues.rs` | flush and drain of a queue, limits, attributes, freezing |
 
 mod delayed;
 mod items;
 mod queues;
+mod watch;
 
 pub use delayed::{cancel_timers, expire, flush_delayed, hurry, mod_delayed, queue_delayed};
 pub use items::{
@@ -23,6 +25,8 @@ pub use queues::{
     PwqFlush, activate, apply_attrs, begin_flush, flush_step, freeze, is_active, is_congested,
     is_drained, place, pwq_emptied, refit, set_max_active, set_min_active, thaw,
 };
+
+pub use watch::{QueueCounts, Starvation, counts, starving, waits};
 
 use crate::cpumask::CpuMask;
 use crate::pool::{Cx, WorkerPool};
@@ -105,8 +109,11 @@ pub trait Machine: Sized {
     fn queue_info(&self, queue: Self::Queue) -> QueueInfo;
     /// Where new items of this queue go, from this CPU or, if none was asked for, from the caller's.
     fn route(&self, queue: Self::Queue, cpu: Option<usize>) -> PwqOf<Self>;
-    /// The CPUs of this queue, which is not per CPU, that something was published for; one stands for
-    /// all that share what is published.
+    /// Which way the items of a queue's CPUs go follows from these attributes from now on:
+    /// [`Layout::has_one_route`](crate::affinity::Layout::has_one_route).
+    fn route_by(&self, queue: Self::Queue, attrs: &Attrs);
+    /// The CPUs of this queue, which is not per CPU, that something was published for; the first one
+    /// stands for all while they have one route.
     fn routed(&self, queue: Self::Queue) -> CpuMask;
     /// What was published for this CPU.
     fn routed_to(&self, queue: Self::Queue, cpu: usize) -> Option<PwqOf<Self>>;

@@ -188,6 +188,7 @@ fn fit<M: Machine>(
     let pools = cpus.iter().map(|cpu| m.pool_for(queue, &attrs, cpu));
     let pools = pools.collect::<Result<Vec<u32>, _>>()?;
     q.set_attrs(attrs);
+    m.route_by(queue, &attrs);
     for (cpu, pool) in cpus.iter().zip(pools) {
         move_to(m, queue, q, cpu, pool);
     }
@@ -196,15 +197,20 @@ fn fit<M: Machine>(
 }
 
 /// The pool workqueue for a CPU of this queue, which is not per CPU: made now if nothing was published
-/// for it.
+/// for it. Where there is no pool for it, what the queue has for another CPU.
 pub fn place<M: Machine>(m: &M, queue: M::Queue, cpu: usize) -> Result<PwqOf<M>, M::NoPool> {
     m.with_queue(queue, |q| {
         if let Some(there) = m.routed_to(queue, cpu) {
             return Ok(there);
         }
         hit!(PwqPlaced);
-        let pool = m.pool_for(queue, &q.attrs(), cpu)?;
-        Ok(publish(m, queue, q, cpu, pool, false))
+        match m.pool_for(queue, &q.attrs(), cpu) {
+            Ok(pool) => Ok(publish(m, queue, q, cpu, pool, false)),
+            Err(no_pool) => {
+                let other = m.routed(queue).iter().next();
+                other.and_then(|cpu| m.routed_to(queue, cpu)).ok_or(no_pool)
+            }
+        }
     })
 }
 

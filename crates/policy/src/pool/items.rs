@@ -74,7 +74,7 @@ impl<S: Store> WorkerPool<S> {
         }
         match active {
             true => self.push_series(cx, &[work]),
-            false => super::series::with_inactive(cx, pwq, |s, list| list.push_back(s, work)),
+            false => self.with_inactive(cx, pwq, |s, list| list.push_back(s, work)),
         }
         self.kick(cx);
         self.settle(cx);
@@ -126,6 +126,9 @@ impl<S: Store> WorkerPool<S> {
 
     /// The worker has ended its item. Follow with [`next`](Self::next) before letting the pool go.
     pub fn item_ended(&mut self, cx: &mut Cx<S>, id: WorkerId, report: ItemReport) {
+        if self.has_passed(id) {
+            self.growth.passed(cx.now);
+        }
         self.forget_sleep(id, report);
         let rescues = self.workers.get(id).rescues.is_some();
         let state = if rescues {
@@ -142,6 +145,7 @@ impl<S: Store> WorkerPool<S> {
             hit!(ItemEnded);
             self.stats.completed += 1;
             self.growth.completed(cx.now);
+            cx.store.pwq(ended.pwq).moved = cx.now;
             self.put_slot(cx, ended.pwq);
         }
         self.count_out(cx, ended.pwq, ended.colour);
@@ -261,7 +265,7 @@ impl<S: Store> WorkerPool<S> {
     pub fn others_waiting(&self, cx: &mut Cx<S>, id: WorkerId) -> bool {
         let current = self.workers.get(id).current.as_ref();
         let pwq = current.expect("it executes an item").pwq;
-        self.has_spare_item() || super::slots::limit_now(cx, pwq).waiting
+        self.has_spare_item() || super::slots::limit_now(cx, pwq).waiting()
     }
 
     /// The execution that this worker is at.

@@ -182,11 +182,11 @@ impl<S: Store> WorkerPool<S> {
 
     /// Lets a new worker start at once, if growth would start one now.
     fn admit_new(&mut self, cx: &mut Cx<S>) -> bool {
-        let (others, target) = (self.nr_busy() - 1, self.attrs.target);
+        let others = self.nr_busy() - 1;
         let admitted = self.may_grow(cx, others);
         hit!(admitted => WorkerIsAdmitted, WorkerIsSpare);
         if admitted {
-            self.growth.started(cx.now, others, target);
+            self.growth.started(cx.now, others);
         }
         admitted
     }
@@ -301,8 +301,7 @@ impl<S: Store> WorkerPool<S> {
         if !self.take_token(cx) {
             return false;
         }
-        self.growth
-            .started(cx.now, self.nr_busy(), self.attrs.target);
+        self.growth.started(cx.now, self.nr_busy());
         let at = self
             .idle
             .iter()

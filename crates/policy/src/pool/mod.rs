@@ -12,10 +12,13 @@
 //! | `life.rs` | a worker starts, asks for its next step, goes idle, retires |
 //! | `rescue.rs` | no worker can be made: the queue's own thread helps |
 //! | `watch.rs` | an item keeps its CPU for long, the worklist stands still, the clock was away |
+//! | `starvation.rs` | items that wait for a slot, and nothing moves |
+//! | `inspect.rs` | no events: why an item waits, and how many do |
 //! | `signals.rs` | a CPU would idle, a scan has seen, a worker says that it blocks or waits |
 //! | `census.rs` | no events: what the pool counts, for those who check it |
 
 mod census;
+mod inspect;
 mod items;
 mod life;
 mod predicates;
@@ -23,23 +26,26 @@ mod rescue;
 mod series;
 mod signals;
 mod slots;
+mod starvation;
 #[cfg(test)]
 mod tests;
 mod watch;
 
 pub use census::Census;
+pub use inspect::{PwqCounts, Waits};
 pub use items::{ItemReport, Queueing, Retired};
 pub use life::{BH_WORKER_RESTARTS, BH_WORKER_TURN, Step};
 pub use rescue::{MAX_RESCUERS, MAYDAY_INITIAL_TIMEOUT, MAYDAY_INTERVAL, RESCUER_BATCH};
 pub use series::{Executing, Place};
 pub use signals::{MAX_SCAN, Plan, Seen, SeenState, Stuck};
+pub use starvation::{Holder, SlotsSeen};
 pub use watch::{AskSwitches, Busy, Hog, Stall};
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
 use crate::action::{Action, Actions};
-use crate::growth::Growth;
+use crate::growth::{Growth, GrowthStats, Holding};
 use crate::list::List;
 use crate::probe::{broken, hit};
 use crate::store::Store;
@@ -70,6 +76,17 @@ pub enum Rule {
     Unmanaged,
     /// One worker, which runs items to their ends in turns (kernel BH pool).
     Bh,
+}
+
+impl Rule {
+    /// How the pool chooses while CPUs of its own are in use, or none is (kernel `unbind_workers`,
+    /// `rebind_workers`).
+    pub fn while_served(self, served: bool) -> Rule {
+        match self {
+            Rule::PerCpu if !served => Rule::Unmanaged,
+            rule => rule,
+        }
+    }
 }
 
 /// What a pool is told once. Pools are shared by all queues with equal attributes.
@@ -125,6 +142,8 @@ pub struct PoolStats {
     pub step_backs: u64,
     /// Workers that went idle although items waited, because of a convoy.
     pub convoy_step_backs: u64,
+    /// How often, and why, growth was held back.
+    pub growth: GrowthStats,
     /// Most workers at once.
     pub peak_workers: u32,
     /// Thread creations that failed.
@@ -149,6 +168,8 @@ struct Counts {
     presumed: u32,
     /// Wait for an item of this pool that nobody has started.
     waiting: u32,
+    /// Rescuers that do.
+    rescuers_waiting: u32,
 }
 
 /// The state of one worker pool.
@@ -182,6 +203,8 @@ pub struct WorkerPool<S: Store> {
     /// Items and time of the turn of a BH worker.
     turn: Turn,
     dog: Watchdog,
+    /// Pool workqueues of which items wait for a slot, in no order.
+    slot_waits: Vec<S::Pwq>,
     /// How many wait for the pool as a whole.
     drain_watchers: u32,
     stats: PoolStats,
@@ -229,6 +252,7 @@ impl<S: Store> WorkerPool<S> {
             mayday_at: Time(0),
             turn: Turn::default(),
             dog: Watchdog::default(),
+            slot_waits: Vec::new(),
             drain_watchers: 0,
             stats: PoolStats::default(),
             stats_at: Time(0),
@@ -309,9 +333,20 @@ impl<S: Store> WorkerPool<S> {
         self.idle.back().copied()
     }
 
+    /// Why it holds back, if it does.
+    pub fn holding(&self, now: Time) -> Holding {
+        match self.manages() {
+            true => self.growth.holding(now),
+            false => Holding::No,
+        }
+    }
+
     /// Its counters.
     pub fn stats(&self) -> PoolStats {
-        self.stats
+        PoolStats {
+            growth: self.growth.stats(),
+            ..self.stats
+        }
     }
 
     /// What may be published of it.

@@ -89,17 +89,21 @@ impl<S: Store> WorkerPool<S> {
             && !self.growth.is_asking()
             && (self.may_start_working() || self.may_create(now))
             && (self.nr_arrived() < self.attrs.target || self.presumable() > self.counts.presumed)
-            && !matches!(
-                self.growth.gate(now, self.nr_busy(), self.attrs.target),
-                Gate::Wait(_)
-            )
+            && self
+                .growth
+                .wants_reports(now, self.nr_busy(), self.nr_running() < self.attrs.target)
+    }
+
+    /// Is a start out of the question for now?
+    pub(super) fn is_held(&self, now: Time) -> bool {
+        let gate = self.growth.gate(now, self.nr_busy(), self.attrs.target);
+        matches!(gate, Gate::Wait(_))
     }
 
     /// Are more workers queued up at a lock than the pool needs there?
     pub(super) fn should_shrink(&self, now: Time) -> bool {
-        let (busy, target) = (self.nr_busy(), self.attrs.target);
         // What was seen of an unmanaged pool was seen while it was managed.
-        self.manages() && self.growth.should_shrink(now, busy, target)
+        self.manages() && self.growth.should_shrink(now, self.nr_busy())
     }
 
     /// Workers that are not idle.
@@ -111,9 +115,17 @@ impl<S: Store> WorkerPool<S> {
     /// no other worker and no rescuer to come?
     pub(super) fn is_stuck(&self, cx: &mut Cx<S>) -> bool {
         let c = &self.counts;
-        let all = c.workers + self.rescuers().count() as u32;
-        let hopeless = c.creating == 0 && !self.may_create(cx.now);
-        c.waiting > 0 && c.waiting == all && hopeless && !self.awaits_rescuer(cx)
+        let (all, waiting) = (
+            c.workers + self.rescuers().count() as u32,
+            c.waiting + c.rescuers_waiting,
+        );
+        let hopeless = match c.rescuers_waiting {
+            0 => !self.may_create(cx.now),
+            // It is there because threads could not be made, which may end: our own limit does not.
+            _ => c.workers >= self.attrs.thread_limit,
+        };
+        let alone = waiting > 0 && waiting == all && c.creating == 0;
+        alone && hopeless && !self.awaits_rescuer(cx)
     }
 
     /// Is every item of this queue that holds a slot in a wait for the queue, or for others of which
@@ -124,7 +136,7 @@ impl<S: Store> WorkerPool<S> {
         while let Some(&pwq) = ring.get(at) {
             at += 1;
             // Of all its pools: an item that runs elsewhere may yet end.
-            let active = limit_now(cx, pwq).nr;
+            let active = limit_now(cx, pwq).nr();
             // With none active the wait is over, though the waiter has not noticed.
             if active == 0 || self.awaited_by_slots(cx, pwq, &mut ring) < active {
                 return false;
@@ -153,31 +165,53 @@ impl<S: Store> WorkerPool<S> {
     }
 
     /// A pool may have two of one queue: one that was retired, and is not empty yet.
-    fn one_limit(&self, cx: &Cx<S>, one: S::Pwq, other: S::Pwq) -> bool {
+    pub(super) fn one_limit(&self, cx: &Cx<S>, one: S::Pwq, other: S::Pwq) -> bool {
         core::ptr::eq(cx.store.limit(one), cx.store.limit(other))
     }
 
     /// Adds the queues that holders of slots of `pwq` wait for; returns how many of them wait.
     fn awaited_by_slots(&self, cx: &Cx<S>, pwq: S::Pwq, ring: &mut Vec<S::Pwq>) -> u32 {
         let mut waiting = 0;
-        for awaited in self
-            .workers
-            .ids()
-            .filter_map(|id| self.awaited_by_slot(cx, id, pwq))
-        {
-            waiting += 1;
-            if !ring.contains(&awaited) {
-                ring.push(awaited);
+        for id in self.workers.ids() {
+            if let Some(awaited) = self.awaited_by_slot(cx, id, pwq) {
+                waiting += self.slots_held(cx, id, pwq);
+                if !ring.contains(&awaited) {
+                    ring.push(awaited);
+                }
             }
         }
         waiting
     }
 
-    /// The queue that this worker waits for, if it holds a slot that `pwq` could have.
+    /// The queue that this worker waits for, if it keeps a slot that `pwq` could have.
     pub(super) fn awaited_by_slot(&self, cx: &Cx<S>, id: WorkerId, pwq: S::Pwq) -> Option<S::Pwq> {
-        let worker = self.workers.get(id);
-        let holds = |c: &Current<S::Pwq>| !c.barrier && self.one_limit(cx, c.pwq, pwq);
-        let holds = worker.current.as_ref().is_some_and(holds);
-        worker.waiting.filter(|_| holds).map(|wait| wait.pwq())
+        let wait = self.workers.get(id).waiting?;
+        (self.slots_held(cx, id, pwq) > 0).then(|| wait.pwq())
+    }
+
+    /// Slots that `pwq` could have and that nobody gives back before this worker's item has ended: its
+    /// own, and the one of its next instance.
+    fn slots_held(&self, cx: &Cx<S>, id: WorkerId, pwq: S::Pwq) -> u32 {
+        let current = self.workers.get(id).current.as_ref();
+        let Some(current) = current.filter(|current| !current.barrier) else {
+            return 0;
+        };
+        let own = self.one_limit(cx, current.pwq, pwq);
+        u32::from(own) + u32::from(self.next_holds(cx, id, current, pwq))
+    }
+
+    /// Does the next instance of what this worker executes hold a slot that `pwq` could have? One that is
+    /// in another pool is not seen.
+    fn next_holds(&self, cx: &Cx<S>, id: WorkerId, of: &Current<S::Pwq>, pwq: S::Pwq) -> bool {
+        let holds = |work| {
+            let word = cx.store.word(work);
+            let active = !word.flags().inactive && cx.store.key(work) == of.key;
+            let its = word.pwq().map(|(addr, _)| cx.store.pwq_at(addr));
+            active && its.is_some_and(|its| self.one_limit(cx, its, pwq))
+        };
+        let own = &self.workers.get(id).scheduled;
+        // Most items have no next instance: then nothing is looked through.
+        of.requeued_to.is_some()
+            && (own.iter(cx.store).any(holds) || self.worklist.iter(cx.store).any(holds))
     }
 }

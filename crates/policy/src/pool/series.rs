@@ -91,7 +91,7 @@ impl<S: Store> WorkerPool<S> {
             Place::Inactive => {
                 hit!(BarrierBehindInactive);
                 let pwq = cx.store.pwq_at(word.pwq().expect("it is queued").0);
-                with_inactive(cx, pwq, |s, list| list.insert_after(s, work, barrier));
+                self.with_inactive(cx, pwq, |s, list| list.insert_after(s, work, barrier));
             }
             Place::Scheduled(id) => {
                 hit!(BarrierBehindScheduled);
@@ -149,6 +149,7 @@ impl<S: Store> WorkerPool<S> {
     }
 
     fn put_stolen_slot(&mut self, cx: &mut Cx<S>, pwq: S::Pwq) {
+        cx.store.pwq(pwq).moved = cx.now;
         if !broken!(CancelKeepsSlot) {
             self.put_slot(cx, pwq);
         }
@@ -170,7 +171,7 @@ impl<S: Store> WorkerPool<S> {
         hit!(ItemStolenInactive);
         hit!(BarrierFreed if series.len() > 1);
         for &member in &series {
-            with_inactive(cx, pwq, |s, list| list.remove(s, member));
+            self.with_inactive(cx, pwq, |s, list| list.remove(s, member));
         }
         self.push_series(cx, &series[1..]);
         self.leave_waiters(cx, pwq);
@@ -187,7 +188,7 @@ impl<S: Store> WorkerPool<S> {
 
     /// Where a queued item of this pool is. Lists are linked through the items, so whoever takes one
     /// out, or puts one behind it, must know the head.
-    fn place(&self, cx: &Cx<S>, work: S::Work) -> Place {
+    pub(super) fn place(&self, cx: &Cx<S>, work: S::Work) -> Place {
         let word = cx.store.word(work);
         if word.flags().inactive {
             return Place::Inactive;
@@ -334,17 +335,21 @@ impl<S: Store> WorkerPool<S> {
             .swap_remove(at.expect("a deferred item is known"))
             .token
     }
-}
 
-/// Works on a pwq's waiting items and their links at once: both live behind the store, so the list
-/// is taken out for the time of the call.
-pub(super) fn with_inactive<S: Store, R>(
-    cx: &mut Cx<S>,
-    pwq: S::Pwq,
-    act: impl FnOnce(&mut S, &mut List<S>) -> R,
-) -> R {
-    let mut list = core::mem::take(&mut cx.store.pwq(pwq).inactive);
-    let result = act(cx.store, &mut list);
-    cx.store.pwq(pwq).inactive = list;
-    result
+    /// Works on a pwq's waiting items and their links at once: both live behind the store, so the list
+    /// is taken out for the time of the call.
+    pub(super) fn with_inactive<R>(
+        &mut self,
+        cx: &mut Cx<S>,
+        pwq: S::Pwq,
+        act: impl FnOnce(&mut S, &mut List<S>) -> R,
+    ) -> R {
+        let mut list = core::mem::take(&mut cx.store.pwq(pwq).inactive);
+        let before = list.first();
+        let result = act(cx.store, &mut list);
+        let after = list.first();
+        cx.store.pwq(pwq).inactive = list;
+        self.note_first_waiting(cx, pwq, before, after);
+        result
+    }
 }

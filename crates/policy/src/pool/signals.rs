@@ -62,6 +62,30 @@ pub struct Seen {
     pub state: SeenState,
 }
 
+impl Seen {
+    /// Where it waits, if that is a futex.
+    fn futex(&self) -> Option<u64> {
+        match self.state {
+            SeenState::Asleep(futex) => futex,
+            SeenState::Runnable => None,
+        }
+    }
+}
+
+/// The address that more than half of these are, if one is (majority vote, Boyer and Moore);
+/// otherwise one of them.
+fn most_frequent(addresses: impl Iterator<Item = u64>) -> Option<u64> {
+    let (mut candidate, mut votes) = (None, 0u32);
+    for addr in addresses {
+        match (votes, Some(addr) == candidate) {
+            (0, _) => (candidate, votes) = (Some(addr), 1),
+            (_, true) => votes += 1,
+            (_, false) => votes -= 1,
+        }
+    }
+    candidate
+}
+
 /// Nobody can start what the worker wants to wait for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stuck;
@@ -95,18 +119,25 @@ impl<S: Store> WorkerPool<S> {
         if !self.manages() {
             return Plan::default();
         }
-        // Growth waits for a whole look; otherwise enough is known when the target is seen to run.
-        let enough = if self.growth.is_asking() {
-            u32::MAX
-        } else {
-            self.attrs.target
+        // Growth waits for a whole look, and who is presumed asleep is looked for: a report that was wrong
+        // would keep too many running for as long as there is work. Otherwise enough is known when
+        // the target is seen to run.
+        let whole = self.growth.wants_whole_looks();
+        let enough = match whole || self.counts.presumed > 0 {
+            true => u32::MAX,
+            false => self.attrs.target,
         };
         let mut plan = Plan {
             enough,
             ..Plan::default()
         };
         self.plan_some(&mut plan, false, MAX_SCAN - REVISITED);
-        self.plan_some(&mut plan, true, REVISITED);
+        let more = if whole {
+            MAX_SCAN - plan.len
+        } else {
+            REVISITED
+        };
+        self.plan_some(&mut plan, true, more);
         plan
     }
 
@@ -123,13 +154,18 @@ impl<S: Store> WorkerPool<S> {
         self.scan_cursor[usize::from(asleep)] = next;
     }
 
-    /// Executing workers outside of hints that were, or were not, asleep when last seen.
+    /// Executing workers that are, or are not, known to sleep: seen asleep, or in a hint.
     fn scannable(&self, asleep: bool) -> impl Iterator<Item = (WorkerId, u32)> + '_ {
         self.workers.ids().filter_map(move |id| {
             let w = self.workers.get(id);
-            let fits = w.state == State::Executing && w.hints == 0 && w.asleep == asleep;
+            let fits = w.state == State::Executing && self.is_known_asleep(id) == asleep;
             fits.then_some((id, w.item_seq))
         })
+    }
+
+    fn is_known_asleep(&self, id: WorkerId) -> bool {
+        let worker = self.workers.get(id);
+        worker.hints > 0 || worker.asleep
     }
 
     /// A scan has looked, at everybody planned or until it had seen enough. Its findings replace
@@ -139,16 +175,17 @@ impl<S: Store> WorkerPool<S> {
         if !complete {
             self.go_on_behind(seen.last());
         }
+        let look = self.estimate(seen);
         let runnable = seen.iter().filter(|&one| self.note_seen(one)).count() as u32;
         let unseen = self.presumable().saturating_sub(runnable);
         hit!(ScanCorrects if unseen < self.counts.presumed);
         self.counts.presumed = self.counts.presumed.min(unseen);
         if complete {
-            self.look(cx);
+            self.growth.looked(cx.now, look, self.attrs.target);
         }
         self.settle(cx);
         self.fail_a_wait(cx);
-        let missing = self.need_more_worker();
+        let missing = self.need_more_worker() && !self.is_held(cx.now);
         hit!(ScanMissing if missing);
         for _ in 0..SCAN_STARTS {
             let started = self.kick(cx);
@@ -171,48 +208,55 @@ impl<S: Store> WorkerPool<S> {
     /// Notes how one worker was found; true if it was found able to run in the same item.
     fn note_seen(&mut self, seen: &Seen) -> bool {
         let worker = self.workers.get_mut(seen.worker);
-        let same_item = worker.state == State::Executing && worker.item_seq == seen.item;
-        if !same_item || worker.hints > 0 {
-            hit!(ScanStale if !same_item);
+        if worker.state != State::Executing || worker.item_seq != seen.item {
+            hit!(ScanStale);
             return false;
         }
-        let (asleep, futex) = match seen.state {
-            SeenState::Runnable => (false, None),
-            SeenState::Asleep(futex) => (true, futex),
-        };
+        // Who has got through a queue was in it nevertheless.
+        worker.futex = seen.futex().or(worker.futex);
+        if worker.hints > 0 {
+            return false;
+        }
+        let asleep = seen.state != SeenState::Runnable;
         let before = core::mem::replace(&mut worker.asleep, asleep);
-        worker.futex = futex;
         hit!(ScanAsleep if asleep && !before);
         hit!(ScanAwake if before && !asleep);
         self.counts.asleep = self.counts.asleep + u32::from(asleep) - u32::from(before);
         !asleep
     }
 
-    /// Tells growth what the blocked workers wait for.
-    fn look(&mut self, cx: &mut Cx<S>) {
-        let look = Look {
-            blocked: self.counts.asleep,
-            same_futex: self.most_at_one_futex(),
-        };
-        self.growth.looked(cx.now, look, self.nr_busy());
+    /// How many of the busy ones sleep, and wait at one futex address: of those who are known to sleep,
+    /// and of the others, about the same parts as of those who were looked at. Asked before the
+    /// findings are noted.
+    fn estimate(&self, seen: &[Seen]) -> Look {
+        let lock = most_frequent(seen.iter().filter_map(Seen::futex));
+        let asleep = |s: &Seen| s.state != SeenState::Runnable;
+        let at_lock = |s: &Seen| lock.is_some() && s.futex() == lock;
+        Look {
+            busy: self.nr_busy(),
+            asleep: self.about(seen, asleep),
+            crowd: self.about(seen, at_lock),
+            lock,
+        }
     }
 
-    /// How many sleepers wait at the futex address that most of them wait at, if that is more than
-    /// half of them (majority vote, Boyer and Moore); otherwise a number that is not.
-    fn most_at_one_futex(&self) -> u32 {
-        let addresses = || {
-            self.scannable(true)
-                .filter_map(|(id, _)| self.workers.get(id).futex)
+    fn about(&self, seen: &[Seen], is_one: impl Fn(&Seen) -> bool) -> u32 {
+        let known = self.counts.asleep + self.counts.hinted;
+        let among = |asleep: bool, all: u32| {
+            let of = seen
+                .iter()
+                .filter(|s| self.is_known_asleep(s.worker) == asleep);
+            let looked_at = of.clone().count() as u32;
+            let ones = of.filter(|s| is_one(s)).count() as u32;
+            (all * ones).checked_div(looked_at).unwrap_or(0)
         };
-        let (mut candidate, mut votes) = (0, 0u32);
-        for addr in addresses() {
-            match (votes, addr == candidate) {
-                (0, _) => (candidate, votes) = (addr, 1),
-                (_, true) => votes += 1,
-                (_, false) => votes -= 1,
-            }
-        }
-        addresses().filter(|&addr| addr == candidate).count() as u32
+        among(true, known) + among(false, self.counts.executing - known)
+    }
+
+    /// Was this worker seen in the queue at the lock where most of them are?
+    pub(super) fn has_passed(&self, id: WorkerId) -> bool {
+        let futex = self.workers.get(id).futex;
+        futex.is_some() && futex == self.growth.lock()
     }
 
     /// The worker's item ends: whatever was believed about its sleep is over.
@@ -315,9 +359,13 @@ impl<S: Store> WorkerPool<S> {
     }
 
     fn set_waiting(&mut self, id: WorkerId, on: Option<Wait<S::Pwq>>) {
-        let before = core::mem::replace(&mut self.workers.get_mut(id).waiting, on);
-        let waiting = self.counts.waiting + u32::from(on.is_some());
-        self.counts.waiting = waiting - u32::from(before.is_some());
+        let worker = self.workers.get_mut(id);
+        let before = core::mem::replace(&mut worker.waiting, on);
+        let counted = match worker.rescues {
+            None => &mut self.counts.waiting,
+            Some(_) => &mut self.counts.rescuers_waiting,
+        };
+        *counted = *counted + u32::from(on.is_some()) - u32::from(before.is_some());
     }
 
     /// A flush through `pwq` has moved on: its waiters look again.
@@ -345,7 +393,9 @@ impl<S: Store> WorkerPool<S> {
 
     /// As [`fail_a_wait`](Self::fail_a_wait), for a queue whose limit or last free slot has changed.
     pub(super) fn fail_at_limit(&mut self, cx: &mut Cx<S>, pwq: S::Pwq) {
-        if self.counts.waiting == 0 || !self.is_stuck_at_limit(cx, pwq) {
+        if self.counts.waiting + self.counts.rescuers_waiting == 0
+            || !self.is_stuck_at_limit(cx, pwq)
+        {
             return;
         }
         hit!(WaitFailedAtLimit);

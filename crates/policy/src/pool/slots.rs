@@ -4,7 +4,6 @@
 //! plugged. Whoever gives a slot back, raises the limit or takes the plug out, serves that list: it
 //! activates what is its own pool's, and says `Activate` where the turn is another pool's.
 
-use super::series::with_inactive;
 use super::{Cx, WorkerPool};
 use crate::action::Action;
 use crate::limit::Limit;
@@ -41,7 +40,7 @@ impl<S: Store> WorkerPool<S> {
     pub(super) fn put_slot(&mut self, cx: &mut Cx<S>, pwq: S::Pwq) {
         cx.store.pwq(pwq).nr_active -= 1;
         let before = cx.store.limit(pwq).step(|l| Some(l.put()));
-        let waiting = before.is_ok_and(|limit| limit.waiting);
+        let waiting = before.is_ok_and(|limit| limit.waiting());
         hit!(waiting => SlotPassedOn, SlotReturned);
         if waiting {
             self.serve_waiters(cx, pwq);
@@ -104,7 +103,7 @@ impl<S: Store> WorkerPool<S> {
         let head = cx.store.pwq(pwq).inactive.first().expect("an item waits");
         let series = self.series(cx, head);
         for &member in &series {
-            with_inactive(cx, pwq, |s, list| list.remove(s, member));
+            self.with_inactive(cx, pwq, |s, list| list.remove(s, member));
         }
         let word = cx.store.word(head);
         let flags = QueuedFlags {
@@ -117,17 +116,14 @@ impl<S: Store> WorkerPool<S> {
 
     /// Changes the limit that `pwq` counts for; 0 freezes it. Items that wait become active in turn.
     pub fn set_limit(&mut self, cx: &mut Cx<S>, pwq: S::Pwq, max: u32) {
-        let _ = cx
-            .store
-            .limit(pwq)
-            .step(|limit| Some(Limit { max, ..limit }));
-        hit!(LimitBelowUse if limit_now(cx, pwq).nr > max);
+        let _ = cx.store.limit(pwq).step(|limit| Some(limit.with_max(max)));
+        hit!(LimitBelowUse if limit_now(cx, pwq).nr() > max);
         self.serve(cx, pwq);
     }
 
     /// A slot of this queue may be free, and it may be this pool's turn: `Activate` was said.
     pub fn activate(&mut self, cx: &mut Cx<S>, pwq: S::Pwq) {
-        hit!(TurnOver if !limit_now(cx, pwq).waiting);
+        hit!(TurnOver if !limit_now(cx, pwq).waiting());
         if !broken!(TurnLost) {
             self.serve(cx, pwq);
         }
@@ -197,8 +193,5 @@ pub(super) fn limit_now<S: Store>(cx: &Cx<S>, pwq: S::Pwq) -> Limit {
 
 /// Nobody is left in the list. Said under its lock.
 fn none_waits(limit: Limit) -> Option<Limit> {
-    Some(Limit {
-        waiting: false,
-        ..limit
-    })
+    Some(limit.with_waiting(false))
 }

@@ -121,6 +121,7 @@ impl<S: Store> WorkerPool<S> {
     pub fn clock_was_away(&mut self, cx: &mut Cx<S>, lost: Nanos) {
         hit!(ClockAway);
         self.dog.rebase(cx.now);
+        self.rebase_slots(cx);
         self.growth.rebase(cx.now);
         for &id in &self.idle {
             let worker = self.workers.get_mut(id);

@@ -48,6 +48,7 @@ rules! {
     HogStaysCounted "hog-stays-counted" "An item that keeps the CPU of its pool goes on counting as running."
     TokenLeaked "token-leaked" "Tokens of the budget are not given back."
     HotplugIgnored "hotplug-ignored" "A per-CPU pool goes on as before when its CPU has gone."
+    ExactIgnored "exact-ignored" "A limit that is to be exact is split among nodes."
     NodeShareIgnored "node-share-ignored" "Each node may use the whole limit of a queue."
     StrictIgnored "strict-ignored" "Workers of a strict queue leave its pod."
     RescuerNotCalled "rescuer-not-called" "Nobody calls rescuers."

@@ -17,6 +17,10 @@ use crate::park::Parker;
 
 /// A queue with a limit of 1 that meets two pools.
 const SHARED: &[Made] = &[Made::limited(1, &[0, 1])];
+/// A queue with a limit of 2 on two nodes: 1 for each.
+const PARTS: &[Made] = &[Made::on_nodes(2, &[0, 1], &[0, 1])];
+/// The same, with two pools in the second node.
+const THREE: &[Made] = &[Made::on_nodes(2, &[0, 1, 2], &[0, 1, 1])];
 
 /// What the holder of the only slot uses.
 struct Slot {
@@ -129,5 +133,50 @@ fn a_frozen_queue_thaws() {
         queuer.join().unwrap();
         rig.end(workers);
         assert!(items.iter().all(|item| item.runs() == 1));
+    });
+}
+
+/// Each of two nodes hands its own slot over: items join those who wait in one node while the slot is given
+/// back there, and in the other one.
+///
+/// Fails if a node's slot is used twice at once, and if a release in one node is taken for one in the
+/// other.
+#[test]
+fn each_node_hands_its_own_slot_over() {
+    bounded(3, || {
+        let (rig, slots) = (Rig::new(2, PARTS), [Slot::new(), Slot::new()]);
+        let items = [0, 1, 0, 1].map(|node: usize| (node, slots[node].item()));
+        for (node, item) in &items[..2] {
+            assert!(rig.queue(0, *node, item));
+        }
+        let workers = [rig.worker(0), rig.worker(1)];
+        let (rig2, other) = (rig.clone(), items[3].1.clone());
+        let queuer = thread::spawn(move || assert!(rig2.queue(0, 1, &other)));
+        assert!(rig.queue(0, 0, &items[2].1));
+        queuer.join().unwrap();
+        rig.end(workers);
+        assert_eq!(slots.map(|slot| slot.used.load(SeqCst)), [2, 2]);
+    });
+}
+
+/// The limit is raised for both nodes while an item joins those who wait in the second one, and the holder
+/// of that node's slot does not end before that item has run.
+///
+/// Fails if a new limit serves the first node only.
+#[test]
+fn the_limit_is_raised_in_each_node() {
+    bounded(3, || {
+        let (rig, parker) = (Rig::new(3, THREE), Arc::new(Parker::default()));
+        let awaited = parker.clone();
+        let holder = Item::new(move |_| parker.park(None));
+        let other = Item::new(move |_| awaited.unpark());
+        assert!(rig.queue(0, 1, &holder));
+        let workers = [rig.worker(1), rig.worker(2)];
+        let (rig2, other2) = (rig.clone(), other.clone());
+        let queuer = thread::spawn(move || assert!(rig2.queue(0, 2, &other2)));
+        assert!(contract::set_max_active(&*rig, 0, 4));
+        queuer.join().unwrap();
+        rig.end(workers);
+        assert_eq!((holder.runs(), other.runs()), (1, 1));
     });
 }

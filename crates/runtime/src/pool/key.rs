@@ -1,7 +1,8 @@
 //! What makes a pool: queues with equal attributes share one.
 
 use cmwq_os::cpus::EffectiveCpus;
-use cmwq_policy::queue::{Attrs, Kind, QueueAttrs};
+use cmwq_policy::affinity::Reach;
+use cmwq_policy::queue::{Kind, QueueAttrs};
 use cmwq_policy::{CpuMask, Rule, WorkerId};
 
 /// The attributes of a pool.
@@ -12,13 +13,13 @@ pub(crate) struct PoolKey {
     pub(crate) cpu: Option<usize>,
     /// Nice value of its workers.
     pub(crate) nice: i8,
-    /// CPUs that its queues were restricted to.
-    cpumask: Option<CpuMask>,
+    /// Where its workers start, and where they may run.
+    reach: Reach,
 }
 
 impl PoolKey {
-    /// The pool of a queue that is not per CPU.
-    pub(crate) fn of(kind: Kind, attrs: &Attrs, nice: i8) -> Self {
+    /// The pool of a pod, of queues that are not per CPU.
+    pub(crate) fn of(kind: Kind, reach: Reach, nice: i8) -> Self {
         let rule = match kind {
             Kind::Unmanaged => Rule::Unmanaged,
             _ => Rule::Managed,
@@ -27,7 +28,7 @@ impl PoolKey {
             rule,
             cpu: None,
             nice,
-            cpumask: attrs.cpumask,
+            reach,
         }
     }
 
@@ -41,32 +42,30 @@ impl PoolKey {
             rule,
             cpu: Some(cpu),
             nice,
-            cpumask: None,
+            reach: Reach::of_cpu(cpu),
         }
     }
 
-    /// How the pool chooses, and the CPUs its workers may use, while the process has these. A CPU that
-    /// has gone leaves its pool unbound and unmanaged (kernel `unbind_workers`); a mask of which
-    /// nothing is left counts for nothing.
+    /// How the pool chooses, and the CPUs its workers may use, while the process has these.
     pub(crate) fn serves(&self, cpus: &EffectiveCpus) -> (Rule, CpuMask) {
-        if let Some(cpu) = self.cpu {
-            return match (cpus.mask.contains(cpu), self.rule) {
-                (true, rule) => (rule, [cpu].into_iter().collect()),
-                (false, Rule::Bh) => (Rule::Bh, cpus.mask),
-                (false, _) => (Rule::Unmanaged, cpus.mask),
-            };
-        }
-        let mask = self.cpumask.map_or(cpus.mask, |mask| mask.and(&cpus.mask));
-        let mask = if mask.is_empty() { cpus.mask } else { mask };
-        (self.rule, mask)
+        let served = self.cpu.is_none_or(|cpu| cpus.mask.contains(cpu));
+        (
+            self.rule.while_served(served),
+            self.reach.usable(&cpus.mask),
+        )
     }
 
-    /// Workers it keeps runnable on these CPUs, with this quota.
-    pub(crate) fn target(&self, cpus: &CpuMask, quota: usize) -> u32 {
+    /// Workers it keeps runnable while the process has these CPUs.
+    pub(crate) fn target(&self, cpus: &EffectiveCpus) -> u32 {
         match self.cpu {
             Some(_) => 1,
-            None => cpus.count().min(quota).max(1) as u32,
+            None => self.reach.target(&cpus.mask, cpus.target),
         }
+    }
+
+    /// The CPUs that its items are near to.
+    pub(crate) fn pod(&self) -> &CpuMask {
+        &self.reach.pod
     }
 
     /// Threads it may have.

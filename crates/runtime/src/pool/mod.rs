@@ -134,11 +134,17 @@ impl Pool {
         }
         // After the mask: whoever sees the new version sees the new mask.
         self.serves_version.fetch_add(1, SeqCst);
-        let target = self.key.target(&mask, cpus.target);
+        let target = self.key.target(cpus);
         self.with(|core, cx| {
             core.set_rule(cx, rule);
             core.set_target(cx, target, cpus.target as u32);
         });
+    }
+
+    /// Whether this is the address of its lock.
+    pub(crate) fn has_lock_at(&self, addr: u64) -> bool {
+        let lock = (&raw const self.core).addr() as u64;
+        (lock..lock + size_of_val(&self.core) as u64).contains(&addr)
     }
 
     /// Runs one event of the core under the pool's lock, then carries out what it asked for.
@@ -212,6 +218,7 @@ impl Pool {
             // Also again while there is no thread to look at it: it could not be made.
             backlog: next.backlog && (!before.backlog || self.engine.tick().is_absent()),
             cull: core.pool.cull_at().is_some(),
+            slots: core.pool.waits_for_slots(),
         }
     }
 
@@ -249,6 +256,9 @@ impl Pool {
         }
         if news.backlog || news.cull {
             self.engine.tick().arm(self.engine, news.cull);
+        }
+        if news.slots {
+            self.engine.tick().watch_slots(self.engine);
         }
         if news.wants {
             self.engine.canaries().arm_all();
@@ -385,6 +395,8 @@ struct News {
     wants: bool,
     backlog: bool,
     cull: bool,
+    /// Items wait for slots.
+    slots: bool,
 }
 
 /// Pools are compared by identity.

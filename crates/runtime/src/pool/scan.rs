@@ -29,7 +29,9 @@ pub(crate) fn look(pool: &'static Pool) -> bool {
         let Some(sample) = pool.slot(worker).look() else {
             continue;
         };
-        let state = match sample.state.is_asleep() {
+        // Who waits for the pool's own lock has ended its item: its holder has lost its CPU.
+        let at_lock = sample.futex.is_some_and(|addr| pool.has_lock_at(addr));
+        let state = match sample.state.is_asleep() && !at_lock {
             true => SeenState::Asleep(sample.futex),
             false => SeenState::Runnable,
         };

@@ -17,6 +17,7 @@ use crate::error::WouldDeadlock;
 use crate::park::Parker;
 use crate::pwq::{Items, PwqRef};
 use crate::queue::name_of;
+use crate::report::Awaited;
 
 /// A canary has narrowed a worker's mask, and one is at it.
 const NARROWED: u32 = 1;
@@ -45,6 +46,8 @@ pub(crate) struct Slot {
     pub(super) rescues: AtomicBool,
     /// What people are told of the item, if it says anything.
     desc: Mutex<String>,
+    /// What the item waits for, while it is in a call that waits.
+    awaits: Mutex<Option<Awaited>>,
     pub(super) described: AtomicBool,
     /// The thread's files in /proc, opened by whoever looks first.
     files: Mutex<Option<(i32, TaskFiles)>>,
@@ -116,10 +119,9 @@ impl Place {
         self.slot.pool
     }
 
-    /// Whether waits for items of this pool are waits for its own. Not of a rescuer: it is none of the
-    /// pool's workers, so nobody waits for it to come free.
+    /// Whether waits for items of this pool are waits for its own.
     pub(crate) fn is_of(self, pool: &'static Pool) -> bool {
-        self.slot.pool == pool && !self.slot.rescues.load(SeqCst)
+        self.slot.pool == pool
     }
 
     /// The number of the queue in which the next instance of this item is pending.
@@ -141,6 +143,14 @@ impl Place {
     pub(crate) fn describe(self, text: &str) {
         *self.slot.desc.lock().expect("nobody panics with it") = text.to_owned();
         self.slot.described.store(true, SeqCst);
+    }
+
+    /// Runs `wait`, during which people are told that the item waits for this.
+    pub(crate) fn awaiting<R>(self, awaited: Awaited, wait: impl FnOnce() -> R) -> R {
+        let set = |awaited| *self.slot.awaits.lock().expect("nobody panics with it") = awaited;
+        set(Some(awaited));
+        let _end = OnDrop(|| set(None));
+        wait()
     }
 
     /// Runs `wait`, which blocks, with the worker counted as blocked.
@@ -299,6 +309,7 @@ impl Slot {
             waits: AtomicU32::new(0),
             rescues: AtomicBool::new(false),
             desc: Mutex::default(),
+            awaits: Mutex::default(),
             described: AtomicBool::new(false),
             files: Mutex::new(None),
         }
@@ -349,6 +360,11 @@ impl Slot {
     pub(crate) fn description(&self) -> Option<String> {
         let described = self.described.load(SeqCst);
         described.then(|| self.desc.lock().expect("nobody panics with it").clone())
+    }
+
+    /// What the item waits for, if it is in a call that waits.
+    pub(crate) fn awaits(&self) -> Option<Awaited> {
+        self.awaits.lock().expect("nobody panics with it").clone()
     }
 
     /// The thread, 0 while there is none.

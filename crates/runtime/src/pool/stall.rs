@@ -1,15 +1,20 @@
-//! The watchdog: says once what a pool is at that does not move.
+//! The watchdog: says once what a pool is at that does not move, and which queue's items wait for slots
+//! in vain.
 
 use std::time::Duration;
 
 use cmwq_os::inspect;
-use cmwq_policy::pool::{Busy, Stall};
+use cmwq_policy::contract::{self, Starvation};
+use cmwq_policy::pool::{Busy, Holder, Stall};
+use cmwq_policy::queue::Kind;
+use cmwq_policy::{Nanos, Time, WorkerId};
 
 use super::Pool;
 use crate::item::Header;
-use crate::pwq::PwqRef;
-use crate::queue::name_of;
-use crate::report::{self, Report, StalledWorker};
+use crate::machine::Real;
+use crate::pwq::{PwqRef, unhold};
+use crate::queue::{name_of, queue_of};
+use crate::report::{self, LimitPart, Report, StalledWorker};
 use crate::thresholds;
 
 /// Reports the pool if its worklist has stood still for too long.
@@ -19,48 +24,80 @@ pub(crate) fn look(pool: &'static Pool) {
         let stall = core.stalled(cx, thresholds::watchdog())?;
         Some(describe(pool, &stall))
     });
-    let Some(Report::Stall {
-        queue,
-        item,
-        stood,
-        mut workers,
-    }) = report
-    else {
-        return;
-    };
-    // This reads files, so the pool is let go.
-    for worker in &mut workers {
-        worker.place = inspect::where_is(worker.tid);
+    report.into_iter().for_each(say);
+}
+
+/// Says it, with the places where the threads are. This reads files, so no pool is held.
+fn say(mut report: Report) {
+    if let Report::Stall { workers, .. } | Report::Starvation { chain: workers, .. } = &mut report {
+        for worker in workers {
+            worker.place = inspect::where_is(worker.tid);
+        }
     }
-    report::say(&Report::Stall {
-        queue,
-        item,
-        stood,
-        workers,
-    });
+    report::say(&report);
 }
 
 fn describe(pool: &'static Pool, stall: &Stall<PwqRef>) -> Report {
-    let workers = stall.workers.iter().map(|(id, busy)| {
-        let slot = pool.slot(*id);
-        let (queue, item) = names(busy);
-        StalledWorker {
-            tid: slot.tid(),
-            queue,
-            item,
-            desc: slot.description(),
-            place: String::new(),
-        }
-    });
+    let workers = stall.workers.iter();
     let (queue, item) = names(&stall.first);
     Report::Stall {
         queue,
         item,
         stood: Duration::from_nanos(stall.stood),
-        workers: workers.collect(),
+        workers: workers.map(|(id, busy)| worker(pool, *id, busy)).collect(),
+    }
+}
+
+/// What a worker is at, but for the place.
+fn worker(pool: &'static Pool, id: WorkerId, busy: &Busy<PwqRef>) -> StalledWorker {
+    let slot = pool.slot(id);
+    let (queue, item) = names(busy);
+    StalledWorker {
+        tid: slot.tid(),
+        queue,
+        item,
+        desc: slot.description(),
+        awaits: slot.awaits(),
+        place: String::new(),
     }
 }
 
 fn names(busy: &Busy<PwqRef>) -> (String, &'static str) {
     (name_of(busy.pwq).to_owned(), Header::name_of(busy.key))
+}
+
+/// Reports the queues of which items of this pool have waited for slots for too long. When there may be
+/// something to say again.
+pub(crate) fn look_at_slots(pool: &'static Pool, threshold: Nanos) -> Time {
+    let mut cursor = 0;
+    let mut next = || pool.with(|core, cx| core.next_starving(cx, &mut cursor, threshold));
+    while let Some(pwq) = next() {
+        let m = Real(pool.engine());
+        let describe = |holder: &Holder<PwqRef>| {
+            let pool = m.0.pool(holder.pool).expect("the pool exists");
+            worker(pool, holder.worker, &holder.item)
+        };
+        if let Some(found) = contract::starving(&m, queue_of(pwq), pwq, threshold, describe) {
+            say(starvation(pool, pwq, found));
+        }
+        unhold(pwq);
+    }
+    pool.with(|core, cx| core.starvation_due(cx, threshold))
+}
+
+fn starvation(pool: &Pool, pwq: PwqRef, found: Starvation<StalledWorker>) -> Report {
+    // SAFETY: the queue is held.
+    let kind = unsafe { queue_of(pwq).as_ref() }.made().kind;
+    let node = found.node.map(|node| LimitPart::Node(node as usize));
+    Report::Starvation {
+        queue: name_of(pwq).to_owned(),
+        item: Header::name_of(found.first),
+        stood: Duration::from_nanos(found.stood),
+        nr_inactive: found.nr_inactive,
+        nr_active: found.nr_active as usize,
+        max_active: found.max_active as usize,
+        part: pool.key().cpu.map(LimitPart::Cpu).or(node),
+        settable: !matches!(kind, Kind::Ordered | Kind::Bh),
+        chain: found.holders,
+    }
 }

@@ -3,15 +3,13 @@
 use std::sync::atomic::AtomicPtr;
 use std::sync::{Arc, Mutex};
 
-use cmwq_policy::contract;
+use cmwq_policy::contract::{self, Machine};
 use cmwq_policy::pwq::{DFL_ACTIVE, MAX_ACTIVE_RANGE};
 use cmwq_policy::queue::{self, Kind, QueueAttrs};
 
-use super::{Attrs, Queue, Workqueue};
+use super::{Attrs, Queue, Routes, Workqueue};
 use crate::engine::{self, Engine};
 use crate::error::BuildError;
-use crate::machine::Real;
-use crate::pwq::LimitCell;
 use crate::rescuer::Rescuer;
 use crate::sync::AtomicU32;
 
@@ -32,6 +30,7 @@ pub struct WorkqueueBuilder {
     name: Box<str>,
     kind: Kind,
     max_active: Option<usize>,
+    exact: bool,
     attrs: Attrs,
     highpri: bool,
     cpu_intensive: bool,
@@ -45,6 +44,7 @@ impl WorkqueueBuilder {
             name: name.into(),
             kind: Kind::Managed,
             max_active: None,
+            exact: false,
             attrs: Attrs {
                 nice: 0,
                 cpus: None,
@@ -113,8 +113,27 @@ impl WorkqueueBuilder {
     /// let queue = cmwq::Workqueue::builder("connections").max_active(8).build()?;
     /// # Ok::<(), cmwq::BuildError>(())
     /// ```
+    ///
+    /// It counts for the whole process (kernel 6.9). On a machine with several NUMA nodes each node has its
+    /// part of it, by the CPUs that the queue may use there, but at least
+    /// [`min_active`](Workqueue::set_min_active): the parts together may come to more, and only a chain of
+    /// `min_active` items that wait for each other is sure to end. See [`max_active_exact`](Self::max_active_exact).
+    /// Pools that are not in one node, such as that of a managed queue on all CPUs, share the whole limit.
     pub fn max_active(mut self, max_active: usize) -> Self {
-        self.max_active = Some(max_active);
+        (self.max_active, self.exact) = (Some(max_active), false);
+        self
+    }
+
+    /// As [`max_active`](Self::max_active), but one number for all nodes: never more are active, whatever one
+    /// node does not use another may, and a chain of that many items that wait for each other ends. All nodes
+    /// then count in one word of memory, which goes to and fro between them with each item.
+    ///
+    /// ```
+    /// let queue = cmwq::Workqueue::builder("licences").max_active_exact(3).build()?;
+    /// # Ok::<(), cmwq::BuildError>(())
+    /// ```
+    pub fn max_active_exact(mut self, max_active: usize) -> Self {
+        (self.max_active, self.exact) = (Some(max_active), true);
         self
     }
 
@@ -208,11 +227,9 @@ impl WorkqueueBuilder {
         let id = engine.next_queue_id();
         let rescuer = self.mem_reclaim.then(|| Rescuer::start(engine, &self.name));
         let rescuer = rescuer.transpose().map_err(BuildError::Rescuer)?;
-        let routes = if made.kind.is_per_cpu() {
-            engine.nr_cpus()
-        } else {
-            1
-        };
+        let is_per_cpu = made.kind.is_per_cpu();
+        let limits = if is_per_cpu { 0 } else { engine.nr_limits() };
+        let limits = (0..limits).map(|_| AtomicPtr::default());
         let queue = Arc::new_cyclic(|me| Queue {
             engine,
             me: me.clone(),
@@ -222,12 +239,12 @@ impl WorkqueueBuilder {
             freezable: self.freezable,
             gate: AtomicU32::new(0),
             core: Mutex::new(queue::Queue::new(made)),
-            routes: (0..routes).map(|_| AtomicPtr::default()).collect(),
-            limit: LimitCell::new(made.max_active),
+            routes: Routes::new(engine.nr_cpus()),
+            limits: limits.collect(),
             rescuer,
         });
-        if !made.kind.is_per_cpu() {
-            first_pwq(&queue)?;
+        if !is_per_cpu {
+            first_pwq(&queue, &made.attrs)?;
         }
         engine.remember_queue(&queue);
         Ok(queue.into())
@@ -247,6 +264,9 @@ impl WorkqueueBuilder {
         if self.kind.is_per_cpu() && self.attrs.cpus.is_some() {
             return unlike("cpus");
         }
+        if self.kind.is_per_cpu() && self.exact {
+            return unlike("max_active_exact");
+        }
         if self.kind == Kind::Bh {
             let more = [
                 (self.max_active.is_some(), "max_active"),
@@ -265,6 +285,7 @@ impl WorkqueueBuilder {
             kind: self.kind,
             attrs,
             max_active: self.limit()?,
+            exact: self.exact,
             cpu_intensive: self.cpu_intensive,
             mem_reclaim: self.mem_reclaim,
         })
@@ -301,6 +322,7 @@ fn name(kind: Kind) -> &'static str {
 }
 
 /// A queue that is not per CPU has its pool workqueue from the beginning.
-fn first_pwq(queue: &Arc<Queue>) -> Result<(), BuildError> {
-    contract::place(&Real(queue.engine), queue.this(), 0).map(|_| ())
+fn first_pwq(queue: &Queue, attrs: &queue::Attrs) -> Result<(), BuildError> {
+    queue.machine().route_by(queue.this(), attrs);
+    contract::place(&queue.machine(), queue.this(), 0).map(|_| ())
 }

@@ -5,15 +5,21 @@
 //! | `mod.rs` | a queue in memory, and waiting for it |
 //! | `handle.rs` | [`Workqueue`]: what programs hold |
 //! | `builder.rs` | [`WorkqueueBuilder`] |
+//! | `inspect.rs` | how many items wait, and for what |
 //! | `attrs.rs` | what can be changed later |
+//! | `routes.rs` | where new items go |
 
 mod attrs;
 mod builder;
 mod handle;
+mod inspect;
+mod routes;
 
 pub use attrs::Attrs;
 pub use builder::WorkqueueBuilder;
 pub use handle::Workqueue;
+pub use inspect::{Waits, WorkqueueCounts};
+use routes::Routes;
 
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicBool, AtomicPtr};
@@ -34,6 +40,7 @@ use crate::pwq::{Items, LimitCell, Pwq, PwqRef};
 use crate::report::{self, Report};
 use crate::rescuer::Rescuer;
 use crate::sync::{AtomicU32, SeqCst};
+use crate::task;
 
 /// Bits of a queue's gate word.
 const DRAINING: u32 = 1;
@@ -51,9 +58,10 @@ pub(crate) struct Queue {
     freezable: bool,
     gate: AtomicU32,
     core: Mutex<queue::Queue<PwqRef>>,
-    /// Where new items go; of a per-CPU queue, a pointer per CPU, null until first used.
-    routes: Box<[AtomicPtr<Pwq>]>,
-    limit: LimitCell,
+    routes: Routes,
+    /// The limits of the nodes, and at the end that of pools which are in none; where there is only one
+    /// node, all are in it. Parts of pwqs, null until there is one; of a per-CPU queue each has its own.
+    limits: Box<[AtomicPtr<LimitCell>]>,
     rescuer: Option<Rescuer>,
 }
 
@@ -94,13 +102,25 @@ impl Queue {
         &self.core
     }
 
-    pub(crate) fn routes(&self) -> &[AtomicPtr<Pwq>] {
+    pub(crate) fn routes(&self) -> &Routes {
         &self.routes
     }
 
-    /// The limit over all its pwqs, unless each has its own.
-    pub(crate) fn shared_limit(&self) -> Option<&LimitCell> {
-        (!self.made.kind.is_per_cpu()).then_some(&self.limit)
+    /// The limit that a new pwq of this node counts for: `own`, if it is the first one or each has its own.
+    /// Called under the queue's lock.
+    pub(crate) fn shared_limit(
+        &self,
+        node: Option<u32>,
+        own: NonNull<LimitCell>,
+    ) -> NonNull<LimitCell> {
+        let Some(last) = self.limits.len().checked_sub(1) else {
+            return own;
+        };
+        let limit = &self.limits[node.map_or(last, |node| node as usize)];
+        NonNull::new(limit.load(SeqCst)).unwrap_or_else(|| {
+            limit.store(own.as_ptr(), SeqCst);
+            own
+        })
     }
 
     /// As the protocols name it.
@@ -252,6 +272,10 @@ impl Queue {
     /// Waits until everything queued so far has ended; false at the deadline.
     fn wait_flushed(&self, deadline: Option<Time>) -> Result<bool, Stuck> {
         self.check_dependency();
+        task::awaiting(self, None, || self.flush_parts(deadline))
+    }
+
+    fn flush_parts(&self, deadline: Option<Time>) -> Result<bool, Stuck> {
         for mut part in contract::begin_flush(&self.machine(), self.this()) {
             let PwqFlush { pwq, .. } = part;
             let step = |core: &mut WorkerPool<Items>, cx: &mut Cx<Items>| {

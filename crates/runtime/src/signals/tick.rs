@@ -11,6 +11,7 @@ use cmwq_policy::pool::CREATE_COOLDOWN;
 use cmwq_policy::queue::Caller;
 use cmwq_policy::tick::Rounds;
 use cmwq_policy::time::SECOND;
+use cmwq_policy::watchdog::Looks;
 use cmwq_policy::{Nanos, Time, contract, watchdog};
 
 use crate::engine::Engine;
@@ -20,6 +21,7 @@ use crate::pool::{Pool, scan, stall};
 use crate::queue::QueueRef;
 use crate::report::{self, Report};
 use crate::sync::{AtomicBool, AtomicU32, AtomicU64, fence};
+use crate::thresholds;
 
 const STACK: usize = 256 * 1024;
 /// The CPU mask and quota are read again after this long, while the tick is armed.
@@ -40,6 +42,8 @@ pub(crate) struct Tick {
     armed: AtomicBool,
     /// Some pool has idle workers that may have to retire.
     culling: AtomicBool,
+    /// Items of some pool may wait for slots.
+    watching: AtomicBool,
     ticks: AtomicU64,
     cpu_ns: AtomicU64,
 }
@@ -53,6 +57,7 @@ impl Tick {
             backlog: AtomicU32::new(0),
             armed: AtomicBool::new(false),
             culling: AtomicBool::new(false),
+            watching: AtomicBool::new(false),
             ticks: AtomicU64::new(0),
             cpu_ns: AtomicU64::new(0),
         }
@@ -123,6 +128,25 @@ impl Tick {
         found
     }
 
+    /// Items wait for slots: somebody must look in time whether they ever get some.
+    pub(crate) fn watch_slots(&self, engine: &'static Engine) {
+        let watched = self.watching.load(SeqCst) || self.watching.swap(true, SeqCst);
+        if !watched || self.is_absent() {
+            self.kick(engine);
+        }
+    }
+
+    /// Stops looking at items that wait for slots, unless `waits` finds some now. As for
+    /// [`stop_culling`](Self::stop_culling): it looks under the locks of the pools.
+    pub(crate) fn stop_watching(&self, waits: impl FnOnce() -> bool) -> bool {
+        self.watching.store(false, SeqCst);
+        let waits = waits();
+        if waits {
+            self.watching.store(true, SeqCst);
+        }
+        !waits
+    }
+
     /// Sleeps until woken, at most `timeout`.
     pub(crate) fn park(&self, timeout: Option<Nanos>) {
         self.parker.park(timeout);
@@ -180,6 +204,8 @@ impl Tick {
 struct Ticker {
     engine: &'static Engine,
     rounds: Rounds,
+    /// When it looks at items that wait for slots.
+    looks: Looks,
     cpus_read: Time,
     turn: usize,
     cpu_seen: Nanos,
@@ -197,6 +223,7 @@ impl Ticker {
         Ticker {
             engine,
             rounds: Rounds::default(),
+            looks: Looks::default(),
             cpus_read: clock::now(),
             turn: 0,
             cpu_seen: 0,
@@ -213,8 +240,8 @@ impl Ticker {
             if self.tick().has_backlog() {
                 self.look(now);
             }
-            let cull = self.cull(now);
-            self.sleep(cull);
+            let due = self.cull(now).into_iter().chain(self.watch_slots(now));
+            self.sleep(due.min());
         }
     }
 
@@ -298,17 +325,39 @@ impl Ticker {
         look().or_else(|| self.tick().stop_culling(look))
     }
 
-    /// Sleeps until the next tick, the next damped start or the next retirement; for ever if there
-    /// is none of them.
-    fn sleep(&mut self, cull: Option<Time>) {
+    /// Looks at items that wait for slots, if it is time; when to look again.
+    fn watch_slots(&mut self, now: Time) -> Option<Time> {
+        if !self.tick().watching.load(SeqCst) {
+            return None;
+        }
+        let threshold = thresholds::watchdog();
+        if self.looks.is_due(now, threshold) {
+            let waits = |pool: &'static Pool| pool.with(|core, _| core.waits_for_slots());
+            if self.tick().stop_watching(|| self.engine.pools().any(waits)) {
+                self.looks.nobody_waits();
+                return None;
+            }
+            let dues = self
+                .engine
+                .pools()
+                .map(|pool| stall::look_at_slots(pool, threshold));
+            let due = dues.min().unwrap_or(Time(u64::MAX));
+            self.looks.looked(now, due);
+        }
+        self.looks.next()
+    }
+
+    /// Sleeps until the next tick, the next damped start or what else is `due`; for ever if there is
+    /// none of them.
+    fn sleep(&mut self, due: Option<Time>) {
         let tick = self.tick();
-        let mut until = cull;
+        let mut until = due;
         if !tick.disarm() {
             let looks = self
                 .engine
                 .pools()
                 .filter_map(|p| p.with(|core, cx| core.look_at(cx.now)));
-            until = looks.chain(cull).chain([self.rounds.next()]).min();
+            until = looks.chain(due).chain([self.rounds.next()]).min();
         }
         let timers = self
             .engine

@@ -5,6 +5,7 @@ pub(crate) mod alone;
 pub(crate) mod fork;
 pub(crate) mod nproc;
 pub(crate) mod seccomp;
+pub(crate) mod sysfs;
 pub(crate) mod threads;
 
 use std::sync::atomic::AtomicUsize;

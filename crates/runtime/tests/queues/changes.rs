@@ -10,6 +10,7 @@ use cmwq_os::{sched, thread};
 use cmwq_policy::CpuMask;
 
 use crate::common::alone::alone;
+use crate::common::sysfs::Sysfs;
 use crate::common::{Occupancy, Opens, Permits, eventually, limited, queue, threads, watchdog};
 use crate::kit::{Log, Stage, allocated, cpus, nice, others_run, two_cpus};
 
@@ -308,9 +309,12 @@ fn attributes_for_which_there_is_no_pool_change_nothing() {
     alone(
         "changes::attributes_for_which_there_is_no_pool_change_nothing",
         || {
+            // A machine on which so many sets of CPUs differ.
+            let sysfs = Sysfs::of_cpus(1024);
+            sysfs.install();
             let queue = queue("many");
             let mut last = queue.attrs();
-            let refused = (0..400).find_map(|cpu| {
+            let refused = (0..1023).find_map(|cpu| {
                 let mut attrs = queue.attrs();
                 attrs.cpus = Some(vec![cpu, 1023]);
                 match queue.apply_attrs(&attrs) {
@@ -319,10 +323,10 @@ fn attributes_for_which_there_is_no_pool_change_nothing() {
                 }
                 None
             });
-            let (made, error) = refused.expect("there are 256 pools at most");
-            assert_eq!(made, 255, "the first one had none");
+            let (made, error) = refused.expect("there are 1000 pools at most");
+            assert_eq!(made, 999, "the first one had none");
             assert!(matches!(&error, AttrsError::NoPool(_)), "{error:?}");
-            let said = "more than 256 different sets of attributes";
+            let said = "more than 1000 pools of different attributes";
             assert_eq!(error.to_string(), said);
             assert_eq!(queue.attrs(), last);
             assert_eq!(queue.spawn(|| 3).join().unwrap(), 3);

@@ -1,6 +1,6 @@
 //! Queues of all kinds on real threads: order, CPUs, limits, attributes, freezing, CPUs that go and
-//! come, rescuers, the watchdog, and what items leave behind. By order, gates and counters, not by
-//! the clock.
+//! come, rescuers, the watchdog of worklists and of slots, and what items leave behind. By order,
+//! gates and counters, not by the clock.
 
 #[path = "../common/mod.rs"]
 mod common;
@@ -16,4 +16,5 @@ mod leftovers;
 mod ordered;
 mod percpu;
 mod rescuer;
+mod starvation;
 mod watchdog;

@@ -243,6 +243,7 @@ fn queue(fields: &mut Fields<'_>, cpus: usize) -> Result<Many<QueueModel>, Mista
         let kind = fields.word("kind", &KINDS)?.unwrap_or(Kind::Managed);
         let mut spec = QueueSpec::new(name, kind);
         spec.made.max_active = fields.number("max_active", 1, 0)?;
+        spec.made.exact = fields.bool("exact", false)?;
         spec.made.attrs.nice = nice(fields)?;
         spec.made.attrs.cpumask = fields.read("cpus", |text| units::cpus(text, cpus))?;
         let scopes = Scope::ALL.map(|scope| (scope.name(), scope));
@@ -268,6 +269,10 @@ fn check_queue(fields: &Fields<'_>, spec: &QueueSpec) -> Result<(), Mistake> {
             Err(fields.wrong("max_active", "an ordered queue runs one item at a time"))
         }
         Kind::Bh if limited => Err(fields.wrong("max_active", "a bh queue has no limit")),
+        Kind::PerCpu | Kind::Bh if made.exact => Err(fields.wrong(
+            "exact",
+            "each CPU of this kind of queue has a limit of its own",
+        )),
         Kind::PerCpu | Kind::Bh if made.attrs.scope.is_some() => {
             Err(fields.wrong("scope", "the pods of this kind of queue are its CPUs"))
         }

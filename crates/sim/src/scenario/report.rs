@@ -165,6 +165,12 @@ pub struct PoolReport {
     pub max_workers: u32,
     /// The most workers at a time that slept in the middle of an item.
     pub max_blocked: u32,
+    /// How often most workers were found to wait at one lock.
+    pub convoys: u64,
+    /// How often more workers were tried while that held growth back.
+    pub probes: u64,
+    /// How often that made items slower, and was undone.
+    pub undone: u64,
 }
 
 /// What a lock has seen.

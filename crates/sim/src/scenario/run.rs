@@ -243,6 +243,9 @@ fn pools(machine: &Machine, watch: &Watch) -> Vec<PoolReport> {
             executions: stats.started,
             max_workers: stats.peak_workers,
             max_blocked: watch.max_blocked(number),
+            convoys: stats.growth.convoys,
+            probes: stats.growth.probes,
+            undone: stats.growth.undone,
         }
     };
     (0..machine.nr_pools()).map(report).collect()

@@ -144,6 +144,8 @@ pub(crate) struct State {
     due: Cell<Armed>,
     timers_due: Cell<bool>,
     cull_due: Cell<bool>,
+    /// Items of some pool may have waited for a slot for too long.
+    starving: Cell<bool>,
     /// Somebody takes reports, and looks at the workers himself where growth wants that.
     receiving: Cell<bool>,
     stats: Cell<SignalStats>,
@@ -160,6 +162,7 @@ impl State {
             due: Cell::new(None),
             timers_due: Cell::new(false),
             cull_due: Cell::new(false),
+            starving: Cell::new(false),
             receiving: Cell::new(false),
             stats: Cell::default(),
         }

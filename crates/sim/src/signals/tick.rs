@@ -58,6 +58,10 @@ impl Ticker {
         if machine.signals.cull_due.take() {
             machine.cull_pools();
         }
+        if machine.signals.starving.take() {
+            let pools = machine.all_pools();
+            pools.iter().for_each(|pool| machine.watch_slots(pool));
+        }
         user.costs.round + user.costs.look * looked
     }
 
@@ -149,6 +153,12 @@ impl Machine {
     /// Idle workers of a pool may have to retire.
     pub(crate) fn cull_due(&self) {
         self.signals.cull_due.set(true);
+        self.kick_tick();
+    }
+
+    /// Items of a pool may have waited for a slot for too long.
+    pub(crate) fn starving_due(&self) {
+        self.signals.starving.set(true);
         self.kick_tick();
     }
 

@@ -103,7 +103,7 @@ fn a_cancelled_item_keeps_its_slot() {
         let mut rig = Rig::one(attrs(1), 10);
         let work = rig.queue_new(1, 0)[0];
         rig.cancel(work);
-        rig.store.limits[0].now().nr
+        rig.store.limits[0].now().nr()
     };
     fails(Broken::CancelKeepsSlot, slots, 0, "slots of 0");
 }
@@ -144,6 +144,7 @@ fn a_frozen_queue_goes_on() {
             kind: Kind::Managed,
             attrs: Attrs::default(),
             max_active: 7,
+            exact: false,
             cpu_intensive: false,
             mem_reclaim: false,
         });

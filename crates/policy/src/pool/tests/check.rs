@@ -28,6 +28,7 @@ pub(super) fn after_a_call(rig: &Rig, memory: &mut Memory) {
         one_manager_and_one_thread_in_the_making(pool);
         rescuers_do_not_count(pool);
         need_is_known(pool);
+        who_waits_for_slots_is_known(rig, pool);
         assert_eq!(pool.tokens, due_tokens(pool), "tokens");
     }
     let tokens: u32 = rig.pools.iter().map(|p| p.tokens).sum();
@@ -40,6 +41,16 @@ pub(super) fn after_a_call(rig: &Rig, memory: &mut Memory) {
     let in_flight = InFlight::of(rig);
     slots_are_counted(rig, &in_flight, memory);
     flushes_are_exact(rig, &in_flight);
+}
+
+/// The watchdog finds all pwqs of which items wait for a slot.
+fn who_waits_for_slots_is_known(rig: &Rig, pool: &Pool) {
+    for (pwq, of) in rig.store.pwqs.iter().enumerate() {
+        let here = of.pool == pool.attrs().id as usize;
+        let waits = here && of.state.nr_inactive() > 0;
+        let known = pool.slot_waits.iter().position(|&known| known == pwq);
+        assert_eq!(known, waits.then_some(of.state.waits_at), "{pwq} waits");
+    }
 }
 
 /// What holds once everybody who was in the middle of something is out of it.
@@ -102,7 +113,10 @@ fn counts_are_exact(pool: &Pool) {
     }
     let waiting = pool.workers.ids();
     let waiting = waiting.filter(|&id| pool.workers.get(id).waiting.is_some());
-    assert_eq!(c.waiting as usize, waiting.count());
+    let (rescuers, workers): (Vec<_>, Vec<_>) =
+        waiting.partition(|&id| pool.workers.get(id).rescues.is_some());
+    assert_eq!(c.waiting as usize, workers.len());
+    assert_eq!(c.rescuers_waiting as usize, rescuers.len());
 }
 
 fn rescuers(pool: &Pool) -> u32 {

@@ -242,7 +242,7 @@ pub(super) fn slots_are_counted(rig: &Rig, in_flight: &InFlight, memory: &mut Me
         assert_eq!(pool.nr_in_flight(), expected);
     }
     for (limit, nr) in nr.into_iter().enumerate() {
-        assert_eq!(store.limits[limit].now().nr, nr, "slots of limit {limit}");
+        assert_eq!(store.limits[limit].now().nr(), nr, "slots of limit {limit}");
         limit_holds(rig, limit, memory);
     }
 }
@@ -261,16 +261,16 @@ fn limit_holds(rig: &Rig, limit: usize, memory: &mut Memory) {
     assert_eq!(listed.len(), waiting.len(), "{listed:?} wait for {limit}");
     assert_eq!(listed.iter().copied().collect::<BTreeSet<_>>(), waiting);
     let now = rig.store.limits[limit].now();
-    assert_eq!(now.waiting, !listed.is_empty(), "limit {limit}");
+    assert_eq!(now.waiting(), !listed.is_empty(), "limit {limit}");
     let said = |todo: &Todo| matches!(todo, Todo::Activate(pwq) if of_it(pwq));
     let served = rig.todo.iter().any(|t| said(&t.1));
     assert!(
-        !now.waiting || now.nr >= now.max || served,
+        !now.waiting() || now.nr() >= now.max() || served,
         "a slot is lost"
     );
     memory.nr.resize(rig.store.limits.len(), 0);
-    let before = core::mem::replace(&mut memory.nr[limit], now.nr);
-    assert!(now.nr <= before.max(now.max), "over the limit {limit}");
+    let before = core::mem::replace(&mut memory.nr[limit], now.nr());
+    assert!(now.nr() <= before.max(now.max()), "over the limit {limit}");
 }
 
 /// This item, or barrier, has just begun, of a worker's own list or not.

@@ -12,19 +12,20 @@ use crate::{Cx, Nanos};
 use core::cell::RefCell;
 use core::convert::Infallible;
 
-struct OnRig {
+pub(super) struct OnRig {
     rig: RefCell<Rig>,
-    queues: Vec<RefCell<Queue<usize>>>,
+    pub(super) queues: Vec<RefCell<Queue<usize>>>,
     timers: RefCell<TimersOf<OnRig>>,
 }
 
 impl OnRig {
     /// So many pools, each with a queue of its number.
-    fn new(pools: usize) -> OnRig {
+    pub(super) fn new(pools: usize) -> OnRig {
         let made = QueueAttrs {
             kind: Kind::Managed,
             attrs: Attrs::default(),
             max_active: 10,
+            exact: false,
             cpu_intensive: false,
             mem_reclaim: false,
         };
@@ -42,7 +43,7 @@ impl OnRig {
         }
     }
 
-    fn rig<R>(&self, act: impl FnOnce(&mut Rig) -> R) -> R {
+    pub(super) fn rig<R>(&self, act: impl FnOnce(&mut Rig) -> R) -> R {
         act(&mut self.rig.borrow_mut())
     }
 }
@@ -115,6 +116,7 @@ impl Machine for OnRig {
     fn route(&self, queue: usize, _: Option<usize>) -> usize {
         queue
     }
+    fn route_by(&self, _: usize, _: &Attrs) {}
     fn routed(&self, _: usize) -> CpuMask {
         [0].into_iter().collect()
     }

@@ -149,6 +149,49 @@ fn all_slots_of_a_queue_may_not_wait_for_items_without_one() {
 }
 
 #[test]
+fn a_slot_that_its_own_next_instance_holds_is_none() {
+    for target in [1, 2] {
+        let mut rig = Rig::one(attrs(target), 2);
+        let work = rig.queue_and_run(1, 0)[0];
+        rig.queue(work, 0);
+        let without = rig.queue_and_run(1, 0)[0];
+        assert_eq!(rig.wait(work, 0), Err(Stuck));
+        rig.end_and_run(work, ItemReport::default());
+        assert!(rig.executing().contains(&work));
+        rig.end_and_run(work, ItemReport::default());
+        rig.run();
+        assert_eq!(rig.executing(), [without]);
+    }
+}
+
+#[test]
+fn a_slot_that_its_own_next_instance_gets_later_is_none() {
+    let mut rig = Rig::one(attrs(2), 2);
+    let [work, other] = rig.queue_and_run(2, 0)[..] else {
+        panic!("two were queued")
+    };
+    rig.queue(work, 0);
+    rig.queue_and_run(1, 0);
+    assert_eq!(rig.wait(work, 0), Ok(()), "the other one may end");
+    let (_, waiter) = rig.who(work).unwrap();
+    assert_eq!(rig.count(Action::FailWait(waiter)), 0);
+    rig.end_and_run(other, ItemReport::default());
+    assert_eq!(rig.count(Action::FailWait(waiter)), 1);
+}
+
+#[test]
+fn the_only_slot_of_another_queue_that_its_next_instance_holds_is_none() {
+    let mut rig = Rig::one(attrs(2), 2);
+    let other = rig.pwq(0, 1);
+    let work = rig.queue_and_run(1, 0)[0];
+    rig.queue(work, other);
+    rig.queue_and_run(1, other);
+    assert_eq!(rig.wait(work, other), Err(Stuck));
+    rig.cancel(work);
+    assert_eq!(rig.wait(work, other), Ok(()));
+}
+
+#[test]
 fn a_slot_whose_item_has_not_started_yet_is_hope() {
     let mut rig = Rig::one(attrs(2), 3);
     rig.queue_and_run(5, 0);

@@ -208,11 +208,28 @@ fn a_scan_that_stopped_early_corrects_only_what_it_saw() {
         rig.run();
     }
     let plan = rig.pools[0].plan_scan();
-    assert_eq!((plan.enough, plan.iter().count()), (2, 4));
+    assert_eq!((plan.enough, plan.iter().count()), (u32::MAX, 4));
     let mut seen = rig.seen(0, &plan, |_| SeenState::Runnable);
     seen.truncate(3);
     rig.call(0, |p, cx| p.scanned(cx, &seen, false));
     assert_eq!(rig.pools[0].counts.presumed, 1, "one was not looked at");
+}
+
+/// Reports were wrong: four run, and two are enough to see that the target is reached, but not that too
+/// many do.
+#[test]
+fn who_is_presumed_asleep_is_looked_for() {
+    let mut rig = Rig::one(attrs(2), 100);
+    rig.queue_and_run(9, 0);
+    assert_eq!(rig.pools[0].plan_scan().enough, 2);
+    for _ in 0..2 {
+        rig.idle_report(0);
+        rig.run();
+    }
+    assert_eq!((rig.executing().len(), rig.pools[0].nr_running()), (4, 2));
+    rig.scan(0, |_| SeenState::Runnable);
+    assert_eq!(rig.pools[0].nr_running(), 4);
+    assert_eq!(rig.pools[0].plan_scan().enough, 2);
 }
 
 #[test]

@@ -84,7 +84,7 @@ fn usual() -> impl Strategy<Value = Event> {
         3 => (at(), any::<Option<Index>>()).prop_map(|(p, r)| CpuIdle(p, r)),
         2 => at().prop_map(Plan),
         3 => (any::<u16>(), any::<bool>()).prop_map(|(bits, all)| Scanned(bits, all)),
-        2 => at().prop_map(Convoy),
+        1 => at().prop_map(Convoy),
         3 => pass().prop_map(Pass),
     ]
 }

@@ -107,13 +107,13 @@ fn a_convoy_is_nothing_to_an_unmanaged_pool() {
         rig.run();
     }
     assert!(rig.pools[0].growth.is_convoy(rig.now));
-    rig.pools[0].attrs.thread_limit = 4;
+    rig.pools[0].attrs.thread_limit = 12;
     set_rule(&mut rig, Rule::Unmanaged);
-    assert_eq!(rig.executing().len(), 4, "as many as there can be");
+    assert_eq!(rig.executing().len(), 12, "as many as there can be");
     let stepped_back = rig.pools[0].stats().convoy_step_backs;
     for _ in 0..5 {
         rig.end_and_run(rig.executing()[0], DONE);
-        assert_eq!(rig.executing().len(), 4);
+        assert_eq!(rig.executing().len(), 12);
     }
     assert_eq!(rig.pools[0].stats().convoy_step_backs, stepped_back);
 }

@@ -24,7 +24,7 @@ fn shared(pools: usize, max_active: u32) -> Rig {
 }
 
 fn nr(rig: &Rig) -> u32 {
-    rig.store.limits[0].now().nr
+    rig.store.limits[0].now().nr()
 }
 
 #[test]

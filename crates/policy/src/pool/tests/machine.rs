@@ -9,6 +9,7 @@ use super::*;
 use crate::hog::{self, Sample};
 use crate::pool::{Place, Rule};
 use crate::pwq::{Drain, PwqFlags};
+use crate::store::Store;
 use crate::time::MICROSECOND;
 use crate::worker::Wait;
 use proptest::sample::Index;
@@ -241,9 +242,7 @@ impl Machine {
                 let pool = pool(at);
                 self.plan = Some((pool, rig.pools[pool].plan_scan()));
             }
-            Event::Convoy(at) => {
-                rig.scan(pool(at), |_| SeenState::Asleep(Some(4)));
-            }
+            Event::Convoy(at) => self.convoy(pool(at)),
             Event::Scanned(bits, complete) => self.scanned(bits, complete)?,
             Event::Target(at, n) => rig.call(pool(at), |p, cx| p.set_target(cx, n, n)),
             Event::Rule(at) => {
@@ -308,6 +307,23 @@ impl Machine {
         Some(())
     }
 
+    /// All sleep for themselves, so that there are many; then they wait at one lock, and some get through.
+    fn convoy(&mut self, pool: usize) {
+        for round in 0..12 {
+            self.rig.advance(500 * MICROSECOND);
+            let lock = (round > 2).then_some(4);
+            self.rig.scan(pool, |_| SeenState::Asleep(lock));
+            self.hear();
+            let first = self.rig.running().into_iter().find(|r| r.0 == pool);
+            let ends = matches!(round, 3 | 10 | 11);
+            if let Some((_, id, _)) = first.filter(|_| ends) {
+                self.open.retain(|&(p, i, _)| (p, i) != (pool, id));
+                self.rig.end(pool, id, ItemReport::default());
+            }
+            self.rig.run();
+        }
+    }
+
     fn end(&mut self, at: Index, report: ItemReport) -> Option<()> {
         let (pool, id, _) = Self::pick(&self.rig.running(), at)?;
         self.open.retain(|&(p, i, _)| (p, i) != (pool, id));
@@ -362,8 +378,17 @@ impl Machine {
             current.is_some_and(|c| !c.barrier && self.rig.store.pwqs[c.pwq].limit == limit)
         };
         let holders: Vec<WorkerId> = workers.ids().filter(holds).collect();
-        let nr = self.rig.store.limits[limit].now().nr as usize;
-        let slots_wait = nr > 0 && holders.len() == nr && holders.iter().all(waits);
+        let nr = self.rig.store.limits[limit].now().nr() as usize;
+        // Their next instances, which come after them.
+        let next = self.rig.store.items.iter().filter(|item| {
+            let pwq = item.word.pwq().map(|(addr, _)| self.rig.store.pwq_at(addr));
+            let of_limit = pwq.is_some_and(|pwq| self.rig.store.pwqs[pwq].limit == limit);
+            let here = item.word.pool() == Some(pool as u32);
+            let waits = || workers.executing(&item.key).is_some_and(|w| waits(&w));
+            item.is_active() && !item.is_barrier() && of_limit && here && waits()
+        });
+        let all = holders.len() + next.count();
+        let slots_wait = nr > 0 && all == nr && holders.iter().all(waits);
         slots_wait || workers.ids().filter(exists).all(|w| waits(&w))
     }
 
@@ -395,7 +420,7 @@ impl Machine {
         self.rig.yield_takes = MILLISECOND;
         for pwq in 0..self.rig.store.pwqs.len() {
             let limit = &self.rig.store.limits[self.rig.store.pwqs[pwq].limit];
-            let max = limit.now().max.max(1);
+            let max = limit.now().max().max(1);
             self.rig.set_max(pwq, max);
         }
         let entries = self.rig.store.items.len();

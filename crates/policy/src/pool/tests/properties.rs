@@ -33,7 +33,7 @@ fn at_rest(rig: &mut Rig) {
         assert_eq!(pwq.holds, 0);
     }
     for limit in &rig.store.limits {
-        assert_eq!((limit.now().nr, limit.waiters().len()), (0, 0));
+        assert_eq!((limit.now().nr(), limit.waiters().len()), (0, 0));
     }
     for queue in &rig.queues {
         let in_use = queue.pwqs.iter().map(|&pwq| &rig.store.pwqs[pwq].state);

@@ -357,3 +357,22 @@ fn a_wait_fails_once_the_rescuer_has_left_nothing_to_hope_for() {
     rig.wait_end(first);
     rig.end_and_run(first, DONE);
 }
+
+#[test]
+fn an_item_of_a_rescuer_may_not_wait_for_what_gets_no_slot() {
+    let mut rig = Rig::one(attrs(1), 100);
+    let rescued = rig.pwq_with(0, 1, RESCUED);
+    rig.spawns_fail = true;
+    let work = rig.queue_and_run(2, rescued)[0];
+    rescue(&mut rig);
+    assert_eq!(rig.executing(), [work]);
+    assert_eq!(rig.wait(work, rescued), Err(Stuck));
+    // What could be begun if a worker could be made is waited for, however long that takes.
+    rig.queue_and_run(1, 0);
+    assert_eq!(rig.wait(work, 0), Ok(()));
+    rig.tick(|_| SeenState::Asleep(None));
+    let (_, rescuer) = rig.who(work).unwrap();
+    assert_eq!(rig.count(Action::FailWait(rescuer)), 0);
+    rig.wait_end(work);
+    rig.end_and_run(work, ItemReport::default());
+}

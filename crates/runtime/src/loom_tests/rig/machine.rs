@@ -106,6 +106,10 @@ impl Machine for Rig {
         self.queues[queue].pwqs[cpu.unwrap_or(0)]
     }
 
+    fn route_by(&self, _: usize, _: &Attrs) {
+        unreachable!("no attributes are changed");
+    }
+
     fn routed(&self, _: usize) -> CpuMask {
         unreachable!("no attributes are changed");
     }
@@ -122,8 +126,12 @@ impl Machine for Rig {
         unreachable!("no attributes are changed");
     }
 
-    fn share(&self, _: &Attrs, _: Option<u32>, max_active: u32, _: u32) -> u32 {
-        max_active
+    /// Every queue of a model has as many nodes as the first one.
+    fn share(&self, _: &Attrs, node: Option<u32>, max_active: u32, _: u32) -> u32 {
+        match node {
+            Some(_) => max_active / self.queues[0].nodes,
+            None => max_active,
+        }
     }
 
     fn new_pwq(&self, _: usize, _: &Queue<usize>, _: u32, _: bool) -> usize {

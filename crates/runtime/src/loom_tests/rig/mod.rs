@@ -48,6 +48,8 @@ pub(super) struct Made {
     pub(super) kind: Kind,
     pub(super) max_active: u32,
     pub(super) pools: &'static [u32],
+    /// The node of each of them, of which each has an equal part of the limit; empty: one limit for all.
+    pub(super) nodes: &'static [u32],
 }
 
 impl Made {
@@ -56,6 +58,7 @@ impl Made {
             kind: Kind::Managed,
             max_active: 8,
             pools,
+            nodes: &[],
         }
     }
 
@@ -63,6 +66,17 @@ impl Made {
         Made {
             max_active,
             ..Made::managed(pools)
+        }
+    }
+
+    pub(super) const fn on_nodes(
+        max_active: u32,
+        pools: &'static [u32],
+        nodes: &'static [u32],
+    ) -> Self {
+        Made {
+            nodes,
+            ..Made::limited(max_active, pools)
         }
     }
 
@@ -103,6 +117,8 @@ struct QueueState {
     core: Mutex<Queue<usize>>,
     info: QueueInfo,
     pwqs: Vec<usize>,
+    /// Parts of its limit.
+    nodes: u32,
     /// References of timers and actions.
     held: AtomicI32,
 }
@@ -199,7 +215,7 @@ impl Rig {
         }
         for (id, limit) in self.parts.limits.iter().enumerate() {
             let limit = limit.step(|_| None).unwrap_err();
-            assert_eq!((limit.nr, limit.waiting), (0, false), "queue {id}");
+            assert_eq!((limit.nr(), limit.waiting()), (0, false), "limit {id}");
         }
         let parts = self.parts.pwqs.iter().map(|part| &part.held);
         let queues = self.queues.iter().map(|queue| &queue.held);
@@ -339,18 +355,22 @@ impl QueueState {
             kind: made.kind,
             attrs: Attrs::default(),
             max_active: made.max_active,
+            exact: false,
             cpu_intensive: false,
             mem_reclaim: false,
         });
-        parts.limits.push(LimitCell::new(made.max_active));
-        for &pool in made.pools {
+        let first_limit = parts.limits.len();
+        let nodes = made.nodes.iter().max().map_or(1, |last| last + 1);
+        let limits = (0..nodes).map(|_| LimitCell::new(made.max_active / nodes));
+        parts.limits.extend(limits);
+        for (at, &pool) in made.pools.iter().enumerate() {
             core.add(parts.pwqs.len());
-            let node = None;
-            parts.pwqs.push(Part::new(PwqInfo {
-                pool,
-                queue: id,
-                node,
-            }));
+            let node = made.nodes.get(at).copied();
+            let limit = first_limit + node.unwrap_or(0) as usize;
+            let queue = id;
+            parts
+                .pwqs
+                .push(Part::new(PwqInfo { pool, queue, node }, limit));
         }
         QueueState {
             pwqs: core.pwqs(),
@@ -359,6 +379,7 @@ impl QueueState {
                 id,
                 ordered: made.kind == Kind::Ordered,
             },
+            nodes,
             held: AtomicI32::new(0),
         }
     }

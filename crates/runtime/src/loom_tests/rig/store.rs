@@ -26,6 +26,8 @@ pub(super) struct Parts {
 pub(super) struct Part {
     core: UnsafeCell<PoolWorkqueue<Items>>,
     pub(super) info: PwqInfo,
+    /// Which limit its items count for.
+    limit: usize,
     /// References of actions and waiters.
     pub(super) held: AtomicI32,
 }
@@ -36,10 +38,11 @@ unsafe impl Send for Parts {}
 unsafe impl Sync for Parts {}
 
 impl Part {
-    pub(super) fn new(info: PwqInfo) -> Self {
+    pub(super) fn new(info: PwqInfo, limit: usize) -> Self {
         Part {
             core: UnsafeCell::new(PoolWorkqueue::new(PwqFlags::default())),
             info,
+            limit,
             held: AtomicI32::new(0),
         }
     }
@@ -113,7 +116,7 @@ impl Store for Items {
     }
 
     fn limit(&self, pwq: usize) -> &LimitCell<usize> {
-        &self.parts.limits[self.info(pwq).queue as usize]
+        &self.parts.limits[self.parts.pwqs[pwq].limit]
     }
 
     fn hold(&mut self, pwq: usize) {

@@ -1,0 +1,155 @@
+//! What the watchdog and people who ask look at, over all pools of a queue.
+
+use alloc::vec::Vec;
+
+use super::items::settled;
+use super::{Machine, PwqOf, WorkOf};
+use crate::pool::{Holder, PwqCounts, SlotsSeen, Waits};
+use crate::probe::hit;
+use crate::store::ItemKey;
+use crate::time::Nanos;
+
+/// Holders of slots that the report of a starvation names, at most.
+const NAMED: usize = 16;
+
+/// Items of a queue wait for a slot, and nothing moves.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Starvation<T> {
+    /// Since how long, in nanoseconds.
+    pub stood: Nanos,
+    /// The item that waits first.
+    pub first: ItemKey,
+    /// Entries that wait: items, and barriers behind them.
+    pub nr_inactive: usize,
+    /// Items that hold the slots.
+    pub nr_active: u32,
+    /// Slots that there are.
+    pub max_active: u32,
+    /// The node whose slots they are, if the queue has others as well.
+    pub node: Option<u32>,
+    /// Some of the items that hold the slots, of each pool the oldest, as the caller has described them.
+    pub holders: Vec<T>,
+}
+
+/// Looks at a queue of which items of `pwq` have waited for a slot for `threshold`: whether they starve,
+/// if that was not said before. `describe` is called under the lock of the holder's pool. The caller
+/// keeps the queue.
+pub fn starving<M: Machine, T>(
+    m: &M,
+    queue: M::Queue,
+    pwq: PwqOf<M>,
+    threshold: Nanos,
+    mut describe: impl FnMut(&Holder<PwqOf<M>>) -> T,
+) -> Option<Starvation<T>> {
+    let all = m.with_queue(queue, |q| q.pwqs());
+    let pool = m.info(pwq).pool;
+    let same: Vec<PwqOf<M>> = m.with_pool(pool, |core, cx| {
+        let same = |&&other: &&PwqOf<M>| core.share_limit(cx, pwq, other);
+        all.iter().filter(same).copied().collect()
+    });
+    let seen = same
+        .iter()
+        .map(|&one| m.with_pool(m.info(one).pool, |core, cx| core.slots_seen(cx, one)));
+    let seen = seen.fold(SlotsSeen::default(), SlotsSeen::and);
+    let (stood, first, max_active) = m.with_pool(pool, |core, cx| {
+        let stood = core.starves(cx, pwq, &seen, threshold)?;
+        let max_active = core.max_active_now(cx, pwq);
+        Some((stood, core.first_waiting(cx, pwq)?, max_active))
+    })?;
+    hit!(StarvationReported);
+    let mut holders = Vec::new();
+    for &one in &same {
+        m.with_pool(m.info(one).pool, |core, cx| {
+            core.said_to_starve(cx, one);
+            let mut oldest: Vec<Holder<PwqOf<M>>> = core.holders(one).collect();
+            oldest.sort_by_key(|holder| holder.began);
+            oldest.truncate(NAMED - holders.len());
+            holders.extend(oldest.iter().map(&mut describe));
+        });
+    }
+    Some(Starvation {
+        stood,
+        first,
+        nr_inactive: seen.nr_inactive,
+        nr_active: seen.nr_active,
+        max_active,
+        node: m.info(pwq).node.filter(|_| same.len() < all.len()),
+        holders,
+    })
+}
+
+/// Why an item that is pending has not begun; `None` if it is not pending. A hint: it may change at any
+/// time.
+pub fn waits<M: Machine>(m: &M, work: WorkOf<M>) -> Option<Waits> {
+    loop {
+        let word = settled(m, work);
+        match (word.pwq(), word.pool()) {
+            (Some(_), Some(pool)) => {
+                let found = m.with_pool(pool, |core, cx| core.waits(cx, work));
+                if found.is_some() {
+                    return found;
+                }
+                // It has gone elsewhere in between.
+                m.relax();
+            }
+            _ => return word.is_pending().then_some(Waits::Timer),
+        }
+    }
+}
+
+/// How many items of a queue are where. Names are the kernel's; see [`PwqCounts`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct QueueCounts {
+    /// The limit, also while the queue is frozen.
+    pub max_active: u32,
+    /// What each node is granted of it at least.
+    pub min_active: u32,
+    /// Items that hold a slot.
+    pub nr_active: u64,
+    /// Items that are being executed.
+    pub nr_executing: u64,
+    /// Entries that wait for a slot.
+    pub nr_inactive: u64,
+    /// Those that have not begun, by reason.
+    waits: [u64; Waits::ALL.len()],
+}
+
+impl QueueCounts {
+    /// How many wait for this reason.
+    pub fn waiting(&self, why: Waits) -> u64 {
+        self.waits[why as usize]
+    }
+
+    fn add(&mut self, pwq: &PwqCounts) {
+        self.nr_active += u64::from(pwq.nr_active);
+        self.nr_executing += u64::from(pwq.nr_executing);
+        self.nr_inactive += pwq.nr_inactive as u64;
+        self.waits[Waits::Behind as usize] += u64::from(pwq.nr_behind);
+        if let Some(why) = pwq.pending {
+            self.waits[why as usize] += u64::from(pwq.nr_pending);
+        }
+        let slot = match pwq.plugged {
+            true => Waits::Plugged,
+            false => Waits::Limit,
+        };
+        self.waits[slot as usize] += pwq.nr_inactive as u64;
+    }
+}
+
+/// How many items of a queue are where. Costs a look at each worker of its pools, and at each timer of
+/// it. A hint: pools are looked at one by one.
+pub fn counts<M: Machine>(m: &M, queue: M::Queue) -> QueueCounts {
+    let mut sum = m.with_queue(queue, |q| QueueCounts {
+        max_active: q.max_active(),
+        min_active: q.min_active(),
+        ..QueueCounts::default()
+    });
+    for pwq in m.with_queue(queue, |q| q.pwqs()) {
+        let counts = m.with_pool(m.info(pwq).pool, |core, cx| core.counts_of(cx, pwq));
+        sum.add(&counts);
+    }
+    let group = m.queue_info(queue).id;
+    let armed = m.with_timers(|timers| timers.len_of_group(group));
+    sum.waits[Waits::Timer as usize] = armed as u64;
+    sum
+}

@@ -1,0 +1,371 @@
+//! A pool that is held back, because its workers have queued up at one lock.
+//!
+//! It searches for the number of workers that the lock can use: enough to keep it busy, and not so
+//! many that most of them wait. So many are *allowed*; who ends an item while more are busy goes idle.
+//! A start beyond that is a *probe*: it allows one more. Four looks make a verdict; what counts most is
+//! how fast items end, compared with the best pace so far.
+//!
+//! | verdict | | then |
+//! | --- | --- | --- |
+//! | too many | slower than with fewer workers | one less than those are allowed: perhaps they do as well |
+//! | too few | slower than with more | so many are allowed again, and a convoy lowers that no more |
+//! | convoy | most waited at the lock | twice as many as did not wait are allowed |
+//! | elsewhere | most slept, and hardly anybody at the lock | the pool is not held any more |
+//! | fine | anything else | the next probe allows twice as many more; at once, if this one has paid |
+//!
+//! After *too many* and *convoy* the next probe waits twice as long as the one before, 4 ms to 100 ms. It is
+//! put off once at most: within [`START_BOUND`] of one start the next is allowed, whatever is seen, so a
+//! chain of dependent items always finishes.
+
+use super::{FREE_GROWTH, Gate, GrowthStats, Holding, Look, Queue};
+use crate::pool::MAX_SCAN;
+use crate::probe::hit;
+use crate::time::{MILLISECOND, Nanos, SECOND, Time};
+
+/// Each verdict against growth makes probes wait twice as long; before the first one it is this long, about
+/// the time between two looks of the tick.
+pub const DAMP_FIRST: Nanos = 4 * MILLISECOND;
+/// No probe waits longer than this, from the last start or from the verdict that has put it off.
+pub const DAMP_LAST: Nanos = 100 * MILLISECOND;
+/// Nor longer than this while nobody who was seen at the lock gets through: it may be a barrier.
+pub const DAMP_CLOSED: Nanos = 4 * MILLISECOND;
+/// So long after one start of a pool that is held back, the next one is allowed.
+pub const START_BOUND: Nanos = 2 * DAMP_LAST;
+/// So many workers are always allowed; on one CPU, half as many.
+pub const LEAST: u32 = 4;
+/// So many looks make a verdict: one alone sees a moment.
+pub const VERDICT_LOOKS: u32 = 4;
+/// A pool of which nothing bad was found for so long is not held any more.
+pub const HOLD_LAST: Nanos = SECOND;
+/// No probe allows more than so many further workers.
+const STEP_MOST: u32 = 64;
+/// A pace is known if at least so many items ended.
+const PACE_LEAST: u64 = 64;
+/// It is slower than another one if it is less by more than one part of so many.
+const PACE_PART: u64 = 16;
+/// Fewer workers are better if they lose no more than one part of so many.
+const FEWER_PART: u64 = 32;
+/// So many workers are few.
+const FEW: u32 = MAX_SCAN as u32;
+/// Numbers of workers that differ by no more than one part of so many are taken for the same.
+const NEAR_PART: u32 = 8;
+/// Hardly anybody waits at the lock: not more than one of so many sleepers.
+const FEW_PART: u32 = 8;
+
+/// The search.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Hold {
+    /// So many workers may be busy without delay, and never less than `least`.
+    allowed: u32,
+    least: u32,
+    /// With fewer than this, items ended more slowly.
+    needed: u32,
+    /// What probes wait, and when the next one is due.
+    delay: Nanos,
+    probe_at: Time,
+    /// The next probe was put off.
+    put_off: bool,
+    /// It allows so many more.
+    step: u32,
+    /// There was a probe since the last verdict.
+    tried: bool,
+    /// When growth was last found to be bad, and with how many busy workers.
+    bad: (Time, u32),
+    /// The best pace so far.
+    best: Option<Pace>,
+    /// Nobody gets through who was seen at the lock.
+    is_closed: bool,
+    /// So many looks are not counted: with far more or fewer workers other items are under way, and how fast
+    /// they end says nothing at first.
+    settling: u32,
+    sum: Sum,
+}
+
+impl Hold {
+    /// A convoy was seen in a pool with this target. Of many workers nobody goes idle before the first
+    /// verdict, which also says how fast they are; a few are all seen by one look.
+    pub(super) fn begin(now: Time, look: &Look, target: u32) -> Hold {
+        let least = LEAST.min(FREE_GROWTH * target);
+        let useful = 2 * look.busy.saturating_sub(look.crowd);
+        let allowed = match look.busy <= FEW {
+            true => useful.clamp(least, look.busy.max(least)),
+            false => look.busy,
+        };
+        Hold {
+            allowed,
+            least,
+            needed: 0,
+            delay: DAMP_FIRST,
+            probe_at: now.after(u64::from(VERDICT_LOOKS) * DAMP_FIRST),
+            put_off: false,
+            step: 1,
+            tried: false,
+            bad: (now, look.busy),
+            best: None,
+            is_closed: false,
+            settling: 0,
+            sum: Sum::new(now),
+        }
+    }
+
+    pub(super) fn gate(&self, now: Time, busy: u32) -> Gate {
+        match self.allows(busy) || now >= self.probe_at {
+            true => Gate::Open,
+            false => Gate::Wait(self.probe_at),
+        }
+    }
+
+    /// One more may start without delay.
+    pub(super) fn allows(&self, busy: u32) -> bool {
+        busy < self.allowed
+    }
+
+    /// More are busy than may be.
+    pub(super) fn should_shrink(&self, busy: u32) -> bool {
+        busy > self.allowed
+    }
+
+    pub(super) fn probe_at(&self) -> Time {
+        self.probe_at
+    }
+
+    pub(super) fn holding(&self) -> Holding {
+        Holding::Convoy {
+            workers: self.allowed,
+            until: self.probe_at,
+        }
+    }
+
+    pub(super) fn started(&mut self, now: Time, busy: u32, stats: &mut GrowthStats) {
+        if !self.allows(busy) {
+            hit!(GrowthProbes);
+            stats.probes += 1;
+            self.allowed += self.step;
+            self.probe_at = now.after(self.delay);
+            self.put_off = false;
+            if !core::mem::replace(&mut self.tried, true) {
+                self.sum = Sum::new(now);
+            }
+        }
+    }
+
+    /// An item has ended.
+    pub(super) fn completed(&mut self) {
+        self.sum.done += 1;
+    }
+
+    /// Takes in a look, which counts for a verdict unless workers are still on their way out. True if the
+    /// pool is not to be held any more.
+    pub(super) fn looked(
+        &mut self,
+        now: Time,
+        look: &Look,
+        queue: &Queue,
+        stats: &mut GrowthStats,
+    ) -> bool {
+        if look.busy > self.allowed && now < self.probe_at {
+            self.sum = Sum::new(now);
+        } else if self.settling > 0 {
+            self.settling -= 1;
+            self.sum = Sum::new(now);
+        } else {
+            self.sum.add(look);
+        }
+        self.is_closed = queue.is_closed(now);
+        if self.sum.looks < VERDICT_LOOKS {
+            return false;
+        }
+        let sum = core::mem::replace(&mut self.sum, Sum::new(now));
+        self.judge(now, &sum, queue, stats)
+    }
+
+    fn judge(&mut self, now: Time, sum: &Sum, queue: &Queue, stats: &mut GrowthStats) -> bool {
+        let before = self.best;
+        match self.verdict(now, sum) {
+            Verdict::TooMany(fewer) => {
+                stats.undone += 1;
+                self.lower(now, sum, fewer - 1);
+            }
+            Verdict::TooFew(more) => {
+                self.needed = more;
+                self.allow(self.allowed.max(more));
+            }
+            Verdict::Convoy if !queue.is_stuck(now) => {
+                stats.convoys += 1;
+                self.lower(now, sum, sum.useful().max(self.needed));
+            }
+            Verdict::Convoy => {}
+            Verdict::Elsewhere => return true,
+            Verdict::Fine => self.found_fine(now, before.zip(sum.pace(now))),
+        }
+        false
+    }
+
+    fn verdict(&mut self, now: Time, sum: &Sum) -> Verdict {
+        let by_pace = sum.pace(now).and_then(|pace| self.compare(pace));
+        match by_pace {
+            Some(verdict) => verdict,
+            None if sum.is_convoy() => Verdict::Convoy,
+            None if sum.is_elsewhere() => Verdict::Elsewhere,
+            None => Verdict::Fine,
+        }
+    }
+
+    /// What is to be said of this pace, and notes it if it is the best one.
+    fn compare(&mut self, pace: Pace) -> Option<Verdict> {
+        let best = self.best.get_or_insert(pace);
+        let is_slower = pace.is_slower_than(best);
+        if pace.busy.abs_diff(best.busy) <= best.busy / NEAR_PART {
+            if is_slower && self.needed > 0 {
+                // So many were asked for, and do not keep what they promised.
+                (self.needed, *best) = (0, pace);
+            }
+            best.per_second = (3 * best.per_second + pace.per_second) / 4;
+            return None;
+        }
+        let is_more = pace.busy > best.busy;
+        if is_slower {
+            let busy = best.busy;
+            return Some(if is_more {
+                Verdict::TooMany(busy)
+            } else {
+                Verdict::TooFew(busy)
+            });
+        }
+        let is_better = match is_more {
+            true => best.is_slower_than(&pace),
+            false => pace.per_second >= best.per_second - best.per_second / FEWER_PART,
+        };
+        if is_better {
+            *best = pace;
+        }
+        None
+    }
+
+    /// The next probe goes further, and comes at once if this one has paid.
+    fn found_fine(&mut self, now: Time, paces: Option<(Pace, Pace)>) {
+        if core::mem::take(&mut self.tried) {
+            self.step = (2 * self.step).min(STEP_MOST);
+            if paces.is_some_and(|(before, pace)| pace.pays_against(&before)) {
+                self.probe_at = self.probe_at.min(now);
+            }
+        }
+    }
+
+    /// At most so many are allowed, and the next probe waits longer.
+    fn lower(&mut self, now: Time, sum: &Sum, allowed: u32) {
+        self.bad = (now, sum.mean_busy());
+        self.allow(allowed.min(self.allowed).max(self.least));
+        (self.step, self.tried) = (1, false);
+        let most = if self.is_closed {
+            DAMP_CLOSED
+        } else {
+            DAMP_LAST
+        };
+        self.delay = (2 * self.delay).min(most);
+        if !core::mem::replace(&mut self.put_off, true) {
+            self.probe_at = now.after(self.delay);
+        }
+    }
+
+    fn allow(&mut self, workers: u32) {
+        let (less, more) = (workers.min(self.allowed), workers.max(self.allowed));
+        self.settling = if 2 * less <= more { VERDICT_LOOKS } else { 0 };
+        self.allowed = workers;
+    }
+
+    /// Nothing bad was found for long, or nothing with far more workers.
+    pub(super) fn is_over(&self, now: Time) -> bool {
+        let (at, busy) = self.bad;
+        now.since(at) > HOLD_LAST || self.allowed >= 4 * busy
+    }
+}
+
+/// What four looks have shown.
+enum Verdict {
+    /// With so many fewer it went faster.
+    TooMany(u32),
+    /// With so many more it did.
+    TooFew(u32),
+    Convoy,
+    Elsewhere,
+    Fine,
+}
+
+/// The looks since the last verdict.
+#[derive(Clone, Copy, Debug)]
+struct Sum {
+    since: Time,
+    looks: u32,
+    busy: u32,
+    asleep: u32,
+    crowd: u32,
+    /// Items that ended.
+    done: u64,
+}
+
+impl Sum {
+    fn new(since: Time) -> Sum {
+        Sum {
+            since,
+            looks: 0,
+            busy: 0,
+            asleep: 0,
+            crowd: 0,
+            done: 0,
+        }
+    }
+
+    fn add(&mut self, look: &Look) {
+        self.looks += 1;
+        self.busy += look.busy;
+        self.asleep += look.asleep;
+        self.crowd += look.crowd.min(look.busy);
+    }
+
+    /// Most of the busy ones waited at the lock.
+    fn is_convoy(&self) -> bool {
+        self.crowd * 2 > self.busy
+    }
+
+    /// Most of them slept, and hardly anybody at the lock.
+    fn is_elsewhere(&self) -> bool {
+        self.asleep * 2 > self.busy && self.crowd <= self.asleep / FEW_PART
+    }
+
+    fn mean_busy(&self) -> u32 {
+        self.busy.div_ceil(self.looks)
+    }
+
+    /// Twice as many as did not wait at the lock.
+    fn useful(&self) -> u32 {
+        (2 * (self.busy - self.crowd)).div_ceil(self.looks)
+    }
+
+    fn pace(&self, now: Time) -> Option<Pace> {
+        let took = now.since(self.since).max(1);
+        (self.done >= PACE_LEAST).then(|| Pace {
+            busy: self.mean_busy(),
+            per_second: self.done.saturating_mul(SECOND) / took,
+        })
+    }
+}
+
+/// How fast items ended while so many workers were busy.
+#[derive(Clone, Copy, Debug)]
+struct Pace {
+    busy: u32,
+    per_second: u64,
+}
+
+impl Pace {
+    fn is_slower_than(&self, other: &Pace) -> bool {
+        self.per_second < other.per_second - other.per_second / PACE_PART
+    }
+
+    /// More workers have brought at least half of what they would if nothing held them up.
+    fn pays_against(&self, before: &Pace) -> bool {
+        let (busy, then) = (u64::from(self.busy), u64::from(before.busy));
+        busy > then && 2 * self.per_second * then >= before.per_second * (busy + then)
+    }
+}

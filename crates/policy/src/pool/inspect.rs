@@ -1,0 +1,122 @@
+//! Why an item waits, and how many do. Looks, no events: whoever asks may be told what is over.
+
+use super::series::Place;
+use super::{Cx, Rule, WorkerPool};
+use crate::store::Store;
+
+/// Why a pending item has not begun: the first thing that it needs and has not got.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Waits {
+    /// Its timer is armed.
+    Timer,
+    /// All slots of its queue's `max_active` are taken, or the queue is frozen.
+    Limit,
+    /// Older items of its ordered queue, which was given other attributes, come first.
+    Plugged,
+    /// An execution of it goes on: the next one begins when that has ended.
+    Behind,
+    /// As many workers run as the CPUs serve.
+    Cpu,
+    /// More workers would only queue up at a lock: the next one is started a little later.
+    Growth,
+    /// A worker: one is on its way, or is being made, or cannot be made.
+    Worker,
+}
+
+impl Waits {
+    /// All reasons, in the order of their numbers.
+    pub const ALL: [Waits; 7] = [
+        Waits::Timer,
+        Waits::Limit,
+        Waits::Plugged,
+        Waits::Behind,
+        Waits::Cpu,
+        Waits::Growth,
+        Waits::Worker,
+    ];
+}
+
+/// Items and barriers of one pwq by where they are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PwqCounts {
+    /// Items that hold a slot: the sum of the next three.
+    pub nr_active: u32,
+    /// Items that are being executed.
+    pub nr_executing: u32,
+    /// Items with a slot that wait for the end of an execution of their own.
+    pub nr_behind: u32,
+    /// Items with a slot that wait for a worker.
+    pub nr_pending: u32,
+    /// Why the pending ones wait.
+    pub pending: Option<Waits>,
+    /// Entries that wait for a slot: items, and barriers behind them.
+    pub nr_inactive: usize,
+    /// They wait for older items of their ordered queue.
+    pub plugged: bool,
+}
+
+impl<S: Store> WorkerPool<S> {
+    /// Why this item has not begun; `None` if it is not queued in this pool.
+    pub fn waits(&self, cx: &mut Cx<S>, work: S::Work) -> Option<Waits> {
+        let word = cx.store.word(work);
+        let (addr, _) = word.pwq()?;
+        // Only then is the pwq known to be there.
+        if word.pool() != Some(self.attrs.id) {
+            return None;
+        }
+        let pwq = cx.store.pwq_at(addr);
+        let behind = word.flags().deferred || self.executes(&cx.store.key(work));
+        Some(match self.place(cx, work) {
+            Place::Inactive if cx.store.pwq(pwq).flags.plugged => Waits::Plugged,
+            Place::Inactive => Waits::Limit,
+            Place::Scheduled(_) => Waits::Behind,
+            Place::Worklist if behind => Waits::Behind,
+            Place::Worklist => self.worklist_waits(cx),
+        })
+    }
+
+    /// Why items of the worklist wait.
+    fn worklist_waits(&self, cx: &mut Cx<S>) -> Waits {
+        let target = self.attrs.target;
+        match self.attrs.rule {
+            Rule::Unmanaged | Rule::Bh => Waits::Worker,
+            _ if self.nr_running() >= target => Waits::Cpu,
+            _ if self.is_held(cx.now) => Waits::Growth,
+            _ if self.lacks_token(cx) => Waits::Cpu,
+            _ => Waits::Worker,
+        }
+    }
+
+    /// How many items of a pwq of this pool are where. Costs a look at each worker.
+    pub fn counts_of(&self, cx: &mut Cx<S>, pwq: S::Pwq) -> PwqCounts {
+        let nr_executing = self.holders(pwq).count() as u32;
+        let nr_behind = self.nr_behind(cx, pwq);
+        let state = cx.store.pwq(pwq);
+        let (nr_active, nr_inactive) = (state.nr_active(), state.nr_inactive());
+        let plugged = state.is_plugged();
+        let nr_pending = nr_active.saturating_sub(nr_executing + nr_behind);
+        PwqCounts {
+            nr_active,
+            nr_executing,
+            nr_behind,
+            nr_pending,
+            pending: (nr_pending > 0).then(|| self.worklist_waits(cx)),
+            nr_inactive,
+            plugged,
+        }
+    }
+
+    /// Items of `pwq` with a slot that wait for the end of an execution of their own: here, or in another
+    /// pool.
+    fn nr_behind(&self, cx: &Cx<S>, pwq: S::Pwq) -> u32 {
+        let active = |&work: &S::Work| {
+            let word = cx.store.word(work);
+            let of = word.pwq().map(|(addr, _)| cx.store.pwq_at(addr));
+            of == Some(pwq) && !word.flags().inactive
+        };
+        let scheduled = |id| self.workers.get(id).scheduled.iter(cx.store);
+        let here = self.workers.ids().flat_map(scheduled).filter(active);
+        let deferred = self.deferred.iter().map(|d| d.work).filter(active);
+        (here.count() + deferred.count()) as u32
+    }
+}

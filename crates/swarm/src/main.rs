@@ -68,7 +68,7 @@ fn break_rule(name: &str) -> Result<(), String> {
 
 /// What does not happen here, or so seldom that nothing is said by how often.
 #[cfg(feature = "probe")]
-const ELSEWHERE: [&str; 14] = [
+const ELSEWHERE: [&str; 15] = [
     // Items that wait for others of their queue do so in chains only (see `Walk::wait_within`), and
     // there seldom are too many for the workers or slots.
     "wait-refused-no-worker",
@@ -79,6 +79,7 @@ const ELSEWHERE: [&str; 14] = [
     "wait-flush-moved",
     // Longer than a seed takes: a stall of 30 s, a clock that was away for seconds.
     "stall-reported",
+    "starvation-reported",
     "clock-away",
     // Between two threads: nobody comes between an event and what it asks for.
     "scan-stale",

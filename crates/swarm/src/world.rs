@@ -209,6 +209,8 @@ fn spec(plan: &Plan, at: u32, renewed: u64) -> QueueSpec {
         };
     }
     spec.made.max_active = random.one_of(&[0, 1, 1, 2, 3, 5, 16]);
+    spec.made.exact =
+        plan.has(Feature::ExactLimits) && !kind.is_per_cpu() && one_in(&mut random, 2);
     spec.made.cpu_intensive = plan.has(Feature::CpuIntensive) && one_in(&mut random, 3);
     spec.made.mem_reclaim =
         plan.has(Feature::Rescuers) && kind != Kind::Bh && one_in(&mut random, 2);

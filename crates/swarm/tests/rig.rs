@@ -9,13 +9,10 @@ use cmwq_swarm::swarm::swarm;
 const SEEDS: u64 = 3000;
 
 /// Broken rules that nobody can notice here.
-const UNSEEN: [Broken; 2] = [
+const UNSEEN: [Broken; 1] = [
     // Who gives a slot back also serves those who wait, in the same event: only between two threads
     // there is a free slot to take past them.
     Broken::WaitersOvertaken,
-    // Shares of nodes differ from the whole limit only for limits beyond `DFL_MIN_ACTIVE`, and a
-    // share that is too large breaks no promise: the policy's own tests look at it.
-    Broken::NodeShareIgnored,
 ];
 
 #[test]

@@ -148,12 +148,12 @@ impl Books {
         for pwq in self.counts.pwqs_of(pool) {
             let limit = machine.limit_view(pwq.limit);
             ensure!(
-                limit.nr >= limit.max || !limit.waiting,
+                limit.nr() >= limit.max() || !limit.waiting(),
                 NoSlotIdleWithWaiters,
                 "q{}: items wait for one of {} slots, of which {} are held",
                 pwq.queue.0,
-                limit.max,
-                limit.nr
+                limit.max(),
+                limit.nr()
             );
         }
         Ok(())

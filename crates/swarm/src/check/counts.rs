@@ -13,6 +13,8 @@ use super::{Books, Running, Verdict, ensure};
 pub(super) struct Counts {
     pwqs: Vec<Pwq>,
     limits: Vec<Slots>,
+    /// Items that hold slots, by queue.
+    active: Vec<u32>,
     pools: Vec<Pool>,
     /// Tokens of all pools.
     tokens: u32,
@@ -88,6 +90,7 @@ impl Books {
             self.check_pwq(machine, at)?;
         }
         self.check_limits(machine, pool)?;
+        self.check_sums(machine, pool)?;
         let census = machine.census(pool);
         check_workers(machine, pool, &census)?;
         if self.terms.exact {
@@ -102,6 +105,8 @@ impl Books {
         let before = std::mem::replace(&mut pwq.view, machine.pwq_view(PwqId(at as u32)));
         let slots = &mut self.counts.limits[before.limit];
         slots.nr_active = slots.nr_active + pwq.view.nr_active - before.nr_active;
+        let active = grow(&mut self.counts.active, before.queue.0 as usize);
+        *active = *active + pwq.view.nr_active - before.nr_active;
         let queued = pwq.view.nr_queued > before.nr_queued;
         ensure!(
             !(slots.waiting && queued && pwq.view.nr_active > before.nr_active),
@@ -127,30 +132,40 @@ impl Books {
             let view = counts.pwqs[at].view;
             let limit = machine.limit_view(view.limit);
             let slots = &mut counts.limits[view.limit];
-            let before = std::mem::replace(&mut slots.nr, limit.nr);
-            slots.waiting = limit.waiting;
+            let before = std::mem::replace(&mut slots.nr, limit.nr());
+            slots.waiting = limit.waiting();
             ensure!(
-                limit.nr <= before || !counts.frozen.contains(&view.queue),
+                limit.nr() <= before || !counts.frozen.contains(&view.queue),
                 FrozenDoesNotStart,
                 "q{} is frozen, but one more holds a slot",
                 view.queue.0
             );
             ensure!(
-                limit.nr <= before.max(limit.max),
+                limit.nr() <= before.max(limit.max()),
                 LimitNeverExceeded,
                 "q{}: {} hold slots, before {before}, of {}",
                 view.queue.0,
-                limit.nr,
-                limit.max
+                limit.nr(),
+                limit.max()
             );
             ensure!(
-                slots.nr_active == limit.nr,
+                slots.nr_active == limit.nr(),
                 NrActiveSums,
                 "q{}: its pool workqueues say {}, its limit {}",
                 view.queue.0,
                 slots.nr_active,
-                limit.nr
+                limit.nr()
             );
+        }
+        Ok(())
+    }
+
+    /// The queues that the pool's pwqs are of.
+    fn check_sums(&mut self, machine: &Machine, pool: PoolId) -> Verdict {
+        for n in 0..self.counts.pools[pool.0 as usize].pwqs.len() {
+            let at = self.counts.pools[pool.0 as usize].pwqs[n];
+            let view = self.counts.pwqs[at].view;
+            self.check_exact(machine, &view, self.counts.active[view.queue.0 as usize])?;
         }
         Ok(())
     }
@@ -191,7 +206,7 @@ impl Books {
         let limit = machine.pwq_view(new.pwq).limit;
         let same = |r: &&Running| machine.pwq_view(r.pwq).limit == limit;
         let running = 1 + self.running.iter().filter(same).count() as u32;
-        let nr = machine.limit_view(limit).nr;
+        let nr = machine.limit_view(limit).nr();
         ensure!(
             running <= nr,
             LimitNeverExceeded,

@@ -108,7 +108,7 @@ fn check_pwq(machine: &Machine, pwq: PwqId) -> Verdict {
     let empty = view.nr_active == 0 && view.nr_inactive == 0 && view.nr_in_flight == 0;
     ensure!(empty, NoLeak, "{pwq:?}: {view:?}");
     ensure!(
-        limit.nr == 0 && !limit.waiting,
+        limit.nr() == 0 && !limit.waiting(),
         NoLeak,
         "{pwq:?}: {limit:?}"
     );

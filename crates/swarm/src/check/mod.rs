@@ -10,6 +10,7 @@
 //! | `order.rs` | ordered queues, non-reentrancy, disabled items |
 //! | `calls.rs` | what holds when a flush, drain or cancel returns |
 //! | `counts.rs` | limits, slots, tokens, the estimate, managers: after every event of a pool |
+//! | `shares.rs` | the parts of limits, and what they come to: between instants |
 //! | `backlog.rs` | nobody waits without need: between instants |
 //! | `rescue.rs` | hogs and missing workers: who helps, and when |
 //! | `end.rs` | nothing is left behind; idle workers retire |
@@ -21,6 +22,7 @@ mod end;
 mod ledger;
 mod order;
 mod rescue;
+mod shares;
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -45,6 +47,8 @@ const SHOWN: usize = 60;
 #[allow(missing_docs)]
 pub enum Invariant {
     LimitNeverExceeded,
+    NodeShares,
+    ExactOverNodes,
     OrderedInOrderAndAlone,
     NonReentrant,
     NothingLost,
@@ -74,10 +78,12 @@ pub enum Invariant {
 
 impl Invariant {
     /// All of them, with their names.
-    pub const ALL: [(Invariant, &str); 26] = {
+    pub const ALL: [(Invariant, &str); 28] = {
         use Invariant::*;
         [
             (LimitNeverExceeded, "limit-never-exceeded"),
+            (NodeShares, "node-shares"),
+            (ExactOverNodes, "exact-over-nodes"),
             (OrderedInOrderAndAlone, "ordered-in-order-and-alone"),
             (NonReentrant, "non-reentrant"),
             (NothingLost, "nothing-lost"),
@@ -150,6 +156,7 @@ struct Books {
     order: order::Order,
     calls: calls::Calls,
     counts: counts::Counts,
+    shares: shares::Shares,
     backlog: backlog::Backlog,
     rescue: rescue::Rescue,
     running: Vec<Running>,
@@ -190,6 +197,7 @@ impl Checker {
             order: order::Order::default(),
             calls: calls::Calls::default(),
             counts: counts::Counts::default(),
+            shares: shares::Shares::default(),
             backlog: backlog::Backlog::default(),
             rescue: rescue::Rescue::default(),
             running: Vec::new(),
@@ -328,6 +336,7 @@ impl Books {
         self.check_items(machine)?;
         self.check_pools(machine)?;
         self.check_help(machine)?;
+        self.check_shares(machine)?;
         self.check_backlog(machine)
     }
 }

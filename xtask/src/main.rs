@@ -3,13 +3,14 @@
 use std::path::Path;
 use std::process::ExitCode;
 use xtask::sanitize::{self, Tool};
-use xtask::{bench, swarm, tidy};
+use xtask::{bench, limit_cost, swarm, tidy};
 
 const USAGE: &str = "\
 usage: cargo xtask COMMAND
   tidy    check the rules that the whole tree keeps (also part of `cargo test`)
   bench   [--quick] [--tables] [--out DIR]: measure, and write docs/benchmarks.md
   swarm   [--seeds N] [--from S] [--seed S] [--broken NAME]: random machines, programs and faults
+  limit-cost  what a limit that does not bind costs: instructions (valgrind) and time
   miri    [--seeds N] [SUITE...]: tests under an interpreter that finds undefined behaviour
   tsan    [SUITE...]: tests under ThreadSanitizer, which finds data races";
 
@@ -19,6 +20,7 @@ fn main() -> ExitCode {
         Some("tidy") if args.len() == 1 => run_tidy(),
         Some("bench") => bench::run(&args[1..]),
         Some("swarm") => swarm::run(&args[1..]),
+        Some("limit-cost") => limit_cost::run(&args[1..]),
         Some("miri") => sanitize::run(Tool::Miri, &args[1..]),
         Some("tsan") => sanitize::run(Tool::Tsan, &args[1..]),
         Some("help" | "-h" | "--help") => {

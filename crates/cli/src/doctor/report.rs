@@ -20,6 +20,8 @@ pub(super) struct Report {
     /// CPUs of each core.
     pub(super) cores: Vec<String>,
     pub(super) caches: Vec<Cache>,
+    /// What of the above is missing or contradicts itself, and what is assumed instead.
+    pub(super) topology_warnings: Vec<String>,
     pub(super) signals: Vec<Signal>,
     pub(super) nice: Nice,
     pub(super) limits: LimitsReport,
@@ -97,6 +99,7 @@ impl Report {
             nodes: topology.nodes.iter().map(ToString::to_string).collect(),
             cores: topology.smt.iter().map(ToString::to_string).collect(),
             caches: caches(&topology),
+            topology_warnings: topology.warnings,
             signals: signals(&probe),
             nice: nice(&limits),
             limits: LimitsReport::from(&limits),

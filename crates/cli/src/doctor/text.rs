@@ -60,6 +60,9 @@ fn topology(text: &mut String, report: &Report) {
     for (name, sets_of_cpus) in by_name(&report.caches) {
         line(text, &name, &sets(&sets_of_cpus));
     }
+    for warning in &report.topology_warnings {
+        line(text, "warning", warning);
+    }
 }
 
 /// Sets of CPUs beside each other: `0-3 | 4-7`.

@@ -1,6 +1,7 @@
 //! `cmwq bench limits` as a user calls it: its JSON, its table, its errors, and what it leaves behind.
 
 use std::fs;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
@@ -180,6 +181,14 @@ fn a_signal_leaves_no_file_and_no_process() {
         let dir = folder();
         let mut command = limits(dir.path());
         command.args(["--seconds", "3600"]).stdout(Stdio::null());
+        // Whoever runs the tests in the background may have it ignored, which is inherited.
+        // SAFETY: only a call that is safe between fork and exec.
+        unsafe {
+            command.pre_exec(|| {
+                libc::signal(libc::SIGINT, libc::SIG_DFL);
+                Ok(())
+            });
+        }
         let mut parent = command.spawn().unwrap();
         let own = format!("/proc/{}", parent.id());
         until(|| users(dir.path()).iter().any(|user| *user != own));

@@ -40,18 +40,20 @@ fn our_threads_block_all_signals_but_the_synchronous_ones() {
             use_it(&queue("signals"));
             assert_eq!(thread::sigmask(), before, "the caller's own mask");
             assert!(threads::count("cmwq/u") >= 1 && threads::count("cmwq/tick") >= 1);
-            // A thread that makes another one blocks all signals for that moment.
-            for thread in threads::ours() {
-                for signal in 1..=31 {
-                    let never = [libc::SIGKILL, libc::SIGSTOP].contains(&signal);
-                    let expected = !never && !SYNCHRONOUS.contains(&signal);
-                    eventually(&format!("signal {signal} in {}", thread.name), || {
-                        (thread.blocked() & 1 << (signal - 1) != 0) == expected
-                    });
-                }
-            }
+            // A thread that makes another one blocks all signals for that moment: look again.
+            eventually("every thread blocks the right signals", || {
+                threads::ours().iter().all(blocks_the_right_ones)
+            });
         },
     );
+}
+
+fn blocks_the_right_ones(thread: &threads::Thread) -> bool {
+    (1..=31).all(|signal| {
+        let never = [libc::SIGKILL, libc::SIGSTOP].contains(&signal);
+        let blocked = thread.blocked() & 1 << (signal - 1) != 0;
+        blocked == (!never && !SYNCHRONOUS.contains(&signal))
+    })
 }
 
 /// Signals that the handler has seen, and those of them in a thread of ours.

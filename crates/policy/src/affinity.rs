@@ -293,6 +293,15 @@ impl Layout {
         nodes.max().map_or(0, |last| last + 1)
     }
 
+    /// Limits that a queue has: one for each node, and one for what is in none. Where there is only one node,
+    /// everything is in it.
+    pub fn nr_parts(&self) -> usize {
+        match self.nr_nodes() {
+            0 | 1 => 1,
+            nodes => nodes as usize + 1,
+        }
+    }
+
     /// How many slots of a queue's limit a node has, by its part of the CPUs that are in use and the
     /// queue's (kernel `wq_update_node_max_active`, 6.9). Pools that are not in one node share
     /// `max_active` among themselves.

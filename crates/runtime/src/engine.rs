@@ -293,15 +293,6 @@ impl Engine {
         act(&mut layout.lock().expect("nobody panics with it"))
     }
 
-    /// Limits that a queue has: one for each node, and one for what is in none. Where there is only one
-    /// node, everything is in it.
-    pub(crate) fn nr_limits(&self) -> usize {
-        match self.with_layout(|layout| layout.nr_nodes()) {
-            0 | 1 => 1,
-            nodes => nodes as usize + 1,
-        }
-    }
-
     fn read_layout(&self) -> Layout {
         let mut places = self.topology().places();
         // A CPU of which nothing is known is a core of its own.

@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use cmwq_os::{clock, sched};
 use cmwq_policy::contract::{self, Machine, QueueInfo, TimersOf};
+use cmwq_policy::pwq::PwqFlags;
 use cmwq_policy::queue::{Attrs, Kind, Queue as QueueCore};
 use cmwq_policy::store::PwqInfo;
 use cmwq_policy::work::WorkWord;
@@ -66,19 +67,6 @@ impl Real {
         }
     }
 
-    fn make_pwq(self, queue: &Queue, core: &QueueCore<PwqRef>, pool: u32, plugged: bool) -> PwqRef {
-        let pool = self.0.pool(pool).expect("the pool exists");
-        let node = self
-            .0
-            .with_layout(|layout| layout.node_of(pool.key().pod()));
-        let node = core.counts_for(node);
-        let flags = cmwq_policy::pwq::PwqFlags {
-            plugged,
-            ..core.pwq_flags()
-        };
-        Pwq::make(queue, pool, flags, core.effective_max(), node)
-    }
-
     /// The pwq of one CPU, made at first use.
     fn cpu_pwq(self, queue: &Queue, cpu: usize) -> PwqRef {
         self.with_queue(queue.this(), |core| {
@@ -86,8 +74,8 @@ impl Real {
                 return pwq;
             }
             let key = PoolKey::of_cpu(queue.made(), cpu, self.0.nice(core.attrs().nice));
-            let pool = self.0.cpu_pool(key);
-            let pwq = self.make_pwq(queue, core, pool.id(), false);
+            let (pool, max) = (self.0.cpu_pool(key), core.effective_max());
+            let pwq = Pwq::make(queue, pool, core.pwq_flags(), max, None);
             core.add(pwq);
             queue.routes().set(cpu, pwq);
             pwq
@@ -241,7 +229,16 @@ impl Machine for Real {
         pool: u32,
         plugged: bool,
     ) -> PwqRef {
-        self.make_pwq(queue_ref(queue), core, pool, plugged)
+        let pool = self.0.pool(pool).expect("the pool exists");
+        let node = self
+            .0
+            .with_layout(|layout| layout.node_of(pool.key().pod()));
+        let flags = PwqFlags {
+            plugged,
+            ..core.pwq_flags()
+        };
+        let node = core.counts_for(node);
+        Pwq::make(queue_ref(queue), pool, flags, core.effective_max(), node)
     }
 
     fn relax(&self) {

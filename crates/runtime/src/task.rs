@@ -18,7 +18,6 @@ use crate::machine::Real;
 use crate::pool;
 use crate::pwq::PwqRef;
 use crate::queue::{Queue, Workqueue};
-use crate::report::Awaited;
 
 /// What a task holds: first the closure, then what came of it.
 enum Stage<F, T> {
@@ -294,8 +293,7 @@ pub(crate) fn awaiting<R>(
     let Some(place) = pool::current() else {
         return wait();
     };
-    let queue = queue.name().to_owned();
-    place.awaiting(Awaited { queue, item }, wait)
+    place.awaiting((queue.shared_name(), item), wait)
 }
 
 /// Waits as a joiner, who may be in a forked child: there items of the parent never run.

@@ -249,9 +249,9 @@ impl Machine {
     }
 
     fn add_limits(&self, max_active: u32) -> Vec<usize> {
-        let nodes = self.layout.borrow().nr_nodes();
+        let parts = self.layout.borrow().nr_parts();
         let mut items = self.items.borrow_mut();
-        (0..=nodes).map(|_| items.add_limit(max_active)).collect()
+        (0..parts).map(|_| items.add_limit(max_active)).collect()
     }
 
     /// The pwq for this CPU of a queue that is not per CPU.
@@ -436,9 +436,8 @@ impl contract::Machine for Machine {
         flags.plugged = plugged;
         let pool = self.pool(PoolId(pool));
         let limits = &self.queue(queue).limits;
-        let of_none = limits.len() - 1;
-        let node = core.counts_for(pool.node);
-        let limit = limits[node.map_or(of_none, |node| node as usize)];
+        let (node, last) = (core.counts_for(pool.node), limits.len() - 1);
+        let limit = limits[node.map_or(last, |node| node as usize)];
         let mut items = self.items.borrow_mut();
         items.add_pwq(queue, (pool.id, node), limit, flags)
     }

@@ -1,9 +1,9 @@
 //! A worker as others see it, and as items see it from inside.
 
 use std::cell::{Cell, RefCell};
-use std::sync::Mutex;
 use std::sync::atomic::Ordering::SeqCst;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32};
+use std::sync::{Arc, Mutex};
 
 use cmwq_os::observe::{Sample, TaskFiles};
 use cmwq_os::{sched, thread};
@@ -46,8 +46,8 @@ pub(crate) struct Slot {
     pub(super) rescues: AtomicBool,
     /// What people are told of the item, if it says anything.
     desc: Mutex<String>,
-    /// What the item waits for, while it is in a call that waits.
-    awaits: Mutex<Option<Awaited>>,
+    /// What the item waits for, while it is in a call that waits: whose, and which if it is one.
+    awaits: Mutex<Option<(Arc<str>, Option<&'static str>)>>,
     pub(super) described: AtomicBool,
     /// The thread's files in /proc, opened by whoever looks first.
     files: Mutex<Option<(i32, TaskFiles)>>,
@@ -146,7 +146,11 @@ impl Place {
     }
 
     /// Runs `wait`, during which people are told that the item waits for this.
-    pub(crate) fn awaiting<R>(self, awaited: Awaited, wait: impl FnOnce() -> R) -> R {
+    pub(crate) fn awaiting<R>(
+        self,
+        awaited: (Arc<str>, Option<&'static str>),
+        wait: impl FnOnce() -> R,
+    ) -> R {
         let set = |awaited| *self.slot.awaits.lock().expect("nobody panics with it") = awaited;
         set(Some(awaited));
         let _end = OnDrop(|| set(None));
@@ -364,7 +368,12 @@ impl Slot {
 
     /// What the item waits for, if it is in a call that waits.
     pub(crate) fn awaits(&self) -> Option<Awaited> {
-        self.awaits.lock().expect("nobody panics with it").clone()
+        let awaits = self.awaits.lock().expect("nobody panics with it");
+        let (queue, item) = awaits.as_ref()?;
+        Some(Awaited {
+            queue: queue.to_string(),
+            item: *item,
+        })
     }
 
     /// The thread, 0 while there is none.

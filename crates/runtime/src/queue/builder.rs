@@ -228,13 +228,16 @@ impl WorkqueueBuilder {
         let rescuer = self.mem_reclaim.then(|| Rescuer::start(engine, &self.name));
         let rescuer = rescuer.transpose().map_err(BuildError::Rescuer)?;
         let is_per_cpu = made.kind.is_per_cpu();
-        let limits = if is_per_cpu { 0 } else { engine.nr_limits() };
-        let limits = (0..limits).map(|_| AtomicPtr::default());
+        let parts = match is_per_cpu {
+            true => 0,
+            false => engine.with_layout(|layout| layout.nr_parts()),
+        };
+        let limits = (0..parts).map(|_| AtomicPtr::default());
         let queue = Arc::new_cyclic(|me| Queue {
             engine,
             me: me.clone(),
             id,
-            name: self.name,
+            name: self.name.into(),
             made,
             freezable: self.freezable,
             gate: AtomicU32::new(0),

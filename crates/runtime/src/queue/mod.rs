@@ -23,7 +23,7 @@ use routes::Routes;
 
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicBool, AtomicPtr};
-use std::sync::{Mutex, Weak};
+use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
 
 use cmwq_policy::contract::{self, PwqFlush};
@@ -53,7 +53,7 @@ pub(crate) struct Queue {
     /// to count references, and it stays valid whatever references come and go.
     me: Weak<Queue>,
     id: u64,
-    name: Box<str>,
+    name: Arc<str>,
     made: QueueAttrs,
     freezable: bool,
     gate: AtomicU32,
@@ -80,6 +80,11 @@ impl Queue {
 
     pub(crate) fn id(&self) -> u64 {
         self.id
+    }
+
+    /// Its name, to be kept for longer than the queue.
+    pub(crate) fn shared_name(&self) -> Arc<str> {
+        self.name.clone()
     }
 
     pub(crate) fn name(&self) -> &str {

@@ -180,7 +180,7 @@ impl<T: Send + Sync + 'static> Work<T> {
     /// ```
     pub fn waits(&self) -> Option<Waits> {
         let engine = engine::existing()?;
-        contract::waits(&Real(engine), self.work()).map(Waits::from)
+        contract::waits(&Real(engine), self.work())
     }
 
     /// Takes it off its queue, or disarms its timer. True if it was pending: then that instance does

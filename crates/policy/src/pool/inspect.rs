@@ -5,7 +5,8 @@ use super::{Cx, Rule, WorkerPool};
 use crate::store::Store;
 
 /// Why a pending item has not begun: the first thing that it needs and has not got.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
 pub enum Waits {
     /// Its timer is armed.
     Timer,

@@ -1,44 +1,9 @@
 //! Looking at queues: how many items wait, and for what.
 
 use cmwq_policy::contract::{self, QueueCounts};
-use cmwq_policy::pool;
+pub use cmwq_policy::pool::Waits;
 
 use super::Workqueue;
-
-/// Why an item that is pending has not begun: the first thing that it needs and has not got.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[non_exhaustive]
-pub enum Waits {
-    /// Its timer is armed.
-    Timer,
-    /// All slots of its queue's [`max_active`](Workqueue::max_active) are taken, or the queue is
-    /// [frozen](crate::freezer).
-    Limit,
-    /// Older items of its ordered queue, whose attributes have changed since, come first.
-    Plugged,
-    /// An execution of it goes on: the next one begins when that has ended.
-    Behind,
-    /// As many workers run as there are CPUs for them.
-    Cpu,
-    /// More workers would only queue up at a lock: the next one is started a little later.
-    Growth,
-    /// A worker: one is on its way, or is being made, or cannot be made.
-    Worker,
-}
-
-impl From<pool::Waits> for Waits {
-    fn from(waits: pool::Waits) -> Self {
-        match waits {
-            pool::Waits::Timer => Waits::Timer,
-            pool::Waits::Limit => Waits::Limit,
-            pool::Waits::Plugged => Waits::Plugged,
-            pool::Waits::Behind => Waits::Behind,
-            pool::Waits::Cpu => Waits::Cpu,
-            pool::Waits::Growth => Waits::Growth,
-            pool::Waits::Worker => Waits::Worker,
-        }
-    }
-}
 
 /// How many items of a queue are where. Names are the kernel's. A snapshot: pools are looked at one by
 /// one.
@@ -62,10 +27,9 @@ pub struct WorkqueueCounts {
 
 impl From<QueueCounts> for WorkqueueCounts {
     fn from(counts: QueueCounts) -> Self {
-        let waits = pool::Waits::ALL.into_iter().map(|why| {
-            let waiting = counts.waiting(why) as usize;
-            (Waits::from(why), waiting)
-        });
+        let waits = Waits::ALL
+            .into_iter()
+            .map(|why| (why, counts.waiting(why) as usize));
         WorkqueueCounts {
             max_active: counts.max_active as usize,
             min_active: counts.min_active as usize,

@@ -1,6 +1,6 @@
 //! Jobs find themselves as the user would have started them.
 
-use crate::support::{command, feed, run};
+use crate::support::{command, feed, heeding, run};
 use std::io;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
@@ -18,7 +18,7 @@ fn with(mut command: Command, prepare: fn()) -> Command {
 
 /// What `script` prints when it is run directly, and when it is a job, both after `prepare`.
 fn direct_and_as_job(script: &str, prepare: fn()) -> (String, String) {
-    let mut shell = Command::new("sh");
+    let mut shell = heeding("sh");
     shell.args(["-c", script]);
     let direct = feed(&mut with(shell, prepare), "").text();
     let job = feed(&mut with(command(&["sh", "-c", script]), prepare), "x\n").text();

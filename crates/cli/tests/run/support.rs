@@ -2,6 +2,7 @@
 
 use std::ffi::OsStr;
 use std::io::Write;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::mpsc;
@@ -47,8 +48,24 @@ impl Ran {
 
 /// `cmwq run` with these arguments.
 pub(crate) fn command<S: AsRef<OsStr>>(args: &[S]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_cmwq"));
+    let mut command = heeding(env!("CARGO_BIN_EXE_cmwq"));
     command.arg("run").args(args);
+    command
+}
+
+/// A command that heeds the signals of a terminal: whoever runs the tests in the background may ignore
+/// them, and that is inherited.
+pub(crate) fn heeding(program: &str) -> Command {
+    let mut command = Command::new(program);
+    let heed = || {
+        for signal in [libc::SIGHUP, libc::SIGINT, libc::SIGQUIT] {
+            // SAFETY: SIG_DFL is no code of ours.
+            unsafe { libc::signal(signal, libc::SIG_DFL) };
+        }
+        Ok(())
+    };
+    // SAFETY: only calls of signal(2), which are safe between fork and exec.
+    unsafe { command.pre_exec(heed) };
     command
 }
 

@@ -8,6 +8,9 @@ use crate::worker::{Token, WorkerId};
 pub enum Action<P> {
     /// Wake this worker: it was idle and is now `Waking`, or it is to retire.
     Wake(WorkerId),
+    /// The same, in the pod of this CPU, where an item waits: it was elsewhere before. The scheduler
+    /// may move it on from there.
+    WakeNear(WorkerId, u32),
     /// Create a thread for this worker; answer with `spawned` (by the thread itself) or
     /// `spawn_failed`.
     Spawn(WorkerId),

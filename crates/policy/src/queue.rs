@@ -9,6 +9,7 @@ use crate::affinity::Scope;
 use crate::cpumask::CpuMask;
 use crate::probe::{broken, hit};
 use crate::pwq::{DFL_MIN_ACTIVE, PwqFlags};
+use crate::time::Nanos;
 
 /// What kind of workers a queue's items want.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -50,6 +51,8 @@ pub struct Attrs {
     pub scope: Option<Scope>,
     /// Workers stay in the pod of whoever queued.
     pub strict: bool,
+    /// What an item loses, about, where it runs in another pod: the time to fetch its data from there.
+    pub locality: Nanos,
 }
 
 /// What a queue is made of.

@@ -55,6 +55,10 @@ pub trait Store: Links + Sized {
     fn set_word(&mut self, work: Self::Work, word: WorkWord);
     /// What identifies executions of this item.
     fn key(&self, work: Self::Work) -> ItemKey;
+    /// The CPU that a pending item was queued on, where its pool asks for that.
+    fn home(&self, work: Self::Work) -> u32;
+    /// Notes it. The item is about to be queued.
+    fn set_home(&mut self, work: Self::Work, cpu: u32);
     /// The number by which items remember this pool workqueue: a multiple of
     /// [`PWQ_ALIGN`](crate::work::PWQ_ALIGN), not 0.
     fn pwq_addr(&self, pwq: Self::Pwq) -> u64;

@@ -107,6 +107,8 @@ pub(crate) struct Worker<L: Links, P> {
     pub waiting: Option<Wait<P>>,
     /// When its item began.
     pub began: Time,
+    /// Where it last went idle, in a pool that asks for that.
+    pub cpu: u32,
     /// What is known of the CPU time of its item.
     pub watch: Watch,
     /// Counts its items, so that a late sample of an earlier one is known as such.
@@ -160,6 +162,7 @@ impl<L: Links, P> Worker<L, P> {
             asks_after: Time(0),
             waiting: None,
             began: Time(0),
+            cpu: 0,
             watch: Watch::default(),
             item_seq: 0,
         }

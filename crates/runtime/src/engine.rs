@@ -14,8 +14,10 @@ use cmwq_os::cpus::{self, EffectiveCpus};
 use cmwq_os::topology::{self, Topology};
 use cmwq_os::{generation, sched, thread};
 use cmwq_policy::affinity::{Layout, Place};
+use cmwq_policy::queue::Kind;
 use cmwq_policy::{PoolAttrs, contract};
 
+use crate::affinity;
 use crate::builder::Options;
 use crate::error::BuildError;
 use crate::machine::Timers;
@@ -52,9 +54,13 @@ pub(crate) struct Engine {
     queues: Mutex<Registry>,
     timers: Mutex<Timers>,
     reports: Reports,
-    topology: OnceLock<Topology>,
+    topology: Mutex<Option<Arc<Topology>>>,
     /// Where queues go; made when the first queue is.
     layout: OnceLock<Mutex<Layout>>,
+    /// Counts its changes.
+    layout_version: AtomicU32,
+    /// There are CPUs that queues may not use although the process may.
+    some_unbound: AtomicBool,
     /// Number of its first pool. Those of a parent process are lower.
     first_pool: u32,
     /// Numbers of CPUs are below this.
@@ -120,8 +126,10 @@ impl Engine {
             queues: Mutex::default(),
             timers: Mutex::default(),
             reports: Reports::new(),
-            topology: OnceLock::new(),
+            topology: Mutex::default(),
             layout: OnceLock::new(),
+            layout_version: AtomicU32::new(0),
+            some_unbound: AtomicBool::new(false),
             options: Options::installed(),
             base_nice: sched::nice_of(thread::getpid()).unwrap_or(0),
             cpus: Mutex::new(cpus),
@@ -194,7 +202,9 @@ impl Engine {
             budget: self.cpus().target as u32,
             thread_limit: key.thread_limit(self.options.thread_limit as u32),
         };
-        let pool = Box::leak(Box::new(Pool::new(self, key, attrs, &cpus)));
+        let near = |nearness| Arc::new(self.with_layout(|layout| layout.near(nearness)));
+        let near = key.near().map(near);
+        let pool = Box::leak(Box::new(Pool::new(self, key, attrs, near, &cpus)));
         self.pools[index].store(pool, SeqCst);
         self.nr_pools.store(index + 1, SeqCst);
         pool
@@ -281,10 +291,23 @@ impl Engine {
             .or_else(|| cpus.iter().next())
     }
 
-    fn topology(&self) -> &Topology {
-        let root = self.options.sysfs_root;
-        self.topology
-            .get_or_init(|| topology::read(Path::new(root)))
+    /// The CPU that an item of this kind of queue goes to if nobody names one.
+    pub(crate) fn cpu_for(&self, kind: Kind) -> usize {
+        let here = sched::current_cpu();
+        match !kind.is_per_cpu() && self.some_unbound.load(SeqCst) {
+            true => self.with_layout(|layout| layout.choose_cpu(here)),
+            false => here,
+        }
+    }
+
+    /// The machine as it was when it was last looked at.
+    fn topology(&self) -> Arc<Topology> {
+        let mut topology = self.topology.lock().expect("nobody panics with it");
+        topology.get_or_insert_with(|| self.read_topology()).clone()
+    }
+
+    fn read_topology(&self) -> Arc<Topology> {
+        Arc::new(topology::read(Path::new(self.options.sysfs_root)))
     }
 
     /// Looks at, or changes, what decides where queues go. Nothing else is locked inside.
@@ -293,8 +316,34 @@ impl Engine {
         act(&mut layout.lock().expect("nobody panics with it"))
     }
 
+    /// Where queues go has changed so often.
+    pub(crate) fn layout_version(&self) -> u32 {
+        self.layout_version.load(SeqCst)
+    }
+
+    /// Changes what holds for all queues, which follow.
+    pub(crate) fn change_layout<R>(&self, change: impl FnOnce(&mut Layout) -> R) -> R {
+        let result = self.with_layout(|layout| {
+            let result = change(layout);
+            self.some_unbound.store(!layout.is_all_unbound(), SeqCst);
+            result
+        });
+        self.layout_version.fetch_add(1, SeqCst);
+        self.refit_queues();
+        result
+    }
+
     fn read_layout(&self) -> Layout {
-        let mut places = self.topology().places();
+        let mut layout = self.layout_of(&self.topology());
+        layout.set_all_online(&self.cpus().mask);
+        if let Some(scope) = affinity::scope_of_environment() {
+            layout.set_default_scope(scope);
+        }
+        layout
+    }
+
+    fn layout_of(&self, topology: &Topology) -> Layout {
+        let mut places = topology.places();
         // A CPU of which nothing is known is a core of its own.
         let more = (places.len()..self.nr_cpus).map(|cpu| Place {
             core: cpu as u32,
@@ -302,9 +351,7 @@ impl Engine {
             node: 0,
         });
         places.extend(more);
-        let mut layout = Layout::new(places);
-        layout.set_all_online(&self.cpus().mask);
-        layout
+        Layout::new(places).with_distances(topology.distances.clone())
     }
 
     pub(crate) fn reports(&self) -> &Reports {
@@ -341,8 +388,10 @@ impl Engine {
 
     fn follow_cpus(&'static self, fresh: EffectiveCpus) {
         if self.tell_pools(fresh) {
-            self.with_layout(|layout| layout.set_all_online(&self.cpus().mask));
-            self.refit_queues();
+            let topology = self.read_topology();
+            let machine = self.layout_of(&topology);
+            *self.topology.lock().expect("nobody panics with it") = Some(topology);
+            self.change_layout(|layout| layout.follow(machine, &self.cpus().mask));
         }
     }
 

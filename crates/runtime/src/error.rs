@@ -62,6 +62,8 @@ pub enum AttrsError {
     Nice(i32),
     /// CPU numbers go up to 1023.
     Cpu(usize),
+    /// The machine has none of the CPUs.
+    NoCpus,
     /// Per-CPU and BH queues have no attributes to change.
     PerCpu,
     /// There is no pool for them.
@@ -75,6 +77,7 @@ impl fmt::Display for AttrsError {
         match self {
             AttrsError::Nice(n) => write!(f, "nice value {n} is not in -20..=19"),
             AttrsError::Cpu(cpu) => write!(f, "there can be no CPU {cpu}"),
+            AttrsError::NoCpus => f.write_str("the machine has none of these CPUs"),
             AttrsError::PerCpu => f.write_str("a per-CPU queue has no attributes to change"),
             AttrsError::NoPool(why) => f.write_str(why),
             AttrsError::Forked => QueueError::Forked.fmt(f),

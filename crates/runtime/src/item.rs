@@ -6,7 +6,7 @@
 //! | field | by whom |
 //! | --- | --- |
 //! | `word` | anybody, atomically; while PENDING only its owner changes what it says |
-//! | `next`, `prev` | under the lock of the pool that the item is queued in |
+//! | `next`, `prev`, `home` | under the lock of the pool that the item is queued in |
 //! | `vtable` | constant |
 
 use std::ptr::NonNull;
@@ -53,12 +53,14 @@ pub(crate) unsafe fn count_arc<T>(item: NonNull<T>, what: Ref) {
     }
 }
 
-/// The part of an item that queues and pools work with. 32 bytes.
+/// The part of an item that queues and pools work with. 40 bytes.
 #[repr(C)]
 pub(crate) struct Header {
     word: AtomicU64,
     pub(crate) next: Cell<Option<NonNull<Header>>>,
     pub(crate) prev: Cell<Option<NonNull<Header>>>,
+    /// The CPU that it was queued on.
+    pub(crate) home: Cell<u32>,
     vtable: &'static Vtable,
 }
 
@@ -68,6 +70,7 @@ impl Header {
             word: AtomicU64::new(WorkWord::NEW.0),
             next: Cell::new(None),
             prev: Cell::new(None),
+            home: Cell::new(0),
             vtable,
         }
     }

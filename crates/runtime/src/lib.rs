@@ -41,6 +41,7 @@
 //! nothing; [`system`] is a new queue there, with threads of its own.
 #![cfg_attr(loom, allow(dead_code, unused_imports))]
 
+mod affinity;
 mod barrier;
 mod builder;
 mod current;
@@ -70,6 +71,10 @@ mod task;
 mod thresholds;
 mod work;
 
+pub use affinity::{
+    AffinityScope, default_affinity_scope, set_default_affinity_scope, set_unbound_cpus,
+    unbound_cpus,
+};
 pub use builder::{Builder, DFL_STACK_SIZE, DFL_THREAD_LIMIT, MAX_THREAD_LIMIT};
 pub use current::{CurrentWork, current_work, is_rescuer, others_waiting, set_worker_desc};
 pub use delayed::DelayedWork;

@@ -179,7 +179,7 @@ impl Machine for Real {
         let this = queue_ref(queue);
         let slot = this
             .routes()
-            .slot(|| cpu.unwrap_or_else(sched::current_cpu));
+            .slot(|| cpu.unwrap_or_else(|| self.0.cpu_for(this.made().kind)));
         if let Some(pwq) = this.routes().get(slot) {
             return pwq;
         }
@@ -188,6 +188,14 @@ impl Machine for Real {
             false => {
                 contract::place(self, queue, slot).expect("it has had a pwq since it was made")
             }
+        }
+    }
+
+    fn home(&self, pwq: PwqRef, cpu: Option<usize>) -> u32 {
+        // SAFETY: of a queue that the caller keeps.
+        match unsafe { pwq.as_ref() }.pool().has_pods() {
+            true => cpu.unwrap_or_else(sched::current_cpu) as u32,
+            false => 0,
         }
     }
 

@@ -84,6 +84,15 @@ pub enum Report {
         /// The queue.
         queue: String,
     },
+    /// A variable of the environment says nothing that is known; it counts for nothing.
+    Environment {
+        /// Its name.
+        variable: &'static str,
+        /// What it says.
+        value: String,
+        /// What it may say.
+        expected: String,
+    },
     /// An item was enabled that was not disabled. Nothing has changed.
     EnableUnderflow {
         /// The type name of its function.
@@ -195,6 +204,11 @@ impl fmt::Display for Report {
                 f,
                 "queue \"{queue}\" is not drained after {looks} rounds: its items queue on"
             ),
+            Report::Environment {
+                variable,
+                value,
+                expected,
+            } => write!(f, "{variable}={value} is ignored: it may be {expected}"),
             Report::TimerDropped { queue } => write!(
                 f,
                 "a delayed item was dropped when its time came: queue \"{queue}\" takes no more"

@@ -34,6 +34,10 @@ pub struct Stats {
     pub tick_starts: u64,
     /// CPU time of the tick's thread, in nanoseconds.
     pub tick_cpu_ns: u64,
+    /// Items of managed queues that began outside of the pod that they were queued in.
+    pub far: u64,
+    /// Workers that were woken where items waited for them, and had been elsewhere before.
+    pub repatriated: u64,
     /// Workers that went idle although items waited, because they had to wait for a CPU.
     pub step_backs: u64,
     /// Workers that went idle although items waited, because others queued up at one lock.
@@ -99,6 +103,8 @@ pub fn stats() -> Stats {
             stats.completed += of.completed;
             stats.canary_starts += of.idle_reports;
             stats.tick_starts += of.tick_starts;
+            stats.far += of.far;
+            stats.repatriated += pool.repatriated();
             stats.step_backs += of.step_backs;
             stats.convoy_step_backs += of.convoy_step_backs;
             stats.runnable_ns += of.runnable_ns;

@@ -11,23 +11,8 @@ use cmwq::{Work, Workqueue};
 use cmwq_os::{sched, thread};
 use cmwq_policy::CpuMask;
 use common::alone::alone;
-use common::sysfs::Sysfs;
+use common::two_nodes::on_two_nodes;
 use common::{Occupancy, Permits, eventually};
-
-/// Runs `body` with two CPUs, of a node each, in a process whose machine is like that.
-fn on_two_nodes(body: impl FnOnce([usize; 2])) {
-    let mask = sched::affinity(thread::getpid()).unwrap();
-    let mut cpus = mask.iter();
-    let (Some(a), Some(b)) = (cpus.next(), cpus.next()) else {
-        eprintln!("skipped: one CPU");
-        return;
-    };
-    let both: CpuMask = [a, b].into_iter().collect();
-    sched::set_affinity(thread::getpid(), &both).unwrap();
-    let sysfs = Sysfs::of_nodes(&[a, b]);
-    sysfs.install();
-    body([a, b]);
-}
 
 /// Items that stay until they are let go, and count themselves by node.
 #[derive(Default)]

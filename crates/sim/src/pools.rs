@@ -3,8 +3,9 @@
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::rc::Rc;
+use std::sync::Arc;
 
-use cmwq_policy::affinity::Reach;
+use cmwq_policy::affinity::{Near, Nearness, Reach};
 use cmwq_policy::contract;
 use cmwq_policy::pool::{Plan, PoolStats, Seen, SeenState};
 use cmwq_policy::time::MILLISECOND;
@@ -56,9 +57,12 @@ pub(crate) struct Pool {
 }
 
 impl Pool {
-    fn new(key: PoolKey, node: Option<u32>, attrs: PoolAttrs) -> Pool {
+    fn new(key: PoolKey, node: Option<u32>, near: Option<Arc<Near>>, attrs: PoolAttrs) -> Pool {
         let id = PoolId(attrs.id);
-        let core = WorkerPool::new(attrs);
+        let core = match near {
+            Some(near) => WorkerPool::new(attrs).with_near(near),
+            None => WorkerPool::new(attrs),
+        };
         Pool {
             id,
             key,
@@ -144,7 +148,8 @@ impl Machine {
                 _ => self.options.thread_limit,
             },
         };
-        pools.push(Rc::new(Pool::new(key, node, attrs)));
+        let near = key.reach.near.map(|nearness| self.near(nearness));
+        pools.push(Rc::new(Pool::new(key, node, near, attrs)));
         id
     }
 
@@ -188,6 +193,7 @@ impl Machine {
         let mut cx = Cx {
             store: &mut *self.items.borrow_mut(),
             now: self.now(),
+            cpu: self.current_cpu() as u32,
             out,
         };
         event(&mut pool.core.borrow_mut(), &mut cx)
@@ -220,6 +226,7 @@ impl Machine {
     fn carry_out(&self, pool: PoolId, action: Action<PwqId>) {
         match action {
             Action::Wake(id) => self.wake_worker(&self.pool(pool), id),
+            Action::WakeNear(id, cpu) => self.wake_near(&self.pool(pool), id, cpu),
             Action::FailWait(id) => {
                 let thread = self.pool(pool).thread(id);
                 thread.into_iter().for_each(|id| self.look_again(id));
@@ -243,6 +250,18 @@ impl Machine {
             pool.repatriated.set(pool.repatriated.get() + repatriated);
             self.unpark(thread);
         }
+    }
+
+    fn wake_near(&self, pool: &Pool, id: WorkerId, cpu: u32) {
+        if let Some(thread) = pool.thread(id) {
+            pool.repatriated.set(pool.repatriated.get() + 1);
+            self.sched().set_wake_cpu(thread, cpu as usize);
+            self.unpark(thread);
+        }
+    }
+
+    fn near(&self, nearness: Nearness) -> Arc<Near> {
+        Arc::new(self.layout.borrow().near(nearness))
     }
 
     /// Those that keep the queue until they are carried out.

@@ -389,6 +389,10 @@ impl contract::Machine for Machine {
         there.unwrap_or_else(|| self.place(id, slot))
     }
 
+    fn home(&self, _: PwqId, cpu: Option<usize>) -> u32 {
+        cpu.unwrap_or_else(|| self.current_cpu()) as u32
+    }
+
     fn route_by(&self, id: QueueId, attrs: &Attrs) {
         let queue = self.queue(id);
         let kind = queue.spec.made.kind;

@@ -21,6 +21,8 @@ pub(crate) struct Item {
     prev: Option<ItemId>,
     pub(crate) word: WorkWord,
     pub(crate) key: ItemKey,
+    /// The CPU that it was queued on last.
+    pub(crate) home: u32,
     pub(crate) name: String,
     pub(crate) body: Body,
     /// It only tells a flusher that it was reached.
@@ -84,6 +86,7 @@ impl Items {
                 addr: u64::from(id),
                 func: 0,
             },
+            home: 0,
             name,
             body,
             is_barrier,
@@ -226,6 +229,14 @@ impl Store for Items {
 
     fn key(&self, work: ItemId) -> ItemKey {
         self.item(work).key
+    }
+
+    fn home(&self, work: ItemId) -> u32 {
+        self.item(work).home
+    }
+
+    fn set_home(&mut self, work: ItemId, cpu: u32) {
+        self.item_mut(work).home = cpu;
     }
 
     fn pwq_addr(&self, pwq: PwqId) -> u64 {

@@ -182,6 +182,7 @@ impl Walk {
                 .random
                 .one_of(&[None, Some(Scope::System), Some(Scope::Cpu)]),
             strict: self.random.chance(500),
+            locality: self.random.one_of(&[0, 1_000_000]),
         }
     }
 }

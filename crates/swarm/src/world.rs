@@ -239,6 +239,7 @@ fn attrs(plan: &Plan, random: &mut Random) -> Attrs {
         cpumask: mask(plan, random).filter(|_| masked),
         scope: scoped.then(|| random.one_of(&Scope::ALL)),
         strict: scoped && one_in(random, 2),
+        locality: if one_in(random, 2) { MILLISECOND } else { 0 },
     }
 }
 

@@ -182,6 +182,7 @@ fn fresh(attrs: &Attrs) -> Changed {
         cpumask: attrs.cpus.as_ref().map(|cpus| mask(&cpus.0)),
         scope: attrs.scope.and_then(scope),
         strict: attrs.strict.unwrap_or(false),
+        locality: 0,
     }
 }
 

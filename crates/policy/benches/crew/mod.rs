@@ -65,6 +65,7 @@ impl Crew {
         let mut cx = Cx {
             store: &mut self.tables,
             now: self.now,
+            cpu: 0,
             out: &mut out,
         };
         let result = event(&mut self.pools[pool as usize], &mut cx);
@@ -76,7 +77,9 @@ impl Crew {
 
     fn carry_out(&mut self, pool: u32, action: Action<u32>) {
         match action {
-            Action::Wake(id) | Action::Spawn(id) => self.awake.push_back((pool, id)),
+            Action::Wake(id) | Action::WakeNear(id, _) | Action::Spawn(id) => {
+                self.awake.push_back((pool, id))
+            }
             Action::Activate(pwq) => {
                 let pool = self.tables.pool_of(pwq);
                 self.call(pool, |core, cx| core.activate(cx, pwq));

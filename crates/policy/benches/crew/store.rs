@@ -111,6 +111,12 @@ impl Store for Tables {
         self.items[work as usize].word = word;
     }
 
+    fn home(&self, _: u32) -> u32 {
+        0
+    }
+
+    fn set_home(&mut self, _: u32, _: u32) {}
+
     fn key(&self, work: u32) -> ItemKey {
         ItemKey {
             addr: 64 * (1 + u64::from(work)),

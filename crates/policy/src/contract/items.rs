@@ -50,16 +50,20 @@ pub fn enqueue<M: Machine>(
             .filter(|&last| last != pool)
             .filter(|_| !broken!(ReentrantAcrossPools))
             .and_then(|last| executing(m, last, work));
+        let how = Queueing {
+            home: m.home(pwq, cpu),
+            ..Queueing::default()
+        };
         match running {
             None => {
-                if insert(m, pwq, work, Queueing::default()) {
+                if insert(m, pwq, work, how) {
                     return pwq;
                 }
             }
             Some(running) if redirects(m, queue, running) => {
                 let how = Queueing {
                     redirected: true,
-                    ..Queueing::default()
+                    ..how
                 };
                 // Refused if that has ended, and was the last one of a retired pwq.
                 if insert(m, running.pwq, work, how) {
@@ -68,7 +72,7 @@ pub fn enqueue<M: Machine>(
                 }
             }
             Some(running) => {
-                if defer(m, pwq, work, running) {
+                if defer(m, pwq, work, running, how) {
                     return pwq;
                 }
             }
@@ -101,11 +105,17 @@ fn insert<M: Machine>(m: &M, pwq: PwqOf<M>, work: WorkOf<M>, how: Queueing) -> b
 /// The execution remembers one pool that it tells of its end, so only who owns the item may name it:
 /// once the item is queued, a thief may queue it elsewhere, and name that. It may end before the item
 /// is there to be told, which is therefore asked afterwards.
-fn defer<M: Machine>(m: &M, pwq: PwqOf<M>, work: WorkOf<M>, running: Executing<PwqOf<M>>) -> bool {
+fn defer<M: Machine>(
+    m: &M,
+    pwq: PwqOf<M>,
+    work: WorkOf<M>,
+    running: Executing<PwqOf<M>>,
+    how: Queueing,
+) -> bool {
     let (PwqInfo { pool, queue, .. }, token) = (m.info(pwq), running.token);
     let how = Queueing {
         deferred: Some(token),
-        ..Queueing::default()
+        ..how
     };
     let named = m.with_pool(token.pool, |core, _| core.defer_behind(token, pool, queue));
     hit!(ItemDeferTooLate if !named);

@@ -109,6 +109,9 @@ pub trait Machine: Sized {
     fn queue_info(&self, queue: Self::Queue) -> QueueInfo;
     /// Where new items of this queue go, from this CPU or, if none was asked for, from the caller's.
     fn route(&self, queue: Self::Queue, cpu: Option<usize>) -> PwqOf<Self>;
+    /// The CPU that an item which is queued there is near to: the one asked for, or the caller's. Anything
+    /// where the pool's items come from one pod.
+    fn home(&self, pwq: PwqOf<Self>, cpu: Option<usize>) -> u32;
     /// Which way the items of a queue's CPUs go follows from these attributes from now on:
     /// [`Layout::has_one_route`](crate::affinity::Layout::has_one_route).
     fn route_by(&self, queue: Self::Queue, attrs: &Attrs);

@@ -30,6 +30,8 @@ pub struct Queueing {
     /// It goes where its current execution is, whatever the attributes of the queue are by now,
     /// unless nothing is in flight there any more.
     pub redirected: bool,
+    /// The CPU that it is queued on.
+    pub home: u32,
 }
 
 /// The queue's attributes have changed: its items go to another pool workqueue now.
@@ -66,6 +68,9 @@ impl<S: Store> WorkerPool<S> {
         };
         let word = WorkWord::queued(cx.store.pwq_addr(pwq), self.attrs.id, colour, flags);
         cx.store.set_word(work, word);
+        if self.near.is_some() {
+            cx.store.set_home(work, how.home);
+        }
         let queue = cx.store.info(pwq).queue;
         self.note_requeued(cx, work, Some(queue));
         if let Some(token) = how.deferred {
@@ -207,18 +212,14 @@ impl<S: Store> WorkerPool<S> {
         (work, pwq)
     }
 
-    /// The first item that no worker of this pool is executing. Items that are being executed go
+    /// The next item that no worker of this pool is executing. Items that are being executed go
     /// behind that execution, on its worker's own list: an item never runs twice at once.
     fn take_from_worklist(&mut self, cx: &mut Cx<S>, id: WorkerId) -> Option<S::Work> {
-        let mut at = self.worklist.first();
-        while let Some(work) = at {
-            at = self.behind_series(cx, work);
-            if cx.store.word(work).flags().deferred {
-                continue;
-            }
+        while let Some(work) = self.next_free(cx) {
             match self.who_executes(&cx.store.key(work)) {
                 Some(busy) => self.schedule_series(cx, work, busy),
                 None => {
+                    self.count_far(cx, work);
                     self.schedule_series(cx, work, id);
                     return self.workers.get_mut(id).scheduled.pop_front(cx.store);
                 }

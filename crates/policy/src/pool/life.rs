@@ -194,7 +194,8 @@ impl<S: Store> WorkerPool<S> {
     fn go_idle(&mut self, cx: &mut Cx<S>, id: WorkerId) -> Step<S::Work, S::Pwq> {
         hit!(WorkerIdle);
         self.workers.set_state(id, State::Idle(cx.now));
-        self.workers.get_mut(id).crowded = 0;
+        let worker = self.workers.get_mut(id);
+        (worker.crowded, worker.cpu) = (0, cx.cpu);
         self.counts.between -= 1;
         self.idle.push_back(id);
         Step::Park
@@ -276,7 +277,7 @@ impl<S: Store> WorkerPool<S> {
             return false;
         }
         let receiver = receiver.filter(|&id| matches!(self.workers.get(id).state, State::Idle(_)));
-        match receiver.or(self.standby()) {
+        match receiver.or_else(|| self.choose_idle(cx)) {
             Some(id) => self.wake(cx, id, receiver.is_some()),
             None => self.spawn(cx),
         }
@@ -302,6 +303,7 @@ impl<S: Store> WorkerPool<S> {
             return false;
         }
         self.growth.started(cx.now, self.nr_busy());
+        let action = (!is_awake).then(|| self.wake_action(cx, id));
         let at = self
             .idle
             .iter()
@@ -311,8 +313,8 @@ impl<S: Store> WorkerPool<S> {
         self.workers.set_state(id, State::Waking);
         self.counts.waking += 1;
         hit!(is_awake => WorkerReceiver, WorkerWoken);
-        if !is_awake && !broken!(WakeLost) {
-            self.push(cx, Action::Wake(id));
+        if let Some(action) = action.filter(|_| !broken!(WakeLost)) {
+            self.push(cx, action);
         }
         true
     }

@@ -9,6 +9,8 @@
 //! | `items.rs` | an item is queued, taken, has ended; flush |
 //! | `series.rs` | barriers, cancelled and deferred items: what is not just first in, first out |
 //! | `slots.rs` | the limit of a queue: who gets a free slot |
+//! | `arming.rs` | no events: when reports of idle CPUs are asked for |
+//! | `near.rs` | no events: which of the waiting items is near to a CPU, and which idle worker to an item |
 //! | `life.rs` | a worker starts, asks for its next step, goes idle, retires |
 //! | `rescue.rs` | no worker can be made: the queue's own thread helps |
 //! | `watch.rs` | an item keeps its CPU for long, the worklist stands still, the clock was away |
@@ -17,10 +19,12 @@
 //! | `signals.rs` | a CPU would idle, a scan has seen, a worker says that it blocks or waits |
 //! | `census.rs` | no events: what the pool counts, for those who check it |
 
+mod arming;
 mod census;
 mod inspect;
 mod items;
 mod life;
+mod near;
 mod predicates;
 mod rescue;
 mod series;
@@ -35,16 +39,20 @@ pub use census::Census;
 pub use inspect::{PwqCounts, Waits};
 pub use items::{ItemReport, Queueing, Retired};
 pub use life::{BH_WORKER_RESTARTS, BH_WORKER_TURN, Step};
+pub use near::{MOST_OVERTAKEN, NEAR_WINDOW};
 pub use rescue::{MAX_RESCUERS, MAYDAY_INITIAL_TIMEOUT, MAYDAY_INTERVAL, RESCUER_BATCH};
 pub use series::{Executing, Place};
 pub use signals::{MAX_SCAN, Plan, Seen, SeenState, Stuck};
 pub use starvation::{Holder, SlotsSeen};
 pub use watch::{AskSwitches, Busy, Hog, Stall};
 
+use alloc::boxed::Box;
 use alloc::collections::VecDeque;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use crate::action::{Action, Actions};
+use crate::affinity::Near;
 use crate::growth::{Growth, GrowthStats, Holding};
 use crate::list::List;
 use crate::probe::{broken, hit};
@@ -112,6 +120,8 @@ pub struct Cx<'a, S: Store> {
     pub store: &'a mut S,
     /// The time of the event.
     pub now: Time,
+    /// The CPU that it is on. Of no account for a pool that is not [`with_near`](WorkerPool::with_near).
+    pub cpu: u32,
     /// What is to be done after the lock is dropped.
     pub out: &'a mut Actions<S::Pwq>,
 }
@@ -140,6 +150,8 @@ pub struct PoolStats {
     pub tick_starts: u64,
     /// Workers that went idle although items waited, because they had to wait for a CPU.
     pub step_backs: u64,
+    /// Items begun outside of the pod that they were queued in.
+    pub far: u64,
     /// Workers that went idle although items waited, because of a convoy.
     pub convoy_step_backs: u64,
     /// How often, and why, growth was held back.
@@ -190,6 +202,9 @@ pub struct WorkerPool<S: Store> {
     /// Tokens of the shared budget that this pool holds.
     tokens: u32,
     growth: Growth,
+    arming: arming::Arming,
+    /// Of items that come from several pods.
+    near: Option<Box<near::Nearness>>,
     /// No thread is asked for before this time, after one could not be made.
     spawn_after: Time,
     /// Where the next scan goes on, among workers not known to sleep and among sleepers.
@@ -245,6 +260,8 @@ impl<S: Store> WorkerPool<S> {
             counts: Counts::default(),
             tokens: 0,
             growth: Growth::default(),
+            arming: arming::Arming::default(),
+            near: None,
             spawn_after: Time(0),
             scan_cursor: [0; 2],
             nr_in_flight: 0,
@@ -258,6 +275,13 @@ impl<S: Store> WorkerPool<S> {
             stats_at: Time(0),
             stats_running: 0,
         }
+    }
+
+    /// The same for items that come from several pods: each CPU takes what is near.
+    #[must_use]
+    pub fn with_near(self, near: Arc<Near>) -> Self {
+        let near = Some(Box::new(near::Nearness::new(near)));
+        WorkerPool { near, ..self }
     }
 
     /// Whether it keeps count of who runs.
@@ -353,7 +377,7 @@ impl<S: Store> WorkerPool<S> {
     pub fn published(&self, now: Time) -> Published {
         Published {
             backlog: self.nr_queued() > 0,
-            wants: self.wants(now),
+            wants: self.arming.is_on() && self.wants(now),
         }
     }
 
@@ -369,6 +393,7 @@ impl<S: Store> WorkerPool<S> {
     fn settle(&mut self, cx: &mut Cx<S>) {
         self.settle_tokens(cx);
         self.settle_need(cx.now);
+        self.arming.update(self.nr_spare(), self.attrs.target);
         let passed = cx.now.since(self.stats_at);
         // Until this event, as many ran as after the one before.
         self.stats.runnable_ns += u128::from(self.stats_running) * u128::from(passed);

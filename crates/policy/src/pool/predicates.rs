@@ -20,7 +20,12 @@ impl<S: Store> WorkerPool<S> {
 
     /// Are there more items than workers on their way to them?
     pub(super) fn has_spare_item(&self) -> bool {
-        self.nr_queued() > (self.counts.waking + self.counts.between) as usize
+        self.nr_spare() > 0
+    }
+
+    /// How many more.
+    pub(super) fn nr_spare(&self) -> u32 {
+        (self.nr_queued() as u32).saturating_sub(self.counts.waking + self.counts.between)
     }
 
     /// Is there a reserve, so that this worker may start working?

@@ -218,7 +218,15 @@ impl<S: Store> WorkerPool<S> {
 
     /// The first entry of the worklist that a worker may take.
     pub(super) fn first_free(&self, cx: &Cx<S>) -> Option<S::Work> {
-        let mut at = self.worklist.first();
+        self.free_from(cx, self.worklist.first())
+    }
+
+    /// The first one behind that series.
+    pub(super) fn free_behind(&self, cx: &Cx<S>, work: S::Work) -> Option<S::Work> {
+        self.free_from(cx, self.behind_series(cx, work))
+    }
+
+    fn free_from(&self, cx: &Cx<S>, mut at: Option<S::Work>) -> Option<S::Work> {
         while let Some(work) = at.filter(|&work| cx.store.word(work).flags().deferred) {
             at = self.behind_series(cx, work);
         }

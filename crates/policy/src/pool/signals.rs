@@ -108,6 +108,9 @@ impl<S: Store> WorkerPool<S> {
         let needed = useful && self.has_spare_item() && self.nr_arrived() < self.attrs.target;
         let started = needed && self.start(cx, receiver);
         hit!(started => IdleReportStarts, IdleReportUnused);
+        if started {
+            self.arming.paid();
+        }
         self.stats.idle_reports += u64::from(started);
         self.stats.idle_reports_unused += u64::from(!started);
         self.settle(cx);

@@ -1,7 +1,7 @@
 //! What makes a pool: queues with equal attributes share one.
 
 use cmwq_os::cpus::EffectiveCpus;
-use cmwq_policy::affinity::Reach;
+use cmwq_policy::affinity::{Nearness, Reach};
 use cmwq_policy::queue::{Kind, QueueAttrs};
 use cmwq_policy::{CpuMask, Rule, WorkerId};
 
@@ -61,6 +61,16 @@ impl PoolKey {
             Some(_) => 1,
             None => self.reach.target(&cpus.mask, cpus.target),
         }
+    }
+
+    /// Where a worker is to be when it is woken, if not anywhere it may be.
+    pub(crate) fn starts_in(&self) -> Option<&CpuMask> {
+        self.reach.starts_in()
+    }
+
+    /// The pods that its items come from, if they are several.
+    pub(crate) fn near(&self) -> Option<Nearness> {
+        self.reach.near
     }
 
     /// The CPUs that its items are near to.

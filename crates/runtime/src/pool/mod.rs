@@ -10,9 +10,11 @@ pub(crate) mod worker;
 
 use std::sync::atomic::Ordering::SeqCst;
 use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64};
-use std::sync::{Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use cmwq_os::cpus::EffectiveCpus;
+use cmwq_os::sched;
+use cmwq_policy::affinity::Near;
 use cmwq_policy::contract;
 use cmwq_policy::pool::{CREATE_COOLDOWN, MAX_RESCUERS};
 use cmwq_policy::{
@@ -50,6 +52,10 @@ pub(crate) struct Pool {
     progress: Futex,
     /// A thread to create, by number + 1: asked by those who may not create it themselves.
     spawn_request: AtomicU32,
+    /// Of items that come from several pods: how far CPUs are from each other.
+    near: Option<Arc<Near>>,
+    /// Workers that were brought back to where items waited for them.
+    repatriated: AtomicU64,
     /// Growth waits for a look at the workers.
     inspect_request: crate::sync::AtomicBool,
 }
@@ -70,10 +76,15 @@ impl Pool {
         engine: &'static Engine,
         key: PoolKey,
         attrs: PoolAttrs,
+        near: Option<Arc<Near>>,
         cpus: &CpuMask,
     ) -> Self {
+        let pool = WorkerPool::new(attrs);
         let core = Core {
-            pool: WorkerPool::new(attrs),
+            pool: match &near {
+                Some(near) => pool.with_near(near.clone()),
+                None => pool,
+            },
             published: Published::default(),
             standby: None,
         };
@@ -91,6 +102,8 @@ impl Pool {
             reports: std::array::from_fn(|_| AtomicU64::new(0)),
             progress: Futex::new(0),
             spawn_request: AtomicU32::new(0),
+            near,
+            repatriated: AtomicU64::new(0),
             inspect_request: crate::sync::AtomicBool::new(false),
         }
     }
@@ -109,6 +122,37 @@ impl Pool {
 
     pub(crate) fn nice(&self) -> i8 {
         self.key.nice
+    }
+
+    /// The CPU of the calling thread, if that means anything to the core.
+    fn here(&self) -> u32 {
+        match self.has_pods() {
+            true => sched::current_cpu() as u32,
+            false => 0,
+        }
+    }
+
+    /// Whether its items come from several pods.
+    pub(crate) fn has_pods(&self) -> bool {
+        self.near.is_some()
+    }
+
+    /// How often a worker was brought back to where items waited for it.
+    pub(crate) fn repatriated(&self) -> u64 {
+        self.repatriated.load(SeqCst)
+    }
+
+    /// Wakes a worker in the pod of this CPU, or of the pool.
+    fn wake(&self, id: WorkerId, cpu: Option<u32>) {
+        let near = cpu.zip(self.near.as_ref());
+        let pod = near.map(|(cpu, near)| near.pod(cpu));
+        match pod.as_ref().or(self.key.starts_in()) {
+            None => self.slot(id).unpark(),
+            Some(pod) => {
+                let moved = self.slot(id).unpark_in(pod);
+                self.repatriated.fetch_add(u64::from(moved), SeqCst);
+            }
+        }
     }
 
     /// Whether its workers may use this CPU.
@@ -173,6 +217,7 @@ impl Pool {
         let mut cx = Cx {
             store: &mut items,
             now,
+            cpu: self.here(),
             out: &mut actions,
         };
         let result = event(&mut core.pool, &mut cx);
@@ -226,7 +271,8 @@ impl Pool {
     fn carry_out(&'static self, actions: &PoolActions, news: News) {
         for action in actions.iter() {
             match action {
-                Action::Wake(id) => self.slot(id).unpark(),
+                Action::Wake(id) => self.wake(id, None),
+                Action::WakeNear(id, cpu) => self.wake(id, Some(cpu)),
                 Action::FailWait(id) => {
                     self.slot(id).unpark();
                     self.announce_progress();
@@ -314,7 +360,7 @@ impl Pool {
         self.reports[cpu / 64].fetch_or(1 << (cpu % 64), SeqCst);
         // SAFETY: null or a leaked slot of this pool.
         match unsafe { self.standby.load(SeqCst).as_ref() } {
-            Some(slot) => slot.unpark_on(cpu),
+            Some(slot) => drop(slot.unpark_in(&[cpu].into_iter().collect())),
             None => self.engine.tick().unpark(),
         }
     }

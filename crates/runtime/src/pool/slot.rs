@@ -9,7 +9,7 @@ use cmwq_os::observe::{Sample, TaskFiles};
 use cmwq_os::{sched, thread};
 use cmwq_policy::pool::Stuck;
 use cmwq_policy::worker::Wait;
-use cmwq_policy::{CpuMask, Cx, ItemKey, Time, WorkerId, WorkerPool};
+use cmwq_policy::{CpuMask, Cx, ItemKey, MAX_CPUS, Time, WorkerId, WorkerPool};
 
 use super::Pool;
 use super::worker::Worker;
@@ -19,7 +19,7 @@ use crate::pwq::{Items, PwqRef};
 use crate::queue::name_of;
 use crate::report::Awaited;
 
-/// A canary has narrowed a worker's mask, and one is at it.
+/// Whoever wakes a worker has narrowed its mask, or is at it.
 const NARROWED: u32 = 1;
 const NARROWS: u32 = 2;
 
@@ -37,7 +37,7 @@ pub(crate) struct Slot {
     wait_failed: AtomicBool,
     /// The CPU that the worker last parked on: the kernel will try to wake it there.
     pub(super) parked_on: AtomicU32,
-    /// [`NARROWED`] if a canary has narrowed the thread's mask to its own CPU, and [`NARROWS`] for each
+    /// [`NARROWED`] if whoever woke it has narrowed the thread's mask, and [`NARROWS`] for each
     /// that is about to. While it is not zero nobody else can be blamed for the mask.
     narrow: AtomicU32,
     /// Counts the worker's waits.
@@ -323,20 +323,23 @@ impl Slot {
         self.parker.unpark();
     }
 
-    /// Wakes the worker on this CPU: left alone, the kernel often wakes it where it last ran, behind
-    /// somebody else. Its mask is narrowed before the wake, and widened by the worker.
-    pub(super) fn unpark_on(&self, cpu: usize) {
+    /// Wakes the worker on one of these CPUs: left alone, the kernel often wakes it where it last ran,
+    /// behind somebody else. Its mask is narrowed before the wake, and widened by the worker. False: it
+    /// parked on one of them.
+    pub(super) fn unpark_in(&self, cpus: &CpuMask) -> bool {
         let tid = self.tid.load(SeqCst);
-        if tid != 0 && self.parked_on.load(SeqCst) != cpu as u32 {
-            let only: CpuMask = [cpu].into_iter().collect();
+        let last = self.parked_on.load(SeqCst) as usize;
+        let elsewhere = tid != 0 && !(last < MAX_CPUS && cpus.contains(last));
+        if elsewhere {
             // Said before and after: the canary may be kept off its CPU in between, while somebody else
             // wakes the worker.
             self.narrow.fetch_add(NARROWS, SeqCst);
-            let narrowed = u32::from(sched::set_affinity(tid, &only).is_ok()) * NARROWED;
+            let narrowed = u32::from(sched::set_affinity(tid, cpus).is_ok()) * NARROWED;
             let done = |narrow: u32| Some((narrow - NARROWS) | narrowed);
             let _ = self.narrow.fetch_update(SeqCst, SeqCst, done);
         }
         self.parker.unpark();
+        elsewhere
     }
 
     /// Whether the mask may be other than the worker has set it, by a canary's doing.
@@ -344,7 +347,7 @@ impl Slot {
         self.narrow.load(SeqCst) != 0
     }
 
-    /// The worker is about to set its mask; whether a canary had narrowed it.
+    /// The worker is about to set its mask; whether it was narrowed for its wake.
     pub(super) fn widens(&self) -> bool {
         self.may_be_narrow() && self.narrow.fetch_and(!NARROWED, SeqCst) & NARROWED != 0
     }

@@ -1,9 +1,12 @@
 //! What can be changed of a queue that is in use.
 
+use std::time::Duration;
+
 use cmwq_policy::pwq::MAX_ACTIVE_RANGE;
 use cmwq_policy::{CpuMask, contract, queue};
 
 use super::{Queue, Workqueue};
+use crate::affinity::AffinityScope;
 use crate::error::AttrsError;
 
 /// Attributes of the workers of a queue (kernel `workqueue_attrs`). Begin with the
@@ -16,6 +19,16 @@ pub struct Attrs {
     /// CPUs that the workers may use, by number; `None`: all of the process. CPUs that the process may
     /// not use count for nothing, and so does a list of which nothing is left.
     pub cpus: Option<Vec<usize>>,
+    /// What cuts those CPUs into pods, in which the items that are queued from one run; `None`: what is
+    /// the [default](crate::default_affinity_scope) of all queues.
+    pub affinity_scope: Option<AffinityScope>,
+    /// Items run in the pod that they were queued from and nowhere else, whether its CPUs are busy or not.
+    /// Otherwise they begin there if they can.
+    pub affinity_strict: bool,
+    /// What an item loses, about, where it runs in another pod than it was queued in: the time to fetch its
+    /// data from there. From 20 us on, workers of a managed queue are brought to the pod of the item that
+    /// waits. Zero unless set: then each CPU takes what is near, but a worker wakes up where a core idles.
+    pub locality: Duration,
 }
 
 impl Attrs {
@@ -27,7 +40,9 @@ impl Attrs {
         Ok(queue::Attrs {
             nice: self.nice as i8,
             cpumask,
-            ..queue::Attrs::default()
+            scope: self.affinity_scope,
+            strict: self.affinity_strict,
+            locality: u64::try_from(self.locality.as_nanos()).unwrap_or(u64::MAX),
         })
     }
 }
@@ -58,6 +73,9 @@ impl Workqueue {
         Attrs {
             nice: i32::from(attrs.nice),
             cpus: attrs.cpumask.map(|mask| mask.iter().collect()),
+            affinity_scope: attrs.scope,
+            affinity_strict: attrs.strict,
+            locality: Duration::from_nanos(attrs.locality),
         }
     }
 

@@ -2,10 +2,13 @@
 
 use std::sync::atomic::AtomicPtr;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use cmwq_policy::contract::{self, Machine};
 use cmwq_policy::pwq::{DFL_ACTIVE, MAX_ACTIVE_RANGE};
 use cmwq_policy::queue::{self, Kind, QueueAttrs};
+
+use crate::affinity::{self, AffinityScope};
 
 use super::{Attrs, Queue, Routes, Workqueue};
 use crate::engine::{self, Engine};
@@ -48,6 +51,9 @@ impl WorkqueueBuilder {
             attrs: Attrs {
                 nice: 0,
                 cpus: None,
+                affinity_scope: None,
+                affinity_strict: false,
+                locality: Duration::ZERO,
             },
             highpri: false,
             cpu_intensive: false,
@@ -172,6 +178,49 @@ impl WorkqueueBuilder {
         self
     }
 
+    /// What cuts the CPUs into pods: items run near where they were queued, as far as that leaves no CPU
+    /// idle (kernel `affinity_scope`). `docs/affinity.md` says which one when.
+    ///
+    /// ```
+    /// use cmwq::AffinityScope;
+    ///
+    /// let queue = cmwq::Workqueue::builder("index").affinity_scope(AffinityScope::Numa).build()?;
+    /// # Ok::<(), cmwq::BuildError>(())
+    /// ```
+    pub fn affinity_scope(mut self, scope: AffinityScope) -> Self {
+        self.attrs.affinity_scope = Some(scope);
+        self
+    }
+
+    /// Whether items run in their pod and nowhere else, although other CPUs may idle meanwhile (kernel
+    /// `affinity_strict`).
+    ///
+    /// ```
+    /// use cmwq::AffinityScope;
+    ///
+    /// let queue = cmwq::Workqueue::builder("node").affinity_scope(AffinityScope::Numa);
+    /// let queue = queue.affinity_strict(true).build()?;
+    /// # Ok::<(), cmwq::BuildError>(())
+    /// ```
+    pub fn affinity_strict(mut self, strict: bool) -> Self {
+        self.attrs.affinity_strict = strict;
+        self
+    }
+
+    /// What an item loses, about, where it runs in another pod: see [`Attrs::locality`].
+    ///
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// // A megabyte from another cache, at 10 GB/s.
+    /// let queue = cmwq::Workqueue::builder("tiles").locality(Duration::from_micros(100)).build()?;
+    /// # Ok::<(), cmwq::BuildError>(())
+    /// ```
+    pub fn locality(mut self, lost: Duration) -> Self {
+        self.attrs.locality = lost;
+        self
+    }
+
     /// Its items do not count as running once they have begun, so others of their CPU start beside them
     /// (kernel `WQ_CPU_INTENSIVE`). Means something on per-CPU queues only.
     ///
@@ -224,6 +273,8 @@ impl WorkqueueBuilder {
 
     pub(crate) fn build_in(self, engine: &'static Engine) -> Result<Workqueue, BuildError> {
         let made = self.made()?;
+        affinity::check_environment();
+        let layout = engine.layout_version();
         let id = engine.next_queue_id();
         let rescuer = self.mem_reclaim.then(|| Rescuer::start(engine, &self.name));
         let rescuer = rescuer.transpose().map_err(BuildError::Rescuer)?;
@@ -250,6 +301,10 @@ impl WorkqueueBuilder {
             first_pwq(&queue, &made.attrs)?;
         }
         engine.remember_queue(&queue);
+        if engine.layout_version() != layout {
+            // CPUs have changed in between, when nobody knew of this queue.
+            let _ = contract::refit(&queue.machine(), queue.this());
+        }
         Ok(queue.into())
     }
 
@@ -266,6 +321,12 @@ impl WorkqueueBuilder {
         }
         if self.kind.is_per_cpu() && self.attrs.cpus.is_some() {
             return unlike("cpus");
+        }
+        if self.kind.is_per_cpu() && self.attrs.affinity_scope.is_some() {
+            return unlike("affinity_scope");
+        }
+        if self.kind.is_per_cpu() && self.attrs.affinity_strict {
+            return unlike("affinity_strict");
         }
         if self.kind.is_per_cpu() && self.exact {
             return unlike("max_active_exact");

@@ -7,6 +7,7 @@ pub(crate) mod nproc;
 pub(crate) mod seccomp;
 pub(crate) mod sysfs;
 pub(crate) mod threads;
+pub(crate) mod two_nodes;
 
 use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::SeqCst;

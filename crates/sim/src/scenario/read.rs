@@ -249,6 +249,7 @@ fn queue(fields: &mut Fields<'_>, cpus: usize) -> Result<Many<QueueModel>, Mista
         let scopes = Scope::ALL.map(|scope| (scope.name(), scope));
         spec.made.attrs.scope = fields.word("scope", &scopes)?;
         spec.made.attrs.strict = fields.bool("strict", false)?;
+        spec.made.attrs.locality = fields.time("locality", 0)?;
         spec.made.cpu_intensive = fields.bool("cpu_intensive", false)?;
         spec.made.mem_reclaim = fields.bool("mem_reclaim", false)?;
         spec.freezable = fields.bool("freezable", false)?;

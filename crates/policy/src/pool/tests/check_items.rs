@@ -285,11 +285,19 @@ pub(super) fn begins(rig: &Rig, work: usize, own: bool) {
         return;
     }
     for (other, waiting) in rig.store.items.iter().enumerate() {
-        if waiting.stamp < item.begun && passes(rig, item_pwq(rig, work), other, waiting, own) {
+        let older = waiting.stamp < item.begun && !is_nearer(rig, work, waiting.home);
+        if older && passes(rig, item_pwq(rig, work), other, waiting, own) {
             panic!("{work} passes {other}");
         }
     }
     one_at_a_time(rig, item_pwq(rig, work));
+}
+
+/// Whether it was queued nearer to where it begins than this CPU is, and that counts.
+fn is_nearer(rig: &Rig, work: usize, other: u32) -> bool {
+    let pool = rig.store.pwqs[item_pwq(rig, work)].pool;
+    let far = |home| rig.pools[pool].distance(home, rig.cpu);
+    far(rig.store.items[work].home) < far(other)
 }
 
 /// The pwq through which the item is executed.

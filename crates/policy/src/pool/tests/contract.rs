@@ -99,6 +99,9 @@ impl Machine for OnRig {
     fn key(&self, work: usize) -> ItemKey {
         self.rig(|rig| rig.store.items[work].key)
     }
+    fn home(&self, _: usize, _: Option<usize>) -> u32 {
+        0
+    }
     fn retain(&self, _: usize) {}
     fn release(&self, _: usize) {}
     fn retain_queue(&self, _: usize) {}

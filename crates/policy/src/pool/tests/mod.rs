@@ -23,6 +23,7 @@ mod kinds;
 mod limits;
 mod liveness;
 mod machine;
+mod near;
 mod ops;
 mod properties;
 mod rescue;

@@ -131,7 +131,7 @@ impl Rig {
         let elsewhere = last.filter(|&last| last != pool);
         let running = elsewhere.and_then(|at| self.call(at, |p, cx| p.executing(cx, &key)));
         let Some(running) = running else {
-            return (pwq, Queueing::default());
+            return (pwq, self.queueing());
         };
         if running.queue == queue as u64 && !self.queues[queue].ordered {
             let redirected = true;
@@ -141,6 +141,7 @@ impl Rig {
                 Queueing {
                     deferred,
                     redirected,
+                    home: self.cpu,
                 },
             );
         }
@@ -153,8 +154,16 @@ impl Rig {
             Queueing {
                 deferred,
                 redirected,
+                home: self.cpu,
             },
         )
+    }
+
+    fn queueing(&self) -> Queueing {
+        Queueing {
+            home: self.cpu,
+            ..Queueing::default()
+        }
     }
 
     /// Who replaces this pwq by now.

@@ -94,7 +94,7 @@ fn look(rig: &Rig, seen: &mut BTreeSet<&'static str>) {
 
 fn name(action: Action<usize>) -> &'static str {
     match action {
-        Action::Wake(_) => "wake",
+        Action::Wake(_) | Action::WakeNear(..) => "wake",
         Action::Spawn(_) => "spawn",
         Action::Inspect => "inspect",
         Action::Flushed(_) => "flushed",

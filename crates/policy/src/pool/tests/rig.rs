@@ -58,7 +58,7 @@ impl Todo {
     /// What an action leaves to be done; nothing if somebody is only told.
     fn of(action: Action<usize>) -> Option<Todo> {
         match action {
-            Action::Wake(id) => Some(Todo::Wake(id)),
+            Action::Wake(id) | Action::WakeNear(id, _) => Some(Todo::Wake(id)),
             Action::Spawn(id) => Some(Todo::Spawn(id)),
             Action::Released(pwq) => Some(Todo::Released(pwq)),
             Action::Emptied(pwq) => Some(Todo::Emptied(pwq)),
@@ -87,6 +87,8 @@ pub(super) struct Rig {
     /// The threads of each pool, and the rescuers that help it just then.
     pub(super) threads: Vec<BTreeMap<WorkerId, Thread>>,
     pub(super) now: Time,
+    /// The CPU that everything happens on.
+    pub(super) cpu: u32,
     /// Each with the pool that it is for.
     pub(super) todo: Vec<(usize, Todo)>,
     /// Every action so far, with its pool.
@@ -122,6 +124,7 @@ impl Rig {
             queues: Vec::new(),
             threads: Vec::new(),
             now: Time(0),
+            cpu: 0,
             todo: Vec::new(),
             said: Vec::new(),
             started: Vec::new(),
@@ -160,6 +163,7 @@ impl Rig {
         let mut cx = Cx {
             store: &mut self.store,
             now: self.now,
+            cpu: self.cpu,
             out: &mut out,
         };
         let result = act(&mut self.pools[pool], &mut cx);

@@ -20,6 +20,7 @@ pub(super) struct Item {
     prev: Option<usize>,
     pub(super) word: WorkWord,
     pub(super) key: ItemKey,
+    pub(super) home: u32,
     /// The number of its pending instance.
     pub(super) stamp: u64,
     /// The number of the instance that was begun last.
@@ -125,6 +126,7 @@ impl TestStore {
             prev: None,
             word: WorkWord::NEW,
             key: ItemKey { addr, func: 7 },
+            home: 0,
             stamp: 0,
             begun: 0,
             starts: 0,
@@ -214,6 +216,14 @@ impl Store for TestStore {
 
     fn key(&self, work: usize) -> ItemKey {
         self.items[work].key
+    }
+
+    fn home(&self, work: usize) -> u32 {
+        self.items[work].home
+    }
+
+    fn set_home(&mut self, work: usize, cpu: u32) {
+        self.items[work].home = cpu;
     }
 
     fn pwq_addr(&self, pwq: usize) -> u64 {

@@ -32,6 +32,7 @@ impl Machine for Rig {
         let mut cx = Cx {
             store: &mut store,
             now: Time(0),
+            cpu: 0,
             out: &mut out,
         };
         let result = event(&mut core, &mut cx);
@@ -104,6 +105,10 @@ impl Machine for Rig {
 
     fn route(&self, queue: usize, cpu: Option<usize>) -> usize {
         self.queues[queue].pwqs[cpu.unwrap_or(0)]
+    }
+
+    fn home(&self, _: usize, _: Option<usize>) -> u32 {
+        0
     }
 
     fn route_by(&self, _: usize, _: &Attrs) {

@@ -296,7 +296,7 @@ impl Rig {
     fn carry_out(&self, pool: u32, action: Action<usize>) {
         match action {
             // A thread that is to be made is here, and waits for its first token.
-            Action::Wake(id) | Action::Spawn(id) => {
+            Action::Wake(id) | Action::WakeNear(id, _) | Action::Spawn(id) => {
                 assert_eq!(id, WORKER);
                 self.pools[pool as usize].worker.unpark();
             }

@@ -96,6 +96,14 @@ impl Store for Items {
         header(work).key()
     }
 
+    fn home(&self, work: NonNull<Header>) -> u32 {
+        header(work).home.get()
+    }
+
+    fn set_home(&mut self, work: NonNull<Header>, cpu: u32) {
+        header(work).home.set(cpu);
+    }
+
     fn pwq_addr(&self, pwq: usize) -> u64 {
         (pwq as u64 + 1) * PWQ_ALIGN
     }

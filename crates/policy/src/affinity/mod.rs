@@ -3,7 +3,16 @@
 //!
 //! The machine's CPUs are cut into pods. The pod of whoever queues gets the item: a strict queue's
 //! workers stay in it, others start there and may be moved anywhere in the queue's mask.
+//!
+//! | file | |
+//! | --- | --- |
+//! | `near.rs` | how far CPUs are from each other |
 
+mod near;
+
+pub use near::{Distance, HOMING_COST, Near, Nearness};
+
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use crate::cpumask::CpuMask;
@@ -77,6 +86,8 @@ pub struct Reach {
     pub pod: CpuMask,
     /// What its workers may use.
     pub allowed: CpuMask,
+    /// Its items come from several pods: each CPU takes what is near.
+    pub near: Option<Nearness>,
 }
 
 impl Reach {
@@ -86,7 +97,14 @@ impl Reach {
         Reach {
             pod: only,
             allowed: only,
+            near: None,
         }
+    }
+
+    /// Where a worker is to be when it is woken, if that is not anywhere it may be (kernel `kick_pool`:
+    /// repatriation).
+    pub fn starts_in(&self) -> Option<&CpuMask> {
+        (self.pod != self.allowed).then_some(&self.pod)
     }
 
     /// What its workers may use while these CPUs are in use: all of them if none of its own is.
@@ -117,6 +135,8 @@ pub struct Layout {
     unbound: CpuMask,
     default_scope: Scope,
     shard_cores: u32,
+    /// From node to node; empty if nothing is known.
+    distances: Box<[Box<[u32]>]>,
     /// The CPU that the next caller without one of its own gets is looked for behind this one.
     turn: usize,
 }
@@ -131,6 +151,7 @@ impl Layout {
             unbound: all,
             default_scope: Scope::CacheShard,
             shard_cores: DFL_SHARD_CORES,
+            distances: Box::default(),
             turn: 0,
         }
     }
@@ -143,6 +164,23 @@ impl Layout {
             shard_cores,
             ..self
         }
+    }
+
+    /// The same with nodes that are so far from each other, as the firmware says (ACPI SLIT: 10 is near).
+    #[must_use]
+    pub fn with_distances(self, distances: impl IntoIterator<Item = Vec<u32>>) -> Layout {
+        let distances = distances.into_iter().map(Vec::into_boxed_slice).collect();
+        Layout { distances, ..self }
+    }
+
+    /// The machine looks like this now; what was set for all queues stays, and these CPUs are in use.
+    pub fn follow(&mut self, machine: Layout, online: &CpuMask) {
+        let everything = self.is_all_unbound();
+        (self.places, self.distances) = (machine.places, machine.distances);
+        if everything {
+            self.unbound = machine.unbound;
+        }
+        self.set_all_online(online);
     }
 
     /// The CPUs in use.
@@ -170,6 +208,11 @@ impl Layout {
     /// What queues that are not per CPU may use at all (kernel `wq_unbound_cpumask`).
     pub fn unbound(&self) -> &CpuMask {
         &self.unbound
+    }
+
+    /// Whether that is every CPU of the machine.
+    pub fn is_all_unbound(&self) -> bool {
+        self.unbound == CpuMask::first(self.places.len())
     }
 
     /// Changes that. False, and nothing is changed, if the machine has none of these CPUs.
@@ -246,26 +289,50 @@ impl Layout {
         own.filter(|mask| !mask.is_empty()).unwrap_or(self.unbound)
     }
 
-    /// The scope that counts. An ordered queue has no pods; those of managed queues do not help each
-    /// other yet, so they have one unless they are asked for more.
+    /// The scope that counts. An ordered queue has no pods.
     pub fn scope(&self, kind: Kind, attrs: &Attrs) -> Scope {
         match (kind, attrs.scope) {
-            (Kind::Ordered, _) | (Kind::Managed, None) => Scope::System,
+            (Kind::Ordered, _) => Scope::System,
             (_, None) => self.default_scope,
             (_, Some(scope)) => scope,
         }
     }
 
+    /// What cuts the queue's CPUs into pods with pools of their own. A managed queue that is not strict
+    /// has one pool, of which each CPU takes what is near ([`nearness`](Self::nearness)).
+    fn pool_scope(&self, kind: Kind, attrs: &Attrs) -> Scope {
+        match kind == Kind::Managed && !is_strict(attrs) {
+            true => Scope::System,
+            false => self.scope(kind, attrs),
+        }
+    }
+
+    /// The pods that the items of one pool come from, if they are several.
+    fn nearness(&self, kind: Kind, attrs: &Attrs) -> Option<Nearness> {
+        let scope = self.scope(kind, attrs);
+        let mask = self.effective(attrs);
+        let first = mask.iter().next()?;
+        let one_pod = mask.and(&self.pod(scope, first)) == mask;
+        let homes = attrs.locality >= HOMING_COST;
+        let near = kind == Kind::Managed && !is_strict(attrs) && !one_pod;
+        near.then_some(Nearness { scope, homes })
+    }
+
+    /// How far CPUs are from each other, for such a pool.
+    pub fn near(&self, nearness: Nearness) -> Near {
+        Near::of(self, nearness)
+    }
+
     /// Whether the items of all CPUs go to one pool workqueue, in the order in which they were queued.
     pub fn has_one_route(&self, kind: Kind, attrs: &Attrs) -> bool {
-        let one_pod = self.scope(kind, attrs) == Scope::System;
+        let one_pod = self.pool_scope(kind, attrs) == Scope::System;
         kind == Kind::Ordered || (kind.shares_pwq() && one_pod)
     }
 
     /// Where items of this CPU go. A pod of which no CPU is in use and allowed leaves the whole mask.
     pub fn reach(&self, kind: Kind, attrs: &Attrs, cpu: usize) -> Reach {
         let mask = self.effective(attrs);
-        let pod = self.pod(self.scope(kind, attrs), cpu).and(&mask);
+        let pod = self.pod(self.pool_scope(kind, attrs), cpu).and(&mask);
         hit!(pod.and(&self.online).is_empty() => PodIgnored, PodUsed);
         let pod = match pod.and(&self.online).is_empty() {
             true => mask,
@@ -273,10 +340,11 @@ impl Layout {
         };
         Reach {
             pod,
-            allowed: match attrs.strict && !broken!(StrictIgnored) {
+            allowed: match is_strict(attrs) {
                 true => pod,
                 false => mask,
             },
+            near: self.nearness(kind, attrs),
         }
     }
 
@@ -337,6 +405,10 @@ impl Layout {
         self.turn = next_after(&usable, self.turn);
         self.turn
     }
+}
+
+fn is_strict(attrs: &Attrs) -> bool {
+    attrs.strict && !broken!(StrictIgnored)
 }
 
 /// The first CPU of the mask after this one, round its end.

@@ -1,0 +1,129 @@
+//! Items that come from several pods, in one pool: each CPU takes what was queued near it.
+//!
+//! Locality is a matter of *which* item is next, never of whether there is one: a CPU that finds nothing
+//! of its own pod takes from the nearest one that waits, so none idles while anything waits. What that
+//! costs is bounded on both sides. Nobody looks further than [`NEAR_WINDOW`] items into the list, and the
+//! first one is overtaken by at most [`MOST_OVERTAKEN`] others: with as many workers as a pod has CPUs
+//! taking from the list, its own pod comes by long before, unless somebody else has all its CPUs.
+
+use alloc::sync::Arc;
+
+use super::{Cx, WorkerPool};
+use crate::action::Action;
+use crate::affinity::Near;
+use crate::probe::hit;
+use crate::store::Store;
+use crate::worker::WorkerId;
+
+/// So many waiting items, and so many idle workers, are looked at for a near one.
+pub const NEAR_WINDOW: usize = 32;
+/// The item that has waited longest is overtaken by at most so many nearer ones.
+pub const MOST_OVERTAKEN: u32 = 64;
+
+/// What a pool knows of pods.
+pub(super) struct Nearness {
+    near: Arc<Near>,
+    /// How many have overtaken the first item.
+    overtaken: u32,
+}
+
+impl Nearness {
+    pub(super) fn new(near: Arc<Near>) -> Self {
+        Nearness { near, overtaken: 0 }
+    }
+}
+
+impl<S: Store> WorkerPool<S> {
+    /// The entry of the worklist that the event's CPU is to take next.
+    pub(super) fn next_free(&mut self, cx: &Cx<S>) -> Option<S::Work> {
+        let first = self.first_free(cx)?;
+        let Some(near) = &self.near else {
+            return Some(first);
+        };
+        let nearest = match near.overtaken < MOST_OVERTAKEN {
+            true => self.nearest(cx, &near.near, first),
+            false => first,
+        };
+        let overtakes = nearest != first;
+        hit!(overtakes => ItemOvertakes, ItemFirst);
+        let near = self.near.as_mut().expect("there is one");
+        near.overtaken = if overtakes { near.overtaken + 1 } else { 0 };
+        Some(nearest)
+    }
+
+    /// The nearest one within the window, of equally near ones the first.
+    fn nearest(&self, cx: &Cx<S>, near: &Near, first: S::Work) -> S::Work {
+        let far = |work| near.distance(cx.store.home(work), cx.cpu);
+        let (mut best, mut at) = ((far(first), first), first);
+        for _ in 1..NEAR_WINDOW {
+            let next = self.free_behind(cx, at).filter(|_| best.0 > 0);
+            let Some(next) = next else { break };
+            let distance = far(next);
+            if distance < best.0 {
+                best = (distance, next);
+            }
+            at = next;
+        }
+        best.1
+    }
+
+    /// The idle worker to wake: the last that went idle; of a pool that brings workers home, one that was
+    /// last in the pod of the item that it is for, if there is one.
+    pub(super) fn choose_idle(&self, cx: &Cx<S>) -> Option<WorkerId> {
+        let Some((near, home)) = self.spare_home(cx) else {
+            return self.standby();
+        };
+        let at_home = |id: &&WorkerId| near.distance(home, self.workers.get(**id).cpu) == 0;
+        let found = self.idle.iter().rev().take(NEAR_WINDOW).find(at_home);
+        found.copied().or_else(|| self.standby())
+    }
+
+    /// How a worker is woken that is about to be on its way.
+    pub(super) fn wake_action(&mut self, cx: &Cx<S>, id: WorkerId) -> Action<S::Pwq> {
+        let last = self.workers.get(id).cpu;
+        let spare = self.spare_home(cx);
+        match spare.filter(|(near, home)| near.distance(*home, last) > 0) {
+            None => Action::Wake(id),
+            Some((_, home)) => {
+                hit!(WorkerWokenNear);
+                Action::WakeNear(id, home)
+            }
+        }
+    }
+
+    /// An item of the worklist is about to begin.
+    pub(super) fn count_far(&mut self, cx: &Cx<S>, work: S::Work) {
+        let Some(near) = &self.near else { return };
+        let far = near.near.distance(cx.store.home(work), cx.cpu) > 0;
+        hit!(ItemFar if far);
+        self.stats.far += u64::from(far);
+    }
+
+    /// Where the first item was queued that nobody is on the way to, if that matters.
+    fn spare_home(&self, cx: &Cx<S>) -> Option<(&Near, u32)> {
+        let near = &self.near.as_ref().filter(|n| n.near.homes())?.near;
+        Some((near, self.home_of(cx, self.on_their_way())?))
+    }
+
+    /// Where the item with this place in the list was queued; of one far behind, the last that is looked
+    /// at.
+    fn home_of(&self, cx: &Cx<S>, place: u32) -> Option<u32> {
+        let mut at = self.first_free(cx)?;
+        for _ in 0..(place as usize).min(NEAR_WINDOW) {
+            at = self.free_behind(cx, at).unwrap_or(at);
+        }
+        Some(cx.store.home(at))
+    }
+
+    /// How far an item that was queued on `home` is from this CPU; 0 if that does not matter.
+    #[cfg(test)]
+    pub(super) fn distance(&self, home: u32, cpu: u32) -> crate::affinity::Distance {
+        let near = self.near.as_ref();
+        near.map_or(0, |near| near.near.distance(home, cpu))
+    }
+
+    /// Workers that are about to take an item each.
+    fn on_their_way(&self) -> u32 {
+        self.counts.waking + self.counts.between
+    }
+}

@@ -1,0 +1,109 @@
+//! What holds for the affinity of all queues (kernel: parameters of the module `workqueue`, and
+//! `/sys/devices/virtual/workqueue/cpumask`).
+
+use std::io;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::SeqCst;
+
+pub use cmwq_policy::affinity::Scope as AffinityScope;
+use cmwq_policy::{CpuMask, MAX_CPUS};
+
+use crate::engine;
+use crate::error::AttrsError;
+use crate::report::{self, Report};
+
+/// Names the scope of queues that name none.
+const ENVIRONMENT: &str = "CMWQ_DEFAULT_AFFINITY_SCOPE";
+
+/// The scope of queues that name none: [`CacheShard`](AffinityScope::CacheShard) unless the environment
+/// variable `CMWQ_DEFAULT_AFFINITY_SCOPE` or [`set_default_affinity_scope`] says otherwise (kernel
+/// `workqueue.default_affinity_scope`).
+///
+/// # Errors
+/// If the system has no page left to tell a forked child by.
+///
+/// ```
+/// assert_eq!(cmwq::default_affinity_scope()?, cmwq::AffinityScope::CacheShard);
+/// # Ok::<(), std::io::Error>(())
+/// ```
+pub fn default_affinity_scope() -> io::Result<AffinityScope> {
+    Ok(engine::get()?.with_layout(|layout| layout.default_scope()))
+}
+
+/// Changes that, also for the queues that there are: what is queued from then on goes by it.
+///
+/// # Errors
+/// If the system has no page left to tell a forked child by.
+///
+/// ```
+/// cmwq::set_default_affinity_scope(cmwq::AffinityScope::Numa)?;
+/// assert_eq!(cmwq::default_affinity_scope()?, cmwq::AffinityScope::Numa);
+/// # Ok::<(), std::io::Error>(())
+/// ```
+pub fn set_default_affinity_scope(scope: AffinityScope) -> io::Result<()> {
+    engine::get()?.change_layout(|layout| layout.set_default_scope(scope));
+    Ok(())
+}
+
+/// The CPUs that queues may use at all, but for per-CPU and BH ones: all of the process unless
+/// [`set_unbound_cpus`] says otherwise (kernel `wq_unbound_cpumask`).
+///
+/// # Errors
+/// If the system has no page left to tell a forked child by.
+///
+/// ```
+/// assert!(!cmwq::unbound_cpus()?.is_empty());
+/// # Ok::<(), std::io::Error>(())
+/// ```
+pub fn unbound_cpus() -> io::Result<Vec<usize>> {
+    let usable = engine::get()?.with_layout(|layout| layout.unbound().and(layout.online()));
+    Ok(usable.iter().collect())
+}
+
+/// Changes that: queues leave the other CPUs to threads which must not be disturbed. Counts for the
+/// queues that there are as well, for what is queued from then on. A queue whose own CPUs are all
+/// outside uses these. Who queues from a CPU outside is served by the others in turn.
+///
+/// # Errors
+/// [`AttrsError`] names a CPU that cannot be, or says that the machine has none of these. Nothing is
+/// changed then.
+///
+/// ```
+/// let all = cmwq::unbound_cpus()?;
+/// cmwq::set_unbound_cpus(&all[..1])?;
+/// assert!(cmwq::set_unbound_cpus(&[]).is_err());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn set_unbound_cpus(cpus: &[usize]) -> Result<(), AttrsError> {
+    if let Some(&cpu) = cpus.iter().find(|&&cpu| cpu >= MAX_CPUS) {
+        return Err(AttrsError::Cpu(cpu));
+    }
+    let mask: CpuMask = cpus.iter().copied().collect();
+    let engine = engine::get().map_err(|error| AttrsError::NoPool(error.to_string()))?;
+    match engine.change_layout(|layout| layout.set_unbound(mask)) {
+        true => Ok(()),
+        false => Err(AttrsError::NoCpus),
+    }
+}
+
+/// What the environment says, if it names a scope.
+pub(crate) fn scope_of_environment() -> Option<AffinityScope> {
+    AffinityScope::parse(std::env::var(ENVIRONMENT).ok()?.as_str())
+}
+
+/// Says once that the environment names something else. Nothing may be locked meanwhile: who is told
+/// may use queues.
+pub(crate) fn check_environment() {
+    static CHECKED: AtomicBool = AtomicBool::new(false);
+    if CHECKED.swap(true, SeqCst) {
+        return;
+    }
+    let value = std::env::var_os(ENVIRONMENT).filter(|_| scope_of_environment().is_none());
+    if let Some(value) = value {
+        report::say(&Report::Environment {
+            variable: ENVIRONMENT,
+            value: value.to_string_lossy().into_owned(),
+            expected: AffinityScope::ALL.map(AffinityScope::name).join(", "),
+        });
+    }
+}

@@ -43,6 +43,7 @@ pub mod probe;
 pub mod pwq;
 pub mod queue;
 pub mod sampling;
+pub mod stacking;
 pub mod store;
 pub mod tick;
 pub mod time;

@@ -323,12 +323,8 @@ impl Engine {
 
     /// Changes what holds for all queues, which follow.
     pub(crate) fn change_layout<R>(&self, change: impl FnOnce(&mut Layout) -> R) -> R {
-        let result = self.with_layout(|layout| {
-            let result = change(layout);
-            self.some_unbound.store(!layout.is_all_unbound(), SeqCst);
-            result
-        });
-        self.layout_version.fetch_add(1, SeqCst);
+        let result = self.with_layout(change);
+        self.note_layout();
         self.refit_queues();
         result
     }
@@ -388,11 +384,36 @@ impl Engine {
 
     fn follow_cpus(&'static self, fresh: EffectiveCpus) {
         if self.tell_pools(fresh) {
-            let topology = self.read_topology();
-            let machine = self.layout_of(&topology);
-            *self.topology.lock().expect("nobody panics with it") = Some(topology);
-            self.change_layout(|layout| layout.follow(machine, &self.cpus().mask));
+            // Made before the topology is locked: it is made of that.
+            self.with_layout(|_| ());
+            self.follow_topology();
+            self.refit_queues();
         }
+    }
+
+    /// The layout gets the CPUs that the process has now. The machine is looked at again if one of them was
+    /// offline before. Not if one has gone: nothing tells any more of what that was a part.
+    fn follow_topology(&self) {
+        let mut topology = self.topology.lock().expect("nobody panics with it");
+        let known = topology
+            .get_or_insert_with(|| self.read_topology())
+            .online();
+        // With the topology locked, so that what was read last is what counts.
+        let mask = self.cpus().mask;
+        if mask.and(&known) != mask {
+            let fresh = topology.insert(self.read_topology());
+            let machine = self.layout_of(fresh);
+            self.with_layout(|layout| layout.follow(machine));
+        }
+        self.with_layout(|layout| layout.set_all_online(&mask));
+        self.note_layout();
+    }
+
+    /// What is known of the layout without its lock.
+    fn note_layout(&self) {
+        let some = self.with_layout(|layout| !layout.is_all_unbound());
+        self.some_unbound.store(some, SeqCst);
+        self.layout_version.fetch_add(1, SeqCst);
     }
 
     /// True if these are other CPUs than before.

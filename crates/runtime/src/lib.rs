@@ -65,6 +65,7 @@ mod scope;
 mod shutdown;
 mod signals;
 mod stats;
+mod stay;
 mod sync;
 mod system;
 mod task;
@@ -76,6 +77,7 @@ pub use affinity::{
     unbound_cpus,
 };
 pub use builder::{Builder, DFL_STACK_SIZE, DFL_THREAD_LIMIT, MAX_THREAD_LIMIT};
+pub use cmwq_policy::stacking::Stacking;
 pub use current::{CurrentWork, current_work, is_rescuer, others_waiting, set_worker_desc};
 pub use delayed::DelayedWork;
 pub use error::{

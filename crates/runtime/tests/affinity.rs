@@ -149,29 +149,26 @@ fn all_queues_keep_to_the_unbound_cpus() {
     });
 }
 
-/// An item that a worker does from elsewhere is near to whoever asked for a CPU of its pod.
+/// Items of each CPU in turn: whoever is woken for them is free to go anywhere again. How often a worker was
+/// brought home for that depends on where workers have gone idle.
+fn repatriated(locality: Duration, [a, b]: [usize; 2]) -> u64 {
+    let queue = Workqueue::builder("tiles").locality(locality);
+    let (queue, before) = (queue.build().unwrap(), cmwq::stats().repatriated);
+    for cpu in [a, b].repeat(100) {
+        let whole = [a, b].into_iter().collect();
+        assert_eq!(seen_on(&queue, cpu).0, whole, "widened before the item");
+    }
+    cmwq::stats().repatriated - before
+}
+
 #[test]
-fn workers_are_brought_home_where_the_queue_says_that_it_is_worth_it() {
+fn who_is_brought_home_may_leave_again_and_nobody_is_where_it_is_not_worth_it() {
     alone(
-        "workers_are_brought_home_where_the_queue_says_that_it_is_worth_it",
+        "who_is_brought_home_may_leave_again_and_nobody_is_where_it_is_not_worth_it",
         || {
-            on_two_nodes(|[a, b]| {
-                let queue = Workqueue::builder("tiles").locality(Duration::from_micros(100));
-                let queue = queue.build().unwrap();
-                let mut at_home = 0;
-                const TRIES: usize = 200;
-                for n in 0..TRIES {
-                    let cpu = [a, b][n % 2];
-                    let (mask, ran) = seen_on(&queue, cpu);
-                    assert_eq!(
-                        mask,
-                        [a, b].into_iter().collect(),
-                        "widened before the item"
-                    );
-                    at_home += usize::from(ran == cpu);
-                }
-                assert!(at_home * 4 >= TRIES * 3, "{at_home} of {TRIES} at home");
-                assert!(cmwq::stats().repatriated > 0);
+            on_two_nodes(|cpus| {
+                assert!(repatriated(Duration::from_micros(20), cpus) <= 200);
+                assert_eq!(repatriated(Duration::from_micros(19), cpus), 0);
             })
         },
     );
@@ -233,4 +230,56 @@ fn nothing_is_lost_when_cpus_go_and_come_while_items_wait() {
             })
         },
     );
+}
+
+/// Whether a waiter was seen to stay on its CPU while an item of a per-CPU queue ran there: one of some tries,
+/// as it may be moved between queueing and waiting. Its mask is what it was after each.
+fn waiter_stays(stacking: cmwq::Stacking) -> bool {
+    let queue = Workqueue::builder("beside").percpu().stacking(stacking);
+    let (queue, tid) = (queue.build().unwrap(), thread::gettid());
+    let before = sched::affinity(0).unwrap();
+    let look = move || {
+        let end = std::time::Instant::now() + Duration::from_millis(20);
+        let narrow = || sched::affinity(tid).unwrap().count() == 1;
+        while std::time::Instant::now() < end {
+            if narrow() {
+                return true;
+            }
+            std::thread::yield_now();
+        }
+        false
+    };
+    (0..50).any(|_| {
+        let seen = queue.spawn(look).join().unwrap();
+        assert_eq!(sched::affinity(0).unwrap(), before, "it is free again");
+        seen
+    })
+}
+
+#[test]
+fn who_waits_for_an_item_on_its_own_cpu_stays_there() {
+    alone("who_waits_for_an_item_on_its_own_cpu_stays_there", || {
+        if sched::affinity(0).unwrap().count() == 1 {
+            eprintln!("skipped: one CPU");
+            return;
+        }
+        assert!(waiter_stays(cmwq::Stacking::Stay));
+        assert!(!waiter_stays(cmwq::Stacking::Off));
+    });
+}
+
+#[test]
+fn who_waits_for_long_is_let_go() {
+    alone("who_waits_for_long_is_let_go", || {
+        let queue = Workqueue::builder("long").percpu().build().unwrap();
+        let (whole, tid) = (sched::affinity(0).unwrap(), thread::gettid());
+        let item = queue.spawn(move || {
+            // Longer than it stays: at first, and for good.
+            std::thread::sleep(Duration::from_millis(10));
+            eventually("it may go anywhere", || {
+                sched::affinity(tid).unwrap() == whole
+            });
+        });
+        item.join().unwrap();
+    });
 }

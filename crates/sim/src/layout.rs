@@ -4,6 +4,7 @@
 use std::rc::Rc;
 
 use cmwq_policy::affinity::{self, Scope};
+use cmwq_policy::stacking::{self, Stacking};
 use cmwq_policy::{CpuMask, Rule, contract};
 
 use crate::cpu::ThreadId;
@@ -60,6 +61,19 @@ impl Machine {
         let queues = self.queues.borrow().len() as u32;
         for id in (0..queues).map(QueueId) {
             let Ok(()) = contract::refit(self, id);
+        }
+    }
+
+    /// The thread is about to wait for an item that it has queued there from where it is.
+    pub(crate) fn wait_beside(&self, thread: ThreadId, queue: QueueId) {
+        if self.options.stacking == Stacking::Off {
+            return;
+        }
+        let here = self.sched().cpu_of(thread);
+        let item = self.pool_cpus(self.pool_of(queue, here));
+        if stacking::stays(self.options.stacking, &item, here) {
+            let until = self.now().after(stacking::STAY_MOST);
+            self.sched().stay(thread, until);
         }
     }
 

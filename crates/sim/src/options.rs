@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use cmwq_policy::Nanos;
 use cmwq_policy::affinity;
+use cmwq_policy::stacking::Stacking;
 use cmwq_policy::time::MILLISECOND;
 
 use crate::cpu::{Costs, Discipline, Placement};
@@ -37,6 +38,8 @@ pub struct Options {
     pub placement: Placement,
     /// The best nice level that a thread may give itself, -20..=19; -20: the program is privileged.
     pub nice_best: i8,
+    /// What threads do that wait for an item of a pool that is bound to their CPU.
+    pub stacking: Stacking,
     /// Cores of a cache shard, about (kernel `wq_cache_shard_size`).
     pub shard_cores: u32,
 }
@@ -52,6 +55,7 @@ impl Options {
             spawn_fails: 0,
             spawn_outages: Vec::new(),
             thread_limit: 4096,
+            stacking: Stacking::Off,
             signals: Signals::Exact,
             seed: 0,
             costs: Costs::default(),

@@ -1,7 +1,7 @@
 //! `cmwq bench`: what a pool makes of items that compute, wait, convoy and meet, beside the lower
 //! bound that any pool has.
 //!
-//! `mix` measures pools, `limits` the limits of a queue. Each pool or limit is measured in a process
+//! `mix` measures pools, `limits` the limits of a queue, `stack` where waiters wake up. Each pool or limit is measured in a process
 //! of its own, so that threads, peaks and resource usage of one cannot leak into the figures of the
 //! next.
 
@@ -19,6 +19,7 @@ mod record;
 mod row;
 mod run;
 mod spec;
+mod stack;
 mod stats;
 mod table;
 mod usage;
@@ -42,6 +43,8 @@ enum BenchCommand {
     Mix(MixArgs),
     /// Compare limits of a queue (max_active), and none, over items that queue up at one lock
     Limits(limits::LimitsArgs),
+    /// Clients that wait for items on their own CPU: do they stay there, and what does a round trip take
+    Stack(stack::StackArgs),
     /// Compute, then sleep: one job of a job set
     #[command(hide = true)]
     Job(JobArgs),
@@ -102,6 +105,7 @@ pub(crate) fn command(args: BenchArgs) -> ExitCode {
             None => parent::measure_all(&mix),
         }),
         BenchCommand::Limits(limits) => parent::finish(limits::run(&limits)),
+        BenchCommand::Stack(stack) => parent::finish(stack::run(&stack)),
         BenchCommand::Job(job) => run_job(job.times),
         BenchCommand::Hog(hog) => hogs::hog_main(hog.parent),
     }

@@ -173,14 +173,13 @@ impl Layout {
         Layout { distances, ..self }
     }
 
-    /// The machine looks like this now; what was set for all queues stays, and these CPUs are in use.
-    pub fn follow(&mut self, machine: Layout, online: &CpuMask) {
+    /// The machine looks like this now; what was set for all queues stays.
+    pub fn follow(&mut self, machine: Layout) {
         let everything = self.is_all_unbound();
         (self.places, self.distances) = (machine.places, machine.distances);
         if everything {
             self.unbound = machine.unbound;
         }
-        self.set_all_online(online);
     }
 
     /// The CPUs in use.

@@ -73,6 +73,11 @@ impl PoolKey {
         self.reach.near
     }
 
+    /// The CPUs that its workers may use, whether the process has them or not.
+    pub(crate) fn allowed(&self) -> &CpuMask {
+        &self.reach.allowed
+    }
+
     /// The CPUs that its items are near to.
     pub(crate) fn pod(&self) -> &CpuMask {
         &self.reach.pod

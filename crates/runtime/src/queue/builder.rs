@@ -7,6 +7,7 @@ use std::time::Duration;
 use cmwq_policy::contract::{self, Machine};
 use cmwq_policy::pwq::{DFL_ACTIVE, MAX_ACTIVE_RANGE};
 use cmwq_policy::queue::{self, Kind, QueueAttrs};
+use cmwq_policy::stacking::Stacking;
 
 use crate::affinity::{self, AffinityScope};
 
@@ -39,6 +40,7 @@ pub struct WorkqueueBuilder {
     cpu_intensive: bool,
     mem_reclaim: bool,
     freezable: bool,
+    stacking: Stacking,
 }
 
 impl WorkqueueBuilder {
@@ -59,6 +61,7 @@ impl WorkqueueBuilder {
             cpu_intensive: false,
             mem_reclaim: false,
             freezable: false,
+            stacking: Stacking::default(),
         }
     }
 
@@ -257,6 +260,21 @@ impl WorkqueueBuilder {
         self
     }
 
+    /// What a thread does that waits for an item of this queue which runs on the thread's own CPU, as those
+    /// of per-CPU queues do: unless turned off, it stays there, instead of being moved to a CPU that idles
+    /// by each wake-up. While it waits, for at most 2 ms, its mask may be that CPU alone.
+    ///
+    /// ```
+    /// use cmwq::Stacking;
+    ///
+    /// let queue = cmwq::Workqueue::builder("io").percpu().stacking(Stacking::Off).build()?;
+    /// # Ok::<(), cmwq::BuildError>(())
+    /// ```
+    pub fn stacking(mut self, stacking: Stacking) -> Self {
+        self.stacking = stacking;
+        self
+    }
+
     /// Makes the queue. Threads appear when something is queued, but for that of
     /// [`mem_reclaim`](Self::mem_reclaim).
     ///
@@ -291,6 +309,7 @@ impl WorkqueueBuilder {
             name: self.name.into(),
             made,
             freezable: self.freezable,
+            stacking: self.stacking,
             gate: AtomicU32::new(0),
             core: Mutex::new(queue::Queue::new(made)),
             routes: Routes::new(engine.nr_cpus()),

@@ -26,21 +26,23 @@ use std::sync::atomic::{AtomicBool, AtomicPtr};
 use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
 
+use cmwq_os::sched;
 use cmwq_policy::contract::{self, PwqFlush};
 use cmwq_policy::pool::Stuck;
 use cmwq_policy::pwq::Drain;
 use cmwq_policy::queue::{Caller, Gate, QueueAttrs};
+use cmwq_policy::stacking::{self, Stacking};
 use cmwq_policy::{Cx, Time, WorkerPool, queue};
 
 use crate::engine::Engine;
 use crate::error::{FlushError, QueueError, WouldDeadlock};
 use crate::machine::Real;
-use crate::pool;
+use crate::pool::{self, Pool};
 use crate::pwq::{Items, LimitCell, Pwq, PwqRef};
 use crate::report::{self, Report};
 use crate::rescuer::Rescuer;
 use crate::sync::{AtomicU32, SeqCst};
-use crate::task;
+use crate::{stay, task};
 
 /// Bits of a queue's gate word.
 const DRAINING: u32 = 1;
@@ -56,6 +58,8 @@ pub(crate) struct Queue {
     name: Arc<str>,
     made: QueueAttrs,
     freezable: bool,
+    /// What its waiters do.
+    stacking: Stacking,
     gate: AtomicU32,
     core: Mutex<queue::Queue<PwqRef>>,
     routes: Routes,
@@ -191,9 +195,18 @@ impl Queue {
                 Ok(())
             }
             None => {
+                self.wait_beside(pool_of(pwq), &done);
                 self.wait_outside(done);
                 Ok(())
             }
+        }
+    }
+
+    /// The beginning of a wait of a thread that is no worker: on its CPU, if the item runs there.
+    fn wait_beside(&self, pool: &Pool, done: impl Fn() -> bool) {
+        let here = sched::current_cpu();
+        if stacking::stays(self.stacking, pool.key().allowed(), here) {
+            stay::wait(here, done, |most| self.park_outside(Some(most)));
         }
     }
 
@@ -207,17 +220,18 @@ impl Queue {
 
     fn wait_outside(&self, done: impl Fn() -> bool) {
         while !done() {
-            self.park_outside();
+            self.park_outside(None);
         }
     }
 
-    /// Parks a thread that is no worker. If not even the tick's thread could be made yet, this
-    /// thread is the one that tries again.
-    fn park_outside(&self) {
+    /// Parks a thread that is no worker, perhaps for so long at most. If not even the tick's thread could be
+    /// made yet, this thread is the one that tries again.
+    fn park_outside(&self, most: Option<Duration>) {
         let tick = self.engine.tick();
-        match tick.ensure(self.engine) {
-            true => std::thread::park(),
-            false => {
+        match (tick.ensure(self.engine), most) {
+            (true, None) => std::thread::park(),
+            (_, Some(most)) => std::thread::park_timeout(most),
+            (false, None) => {
                 std::thread::park_timeout(Duration::from_secs(1));
                 tick.kick(self.engine);
             }

@@ -195,7 +195,13 @@ impl Scheduler {
     pub fn wake(&mut self, now: Time, id: ThreadId, waker: Waker) {
         assert_eq!(self.state(id), ThreadState::Asleep, "{id:?} is woken");
         self.account(id, now);
-        let cpu = self.place(id, waker);
+        let there = self.cpu_of(id);
+        let stays = now <= self.thread(id).stays && self.may_use(id, there);
+        self.thread_mut(id).stays = Time(0);
+        let cpu = match stays {
+            true => there,
+            false => self.place(id, waker),
+        };
         // While it slept, others have caught up with it.
         self.charge(self.cpu_of(id), now);
         self.charge(cpu, now);
@@ -273,6 +279,11 @@ impl Scheduler {
     /// `wake_cpu`), and not beyond its last-level cache.
     pub fn set_wake_cpu(&mut self, id: ThreadId, cpu: usize) {
         self.thread_mut(id).wake_cpu = Some(cpu);
+    }
+
+    /// If it wakes up before this time, it does so where it is.
+    pub fn stay(&mut self, id: ThreadId, until: Time) {
+        self.thread_mut(id).stays = until;
     }
 
     /// Changes where a thread may run; it moves at once if it may not be where it is.

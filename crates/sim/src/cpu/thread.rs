@@ -88,6 +88,8 @@ pub(super) struct Thread {
     pub(super) ran_on: Option<usize>,
     /// Where it is to be taken for having been when it wakes up next.
     pub(super) wake_cpu: Option<usize>,
+    /// Until when it is to wake up where it is.
+    pub(super) stays: Time,
     /// Where it might go back to ([`Recent`](super::Recent)).
     pub(super) recent: usize,
     /// Weighted CPU time, comparable among threads of one CPU.
@@ -115,6 +117,7 @@ impl Thread {
             cpu,
             ran_on: None,
             wake_cpu: None,
+            stays: Time(0),
             recent: cpu,
             vruntime: 0,
             order: 0,

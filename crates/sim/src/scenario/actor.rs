@@ -30,6 +30,8 @@ pub(crate) struct Actor {
     closed: bool,
     /// A thread begins so late.
     delay: Nanos,
+    /// Where it has queued last.
+    last_queue: Option<crate::QueueId>,
 }
 
 enum After {
@@ -74,6 +76,7 @@ impl Actor {
             then: After::Nothing,
             closed: false,
             delay,
+            last_queue: None,
         }
     }
 
@@ -226,7 +229,7 @@ impl Actor {
                 Some(Act::Call(Call::FlushWork(item)))
             }
             Step::Cancel { item, sync } => self.cancel(*item, *sync),
-            Step::Wait => self.wait(),
+            Step::Wait => self.wait(cx),
             Step::Yield => Some(Act::Yield),
             Step::Hint(begins) => Some(Act::Hint(*begins)),
             step => {
@@ -290,6 +293,7 @@ impl Actor {
         let queue = self.world.queues[what.queue].of(self.request().owner());
         let delay = what.after.map(|after| self.draw(after));
         self.then = After::Queued(instance);
+        self.last_queue = Some(queue);
         Act::Call(match delay {
             None => Call::QueueWork {
                 queue,
@@ -344,12 +348,15 @@ impl Actor {
         }))
     }
 
-    fn wait(&mut self) -> Option<Act> {
+    fn wait(&mut self, cx: &ProgramCx<'_>) -> Option<Act> {
         let owner = &self.world.owners[self.owner];
         if owner.is_quiet() {
             return None;
         }
         owner.waits.set(true);
+        if let Some(queue) = self.last_queue {
+            cx.machine().wait_beside(cx.thread, queue);
+        }
         Some(Act::Take(owner.all_done))
     }
 

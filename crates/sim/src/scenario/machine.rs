@@ -1,5 +1,6 @@
 //! The section `[machine]`.
 
+use cmwq_policy::stacking::Stacking;
 use cmwq_policy::time::MILLISECOND;
 use cmwq_policy::{Nanos, hog};
 
@@ -40,6 +41,9 @@ pub(crate) fn read(
     options.spawn_takes = fields.time("spawn", 0)?;
     options.spawn_jitter = fields.per_mille("spawn_jitter", 0)?;
     options.spawn_fails = fields.per_mille("spawn_fails", 0)?;
+    if fields.bool("stays", false)? {
+        options.stacking = Stacking::Stay;
+    }
     options.thread_limit = fields.number("thread_limit", 1, options.thread_limit)?;
     options.shard_cores = fields.number("shard_cores", 1, options.shard_cores)?;
     options.seed = fields.whole("seed", 0..=i64::MAX, 1)? as u64;

@@ -1,0 +1,58 @@
+//! A thread that waits for an item which runs on its own CPU stays there: see `cmwq_policy::stacking`, which
+//! says when.
+//!
+//! It first gives the CPU away: the worker, which is bound to it, has it then, and an item that does not
+//! sleep ends without anybody being woken. If the item does sleep, so does the waiter, with a mask of
+//! that one CPU, so that the scheduler leaves it there when the worker wakes it. Its own mask is put
+//! back before the wait returns, or when that takes long.
+
+use std::time::{Duration, Instant};
+
+use cmwq_os::sched;
+use cmwq_policy::CpuMask;
+use cmwq_policy::stacking::{STAY_MOST, STAY_YIELDS};
+
+/// Waits until `done` says so, or for so long that staying makes no sense any more. `park` sleeps until
+/// somebody has news, or for this long.
+pub(crate) fn wait(here: usize, done: impl Fn() -> bool, park: impl Fn(Duration)) {
+    for _ in 0..STAY_YIELDS {
+        if done() {
+            return;
+        }
+        sched::yield_now();
+    }
+    let _stays = Stays::on(here);
+    let end = Instant::now() + Duration::from_nanos(STAY_MOST);
+    while !done() {
+        let left = end.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return;
+        }
+        park(left);
+    }
+}
+
+/// The calling thread stays on one CPU. Its mask is put back when dropped.
+struct Stays {
+    before: CpuMask,
+    only: CpuMask,
+}
+
+impl Stays {
+    /// `None` if it stays anyway, or cannot.
+    fn on(cpu: usize) -> Option<Stays> {
+        let (before, only) = (sched::affinity(0).ok()?, [cpu].into_iter().collect());
+        // Where it is not any more it need not stay.
+        let needed = before != only && sched::current_cpu() == cpu;
+        (needed && sched::set_affinity_self(&only).is_ok()).then_some(Stays { before, only })
+    }
+}
+
+impl Drop for Stays {
+    fn drop(&mut self) {
+        // Somebody outside may have given the thread another mask meanwhile (`taskset -ap`).
+        if sched::affinity(0).is_ok_and(|mask| mask == self.only) {
+            let _ = sched::set_affinity_self(&self.before);
+        }
+    }
+}

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::ExitCode;
 use xtask::sanitize::{self, Tool};
-use xtask::{bench, limit_cost, swarm, tidy};
+use xtask::{bench, limit_cost, swarm, tidy, vm};
 
 const USAGE: &str = "\
 usage: cargo xtask COMMAND
@@ -12,7 +12,8 @@ usage: cargo xtask COMMAND
   swarm   [--seeds N] [--from S] [--seed S] [--broken NAME]: random machines, programs and faults
   limit-cost  what a limit that does not bind costs: instructions (valgrind) and time
   miri    [--seeds N] [SUITE...]: tests under an interpreter that finds undefined behaviour
-  tsan    [SUITE...]: tests under ThreadSanitizer, which finds data races";
+  tsan    [SUITE...]: tests under ThreadSanitizer, which finds data races
+  vm-test [MACHINE...]: where items run, in virtual machines with several nodes and caches";
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -23,6 +24,7 @@ fn main() -> ExitCode {
         Some("limit-cost") => limit_cost::run(&args[1..]),
         Some("miri") => sanitize::run(Tool::Miri, &args[1..]),
         Some("tsan") => sanitize::run(Tool::Tsan, &args[1..]),
+        Some("vm-test") => vm::run(&args[1..]),
         Some("help" | "-h" | "--help") => {
             println!("{USAGE}");
             ExitCode::SUCCESS

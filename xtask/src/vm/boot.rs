@@ -18,7 +18,7 @@ const PACKAGE: &str = "qemu-system-x86";
 /// QEMU would warn for each CPU.
 const CPU: &str = "Haswell-v4,l3-cache=on,-pcid,-x2apic,-tsc-deadline,-invpcid,-spec-ctrl";
 
-/// One machine takes well under a minute on two busy CPUs. This is for one that hangs.
+/// The program in it ends before, whatever happens. This is for a kernel that hangs.
 const LIMIT: Duration = Duration::from_secs(300);
 
 /// Makes sure that the emulator is there: installs it if it is missing and we may.

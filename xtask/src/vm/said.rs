@@ -32,7 +32,7 @@ impl Console {
             }
             _ => {}
         }
-        self.begun
+        self.begun && self.ended.is_none()
     }
 
     /// What it came to; an error if the program did not reach its end, or did not find anything to check.
@@ -84,10 +84,12 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_before_the_program_is_not_shown() {
+    fn what_comes_before_and_after_the_program_is_not_shown() {
         let mut console = Console::default();
         assert!(!console.line("Booting from ROM..."));
         assert!(console.line("cmwq in nodes"));
         assert!(console.line("ok topology"));
+        assert!(!console.line("end: 1 passed, 0 failed"));
+        assert!(!console.line("reboot: Restarting system"));
     }
 }

@@ -73,8 +73,8 @@ pub(super) fn boot(kernel: &Path, initrd: &Path, machine: &Machine) -> Result<Sa
 }
 
 fn command(kernel: &Path, initrd: &Path, machine: &Machine) -> Command {
-    // What follows the two dashes is for the program. A panic reboots at once, which ends QEMU.
-    let words = format!("console=ttyS0 panic=-1 quiet -- {}", machine.words());
+    // A panic reboots at once, which ends QEMU.
+    let words = format!("console=ttyS0 panic=-1 quiet {}", machine.words());
     let mut command = Command::new(QEMU);
     command
         .args(["-nodefaults", "-no-user-config", "-no-reboot"])

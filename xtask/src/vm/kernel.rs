@@ -44,36 +44,33 @@ fn fetch(folder: &Path) -> Result<PathBuf, String> {
     let part = folder.join("part");
     let _ = fs::remove_dir_all(&part);
     fs::create_dir_all(&part).map_err(at(&part))?;
-    let package = concrete()?;
-    eprintln!("xtask vm-test: fetching {package}");
-    output(
-        Command::new("apt-get")
-            .args(["--quiet", "download", &package])
-            .current_dir(&part),
-    )?;
-    let file = find(&part, |name| name.ends_with(".deb"))?;
-    let file = file.ok_or_else(|| format!("{}: apt-get left no package", part.display()))?;
-    output(Command::new("dpkg-deb").arg("-x").args([&file, &part]))?;
+    let package = download(&part).or_else(|_| {
+        // A new system knows no packages, an old one those of long ago.
+        output(Command::new("apt-get").args(["--quiet", "update"]))?;
+        download(&part)
+    })?;
+    output(Command::new("dpkg-deb").arg("-x").args([&package, &part]))?;
     let unpacked = image(&part.join("boot"))?;
-    let unpacked = unpacked.ok_or_else(|| format!("{package} has no kernel"))?;
+    let unpacked = unpacked.ok_or_else(|| format!("{}: no kernel in it", package.display()))?;
     let kept = folder.join(unpacked.file_name().expect("it was found by its name"));
     fs::rename(&unpacked, &kept).map_err(at(&kept))?;
     fs::remove_dir_all(&part).map_err(at(&part))?;
     Ok(kept)
 }
 
-/// The package that has the files. A new system knows no packages before it has been asked to look.
-fn concrete() -> Result<String, String> {
-    if let Some(package) = dependency()? {
-        return Ok(package);
-    }
-    output(Command::new("apt-get").args(["--quiet", "update"]))?;
-    dependency()?.ok_or_else(|| format!("apt-cache knows no package {PACKAGE}"))
-}
-
-fn dependency() -> Result<Option<String>, String> {
+/// The file of the package that has the kernel.
+fn download(folder: &Path) -> Result<PathBuf, String> {
     let text = output(Command::new("apt-cache").args(["depends", PACKAGE]))?;
-    Ok(kernel_of(&text))
+    let name = kernel_of(&text).ok_or_else(|| format!("{PACKAGE} depends on no kernel"))?;
+    eprintln!("xtask vm-test: fetching {name}");
+    let mut command = Command::new("apt-get");
+    output(
+        command
+            .args(["--quiet", "download", &name])
+            .current_dir(folder),
+    )?;
+    let file = find(folder, |file| file.ends_with(".deb"))?;
+    file.ok_or_else(|| format!("{}: apt-get left no package", folder.display()))
 }
 
 fn kernel_of(depends: &str) -> Option<String> {

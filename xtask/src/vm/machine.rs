@@ -6,10 +6,11 @@ pub(super) struct Machine {
     pub(super) name: &'static str,
     /// Of `-smp`.
     cpus: &'static str,
-    /// The CPUs of each node; one or none: a machine without NUMA.
+    /// The CPUs of each node.
     nodes: &'static [&'static str],
-    /// For each scope but `system`, the pods, divided by `/`, as this file says and not as the policy
-    /// would: they are compared.
+    /// The scope that the environment of the program names.
+    default_scope: Option<&'static str>,
+    /// The pods of each scope, divided by `/`: by hand, as those that the policy makes are compared with them.
     pods: [(&'static str, &'static str); 6],
 }
 
@@ -22,6 +23,7 @@ pub(super) const MACHINES: &[Machine] = &[
         name: "nodes",
         cpus: "8,sockets=2,cores=4,threads=1",
         nodes: &["0-3", "4-7"],
+        default_scope: None,
         pods: [
             ("cpu", "0/1/2/3/4/5/6/7"),
             ("smt", "0/1/2/3/4/5/6/7"),
@@ -35,6 +37,7 @@ pub(super) const MACHINES: &[Machine] = &[
         name: "caches",
         cpus: "16,sockets=4,cores=2,threads=2",
         nodes: &["0-7", "8-15"],
+        default_scope: None,
         pods: [
             ("cpu", "0/1/2/3/4/5/6/7/8/9/10/11/12/13/14/15"),
             ("smt", "0-1/2-3/4-5/6-7/8-9/10-11/12-13/14-15"),
@@ -48,6 +51,7 @@ pub(super) const MACHINES: &[Machine] = &[
         name: "shards",
         cpus: "12,sockets=1,cores=12,threads=1",
         nodes: &["0-11"],
+        default_scope: Some("numa"),
         pods: [
             ("cpu", "0/1/2/3/4/5/6/7/8/9/10/11"),
             ("smt", "0/1/2/3/4/5/6/7/8/9/10/11"),
@@ -74,10 +78,13 @@ impl Machine {
         args
     }
 
-    /// What the program in it is told: its name, and the pods of each scope.
+    /// The end of the kernel's command line: what is a variable becomes one of the first program, what
+    /// follows the dashes its arguments. They are its name, and the pods of each scope.
     pub(super) fn words(&self) -> String {
+        let variable = |scope| format!("CMWQ_DEFAULT_AFFINITY_SCOPE={scope} ");
+        let variable = self.default_scope.map_or_else(String::new, variable);
         let pods = self.pods.map(|(scope, pods)| format!("{scope}={pods}"));
-        format!("{} {}", self.name, pods.join(" "))
+        format!("{variable}-- {} {}", self.name, pods.join(" "))
     }
 }
 
@@ -96,8 +103,10 @@ mod tests {
     #[test]
     fn the_guest_is_told_every_scope() {
         let words = MACHINES[0].words();
-        assert!(words.starts_with("nodes cpu=0/1/2"));
+        assert!(words.starts_with("-- nodes cpu=0/1/2"));
         assert!(words.ends_with("numa=0-3/4-7 system=0-7"));
+        let words = MACHINES[2].words();
+        assert!(words.starts_with("CMWQ_DEFAULT_AFFINITY_SCOPE=numa -- shards"));
         // What the kernel's command line may have, with some room.
         assert!(MACHINES.iter().all(|machine| machine.words().len() < 1024));
     }

@@ -2,6 +2,8 @@
 
 use std::ffi::CStr;
 use std::io;
+use std::thread;
+use std::time::Duration;
 
 /// Whether there is nobody else to do it.
 pub(crate) fn is_init() -> bool {
@@ -31,6 +33,15 @@ fn mount(kind: &CStr, place: &CStr) {
         // Checks that need it will fail.
         eprintln!("vm_guest: cannot mount {kind:?} on {place:?}: {error}");
     }
+}
+
+/// Turns the machine off after this long: who waits for its end may be gone.
+pub(crate) fn power_off_after(limit: Duration) {
+    thread::spawn(move || {
+        thread::sleep(limit);
+        println!("FAILED to end after {} s", limit.as_secs());
+        power_off();
+    });
 }
 
 /// Restarts the machine, of which its emulator was told that it is the end: that works also without

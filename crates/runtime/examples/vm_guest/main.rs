@@ -6,19 +6,29 @@
 //! on any machine by hand; as the first process it prepares the machine and turns it off at the end.
 
 mod boot;
+mod burn;
 mod checks;
 mod expected;
+mod hotplug;
+mod masks;
+mod placement;
+mod ran;
 mod topology;
 
 use std::process::ExitCode;
+use std::time::Duration;
 
 use checks::Checks;
 use expected::Expected;
+
+/// Of all checks, for one that hangs. They take a minute at most, with two busy CPUs below the machine's.
+const LIMIT: Duration = Duration::from_secs(270);
 
 fn main() -> ExitCode {
     let is_init = boot::is_init();
     if is_init {
         boot::mount_all();
+        boot::power_off_after(LIMIT);
     }
     let all_well = match Expected::parse(std::env::args().skip(1)) {
         Ok(expected) => run(&expected),
@@ -39,5 +49,10 @@ fn run(expected: &Expected) -> bool {
     println!("\ncmwq in {}", expected.name);
     let mut checks = Checks::default();
     topology::check(expected, &mut checks);
+    if boot::is_init() {
+        hotplug::check(expected, &mut checks);
+    }
+    masks::check(expected, &mut checks);
+    placement::check(expected, &mut checks);
     checks.end()
 }

@@ -4,7 +4,7 @@
 pub(super) const BEGIN: &str = "cmwq in ";
 
 /// How many checks went well.
-#[derive(Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Said {
     pub(super) passed: usize,
     pub(super) failed: usize,
@@ -13,6 +13,7 @@ pub(super) struct Said {
 /// What is known of a console so far.
 #[derive(Default)]
 pub(super) struct Console {
+    lines: Vec<String>,
     begun: bool,
     said: Said,
     /// The program's own count.
@@ -22,6 +23,7 @@ pub(super) struct Console {
 impl Console {
     /// One more line; whether it is worth showing.
     pub(super) fn line(&mut self, line: &str) -> bool {
+        self.lines.push(line.to_owned());
         self.begun |= line.starts_with(BEGIN);
         let words: Vec<&str> = line.split_whitespace().collect();
         match words.as_slice() {
@@ -35,16 +37,23 @@ impl Console {
         self.begun && self.ended.is_none()
     }
 
-    /// What it came to; an error if the program did not reach its end, or did not find anything to check.
+    /// Whether the program has said anything.
+    pub(super) fn has_begun(&self) -> bool {
+        self.begun
+    }
+
+    /// What it came to; an error, with all that was said, if the program did not reach its end, or did
+    /// not find anything to check.
     pub(super) fn end(self) -> Result<Said, String> {
-        match self.ended {
-            None => Err("the program in it did not reach its end".to_owned()),
+        let fault = match self.ended {
+            None => "the program in it did not reach its end".to_owned(),
             Some(ended) if ended != self.said => {
-                Err(format!("it counts {ended:?}, but said {:?}", self.said))
+                format!("it counts {ended:?}, but said {:?}", self.said)
             }
-            Some(ended) if ended.passed == 0 => Err("it checked nothing".to_owned()),
-            Some(ended) => Ok(ended),
-        }
+            Some(ended) if ended.passed == 0 => "it checked nothing".to_owned(),
+            Some(ended) => return Ok(ended),
+        };
+        Err(format!("{fault}; its console:\n{}", self.lines.join("\n")))
     }
 }
 
@@ -79,7 +88,8 @@ mod tests {
 
     #[test]
     fn a_machine_that_stops_early_or_checks_nothing_is_no_success() {
-        assert!(end(&["ok topology: nodes"]).is_err());
+        let message = end(&["ok topology: nodes"]).unwrap_err();
+        assert!(message.ends_with("\nok topology: nodes"), "{message}");
         assert!(end(&["end: 0 passed, 0 failed"]).is_err());
     }
 

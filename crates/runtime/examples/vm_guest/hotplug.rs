@@ -14,6 +14,8 @@ use crate::ran::{all_in, queued_on};
 /// It is noticed within a second or two. This is for what is not.
 const LIMIT: Duration = Duration::from_secs(20);
 
+const PAUSE: Duration = Duration::from_millis(10);
+
 /// Takes a CPU away from the whole machine, so only for machines that are nobody's.
 pub(crate) fn check(expected: &Expected, checks: &mut Checks) {
     let cpu = expected.cpus().iter().last().expect("a machine has a CPU");
@@ -51,7 +53,7 @@ fn set_online(cpu: usize, online: bool) -> Result<(), String> {
 }
 
 /// Has more items compute than there are CPUs, until cmwq counts the CPUs as the kernel does: it looks
-/// while items wait.
+/// while items wait. Then it reads where they are.
 fn noticed() -> Result<(), String> {
     let cpus = cmwq_os::cpus::effective().target;
     let until = Instant::now() + LIMIT;
@@ -60,9 +62,13 @@ fn noticed() -> Result<(), String> {
     for item in items {
         item.join().expect("it does not panic");
     }
-    match cmwq::stats().cpus {
-        seen if seen == cpus => Ok(()),
-        seen => Err(format!("{seen} CPUs are known of {cpus}")),
+    loop {
+        let known = cmwq::unbound_cpus().map_err(|error| error.to_string())?;
+        match Instant::now() < until {
+            _ if known.len() == cpus => return Ok(()),
+            true => thread::sleep(PAUSE),
+            false => return Err(format!("{known:?} are known of {cpus} CPUs")),
+        }
     }
 }
 
@@ -71,7 +77,7 @@ fn followed(queue: &Workqueue, cpu: usize, cpus: &CpuMask) -> Outcome {
     let until = Instant::now() + LIMIT;
     loop {
         match all_in(&queued_on(queue, cpu, 4), cpus) {
-            Err(_) if Instant::now() < until => thread::sleep(Duration::from_millis(10)),
+            Err(_) if Instant::now() < until => thread::sleep(PAUSE),
             outcome => return outcome,
         }
     }

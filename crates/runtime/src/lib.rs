@@ -24,7 +24,8 @@
 //! * An item that was queued runs, once per queueing, unless the process ends first.
 //! * A [`Work`] never runs twice at once in one pool of workers (queues with equal attributes).
 //! * Items of one queue begin in the order in which they were queued, as far as `max_active` and
-//!   free workers let several begin at once.
+//!   free workers let several begin at once. On a machine with several caches an item may be overtaken
+//!   by at most 64 that were queued nearer to the CPU which takes them.
 //! * What was stored before queueing is seen by the item; what an item stored is seen after
 //!   [`JoinHandle::join`] and [`Workqueue::flush`].
 //! * A wrong, late or missing signal may cost throughput, never correctness, and never a hang.

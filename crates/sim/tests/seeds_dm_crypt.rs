@@ -74,3 +74,28 @@ fn that_takes_cpus_that_look_for_work_in_other_caches_as_soon_as_they_idle() {
     assert!(eager > 0.96, "{eager}");
     assert!(patient < eager - 0.02, "{patient} {eager}");
 }
+
+/// A managed queue, by the kernel's best column. Whatever that is: with few jobs the system, with many the
+/// cache.
+#[test]
+fn ours_loses_nothing_whatever_is_best_there() {
+    for (count, local) in [("24", 0.7), ("8", 0.45), ("4", 0.2)] {
+        let cells = jobs(count, &["machine.duration=1500ms"]);
+        let best = bandwidths(&cells).into_iter().fold(0.0, f64::max);
+        let ours = &cells["managed"];
+        let ratio = ours.counters["read"].per_second / f64::from(1 << 20) / best;
+        let share = ours.queues["kcryptd"].local;
+        assert!(ratio > 0.98, "{count} jobs: {ratio} of {best}");
+        assert!(share > local, "{count} jobs: {share} in the issuer's cache");
+    }
+}
+
+#[test]
+fn bringing_workers_home_costs_bandwidth_where_items_do_not_need_it() {
+    let cells = jobs("4", &["machine.duration=1500ms"]);
+    let read = |name: &str| cells[name].counters["read"].per_second;
+    let local = |name: &str| cells[name].queues["kcryptd"].local;
+    assert!(read("managed local") < 0.93 * read("managed"));
+    assert!(local("managed local") > local("managed") + 0.3);
+    assert_eq!(local("managed strict"), 1.0);
+}

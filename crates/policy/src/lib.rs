@@ -35,6 +35,7 @@ pub mod contract;
 pub mod cpumask;
 pub mod growth;
 pub mod hog;
+pub mod job;
 pub mod leftovers;
 pub mod limit;
 pub mod list;

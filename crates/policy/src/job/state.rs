@@ -1,0 +1,310 @@
+//! Who takes what, whose chunk is claimed, what was completed.
+
+use alloc::vec::Vec;
+use core::cmp::Reverse;
+
+use super::{Chunks, Cut, Done, Front, Pace, Shape};
+
+/// Some of a job's units in a row, and the position of the first one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Piece<P> {
+    /// Position of `at`, of the caller's type.
+    pub pos: P,
+    /// The first unit.
+    pub at: u64,
+    /// Behind the last unit.
+    pub end: u64,
+}
+
+impl<P> Piece<P> {
+    /// Units in it.
+    pub fn units(&self) -> u64 {
+        self.end - self.at
+    }
+
+    /// The piece from `at` on, which is within it.
+    fn from(&self, at: u64, advance: Advance<'_, P>) -> Self {
+        Piece {
+            pos: advance(&self.pos, at - self.at),
+            at,
+            end: self.end,
+        }
+    }
+}
+
+/// The position that comes so many units after another one (kernel ktask: `iter_func`).
+pub type Advance<'a, P> = &'a dyn Fn(&P, u64) -> P;
+
+/// Units that nobody has taken, and the NUMA node that they are best done on.
+#[derive(Clone, Debug)]
+pub struct Part<P> {
+    /// `None`: any.
+    pub node: Option<u32>,
+    /// What there is.
+    pub piece: Piece<P>,
+}
+
+/// A chunk as its thread holds it.
+#[derive(Clone, Debug)]
+pub struct Taken<P> {
+    /// What is in it.
+    pub piece: Piece<P>,
+    node: Option<u32>,
+}
+
+/// Where the [fronts](Front) of the threads' chunks are: atomic words in the runtime.
+pub trait Fronts {
+    /// As it is now.
+    fn load(&self, thread: usize) -> Front;
+
+    /// A new chunk begins.
+    fn open(&self, thread: usize);
+
+    /// [`Front::close`], as one step; how much had begun.
+    fn close(&self, thread: usize) -> Option<u64>;
+}
+
+/// What is left of a job, and who does what of it: owned state, behind the job's lock.
+#[derive(Debug)]
+pub struct Core<P> {
+    cut: Cut,
+    chunks: Chunks,
+    /// The kernel's length of a chunk.
+    chunk: u64,
+    left: Vec<Left<P>>,
+    taken: Vec<Option<Taken<P>>>,
+    pace: Pace,
+    done: Option<Done>,
+    completed: u64,
+    stopped: bool,
+}
+
+#[derive(Debug)]
+struct Left<P> {
+    part: Part<P>,
+    /// Taken from a thread that had not begun it.
+    claimed: bool,
+}
+
+/// Who asks for a chunk.
+#[derive(Clone, Copy, Debug)]
+pub struct Asker {
+    /// Its number; 0 is the caller.
+    pub thread: usize,
+    /// The NUMA node that it is on.
+    pub node: Option<u32>,
+    /// How fast it is, if it knows.
+    pub pace: Option<Pace>,
+}
+
+impl<P> Core<P> {
+    /// A job of these parts for so many threads, the caller among them. `keep` what was completed, for
+    /// an [undo](Self::done).
+    pub fn new(
+        shape: &Shape,
+        threads: u32,
+        chunks: Chunks,
+        parts: Vec<Part<P>>,
+        keep: bool,
+    ) -> Self {
+        let left = parts.into_iter().filter(|part| part.piece.units() > 0);
+        let left = left.map(|part| Left {
+            part,
+            claimed: false,
+        });
+        Core {
+            cut: shape.cut,
+            chunks,
+            chunk: shape.chunk(threads),
+            left: left.collect(),
+            taken: (0..threads).map(|_| None).collect(),
+            pace: Pace::new(),
+            done: keep.then(Done::default),
+            completed: 0,
+            stopped: false,
+        }
+    }
+
+    /// The next chunk for this thread: of what is left or, where nothing is, of what another thread has not
+    /// begun. `None`: there is nothing more to do, or the job was [stopped](Self::stop).
+    ///
+    /// If `advance` panics, the units it was asked about are lost: stop the job.
+    pub fn next(
+        &mut self,
+        asker: Asker,
+        fronts: &impl Fronts,
+        advance: Advance<'_, P>,
+    ) -> Option<Taken<P>>
+    where
+        P: Clone,
+    {
+        self.pace = asker.pace.map_or(self.pace, Pace::for_another);
+        while !self.stopped {
+            if let Some(index) = self.choose(asker.node) {
+                return Some(self.take(index, asker.thread, fronts, advance));
+            }
+            let victim = self.victim(asker, fronts)?;
+            if let Some(begun) = fronts.close(victim) {
+                self.claim(victim, begun, advance);
+            }
+        }
+        None
+    }
+
+    /// How fast the threads are, for one that does not know yet.
+    pub fn pace(&self) -> Pace {
+        self.pace
+    }
+
+    /// What is on the thread's own node comes first, then where most is left (kernel ktask: at random).
+    fn choose(&self, node: Option<u32>) -> Option<usize> {
+        let all = self.left.iter().enumerate();
+        let best = all.min_by_key(|(_, left)| {
+            let far = node.is_some() && left.part.node != node;
+            (far, Reverse(left.part.piece.units()))
+        });
+        best.map(|(index, _)| index)
+    }
+
+    fn take(
+        &mut self,
+        index: usize,
+        thread: usize,
+        fronts: &impl Fronts,
+        advance: Advance<'_, P>,
+    ) -> Taken<P>
+    where
+        P: Clone,
+    {
+        let end = self.chunk_end(&self.left[index]);
+        let Part { node, piece } = &mut self.left[index].part;
+        let (node, rest) = (*node, (end < piece.end).then(|| piece.from(end, advance)));
+        let mut taken = match rest {
+            Some(rest) => core::mem::replace(piece, rest),
+            None => self.left.remove(index).part.piece,
+        };
+        taken.end = end;
+        let taken = Taken { piece: taken, node };
+        self.taken[thread] = Some(taken.clone());
+        fronts.open(thread);
+        taken
+    }
+
+    /// Of what was claimed a thread takes half, and leaves the rest to whoever comes next: so the
+    /// last units are shared out in ever smaller parts.
+    fn chunk_end(&self, left: &Left<P>) -> u64 {
+        let Piece { at, end, .. } = left.part.piece;
+        // Up to a multiple, so that the later ones are in line (padata).
+        let kernel = self.chunk - at % self.chunk;
+        let units = match (left.claimed, self.chunks) {
+            (true, _) => (end - at).div_ceil(2),
+            (false, Chunks::Kernel) => kernel,
+            (false, Chunks::Adaptive) => self.pace.chunk().min(kernel),
+        };
+        self.cut.after(at, units, end)
+    }
+
+    /// The thread of whose chunk most has not begun. For a helper it must be worth it: what it begins
+    /// the caller may have to wait for.
+    fn victim(&self, asker: Asker, fronts: &impl Fronts) -> Option<usize> {
+        let worth = match asker.thread {
+            0 => 1,
+            _ => self.pace.chunk(),
+        };
+        let rest = |(thread, taken): (usize, &Option<Taken<P>>)| {
+            let begun = fronts.load(thread).begun()?;
+            Some((
+                taken.as_ref()?.piece.units().saturating_sub(begun),
+                Reverse(thread),
+            ))
+        };
+        let most = self.taken.iter().enumerate().filter_map(rest).max();
+        most.filter(|(rest, _)| *rest >= worth)
+            .map(|(_, Reverse(thread))| thread)
+    }
+
+    /// What `victim` has not begun belongs to nobody again.
+    fn claim(&mut self, victim: usize, begun: u64, advance: Advance<'_, P>) {
+        let taken = self.taken[victim]
+            .as_mut()
+            .expect("an open front has a chunk");
+        let at = taken.piece.at + begun;
+        if at == taken.piece.end {
+            return;
+        }
+        let part = Part {
+            node: taken.node,
+            piece: taken.piece.from(at, advance),
+        };
+        taken.piece.end = at;
+        self.left.push(Left {
+            part,
+            claimed: true,
+        });
+    }
+
+    /// A thread is done with its chunk: the first `units` of it are completed, no step is in flight.
+    pub fn settle(&mut self, thread: usize, units: u64) {
+        let Some(Taken { piece, .. }) = self.taken[thread].take() else {
+            return;
+        };
+        self.completed += units;
+        if let Some(done) = &mut self.done {
+            done.add(piece.at..piece.at + units);
+        }
+    }
+
+    /// Nobody takes a chunk any more: something failed, or it was cancelled. True for the first who says
+    /// so, whose error it is.
+    pub fn stop(&mut self) -> bool {
+        !core::mem::replace(&mut self.stopped, true)
+    }
+
+    /// Units in all chunks and steps that were completed and [settled](Self::settle).
+    pub fn completed(&self) -> u64 {
+        self.completed
+    }
+
+    /// What was completed, if that was kept.
+    pub fn done(&self) -> Option<&Done> {
+        self.done.as_ref()
+    }
+}
+
+/// How a thread goes through its chunk, one step after the other.
+#[derive(Clone, Copy, Debug)]
+pub struct Steps {
+    cut: Cut,
+    at: u64,
+    begun: u64,
+    units: u64,
+}
+
+impl Steps {
+    /// Of this chunk.
+    pub fn new<P>(cut: Cut, taken: &Taken<P>) -> Self {
+        Steps {
+            cut,
+            at: taken.piece.at,
+            begun: 0,
+            units: taken.piece.units(),
+        }
+    }
+
+    /// Units that were begun, and completed if no step is in flight.
+    pub fn begun(&self) -> u64 {
+        self.begun
+    }
+
+    /// The next step, from [`begun`](Self::begun) to this: what the front is to be [advanced](Front::advance)
+    /// to. `None` at the end of the chunk.
+    pub fn next(&self, pace: Pace) -> Option<u64> {
+        let (from, end) = (self.at + self.begun, self.at + self.units);
+        (from < end).then(|| self.cut.after(from, pace.step(), end) - self.at)
+    }
+
+    /// The front was advanced to this.
+    pub fn begin(&mut self, to: u64) {
+        self.begun = to;
+    }
+}

@@ -1,0 +1,311 @@
+//! The whole core, played by threads that take turns at random.
+
+use alloc::vec;
+use alloc::vec::Vec;
+use core::cell::Cell;
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::time::Nanos;
+
+/// A job and its threads, each between two of its steps.
+struct Rig {
+    core: Core<u64>,
+    cut: Cut,
+    fronts: Words,
+    threads: Vec<Thread>,
+    /// How often each unit was done.
+    counts: Vec<u32>,
+    steps: Vec<(u64, u64)>,
+}
+
+struct Words(Vec<Cell<Front>>);
+
+impl Fronts for Words {
+    fn load(&self, thread: usize) -> Front {
+        self.0[thread].get()
+    }
+
+    fn open(&self, thread: usize) {
+        self.0[thread].set(Front::OPEN);
+    }
+
+    fn close(&self, thread: usize) -> Option<u64> {
+        let (front, begun) = self.0[thread].get().close()?;
+        self.0[thread].set(front);
+        Some(begun)
+    }
+}
+
+#[derive(Default)]
+struct Thread {
+    chunk: Option<(Taken<u64>, Steps)>,
+    /// Units completed of its chunk.
+    completed: u64,
+    /// A step is in flight, from here to there.
+    flying: Option<(u64, u64)>,
+    pace: Pace,
+    is_out: bool,
+}
+
+/// Positions are ten times the unit and seven.
+fn advance(pos: &u64, units: u64) -> u64 {
+    pos + 10 * units
+}
+
+#[derive(Clone, Debug)]
+struct Given {
+    size: u64,
+    align: u64,
+    min_chunk: u64,
+    threads: u32,
+    chunks: Chunks,
+    nodes: u32,
+}
+
+impl Rig {
+    fn new(given: &Given) -> Rig {
+        let cut = Cut::new(given.align, given.min_chunk);
+        let (max_threads, cpus) = (0, given.threads);
+        let shape = Shape {
+            size: given.size,
+            cut,
+            max_threads,
+            cpus,
+        };
+        let part = |node: u64| {
+            let bound = |node: u64| given.size * node / u64::from(given.nodes);
+            let (at, end) = (bound(node), bound(node + 1));
+            let node = (given.nodes > 1).then_some(node as u32);
+            Part {
+                node,
+                piece: Piece {
+                    pos: 7 + 10 * at,
+                    at,
+                    end,
+                },
+            }
+        };
+        let parts = (0..given.nodes.into()).map(part).collect();
+        Rig {
+            core: Core::new(&shape, given.threads, given.chunks, parts, true),
+            cut,
+            fronts: Words(vec![Cell::new(Front::NONE); given.threads as usize]),
+            threads: (0..given.threads).map(|_| Thread::default()).collect(),
+            counts: vec![0; given.size as usize],
+            steps: Vec::new(),
+        }
+    }
+
+    /// One move of this thread: it takes a chunk, begins a step, or ends one (which takes `took`, and
+    /// fails).
+    fn act(&mut self, index: usize, took: Nanos, fails: bool) {
+        let thread = &mut self.threads[index];
+        let Some((taken, steps)) = &mut thread.chunk else {
+            return self.ask(index);
+        };
+        if let Some((from, to)) = thread.flying.take() {
+            if fails {
+                self.core.stop();
+                return self.settle(index);
+            }
+            let at = taken.piece.at;
+            assert_eq!(taken.piece.pos, 7 + 10 * at);
+            (at + from..at + to).for_each(|unit| self.counts[unit as usize] += 1);
+            self.steps.push((at + from, at + to));
+            thread.completed = to;
+            thread.pace.took(to - from, took);
+            return;
+        }
+        let front = self.fronts.load(index);
+        let from = steps.begun();
+        match steps
+            .next(thread.pace)
+            .and_then(|to| Some((to, front.advance(from, to)?)))
+        {
+            Some((to, front)) => {
+                self.fronts.0[index].set(front);
+                steps.begin(to);
+                thread.flying = Some((from, to));
+            }
+            None => self.settle(index),
+        }
+    }
+
+    fn ask(&mut self, index: usize) {
+        let thread = &mut self.threads[index];
+        let node = Some(index as u32 % 2);
+        let asker = Asker {
+            thread: index,
+            node,
+            pace: Some(thread.pace),
+        };
+        let taken = self.core.next(asker, &self.fronts, &advance);
+        thread.is_out = taken.is_none();
+        thread.chunk = taken.map(|taken| (taken.clone(), Steps::new(self.cut, &taken)));
+        thread.completed = 0;
+    }
+
+    fn settle(&mut self, index: usize) {
+        let thread = &mut self.threads[index];
+        self.core.settle(index, thread.completed);
+        thread.chunk = None;
+        self.fronts.0[index].set(Front::NONE);
+    }
+
+    /// Lets threads act in this order, then one after the other until all are out.
+    fn play(&mut self, turns: &[(usize, Nanos)], fails: Option<usize>) {
+        let nr = self.threads.len();
+        for (turn, &(thread, took)) in turns.iter().enumerate() {
+            self.act(thread % nr, took, fails == Some(turn));
+        }
+        while let Some(thread) = (0..nr).find(|&index| !self.threads[index].is_out) {
+            self.act(thread, STEP_TIME, false);
+        }
+    }
+}
+
+fn given() -> impl Strategy<Value = Given> {
+    let chunks = prop_oneof![Just(Chunks::Kernel), Just(Chunks::Adaptive)];
+    (0u64..3000, 1u64..100, 1u64..100, 1u32..9, chunks, 1u32..4).prop_map(
+        |(size, align, min_chunk, threads, chunks, nodes)| Given {
+            size,
+            align,
+            min_chunk,
+            threads,
+            chunks,
+            nodes,
+        },
+    )
+}
+
+fn turns() -> impl Strategy<Value = Vec<(usize, Nanos)>> {
+    proptest::collection::vec((0usize..8, 1u64..10_000_000), 0..400)
+}
+
+proptest! {
+    #[test]
+    fn every_unit_is_done_once(given in given(), turns in turns()) {
+        let mut rig = Rig::new(&given);
+        rig.play(&turns, None);
+        prop_assert!(rig.counts.iter().all(|&count| count == 1));
+        prop_assert_eq!(rig.core.completed(), given.size);
+        let whole: Vec<_> = rig.core.done().unwrap().ranges().collect();
+        prop_assert_eq!(whole.len() as u64, given.size.min(1));
+    }
+
+    #[test]
+    fn steps_are_in_line_and_long_enough(given in given(), turns in turns()) {
+        let given = Given { nodes: 1, ..given };
+        let mut rig = Rig::new(&given);
+        rig.play(&turns, None);
+        for &(from, to) in &rig.steps {
+            prop_assert_eq!(from % given.align, 0);
+            prop_assert!(to % given.align == 0 || to == given.size);
+            prop_assert!(to - from >= given.min_chunk.min(given.size), "{from}..{to}");
+        }
+    }
+
+    #[test]
+    fn an_undo_covers_what_was_completed(given in given(), turns in turns(), at in 0usize..400) {
+        let mut rig = Rig::new(&given);
+        rig.play(&turns, Some(at));
+        let mut undone = vec![0; given.size as usize];
+        for range in rig.core.done().unwrap().ranges() {
+            range.for_each(|unit| undone[unit as usize] += 1);
+        }
+        prop_assert_eq!(&undone, &rig.counts);
+        prop_assert_eq!(rig.core.completed(), rig.core.done().unwrap().units());
+    }
+}
+
+fn two_threads(size: u64, chunks: Chunks) -> Rig {
+    Rig::new(&Given {
+        size,
+        align: 1,
+        min_chunk: 1,
+        threads: 2,
+        chunks,
+        nodes: 1,
+    })
+}
+
+/// The helper has a chunk and has begun a step, when its CPU is taken away for ever. The caller does all the
+/// rest: that one step is all that is left.
+#[test]
+fn the_tail_is_one_step() {
+    for chunks in [Chunks::Kernel, Chunks::Adaptive] {
+        let mut rig = two_threads(100_000, chunks);
+        rig.act(1, 0, false);
+        rig.act(1, 0, false);
+        let (from, to) = rig.threads[1].flying.unwrap();
+        while !rig.threads[0].is_out {
+            rig.act(0, STEP_TIME / 8, false);
+        }
+        let missing = rig.counts.iter().filter(|&&count| count == 0).count();
+        assert_eq!(missing as u64, to - from);
+    }
+}
+
+#[test]
+fn only_the_first_error_counts_and_nobody_goes_on() {
+    let mut rig = two_threads(100, Chunks::Kernel);
+    assert!(rig.core.stop());
+    assert!(!rig.core.stop());
+    rig.play(&[], None);
+    assert_eq!(rig.core.completed(), 0);
+}
+
+#[test]
+fn the_own_node_comes_first() {
+    let mut rig = Rig::new(&Given {
+        size: 800,
+        align: 1,
+        min_chunk: 1,
+        threads: 2,
+        chunks: Chunks::Kernel,
+        nodes: 2,
+    });
+    for thread in [0, 1] {
+        while rig.threads[thread].completed == 0 {
+            rig.act(thread, STEP_TIME, false);
+        }
+    }
+    let firsts: Vec<u64> = rig.steps.iter().map(|step| step.0).collect();
+    assert_eq!(firsts, [0, 400]);
+}
+
+#[test]
+fn a_helper_does_not_claim_crumbs() {
+    let mut rig = two_threads(1000, Chunks::Kernel);
+    rig.threads[1].pace = settled(300);
+    // The caller holds the last chunk, none of it begun.
+    while rig
+        .core
+        .next(
+            Asker {
+                thread: 0,
+                node: None,
+                pace: None,
+            },
+            &rig.fronts,
+            &advance,
+        )
+        .unwrap()
+        .piece
+        .end
+        < 1000
+    {
+        rig.core.settle(0, 0);
+    }
+    rig.act(1, 0, false);
+    assert!(rig.threads[1].is_out);
+}
+
+/// A thread that does so many units in a step.
+fn settled(units: u64) -> Pace {
+    let mut pace = Pace::new();
+    pace.took(units, STEP_TIME);
+    pace
+}

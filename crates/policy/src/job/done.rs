@@ -46,7 +46,8 @@ mod tests {
         for range in [0..10, 20..30, 40..50, 30..40, 5..5, 10..20] {
             done.add(range);
         }
-        assert_eq!(done.ranges().collect::<Vec<_>>(), [0..50]);
+        assert_eq!(done.ranges().count(), 1);
+        assert_eq!(done.units(), 50);
     }
 
     proptest! {

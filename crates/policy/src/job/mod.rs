@@ -12,25 +12,31 @@
 //! | [`Pace`] | how long a step is, by what the last ones took; when a starved helper leaves |
 //! | [`Front`] | the word between a thread and who claims the rest of its chunk |
 //! | [`Core`] | who takes what, whose chunk is claimed, what was completed |
+//! | [`by_nodes`] | which units are for which NUMA node |
 //! | [`Quota`] | how many helpers the process may have, by node and in total |
+//! | [`willing`] | when a helper is lifted, so that the caller need not wait for it |
 //! | [`Progress`] | when the caller is told how far the job is |
 
 mod cut;
 mod done;
 mod front;
+mod nodes;
 mod pace;
 mod progress;
 mod quota;
 mod shape;
 mod state;
+mod tail;
 #[cfg(test)]
 mod tests;
 
 pub use cut::Cut;
 pub use done::Done;
 pub use front::Front;
+pub use nodes::{by_nodes, nodes_in_turn};
 pub use pace::{Pace, STEP_TIME};
 pub use progress::Progress;
 pub use quota::{Grant, Quota};
 pub use shape::{Chunks, Shape};
 pub use state::{Advance, Asker, Core, Fronts, Part, Piece, Steps, Taken};
+pub use tail::willing;

@@ -82,7 +82,7 @@ pub struct Core<P> {
 #[derive(Debug)]
 struct Left<P> {
     part: Part<P>,
-    /// Taken from a thread that had not begun it.
+    /// A thread had taken it and not begun it.
     claimed: bool,
 }
 
@@ -232,25 +232,32 @@ impl<P> Core<P> {
         if at == taken.piece.end {
             return;
         }
-        let part = Part {
-            node: taken.node,
-            piece: taken.piece.from(at, advance),
-        };
+        let (node, rest) = (taken.node, taken.piece.from(at, advance));
         taken.piece.end = at;
+        self.put_back(node, rest);
+    }
+
+    fn put_back(&mut self, node: Option<u32>, piece: Piece<P>) {
+        let part = Part { node, piece };
         self.left.push(Left {
             part,
             claimed: true,
         });
     }
 
-    /// A thread is done with its chunk: the first `units` of it are completed, no step is in flight.
-    pub fn settle(&mut self, thread: usize, units: u64) {
-        let Some(Taken { piece, .. }) = self.taken[thread].take() else {
+    /// A thread is done with its chunk: the first `units` of it are completed, no step is in flight. What is
+    /// left of it, because the thread leaves, belongs to nobody again.
+    pub fn settle(&mut self, thread: usize, units: u64, advance: Advance<'_, P>) {
+        let Some(Taken { piece, node }) = self.taken[thread].take() else {
             return;
         };
         self.completed += units;
+        let ended = piece.at + units;
         if let Some(done) = &mut self.done {
-            done.add(piece.at..piece.at + units);
+            done.add(piece.at..ended);
+        }
+        if ended < piece.end && !self.stopped {
+            self.put_back(node, piece.from(ended, advance));
         }
     }
 

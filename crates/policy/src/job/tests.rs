@@ -118,6 +118,10 @@ impl Rig {
             thread.pace.took(to - from, took);
             return;
         }
+        if took.is_multiple_of(17) {
+            // A helper that leaves; this one comes back.
+            return self.settle(index);
+        }
         let front = self.fronts.load(index);
         let from = steps.begun();
         match steps
@@ -149,7 +153,7 @@ impl Rig {
 
     fn settle(&mut self, index: usize) {
         let thread = &mut self.threads[index];
-        self.core.settle(index, thread.completed);
+        self.core.settle(index, thread.completed, &advance);
         thread.chunk = None;
         self.fronts.0[index].set(Front::NONE);
     }
@@ -237,8 +241,8 @@ fn two_threads(size: u64, chunks: Chunks) -> Rig {
 fn the_tail_is_one_step() {
     for chunks in [Chunks::Kernel, Chunks::Adaptive] {
         let mut rig = two_threads(100_000, chunks);
-        rig.act(1, 0, false);
-        rig.act(1, 0, false);
+        rig.act(1, 1, false);
+        rig.act(1, 1, false);
         let (from, to) = rig.threads[1].flying.unwrap();
         while !rig.threads[0].is_out {
             rig.act(0, STEP_TIME / 8, false);
@@ -297,9 +301,9 @@ fn a_helper_does_not_claim_crumbs() {
         .end
         < 1000
     {
-        rig.core.settle(0, 0);
+        rig.core.settle(0, 125, &advance);
     }
-    rig.act(1, 0, false);
+    rig.act(1, 1, false);
     assert!(rig.threads[1].is_out);
 }
 

@@ -66,6 +66,15 @@ pub fn set_nice_self(nice: i32) -> io::Result<()> {
     Ok(setpriority_process(None, nice)?)
 }
 
+/// Sets the nice level of the thread `tid`, one of the same user's, as [`set_nice_self`] does.
+///
+/// # Errors
+///
+/// As there; `ESRCH`: no such thread.
+pub fn set_nice(tid: i32, nice: i32) -> io::Result<()> {
+    Ok(setpriority_process(Pid::from_raw(tid), nice)?)
+}
+
 /// Makes the calling thread run only when (almost) nothing else wants its CPU: `SCHED_IDLE`.
 ///
 /// # Errors

@@ -15,11 +15,12 @@ use cmwq_os::topology::{self, Topology};
 use cmwq_os::{generation, sched, thread};
 use cmwq_policy::affinity::{Layout, Place};
 use cmwq_policy::queue::Kind;
-use cmwq_policy::{PoolAttrs, contract};
+use cmwq_policy::{CpuMask, PoolAttrs, contract};
 
 use crate::affinity;
 use crate::builder::Options;
 use crate::error::BuildError;
+use crate::job::Jobs;
 use crate::machine::Timers;
 use crate::pool::Pool;
 use crate::pool::PoolKey;
@@ -49,6 +50,7 @@ pub(crate) struct Engine {
     canaries: Canaries,
     tick: Tick,
     system: SystemQueues,
+    jobs: Jobs,
     next_queue: AtomicU64,
     /// All queues with a handle, by number, and whether the freezable ones are frozen.
     queues: Mutex<Registry>,
@@ -140,6 +142,7 @@ impl Engine {
             canaries: Canaries::new(),
             tick: Tick::new(),
             system: SystemQueues::default(),
+            jobs: Jobs::default(),
             next_queue: AtomicU64::new(1),
             closing: AtomicBool::new(false),
             spawn_failures: AtomicU64::new(0),
@@ -154,6 +157,18 @@ impl Engine {
 
     pub(crate) fn system(&self) -> &SystemQueues {
         &self.system
+    }
+
+    pub(crate) fn jobs(&self) -> &Jobs {
+        &self.jobs
+    }
+
+    /// The CPUs of each NUMA node that the process may use.
+    pub(crate) fn node_cpus(&self) -> Vec<CpuMask> {
+        let mask = self.cpus().mask;
+        let topology = self.topology();
+        let nodes = topology.nodes.iter();
+        nodes.map(|node| node.and(&mask)).collect()
     }
 
     /// A queue's nice value is on top of the process's at first use, as with nice(1).

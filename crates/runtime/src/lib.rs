@@ -51,6 +51,7 @@ mod engine;
 mod error;
 pub mod freezer;
 mod item;
+mod job;
 mod latch;
 #[cfg(all(test, loom))]
 mod loom_tests;
@@ -85,6 +86,7 @@ pub use error::{
     AttrsError, BuildError, EnqueueError, FlushError, InstallError, JoinError, NotQueued,
     QueueError, WouldDeadlock,
 };
+pub use job::{CancelToken, Job, JobError, JobProgress, JobStats};
 pub use queue::{Attrs, Waits, Workqueue, WorkqueueBuilder, WorkqueueCounts};
 pub use report::{Awaited, LimitPart, Report, StalledWorker, set_report_hook};
 pub use scope::{Scope, ScopedJoinHandle};

@@ -76,6 +76,7 @@ pub struct Core<P> {
     pace: Pace,
     done: Option<Done>,
     completed: u64,
+    claims: u64,
     stopped: bool,
 }
 
@@ -121,6 +122,7 @@ impl<P> Core<P> {
             pace: Pace::new(),
             done: keep.then(Done::default),
             completed: 0,
+            claims: 0,
             stopped: false,
         }
     }
@@ -234,6 +236,7 @@ impl<P> Core<P> {
         }
         let (node, rest) = (taken.node, taken.piece.from(at, advance));
         taken.piece.end = at;
+        self.claims += 1;
         self.put_back(node, rest);
     }
 
@@ -270,6 +273,11 @@ impl<P> Core<P> {
     /// Units in all chunks and steps that were completed and [settled](Self::settle).
     pub fn completed(&self) -> u64 {
         self.completed
+    }
+
+    /// How often the rest of a chunk was taken from a thread that had not begun it.
+    pub fn claims(&self) -> u64 {
+        self.claims
     }
 
     /// What was completed, if that was kept.

@@ -1,0 +1,212 @@
+//! The helpers of a job: how many, where, and waiting for them.
+//!
+//! A helper is one item on an unmanaged queue of the job's nice level. Not on a managed one: a helper that
+//! starves at nice 19 would count there as one that runs, and would keep a token of the CPUs' budget from
+//! the pools of ordinary items. How many helpers there are is limited by the job's quota instead.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+
+use cmwq_os::{sched, thread};
+use cmwq_policy::job::{Grant, Quota, nodes_in_turn, willing};
+
+use super::run::Run;
+use crate::engine::Engine;
+use crate::queue::Workqueue;
+use crate::task::{self, AnyTask, Cancel};
+
+/// What the jobs of a process share.
+#[derive(Default)]
+pub(crate) struct Jobs {
+    quota: Mutex<Quota>,
+    /// By nice level and node; `None`: it could not be made.
+    queues: Mutex<BTreeMap<(i32, Option<u32>), Option<Workqueue>>>,
+}
+
+impl Jobs {
+    fn seat(&'static self, engine: &Engine, nodes: &[u32], node: Option<u32>) -> Option<Seat> {
+        let cpus = engine.cpus().target as u32;
+        let mut quota = self.quota.lock().expect("nobody panics with it");
+        let grant = quota.grant(cpus, nodes, node)?;
+        Some(Seat { jobs: self, grant })
+    }
+
+    /// The queue for helpers of this nice level, on this node.
+    fn queue(&self, engine: &'static Engine, nice: i32, node: Option<u32>) -> Option<Workqueue> {
+        let mut queues = self.queues.lock().expect("nobody panics with it");
+        let queue = queues.entry((nice, node)).or_insert_with(|| {
+            let name = format!("job/{nice}");
+            let mut builder = Workqueue::builder(&name).unmanaged().nice(nice);
+            if let Some(node) = node {
+                builder = builder.cpus(engine.node_cpus()[node as usize].iter());
+            }
+            builder.build_in(engine).ok()
+        });
+        queue.clone()
+    }
+}
+
+/// A part of the process's quota, given back when dropped.
+struct Seat {
+    jobs: &'static Jobs,
+    grant: Grant,
+}
+
+impl Seat {
+    fn node(&self) -> Option<u32> {
+        match self.grant {
+            Grant::Node(node) => Some(node),
+            Grant::Anywhere => None,
+        }
+    }
+}
+
+impl Drop for Seat {
+    fn drop(&mut self) {
+        let mut quota = self.jobs.quota.lock().expect("nobody panics with it");
+        quota.give_back(self.grant);
+    }
+}
+
+/// A helper as the job's lock guards it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Helper {
+    /// Its thread; 0 before it has begun and after it is out.
+    tid: i32,
+    /// The nice level that it had before it was lifted.
+    lifted_from: Option<i32>,
+}
+
+/// A helper's item.
+trait Member: AnyTask<()> + Cancel {}
+impl<T: AnyTask<()> + Cancel> Member for T {}
+
+/// The helpers of one job. However it is dropped, none of them is in the job any more then.
+pub(super) struct Crew<'r, 'a, P: Clone + Send, E: Send> {
+    run: &'r Run<'a, P, E>,
+    engine: Option<&'static Engine>,
+    members: Vec<(Arc<dyn Member + 'r>, Workqueue)>,
+    caller_node: Option<u32>,
+}
+
+impl<'r, 'a, P: Clone + Send, E: Send> Crew<'r, 'a, P, E> {
+    /// Queues as many helpers as the job is worth and the process has left. `nodes`: those of its parts.
+    pub(super) fn start(
+        run: &'r Run<'a, P, E>,
+        engine: Option<&'static Engine>,
+        nice: i32,
+        nodes: &[Option<u32>],
+    ) -> Self {
+        let mut crew = Crew {
+            run,
+            engine,
+            members: Vec::new(),
+            caller_node: None,
+        };
+        if let Some(engine) = engine.filter(|_| run.threads() > 1) {
+            crew.recruit(engine, nice, nodes);
+        }
+        crew
+    }
+
+    fn recruit(&mut self, engine: &'static Engine, nice: i32, nodes: &[Option<u32>]) {
+        let mut cpus = Vec::new();
+        if nodes.iter().any(Option::is_some) {
+            let here = sched::current_cpu();
+            let masks = engine.node_cpus();
+            let node = masks.iter().position(|mask| mask.contains(here));
+            self.caller_node = node.map(|node| node as u32);
+            cpus.extend(masks.iter().map(|mask| mask.count() as u32));
+        }
+        self.run.lock().helpers = vec![Helper::default(); self.run.threads() as usize - 1];
+        let wanted = nodes_in_turn(nodes, self.caller_node);
+        for (thread, node) in (1..self.run.threads() as usize).zip(wanted) {
+            let jobs = engine.jobs();
+            let Some(seat) = jobs.seat(engine, &cpus, node) else {
+                return;
+            };
+            let Some(queue) = jobs.queue(engine, nice, seat.node()) else {
+                return;
+            };
+            self.members.push((self.help(seat, thread, &queue), queue));
+        }
+    }
+
+    fn help(&self, seat: Seat, thread: usize, queue: &Workqueue) -> Arc<dyn Member + 'r> {
+        let run = self.run;
+        let help = move || {
+            run.begin(thread);
+            run.work(thread, seat.node(), &mut || ());
+            run.leave(thread);
+            drop(seat);
+        };
+        // What it borrows is there until the crew is dropped, which waits for it.
+        task::spawn(queue.queue_ref(), help, None).0
+    }
+
+    pub(super) fn caller_node(&self) -> Option<u32> {
+        self.caller_node
+    }
+
+    /// The caller has nothing left to do: those who have not begun never do, and the others are in their last
+    /// steps. Waits for one after the other, lifted to the caller's nice level if that is permitted.
+    pub(super) fn dismiss(self) {}
+
+    fn wait_for(&self, index: usize) {
+        let (member, queue) = &self.members[index];
+        if member.latch().is_set() {
+            return;
+        }
+        self.run.lift(index);
+        let queue = queue.queue_ref();
+        member.latch().announce();
+        task::awaiting(queue, Some(member.name()), || {
+            queue.wait_begun(|| member.latch().is_set());
+        });
+    }
+}
+
+impl<P: Clone + Send, E: Send> Drop for Crew<'_, '_, P, E> {
+    fn drop(&mut self) {
+        let Some(engine) = self.engine.filter(|_| !self.run.is_foreign()) else {
+            return;
+        };
+        for (member, _) in &self.members {
+            member.cancel(engine);
+        }
+        (0..self.members.len()).for_each(|index| self.wait_for(index));
+    }
+}
+
+impl<P: Clone, E> Run<'_, P, E> {
+    fn begin(&self, thread: usize) {
+        let mut state = self.lock();
+        state.helpers[thread - 1].tid = thread::gettid();
+        state.stats.helpers += 1;
+    }
+
+    /// A helper is out: nobody lifts it from now on, and it sets back what was.
+    fn leave(&self, thread: usize) {
+        let helper = std::mem::take(&mut self.lock().helpers[thread - 1]);
+        if let Some(nice) = helper.lifted_from {
+            // Downwards: that needs no permission.
+            let _ = sched::set_nice_self(nice);
+        }
+    }
+
+    /// Gives a helper that is still in the job the caller's nice level. Under the lock, so that it cannot leave
+    /// meanwhile.
+    fn lift(&self, index: usize) {
+        let mut state = self.lock();
+        let tid = state.helpers[index].tid;
+        let Some(before) = sched::nice_of(tid).ok().filter(|_| tid != 0) else {
+            return;
+        };
+        let nice = willing(sched::nice_self(), before);
+        // Refused where neither CAP_SYS_NICE nor RLIMIT_NICE allows it.
+        if nice.is_some_and(|nice| sched::set_nice(tid, nice).is_ok()) {
+            state.helpers[index].lifted_from = Some(before);
+            state.stats.lifted += 1;
+        }
+    }
+}

@@ -1,0 +1,384 @@
+//! How each thread of a job goes through its chunks.
+
+use std::ops::Range;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::atomic::Ordering::SeqCst;
+use std::sync::atomic::{AtomicBool, AtomicU64};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use cmwq_os::clock;
+use cmwq_policy::Time;
+use cmwq_policy::job::{
+    Asker, Chunks, Core, Cut, Pace, Part, Piece, Progress, Shape, Steps, Taken, by_nodes,
+};
+
+use super::crew::{Crew, Helper};
+use super::error::Failure;
+use super::fronts::Fronts;
+use super::{CancelToken, JobError, JobProgress, JobStats};
+use crate::engine::{self, Engine};
+
+pub(super) type UndoFn<'a, P> = Box<dyn FnMut(Range<P>) + 'a>;
+pub(super) type ProgressFn<'a> = Box<dyn FnMut(JobProgress) + 'a>;
+type Func<'r, P, E> = &'r (dyn Fn(Range<P>) -> Result<(), E> + Sync);
+type AdvanceRef<'r, P> = &'r (dyn Fn(&P, u64) -> P + Sync);
+
+/// How a job is to be run.
+pub(super) struct Settings<'a, P> {
+    pub(super) max_threads: u32,
+    pub(super) numa_aware: bool,
+    pub(super) chunks: Chunks,
+    pub(super) nice: i32,
+    pub(super) undo: Option<UndoFn<'a, P>>,
+    pub(super) progress: Option<ProgressFn<'a>>,
+    pub(super) cancel: Option<CancelToken>,
+}
+
+/// What the threads of a job share. It is on the caller's stack.
+pub(super) struct Run<'r, P, E> {
+    func: Func<'r, P, E>,
+    advance: AdvanceRef<'r, P>,
+    cancel: Option<CancelToken>,
+    engine: Option<&'static Engine>,
+    cut: Cut,
+    size: u64,
+    threads: u32,
+    fronts: Fronts,
+    /// Something failed, or it was cancelled: no step begins.
+    stop: AtomicBool,
+    /// Units in steps that were completed.
+    done: AtomicU64,
+    state: Mutex<State<P, E>>,
+}
+
+/// What is behind the job's lock.
+pub(super) struct State<P, E> {
+    core: Core<P>,
+    failure: Option<Failure<E>>,
+    pub(super) helpers: Vec<Helper>,
+    pub(super) stats: JobStats,
+}
+
+/// Runs a job: see [`Job::run`](super::Job::run).
+pub(super) fn job<P: Clone + Send, E: Send>(
+    shape: Shape,
+    parts: Vec<(Option<u32>, Range<u64>)>,
+    start: P,
+    advance: AdvanceRef<'_, P>,
+    mut settings: Settings<'_, P>,
+    func: Func<'_, P, E>,
+) -> Result<JobStats, JobError<E>> {
+    let engine = engine::get().ok();
+    let cpus = engine.map_or(1, |engine| engine.cpus().target as u32);
+    let shape = Shape { cpus, ..shape };
+    let parts = parts_by_node(engine, &settings, shape.cut, parts);
+    let first = parts.first().map_or(0, |(_, range)| range.start);
+    let nodes: Vec<_> = parts.iter().map(|(node, _)| *node).collect();
+    let pieces = parts.into_iter().map(|(node, range)| Part {
+        node,
+        piece: Piece {
+            pos: advance(&start, range.start - first),
+            at: range.start,
+            end: range.end,
+        },
+    });
+    let run = Run::new(&shape, pieces.collect(), engine, advance, &settings, func);
+    let crew = Crew::start(&run, engine, settings.nice, &nodes);
+    run.work(
+        0,
+        crew.caller_node(),
+        &mut told(&run, settings.progress.take()),
+    );
+    crew.dismiss();
+    run.finish((start, first), settings.undo)
+}
+
+/// Nodes of their own for a job that wants them and names none.
+fn parts_by_node<P>(
+    engine: Option<&'static Engine>,
+    settings: &Settings<'_, P>,
+    cut: Cut,
+    parts: Vec<(Option<u32>, Range<u64>)>,
+) -> Vec<(Option<u32>, Range<u64>)> {
+    match (engine, &parts[..]) {
+        (Some(engine), [(None, range)]) if settings.numa_aware => {
+            let nodes = engine.node_cpus();
+            let cpus: Vec<u32> = nodes.iter().map(|node| node.count() as u32).collect();
+            by_nodes(range.clone(), cut, &cpus)
+        }
+        _ => parts,
+    }
+}
+
+/// What the caller does between its steps.
+fn told<'r, P, E>(
+    run: &'r Run<'_, P, E>,
+    tell: Option<ProgressFn<'r>>,
+) -> impl FnMut() + use<'r, P, E> {
+    let mut due = Progress::new(run.size);
+    let mut tell = tell;
+    move || {
+        let done = run.done.load(SeqCst);
+        if let Some(tell) = tell.as_mut().filter(|_| due.is_due(done)) {
+            tell(JobProgress {
+                done,
+                size: run.size,
+            });
+        }
+    }
+}
+
+/// How a thread's chunk came to its end.
+enum End<E> {
+    /// It was completed, or the rest was claimed.
+    Over,
+    /// The thread leaves, or the job was stopped.
+    Leaves,
+    Fails(Failure<E>),
+}
+
+impl<'r, P: Clone, E> Run<'r, P, E> {
+    fn new(
+        shape: &Shape,
+        parts: Vec<Part<P>>,
+        engine: Option<&'static Engine>,
+        advance: AdvanceRef<'r, P>,
+        settings: &Settings<'_, P>,
+        func: Func<'r, P, E>,
+    ) -> Self {
+        let threads = shape.threads();
+        let core = Core::new(
+            shape,
+            threads,
+            settings.chunks,
+            parts,
+            settings.undo.is_some(),
+        );
+        Run {
+            func,
+            advance,
+            cancel: settings.cancel.clone(),
+            engine,
+            cut: shape.cut,
+            size: shape.size,
+            threads,
+            fronts: Fronts::new(threads),
+            stop: AtomicBool::new(false),
+            done: AtomicU64::new(0),
+            state: Mutex::new(State {
+                core,
+                failure: None,
+                helpers: Vec::new(),
+                stats: JobStats::default(),
+            }),
+        }
+    }
+
+    /// Threads that it is worth, the caller among them.
+    pub(super) fn threads(&self) -> u32 {
+        self.threads
+    }
+
+    /// Code of the user that panics with the lock held (`advance`) has changed nothing yet.
+    pub(super) fn lock(&self) -> MutexGuard<'_, State<P, E>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether this is a child that the job's function has forked: the lock may be held for ever there.
+    pub(super) fn is_foreign(&self) -> bool {
+        self.engine.is_some_and(|engine| !engine.is_ours())
+    }
+
+    /// Takes chunks and does them, until there is nothing more for this thread.
+    pub(super) fn work(&self, thread: usize, node: Option<u32>, between: &mut dyn FnMut()) {
+        let mut pace = None;
+        let mut now = clock::now();
+        while let Some((taken, known)) = self.next(Asker { thread, node, pace }) {
+            let mut walk = Walk::new(self.cut, &taken, pace.unwrap_or(known), now);
+            let end = self.chunk(thread, taken, &mut walk, between);
+            if self.is_foreign() {
+                return;
+            }
+            self.settle(thread, &walk);
+            (pace, now) = (Some(walk.pace), walk.now);
+            match end {
+                End::Over => {}
+                End::Leaves => return,
+                End::Fails(failure) => return self.fail(failure),
+            }
+        }
+    }
+
+    /// The next chunk, and the pace of threads that know theirs.
+    fn next(&self, asker: Asker) -> Option<(Taken<P>, Pace)> {
+        let take = || {
+            let core = &mut self.lock().core;
+            let taken = core.next(asker, &self.fronts, &self.advance)?;
+            Some((taken, core.pace()))
+        };
+        // The position is told by code of the user.
+        catch_unwind(AssertUnwindSafe(take)).unwrap_or_else(|payload| {
+            self.fail(Failure::Panic(payload));
+            None
+        })
+    }
+
+    fn settle(&self, thread: usize, walk: &Walk) {
+        let settle = || {
+            let mut state = self.lock();
+            state.core.settle(thread, walk.completed, &self.advance);
+            state.stats.chunks += 1;
+            if thread != 0 {
+                state.stats.helped += walk.completed;
+            }
+        };
+        if let Err(payload) = catch_unwind(AssertUnwindSafe(settle)) {
+            self.fail(Failure::Panic(payload));
+        }
+    }
+
+    /// Does a chunk step by step.
+    fn chunk(
+        &self,
+        thread: usize,
+        taken: Taken<P>,
+        walk: &mut Walk,
+        between: &mut dyn FnMut(),
+    ) -> End<E> {
+        let mut pos = taken.piece.pos;
+        while let Some(to) = walk.steps.next(walk.pace) {
+            if let Some(end) = self.stopped() {
+                return end;
+            }
+            let from = walk.steps.begun();
+            if !self.fronts.advance(thread, from, to) {
+                return End::Over;
+            }
+            walk.steps.begin(to);
+            pos = match self.step(pos, to - from, between) {
+                Ok(next) => next,
+                Err(failure) => return End::Fails(failure),
+            };
+            walk.completed(from, to);
+            let left = self.size.saturating_sub(self.done.load(SeqCst));
+            if thread != 0 && walk.pace.should_leave(left, self.threads) {
+                return End::Leaves;
+            }
+        }
+        End::Over
+    }
+
+    /// One call of the job's function; the position behind it.
+    fn step(&self, pos: P, units: u64, between: &mut dyn FnMut()) -> Result<P, Failure<E>> {
+        let call = || {
+            let end = (self.advance)(&pos, units);
+            (self.func)(pos..end.clone())?;
+            self.done.fetch_add(units, SeqCst);
+            between();
+            Ok(end)
+        };
+        match catch_unwind(AssertUnwindSafe(call)) {
+            Ok(called) => called.map_err(Failure::Error),
+            Err(payload) => Err(Failure::Panic(payload)),
+        }
+    }
+
+    fn stopped(&self) -> Option<End<E>> {
+        if self.stop.load(SeqCst) {
+            return Some(End::Leaves);
+        }
+        let cancelled = self.cancel.as_ref()?.is_cancelled();
+        cancelled.then_some(End::Fails(Failure::Cancelled))
+    }
+
+    /// The first one counts.
+    fn fail(&self, failure: Failure<E>) {
+        let mut state = self.lock();
+        let first = state.core.stop();
+        self.stop.store(true, SeqCst);
+        // What is not kept is dropped without the lock: that may be code of the user.
+        let _late = match first {
+            true => state.failure.replace(failure),
+            false => Some(failure),
+        };
+        drop(state);
+    }
+
+    /// All threads are out.
+    fn finish(self, start: (P, u64), undo: Option<UndoFn<'_, P>>) -> Result<JobStats, JobError<E>> {
+        if self.is_foreign() {
+            return Err(JobError::Forked);
+        }
+        let state = self
+            .state
+            .into_inner()
+            .unwrap_or_else(PoisonError::into_inner);
+        let State {
+            core,
+            failure,
+            stats,
+            ..
+        } = state;
+        let stats = JobStats {
+            claims: core.claims(),
+            ..stats
+        };
+        let error = match failure {
+            Some(Failure::Cancelled) | None if core.completed() == self.size => return Ok(stats),
+            Some(failure) => failure,
+            None => unreachable!("a job ends when all is completed, or fails"),
+        };
+        let undone = catch_unwind(AssertUnwindSafe(|| {
+            undo_all(&core, start, self.advance, undo)
+        }));
+        match (error, undone) {
+            (Failure::Panic(payload), _) | (_, Err(payload)) => resume_unwind(payload),
+            (Failure::Error(error), Ok(())) => Err(JobError::Failed(error)),
+            (Failure::Cancelled, Ok(())) => Err(JobError::Cancelled),
+        }
+    }
+}
+
+/// Calls `undo` for what was completed, in ascending order.
+fn undo_all<P: Clone>(
+    core: &Core<P>,
+    (mut pos, mut at): (P, u64),
+    advance: AdvanceRef<'_, P>,
+    undo: Option<UndoFn<'_, P>>,
+) {
+    let Some((mut undo, done)) = undo.zip(core.done()) else {
+        return;
+    };
+    for range in done.ranges() {
+        let start = advance(&pos, range.start - at);
+        let end = advance(&start, range.end - range.start);
+        undo(start..end.clone());
+        (pos, at) = (end, range.end);
+    }
+}
+
+/// How far a thread is in its chunk.
+struct Walk {
+    steps: Steps,
+    completed: u64,
+    pace: Pace,
+    now: Time,
+}
+
+impl Walk {
+    fn new<P>(cut: Cut, taken: &Taken<P>, pace: Pace, now: Time) -> Self {
+        let (steps, completed) = (Steps::new(cut, taken), 0);
+        Walk {
+            steps,
+            completed,
+            pace,
+            now,
+        }
+    }
+
+    fn completed(&mut self, from: u64, to: u64) {
+        self.completed = to;
+        let before = std::mem::replace(&mut self.now, clock::now());
+        self.pace.took(to - from, self.now.since(before));
+    }
+}

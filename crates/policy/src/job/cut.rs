@@ -1,5 +1,8 @@
 //! Where chunks and steps may end.
 
+/// More than this means this, so that no chunk is too long for the [word](super::Front) of it.
+const MOST: u64 = 1 << 60;
+
 /// Ends at multiples of `align`, and leaves nothing shorter than `min_chunk` behind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cut {
@@ -9,11 +12,11 @@ pub struct Cut {
 
 impl Cut {
     /// `align`: units between two places where work may be cut; `min_chunk`: the fewest units worth a
-    /// call. 0 means 1 for both.
+    /// call. 0 means 1 for both, and more than 2^60 means that.
     pub fn new(align: u64, min_chunk: u64) -> Self {
         Cut {
-            align: align.max(1),
-            min_chunk: min_chunk.max(1),
+            align: align.clamp(1, MOST),
+            min_chunk: min_chunk.clamp(1, MOST),
         }
     }
 

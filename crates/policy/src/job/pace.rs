@@ -57,6 +57,11 @@ impl Pace {
         }
     }
 
+    /// Whether it is worth while to ask for a helper now, when `left` units are left.
+    pub fn is_worth_a_helper(self, left: u64) -> bool {
+        left / Self::CHUNK_STEPS >= self.chunk()
+    }
+
     /// Whether a helper had better leave: `left` units are to be done by `threads` threads, and that will
     /// be over before this one, once it loses its CPU, has it back. What it had begun then is what all would wait for.
     pub fn should_leave(self, left: u64, threads: u32) -> bool {
@@ -120,6 +125,13 @@ mod tests {
         // 200 ms of two threads are 160 million units.
         assert!(!pace.should_leave(200_000_000, 2));
         assert!(pace.should_leave(140_000_000, 2));
+    }
+
+    #[test]
+    fn the_last_milliseconds_are_not_worth_a_helper() {
+        let pace = settle(8, 2500);
+        assert!(pace.is_worth_a_helper(16 * 100_000));
+        assert!(!pace.is_worth_a_helper(16 * 100_000 - 1));
     }
 
     #[test]

@@ -280,6 +280,40 @@ fn the_own_node_comes_first() {
     assert_eq!(firsts, [0, 400]);
 }
 
+/// The longest chunk that there may be, and the first step of it.
+#[test]
+fn the_longest_chunk_fits_its_word() {
+    let cut = Cut::new(u64::MAX, u64::MAX);
+    let shape = Shape {
+        size: u64::MAX,
+        cut,
+        max_threads: 0,
+        cpus: 1,
+    };
+    let piece = Piece {
+        pos: (),
+        at: 0,
+        end: u64::MAX,
+    };
+    let parts = vec![Part { node: None, piece }];
+    let mut core = Core::new(&shape, 1, Chunks::Kernel, parts, false);
+    let fronts = Words(vec![Cell::new(Front::NONE)]);
+    let asker = Asker {
+        thread: 0,
+        node: None,
+        pace: None,
+    };
+    let mut units = 0;
+    while let Some(taken) = core.next(asker, &fronts, &|(), _| ()) {
+        assert!(taken.piece.units() < 1 << 63);
+        let to = Steps::new(cut, &taken).next(Pace::new()).unwrap();
+        assert_eq!(Front::OPEN.advance(0, to).unwrap().begun(), Some(to));
+        core.settle(0, taken.piece.units(), &|(), _| ());
+        units += taken.piece.units();
+    }
+    assert_eq!(units, u64::MAX);
+}
+
 #[test]
 fn a_helper_does_not_claim_crumbs() {
     let mut rig = two_threads(1000, Chunks::Kernel);

@@ -147,14 +147,15 @@ impl<'a, P: Clone + Send> Job<'a, P> {
         }
     }
 
-    /// The work is cut at multiples of this only: of the numbers themselves in a job over ranges. 0 means 1.
+    /// The work is cut at multiples of this only: of the numbers themselves in a job over ranges. 0 means 1, and more
+    /// than 2^60 means that.
     pub fn align(mut self, align: usize) -> Self {
         self.align = align as u64;
         self
     }
 
     /// The fewest units worth a call of the function; it gets fewer only if a whole part of the job has fewer.
-    /// Also the fewest units worth a thread. 0 means 1.
+    /// Also the fewest units worth a thread. 0 means 1, and more than 2^60 means that.
     ///
     /// ```
     /// use std::sync::atomic::{AtomicUsize, Ordering};

@@ -8,19 +8,21 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use cmwq_os::{sched, thread};
-use cmwq_policy::job::{Grant, Quota, nodes_in_turn, willing};
+use cmwq_policy::job::{Grant, Pace, Quota, nodes_in_turn, willing};
 
 use super::run::Run;
 use crate::engine::Engine;
 use crate::queue::Workqueue;
 use crate::task::{self, AnyTask, Cancel};
 
+type HelperQueue = Option<Workqueue>;
+
 /// What the jobs of a process share.
 #[derive(Default)]
 pub(crate) struct Jobs {
     quota: Mutex<Quota>,
-    /// By nice level and node; `None`: it could not be made.
-    queues: Mutex<BTreeMap<(i32, Option<u32>), Option<Workqueue>>>,
+    /// By nice level and node; none if it could not be made.
+    queues: Mutex<BTreeMap<(i32, Option<u32>), HelperQueue>>,
 }
 
 impl Jobs {
@@ -86,57 +88,79 @@ pub(super) struct Crew<'r, 'a, P: Clone + Send, E: Send> {
     run: &'r Run<'a, P, E>,
     engine: Option<&'static Engine>,
     members: Vec<(Arc<dyn Member + 'r>, Workqueue)>,
+    nice: i32,
+    /// Of the job's parts.
+    nodes: Vec<Option<u32>>,
+    /// CPUs of each node; none if the job wants no nodes.
+    cpus: Vec<u32>,
     caller_node: Option<u32>,
 }
 
 impl<'r, 'a, P: Clone + Send, E: Send> Crew<'r, 'a, P, E> {
-    /// Queues as many helpers as the job is worth and the process has left. `nodes`: those of its parts.
+    /// Queues as many helpers as the job is worth and the process has left.
     pub(super) fn start(
         run: &'r Run<'a, P, E>,
         engine: Option<&'static Engine>,
         nice: i32,
-        nodes: &[Option<u32>],
+        nodes: Vec<Option<u32>>,
     ) -> Self {
+        run.lock().helpers = vec![Helper::default(); run.threads() as usize - 1];
         let mut crew = Crew {
             run,
             engine,
             members: Vec::new(),
+            nice,
+            nodes,
+            cpus: Vec::new(),
             caller_node: None,
         };
-        if let Some(engine) = engine.filter(|_| run.threads() > 1) {
-            crew.recruit(engine, nice, nodes);
-        }
+        crew.look_at_nodes();
+        crew.recruit();
         crew
     }
 
-    fn recruit(&mut self, engine: &'static Engine, nice: i32, nodes: &[Option<u32>]) {
-        let mut cpus = Vec::new();
-        if nodes.iter().any(Option::is_some) {
-            let here = sched::current_cpu();
-            let masks = engine.node_cpus();
-            let node = masks.iter().position(|mask| mask.contains(here));
-            self.caller_node = node.map(|node| node as u32);
-            cpus.extend(masks.iter().map(|mask| mask.count() as u32));
+    fn look_at_nodes(&mut self) {
+        let masks = match self.engine {
+            Some(engine) if self.nodes.iter().any(Option::is_some) => engine.node_cpus(),
+            _ => return,
+        };
+        let here = sched::current_cpu();
+        let node = masks.iter().position(|mask| mask.contains(here));
+        self.caller_node = node.map(|node| node as u32);
+        self.cpus
+            .extend(masks.iter().map(|mask| mask.count() as u32));
+    }
+
+    /// Between two steps of the caller: another job may have given helpers back.
+    pub(super) fn ask_again(&mut self, pace: Pace) {
+        if pace.is_worth_a_helper(self.run.left()) {
+            self.recruit();
         }
-        self.run.lock().helpers = vec![Helper::default(); self.run.threads() as usize - 1];
-        let wanted = nodes_in_turn(nodes, self.caller_node);
-        for (thread, node) in (1..self.run.threads() as usize).zip(wanted) {
-            let jobs = engine.jobs();
-            let Some(seat) = jobs.seat(engine, &cpus, node) else {
+    }
+
+    /// Queues helpers until there are enough or the quota is used up. Thread 0 is the caller.
+    fn recruit(&mut self) {
+        while self.members.len() + 1 < self.run.threads() as usize {
+            let Some(member) = self.member(self.members.len() + 1) else {
                 return;
             };
-            let Some(queue) = jobs.queue(engine, nice, seat.node()) else {
-                return;
-            };
-            self.members.push((self.help(seat, thread, &queue), queue));
+            self.members.push(member);
         }
+    }
+
+    fn member(&self, thread: usize) -> Option<(Arc<dyn Member + 'r>, Workqueue)> {
+        let engine = self.engine?;
+        let wanted = nodes_in_turn(&self.nodes, self.caller_node).nth(thread - 1)?;
+        let seat = engine.jobs().seat(engine, &self.cpus, wanted)?;
+        let queue = engine.jobs().queue(engine, self.nice, seat.node())?;
+        Some((self.help(seat, thread, &queue), queue))
     }
 
     fn help(&self, seat: Seat, thread: usize, queue: &Workqueue) -> Arc<dyn Member + 'r> {
         let run = self.run;
         let help = move || {
             run.begin(thread);
-            run.work(thread, seat.node(), &mut || ());
+            run.work(thread, seat.node(), &mut |_| ());
             run.leave(thread);
             drop(seat);
         };

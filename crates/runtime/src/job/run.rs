@@ -21,6 +21,8 @@ use crate::engine::{self, Engine};
 pub(super) type UndoFn<'a, P> = Box<dyn FnMut(Range<P>) + 'a>;
 pub(super) type ProgressFn<'a> = Box<dyn FnMut(JobProgress) + 'a>;
 type Func<'r, P, E> = &'r (dyn Fn(Range<P>) -> Result<(), E> + Sync);
+/// What the caller does between its steps.
+type Between<'b> = &'b mut dyn FnMut(Pace);
 type AdvanceRef<'r, P> = &'r (dyn Fn(&P, u64) -> P + Sync);
 
 /// How a job is to be run.
@@ -83,13 +85,19 @@ pub(super) fn job<P: Clone + Send, E: Send>(
         },
     });
     let run = Run::new(&shape, pieces.collect(), engine, advance, &settings, func);
-    let crew = Crew::start(&run, engine, settings.nice, &nodes);
-    run.work(
-        0,
-        crew.caller_node(),
-        &mut told(&run, settings.progress.take()),
-    );
+    let mut crew = Crew::start(&run, engine, settings.nice, nodes);
+    let node = crew.caller_node();
+    let mut tell = told(&run, settings.progress.take());
+    run.work(0, node, &mut |pace| {
+        tell();
+        crew.ask_again(pace);
+    });
     crew.dismiss();
+    // Helpers may have done the last of it.
+    if run.left() == 0 {
+        tell();
+    }
+    drop(tell);
     run.finish((start, first), settings.undo)
 }
 
@@ -110,7 +118,7 @@ fn parts_by_node<P>(
     }
 }
 
-/// What the caller does between its steps.
+/// Tells how far the job is when that is due.
 fn told<'r, P, E>(
     run: &'r Run<'_, P, E>,
     tell: Option<ProgressFn<'r>>,
@@ -190,7 +198,7 @@ impl<'r, P: Clone, E> Run<'r, P, E> {
     }
 
     /// Takes chunks and does them, until there is nothing more for this thread.
-    pub(super) fn work(&self, thread: usize, node: Option<u32>, between: &mut dyn FnMut()) {
+    pub(super) fn work(&self, thread: usize, node: Option<u32>, between: Between<'_>) {
         let mut pace = None;
         let mut now = clock::now();
         while let Some((taken, known)) = self.next(Asker { thread, node, pace }) {
@@ -243,7 +251,7 @@ impl<'r, P: Clone, E> Run<'r, P, E> {
         thread: usize,
         taken: Taken<P>,
         walk: &mut Walk,
-        between: &mut dyn FnMut(),
+        between: Between<'_>,
     ) -> End<E> {
         let mut pos = taken.piece.pos;
         while let Some(to) = walk.steps.next(walk.pace) {
@@ -255,26 +263,30 @@ impl<'r, P: Clone, E> Run<'r, P, E> {
                 return End::Over;
             }
             walk.steps.begin(to);
-            pos = match self.step(pos, to - from, between) {
+            pos = match self.step(pos, to - from, walk.pace, between) {
                 Ok(next) => next,
                 Err(failure) => return End::Fails(failure),
             };
             walk.completed(from, to);
-            let left = self.size.saturating_sub(self.done.load(SeqCst));
-            if thread != 0 && walk.pace.should_leave(left, self.threads) {
+            if thread != 0 && walk.pace.should_leave(self.left(), self.threads) {
                 return End::Leaves;
             }
         }
         End::Over
     }
 
+    /// Units in steps that were not completed.
+    pub(super) fn left(&self) -> u64 {
+        self.size.saturating_sub(self.done.load(SeqCst))
+    }
+
     /// One call of the job's function; the position behind it.
-    fn step(&self, pos: P, units: u64, between: &mut dyn FnMut()) -> Result<P, Failure<E>> {
+    fn step(&self, pos: P, units: u64, pace: Pace, between: Between<'_>) -> Result<P, Failure<E>> {
         let call = || {
             let end = (self.advance)(&pos, units);
             (self.func)(pos..end.clone())?;
             self.done.fetch_add(units, SeqCst);
-            between();
+            between(pace);
             Ok(end)
         };
         match catch_unwind(AssertUnwindSafe(call)) {

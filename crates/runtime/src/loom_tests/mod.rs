@@ -9,6 +9,7 @@
 //! | --- | --- |
 //! | `rig/` | a process in small: the real core and the real protocols over loom's locks and words |
 //! | `items.rs` | an item's word: queue, cancel, disable, enable and run at once |
+//! | `jobs.rs` | chunks of a job, claimed while their threads go through them |
 //! | `deferral.rs` | an item runs in one pool and is queued to another |
 //! | `flush.rs` | flush of an item, and of a queue with two pool workqueues |
 //! | `limits.rs` | two pools share one limit |
@@ -21,6 +22,7 @@
 mod deferral;
 mod flush;
 mod items;
+mod jobs;
 mod limits;
 mod rig;
 mod signals;

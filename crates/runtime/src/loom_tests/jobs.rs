@@ -1,0 +1,141 @@
+//! Who does which unit of a job: `../job/README.md`.
+
+use std::sync::Arc;
+
+use cmwq_policy::job::{Asker, Chunks, Core, Cut, Fronts as _, Pace, Part, Piece, Shape, Steps};
+use loom::cell::UnsafeCell;
+use loom::thread;
+
+use super::model;
+use crate::job::fronts::Fronts;
+use crate::sync::Mutex;
+
+/// Units of a job; loom fails if two threads are at one of them at once.
+struct Units(Vec<UnsafeCell<u32>>);
+
+impl Units {
+    fn new(units: usize) -> Self {
+        Units((0..units).map(|_| UnsafeCell::new(0)).collect())
+    }
+
+    fn do_them(&self, from: u64, to: u64) {
+        for unit in &self.0[from as usize..to as usize] {
+            // SAFETY: what is being tested: nobody else is at it.
+            unit.with_mut(|count| unsafe { *count += 1 });
+        }
+    }
+
+    fn each_was_done_once(&self) {
+        let once = |unit: &UnsafeCell<u32>| {
+            // SAFETY: all threads have ended.
+            unit.with(|count| unsafe { *count == 1 })
+        };
+        assert!(self.0.iter().all(once));
+    }
+}
+
+/// Two threads claim the rest of a chunk while its owner goes through it: one of them has it, exactly from
+/// where the owner has to stop.
+///
+/// Fails if the owner stores the front instead of comparing it, and if a claimer closes what is closed.
+#[test]
+fn the_rest_of_a_chunk_has_one_owner() {
+    const UNITS: u64 = 3;
+    model(|| {
+        let fronts = Arc::new(Fronts::new(1));
+        let units = Arc::new(Units::new(UNITS as usize));
+        fronts.open(0);
+        let claimers = [(); 2].map(|()| {
+            let (fronts, units) = (fronts.clone(), units.clone());
+            thread::spawn(move || {
+                let begun = fronts.close(0);
+                begun
+                    .into_iter()
+                    .for_each(|begun| units.do_them(begun, UNITS));
+                begun.is_some()
+            })
+        });
+        let mut at = 0;
+        while at < UNITS && fronts.advance(0, at, at + 1) {
+            units.do_them(at, at + 1);
+            at += 1;
+        }
+        let claimed = claimers.map(|claimer| claimer.join().unwrap());
+        assert_eq!(claimed.iter().filter(|claimed| **claimed).count(), 1);
+        units.each_was_done_once();
+    });
+}
+
+struct Job {
+    core: Mutex<Core<()>>,
+    fronts: Fronts,
+    units: Units,
+}
+
+const CUT: (u64, u64) = (1, 1);
+
+impl Job {
+    /// Takes chunks and goes through them, as a thread of a job does.
+    fn work(&self, thread: usize) {
+        loop {
+            let asker = Asker {
+                thread,
+                node: None,
+                pace: Some(Pace::new()),
+            };
+            let taken = self
+                .core
+                .lock()
+                .unwrap()
+                .next(asker, &self.fronts, &|_, _| ());
+            let Some(taken) = taken else { return };
+            let mut steps = Steps::new(Cut::new(CUT.0, CUT.1), &taken);
+            while let Some(to) = steps.next(Pace::new()) {
+                let from = steps.begun();
+                if !self.fronts.advance(thread, from, to) {
+                    break;
+                }
+                steps.begin(to);
+                self.units
+                    .do_them(taken.piece.at + from, taken.piece.at + to);
+            }
+            let mut core = self.core.lock().unwrap();
+            core.settle(thread, steps.begun(), &|_, _| ());
+        }
+    }
+}
+
+/// The whole of it, with the real core: chunks are taken, claimed and taken again, the words used
+/// again; nothing is lost or done twice, and nobody is left in the loop.
+///
+/// Fails if a claim forgets what had begun, and if a front is opened outside of the lock.
+#[test]
+fn two_threads_share_a_job() {
+    const UNITS: u64 = 4;
+    model(|| {
+        // As if it had eight times as much: one thread takes all there is as one chunk.
+        let shape = Shape {
+            size: 8 * UNITS,
+            cut: Cut::new(CUT.0, CUT.1),
+            max_threads: 2,
+            cpus: 2,
+        };
+        let piece = Piece {
+            pos: (),
+            at: 0,
+            end: UNITS,
+        };
+        let parts = vec![Part { node: None, piece }];
+        let job = Arc::new(Job {
+            core: Mutex::new(Core::new(&shape, 2, Chunks::Kernel, parts, false)),
+            fronts: Fronts::new(2),
+            units: Units::new(UNITS as usize),
+        });
+        let helper = job.clone();
+        let helper = thread::spawn(move || helper.work(1));
+        job.work(0);
+        helper.join().unwrap();
+        job.units.each_was_done_once();
+        assert_eq!(job.core.lock().unwrap().completed(), UNITS);
+    });
+}

@@ -13,6 +13,7 @@
 //! 5. [`canary`], [`tick`] and [`sampling`]: who reports an idle CPU to whom, how often somebody
 //!    looks, and what is worth measuring.
 //! 6. [`work`]: the state word of an item.
+//! 7. [`job`] and [`async_domain`]: what is built of items: multithreaded jobs, calls in order.
 //!
 //! Two shapes of step. *Owned state* (a pool) is a value that its owner locks: `&mut self`, a
 //! context with the time in it, actions into a fixed-capacity list. *Shared words* (the budget, an
@@ -28,6 +29,7 @@ extern crate std;
 pub mod action;
 pub mod admission;
 pub mod affinity;
+pub mod async_domain;
 pub mod budget;
 pub mod canary;
 pub mod colours;

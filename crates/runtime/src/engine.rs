@@ -18,6 +18,7 @@ use cmwq_policy::queue::Kind;
 use cmwq_policy::{CpuMask, PoolAttrs, contract};
 
 use crate::affinity;
+use crate::async_domain::AsyncState;
 use crate::builder::Options;
 use crate::error::BuildError;
 use crate::job::Jobs;
@@ -51,6 +52,7 @@ pub(crate) struct Engine {
     tick: Tick,
     system: SystemQueues,
     jobs: Jobs,
+    asyncs: AsyncState,
     next_queue: AtomicU64,
     /// All queues with a handle, by number, and whether the freezable ones are frozen.
     queues: Mutex<Registry>,
@@ -143,6 +145,7 @@ impl Engine {
             tick: Tick::new(),
             system: SystemQueues::default(),
             jobs: Jobs::default(),
+            asyncs: AsyncState::default(),
             next_queue: AtomicU64::new(1),
             closing: AtomicBool::new(false),
             spawn_failures: AtomicU64::new(0),
@@ -161,6 +164,10 @@ impl Engine {
 
     pub(crate) fn jobs(&self) -> &Jobs {
         &self.jobs
+    }
+
+    pub(crate) fn asyncs(&self) -> &AsyncState {
+        &self.asyncs
     }
 
     /// The CPUs of each NUMA node that the process may use.

@@ -43,6 +43,7 @@
 #![cfg_attr(loom, allow(dead_code, unused_imports))]
 
 mod affinity;
+mod async_domain;
 mod barrier;
 mod builder;
 mod current;
@@ -78,6 +79,7 @@ pub use affinity::{
     AffinityScope, default_affinity_scope, set_default_affinity_scope, set_unbound_cpus,
     unbound_cpus,
 };
+pub use async_domain::{AsyncDomain, Cookie};
 pub use builder::{Builder, DFL_STACK_SIZE, DFL_THREAD_LIMIT, MAX_THREAD_LIMIT};
 pub use cmwq_policy::stacking::Stacking;
 pub use current::{CurrentWork, current_work, is_rescuer, others_waiting, set_worker_desc};

@@ -226,7 +226,7 @@ fn run_jobs(bench: &Bench, list: &PathBuf, width: Option<usize>) -> Result<(Stri
             command
         }
     };
-    command.arg(bench.binary()).args(["bench", "job"]);
+    command.arg(bench.binary()).args(["bench", "burn"]);
     let (_, elapsed) = timed(&mut command)?;
     let bound = JOBS_CPU_S / cpus() as f64;
     let line: Value = json!({ "runner": runner(width), "bound_s": bound, "elapsed_s": elapsed });

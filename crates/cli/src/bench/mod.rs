@@ -1,7 +1,8 @@
 //! `cmwq bench`: what a pool makes of items that compute, wait, convoy and meet, beside the lower
 //! bound that any pool has.
 //!
-//! `mix` measures pools, `limits` the limits of a queue, `stack` where waiters wake up. Each pool or limit is measured in a process
+//! `mix` measures pools, `limits` the limits of a queue, `stack` where waiters wake up, `job` multithreaded
+//! jobs. Each pool or limit is measured in a process
 //! of its own, so that threads, peaks and resource usage of one cannot leak into the figures of the
 //! next.
 
@@ -9,6 +10,7 @@ mod clock;
 mod engine;
 mod execute;
 mod hogs;
+mod jobs;
 mod limits;
 mod parent;
 mod pipes;
@@ -45,9 +47,11 @@ enum BenchCommand {
     Limits(limits::LimitsArgs),
     /// Clients that wait for items on their own CPU: do they stay there, and what does a round trip take
     Stack(stack::StackArgs),
+    /// Measure multithreaded jobs: what a foreground beside one feels, what its end takes, its speed-up
+    Job(jobs::JobArgs),
     /// Compute, then sleep: one job of a job set
     #[command(hide = true)]
-    Job(JobArgs),
+    Burn(BurnArgs),
     /// Compute until the parent dies: the foreign load of `--work foreign`
     #[command(hide = true)]
     Hog(HogArgs),
@@ -84,7 +88,7 @@ pub(crate) struct MixArgs {
 }
 
 #[derive(Debug, Args)]
-struct JobArgs {
+struct BurnArgs {
     /// Milliseconds of CPU time and of sleep, as CPU+SLEEP
     #[arg(value_parser = parse_job)]
     times: (u32, u32),
@@ -106,12 +110,13 @@ pub(crate) fn command(args: BenchArgs) -> ExitCode {
         }),
         BenchCommand::Limits(limits) => parent::finish(limits::run(&limits)),
         BenchCommand::Stack(stack) => parent::finish(stack::run(&stack)),
-        BenchCommand::Job(job) => run_job(job.times),
+        BenchCommand::Job(job) => parent::finish(jobs::run(&job)),
+        BenchCommand::Burn(job) => burn(job.times),
         BenchCommand::Hog(hog) => hogs::hog_main(hog.parent),
     }
 }
 
-fn run_job((cpu_ms, sleep_ms): (u32, u32)) -> ExitCode {
+fn burn((cpu_ms, sleep_ms): (u32, u32)) -> ExitCode {
     clock::burn(u64::from(cpu_ms) * clock::MS);
     clock::sleep(u64::from(sleep_ms) * clock::MS);
     ExitCode::SUCCESS

@@ -7,6 +7,12 @@ pub(super) fn percentile(values: &mut [u64], percent: usize) -> u64 {
     rank.checked_sub(1).map_or(0, |index| values[index])
 }
 
+/// The middle one of at least one; of an even number the upper middle.
+pub(super) fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
+}
+
 /// The largest number of intervals `(from, to)` that hold one moment. An interval that ends where
 /// another begins does not overlap it.
 pub(super) fn peak_overlap(intervals: &[(u64, u64)]) -> usize {

@@ -21,6 +21,11 @@ impl Usage {
         Usage::of(libc::RUSAGE_THREAD)
     }
 
+    /// Of all child processes that have ended and were waited for.
+    pub(super) fn of_children() -> Usage {
+        Usage::of(libc::RUSAGE_CHILDREN)
+    }
+
     fn of(whom: libc::c_int) -> Usage {
         // SAFETY: all zeros is a valid rusage.
         let mut raw: libc::rusage = unsafe { std::mem::zeroed() };

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::super::engine::Engine;
+use super::super::stats::median;
 use super::super::table::aligned;
 use super::args::Limit;
 
@@ -99,12 +100,6 @@ impl Line {
     fn over(&self, best: &Line) -> f64 {
         self.mib_s / best.mib_s
     }
-}
-
-/// The middle one; of an even number the upper middle.
-fn median(mut values: Vec<f64>) -> f64 {
-    values.sort_by(f64::total_cmp);
-    values[values.len() / 2]
 }
 
 /// The table of `rows`, a line for each limit in `limits`, and what no limit reaches of the best.

@@ -36,6 +36,7 @@
 //! | [`calls`] | the workqueue interface |
 //! | [`load`] | threads of others |
 //! | [`resources`] | locks, semaphores, devices, data with a home |
+//! | [`job`] | multithreaded jobs |
 //! | [`random`] | random numbers, from one seed |
 //! | [`cpu`] | CPUs and the scheduler |
 //! | [`output`] | what CPUs did, for Perfetto or as a picture |
@@ -49,6 +50,7 @@ pub mod cpu;
 pub mod events;
 mod gates;
 pub mod inspect;
+pub mod job;
 mod layout;
 pub mod load;
 pub mod machine;
@@ -80,6 +82,7 @@ pub use cpu::{
     ThreadStats, WakeTo,
 };
 pub use inspect::{ItemView, Observer, PwqView};
+pub use job::{JobSpec, SimJob, SimJobStats};
 pub use load::Load;
 pub use machine::{Ended, Machine};
 pub use options::Options;

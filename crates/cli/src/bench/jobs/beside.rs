@@ -13,7 +13,7 @@ use super::background::Background;
 use super::row::{Beside, Row};
 
 /// Operations of stress-ng by which its speed is told.
-const TRIAL: usize = 20;
+const TRIAL: usize = 500;
 
 /// What a foreground took.
 struct Took {

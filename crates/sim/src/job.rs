@@ -124,7 +124,7 @@ impl SimJob {
     pub fn caller(&self, machine: &Machine) -> Box<dyn Program> {
         let helper = |thread: u32| {
             let job = self.0.clone();
-            machine.item(&format!("helper {thread}"), move |_| {
+            machine.item(format!("helper {thread}"), move |_| {
                 Box::new(Worker::new(job.clone(), thread as usize))
             })
         };

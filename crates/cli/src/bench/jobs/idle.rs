@@ -83,7 +83,8 @@ fn go_through(by: By, elements: &[u64]) -> Result<(), String> {
     done.map(drop).map_err(|e| e.to_string())
 }
 
-/// What all of them do.
+/// What all of them do. The same code for all, wherever it would be inlined.
+#[inline(never)]
 fn chunk(elements: &[u64]) {
     elements
         .iter()

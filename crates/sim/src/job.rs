@@ -7,8 +7,8 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use cmwq_policy::job::{
-    Asker, Chunks, Core, Cut, Front, Fronts, Grant, Pace, Part, Piece, Quota, Shape, Steps, Taken,
-    willing,
+    Asker, Chunks, Core, Cut, Front, Fronts, Grant, Pace, Part, Piece, Quota, Shape, SoFar, Steps,
+    Taken, willing,
 };
 use cmwq_policy::{Nanos, Time};
 
@@ -61,6 +61,8 @@ struct Shared {
     core: RefCell<Core<()>>,
     fronts: Words,
     stats: Cell<SimJobStats>,
+    /// When its helpers were queued.
+    queued_at: Cell<Time>,
     /// Of each helper that is in the job: its thread, and the nice level it had before it was lifted.
     inside: RefCell<Vec<Option<(ThreadId, i8)>>>,
 }
@@ -109,6 +111,7 @@ impl Machine {
             core: RefCell::new(Core::new(&shape, threads, spec.chunks, parts, false)),
             fronts: Words(vec![Cell::new(Front::NONE); threads as usize]),
             stats: Cell::default(),
+            queued_at: Cell::default(),
             inside: RefCell::new(vec![None; threads as usize]),
         }))
     }
@@ -157,6 +160,7 @@ struct Worker {
     pace: Option<Pace>,
     chunk: Option<Chunk>,
     came: bool,
+    leaves: bool,
 }
 
 struct Chunk {
@@ -174,12 +178,30 @@ impl Worker {
             pace: None,
             chunk: None,
             came: false,
+            leaves: false,
+        }
+    }
+
+    /// A helper's beginning, which may be the end as well.
+    fn begin_late(&mut self, now: Time) {
+        let pace = self.job.core.borrow().pace();
+        let pace = pace.begun_after(now.since(self.job.queued_at.get()));
+        self.pace = Some(pace);
+        self.leaves = pace.should_leave(self.so_far(now));
+    }
+
+    fn so_far(&self, now: Time) -> SoFar {
+        let done = self.job.stats.get().done;
+        SoFar {
+            elapsed: now.since(self.job.queued_at.get()),
+            done,
+            left: self.job.spec.units - done,
         }
     }
 
     /// The next step to burn; `None`: nothing more for this thread.
     fn step(&mut self, now: Time) -> Option<Act> {
-        if self.land(now) {
+        if self.leaves || self.land(now) {
             self.settle();
             return None;
         }
@@ -215,8 +237,8 @@ impl Worker {
             stats.done += units;
             stats.helped += if helps { units } else { 0 };
         });
-        let left = self.job.spec.units - self.job.stats.get().done;
-        helps && pace.should_leave(left, self.job.threads)
+        let pace = *pace;
+        helps && pace.should_leave(self.so_far(now))
     }
 
     /// Begins the next step of the chunk; its units.
@@ -261,6 +283,7 @@ impl Program for Worker {
         if !std::mem::replace(&mut self.came, true) {
             self.job.count(|stats| stats.helpers += 1);
             self.job.inside.borrow_mut()[self.thread] = Some((cx.thread(), cx.nice()));
+            self.begin_late(cx.now());
         }
         self.step(cx.now()).unwrap_or_else(|| {
             // Downwards, if it was lifted.
@@ -306,6 +329,7 @@ impl Caller {
         let helper = |index: usize| self.helpers.get(index).copied();
         match self.stage {
             Stage::Queue(index) => {
+                job.queued_at.set(cx.now());
                 let item = self.following(helper(index), Stage::Queue(index + 1), Stage::Work)?;
                 Some(Act::Call(Call::QueueWork {
                     queue: job.queue,

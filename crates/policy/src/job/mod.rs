@@ -34,7 +34,7 @@ pub use cut::Cut;
 pub use done::Done;
 pub use front::Front;
 pub use nodes::{by_nodes, nodes_in_turn};
-pub use pace::{Pace, STEP_TIME};
+pub use pace::{Pace, STEP_TIME, SoFar};
 pub use progress::Progress;
 pub use quota::{Grant, Quota};
 pub use shape::{Chunks, Shape};

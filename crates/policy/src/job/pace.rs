@@ -7,7 +7,7 @@ use crate::time::{MICROSECOND, Nanos};
 pub const STEP_TIME: Nanos = 250 * MICROSECOND;
 /// A step is at most so many times as long as the one before: the first units may not be like the rest.
 const GROWTH: u64 = 8;
-/// A step that took so many times what it should was kept off its CPU.
+/// A step, or a beginning, that took so many times what a step should was kept off its CPU.
 const STARVED: u64 = 8;
 
 /// How fast one thread works. Time is wall time: when a thread is preempted within a step, that one
@@ -16,7 +16,7 @@ const STARVED: u64 = 8;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pace {
     units: u64,
-    /// The longest that the thread was kept off a CPU within a step, lately.
+    /// The longest that the thread was kept off a CPU, lately.
     gap: Nanos,
 }
 
@@ -32,6 +32,15 @@ impl Pace {
     /// For another thread of the same job: as fast, not kept off its CPU yet.
     pub fn for_another(self) -> Self {
         Pace { gap: 0, ..self }
+    }
+
+    /// The same for a helper that began so long after it was queued: as long, about, will it wait whenever it
+    /// loses its CPU.
+    pub fn begun_after(self, delay: Nanos) -> Self {
+        Pace {
+            gap: if is_starved(delay) { delay } else { 0 },
+            ..self
+        }
     }
 
     /// Units that a step should have, about.
@@ -52,7 +61,7 @@ impl Pace {
         self.units = good.clamp((units / 2).max(1), units.saturating_mul(GROWTH));
         // What was long ago fades.
         self.gap -= self.gap / 16;
-        if took > STARVED * STEP_TIME {
+        if is_starved(took) {
             self.gap = self.gap.max(took);
         }
     }
@@ -62,12 +71,35 @@ impl Pace {
         left / Self::CHUNK_STEPS >= self.chunk()
     }
 
-    /// Whether a helper had better leave: `left` units are to be done by `threads` threads, and that will
-    /// be over before this one, once it loses its CPU, has it back. What it had begun then is what all would wait for.
-    pub fn should_leave(self, left: u64, threads: u32) -> bool {
-        let steps = left / self.units / u64::from(threads.max(1));
-        steps.saturating_mul(STEP_TIME) < self.gap
+    /// Whether a helper had better leave: the rest of the job will take less time than this one will wait, once it
+    /// loses its CPU, to have it back. What it had begun then is what all would wait for.
+    pub fn should_leave(self, sofar: SoFar) -> bool {
+        sofar.rest().is_some_and(|rest| rest < self.gap)
     }
+}
+
+/// How far a job is, and how fast.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SoFar {
+    /// Time since it began.
+    pub elapsed: Nanos,
+    /// Units that were completed.
+    pub done: u64,
+    /// Units that were not.
+    pub left: u64,
+}
+
+impl SoFar {
+    /// How long the rest takes if all goes on as it went; `None` before anything was done.
+    fn rest(self) -> Option<Nanos> {
+        let rest = u128::from(self.elapsed) * u128::from(self.left);
+        let rest = rest.checked_div(u128::from(self.done))?;
+        Some(Nanos::try_from(rest).unwrap_or(Nanos::MAX))
+    }
+}
+
+fn is_starved(took: Nanos) -> bool {
+    took > STARVED * STEP_TIME
 }
 
 impl Default for Pace {
@@ -110,11 +142,20 @@ mod tests {
         assert_eq!(pace.step(), 50_000);
     }
 
+    /// After a second and 1000 units.
+    fn with_left(left: u64) -> SoFar {
+        SoFar {
+            elapsed: 1000 * MILLISECOND,
+            done: 1000,
+            left,
+        }
+    }
+
     #[test]
     fn who_is_never_kept_waiting_stays_to_the_end() {
         let pace = settle(20, 2500);
-        assert!(!pace.should_leave(0, 2));
-        assert!(!pace.should_leave(1, 2));
+        assert!(!pace.should_leave(with_left(0)));
+        assert!(!pace.should_leave(with_left(1)));
     }
 
     #[test]
@@ -122,9 +163,9 @@ mod tests {
         let mut pace = settle(8, 2500);
         pace.took(100_000, 200 * MILLISECOND);
         pace.took(50_000, 125 * MICROSECOND);
-        // 200 ms of two threads are 160 million units.
-        assert!(!pace.should_leave(200_000_000, 2));
-        assert!(pace.should_leave(140_000_000, 2));
+        // Some of it has faded.
+        assert!(pace.should_leave(with_left(180)));
+        assert!(!pace.should_leave(with_left(200)));
     }
 
     #[test]
@@ -135,12 +176,27 @@ mod tests {
     }
 
     #[test]
+    fn who_begins_late_in_a_short_job_does_not_begin() {
+        let late = settle(8, 2500).begun_after(200 * MILLISECOND);
+        assert!(late.should_leave(with_left(199)));
+        assert!(!late.should_leave(with_left(200)));
+        let soon = settle(8, 2500).begun_after(MILLISECOND);
+        assert!(!soon.should_leave(with_left(0)));
+        // Nobody knows yet how long the job is.
+        let done = 0;
+        assert!(!late.should_leave(SoFar {
+            done,
+            ..with_left(1)
+        }));
+    }
+
+    #[test]
     fn old_gaps_fade() {
         let mut pace = settle(8, 2500);
         pace.took(100_000, 200 * MILLISECOND);
         let fades = (0..200).any(|_| {
             pace.took(100_000, STEP_TIME);
-            !pace.should_leave(10_000_000, 1)
+            !pace.should_leave(with_left(1))
         });
         assert!(fades);
     }
@@ -157,7 +213,8 @@ mod tests {
             let mut pace = Pace::new();
             pace.took(units, took);
             prop_assert!(pace.step() >= 1);
-            pace.should_leave(took, 1);
+            let (elapsed, done, left) = (took, units, u64::MAX);
+            pace.should_leave(SoFar { elapsed, done, left });
         }
     }
 }

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
-use cmwq_os::{sched, thread};
+use cmwq_os::{clock, sched, thread};
 use cmwq_policy::job::{Grant, Pace, Quota, nodes_in_turn, willing};
 
 use super::run::Run;
@@ -157,10 +157,10 @@ impl<'r, 'a, P: Clone + Send, E: Send> Crew<'r, 'a, P, E> {
     }
 
     fn help(&self, seat: Seat, thread: usize, queue: &Workqueue) -> Arc<dyn Member + 'r> {
-        let run = self.run;
+        let (run, queued) = (self.run, clock::now());
         let help = move || {
             run.begin(thread);
-            run.work(thread, seat.node(), &mut |_| ());
+            run.help(thread, seat.node(), queued);
             run.leave(thread);
             drop(seat);
         };

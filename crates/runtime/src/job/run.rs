@@ -9,7 +9,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use cmwq_os::clock;
 use cmwq_policy::Time;
 use cmwq_policy::job::{
-    Asker, Chunks, Core, Cut, Pace, Part, Piece, Progress, Shape, Steps, Taken, by_nodes,
+    Asker, Chunks, Core, Cut, Pace, Part, Piece, Progress, Shape, SoFar, Steps, Taken, by_nodes,
 };
 
 use super::crew::{Crew, Helper};
@@ -45,6 +45,7 @@ pub(super) struct Run<'r, P, E> {
     cut: Cut,
     size: u64,
     threads: u32,
+    began: Time,
     fronts: Fronts,
     /// Something failed, or it was cancelled: no step begins.
     stop: AtomicBool,
@@ -88,7 +89,7 @@ pub(super) fn job<P: Clone + Send, E: Send>(
     let mut crew = Crew::start(&run, engine, settings.nice, nodes);
     let node = crew.caller_node();
     let mut tell = told(&run, settings.progress.take());
-    run.work(0, node, &mut |pace| {
+    run.work(0, node, None, &mut |pace| {
         tell();
         crew.ask_again(pace);
     });
@@ -170,6 +171,7 @@ impl<'r, P: Clone, E> Run<'r, P, E> {
             cut: shape.cut,
             size: shape.size,
             threads,
+            began: clock::now(),
             fronts: Fronts::new(threads),
             stop: AtomicBool::new(false),
             done: AtomicU64::new(0),
@@ -197,9 +199,23 @@ impl<'r, P: Clone, E> Run<'r, P, E> {
         self.engine.is_some_and(|engine| !engine.is_ours())
     }
 
+    /// A helper, which was queued at that time, works if it had better not leave at once.
+    pub(super) fn help(&self, thread: usize, node: Option<u32>, queued: Time) {
+        let pace = self.lock().core.pace();
+        let pace = pace.begun_after(clock::now().since(queued));
+        if !pace.should_leave(self.so_far(clock::now())) {
+            self.work(thread, node, Some(pace), &mut |_| ());
+        }
+    }
+
     /// Takes chunks and does them, until there is nothing more for this thread.
-    pub(super) fn work(&self, thread: usize, node: Option<u32>, between: Between<'_>) {
-        let mut pace = None;
+    pub(super) fn work(
+        &self,
+        thread: usize,
+        node: Option<u32>,
+        mut pace: Option<Pace>,
+        between: Between<'_>,
+    ) {
         let mut now = clock::now();
         while let Some((taken, known)) = self.next(Asker { thread, node, pace }) {
             let mut walk = Walk::new(self.cut, &taken, pace.unwrap_or(known), now);
@@ -268,7 +284,7 @@ impl<'r, P: Clone, E> Run<'r, P, E> {
                 Err(failure) => return End::Fails(failure),
             };
             walk.completed(from, to);
-            if thread != 0 && walk.pace.should_leave(self.left(), self.threads) {
+            if thread != 0 && walk.pace.should_leave(self.so_far(walk.now)) {
                 return End::Leaves;
             }
         }
@@ -278,6 +294,15 @@ impl<'r, P: Clone, E> Run<'r, P, E> {
     /// Units in steps that were not completed.
     pub(super) fn left(&self) -> u64 {
         self.size.saturating_sub(self.done.load(SeqCst))
+    }
+
+    fn so_far(&self, now: Time) -> SoFar {
+        let left = self.left();
+        SoFar {
+            elapsed: now.since(self.began),
+            done: self.size - left,
+            left,
+        }
     }
 
     /// One call of the job's function; the position behind it.

@@ -131,9 +131,10 @@ impl<'r, 'a, P: Clone + Send, E: Send> Crew<'r, 'a, P, E> {
             .extend(masks.iter().map(|mask| mask.count() as u32));
     }
 
-    /// Between two steps of the caller: another job may have given helpers back.
+    /// Between two steps of the caller: another job may have given helpers back. Not in a child that the
+    /// step has forked, where the locks may be held for ever.
     pub(super) fn ask_again(&mut self, pace: Pace) {
-        if pace.is_worth_a_helper(self.run.left()) {
+        if pace.is_worth_a_helper(self.run.left()) && !self.run.is_foreign() {
             self.recruit();
         }
     }

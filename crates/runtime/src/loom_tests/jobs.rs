@@ -108,7 +108,7 @@ impl Job {
 /// The whole of it, with the real core: chunks are taken, claimed and taken again, the words used
 /// again; nothing is lost or done twice, and nobody is left in the loop.
 ///
-/// Fails if a claim forgets what had begun, and if a front is opened outside of the lock.
+/// Fails if a claim forgets what had begun, and as the one above for a front that is stored.
 #[test]
 fn two_threads_share_a_job() {
     const UNITS: u64 = 4;

@@ -10,30 +10,78 @@ use core::fmt;
 use crate::cpumask::CpuMask;
 use crate::probe::hit;
 use crate::sampling::SHORT_ITEM;
-use crate::time::Nanos;
+use crate::time::{MILLISECOND, Nanos, Time};
+
+/// A function that has just been found to leave nothing is taken to leave nothing for so long.
+pub const TRUST: Nanos = MILLISECOND;
 
 /// The items that ended since the thread was last looked at. A look is three system calls, about
 /// 1.2 us: too much for each tiny item. Those are looked at together, after the next longer one or
-/// before the worker leaves.
+/// before the worker leaves; and one that is woken for each tiny item of one function now and then.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Suspects(u32);
+pub struct Suspects {
+    items: u32,
+    /// What they are.
+    funcs: Funcs,
+    /// What was looked at last.
+    looked_at: Funcs,
+    /// This function left nothing, and is trusted until then.
+    trusted: Option<(u64, Time)>,
+}
+
+/// The functions of some items.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Funcs {
+    #[default]
+    None,
+    One(u64),
+    Several,
+}
+
+impl Funcs {
+    fn and(self, func: u64) -> Funcs {
+        match self {
+            Funcs::None => Funcs::One(func),
+            Funcs::One(one) if one == func => self,
+            _ => Funcs::Several,
+        }
+    }
+}
 
 impl Suspects {
-    /// An item has ended that took `ran`. `Some`: look now; one of the last so many items did what
-    /// is found.
-    pub fn item_ended(&mut self, ran: Nanos) -> Option<u32> {
-        self.0 = self.0.saturating_add(1);
+    /// An item with this function has ended that took `ran`. `Some`: look now; one of the last so many
+    /// items did what is found.
+    pub fn item_ended(&mut self, ran: Nanos, func: u64) -> Option<u32> {
+        self.items = self.items.saturating_add(1);
+        self.funcs = self.funcs.and(func);
         (ran >= SHORT_ITEM).then(|| self.take())?
     }
 
-    /// The worker is about to park, where nobody knows for how long; or to create a thread, which
-    /// would start with what its creator has. As [`item_ended`](Self::item_ended).
+    /// The worker is about to park, where nobody knows for how long. As [`item_ended`](Self::item_ended).
+    pub fn before_parking(&mut self, now: Time) -> Option<u32> {
+        let is_trusted = |(func, until)| self.funcs == Funcs::One(func) && now < until;
+        match self.trusted.is_some_and(is_trusted) {
+            true => None,
+            false => self.take(),
+        }
+    }
+
+    /// The last look has found nothing.
+    pub fn was_clean(&mut self, now: Time) {
+        if let Funcs::One(func) = self.looked_at {
+            self.trusted = Some((func, now.after(TRUST)));
+        }
+    }
+
+    /// The worker is about to create a thread, which would start with what its creator has. As
+    /// [`item_ended`](Self::item_ended).
     pub fn before_leaving(&mut self) -> Option<u32> {
         self.take()
     }
 
     fn take(&mut self) -> Option<u32> {
-        let items = core::mem::take(&mut self.0);
+        let items = core::mem::take(&mut self.items);
+        self.looked_at = core::mem::take(&mut self.funcs);
         (items > 0).then_some(items)
     }
 }
@@ -218,10 +266,41 @@ mod tests {
     }
 
     #[test]
+    fn a_function_that_left_nothing_is_trusted_for_a_while() {
+        let mut suspects = Suspects::default();
+        let at = |micros: u64| Time(micros * MICROSECOND);
+        let ends = |suspects: &mut Suspects, func| assert_eq!(suspects.item_ended(1, func), None);
+        ends(&mut suspects, 7);
+        assert_eq!(suspects.before_parking(at(50)), Some(1));
+        ends(&mut suspects, 7);
+        assert_eq!(
+            suspects.before_parking(at(60)),
+            Some(1),
+            "something was found"
+        );
+        suspects.was_clean(at(60));
+        ends(&mut suspects, 7);
+        ends(&mut suspects, 7);
+        assert_eq!(suspects.before_parking(at(1059)), None);
+        // They are not forgotten.
+        assert_eq!(suspects.before_parking(at(1060)), Some(2));
+        suspects.was_clean(at(1060));
+        ends(&mut suspects, 8);
+        assert_eq!(suspects.before_parking(at(1061)), Some(1), "another one");
+        suspects.was_clean(at(1061));
+        ends(&mut suspects, 8);
+        ends(&mut suspects, 7);
+        assert_eq!(suspects.before_parking(at(1062)), Some(2), "both");
+        suspects.was_clean(at(1062));
+        ends(&mut suspects, 8);
+        assert_eq!(suspects.before_leaving(), Some(1), "a thread is to be made");
+    }
+
+    #[test]
     fn tiny_items_are_looked_at_together_when_the_worker_leaves() {
         let mut suspects = Suspects::default();
         for _ in 0..3 {
-            assert_eq!(suspects.item_ended(MICROSECOND), None);
+            assert_eq!(suspects.item_ended(MICROSECOND, 7), None);
         }
         assert_eq!(suspects.before_leaving(), Some(3));
         assert_eq!(suspects.before_leaving(), None, "nothing has ended since");
@@ -230,9 +309,9 @@ mod tests {
     #[test]
     fn a_long_item_is_looked_at_at_its_end() {
         let mut suspects = Suspects::default();
-        assert_eq!(suspects.item_ended(SHORT_ITEM), Some(1));
-        assert_eq!(suspects.item_ended(SHORT_ITEM - 1), None);
-        assert_eq!(suspects.item_ended(SHORT_ITEM), Some(2));
+        assert_eq!(suspects.item_ended(SHORT_ITEM, 7), Some(1));
+        assert_eq!(suspects.item_ended(SHORT_ITEM - 1, 7), None);
+        assert_eq!(suspects.item_ended(SHORT_ITEM, 7), Some(2));
         assert_eq!(suspects.before_leaving(), None);
     }
 }

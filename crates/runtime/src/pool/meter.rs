@@ -95,10 +95,10 @@ impl Tidiness {
     /// thread's own.
     pub(super) fn item_ended(
         &mut self,
-        ran: u64,
+        (ran, func): (u64, u64),
         is_items: impl FnOnce(&CpuMask) -> bool,
     ) -> Option<Found> {
-        let suspects = self.suspects.item_ended(ran)?;
+        let suspects = self.suspects.item_ended(ran, func)?;
         self.look(suspects, is_items)
     }
 
@@ -108,7 +108,7 @@ impl Tidiness {
         &mut self,
         mut is_items: impl FnMut(&CpuMask) -> bool,
     ) -> Option<Found> {
-        let suspects = self.suspects.item_ended(u64::MAX)?;
+        let suspects = self.suspects.item_ended(u64::MAX, 0)?;
         let found = self.look(suspects, &mut is_items)?;
         if !found.lost {
             return Some(found);
@@ -117,7 +117,21 @@ impl Tidiness {
         self.look(suspects, &mut is_items)
     }
 
-    /// The worker is about to park, or to make a thread. `is_items` as above.
+    /// The worker is about to park. `is_items` as above.
+    pub(super) fn before_parking(
+        &mut self,
+        is_items: impl FnOnce(&CpuMask) -> bool,
+    ) -> Option<Found> {
+        let now = clock::now();
+        let suspects = self.suspects.before_parking(now)?;
+        let found = self.look(suspects, is_items);
+        if found.is_none() {
+            self.suspects.was_clean(now);
+        }
+        found
+    }
+
+    /// The worker is about to make a thread. `is_items` as above.
     pub(super) fn before_leaving(
         &mut self,
         is_items: impl FnOnce(&CpuMask) -> bool,

@@ -33,8 +33,8 @@ impl Hands {
         }
     }
 
-    /// Executes an item; how long it took comes with the report.
-    fn execute(&mut self, work: NonNull<Header>, pwq: PwqRef) -> (ItemReport, u64) {
+    /// Executes an item; how long it took, and its function, come with the report.
+    fn execute(&mut self, work: NonNull<Header>, pwq: PwqRef) -> (ItemReport, (u64, u64)) {
         // SAFETY: the item was just taken off its queue; its header is alive until its function
         // is called.
         let (key, run) = unsafe { (work.as_ref().key(), work.as_ref().vtable().run) };
@@ -55,7 +55,8 @@ impl Hands {
         }
         CURRENT.set(Some(Current { slot, item: None }));
         slot.described.store(false, SeqCst);
-        self.meter.end(slot.was_foreign.load(SeqCst))
+        let (report, ran) = self.meter.end(slot.was_foreign.load(SeqCst));
+        (report, (ran, key.func))
     }
 }
 
@@ -160,7 +161,7 @@ impl Worker {
             match self.ask(ended.take()) {
                 Step::Run(work, pwq) => {
                     self.follow_cpus();
-                    let (report, ran) = self.hands.execute(work, pwq);
+                    let (report, item) = self.hands.execute(work, pwq);
                     if !slot.pool.engine().is_ours() {
                         // The item has forked and returned in the child, where its thread is the
                         // only one: the other items are the parent's, so the child ends.
@@ -168,7 +169,7 @@ impl Worker {
                     }
                     let seen = &mut self.cpus_seen;
                     let is_items = |mask: &CpuMask| is_items_mask(slot, seen, mask);
-                    let found = self.tidiness.item_ended(ran, is_items);
+                    let found = self.tidiness.item_ended(item, is_items);
                     if found.is_some_and(|found| say(found, name_of(pwq))) {
                         return self.give_up(Some(report));
                     }
@@ -180,7 +181,7 @@ impl Worker {
                     return self.give_up(None);
                 }
                 Step::Create(id) => slot.pool.create_thread(id),
-                Step::Park if self.is_lost() => return self.give_up(None),
+                Step::Park if self.is_lost_for_sleep() => return self.give_up(None),
                 Step::Park => self.park(),
                 Step::Yield => self.yield_once(),
                 Step::Retire => return slot.thread_ends(),
@@ -189,6 +190,14 @@ impl Worker {
     }
 
     /// Looks at what short items have left, before nobody knows for how long the thread sleeps.
+    fn is_lost_for_sleep(&mut self) -> bool {
+        let (slot, seen) = (self.hands.slot, &mut self.cpus_seen);
+        let is_items = |mask: &CpuMask| is_items_mask(slot, seen, mask);
+        let found = self.tidiness.before_parking(is_items);
+        found.is_some_and(|found| say(found, ""))
+    }
+
+    /// The same, before it goes to another thread.
     fn is_lost(&mut self) -> bool {
         let (slot, seen) = (self.hands.slot, &mut self.cpus_seen);
         let is_items = |mask: &CpuMask| is_items_mask(slot, seen, mask);

@@ -224,7 +224,7 @@ impl Engine {
             budget: self.cpus().target as u32,
             thread_limit: key.thread_limit(self.options.thread_limit as u32),
         };
-        let near = |nearness| Arc::new(self.with_layout(|layout| layout.near(nearness)));
+        let near = |nearness| self.with_layout(|layout| layout.near(nearness));
         let near = key.near().map(near);
         let pool = Box::leak(Box::new(Pool::new(self, key, attrs, near, &cpus)));
         self.pools[index].store(pool, SeqCst);

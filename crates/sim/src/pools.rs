@@ -261,7 +261,7 @@ impl Machine {
     }
 
     fn near(&self, nearness: Nearness) -> Arc<Near> {
-        Arc::new(self.layout.borrow().near(nearness))
+        self.layout.borrow_mut().near(nearness)
     }
 
     /// Those that keep the queue until they are carried out.

@@ -13,6 +13,8 @@ mod near;
 pub use near::{Distance, HOMING_COST, Near, Nearness};
 
 use alloc::boxed::Box;
+use alloc::collections::BTreeSet;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use crate::cpumask::CpuMask;
@@ -137,6 +139,8 @@ pub struct Layout {
     shard_cores: u32,
     /// From node to node; empty if nothing is known.
     distances: Box<[Box<[u32]>]>,
+    /// What was asked for so far.
+    near: Vec<(Nearness, Arc<Near>)>,
     /// The CPU that the next caller without one of its own gets is looked for behind this one.
     turn: usize,
 }
@@ -152,6 +156,7 @@ impl Layout {
             default_scope: Scope::CacheShard,
             shard_cores: DFL_SHARD_CORES,
             distances: Box::default(),
+            near: Vec::new(),
             turn: 0,
         }
     }
@@ -177,6 +182,7 @@ impl Layout {
     pub fn follow(&mut self, machine: Layout) {
         let everything = self.is_all_unbound();
         (self.places, self.distances) = (machine.places, machine.distances);
+        self.near.clear();
         if everything {
             self.unbound = machine.unbound;
         }
@@ -271,13 +277,10 @@ impl Layout {
 
     /// The cores of a cache, in the order of their first CPUs.
     fn cores_of(&self, llc: u32) -> Vec<u32> {
-        let mut cores = Vec::new();
-        for place in self.places.iter().filter(|p| p.llc == llc) {
-            if !cores.contains(&place.core) {
-                cores.push(place.core);
-            }
-        }
-        cores
+        let mut seen = BTreeSet::new();
+        let of_llc = self.places.iter().filter(|p| p.llc == llc);
+        let cores = of_llc.map(|place| place.core);
+        cores.filter(|&core| seen.insert(core)).collect()
     }
 
     /// The CPUs that a queue with these attributes may use: its mask, as far as queues may use
@@ -317,9 +320,15 @@ impl Layout {
         near.then_some(Nearness { scope, homes })
     }
 
-    /// How far CPUs are from each other, for such a pool.
-    pub fn near(&self, nearness: Nearness) -> Near {
-        Near::of(self, nearness)
+    /// How far CPUs are from each other, for such a pool. Pools share it.
+    pub fn near(&mut self, nearness: Nearness) -> Arc<Near> {
+        let mut known = self.near.iter();
+        if let Some((_, near)) = known.find(|(of, _)| *of == nearness) {
+            return near.clone();
+        }
+        let near = Arc::new(Near::of(self, nearness));
+        self.near.push((nearness, near.clone()));
+        near
     }
 
     /// Whether the items of all CPUs go to one pool workqueue, in the order in which they were queued.

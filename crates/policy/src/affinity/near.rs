@@ -15,6 +15,8 @@
 //!   ([`Attrs::locality`](crate::queue::Attrs)): nobody else knows how much data an item has.
 
 use alloc::boxed::Box;
+use alloc::vec;
+use alloc::vec::Vec;
 
 use super::{Layout, Scope};
 use crate::cpumask::CpuMask;
@@ -65,12 +67,14 @@ impl Near {
     pub(super) fn of(layout: &Layout, nearness: Nearness) -> Near {
         let Nearness { scope, homes } = nearness;
         let cpus = 0..layout.places.len();
-        let first = |scope, cpu| layout.pod(scope, cpu).iter().next().unwrap_or(cpu) as u16;
-        let spot = |cpu| Spot {
-            pod: first(scope, cpu),
-            core: first(Scope::Smt, cpu),
-            shard: first(Scope::CacheShard, cpu),
-            llc: first(Scope::Cache, cpu),
+        let firsts = |scope| first_of_pods(layout, scope);
+        let [pods, cores] = [scope, Scope::Smt].map(firsts);
+        let [shards, llcs] = [Scope::CacheShard, Scope::Cache].map(firsts);
+        let spot = |cpu: usize| Spot {
+            pod: pods[cpu],
+            core: cores[cpu],
+            shard: shards[cpu],
+            llc: llcs[cpu],
             node: layout.places[cpu].node as u16,
         };
         Near {
@@ -118,6 +122,18 @@ impl Near {
     }
 }
 
+/// For each CPU the first one of its pod. Each pod is looked for once: there may be a thousand CPUs.
+fn first_of_pods(layout: &Layout, scope: Scope) -> Vec<u16> {
+    let mut firsts = vec![u16::MAX; layout.places.len()];
+    for cpu in 0..firsts.len() {
+        if firsts[cpu] == u16::MAX {
+            let pod = layout.pod(scope, cpu);
+            pod.iter().for_each(|member| firsts[member] = cpu as u16);
+        }
+    }
+    firsts
+}
+
 /// From one node to another of which nothing is said (ACPI SLIT, kernel `REMOTE_DISTANCE`).
 const REMOTE_DISTANCE: u32 = 20;
 
@@ -125,9 +141,8 @@ const REMOTE_DISTANCE: u32 = 20;
 mod tests {
     use super::*;
     use crate::affinity::Place;
+    use alloc::sync::Arc;
     use std::string::ToString;
-    use std::vec;
-    use std::vec::Vec;
 
     /// Two threads a core, four CPUs a cache, eight a node.
     fn machine(cpus: u32) -> Layout {
@@ -139,9 +154,9 @@ mod tests {
         Layout::new((0..cpus).map(place).collect()).with_shards_of(1)
     }
 
-    fn near(layout: &Layout, scope: Scope) -> Near {
+    fn near(layout: &Layout, scope: Scope) -> Arc<Near> {
         let homes = false;
-        layout.near(Nearness { scope, homes })
+        layout.clone().near(Nearness { scope, homes })
     }
 
     fn distances(near: &Near, from: u32, to: impl IntoIterator<Item = u32>) -> Vec<Distance> {

@@ -1,7 +1,5 @@
 //! Items that come from several pods.
 
-use alloc::sync::Arc;
-
 use super::super::{MOST_OVERTAKEN, NEAR_WINDOW, WorkerPool};
 use super::*;
 use crate::affinity::{Layout, Nearness, Place, Scope};
@@ -19,9 +17,9 @@ fn rig(target: u32, homes: bool) -> Rig {
         llc: cpu / 4,
         node: cpu / 8,
     };
-    let layout = Layout::new((0..12).map(place).collect());
+    let mut layout = Layout::new((0..12).map(place).collect());
     let scope = Scope::Cache;
-    let near = Arc::new(layout.near(Nearness { scope, homes }));
+    let near = layout.near(Nearness { scope, homes });
     let mut rig = Rig::new([]);
     rig.add_pool(attrs(target));
     rig.pools[0] = WorkerPool::new(attrs(target)).with_near(near);

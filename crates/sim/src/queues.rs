@@ -419,12 +419,13 @@ impl contract::Machine for Machine {
 
     fn pool_for(&self, queue: QueueId, attrs: &Attrs, cpu: usize) -> Result<u32, Infallible> {
         let kind = self.queue(queue).spec.made.kind;
+        let reach = self.layout.borrow().reach(kind, attrs, cpu);
         let pool = self.find_pool(PoolKey {
             rule: match kind {
                 Kind::Managed => Rule::Managed,
                 _ => Rule::Unmanaged,
             },
-            reach: self.layout.borrow().reach(kind, attrs, cpu),
+            reach,
             nice: attrs.nice,
         });
         Ok(pool.0)

@@ -196,8 +196,8 @@ impl Scheduler {
         assert_eq!(self.state(id), ThreadState::Asleep, "{id:?} is woken");
         self.account(id, now);
         let there = self.cpu_of(id);
-        let stays = now <= self.thread(id).stays && self.may_use(id, there);
-        self.thread_mut(id).stays = Time(0);
+        let until = self.thread_mut(id).stays.take();
+        let stays = until.is_some_and(|until| now <= until) && self.may_use(id, there);
         let cpu = match stays {
             true => there,
             false => self.place(id, waker),
@@ -283,7 +283,7 @@ impl Scheduler {
 
     /// If it wakes up before this time, it does so where it is.
     pub fn stay(&mut self, id: ThreadId, until: Time) {
-        self.thread_mut(id).stays = until;
+        self.thread_mut(id).stays = Some(until);
     }
 
     /// Changes where a thread may run; it moves at once if it may not be where it is.

@@ -89,7 +89,7 @@ pub(super) struct Thread {
     /// Where it is to be taken for having been when it wakes up next.
     pub(super) wake_cpu: Option<usize>,
     /// Until when it is to wake up where it is.
-    pub(super) stays: Time,
+    pub(super) stays: Option<Time>,
     /// Where it might go back to ([`Recent`](super::Recent)).
     pub(super) recent: usize,
     /// Weighted CPU time, comparable among threads of one CPU.
@@ -117,7 +117,7 @@ impl Thread {
             cpu,
             ran_on: None,
             wake_cpu: None,
-            stays: Time(0),
+            stays: None,
             recent: cpu,
             vruntime: 0,
             order: 0,

@@ -16,6 +16,7 @@ use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::SeqCst;
 use std::sync::{Arc, Mutex, OnceLock};
 
+use cmwq_policy::affinity::Scope as AffinityScope;
 use cmwq_policy::async_domain::{
     AsyncCalls, COOKIE_MAX, Domain, Scope, WaiterId, waits_for_itself,
 };
@@ -293,7 +294,10 @@ impl AsyncState {
 
     fn queue(&self, engine: &'static Engine) -> &Workqueue {
         self.queue.get_or_init(|| {
-            let queue = Workqueue::builder("async").build_in(engine);
+            let queue = Workqueue::builder("async")
+                // Near ones first would be another order than that of the cookies.
+                .affinity_scope(AffinityScope::System)
+                .build_in(engine);
             let queue = queue.expect("the attributes are valid");
             queue.set_min_active(DFL_ACTIVE as usize);
             queue

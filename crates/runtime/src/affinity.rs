@@ -91,8 +91,7 @@ pub(crate) fn scope_of_environment() -> Option<AffinityScope> {
     AffinityScope::parse(std::env::var(ENVIRONMENT).ok()?.as_str())
 }
 
-/// Says once that the environment names something else. Nothing may be locked meanwhile: who is told
-/// may use queues.
+/// Says once that the environment names something else.
 pub(crate) fn check_environment() {
     static CHECKED: AtomicBool = AtomicBool::new(false);
     if CHECKED.swap(true, SeqCst) {

@@ -98,12 +98,11 @@ pub(crate) fn get() -> io::Result<&'static Engine> {
         }
         let stale = ENGINE.load(SeqCst);
         let fresh = Box::into_raw(Box::new(Engine::new(generation::claim()?)));
-        if ENGINE
-            .compare_exchange(stale, fresh, SeqCst, SeqCst)
-            .is_err()
-        {
+        match ENGINE.compare_exchange(stale, fresh, SeqCst, SeqCst) {
+            // Here, since nothing is locked yet: who is told may use queues.
+            Ok(_) => affinity::check_environment(),
             // SAFETY: made above and seen by nobody: another thread was faster.
-            drop(unsafe { Box::from_raw(fresh) });
+            Err(_) => drop(unsafe { Box::from_raw(fresh) }),
         }
     }
 }

@@ -9,7 +9,7 @@ use cmwq_policy::pwq::{DFL_ACTIVE, MAX_ACTIVE_RANGE};
 use cmwq_policy::queue::{self, Kind, QueueAttrs};
 use cmwq_policy::stacking::Stacking;
 
-use crate::affinity::{self, AffinityScope};
+use crate::affinity::AffinityScope;
 
 use super::{Attrs, Queue, Routes, Workqueue};
 use crate::engine::{self, Engine};
@@ -291,7 +291,6 @@ impl WorkqueueBuilder {
 
     pub(crate) fn build_in(self, engine: &'static Engine) -> Result<Workqueue, BuildError> {
         let made = self.made()?;
-        affinity::check_environment();
         let layout = engine.layout_version();
         let id = engine.next_queue_id();
         let rescuer = self.mem_reclaim.then(|| Rescuer::start(engine, &self.name));

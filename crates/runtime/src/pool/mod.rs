@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use cmwq_os::cpus::EffectiveCpus;
 use cmwq_os::sched;
-use cmwq_policy::affinity::Near;
+use cmwq_policy::affinity::{Near, wakes_in};
 use cmwq_policy::contract;
 use cmwq_policy::pool::{CREATE_COOLDOWN, MAX_RESCUERS};
 use cmwq_policy::{
@@ -146,13 +146,19 @@ impl Pool {
     fn wake(&self, id: WorkerId, cpu: Option<u32>) {
         let near = cpu.zip(self.near.as_ref());
         let pod = near.map(|(cpu, near)| near.pod(cpu));
-        match pod.as_ref().or(self.key.starts_in()) {
+        let pod = pod.or(self.key.starts_in().copied());
+        match pod.and_then(|pod| wakes_in(&pod, &self.usable())) {
             None => self.slot(id).unpark(),
-            Some(pod) => {
-                let moved = self.slot(id).unpark_in(pod);
+            Some(cpus) => {
+                let moved = self.slot(id).unpark_in(&cpus);
                 self.repatriated.fetch_add(u64::from(moved), SeqCst);
             }
         }
+    }
+
+    /// The CPUs that its workers may use at this moment.
+    fn usable(&self) -> CpuMask {
+        CpuMask::from_words(std::array::from_fn(|word| self.serves[word].load(SeqCst)))
     }
 
     /// Whether its workers may use this CPU.
@@ -163,11 +169,7 @@ impl Pool {
     /// The version of the CPU mask, and the mask if the caller has not seen that version.
     pub(crate) fn cpu_mask(&self, seen: u32) -> (u32, Option<CpuMask>) {
         let version = self.serves_version.load(SeqCst);
-        let words = || std::array::from_fn(|word| self.serves[word].load(SeqCst));
-        (
-            version,
-            (version != seen).then(|| CpuMask::from_words(words())),
-        )
+        (version, (version != seen).then(|| self.usable()))
     }
 
     /// The CPUs of the process have changed (for the kernel: CPUs went offline or came back).

@@ -135,9 +135,11 @@ fn a_minority_at_a_lock_does_not_keep_the_others_from_the_cpus() {
         let waits = format!(r#""burn {rest}", "lock l", "burn ~{section}", "unlock l""#);
         format!(r#"{{ choose = 0.5, does = [{waits}], else = ["burn ~1ms"] }}"#)
     };
-    for (name, lock) in [("plain", LOCK), ("spinning", SPINNING)] {
+    // Those that spin are seen at work, so that growth learns of them late: .82 to 1.00 by seed, .90 in the
+    // mean of eight.
+    for (name, lock, least) in [("plain", LOCK, 950), ("spinning", SPINNING, 850)] {
         let text = closed(lock, &half("20us", "20us"));
-        assert_good(name, &over_seeds(&text), 850);
+        assert_good(name, &over_seeds(&text), least);
     }
 }
 

@@ -7,8 +7,8 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use cmwq_policy::job::{
-    Asker, Chunks, Core, Cut, Front, Fronts, Grant, Pace, Part, Piece, Quota, Shape, SoFar, Steps,
-    Taken, willing,
+    Asker, Chunks, Core, Cut, Front, Grant, Pace, Part, Piece, Quota, Shape, SoFar, Steps, Taken,
+    willing,
 };
 use cmwq_policy::{Nanos, Time};
 
@@ -59,30 +59,12 @@ struct Shared {
     threads: u32,
     queue: QueueId,
     core: RefCell<Core<()>>,
-    fronts: Words,
+    fronts: Vec<Cell<Front>>,
     stats: Cell<SimJobStats>,
     /// When its helpers were queued.
     queued_at: Cell<Time>,
     /// Of each helper that is in the job: its thread, and the nice level it had before it was lifted.
     inside: RefCell<Vec<Option<(ThreadId, i8)>>>,
-}
-
-struct Words(Vec<Cell<Front>>);
-
-impl Fronts for Words {
-    fn load(&self, thread: usize) -> Front {
-        self.0[thread].get()
-    }
-
-    fn open(&self, thread: usize) {
-        self.0[thread].set(Front::OPEN);
-    }
-
-    fn close(&self, thread: usize) -> Option<u64> {
-        let (closed, begun) = self.0[thread].get().close()?;
-        self.0[thread].set(closed);
-        Some(begun)
-    }
 }
 
 impl Machine {
@@ -109,7 +91,7 @@ impl Machine {
             threads,
             queue,
             core: RefCell::new(Core::new(&shape, threads, spec.chunks, parts, false)),
-            fronts: Words(vec![Cell::new(Front::NONE); threads as usize]),
+            fronts: vec![Cell::new(Front::NONE); threads as usize],
             stats: Cell::default(),
             queued_at: Cell::default(),
             inside: RefCell::new(vec![None; threads as usize]),
@@ -246,7 +228,7 @@ impl Worker {
         let chunk = self.chunk.as_mut()?;
         let from = chunk.steps.begun();
         let to = chunk.steps.next(self.pace.unwrap_or_default())?;
-        let word = &self.job.fronts.0[self.thread];
+        let word = &self.job.fronts[self.thread];
         word.set(word.get().advance(from, to)?);
         chunk.steps.begin(to);
         chunk.flying = Some((from, now));

@@ -1,6 +1,7 @@
 //! Who takes what, whose chunk is claimed, what was completed.
 
 use alloc::vec::Vec;
+use core::cell::Cell;
 use core::cmp::Reverse;
 
 use super::{Chunks, Cut, Done, Front, Pace, Shape};
@@ -62,6 +63,23 @@ pub trait Fronts {
 
     /// [`Front::close`], as one step; how much had begun.
     fn close(&self, thread: usize) -> Option<u64>;
+}
+
+/// Of threads that are played by one.
+impl Fronts for Vec<Cell<Front>> {
+    fn load(&self, thread: usize) -> Front {
+        self[thread].get()
+    }
+
+    fn open(&self, thread: usize) {
+        self[thread].set(Front::OPEN);
+    }
+
+    fn close(&self, thread: usize) -> Option<u64> {
+        let (closed, begun) = self[thread].get().close()?;
+        self[thread].set(closed);
+        Some(begun)
+    }
 }
 
 /// What is left of a job, and who does what of it: owned state, behind the job's lock.

@@ -13,29 +13,11 @@ use crate::time::Nanos;
 struct Rig {
     core: Core<u64>,
     cut: Cut,
-    fronts: Words,
+    fronts: Vec<Cell<Front>>,
     threads: Vec<Thread>,
     /// How often each unit was done.
     counts: Vec<u32>,
     steps: Vec<(u64, u64)>,
-}
-
-struct Words(Vec<Cell<Front>>);
-
-impl Fronts for Words {
-    fn load(&self, thread: usize) -> Front {
-        self.0[thread].get()
-    }
-
-    fn open(&self, thread: usize) {
-        self.0[thread].set(Front::OPEN);
-    }
-
-    fn close(&self, thread: usize) -> Option<u64> {
-        let (front, begun) = self.0[thread].get().close()?;
-        self.0[thread].set(front);
-        Some(begun)
-    }
 }
 
 #[derive(Default)]
@@ -91,7 +73,7 @@ impl Rig {
         Rig {
             core: Core::new(&shape, given.threads, given.chunks, parts, true),
             cut,
-            fronts: Words(vec![Cell::new(Front::NONE); given.threads as usize]),
+            fronts: vec![Cell::new(Front::NONE); given.threads as usize],
             threads: (0..given.threads).map(|_| Thread::default()).collect(),
             counts: vec![0; given.size as usize],
             steps: Vec::new(),
@@ -129,7 +111,7 @@ impl Rig {
             .and_then(|to| Some((to, front.advance(from, to)?)))
         {
             Some((to, front)) => {
-                self.fronts.0[index].set(front);
+                self.fronts[index].set(front);
                 steps.begin(to);
                 thread.flying = Some((from, to));
             }
@@ -155,7 +137,7 @@ impl Rig {
         let thread = &mut self.threads[index];
         self.core.settle(index, thread.completed, &advance);
         thread.chunk = None;
-        self.fronts.0[index].set(Front::NONE);
+        self.fronts[index].set(Front::NONE);
     }
 
     /// Lets threads act in this order, then one after the other until all are out.
@@ -297,7 +279,7 @@ fn the_longest_chunk_fits_its_word() {
     };
     let parts = vec![Part { node: None, piece }];
     let mut core = Core::new(&shape, 1, Chunks::Kernel, parts, false);
-    let fronts = Words(vec![Cell::new(Front::NONE)]);
+    let fronts = vec![Cell::new(Front::NONE)];
     let asker = Asker {
         thread: 0,
         node: None,

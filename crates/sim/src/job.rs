@@ -18,7 +18,7 @@ use crate::machine::Machine;
 use crate::program::{Act, Answer, ItemId, Program, ProgramCx, QueueId};
 
 /// What a job is like.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct JobSpec {
     /// Units of work.
     pub units: u64,

@@ -166,6 +166,10 @@ fn mistakes_in_acts_point_to_the_word() {
     check_act("burn 5min", 6, &["unit `min`"]);
     check_act("burn 2ms..1ms", 6, &["ends before it begins"]);
     check_act("burn 1ms 2ms", 10, &["one word too many"]);
+    check_act("job q 10 10us", 10, &["comes `of`"]);
+    check_act("job q 10 of 0us", 13, &["takes some time"]);
+    check_act("job q 4000000000000 of 1000s", 24, &["584 years"]);
+    check_act("job q 10 of 1us threads 0", 25, &["out of range"]);
     check_act("queue p work", 7, &["no queue `p`", "known: q"]);
     check_act(
         "queue q wrok",

@@ -1,21 +1,24 @@
-//! `ktask.toml`: what helpers at nice 19 and at nice 0 do to a foreground job.
+//! `ktask.toml` and `ktask-job.toml`: what helpers at nice 19 and at nice 0 do to a foreground job.
 
 use std::collections::BTreeMap;
 
-use cmwq_sim::scenario::{Scenario, Use};
+use cmwq_sim::scenario::{Report, Scenario, Use};
 
-/// Seconds of the spans `job` and `rival`, by case and nice level.
-fn seconds(set: &[&str]) -> BTreeMap<(String, String), [f64; 2]> {
-    let path = format!("{}/scenarios/ktask.toml", env!("CARGO_MANIFEST_DIR"));
+fn reports(file: &str, set: &[&str]) -> Vec<Report> {
+    let path = format!("{}/scenarios/{file}", env!("CARGO_MANIFEST_DIR"));
     let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"));
     let set = set.iter().map(|set| (*set).to_owned()).collect();
     let used = Use {
         set,
         ..Use::default()
     };
-    let scenario = Scenario::parse("ktask.toml", &text, &used).unwrap_or_else(|m| panic!("{m}"));
-    let cells = scenario.run().unwrap().cells;
-    let row = |report: cmwq_sim::scenario::Report| {
+    let scenario = Scenario::parse(file, &text, &used).unwrap_or_else(|m| panic!("{m}"));
+    scenario.run().unwrap().cells
+}
+
+/// Seconds of the spans `job` and `rival`, by case and nice level.
+fn seconds(set: &[&str]) -> BTreeMap<(String, String), [f64; 2]> {
+    let row = |report: Report| {
         let key = (
             report.cell["case"].clone(),
             report.cell["queue.helpers.nice"].clone(),
@@ -23,7 +26,7 @@ fn seconds(set: &[&str]) -> BTreeMap<(String, String), [f64; 2]> {
         let mean = |span: &str| report.spans[span].mean_ns as f64 / 1e9;
         (key, [mean("job"), mean("rival")])
     };
-    cells.into_iter().map(row).collect()
+    reports("ktask.toml", set).into_iter().map(row).collect()
 }
 
 #[test]
@@ -43,4 +46,21 @@ fn nice_helpers_leave_the_foreground_alone_and_others_share_with_it() {
     assert!((1.005..1.03).contains(&(rival_19 / 10.45)), "{rival_19}");
     assert!((1.25..1.5).contains(&(rival_0 / 10.45)), "{rival_0}");
     assert!((0.6..0.75).contains(&(job_0 / job_19)), "{job_0} {job_19}");
+}
+
+#[test]
+fn helpers_of_a_job_leave_the_foreground_alone_on_machines_of_all_sizes() {
+    let mut cells = 0;
+    for report in reports("ktask-job.toml", &[]) {
+        let (cpus, helpers) = (&report.cell["cpus"], report.cell["helpers"].as_str());
+        let rival = report.spans["rival"].mean_ns as f64 / 2e9;
+        let expected = match helpers {
+            "nice 19" => 1.005..1.025,
+            "nice 0" => 1.7..2.0,
+            _ => 1.0..1.001,
+        };
+        assert!(expected.contains(&rival), "{cpus} CPUs, {helpers}: {rival}");
+        cells += 1;
+    }
+    assert_eq!(cells, 9);
 }

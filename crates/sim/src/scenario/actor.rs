@@ -32,6 +32,8 @@ pub(crate) struct Actor {
     delay: Nanos,
     /// Where it has queued last.
     last_queue: Option<crate::QueueId>,
+    /// The job that it has called, and is in.
+    job: Option<Box<dyn Program>>,
 }
 
 enum After {
@@ -77,6 +79,7 @@ impl Actor {
             closed: false,
             delay,
             last_queue: None,
+            job: None,
         }
     }
 
@@ -186,7 +189,7 @@ impl Actor {
     }
 
     /// Does a step; `None`: no act of the machine comes of it.
-    fn act(&mut self, cx: &ProgramCx<'_>, step: &Step) -> Option<Act> {
+    fn act(&mut self, cx: &mut ProgramCx<'_>, step: &Step) -> Option<Act> {
         let owner = self.request().owner();
         match step {
             Step::Burn(amount) => Some(Act::Burn(self.draw(*amount))),
@@ -230,6 +233,11 @@ impl Actor {
             }
             Step::Cancel { item, sync } => self.cancel(*item, *sync),
             Step::Wait => self.wait(cx),
+            Step::Job(queue, spec) => {
+                let queue = self.world.queues[*queue].of(owner);
+                self.job = Some(cx.machine().job(queue, *spec).caller(cx.machine()));
+                self.in_job(cx, None)
+            }
             Step::Yield => Some(Act::Yield),
             Step::Hint(begins) => Some(Act::Hint(*begins)),
             step => {
@@ -360,6 +368,16 @@ impl Actor {
         Some(Act::Take(owner.all_done))
     }
 
+    /// What comes next in the job that it is in; `None`: it is in none any more.
+    fn in_job(&mut self, cx: &mut ProgramCx<'_>, answer: Option<Answer>) -> Option<Act> {
+        let act = self.job.as_mut()?.next(cx, answer);
+        if act == Act::End {
+            self.job = None;
+            return None;
+        }
+        Some(act)
+    }
+
     /// Its code is over. An item tells its thread first.
     fn end(&mut self) -> Act {
         if !self.held.is_empty() && !self.world.is_in_trouble() {
@@ -386,6 +404,9 @@ impl Program for Actor {
         }
         if self.request.is_none() {
             self.begin(cx);
+        }
+        if let Some(act) = self.in_job(cx, answer.clone()) {
+            return act;
         }
         self.see_to(cx, answer);
         let code = self.code.clone();

@@ -3,10 +3,14 @@
 
 use std::cell::RefCell;
 
+use cmwq_policy::Nanos;
+use cmwq_policy::job::Chunks;
+
 use super::fields::{Cx, Fields};
 use super::source::{Mistake, Origin, suggestion};
 use super::tree::{Node, Value};
 use super::units::{self, Amount};
+use crate::JobSpec;
 
 /// Where a queued item goes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,6 +51,8 @@ pub(crate) enum Step {
         sync: bool,
     },
     Wait,
+    /// A multithreaded job, whose helpers are items of this queue.
+    Job(usize, JobSpec),
     Yield,
     Hint(bool),
     Count(usize, u64),
@@ -75,9 +81,10 @@ pub(crate) struct Names {
     pub(crate) spans: RefCell<Vec<String>>,
 }
 
-const VERBS: [&str; 21] = [
+const VERBS: [&str; 22] = [
     "burn", "sleep", "lock", "unlock", "pass", "take", "post", "io", "submit", "touch", "queue",
-    "flush", "cancel", "wait", "yield", "hint", "count", "mark", "request", "repeat", "choose",
+    "flush", "cancel", "wait", "job", "yield", "hint", "count", "mark", "request", "repeat",
+    "choose",
 ];
 
 /// Acts in one list, those in other acts included.
@@ -182,6 +189,16 @@ impl ActReader<'_> {
             None => Ok(step),
             Some(word) => Err(words.wrong_next(format!("`{word}` is one word too many"))),
         }
+    }
+}
+
+/// The time of each of so many units.
+fn unit_of(units: u64, word: &str) -> Result<Nanos, String> {
+    let unit = units::time(word)?;
+    match units.checked_mul(unit) {
+        Some(1..) => Ok(unit),
+        Some(0) => Err("a unit takes some time".to_owned()),
+        None => Err(format!("{units} units of `{word}` are more than 584 years")),
     }
 }
 
@@ -299,6 +316,11 @@ impl Words<'_> {
                 return Err(self.wrong_next(message));
             }
             "wait" => Step::Wait,
+            "job" if self.reader.in_item => {
+                self.next -= 1;
+                return Err(self.wrong_next("a job is called by a thread, not by an item"));
+            }
+            "job" => self.job()?,
             "yield" => Step::Yield,
             "hint" => Step::Hint(self.begin_or_end()?),
             "count" => self.count()?,
@@ -385,6 +407,37 @@ impl Words<'_> {
             cpu,
             after,
         })
+    }
+
+    /// `job QUEUE UNITS of TIME [adaptive] [threads N] [lifts]`
+    fn job(&mut self) -> Result<Step, Mistake> {
+        let queue = self.name("queue", &self.reader.names.queues)?;
+        let units = self.number("a number of units", i64::MAX)?;
+        self.read("`of`", |word| match word {
+            "of" => Ok(()),
+            _ => Err(format!("after the units comes `of`, not `{word}`")),
+        })?;
+        let mut spec = JobSpec {
+            units,
+            unit: self.read("the time of a unit", |word| unit_of(units, word))?,
+            max_threads: 0,
+            chunks: Chunks::Kernel,
+            lifts: false,
+        };
+        loop {
+            match () {
+                () if self.take_if("adaptive") => spec.chunks = Chunks::Adaptive,
+                () if self.take_if("lifts") => spec.lifts = true,
+                () if self.take_if("threads") => {
+                    spec.max_threads = self.number("a number of threads", 1024)? as u32;
+                }
+                () => break Ok(Step::Job(queue, spec)),
+            }
+        }
+    }
+
+    fn number(&mut self, what: &str, most: i64) -> Result<u64, Mistake> {
+        self.read(what, |word| units::whole(word, 1, most).map(|n| n as u64))
     }
 
     fn flush(&mut self) -> Result<Step, Mistake> {

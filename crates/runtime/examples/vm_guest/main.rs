@@ -5,6 +5,7 @@
 //! Each check is a line that begins with `ok` or `FAILED`; the last line counts them. It can be started
 //! on any machine by hand; as the first process it prepares the machine and turns it off at the end.
 
+mod backlog;
 mod boot;
 mod burn;
 mod checks;
@@ -54,5 +55,6 @@ fn run(expected: &Expected) -> bool {
     }
     masks::check(expected, &mut checks);
     placement::check(expected, &mut checks);
+    backlog::check(expected, &mut checks);
     checks.end()
 }

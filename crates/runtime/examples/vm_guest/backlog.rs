@@ -1,0 +1,80 @@
+//! Where items of a managed queue run when more wait than there are CPUs: each CPU has the choice then, and takes
+//! what was queued near it.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use cmwq::{AffinityScope, Work, Workqueue};
+use cmwq_os::clock;
+
+use crate::checks::{Checks, Outcome};
+use crate::expected::Expected;
+use crate::ran::Ran;
+
+/// From each pod.
+const ITEMS: usize = 32;
+
+/// CPU time of each item.
+const LEAST: Duration = Duration::from_millis(1);
+
+/// Of which one has to show it. Below the machine CPUs may be busy, so that those of one pod get more done than
+/// those of another, and help that one.
+const ROUNDS: usize = 4;
+
+/// With each scope that makes a few pods.
+pub(crate) fn check(expected: &Expected, checks: &mut Checks) {
+    for scope in AffinityScope::ALL {
+        let pods = expected.pods(scope).len();
+        if (2..=expected.cpus().count() / 2).contains(&pods) {
+            let name = format!("managed {}, backlog", scope.name());
+            checks.note(&name, rounds(expected, scope));
+        }
+    }
+}
+
+/// Whether clearly more ran in the pod than chance would have brought there: half as much again.
+fn rounds(expected: &Expected, scope: AffinityScope) -> Outcome {
+    let queue = Workqueue::builder("backlog").affinity_scope(scope).build();
+    let queue = queue.map_err(|error| error.to_string())?;
+    let pods = expected.pods(scope).len();
+    let mut seen = Vec::new();
+    while seen.len() < ROUNDS {
+        let runs = round(expected, scope, &queue)?;
+        let is_near = |ran: &&Ran| expected.pod(scope, ran.from).contains(ran.cpu);
+        let near = runs.iter().filter(is_near).count();
+        seen.push(format!("{near} of {}", runs.len()));
+        if near * 2 * pods >= runs.len() * 3 {
+            return Ok(format!("{} in the pod", seen.join(", ")));
+        }
+    }
+    Err(format!("{} in the pod", seen.join(", ")))
+}
+
+/// Items for the first CPU of each pod in turn.
+fn round(expected: &Expected, scope: AffinityScope, queue: &Workqueue) -> Result<Vec<Ran>, String> {
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let mut items = Vec::new();
+    for _ in 0..ITEMS {
+        for pod in expected.pods(scope) {
+            let (cpu, seen) = (pod.iter().next().ok_or("an empty pod")?, seen.clone());
+            items.push((
+                cpu,
+                Work::new(move || seen.lock().expect("no panic").push(burn(cpu))),
+            ));
+        }
+    }
+    for (cpu, item) in &items {
+        queue
+            .queue_on(*cpu, item)
+            .map_err(|error| error.to_string())?;
+    }
+    queue.flush().map_err(|error| error.to_string())?;
+    let seen = seen.lock().expect("no panic");
+    Ok(seen.clone())
+}
+
+fn burn(from: usize) -> Ran {
+    let begin = clock::thread_cpu();
+    while clock::thread_cpu().saturating_sub(begin) < LEAST.as_nanos() as u64 {}
+    Ran::here(from)
+}

@@ -101,6 +101,25 @@ pub(super) const MIRI: &[Suite] = &[
             "a_scope_on_a_busy_queue_waits_for_its_own_items_only",
         ],
     ),
+    Suite::some(
+        "jobs",
+        &["--test", "jobs"],
+        &[
+            "cover::an_empty_job_calls_nobody",
+            "cover::the_range_need_not_begin_at_nothing",
+            "cover::elements_are_given_out_once_whatever_positions_are",
+            "ends::cancelled_before_it_began",
+        ],
+    ),
+    Suite::some(
+        "async",
+        &["--test", "async_domain"],
+        &[
+            "cookies_go_up",
+            "waiting_goes_by_the_order_of_scheduling",
+            "a_call_that_panics_has_ended",
+        ],
+    ),
 ];
 
 /// Not those that fork, exec, deny system calls or count switches: the tool has a thread of its own
@@ -122,6 +141,20 @@ pub(super) const TSAN: &[Suite] = &[
         skip: &["nobody_wakes"],
     },
     Suite::whole("stress", &["--test", "stress"]),
+    Suite {
+        name: "jobs",
+        package: "cmwq",
+        of: &["--test", "jobs"],
+        only: &[],
+        skip: &["fork"],
+    },
+    Suite {
+        name: "async",
+        package: "cmwq",
+        of: &["--test", "async_domain"],
+        only: &[],
+        skip: &["fork", "shutdown"],
+    },
 ];
 
 #[cfg(test)]

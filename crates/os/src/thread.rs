@@ -63,6 +63,41 @@ pub fn set_name(name: &str) {
     let _ = rustix::thread::set_name(&name);
 }
 
+/// Bytes of stack that the calling thread has left, about. Its bounds are asked for once in each thread;
+/// 0 where the system does not tell.
+pub fn stack_left() -> usize {
+    thread_local! {
+        // Without a destructor, so that it can be used at any moment of a thread's life.
+        static LOWEST: std::cell::Cell<Option<usize>> = const { std::cell::Cell::new(None) };
+    }
+    let lowest = LOWEST.get().unwrap_or_else(|| {
+        let lowest = stack_bottom().unwrap_or(usize::MAX);
+        LOWEST.set(Some(lowest));
+        lowest
+    });
+    let here = 0u8;
+    (&raw const here).addr().saturating_sub(lowest)
+}
+
+/// The lowest address of the calling thread's stack.
+fn stack_bottom() -> Option<usize> {
+    if cfg!(miri) {
+        // It has none.
+        return None;
+    }
+    let mut attr = std::mem::MaybeUninit::<libc::pthread_attr_t>::uninit();
+    // SAFETY: the calling thread exists, and the C library writes what it finds into `attr`.
+    if unsafe { libc::pthread_getattr_np(libc::pthread_self(), attr.as_mut_ptr()) } != 0 {
+        return None;
+    }
+    let (mut addr, mut size) = (std::ptr::null_mut(), 0);
+    // SAFETY: `attr` was filled in above; both places are valid for the write.
+    let got = unsafe { libc::pthread_attr_getstack(attr.as_ptr(), &mut addr, &mut size) };
+    // SAFETY: filled in above, and not used any more.
+    unsafe { libc::pthread_attr_destroy(attr.as_mut_ptr()) };
+    (got == 0).then(|| addr.addr())
+}
+
 /// The calling thread's blocked signals: bit `n - 1` for signal `n`.
 pub fn sigmask() -> u64 {
     let mut mask = 0u64;

@@ -50,9 +50,9 @@ pub enum State {
     Between,
     /// Executing an item.
     Executing,
-    /// A rescuer between two items: a thread of a queue that helps this pool for a while, and counts
-    /// for nothing in it.
-    Rescuing,
+    /// A guest that executes nothing, and counts for nothing: a rescuer between two items (a thread of a
+    /// queue that helps this pool for a while), or a waiter that is about to execute what it has claimed.
+    Visiting,
     /// Told to end; never runs again.
     Retiring,
 }
@@ -69,9 +69,9 @@ impl State {
                 | (Waking, Between | Retiring)
                 | (Between, Idle(_) | Executing | Retiring)
                 | (Executing, Between)
-                | (Free, Rescuing)
-                | (Rescuing, Executing | Free)
-                | (Executing, Rescuing)
+                | (Free, Visiting)
+                | (Visiting, Executing | Free)
+                | (Executing, Visiting)
                 | (Retiring, Free)
         )
     }
@@ -88,6 +88,10 @@ pub(crate) struct Worker<L: Links, P> {
     pub scheduled: List<L>,
     /// For whom it rescues, if it is a rescuer.
     pub rescues: Option<P>,
+    /// It is no worker but somebody who has claimed the item that he waits for.
+    pub claim: Option<Claim>,
+    /// The claim that its item is in the middle of, if that is one of this pool.
+    pub above: Option<WorkerId>,
     /// Next worker in the same bucket of the busy table.
     pub busy_next: Option<WorkerId>,
     /// Not counted as running, for so many reasons: hints that it blocks, a CPU-intensive item, a
@@ -146,13 +150,29 @@ pub(crate) struct Current<P> {
     pub requeued_to: Option<u64>,
 }
 
+/// Who executes an item that he has claimed.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Claim {
+    /// The worker of this pool whose item called, or the claim whose.
+    pub within: Option<WorkerId>,
+    /// The thread counts as running for this alone.
+    pub adds: bool,
+}
+
 impl<L: Links, P> Worker<L, P> {
+    /// Not one of the pool's own: it leaves after its item, or its items.
+    pub(crate) fn is_guest(&self) -> bool {
+        self.rescues.is_some() || self.claim.is_some()
+    }
+
     fn new() -> Self {
         Worker {
             state: State::Free,
             current: None,
             scheduled: List::new(),
             rescues: None,
+            claim: None,
+            above: None,
             busy_next: None,
             hints: 0,
             asleep: false,

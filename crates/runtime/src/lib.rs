@@ -46,6 +46,7 @@ mod affinity;
 mod async_domain;
 mod barrier;
 mod builder;
+mod claim;
 mod current;
 mod delayed;
 mod engine;

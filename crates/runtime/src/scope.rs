@@ -7,6 +7,8 @@ use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::SeqCst;
 use std::sync::{Arc, Mutex};
 
+use cmwq_policy::stacking::Stacking;
+
 use crate::error::{JoinError, WouldDeadlock};
 use crate::latch::Latch;
 use crate::pwq::PwqRef;
@@ -159,8 +161,9 @@ impl<'scope, 'env> Scope<'scope, 'env> {
     fn finish(&self) -> Result<(), WouldDeadlock> {
         self.shared.ended(false);
         let queue = self.queue.queue_ref();
+        self.claim_all(queue);
         if !queue.is_ours() && !self.shared.all_ended.is_set() {
-            // Forked inside of the body: the tasks run in the parent, which drops them there.
+            // Forked inside of the body, or of a claimed task: the others run in the parent, which drops them there.
             return Err(queue.would_deadlock());
         }
         let waited = self.wait(queue);
@@ -186,6 +189,26 @@ impl<'scope, 'env> Scope<'scope, 'env> {
                 all_ended.announce();
                 task::awaiting(queue, None, || queue.wait_begun(|| all_ended.is_set()));
                 Ok(())
+            }
+        }
+    }
+
+    /// Executes what no worker has begun, the oldest first, as far as the calling thread may.
+    fn claim_all(&self, queue: &Queue) {
+        if queue.stacking() != Stacking::Claim {
+            return;
+        }
+        // Not held meanwhile: what it executes may spawn in the scope.
+        let nth = |n: usize| {
+            self.tasks
+                .lock()
+                .expect("nobody panics with it")
+                .get(n)
+                .cloned()
+        };
+        for task in (0..).map_while(nth) {
+            if queue.is_ours() && !task.is_over() {
+                task::claim(queue, &task);
             }
         }
     }
@@ -240,7 +263,7 @@ impl<T> ScopedJoinHandle<'_, T> {
     /// As there.
     pub fn join(self) -> Result<T, JoinError> {
         let (queue, task) = (self.queue.queue_ref(), &self.task);
-        task::wait_to_join(queue, self.pwq, task.latch(), task.name())?;
+        task::wait_to_join(queue, self.pwq, task)?;
         // SAFETY: the latch is set, and the handle, which is consumed, is the only taker.
         unsafe { self.task.take() }
     }

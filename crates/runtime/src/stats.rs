@@ -34,6 +34,8 @@ pub struct Stats {
     pub tick_starts: u64,
     /// CPU time of the tick's thread, in nanoseconds.
     pub tick_cpu_ns: u64,
+    /// Items that were begun by who waited for them ([`Stacking::Claim`](crate::Stacking::Claim)).
+    pub claimed: u64,
     /// Items of managed queues that began outside of the pod that they were queued in.
     pub far: u64,
     /// Workers that were woken where items waited for them, and had been elsewhere before.
@@ -103,6 +105,7 @@ pub fn stats() -> Stats {
             stats.completed += of.completed;
             stats.canary_starts += of.idle_reports;
             stats.tick_starts += of.tick_starts;
+            stats.claimed += of.claimed;
             stats.far += of.far;
             stats.repatriated += pool.repatriated();
             stats.step_backs += of.step_backs;

@@ -21,7 +21,7 @@ pub(crate) fn wait(here: usize, done: impl Fn() -> bool, park: impl Fn(Duration)
         }
         sched::yield_now();
     }
-    let _stays = Stays::on(here);
+    let _stays = Confined::to([here].into_iter().collect());
     let end = Instant::now() + Duration::from_nanos(STAY_MOST);
     while !done() {
         let left = end.saturating_duration_since(Instant::now());
@@ -32,23 +32,22 @@ pub(crate) fn wait(here: usize, done: impl Fn() -> bool, park: impl Fn(Duration)
     }
 }
 
-/// The calling thread stays on one CPU. Its mask is put back when dropped.
-struct Stays {
+/// The calling thread stays on some CPUs. Its mask is put back when dropped.
+pub(crate) struct Confined {
     before: CpuMask,
     only: CpuMask,
 }
 
-impl Stays {
-    /// `None` if it stays anyway, or cannot.
-    fn on(cpu: usize) -> Option<Stays> {
-        let (before, only) = (sched::affinity(0).ok()?, [cpu].into_iter().collect());
-        // Where it is not any more it need not stay.
-        let needed = before != only && sched::current_cpu() == cpu;
-        (needed && sched::set_affinity_self(&only).is_ok()).then_some(Stays { before, only })
+impl Confined {
+    /// `None` if it stays anyway, or cannot, or is elsewhere already.
+    pub(crate) fn to(only: CpuMask) -> Option<Self> {
+        let before = sched::affinity(0).ok()?;
+        let needed = before != only && only.contains(sched::current_cpu());
+        (needed && sched::set_affinity_self(&only).is_ok()).then_some(Confined { before, only })
     }
 }
 
-impl Drop for Stays {
+impl Drop for Confined {
     fn drop(&mut self) {
         // Somebody outside may have given the thread another mask meanwhile (`taskset -ap`).
         if sched::affinity(0).is_ok_and(|mask| mask == self.only) {

@@ -10,6 +10,7 @@ use std::thread;
 
 use cmwq_policy::contract;
 
+use crate::claim;
 use crate::engine::Engine;
 use crate::error::{JoinError, QueueError, WouldDeadlock};
 use crate::item::{Header, Ref, Vtable, count_arc};
@@ -52,8 +53,17 @@ unsafe impl<F: Send, T: Send> Sync for Task<F, T> {}
 // SAFETY: as above.
 unsafe impl<F: Send, T: Send> Send for Task<F, T> {}
 
+/// A task of any type.
+///
+/// # Safety
+/// It begins with its header.
+pub(crate) unsafe trait Headed {}
+
+// SAFETY: laid out as in C, the header first.
+unsafe impl<F, T> Headed for Task<F, T> {}
+
 /// A task whose closure is not named: what its joiner and its scope need.
-pub(crate) trait AnyTask<T>: Send + Sync {
+pub(crate) trait AnyTask<T>: Headed + Send + Sync {
     fn latch(&self) -> &Latch;
 
     /// For people.
@@ -67,7 +77,7 @@ pub(crate) trait AnyTask<T>: Send + Sync {
 }
 
 /// A task that can be taken off its queue.
-pub(crate) trait Cancel: Send + Sync {
+pub(crate) trait Cancel: Headed + Send + Sync {
     fn is_over(&self) -> bool;
 
     /// Takes it off the queue if no worker has begun it; its closure is dropped then.
@@ -249,7 +259,7 @@ impl<T> JoinHandle<T> {
     /// ```
     pub fn join(self) -> Result<T, JoinError> {
         let (queue, task) = (self.queue.queue_ref(), &self.task);
-        wait_to_join(queue, self.pwq, task.latch(), task.name())?;
+        wait_to_join(queue, self.pwq, task)?;
         // SAFETY: the latch is set, and the handle, which is consumed, is the only taker.
         unsafe { self.task.take() }
     }
@@ -267,6 +277,13 @@ impl<T> JoinHandle<T> {
     pub fn is_finished(&self) -> bool {
         self.task.latch().is_set()
     }
+}
+
+/// Executes a task of this queue on the calling thread, which would wait for it, if that may be.
+pub(crate) fn claim(queue: &Queue, task: &Arc<impl Headed + ?Sized>) -> bool {
+    // To the whole task: it is executed through this pointer.
+    let work = NonNull::new(Arc::as_ptr(task).cast::<Header>().cast_mut());
+    claim::claim(queue, work.expect("an Arc is not null"))
 }
 
 /// Waits for a latch that an item will set which was queued through this pwq of the queue.
@@ -296,18 +313,21 @@ pub(crate) fn awaiting<R>(
     place.awaiting((queue.shared_name(), item), wait)
 }
 
-/// Waits as a joiner, who may be in a forked child: there items of the parent never run.
-pub(crate) fn wait_to_join(
+/// Waits as a joiner, or executes the task. He may be in a forked child: there items of the parent never
+/// run.
+pub(crate) fn wait_to_join<T>(
     queue: &Queue,
     pwq: Option<PwqRef>,
-    latch: &Latch,
-    item: &'static str,
+    task: &Arc<impl AnyTask<T> + ?Sized>,
 ) -> Result<(), JoinError> {
     match pwq {
         // Refused: it has ended with that.
         None => Ok(()),
+        // Also in a child that the claimed item has forked.
+        Some(_) if queue.is_ours() && claim(queue, task) => Ok(()),
         Some(pwq) if queue.is_ours() => {
-            wait(queue, pwq, latch, Some(item)).map_err(JoinError::WouldDeadlock)
+            let waited = wait(queue, pwq, task.latch(), Some(task.name()));
+            waited.map_err(JoinError::WouldDeadlock)
         }
         Some(_) => Err(JoinError::Refused(QueueError::Forked)),
     }

@@ -135,15 +135,15 @@ impl<S: Store> WorkerPool<S> {
             self.growth.passed(cx.now);
         }
         self.forget_sleep(id, report);
-        let rescues = self.workers.get(id).rescues.is_some();
-        let state = if rescues {
-            State::Rescuing
+        let visits = self.workers.get(id).is_guest();
+        let state = if visits {
+            State::Visiting
         } else {
             State::Between
         };
         self.workers.set_state(id, state);
         self.counts.executing -= 1;
-        self.counts.between += u32::from(!rescues);
+        self.counts.between += u32::from(!visits);
         let token = self.token(id);
         let ended = self.workers.leave_busy(id);
         if !ended.barrier {

@@ -210,17 +210,25 @@ impl<S: Store> WorkerPool<S> {
             State::Waking => self.counts.waking -= 1,
             _ => self.idle.retain(|&w| w != id),
         }
+        hit!(self.workers.get(id).scheduled.is_empty() => WorkerGaveUp, WorkerGaveItemsUp);
+        self.give_back(cx, id);
+        let _ = self.retire(cx, id);
+        self.kick(cx);
+        self.settle(cx);
+    }
+
+    /// What this worker alone was to run is the next that the others take.
+    pub(super) fn give_back(&mut self, cx: &mut Cx<S>, id: WorkerId) {
         let mut own = core::mem::take(&mut self.workers.get_mut(id).scheduled);
-        hit!(own.is_empty() => WorkerGaveUp, WorkerGaveItemsUp);
+        if !own.is_empty() && self.nr_queued() == 0 {
+            self.dog.became_busy(cx.now);
+        }
         let entries: alloc::vec::Vec<_> = own.iter(cx.store).collect();
         for &work in entries.iter().rev() {
             own.remove(cx.store, work);
             self.held += usize::from(cx.store.word(work).flags().linked);
             self.worklist.push_front(cx.store, work);
         }
-        let _ = self.retire(cx, id);
-        self.kick(cx);
-        self.settle(cx);
     }
 
     fn retire(&mut self, cx: &mut Cx<S>, id: WorkerId) -> Step<S::Work, S::Pwq> {

@@ -12,6 +12,7 @@
 //! | `arming.rs` | no events: when reports of idle CPUs are asked for |
 //! | `near.rs` | no events: which of the waiting items is near to a CPU, and which idle worker to an item |
 //! | `life.rs` | a worker starts, asks for its next step, goes idle, retires |
+//! | `claim.rs` | a waiter executes the awaited item itself |
 //! | `rescue.rs` | no worker can be made: the queue's own thread helps |
 //! | `watch.rs` | an item keeps its CPU for long, the worklist stands still, the clock was away |
 //! | `starvation.rs` | items that wait for a slot, and nothing moves |
@@ -21,6 +22,7 @@
 
 mod arming;
 mod census;
+mod claim;
 mod inspect;
 mod items;
 mod life;
@@ -36,6 +38,7 @@ mod tests;
 mod watch;
 
 pub use census::Census;
+pub use claim::{Claimant, MAX_CLAIMS};
 pub use inspect::{PwqCounts, Waits};
 pub use items::{ItemReport, Queueing, Retired};
 pub use life::{BH_WORKER_RESTARTS, BH_WORKER_TURN, Step};
@@ -150,6 +153,8 @@ pub struct PoolStats {
     pub tick_starts: u64,
     /// Workers that went idle although items waited, because they had to wait for a CPU.
     pub step_backs: u64,
+    /// Items that were begun by who waited for them.
+    pub claimed: u64,
     /// Items begun outside of the pod that they were queued in.
     pub far: u64,
     /// Workers that went idle although items waited, because of a convoy.
@@ -178,7 +183,11 @@ struct Counts {
     asleep: u32,
     /// Presumed asleep because a CPU reported that it idles; not known which ones.
     presumed: u32,
-    /// Wait for an item of this pool that nobody has started.
+    /// Guests that have claimed the item which they execute.
+    claims: u32,
+    /// Of those, threads that count as running for nothing else.
+    claims_added: u32,
+    /// Wait for an item of this pool that nobody has started: workers and claims.
     waiting: u32,
     /// Rescuers that do.
     rescuers_waiting: u32,

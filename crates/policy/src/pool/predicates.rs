@@ -116,12 +116,12 @@ impl<S: Store> WorkerPool<S> {
         self.counts.executing + self.counts.waking + self.counts.between
     }
 
-    /// Does everybody, rescuers included, wait for items that only another worker could start, with
+    /// Does everybody, guests included, wait for items that only another worker could start, with
     /// no other worker and no rescuer to come?
     pub(super) fn is_stuck(&self, cx: &mut Cx<S>) -> bool {
         let c = &self.counts;
         let (all, waiting) = (
-            c.workers + self.rescuers().count() as u32,
+            c.workers + c.claims + self.rescuers().count() as u32,
             c.waiting + c.rescuers_waiting,
         );
         let hopeless = match c.rescuers_waiting {

@@ -110,7 +110,7 @@ impl<S: Store> WorkerPool<S> {
         }
         hit!(RescuerAttached);
         let id = self.workers.allocate();
-        self.workers.set_state(id, State::Rescuing);
+        self.workers.set_state(id, State::Visiting);
         self.workers.get_mut(id).rescues = Some(pwq);
         Some(id)
     }

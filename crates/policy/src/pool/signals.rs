@@ -351,7 +351,10 @@ impl<S: Store> WorkerPool<S> {
     /// What the worker waits for has happened, though it may not have noticed yet.
     pub fn wait_over(&mut self, id: WorkerId) {
         hit!(WaitOver);
-        self.set_waiting(id, None);
+        // In the middle of a claim it has no wait of its own: these are news of an earlier one.
+        if self.workers.get(id).above.is_none() {
+            self.set_waiting(id, None);
+        }
     }
 
     /// The worker has stopped waiting.
@@ -361,7 +364,16 @@ impl<S: Store> WorkerPool<S> {
         self.hint_end(cx, id);
     }
 
+    /// With a claim, those wait whose items are in the middle of it.
     fn set_waiting(&mut self, id: WorkerId, on: Option<Wait<S::Pwq>>) {
+        let mut next = Some(id);
+        while let Some(id) = next {
+            self.mark_waiting(id, on);
+            next = self.beneath(id);
+        }
+    }
+
+    fn mark_waiting(&mut self, id: WorkerId, on: Option<Wait<S::Pwq>>) {
         let worker = self.workers.get_mut(id);
         let before = core::mem::replace(&mut worker.waiting, on);
         let counted = match worker.rescues {
@@ -412,6 +424,7 @@ impl<S: Store> WorkerPool<S> {
     }
 
     fn fail_wait(&mut self, cx: &mut Cx<S>, waiter: WorkerId) {
+        let waiter = self.topmost(waiter);
         self.set_waiting(waiter, None);
         self.push(cx, Action::FailWait(waiter));
     }

@@ -117,6 +117,11 @@ impl Tidiness {
         self.look(suspects, &mut is_items)
     }
 
+    /// As [`item_ended`](Self::item_ended), of an item that the thread has claimed: the only one.
+    pub(super) fn claimed_ended(&self, is_items: impl FnOnce(&CpuMask) -> bool) -> Option<Found> {
+        self.look(1, is_items)
+    }
+
     /// The worker is about to park. `is_items` as above.
     pub(super) fn before_parking(
         &mut self,

@@ -1,6 +1,7 @@
 //! A worker pool: the core under its lock, what others may know without it, and the threads that
 //! carry out what the core decides. `README.md` in this folder: how nothing is lost between them.
 
+mod claim;
 mod key;
 mod meter;
 pub(crate) mod scan;
@@ -16,7 +17,7 @@ use cmwq_os::cpus::EffectiveCpus;
 use cmwq_os::sched;
 use cmwq_policy::affinity::{Near, wakes_in};
 use cmwq_policy::contract;
-use cmwq_policy::pool::{CREATE_COOLDOWN, MAX_RESCUERS};
+use cmwq_policy::pool::{CREATE_COOLDOWN, MAX_CLAIMS, MAX_RESCUERS};
 use cmwq_policy::{
     Action, Actions, CpuMask, Cx, MAX_CPUS, PoolAttrs, Published, WorkerId, WorkerPool,
 };
@@ -95,7 +96,7 @@ impl Pool {
             core: Mutex::new(core),
             serves: std::array::from_fn(|word| AtomicU64::new(cpus.words()[word])),
             serves_version: AtomicU32::new(1),
-            slots: (0..attrs.thread_limit + MAX_RESCUERS)
+            slots: (0..attrs.thread_limit + MAX_RESCUERS + MAX_CLAIMS)
                 .map(|_| AtomicPtr::default())
                 .collect(),
             standby: AtomicPtr::default(),

@@ -2,12 +2,12 @@
 
 use std::cell::{Cell, RefCell};
 use std::sync::atomic::Ordering::SeqCst;
-use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU32};
 use std::sync::{Arc, Mutex};
 
 use cmwq_os::observe::{Sample, TaskFiles};
 use cmwq_os::{sched, thread};
-use cmwq_policy::pool::Stuck;
+use cmwq_policy::pool::{Claimant, Stuck};
 use cmwq_policy::worker::Wait;
 use cmwq_policy::{CpuMask, Cx, ItemKey, MAX_CPUS, Time, WorkerId, WorkerPool};
 
@@ -30,6 +30,11 @@ pub(crate) struct Slot {
     pub(super) parker: Parker,
     /// The thread, 0 while there is none.
     pub(super) tid: AtomicI32,
+    /// The thread that executes what it has claimed, 0 while there is none. Apart from `tid`: nobody wakes
+    /// it, and nobody may change its mask.
+    visitor: AtomicI32,
+    /// Of a claim: the worker or claim whose item called.
+    beneath: AtomicPtr<Slot>,
     /// The process whose tree stands for this worker; 0: the thread itself.
     attached: AtomicI32,
     /// A process tree stood for this worker at some time of the current item.
@@ -153,15 +158,52 @@ impl Place {
     ) -> R {
         let set = |awaited| *self.slot.awaits.lock().expect("nobody panics with it") = awaited;
         set(Some(awaited));
-        let _end = OnDrop(|| set(None));
+        // In a child that was forked meanwhile somebody who is not there may hold the lock.
+        let _end = OnDrop(|| {
+            if self.pool().engine().is_ours() {
+                set(None);
+            }
+        });
         wait()
+    }
+
+    /// Itself, and for a claim those whose items are in the middle of it.
+    fn stack(self) -> impl Iterator<Item = Place> + Clone {
+        std::iter::successors(Some(self), |place| place.beneath())
+    }
+
+    fn beneath(self) -> Option<Place> {
+        // SAFETY: null or a leaked slot.
+        let slot = unsafe { self.slot.beneath.load(SeqCst).as_ref() }?;
+        Some(Place { slot })
+    }
+
+    /// How many claims the calling thread is in the middle of.
+    pub(crate) fn claims(self) -> u32 {
+        let claims = self.stack().filter(|p| p.slot.visitor.load(SeqCst) != 0);
+        claims.count() as u32
+    }
+
+    /// Whether somebody may have narrowed the thread's mask.
+    pub(super) fn may_be_narrow(self) -> bool {
+        self.stack().any(|place| place.slot.may_be_narrow())
+    }
+
+    /// As the core of this pool knows the thread, if that claims an item of it.
+    pub(super) fn claimant(self, pool: &'static Pool) -> Claimant {
+        let is_counted = |place: Place| {
+            let id = place.slot.id;
+            !place.is_of(pool) && place.pool().with(|core, _| core.is_counted(id))
+        };
+        Claimant {
+            within: self.stack().find(|p| p.is_of(pool)).map(|p| p.slot.id),
+            counted: self.stack().any(is_counted),
+        }
     }
 
     /// Runs `wait`, which blocks, with the worker counted as blocked.
     pub(crate) fn blocking<R>(self, wait: impl FnOnce() -> R) -> R {
-        self.pool()
-            .with(|core, cx| core.hint_begin(cx, self.slot.id));
-        let _end = OnDrop(|| self.leave(|core, cx| core.hint_end(cx, self.slot.id)));
+        let _end = hint(self.stack());
         wait()
     }
 
@@ -205,6 +247,7 @@ impl Place {
             return Ok(());
         }
         let _end = OnDrop(|| self.leave(|core, cx| core.wait_end(cx, slot.id)));
+        let _beneath = hint(self.stack().skip(1));
         if body() { Ok(()) } else { Err(Stuck) }
     }
 
@@ -290,6 +333,20 @@ impl WaitRef {
     }
 }
 
+/// The calling thread is about to block: all that it stands for does. Until dropped.
+fn hint(stack: impl Iterator<Item = Place> + Clone) -> impl Drop {
+    for place in stack.clone() {
+        let id = place.slot.id;
+        place.pool().with(|core, cx| core.hint_begin(cx, id));
+    }
+    OnDrop(move || {
+        for place in stack.clone() {
+            let id = place.slot.id;
+            place.leave(|core, cx| core.hint_end(cx, id));
+        }
+    })
+}
+
 struct OnDrop<F: FnMut()>(F);
 
 impl<F: FnMut()> Drop for OnDrop<F> {
@@ -305,6 +362,8 @@ impl Slot {
             id,
             parker: Parker::default(),
             tid: AtomicI32::new(0),
+            visitor: AtomicI32::new(0),
+            beneath: AtomicPtr::default(),
             attached: AtomicI32::new(0),
             was_foreign: AtomicBool::new(false),
             wait_failed: AtomicBool::new(false),
@@ -381,7 +440,22 @@ impl Slot {
 
     /// The thread, 0 while there is none.
     pub(crate) fn tid(&self) -> i32 {
-        self.tid.load(SeqCst)
+        match self.tid.load(SeqCst) {
+            0 => self.visitor.load(SeqCst),
+            tid => tid,
+        }
+    }
+
+    /// The calling thread executes what it has claimed as this one.
+    pub(super) fn visited(&self, beneath: Option<Place>) {
+        let beneath = beneath.map_or(std::ptr::null(), |place| std::ptr::from_ref(place.slot));
+        self.beneath.store(beneath.cast_mut(), SeqCst);
+        self.visitor.store(thread::gettid(), SeqCst);
+    }
+
+    pub(super) fn visit_ends(&self) {
+        self.visitor.store(0, SeqCst);
+        self.beneath.store(std::ptr::null_mut(), SeqCst);
     }
 
     /// The calling thread has retired. Its number is free, so another thread may be here already.
@@ -397,7 +471,7 @@ impl Slot {
         if attached != 0 {
             return Some(crate::process::look(attached));
         }
-        let tid = self.tid.load(SeqCst);
+        let tid = self.tid();
         if tid == 0 {
             return None;
         }

@@ -16,25 +16,37 @@ use crate::pwq::PwqRef;
 use crate::queue::name_of;
 use crate::report::{self, Report};
 
-/// A thread that executes items: what workers and rescuers have in common.
-struct Hands {
-    slot: &'static Slot,
+/// A thread that executes items: what workers, rescuers and claims have in common.
+pub(super) struct Hands {
+    pub(super) slot: &'static Slot,
     meter: Meter,
+    /// What it stood for before.
+    before: Option<Current>,
 }
 
 impl Hands {
     /// From now on the calling thread stands for this slot.
     fn take(slot: &'static Slot) -> Self {
         slot.tid.store(thread::gettid(), SeqCst);
-        CURRENT.set(Some(Current { slot, item: None }));
+        Hands::stand_for(slot)
+    }
+
+    /// The same for a thread of others, until this is dropped.
+    pub(super) fn stand_for(slot: &'static Slot) -> Self {
+        let before = CURRENT.replace(Some(Current { slot, item: None }));
         Hands {
             slot,
             meter: Meter::new(),
+            before,
         }
     }
 
     /// Executes an item; how long it took, and its function, come with the report.
-    fn execute(&mut self, work: NonNull<Header>, pwq: PwqRef) -> (ItemReport, (u64, u64)) {
+    pub(super) fn execute(
+        &mut self,
+        work: NonNull<Header>,
+        pwq: PwqRef,
+    ) -> (ItemReport, (u64, u64)) {
         // SAFETY: the item was just taken off its queue; its header is alive until its function
         // is called.
         let (key, run) = unsafe { (work.as_ref().key(), work.as_ref().vtable().run) };
@@ -62,8 +74,8 @@ impl Hands {
 
 impl Drop for Hands {
     fn drop(&mut self) {
-        // Destructors of the thread's locals run in no item.
-        CURRENT.set(None);
+        // Destructors of a worker's locals run in no item.
+        CURRENT.set(self.before);
     }
 }
 
@@ -267,7 +279,7 @@ fn is_items_mask(slot: &Slot, cpus_seen: &mut u32, mask: &CpuMask) -> bool {
 }
 
 /// Reports what an item has left behind. True if the thread cannot be set right.
-fn say(found: Found, queue: &str) -> bool {
+pub(super) fn say(found: Found, queue: &str) -> bool {
     report::say(&Report::LeftBehind {
         queue: queue.to_owned(),
         items: found.suspects,

@@ -103,6 +103,10 @@ impl Queue {
         self.freezable
     }
 
+    pub(crate) fn stacking(&self) -> Stacking {
+        self.stacking
+    }
+
     pub(crate) fn rescuer(&self) -> Option<&Rescuer> {
         self.rescuer.as_ref()
     }

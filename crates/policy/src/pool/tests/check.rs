@@ -129,7 +129,7 @@ fn rescuers_do_not_count(pool: &Pool) {
     for id in pool.workers.ids() {
         let worker = pool.workers.get(id);
         let rescues = worker.rescues.is_some();
-        assert!(rescues || worker.state != State::Rescuing);
+        assert!(rescues || worker.state != State::Visiting);
         if rescues && worker.state == State::Executing {
             assert!(worker.hints > 0, "rescuer {id} counts as running");
         }

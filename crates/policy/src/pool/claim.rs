@@ -1,0 +1,123 @@
+//! Claims: a thread that waits for an item which no worker has begun executes it itself.
+//!
+//! It comes into the pool as a rescuer does, as a guest with a number, for this one item: the busy table,
+//! flushes, deferrals, limits and looks from outside see an item that a worker executes. Which threads may
+//! do so: [`crate::stacking`].
+//!
+//! A thread that claims may itself be a worker in the middle of an item, or have claimed that one. Then it
+//! counts as running once, and it waits as a whole: what stands beneath on its stack waits with it.
+
+use super::slots::limit_now;
+use super::{Cx, ItemReport, Place, Rule, WorkerPool};
+use crate::store::Store;
+use crate::worker::{Claim, State, WorkerId};
+
+/// Claims that go on in one pool at one time, at most.
+pub const MAX_CLAIMS: u32 = 128;
+
+/// Whose thread it is that claims.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Claimant {
+    /// The worker of this pool, or the claim in it, whose item called: the last one on its stack.
+    pub within: Option<WorkerId>,
+    /// It counts as running in another pool.
+    pub counted: bool,
+}
+
+impl<S: Store> WorkerPool<S> {
+    /// The caller executes this item itself, then says [`claim_ended`](Self::claim_ended). `None` where it is
+    /// to wait: the item has begun, or is not here, or has no slot; its queue is frozen, or has been given
+    /// other attributes; or too many claim already.
+    pub fn claim(
+        &mut self,
+        cx: &mut Cx<S>,
+        work: S::Work,
+        by: Claimant,
+    ) -> Option<(WorkerId, S::Pwq)> {
+        let within = by.within.is_some_and(|id| self.is_counted(id));
+        let adds = !by.counted && !within;
+        if !self.is_claimable(cx, work) || !self.may_claim(adds) {
+            return None;
+        }
+        let id = self.enter_claim(by.within, adds);
+        self.count_far(cx, work);
+        self.schedule_series(cx, work, id);
+        let own = self.workers.get_mut(id).scheduled.pop_front(cx.store);
+        let (_, pwq) = self.execute(cx, id, own.expect("it was put there"));
+        if !adds {
+            self.uncount(id);
+        }
+        self.settle(cx);
+        Some((id, pwq))
+    }
+
+    /// Does it wait here, for nothing but a worker?
+    fn is_claimable(&self, cx: &mut Cx<S>, work: S::Work) -> bool {
+        let word = cx.store.word(work);
+        let here = word.pwq().filter(|_| word.pool() == Some(self.attrs.id));
+        let Some((addr, _)) = here else { return false };
+        let pwq = cx.store.pwq_at(addr);
+        let state = cx.store.pwq(pwq);
+        let settled = !state.retired && !state.flags.plugged;
+        let frozen = limit_now(cx, pwq).max() == 0;
+        let kind = matches!(self.attrs.rule, Rule::Managed | Rule::Unmanaged);
+        let free = !word.flags().deferred && self.place(cx, work) == Place::Worklist;
+        kind && settled && !frozen && free && !self.executes(&cx.store.key(work))
+    }
+
+    /// Is there room for a claim, which adds one thread that runs? As many of those as CPUs serve: the
+    /// pool's own workers step back for them.
+    fn may_claim(&self, adds: bool) -> bool {
+        let crowded = adds && self.manages() && self.counts.claims_added >= self.attrs.target;
+        self.counts.claims < MAX_CLAIMS && !crowded
+    }
+
+    fn enter_claim(&mut self, within: Option<WorkerId>, adds: bool) -> WorkerId {
+        let id = self.workers.allocate();
+        self.workers.set_state(id, State::Visiting);
+        self.workers.get_mut(id).claim = Some(Claim { within, adds });
+        if let Some(within) = within {
+            self.workers.get_mut(within).above = Some(id);
+        }
+        self.counts.claims += 1;
+        self.counts.claims_added += u32::from(adds);
+        self.stats.claimed += 1;
+        id
+    }
+
+    /// The claimed item has ended. What has come to stand behind it goes to the workers.
+    pub fn claim_ended(&mut self, cx: &mut Cx<S>, id: WorkerId, report: ItemReport) {
+        self.item_ended(cx, id, report);
+        self.give_back(cx, id);
+        let claim = self.workers.get_mut(id).claim.take();
+        let claim = claim.expect("it has claimed");
+        if let Some(within) = claim.within {
+            self.workers.get_mut(within).above = None;
+        }
+        self.counts.claims -= 1;
+        self.counts.claims_added -= u32::from(claim.adds);
+        self.workers.set_state(id, State::Free);
+        self.kick(cx);
+        // Perhaps it was the last one that could have ended others' waits.
+        self.fail_a_wait(cx);
+        self.settle(cx);
+    }
+
+    /// Does the thread of this worker count as running here, for any of the items on its stack?
+    pub fn is_counted(&self, id: WorkerId) -> bool {
+        let mut stack = core::iter::successors(Some(id), |&id| self.beneath(id));
+        stack.any(|id| self.workers.get(id).hints == 0)
+    }
+
+    /// Whose item has called the one that this worker claimed, if that is one of this pool.
+    pub(super) fn beneath(&self, id: WorkerId) -> Option<WorkerId> {
+        self.workers.get(id).claim?.within
+    }
+
+    /// The last claim on the stack of this worker's thread, itself if there is none.
+    pub(super) fn topmost(&self, id: WorkerId) -> WorkerId {
+        let above = |&id: &WorkerId| self.workers.get(id).above;
+        let stack = core::iter::successors(Some(id), above);
+        stack.last().expect("it is on its own stack")
+    }
+}

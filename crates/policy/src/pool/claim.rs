@@ -39,11 +39,13 @@ impl<S: Store> WorkerPool<S> {
         if !self.is_claimable(cx, work) || !self.may_claim(adds) {
             return None;
         }
-        let id = self.enter_claim(by.within, adds);
+        let id = self.allocate_claim(by.within, adds);
         self.count_far(cx, work);
         self.schedule_series(cx, work, id);
         let own = self.workers.get_mut(id).scheduled.pop_front(cx.store);
         let (_, pwq) = self.execute(cx, id, own.expect("it was put there"));
+        self.counts.claims += 1;
+        self.counts.claims_added += u32::from(adds);
         if !adds {
             self.uncount(id);
         }
@@ -72,30 +74,63 @@ impl<S: Store> WorkerPool<S> {
         self.counts.claims < MAX_CLAIMS && !crowded
     }
 
-    fn enter_claim(&mut self, within: Option<WorkerId>, adds: bool) -> WorkerId {
+    fn allocate_claim(&mut self, within: Option<WorkerId>, adds: bool) -> WorkerId {
         let id = self.workers.allocate();
         self.workers.set_state(id, State::Visiting);
         self.workers.get_mut(id).claim = Some(Claim { within, adds });
         if let Some(within) = within {
             self.workers.get_mut(within).above = Some(id);
         }
-        self.counts.claims += 1;
-        self.counts.claims_added += u32::from(adds);
         self.stats.claimed += 1;
         id
     }
 
-    /// The claimed item has ended. What has come to stand behind it goes to the workers.
-    pub fn claim_ended(&mut self, cx: &mut Cx<S>, id: WorkerId, report: ItemReport) {
+    /// The claimed item, or a barrier behind it, has ended. `Some`: the next barrier, which is executed and
+    /// said to have ended likewise. What else has come to stand behind the item goes to the workers.
+    pub fn claim_ended(
+        &mut self,
+        cx: &mut Cx<S>,
+        id: WorkerId,
+        report: ItemReport,
+    ) -> Option<(S::Work, S::Pwq)> {
+        let next = self.workers.get(id).scheduled.first();
+        match next.filter(|&next| cx.store.word(next).flags().inactive) {
+            None => {
+                self.leave_claim(cx, id, report);
+                None
+            }
+            Some(_) => Some(self.next_barrier(cx, id, report)),
+        }
+    }
+
+    fn next_barrier(
+        &mut self,
+        cx: &mut Cx<S>,
+        id: WorkerId,
+        report: ItemReport,
+    ) -> (S::Work, S::Pwq) {
+        let counted = self.workers.get(id).claim.is_some_and(|claim| claim.adds);
+        self.item_ended(cx, id, report);
+        let barrier = self.workers.get_mut(id).scheduled.pop_front(cx.store);
+        let begun = self.execute(cx, id, barrier.expect("it was seen"));
+        if !counted {
+            self.uncount(id);
+        }
+        self.kick(cx);
+        self.settle(cx);
+        begun
+    }
+
+    fn leave_claim(&mut self, cx: &mut Cx<S>, id: WorkerId, report: ItemReport) {
+        let claim = self.workers.get(id).claim.expect("it has claimed");
+        self.counts.claims -= 1;
+        self.counts.claims_added -= u32::from(claim.adds);
         self.item_ended(cx, id, report);
         self.give_back(cx, id);
-        let claim = self.workers.get_mut(id).claim.take();
-        let claim = claim.expect("it has claimed");
+        self.workers.get_mut(id).claim = None;
         if let Some(within) = claim.within {
             self.workers.get_mut(within).above = None;
         }
-        self.counts.claims -= 1;
-        self.counts.claims_added -= u32::from(claim.adds);
         self.workers.set_state(id, State::Free);
         self.kick(cx);
         // Perhaps it was the last one that could have ended others' waits.

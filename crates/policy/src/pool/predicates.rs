@@ -111,9 +111,10 @@ impl<S: Store> WorkerPool<S> {
         self.manages() && self.growth.should_shrink(now, self.nr_busy())
     }
 
-    /// Workers that are not idle.
+    /// Threads that are not idle. One that has claimed an item inside of another one is there once.
     pub(super) fn nr_busy(&self) -> u32 {
-        self.counts.executing + self.counts.waking + self.counts.between
+        let c = &self.counts;
+        c.executing + c.waking + c.between - (c.claims - c.claims_added)
     }
 
     /// Does everybody, guests included, wait for items that only another worker could start, with

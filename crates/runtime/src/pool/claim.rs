@@ -16,8 +16,7 @@ use crate::queue::name_of;
 pub(crate) struct Claimed {
     pool: &'static Pool,
     id: WorkerId,
-    work: NonNull<Header>,
-    pwq: PwqRef,
+    item: (NonNull<Header>, PwqRef),
 }
 
 impl Pool {
@@ -28,59 +27,62 @@ impl Pool {
         claimed.map(|(id, pwq)| Claimed {
             pool: self,
             id,
-            work,
-            pwq,
+            item: (work, pwq),
         })
     }
 }
 
 impl Claimed {
-    /// Executes it as a worker would.
+    /// Executes it as a worker would, and the barriers behind it.
     pub(crate) fn execute(self) {
         let (pool, id) = (self.pool, self.id);
-        let report = self.run();
-        // An item that has forked returns in the child too, where the pools are not its own.
-        if pool.engine().is_ours() {
-            pool.with(|core, cx| core.claim_ended(cx, id, report));
+        let mut next = Some(self.item);
+        while let Some(item) = next {
+            let report = run(pool, id, item);
+            if !pool.engine().is_ours() {
+                // An item that has forked returns in the child too, where the pools are not its own.
+                return;
+            }
+            next = pool.with(|core, cx| core.claim_ended(cx, id, report));
         }
     }
+}
 
-    /// The thread stands for the claim until this returns: then the number may be another one's.
-    fn run(self) -> ItemReport {
-        let (pool, within) = (self.pool, current());
-        let slot = pool.make_slot(self.id);
-        slot.visited(within);
-        let tidiness = Tidiness::new();
-        let mut hands = Hands::stand_for(slot);
-        let (report, _) = hands.execute(self.work, self.pwq);
-        drop(hands);
-        slot.visit_ends();
-        if pool.engine().is_ours() {
-            self.tidy(tidiness, within);
-        }
-        report
+/// The thread stands for the claim until this returns: after that the number may be another one's.
+fn run(pool: &'static Pool, id: WorkerId, (work, pwq): (NonNull<Header>, PwqRef)) -> ItemReport {
+    let (slot, within) = (pool.make_slot(id), current());
+    slot.visited(within);
+    let tidiness = Tidiness::new();
+    let mut hands = Hands::stand_for(slot);
+    let (report, _) = hands.execute(work, pwq);
+    drop(hands);
+    slot.visit_ends();
+    if pool.engine().is_ours() {
+        tidy(pool, &tidiness, within, pwq);
     }
+    report
+}
 
-    /// What the item has left in the thread is taken back, as far as that is possible. The thread is not
-    /// ours to end; a worker finds what is left when its own item ends.
-    fn tidy(&self, tidiness: Tidiness, within: Option<Place>) {
-        let found = tidiness.claimed_ended(|mask| self.is_items_mask(mask, within));
-        found.map(|found| {
-            say(
-                Found {
-                    lost: false,
-                    ..found
-                },
-                name_of(self.pwq),
-            )
-        });
-    }
+/// What the item has left in the thread is taken back, as far as that is possible. The thread is not ours to
+/// end; a worker finds what is left when its own item ends.
+fn tidy(pool: &Pool, tidiness: &Tidiness, within: Option<Place>, pwq: PwqRef) {
+    let is_items = |mask: &CpuMask| is_items_mask(pool, within, mask);
+    let found = tidiness.claimed_ended(is_items);
+    found.map(|found| {
+        say(
+            Found {
+                lost: false,
+                ..found
+            },
+            name_of(pwq),
+        )
+    });
+}
 
-    /// Whether the item may have given the thread this mask: unless somebody outside has changed the CPUs
-    /// of the process, or has narrowed the mask of the worker whose thread it is.
-    fn is_items_mask(&self, mask: &CpuMask, within: Option<Place>) -> bool {
-        let engine = self.pool.engine();
-        engine.notice_cpus();
-        *mask != engine.cpus().mask && !within.is_some_and(Place::may_be_narrow)
-    }
+/// Whether the item may have given the thread this mask: unless somebody outside has changed the CPUs of the
+/// process, or has narrowed the mask of the worker whose thread it is.
+fn is_items_mask(pool: &Pool, within: Option<Place>, mask: &CpuMask) -> bool {
+    let engine = pool.engine();
+    engine.notice_cpus();
+    *mask != engine.cpus().mask && !within.is_some_and(Place::may_be_narrow)
 }

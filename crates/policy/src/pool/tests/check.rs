@@ -27,6 +27,7 @@ pub(super) fn after_a_call(rig: &Rig, memory: &mut Memory) {
         idle_list_is_the_idle_workers(pool);
         one_manager_and_one_thread_in_the_making(pool);
         rescuers_do_not_count(pool);
+        claims_count_once(pool);
         need_is_known(pool);
         who_waits_for_slots_is_known(rig, pool);
         assert_eq!(pool.tokens, due_tokens(pool), "tokens");
@@ -101,7 +102,8 @@ fn counts_are_exact(pool: &Pool) {
     let creating = count(pool, |s| *s == State::Creating);
     assert_eq!(c.creating, creating, "in the making");
     let exists = |s: &State| !matches!(s, State::Free | State::Creating);
-    assert_eq!(c.workers + rescuers(pool), count(pool, exists));
+    let guests = rescuers(pool) + c.claims;
+    assert_eq!(c.workers + guests, count(pool, exists));
     assert!(c.workers + c.creating <= pool.attrs.thread_limit);
     for id in pool.workers.ids() {
         let worker = pool.workers.get(id);
@@ -129,11 +131,38 @@ fn rescuers_do_not_count(pool: &Pool) {
     for id in pool.workers.ids() {
         let worker = pool.workers.get(id);
         let rescues = worker.rescues.is_some();
-        assert!(rescues || worker.state != State::Visiting);
+        assert_ne!(worker.claim.is_some() || rescues, !worker.is_guest());
+        assert!(
+            rescues || worker.state != State::Visiting,
+            "a claim has an item"
+        );
         if rescues && worker.state == State::Executing {
             assert!(worker.hints > 0, "rescuer {id} counts as running");
         }
     }
+}
+
+/// A thread that has claimed an item counts for one of those on its stack, and waits for all of them.
+fn claims_count_once(pool: &Pool) {
+    let ids = || pool.workers.ids().map(|id| (id, pool.workers.get(id)));
+    let claims = || ids().filter_map(|(id, worker)| worker.claim.map(|claim| (id, worker, claim)));
+    let added = claims().filter(|(.., claim)| claim.adds).count();
+    assert_eq!(pool.counts.claims as usize, claims().count());
+    assert_eq!(pool.counts.claims_added as usize, added);
+    for (id, worker, claim) in claims() {
+        assert_eq!(worker.state, State::Executing);
+        assert!(claim.adds || worker.hints > 0, "{id} counts twice");
+        if let Some(within) = claim.within {
+            let beneath = pool.workers.get(within);
+            assert_eq!((beneath.above, beneath.state), (Some(id), State::Executing));
+            assert_eq!(beneath.waiting, worker.waiting, "they wait together");
+        }
+    }
+    let above = ids().filter(|(_, worker)| worker.above.is_some()).count();
+    let within = claims()
+        .filter(|(.., claim)| claim.within.is_some())
+        .count();
+    assert_eq!(above, within, "each is in the middle of one");
 }
 
 fn need_is_known(pool: &Pool) {

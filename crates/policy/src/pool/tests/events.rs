@@ -16,6 +16,8 @@ pub(super) enum Event {
     /// Whoever takes the item back may own it for a while.
     Steal(Index, bool),
     Barrier(Index),
+    /// An item is claimed: by the worker of one, or by a thread that counts elsewhere or not.
+    Claim(Index, Option<Index>, bool),
     Deliver(Index),
     Ask(Index),
     /// A parked worker wakes up although nobody chose it.
@@ -94,6 +96,7 @@ fn of_users() -> impl Strategy<Value = Event> {
     prop_oneof![
         4 => (at(), any::<bool>()).prop_map(|(i, s)| Steal(i, s)),
         4 => at().prop_map(Barrier),
+        4 => (at(), any::<Option<Index>>(), any::<bool>()).prop_map(|(i, w, c)| Claim(i, w, c)),
         1 => at().prop_map(Flush),
         1 => (at(), any::<bool>()).prop_map(|(q, o)| Drain(q, o)),
         2 => (at(), 0..6u32).prop_map(|(q, n)| MaxActive(q, n)),

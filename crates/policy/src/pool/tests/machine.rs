@@ -7,7 +7,7 @@ use super::rig::{Doing, Pool, Rig, Todo};
 use super::store::TestStore;
 use super::*;
 use crate::hog::{self, Sample};
-use crate::pool::{Place, Rule};
+use crate::pool::{Claimant, Place, Rule};
 use crate::pwq::{Drain, PwqFlags};
 use crate::store::Store;
 use crate::time::MICROSECOND;
@@ -142,6 +142,7 @@ impl Machine {
             }
             Event::Steal(work, slowly) => self.steal(work, slowly)?,
             Event::Barrier(work) => self.barrier(work.index(self.items)),
+            Event::Claim(work, within, counted) => self.claim(work, within, counted)?,
             Event::Flush(at) => _ = self.rig.flush(self.pwq(at).1),
             Event::Drain(at, orphaned) => self.drain(at, orphaned)?,
             Event::MaxActive(at, n) => {
@@ -178,6 +179,28 @@ impl Machine {
             false => self.rig.disown(work),
         }
         Some(())
+    }
+
+    /// Only what is queued can be claimed, and nothing of ordered queues.
+    fn claim(&mut self, work: Index, within: Option<Index>, counted: bool) -> Option<()> {
+        let ordered = |pwq: usize| self.rig.queues[self.rig.store.pwqs[pwq].queue].ordered;
+        let fits = |&work: &usize| self.rig.store.pwq_of(work).is_some_and(|pwq| !ordered(pwq));
+        let queued: Vec<usize> = (0..self.items).filter(fits).collect();
+        let work = Self::pick(&queued, work)?;
+        let pool = self.rig.store.items[work].word.pool()? as usize;
+        let mut at_it = self.rig.at_it();
+        // Who waits does nothing else.
+        at_it.retain(|&(at, id, _)| at == pool && !self.is_waiting(at, id));
+        let within = within.and_then(|at| Self::pick(&at_it, at)).map(|of| of.1);
+        self.rig.claim(work, Claimant { within, counted })?;
+        let nested = within.is_some();
+        self.reached
+            .insert(if nested { "claim inside" } else { "claim" });
+        Some(())
+    }
+
+    fn is_waiting(&self, pool: usize, id: WorkerId) -> bool {
+        self.waits().iter().any(|&(p, i, _)| (p, i) == (pool, id))
     }
 
     fn barrier(&mut self, work: usize) {
@@ -314,7 +337,7 @@ impl Machine {
             let lock = (round > 2).then_some(4);
             self.rig.scan(pool, |_| SeenState::Asleep(lock));
             self.hear();
-            let first = self.rig.running().into_iter().find(|r| r.0 == pool);
+            let first = self.rig.at_it().into_iter().find(|r| r.0 == pool);
             let ends = matches!(round, 3 | 10 | 11);
             if let Some((_, id, _)) = first.filter(|_| ends) {
                 self.open.retain(|&(p, i, _)| (p, i) != (pool, id));
@@ -325,7 +348,7 @@ impl Machine {
     }
 
     fn end(&mut self, at: Index, report: ItemReport) -> Option<()> {
-        let (pool, id, _) = Self::pick(&self.rig.running(), at)?;
+        let (pool, id, _) = Self::pick(&self.rig.at_it(), at)?;
         self.open.retain(|&(p, i, _)| (p, i) != (pool, id));
         self.rig.yield_takes = if report.foreign {
             MILLISECOND
@@ -342,8 +365,8 @@ impl Machine {
     }
 
     fn open(&mut self, at: Index, queue: Option<Index>) -> Option<()> {
-        let (pool, id, _) = Self::pick(&self.rig.running(), at)?;
-        let waits = self.waits().iter().any(|&(p, i, _)| (p, i) == (pool, id));
+        let (pool, id, _) = Self::pick(&self.rig.at_it(), at)?;
+        let waits = self.is_waiting(pool, id);
         let Some(queue) = queue else {
             self.rig.call(pool, |p, cx| p.hint_begin(cx, id));
             self.open.push((pool, id, Open::Hint));
@@ -370,7 +393,9 @@ impl Machine {
     /// All threads here wait, or all items do that hold a slot of the queue; this one would, too.
     fn would_wait_for_ever(&self, pool: usize, id: WorkerId, pwq: usize) -> bool {
         let workers = &self.rig.pools[pool].workers;
-        let waits = |w: &WorkerId| *w == id || workers.get(*w).waiting.is_some();
+        let beneath = |w: &WorkerId| self.rig.pools[pool].beneath(*w);
+        let stack: Vec<WorkerId> = core::iter::successors(Some(id), beneath).collect();
+        let waits = |w: &WorkerId| stack.contains(w) || workers.get(*w).waiting.is_some();
         let exists = |w: &WorkerId| !matches!(workers.get(*w).state, State::Free);
         let limit = self.rig.store.pwqs[pwq].limit;
         let holds = |w: &WorkerId| {
@@ -430,7 +455,7 @@ impl Machine {
             while let Some(&found) = self.open.first() {
                 self.close(found);
             }
-            if let Some(&(pool, id, _)) = self.rig.running().first() {
+            if let Some(&(pool, id, _)) = self.rig.at_it().first() {
                 self.rig.end(pool, id, ItemReport::default());
             }
             self.rig.run();

@@ -11,6 +11,7 @@ mod broken;
 mod budget;
 mod check;
 mod check_items;
+mod claims;
 mod contract;
 mod deadlock;
 mod deferred;

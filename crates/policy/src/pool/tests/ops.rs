@@ -4,7 +4,7 @@
 //! What takes more than one step goes through the rig's list of things to do, so that anything may
 //! happen in between.
 
-use super::super::{ItemReport, Queueing};
+use super::super::{Claimant, ItemReport, Queueing};
 use super::check::{InFlight, barriers_of};
 use super::rig::{Doing, Pool, Rig, Todo};
 use super::store::{Instance, TestPwq};
@@ -383,6 +383,38 @@ impl Rig {
             return;
         };
         self.add_thread(pool, id);
+    }
+
+    /// Somebody who waits for this item executes it, if he may.
+    pub(super) fn claim(&mut self, work: usize, by: Claimant) -> Option<WorkerId> {
+        let pool = self.store.items[work].word.pool()? as usize;
+        let (id, pwq) = self.call(pool, |p, cx| p.claim(cx, work, by))?;
+        assert!(self.pools[pool].executes(&self.store.items[work].key));
+        assert_eq!(
+            self.pools[pool]
+                .workers
+                .get(id)
+                .current
+                .as_ref()
+                .map(|c| c.pwq),
+            Some(pwq)
+        );
+        // It may overtake others.
+        self.begins(work, &[work]);
+        self.add_thread(pool, id);
+        self.thread(pool, id).doing = Doing::Running(work);
+        Some(id)
+    }
+
+    pub(super) fn claim_ends(&mut self, pool: usize, id: WorkerId, report: ItemReport) {
+        let next = self.call(pool, |p, cx| p.claim_ended(cx, id, report));
+        let Some((barrier, _)) = next else {
+            self.threads[pool].remove(&id);
+            return;
+        };
+        assert!(self.store.items[barrier].is_barrier());
+        self.begins(barrier, &[barrier]);
+        self.thread(pool, id).doing = Doing::Running(barrier);
     }
 
     fn rescuer_of(&mut self, pool: usize, id: WorkerId) -> (usize, &mut Rescuer) {

@@ -133,6 +133,8 @@ fn the_events_do_reach_what_they_are_meant_to_reach() {
         "barrier behind running",
         "barrier behind scheduled",
         "barrier behind deferred",
+        "claim",
+        "claim inside",
         "convoy step back",
         "create",
         "deferred",

@@ -219,6 +219,9 @@ impl Rig {
         if self.pools[pool].workers.get(id).rescues.is_some() {
             return self.rescuer_step(pool, id, ended);
         }
+        if self.pools[pool].workers.get(id).claim.is_some() {
+            return self.claim_ends(pool, id, ended.expect("it has one item"));
+        }
         let own = self.own_list(pool, id);
         let step = self.call(pool, |p, cx| {
             if let Some(report) = ended {
@@ -358,6 +361,13 @@ impl Rig {
                 _ => None,
             })
             .collect()
+    }
+
+    /// The same, but for those whose threads are in the middle of a claim.
+    pub(super) fn at_it(&self) -> Vec<(usize, WorkerId, usize)> {
+        let mut running = self.running();
+        running.retain(|&(pool, id, _)| self.pools[pool].workers.get(id).above.is_none());
+        running
     }
 
     /// The items being executed, in the order of their workers.

@@ -195,22 +195,17 @@ impl<'scope, 'env> Scope<'scope, 'env> {
 
     /// Executes what no worker has begun, the oldest first, as far as the calling thread may.
     fn claim_all(&self, queue: &Queue) {
-        if queue.stacking() != Stacking::Claim {
-            return;
-        }
-        // Not held meanwhile: what it executes may spawn in the scope.
-        let nth = |n: usize| {
-            self.tasks
-                .lock()
-                .expect("nobody panics with it")
-                .get(n)
-                .cloned()
-        };
-        for task in (0..).map_while(nth) {
-            if queue.is_ours() && !task.is_over() {
-                task::claim(queue, &task);
-            }
-        }
+        let claims = queue.stacking() == Stacking::Claim;
+        while claims && self.claim_open(queue) {}
+    }
+
+    /// True if it has executed any: that may have spawned others.
+    fn claim_open(&self, queue: &Queue) -> bool {
+        let tasks = self.tasks.lock().expect("nobody panics with it");
+        let open: Vec<_> = tasks.iter().filter(|t| !t.is_over()).cloned().collect();
+        drop(tasks);
+        let claim = |task| queue.is_ours() && task::claim(queue, task);
+        open.iter().filter(|task| claim(task)).count() > 0
     }
 
     fn cancel_all(&self) {

@@ -1,6 +1,6 @@
 //! All settings, in turns.
 
-use cmwq::{Stacking, Workqueue};
+use cmwq::{Stacking, Workqueue, WorkqueueBuilder};
 
 use super::row::{Row, table};
 use super::{Item, Setting, StackArgs, clients, ping_pong};
@@ -45,22 +45,39 @@ fn measure(args: &StackArgs, setting: Setting, clients: u32) -> Result<Row, Fail
         work: u64::from(args.work_us) * 1000,
         sleep: u64::from(args.sleep_us) * 1000,
     };
+    let before = cmwq::stats().claimed;
     let trips = match setting {
         Setting::PingPong => ping_pong::run(args.ops, item)
             .ok_or_else(|| Failure::Run("ping-pong: no thread may choose its CPU".to_owned()))?,
-        Setting::Unstacked => trips(Stacking::Off, clients, args.ops, item)?,
-        Setting::Stacked => trips(Stacking::Stay, clients, args.ops, item)?,
+        Setting::Unstacked => trips(percpu(Stacking::Off), clients, args.ops, item)?,
+        Setting::Stacked => trips(percpu(Stacking::Stay), clients, args.ops, item)?,
+        Setting::Unclaimed => trips(managed(Stacking::Stay), clients, args.ops, item)?,
+        Setting::Claimed => trips(managed(Stacking::Claim), clients, args.ops, item)?,
     };
-    Ok(Row::new(setting, clients, trips))
+    Ok(Row {
+        claimed_per_op: claimed_since(before) as f64 / (f64::from(clients) * f64::from(args.ops)),
+        ..Row::new(setting, clients, trips)
+    })
+}
+
+fn claimed_since(before: u64) -> u64 {
+    cmwq::stats().claimed - before
+}
+
+fn percpu(stacking: Stacking) -> WorkqueueBuilder {
+    managed(stacking).percpu()
+}
+
+fn managed(stacking: Stacking) -> WorkqueueBuilder {
+    Workqueue::builder("stack").stacking(stacking)
 }
 
 fn trips(
-    stacking: Stacking,
+    queue: WorkqueueBuilder,
     clients: u32,
     ops: u32,
     item: Item,
 ) -> Result<clients::Trips, Failure> {
-    let queue = Workqueue::builder("stack").percpu().stacking(stacking);
     let queue = queue
         .build()
         .map_err(|error| Failure::Run(error.to_string()))?;

@@ -2,7 +2,8 @@
 //!
 //! The shape is that of dbench on XFS (kernel 5.6, "Allow a per-CPU kthread waking a task to stack on the
 //! same CPU"): each client queues an item on a per-CPU queue and waits for it, over and over. The worker is
-//! bound to the client's CPU; the client is not. Beside it a ping-pong of two threads by futexes on one CPU:
+//! bound to the client's CPU; the client is not. The same with a managed queue, whose items the clients claim
+//! (`Stacking::Claim`) or do not. Beside it a ping-pong of two threads by futexes on one CPU:
 //! what the kernel itself takes for such a round trip.
 
 mod clients;
@@ -46,16 +47,28 @@ enum Setting {
     Unstacked,
     /// A per-CPU queue whose waiters stay.
     Stacked,
+    /// A managed queue whose items are not claimed: what the next one is to be compared with.
+    Unclaimed,
+    /// A managed queue whose waiters execute what they wait for, where no worker has begun it.
+    Claimed,
 }
 
 impl Setting {
-    const ALL: [Setting; 3] = [Setting::PingPong, Setting::Unstacked, Setting::Stacked];
+    const ALL: [Setting; 5] = [
+        Setting::PingPong,
+        Setting::Unstacked,
+        Setting::Stacked,
+        Setting::Unclaimed,
+        Setting::Claimed,
+    ];
 
     fn name(self) -> &'static str {
         match self {
             Setting::PingPong => "ping-pong",
             Setting::Unstacked => "unstacked",
             Setting::Stacked => "stacked",
+            Setting::Unclaimed => "unclaimed",
+            Setting::Claimed => "claimed",
         }
     }
 }

@@ -18,6 +18,7 @@ pub(super) struct Row {
     pub(super) migrations_per_op: f64,
     pub(super) cpus_touched: usize,
     pub(super) ops_per_s: f64,
+    pub(super) claimed_per_op: f64,
 }
 
 impl Row {
@@ -33,6 +34,7 @@ impl Row {
             migrations_per_op: trips.migrations as f64 / all,
             cpus_touched: trips.cpus,
             ops_per_s: all * 1e9 / trips.elapsed.max(1) as f64,
+            claimed_per_op: 0.0,
         }
     }
 
@@ -49,6 +51,7 @@ impl Row {
             migrations_per_op: median(|row| row.migrations_per_op),
             cpus_touched: median(|row| row.cpus_touched as f64) as usize,
             ops_per_s: median(|row| row.ops_per_s),
+            claimed_per_op: median(|row| row.claimed_per_op),
             ..runs[0].clone()
         }
     }
@@ -71,6 +74,7 @@ pub(super) fn table(rows: &[Row]) -> String {
         "moves/op",
         "CPUs",
         "ops/s",
+        "claimed",
         "x ping-pong",
     ];
     let line = |row: &Row| {
@@ -82,10 +86,11 @@ pub(super) fn table(rows: &[Row]) -> String {
             format!("{:.4}", row.migrations_per_op),
             row.cpus_touched.to_string(),
             format!("{:.0}", row.ops_per_s),
+            format!("{:.2}", row.claimed_per_op),
             times(row),
         ]
     };
-    let lines: Vec<[String; 8]> = [head.map(str::to_owned)]
+    let lines: Vec<[String; 9]> = [head.map(str::to_owned)]
         .into_iter()
         .chain(rows.iter().map(line))
         .collect();

@@ -44,8 +44,12 @@ fn every_run_is_a_line_of_json() {
         ("ping-pong", 1),
         ("unstacked", 1),
         ("stacked", 1),
+        ("unclaimed", 1),
+        ("claimed", 1),
         ("unstacked", 3),
         ("stacked", 3),
+        ("unclaimed", 3),
+        ("claimed", 3),
     ];
     assert_eq!(cells, [turn, turn].concat());
     for row in &rows {
@@ -61,6 +65,9 @@ fn every_run_is_a_line_of_json() {
             "{row}"
         );
         assert_eq!(figure("ops"), 50.0);
+        let claimed = figure("claimed_per_op");
+        let may = row["setting"] == "claimed";
+        assert!((0.0..=1.0).contains(&claimed) && (may || claimed == 0.0), "{row}");
     }
 }
 
@@ -68,7 +75,7 @@ fn every_run_is_a_line_of_json() {
 fn a_table_has_medians_beside_the_ping_pong() {
     let text = text(&["--clients", "1"]);
     let lines: Vec<&str> = text.lines().collect();
-    assert_eq!(lines.len(), 4, "{text}");
+    assert_eq!(lines.len(), 6, "{text}");
     assert!(
         lines[0].ends_with("x ping-pong") && lines[1].ends_with(" 1.00"),
         "{text}"

@@ -248,7 +248,8 @@ impl<T> fmt::Debug for JoinHandle<T> {
 
 impl<T> JoinHandle<T> {
     /// Waits for the closure and returns its value. Inside an item the wait counts as a hint: another
-    /// worker takes the CPU meanwhile.
+    /// worker takes the CPU meanwhile. Of a queue with [`Stacking::Claim`](crate::Stacking::Claim) the calling
+    /// thread may execute the closure itself.
     ///
     /// # Errors
     /// [`JoinError`]: it panicked, was refused, or waiting would never have ended.

@@ -264,6 +264,22 @@ impl WorkqueueBuilder {
     /// of per-CPU queues do: unless turned off, it stays there, instead of being moved to a CPU that idles
     /// by each wake-up. While it waits, for at most 2 ms, its mask may be that CPU alone.
     ///
+    /// With [`Stacking::Claim`], [`join`](crate::JoinHandle::join) and [`scope`](Workqueue::scope) also execute
+    /// what they would wait for, if no worker has begun it: on the calling thread and its stack, with its
+    /// signal mask and thread-locals, perhaps before older items. Only where that thread is like a worker: its
+    /// nice value and scheduling policy, a CPU that the item may use (while it runs, no other ones), half of a
+    /// worker's stack; and at most 16 deep. Never items of ordered, per-CPU and BH queues, never by `flush`
+    /// or `cancel_sync`. When that pays: `docs/affinity.md`.
+    ///
+    /// ```
+    /// use cmwq::{Stacking, Workqueue};
+    ///
+    /// let queue = Workqueue::builder("sums").stacking(Stacking::Claim).build()?;
+    /// let sum = queue.spawn(|| (1..=100).sum::<u32>()).join();
+    /// assert_eq!(sum.unwrap(), 5050);
+    /// # Ok::<(), cmwq::BuildError>(())
+    /// ```
+    ///
     /// ```
     /// use cmwq::Stacking;
     ///

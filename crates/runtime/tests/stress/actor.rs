@@ -7,6 +7,7 @@ use cmwq::{DelayedWork, freezer};
 
 use crate::calls::{self, Held, LASTING};
 use crate::item::{self, Item};
+use crate::joins;
 use crate::rng::Rng;
 use crate::watch::Now;
 use crate::world::{ITEMS, KINDS, ORDERED, World};
@@ -15,8 +16,9 @@ use crate::world::{ITEMS, KINDS, ORDERED, World};
 const HELD: usize = 3;
 
 /// What is done, and how often in a hundred.
-const OPS: [(usize, &str); 13] = [
-    (34, "queue"),
+const OPS: [(usize, &str); 14] = [
+    (29, "queue"),
+    (5, "join"),
     (12, "cancel"),
     (9, "cancel_sync"),
     (4, "disable"),
@@ -78,6 +80,7 @@ impl<'a> Actor<'a> {
             "replace" => return self.replace(slot.max(LASTING), n),
             "in_order" => return self.in_order(),
             "attrs" => return self.attrs(n),
+            "join" => return joins::join(world, &mut self.rng, n),
             "freeze" => return self.freeze(),
             "renew" => return self.renew(),
             "enable" => {

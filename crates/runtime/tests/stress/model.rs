@@ -128,16 +128,18 @@ pub(crate) struct Checks {
     pub(crate) done_after_queue_flush: Count,
     pub(crate) while_forbidden: Count,
     pub(crate) in_order: Count,
+    pub(crate) joined: Count,
 }
 
 impl Checks {
-    pub(crate) fn all(&self) -> [u64; 5] {
+    pub(crate) fn all(&self) -> [u64; 6] {
         [
             &self.idle_after_cancel,
             &self.done_after_flush,
             &self.done_after_queue_flush,
             &self.while_forbidden,
             &self.in_order,
+            &self.joined,
         ]
         .map(|count| count.load(SeqCst))
     }

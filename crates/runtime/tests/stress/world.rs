@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering::SeqCst;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Arc, Mutex, RwLock};
 
-use cmwq::{DelayedWork, Workqueue};
+use cmwq::{DelayedWork, Stacking, Workqueue};
 
 use crate::common::Occupancy;
 use crate::item::{self, Item};
@@ -145,6 +145,11 @@ fn new_queue(kind: usize, rng: &mut Rng) -> Workqueue {
         "ordered" => builder.ordered(),
         "unmanaged" => builder.unmanaged().max_active(MOST_ACTIVE),
         _ => return builder.bh().build().unwrap(),
+    };
+    let builder = if rng.one_in(2) {
+        builder.stacking(Stacking::Claim)
+    } else {
+        builder
     };
     let builder = if rng.one_in(2) {
         builder.freezable()

@@ -8,6 +8,7 @@
 //! | file | what |
 //! | --- | --- |
 //! | `rig/` | a process in small: the real core and the real protocols over loom's locks and words |
+//! | `claims.rs` | who waits for an item executes it, or a worker does |
 //! | `items.rs` | an item's word: queue, cancel, disable, enable and run at once |
 //! | `jobs.rs` | chunks of a job, claimed while their threads go through them |
 //! | `deferral.rs` | an item runs in one pool and is queued to another |
@@ -19,6 +20,7 @@
 //!
 //! Each model has failed for the faults that it is for: its comment says for which.
 
+mod claims;
 mod deferral;
 mod flush;
 mod items;

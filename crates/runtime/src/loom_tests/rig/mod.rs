@@ -21,10 +21,10 @@ use std::sync::atomic::{AtomicBool, AtomicI32};
 use std::sync::{Arc, Mutex as Books};
 
 use cmwq_policy::contract::{self, Machine, QueueInfo, TimersOf};
-use cmwq_policy::pool::Step;
+use cmwq_policy::pool::{Claimant, Step};
 use cmwq_policy::queue::{Attrs, Kind, Queue, QueueAttrs};
 use cmwq_policy::store::{PwqInfo, SharedLimit};
-use cmwq_policy::{Action, ItemReport, PoolAttrs, Rule, Time, WorkerId, WorkerPool};
+use cmwq_policy::{Action, Cx, ItemReport, PoolAttrs, Rule, Time, WorkerId, WorkerPool};
 use loom::sync::Mutex;
 use loom::thread::{self, JoinHandle, Thread};
 
@@ -286,6 +286,22 @@ impl Rig {
     /// Queues an item where this queue meets its pool number `at`. True if it was not pending.
     pub(super) fn queue(&self, queue: usize, at: usize, item: &Item) -> bool {
         contract::queue(self, queue, Some(at), item.work()).is_ok()
+    }
+
+    /// `Pool::claim` and `Claimed::execute`, by a thread that is no worker.
+    pub(super) fn claim(&self, pool: u32, item: &Item) -> bool {
+        let by = Claimant::default();
+        let claimed = self.with_pool(pool, |core, cx| core.claim(cx, item.work(), by));
+        let Some((id, _)) = claimed else { return false };
+        let mut next = Some(item.work());
+        while let Some(work) = next {
+            run(work);
+            let ends = |core: &mut WorkerPool<Items>, cx: &mut Cx<Items>| {
+                core.claim_ended(cx, id, ItemReport::default())
+            };
+            next = self.with_pool(pool, ends).map(|(barrier, _)| barrier);
+        }
+        true
     }
 
     pub(super) fn cancel(&self, item: &Item) -> bool {

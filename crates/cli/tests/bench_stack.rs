@@ -67,7 +67,10 @@ fn every_run_is_a_line_of_json() {
         assert_eq!(figure("ops"), 50.0);
         let claimed = figure("claimed_per_op");
         let may = row["setting"] == "claimed";
-        assert!((0.0..=1.0).contains(&claimed) && (may || claimed == 0.0), "{row}");
+        assert!(
+            (0.0..=1.0).contains(&claimed) && (may || claimed == 0.0),
+            "{row}"
+        );
     }
 }
 

@@ -135,7 +135,7 @@ impl Place {
     }
 
     pub(crate) fn is_rescuer(self) -> bool {
-        self.slot.rescues.load(SeqCst)
+        self.stack().any(|place| place.slot.rescues.load(SeqCst))
     }
 
     /// Whether anything waits for the slot or the worker of this item.

@@ -250,14 +250,19 @@ fn late_news_do_not_end_the_wait_of_a_claim() {
 
 #[test]
 fn what_stands_behind_a_claimed_item_goes_to_the_workers() {
-    let mut rig = Rig::one(attrs(1), 10);
+    let mut rig = Rig::one(attrs(2), 10);
     rig.queue_new(1, 0);
     let before = rig.barrier(0).unwrap();
-    rig.claim(0, OUTSIDE).expect("nobody has begun it");
+    let claim = rig.claim(0, OUTSIDE).expect("nobody has begun it");
     let behind = rig.barrier(0).unwrap();
     // The next instance, too.
     rig.queue(0, 0);
     rig.run();
+    assert_eq!(
+        rig.own_list(0, claim).last(),
+        Some(&0),
+        "a worker has put it there"
+    );
     ends(&mut rig, 0);
     assert_eq!(
         rig.executing(),

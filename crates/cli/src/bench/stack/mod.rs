@@ -11,7 +11,7 @@ mod measure;
 mod ping_pong;
 mod row;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 
 use super::parent::Failure;
 
@@ -39,7 +39,7 @@ pub(in crate::bench) struct StackArgs {
 }
 
 /// What is compared.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Setting {
     /// Two threads on one CPU, by futexes, without cmwq.
     PingPong,

@@ -1,10 +1,11 @@
 //! The `cmwq` command.
 //!
 //! `run` executes jobs read from standard input, `doctor` tells what this system allows, `bench`
-//! measures, `sim` runs scenarios on a made-up machine.
+//! measures, `sim` runs scenarios on a made-up machine. `man` and `completions` are for packagers.
 
 mod bench;
 mod doctor;
+mod pages;
 mod run;
 mod sim;
 mod startup;
@@ -27,6 +28,10 @@ enum Command {
     /// Measure the engine beside other pools and beside the bound that any pool has
     Bench(bench::BenchArgs),
     Sim(sim::SimArgs),
+    #[command(hide = true)]
+    Man(pages::ManArgs),
+    #[command(hide = true)]
+    Completions(pages::CompletionsArgs),
 }
 
 fn main() -> ExitCode {
@@ -42,6 +47,8 @@ fn dispatch(command: Command) -> ExitCode {
         Command::Doctor(args) => doctor::command(&args),
         Command::Bench(args) => bench::command(args),
         Command::Sim(args) => sim::command(&args),
+        Command::Man(args) => pages::man(&args),
+        Command::Completions(args) => pages::completions(&args),
     }
 }
 

@@ -1,19 +1,21 @@
 //! The command line of `cmwq run`.
 
+use clap::ValueEnum;
 use clap::builder::RangedU64ValueParser;
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::time::Duration;
 
 const EXIT_STATUS: &str = "\
 Exit status, as xargs:
   0    every job succeeded, or there was none
-  1    another error: bad usage, unreadable input, output that cannot be written
-  123  at least one job exited with status 1 to 254
+  1    another error: bad usage, unreadable input, output or joblog that cannot be written
+  123  at least one job failed: exited with status 1 to 254, or timed out
   124  a job exited with status 255: no further job was started
   125  a job was killed by a signal: no further job was started
   126  COMMAND cannot be run: no further job was started
   127  COMMAND is not found: no further job was started
-  128+N  signal N (SIGHUP, SIGINT, SIGTERM) ended the run; the jobs were sent it too
+  128+N  in a shell: signal N (SIGHUP, SIGINT, SIGTERM) ended the run
 
 How many jobs run at a time is not an option: the next one starts when a CPU would idle.
 The output of a job is held and written as a whole when the job ends.";
@@ -28,32 +30,104 @@ pub(crate) struct RunArgs {
     /// Read the lines from FILE
     ///
     /// Jobs then get the standard input of cmwq instead of /dev/null.
-    #[arg(short, long, value_name = "FILE")]
+    #[arg(short, long, value_name = "FILE", help_heading = INPUT)]
     pub(super) arg_file: Option<PathBuf>,
 
     /// Lines end with a NUL byte, not a newline (find -print0)
-    #[arg(short = '0', long)]
+    #[arg(short = '0', long, help_heading = INPUT)]
     pub(super) null: bool,
 
-    /// Write the jobs' output in the order of their lines
+    /// Give up to N lines to a job
     ///
-    /// Without this, each job's output is written as soon as the job ends.
-    #[arg(short, long)]
-    pub(super) keep_order: bool,
+    /// Fewer at the end of the input, and where an argument list can hold no more. With N above 1,
+    /// {} must be a word of its own in COMMAND, and becomes the lines, each a word.
+    #[arg(short = 'n', long, value_name = "N", default_value = "1", help_heading = INPUT,
+          value_parser = RangedU64ValueParser::<usize>::new().range(1..=1_000_000))]
+    pub(super) max_args: usize,
+
+    /// Print the commands that would run, in order and quoted for a shell; run nothing
+    #[arg(long, help_heading = INPUT)]
+    pub(super) dry_run: bool,
 
     /// Never run more than N jobs at a time (1 to 2048)
     ///
     /// Fewer run while they keep the CPUs busy.
-    #[arg(long, value_name = "N", default_value = "1024",
+    #[arg(long, value_name = "N", default_value = "1024", help_heading = JOBS,
           value_parser = RangedU64ValueParser::<usize>::new().range(1..=2048))]
     pub(super) max_active: usize,
+
+    /// Run the jobs at nice value N (-20 to 19)
+    ///
+    /// Where that is below our own and not allowed, a warning says so once and the jobs get ours.
+    #[arg(long, value_name = "N", allow_negative_numbers = true, help_heading = JOBS,
+          value_parser = clap::value_parser!(i32).range(-20..=19))]
+    pub(super) nice: Option<i32>,
+
+    /// End a job that runs for longer than SECS seconds (fractions are allowed)
+    ///
+    /// Its process group gets SIGTERM, and SIGKILL where that has not ended it in 5 seconds. It
+    /// counts as failed.
+    #[arg(long, value_name = "SECS", value_parser = seconds, help_heading = JOBS)]
+    pub(super) timeout: Option<Duration>,
+
+    /// Run a job that failed up to N more times
+    ///
+    /// Only its last attempt counts, and only the output of that is written. A job that exits with
+    /// status 255 is not tried again, except with --halt never.
+    #[arg(long, value_name = "N", default_value_t = 0, help_heading = JOBS)]
+    pub(super) retries: u32,
+
+    /// What to do when a job has failed for good
+    ///
+    /// Without this option, as xargs: a job that exits with status 255 or is killed by a signal
+    /// stops the run, other failures do not.
+    #[arg(long, value_name = "WHEN", value_enum, help_heading = JOBS)]
+    pub(super) halt: Option<Halt>,
+
+    /// Write the jobs' output in the order of their lines
+    ///
+    /// Without this, each job's output is written as soon as the job ends.
+    #[arg(short, long, help_heading = OUTPUT)]
+    pub(super) keep_order: bool,
+
+    /// Write the jobs' output line by line, as it comes
+    #[arg(long, conflicts_with_all = ["keep_order", "ungroup"], help_heading = OUTPUT)]
+    pub(super) line_buffer: bool,
+
+    /// Jobs write to our standard output and standard error themselves
+    ///
+    /// Output of jobs that run at the same time may be mixed anywhere.
+    #[arg(long, conflicts_with = "keep_order", help_heading = OUTPUT)]
+    pub(super) ungroup: bool,
+
+    /// Say nothing but errors that end the run
+    #[arg(long, help_heading = OUTPUT)]
+    pub(super) quiet: bool,
+
+    /// Show jobs done, rate, running, blocked, failed and the time left on standard error
+    ///
+    /// Without WHEN, always.
+    #[arg(long, value_name = "WHEN", value_enum, num_args = 0..=1, require_equals = true,
+          default_value_t = When::Auto, default_missing_value = "always", help_heading = OUTPUT)]
+    pub(super) progress: When,
 
     /// Write a summary to standard error at the end
     ///
     /// It has the number of jobs that ended and that failed, the elapsed seconds, the most jobs
     /// at a time and the mean number of runnable ones.
-    #[arg(long, value_name = "FORMAT", value_enum, default_value_t = SummaryFormat::None)]
+    #[arg(long, value_name = "FORMAT", value_enum, default_value_t = SummaryFormat::None,
+          help_heading = OUTPUT)]
     pub(super) summary: SummaryFormat,
+
+    /// Write a line to FILE for each job that has ended and whose output is written
+    ///
+    /// Tab-separated, with a header. A FILE that has jobs in it already needs --resume.
+    #[arg(long, value_name = "FILE", help_heading = LOG)]
+    pub(super) joblog: Option<PathBuf>,
+
+    /// Leave out the lines that have succeeded according to the joblog, and continue it
+    #[arg(long, requires = "joblog", help_heading = LOG)]
+    pub(super) resume: bool,
 
     /// What to run for each line; {} in it stands for the line
     ///
@@ -63,7 +137,12 @@ pub(crate) struct RunArgs {
     pub(super) command: Vec<OsString>,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
+const INPUT: &str = "Input";
+const JOBS: &str = "Jobs";
+const OUTPUT: &str = "Output";
+const LOG: &str = "Joblog";
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub(super) enum SummaryFormat {
     /// One JSON object on one line
     Json,
@@ -71,4 +150,49 @@ pub(super) enum SummaryFormat {
     Text,
     /// No summary
     None,
+}
+
+/// What a job that failed for good does to the run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub(super) enum Halt {
+    /// Nothing that a job does stops the run
+    Never,
+    /// Start nothing more and wait for the running jobs
+    Soon,
+    /// Start nothing more and terminate the running jobs
+    Now,
+}
+
+/// When to show progress.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub(super) enum When {
+    /// Where standard error is a terminal
+    Auto,
+    Always,
+    Never,
+}
+
+/// A positive number of seconds, at most some thirty years.
+fn seconds(text: &str) -> Result<Duration, String> {
+    let wrong = || format!("{text:?} is not a number of seconds above 0");
+    let number: f64 = text.parse().map_err(|_| wrong())?;
+    if !(number > 0.0 && number <= 1e9) {
+        return Err(wrong());
+    }
+    // Less than a nanosecond would be none.
+    Ok(Duration::from_secs_f64(number).max(Duration::from_nanos(1)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn seconds_are_positive_numbers() {
+        assert_eq!(seconds("1.5"), Ok(Duration::from_millis(1500)));
+        assert_eq!(seconds("1e-30"), Ok(Duration::from_nanos(1)));
+        for wrong in ["0", "-1", "nan", "inf", "1e10", "", "5s"] {
+            assert!(seconds(wrong).unwrap_err().contains(wrong), "{wrong}");
+        }
+    }
 }

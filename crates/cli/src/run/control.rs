@@ -1,25 +1,36 @@
 //! The state that reader, jobs and signals share: who runs, what has ended, whether to go on.
 
-use super::status::{JobEnd, Verdict};
+use super::groups::Groups;
+use super::status::{JobEnd, RunEnd, Verdict};
+use super::vigil::GRACE;
 use rustix::event::{EventfdFlags, eventfd};
-use rustix::process::{Pid, Signal, kill_process_group};
-use std::collections::BTreeMap;
+use rustix::process::{Pid, Signal};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Tries to start a process when the system has no room for one and none of ours will make room.
 const LONELY_TRIES: u32 = 8;
 const FIRST_PAUSE: Duration = Duration::from_millis(10);
 
-/// Numbers for the summary.
+/// Numbers for the summary and for progress.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub(super) struct Tally {
+    /// Jobs that were made of lines so far.
+    pub(super) submitted: u64,
+    /// There will be no more of them.
+    pub(super) is_all: bool,
+    /// Lines that `--resume` left out.
+    pub(super) skipped: u64,
     /// Jobs that ended.
     pub(super) jobs: u64,
     /// Of these, those that did not exit with status 0.
     pub(super) failed: u64,
+    /// Attempts beyond the first of a job.
+    pub(super) retries: u64,
+    /// Jobs that run.
+    pub(super) running: usize,
     /// The most that ran at one time.
     pub(super) peak_jobs: usize,
 }
@@ -34,17 +45,22 @@ pub(super) struct Control {
 
 #[derive(Default)]
 struct State {
-    /// Lines that are queued or running.
+    /// Jobs that are queued or running.
     outstanding: usize,
-    /// Process groups by line. Members have not been reaped, so that no number is somebody else's.
-    running: BTreeMap<u64, Pid>,
+    groups: Groups,
     /// Processes that ended.
     ends: u64,
     tally: Tally,
     verdict: Verdict,
     stopped: bool,
-    /// What every running job is sent, and one that is just being started gets too.
-    kill_with: Option<Signal>,
+    /// How often the user has pressed Ctrl-C.
+    interrupts: u32,
+    /// When jobs that were terminated are killed.
+    kill_at: Option<Instant>,
+    /// Ctrl-Z: nothing starts.
+    suspended: bool,
+    /// How long the run has been so.
+    suspended_for: Duration,
 }
 
 impl Control {
@@ -57,7 +73,7 @@ impl Control {
         })
     }
 
-    /// Waits until fewer than `room()` lines are queued or running, and counts one more. False:
+    /// Waits until fewer than `room()` jobs are queued or running, and counts one more. False:
     /// the run is stopped, nothing was counted.
     pub(super) fn admit(&self, room: impl Fn() -> usize) -> bool {
         let mut state = self.lock();
@@ -68,6 +84,7 @@ impl Control {
             return false;
         }
         state.outstanding += 1;
+        state.tally.submitted += 1;
         true
     }
 
@@ -77,32 +94,78 @@ impl Control {
         self.changed.notify_all();
     }
 
-    /// Waits until every admitted line has left.
+    /// There are no more lines; `--resume` left `skipped` of them out.
+    pub(super) fn input_ended(&self, skipped: u64) {
+        let mut state = self.lock();
+        state.tally.is_all = true;
+        state.tally.skipped = skipped;
+    }
+
+    /// Waits until every admitted job has left, and meanwhile kills what was terminated and does
+    /// not end.
     pub(super) fn wait_until_all_left(&self) {
         let mut state = self.lock();
         while state.outstanding > 0 {
+            let Some(at) = state.kill_at else {
+                state = self.wait(state);
+                continue;
+            };
+            let left = at.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                state.kill_at = None;
+                state.groups.end_with(Signal::KILL);
+            }
+            let waited = self.changed.wait_timeout(state, left);
+            state = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+
+    /// A process will be made, unless this gives false: the run is stopped. Waits while the run
+    /// is suspended. `started` or `not_started` follows.
+    pub(super) fn start(&self) -> bool {
+        let mut state = self.lock();
+        while state.suspended && !state.stopped {
             state = self.wait(state);
         }
+        if !state.stopped {
+            state.groups.start();
+        }
+        !state.stopped
     }
 
-    /// The job of line `sequence` runs as process group `group`.
+    /// No process was made.
+    pub(super) fn not_started(&self) {
+        let mut state = self.lock();
+        state.groups.not_started();
+        self.tell_suspender(&state);
+    }
+
+    /// The job `sequence` runs as process group `group`.
     pub(super) fn started(&self, sequence: u64, group: Pid) {
         let mut state = self.lock();
-        state.running.insert(sequence, group);
-        state.tally.peak_jobs = state.tally.peak_jobs.max(state.running.len());
-        // The run may have been told to end while this process was being made.
-        if let Some(signal) = state.kill_with {
-            send(group, signal);
+        state.groups.started(sequence, group);
+        state.tally.peak_jobs = state.tally.peak_jobs.max(state.groups.len());
+        self.tell_suspender(&state);
+    }
+
+    fn tell_suspender(&self, state: &State) {
+        if state.suspended {
+            self.changed.notify_all();
         }
     }
 
-    /// The leader of the job of line `sequence` is dead but not reaped: from here on its group
-    /// gets no signal from us.
+    /// The leader of the job `sequence` is dead but not reaped: from here on its group gets no
+    /// signal from us.
     pub(super) fn died(&self, sequence: u64) {
         let mut state = self.lock();
-        state.running.remove(&sequence);
+        state.groups.died(sequence);
         state.ends += 1;
         self.changed.notify_all();
+    }
+
+    /// A job is tried again.
+    pub(super) fn retried(&self) {
+        self.lock().tally.retries += 1;
     }
 
     /// Counts a job that ended; returns how many have, this one included.
@@ -129,31 +192,65 @@ impl Control {
         self.lock().verdict.stopped(code);
     }
 
-    /// Sends `signal` to the job of line `sequence`.
+    /// Sends `signal`, which is to end it, to the job `sequence`.
     pub(super) fn kill_job(&self, sequence: u64, signal: Signal) {
-        if let Some(&group) = self.lock().running.get(&sequence) {
-            send(group, signal);
-        }
+        self.lock().groups.tell(sequence, signal);
     }
 
-    /// Sends `signal` to the jobs that run and to those that are just being started.
-    pub(super) fn kill_jobs(&self, signal: Signal) {
+    /// Ends the jobs that run and those that are just being started: SIGTERM, and SIGKILL where
+    /// that has not helped in some seconds.
+    pub(super) fn terminate(&self) {
         let mut state = self.lock();
-        state.kill_with = Some(signal);
-        state
-            .running
-            .values()
-            .for_each(|&group| send(group, signal));
+        state.groups.end_with(Signal::TERM);
+        state.kill_at = Some(Instant::now() + GRACE);
+        self.changed.notify_all();
     }
 
     /// We got `signal`: starts nothing more and passes it on.
     pub(super) fn signalled(&self, signal: Signal) {
-        {
-            let mut state = self.lock();
-            state.verdict.signalled(signal.as_raw());
-            self.stop_locked(&mut state);
+        let mut state = self.lock();
+        state.verdict.signalled(signal.as_raw());
+        self.stop_locked(&mut state);
+        state.groups.end_with(signal);
+    }
+
+    /// Ctrl-C. The first one starts nothing more, the second one terminates the jobs, a later one
+    /// kills them. Gives the number of this one and how many jobs run.
+    pub(super) fn interrupted(&self) -> (u32, usize) {
+        let mut state = self.lock();
+        state.verdict.signalled(Signal::INT.as_raw());
+        self.stop_locked(&mut state);
+        state.interrupts += 1;
+        match state.interrupts {
+            1 => {}
+            2 => state.groups.end_with(Signal::TERM),
+            _ => state.groups.end_with(Signal::KILL),
         }
-        self.kill_jobs(signal);
+        (state.interrupts, state.groups.len())
+    }
+
+    /// Ctrl-Z: stops the jobs, then calls `stop_us`; when that returns, all go on. A process that
+    /// is just being made is waited for, so that none runs on while we cannot see it.
+    pub(super) fn suspend(&self, stop_us: impl FnOnce()) {
+        let mut state = self.lock();
+        state.suspended = true;
+        while state.groups.are_any_starting() {
+            state = self.wait(state);
+        }
+        state.groups.send_all(Signal::STOP);
+        let since = Instant::now();
+        drop(state);
+        stop_us();
+        let mut state = self.lock();
+        state.suspended = false;
+        state.suspended_for += since.elapsed();
+        state.groups.send_all(Signal::CONT);
+        self.changed.notify_all();
+    }
+
+    /// How long the run has been suspended so far.
+    pub(super) fn suspended_for(&self) -> Duration {
+        self.lock().suspended_for
     }
 
     fn stop_locked(&self, state: &mut State) {
@@ -182,7 +279,7 @@ impl Control {
     /// many tries alone or because the run is stopped.
     pub(super) fn wait_for_relief(&self, seen: u64, lonely_tries: &mut u32) -> bool {
         let mut state = self.lock();
-        while !state.stopped && state.ends == seen && !state.running.is_empty() {
+        while !state.stopped && state.ends == seen && state.groups.len() > 0 {
             state = self.wait(state);
         }
         if state.stopped || state.ends != seen {
@@ -196,15 +293,20 @@ impl Control {
 
     /// How many processes run.
     pub(super) fn running(&self) -> usize {
-        self.lock().running.len()
+        self.lock().groups.len()
     }
 
     pub(super) fn tally(&self) -> Tally {
-        self.lock().tally
+        let state = self.lock();
+        Tally {
+            running: state.groups.len(),
+            ..state.tally
+        }
     }
 
-    pub(super) fn exit_code(&self) -> u8 {
-        self.lock().verdict.code()
+    /// How our process is to end.
+    pub(super) fn end(&self) -> RunEnd {
+        self.lock().verdict.end()
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -216,11 +318,6 @@ impl Control {
             .wait(state)
             .unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-fn send(group: Pid, signal: Signal) {
-    // Fails where every member is dead by now or has another user's rights: nothing to do then.
-    let _ = kill_process_group(group, signal);
 }
 
 #[cfg(test)]
@@ -243,7 +340,7 @@ mod tests {
         assert!(control.stop(1));
         assert_eq!(waiting.join().unwrap(), (true, false));
         assert!(!control.stop(2));
-        assert_eq!(control.exit_code(), 1);
+        assert_eq!(control.end(), RunEnd::Code(1));
     }
 
     #[test]
@@ -268,13 +365,7 @@ mod tests {
         let control = Control::new().unwrap();
         assert_eq!(control.ended(JobEnd::Succeeded), 1);
         assert_eq!(control.ended(JobEnd::Killed(9)), 2);
-        assert_eq!(
-            control.tally(),
-            Tally {
-                jobs: 2,
-                failed: 1,
-                peak_jobs: 0
-            }
-        );
+        let tally = control.tally();
+        assert_eq!((tally.jobs, tally.failed), (2, 1));
     }
 }

@@ -1,19 +1,16 @@
 //! One running job: reads its output until its leader is dead.
 
-use super::output::Blocks;
-use super::spool::{Held, Spool};
+use super::output::{Blocks, LineSink, Lost, Spool, To};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, WaitId, WaitIdOptions, pidfd_open, waitid};
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::process::{Child, ExitStatus};
+use std::time::Duration;
 
 /// How often to ask whether the leader is dead where no pidfd could be had.
-const ASK_EVERY: Timespec = Timespec {
-    tv_sec: 0,
-    tv_nsec: 10_000_000,
-};
+const ASK_EVERY: Duration = Duration::from_millis(10);
 const NO_WAIT: Timespec = Timespec {
     tv_sec: 0,
     tv_nsec: 0,
@@ -21,22 +18,30 @@ const NO_WAIT: Timespec = Timespec {
 /// No pipe holds more, unless somebody with privilege made it larger.
 const LARGEST_PIPE: usize = 1024 * 1024;
 
+/// Where one stream of a job goes.
+pub(super) enum Sink<'a> {
+    /// It is held until the job ends.
+    Held(Spool),
+    /// Lines are written as they come.
+    Lines(LineSink<'a>),
+}
+
 /// A process and what it has written so far.
-pub(super) struct Job {
+pub(super) struct Job<'a> {
     child: Child,
     pid: Pid,
     /// None where the kernel or a sandbox has none, or no descriptor is left.
     pidfd: Option<OwnedFd>,
-    out: Stream,
-    err: Stream,
+    out: Stream<'a>,
+    err: Stream<'a>,
 }
 
-impl Job {
-    /// `child` has pipes as standard output and standard error.
-    pub(super) fn new(mut child: Child, held: &Held) -> Self {
+impl<'a> Job<'a> {
+    /// Those standard streams of `child` that are pipes go to a sink each.
+    pub(super) fn new(mut child: Child, sink: impl Fn(To) -> Sink<'a>) -> Self {
         let pid = Pid::from_child(&child);
-        let out = Stream::new(child.stdout.take().map(OwnedFd::from), held);
-        let err = Stream::new(child.stderr.take().map(OwnedFd::from), held);
+        let out = Stream::new(child.stdout.take().map(OwnedFd::from), sink(To::Out));
+        let err = Stream::new(child.stderr.take().map(OwnedFd::from), sink(To::Err));
         let pidfd = pidfd_open(pid, PidfdFlags::empty()).ok();
         Self {
             child,
@@ -48,22 +53,21 @@ impl Job {
     }
 
     /// Collects output until the leader is dead, which it then is without being reaped. That is
-    /// not the end of file: a daemon that the job left behind may hold the pipes for ever.
-    pub(super) fn watch(&mut self) -> io::Result<()> {
-        let patience = if self.pidfd.is_some() {
-            None
-        } else {
-            Some(&ASK_EVERY)
-        };
+    /// not the end of file: a daemon that the job left behind may hold the pipes for ever. Calls
+    /// `tend` now and then, and again after at most as long as it says.
+    pub(super) fn watch(&mut self, mut tend: impl FnMut() -> Duration) -> Result<(), Lost> {
         loop {
-            let (_, leader_event) = self.round(patience)?;
+            let patience = tend();
             let is_dead = if self.pidfd.is_some() {
-                leader_event
+                self.round(&timespec(patience))?.1
             } else {
-                self.is_dead()?
+                self.round(&timespec(patience.min(ASK_EVERY)))?;
+                self.is_dead().map_err(Lost::Unheld)?
             };
             if is_dead {
-                return self.drain();
+                self.drain()?;
+                self.out.finish()?;
+                return self.err.finish();
             }
         }
     }
@@ -79,13 +83,8 @@ impl Job {
     /// Reaps the leader and gives what the job wrote.
     pub(super) fn reap(mut self) -> io::Result<(ExitStatus, Blocks)> {
         let status = self.child.wait()?;
-        Ok((
-            status,
-            Blocks {
-                out: self.out.spool,
-                err: self.err.spool,
-            },
-        ))
+        let (out, err) = (self.out.sink.block(), self.err.sink.block());
+        Ok((status, Blocks { out, err }))
     }
 
     fn is_dead(&self) -> io::Result<bool> {
@@ -95,10 +94,10 @@ impl Job {
 
     /// Takes what is in the pipes and waits for nothing. A daemon that writes on and on does not
     /// keep us: more than the pipes can hold was not there when the leader died.
-    fn drain(&mut self) -> io::Result<()> {
+    fn drain(&mut self) -> Result<(), Lost> {
         let mut drained = 0;
         while drained < 2 * LARGEST_PIPE {
-            match self.round(Some(&NO_WAIT))? {
+            match self.round(&NO_WAIT)? {
                 (0, _) => break,
                 (bytes, _) => drained += bytes,
             }
@@ -108,14 +107,14 @@ impl Job {
 
     /// Waits until there is output, an end of output, or the leader's end, for at most `patience`.
     /// Gives the number of bytes read and whether there was an event of the leader.
-    fn round(&mut self, patience: Option<&Timespec>) -> io::Result<(usize, bool)> {
-        let [out, err, leader] = self.poll(patience)?;
+    fn round(&mut self, patience: &Timespec) -> Result<(usize, bool), Lost> {
+        let [out, err, leader] = self.poll(patience).map_err(Lost::Unheld)?;
         let from_out = if out { self.out.read()? } else { 0 };
         let from_err = if err { self.err.read()? } else { 0 };
         Ok((from_out + from_err, leader))
     }
 
-    fn poll(&self, patience: Option<&Timespec>) -> io::Result<[bool; 3]> {
+    fn poll(&self, patience: &Timespec) -> io::Result<[bool; 3]> {
         let sources = [
             self.out.pipe.as_ref(),
             self.err.pipe.as_ref(),
@@ -126,60 +125,90 @@ impl Job {
             .flatten()
             .map(|fd| PollFd::new(*fd, PollFlags::IN))
             .collect();
-        rustix::io::retry_on_intr(|| poll(&mut fds, patience))?;
+        rustix::io::retry_on_intr(|| poll(&mut fds, Some(patience)))?;
         let mut events = fds.iter().map(|fd| !fd.revents().is_empty());
         Ok(sources.map(|source| source.is_some() && events.next().unwrap_or(false)))
     }
 }
 
-/// One of the job's two outputs.
-struct Stream {
-    /// None once nobody can write to it any more.
-    pipe: Option<OwnedFd>,
-    spool: Spool,
+impl Sink<'_> {
+    fn block(self) -> Option<Spool> {
+        match self {
+            Self::Held(spool) => Some(spool),
+            Self::Lines(_) => None,
+        }
+    }
 }
 
-impl Stream {
-    fn new(pipe: Option<OwnedFd>, held: &Held) -> Self {
-        Self {
-            pipe,
-            spool: Spool::new(held),
-        }
+/// One of the job's two outputs.
+struct Stream<'a> {
+    /// None once nobody can write to it any more.
+    pipe: Option<OwnedFd>,
+    sink: Sink<'a>,
+}
+
+impl<'a> Stream<'a> {
+    fn new(pipe: Option<OwnedFd>, sink: Sink<'a>) -> Self {
+        Self { pipe, sink }
     }
 
     /// Reads once, which does not wait after poll reported an event; gives the number of bytes.
-    fn read(&mut self) -> io::Result<usize> {
+    fn read(&mut self) -> Result<usize, Lost> {
         let Some(pipe) = &self.pipe else {
             return Ok(0);
         };
-        let bytes = self.spool.read_from(pipe.as_fd())?;
+        let bytes = match &mut self.sink {
+            Sink::Held(spool) => spool.read_from(pipe.as_fd()).map_err(Lost::Unheld)?,
+            Sink::Lines(lines) => lines.read_from(pipe.as_fd())?,
+        };
         if bytes == Some(0) {
             self.pipe = None;
         }
         Ok(bytes.unwrap_or(0))
+    }
+
+    /// Nothing more comes.
+    fn finish(&mut self) -> Result<(), Lost> {
+        match &mut self.sink {
+            Sink::Held(_) => Ok(()),
+            Sink::Lines(lines) => lines.finish(),
+        }
+    }
+}
+
+/// Longer than a timespec can say is for ever.
+fn timespec(duration: Duration) -> Timespec {
+    Timespec {
+        tv_sec: duration.as_secs().try_into().unwrap_or(i32::MAX.into()),
+        tv_nsec: duration.subsec_nanos().into(),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::run::output::Held;
     use std::process::{Command, Stdio};
 
-    fn job(script: &str) -> Job {
+    const FOR_EVER: Duration = Duration::from_secs(3600);
+
+    fn job(script: &str) -> Job<'static> {
         let mut shell = Command::new("sh");
         shell
             .args(["-c", script])
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
-        Job::new(shell.spawn().unwrap(), &Held::default())
+        Job::new(shell.spawn().unwrap(), |_| {
+            Sink::Held(Spool::new(&Held::default()))
+        })
     }
 
-    fn end_of(mut job: Job) -> (Option<i32>, Vec<u8>, Vec<u8>) {
-        job.watch().unwrap();
+    fn end_of(mut job: Job<'_>) -> (Option<i32>, Vec<u8>, Vec<u8>) {
+        job.watch(|| FOR_EVER).unwrap();
         let (status, blocks) = job.reap().unwrap();
         let (mut out, mut err) = (Vec::new(), Vec::new());
-        blocks.out.write_to(&mut out).unwrap();
-        blocks.err.write_to(&mut err).unwrap();
+        blocks.out.unwrap().write_to(&mut out).unwrap();
+        blocks.err.unwrap().write_to(&mut err).unwrap();
         (status.code(), out, err)
     }
 

@@ -1,5 +1,6 @@
 //! Starting a process as if the user had started it: nothing of what cmwq does to itself shows.
 
+use super::scheduling::Scheduling;
 use super::status::{CANNOT_RUN, NOT_FOUND, OTHER_ERROR};
 use std::ffi::OsString;
 use std::io;
@@ -11,23 +12,37 @@ pub(super) struct Launcher {
     signal_mask: u64,
     /// CPUs; `None` if the system would not say.
     affinity: Option<cmwq_os::CpuMask>,
-    ignore_sigpipe: bool,
-    own_stdin: bool,
+    own: Own,
+    /// What posix_spawn cannot do.
+    before_exec: BeforeExec,
+}
+
+/// What jobs share with us.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Own {
+    /// Our standard input, not /dev/null.
+    pub(super) stdin: bool,
+    /// Our standard output and standard error, not pipes.
+    pub(super) output: bool,
 }
 
 impl Launcher {
-    /// Must be made on the main thread, whose signal mask is still the one we were started with.
-    /// `own_stdin`: jobs get our standard input, else /dev/null.
-    pub(super) fn new(own_stdin: bool) -> Self {
+    /// Must be made on the main thread, whose signal mask and scheduling policy are still those
+    /// that we were started with. `nice`: the jobs', else ours.
+    pub(super) fn new(own: Own, nice: Option<i32>) -> Self {
         Self {
             signal_mask: cmwq_os::thread::sigmask(),
             affinity: cmwq_os::sched::affinity(0).ok(),
-            ignore_sigpipe: crate::startup::sigpipe_was_ignored(),
-            own_stdin,
+            own,
+            before_exec: BeforeExec {
+                ignore_sigpipe: crate::startup::sigpipe_was_ignored(),
+                nice,
+                scheduling: super::scheduling::other_than_usual(),
+            },
         }
     }
 
-    /// Starts a process in a process group of its own, its output in pipes.
+    /// Starts a process in a process group of its own.
     pub(super) fn start(&self, words: &[OsString]) -> io::Result<Child> {
         let mut command = self.command(words);
         let _mask = MaskedAs::new(self.signal_mask);
@@ -53,28 +68,53 @@ impl Launcher {
 
     fn command(&self, words: &[OsString]) -> Command {
         let mut command = Command::new(&words[0]);
+        let output = || match self.own.output {
+            true => Stdio::inherit(),
+            false => Stdio::piped(),
+        };
         command
             .args(&words[1..])
             .process_group(0)
-            .stdin(if self.own_stdin {
-                Stdio::inherit()
-            } else {
-                Stdio::null()
+            .stdin(match self.own.stdin {
+                true => Stdio::inherit(),
+                false => Stdio::null(),
             })
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped());
-        if self.ignore_sigpipe {
-            // SAFETY: signal(2) is safe between fork and exec, and SIG_IGN is no code of ours.
-            unsafe { command.pre_exec(ignore_sigpipe) };
+            .stdout(output())
+            .stderr(output());
+        let before = self.before_exec;
+        if before != BeforeExec::default() {
+            // SAFETY: `apply` only makes system calls, which is allowed between fork and exec.
+            unsafe { command.pre_exec(move || before.apply()) };
         }
         command
     }
 }
 
-fn ignore_sigpipe() -> io::Result<()> {
-    // SAFETY: SIG_IGN is no code that could run in a signal's context.
-    unsafe { libc::signal(libc::SIGPIPE, libc::SIG_IGN) };
-    Ok(())
+/// What a new process does to itself. Where that is nothing, which is usual, `Command` can use
+/// posix_spawn.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+struct BeforeExec {
+    ignore_sigpipe: bool,
+    nice: Option<i32>,
+    scheduling: Option<Scheduling>,
+}
+
+impl BeforeExec {
+    fn apply(self) -> io::Result<()> {
+        if self.ignore_sigpipe {
+            // SAFETY: SIG_IGN is no code that could run in a signal's context.
+            unsafe { libc::signal(libc::SIGPIPE, libc::SIG_IGN) };
+        }
+        // A job that is not as nice as it should be is better than none; whether it is allowed
+        // was found out before the first.
+        if let Some(nice) = self.nice {
+            let _ = cmwq_os::sched::set_nice_self(nice);
+        }
+        if let Some(scheduling) = self.scheduling {
+            scheduling.apply();
+        }
+        Ok(())
+    }
 }
 
 /// Gives the calling thread another signal mask while it lives. Workers block all signals, and a
@@ -123,8 +163,8 @@ mod tests {
         Launcher {
             signal_mask: cmwq_os::thread::sigmask(),
             affinity: None,
-            ignore_sigpipe: false,
-            own_stdin: false,
+            own: Own::default(),
+            before_exec: BeforeExec::default(),
         }
     }
 

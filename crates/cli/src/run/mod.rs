@@ -1,40 +1,61 @@
 //! `cmwq run`: a job for each input line, as many at a time as keep the CPUs busy.
 //!
-//! The main thread reads lines (`input`) and queues an item for each (`session`), which makes a
-//! job's words (`template`), starts it (`launch`), follows it (`job`, `spool`) and hands its output
-//! over (`output`). They all meet in `control`. How many run at a time is the engine's decision.
+//! The main thread reads lines (`input`), puts them together into jobs (`feed`, `batch`) and queues
+//! an item for each (`session`), which makes the job's words (`template`), starts it (`launch`),
+//! follows it (`job`, `vigil`), decides whether its end counts (`halt`) and hands its output over
+//! (`output`), which is then logged (`log`). They all meet in `control`. How many run at a time is
+//! the engine's decision.
 
 mod args;
+mod batch;
 mod control;
+mod feed;
+mod groups;
+mod halt;
 mod input;
 mod job;
 mod launch;
 mod limit;
+mod log;
 mod output;
+mod progress;
+mod quote;
+mod scheduling;
 mod session;
 mod signals;
-mod spool;
 mod status;
 mod summary;
 mod template;
+mod vigil;
 
 pub(crate) use args::RunArgs;
 pub(crate) use status::OTHER_ERROR;
 
+use args::When;
+use feed::Feed;
 use input::Lines;
+use log::{Done, JobLog};
+use progress::Progress;
+use rustix::event::{EventfdFlags, eventfd};
 use session::Session;
+use status::RunEnd;
 use std::fs::File;
-use std::io::{self, Write};
-use std::os::fd::AsFd;
+use std::io::{self, BufWriter, Write};
+use std::os::fd::{AsFd, BorrowedFd};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Instant;
 use template::Template;
 
-/// Runs the jobs; gives the exit status of the process.
+/// Runs the jobs; gives the exit status of the process, unless a signal is to end it.
 pub(crate) fn command(args: &RunArgs) -> ExitCode {
     match run(args) {
-        Ok(code) => ExitCode::from(code),
+        Ok(RunEnd::Code(code)) => ExitCode::from(code),
+        Ok(RunEnd::Signal(signal)) => {
+            signals::die_of(signal);
+            // Where it is blocked. Signals that end a run are below 64.
+            ExitCode::from(128 + (signal & 0x3f) as u8)
+        }
         Err(error) => {
             // A failure to complain cannot be told to anybody.
             let _ = writeln!(io::stderr(), "cmwq run: {error}");
@@ -43,22 +64,30 @@ pub(crate) fn command(args: &RunArgs) -> ExitCode {
     }
 }
 
-fn run(args: &RunArgs) -> io::Result<u8> {
+fn run(args: &RunArgs) -> io::Result<RunEnd> {
     let started = Instant::now();
+    let template = Template::new(&args.command, args.max_args).map_err(io::Error::other)?;
     let source = open_input(args)?;
     if crate::startup::stdout_was_closed() {
         return Err(io::Error::other("standard output is closed"));
     }
+    if args.dry_run {
+        return dry_run(args, &template, source);
+    }
     crate::startup::keep_exit_statuses();
-    let session = Arc::new(Session::new(args, Template::new(&args.command))?);
+    let (log, done) = open_log(args)?;
+    let session = Arc::new(Session::new(args, template, log)?);
     signals::watch(&session)?;
-    submit_all(&session, source, if args.null { 0 } else { b'\n' });
+    let progress = Progress::start(progress_wanted(args), &session)?;
+    let stop = session.control.stop_event();
+    submit_all(&session, feed(args, &session.template, source, done, stop));
     session.wait()?;
+    drop(progress);
     let (tally, runnable_ns) = (session.control.tally(), cmwq::stats().runnable_ns);
     if let Some(text) = summary::text(args.summary, tally, started.elapsed(), runnable_ns) {
         session.output.print(&text);
     }
-    Ok(session.control.exit_code())
+    Ok(session.control.end())
 }
 
 fn open_input(args: &RunArgs) -> io::Result<File> {
@@ -72,25 +101,79 @@ fn open_input(args: &RunArgs) -> io::Result<File> {
     }
 }
 
-/// Reads lines and submits a job for each until the input ends or the run is stopped. What was
-/// submitted before an input error runs to its end.
-fn submit_all(session: &Arc<Session>, source: File, delimiter: u8) {
-    let mut lines = Lines::new(source, delimiter, session.control.stop_event());
-    let mut sequence = 0;
-    loop {
-        match lines.next() {
+fn open_log(args: &RunArgs) -> io::Result<(Option<JobLog>, Done)> {
+    let Some(path) = &args.joblog else {
+        return Ok((None, Done::default()));
+    };
+    let (log, done) = JobLog::open(path, args.resume)?;
+    Ok((Some(log), done))
+}
+
+/// Jobs that write to the terminal themselves would write into the line of progress.
+fn progress_wanted(args: &RunArgs) -> When {
+    match args.progress {
+        When::Auto if args.ungroup || args.quiet => When::Never,
+        when => when,
+    }
+}
+
+fn feed<'a>(
+    args: &RunArgs,
+    template: &'a Template,
+    source: File,
+    done: Done,
+    stop: BorrowedFd<'a>,
+) -> Feed<'a> {
+    let delimiter = if args.null { 0 } else { b'\n' };
+    let lines = Lines::new(source, delimiter, stop);
+    Feed::new(lines, template, args.max_args, done)
+}
+
+/// Submits jobs until the input ends or the run is stopped. What was submitted before an input
+/// error runs to its end.
+fn submit_all(session: &Arc<Session>, mut feed: Feed<'_>) {
+    for sequence in 0.. {
+        match feed.next() {
             Ok(None) => break,
-            Ok(Some(line)) if !session.template.accepts(&line) => {}
-            Ok(Some(line)) => {
-                if !session.submit(sequence, line) {
+            Ok(Some(lines)) => {
+                if !session.submit(sequence, lines) {
                     break;
                 }
-                sequence += 1;
             }
             Err(error) => {
                 session.control.fail(OTHER_ERROR);
-                return session.output.note(&format!("input: {error}"));
+                session.output.error(&format!("input: {error}"));
+                break;
             }
         }
     }
+    session.control.input_ended(feed.skipped());
+}
+
+/// Prints what would run.
+fn dry_run(args: &RunArgs, template: &Template, source: File) -> io::Result<RunEnd> {
+    let done = match &args.joblog {
+        Some(path) if args.resume => log::done(path)?,
+        _ => Done::default(),
+    };
+    // Nobody stops this but a signal, which nobody follows.
+    let never = eventfd(0, EventfdFlags::CLOEXEC)?;
+    let mut feed = feed(args, template, source, done, never.as_fd());
+    let mut out = BufWriter::new(io::stdout().lock());
+    let printed = |error| io::Error::other(format!("standard output: {error}"));
+    loop {
+        match feed.next() {
+            Ok(None) => break,
+            Ok(Some(lines)) => {
+                out.write_all(&[&template.typed(&lines)[..], b"\n"].concat())
+                    .map_err(printed)?;
+            }
+            Err(error) => {
+                out.flush().map_err(printed)?;
+                return Err(io::Error::other(format!("input: {error}")));
+            }
+        }
+    }
+    out.flush().map_err(printed)?;
+    Ok(RunEnd::Code(0))
 }

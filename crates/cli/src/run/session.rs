@@ -1,58 +1,103 @@
-//! From a line to the end of its job: what one item of the workqueue does.
+//! From a job's lines to its end: what one item of the workqueue does.
 
 use super::control::Control;
-use super::job::Job;
-use super::launch::{Launcher, failure, is_shortage};
+use super::halt::{Next, Rules};
+use super::job::{Job, Sink};
+use super::launch::{Launcher, Own, failure, is_shortage};
 use super::limit::Limit;
-use super::output::{Blocks, Output};
-use super::spool::Held;
+use super::log::{Entry, JobLog};
+use super::output::{Blocks, Finished, Held, LineSink, Lost, Output, Spool, To};
 use super::status::{JobEnd, OTHER_ERROR};
 use super::template::Template;
+use super::vigil::{Due, Vigil};
 use cmwq::Workqueue;
-use rustix::process::{Pid, Signal};
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, waitid};
 use std::ffi::OsString;
 use std::io;
 use std::process::{Child, ExitStatus};
 use std::sync::Arc;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// All that the jobs of a run share.
 pub(super) struct Session {
     pub(super) control: Control,
     pub(super) output: Output,
     pub(super) template: Template,
+    rules: Rules,
+    timeout: Option<Duration>,
+    line_buffer: bool,
     launcher: Launcher,
     held: Held,
     queue: Workqueue,
     limit: Limit,
 }
 
+/// What messages call a job.
+struct Title {
+    /// From 0.
+    sequence: u64,
+    name: String,
+}
+
+/// An attempt at a job that has ended.
+struct Attempt {
+    start: SystemTime,
+    runtime: Duration,
+    status: ExitStatus,
+    end: JobEnd,
+    blocks: Blocks,
+    /// How many there were at this job, with this one.
+    number: u32,
+    next: Next,
+}
+
+/// Why there is no end of a job: the exit status of the run and the words of the message.
+type Ours = (u8, String);
+
 impl Session {
-    pub(super) fn new(args: &super::RunArgs, template: Template) -> io::Result<Self> {
+    pub(super) fn new(
+        args: &super::RunArgs,
+        template: Template,
+        log: Option<JobLog>,
+    ) -> io::Result<Self> {
         let limit = Limit::new(args.max_active);
         let queue = Workqueue::builder("run")
             .max_active(limit.now())
+            .freezable()
             .build()
             .map_err(io::Error::other)?;
+        let own = Own {
+            stdin: args.arg_file.is_some(),
+            output: args.ungroup,
+        };
+        let output = Output::new(args.keep_order, args.quiet, log)?;
+        let nice = args.nice.filter(|&nice| is_allowed(nice, &output));
         Ok(Self {
             control: Control::new()?,
-            output: Output::new(args.keep_order)?,
+            output,
             template,
-            launcher: Launcher::new(args.arg_file.is_some()),
+            rules: Rules {
+                halt: args.halt,
+                retries: args.retries,
+            },
+            timeout: args.timeout,
+            line_buffer: args.line_buffer,
+            launcher: Launcher::new(own, nice),
             held: Held::default(),
             queue,
             limit,
         })
     }
 
-    /// Queues the job of `line`, the line number `sequence`, once there is room for it. False:
+    /// Queues the job of `lines`, the job number `sequence`, once there is room for it. False:
     /// the run is stopped.
-    pub(super) fn submit(self: &Arc<Self>, sequence: u64, line: Vec<u8>) -> bool {
+    pub(super) fn submit(self: &Arc<Self>, sequence: u64, lines: Vec<Vec<u8>>) -> bool {
         if !self.control.admit(|| 2 * self.limit.now() + 64) {
             return false;
         }
         let seat = Seat(Arc::clone(self));
         // Its result is in the control; nobody joins.
-        let _unjoined = self.queue.spawn(move || seat.0.run(sequence, line));
+        let _unjoined = self.queue.spawn(move || seat.0.run(sequence, lines));
         true
     }
 
@@ -65,43 +110,82 @@ impl Session {
     /// Stops the run with exit status `code`; the first who does so gets to say why.
     pub(super) fn stop(&self, code: u8, why: &str) {
         if self.control.stop(code) {
-            self.output.note(why);
+            self.output.error(why);
         }
     }
 
-    fn run(&self, sequence: u64, line: Vec<u8>) {
-        let words = self.template.words(line);
-        let name = self.template.name(&words).display();
-        let result = match self.launch(&words) {
-            Err(error) => Err(failure(&error)),
-            Ok(None) => Ok(None),
-            Ok(Some(child)) => self.attend(sequence, child).map(Some),
-        };
-        let (end, blocks) = match result {
-            Ok(Some((status, blocks))) => (Some(JobEnd::of(status)), Some(blocks)),
-            Ok(None) => (None, None),
+    fn run(&self, sequence: u64, lines: Vec<Vec<u8>>) {
+        let words = self.template.words(&lines);
+        let name = self.template.name(&words).display().to_string();
+        let title = Title { sequence, name };
+        match self.attempts(&title, &words) {
+            Ok(Some(last)) => self.conclude(&title, lines, last),
+            Ok(None) => self.put(sequence, None),
             Err((code, why)) => {
-                self.stop(code, &format!("{name}: {why}"));
-                (None, None)
+                self.stop(code, &title.says(&why));
+                self.put(sequence, None);
             }
-        };
-        self.write(sequence, blocks);
-        if let Some(end) = end {
-            self.account(end, &format!("{name}"));
         }
+    }
+
+    /// Runs the job until an end of it counts. None: the run was stopped before the job began.
+    fn attempts(&self, title: &Title, words: &[OsString]) -> Result<Option<Attempt>, Ours> {
+        let mut number = 0;
+        loop {
+            number += 1;
+            let Some(attempt) = self.attempt(title, words, number)? else {
+                return Ok(None);
+            };
+            if attempt.next != Next::Retry || self.control.is_stopped() {
+                return Ok(Some(attempt));
+            }
+            self.control.retried();
+        }
+    }
+
+    fn attempt(
+        &self,
+        title: &Title,
+        words: &[OsString],
+        number: u32,
+    ) -> Result<Option<Attempt>, Ours> {
+        let Some(child) = self.launch(words).map_err(|error| failure(&error))? else {
+            return Ok(None);
+        };
+        let (start, began) = (SystemTime::now(), Instant::now());
+        let mut vigil = Vigil::new(self.timeout);
+        let (status, blocks) = self.attend(title, child, &mut vigil)?;
+        let end = match vigil.is_over() {
+            true => JobEnd::TimedOut,
+            false => JobEnd::of(status),
+        };
+        Ok(Some(Attempt {
+            start,
+            runtime: began.elapsed(),
+            status,
+            end,
+            blocks,
+            number,
+            next: self.rules.after(end, number),
+        }))
     }
 
     /// Starts the process, waiting for room for it if need be. None: the run was stopped before.
     fn launch(&self, words: &[OsString]) -> io::Result<Option<Child>> {
         let mut lonely_tries = 0;
         loop {
-            if self.control.is_stopped() {
+            self.output.wait_for_room_or(self.control.stop_event());
+            if !self.control.start() {
                 return Ok(None);
             }
             let seen = self.control.ends();
             match self.launcher.start(words) {
                 Ok(child) => return Ok(Some(child)),
-                Err(error) if is_shortage(&error) => {
+                Err(error) => {
+                    self.control.not_started();
+                    if !is_shortage(&error) {
+                        return Err(error);
+                    }
                     // More workers that wait like this one would take what is left.
                     self.limit.lower(self.control.running(), &self.queue);
                     let again = self.control.wait_for_relief(seen, &mut lonely_tries);
@@ -109,53 +193,157 @@ impl Session {
                         return Err(error);
                     }
                 }
-                Err(error) => return Err(error),
             }
         }
     }
 
     /// Follows a process from its start to its end.
-    fn attend(&self, sequence: u64, child: Child) -> Result<(ExitStatus, Blocks), (u8, String)> {
-        let group = Pid::from_child(&child);
+    fn attend(
+        &self,
+        title: &Title,
+        child: Child,
+        vigil: &mut Vigil,
+    ) -> Result<(ExitStatus, Blocks), Ours> {
+        let (group, sequence) = (Pid::from_child(&child), title.sequence);
         self.control.started(sequence, group);
         let attached = cmwq::process::attach(child.id());
-        let mut job = Job::new(child, &self.held);
-        let watched = job.watch();
+        let mut job = Job::new(child, |to| self.sink(to));
+        let age = self.age();
+        let watched = job.watch(|| {
+            let ran = age();
+            while let Some(due) = vigil.due(ran) {
+                self.tend(title, group, due);
+            }
+            vigil.quiet_for(ran)
+        });
         if watched.is_err() {
             self.control.kill_job(sequence, Signal::TERM);
             job.watch_only();
         }
         self.control.died(sequence);
         drop(attached);
-        let end = job.reap().map_err(lost_output)?;
-        watched.map(|()| end).map_err(lost_output)
+        let end = job.reap().map_err(Lost::Unheld);
+        watched.and(end).map_err(|lost| self.lost(lost))
     }
 
-    /// Hands the output over. If it cannot be written, the run stops; where nobody reads any
-    /// more, the jobs are ended too.
-    fn write(&self, sequence: u64, blocks: Option<Blocks>) {
-        if let Err(error) = self.output.put(sequence, blocks) {
-            self.stop(OTHER_ERROR, &error.to_string());
-            if error.kind() == io::ErrorKind::BrokenPipe {
-                self.control.kill_jobs(Signal::TERM);
+    fn sink(&self, to: To) -> Sink<'_> {
+        match self.line_buffer {
+            true => Sink::Lines(LineSink::new(&self.output, to)),
+            false => Sink::Held(Spool::new(&self.held)),
+        }
+    }
+
+    /// A clock that begins now and stands still while the run is suspended.
+    fn age(&self) -> impl Fn() -> Duration {
+        let began = Instant::now();
+        let before = self.control.suspended_for();
+        move || {
+            let suspended = self.control.suspended_for() - before;
+            began.elapsed().saturating_sub(suspended)
+        }
+    }
+
+    fn tend(&self, title: &Title, group: Pid, due: Due) {
+        match due {
+            Due::Terminate => {
+                self.control.kill_job(title.sequence, Signal::TERM);
+                self.output.note_at_once(&title.says("timed out"));
             }
+            Due::Kill => self.control.kill_job(title.sequence, Signal::KILL),
+            Due::Look if was_stopped(group) => {
+                let pid = group.as_raw_nonzero();
+                let why =
+                    format!("was stopped, the others go on; \"kill -CONT -- -{pid}\" continues it");
+                self.output.note_at_once(&title.says(&why));
+            }
+            Due::Look => {}
         }
     }
 
-    fn account(&self, end: JobEnd, name: &str) {
-        if let Some((code, why)) = end.stops_the_run() {
-            self.stop(code, &format!("{name}: {why}"));
+    /// The end of a job's last attempt is the job's.
+    fn conclude(&self, title: &Title, lines: Vec<Vec<u8>>, last: Attempt) {
+        let first = match last.next {
+            Next::Stop { code, terminate } => self.stop_by_job(code, terminate),
+            Next::GoOn | Next::Retry => false,
+        };
+        let entry = Entry {
+            sequence: title.sequence + 1,
+            start: last.start.duration_since(UNIX_EPOCH).unwrap_or_default(),
+            runtime: last.runtime,
+            end: last.end,
+            status: last.status,
+            attempts: last.number,
+            lines,
+        };
+        let blocks = last.blocks;
+        self.put(title.sequence, Some(Finished { blocks, entry }));
+        if first {
+            let why = format!("{}; aborting", last.end.words());
+            self.output.error(&title.says(&why));
         }
+        self.account(last.end);
+    }
+
+    /// True for the first that stops the run.
+    fn stop_by_job(&self, code: u8, terminate: bool) -> bool {
+        let first = self.control.stop(code);
+        if first && terminate {
+            self.control.terminate();
+        }
+        first
+    }
+
+    /// Hands the output over.
+    fn put(&self, sequence: u64, finished: Option<Finished>) {
+        if let Err(lost) = self.output.put(sequence, finished) {
+            let (code, why) = self.lost(lost);
+            self.stop(code, &why);
+        }
+    }
+
+    /// What to say of lost output. Where nobody reads ours any more, the jobs are ended.
+    fn lost(&self, lost: Lost) -> Ours {
+        let why = match lost {
+            Lost::Unheld(error) => format!("its output was lost: {error}"),
+            Lost::Unlogged(error) => error.to_string(),
+            Lost::Unwritten(error) => {
+                if error.kind() == io::ErrorKind::BrokenPipe {
+                    self.control.terminate();
+                }
+                error.to_string()
+            }
+        };
+        (OTHER_ERROR, why)
+    }
+
+    fn account(&self, end: JobEnd) {
         let completed = self.control.ended(end);
         self.limit.raise(completed, &self.queue);
     }
 }
 
-fn lost_output(error: io::Error) -> (u8, String) {
-    (OTHER_ERROR, format!("its output was lost: {error}"))
+impl Title {
+    fn says(&self, what: &str) -> String {
+        format!("job {}: {}: {what}", self.sequence + 1, self.name)
+    }
 }
 
-/// The place of an admitted line, given back however its item ends.
+/// Whether jobs may have this nice value; else says that they may not.
+fn is_allowed(nice: i32, output: &Output) -> bool {
+    let best = cmwq_os::limits::read().nice_best;
+    if nice < best {
+        output.note(&format!("nice {nice} is not allowed: jobs run at ours"));
+    }
+    nice >= best
+}
+
+/// Whether the process was stopped since this was asked last.
+fn was_stopped(pid: Pid) -> bool {
+    let options = WaitIdOptions::STOPPED | WaitIdOptions::NOHANG;
+    matches!(waitid(WaitId::Pid(pid), options), Ok(Some(_)))
+}
+
+/// The place of an admitted job, given back however its item ends.
 struct Seat(Arc<Session>);
 
 impl Drop for Seat {

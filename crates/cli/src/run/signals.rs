@@ -1,23 +1,28 @@
-//! Ctrl-C and its kin: start nothing more, tell the jobs, wait for them.
+//! Ctrl-C, Ctrl-Z and their kin.
 
 use super::session::Session;
 use rustix::process::Signal;
 use signal_hook::iterator::Signals;
 use std::io;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
-const WATCHED: [Signal; 3] = [Signal::HUP, Signal::INT, Signal::TERM];
+const WATCHED: [Signal; 4] = [Signal::HUP, Signal::INT, Signal::TERM, Signal::TSTP];
 
-/// From here on these signals stop the run. One that we were started with as ignored (nohup)
-/// stays ignored.
+/// From here on these signals are ours to follow. One that we were started with as ignored
+/// (nohup) stays ignored.
 pub(super) fn watch(session: &Arc<Session>) -> io::Result<()> {
+    survive_file_limit()?;
     let wanted = WATCHED.iter().map(|signal| signal.as_raw());
     let mut signals = Signals::new(wanted.filter(|&signal| !crate::startup::is_ignored(signal)))?;
     let session = Arc::clone(session);
     let follow = move || {
         for number in signals.forever() {
-            if let Some(signal) = Signal::from_named_raw(number) {
-                session.control.signalled(signal);
+            match Signal::from_named_raw(number) {
+                Some(Signal::INT) => interrupt(&session),
+                Some(Signal::TSTP) => suspend(&session),
+                Some(signal) => session.control.signalled(signal),
+                None => {}
             }
         }
     };
@@ -25,4 +30,50 @@ pub(super) fn watch(session: &Arc<Session>) -> io::Result<()> {
         .name("cmwq/signals".into())
         .spawn(follow)?;
     Ok(())
+}
+
+/// A file that may not grow (RLIMIT_FSIZE) is an error of the write, not our end. A handler, unlike
+/// an ignored signal, is not inherited by jobs.
+fn survive_file_limit() -> io::Result<()> {
+    if !crate::startup::is_ignored(libc::SIGXFSZ) {
+        signal_hook::flag::register(libc::SIGXFSZ, Arc::new(AtomicBool::new(false)))?;
+    }
+    Ok(())
+}
+
+fn interrupt(session: &Session) {
+    let (number, running) = session.control.interrupted();
+    let next = match number {
+        _ if running == 0 => return,
+        1 => format!("waiting for {running} running jobs; Ctrl-C again terminates them"),
+        2 => format!("terminating {running} running jobs; Ctrl-C again kills them"),
+        _ => format!("killing {running} running jobs"),
+    };
+    session.output.note_at_once(&next);
+}
+
+fn suspend(session: &Session) {
+    session.output.erase_bar();
+    session.control.suspend(stop_ourselves);
+}
+
+/// Does what SIGTSTP does by default, which nothing else does exactly: it stops us, but not where
+/// no shell would ever continue us (an orphaned process group).
+fn stop_ourselves() {
+    let mut handler = std::mem::MaybeUninit::<libc::sigaction>::zeroed();
+    // SAFETY: all zeroes is a valid sigaction: the default action, no flags, an empty mask. The
+    // handler that is put back is the one that was there. raise(3) signals this thread, which is
+    // the one that does not block SIGTSTP, so that the stop is over when it returns.
+    unsafe {
+        let default = std::mem::zeroed::<libc::sigaction>();
+        libc::sigaction(libc::SIGTSTP, &default, handler.as_mut_ptr());
+        libc::raise(libc::SIGTSTP);
+        libc::sigaction(libc::SIGTSTP, handler.as_ptr(), std::ptr::null_mut());
+    }
+}
+
+/// Ends this process by `signal`, as if nobody had followed it.
+pub(super) fn die_of(signal: i32) {
+    // Fails for a signal that does not exist.
+    let _ = signal_hook::low_level::emulate_default_handler(signal);
 }

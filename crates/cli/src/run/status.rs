@@ -20,7 +20,10 @@ pub(super) const NOT_FOUND: u8 = 127;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum JobEnd {
     Succeeded,
-    Failed,
+    /// With this exit status, 1 to 254.
+    Failed(i32),
+    /// It ran longer than `--timeout` allows, however it ended then.
+    TimedOut,
     SaidStop,
     /// By this signal.
     Killed(i32),
@@ -31,20 +34,19 @@ impl JobEnd {
         match (status.code(), status.signal()) {
             (Some(0), _) => Self::Succeeded,
             (Some(255), _) => Self::SaidStop,
-            (Some(_), _) => Self::Failed,
+            (Some(code), _) => Self::Failed(code),
             (None, signal) => Self::Killed(signal.unwrap_or(0)),
         }
     }
 
-    /// For an end that stops the run: the exit status and the words of the message.
-    pub(super) fn stops_the_run(self) -> Option<(u8, String)> {
+    /// In the words of messages.
+    pub(super) fn words(self) -> String {
         match self {
-            Self::Succeeded | Self::Failed => None,
-            Self::SaidStop => Some((JOB_SAID_STOP, "exited with status 255; aborting".into())),
-            Self::Killed(signal) => Some((
-                JOB_KILLED,
-                format!("terminated by {}; aborting", signal_name(signal)),
-            )),
+            Self::Succeeded => "succeeded".into(),
+            Self::Failed(code) => format!("exited with status {code}"),
+            Self::TimedOut => "timed out".into(),
+            Self::SaidStop => "exited with status 255".into(),
+            Self::Killed(signal) => format!("terminated by {}", signal_name(signal)),
         }
     }
 }
@@ -54,6 +56,15 @@ fn signal_name(signal: i32) -> String {
         Some(name) => format!("signal {signal} ({name})"),
         None => format!("signal {signal}"),
     }
+}
+
+/// How our own process ends.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum RunEnd {
+    /// With this exit status.
+    Code(u8),
+    /// By this signal: a shell that runs us in a loop then knows that the user wants an end of it.
+    Signal(i32),
 }
 
 /// The exit status of the run so far.
@@ -82,13 +93,13 @@ impl Verdict {
         self.signal.get_or_insert(signal);
     }
 
-    pub(super) fn code(&self) -> u8 {
+    /// How our process is to end.
+    pub(super) fn end(&self) -> RunEnd {
         match (self.signal, self.stopped_by) {
-            // Signals that end a run are below 64.
-            (Some(signal), _) => 128 + (signal & 0x3f) as u8,
-            (None, Some(code)) => code,
-            (None, None) if self.job_failed => JOB_FAILED,
-            (None, None) => 0,
+            (Some(signal), _) => RunEnd::Signal(signal),
+            (None, Some(code)) => RunEnd::Code(code),
+            (None, None) if self.job_failed => RunEnd::Code(JOB_FAILED),
+            (None, None) => RunEnd::Code(0),
         }
     }
 }
@@ -101,9 +112,9 @@ mod tests {
     fn ends_by_wait_status() {
         let end = |raw| JobEnd::of(ExitStatus::from_raw(raw));
         assert_eq!(end(0), JobEnd::Succeeded);
-        assert_eq!(end(1 << 8), JobEnd::Failed);
-        assert_eq!(end(127 << 8), JobEnd::Failed);
-        assert_eq!(end(254 << 8), JobEnd::Failed);
+        assert_eq!(end(1 << 8), JobEnd::Failed(1));
+        assert_eq!(end(127 << 8), JobEnd::Failed(127));
+        assert_eq!(end(254 << 8), JobEnd::Failed(254));
         assert_eq!(end(255 << 8), JobEnd::SaidStop);
         assert_eq!(end(libc::SIGKILL), JobEnd::Killed(9));
     }
@@ -111,21 +122,20 @@ mod tests {
     #[test]
     fn first_cause_wins_and_a_signal_to_us_wins_over_all() {
         let mut verdict = Verdict::default();
-        assert_eq!(verdict.code(), 0);
+        assert_eq!(verdict.end(), RunEnd::Code(0));
         verdict.job_failed();
-        assert_eq!(verdict.code(), JOB_FAILED);
+        assert_eq!(verdict.end(), RunEnd::Code(JOB_FAILED));
         assert!(verdict.stopped(NOT_FOUND));
         assert!(!verdict.stopped(JOB_KILLED));
-        assert_eq!(verdict.code(), NOT_FOUND);
+        assert_eq!(verdict.end(), RunEnd::Code(NOT_FOUND));
         verdict.signalled(libc::SIGTERM);
         verdict.signalled(libc::SIGINT);
-        assert_eq!(verdict.code(), 143);
+        assert_eq!(verdict.end(), RunEnd::Signal(libc::SIGTERM));
     }
 
     #[test]
     fn messages_name_the_signal() {
-        let (code, text) = JobEnd::Killed(libc::SIGSEGV).stops_the_run().unwrap();
-        assert_eq!(code, JOB_KILLED);
+        let text = JobEnd::Killed(libc::SIGSEGV).words();
         assert!(text.contains("SIGSEGV"), "{text}");
     }
 }

@@ -5,12 +5,15 @@ use super::control::Tally;
 use serde::Serialize;
 use std::time::Duration;
 
+/// Documented in `docs/run.md`. A field that is added does not make another version.
 #[derive(Serialize)]
 struct Summary {
     /// Of this format.
     version: u32,
     jobs: u64,
     failed: u64,
+    skipped: u64,
+    retries: u64,
     elapsed_s: f64,
     peak_jobs: usize,
     mean_runnable: f64,
@@ -28,6 +31,8 @@ pub(super) fn text(
         version: 1,
         jobs: tally.jobs,
         failed: tally.failed,
+        skipped: tally.skipped,
+        retries: tally.retries,
         elapsed_s: elapsed.as_micros() as f64 / 1e6,
         peak_jobs: tally.peak_jobs,
         mean_runnable: runnable_ns as f64 / elapsed.as_nanos().max(1) as f64,
@@ -40,8 +45,16 @@ pub(super) fn text(
 }
 
 fn for_people(summary: &Summary) -> String {
+    let seldom = [
+        (summary.skipped, "skipped"),
+        (summary.retries, "tried again"),
+    ]
+    .iter()
+    .filter(|(count, _)| *count > 0)
+    .map(|(count, what)| format!("{count} {what}, "))
+    .collect::<String>();
     format!(
-        "{} jobs, {} failed, {:.2} s, at most {} at a time, {:.1} runnable on average",
+        "{} jobs, {} failed, {seldom}{:.2} s, at most {} at a time, {:.1} runnable on average",
         summary.jobs, summary.failed, summary.elapsed_s, summary.peak_jobs, summary.mean_runnable
     )
 }
@@ -50,14 +63,15 @@ fn for_people(summary: &Summary) -> String {
 mod tests {
     use super::*;
 
-    const TALLY: Tally = Tally {
-        jobs: 3,
-        failed: 1,
-        peak_jobs: 2,
-    };
-
     fn of(format: SummaryFormat) -> Option<String> {
-        text(format, TALLY, Duration::from_millis(1_250), 1_875_000_000)
+        let tally = Tally {
+            jobs: 3,
+            failed: 1,
+            peak_jobs: 2,
+            skipped: 4,
+            ..Tally::default()
+        };
+        text(format, tally, Duration::from_millis(1_250), 1_875_000_000)
     }
 
     #[test]
@@ -66,12 +80,12 @@ mod tests {
         let json: serde_json::Value =
             serde_json::from_str(&of(SummaryFormat::Json).unwrap()).unwrap();
         let expected = serde_json::json!({"version": 1, "jobs": 3, "failed": 1,
-            "elapsed_s": 1.25, "peak_jobs": 2, "mean_runnable": 1.5});
+            "skipped": 4, "retries": 0, "elapsed_s": 1.25, "peak_jobs": 2, "mean_runnable": 1.5});
         assert_eq!(json, expected);
         let words = of(SummaryFormat::Text).unwrap();
         assert_eq!(
             words,
-            "3 jobs, 1 failed, 1.25 s, at most 2 at a time, 1.5 runnable on average"
+            "3 jobs, 1 failed, 4 skipped, 1.25 s, at most 2 at a time, 1.5 runnable on average"
         );
     }
 }

@@ -2,7 +2,7 @@
 
 use std::ffi::OsStr;
 use std::io::Write;
-use std::os::unix::process::CommandExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::mpsc;
@@ -18,6 +18,8 @@ pub(crate) struct Ran {
     pub(crate) err: String,
     /// None: killed by a signal.
     pub(crate) code: Option<i32>,
+    /// That killed it.
+    pub(crate) signal: Option<i32>,
 }
 
 impl Ran {
@@ -113,6 +115,7 @@ pub(crate) fn finish(child: Child) -> Ran {
         out: stdout,
         err: String::from_utf8_lossy(&stderr).into_owned(),
         code: status.code(),
+        signal: status.signal(),
     }
 }
 

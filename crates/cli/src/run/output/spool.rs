@@ -1,6 +1,7 @@
 //! The held output of one stream of one job: in memory while it is small, else in an unlinked
 //! temporary file.
 
+use super::READ_SIZE;
 use rustix::io::Errno;
 use std::fs::File;
 use std::io::{self, BufReader, Seek, Write};
@@ -12,12 +13,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 const STREAM_MEMORY: usize = 512 * 1024;
 /// Of all jobs together, running or waiting for their turn to be written.
 const TOTAL_MEMORY: usize = 64 * 1024 * 1024;
-/// What a pipe holds by default, so what one read may return.
-const READ_SIZE: usize = 64 * 1024;
 
 /// Bytes that all spools of a run hold in memory.
 #[derive(Clone, Default)]
-pub(super) struct Held(Arc<AtomicUsize>);
+pub(in crate::run) struct Held(Arc<AtomicUsize>);
 
 impl Held {
     fn add(&self, bytes: usize) {
@@ -37,14 +36,14 @@ impl Held {
 }
 
 /// Held output, in the order in which it was read: first `file`, then `memory`.
-pub(super) struct Spool {
+pub(in crate::run) struct Spool {
     memory: Vec<u8>,
     file: Option<File>,
     held: Held,
 }
 
 impl Spool {
-    pub(super) fn new(held: &Held) -> Self {
+    pub(in crate::run) fn new(held: &Held) -> Self {
         Self {
             memory: Vec::new(),
             file: None,
@@ -54,7 +53,7 @@ impl Spool {
 
     /// Adds what one read from `pipe` gives and says how many bytes: 0 at the end, None where the
     /// read was interrupted. An error is ours, not the job's: there is no space to hold more.
-    pub(super) fn read_from(&mut self, pipe: BorrowedFd<'_>) -> io::Result<Option<usize>> {
+    pub(in crate::run) fn read_from(&mut self, pipe: BorrowedFd<'_>) -> io::Result<Option<usize>> {
         self.memory.reserve(READ_SIZE);
         match rustix::io::read(pipe, rustix::buffer::spare_capacity(&mut self.memory)) {
             Ok(count) => {
@@ -94,8 +93,12 @@ impl Spool {
         Ok(true)
     }
 
+    pub(in crate::run) fn is_empty(&self) -> bool {
+        self.memory.is_empty() && self.file.is_none()
+    }
+
     /// Writes everything to `to`.
-    pub(super) fn write_to(mut self, to: &mut impl Write) -> io::Result<()> {
+    pub(in crate::run) fn write_to(mut self, to: &mut impl Write) -> io::Result<()> {
         if let Some(mut file) = self.file.take() {
             file.rewind()?;
             io::copy(&mut BufReader::with_capacity(READ_SIZE, file), to)?;

@@ -1,0 +1,222 @@
+//! The joblog: a line for each job, written when it has ended and its output is written.
+
+mod entry;
+mod past;
+
+pub(super) use entry::Entry;
+pub(super) use past::Done;
+
+use entry::HEADER;
+use past::Past;
+use rustix::fs::{FlockOperation, flock};
+use rustix::io::Errno;
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+/// A joblog that is being written. Dropping it lets another run have the file.
+pub(super) struct JobLog {
+    path: PathBuf,
+    state: Mutex<State>,
+}
+
+struct State {
+    file: File,
+    /// Bytes of whole lines.
+    sound: u64,
+    /// A line could not be written. A later one would stand behind what there is of it.
+    is_broken: bool,
+}
+
+impl JobLog {
+    /// Opens or makes the file. With `resume` it goes on behind what is there, and says what has
+    /// succeeded; without, there may be no job in it.
+    ///
+    /// # Errors
+    /// Each names the file: it cannot be opened, read or written, is no joblog, has jobs in it, or
+    /// is being written by another run.
+    pub(super) fn open(path: &Path, resume: bool) -> io::Result<(Self, Done)> {
+        open(path, resume).map_err(|error| name_in(path, &error))
+    }
+
+    /// # Errors
+    /// The file cannot be written; names it. What came before stays readable. After one error,
+    /// nothing more is written.
+    pub(super) fn write(&self, entry: &Entry) -> io::Result<()> {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        if state.is_broken {
+            return Err(name_in(
+                &self.path,
+                &io::Error::other("not written any more"),
+            ));
+        }
+        let written = state.append(&entry.to_line());
+        written.map_err(|error| name_in(&self.path, &error))
+    }
+}
+
+impl State {
+    fn append(&mut self, line: &str) -> io::Result<()> {
+        let written = self.file.write_all(line.as_bytes());
+        if written.is_ok() {
+            self.sound += line.len() as u64;
+        } else {
+            self.is_broken = true;
+            // Where this fails, the next reader leaves the torn line out.
+            let _ = self.file.set_len(self.sound);
+        }
+        written
+    }
+}
+
+/// What has succeeded according to the joblog, which stays as it is; nothing if there is none.
+///
+/// # Errors
+/// Names the file: it cannot be read or is no joblog.
+pub(super) fn done(path: &Path) -> io::Result<Done> {
+    let past = Past::read(path).map_err(|error| name_in(path, &error))?;
+    Ok(past.done)
+}
+
+fn open(path: &Path, resume: bool) -> io::Result<(JobLog, Done)> {
+    let file = OpenOptions::new().append(true).create(true).open(path)?;
+    // A pipe or a device has no past.
+    let past = if file.metadata()?.is_file() {
+        lock(&file)?;
+        let past = Past::read(path)?;
+        if past.jobs > 0 && !resume {
+            let text = format!("has {} jobs in it: --resume continues it", past.jobs);
+            return Err(io::Error::new(io::ErrorKind::AlreadyExists, text));
+        }
+        // A torn line must not become part of the next one.
+        file.set_len(past.sound)?;
+        past
+    } else {
+        Past::default()
+    };
+    let mut state = State {
+        file,
+        sound: past.sound,
+        is_broken: false,
+    };
+    if past.sound == 0 {
+        state.append(HEADER)?;
+    }
+    let log = JobLog {
+        path: path.to_owned(),
+        state: Mutex::new(state),
+    };
+    Ok((log, past.done))
+}
+
+/// Two runs that append to one file would each skip what the other is doing.
+fn lock(file: &File) -> io::Result<()> {
+    match flock(file, FlockOperation::NonBlockingLockExclusive) {
+        Err(Errno::WOULDBLOCK) => Err(io::Error::other("another run is writing it")),
+        // A file system without locks.
+        _ => Ok(()),
+    }
+}
+
+fn name_in(path: &Path, error: &io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("joblog {}: {error}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::status::JobEnd;
+    use std::os::unix::process::ExitStatusExt;
+    use std::process::ExitStatus;
+    use std::time::Duration;
+
+    fn entry(code: i32, line: &[u8]) -> Entry {
+        let status = ExitStatus::from_raw(code << 8);
+        Entry {
+            sequence: 1,
+            start: Duration::ZERO,
+            runtime: Duration::ZERO,
+            end: JobEnd::of(status),
+            status,
+            attempts: 1,
+            lines: vec![line.to_vec()],
+        }
+    }
+
+    fn logged(path: &Path, entries: &[(i32, &[u8])]) -> Vec<u8> {
+        let (log, _) = JobLog::open(path, true).unwrap();
+        for &(code, line) in entries {
+            log.write(&entry(code, line)).unwrap();
+        }
+        std::fs::read(path).unwrap()
+    }
+
+    #[test]
+    fn occurrences_are_counted() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("log");
+        logged(&path, &[(0, b"a"), (1, b"a"), (0, b"a\n\xff"), (0, b"a")]);
+        let mut done = done(&path).unwrap();
+        assert_eq!([(); 3].map(|()| done.take(b"a")), [true, true, false]);
+        assert!(done.take(b"a\n\xff") && !done.take(b"a\n\xff") && !done.take(b""));
+    }
+
+    #[test]
+    fn a_log_torn_anywhere_counts_its_whole_lines_and_goes_on() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("log");
+        let whole = logged(&path, &[(0, b"a"), (0, b"b")]);
+        for length in 0..=whole.len() {
+            std::fs::write(&path, &whole[..length]).unwrap();
+            let lines = whole[..length]
+                .iter()
+                .filter(|&&byte| byte == b'\n')
+                .count();
+            let mut past = done(&path).unwrap();
+            assert_eq!(past.take(b"a"), lines >= 3, "{length}");
+            assert_eq!(past.take(b"b"), lines >= 4, "{length}");
+            logged(&path, &[(0, b"c")]);
+            let mut past = done(&path).unwrap();
+            assert_eq!(
+                (past.take(b"a"), past.take(b"c")),
+                (lines >= 3, true),
+                "{length}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_log_with_jobs_or_of_another_kind_is_not_overwritten() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("log");
+        // No job in it yet: nothing is lost.
+        drop(JobLog::open(&path, false).unwrap());
+        logged(&path, &[(1, b"x")]);
+        let text = |resume| JobLog::open(&path, resume).err().unwrap().to_string();
+        assert!(text(false).contains("has 1 jobs in it"), "{}", text(false));
+        for other in ["Seq\tHost\n1\t:\n", "#cmwq-joblog 2\n", "x"] {
+            std::fs::write(&path, other).unwrap();
+            assert!(text(true).contains("line 1 is not"), "{}", text(true));
+            assert_eq!(std::fs::read_to_string(&path).unwrap(), other);
+        }
+    }
+
+    #[test]
+    fn two_runs_do_not_share_a_log() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("log");
+        let _first = JobLog::open(&path, false).unwrap();
+        let error = JobLog::open(&path, true).err().unwrap().to_string();
+        assert!(error.contains("another run"), "{error}");
+    }
+
+    #[test]
+    fn full_disk_is_an_error_that_names_the_file() {
+        let error = JobLog::open(Path::new("/dev/full"), false).err().unwrap();
+        assert!(
+            error.to_string().starts_with("joblog /dev/full: "),
+            "{error}"
+        );
+    }
+}

@@ -1,0 +1,242 @@
+//! Where the jobs' output goes: each job's as a whole, in the order of ends or of lines, or line by
+//! line. What has been written is then said to have been in the joblog.
+
+mod lines;
+mod spool;
+mod stream;
+
+pub(super) use lines::LineSink;
+pub(super) use spool::{Held, Spool};
+
+use super::log::{Entry, JobLog};
+use std::collections::BTreeMap;
+use std::io::{self, IsTerminal, Write};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use stream::Stream;
+
+/// What a pipe holds by default, so what one read may return.
+const READ_SIZE: usize = 64 * 1024;
+/// To the beginning of the line, which is then erased.
+const ERASE: &str = "\r\x1b[K";
+
+/// One of the two streams that a job writes to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum To {
+    Out,
+    Err,
+}
+
+/// Why output did not reach anybody.
+#[derive(Debug)]
+pub(super) enum Lost {
+    /// It could not be read, or there was no space to hold it.
+    Unheld(io::Error),
+    /// Our own standard output or standard error, which the error names.
+    Unwritten(io::Error),
+    /// It was written, but the joblog, which the error names, could not be.
+    Unlogged(io::Error),
+}
+
+/// The held output of one job; None where it was not to be held.
+#[derive(Default)]
+pub(super) struct Blocks {
+    pub(super) out: Option<Spool>,
+    pub(super) err: Option<Spool>,
+}
+
+/// A job that has ended.
+pub(super) struct Finished {
+    pub(super) blocks: Blocks,
+    /// For the joblog, if there is one.
+    pub(super) entry: Entry,
+}
+
+/// Our standard output and standard error and the joblog, shared by all jobs.
+pub(super) struct Output {
+    keep_order: bool,
+    quiet: bool,
+    state: Mutex<State>,
+}
+
+struct State {
+    out: Stream,
+    err: Stream,
+    log: Option<JobLog>,
+    /// Progress is on the last line of the terminal.
+    has_bar: bool,
+    /// With `keep_order`: the job whose turn it is, and those that ended before their turn.
+    next: u64,
+    early: BTreeMap<u64, Option<Finished>>,
+}
+
+impl Output {
+    pub(super) fn new(keep_order: bool, quiet: bool, log: Option<JobLog>) -> io::Result<Self> {
+        let state = State {
+            out: Stream::of(io::stdout().as_fd(), "standard output")?,
+            err: Stream::of(io::stderr().as_fd(), "standard error")?,
+            log,
+            has_bar: false,
+            next: 0,
+            early: BTreeMap::new(),
+        };
+        Ok(Self {
+            keep_order,
+            quiet,
+            state: Mutex::new(state),
+        })
+    }
+
+    /// Takes what the job `sequence` left (None: it has not run, or its output is lost), writes
+    /// whatever has its turn, and logs it. Must be called once for each job, counted from 0.
+    pub(super) fn put(&self, sequence: u64, finished: Option<Finished>) -> Result<(), Lost> {
+        let mut state = self.lock();
+        if !self.keep_order {
+            return state.write(finished);
+        }
+        state.early.insert(sequence, finished);
+        state.write_those_in_turn()
+    }
+
+    /// Writes `bytes` of a running job.
+    fn write_now(&self, to: To, bytes: &[u8]) -> Result<(), Lost> {
+        let mut state = self.lock();
+        state.erase_bar();
+        let stream = state.stream(to);
+        let written = stream.write_all(bytes);
+        stream.end_pause();
+        written.map_err(|error| Lost::Unwritten(stream.name_in(error)))
+    }
+
+    /// Waits until nobody waits for room in our standard output and there is some, or until `stop`
+    /// is readable. Each job passes here before it starts: a job's output would have nowhere to go.
+    pub(super) fn wait_for_room_or(&self, stop: BorrowedFd<'_>) {
+        self.lock().out.wait_for_room_or(stop);
+    }
+
+    /// Writes a message of our own to standard error, between the jobs' output. `--quiet` leaves
+    /// it out.
+    pub(super) fn note(&self, text: &str) {
+        if !self.quiet {
+            self.error(text);
+        }
+    }
+
+    /// Writes the reason for which the run ends.
+    pub(super) fn error(&self, text: &str) {
+        self.print(&format!("cmwq run: {text}"));
+    }
+
+    /// As `note`, but never waits: lost where standard error has no room. If somebody waits to
+    /// write output, it does not wait for its turn.
+    pub(super) fn note_at_once(&self, text: &str) {
+        if self.quiet {
+            return;
+        }
+        match self.state.try_lock() {
+            Ok(mut state) => {
+                if state.err.has_room() {
+                    state.print(&format!("cmwq run: {text}"));
+                }
+            }
+            Err(_) => {
+                if let Ok(mut stream) = Stream::of(io::stderr().as_fd(), "standard error")
+                    && stream.has_room()
+                {
+                    stream.write_fleeting(&format!("cmwq run: {text}\n"));
+                }
+            }
+        }
+    }
+
+    /// Writes `line` as it is to standard error.
+    pub(super) fn print(&self, line: &str) {
+        self.lock().print(line);
+    }
+
+    /// Shows `line` at the bottom of the terminal until something else is written. Not while
+    /// somebody writes, nor behind a line that a job has not ended.
+    pub(super) fn show_bar(&self, line: &str) {
+        if let Ok(mut state) = self.state.try_lock()
+            && state.out.at_line_start()
+            && state.err.at_line_start()
+            && state.err.has_room()
+        {
+            state.err.write_fleeting(&format!("{ERASE}{line}"));
+            state.has_bar = true;
+        }
+    }
+
+    /// Takes away what `show_bar` shows, unless somebody writes, which does it as well.
+    pub(super) fn erase_bar(&self) {
+        if let Ok(mut state) = self.state.try_lock() {
+            state.erase_bar();
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Whether progress can be shown where nothing was said of it.
+pub(super) fn is_for_people() -> bool {
+    io::stderr().is_terminal() && std::env::var_os("TERM").is_some_and(|term| term != "dumb")
+}
+
+impl State {
+    fn write_those_in_turn(&mut self) -> Result<(), Lost> {
+        while let Some(finished) = self.early.remove(&self.next) {
+            // Before writing: a failed write must not make the rest wait for ever.
+            self.next += 1;
+            self.write(finished)?;
+        }
+        Ok(())
+    }
+
+    fn write(&mut self, finished: Option<Finished>) -> Result<(), Lost> {
+        let Some(Finished { blocks, entry }) = finished else {
+            return Ok(());
+        };
+        let written = self
+            .write_block(To::Out, blocks.out)
+            .and_then(|()| self.write_block(To::Err, blocks.err));
+        self.out.end_pause();
+        self.err.end_pause();
+        written?;
+        match &self.log {
+            Some(log) => log.write(&entry).map_err(Lost::Unlogged),
+            None => Ok(()),
+        }
+    }
+
+    fn write_block(&mut self, to: To, block: Option<Spool>) -> Result<(), Lost> {
+        let Some(block) = block.filter(|block| !block.is_empty()) else {
+            return Ok(());
+        };
+        self.erase_bar();
+        let stream = self.stream(to);
+        let written = block.write_to(stream);
+        written.map_err(|error| Lost::Unwritten(stream.name_in(error)))
+    }
+
+    fn stream(&mut self, to: To) -> &mut Stream {
+        match to {
+            To::Out => &mut self.out,
+            To::Err => &mut self.err,
+        }
+    }
+
+    fn print(&mut self, line: &str) {
+        self.erase_bar();
+        // A failure to complain cannot be told to anybody.
+        let _ = writeln!(self.err, "{line}");
+        self.err.end_pause();
+    }
+
+    fn erase_bar(&mut self) {
+        if std::mem::take(&mut self.has_bar) {
+            self.err.write_fleeting(ERASE);
+        }
+    }
+}

@@ -39,6 +39,22 @@ struct Title {
     name: String,
 }
 
+/// On both clocks: one for people, one that nobody sets.
+#[derive(Clone, Copy)]
+struct Moment {
+    wall: SystemTime,
+    monotonic: Instant,
+}
+
+impl Moment {
+    fn now() -> Self {
+        Self {
+            wall: SystemTime::now(),
+            monotonic: Instant::now(),
+        }
+    }
+}
+
 /// An attempt at a job that has ended.
 struct Attempt {
     start: SystemTime,
@@ -149,10 +165,9 @@ impl Session {
         words: &[OsString],
         number: u32,
     ) -> Result<Option<Attempt>, Ours> {
-        let Some(child) = self.launch(words).map_err(|error| failure(&error))? else {
+        let Some((child, moment)) = self.launch(words).map_err(|error| failure(&error))? else {
             return Ok(None);
         };
-        let (start, began) = (SystemTime::now(), Instant::now());
         let mut vigil = Vigil::new(self.timeout);
         let (status, blocks) = self.attend(title, child, &mut vigil)?;
         let end = match vigil.is_over() {
@@ -160,8 +175,8 @@ impl Session {
             false => JobEnd::of(status),
         };
         Ok(Some(Attempt {
-            start,
-            runtime: began.elapsed(),
+            start: moment.wall,
+            runtime: moment.monotonic.elapsed(),
             status,
             end,
             blocks,
@@ -171,16 +186,16 @@ impl Session {
     }
 
     /// Starts the process, waiting for room for it if need be. None: the run was stopped before.
-    fn launch(&self, words: &[OsString]) -> io::Result<Option<Child>> {
+    fn launch(&self, words: &[OsString]) -> io::Result<Option<(Child, Moment)>> {
         let mut lonely_tries = 0;
         loop {
             self.output.wait_for_room_or(self.control.stop_event());
             if !self.control.start() {
                 return Ok(None);
             }
-            let seen = self.control.ends();
+            let (seen, moment) = (self.control.ends(), Moment::now());
             match self.launcher.start(words) {
-                Ok(child) => return Ok(Some(child)),
+                Ok(child) => return Ok(Some((child, moment))),
                 Err(error) => {
                     self.control.not_started();
                     if !is_shortage(&error) {
@@ -253,7 +268,7 @@ impl Session {
             Due::Look if was_stopped(group) => {
                 let pid = group.as_raw_nonzero();
                 let why =
-                    format!("was stopped, the others go on; \"kill -CONT -- -{pid}\" continues it");
+                    format!("was stopped, the others go on; \"kill -CONT -{pid}\" continues it");
                 self.output.note_at_once(&title.says(&why));
             }
             Due::Look => {}

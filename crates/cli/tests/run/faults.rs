@@ -1,19 +1,13 @@
 //! What goes wrong at night.
 
-use crate::support::{Folder, Ran, command, feed, finish, numbers, run, start, until, wait_for};
+use crate::support::{
+    Folder, command, feed, finish, is_root, numbers, run, shell, start, until, wait_for,
+};
 use std::collections::HashSet;
 use std::fs::File;
 use std::io::Write;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
-
-/// Runs a shell script in which `$0` is the command.
-fn shell(script: &str) -> Ran {
-    feed(
-        Command::new("sh").args(["-c", script, env!("CARGO_BIN_EXE_cmwq")]),
-        "",
-    )
-}
 
 #[test]
 fn twenty_thousand_short_jobs_are_all_run() {
@@ -125,9 +119,7 @@ fn few_descriptors_only_make_it_slower() {
 /// Needs root, to become a user who has no other process.
 #[test]
 fn few_processes_only_make_it_slower() {
-    // SAFETY: geteuid takes nothing.
-    if unsafe { libc::geteuid() } != 0 {
-        eprintln!("left out: only root can become a user without processes");
+    if !is_root("become a user without processes") {
         return;
     }
     let folder = Folder::new();

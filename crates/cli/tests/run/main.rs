@@ -3,7 +3,11 @@
 mod basics;
 mod faults;
 mod inherited;
+mod joblog;
+mod options;
 mod order;
+mod room;
 mod signals;
 mod status;
 mod support;
+mod terminal;

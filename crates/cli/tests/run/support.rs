@@ -88,6 +88,55 @@ pub(crate) fn feed(command: &mut Command, input: impl Into<Vec<u8>>) -> Ran {
     ran
 }
 
+/// Runs a shell script in which `$0` is the command.
+pub(crate) fn shell(script: &str) -> Ran {
+    feed(
+        heeding("sh").args(["-c", script, env!("CARGO_BIN_EXE_cmwq")]),
+        "",
+    )
+}
+
+/// Whether the tests may do what only root may; says what is left out otherwise.
+pub(crate) fn is_root(left_out: &str) -> bool {
+    // SAFETY: geteuid takes nothing.
+    let is_root = unsafe { libc::geteuid() } == 0;
+    if !is_root {
+        eprintln!("left out: {left_out}: only root can");
+    }
+    is_root
+}
+
+/// The letter that /proc has for the state of a process; X if there is none.
+pub(crate) fn state(pid: u32) -> char {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    let after_name = stat.rsplit(") ").next().unwrap_or_default();
+    after_name.chars().next().unwrap_or('X')
+}
+
+/// Waits until `is_so`, which has these words.
+pub(crate) fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
+    for _ in 0..HANG.as_millis() / 10 {
+        if is_so() {
+            return;
+        }
+        thread::sleep(Duration::from_millis(10));
+    }
+    panic!("never: {what}");
+}
+
+/// The number in a file that a job writes, once it is there.
+pub(crate) fn number_in(path: &Path) -> u32 {
+    let read = || {
+        std::fs::read_to_string(path)
+            .ok()?
+            .strip_suffix('\n')?
+            .parse()
+            .ok()
+    };
+    wait_until("a number in a file", || read().is_some());
+    read().expect("a number")
+}
+
 /// Starts a command with pipes as its standard streams.
 pub(crate) fn start(command: &mut Command) -> Child {
     command
@@ -128,13 +177,7 @@ pub(crate) fn signal(pid: u32, number: i32) {
 
 /// Waits until `path` exists.
 pub(crate) fn wait_for(path: &Path) {
-    for _ in 0..HANG.as_millis() / 10 {
-        if path.exists() {
-            return;
-        }
-        thread::sleep(Duration::from_millis(10));
-    }
-    panic!("{} does not appear", path.display());
+    wait_until(&format!("{} appears", path.display()), || path.exists());
 }
 
 /// A shell loop that waits until the file `name` exists.

@@ -1,0 +1,289 @@
+//! The joblog, and going on where a run has ended.
+
+use crate::support::{
+    Folder, Ran, command, feed, finish, is_root, numbers, run, shell, signal, start, until,
+    wait_until,
+};
+use std::collections::{BTreeMap, HashMap};
+use std::io::Write;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+
+/// The lines of jobs, as columns.
+fn jobs(path: &Path) -> Vec<Vec<String>> {
+    let text = std::fs::read_to_string(path).unwrap_or_default();
+    let lines = text.lines().skip(2);
+    lines
+        .map(|line| line.split('\t').map(String::from).collect())
+        .collect()
+}
+
+fn resume(log: &str, args: &[&str], input: impl Into<Vec<u8>>) -> Ran {
+    run(&[&["--joblog", log, "--resume"], args].concat(), input)
+}
+
+#[test]
+fn has_a_line_for_each_job() {
+    let folder = Folder::new();
+    let log = folder.name("log");
+    let args = [
+        "--joblog",
+        &log,
+        "--retries",
+        "1",
+        "--halt",
+        "never",
+        "--timeout",
+        "0.5",
+        "sh",
+        "-c",
+    ];
+    let ran = run(
+        &args,
+        "exit 0 #\texit\nexit 7\nkill -9 $$\nexit 255\nsleep 100\n",
+    );
+    assert_eq!(ran.code, Some(123), "{}", ran.err);
+    let text = std::fs::read_to_string(&log).unwrap();
+    assert!(text.starts_with("#cmwq-joblog 1\nsequence\t"), "{text}");
+    let jobs = jobs(Path::new(&log));
+    let by_job: BTreeMap<&str, &Vec<String>> = jobs.iter().map(|job| (&job[0][..], job)).collect();
+    let expected = [
+        ("1", "ok", "0", "0", "1", "exit 0 #\\texit"),
+        ("2", "failed", "7", "0", "2", "exit 7"),
+        ("3", "killed", "0", "9", "2", "kill -9 $$"),
+        ("4", "stop", "255", "0", "2", "exit 255"),
+        ("5", "timeout", "0", "15", "2", "sleep 100"),
+    ];
+    for (sequence, result, exit, signal, attempts, arguments) in expected {
+        let job = by_job[sequence];
+        assert_eq!(job[3..], [result, exit, signal, attempts, arguments]);
+    }
+    let timed_out: f64 = by_job["5"][2].parse().unwrap();
+    assert!(timed_out >= 0.5, "{timed_out}");
+    let start: f64 = by_job["1"][1].parse().unwrap();
+    assert!(start > 1.6e9, "{start}");
+}
+
+#[test]
+fn resume_runs_what_failed_or_is_missing_and_each_equal_line_as_often_as_needed() {
+    let folder = Folder::new();
+    let (log, ok) = (folder.name("log"), folder.name("ok"));
+    let script = format!("echo {{}}; [ {{}} != b ] || [ -e '{ok}' ]");
+    let job = ["sh", "-c", &script];
+    let first = run(&[&["--joblog", &log][..], &job].concat(), "a\nb\na\n");
+    assert_eq!(
+        (first.code, first.sorted_lines().concat()),
+        (Some(123), "aab".into())
+    );
+    let again = run(&[&["--joblog", &log][..], &job].concat(), "c\n");
+    assert_eq!((again.code, again.text().as_str()), (Some(1), ""));
+    assert!(
+        again.err.contains(&log) && again.err.contains("--resume"),
+        "{}",
+        again.err
+    );
+    folder.write("ok", "");
+    let dry = resume(&log, &["--dry-run", "echo"], "a\nb\na\na\nc\n");
+    assert_eq!(dry.lines(), ["echo b", "echo a", "echo c"]);
+    let second = resume(&log, &job, "a\nb\na\na\nc\n");
+    assert_eq!(
+        (second.code, second.sorted_lines().concat()),
+        (Some(0), "abc".into())
+    );
+    let third = resume(&log, &["--summary", "json", "echo"], "c\na\na\nb\na\n");
+    assert_eq!((third.code, third.text().as_str()), (Some(0), ""));
+    assert_eq!(
+        (&third.summary()["jobs"], &third.summary()["skipped"]),
+        (&0.into(), &5.into())
+    );
+}
+
+#[test]
+fn resume_knows_lines_whatever_jobs_they_were_in() {
+    let folder = Folder::new();
+    let log = folder.name("log");
+    let bytes = b"\xff\0a\tb\n\0\\\0x y\0".to_vec();
+    assert_eq!(
+        run(&["--joblog", &log, "-0n3", "true"], bytes.clone()).code,
+        Some(0)
+    );
+    let more = [&bytes[..], b"new\0"].concat();
+    let ran = resume(&log, &["-0n2", "printf", "<%s>"], more);
+    assert_eq!((ran.code, ran.text().as_str()), (Some(0), "<new>"));
+}
+
+#[test]
+fn killed_in_the_middle_nothing_is_skipped() {
+    const JOBS: u32 = 600;
+    let folder = Folder::new();
+    let (log, ran) = (folder.name("log"), folder.name("ran"));
+    let script = format!("echo {{}} >>'{ran}'; sleep 0.01");
+    let args = ["--joblog", &log, "sh", "-c", &script];
+    let mut child = start(&mut command(&args));
+    child
+        .stdin
+        .take()
+        .unwrap()
+        .write_all(numbers(JOBS).as_bytes())
+        .unwrap();
+    wait_until("a part has run", || jobs(Path::new(&log)).len() > 100);
+    signal(child.id(), libc::SIGKILL);
+    assert_eq!(finish(child).signal, Some(libc::SIGKILL));
+    let logged = jobs(Path::new(&log)).len() as u32;
+    assert!(logged < JOBS, "the run was over before it was killed");
+    // What a full disk or a lost page leaves.
+    std::fs::OpenOptions::new()
+        .append(true)
+        .open(&log)
+        .unwrap()
+        .write_all(b"99\t17")
+        .unwrap();
+    let rest = resume(
+        &log,
+        &["--summary", "json", "sh", "-c", &script],
+        numbers(JOBS),
+    );
+    assert_eq!(rest.code, Some(0), "{}", rest.err);
+    assert_eq!(rest.summary()["skipped"], logged);
+    let ran = std::fs::read_to_string(&ran).unwrap();
+    let mut times: HashMap<&str, u32> = HashMap::new();
+    ran.lines()
+        .for_each(|line| *times.entry(line).or_default() += 1);
+    assert_eq!(times.len(), JOBS as usize, "each was run");
+    // Twice: those that ran when it was killed, and no other.
+    let twice = times.values().filter(|&&count| count == 2).count() as u32;
+    assert_eq!(twice + JOBS, times.values().sum::<u32>());
+    assert_eq!(jobs(Path::new(&log)).len() as u32, JOBS);
+}
+
+/// Runs jobs that leave a file each, with a joblog that gets full. How many were logged and run.
+fn with_full_log(folder: &Folder, log: &str, limit: Option<u64>) -> (Ran, usize, usize) {
+    std::fs::create_dir(folder.path("made")).unwrap();
+    let script = format!("touch '{}/{{}}'", folder.name("made"));
+    let mut command = command(&["--joblog", log, "sh", "-c", &script]);
+    if let Some(bytes) = limit {
+        let limited = move || {
+            let limit = libc::rlimit {
+                rlim_cur: bytes,
+                rlim_max: bytes,
+            };
+            // SAFETY: the limit is a local; setrlimit is one system call.
+            unsafe { libc::setrlimit(libc::RLIMIT_FSIZE, &limit) };
+            Ok(())
+        };
+        // SAFETY: one system call, safe between fork and exec.
+        unsafe { command.pre_exec(limited) };
+    }
+    let ran = feed(&mut command, numbers(3000));
+    let made = std::fs::read_dir(folder.path("made")).unwrap().count();
+    (ran, jobs(Path::new(log)).len(), made)
+}
+
+fn assert_full(log: &str, (ran, logged, made): (Ran, usize, usize)) {
+    assert_eq!(ran.code, Some(1), "{}", ran.err);
+    assert!(ran.err.contains(log), "{}", ran.err);
+    assert_eq!(ran.err.lines().count(), 1, "{}", ran.err);
+    assert!(logged > 0 && logged < made, "{logged} logged, {made} run");
+    assert!(
+        made < 2000,
+        "{made} jobs were run, though the joblog is full"
+    );
+}
+
+#[test]
+fn log_that_may_not_grow_stops_the_run_and_nothing_is_skipped_later() {
+    let folder = Folder::new();
+    let log = folder.name("log");
+    let full = with_full_log(&folder, &log, Some(8000));
+    let logged = full.1;
+    assert_full(&log, full);
+    let rest = resume(&log, &["--summary", "json", "true"], numbers(3000));
+    assert_eq!(
+        (rest.code, rest.summary()["skipped"].as_u64()),
+        (Some(0), Some(logged as u64))
+    );
+    assert_eq!(jobs(Path::new(&log)).len(), 3000);
+}
+
+#[test]
+fn full_disk_under_the_log_stops_the_run() {
+    let Some(disk) = SmallDisk::new("fill a disk") else {
+        return;
+    };
+    let log = disk.folder.name("disk/log");
+    let full = with_full_log(&disk.folder, &log, None);
+    assert_full(&log, full);
+}
+
+#[test]
+fn full_device_is_an_error_before_any_job() {
+    let ran = run(&["--joblog", "/dev/full", "echo"], "x\n");
+    assert_eq!((ran.code, ran.text().as_str()), (Some(1), ""));
+    assert!(ran.err.contains("/dev/full"), "{}", ran.err);
+}
+
+#[test]
+fn job_whose_output_is_lost_is_not_logged() {
+    let folder = Folder::new();
+    let log = folder.name("log");
+    let script = format!("yes | \"$0\" run -k --joblog '{log}' sh -c 'echo $0; exit 0' >/dev/full");
+    let ran = shell(&script);
+    assert_eq!(ran.code, Some(1), "{}", ran.err);
+    assert_eq!(jobs(Path::new(&log)).len(), 0);
+}
+
+/// With -k a job's output may be written long after its end.
+#[test]
+fn job_is_logged_when_its_output_is_written() {
+    let folder = Folder::new();
+    let log = folder.name("log");
+    let mut child = start(&mut command(&["-k", "--joblog", &log]));
+    let (waits, ended) = (until(&folder.name("go")), folder.name("ended"));
+    let input = format!("{waits}; echo first\ntouch '{ended}'\n");
+    child
+        .stdin
+        .take()
+        .unwrap()
+        .write_all(input.as_bytes())
+        .unwrap();
+    wait_until("the second job ends", || Path::new(&ended).exists());
+    std::thread::sleep(std::time::Duration::from_millis(100));
+    assert_eq!(jobs(Path::new(&log)).len(), 0);
+    folder.write("go", "");
+    assert_eq!(finish(child).text(), "first\n");
+    let sequences: Vec<String> = jobs(Path::new(&log))
+        .into_iter()
+        .map(|job| job[0].clone())
+        .collect();
+    assert_eq!(sequences, ["1", "2"]);
+}
+
+/// 16 KiB of disk, for root.
+pub(crate) struct SmallDisk {
+    pub(crate) folder: Folder,
+}
+
+impl SmallDisk {
+    /// None, and a message, where it cannot be had.
+    pub(crate) fn new(what_for: &str) -> Option<Self> {
+        if !is_root(what_for) {
+            return None;
+        }
+        let folder = Folder::new();
+        std::fs::create_dir(folder.path("disk")).unwrap();
+        let mount = format!("mount -t tmpfs -o size=16k none '{}'", folder.name("disk"));
+        let mounted = feed(std::process::Command::new("sh").args(["-c", &mount]), "");
+        if mounted.code != Some(0) {
+            eprintln!("left out: {what_for}: {}", mounted.err);
+            return None;
+        }
+        Some(Self { folder })
+    }
+}
+
+impl Drop for SmallDisk {
+    fn drop(&mut self) {
+        let unmount = format!("umount -l '{}'", self.folder.name("disk"));
+        feed(std::process::Command::new("sh").args(["-c", &unmount]), "");
+    }
+}

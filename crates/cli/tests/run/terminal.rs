@@ -1,0 +1,255 @@
+//! On a terminal, with a shell that does job control: Ctrl-C, Ctrl-Z, a terminal that goes away.
+
+use crate::support::{Folder, heeding, number_in, signal, state, until, wait_for, wait_until};
+use std::fs::File;
+use std::io::{Read, Write};
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Stdio};
+use std::sync::{Arc, Mutex};
+
+/// An interactive shell on a terminal of its own.
+struct Terminal {
+    /// Dropping it hangs up.
+    master: Option<File>,
+    shell: Child,
+    seen: Arc<Mutex<Vec<u8>>>,
+}
+
+impl Terminal {
+    fn new() -> Self {
+        let (mut master, mut slave) = (-1, -1);
+        let null = std::ptr::null_mut();
+        // SAFETY: both numbers are locals; the other arguments may be null.
+        let opened =
+            unsafe { libc::openpty(&mut master, &mut slave, null, null.cast(), null.cast()) };
+        assert_eq!(opened, 0, "a pseudo terminal");
+        // SAFETY: openpty has just made both, and nobody else has them.
+        let (master, slave) = unsafe { (File::from_raw_fd(master), OwnedFd::from_raw_fd(slave)) };
+        // SAFETY: F_SETFD takes no pointer.
+        unsafe { libc::fcntl(master.as_raw_fd(), libc::F_SETFD, libc::FD_CLOEXEC) };
+        let mut shell = heeding("sh");
+        shell
+            .arg("-i")
+            .env("PS1", "")
+            .env("TERM", "xterm")
+            .env_remove("ENV");
+        shell.env("CMWQ", env!("CARGO_BIN_EXE_cmwq"));
+        let stream = || Stdio::from(slave.try_clone().unwrap());
+        shell.stdin(stream()).stdout(stream()).stderr(stream());
+        let own_terminal = || {
+            // SAFETY: two system calls without pointers.
+            unsafe {
+                libc::setsid();
+                libc::ioctl(0, libc::TIOCSCTTY, 0);
+            }
+            Ok(())
+        };
+        // SAFETY: only system calls, safe between fork and exec.
+        unsafe { shell.pre_exec(own_terminal) };
+        let shell = shell.spawn().unwrap();
+        let seen = Arc::new(Mutex::new(Vec::new()));
+        let (mut reader, to) = (master.try_clone().unwrap(), Arc::clone(&seen));
+        std::thread::spawn(move || {
+            let mut buffer = [0; 4096];
+            while let Ok(count @ 1..) = reader.read(&mut buffer) {
+                to.lock().unwrap().extend_from_slice(&buffer[..count]);
+            }
+        });
+        Self {
+            master: Some(master),
+            shell,
+            seen,
+        }
+    }
+
+    fn type_in(&mut self, text: &str) {
+        self.master
+            .as_mut()
+            .unwrap()
+            .write_all(text.as_bytes())
+            .unwrap();
+    }
+
+    fn text(&self) -> String {
+        String::from_utf8_lossy(&self.seen.lock().unwrap()).into_owned()
+    }
+
+    fn wait_for(&self, text: &str) {
+        wait_until(&format!("{text:?} on the terminal"), || {
+            self.text().contains(text)
+        });
+    }
+
+    /// Asks the shell for the exit status of what ran last.
+    fn assert_status(&mut self, status: u32) {
+        self.type_in("echo status=$?.\n");
+        wait_until("a status", || self.text().matches("status=").count() > 1);
+        self.wait_for(&format!("status={status}."));
+    }
+}
+
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        // The reader has a copy: hang up by the session's end.
+        let _ = self.shell.kill();
+        let _ = self.shell.wait();
+    }
+}
+
+/// Lines for a run of which each job is the shell's.
+fn lines(folder: &Folder, jobs: &[&str]) -> String {
+    let file = folder.write("jobs", jobs.join("\n"));
+    format!("\"$CMWQ\" run --max-active 1 <'{file}'\n")
+}
+
+#[test]
+fn first_ctrl_c_waits_for_the_jobs_and_starts_no_other() {
+    let (folder, mut terminal) = (Folder::new(), Terminal::new());
+    let (runs, go, late) = (
+        folder.name("runs"),
+        until(&folder.name("go")),
+        folder.name("late"),
+    );
+    let first = format!("touch '{runs}'; {go}; echo end-of-job");
+    terminal.type_in(&lines(&folder, &[&first, &format!("touch '{late}'")]));
+    wait_for(&folder.path("runs"));
+    terminal.type_in("\x03");
+    terminal.wait_for("Ctrl-C again");
+    folder.write("go", "");
+    terminal.wait_for("end-of-job");
+    terminal.assert_status(130);
+    assert!(!folder.path("late").exists());
+}
+
+#[test]
+fn second_ctrl_c_terminates_and_third_kills() {
+    for deaf in [false, true] {
+        let (folder, mut terminal) = (Folder::new(), Terminal::new());
+        let trap = if deaf {
+            "trap '' TERM;"
+        } else {
+            "trap 'echo to''ld; exit' TERM;"
+        };
+        let job = format!(
+            "{trap} echo $$ >'{}'; while :; do sleep 0.01; done",
+            folder.name("pid")
+        );
+        terminal.type_in(&lines(&folder, &[&job]));
+        let pid = number_in(&folder.path("pid"));
+        for said in ["Ctrl-C again terminates", "terminating 1 running"] {
+            terminal.type_in("\x03");
+            terminal.wait_for(said);
+        }
+        if deaf {
+            terminal.type_in("\x03");
+            terminal.wait_for("killing 1 running");
+        } else {
+            terminal.wait_for("told");
+        }
+        terminal.assert_status(130);
+        assert!(matches!(state(pid), 'X' | 'Z'), "{}", state(pid));
+    }
+}
+
+#[test]
+fn ctrl_z_stops_the_jobs_and_fg_continues_them() {
+    let (folder, mut terminal) = (Folder::new(), Terminal::new());
+    let job = format!(
+        "echo $$ >'{}'; {}",
+        folder.name("pid"),
+        until(&folder.name("go"))
+    );
+    let run = lines(&folder, &[&job]).replace("run ", "run --timeout 60 --progress ");
+    terminal.type_in(&run);
+    let pid = number_in(&folder.path("pid"));
+    terminal.wait_for("1 running");
+    for _ in 0..2 {
+        terminal.type_in("\x1a");
+        wait_until("the job is stopped", || state(pid) == 'T');
+        terminal.type_in("fg\n");
+        wait_until("the job goes on", || state(pid) != 'T');
+    }
+    folder.write("go", "");
+    terminal.assert_status(0);
+}
+
+#[test]
+fn terminal_that_goes_away_hangs_up_on_the_jobs() {
+    let (folder, mut terminal) = (Folder::new(), Terminal::new());
+    let (pid, hung_up) = (folder.name("pid"), folder.name("hung up"));
+    let job = format!(
+        "trap 'touch \"{hung_up}\"; exit' HUP; echo $$ >'{pid}'; while :; do sleep 0.01; done"
+    );
+    terminal.type_in(&lines(&folder, &[&job]));
+    let pid = number_in(&folder.path("pid"));
+    // What the kernel does when the last master is closed.
+    let foreground = terminal.foreground();
+    signal(foreground, libc::SIGHUP);
+    wait_for(&folder.path("hung up"));
+    wait_until("the job has ended", || matches!(state(pid), 'X' | 'Z'));
+    terminal.assert_status(129);
+}
+
+impl Terminal {
+    /// The leader of the process group in the foreground.
+    fn foreground(&self) -> u32 {
+        let master = self.master.as_ref().unwrap();
+        // SAFETY: takes no pointer.
+        unsafe { libc::tcgetpgrp(master.as_raw_fd()) }
+            .try_into()
+            .unwrap()
+    }
+}
+
+/// All descendants of a process.
+fn descendants(pid: u32) -> Vec<u32> {
+    let mut all = vec![pid];
+    let mut at = 0;
+    while let Some(&pid) = all.get(at) {
+        at += 1;
+        let Ok(tasks) = std::fs::read_dir(format!("/proc/{pid}/task")) else {
+            continue;
+        };
+        for task in tasks.flatten() {
+            let children = std::fs::read_to_string(task.path().join("children"));
+            let children = children.unwrap_or_default();
+            all.extend(
+                children
+                    .split_whitespace()
+                    .filter_map(|child| child.parse::<u32>().ok()),
+            );
+        }
+    }
+    all.split_off(1)
+}
+
+#[test]
+fn no_job_runs_on_while_the_run_is_stopped() {
+    let mut run = crate::support::command(&["sleep"]);
+    // Not an orphaned process group, which SIGTSTP does not stop: we are its parent.
+    run.process_group(0);
+    let mut child = crate::support::start(&mut run);
+    let mut stdin = child.stdin.take().unwrap();
+    let feeding =
+        std::thread::spawn(move || drop(stdin.write_all("0.003\n".repeat(4000).as_bytes())));
+    let mut seen = 0;
+    for round in 0..30 {
+        signal(child.id(), libc::SIGTSTP);
+        wait_until("it is stopped", || state(child.id()) == 'T');
+        // A job that ended just before is a zombie.
+        let running = |pid: &u32| !matches!(state(*pid), 'T' | 'Z' | 'X');
+        let jobs = descendants(child.id());
+        let stopping = || !jobs.iter().any(running);
+        wait_until("all jobs are stopped", stopping);
+        let now = descendants(child.id());
+        assert!(!now.iter().any(running), "round {round}");
+        seen += now.len();
+        signal(child.id(), libc::SIGCONT);
+        std::thread::sleep(std::time::Duration::from_millis(7));
+    }
+    assert!(seen > 0, "no job ran");
+    let ran = crate::support::finish(child);
+    feeding.join().unwrap();
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+}

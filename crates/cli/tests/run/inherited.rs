@@ -83,6 +83,30 @@ fn affinity_nice_and_limits() {
     }
 }
 
+fn batch() {
+    set_policy(libc::SCHED_BATCH);
+}
+
+fn idle() {
+    set_policy(libc::SCHED_IDLE);
+}
+
+fn set_policy(policy: i32) {
+    let priority = 0;
+    // SAFETY: the kernel reads one `struct sched_param`, which on Linux is one int.
+    unsafe { libc::syscall(libc::SYS_sched_setscheduler, 0, policy, &raw const priority) };
+}
+
+#[test]
+fn scheduling_policy() {
+    // The 41st field; the name, which might have spaces in it, is "cut".
+    let script = "cut -d' ' -f41 /proc/self/stat";
+    for (prepare, policy) in [(batch as fn(), "3\n"), (idle, "5\n"), (|| (), "0\n")] {
+        let (direct, job) = direct_and_as_job(script, prepare);
+        assert_eq!((direct.as_str(), job.as_str()), (policy, policy));
+    }
+}
+
 #[test]
 fn no_descriptor_of_ours() {
     let (direct, job) = direct_and_as_job("ls /proc/self/fd", || ());

@@ -189,7 +189,8 @@ fn job_that_is_stopped_is_named_and_the_others_go_on() {
 #[test]
 fn job_in_a_tree_of_make() {
     let folder = Folder::new();
-    let rule = "T := $(shell seq 40)\nall: $(T)\n$(T):\n\t@\"$(CMWQ)\" run --summary none echo <lines\n";
+    let rule =
+        "T := $(shell seq 40)\nall: $(T)\n$(T):\n\t@\"$(CMWQ)\" run --summary none echo <lines\n";
     folder.write("Makefile", rule);
     folder.write("lines", "a\nb\nc\n");
     let mut make = Command::new("make");

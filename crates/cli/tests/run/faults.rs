@@ -9,14 +9,27 @@ use std::io::Write;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
+/// How many: CMWQ_RUN_JOBS, else 20,000.
 #[test]
-fn twenty_thousand_short_jobs_are_all_run() {
-    let ran = run(&["--summary", "json", "echo"], numbers(20_000));
+fn short_jobs_by_the_thousand_are_all_run() {
+    let count = std::env::var("CMWQ_RUN_JOBS").map_or(20_000, |text| text.parse().unwrap());
+    let folder = Folder::new();
+    let log = folder.name("log");
+    let args = ["--summary", "json", "--joblog", &log, "echo"];
+    let ran = run(&args, numbers(count));
     assert_eq!(ran.code, Some(0), "{}", ran.err);
-    assert_eq!(ran.summary()["jobs"], 20_000);
+    assert_eq!(ran.summary()["jobs"], count);
     let lines = ran.lines();
-    assert_eq!(lines.len(), 20_000);
-    assert_eq!(lines.into_iter().collect::<HashSet<_>>().len(), 20_000);
+    assert_eq!(lines.len(), count as usize);
+    assert_eq!(
+        lines.into_iter().collect::<HashSet<_>>().len(),
+        count as usize
+    );
+    let again = run(&[&["--resume"][..], &args].concat(), numbers(count));
+    assert_eq!(
+        (again.code, &again.summary()["skipped"]),
+        (Some(0), &count.into())
+    );
 }
 
 #[test]

@@ -202,23 +202,3 @@ fn job_in_a_tree_of_make() {
     assert_eq!(ran.code, Some(0), "{}", ran.err);
     assert_eq!(ran.lines().len(), 2 * 40 * 3);
 }
-
-#[test]
-#[ignore = "takes a minute or two"]
-fn hundred_thousand_short_jobs_are_all_run() {
-    let folder = Folder::new();
-    let log = folder.name("log");
-    let ran = run(
-        &["--summary", "json", "--joblog", &log, "echo"],
-        numbers(100_000),
-    );
-    assert_eq!(ran.code, Some(0), "{}", ran.err);
-    assert_eq!(ran.summary()["jobs"], 100_000);
-    let lines: std::collections::HashSet<String> = ran.lines().into_iter().collect();
-    assert_eq!((lines.len(), ran.lines().len()), (100_000, 100_000));
-    let again = run(
-        &["--summary", "json", "--joblog", &log, "--resume", "echo"],
-        numbers(100_000),
-    );
-    assert_eq!(again.summary()["skipped"], 100_000);
-}

@@ -4,6 +4,7 @@ use super::args::When;
 use super::control::Tally;
 use super::output::is_for_people;
 use super::session::Session;
+use rustix::process::getpgrp;
 use std::io;
 use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
@@ -42,7 +43,9 @@ impl Progress {
             let mut meter = Meter::new();
             while ended.recv_timeout(PERIOD) == Err(RecvTimeoutError::Timeout) {
                 let line = meter.line(session.control.tally(), cmwq::stats().runnable_ns);
-                session.output.show_bar(&line);
+                if !is_in_background() {
+                    session.output.show_bar(&line);
+                }
             }
             session.output.erase_bar();
         };
@@ -126,6 +129,11 @@ fn clock(seconds: f64) -> String {
         0 => format!("{}:{:02}", seconds / 60, seconds % 60),
         hours => format!("{hours}:{:02}:{:02}", seconds / 60 % 60, seconds % 60),
     }
+}
+
+/// Whether the terminal is somebody else's now (`bg`). False where there is none.
+fn is_in_background() -> bool {
+    rustix::termios::tcgetpgrp(io::stderr()).is_ok_and(|group| group != getpgrp())
 }
 
 fn width() -> usize {

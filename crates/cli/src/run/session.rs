@@ -18,6 +18,9 @@ use std::process::{Child, ExitStatus};
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+/// Characters of it in messages.
+const LONGEST_NAME: usize = 80;
+
 /// All that the jobs of a run share.
 pub(super) struct Session {
     pub(super) control: Control,
@@ -133,7 +136,7 @@ impl Session {
     fn run(&self, sequence: u64, lines: Vec<Vec<u8>>) {
         let words = self.template.words(&lines);
         let name = self.template.name(&words).display().to_string();
-        let title = Title { sequence, name };
+        let title = Title::new(sequence, name);
         match self.attempts(&title, &words) {
             Ok(Some(last)) => self.conclude(&title, lines, last),
             Ok(None) => self.put(sequence, None),
@@ -338,6 +341,15 @@ impl Session {
 }
 
 impl Title {
+    /// Shortens the name of a job that is a whole script.
+    fn new(sequence: u64, mut name: String) -> Self {
+        if let Some((at, _)) = name.char_indices().nth(LONGEST_NAME) {
+            name.truncate(at);
+            name.push_str("...");
+        }
+        Self { sequence, name }
+    }
+
     fn says(&self, what: &str) -> String {
         format!("job {}: {}: {what}", self.sequence + 1, self.name)
     }

@@ -43,11 +43,17 @@ fn survive_file_limit() -> io::Result<()> {
 
 fn interrupt(session: &Session) {
     let (number, running) = session.control.interrupted();
-    let next = match number {
-        _ if running == 0 => return,
-        1 => format!("waiting for {running} running jobs; Ctrl-C again terminates them"),
-        2 => format!("terminating {running} running jobs; Ctrl-C again kills them"),
-        _ => format!("killing {running} running jobs"),
+    let next = match (number, running) {
+        // Their output is being written, and then all is over.
+        (1, 0) => return,
+        (1, _) => format!("waiting for {running} running jobs; Ctrl-C again terminates them"),
+        (2, 1..) => format!("terminating {running} running jobs; Ctrl-C again kills them"),
+        (3, 1..) => format!("killing {running} running jobs"),
+        // What is awaited is not a job: perhaps nobody takes the output.
+        _ => {
+            session.output.erase_bar();
+            return die_of(libc::SIGINT);
+        }
     };
     session.output.note_at_once(&next);
 }

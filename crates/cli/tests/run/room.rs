@@ -1,9 +1,7 @@
 //! Where there is no room for output: readers that are slow, leave, or have a full disk.
 
 use crate::joblog::SmallDisk;
-use crate::support::{
-    Folder, command, feed, finish, is_root, numbers, run, shell, start, wait_until,
-};
+use crate::support::{Folder, command, feed, finish, is_root, run, shell, start, wait_until};
 use std::io::{Read, Write};
 use std::process::Command;
 use std::time::Duration;

@@ -153,6 +153,26 @@ fn second_ctrl_c_terminates_and_third_kills() {
 }
 
 #[test]
+fn ctrl_c_ends_it_where_nobody_takes_the_output() {
+    let (folder, mut terminal) = (Folder::new(), Terminal::new());
+    let job = format!("touch '{}'; head -c 300000 /dev/zero", folder.name("runs"));
+    let (jobs, go) = (folder.write("jobs", job), until(&folder.name("go")));
+    // The reader is in the same process group; it heeds no Ctrl-C.
+    let reader = format!("(trap '' INT; {go}; exit 7)");
+    terminal.type_in(&format!("\"$CMWQ\" run <'{jobs}' | {reader}\n"));
+    wait_for(&folder.path("runs"));
+    let run = terminal.foreground();
+    let ended = || matches!(state(run), 'X' | 'Z');
+    wait_until("Ctrl-C ends it", || {
+        terminal.type_in("\x03");
+        std::thread::sleep(std::time::Duration::from_millis(200));
+        ended()
+    });
+    folder.write("go", "");
+    terminal.assert_status(7);
+}
+
+#[test]
 fn ctrl_z_stops_the_jobs_and_fg_continues_them() {
     let (folder, mut terminal) = (Folder::new(), Terminal::new());
     let job = format!(

@@ -9,6 +9,7 @@ pub(super) use lines::LineSink;
 pub(super) use spool::{Held, Spool};
 
 use super::log::{Entry, JobLog};
+use rustix::fs::{FileType, fstat};
 use std::collections::BTreeMap;
 use std::io::{self, IsTerminal, Write};
 use std::os::fd::{AsFd, BorrowedFd};
@@ -179,9 +180,13 @@ impl Output {
     }
 }
 
-/// Whether progress can be shown where nothing was said of it.
+/// Whether progress can be shown where nothing was said of it. Not beside a pipe: what is behind it
+/// may write to the same terminal, a pager for example.
 pub(super) fn is_for_people() -> bool {
-    io::stderr().is_terminal() && std::env::var_os("TERM").is_some_and(|term| term != "dumb")
+    let kind = fstat(io::stdout()).map(|stat| FileType::from_raw_mode(stat.st_mode));
+    io::stderr().is_terminal()
+        && std::env::var_os("TERM").is_some_and(|term| term != "dumb")
+        && !matches!(kind, Ok(FileType::Fifo | FileType::Socket))
 }
 
 impl State {

@@ -82,7 +82,6 @@ impl Session {
         let limit = Limit::new(args.max_active);
         let queue = Workqueue::builder("run")
             .max_active(limit.now())
-            .freezable()
             .build()
             .map_err(io::Error::other)?;
         let own = Own {
@@ -115,8 +114,7 @@ impl Session {
             return false;
         }
         let seat = Seat(Arc::clone(self));
-        // Its result is in the control; nobody joins.
-        let _unjoined = self.queue.spawn(move || seat.0.run(sequence, lines));
+        begin(seat, sequence, lines);
         true
     }
 
@@ -368,6 +366,26 @@ fn is_allowed(nice: i32, output: &Output) -> bool {
 fn was_stopped(pid: Pid) -> bool {
     let options = WaitIdOptions::STOPPED | WaitIdOptions::NOHANG;
     matches!(waitid(WaitId::Pid(pid), options), Ok(Some(_)))
+}
+
+/// Queues the item of a job.
+fn begin(seat: Seat, sequence: u64, lines: Vec<Vec<u8>>) {
+    let session = Arc::clone(&seat.0);
+    let item = move || {
+        let output = &Arc::clone(&seat.0).output;
+        let mut job = Some((seat, lines));
+        let again = || -> Box<dyn FnOnce() + Send> {
+            let (seat, lines) = job.take().expect("it is called once");
+            Box::new(move || begin(seat, sequence, lines))
+        };
+        if !output.defer(again)
+            && let Some((seat, lines)) = job
+        {
+            seat.0.run(sequence, lines);
+        }
+    };
+    // Its result is in the control; nobody joins.
+    let _unjoined = session.queue.spawn(item);
 }
 
 /// The place of an admitted job, given back however its item ends.

@@ -48,6 +48,11 @@ fn no_job_starts_while_nobody_reads() {
         before < 100,
         "{before} of 400 jobs were run while nobody read"
     );
+    // Those that may not begin wait without a thread each.
+    let threads = std::fs::read_dir(format!("/proc/{}/task", child.id()))
+        .unwrap()
+        .count();
+    assert!(threads < 100, "{threads} threads");
     let ran = finish(child);
     writing.join().unwrap();
     assert_eq!((ran.code, ran.out.len(), made()), (Some(0), 299_999, 400));

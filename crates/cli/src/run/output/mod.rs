@@ -1,6 +1,7 @@
 //! Where the jobs' output goes: each job's as a whole, in the order of ends or of lines, or line by
 //! line. What has been written is then said to have been in the joblog.
 
+mod gate;
 mod lines;
 mod spool;
 mod stream;
@@ -9,6 +10,7 @@ pub(super) use lines::LineSink;
 pub(super) use spool::{Held, Spool};
 
 use super::log::{Entry, JobLog};
+use gate::Gate;
 use rustix::fs::{FileType, fstat};
 use std::collections::BTreeMap;
 use std::io::{self, IsTerminal, Write};
@@ -57,6 +59,7 @@ pub(super) struct Finished {
 pub(super) struct Output {
     keep_order: bool,
     quiet: bool,
+    gate: Gate,
     state: Mutex<State>,
 }
 
@@ -73,9 +76,10 @@ struct State {
 
 impl Output {
     pub(super) fn new(keep_order: bool, quiet: bool, log: Option<JobLog>) -> io::Result<Self> {
+        let gate = Gate::default();
         let state = State {
-            out: Stream::of(io::stdout().as_fd(), "standard output")?,
-            err: Stream::of(io::stderr().as_fd(), "standard error")?,
+            out: Stream::of(io::stdout().as_fd(), "standard output", &gate)?,
+            err: Stream::of(io::stderr().as_fd(), "standard error", &gate)?,
             log,
             has_bar: false,
             next: 0,
@@ -84,6 +88,7 @@ impl Output {
         Ok(Self {
             keep_order,
             quiet,
+            gate,
             state: Mutex::new(state),
         })
     }
@@ -105,12 +110,18 @@ impl Output {
         state.erase_bar();
         let stream = state.stream(to);
         let written = stream.write_all(bytes);
-        stream.end_pause();
+        stream.is_written();
         written.map_err(|error| Lost::Unwritten(stream.name_in(error)))
     }
 
-    /// Waits until nobody waits for room in our standard output and there is some, or until `stop`
-    /// is readable. Each job passes here before it starts: a job's output would have nowhere to go.
+    /// Whether a job may not begin, because somebody waits for room for the output of others; what
+    /// it would write would have nowhere to go. `again` is then called once there is room.
+    pub(super) fn defer(&self, again: impl FnOnce() -> Box<dyn FnOnce() + Send>) -> bool {
+        self.gate.defer(again)
+    }
+
+    /// Waits until there is room in our standard output, or until `stop` is readable. Each job
+    /// passes here before it starts.
     pub(super) fn wait_for_room_or(&self, stop: BorrowedFd<'_>) {
         self.lock().out.wait_for_room_or(stop);
     }
@@ -141,7 +152,8 @@ impl Output {
                 }
             }
             Err(_) => {
-                if let Ok(mut stream) = Stream::of(io::stderr().as_fd(), "standard error")
+                if let Ok(mut stream) =
+                    Stream::of(io::stderr().as_fd(), "standard error", &self.gate)
                     && stream.has_room()
                 {
                     stream.write_fleeting(&format!("cmwq run: {text}\n"));
@@ -206,8 +218,8 @@ impl State {
         let written = self
             .write_block(To::Out, blocks.out)
             .and_then(|()| self.write_block(To::Err, blocks.err));
-        self.out.end_pause();
-        self.err.end_pause();
+        self.out.is_written();
+        self.err.is_written();
         written?;
         match &self.log {
             Some(log) => log.write(&entry).map_err(Lost::Unlogged),
@@ -236,7 +248,7 @@ impl State {
         self.erase_bar();
         // A failure to complain cannot be told to anybody.
         let _ = writeln!(self.err, "{line}");
-        self.err.end_pause();
+        self.err.is_written();
     }
 
     fn erase_bar(&mut self) {

@@ -1,5 +1,6 @@
 //! One of our own standard streams.
 
+use super::gate::{Closed, Gate};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{FileType, fstat};
 use std::fs::File;
@@ -20,20 +21,24 @@ pub(super) struct Stream {
     is_terminal: bool,
     /// A file takes everything at once or fails; a pipe or a terminal may make us wait.
     can_fill: bool,
-    pause: Option<Pause>,
+    gate: Gate,
+    /// While we wait for room, and until what had to be written is.
+    full: Option<Closed>,
     /// Whether the next byte on the terminal begins a line.
     at_line_start: bool,
 }
 
 impl Stream {
-    pub(super) fn of(fd: BorrowedFd<'_>, name: &'static str) -> io::Result<Self> {
+    /// While this stream has no room for something, `gate` is closed.
+    pub(super) fn of(fd: BorrowedFd<'_>, name: &'static str, gate: &Gate) -> io::Result<Self> {
         let kind = FileType::from_raw_mode(fstat(fd)?.st_mode);
         Ok(Self {
             is_terminal: fd.is_terminal(),
             can_fill: kind != FileType::RegularFile,
             file: File::from(fd.try_clone_to_owned()?),
             name,
-            pause: None,
+            gate: gate.clone(),
+            full: None,
             at_line_start: true,
         })
     }
@@ -42,12 +47,12 @@ impl Stream {
         io::Error::new(error.kind(), format!("{}: {error}", self.name))
     }
 
-    /// Waits until there is room or `stop` is readable. While it waits, no job begins.
+    /// Waits until there is room or `stop` is readable.
     pub(super) fn wait_for_room_or(&self, stop: BorrowedFd<'_>) {
         if !self.can_fill || self.has_room() {
             return;
         }
-        let _pause = Pause::new();
+        let _full = self.gate.close();
         let room = PollFd::new(&self.file, PollFlags::OUT);
         let mut fds = [room, PollFd::from_borrowed_fd(stop, PollFlags::IN)];
         // Where this fails, the writer will find out why.
@@ -62,16 +67,16 @@ impl Stream {
 
     fn wait_for_room(&mut self) -> io::Result<()> {
         if !self.has_room() {
-            self.pause.get_or_insert_with(Pause::new);
+            self.full.get_or_insert_with(|| self.gate.close());
             let mut fds = [PollFd::new(&self.file, PollFlags::OUT)];
             rustix::io::retry_on_intr(|| poll(&mut fds, None))?;
         }
         Ok(())
     }
 
-    /// What had to be written is: jobs may begin again.
-    pub(super) fn end_pause(&mut self) {
-        self.pause = None;
+    /// What had to be written is.
+    pub(super) fn is_written(&mut self) {
+        self.full = None;
     }
 
     pub(super) fn at_line_start(&self) -> bool {
@@ -109,22 +114,5 @@ impl Write for Stream {
 
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
-    }
-}
-
-/// While it lives, no item of the jobs' queue begins: each would only wait here for its turn, on
-/// a thread of its own, and the canaries would start one after the other.
-struct Pause;
-
-impl Pause {
-    fn new() -> Self {
-        cmwq::freezer::freeze();
-        Self
-    }
-}
-
-impl Drop for Pause {
-    fn drop(&mut self) {
-        cmwq::freezer::thaw();
     }
 }

@@ -158,8 +158,10 @@ fn ctrl_c_ends_it_where_nobody_takes_the_output() {
     let job = format!("touch '{}'; head -c 300000 /dev/zero", folder.name("runs"));
     let (jobs, go) = (folder.write("jobs", job), until(&folder.name("go")));
     // The reader is in the same process group; it heeds no Ctrl-C.
-    let reader = format!("(trap '' INT; {go}; exit 7)");
+    let reads = folder.name("reads");
+    let reader = format!("(trap '' INT; touch '{reads}'; {go}; exit 7)");
     terminal.type_in(&format!("\"$CMWQ\" run <'{jobs}' | {reader}\n"));
+    wait_for(&folder.path("reads"));
     wait_for(&folder.path("runs"));
     let run = terminal.foreground();
     let ended = || matches!(state(run), 'X' | 'Z');

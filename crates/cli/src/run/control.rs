@@ -215,7 +215,8 @@ impl Control {
     }
 
     /// Ctrl-C. The first one starts nothing more, the second one terminates the jobs, a later one
-    /// kills them. Gives the number of this one and how many jobs run.
+    /// kills them. Gives the number of this one and how many jobs run or are being
+    /// started.
     pub(super) fn interrupted(&self) -> (u32, usize) {
         let mut state = self.lock();
         state.verdict.signalled(Signal::INT.as_raw());
@@ -226,7 +227,7 @@ impl Control {
             2 => state.groups.end_with(Signal::TERM),
             _ => state.groups.end_with(Signal::KILL),
         }
-        (state.interrupts, state.groups.len())
+        (state.interrupts, state.groups.with_starting())
     }
 
     /// Ctrl-Z: stops the jobs, then calls `stop_us`; when that returns, all go on. A process that
@@ -367,5 +368,15 @@ mod tests {
         assert_eq!(control.ended(JobEnd::Killed(9)), 2);
         let tally = control.tally();
         assert_eq!((tally.jobs, tally.failed), (2, 1));
+    }
+
+    #[test]
+    fn a_job_that_is_being_started_is_waited_for_by_whoever_presses_ctrl_c() {
+        let control = Control::new().unwrap();
+        assert!(control.start());
+        assert_eq!(control.interrupted(), (1, 1));
+        control.not_started();
+        assert_eq!(control.interrupted(), (2, 0));
+        assert!(!control.start());
     }
 }

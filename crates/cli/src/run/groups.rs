@@ -43,6 +43,11 @@ impl Groups {
         self.running.len()
     }
 
+    /// How many run or will in a moment.
+    pub(super) fn with_starting(&self) -> usize {
+        self.running.len() + self.starting
+    }
+
     pub(super) fn are_any_starting(&self) -> bool {
         self.starting > 0
     }

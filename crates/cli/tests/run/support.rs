@@ -10,7 +10,7 @@ use std::thread;
 use std::time::Duration;
 
 /// Far more than any test needs: this only turns a hang into a failure.
-const HANG: Duration = Duration::from_secs(120);
+const HANG: Duration = Duration::from_secs(300);
 
 /// What a process left behind.
 pub(crate) struct Ran {

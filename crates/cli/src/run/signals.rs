@@ -6,8 +6,13 @@ use signal_hook::iterator::Signals;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 const WATCHED: [Signal; 4] = [Signal::HUP, Signal::INT, Signal::TERM, Signal::TSTP];
+
+/// A terminal sends SIGINT first and then throws away the output that nobody has read yet: what is
+/// written at once may be lost.
+const FLUSH: Duration = Duration::from_millis(20);
 
 /// From here on these signals are ours to follow. One that we were started with as ignored
 /// (nohup) stays ignored.
@@ -55,6 +60,7 @@ fn interrupt(session: &Session) {
             return die_of(libc::SIGINT);
         }
     };
+    std::thread::sleep(FLUSH);
     session.output.note_at_once(&next);
 }
 

@@ -26,6 +26,14 @@ impl Terminal {
         assert_eq!(opened, 0, "a pseudo terminal");
         // SAFETY: openpty has just made both, and nobody else has them.
         let (master, slave) = unsafe { (File::from_raw_fd(master), OwnedFd::from_raw_fd(slave)) };
+        // Ctrl-C would throw away what was written and not read yet, which may be what we wait for.
+        // SAFETY: all zeroes is a valid termios, and both calls get a local.
+        unsafe {
+            let mut settings = std::mem::zeroed();
+            libc::tcgetattr(slave.as_raw_fd(), &mut settings);
+            settings.c_lflag |= libc::NOFLSH;
+            libc::tcsetattr(slave.as_raw_fd(), libc::TCSANOW, &settings);
+        }
         // SAFETY: F_SETFD takes no pointer.
         unsafe { libc::fcntl(master.as_raw_fd(), libc::F_SETFD, libc::FD_CLOEXEC) };
         let mut shell = heeding("sh");

@@ -18,6 +18,8 @@ pub mod generation;
 pub mod inspect;
 /// Limits of threads, files, memory and priority.
 pub mod limits;
+/// How much memory may still be used.
+pub mod memory;
 /// Whether threads, ours and those of child processes, run or sleep.
 pub mod observe;
 /// What this system allows, by trying.

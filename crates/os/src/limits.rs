@@ -75,7 +75,8 @@ fn memory(root: &Path) -> MemoryLimit {
     }
 }
 
-fn meminfo_bytes(meminfo: &str, key: &str) -> Option<u64> {
+/// The bytes that a line of `/proc/meminfo` stands for.
+pub(crate) fn meminfo_bytes(meminfo: &str, key: &str) -> Option<u64> {
     let value = meminfo.lines().find_map(|line| line.strip_prefix(key))?;
     let kib: u64 = value.trim().strip_suffix("kB")?.trim().parse().ok()?;
     kib.checked_mul(1024)

@@ -1,6 +1,14 @@
 //! How many jobs may run that the signals cannot see yet, or that the system has no room for.
 
+/// Whether there is memory for one more job.
+pub mod memory;
+/// What jobs have taken.
+mod peaks;
+
 use crate::probe::hit;
+
+pub use memory::Memory;
+pub use peaks::Peaks;
 
 /// Jobs per CPU that may run before the first one has ended.
 const START_PER_CPU: u64 = 4;

@@ -1,0 +1,231 @@
+//! Whether there is memory for one more job.
+//!
+//! A start needs `headroom - to be kept free >= what running jobs will still grow + what the new one
+//! will take`. Nobody knows the last two, so they are guessed from what jobs have taken that have ended:
+//! see [`Peaks`]. While only a few have, the largest of them and of those that run stands for all.
+//!
+//! What the system has left is read from files, which costs more than many a job. So a reading is
+//! used for as long as it can be: each start since then is taken to need its whole peak, each end to have
+//! given nothing back. One job always runs, however large it is.
+
+use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
+
+use super::peaks::Peaks;
+use crate::time::{MILLISECOND, Nanos, Time};
+
+/// A reading is used for so long while there is plenty.
+pub const VALID_FAR: Nanos = 100 * MILLISECOND;
+/// And for so long while memory decides who may start.
+pub const VALID_NEAR: Nanos = 20 * MILLISECOND;
+/// A start that was refused is thought over after so long if a job has ended since: what it gave back may
+/// be enough.
+pub const AFTER_END: Nanos = 5 * MILLISECOND;
+/// If none has, after so long; then after twice as long, and so on.
+pub const RETRY_FIRST: Nanos = 20 * MILLISECOND;
+/// But not longer than this: memory may also come from outside.
+pub const RETRY_LAST: Nanos = 640 * MILLISECOND;
+/// Nobody reads again before so many times what the last reading took: at most 1.6 % of one CPU.
+const COST_PART: u64 = 64;
+/// There is plenty if so many times what is needed is there.
+const PLENTY: u64 = 2;
+/// Running jobs whose size one reading looks at, while there is plenty and while there is not.
+const SIZES_FAR: usize = 8;
+const SIZES_NEAR: usize = 64;
+
+/// What to do with a job that could start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use]
+pub enum Verdict {
+    /// Start it, after [`Memory::started`].
+    Start,
+    /// Read first ([`Memory::sizes_to_read`], then [`Memory::read`]) and ask again.
+    Read,
+    /// There is no room. Ask again after this long, or as soon as a job has ended.
+    Wait(Nanos),
+}
+
+/// What the system has left.
+#[derive(Clone, Copy, Debug)]
+struct Reading {
+    at: Time,
+    took: Nanos,
+    /// Bytes that may be used, less those to be kept free.
+    spare: u64,
+    /// A job has ended since.
+    ended: bool,
+}
+
+/// The size of a running job, in bytes.
+#[derive(Clone, Copy, Debug, Default)]
+struct Size {
+    now: u64,
+    peak: u64,
+}
+
+/// What is known of the jobs' memory. A job is known by a number that the caller chooses.
+#[derive(Clone, Debug)]
+pub struct Memory {
+    keep_free: u64,
+    peaks: Peaks,
+    running: BTreeMap<u64, Size>,
+    reading: Option<Reading>,
+    /// Where the next reading of sizes goes on.
+    cursor: u64,
+    /// Readings in a row after which there was no room, and nothing ended.
+    refusals: u32,
+}
+
+impl Memory {
+    /// `keep_free`: bytes that jobs are not to take.
+    pub fn new(keep_free: u64) -> Self {
+        Memory {
+            keep_free,
+            peaks: Peaks::default(),
+            running: BTreeMap::new(),
+            reading: None,
+            cursor: 0,
+            refusals: 0,
+        }
+    }
+
+    /// Whether one more job may start now.
+    pub fn may_start(&self, now: Time) -> Verdict {
+        if self.running.is_empty() {
+            return Verdict::Start;
+        }
+        let Some(reading) = self.reading else {
+            return Verdict::Read;
+        };
+        let age = now.since(reading.at);
+        match self.fits(reading.spare) {
+            true if age <= self.valid(&reading) => Verdict::Start,
+            true => Verdict::Read,
+            false => match self.pause(&reading).saturating_sub(age) {
+                0 => Verdict::Read,
+                left => Verdict::Wait(left),
+            },
+        }
+    }
+
+    /// The job `id` starts. Said before it does, so that who asks next knows of it.
+    pub fn started(&mut self, id: u64) {
+        self.running.insert(id, Size::default());
+        self.refusals = 0;
+    }
+
+    /// Whose sizes the next reading needs: all running jobs have their turn.
+    pub fn sizes_to_read(&mut self) -> Vec<u64> {
+        let most = match self.has_plenty() {
+            true => SIZES_FAR,
+            false => SIZES_NEAR,
+        };
+        let behind = self.running.range(self.cursor..);
+        let before = self.running.range(..self.cursor);
+        let ids: Vec<u64> = behind.chain(before).map(|(&id, _)| id).take(most).collect();
+        self.cursor = ids.last().map_or(0, |id| id.wrapping_add(1));
+        ids
+    }
+
+    /// The job `id` was seen to take so many bytes; nothing for one that has ended.
+    pub fn is_now(&mut self, id: u64, bytes: u64) {
+        if let Some(size) = self.running.get_mut(&id) {
+            size.now = bytes;
+            size.peak = size.peak.max(bytes);
+        }
+    }
+
+    /// The system has so many bytes that may still be used; `u64::MAX` if it does not say. Read after
+    /// the sizes of jobs, so that what a job takes in between is counted twice rather than not at all.
+    /// `took`: what the reading cost, sizes included.
+    pub fn read(&mut self, now: Time, headroom: u64, took: Nanos) {
+        let spare = headroom.saturating_sub(self.keep_free);
+        self.reading = Some(Reading {
+            at: now,
+            took,
+            spare,
+            ended: false,
+        });
+        if !self.running.is_empty() && !self.fits(spare) {
+            self.refusals = self.refusals.saturating_add(1);
+        }
+    }
+
+    /// The job `id` has ended. `peak`: the most bytes it had, as far as its end tells; 0 if it does not.
+    pub fn ended(&mut self, id: u64, peak: u64) {
+        let Some(size) = self.running.remove(&id) else {
+            return;
+        };
+        self.peaks.add(size.peak.max(peak));
+        self.refusals = 0;
+        if let Some(reading) = &mut self.reading {
+            reading.ended = true;
+        }
+    }
+
+    /// The job `id`, which was to start, could not.
+    pub fn not_started(&mut self, id: u64) {
+        self.running.remove(&id);
+    }
+
+    /// Jobs that run or are being started.
+    pub fn running(&self) -> usize {
+        self.running.len()
+    }
+
+    /// What a job is expected to take at most, in bytes.
+    pub fn expected(&self) -> u64 {
+        let expected = self.peaks.expected();
+        if !self.peaks.are_few() {
+            return expected;
+        }
+        let running = self.running.values().map(|size| size.peak);
+        running.fold(expected, u64::max)
+    }
+
+    fn fits(&self, spare: u64) -> bool {
+        // The bound is enough in most cases, and does not look at each job.
+        self.bound() <= spare || self.need() <= spare
+    }
+
+    /// More than all running jobs and a new one will take.
+    fn bound(&self) -> u64 {
+        self.expected()
+            .saturating_mul(self.running.len() as u64 + 1)
+    }
+
+    /// What they will take beyond what they have.
+    fn need(&self) -> u64 {
+        let expected = self.expected();
+        let growth = |size: &Size| expected.saturating_sub(size.now);
+        let growths = self.running.values().map(growth);
+        growths.fold(expected, u64::saturating_add)
+    }
+
+    fn has_plenty(&self) -> bool {
+        let enough = self.bound().saturating_mul(PLENTY);
+        self.reading.is_some_and(|reading| enough <= reading.spare)
+    }
+
+    /// For how long a reading is used that has room.
+    fn valid(&self, reading: &Reading) -> Nanos {
+        let valid = match self.has_plenty() {
+            true => VALID_FAR,
+            false => VALID_NEAR,
+        };
+        valid.max(reading.took.saturating_mul(COST_PART))
+    }
+
+    /// For how long one is used that has none.
+    fn pause(&self, reading: &Reading) -> Nanos {
+        let doubled = RETRY_FIRST << self.refusals.saturating_sub(1).min(8);
+        let pause = match reading.ended {
+            true => AFTER_END,
+            false => doubled.min(RETRY_LAST),
+        };
+        pause.max(reading.took.saturating_mul(COST_PART))
+    }
+}
+
+#[cfg(test)]
+mod tests;

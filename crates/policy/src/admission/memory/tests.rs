@@ -1,0 +1,264 @@
+//! Single rules, then a model machine.
+
+use proptest::prelude::*;
+
+use super::*;
+
+const MIB: u64 = 1 << 20;
+
+/// Asks, and reads this headroom where it is asked to.
+fn ask(memory: &mut Memory, now: Time, headroom: u64) -> bool {
+    if memory.may_start(now) == Verdict::Read {
+        memory.read(now, headroom, 0);
+    }
+    memory.may_start(now) == Verdict::Start
+}
+
+/// After `count` jobs that took `peak` each.
+fn knowing(count: u64, peak: u64) -> Memory {
+    let mut memory = Memory::new(0);
+    for id in 0..count {
+        memory.started(id);
+        memory.ended(id, peak);
+    }
+    memory
+}
+
+#[test]
+fn one_job_always_runs() {
+    let mut memory = knowing(30, 100 * MIB);
+    assert!(ask(&mut memory, Time(0), 0));
+    memory.started(100);
+    assert!(!ask(&mut memory, Time(0), 0), "and no other one");
+    memory.ended(100, 0);
+    assert!(ask(&mut memory, Time(0), 0));
+}
+
+#[test]
+fn running_jobs_will_grow() {
+    let mut memory = knowing(5, 100 * MIB);
+    memory.started(10);
+    memory.started(11);
+    assert!(!ask(&mut memory, Time(0), 299 * MIB));
+    memory.is_now(10, 60 * MIB);
+    let later = Time(VALID_NEAR);
+    assert!(
+        ask(&mut memory, later, 299 * MIB),
+        "one of them has grown already"
+    );
+}
+
+#[test]
+fn before_any_has_ended_the_largest_running_one_counts() {
+    let mut memory = Memory::new(0);
+    (0..4).for_each(|id| memory.started(id));
+    assert!(ask(&mut memory, Time(0), MIB), "nothing is known");
+    memory.is_now(2, 10 * MIB);
+    assert_eq!(memory.expected(), 10 * MIB);
+    let later = Time(VALID_FAR + 1);
+    assert!(!ask(&mut memory, later, 39 * MIB));
+    assert!(ask(&mut memory, later.after(RETRY_LAST), 40 * MIB));
+}
+
+#[test]
+fn what_is_to_be_kept_free_is_kept() {
+    let mut memory = Memory::new(50 * MIB);
+    memory.started(0);
+    memory.is_now(0, 10 * MIB);
+    assert!(!ask(&mut memory, Time(0), 59 * MIB));
+    assert!(ask(&mut memory, Time(RETRY_LAST), 60 * MIB));
+}
+
+#[test]
+fn where_there_is_plenty_it_is_read_seldom() {
+    let mut memory = knowing(30, MIB);
+    let mut readings = 0;
+    for id in 0..10_000 {
+        let now = Time(id * MILLISECOND / 2);
+        memory.started(100 + id);
+        if memory.may_start(now) == Verdict::Read {
+            readings += 1;
+            assert!(memory.sizes_to_read().len() <= SIZES_NEAR);
+            memory.read(now, u64::MAX, 0);
+        }
+        memory.ended(100 + id, MIB);
+    }
+    assert!(readings <= 51, "{readings} in 5 s");
+}
+
+#[test]
+fn readings_that_are_dear_are_rare() {
+    let mut memory = Memory::new(0);
+    memory.started(0);
+    memory.is_now(0, MIB);
+    memory.read(Time(0), 0, 10 * MILLISECOND);
+    let wait = Verdict::Wait(640 * MILLISECOND);
+    assert_eq!(memory.may_start(Time(0)), wait);
+    memory.read(Time(0), u64::MAX, 10 * MILLISECOND);
+    assert_eq!(memory.may_start(Time(639 * MILLISECOND)), Verdict::Start);
+    assert_eq!(memory.may_start(Time(641 * MILLISECOND)), Verdict::Read);
+}
+
+#[test]
+fn who_is_refused_asks_less_and_less_often_until_a_job_ends() {
+    let mut memory = Memory::new(0);
+    (0..2).for_each(|id| memory.started(id));
+    memory.is_now(0, MIB);
+    let mut now = Time(0);
+    let mut waits = Vec::new();
+    for _ in 0..9 {
+        memory.read(now, 0, 0);
+        let Verdict::Wait(nanos) = memory.may_start(now) else {
+            panic!("there is no room");
+        };
+        waits.push(nanos);
+        now = now.after(nanos);
+    }
+    assert_eq!(waits[..3], [RETRY_FIRST, 2 * RETRY_FIRST, 4 * RETRY_FIRST]);
+    assert_eq!(waits[8], RETRY_LAST);
+    memory.read(now, 0, 0);
+    memory.ended(1, 0);
+    assert_eq!(memory.may_start(now), Verdict::Wait(AFTER_END));
+}
+
+#[test]
+fn sizes_are_read_in_turn() {
+    let mut memory = Memory::new(0);
+    (0..20).for_each(|id| memory.started(id));
+    memory.read(Time(0), u64::MAX, 0);
+    let mut seen: Vec<u64> = (0..3).flat_map(|_| memory.sizes_to_read()).collect();
+    seen.sort_unstable();
+    seen.dedup();
+    assert_eq!(seen.len(), 20);
+}
+
+/// A machine on which all jobs take the same in the end.
+#[derive(Debug)]
+struct Machine {
+    total: u64,
+    peak: u64,
+    /// How long a job runs until it has its peak, and until it ends.
+    grows_at: Nanos,
+    runs: Nanos,
+    /// Whom somebody else has taken memory from.
+    taken: u64,
+    now: Time,
+    /// Since when each job runs.
+    jobs: Vec<(u64, Time)>,
+    memory: Memory,
+}
+
+impl Machine {
+    fn size(&self, since: Time) -> u64 {
+        match self.now.since(since) >= self.grows_at {
+            true => self.peak,
+            false => self.peak / 100,
+        }
+    }
+
+    fn used(&self) -> u64 {
+        let sizes = self.jobs.iter().map(|&(_, since)| self.size(since));
+        self.taken + sizes.sum::<u64>()
+    }
+
+    /// Time goes on, and who has run for long enough ends.
+    fn pass(&mut self, nanos: Nanos) {
+        self.now = self.now.after(nanos);
+        let (now, runs) = (self.now, self.runs);
+        let (ended, rest) = self
+            .jobs
+            .iter()
+            .partition(|&&(_, since)| now.since(since) >= runs);
+        self.jobs = rest;
+        let ended: Vec<(u64, Time)> = ended;
+        ended
+            .iter()
+            .for_each(|&(id, _)| self.memory.ended(id, self.peak));
+    }
+
+    fn read(&mut self) {
+        for id in self.memory.sizes_to_read() {
+            let job = self.jobs.iter().find(|job| job.0 == id);
+            let bytes = job.map_or(0, |&(_, since)| self.size(since));
+            self.memory.is_now(id, bytes);
+        }
+        let headroom = self.total.saturating_sub(self.used());
+        self.memory.read(self.now, headroom, 0);
+    }
+
+    /// Starts as many as may, at most `most`.
+    fn start(&mut self, ids: &mut core::ops::Range<u64>, most: usize) {
+        for _ in 0..most {
+            if self.memory.may_start(self.now) == Verdict::Read {
+                self.read();
+            }
+            if self.memory.may_start(self.now) != Verdict::Start {
+                return;
+            }
+            let Some(id) = ids.next() else {
+                return;
+            };
+            self.memory.started(id);
+            self.jobs.push((id, self.now));
+        }
+    }
+}
+
+fn machine() -> impl Strategy<Value = Machine> {
+    (1_u64..400, 0_u64..3_000, 1_u64..3_000, 0_u64..10).prop_map(|(share, grows, more, keep)| {
+        let total = 4_000 * MIB;
+        let mut memory = Memory::new(total / 100 * keep);
+        let peak = 10 * MIB * share;
+        memory.started(u64::MAX);
+        memory.ended(u64::MAX, peak);
+        Machine {
+            total,
+            peak,
+            grows_at: grows * MILLISECOND,
+            runs: (grows + more) * MILLISECOND,
+            taken: 0,
+            now: Time(0),
+            jobs: Vec::new(),
+            memory,
+        }
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn equal_jobs_never_take_more_than_there_is(mut m in machine(),
+        steps in prop::collection::vec((1_u64..200, 0_usize..40), 1..200))
+    {
+        let mut ids = 0..u64::MAX - 1;
+        for (millis, most) in steps {
+            m.start(&mut ids, most);
+            m.pass(millis * MILLISECOND);
+            let limit = (m.total - m.memory.keep_free).max(m.peak);
+            prop_assert!(m.used() <= limit, "{} of {}", m.used(), limit);
+        }
+    }
+
+    #[test]
+    fn all_jobs_run_and_memory_is_used(mut m in machine(), taken in 0_u64..4_000) {
+        m.taken = taken * MIB;
+        let mut ids = 0..100;
+        let (mut most, mut rounds) = (0, 0);
+        while !ids.is_empty() || !m.jobs.is_empty() {
+            m.start(&mut ids, 100);
+            most = most.max(m.jobs.len() as u64);
+            m.pass(50 * MILLISECOND);
+            // Half way the memory comes back.
+            if ids.start >= 50 {
+                m.taken = 0;
+            }
+            rounds += 1;
+            // One after the other in the worst case, each with the longest wait before it.
+            prop_assert!(rounds <= 100 * (6_000 + 640) / 50, "jobs wait for ever");
+        }
+        // What a quantile is too large by is not used.
+        let room = (m.total - m.memory.keep_free) * 8 / 9 / m.peak;
+        prop_assert!(most >= room.clamp(1, 25), "{} of {}", most, room);
+    }
+}

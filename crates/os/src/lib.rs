@@ -4,6 +4,8 @@
 //! Nothing here decides anything: these are readings and system calls, with the errors the kernel
 //! gave.
 
+/// Being given the orphans among one's descendants.
+pub mod adopt;
 /// How much CPU time the control groups around this process allow.
 pub mod cgroup;
 /// The three clocks cmwq reads.

@@ -2,6 +2,7 @@
 
 mod common;
 
+use cmwq_os::adopt;
 use cmwq_os::observe::{Blocked, Sample, TaskFiles, TaskState, tree};
 use cmwq_os::thread;
 
@@ -163,4 +164,45 @@ fn may_trace() -> bool {
         unsafe { libc::_exit(i32::from(refused)) }
     });
     status_of(child) == 0
+}
+
+/// A member in a session of its own whose parent has ended belongs to the tree, where this process is
+/// given such orphans; it is reaped when it ends, and nobody else's child is.
+#[test]
+fn orphans_of_a_tree_belong_to_it() {
+    assert!(adopt::begin());
+    let mut other = std::process::Command::new("true").spawn().unwrap();
+    let child = Child::fork(|| {
+        // SAFETY: fork and setsid; the processes only sleep and spin.
+        unsafe {
+            if libc::fork() == 0 {
+                libc::setsid();
+                while libc::fork() == 0 {
+                    std::hint::spin_loop();
+                }
+            }
+        }
+        pause_for_ever();
+    });
+    let mut known = tree::Tree::new(child.0);
+    eventually("one spins", || known.look(10).runnable == 1);
+    let children = format!("/proc/{0}/task/{0}/children", child.0);
+    let middle = std::fs::read_to_string(children).unwrap();
+    // SAFETY: a descendant of ours that pauses.
+    unsafe { libc::kill(middle.trim().parse().unwrap(), libc::SIGKILL) };
+    eventually("a look that knows nothing misses it", || {
+        tree::runnable(child.0, 10).runnable == 0
+    });
+    assert_eq!(known.look(10).runnable, 1, "known by its session");
+    assert!(known.resident() > 0);
+    // Other tests' orphans have been killed already.
+    for orphan in adopt::adopted() {
+        // SAFETY: a descendant that only we may reap.
+        unsafe { libc::kill(orphan, libc::SIGKILL) };
+    }
+    eventually("all are reaped", || {
+        adopt::reap();
+        adopt::adopted().is_empty()
+    });
+    assert!(other.wait().unwrap().success(), "its status was not taken");
 }

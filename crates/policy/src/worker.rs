@@ -99,6 +99,8 @@ pub(crate) struct Worker<L: Links, P> {
     pub hints: u32,
     /// The last scan saw it asleep in its current item.
     pub asleep: bool,
+    /// The last scan saw so many threads of the process tree that it stands for, beyond one.
+    pub extra: u32,
     /// The futex address that it slept on when it was last seen asleep on one, in its current item.
     pub futex: Option<u64>,
     /// How often in a row it asked and others wanted its CPU.
@@ -176,6 +178,7 @@ impl<L: Links, P> Worker<L, P> {
             busy_next: None,
             hints: 0,
             asleep: false,
+            extra: 0,
             futex: None,
             crowded: 0,
             asks: false,

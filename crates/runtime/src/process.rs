@@ -1,7 +1,8 @@
 //! Items that stand for processes: a worker that waits for a child is as busy as the child.
 
-use cmwq_os::observe::{Sample, TaskState, tree};
-pub use cmwq_policy::admission::Admission;
+use cmwq_os::observe::tree::Tree;
+pub use cmwq_policy::admission::{Admission, Memory, memory};
+use cmwq_policy::pool::SeenState;
 
 use crate::engine;
 use crate::pool::{self, Place};
@@ -16,7 +17,9 @@ pub struct Attached {
 }
 
 /// From now on the engine looks at the process tree of `pid` to see whether the calling worker is
-/// busy, and not at its thread, which waits for the process. Outside of a worker it does nothing.
+/// busy, and not at its thread, which waits for the process. The worker counts as so many runnable
+/// ones as threads of the tree run, at most the CPUs there are: a `make -j8` fills a machine, and a
+/// tree that is stopped counts as nothing. Outside of a worker it does nothing.
 ///
 /// ```
 /// let status = cmwq::system().spawn(|| {
@@ -42,14 +45,15 @@ impl Drop for Attached {
     }
 }
 
-/// What a look at a process tree says of the worker that it stands for.
-pub(crate) fn look(pid: i32) -> Sample {
-    let tree = tree::runnable(pid, 1);
-    let state = match tree.runnable > 0 || tree.stopped {
-        true => TaskState::Runnable,
-        false => TaskState::Sleeping,
-    };
-    Sample { state, futex: None }
+/// What a look at a process tree says of the worker that it stands for, where so many threads are as
+/// good as more.
+pub(crate) fn look(tree: &mut Tree, threads: u32) -> SeenState {
+    let seen = tree.look(threads.max(1) as usize);
+    match (seen.runnable, seen.stopped) {
+        (0, true) => SeenState::Stopped,
+        (0, false) => SeenState::Asleep(None),
+        (runnable, _) => SeenState::Threads(runnable as u32),
+    }
 }
 
 /// How many processes of one kind should run at once: at most `most`, few in the beginning (one that

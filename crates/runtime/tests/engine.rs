@@ -358,9 +358,9 @@ fn items_are_as_busy_as_their_processes() {
 }
 
 #[test]
-fn a_stopped_process_is_not_asleep() {
-    alone("a_stopped_process_is_not_asleep", || {
-        // Canaries would see that the CPUs idle, and be right: this is about the tick.
+fn stopped_processes_keep_nobody_from_starting() {
+    alone("stopped_processes_keep_nobody_from_starting", || {
+        // Canaries would see that the CPUs idle: this is about the tick.
         deny_canaries();
         let count = 4 + 2 * cmwq::system().spawn(|| cmwq::stats().cpus).join().unwrap();
         let stopped = Children::start(count, "kill -STOP $$; exec sleep 1000");
@@ -370,11 +370,25 @@ fn a_stopped_process_is_not_asleep() {
                 .all(|thread| thread.field("State:").starts_with('T'))
         };
         eventually("all have stopped", || stopped.0.iter().all(is_stopped));
-        let most = cmwq::stats().cpus + 2;
-        let peak = attached(&stopped, 100);
+        assert_eq!(attached(&stopped, u64::MAX / 2), count);
+    });
+}
+
+#[test]
+fn a_process_tree_is_as_busy_as_its_threads() {
+    alone("a_process_tree_is_as_busy_as_its_threads", || {
+        deny_canaries();
+        let cpus = cmwq::system().spawn(|| cmwq::stats().cpus).join().unwrap();
+        // Like a make -j8: its leader waits for children that compute.
+        let spin = "while kill -0 $$; do :; done 2>&- &".repeat(8);
+        let mut trees = Children::start(1, &format!("{spin} wait"));
+        let mut sleeping = Children::start(2 * cpus + 2, "exec sleep 1000");
+        trees.0.append(&mut sleeping.0);
+        let peak = attached(&trees, 60);
+        let stats = cmwq::stats();
         assert!(
-            peak <= most,
-            "{peak} items beside stopped processes, at most {most}"
+            peak <= cpus + 2,
+            "{peak} items beside a tree that fills {cpus} CPUs: {stats:?}"
         );
     });
 }

@@ -1,5 +1,6 @@
 //! The command line of `cmwq run`.
 
+use super::memory::MinFree;
 use clap::ValueEnum;
 use clap::builder::RangedU64ValueParser;
 use std::ffi::OsString;
@@ -110,6 +111,12 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "WHEN", value_enum, num_args = 0..=1, require_equals = true,
           default_value_t = When::Auto, default_missing_value = "always", help_heading = OUTPUT)]
     pub(super) progress: When,
+
+    /// Start no job that would leave less than SIZE of memory free (K, M, G, T), or PERCENT of all
+    ///
+    /// What a job takes is guessed from those that have ended, or that run. One job always runs.
+    #[arg(long, value_name = "SIZE|PERCENT%", default_value = "5%", help_heading = JOBS)]
+    pub(super) min_free_memory: MinFree,
 
     /// Write a summary to standard error at the end
     ///

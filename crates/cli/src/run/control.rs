@@ -292,6 +292,14 @@ impl Control {
         *lonely_tries < LONELY_TRIES
     }
 
+    /// Waits until a process ends (one that ended after `seen` counts) or the run is stopped, at most
+    /// this long.
+    pub(super) fn wait_for_end(&self, seen: u64, most: Duration) {
+        let state = self.lock();
+        let waits = |state: &mut State| !state.stopped && state.ends == seen;
+        let _over = self.changed.wait_timeout_while(state, most, waits);
+    }
+
     /// How many processes run.
     pub(super) fn running(&self) -> usize {
         self.lock().groups.len()

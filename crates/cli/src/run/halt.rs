@@ -56,7 +56,7 @@ impl Rules {
 fn code(end: JobEnd) -> u8 {
     match end {
         JobEnd::Succeeded => 0,
-        JobEnd::Failed(_) | JobEnd::TimedOut => JOB_FAILED,
+        JobEnd::Failed(_) | JobEnd::TimedOut | JobEnd::NoMemory => JOB_FAILED,
         JobEnd::SaidStop => JOB_SAID_STOP,
         JobEnd::Killed(_) => JOB_KILLED,
     }

@@ -32,6 +32,16 @@ impl Limit {
         self.change(queue, |admission| admission.had_no_room(running as u64));
     }
 
+    /// There is no memory for another job beside the `running` ones.
+    pub(super) fn refused(&self, running: usize, queue: &Workqueue) {
+        self.change(queue, |admission| admission.refused(running as u64));
+    }
+
+    /// There was memory for one that had been refused.
+    pub(super) fn granted(&self, queue: &Workqueue) {
+        self.change(queue, Admission::granted);
+    }
+
     fn change(&self, queue: &Workqueue, event: impl FnOnce(&mut Admission)) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         event(&mut state.0);

@@ -17,6 +17,8 @@ mod job;
 mod launch;
 mod limit;
 mod log;
+mod memory;
+mod orphans;
 mod output;
 mod progress;
 mod quote;
@@ -78,6 +80,7 @@ fn run(args: &RunArgs) -> io::Result<RunEnd> {
     let (log, done) = open_log(args)?;
     let session = Arc::new(Session::new(args, template, log)?);
     signals::watch(&session)?;
+    orphans::adopt()?;
     let progress = Progress::start(progress_wanted(args), &session)?;
     let stop = session.control.stop_event();
     submit_all(&session, feed(args, &session.template, source, done, stop));

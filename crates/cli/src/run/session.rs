@@ -6,6 +6,7 @@ use super::job::{Job, Sink};
 use super::launch::{Launcher, Own, failure, is_shortage};
 use super::limit::Limit;
 use super::log::{Entry, JobLog};
+use super::memory::Memory;
 use super::output::{Blocks, Finished, Held, LineSink, Lost, Output, Spool, To};
 use super::status::{JobEnd, OTHER_ERROR};
 use super::template::Template;
@@ -14,6 +15,7 @@ use cmwq::Workqueue;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, waitid};
 use std::ffi::OsString;
 use std::io;
+use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, ExitStatus};
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -33,6 +35,7 @@ pub(super) struct Session {
     held: Held,
     queue: Workqueue,
     limit: Limit,
+    memory: Memory,
 }
 
 /// What messages call a job.
@@ -104,6 +107,7 @@ impl Session {
             held: Held::default(),
             queue,
             limit,
+            memory: Memory::new(args.min_free_memory),
         })
     }
 
@@ -166,14 +170,15 @@ impl Session {
         words: &[OsString],
         number: u32,
     ) -> Result<Option<Attempt>, Ours> {
-        let Some((child, moment)) = self.launch(words).map_err(|error| failure(&error))? else {
+        let launched = self.launch(title.sequence, words);
+        let Some((child, moment)) = launched.map_err(|error| failure(&error))? else {
             return Ok(None);
         };
         let mut vigil = Vigil::new(self.timeout);
         let (status, blocks) = self.attend(title, child, &mut vigil)?;
         let end = match vigil.is_over() {
             true => JobEnd::TimedOut,
-            false => JobEnd::of(status),
+            false => self.end(title, status),
         };
         Ok(Some(Attempt {
             start: moment.wall,
@@ -186,8 +191,55 @@ impl Session {
         }))
     }
 
+    /// How the job ended. One that the kernel has killed for want of memory has failed; others go on, but
+    /// fewer at a time.
+    fn end(&self, title: &Title, status: ExitStatus) -> JobEnd {
+        if !is_kill(status) || !self.memory.has_killed() {
+            return JobEnd::of(status);
+        }
+        self.limit.lower(self.control.running(), &self.queue);
+        let why = "killed, as memory ran out; fewer jobs run at a time now";
+        self.output.note(&title.says(why));
+        JobEnd::NoMemory
+    }
+
+    /// Starts the process, waiting for memory for it if need be. None: the run was stopped before.
+    fn launch(&self, sequence: u64, words: &[OsString]) -> io::Result<Option<(Child, Moment)>> {
+        if !self.wait_for_memory(sequence) {
+            return Ok(None);
+        }
+        let started = self.start(words);
+        match &started {
+            Ok(Some((child, _))) => self.memory.started(sequence, child.id()),
+            _ => self.memory.not_started(sequence),
+        }
+        started
+    }
+
+    /// False: the run was stopped before there was any.
+    fn wait_for_memory(&self, sequence: u64) -> bool {
+        let mut refused = false;
+        while !self.control.is_stopped() {
+            let seen = self.control.ends();
+            match self.memory.admit(sequence) {
+                Ok(()) => {
+                    if refused {
+                        self.limit.granted(&self.queue);
+                    }
+                    return true;
+                }
+                Err((pause, running)) => {
+                    refused = true;
+                    self.limit.refused(running, &self.queue);
+                    self.control.wait_for_end(seen, pause);
+                }
+            }
+        }
+        false
+    }
+
     /// Starts the process, waiting for room for it if need be. None: the run was stopped before.
-    fn launch(&self, words: &[OsString]) -> io::Result<Option<(Child, Moment)>> {
+    fn start(&self, words: &[OsString]) -> io::Result<Option<(Child, Moment)>> {
         let mut lonely_tries = 0;
         loop {
             self.output.wait_for_room_or(self.control.stop_event());
@@ -222,7 +274,8 @@ impl Session {
     ) -> Result<(ExitStatus, Blocks), Ours> {
         let (group, sequence) = (Pid::from_child(&child), title.sequence);
         self.control.started(sequence, group);
-        let attached = cmwq::process::attach(child.id());
+        let pid = child.id();
+        let attached = cmwq::process::attach(pid);
         let mut job = Job::new(child, |to| self.sink(to));
         let age = self.age();
         let watched = job.watch(|| {
@@ -236,6 +289,8 @@ impl Session {
             self.control.kill_job(sequence, Signal::TERM);
             job.watch_only();
         }
+        // First, so that who waits for an end finds its memory given back.
+        self.memory.ended(sequence, pid);
         self.control.died(sequence);
         drop(attached);
         let end = job.reap().map_err(Lost::Unheld);
@@ -386,6 +441,11 @@ fn begin(seat: Seat, sequence: u64, lines: Vec<Vec<u8>>) {
     };
     // Its result is in the control; nobody joins.
     let _unjoined = session.queue.spawn(item);
+}
+
+/// Whether the job was killed, or a shell says so of what it ran.
+fn is_kill(status: ExitStatus) -> bool {
+    status.signal() == Some(libc::SIGKILL) || status.code() == Some(128 + libc::SIGKILL)
 }
 
 /// The place of an admitted job, given back however its item ends.

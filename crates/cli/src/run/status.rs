@@ -25,6 +25,8 @@ pub(super) enum JobEnd {
     /// It ran longer than `--timeout` allows, however it ended then.
     TimedOut,
     SaidStop,
+    /// The kernel has killed it for want of memory.
+    NoMemory,
     /// By this signal.
     Killed(i32),
 }
@@ -45,6 +47,7 @@ impl JobEnd {
             Self::Succeeded => "succeeded".into(),
             Self::Failed(code) => format!("exited with status {code}"),
             Self::TimedOut => "timed out".into(),
+            Self::NoMemory => "killed, as memory ran out".into(),
             Self::SaidStop => "exited with status 255".into(),
             Self::Killed(signal) => format!("terminated by {}", signal_name(signal)),
         }

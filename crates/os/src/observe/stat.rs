@@ -92,6 +92,13 @@ pub fn parse_stat(line: &[u8]) -> Option<Stat> {
     })
 }
 
+/// The session, which stands behind the process group.
+pub(crate) fn parse_session(line: &[u8]) -> Option<i32> {
+    let (_, close) = comm_bounds(line)?;
+    // Past state, parent and group.
+    number(Fields::new(&line[close + 1..])?.nth(3))
+}
+
 /// Only the state, for callers that read many and want nothing else.
 pub(crate) fn parse_state(line: &[u8]) -> Option<TaskState> {
     let (_, close) = comm_bounds(line)?;
@@ -163,6 +170,7 @@ mod tests {
             assert_eq!(stat.state, TaskState::Sleeping);
             assert_eq!(parse_state(&line), Some(TaskState::Sleeping));
             assert_eq!((stat.pid, stat.ppid, stat.pgrp), (6566, 6563, 6560));
+            assert_eq!(parse_session(&line), Some(4564));
             assert_eq!((stat.utime_ticks, stat.stime_ticks), (7, 8));
             assert_eq!(
                 (stat.nice, stat.num_threads, stat.starttime),

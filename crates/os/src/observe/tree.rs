@@ -1,56 +1,138 @@
-//! Whether any thread of a process and its descendants wants a CPU.
+//! What a process and those that descend from it do: whether they want a CPU, and how much memory
+//! they have.
+//!
+//! A tree has more than its leader's descendants: a process whose parent has ended is given to the
+//! next subreaper above it, or to init. Where this process is that ([`adopt`](crate::adopt)), one of
+//! those it was given belongs to the tree if its group or session is one that the tree was seen to have.
 
 use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use super::stat::parse_session;
 use super::{Stat, TaskState, parse_stat};
+
+/// Processes of one tree that a look reads, at most: a tree must not make a look last for ever.
+pub const LOOK_MOST: usize = 256;
+/// Groups and sessions of one tree that are remembered.
+const GROUPS_MOST: usize = 64;
 
 /// What a process tree was seen doing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TreeState {
     /// Runnable threads found; counting ends at the cap.
     pub runnable: usize,
-    /// Some thread seen is stopped or traced: the tree is not merely waiting.
+    /// Some thread seen is stopped or traced.
     pub stopped: bool,
     /// Some thread seen has not ended.
     pub alive: bool,
 }
 
-/// Looks at the threads of `pid`, then of its children and so on, until `cap` runnable ones are
-/// found. Zombies and stopped threads are not runnable. Processes may come and go meanwhile: what
-/// has gone is not counted. A descendant whose parent has ended belongs to the tree no more.
-pub fn runnable(pid: i32, cap: usize) -> TreeState {
-    scan(Path::new("/proc"), pid, cap)
+/// A process tree that is looked at again and again.
+#[derive(Debug)]
+pub struct Tree {
+    proc_dir: PathBuf,
+    leader: i32,
+    /// Process groups and sessions that members were seen in, the latest last. An id may be used again for
+    /// somebody else's once all of its members are gone; then a look is wrong until the tree ends.
+    groups: Vec<i32>,
 }
 
-fn scan(proc_dir: &Path, pid: i32, cap: usize) -> TreeState {
-    let mut walk = Walk {
-        proc_dir,
-        parents: None,
-    };
-    let mut found = TreeState::default();
-    // Ids can be reused while we look: the set also keeps a walk from going in circles.
-    let mut seen = HashSet::from([pid]);
-    let mut queue = vec![pid];
-    let mut next = 0;
-    while let Some(&pid) = queue.get(next) {
-        next += 1;
-        let tasks = walk.tasks(pid);
-        for &tid in &tasks {
-            found.add(walk.task_state(pid, tid));
-            if found.runnable >= cap {
-                return found;
+/// [`Tree::look`] at a tree of which nothing is known yet.
+pub fn runnable(pid: i32, cap: usize) -> TreeState {
+    Tree::new(pid).look(cap)
+}
+
+impl Tree {
+    /// The tree of this process, which need not lead a process group. Looks at nothing yet.
+    pub fn new(leader: i32) -> Self {
+        Tree {
+            proc_dir: PathBuf::from("/proc"),
+            leader,
+            groups: vec![leader],
+        }
+    }
+
+    /// The process that it began with.
+    pub fn leader(&self) -> i32 {
+        self.leader
+    }
+
+    /// Looks at the threads of the leader, then of its children and so on, until `cap` runnable ones
+    /// are found, in at most [`LOOK_MOST`] processes. Zombies and stopped threads are not runnable.
+    /// Processes may come and go meanwhile: what has gone is not counted.
+    pub fn look(&mut self, cap: usize) -> TreeState {
+        let mut found = TreeState::default();
+        self.walk(|proc_dir, pid, tasks| {
+            for &tid in tasks {
+                found.add(task_state(proc_dir, pid, tid));
+                if found.runnable >= cap {
+                    return false;
+                }
+            }
+            true
+        });
+        found
+    }
+
+    /// Bytes of memory that the processes of the tree have: the sum of their resident sets, in at most
+    /// [`LOOK_MOST`] of them. What several share, such as libraries, counts for each.
+    pub fn resident(&mut self) -> u64 {
+        let mut pages = 0_u64;
+        self.walk(|proc_dir, pid, _| {
+            pages += resident_pages(proc_dir, pid).unwrap_or(0);
+            true
+        });
+        pages.saturating_mul(rustix::param::page_size() as u64)
+    }
+
+    /// Visits each process with its threads, the leader first, until one says false.
+    fn walk(&mut self, mut visit: impl FnMut(&Path, i32, &[i32]) -> bool) {
+        let proc_dir = self.proc_dir.clone();
+        let mut children = Children::new(&proc_dir);
+        let mut queue = vec![self.leader];
+        queue.extend(self.orphans());
+        // Ids can be reused while we look: the set also keeps a walk from going in circles.
+        let mut seen: HashSet<i32> = queue.iter().copied().collect();
+        let mut next = 0;
+        while let Some(&pid) = queue.get(next).filter(|_| next < LOOK_MOST) {
+            next += 1;
+            let tasks = numeric_names(&proc_dir.join(format!("{pid}/task")));
+            if !visit(&proc_dir, pid, &tasks) {
+                return;
+            }
+            self.note_groups(pid);
+            let below = children.of(pid, &tasks).into_iter();
+            queue.extend(below.filter(|&child| seen.insert(child)));
+        }
+    }
+
+    /// Those that this process was given and that were of the tree before.
+    fn orphans(&self) -> Vec<i32> {
+        let belongs = |pid: &i32| {
+            let groups = groups_of(&self.proc_dir, *pid);
+            groups.is_some_and(|groups| groups.iter().any(|id| self.groups.contains(id)))
+        };
+        let adopted = crate::adopt::adopted().into_iter();
+        adopted.filter(belongs).collect()
+    }
+
+    /// Remembers the group and the session of a member, if they are not those of this process.
+    fn note_groups(&mut self, pid: i32) {
+        if !crate::adopt::is_on() {
+            return;
+        }
+        let own = groups_of(&self.proc_dir, crate::thread::getpid()).unwrap_or_default();
+        for id in groups_of(&self.proc_dir, pid).unwrap_or_default() {
+            if !own.contains(&id) && !self.groups.contains(&id) {
+                self.groups.push(id);
             }
         }
-        queue.extend(
-            walk.children(pid, &tasks)
-                .into_iter()
-                .filter(|&child| seen.insert(child)),
-        );
+        if self.groups.len() > GROUPS_MOST {
+            self.groups.remove(1);
+        }
     }
-    found
 }
 
 impl TreeState {
@@ -61,51 +143,67 @@ impl TreeState {
     }
 }
 
-struct Walk<'a> {
+fn task_state(proc_dir: &Path, pid: i32, tid: i32) -> TaskState {
+    match fs::read(proc_dir.join(format!("{pid}/task/{tid}/stat"))) {
+        Ok(line) => parse_stat(&line).map_or(TaskState::Unknown, |stat| stat.state),
+        Err(_) => TaskState::Dead,
+    }
+}
+
+/// The process group and the session of a process.
+fn groups_of(proc_dir: &Path, pid: i32) -> Option<[i32; 2]> {
+    let line = fs::read(proc_dir.join(format!("{pid}/stat"))).ok()?;
+    Some([parse_stat(&line)?.pgrp, parse_session(&line)?])
+}
+
+/// The second number of `statm`.
+fn resident_pages(proc_dir: &Path, pid: i32) -> Option<u64> {
+    let text = fs::read_to_string(proc_dir.join(format!("{pid}/statm"))).ok()?;
+    text.split_ascii_whitespace().nth(1)?.parse().ok()
+}
+
+/// Who is whose child.
+struct Children<'a> {
     proc_dir: &'a Path,
     /// (child, parent) of every process, read once where the kernel has no `children` files.
     parents: Option<Vec<(i32, i32)>>,
 }
 
-impl Walk<'_> {
-    fn tasks(&self, pid: i32) -> Vec<i32> {
-        numeric_names(&self.proc_dir.join(format!("{pid}/task")))
-    }
-
-    fn task_state(&self, pid: i32, tid: i32) -> TaskState {
-        match fs::read(self.proc_dir.join(format!("{pid}/task/{tid}/stat"))) {
-            Ok(line) => parse_stat(&line).map_or(TaskState::Unknown, |stat| stat.state),
-            Err(_) => TaskState::Dead,
+impl<'a> Children<'a> {
+    fn new(proc_dir: &'a Path) -> Self {
+        Children {
+            proc_dir,
+            parents: None,
         }
     }
 
-    fn children(&mut self, pid: i32, tasks: &[i32]) -> Vec<i32> {
-        let files: Vec<String> = tasks
+    fn of(&mut self, pid: i32, tasks: &[i32]) -> Vec<i32> {
+        let files: Vec<Vec<i32>> = tasks
             .iter()
-            .filter_map(|tid| self.children_file(pid, *tid))
+            .filter_map(|&tid| children_of_thread(self.proc_dir, pid, tid))
             .collect();
         // With no `children` file of any thread, either the process has gone or the kernel has
         // none (CONFIG_PROC_CHILDREN).
         if files.is_empty() && !tasks.is_empty() {
-            return self.children_by_parent(pid);
+            return self.by_parent(pid);
         }
-        let words = files.iter().flat_map(|text| text.split_ascii_whitespace());
-        words.filter_map(|word| word.parse().ok()).collect()
+        files.concat()
     }
 
-    fn children_file(&self, pid: i32, tid: i32) -> Option<String> {
-        fs::read_to_string(self.proc_dir.join(format!("{pid}/task/{tid}/children"))).ok()
-    }
-
-    fn children_by_parent(&mut self, pid: i32) -> Vec<i32> {
+    fn by_parent(&mut self, pid: i32) -> Vec<i32> {
         let proc_dir = self.proc_dir;
         let parents = self.parents.get_or_insert_with(|| all_parents(proc_dir));
-        parents
-            .iter()
-            .filter(|(_, parent)| *parent == pid)
-            .map(|(child, _)| *child)
-            .collect()
+        let children = parents.iter().filter(|(_, parent)| *parent == pid);
+        children.map(|(child, _)| *child).collect()
     }
+}
+
+/// The children that a thread has started or was given; `None` if it or the file is not there.
+pub(crate) fn children_of_thread(proc_dir: &Path, pid: i32, tid: i32) -> Option<Vec<i32>> {
+    let file = proc_dir.join(format!("{pid}/task/{tid}/children"));
+    let text = fs::read_to_string(file).ok()?;
+    let words = text.split_ascii_whitespace();
+    Some(words.filter_map(|word| word.parse().ok()).collect())
 }
 
 fn all_parents(proc_dir: &Path) -> Vec<(i32, i32)> {

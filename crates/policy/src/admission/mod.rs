@@ -32,6 +32,8 @@ pub struct Admission {
     most: u64,
     completed: u64,
     shortage: Option<Shortage>,
+    /// Jobs that ran when one was refused for want of memory.
+    refused: Option<u64>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -49,6 +51,7 @@ impl Admission {
             most,
             completed: 0,
             shortage: None,
+            refused: None,
         }
     }
 
@@ -66,11 +69,24 @@ impl Admission {
         });
     }
 
+    /// There was no memory for another job while `running` ran ([`memory`]). Until there is, one waits
+    /// for it beside those, and no others.
+    pub fn refused(&mut self, running: u64) {
+        self.refused = Some(running);
+    }
+
+    /// There was memory for the one that had been refused.
+    pub fn granted(&mut self) {
+        self.refused = None;
+    }
+
     /// Jobs that may run.
     pub fn limit(&self) -> u64 {
+        let with_memory = self.refused.map_or(u64::MAX, |running| running + 1);
         self.most
             .min(slow_start(self.cpus, self.completed))
             .min(self.ceiling())
+            .min(with_memory)
     }
 
     fn ceiling(&self) -> u64 {
@@ -101,6 +117,17 @@ mod tests {
         assert_eq!(jobs.limit(), 20);
         jobs.completed(1);
         assert_eq!(jobs.limit(), 20, "old news do not lower it");
+    }
+
+    #[test]
+    fn one_waits_for_memory_and_no_others() {
+        let mut jobs = Admission::new(2, 20);
+        jobs.refused(3);
+        assert_eq!(jobs.limit(), 4);
+        jobs.refused(2);
+        assert_eq!(jobs.limit(), 3);
+        jobs.granted();
+        assert_eq!(jobs.limit(), 8);
     }
 
     #[test]

@@ -181,6 +181,8 @@ struct Counts {
     hinted: u32,
     /// Executing, not in a hint, seen asleep by a scan.
     asleep: u32,
+    /// Threads of process trees that run, beyond one for each tree.
+    extra: u32,
     /// Presumed asleep because a CPU reported that it idles; not known which ones.
     presumed: u32,
     /// Guests that have claimed the item which they execute.
@@ -325,10 +327,11 @@ impl<S: Store> WorkerPool<S> {
     }
 
     /// Workers that are taken for runnable: executing, waking or choosing, less those in a hint and
-    /// those presumed asleep. Between 0 and the number of workers that are not idle.
+    /// those presumed asleep. Between 0 and the number of workers that are not idle, where each is one
+    /// thread; one that stands for a process tree counts as the threads of it that were found to run.
     pub fn nr_running(&self) -> u32 {
         let c = &self.counts;
-        c.executing + c.waking + c.between - c.hinted - c.asleep - c.presumed
+        c.executing + c.extra + c.waking + c.between - c.hinted - c.asleep - c.presumed
     }
 
     /// Workers that exist.
@@ -426,9 +429,10 @@ impl<S: Store> WorkerPool<S> {
         }
     }
 
-    /// Executing workers that are neither in a hint nor known to sleep.
+    /// Executing workers that are neither in a hint nor known to sleep, and further threads of theirs.
     fn presumable(&self) -> u32 {
-        self.counts.executing - self.counts.hinted - self.counts.asleep
+        let c = &self.counts;
+        c.executing + c.extra - c.hinted - c.asleep
     }
 
     fn push(&self, cx: &mut Cx<S>, action: Action<S::Pwq>) {

@@ -24,6 +24,8 @@ pub struct Plan {
     len: usize,
     /// The scan may stop when it has found this many that can run.
     pub enough: u32,
+    /// Of a process tree that stands for one worker no more threads need be found.
+    pub threads: u32,
 }
 
 impl Plan {
@@ -45,10 +47,26 @@ impl Plan {
 /// How a worker was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SeenState {
-    /// It runs, or waits for a CPU, or is stopped or traced: not asleep.
+    /// It runs, or waits for a CPU, or is a thread that is stopped or traced: not asleep.
     Runnable,
+    /// It stands for a process tree, of which so many threads run or wait for a CPU, at least one.
+    Threads(u32),
     /// Asleep, at this futex address if it waits at one.
     Asleep(Option<u64>),
+    /// It stands for a process tree that is stopped: it uses no CPU, and waits for nothing that more
+    /// workers could bring or hold up.
+    Stopped,
+}
+
+impl SeenState {
+    /// For how many that run it counts.
+    pub fn running(self) -> u32 {
+        match self {
+            SeenState::Runnable => 1,
+            SeenState::Threads(threads) => threads.max(1),
+            SeenState::Asleep(_) | SeenState::Stopped => 0,
+        }
+    }
 }
 
 /// One worker as a scan found it.
@@ -67,7 +85,7 @@ impl Seen {
     fn futex(&self) -> Option<u64> {
         match self.state {
             SeenState::Asleep(futex) => futex,
-            SeenState::Runnable => None,
+            _ => None,
         }
     }
 }
@@ -132,6 +150,7 @@ impl<S: Store> WorkerPool<S> {
         };
         let mut plan = Plan {
             enough,
+            threads: self.attrs.target,
             ..Plan::default()
         };
         self.plan_some(&mut plan, false, MAX_SCAN - REVISITED);
@@ -179,7 +198,7 @@ impl<S: Store> WorkerPool<S> {
             self.go_on_behind(seen.last());
         }
         let look = self.estimate(seen);
-        let runnable = seen.iter().filter(|&one| self.note_seen(one)).count() as u32;
+        let runnable: u32 = seen.iter().map(|one| self.note_seen(one)).sum();
         let unseen = self.presumable().saturating_sub(runnable);
         hit!(ScanCorrects if unseen < self.counts.presumed);
         self.counts.presumed = self.counts.presumed.min(unseen);
@@ -208,32 +227,40 @@ impl<S: Store> WorkerPool<S> {
         }
     }
 
-    /// Notes how one worker was found; true if it was found able to run in the same item.
-    fn note_seen(&mut self, seen: &Seen) -> bool {
+    /// Notes how one worker was found; for how many it counts that can run in the same item.
+    fn note_seen(&mut self, seen: &Seen) -> u32 {
         let worker = self.workers.get_mut(seen.worker);
         if worker.state != State::Executing || worker.item_seq != seen.item {
             hit!(ScanStale);
-            return false;
+            return 0;
         }
         // Who has got through a queue was in it nevertheless.
         worker.futex = seen.futex().or(worker.futex);
         if worker.hints > 0 {
-            return false;
+            return 0;
         }
-        let asleep = seen.state != SeenState::Runnable;
+        let running = seen.state.running().min(self.attrs.target.max(1));
+        let asleep = running == 0;
         let before = core::mem::replace(&mut worker.asleep, asleep);
         hit!(ScanAsleep if asleep && !before);
         hit!(ScanAwake if before && !asleep);
         self.counts.asleep = self.counts.asleep + u32::from(asleep) - u32::from(before);
-        !asleep
+        self.set_extra(seen.worker, running.saturating_sub(1));
+        running
+    }
+
+    /// The worker stands for so many threads beside itself.
+    fn set_extra(&mut self, id: WorkerId, extra: u32) {
+        let before = core::mem::replace(&mut self.workers.get_mut(id).extra, extra);
+        self.counts.extra = self.counts.extra + extra - before;
     }
 
     /// How many of the busy ones sleep, and wait at one futex address: of those who are known to sleep,
     /// and of the others, about the same parts as of those who were looked at. Asked before the
     /// findings are noted.
-    fn estimate(&self, seen: &[Seen]) -> Look {
+    pub(super) fn estimate(&self, seen: &[Seen]) -> Look {
         let lock = most_frequent(seen.iter().filter_map(Seen::futex));
-        let asleep = |s: &Seen| s.state != SeenState::Runnable;
+        let asleep = |s: &Seen| matches!(s.state, SeenState::Asleep(_));
         let at_lock = |s: &Seen| lock.is_some() && s.futex() == lock;
         Look {
             busy: self.nr_busy(),
@@ -265,6 +292,7 @@ impl<S: Store> WorkerPool<S> {
     /// The worker's item ends: whatever was believed about its sleep is over.
     pub(super) fn forget_sleep(&mut self, id: WorkerId, report: super::ItemReport) {
         self.set_waiting(id, None);
+        self.set_extra(id, 0);
         let worker = self.workers.get_mut(id);
         worker.futex = None;
         if worker.hints > 0 {
@@ -293,6 +321,7 @@ impl<S: Store> WorkerPool<S> {
 
     /// The worker does not count as running any more.
     pub(super) fn uncount(&mut self, id: WorkerId) {
+        self.set_extra(id, 0);
         let worker = self.workers.get_mut(id);
         worker.hints += 1;
         if worker.hints == 1 {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use cmwq_os::inspect;
 use cmwq_policy::WorkerId;
 use cmwq_policy::hog::Sample;
-use cmwq_policy::pool::{AskSwitches, Hog, MAX_SCAN, Seen, SeenState};
+use cmwq_policy::pool::{AskSwitches, Hog, MAX_SCAN, Seen};
 
 use super::Pool;
 use crate::item::Header;
@@ -26,17 +26,11 @@ pub(crate) fn look(pool: &'static Pool) -> bool {
             complete = false;
             break;
         }
-        let Some(sample) = pool.slot(worker).look() else {
+        let Some(state) = pool.slot(worker).look(plan.threads) else {
             continue;
         };
-        // Who waits for the pool's own lock has ended its item: its holder has lost its CPU.
-        let at_lock = sample.futex.is_some_and(|addr| pool.has_lock_at(addr));
-        let state = match sample.state.is_asleep() && !at_lock {
-            true => SeenState::Asleep(sample.futex),
-            false => SeenState::Runnable,
-        };
-        runnable += u32::from(state == SeenState::Runnable);
-        watch(pool, worker, item, state != SeenState::Runnable);
+        runnable += state.running();
+        watch(pool, worker, item, state.running() == 0);
         seen.push(Seen {
             worker,
             item,

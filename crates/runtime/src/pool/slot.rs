@@ -5,9 +5,10 @@ use std::sync::atomic::Ordering::SeqCst;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU32};
 use std::sync::{Arc, Mutex};
 
-use cmwq_os::observe::{Sample, TaskFiles};
+use cmwq_os::observe::TaskFiles;
+use cmwq_os::observe::tree::Tree;
 use cmwq_os::{sched, thread};
-use cmwq_policy::pool::{Claimant, Stuck};
+use cmwq_policy::pool::{Claimant, SeenState, Stuck};
 use cmwq_policy::worker::Wait;
 use cmwq_policy::{CpuMask, Cx, ItemKey, MAX_CPUS, Time, WorkerId, WorkerPool};
 
@@ -37,6 +38,8 @@ pub(crate) struct Slot {
     beneath: AtomicPtr<Slot>,
     /// The process whose tree stands for this worker; 0: the thread itself.
     attached: AtomicI32,
+    /// What is known of that tree from earlier looks.
+    tree: Mutex<Option<Tree>>,
     /// A process tree stood for this worker at some time of the current item.
     pub(super) was_foreign: AtomicBool,
     wait_failed: AtomicBool,
@@ -365,6 +368,7 @@ impl Slot {
             visitor: AtomicI32::new(0),
             beneath: AtomicPtr::default(),
             attached: AtomicI32::new(0),
+            tree: Mutex::new(None),
             was_foreign: AtomicBool::new(false),
             wait_failed: AtomicBool::new(false),
             parked_on: AtomicU32::new(u32::MAX),
@@ -465,12 +469,26 @@ impl Slot {
             .compare_exchange(thread::gettid(), 0, SeqCst, SeqCst);
     }
 
-    /// Looks at the worker from outside: its thread, or the process tree that stands for it.
-    pub(crate) fn look(&self) -> Option<Sample> {
-        let attached = self.attached.load(SeqCst);
-        if attached != 0 {
-            return Some(crate::process::look(attached));
+    /// Looks at the worker from outside: its thread, or the process tree that stands for it, of which
+    /// `threads` that run are enough.
+    pub(crate) fn look(&self, threads: u32) -> Option<SeenState> {
+        match self.attached.load(SeqCst) {
+            0 => self.look_at_thread(),
+            leader => self.look_at_tree(leader, threads),
         }
+    }
+
+    fn look_at_tree(&self, leader: i32, threads: u32) -> Option<SeenState> {
+        // Not waited for, as the files of a thread below.
+        let mut tree = self.tree.try_lock().ok()?;
+        if tree.as_ref().is_none_or(|tree| tree.leader() != leader) {
+            *tree = Some(Tree::new(leader));
+        }
+        let tree = tree.as_mut()?;
+        Some(crate::process::look(tree, threads))
+    }
+
+    fn look_at_thread(&self) -> Option<SeenState> {
         let tid = self.tid();
         if tid == 0 {
             return None;
@@ -480,6 +498,12 @@ impl Slot {
         if files.as_ref().is_none_or(|(of, _)| *of != tid) {
             *files = Some((tid, TaskFiles::new(tid)));
         }
-        files.as_ref().map(|(_, files)| files.sample())
+        let sample = files.as_ref().map(|(_, files)| files.sample())?;
+        // Who waits for the pool's own lock has ended its item: its holder has lost its CPU.
+        let at_lock = sample.futex.is_some_and(|addr| self.pool.has_lock_at(addr));
+        Some(match sample.state.is_asleep() && !at_lock {
+            true => SeenState::Asleep(sample.futex),
+            false => SeenState::Runnable,
+        })
     }
 }

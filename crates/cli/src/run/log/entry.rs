@@ -73,7 +73,7 @@ fn seconds(duration: Duration) -> String {
     format!("{}.{:03}", ms / 1000, ms % 1000)
 }
 
-const RESULTS: [&str; 5] = ["ok", "failed", "timeout", "stop", "killed"];
+const RESULTS: [&str; 6] = ["ok", "failed", "timeout", "stop", "killed", "no-memory"];
 
 fn result(end: JobEnd) -> &'static str {
     match end {
@@ -82,6 +82,7 @@ fn result(end: JobEnd) -> &'static str {
         JobEnd::TimedOut => RESULTS[2],
         JobEnd::SaidStop => RESULTS[3],
         JobEnd::Killed(_) => RESULTS[4],
+        JobEnd::NoMemory => RESULTS[5],
     }
 }
 

@@ -8,7 +8,7 @@ use super::check_items::{
 };
 use super::rig::{Pool, Rig, Todo};
 use super::store::Item;
-use crate::worker::State;
+use crate::worker::{State, Worker};
 use std::collections::BTreeSet;
 use std::vec::Vec;
 
@@ -110,6 +110,7 @@ fn counts_are_exact(pool: &Pool) {
         if worker.state != State::Executing {
             assert!(worker.current.is_none() && worker.waiting.is_none());
             assert!(worker.hints == 0 && !worker.asleep && worker.futex.is_none());
+            assert_eq!(worker.extra, 0);
             assert!(worker.scheduled.is_empty(), "items nobody would find");
         }
     }
@@ -176,8 +177,15 @@ fn estimate_is_in_bounds(pool: &Pool) {
     assert_eq!(c.hinted as usize, workers().filter(|w| w.hints > 0).count());
     assert_eq!(c.asleep as usize, workers().filter(|w| w.asleep).count());
     assert!(!workers().any(|w| w.asleep && w.hints > 0), "counted twice");
-    assert!(c.hinted + c.asleep + c.presumed <= c.executing, "{c:?}");
-    assert!(pool.nr_running() <= pool.nr_busy());
+    let extra: u32 = workers().map(|w| w.extra).sum();
+    assert_eq!(c.extra, extra, "threads beyond one each");
+    let asleep = |w: &Worker<_, _>| w.asleep || w.hints > 0;
+    assert!(!workers().any(|w| w.extra > 0 && asleep(w)), "runs asleep");
+    assert!(
+        c.hinted + c.asleep + c.presumed <= c.executing + extra,
+        "{c:?}"
+    );
+    assert!(pool.nr_running() <= pool.nr_busy() + extra);
 }
 
 fn idle_list_is_the_idle_workers(pool: &Pool) {

@@ -458,3 +458,35 @@ fn the_runnable_time_is_that_of_the_past() {
     rig.queue_and_run(1, 0);
     assert_eq!(rig.pools[0].stats().runnable_ns, u128::from(3 * SECOND));
 }
+
+#[test]
+fn a_process_tree_counts_as_the_threads_that_run() {
+    let mut rig = Rig::one(attrs(2), 100);
+    let items = rig.queue_and_run(6, 0);
+    assert_eq!(rig.pools[0].nr_running(), 2);
+    let make = |work| match work == items[0] {
+        true => SeenState::Threads(8),
+        false => SeenState::Asleep(None),
+    };
+    rig.scan(0, make);
+    rig.run();
+    // Its own two threads fill both CPUs, though the other job sleeps.
+    assert_eq!((rig.pools[0].nr_running(), rig.executing().len()), (2, 2));
+    assert!(rig.idle_report(0), "a CPU that idles has the last word");
+    rig.run();
+    assert_eq!(rig.executing().len(), 3);
+    rig.end_and_run(items[0], ItemReport::default());
+    assert_eq!(rig.pools[0].counts.extra, 0);
+}
+
+#[test]
+fn a_stopped_process_tree_keeps_nobody_from_starting_and_waits_for_nothing() {
+    let mut rig = Rig::one(attrs(2), 100);
+    rig.queue_and_run(6, 0);
+    rig.scan(0, |_| SeenState::Stopped);
+    rig.run();
+    assert_eq!(rig.executing().len(), 4);
+    let plan = rig.pools[0].plan_scan();
+    let seen = rig.seen(0, &plan, |_| SeenState::Stopped);
+    assert_eq!(rig.pools[0].estimate(&seen).asleep, 0);
+}

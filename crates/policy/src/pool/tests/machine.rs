@@ -321,7 +321,9 @@ impl Machine {
             worker,
             item,
             state: match (bits >> at) & 1 == 1 {
+                true if at % 5 == 4 => SeenState::Stopped,
                 true => SeenState::Asleep((at % 3 > 0).then_some(4)),
+                false if at % 2 == 1 => SeenState::Threads(at as u32),
                 false => SeenState::Runnable,
             },
         });

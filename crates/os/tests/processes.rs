@@ -177,8 +177,10 @@ fn orphans_of_a_tree_belong_to_it() {
         unsafe {
             if libc::fork() == 0 {
                 libc::setsid();
-                while libc::fork() == 0 {
-                    std::hint::spin_loop();
+                if libc::fork() == 0 {
+                    loop {
+                        std::hint::spin_loop();
+                    }
                 }
             }
         }

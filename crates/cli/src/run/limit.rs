@@ -22,9 +22,12 @@ impl Limit {
         self.state.lock().unwrap_or_else(PoisonError::into_inner).1
     }
 
-    /// `completed` jobs have ended.
-    pub(super) fn raise(&self, completed: u64, queue: &Workqueue) {
-        self.change(queue, |admission| admission.completed(completed));
+    /// A job has ended beside `running` others, which makes `completed`.
+    pub(super) fn ended(&self, completed: u64, running: usize, queue: &Workqueue) {
+        self.change(queue, |admission| {
+            admission.completed(completed);
+            admission.ended(cmwq_os::clock::now(), running as u64);
+        });
     }
 
     /// The system had no room for another job while `running` ran.

@@ -26,5 +26,8 @@ pub(super) fn adopt() -> io::Result<()> {
     std::thread::Builder::new()
         .name("cmwq/orphans".into())
         .spawn(reap)?;
+    // That thread takes the signal: here it would interrupt waits. Jobs get the mask from before.
+    let here = cmwq_os::thread::sigmask();
+    cmwq_os::thread::set_sigmask(here | 1 << (SIGCHLD - 1));
     Ok(())
 }

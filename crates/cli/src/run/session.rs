@@ -389,7 +389,8 @@ impl Session {
 
     fn account(&self, end: JobEnd) {
         let completed = self.control.ended(end);
-        self.limit.raise(completed, &self.queue);
+        self.limit
+            .ended(completed, self.control.running(), &self.queue);
     }
 }
 

@@ -2,12 +2,16 @@
 
 /// Whether there is memory for one more job.
 pub mod memory;
+/// Growth that does not help.
+mod pace;
 /// What jobs have taken.
 mod peaks;
 
 use crate::probe::hit;
+use crate::time::Time;
 
 pub use memory::Memory;
+pub use pace::Pace;
 pub use peaks::Peaks;
 
 /// Jobs per CPU that may run before the first one has ended.
@@ -24,8 +28,8 @@ pub fn slow_start(cpus: u32, completed: u64) -> u64 {
     first.saturating_add(completed.saturating_mul(PER_COMPLETED))
 }
 
-/// How many jobs may run at this moment: slow start, the user's upper limit, and a ceiling where the
-/// system had no room for more (EAGAIN, EMFILE, ENOMEM at fork).
+/// How many jobs may run at this moment: slow start, the user's upper limit, a ceiling where the
+/// system had no room for more (EAGAIN, EMFILE, ENOMEM at fork), memory, and what did not help before.
 #[derive(Clone, Copy, Debug)]
 pub struct Admission {
     cpus: u32,
@@ -34,6 +38,7 @@ pub struct Admission {
     shortage: Option<Shortage>,
     /// Jobs that ran when one was refused for want of memory.
     refused: Option<u64>,
+    pace: Pace,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -52,7 +57,13 @@ impl Admission {
             completed: 0,
             shortage: None,
             refused: None,
+            pace: Pace::new(u64::from(cpus.max(1))),
         }
+    }
+
+    /// A job has ended, beside `running` others: what growth has brought is judged by how fast they do.
+    pub fn ended(&mut self, now: Time, running: u64) {
+        self.pace.ended(now, running);
     }
 
     /// So many jobs have ended, over all. A smaller number than before is old news.
@@ -86,6 +97,7 @@ impl Admission {
         self.most
             .min(slow_start(self.cpus, self.completed))
             .min(self.ceiling())
+            .min(self.pace.ceiling())
             .min(with_memory)
     }
 

@@ -1,0 +1,92 @@
+//! A job is a process tree: what its members do beside it and after it.
+
+use crate::support::{Folder, command, feed, numbers, run, until, wait_for};
+use std::process::Command;
+
+/// Looks a bounded number of times, so that a failure ends.
+const LOOKS: &str = "n=0; look() { n=$((n+1)); [ $n -lt 3000 ] || exit 9; sleep 0.01; }";
+
+#[test]
+fn a_daemon_neither_holds_the_slot_nor_dies_with_us() {
+    let folder = Folder::new();
+    let (go, done) = (folder.name("go"), folder.name("done"));
+    // It holds the job's output open as well.
+    let daemon = format!("{}; touch '{done}'", until(&go));
+    let job = format!("setsid sh -c \"{daemon}\" & echo started");
+    let ran = run(&["--max-active", "1", "sh", "-c", &job], "1\n2\n");
+    assert_eq!(
+        (ran.code, ran.text().as_str()),
+        (Some(0), "started\nstarted\n")
+    );
+    assert!(!folder.path("done").exists());
+    folder.write("go", "");
+    wait_for(&folder.path("done"));
+}
+
+#[test]
+fn orphans_are_ours_and_are_reaped() {
+    let folder = Folder::new();
+    let orphan = folder.name("orphan");
+    // The job's parent is the command, whose main thread is given the orphans.
+    let given = "cat /proc/$PPID/task/$PPID/children";
+    let job = format!(
+        "{LOOKS}
+        (setsid sleep 1000 & echo $! >'{orphan}')
+        read -r pid <'{orphan}'
+        until {given} | grep -qw $pid; do look; done
+        kill $pid
+        while {given} | grep -qw $pid; do look; done
+        echo reaped"
+    );
+    let ran = run(&["sh", "-c", &job], "1\n");
+    assert_eq!(
+        (ran.code, ran.text().as_str()),
+        (Some(0), "reaped\n"),
+        "{}",
+        ran.err
+    );
+}
+
+#[test]
+fn a_job_that_stops_itself_keeps_no_other_from_running() {
+    let folder = Folder::new();
+    let stopped = folder.name("stopped");
+    let job = format!(
+        "{LOOKS}
+        case $1 in
+        1) echo $$ >'{stopped}'; kill -STOP $$ ;;
+        60) until [ -s '{stopped}' ]; do look; done
+            read -r pid <'{stopped}'
+            until grep -q 'State:.T' /proc/$pid/status; do look; done
+            kill -CONT $pid ;;
+        esac"
+    );
+    let ran = run(&["--summary", "json", "sh", "-c", &job, "sh"], numbers(60));
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    assert_eq!(ran.summary()["jobs"], 60);
+}
+
+#[test]
+fn a_make_with_many_children_runs_beside_other_jobs() {
+    let folder = Folder::new();
+    let all: Vec<String> = (0..32).map(|n| format!("t{n}")).collect();
+    let rule = "\t@i=0; while [ $$i -lt 20000 ]; do i=$$((i+1)); done; echo $@";
+    folder.write(
+        "Makefile",
+        format!("all: {0}\n{0}:\n{rule}\n", all.join(" ")),
+    );
+    let Ok(version) = Command::new("make").arg("--version").output() else {
+        return eprintln!("no make here: not tested");
+    };
+    assert!(version.status.success());
+    let job = format!(
+        "if [ $1 = 1 ]; then make -s -j8 -C '{}' all; else sleep 0.05; fi",
+        folder.name("")
+    );
+    let mut cmwq = command(&["--summary", "json", "sh", "-c", &job, "sh"]);
+    let ran = feed(cmwq.env_remove("MAKEFLAGS"), numbers(20));
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    let mut made = ran.sorted_lines();
+    made.dedup();
+    assert_eq!((made.len(), ran.summary()["jobs"].as_u64()), (32, Some(20)));
+}

@@ -1,0 +1,248 @@
+//! Growth that lowers how many jobs end per second is undone.
+//!
+//! Jobs that wait for one disk, one lock or each other's memory look idle to the CPUs, so more and more
+//! are started, and each further one may slow down all. How fast jobs end is counted in windows, each with
+//! the number that ran. A window that is slower than an earlier one in which fewer ran is only a suspicion:
+//! later jobs may be longer than earlier ones. So it is tried: as few run as then, and what counts is whether
+//! that is faster than just before.
+//!
+//! | while | a window is | then |
+//! | --- | --- | --- |
+//! | *free* | slower than the best, with more jobs | as few run as then: a trial |
+//! | *lowering* | faster than the one before | fewer still are tried |
+//! | | not faster | back to the last that was; if none was, free again, and the next trial is put off |
+//! | *held* | | after some windows more are tried |
+//! | *raising* | slower than the one before | held as before, and for twice as long |
+//! | | not slower | more still are tried, until nothing is held back any more |
+
+use crate::time::{Nanos, SECOND, Time};
+
+/// A window has at least so many ends of jobs,
+const WINDOW_LEAST: u64 = 32;
+/// and so many for each job that ran when it began: a window must end although more and more run.
+const WINDOW_TURNS: u64 = 2;
+/// A rate differs from another if it does by more than one part of so many.
+const RATE_PART: u64 = 8;
+/// As does a number of jobs.
+const LEVEL_PART: u64 = 8;
+/// So many windows pass before the first thing that was found is tried again; then twice as many, up to
+/// the last.
+const DISTANCE_FIRST: u32 = 4;
+const DISTANCE_LAST: u32 = 256;
+
+/// How fast jobs ended while so many ran.
+#[derive(Clone, Copy, Debug)]
+struct Rate {
+    level: u64,
+    /// Per 1000 s.
+    ended: u64,
+}
+
+impl Rate {
+    fn is_slower_than(&self, other: &Rate) -> bool {
+        self.ended < other.ended - other.ended / RATE_PART
+    }
+
+    fn is_near(&self, other: &Rate) -> bool {
+        self.level.abs_diff(other.level) <= other.level / LEVEL_PART
+    }
+}
+
+/// The ends that are being counted.
+#[derive(Clone, Copy, Debug, Default)]
+struct Window {
+    since: Option<Time>,
+    enough: u64,
+    ended: u64,
+    /// Sum of how many ran at each end.
+    levels: u64,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Phase {
+    Free,
+    /// `good`: the last number that was faster than more.
+    Lowering {
+        before: Rate,
+        good: Option<u64>,
+    },
+    Held {
+        windows: u32,
+    },
+    Raising {
+        before: Rate,
+        good: u64,
+    },
+}
+
+/// What is known of the pace of one kind of jobs.
+#[derive(Clone, Copy, Debug)]
+pub struct Pace {
+    least: u64,
+    phase: Phase,
+    window: Window,
+    /// So many ends do not count: of jobs that began when another number of them was allowed.
+    settling: u64,
+    /// So many may run.
+    ceiling: u64,
+    best: Option<Rate>,
+    /// Windows until a suspicion is tried, and the next such distance.
+    pause: u32,
+    distance: u32,
+}
+
+impl Pace {
+    /// Never holds back to fewer than `least` jobs.
+    pub fn new(least: u64) -> Self {
+        Pace {
+            least,
+            phase: Phase::Free,
+            window: Window::default(),
+            settling: 0,
+            ceiling: u64::MAX,
+            best: None,
+            pause: 0,
+            distance: DISTANCE_FIRST,
+        }
+    }
+
+    /// Jobs that may run, as far as their pace goes.
+    pub fn ceiling(&self) -> u64 {
+        self.ceiling
+    }
+
+    /// A job has ended, beside `running` others.
+    pub fn ended(&mut self, now: Time, running: u64) {
+        if self.settling > 0 {
+            self.settling -= 1;
+            self.window = Window::default();
+            return;
+        }
+        if let Some(rate) = self.window.ended(now, running + 1) {
+            let ceiling = self.ceiling;
+            self.judge(rate);
+            if ceiling != self.ceiling {
+                self.settling = running;
+            }
+        }
+    }
+
+    fn judge(&mut self, rate: Rate) {
+        match self.phase {
+            Phase::Free => self.suspect(rate),
+            Phase::Lowering { before, good } => match before.is_slower_than(&rate) {
+                true => self.lower(rate, Some(self.ceiling), self.ceiling - self.ceiling / 4),
+                false => self.end_lowering(rate, good),
+            },
+            Phase::Held { windows: 0 } => self.raise(rate, self.ceiling),
+            Phase::Held { windows } => {
+                self.phase = Phase::Held {
+                    windows: windows - 1,
+                }
+            }
+            Phase::Raising { before, good } => match rate.is_slower_than(&before) {
+                true => self.hold(good),
+                // It does not hold anybody back.
+                false if rate.level < self.ceiling - self.ceiling / 4 => self.free(rate),
+                false if rate.ended > before.ended => self.raise(rate, self.ceiling),
+                false => self.raise(before, good),
+            },
+        }
+    }
+
+    fn suspect(&mut self, rate: Rate) {
+        let best = *self.best.get_or_insert(rate);
+        let is_more = rate.level > best.level && !rate.is_near(&best);
+        if self.pause > 0 {
+            self.pause -= 1;
+        } else if is_more && rate.is_slower_than(&best) {
+            return self.lower(rate, None, best.level);
+        }
+        self.best = Some(match rate.is_near(&best) {
+            true => Rate {
+                ended: (best.ended + rate.ended) / 2,
+                ..best
+            },
+            false if rate.ended > best.ended => rate,
+            false => best,
+        });
+    }
+
+    /// Tries `level` jobs after a window of this rate.
+    fn lower(&mut self, rate: Rate, good: Option<u64>, level: u64) {
+        let level = level.max(self.least);
+        if level >= self.ceiling {
+            return self.hold(self.ceiling);
+        }
+        self.phase = Phase::Lowering { before: rate, good };
+        self.ceiling = level;
+    }
+
+    fn end_lowering(&mut self, rate: Rate, good: Option<u64>) {
+        match good {
+            Some(level) => self.hold(level),
+            None => {
+                self.put_off();
+                self.free(rate);
+            }
+        }
+    }
+
+    fn raise(&mut self, rate: Rate, good: u64) {
+        self.phase = Phase::Raising { before: rate, good };
+        self.ceiling = self.ceiling.saturating_add(self.ceiling / 4 + 1);
+    }
+
+    fn hold(&mut self, level: u64) {
+        self.ceiling = level;
+        self.phase = Phase::Held {
+            windows: self.distance,
+        };
+        self.distance = (2 * self.distance).min(DISTANCE_LAST);
+    }
+
+    fn put_off(&mut self) {
+        self.pause = self.distance;
+        self.distance = (2 * self.distance).min(DISTANCE_LAST);
+    }
+
+    fn free(&mut self, rate: Rate) {
+        (self.phase, self.ceiling) = (Phase::Free, u64::MAX);
+        self.best = Some(rate);
+    }
+}
+
+impl Window {
+    fn begin(now: Time, level: u64) -> Window {
+        Window {
+            since: Some(now),
+            enough: WINDOW_LEAST.max(WINDOW_TURNS * level),
+            ..Window::default()
+        }
+    }
+
+    /// Counts an end; the rate, if these were enough.
+    fn ended(&mut self, now: Time, level: u64) -> Option<Rate> {
+        let Some(since) = self.since else {
+            // The first one only begins it.
+            *self = Window::begin(now, level);
+            return None;
+        };
+        self.ended += 1;
+        self.levels += level;
+        if self.ended < self.enough {
+            return None;
+        }
+        let mean = self.levels / self.ended;
+        let took: Nanos = now.since(since).max(1);
+        let per_second = u128::from(self.ended) * u128::from(1_000 * SECOND) / u128::from(took);
+        *self = Window::begin(now, level);
+        Some(Rate {
+            level: mean,
+            ended: u64::try_from(per_second).unwrap_or(u64::MAX),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;

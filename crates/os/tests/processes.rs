@@ -173,11 +173,13 @@ fn orphans_of_a_tree_belong_to_it() {
     assert!(adopt::begin());
     let mut other = std::process::Command::new("true").spawn().unwrap();
     let child = Child::fork(|| {
-        // SAFETY: fork and setsid; the processes only sleep and spin.
+        // SAFETY: fork, setsid and alarm, which ends what a failed test leaves behind.
         unsafe {
             if libc::fork() == 0 {
                 libc::setsid();
+                libc::alarm(60);
                 if libc::fork() == 0 {
+                    libc::alarm(60);
                     loop {
                         std::hint::spin_loop();
                     }
@@ -187,11 +189,15 @@ fn orphans_of_a_tree_belong_to_it() {
         pause_for_ever();
     });
     let mut known = tree::Tree::new(child.0);
+    let first_child = |pid: i32| -> Option<i32> {
+        let children = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children"));
+        children.ok()?.split_whitespace().next()?.parse().ok()
+    };
+    let middle = || first_child(child.0).filter(|&middle| first_child(middle).is_some());
+    eventually("all are there", || middle().is_some());
     eventually("one spins", || known.look(10).runnable == 1);
-    let children = format!("/proc/{0}/task/{0}/children", child.0);
-    let middle = std::fs::read_to_string(children).unwrap();
     // SAFETY: a descendant of ours that pauses.
-    unsafe { libc::kill(middle.trim().parse().unwrap(), libc::SIGKILL) };
+    unsafe { libc::kill(middle().unwrap(), libc::SIGKILL) };
     eventually("a look that knows nothing misses it", || {
         tree::runnable(child.0, 10).runnable == 0
     });

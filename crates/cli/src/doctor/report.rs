@@ -3,6 +3,7 @@
 use cmwq_os::cgroup::Quota;
 use cmwq_os::cpus::{self, EffectiveCpus};
 use cmwq_os::limits::{self, Limits};
+use cmwq_os::memory::{Bound, Headroom, Memory};
 use cmwq_os::probe::{self, Probe, Verdict};
 use cmwq_os::topology::{self, Topology};
 use serde::Serialize;
@@ -85,6 +86,11 @@ pub(super) struct LimitsReport {
     pub(super) memory_available_bytes: Option<u64>,
     /// None: no limit.
     pub(super) memory_cgroup_limit_bytes: Option<u64>,
+    /// What `cmwq run` may give to jobs, less what it keeps free. None: could not be read, then it starts
+    /// jobs without asking.
+    pub(super) memory_headroom_bytes: Option<u64>,
+    /// machine or cgroup: what leaves no more.
+    pub(super) memory_headroom_bound: Option<&'static str>,
 }
 
 impl Report {
@@ -102,7 +108,7 @@ impl Report {
             topology_warnings: topology.warnings,
             signals: signals(&probe),
             nice: nice(&limits),
-            limits: LimitsReport::from(&limits),
+            limits: LimitsReport::new(&limits, Memory::find(Path::new("/")).headroom()),
         }
     }
 }
@@ -214,8 +220,8 @@ impl From<&Quota> for QuotaReport {
     }
 }
 
-impl From<&Limits> for LimitsReport {
-    fn from(limits: &Limits) -> Self {
+impl LimitsReport {
+    fn new(limits: &Limits, headroom: Option<Headroom>) -> Self {
         let known = |bytes: u64| (bytes != 0).then_some(bytes);
         let finite = |limit: u64| (limit != u64::MAX).then_some(limit);
         Self {
@@ -225,6 +231,11 @@ impl From<&Limits> for LimitsReport {
             memory_total_bytes: known(limits.memory.total),
             memory_available_bytes: known(limits.memory.available),
             memory_cgroup_limit_bytes: limits.memory.cgroup_limit,
+            memory_headroom_bytes: headroom.map(|headroom| headroom.bytes),
+            memory_headroom_bound: headroom.map(|headroom| match headroom.bound {
+                Bound::Machine => "machine",
+                Bound::Cgroup => "cgroup",
+            }),
         }
     }
 }

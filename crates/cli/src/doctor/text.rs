@@ -137,6 +137,10 @@ fn limits(text: &mut String, limits: &LimitsReport) {
         "  cgroup limit",
         &mebibytes(limits.memory_cgroup_limit_bytes, "none"),
     );
+    let headroom = mebibytes(limits.memory_headroom_bytes, "unknown: run does not ask");
+    let bound = limits.memory_headroom_bound;
+    let bound = bound.map_or(String::new(), |by| format!(", limited by the {by}"));
+    line(text, "  headroom for jobs", &format!("{headroom}{bound}"));
 }
 
 #[cfg(test)]

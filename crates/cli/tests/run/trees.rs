@@ -4,7 +4,7 @@ use crate::support::{Folder, command, feed, numbers, run, until, wait_for};
 use std::process::Command;
 
 /// Looks a bounded number of times, so that a failure ends.
-const LOOKS: &str = "n=0; look() { n=$((n+1)); [ $n -lt 3000 ] || exit 9; sleep 0.01; }";
+const LOOKS: &str = "n=0; look() { n=$((n+1)); [ $n -lt 1000 ] || exit 9; sleep 0.01; }";
 
 #[test]
 fn a_daemon_neither_holds_the_slot_nor_dies_with_us() {

@@ -2,6 +2,7 @@
 
 mod basics;
 mod faults;
+mod growth;
 mod inherited;
 mod joblog;
 mod memory;

@@ -1,0 +1,21 @@
+//! Jobs that slow each other down, and that look idle while they do.
+
+use crate::support::{Folder, numbers, run};
+
+#[test]
+fn growth_that_makes_jobs_slower_is_undone() {
+    let folder = Folder::new();
+    // Each takes the square of how many there are: the more, the fewer end in a second.
+    let job = format!(
+        "cd '{}' && : >$$ && set -- * && echo $# && ms=$(($# * $# * 5 / 2))
+        sleep $((ms / 1000)).$(printf %03d $((ms % 1000))); rm $$",
+        folder.name("")
+    );
+    let ran = run(&["--max-active", "40", "sh", "-c", &job], numbers(300));
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    let at_a_time: Vec<u32> = ran.lines().iter().map(|n| n.parse().unwrap()).collect();
+    let last = &at_a_time[270..];
+    let mean = last.iter().sum::<u32>() / 30;
+    // Without the rule all 40 run at a time from the thirtieth job on.
+    assert!(mean < 25, "{at_a_time:?}");
+}

@@ -3,6 +3,7 @@
 
 pub mod bench;
 pub mod limit_cost;
+pub mod run_sets;
 pub mod sanitize;
 pub mod swarm;
 pub mod tidy;

@@ -3,12 +3,13 @@
 use std::path::Path;
 use std::process::ExitCode;
 use xtask::sanitize::{self, Tool};
-use xtask::{bench, limit_cost, swarm, tidy, vm};
+use xtask::{bench, limit_cost, run_sets, swarm, tidy, vm};
 
 const USAGE: &str = "\
 usage: cargo xtask COMMAND
   tidy    check the rules that the whole tree keeps (also part of `cargo test`)
   bench   [--quick] [--tables] [--out DIR]: measure, and write docs/benchmarks.md
+  run-sets  [--rounds N] [--out FILE] [SET...]: `cmwq run` beside xargs and GNU parallel
   swarm   [--seeds N] [--from S] [--seed S] [--broken NAME]: random machines, programs and faults
   limit-cost  what a limit that does not bind costs: instructions (valgrind) and time
   miri    [--seeds N] [SUITE...]: tests under an interpreter that finds undefined behaviour
@@ -20,6 +21,7 @@ fn main() -> ExitCode {
     match args.first().map(String::as_str) {
         Some("tidy") if args.len() == 1 => run_tidy(),
         Some("bench") => bench::run(&args[1..]),
+        Some("run-sets") => run_sets::run(&args[1..]),
         Some("swarm") => swarm::run(&args[1..]),
         Some("limit-cost") => limit_cost::run(&args[1..]),
         Some("miri") => sanitize::run(Tool::Miri, &args[1..]),

@@ -1,0 +1,225 @@
+//! `cargo xtask run-sets`: `cmwq run` beside `xargs -P` and GNU parallel, on sets of jobs as people have them.
+//!
+//! Every runner gets the same list and the same command. One round of a set is each runner once, one after the
+//! other, in an order that turns from round to round; the table has medians. What is sampled meanwhile: the processes that
+//! the runner has started itself, and the memory of all below it.
+
+mod runner;
+mod sample;
+mod sets;
+mod table;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+
+use runner::{Runner, runners};
+use serde::{Deserialize, Serialize};
+use sets::{Set, sets};
+
+const USAGE: &str = "usage: cargo xtask run-sets [--rounds N] [--out FILE] [SET...]
+  SET       only these, by their names in the table
+  --rounds  rounds of each set, 1 to 99; default 3
+  --out     the raw data, a JSON object for each run and line; default docs/bench/run.jsonl";
+
+/// One run of one set by one runner.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct Row {
+    set: String,
+    runner: String,
+    round: u32,
+    /// In the list.
+    jobs: u32,
+    elapsed_s: f64,
+    /// Processes that the runner itself had started, at a time.
+    peak_jobs: u32,
+    /// Of the runner and all below it.
+    peak_mib: f64,
+    /// It had not ended when its time was over, and was ended.
+    given_up: bool,
+}
+
+struct Options {
+    rounds: u32,
+    out: PathBuf,
+    only: Vec<String>,
+}
+
+impl Options {
+    fn parse(args: &[String], root: &Path) -> Result<Options, String> {
+        let mut options = Options {
+            rounds: 3,
+            out: root.join("docs/bench/run.jsonl"),
+            only: Vec::new(),
+        };
+        let mut args = args.iter();
+        while let Some(arg) = args.next() {
+            match arg.as_str() {
+                "--rounds" => {
+                    let number = args.next().and_then(|n| n.parse().ok());
+                    let number = number.filter(|n| (1..=99).contains(n));
+                    options.rounds = number.ok_or("--rounds needs a number from 1 to 99")?;
+                }
+                "--out" => options.out = args.next().ok_or("--out needs a file")?.into(),
+                name if sets().iter().any(|set| set.name == name) => {
+                    options.only.push(name.to_owned());
+                }
+                name => return Err(format!("unknown set {name:?}, there are {}", names())),
+            }
+        }
+        Ok(options)
+    }
+}
+
+fn names() -> String {
+    let names: Vec<_> = sets().iter().map(|set| set.name).collect();
+    names.join(", ")
+}
+
+/// Runs with the arguments after the name. Status 2 for bad arguments, 1 if something could not be run.
+pub fn run(args: &[String]) -> ExitCode {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let options = match Options::parse(args, &root) {
+        Ok(options) => options,
+        Err(message) => {
+            eprintln!("xtask run-sets: {message}\n{USAGE}");
+            return ExitCode::from(2);
+        }
+    };
+    match measure(&root, &options) {
+        Ok(rows) => {
+            print!("{}", table::of(&rows));
+            ExitCode::SUCCESS
+        }
+        Err(message) => {
+            eprintln!("xtask run-sets: {message}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn measure(root: &Path, options: &Options) -> Result<Vec<Row>, String> {
+    let folder = Folder::new()?;
+    let cmwq = build(root)?;
+    let runners = runners(&cmwq);
+    let mut rows = Vec::new();
+    for set in sets() {
+        if options.only.is_empty() || options.only.iter().any(|name| name == set.name) {
+            rows.extend(measure_set(&set, &runners, &folder.0, &cmwq, options)?);
+        }
+    }
+    Ok(rows)
+}
+
+fn measure_set(
+    set: &Set,
+    runners: &[Runner],
+    folder: &Path,
+    cmwq: &Path,
+    options: &Options,
+) -> Result<Vec<Row>, String> {
+    let work = set
+        .prepare(folder, cmwq)
+        .map_err(|e| format!("{}: {e}", set.name))?;
+    let mut rows: Vec<Row> = Vec::new();
+    for round in 1..=options.rounds {
+        for at in 0..runners.len() {
+            // Whoever comes first is not always the same.
+            let runner = &runners[(at + round as usize) % runners.len()];
+            let hopeless = |row: &&Row| row.runner == runner.name && row.given_up;
+            if rows.iter().any(|row| hopeless(&row)) {
+                continue;
+            }
+            let row = runner.run(set, &work, round)?;
+            eprintln!("{:<10} {:<22} {:8.3} s", row.set, row.runner, row.elapsed_s);
+            append(&options.out, &row)?;
+            rows.push(row);
+        }
+    }
+    Ok(rows)
+}
+
+fn append(path: &Path, row: &Row) -> Result<(), String> {
+    use std::io::Write;
+    let line = serde_json::to_string(row).map_err(|e| e.to_string())?;
+    let file = fs::OpenOptions::new().append(true).create(true).open(path);
+    file.and_then(|mut file| writeln!(file, "{line}"))
+        .map_err(|e| format!("{}: {e}", path.display()))
+}
+
+fn build(root: &Path) -> Result<PathBuf, String> {
+    let mut cargo = Command::new(env!("CARGO"));
+    let built = cargo
+        .current_dir(root)
+        .args(["build", "--release", "--quiet", "-p", "cmwq-cli"])
+        .status();
+    match built {
+        Ok(status) if status.success() => {}
+        _ => return Err("cannot build the command".to_owned()),
+    }
+    let target = std::env::var_os("CARGO_TARGET_DIR");
+    let target = target.map_or(root.join("target"), PathBuf::from);
+    let path = target.join("release/cmwq");
+    path.canonicalize()
+        .map_err(|e| format!("{}: {e}", path.display()))
+}
+
+/// A directory of files to work on, which goes away with this value.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new() -> Result<Folder, String> {
+        let path = std::env::temp_dir().join(format!("cmwq-run-sets-{}", std::process::id()));
+        fs::create_dir(&path).map_err(|e| format!("{}: {e}", path.display()))?;
+        Ok(Folder(path))
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(words: &[&str]) -> Result<Options, String> {
+        let words: Vec<String> = words.iter().map(|&word| word.to_owned()).collect();
+        Options::parse(&words, Path::new("root"))
+    }
+
+    #[test]
+    fn arguments() {
+        let options = parse(&["--rounds", "5", "waits"]).ok().unwrap();
+        assert_eq!(
+            (options.rounds, options.only),
+            (5, vec!["waits".to_owned()])
+        );
+        assert_eq!(parse(&[]).ok().unwrap().rounds, 3);
+        for bad in [&["--rounds", "0"][..], &["--rounds"], &["wait"]] {
+            assert!(parse(bad).is_err(), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn a_small_set_by_every_kind_of_runner_that_is_here() {
+        let folder = tempdir();
+        let set = Set::empty(20);
+        let work = set.prepare(&folder.0, Path::new("/bin/true")).unwrap();
+        for runner in runners(Path::new("/no/cmwq")) {
+            if runner.name.starts_with("xargs -P2") {
+                let row = runner.run(&set, &work, 1).unwrap();
+                assert_eq!((row.jobs, row.given_up), (20, false));
+                assert!(row.elapsed_s > 0.0);
+            }
+        }
+    }
+
+    fn tempdir() -> Folder {
+        let path = std::env::temp_dir().join(format!("cmwq-run-sets-test-{}", std::process::id()));
+        fs::create_dir_all(&path).unwrap();
+        Folder(path)
+    }
+}

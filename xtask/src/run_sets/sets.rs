@@ -1,0 +1,167 @@
+//! The sets of jobs.
+
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Jobs of one kind.
+pub(super) struct Set {
+    pub(super) name: &'static str,
+    /// In words, for the table.
+    pub(super) about: &'static str,
+    kind: Kind,
+    /// Lines to a job.
+    pub(super) max_args: u32,
+}
+
+#[derive(Clone, Copy)]
+enum Kind {
+    /// Lines for `cmwq bench burn`: ms of CPU time and ms of sleep of the n-th of so many.
+    Burn(u32, fn(u32) -> (u32, u32)),
+    /// So many files, of which the n-th has so many KiB, and what is done to each.
+    Files(u32, fn(u32) -> u32, &'static [&'static str]),
+    /// So many times nothing.
+    Empty(u32),
+}
+
+/// What a runner is given.
+pub(super) struct Work {
+    /// A line for each job.
+    pub(super) list: PathBuf,
+    pub(super) lines: u32,
+    pub(super) command: Vec<String>,
+    /// Files whose content is to be read from the disk again.
+    cold: Vec<PathBuf>,
+}
+
+pub(super) fn sets() -> Vec<Set> {
+    let burn = |name, about, n, each| Set {
+        name,
+        about,
+        kind: Kind::Burn(n, each),
+        max_args: 1,
+    };
+    vec![
+        burn(
+            "ninety",
+            "90 jobs: 30 of 120 ms CPU time, 60 of 20 ms and 180 ms of waiting",
+            90,
+            |n| if n % 3 == 0 { (120, 0) } else { (20, 180) },
+        ),
+        Set {
+            name: "checksums",
+            about: "`sha256sum` of 20,000 files of 4 to 64 KiB from a cold cache, 50 to a job",
+            kind: Kind::Files(20_000, |n| 4 << (n % 5), &["sha256sum"]),
+            max_args: 50,
+        },
+        Set {
+            name: "compress",
+            about: "`gzip` of 500 files of 64 to 512 KiB",
+            kind: Kind::Files(500, |n| 64 << (n % 4), &["gzip", "-kf"]),
+            max_args: 1,
+        },
+        burn(
+            "waits",
+            "200 jobs: 150 wait for 200 to 600 ms and need 2 ms, 50 need 60 ms",
+            200,
+            |n| match n % 4 {
+                0 => (60, 0),
+                part => (2, 200 * part),
+            },
+        ),
+        burn(
+            "tests",
+            "a test suite of 300 programs: 5 to 40 ms each, every fifth waits 100 ms to 1 s",
+            300,
+            |n| {
+                (
+                    5 + 5 * (n % 8),
+                    if n % 5 == 0 {
+                        100 * (1 + n / 5 % 10)
+                    } else {
+                        0
+                    },
+                )
+            },
+        ),
+        Set::empty(3000),
+    ]
+}
+
+impl Set {
+    pub(super) fn empty(jobs: u32) -> Set {
+        Set {
+            name: "empty",
+            about: "3,000 times `true`",
+            kind: Kind::Empty(jobs),
+            max_args: 1,
+        }
+    }
+
+    /// Makes the list and the files; `cmwq` computes and sleeps.
+    pub(super) fn prepare(&self, folder: &Path, cmwq: &Path) -> io::Result<Work> {
+        let words = |words: &[&str]| words.iter().map(|&word| word.to_owned()).collect();
+        let (lines, command, cold): (Vec<String>, Vec<String>, Vec<PathBuf>) = match self.kind {
+            Kind::Burn(n, each) => {
+                let line = |(cpu, sleep)| format!("{cpu}+{sleep}");
+                let program = cmwq.display().to_string();
+                let lines = (0..n).map(each).map(line).collect();
+                (lines, words(&[&program, "bench", "burn"]), Vec::new())
+            }
+            Kind::Files(n, kib, command) => {
+                let files = files(&folder.join(self.name), n, kib)?;
+                let lines = files.iter().map(|file| file.display().to_string());
+                (lines.collect(), words(command), files)
+            }
+            Kind::Empty(n) => {
+                let lines = (0..n).map(|n| n.to_string()).collect();
+                (lines, words(&["true"]), Vec::new())
+            }
+        };
+        let list = folder.join(format!("{}.list", self.name));
+        fs::write(&list, lines.join("\n") + "\n")?;
+        Ok(Work {
+            list,
+            lines: lines.len() as u32,
+            command,
+            cold,
+        })
+    }
+}
+
+impl Work {
+    /// Puts the content of the files out of the page cache, as far as it is written.
+    pub(super) fn cool(&self) -> io::Result<()> {
+        for path in &self.cold {
+            let file = File::open(path)?;
+            file.sync_all()?;
+            drop_cached(&file);
+        }
+        Ok(())
+    }
+}
+
+/// A hint: where it is not heeded, the cache is warm for every runner.
+fn drop_cached(file: &File) {
+    let _ = rustix::fs::fadvise(file, 0, None, rustix::fs::Advice::DontNeed);
+}
+
+/// Files of text that shrinks to a third, about.
+fn files(folder: &Path, n: u32, kib: fn(u32) -> u32) -> io::Result<Vec<PathBuf>> {
+    fs::create_dir(folder)?;
+    let mut random = 1_u64;
+    let mut text = Vec::new();
+    while text.len() < 1 << 20 {
+        random = random
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
+        text.extend(format!("{:x} line {} ", random >> 44, text.len() % 97).bytes());
+    }
+    let make = |n| {
+        let path = folder.join(format!("{n}.txt"));
+        let from = (n as usize * 4099) % (1 << 18);
+        fs::write(&path, &text[from..from + (kib(n) as usize) * 1024])?;
+        Ok(path)
+    };
+    (0..n).map(make).collect()
+}

@@ -126,8 +126,7 @@ fn measure_set(
         for at in 0..runners.len() {
             // Whoever comes first is not always the same.
             let runner = &runners[(at + round as usize) % runners.len()];
-            let hopeless = |row: &&Row| row.runner == runner.name && row.given_up;
-            if rows.iter().any(|row| hopeless(&row)) {
+            if is_hopeless(&rows, &runner.name) {
                 continue;
             }
             let row = runner.run(set, &work, round)?;
@@ -137,6 +136,16 @@ fn measure_set(
         }
     }
     Ok(rows)
+}
+
+/// Who took three times as long as the fastest once is measured once.
+fn is_hopeless(rows: &[Row], runner: &str) -> bool {
+    let best = rows
+        .iter()
+        .map(|row| row.elapsed_s)
+        .fold(f64::MAX, f64::min);
+    let mut own = rows.iter().filter(|row| row.runner == runner);
+    own.any(|row| row.given_up || row.elapsed_s > 3.0 * best)
 }
 
 fn append(path: &Path, row: &Row) -> Result<(), String> {

@@ -9,14 +9,14 @@ use super::sample::Sample;
 use super::sets::{Set, Work};
 
 /// Nobody who takes longer is of interest.
-const LIMIT: Duration = Duration::from_secs(120);
+const LIMIT: Duration = Duration::from_secs(45);
 /// Between two looks.
 const EVERY: Duration = Duration::from_millis(10);
 
 /// `xargs -P`, the numbers from which the best is taken.
 const WIDTHS: [u32; 6] = [2, 4, 8, 16, 32, 64];
 /// `parallel -j`; it is slower by so much that fewer of them tell the same.
-const PARALLEL: [u32; 3] = [2, 8, 32];
+const PARALLEL: [u32; 2] = [8, 32];
 
 /// A program with its options.
 pub(super) struct Runner {

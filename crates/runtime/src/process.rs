@@ -1,7 +1,7 @@
 //! Items that stand for processes: a worker that waits for a child is as busy as the child.
 
 use cmwq_os::observe::tree::Tree;
-pub use cmwq_policy::admission::{Admission, Memory, SHOWS_AFTER, memory};
+pub use cmwq_policy::admission::{Admission, Memory, memory};
 use cmwq_policy::pool::SeenState;
 
 use crate::engine;

@@ -30,16 +30,6 @@ impl Limit {
         });
     }
 
-    /// A job has run for [`SHOWS_AFTER`](cmwq::process::SHOWS_AFTER), and runs on.
-    pub(super) fn shown(&self, queue: &Workqueue) {
-        self.change(queue, Admission::shown);
-    }
-
-    /// One of those has ended.
-    pub(super) fn shown_over(&self, queue: &Workqueue) {
-        self.change(queue, Admission::shown_over);
-    }
-
     /// The system had no room for another job while `running` ran.
     pub(super) fn lower(&self, running: usize, queue: &Workqueue) {
         self.change(queue, |admission| admission.had_no_room(running as u64));

@@ -289,9 +289,6 @@ impl Session {
             self.control.kill_job(sequence, Signal::TERM);
             job.watch_only();
         }
-        if vigil.has_shown() {
-            self.limit.shown_over(&self.queue);
-        }
         // First, so that who waits for an end finds its memory given back.
         self.memory.ended(sequence, pid);
         self.control.died(sequence);
@@ -319,7 +316,6 @@ impl Session {
 
     fn tend(&self, title: &Title, group: Pid, due: Due) {
         match due {
-            Due::Shown => self.limit.shown(&self.queue),
             Due::Terminate => {
                 self.control.kill_job(title.sequence, Signal::TERM);
                 self.output.note_at_once(&title.says("timed out"));

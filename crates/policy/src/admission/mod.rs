@@ -8,7 +8,7 @@ mod pace;
 mod peaks;
 
 use crate::probe::hit;
-use crate::time::{MILLISECOND, Nanos, Time};
+use crate::time::Time;
 
 pub use memory::Memory;
 pub use pace::Pace;
@@ -16,17 +16,13 @@ pub use peaks::Peaks;
 
 /// Jobs per CPU that may run before the first one has ended.
 const START_PER_CPU: u64 = 4;
-/// Further jobs that each one lets in which has ended, or has shown what it does.
+/// Further jobs that each completed one lets in.
 const PER_COMPLETED: u64 = 2;
-/// A job that has run for so long has loaded: if its CPU is idle now, that is because it waits.
-pub const SHOWS_AFTER: Nanos = 100 * MILLISECOND;
 /// After a shortage the ceiling rises by one with this many jobs that ended.
 pub const JOBS_PER_STEP: u64 = 16;
 
 /// Slow start of processes: one that has just been forked leaves the CPU idle while it loads, so an
-/// idle CPU says little about it. At most `4 x CPUs + 2 x completed` run at once; once one has ended,
-/// those that have run for [`SHOWS_AFTER`] count as completed. Not before: what a job needs, memory above
-/// all, is not known until then.
+/// idle CPU says little about it. At most `4 x CPUs + 2 x completed` run at once.
 pub fn slow_start(cpus: u32, completed: u64) -> u64 {
     let first = START_PER_CPU * u64::from(cpus.max(1));
     first.saturating_add(completed.saturating_mul(PER_COMPLETED))
@@ -39,8 +35,6 @@ pub struct Admission {
     cpus: u32,
     most: u64,
     completed: u64,
-    /// Running jobs that have run for `SHOWS_AFTER`.
-    shown: u64,
     shortage: Option<Shortage>,
     /// Jobs that ran when one was refused for want of memory.
     refused: Option<u64>,
@@ -61,7 +55,6 @@ impl Admission {
             cpus,
             most,
             completed: 0,
-            shown: 0,
             shortage: None,
             refused: None,
             pace: Pace::new(u64::from(cpus.max(1))),
@@ -76,16 +69,6 @@ impl Admission {
     /// So many jobs have ended, over all. A smaller number than before is old news.
     pub fn completed(&mut self, completed: u64) {
         self.completed = self.completed.max(completed);
-    }
-
-    /// A running job has run for [`SHOWS_AFTER`]. [`shown_over`](Self::shown_over) follows.
-    pub fn shown(&mut self) {
-        self.shown += 1;
-    }
-
-    /// One of those has ended.
-    pub fn shown_over(&mut self) {
-        self.shown = self.shown.saturating_sub(1);
     }
 
     /// The system had no room for another job while `running` ran.
@@ -112,18 +95,10 @@ impl Admission {
     pub fn limit(&self) -> u64 {
         let with_memory = self.refused.map_or(u64::MAX, |running| running + 1);
         self.most
-            .min(slow_start(self.cpus, self.known()))
+            .min(slow_start(self.cpus, self.completed))
             .min(self.ceiling())
             .min(self.pace.ceiling())
             .min(with_memory)
-    }
-
-    /// Jobs that have shown what they do.
-    fn known(&self) -> u64 {
-        match self.completed {
-            0 => 0,
-            completed => completed.saturating_add(self.shown),
-        }
     }
 
     fn ceiling(&self) -> u64 {
@@ -154,22 +129,6 @@ mod tests {
         assert_eq!(jobs.limit(), 20);
         jobs.completed(1);
         assert_eq!(jobs.limit(), 20, "old news do not lower it");
-    }
-
-    #[test]
-    fn jobs_that_run_on_count_once_one_has_ended() {
-        let mut jobs = Admission::new(2, 100);
-        (0..3).for_each(|_| jobs.shown());
-        assert_eq!(jobs.limit(), 8, "nobody knows what they come to");
-        jobs.completed(1);
-        assert_eq!(jobs.limit(), 8 + 2 * 4);
-        jobs.shown_over();
-        jobs.completed(2);
-        assert_eq!(
-            jobs.limit(),
-            8 + 2 * 4,
-            "one of them has ended: it is counted once"
-        );
     }
 
     #[test]

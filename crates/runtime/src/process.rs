@@ -49,11 +49,7 @@ impl Drop for Attached {
 /// good as more.
 pub(crate) fn look(tree: &mut Tree, threads: u32) -> SeenState {
     let seen = tree.look(threads.max(1) as usize);
-    match (seen.runnable, seen.stopped) {
-        (0, true) => SeenState::Stopped,
-        (0, false) => SeenState::Asleep(None),
-        (runnable, _) => SeenState::Threads(runnable as u32),
-    }
+    SeenState::of_tree(seen.runnable as u32, seen.stopped)
 }
 
 /// How many processes of one kind should run at once: at most `most`, few in the beginning (one that

@@ -59,6 +59,24 @@ pub enum SeenState {
 }
 
 impl SeenState {
+    /// Of a thread that sleeps at this address, or elsewhere, or does not. Who waits for the lock of the pool
+    /// itself has ended its item: the lock's holder has lost its CPU.
+    pub fn of_thread(asleep: bool, at: Option<u64>, at_own_lock: bool) -> Self {
+        match asleep && !at_own_lock {
+            true => SeenState::Asleep(at),
+            false => SeenState::Runnable,
+        }
+    }
+
+    /// Of a process tree in which so many threads were found to run, or else perhaps some to be stopped.
+    pub fn of_tree(runnable: u32, stopped: bool) -> Self {
+        match (runnable, stopped) {
+            (0, true) => SeenState::Stopped,
+            (0, false) => SeenState::Asleep(None),
+            (runnable, _) => SeenState::Threads(runnable),
+        }
+    }
+
     /// For how many that run it counts.
     pub fn running(self) -> u32 {
         match self {

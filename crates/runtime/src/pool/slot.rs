@@ -499,11 +499,8 @@ impl Slot {
             *files = Some((tid, TaskFiles::new(tid)));
         }
         let sample = files.as_ref().map(|(_, files)| files.sample())?;
-        // Who waits for the pool's own lock has ended its item: its holder has lost its CPU.
         let at_lock = sample.futex.is_some_and(|addr| self.pool.has_lock_at(addr));
-        Some(match sample.state.is_asleep() && !at_lock {
-            true => SeenState::Asleep(sample.futex),
-            false => SeenState::Runnable,
-        })
+        let asleep = sample.state.is_asleep();
+        Some(SeenState::of_thread(asleep, sample.futex, at_lock))
     }
 }

@@ -46,8 +46,7 @@ fn may_claim(queue: &Queue, pool: &Pool) -> Option<ClaimOn> {
     let item = Awaited {
         kind: queue.made().kind,
         nice: i32::from(pool.nice()),
-        // Of version 0, which there never was: always told.
-        cpus: pool.cpu_mask(0).1?,
+        cpus: pool.usable(),
         stack: queue.engine().stack_size(),
     };
     let waiter = Waiter {

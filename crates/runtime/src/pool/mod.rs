@@ -158,7 +158,7 @@ impl Pool {
     }
 
     /// The CPUs that its workers may use at this moment.
-    fn usable(&self) -> CpuMask {
+    pub(crate) fn usable(&self) -> CpuMask {
         CpuMask::from_words(std::array::from_fn(|word| self.serves[word].load(SeqCst)))
     }
 

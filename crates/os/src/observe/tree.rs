@@ -123,7 +123,7 @@ impl Tree {
         if !crate::adopt::is_on() {
             return;
         }
-        let own = groups_of(&self.proc_dir, crate::thread::getpid()).unwrap_or_default();
+        let own = own_groups();
         for id in groups_of(&self.proc_dir, pid).unwrap_or_default() {
             if !own.contains(&id) && !self.groups.contains(&id) {
                 self.groups.push(id);
@@ -148,6 +148,13 @@ fn task_state(proc_dir: &Path, pid: i32, tid: i32) -> TaskState {
         Ok(line) => parse_stat(&line).map_or(TaskState::Unknown, |stat| stat.state),
         Err(_) => TaskState::Dead,
     }
+}
+
+/// The process group and the session of this process.
+fn own_groups() -> [i32; 2] {
+    let session = rustix::process::getsid(None);
+    let session = session.map_or(0, rustix::process::Pid::as_raw_pid);
+    [rustix::process::getpgrp().as_raw_pid(), session]
 }
 
 /// The process group and the session of a process.

@@ -1,6 +1,6 @@
 //! Memory for the jobs: reads what [`memory::Memory`] wants to know, and keeps to what it says.
 
-use cmwq::process::memory::{self, Verdict};
+use cmwq::process::memory::{self, Kills, Verdict};
 use cmwq_os::memory::Memory as Files;
 use cmwq_os::observe::tree::Tree;
 use cmwq_os::{clock, usage};
@@ -62,10 +62,7 @@ struct State {
     policy: memory::Memory,
     /// Running jobs by the number of their line.
     trees: BTreeMap<u64, Tree>,
-    /// The kernel's counts of processes killed for memory when we began, and how many of those since
-    /// then were jobs of ours.
-    kills_before: Vec<u64>,
-    kills_ours: u64,
+    kills: Kills,
 }
 
 impl Memory {
@@ -75,8 +72,7 @@ impl Memory {
         let state = State {
             policy: memory::Memory::new(keep_free),
             trees: BTreeMap::new(),
-            kills_before: files.kills(),
-            kills_ours: 0,
+            kills: Kills::since(files.kills()),
         };
         Self {
             files,
@@ -115,29 +111,19 @@ impl Memory {
 
     /// The leader of the job, the process `pid`, is dead and has not been reaped.
     pub(super) fn ended(&self, sequence: u64, pid: u32) {
-        let largest = i32::try_from(pid).ok().and_then(usage::ended_child);
-        let largest = largest.map_or(0, |used| used.max_rss_kib);
-        // What is not more than we have ourselves was ours, before the job's program began.
-        let peak = if largest > usage::process().max_rss_kib {
-            largest
-        } else {
-            0
-        };
+        let used = i32::try_from(pid).ok().and_then(usage::ended_child);
+        let bytes = |used: usage::Rusage| used.max_rss_kib.saturating_mul(1024);
+        let (peak, own) = (used.map_or(0, bytes), bytes(usage::process()));
         let mut state = self.lock();
         state.trees.remove(&sequence);
-        state.policy.ended(sequence, peak.saturating_mul(1024));
+        state.policy.ended(sequence, peak, own);
     }
 
     /// Whether the kernel has killed for want of memory since we began, more often than jobs were found
     /// to have been: asked for a job that was killed, which counts as one of them then.
     pub(super) fn has_killed(&self) -> bool {
         let now = self.files.kills();
-        let mut state = self.lock();
-        let rises = now.iter().zip(&state.kills_before);
-        let most = rises.map(|(now, before)| now.saturating_sub(*before)).max();
-        let found = most.unwrap_or(0) > state.kills_ours;
-        state.kills_ours += u64::from(found);
-        found
+        self.lock().kills.is_one(&now)
     }
 
     fn read(&self, state: &mut State) {

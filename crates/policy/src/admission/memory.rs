@@ -63,6 +63,31 @@ struct Size {
     peak: u64,
 }
 
+/// Who was killed for want of memory. The kernel only counts that, for the machine and for each control
+/// group, and other people's processes with ours.
+#[derive(Clone, Debug)]
+pub struct Kills {
+    before: Vec<u64>,
+    ours: u64,
+}
+
+impl Kills {
+    /// The counts at the beginning.
+    pub fn since(before: Vec<u64>) -> Self {
+        Kills { before, ours: 0 }
+    }
+
+    /// A job was killed by a signal that may have been the kernel's, and the counts are these now: was it
+    /// killed for memory? It was if one of them has risen more often than jobs were found to be.
+    pub fn is_one(&mut self, now: &[u64]) -> bool {
+        let rises = now.iter().zip(&self.before);
+        let most = rises.map(|(now, before)| now.saturating_sub(*before)).max();
+        let found = most.unwrap_or(0) > self.ours;
+        self.ours += u64::from(found);
+        found
+    }
+}
+
 /// What is known of the jobs' memory. A job is known by a number that the caller chooses.
 #[derive(Clone, Debug)]
 pub struct Memory {
@@ -152,11 +177,14 @@ impl Memory {
     }
 
     /// The job `id` has ended. `peak`: the most bytes it had, as far as its end tells; 0 if it does not.
-    pub fn ended(&mut self, id: u64, peak: u64) {
+    /// `starter`: the most that the process had which started it. A process begins with the size of that one:
+    /// a peak that is not larger was the starter's, and says nothing of the job.
+    pub fn ended(&mut self, id: u64, peak: u64, starter: u64) {
         let Some(size) = self.running.remove(&id) else {
             return;
         };
-        self.peaks.add(size.peak.max(peak));
+        let told = if peak > starter { peak } else { 0 };
+        self.peaks.add(size.peak.max(told));
         self.refusals = 0;
         if let Some(reading) = &mut self.reading {
             reading.ended = true;

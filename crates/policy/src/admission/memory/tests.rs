@@ -1,5 +1,7 @@
 //! Single rules, then a model machine.
 
+use std::vec;
+
 use proptest::prelude::*;
 
 use super::*;
@@ -19,7 +21,7 @@ fn knowing(count: u64, peak: u64) -> Memory {
     let mut memory = Memory::new(0);
     for id in 0..count {
         memory.started(id);
-        memory.ended(id, peak);
+        memory.ended(id, peak, 0);
     }
     memory
 }
@@ -30,8 +32,29 @@ fn one_job_always_runs() {
     assert!(ask(&mut memory, Time(0), 0));
     memory.started(100);
     assert!(!ask(&mut memory, Time(0), 0), "and no other one");
-    memory.ended(100, 0);
+    memory.ended(100, 0, 0);
     assert!(ask(&mut memory, Time(0), 0));
+}
+
+#[test]
+fn what_the_starter_had_is_not_the_jobs() {
+    let mut memory = Memory::new(0);
+    memory.started(1);
+    memory.ended(1, 8 * MIB, 8 * MIB);
+    assert_eq!(memory.expected(), 0);
+    memory.started(2);
+    memory.ended(2, 9 * MIB, 8 * MIB);
+    assert!(memory.expected() >= 9 * MIB);
+}
+
+#[test]
+fn each_rise_of_a_count_is_one_job_killed_for_memory() {
+    let mut kills = Kills::since(vec![7, 0]);
+    assert!(!kills.is_one(&[7, 0]), "somebody else has killed it");
+    assert!(kills.is_one(&[8, 1]), "counted twice, killed once");
+    assert!(!kills.is_one(&[8, 1]));
+    assert!(kills.is_one(&[9, 1]));
+    assert!(!Kills::since(Vec::new()).is_one(&[]));
 }
 
 #[test]
@@ -81,7 +104,7 @@ fn where_there_is_plenty_it_is_read_seldom() {
             assert!(memory.sizes_to_read().len() <= SIZES_NEAR);
             memory.read(now, u64::MAX, 0);
         }
-        memory.ended(100 + id, MIB);
+        memory.ended(100 + id, MIB, 0);
     }
     assert!(readings <= 51, "{readings} in 5 s");
 }
@@ -117,7 +140,7 @@ fn who_is_refused_asks_less_and_less_often_until_a_job_ends() {
     assert_eq!(waits[..3], [RETRY_FIRST, 2 * RETRY_FIRST, 4 * RETRY_FIRST]);
     assert_eq!(waits[8], RETRY_LAST);
     memory.read(now, 0, 0);
-    memory.ended(1, 0);
+    memory.ended(1, 0, 0);
     assert_eq!(memory.may_start(now), Verdict::Wait(AFTER_END));
 }
 
@@ -173,7 +196,7 @@ impl Machine {
         let ended: Vec<(u64, Time)> = ended;
         ended
             .iter()
-            .for_each(|&(id, _)| self.memory.ended(id, self.peak));
+            .for_each(|&(id, _)| self.memory.ended(id, self.peak, 0));
     }
 
     fn read(&mut self) {
@@ -210,7 +233,7 @@ fn machine() -> impl Strategy<Value = Machine> {
         let mut memory = Memory::new(total / 100 * keep);
         let peak = 10 * MIB * share;
         memory.started(u64::MAX);
-        memory.ended(u64::MAX, peak);
+        memory.ended(u64::MAX, peak, 0);
         Machine {
             total,
             peak,

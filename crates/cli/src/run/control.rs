@@ -155,11 +155,14 @@ impl Control {
     }
 
     /// The leader of the job `sequence` is dead but not reaped: from here on its group gets no
-    /// signal from us.
+    /// signal from us. `has_ended` follows.
     pub(super) fn died(&self, sequence: u64) {
-        let mut state = self.lock();
-        state.groups.died(sequence);
-        state.ends += 1;
+        self.lock().groups.died(sequence);
+    }
+
+    /// What a dead job had is given back: who waits for an end may look.
+    pub(super) fn has_ended(&self) {
+        self.lock().ends += 1;
         self.changed.notify_all();
     }
 

@@ -289,9 +289,11 @@ impl Session {
             self.control.kill_job(sequence, Signal::TERM);
             job.watch_only();
         }
-        // First, so that who waits for an end finds its memory given back.
-        self.memory.ended(sequence, pid);
+        // In this order: no more are running than memory was found for, and who waits for an end finds the
+        // memory given back.
         self.control.died(sequence);
+        self.memory.ended(sequence, pid);
+        self.control.has_ended();
         drop(attached);
         let end = job.reap().map_err(Lost::Unheld);
         watched.and(end).map_err(|lost| self.lost(lost))

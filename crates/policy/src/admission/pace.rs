@@ -14,6 +14,7 @@
 //! | *held* | | after some windows more are tried |
 //! | *raising* | slower than the one before | held as before, and for twice as long |
 //! | | not slower | more still are tried, until nothing is held back any more |
+//! | all but *free* | slower than the one that began the trial, with fewer jobs | free again, and the next trial is put off |
 
 use crate::time::{Nanos, SECOND, Time};
 
@@ -86,6 +87,8 @@ pub struct Pace {
     /// So many may run.
     ceiling: u64,
     best: Option<Rate>,
+    /// What began the trial.
+    suspected: Option<Rate>,
     /// Windows until a suspicion is tried, and the next such distance.
     pause: u32,
     distance: u32,
@@ -101,6 +104,7 @@ impl Pace {
             settling: 0,
             ceiling: u64::MAX,
             best: None,
+            suspected: None,
             pause: 0,
             distance: DISTANCE_FIRST,
         }
@@ -128,6 +132,10 @@ impl Pace {
     }
 
     fn judge(&mut self, rate: Rate) {
+        if self.was_refuted_by(&rate) {
+            self.put_off();
+            return self.free(rate);
+        }
         match self.phase {
             Phase::Free => self.suspect(rate),
             Phase::Lowering { before, good } => match before.is_slower_than(&rate) {
@@ -156,6 +164,7 @@ impl Pace {
         if self.pause > 0 {
             self.pause -= 1;
         } else if is_more && rate.is_slower_than(&best) {
+            self.suspected = Some(rate);
             return self.lower(rate, None, best.level);
         }
         self.best = Some(match rate.is_near(&best) {
@@ -176,6 +185,12 @@ impl Pace {
         }
         self.phase = Phase::Lowering { before: rate, good };
         self.ceiling = level;
+    }
+
+    /// Fewer end than did when more ran: it was the jobs, not how many of them.
+    fn was_refuted_by(&self, rate: &Rate) -> bool {
+        let fewer = |more: Rate| rate.level < more.level && rate.ended < more.ended;
+        self.suspected.is_some_and(fewer)
     }
 
     fn end_lowering(&mut self, rate: Rate, good: Option<u64>) {
@@ -207,6 +222,7 @@ impl Pace {
     }
 
     fn free(&mut self, rate: Rate) {
+        self.suspected = None;
         (self.phase, self.ceiling) = (Phase::Free, u64::MAX);
         self.best = Some(rate);
     }

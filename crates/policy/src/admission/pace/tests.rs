@@ -122,6 +122,17 @@ fn what_is_held_back_is_tried_again() {
     assert!(rate > waiting(150), "{rate}");
 }
 
+/// Lengths that change about as often as windows do: a trial by chance sees the short ones.
+#[test]
+fn what_a_trial_found_by_chance_is_forgotten() {
+    for block in 130..170 {
+        let mut even = uneven(block);
+        let blocks = |number: u64| even(number) * [1, 13][(number / block % 2) as usize];
+        let rate = Machine::new(waiting, 100).rate(2_000, 8_000, blocks);
+        assert!(rate * 10 > waiting(100) * 9, "blocks of {block}: {rate}");
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 

@@ -1,7 +1,8 @@
 //! Items that stand for processes: a worker that waits for a child is as busy as the child.
 
+use cmwq_os::clock;
 use cmwq_os::observe::tree::Tree;
-pub use cmwq_policy::admission::{Admission, Memory, memory};
+pub use cmwq_policy::admission::{Admission, Memory, SHOWS_AFTER, Spent, memory};
 use cmwq_policy::pool::SeenState;
 
 use crate::engine;
@@ -65,5 +66,5 @@ pub(crate) fn look(tree: &mut Tree, threads: u32) -> SeenState {
 /// ```
 pub fn admission(most: usize) -> Admission {
     let cpus = engine::get().map_or(1, |engine| engine.cpus().target);
-    Admission::new(cpus as u32, most as u64)
+    Admission::new(clock::now(), cpus as u32, most as u64)
 }

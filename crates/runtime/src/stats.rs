@@ -55,7 +55,8 @@ pub struct Stats {
     /// Some worker could not get its queue's nice value.
     pub nice_denied: bool,
     /// The estimate of runnable workers, integrated over time, in worker-nanoseconds. The difference
-    /// of two snapshots by the time between them is the mean number of runnable workers.
+    /// of two snapshots by the time between them is the mean number of runnable workers. Those of unmanaged
+    /// queues are not looked at, and do not count.
     pub runnable_ns: u128,
 }
 

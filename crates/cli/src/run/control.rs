@@ -88,6 +88,13 @@ impl Control {
         true
     }
 
+    /// Who waits in `admit` may look again.
+    pub(super) fn has_more_room(&self) {
+        // Whoever has seen too little room holds this until it waits.
+        drop(self.lock());
+        self.changed.notify_all();
+    }
+
     /// Undoes one `admit`.
     pub(super) fn leave(&self) {
         self.lock().outstanding -= 1;

@@ -1,7 +1,7 @@
 //! Tells the queue how many jobs may run at this moment. How many: [`Admission`].
 
 use cmwq::Workqueue;
-use cmwq::process::Admission;
+use cmwq::process::{Admission, Spent};
 use std::sync::{Mutex, PoisonError};
 
 /// The jobs' admission, and the limit that the queue was told last.
@@ -23,11 +23,27 @@ impl Limit {
     }
 
     /// A job has ended beside `running` others, which makes `completed`.
-    pub(super) fn ended(&self, completed: u64, running: usize, queue: &Workqueue) {
+    pub(super) fn ended(&self, completed: u64, running: usize, spent: Spent, queue: &Workqueue) {
         self.change(queue, |admission| {
             admission.completed(completed);
-            admission.ended(cmwq_os::clock::now(), running as u64);
+            admission.ended(cmwq_os::clock::now(), running as u64, spent);
         });
+    }
+
+    /// Whether the `left` jobs begin now, beside the `running` ones; there are no others.
+    pub(super) fn is_last_round(&self, running: usize, left: usize) -> bool {
+        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.0.is_last_round(running as u64, left as u64)
+    }
+
+    /// A job has run for [`SHOWS_AFTER`](cmwq::process::SHOWS_AFTER), and runs on.
+    pub(super) fn shown(&self, queue: &Workqueue) {
+        self.change(queue, Admission::shown);
+    }
+
+    /// One of those has ended.
+    pub(super) fn shown_over(&self, queue: &Workqueue) {
+        self.change(queue, Admission::shown_over);
     }
 
     /// The system had no room for another job while `running` ran.

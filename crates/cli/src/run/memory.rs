@@ -1,9 +1,10 @@
 //! Memory for the jobs: reads what [`memory::Memory`] wants to know, and keeps to what it says.
 
 use cmwq::process::memory::{self, Kills, Verdict};
+use cmwq_os::clock;
 use cmwq_os::memory::Memory as Files;
 use cmwq_os::observe::tree::Tree;
-use cmwq_os::{clock, usage};
+use cmwq_os::usage::{self, Rusage};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::str::FromStr;
@@ -109,11 +110,10 @@ impl Memory {
         self.lock().policy.not_started(sequence);
     }
 
-    /// The leader of the job, the process `pid`, is dead and has not been reaped.
-    pub(super) fn ended(&self, sequence: u64, pid: u32) {
-        let used = i32::try_from(pid).ok().and_then(usage::ended_child);
-        let bytes = |used: usage::Rusage| used.max_rss_kib.saturating_mul(1024);
-        let (peak, own) = (used.map_or(0, bytes), bytes(usage::process()));
+    /// The leader of the job is dead, and has used so much.
+    pub(super) fn ended(&self, sequence: u64, used: &Rusage) {
+        let bytes = |used: &Rusage| used.max_rss_kib.saturating_mul(1024);
+        let (peak, own) = (bytes(used), bytes(&usage::process()));
         let mut state = self.lock();
         state.trees.remove(&sequence);
         state.policy.ended(sequence, peak, own);
@@ -180,7 +180,8 @@ mod tests {
         memory.started(7, child.id());
         assert!(memory.admit(8).is_ok());
         memory.not_started(8);
-        memory.ended(7, child.id());
+        let used = i32::try_from(child.id()).ok().and_then(usage::ended_child);
+        memory.ended(7, &used.unwrap_or_default());
         child.wait().unwrap();
         let state = memory.lock();
         assert_eq!((state.policy.running(), state.trees.len()), (0, 0));

@@ -29,6 +29,7 @@ mod status;
 mod summary;
 mod template;
 mod vigil;
+mod waiting;
 
 pub(crate) use args::RunArgs;
 pub(crate) use status::OTHER_ERROR;
@@ -151,6 +152,7 @@ fn submit_all(session: &Arc<Session>, mut feed: Feed<'_>) {
         }
     }
     session.control.input_ended(feed.skipped());
+    session.start_last();
 }
 
 /// Prints what would run.

@@ -11,7 +11,10 @@ use super::output::{Blocks, Finished, Held, LineSink, Lost, Output, Spool, To};
 use super::status::{JobEnd, OTHER_ERROR};
 use super::template::Template;
 use super::vigil::{Due, Vigil};
+use super::waiting::{Line, Waiting};
 use cmwq::Workqueue;
+use cmwq::process::Spent;
+use cmwq_os::usage;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, waitid};
 use std::ffi::OsString;
 use std::io;
@@ -33,7 +36,10 @@ pub(super) struct Session {
     line_buffer: bool,
     launcher: Launcher,
     held: Held,
+    waiting: Waiting,
     queue: Workqueue,
+    /// For the last ones: see `start_last`.
+    at_once: Workqueue,
     limit: Limit,
     memory: Memory,
 }
@@ -65,6 +71,7 @@ impl Moment {
 struct Attempt {
     start: SystemTime,
     runtime: Duration,
+    spent: Spent,
     status: ExitStatus,
     end: JobEnd,
     blocks: Blocks,
@@ -87,6 +94,7 @@ impl Session {
             .max_active(limit.now())
             .build()
             .map_err(io::Error::other)?;
+        let at_once = Workqueue::builder("run-last").unmanaged().build();
         let own = Own {
             stdin: args.arg_file.is_some(),
             output: args.ungroup,
@@ -105,7 +113,9 @@ impl Session {
             line_buffer: args.line_buffer,
             launcher: Launcher::new(own, nice),
             held: Held::default(),
+            waiting: Waiting::default(),
             queue,
+            at_once: at_once.map_err(io::Error::other)?,
             limit,
             memory: Memory::new(args.min_free_memory),
         })
@@ -117,14 +127,45 @@ impl Session {
         if !self.control.admit(|| 2 * self.limit.now() + 64) {
             return false;
         }
-        let seat = Seat(Arc::clone(self));
-        begin(seat, sequence, lines);
+        self.waiting.push(Line { sequence, lines });
+        self.begin_on(&self.queue);
         true
+    }
+
+    /// Queues an item that begins the job whose turn it then is.
+    fn begin_on(self: &Arc<Self>, queue: &Workqueue) {
+        let session = Arc::clone(self);
+        // Its result is in the control; nobody joins.
+        let _unjoined = queue.spawn(move || session.begin());
+    }
+
+    fn begin(self: Arc<Self>) {
+        let again = || -> Box<dyn FnOnce() + Send> {
+            let session = Arc::clone(&self);
+            Box::new(move || session.begin_on(&session.queue))
+        };
+        if self.output.defer(again) {
+            return;
+        }
+        if let Some(Line { sequence, lines }) = self.waiting.pop() {
+            let seat = Seat(self);
+            seat.0.run(sequence, lines);
+            seat.0.start_last();
+        }
+    }
+
+    /// If the end is near, lets all jobs begin that still wait for it.
+    pub(super) fn start_last(self: &Arc<Self>) {
+        let (left, running) = (self.waiting.len(), self.control.running());
+        if self.control.tally().is_all && self.limit.is_last_round(running, left) {
+            (0..left).for_each(|_| self.begin_on(&self.at_once));
+        }
     }
 
     /// Waits until all submitted jobs have ended and their items are done.
     pub(super) fn wait(&self) -> io::Result<()> {
         self.control.wait_until_all_left();
+        self.at_once.flush().map_err(io::Error::other)?;
         self.queue.flush().map_err(io::Error::other)
     }
 
@@ -175,7 +216,7 @@ impl Session {
             return Ok(None);
         };
         let mut vigil = Vigil::new(self.timeout);
-        let (status, blocks) = self.attend(title, child, &mut vigil)?;
+        let ((status, blocks), spent) = self.attend(title, child, &mut vigil)?;
         let end = match vigil.is_over() {
             true => JobEnd::TimedOut,
             false => self.end(title, status),
@@ -183,6 +224,7 @@ impl Session {
         Ok(Some(Attempt {
             start: moment.wall,
             runtime: moment.monotonic.elapsed(),
+            spent,
             status,
             end,
             blocks,
@@ -271,7 +313,7 @@ impl Session {
         title: &Title,
         child: Child,
         vigil: &mut Vigil,
-    ) -> Result<(ExitStatus, Blocks), Ours> {
+    ) -> Result<((ExitStatus, Blocks), Spent), Ours> {
         let (group, sequence) = (Pid::from_child(&child), title.sequence);
         self.control.started(sequence, group);
         let pid = child.id();
@@ -289,14 +331,29 @@ impl Session {
             self.control.kill_job(sequence, Signal::TERM);
             job.watch_only();
         }
+        let spent = self.died(sequence, pid, vigil, age());
+        drop(attached);
+        let end = job.reap().map_err(Lost::Unheld);
+        let ended = watched.and(end).map_err(|lost| self.lost(lost))?;
+        Ok((ended, spent))
+    }
+
+    /// The leader of a job, the process `pid`, is dead and not reaped: gives back what the job had.
+    fn died(&self, sequence: u64, pid: u32, vigil: &Vigil, ran: Duration) -> Spent {
+        if vigil.has_shown() {
+            self.limit.shown_over(&self.queue);
+        }
+        let used = i32::try_from(pid).ok().and_then(usage::ended_child);
+        let used = used.unwrap_or_default();
         // In this order: no more are running than memory was found for, and who waits for an end finds the
         // memory given back.
         self.control.died(sequence);
-        self.memory.ended(sequence, pid);
+        self.memory.ended(sequence, &used);
         self.control.has_ended();
-        drop(attached);
-        let end = job.reap().map_err(Lost::Unheld);
-        watched.and(end).map_err(|lost| self.lost(lost))
+        Spent {
+            ran: u64::try_from(ran.as_nanos()).unwrap_or(u64::MAX),
+            computed: used.cpu_ns(),
+        }
     }
 
     fn sink(&self, to: To) -> Sink<'_> {
@@ -318,6 +375,10 @@ impl Session {
 
     fn tend(&self, title: &Title, group: Pid, due: Due) {
         match due {
+            Due::Shown => {
+                self.limit.shown(&self.queue);
+                self.control.has_more_room();
+            }
             Due::Terminate => {
                 self.control.kill_job(title.sequence, Signal::TERM);
                 self.output.note_at_once(&title.says("timed out"));
@@ -354,7 +415,7 @@ impl Session {
             let why = format!("{}; aborting", last.end.words());
             self.output.error(&title.says(&why));
         }
-        self.account(last.end);
+        self.account(last.end, last.spent);
     }
 
     /// True for the first that stops the run.
@@ -389,10 +450,10 @@ impl Session {
         (OTHER_ERROR, why)
     }
 
-    fn account(&self, end: JobEnd) {
+    fn account(&self, end: JobEnd, spent: Spent) {
         let completed = self.control.ended(end);
-        self.limit
-            .ended(completed, self.control.running(), &self.queue);
+        let running = self.control.running();
+        self.limit.ended(completed, running, spent, &self.queue);
     }
 }
 
@@ -424,26 +485,6 @@ fn is_allowed(nice: i32, output: &Output) -> bool {
 fn was_stopped(pid: Pid) -> bool {
     let options = WaitIdOptions::STOPPED | WaitIdOptions::NOHANG;
     matches!(waitid(WaitId::Pid(pid), options), Ok(Some(_)))
-}
-
-/// Queues the item of a job.
-fn begin(seat: Seat, sequence: u64, lines: Vec<Vec<u8>>) {
-    let session = Arc::clone(&seat.0);
-    let item = move || {
-        let output = &Arc::clone(&seat.0).output;
-        let mut job = Some((seat, lines));
-        let again = || -> Box<dyn FnOnce() + Send> {
-            let (seat, lines) = job.take().expect("it is called once");
-            Box::new(move || begin(seat, sequence, lines))
-        };
-        if !output.defer(again)
-            && let Some((seat, lines)) = job
-        {
-            seat.0.run(sequence, lines);
-        }
-    };
-    // Its result is in the control; nobody joins.
-    let _unjoined = session.queue.spawn(item);
 }
 
 /// Whether the job was killed, or a shell says so of what it ran.

@@ -1,6 +1,7 @@
-//! When to look after a job that says nothing: whether it has run for too long, and whether it
-//! stands still.
+//! When to look after a job that says nothing: whether it has shown what it does, has run for too long,
+//! or stands still.
 
+use cmwq::process::SHOWS_AFTER;
 use std::time::Duration;
 
 /// From SIGTERM to SIGKILL.
@@ -13,6 +14,8 @@ const RAREST_LOOK: Duration = Duration::from_secs(60);
 /// What is due.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Due {
+    /// Count it among those that have run for a while.
+    Shown,
     /// See whether the job was stopped.
     Look,
     /// Its time is over.
@@ -24,6 +27,8 @@ pub(super) enum Due {
 /// Of one attempt at a job. Times are what the job has run, without those while everything stood
 /// still because of Ctrl-Z.
 pub(super) struct Vigil {
+    /// None once it has come.
+    shown_at: Option<Duration>,
     look_at: Duration,
     terminate_at: Option<Duration>,
     kill_at: Option<Duration>,
@@ -33,6 +38,7 @@ pub(super) struct Vigil {
 impl Vigil {
     pub(super) fn new(timeout: Option<Duration>) -> Self {
         Self {
+            shown_at: Some(Duration::from_nanos(SHOWS_AFTER)),
             look_at: FIRST_LOOK,
             terminate_at: timeout,
             kill_at: None,
@@ -42,6 +48,10 @@ impl Vigil {
 
     /// Something that is due after `ran`; asked again, the next such thing.
     pub(super) fn due(&mut self, ran: Duration) -> Option<Due> {
+        if self.shown_at.is_some_and(|at| at <= ran) {
+            self.shown_at = None;
+            return Some(Due::Shown);
+        }
         if self.terminate_at.is_some_and(|at| at <= ran) {
             self.terminate_at = None;
             self.kill_at = Some(ran + GRACE);
@@ -61,11 +71,16 @@ impl Vigil {
 
     /// How long nothing will be due after `ran`.
     pub(super) fn quiet_for(&self, ran: Duration) -> Duration {
-        [self.terminate_at, self.kill_at]
+        [self.shown_at, self.terminate_at, self.kill_at]
             .into_iter()
             .flatten()
             .fold(self.look_at, Duration::min)
             .saturating_sub(ran)
+    }
+
+    /// Whether `Shown` has come.
+    pub(super) fn has_shown(&self) -> bool {
+        self.shown_at.is_none()
     }
 
     /// Whether the time of the job was over.
@@ -95,6 +110,7 @@ mod tests {
     fn looks_become_rare() {
         let looks: Vec<u64> = events(Vigil::new(None), 3600)
             .into_iter()
+            .filter(|(_, due)| *due == Due::Look)
             .map(|(at, _)| at)
             .collect();
         assert_eq!(looks[..8], [1, 2, 4, 8, 16, 32, 64, 124]);
@@ -102,11 +118,22 @@ mod tests {
     }
 
     #[test]
+    fn a_job_shows_what_it_does_once() {
+        let mut vigil = Vigil::new(Some(Duration::from_secs(1)));
+        assert_eq!(vigil.quiet_for(Duration::ZERO), Duration::from_millis(100));
+        assert_eq!(vigil.due(Duration::from_millis(99)), None);
+        assert!(!vigil.has_shown());
+        let late = Duration::from_millis(300);
+        assert_eq!([(); 2].map(|()| vigil.due(late)), [Some(Due::Shown), None]);
+        assert!(vigil.has_shown());
+    }
+
+    #[test]
     fn time_is_over_once_and_then_there_is_grace() {
         let events = events(Vigil::new(Some(Duration::from_secs(3))), 100);
         let ends: Vec<_> = events
             .into_iter()
-            .filter(|(_, due)| *due != Due::Look)
+            .filter(|(_, due)| matches!(due, Due::Terminate | Due::Kill))
             .collect();
         assert_eq!(ends, [(3, Due::Terminate), (8, Due::Kill)]);
     }

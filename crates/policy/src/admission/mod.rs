@@ -8,7 +8,7 @@ mod pace;
 mod peaks;
 
 use crate::probe::hit;
-use crate::time::Time;
+use crate::time::{MILLISECOND, Nanos, Time};
 
 pub use memory::Memory;
 pub use pace::Pace;
@@ -16,16 +16,29 @@ pub use peaks::Peaks;
 
 /// Jobs per CPU that may run before the first one has ended.
 const START_PER_CPU: u64 = 4;
-/// Further jobs that each completed one lets in.
+/// Further jobs that each one lets in which has ended, or has shown what it does.
 const PER_COMPLETED: u64 = 2;
+/// A job that has run for so long has loaded: if its CPU is idle now, that is because it waits.
+pub const SHOWS_AFTER: Nanos = 100 * MILLISECOND;
 /// After a shortage the ceiling rises by one with this many jobs that ended.
 pub const JOBS_PER_STEP: u64 = 16;
 
 /// Slow start of processes: one that has just been forked leaves the CPU idle while it loads, so an
-/// idle CPU says little about it. At most `4 x CPUs + 2 x completed` run at once.
+/// idle CPU says little about it. At most `4 x CPUs + 2 x completed` run at once; once `4 x CPUs` have ended,
+/// those that have run for [`SHOWS_AFTER`] count as completed. Not before: what a job needs, memory above
+/// all, is not known until then.
 pub fn slow_start(cpus: u32, completed: u64) -> u64 {
     let first = START_PER_CPU * u64::from(cpus.max(1));
     first.saturating_add(completed.saturating_mul(PER_COMPLETED))
+}
+
+/// What a job came to.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Spent {
+    /// From its start to its end.
+    pub ran: Nanos,
+    /// CPU time of it and of the descendants it has waited for.
+    pub computed: Nanos,
 }
 
 /// How many jobs may run at this moment: slow start, the user's upper limit, a ceiling where the
@@ -35,6 +48,10 @@ pub struct Admission {
     cpus: u32,
     most: u64,
     completed: u64,
+    /// Running jobs that have run for `SHOWS_AFTER`.
+    shown: u64,
+    /// Sums over the jobs that have ended.
+    spent: Spent,
     shortage: Option<Shortage>,
     /// Jobs that ran when one was refused for want of memory.
     refused: Option<u64>,
@@ -49,26 +66,41 @@ struct Shortage {
 }
 
 impl Admission {
-    /// For this many CPUs, and at most `most` jobs.
-    pub fn new(cpus: u32, most: u64) -> Self {
+    /// For this many CPUs, and at most `most` jobs, of which the first may begin `now`.
+    pub fn new(now: Time, cpus: u32, most: u64) -> Self {
         Admission {
             cpus,
             most,
             completed: 0,
+            shown: 0,
+            spent: Spent::default(),
             shortage: None,
             refused: None,
-            pace: Pace::new(u64::from(cpus.max(1))),
+            pace: Pace::new(now, u64::from(cpus.max(1)), slow_start(cpus, 0)),
         }
     }
 
     /// A job has ended, beside `running` others: what growth has brought is judged by how fast they do.
-    pub fn ended(&mut self, now: Time, running: u64) {
+    pub fn ended(&mut self, now: Time, running: u64, spent: Spent) {
         self.pace.ended(now, running);
+        let sums = &mut self.spent;
+        sums.ran = sums.ran.saturating_add(spent.ran);
+        sums.computed = sums.computed.saturating_add(spent.computed);
     }
 
     /// So many jobs have ended, over all. A smaller number than before is old news.
     pub fn completed(&mut self, completed: u64) {
         self.completed = self.completed.max(completed);
+    }
+
+    /// A running job has run for [`SHOWS_AFTER`]. [`shown_over`](Self::shown_over) follows.
+    pub fn shown(&mut self) {
+        self.shown += 1;
+    }
+
+    /// One of those has ended.
+    pub fn shown_over(&mut self) {
+        self.shown = self.shown.saturating_sub(1);
     }
 
     /// The system had no room for another job while `running` ran.
@@ -95,10 +127,29 @@ impl Admission {
     pub fn limit(&self) -> u64 {
         let with_memory = self.refused.map_or(u64::MAX, |running| running + 1);
         self.most
-            .min(slow_start(self.cpus, self.completed))
+            .min(slow_start(self.cpus, self.known()))
             .min(self.ceiling())
             .min(self.pace.ceiling())
             .min(with_memory)
+    }
+
+    /// Jobs that have shown what they do.
+    fn known(&self) -> u64 {
+        match self.completed >= slow_start(self.cpus, 0) {
+            true => self.completed.saturating_add(self.shown),
+            false => self.completed,
+        }
+    }
+
+    /// Whether the `left` jobs, after which there are no others, start beside the `running` ones although
+    /// no CPU is idle. They do when all of them together compute no longer than one of them waits, going by
+    /// those that have ended: who waited for an idle CPU would be the last to end, alone on an idle
+    /// machine.
+    pub fn is_last_round(&self, running: u64, left: u64) -> bool {
+        let Spent { ran, computed } = self.spent;
+        let waited = u128::from(ran.saturating_sub(computed));
+        let is_short = u128::from(left) * u128::from(computed) <= waited * u128::from(self.cpus);
+        is_short && waited > 0 && running.saturating_add(left) <= self.limit()
     }
 
     fn ceiling(&self) -> u64 {
@@ -123,7 +174,7 @@ mod tests {
 
     #[test]
     fn user_and_slow_start_limit_it() {
-        let mut jobs = Admission::new(2, 20);
+        let mut jobs = Admission::new(Time(0), 2, 20);
         assert_eq!(jobs.limit(), 8);
         jobs.completed(1000);
         assert_eq!(jobs.limit(), 20);
@@ -132,8 +183,57 @@ mod tests {
     }
 
     #[test]
+    fn jobs_that_run_on_count_once_as_many_have_ended_as_began() {
+        let mut jobs = Admission::new(Time(0), 2, 100);
+        (0..3).for_each(|_| jobs.shown());
+        assert_eq!(jobs.limit(), 8, "nobody knows what they come to");
+        jobs.completed(7);
+        assert_eq!(jobs.limit(), 8 + 2 * 7);
+        jobs.completed(8);
+        assert_eq!(jobs.limit(), 8 + 2 * (8 + 3));
+        jobs.shown_over();
+        jobs.completed(9);
+        let once = "one of them has ended: it is counted once";
+        assert_eq!(jobs.limit(), 8 + 2 * (9 + 2), "{once}");
+    }
+
+    /// 100 have ended that waited for 90 ms each and computed for 10.
+    fn waiting(most: u64) -> Admission {
+        let mut jobs = Admission::new(Time(0), 2, most);
+        jobs.completed(100);
+        let spent = Spent {
+            ran: 100 * MILLISECOND,
+            computed: 10 * MILLISECOND,
+        };
+        (0..100).for_each(|n| jobs.ended(Time(n * 5 * MILLISECOND), 20, spent));
+        jobs
+    }
+
+    #[test]
+    fn the_last_jobs_start_while_their_waiting_covers_their_computing() {
+        assert!(waiting(100).is_last_round(20, 18), "180 ms on two CPUs");
+        assert!(!waiting(100).is_last_round(20, 19));
+        assert!(
+            !waiting(37).is_last_round(20, 18),
+            "but no more than may run"
+        );
+    }
+
+    #[test]
+    fn jobs_that_only_compute_have_no_last_round() {
+        let mut jobs = Admission::new(Time(0), 2, 100);
+        assert!(!jobs.is_last_round(2, 1), "nothing is known");
+        let spent = Spent {
+            ran: 100,
+            computed: 120,
+        };
+        jobs.ended(Time(0), 2, spent);
+        assert!(!jobs.is_last_round(2, 1));
+    }
+
+    #[test]
     fn one_waits_for_memory_and_no_others() {
-        let mut jobs = Admission::new(2, 20);
+        let mut jobs = Admission::new(Time(0), 2, 20);
         jobs.refused(3);
         assert_eq!(jobs.limit(), 4);
         jobs.refused(2);
@@ -144,7 +244,7 @@ mod tests {
 
     #[test]
     fn a_shortage_lowers_it_and_ended_jobs_raise_it_again() {
-        let mut jobs = Admission::new(2, 20);
+        let mut jobs = Admission::new(Time(0), 2, 20);
         jobs.completed(1000);
         jobs.had_no_room(5);
         assert_eq!(jobs.limit(), 5);

@@ -95,12 +95,13 @@ pub struct Pace {
 }
 
 impl Pace {
-    /// Never holds back to fewer than `least` jobs.
-    pub fn new(least: u64) -> Self {
+    /// Never holds back to fewer than `least` jobs. `first`: so many are begun with; when as many have ended is
+    /// the end of the first window, before many more run.
+    pub fn new(now: Time, least: u64, first: u64) -> Self {
         Pace {
             least,
             phase: Phase::Free,
-            window: Window::default(),
+            window: Window::first(now, first),
             settling: 0,
             ceiling: u64::MAX,
             best: None,
@@ -139,7 +140,7 @@ impl Pace {
         match self.phase {
             Phase::Free => self.suspect(rate),
             Phase::Lowering { before, good } => match before.is_slower_than(&rate) {
-                true => self.lower(rate, Some(self.ceiling), self.ceiling - self.ceiling / 4),
+                true => self.lower(rate, Some(self.ceiling), self.ceiling / 2),
                 false => self.end_lowering(rate, good),
             },
             Phase::Held { windows: 0 } => self.raise(rate, self.ceiling),
@@ -229,6 +230,14 @@ impl Pace {
 }
 
 impl Window {
+    fn first(now: Time, ends: u64) -> Window {
+        Window {
+            since: Some(now),
+            enough: ends,
+            ..Window::default()
+        }
+    }
+
     fn begin(now: Time, level: u64) -> Window {
         Window {
             since: Some(now),

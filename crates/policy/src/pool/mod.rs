@@ -165,7 +165,8 @@ pub struct PoolStats {
     pub peak_workers: u32,
     /// Thread creations that failed.
     pub spawn_failures: u64,
-    /// The estimate of runnable workers, integrated over time, in worker-nanoseconds.
+    /// The estimate of runnable workers, integrated over time, in worker-nanoseconds; none in a pool that
+    /// does not manage how many run.
     pub runnable_ns: u128,
 }
 
@@ -410,7 +411,8 @@ impl<S: Store> WorkerPool<S> {
         // Until this event, as many ran as after the one before.
         self.stats.runnable_ns += u128::from(self.stats_running) * u128::from(passed);
         self.stats_at = self.stats_at.max(cx.now);
-        self.stats_running = self.nr_running();
+        // Nobody looks at those of a pool that does not manage how many run.
+        self.stats_running = if self.manages() { self.nr_running() } else { 0 };
     }
 
     fn settle_tokens(&mut self, cx: &mut Cx<S>) {

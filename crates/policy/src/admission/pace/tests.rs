@@ -40,7 +40,7 @@ impl Machine {
     fn new(serves: Serves, most: u64) -> Self {
         Machine {
             serves,
-            pace: Pace::new(2),
+            pace: Pace::new(Time(0), 2, 8),
             most,
             now: Time(0),
             left: Vec::new(),
@@ -161,7 +161,7 @@ proptest! {
 
     #[test]
     fn it_never_holds_back_more_than_it_may(ends in prop::collection::vec((0_u64..1_000, 0_u64..300), 0..2_000)) {
-        let mut pace = Pace::new(4);
+        let mut pace = Pace::new(Time(0), 4, 16);
         let mut now = Time(0);
         for (millis, running) in ends {
             now = now.after(millis * MILLISECOND);

@@ -65,6 +65,20 @@ pub(crate) fn look(tree: &mut Tree, threads: u32) -> SeenState {
 /// assert_eq!(jobs.limit(), (first + 20).min(100));
 /// ```
 pub fn admission(most: usize) -> Admission {
-    let cpus = engine::get().map_or(1, |engine| engine.cpus().target);
-    Admission::new(clock::now(), cpus as u32, most as u64)
+    Admission::new(clock::now(), cpus(), most as u64)
+}
+
+/// Whether there is memory for one more process of the same kind, where `keep_free` bytes are not to be
+/// taken: the caller tells it who starts, what those that run have and what is left, and asks it.
+///
+/// ```
+/// let memory = cmwq::process::memory(1 << 30);
+/// assert_eq!((memory.running(), memory.expected()), (0, 0));
+/// ```
+pub fn memory(keep_free: u64) -> Memory {
+    Memory::new(keep_free, cpus())
+}
+
+fn cpus() -> u32 {
+    engine::get().map_or(1, |engine| engine.cpus().target) as u32
 }

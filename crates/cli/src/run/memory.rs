@@ -71,7 +71,7 @@ impl Memory {
         let files = Files::find(Path::new("/"));
         let keep_free = min_free.bytes(files.total().unwrap_or(0));
         let state = State {
-            policy: memory::Memory::new(keep_free),
+            policy: cmwq::process::memory(keep_free),
             trees: BTreeMap::new(),
             kills: Kills::since(files.kills()),
         };
@@ -88,7 +88,7 @@ impl Memory {
         loop {
             match state.policy.may_start(clock::now()) {
                 Verdict::Start => {
-                    state.policy.started(sequence);
+                    state.policy.started(sequence, clock::now());
                     return Ok(());
                 }
                 Verdict::Read => self.read(&mut state),
@@ -116,7 +116,7 @@ impl Memory {
         let (peak, own) = (bytes(used), bytes(&usage::process()));
         let mut state = self.lock();
         state.trees.remove(&sequence);
-        state.policy.ended(sequence, peak, own);
+        state.policy.ended(sequence, clock::now(), peak, own);
     }
 
     /// Whether the kernel has killed for want of memory since we began, more often than jobs were found

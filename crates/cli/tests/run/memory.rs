@@ -108,6 +108,19 @@ fn jobs_that_grow_to_a_tenth_of_the_memory_are_not_killed() {
     assert!((2..=9).contains(&peak), "{peak} at a time");
 }
 
+/// As of a list of which half has been done before: short jobs end at once, and say nothing of the others.
+#[test]
+fn nor_are_they_where_every_second_job_finds_nothing_to_do() {
+    let Some(group) = Group::or_skip("half", 512 * MIB) else {
+        return;
+    };
+    let job = "[ $(({} % 2)) = 0 ] || { sleep 1; dd if=/dev/zero of=/dev/null bs=51M count=20 status=none; }";
+    let ran = group.run(&["--summary", "json", "sh", "-c", job], numbers(60));
+    assert_eq!((ran.code, group.kills()), (Some(0), 0), "{}", ran.err);
+    let peak = ran.summary()["peak_jobs"].as_u64().unwrap();
+    assert!(peak >= 4, "{peak} at a time: memory is used");
+}
+
 #[test]
 fn a_job_that_is_killed_for_memory_has_failed_and_others_go_on() {
     let Some(group) = Group::or_skip("kill", 256 * MIB) else {

@@ -1,8 +1,11 @@
 //! Whether there is memory for one more job.
 //!
 //! A start needs `headroom - to be kept free >= what running jobs will still grow + what the new one
-//! will take`. Nobody knows the last two, so they are guessed from what jobs have taken that have ended:
-//! see [`Peaks`]. While only a few have, the largest of them and of those that run stands for all.
+//! will take`. Nobody knows the last two, so they are guessed from what jobs have taken that have ended, and
+//! of a running one from those that ran as long (`ages`). While only a few have ended, the largest of them
+//! and of those that run stands for all. A running job that is older than any that has ended may
+//! become anything: beside such ones no more run than at the very beginning, unless each could become 64
+//! times as large as it is.
 //!
 //! What the system has left is read from files, which costs more than many a job. So a reading is
 //! used for as long as it can be: each start since then is taken to need its whole peak, each end to have
@@ -11,7 +14,8 @@
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
-use super::peaks::Peaks;
+use super::ages::Ages;
+use super::slow_start;
 use crate::time::{MILLISECOND, Nanos, Time};
 
 /// A reading is used for so long while there is plenty.
@@ -29,6 +33,10 @@ pub const RETRY_LAST: Nanos = 640 * MILLISECOND;
 const COST_PART: u64 = 64;
 /// There is plenty if so many times what is needed is there.
 const PLENTY: u64 = 2;
+/// What a job that is like none that has ended is taken to become, in times of its size,
+const UNKNOWN_GROWTH: u64 = 64;
+/// which is at least that of a shell that runs a program: a size may not have been read yet.
+const UNKNOWN_LEAST: u64 = 4 << 20;
 /// Running jobs whose size one reading looks at, while there is plenty and while there is not.
 const SIZES_FAR: usize = 8;
 const SIZES_NEAR: usize = 64;
@@ -57,8 +65,9 @@ struct Reading {
 }
 
 /// The size of a running job, in bytes.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 struct Size {
+    since: Time,
     now: u64,
     peak: u64,
 }
@@ -92,7 +101,9 @@ impl Kills {
 #[derive(Clone, Debug)]
 pub struct Memory {
     keep_free: u64,
-    peaks: Peaks,
+    /// So many may run, whatever they may become.
+    first: usize,
+    ages: Ages,
     running: BTreeMap<u64, Size>,
     reading: Option<Reading>,
     /// Where the next reading of sizes goes on.
@@ -103,10 +114,11 @@ pub struct Memory {
 
 impl Memory {
     /// `keep_free`: bytes that jobs are not to take.
-    pub fn new(keep_free: u64) -> Self {
+    pub fn new(keep_free: u64, cpus: u32) -> Self {
         Memory {
             keep_free,
-            peaks: Peaks::default(),
+            first: slow_start(cpus, 0) as usize,
+            ages: Ages::default(),
             running: BTreeMap::new(),
             reading: None,
             cursor: 0,
@@ -123,7 +135,7 @@ impl Memory {
             return Verdict::Read;
         };
         let age = now.since(reading.at);
-        match self.fits(reading.spare) {
+        match self.fits(now, reading.spare) {
             true if age <= self.valid(&reading) => Verdict::Start,
             true => Verdict::Read,
             false => match self.pause(&reading).saturating_sub(age) {
@@ -134,14 +146,22 @@ impl Memory {
     }
 
     /// The job `id` starts. Said before it does, so that who asks next knows of it.
-    pub fn started(&mut self, id: u64) {
-        self.running.insert(id, Size::default());
+    pub fn started(&mut self, id: u64, now: Time) {
+        let size = Size {
+            since: now,
+            now: 0,
+            peak: 0,
+        };
+        self.running.insert(id, size);
         self.refusals = 0;
     }
 
     /// Whose sizes the next reading needs: all running jobs have their turn.
     pub fn sizes_to_read(&mut self) -> Vec<u64> {
-        let most = match self.has_plenty() {
+        let most = match self
+            .reading
+            .is_some_and(|reading| self.has_plenty(&reading))
+        {
             true => SIZES_FAR,
             false => SIZES_NEAR,
         };
@@ -171,7 +191,7 @@ impl Memory {
             spare,
             ended: false,
         });
-        if !self.running.is_empty() && !self.fits(spare) {
+        if !self.running.is_empty() && !self.fits(now, spare) {
             self.refusals = self.refusals.saturating_add(1);
         }
     }
@@ -179,12 +199,12 @@ impl Memory {
     /// The job `id` has ended. `peak`: the most bytes it had, as far as its end tells; 0 if it does not.
     /// `starter`: the most that the process had which started it. A process begins with the size of that one:
     /// a peak that is not larger was the starter's, and says nothing of the job.
-    pub fn ended(&mut self, id: u64, peak: u64, starter: u64) {
+    pub fn ended(&mut self, id: u64, now: Time, peak: u64, starter: u64) {
         let Some(size) = self.running.remove(&id) else {
             return;
         };
         let told = if peak > starter { peak } else { 0 };
-        self.peaks.add(size.peak.max(told));
+        self.ages.add(now.since(size.since), size.peak.max(told));
         self.refusals = 0;
         if let Some(reading) = &mut self.reading {
             reading.ended = true;
@@ -201,43 +221,48 @@ impl Memory {
         self.running.len()
     }
 
-    /// What a job is expected to take at most, in bytes.
+    /// What a new job is expected to take at most, in bytes.
     pub fn expected(&self) -> u64 {
-        let expected = self.peaks.expected();
-        if !self.peaks.are_few() {
+        let expected = self.ages.expected();
+        if !self.ages.are_few() {
             return expected;
         }
         let running = self.running.values().map(|size| size.peak);
         running.fold(expected, u64::max)
     }
 
-    fn fits(&self, spare: u64) -> bool {
-        // The bound is enough in most cases, and does not look at each job.
-        self.bound() <= spare || self.need() <= spare
+    fn fits(&self, now: Time, spare: u64) -> bool {
+        self.need(now) <= spare
     }
 
-    /// More than all running jobs and a new one will take.
-    fn bound(&self) -> u64 {
-        self.expected()
-            .saturating_mul(self.running.len() as u64 + 1)
-    }
-
-    /// What they will take beyond what they have.
-    fn need(&self) -> u64 {
+    /// What all running jobs will take beyond what they have, and a new one.
+    fn need(&self, now: Time) -> u64 {
         let expected = self.expected();
-        let growth = |size: &Size| expected.saturating_sub(size.now);
+        let growth = |size: &Size| {
+            let age = now.since(size.since);
+            let becomes = self.becomes(size.peak.max(expected), age);
+            becomes.saturating_sub(size.now)
+        };
         let growths = self.running.values().map(growth);
         growths.fold(expected, u64::saturating_add)
     }
 
-    fn has_plenty(&self) -> bool {
-        let enough = self.bound().saturating_mul(PLENTY);
-        self.reading.is_some_and(|reading| enough <= reading.spare)
+    /// What a running job of this age may take at most, that has or will have `at_least`.
+    fn becomes(&self, at_least: u64, age: Nanos) -> u64 {
+        match self.ages.knows(age) || self.running.len() < self.first {
+            true => self.ages.expected_at(age).max(at_least),
+            false => at_least.max(UNKNOWN_LEAST).saturating_mul(UNKNOWN_GROWTH),
+        }
+    }
+
+    fn has_plenty(&self, reading: &Reading) -> bool {
+        let enough = self.need(reading.at).saturating_mul(PLENTY);
+        enough <= reading.spare
     }
 
     /// For how long a reading is used that has room.
     fn valid(&self, reading: &Reading) -> Nanos {
-        let valid = match self.has_plenty() {
+        let valid = match self.has_plenty(reading) {
             true => VALID_FAR,
             false => VALID_NEAR,
         };

@@ -1,5 +1,7 @@
 //! How many jobs may run that the signals cannot see yet, or that the system has no room for.
 
+/// What jobs have taken, by how long they ran.
+mod ages;
 /// Whether there is memory for one more job.
 pub mod memory;
 /// Growth that does not help.
@@ -12,7 +14,6 @@ use crate::time::{MILLISECOND, Nanos, Time};
 
 pub use memory::Memory;
 pub use pace::Pace;
-pub use peaks::Peaks;
 
 /// Jobs per CPU that may run before the first one has ended.
 const START_PER_CPU: u64 = 4;

@@ -13,7 +13,7 @@ const PERCENT: u32 = 95;
 
 /// Peaks of ended jobs, in bytes: how many were about as large as each other.
 #[derive(Clone, Debug)]
-pub struct Peaks {
+pub(super) struct Peaks {
     counts: [u32; BUCKETS],
     total: u32,
     /// Of the first few.
@@ -32,7 +32,7 @@ impl Default for Peaks {
 
 impl Peaks {
     /// A job has ended that took so many bytes.
-    pub fn add(&mut self, bytes: u64) {
+    pub(super) fn add(&mut self, bytes: u64) {
         self.counts[bucket(bytes)] += 1;
         self.total += 1;
         self.largest = self.largest.max(bytes);
@@ -42,13 +42,13 @@ impl Peaks {
     }
 
     /// Whether so few jobs have ended that [`expected`](Self::expected) is only the largest of them.
-    pub fn are_few(&self) -> bool {
+    pub(super) fn are_few(&self) -> bool {
         self.total < FEW
     }
 
     /// What the next job is expected to take at most: the 95 % quantile, rounded up by no more than an
     /// eighth; the largest while only a few have ended; 0 before any has.
-    pub fn expected(&self) -> u64 {
+    pub(super) fn expected(&self) -> u64 {
         if self.are_few() {
             return self.largest;
         }

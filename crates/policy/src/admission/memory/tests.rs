@@ -5,6 +5,7 @@ use std::vec;
 use proptest::prelude::*;
 
 use super::*;
+use crate::time::SECOND;
 
 const MIB: u64 = 1 << 20;
 
@@ -18,10 +19,10 @@ fn ask(memory: &mut Memory, now: Time, headroom: u64) -> bool {
 
 /// After `count` jobs that took `peak` each.
 fn knowing(count: u64, peak: u64) -> Memory {
-    let mut memory = Memory::new(0);
+    let mut memory = Memory::new(0, 2);
     for id in 0..count {
-        memory.started(id);
-        memory.ended(id, peak, 0);
+        memory.started(id, Time(0));
+        memory.ended(id, Time(0), peak, 0);
     }
     memory
 }
@@ -30,20 +31,20 @@ fn knowing(count: u64, peak: u64) -> Memory {
 fn one_job_always_runs() {
     let mut memory = knowing(30, 100 * MIB);
     assert!(ask(&mut memory, Time(0), 0));
-    memory.started(100);
+    memory.started(100, Time(0));
     assert!(!ask(&mut memory, Time(0), 0), "and no other one");
-    memory.ended(100, 0, 0);
+    memory.ended(100, Time(0), 0, 0);
     assert!(ask(&mut memory, Time(0), 0));
 }
 
 #[test]
 fn what_the_starter_had_is_not_the_jobs() {
-    let mut memory = Memory::new(0);
-    memory.started(1);
-    memory.ended(1, 8 * MIB, 8 * MIB);
+    let mut memory = Memory::new(0, 2);
+    memory.started(1, Time(0));
+    memory.ended(1, Time(0), 8 * MIB, 8 * MIB);
     assert_eq!(memory.expected(), 0);
-    memory.started(2);
-    memory.ended(2, 9 * MIB, 8 * MIB);
+    memory.started(2, Time(0));
+    memory.ended(2, Time(0), 9 * MIB, 8 * MIB);
     assert!(memory.expected() >= 9 * MIB);
 }
 
@@ -60,8 +61,8 @@ fn each_rise_of_a_count_is_one_job_killed_for_memory() {
 #[test]
 fn running_jobs_will_grow() {
     let mut memory = knowing(5, 100 * MIB);
-    memory.started(10);
-    memory.started(11);
+    memory.started(10, Time(0));
+    memory.started(11, Time(0));
     assert!(!ask(&mut memory, Time(0), 299 * MIB));
     memory.is_now(10, 60 * MIB);
     let later = Time(VALID_NEAR);
@@ -73,8 +74,8 @@ fn running_jobs_will_grow() {
 
 #[test]
 fn before_any_has_ended_the_largest_running_one_counts() {
-    let mut memory = Memory::new(0);
-    (0..4).for_each(|id| memory.started(id));
+    let mut memory = Memory::new(0, 2);
+    (0..4).for_each(|id| memory.started(id, Time(0)));
     assert!(ask(&mut memory, Time(0), MIB), "nothing is known");
     memory.is_now(2, 10 * MIB);
     assert_eq!(memory.expected(), 10 * MIB);
@@ -85,8 +86,8 @@ fn before_any_has_ended_the_largest_running_one_counts() {
 
 #[test]
 fn what_is_to_be_kept_free_is_kept() {
-    let mut memory = Memory::new(50 * MIB);
-    memory.started(0);
+    let mut memory = Memory::new(50 * MIB, 2);
+    memory.started(0, Time(0));
     memory.is_now(0, 10 * MIB);
     assert!(!ask(&mut memory, Time(0), 59 * MIB));
     assert!(ask(&mut memory, Time(RETRY_LAST), 60 * MIB));
@@ -98,21 +99,21 @@ fn where_there_is_plenty_it_is_read_seldom() {
     let mut readings = 0;
     for id in 0..10_000 {
         let now = Time(id * MILLISECOND / 2);
-        memory.started(100 + id);
+        memory.started(100 + id, Time(0));
         if memory.may_start(now) == Verdict::Read {
             readings += 1;
             assert!(memory.sizes_to_read().len() <= SIZES_NEAR);
             memory.read(now, u64::MAX, 0);
         }
-        memory.ended(100 + id, MIB, 0);
+        memory.ended(100 + id, Time(0), MIB, 0);
     }
     assert!(readings <= 51, "{readings} in 5 s");
 }
 
 #[test]
 fn readings_that_are_dear_are_rare() {
-    let mut memory = Memory::new(0);
-    memory.started(0);
+    let mut memory = Memory::new(0, 2);
+    memory.started(0, Time(0));
     memory.is_now(0, MIB);
     memory.read(Time(0), 0, 10 * MILLISECOND);
     let wait = Verdict::Wait(640 * MILLISECOND);
@@ -124,8 +125,8 @@ fn readings_that_are_dear_are_rare() {
 
 #[test]
 fn who_is_refused_asks_less_and_less_often_until_a_job_ends() {
-    let mut memory = Memory::new(0);
-    (0..2).for_each(|id| memory.started(id));
+    let mut memory = Memory::new(0, 2);
+    (0..2).for_each(|id| memory.started(id, Time(0)));
     memory.is_now(0, MIB);
     let mut now = Time(0);
     let mut waits = Vec::new();
@@ -140,19 +141,59 @@ fn who_is_refused_asks_less_and_less_often_until_a_job_ends() {
     assert_eq!(waits[..3], [RETRY_FIRST, 2 * RETRY_FIRST, 4 * RETRY_FIRST]);
     assert_eq!(waits[8], RETRY_LAST);
     memory.read(now, 0, 0);
-    memory.ended(1, 0, 0);
+    memory.ended(1, Time(0), 0, 0);
     assert_eq!(memory.may_start(now), Verdict::Wait(AFTER_END));
 }
 
 #[test]
 fn sizes_are_read_in_turn() {
-    let mut memory = Memory::new(0);
-    (0..20).for_each(|id| memory.started(id));
+    let mut memory = Memory::new(0, 2);
+    (0..20).for_each(|id| memory.started(id, Time(0)));
     memory.read(Time(0), u64::MAX, 0);
     let mut seen: Vec<u64> = (0..3).flat_map(|_| memory.sizes_to_read()).collect();
     seen.sort_unstable();
     seen.dedup();
     assert_eq!(seen.len(), 20);
+}
+
+#[test]
+fn those_that_run_longer_than_any_did_may_become_anything() {
+    let mut memory = Memory::new(0, 2);
+    for id in 0..30 {
+        memory.started(id, Time(0));
+        memory.ended(id, Time(2 * MILLISECOND), MIB, 0);
+    }
+    (100..108).for_each(|id| memory.started(id, Time(0)));
+    (100..108).for_each(|id| memory.is_now(id, MIB));
+    let (young, old) = (Time(2 * MILLISECOND), Time(100 * MILLISECOND));
+    assert!(
+        ask(&mut memory, young, 50 * MIB),
+        "they may be like the others"
+    );
+    assert!(!ask(&mut memory, old, 50 * MIB));
+    assert!(ask(
+        &mut memory,
+        old.after(RETRY_LAST),
+        8 * 256 * MIB + 2 * MIB
+    ));
+    memory.ended(107, old, MIB, 0);
+    assert!(
+        ask(&mut memory, old.after(2 * RETRY_LAST), 50 * MIB),
+        "fewer than that may run at the beginning too, and one of their age has ended"
+    );
+}
+
+#[test]
+fn a_job_is_compared_with_those_that_ran_as_long() {
+    let mut memory = knowing(100, MIB);
+    memory.started(200, Time(0));
+    memory.ended(200, Time(SECOND), 50 * MIB, 0);
+    memory.started(201, Time(SECOND));
+    memory.is_now(201, MIB);
+    assert!(ask(&mut memory, Time(SECOND), 40 * MIB));
+    let later = Time(SECOND + 100 * MILLISECOND);
+    assert!(!ask(&mut memory, later, 40 * MIB), "it will have 50");
+    assert!(ask(&mut memory, later.after(RETRY_LAST), 52 * MIB));
 }
 
 /// A machine on which all jobs take the same in the end.
@@ -196,7 +237,7 @@ impl Machine {
         let ended: Vec<(u64, Time)> = ended;
         ended
             .iter()
-            .for_each(|&(id, _)| self.memory.ended(id, self.peak, 0));
+            .for_each(|&(id, _)| self.memory.ended(id, now, self.peak, 0));
     }
 
     fn read(&mut self) {
@@ -221,7 +262,7 @@ impl Machine {
             let Some(id) = ids.next() else {
                 return;
             };
-            self.memory.started(id);
+            self.memory.started(id, self.now);
             self.jobs.push((id, self.now));
         }
     }
@@ -230,10 +271,10 @@ impl Machine {
 fn machine() -> impl Strategy<Value = Machine> {
     (1_u64..400, 0_u64..3_000, 1_u64..3_000, 0_u64..10).prop_map(|(share, grows, more, keep)| {
         let total = 4_000 * MIB;
-        let mut memory = Memory::new(total / 100 * keep);
+        let mut memory = Memory::new(total / 100 * keep, 2);
         let peak = 10 * MIB * share;
-        memory.started(u64::MAX);
-        memory.ended(u64::MAX, peak, 0);
+        memory.started(u64::MAX, Time(0));
+        memory.ended(u64::MAX, Time(0), peak, 0);
         Machine {
             total,
             peak,

@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use machine::Bench;
+pub(crate) use measure::ninety;
 
 const USAGE: &str = "usage: cargo xtask bench [--quick] [--tables] [--out DIR]
   --quick   60 items, one run of each, into target/bench-report unless --out says otherwise

@@ -213,17 +213,38 @@ mod tests {
     }
 
     #[test]
-    fn a_small_set_by_every_kind_of_runner_that_is_here() {
+    fn xargs_runs_a_small_set() {
         let folder = tempdir();
         let set = Set::empty(20);
         let work = set.prepare(&folder.0, Path::new("/bin/true")).unwrap();
-        for runner in runners(Path::new("/no/cmwq")) {
-            if runner.name.starts_with("xargs -P2") {
-                let row = runner.run(&set, &work, 1).unwrap();
-                assert_eq!((row.jobs, row.given_up), (20, false));
-                assert!(row.elapsed_s > 0.0);
-            }
-        }
+        let mut all = runners(Path::new("/no/cmwq")).into_iter();
+        let xargs = all.find(|runner| runner.name == "xargs -P2").unwrap();
+        let row = xargs.run(&set, &work, 1).unwrap();
+        assert_eq!((row.jobs, row.given_up), (20, false));
+        assert!(row.elapsed_s > 0.0);
+    }
+
+    #[test]
+    fn who_was_three_times_as_slow_as_the_fastest_is_not_measured_again() {
+        let row = |runner: &str, elapsed_s, given_up| Row {
+            set: "waits".to_owned(),
+            runner: runner.to_owned(),
+            round: 1,
+            jobs: 200,
+            elapsed_s,
+            peak_jobs: 2,
+            peak_mib: 1.0,
+            given_up,
+        };
+        let rows = [
+            row("fast", 1.0, false),
+            row("slow", 2.9, false),
+            row("too slow", 3.1, false),
+            row("ended", 2.0, true),
+        ];
+        let names = ["fast", "slow", "too slow", "ended", "new"];
+        let hopeless = names.map(|name| is_hopeless(&rows, name));
+        assert_eq!(hopeless, [false, false, true, true, false]);
     }
 
     fn tempdir() -> Folder {

@@ -107,12 +107,10 @@ mod tests {
             .spawn()
             .unwrap();
         let pid = child.id() as i32;
-        let used = loop {
-            match ended_child(pid) {
-                Some(used) => break used,
-                None => std::thread::yield_now(),
-            }
-        };
+        let pause = std::time::Duration::from_millis(10);
+        let looks = (0..10_000).inspect(|_| std::thread::sleep(pause));
+        let used = looks.filter_map(|_| ended_child(pid)).next();
+        let used = used.expect("it ends within 100 s");
         assert!(used.max_rss_kib > 0 && used.voluntary_switches > 0);
         assert!(child.wait().unwrap().success(), "it is still there");
         assert_eq!(ended_child(pid), None);

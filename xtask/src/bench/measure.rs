@@ -202,9 +202,16 @@ impl Run {
 
 /// Ninety jobs: every third computes for 120 ms, the others for 20 ms and sleep for 180 ms.
 fn job_list() -> String {
-    (0..90)
-        .map(|i| if i % 3 == 0 { "120+0\n" } else { "20+180\n" })
-        .collect()
+    let line = |(cpu, sleep)| format!("{cpu}+{sleep}\n");
+    (0..90).map(ninety).map(line).collect()
+}
+
+/// Milliseconds of CPU time and of sleep of the n-th of them.
+pub(crate) fn ninety(n: u32) -> (u32, u32) {
+    match n % 3 {
+        0 => (120, 0),
+        _ => (20, 180),
+    }
 }
 
 /// CPU time of the job set, in seconds: no runner can beat it divided by the CPUs.

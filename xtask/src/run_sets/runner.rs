@@ -14,7 +14,7 @@ const LIMIT: Duration = Duration::from_secs(45);
 const EVERY: Duration = Duration::from_millis(10);
 
 /// `xargs -P`, the numbers from which the best is taken.
-const WIDTHS: [u32; 6] = [2, 4, 8, 16, 32, 64];
+const WIDTHS: [u32; 7] = [2, 4, 8, 16, 32, 64, 128];
 /// `parallel -j`; it is slower by so much that fewer of them tell the same.
 const PARALLEL: [u32; 2] = [8, 32];
 

@@ -46,7 +46,7 @@ pub(super) fn sets() -> Vec<Set> {
             "ninety",
             "90 jobs: 30 of 120 ms CPU time, 60 of 20 ms and 180 ms of waiting",
             90,
-            |n| if n % 3 == 0 { (120, 0) } else { (20, 180) },
+            crate::bench::ninety,
         ),
         Set {
             name: "checksums",

@@ -1,7 +1,7 @@
 //! The joblog, and going on where a run has ended.
 
 use crate::support::{
-    Folder, Ran, command, feed, finish, is_root, numbers, run, shell, signal, start, until,
+    Folder, Ran, command, feed, finish, give, is_root, numbers, run, shell, signal, start, until,
     wait_until,
 };
 use std::collections::{BTreeMap, HashMap};
@@ -120,12 +120,7 @@ fn killed_in_the_middle_nothing_is_skipped() {
     let script = format!("echo {{}} >>'{ran}'; sleep 0.01");
     let args = ["--joblog", &log, "sh", "-c", &script];
     let mut child = start(&mut command(&args));
-    child
-        .stdin
-        .take()
-        .unwrap()
-        .write_all(numbers(JOBS).as_bytes())
-        .unwrap();
+    give(&mut child, &numbers(JOBS));
     wait_until("a part has run", || jobs(Path::new(&log)).len() > 100);
     signal(child.id(), libc::SIGKILL);
     assert_eq!(finish(child).signal, Some(libc::SIGKILL));
@@ -240,12 +235,7 @@ fn job_is_logged_when_its_output_is_written() {
     let mut child = start(&mut command(&["-k", "--joblog", &log]));
     let (waits, ended) = (until(&folder.name("go")), folder.name("ended"));
     let input = format!("{waits}; echo first\ntouch '{ended}'\n");
-    child
-        .stdin
-        .take()
-        .unwrap()
-        .write_all(input.as_bytes())
-        .unwrap();
+    give(&mut child, &input);
     wait_until("the second job ends", || Path::new(&ended).exists());
     std::thread::sleep(std::time::Duration::from_millis(100));
     assert_eq!(jobs(Path::new(&log)).len(), 0);

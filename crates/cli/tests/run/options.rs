@@ -1,7 +1,7 @@
 //! What options do.
 
 use crate::support::{
-    Folder, command, feed, finish, is_root, numbers, run, start, until, wait_for,
+    Folder, command, feed, finish, give, is_root, numbers, run, start, until, wait_for,
 };
 use std::io::{BufRead, BufReader, Write};
 use std::process::Command;
@@ -249,12 +249,7 @@ fn line_buffer_writes_whole_lines_while_the_job_runs() {
         "printf 'first\\nhal'; {}; printf 'f\\nend'\n",
         until(&folder.name("go"))
     );
-    child
-        .stdin
-        .take()
-        .unwrap()
-        .write_all(job.as_bytes())
-        .unwrap();
+    give(&mut child, &job);
     let mut output = BufReader::new(child.stdout.take().unwrap());
     let mut line = || {
         let mut line = String::new();
@@ -285,12 +280,7 @@ fn ungroup_gives_jobs_our_own_streams() {
     let folder = Folder::new();
     let mut child = start(&mut command(&["--ungroup"]));
     let job = format!("printf half; {}; echo -whole\n", until(&folder.name("go")));
-    child
-        .stdin
-        .take()
-        .unwrap()
-        .write_all(job.as_bytes())
-        .unwrap();
+    give(&mut child, &job);
     let mut half = [0; 4];
     std::io::Read::read_exact(child.stdout.as_mut().unwrap(), &mut half).unwrap();
     folder.write("go", "");
@@ -387,12 +377,7 @@ fn progress_of_its_own_accord_is_for_terminals() {
     let folder = Folder::new();
     let mut child = start(&mut command::<&str>(&[]));
     let job = format!("touch '{}'; sleep 0.5\n", folder.name("runs"));
-    child
-        .stdin
-        .take()
-        .unwrap()
-        .write_all(job.as_bytes())
-        .unwrap();
+    give(&mut child, &job);
     wait_for(&folder.path("runs"));
     assert_eq!(finish(child).err, "");
 }

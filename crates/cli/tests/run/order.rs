@@ -1,7 +1,7 @@
 //! Output: whole, unmixed, in order where asked for.
 
-use crate::support::{Folder, command, finish, numbers, run, start, until, wait_for};
-use std::io::{BufRead, BufReader, Write};
+use crate::support::{Folder, command, finish, give, numbers, run, start, until, wait_for};
+use std::io::{BufRead, BufReader};
 use std::process::Child;
 
 /// Two jobs, of which the first goes on until there is a file "go".
@@ -9,12 +9,7 @@ fn start_two(folder: &Folder, args: &[&str]) -> Child {
     let mut child = start(&mut command(args));
     let (wait, ended) = (until(&folder.name("go")), folder.name("ended"));
     let script = format!("{wait}; echo first\necho second; touch '{ended}'\n");
-    child
-        .stdin
-        .take()
-        .unwrap()
-        .write_all(script.as_bytes())
-        .unwrap();
+    give(&mut child, &script);
     child
 }
 

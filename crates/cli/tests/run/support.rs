@@ -146,6 +146,12 @@ pub(crate) fn start(command: &mut Command) -> Child {
     command.spawn().expect("the command starts")
 }
 
+/// Writes all of a process's standard input, which is less than a pipe holds.
+pub(crate) fn give(child: &mut Child, input: &str) {
+    let mut stdin = child.stdin.take().expect("a pipe");
+    stdin.write_all(input.as_bytes()).expect("it is read");
+}
+
 /// Waits for the end of a process, whose standard input this closes.
 pub(crate) fn finish(child: Child) -> Ran {
     let pid = child.id();

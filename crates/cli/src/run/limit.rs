@@ -13,8 +13,9 @@ impl Limit {
     /// `most`: what the user allows.
     pub(super) fn new(most: usize) -> Self {
         let admission = cmwq::process::admission(most);
+        let first = limit(&admission);
         Self {
-            state: Mutex::new((admission, limit(&admission))),
+            state: Mutex::new((admission, first)),
         }
     }
 

@@ -110,13 +110,13 @@ impl Memory {
         self.lock().policy.not_started(sequence);
     }
 
-    /// The leader of the job is dead, and has used so much.
-    pub(super) fn ended(&self, sequence: u64, used: &Rusage) {
+    /// The leader of the job is dead, has run for `ran` ns and used so much.
+    pub(super) fn ended(&self, sequence: u64, ran: u64, used: &Rusage) {
         let bytes = |used: &Rusage| used.max_rss_kib.saturating_mul(1024);
         let (peak, own) = (bytes(used), bytes(&usage::process()));
         let mut state = self.lock();
         state.trees.remove(&sequence);
-        state.policy.ended(sequence, clock::now(), peak, own);
+        state.policy.ended(sequence, ran, peak, own);
     }
 
     /// Whether the kernel has killed for want of memory since we began, more often than jobs were found
@@ -181,7 +181,7 @@ mod tests {
         assert!(memory.admit(8).is_ok());
         memory.not_started(8);
         let used = i32::try_from(child.id()).ok().and_then(usage::ended_child);
-        memory.ended(7, &used.unwrap_or_default());
+        memory.ended(7, 1_000_000, &used.unwrap_or_default());
         child.wait().unwrap();
         let state = memory.lock();
         assert_eq!((state.policy.running(), state.trees.len()), (0, 0));

@@ -345,15 +345,16 @@ impl Session {
         }
         let used = i32::try_from(pid).ok().and_then(usage::ended_child);
         let used = used.unwrap_or_default();
+        let spent = Spent {
+            ran: u64::try_from(ran.as_nanos()).unwrap_or(u64::MAX),
+            computed: used.cpu_ns(),
+        };
         // In this order: no more are running than memory was found for, and who waits for an end finds the
         // memory given back.
         self.control.died(sequence);
-        self.memory.ended(sequence, &used);
+        self.memory.ended(sequence, spent.ran, &used);
         self.control.has_ended();
-        Spent {
-            ran: u64::try_from(ran.as_nanos()).unwrap_or(u64::MAX),
-            computed: used.cpu_ns(),
-        }
+        spent
     }
 
     fn sink(&self, to: To) -> Sink<'_> {

@@ -4,8 +4,8 @@
 //! will take`. Nobody knows the last two, so they are guessed from what jobs have taken that have ended, and
 //! of a running one from those that ran as long (`ages`). While only a few have ended, the largest of them
 //! and of those that run stands for all. A running job that is older than any that has ended may
-//! become anything: beside such ones no more run than at the very beginning, unless each could become 64
-//! times as large as it is.
+//! become anything in its first 10 s: beside such ones no more run than at the very beginning, unless each
+//! could become 64 times as large as it is.
 //!
 //! What the system has left is read from files, which costs more than many a job. So a reading is
 //! used for as long as it can be: each start since then is taken to need its whole peak, each end to have
@@ -16,7 +16,7 @@ use alloc::vec::Vec;
 
 use super::ages::Ages;
 use super::slow_start;
-use crate::time::{MILLISECOND, Nanos, Time};
+use crate::time::{MILLISECOND, Nanos, SECOND, Time};
 
 /// A reading is used for so long while there is plenty.
 pub const VALID_FAR: Nanos = 100 * MILLISECOND;
@@ -37,6 +37,9 @@ const PLENTY: u64 = 2;
 const UNKNOWN_GROWTH: u64 = 64;
 /// which is at least that of a shell that runs a program: a size may not have been read yet.
 const UNKNOWN_LEAST: u64 = 4 << 20;
+/// One that has run for so long has the size that it will have, whatever others do: a single one that runs
+/// for hours is not to hold back all others.
+const SETTLED: Nanos = 10 * SECOND;
 /// Running jobs whose size one reading looks at, while there is plenty and while there is not.
 const SIZES_FAR: usize = 8;
 const SIZES_NEAR: usize = 64;
@@ -196,15 +199,15 @@ impl Memory {
         }
     }
 
-    /// The job `id` has ended. `peak`: the most bytes it had, as far as its end tells; 0 if it does not.
+    /// The job `id` has ended, which ran for so long. `peak`: the most bytes it had, as far as its end tells; 0 if it does not.
     /// `starter`: the most that the process had which started it. A process begins with the size of that one:
     /// a peak that is not larger was the starter's, and says nothing of the job.
-    pub fn ended(&mut self, id: u64, now: Time, peak: u64, starter: u64) {
+    pub fn ended(&mut self, id: u64, ran: Nanos, peak: u64, starter: u64) {
         let Some(size) = self.running.remove(&id) else {
             return;
         };
         let told = if peak > starter { peak } else { 0 };
-        self.ages.add(now.since(size.since), size.peak.max(told));
+        self.ages.add(ran, size.peak.max(told));
         self.refusals = 0;
         if let Some(reading) = &mut self.reading {
             reading.ended = true;
@@ -249,7 +252,8 @@ impl Memory {
 
     /// What a running job of this age may take at most, that has or will have `at_least`.
     fn becomes(&self, at_least: u64, age: Nanos) -> u64 {
-        match self.ages.knows(age) || self.running.len() < self.first {
+        let is_known = self.ages.knows(age) || age >= SETTLED;
+        match is_known || self.running.len() < self.first {
             true => self.ages.expected_at(age).max(at_least),
             false => at_least.max(UNKNOWN_LEAST).saturating_mul(UNKNOWN_GROWTH),
         }

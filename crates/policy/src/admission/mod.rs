@@ -9,6 +9,7 @@ mod pace;
 /// What jobs have taken.
 mod peaks;
 
+use self::peaks::Peaks;
 use crate::probe::hit;
 use crate::time::{MILLISECOND, Nanos, Time};
 
@@ -44,15 +45,17 @@ pub struct Spent {
 
 /// How many jobs may run at this moment: slow start, the user's upper limit, a ceiling where the
 /// system had no room for more (EAGAIN, EMFILE, ENOMEM at fork), memory, and what did not help before.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Admission {
     cpus: u32,
     most: u64,
     completed: u64,
     /// Running jobs that have run for `SHOWS_AFTER`.
     shown: u64,
-    /// Sums over the jobs that have ended.
+    /// Attempts at jobs that have ended, their sums, and how long each has waited.
+    ended: u64,
     spent: Spent,
+    waits: Peaks,
     shortage: Option<Shortage>,
     /// Jobs that ran when one was refused for want of memory.
     refused: Option<u64>,
@@ -74,7 +77,9 @@ impl Admission {
             most,
             completed: 0,
             shown: 0,
+            ended: 0,
             spent: Spent::default(),
+            waits: Peaks::default(),
             shortage: None,
             refused: None,
             pace: Pace::new(now, u64::from(cpus.max(1)), slow_start(cpus, 0)),
@@ -84,6 +89,8 @@ impl Admission {
     /// A job has ended, beside `running` others: what growth has brought is judged by how fast they do.
     pub fn ended(&mut self, now: Time, running: u64, spent: Spent) {
         self.pace.ended(now, running);
+        self.ended += 1;
+        self.waits.add(spent.ran.saturating_sub(spent.computed));
         let sums = &mut self.spent;
         sums.ran = sums.ran.saturating_add(spent.ran);
         sums.computed = sums.computed.saturating_add(spent.computed);
@@ -143,14 +150,19 @@ impl Admission {
     }
 
     /// Whether the `left` jobs, after which there are no others, start beside the `running` ones although
-    /// no CPU is idle. They do when all of them together compute no longer than one of them waits, going by
-    /// those that have ended: who waited for an idle CPU would be the last to end, alone on an idle
-    /// machine.
+    /// no CPU is idle. They do when all of them together compute no longer than the longest of them will
+    /// wait, going by those that have ended: who waited for an idle CPU would be the last to end, alone on
+    /// an idle machine. Only where jobs wait longer than they compute, since waiting includes that for a CPU;
+    /// and at most twice as many as run, as most may compute first.
     pub fn is_last_round(&self, running: u64, left: u64) -> bool {
         let Spent { ran, computed } = self.spent;
-        let waited = u128::from(ran.saturating_sub(computed));
-        let is_short = u128::from(left) * u128::from(computed) <= waited * u128::from(self.cpus);
-        is_short && waited > 0 && running.saturating_add(left) <= self.limit()
+        let mostly_wait = ran.saturating_sub(computed) > computed;
+        let computes = u128::from(left) * u128::from(computed / self.ended.max(1));
+        let waits = u128::from(self.waits.expected()) * u128::from(self.cpus);
+        mostly_wait
+            && computes <= waits
+            && left <= running.saturating_mul(2)
+            && running.saturating_add(left) <= self.limit()
     }
 
     fn ceiling(&self) -> u64 {
@@ -224,12 +236,11 @@ mod tests {
     fn jobs_that_only_compute_have_no_last_round() {
         let mut jobs = Admission::new(Time(0), 2, 100);
         assert!(!jobs.is_last_round(2, 1), "nothing is known");
-        let spent = Spent {
-            ran: 100,
-            computed: 120,
-        };
-        jobs.ended(Time(0), 2, spent);
-        assert!(!jobs.is_last_round(2, 1));
+        for ran in [100, 180] {
+            let computed = 120;
+            jobs.ended(Time(0), 2, Spent { ran, computed });
+            assert!(!jobs.is_last_round(2, 1), "{ran}");
+        }
     }
 
     #[test]

@@ -22,7 +22,7 @@ fn knowing(count: u64, peak: u64) -> Memory {
     let mut memory = Memory::new(0, 2);
     for id in 0..count {
         memory.started(id, Time(0));
-        memory.ended(id, Time(0), peak, 0);
+        memory.ended(id, 0, peak, 0);
     }
     memory
 }
@@ -33,7 +33,7 @@ fn one_job_always_runs() {
     assert!(ask(&mut memory, Time(0), 0));
     memory.started(100, Time(0));
     assert!(!ask(&mut memory, Time(0), 0), "and no other one");
-    memory.ended(100, Time(0), 0, 0);
+    memory.ended(100, 0, 0, 0);
     assert!(ask(&mut memory, Time(0), 0));
 }
 
@@ -41,10 +41,10 @@ fn one_job_always_runs() {
 fn what_the_starter_had_is_not_the_jobs() {
     let mut memory = Memory::new(0, 2);
     memory.started(1, Time(0));
-    memory.ended(1, Time(0), 8 * MIB, 8 * MIB);
+    memory.ended(1, 0, 8 * MIB, 8 * MIB);
     assert_eq!(memory.expected(), 0);
     memory.started(2, Time(0));
-    memory.ended(2, Time(0), 9 * MIB, 8 * MIB);
+    memory.ended(2, 0, 9 * MIB, 8 * MIB);
     assert!(memory.expected() >= 9 * MIB);
 }
 
@@ -105,7 +105,7 @@ fn where_there_is_plenty_it_is_read_seldom() {
             assert!(memory.sizes_to_read().len() <= SIZES_NEAR);
             memory.read(now, u64::MAX, 0);
         }
-        memory.ended(100 + id, Time(0), MIB, 0);
+        memory.ended(100 + id, 0, MIB, 0);
     }
     assert!(readings <= 51, "{readings} in 5 s");
 }
@@ -141,7 +141,7 @@ fn who_is_refused_asks_less_and_less_often_until_a_job_ends() {
     assert_eq!(waits[..3], [RETRY_FIRST, 2 * RETRY_FIRST, 4 * RETRY_FIRST]);
     assert_eq!(waits[8], RETRY_LAST);
     memory.read(now, 0, 0);
-    memory.ended(1, Time(0), 0, 0);
+    memory.ended(1, 0, 0, 0);
     assert_eq!(memory.may_start(now), Verdict::Wait(AFTER_END));
 }
 
@@ -161,7 +161,7 @@ fn those_that_run_longer_than_any_did_may_become_anything() {
     let mut memory = Memory::new(0, 2);
     for id in 0..30 {
         memory.started(id, Time(0));
-        memory.ended(id, Time(2 * MILLISECOND), MIB, 0);
+        memory.ended(id, 2 * MILLISECOND, MIB, 0);
     }
     (100..108).for_each(|id| memory.started(id, Time(0)));
     (100..108).for_each(|id| memory.is_now(id, MIB));
@@ -176,7 +176,7 @@ fn those_that_run_longer_than_any_did_may_become_anything() {
         old.after(RETRY_LAST),
         8 * 256 * MIB + 2 * MIB
     ));
-    memory.ended(107, old, MIB, 0);
+    memory.ended(107, old.0, MIB, 0);
     assert!(
         ask(&mut memory, old.after(2 * RETRY_LAST), 50 * MIB),
         "fewer than that may run at the beginning too, and one of their age has ended"
@@ -184,10 +184,19 @@ fn those_that_run_longer_than_any_did_may_become_anything() {
 }
 
 #[test]
+fn who_runs_for_hours_holds_nobody_back() {
+    let mut memory = knowing(30, MIB);
+    (100..108).for_each(|id| memory.started(id, Time(0)));
+    (100..108).for_each(|id| memory.is_now(id, 500 * MIB));
+    assert!(!ask(&mut memory, Time(SETTLED - 1), 2 * MIB));
+    assert!(ask(&mut memory, Time(SETTLED + RETRY_LAST), 2 * MIB));
+}
+
+#[test]
 fn a_job_is_compared_with_those_that_ran_as_long() {
     let mut memory = knowing(100, MIB);
     memory.started(200, Time(0));
-    memory.ended(200, Time(SECOND), 50 * MIB, 0);
+    memory.ended(200, SECOND, 50 * MIB, 0);
     memory.started(201, Time(SECOND));
     memory.is_now(201, MIB);
     assert!(ask(&mut memory, Time(SECOND), 40 * MIB));
@@ -237,7 +246,7 @@ impl Machine {
         let ended: Vec<(u64, Time)> = ended;
         ended
             .iter()
-            .for_each(|&(id, _)| self.memory.ended(id, now, self.peak, 0));
+            .for_each(|&(id, _)| self.memory.ended(id, runs, self.peak, 0));
     }
 
     fn read(&mut self) {
@@ -274,7 +283,7 @@ fn machine() -> impl Strategy<Value = Machine> {
         let mut memory = Memory::new(total / 100 * keep, 2);
         let peak = 10 * MIB * share;
         memory.started(u64::MAX, Time(0));
-        memory.ended(u64::MAX, Time(0), peak, 0);
+        memory.ended(u64::MAX, 0, peak, 0);
         Machine {
             total,
             peak,

@@ -11,6 +11,13 @@ use std::time::Duration;
 
 /// How often to ask whether the leader is dead where no pidfd could be had.
 const ASK_EVERY: Duration = Duration::from_millis(10);
+/// A job that has written less than this much writes again soon, as programs that write line by line do. It
+/// is left alone for a while, as each time of being woken costs more than to read.
+const LITTLE: usize = 16 * 1024;
+const GATHER: Timespec = Timespec {
+    tv_sec: 0,
+    tv_nsec: 20_000_000,
+};
 const NO_WAIT: Timespec = Timespec {
     tv_sec: 0,
     tv_nsec: 0,
@@ -59,7 +66,8 @@ impl<'a> Job<'a> {
         loop {
             let patience = tend();
             let is_dead = if self.pidfd.is_some() {
-                self.round(&timespec(patience))?.1
+                let (bytes, is_dead) = self.round(&timespec(patience))?;
+                is_dead || self.gather(bytes).map_err(Lost::Unheld)?
             } else {
                 self.round(&timespec(patience.min(ASK_EVERY)))?;
                 self.is_dead().map_err(Lost::Unheld)?
@@ -85,6 +93,20 @@ impl<'a> Job<'a> {
         let status = self.child.wait()?;
         let (out, err) = (self.out.sink.block(), self.err.sink.block());
         Ok((status, Blocks { out, err }))
+    }
+
+    /// After `bytes` were read: lets more come together, if nobody waits for them. True: the leader is dead.
+    fn gather(&self, bytes: usize) -> io::Result<bool> {
+        let is_held = matches!(
+            (&self.out.sink, &self.err.sink),
+            (Sink::Held(_), Sink::Held(_))
+        );
+        let (Some(pidfd), true, 1..LITTLE) = (&self.pidfd, is_held, bytes) else {
+            return Ok(false);
+        };
+        let mut leader = [PollFd::new(pidfd, PollFlags::IN)];
+        let events = rustix::io::retry_on_intr(|| poll(&mut leader, Some(&GATHER)))?;
+        Ok(events > 0)
     }
 
     fn is_dead(&self) -> io::Result<bool> {
@@ -213,6 +235,14 @@ mod tests {
     }
 
     const SCRIPT: &str = "echo out; echo err >&2; sleep 0.03; echo last; exit 7";
+
+    #[test]
+    fn little_output_is_left_to_grow_until_the_leader_is_dead() {
+        let job = job("exit 0");
+        assert!((0..1000).any(|_| job.gather(1).unwrap()), "its end is seen");
+        let at_once = [0, LITTLE].map(|bytes| job.gather(bytes).unwrap());
+        assert_eq!(at_once, [false; 2], "there is nothing to wait for");
+    }
 
     #[test]
     fn output_and_status_with_and_without_a_pidfd() {

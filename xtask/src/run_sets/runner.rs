@@ -10,8 +10,10 @@ use super::sets::{Set, Work};
 
 /// Nobody who takes longer is of interest.
 const LIMIT: Duration = Duration::from_secs(45);
-/// Between two looks.
+/// Between two looks, and so many times what a look took: who has many threads is not to pay for being looked
+/// at more often.
 const EVERY: Duration = Duration::from_millis(10);
+const LOOK_PART: u32 = 30;
 
 /// `xargs -P`, the numbers from which the best is taken.
 const WIDTHS: [u32; 7] = [2, 4, 8, 16, 32, 64, 128];
@@ -106,8 +108,9 @@ impl Runner {
             if begun.elapsed() > LIMIT {
                 break None;
             }
+            let look = Instant::now();
             sample.look(child.id());
-            std::thread::sleep(EVERY);
+            std::thread::sleep(EVERY.max(look.elapsed() * LOOK_PART));
         };
         let elapsed_s = begun.elapsed().as_secs_f64();
         match status {

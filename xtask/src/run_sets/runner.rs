@@ -10,9 +10,9 @@ use super::sets::{Set, Work};
 
 /// Nobody who takes longer is of interest.
 const LIMIT: Duration = Duration::from_secs(45);
-/// Between two looks, and so many times what a look took: who has many threads is not to pay for being looked
-/// at more often.
+/// How exactly the end is known.
 const EVERY: Duration = Duration::from_millis(10);
+/// Between two looks so many times what the last one took: a look at many threads costs more.
 const LOOK_PART: u32 = 30;
 
 /// `xargs -P`, the numbers from which the best is taken.
@@ -101,6 +101,7 @@ impl Runner {
         let begun = Instant::now();
         let mut child = quiet.spawn().map_err(wrong)?;
         let mut sample = Sample::default();
+        let mut look_at = begun;
         let status = loop {
             if let Some(status) = child.try_wait().map_err(wrong)? {
                 break Some(status);
@@ -108,9 +109,12 @@ impl Runner {
             if begun.elapsed() > LIMIT {
                 break None;
             }
-            let look = Instant::now();
-            sample.look(child.id());
-            std::thread::sleep(EVERY.max(look.elapsed() * LOOK_PART));
+            let now = Instant::now();
+            if now >= look_at {
+                sample.look(child.id());
+                look_at = Instant::now() + now.elapsed() * LOOK_PART;
+            }
+            std::thread::sleep(EVERY);
         };
         let elapsed_s = begun.elapsed().as_secs_f64();
         match status {

@@ -116,6 +116,7 @@ impl<S: Store> WorkerPool<S> {
         if !counted {
             self.uncount(id);
         }
+        self.forget_presumptions();
         self.kick(cx);
         self.settle(cx);
         begun
@@ -132,6 +133,7 @@ impl<S: Store> WorkerPool<S> {
             self.workers.get_mut(within).above = None;
         }
         self.workers.set_state(id, State::Free);
+        self.forget_presumptions();
         self.kick(cx);
         // Perhaps it was the last one that could have ended others' waits.
         self.fail_a_wait(cx);

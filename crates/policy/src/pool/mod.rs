@@ -415,8 +415,14 @@ impl<S: Store> WorkerPool<S> {
         self.stats_running = if self.manages() { self.nr_running() } else { 0 };
     }
 
-    fn settle_tokens(&mut self, cx: &mut Cx<S>) {
+    /// Fewer execute than before: what was presumed of who does not any more is forgotten. Before the
+    /// estimate is asked for again.
+    fn forget_presumptions(&mut self) {
         self.counts.presumed = self.counts.presumed.min(self.presumable());
+    }
+
+    fn settle_tokens(&mut self, cx: &mut Cx<S>) {
+        self.forget_presumptions();
         let due = match self.manages() {
             true => self.nr_running().saturating_sub(1),
             false => 0,

@@ -108,8 +108,10 @@ mod tests {
             .unwrap();
         let pid = child.id() as i32;
         let pause = std::time::Duration::from_millis(10);
-        let looks = (0..10_000).inspect(|_| std::thread::sleep(pause));
-        let used = looks.filter_map(|_| ended_child(pid)).next();
+        let used = (0..10_000).find_map(|_| {
+            std::thread::sleep(pause);
+            ended_child(pid)
+        });
         let used = used.expect("it ends within 100 s");
         assert!(used.max_rss_kib > 0 && used.voluntary_switches > 0);
         assert!(child.wait().unwrap().success(), "it is still there");

@@ -116,7 +116,7 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// `keep_free`: bytes that jobs are not to take.
+    /// `keep_free`: bytes that jobs are not to take. `cpus`: those that they run on.
     pub fn new(keep_free: u64, cpus: u32) -> Self {
         Memory {
             keep_free,
@@ -161,10 +161,8 @@ impl Memory {
 
     /// Whose sizes the next reading needs: all running jobs have their turn.
     pub fn sizes_to_read(&mut self) -> Vec<u64> {
-        let most = match self
-            .reading
-            .is_some_and(|reading| self.has_plenty(&reading))
-        {
+        let plenty = self.reading.as_ref().is_some_and(|r| self.has_plenty(r));
+        let most = match plenty {
             true => SIZES_FAR,
             false => SIZES_NEAR,
         };
@@ -199,9 +197,9 @@ impl Memory {
         }
     }
 
-    /// The job `id` has ended, which ran for so long. `peak`: the most bytes it had, as far as its end tells; 0 if it does not.
-    /// `starter`: the most that the process had which started it. A process begins with the size of that one:
-    /// a peak that is not larger was the starter's, and says nothing of the job.
+    /// The job `id` has ended, which ran for so long. `peak`: the most bytes it had, as far as its end tells;
+    /// 0 if it does not. `starter`: the most that the process had which started it. A process begins with the
+    /// size of that one: a peak that is not larger was the starter's, and says nothing of the job.
     pub fn ended(&mut self, id: u64, ran: Nanos, peak: u64, starter: u64) {
         let Some(size) = self.running.remove(&id) else {
             return;

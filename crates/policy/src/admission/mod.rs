@@ -52,8 +52,7 @@ pub struct Admission {
     completed: u64,
     /// Running jobs that have run for `SHOWS_AFTER`.
     shown: u64,
-    /// Attempts at jobs that have ended, their sums, and how long each has waited.
-    ended: u64,
+    /// Sums over the jobs that have ended, and how long each has waited.
     spent: Spent,
     waits: Peaks,
     shortage: Option<Shortage>,
@@ -77,7 +76,6 @@ impl Admission {
             most,
             completed: 0,
             shown: 0,
-            ended: 0,
             spent: Spent::default(),
             waits: Peaks::default(),
             shortage: None,
@@ -89,7 +87,6 @@ impl Admission {
     /// A job has ended, beside `running` others: what growth has brought is judged by how fast they do.
     pub fn ended(&mut self, now: Time, running: u64, spent: Spent) {
         self.pace.ended(now, running);
-        self.ended += 1;
         self.waits.add(spent.ran.saturating_sub(spent.computed));
         let sums = &mut self.spent;
         sums.ran = sums.ran.saturating_add(spent.ran);
@@ -157,7 +154,7 @@ impl Admission {
     pub fn is_last_round(&self, running: u64, left: u64) -> bool {
         let Spent { ran, computed } = self.spent;
         let mostly_wait = ran.saturating_sub(computed) > computed;
-        let computes = u128::from(left) * u128::from(computed / self.ended.max(1));
+        let computes = u128::from(left) * u128::from(computed / self.completed.max(1));
         let waits = u128::from(self.waits.expected()) * u128::from(self.cpus);
         mostly_wait
             && computes <= waits

@@ -1,4 +1,5 @@
-//! How much memory jobs of one kind have taken, as far as the next one's need can be told from it.
+//! How much jobs of one kind have taken, as far as the next one's need can be told from it: of memory, in
+//! bytes, which is what the words here speak of; or of time, in nanoseconds.
 
 /// Sizes between two powers of two are told apart in so many steps, so a quantile is at most one
 /// eighth too large, and never too small.

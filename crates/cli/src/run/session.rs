@@ -1,6 +1,6 @@
 //! From a job's lines to its end: what one item of the workqueue does.
 
-use super::control::Control;
+use super::control::{Control, Tally};
 use super::halt::{Next, Rules};
 use super::job::{Job, Sink};
 use super::launch::{Launcher, Own, failure, is_shortage};
@@ -21,6 +21,7 @@ use std::io;
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, ExitStatus};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// Characters of it in messages.
@@ -38,8 +39,9 @@ pub(super) struct Session {
     held: Held,
     waiting: Waiting,
     queue: Workqueue,
-    /// For the last ones: see `start_last`.
+    /// For the last ones, and whether these have been queued there: see `start_last`.
     at_once: Workqueue,
+    last_begun: AtomicBool,
     limit: Limit,
     memory: Memory,
 }
@@ -116,6 +118,7 @@ impl Session {
             waiting: Waiting::default(),
             queue,
             at_once: at_once.map_err(io::Error::other)?,
+            last_begun: AtomicBool::new(false),
             limit,
             memory: Memory::new(args.min_free_memory),
         })
@@ -154,10 +157,17 @@ impl Session {
         }
     }
 
-    /// If the end is near, lets all jobs begin that still wait for it.
+    /// If the end is near, lets all jobs begin that still wait for it, once.
     pub(super) fn start_last(self: &Arc<Self>) {
-        let (left, running) = (self.waiting.len(), self.control.running());
-        if self.control.tally().is_all && self.limit.is_last_round(running, left) {
+        let Tally {
+            is_all, running, ..
+        } = self.control.tally();
+        if !is_all || self.last_begun.load(SeqCst) {
+            return;
+        }
+        // Counted after the last one is known to be there.
+        let left = self.waiting.len();
+        if self.limit.is_last_round(running, left) && !self.last_begun.swap(true, SeqCst) {
             (0..left).for_each(|_| self.begin_on(&self.at_once));
         }
     }

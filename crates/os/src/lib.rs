@@ -30,6 +30,8 @@ pub mod probe;
 pub mod sched;
 /// How long a thread ran and how long it waited for a CPU.
 pub mod schedstat;
+/// Its process group and session.
+pub mod session;
 /// Starting threads, their names and their signal masks.
 pub mod thread;
 /// Which CPUs share memory, caches and cores.

@@ -54,11 +54,7 @@ use template::Template;
 pub(crate) fn command(args: &RunArgs) -> ExitCode {
     match run(args) {
         Ok(RunEnd::Code(code)) => ExitCode::from(code),
-        Ok(RunEnd::Signal(signal)) => {
-            signals::die_of(signal);
-            // Where it is blocked. Signals that end a run are below 64.
-            ExitCode::from(128 + (signal & 0x3f) as u8)
-        }
+        Ok(RunEnd::Signal(signal)) => signals::die_of(signal),
         Err(error) => {
             // A failure to complain cannot be told to anybody.
             let _ = writeln!(io::stderr(), "cmwq run: {error}");

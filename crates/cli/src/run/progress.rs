@@ -4,7 +4,6 @@ use super::args::When;
 use super::control::Tally;
 use super::output::is_for_people;
 use super::session::Session;
-use rustix::process::getpgrp;
 use std::io;
 use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
@@ -133,7 +132,8 @@ fn clock(seconds: f64) -> String {
 
 /// Whether the terminal is somebody else's now (`bg`). False where there is none.
 fn is_in_background() -> bool {
-    rustix::termios::tcgetpgrp(io::stderr()).is_ok_and(|group| group != getpgrp())
+    let owner = rustix::termios::tcgetpgrp(io::stderr());
+    owner.is_ok_and(|group| group.as_raw_pid() != cmwq_os::session::group())
 }
 
 fn width() -> usize {

@@ -57,7 +57,7 @@ fn interrupt(session: &Session) {
         // What is awaited is not a job: perhaps nobody takes the output.
         _ => {
             session.output.erase_bar();
-            return die_of(libc::SIGINT);
+            die_of(libc::SIGINT);
         }
     };
     std::thread::sleep(FLUSH);
@@ -84,8 +84,12 @@ fn stop_ourselves() {
     }
 }
 
-/// Ends this process by `signal`, as if nobody had followed it.
-pub(super) fn die_of(signal: i32) {
-    // Fails for a signal that does not exist.
-    let _ = signal_hook::low_level::emulate_default_handler(signal);
+/// Ends this process by `signal`, as if nobody had followed it. No signal of its own ends the init of a PID
+/// namespace (a container's first process): it exits with what a shell says of such a death.
+pub(super) fn die_of(signal: i32) -> ! {
+    if std::process::id() != 1 {
+        // Fails for a signal that does not exist.
+        let _ = signal_hook::low_level::emulate_default_handler(signal);
+    }
+    std::process::exit(128 + signal)
 }

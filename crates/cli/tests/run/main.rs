@@ -1,6 +1,7 @@
 //! `cmwq run`, on the real command and real processes.
 
 mod basics;
+mod container;
 mod faults;
 mod growth;
 mod inherited;

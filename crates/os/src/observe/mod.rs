@@ -7,6 +7,7 @@ mod task;
 /// The same for a process and its descendants.
 pub mod tree;
 
+pub(crate) use stat::parse_session;
 pub use stat::{Stat, TaskState, parse_stat};
 pub use syscall::{Blocked, parse_syscall};
 pub use task::{Sample, TaskFiles};

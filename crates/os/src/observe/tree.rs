@@ -10,8 +10,8 @@ use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::stat::parse_session;
-use super::{Stat, TaskState, parse_stat};
+use super::{Stat, TaskState, parse_session, parse_stat};
+use crate::session;
 
 /// Processes of one tree that a look reads, at most: a tree must not make a look last for ever.
 pub const LOOK_MOST: usize = 256;
@@ -123,7 +123,8 @@ impl Tree {
         if !crate::adopt::is_on() {
             return;
         }
-        let own = own_groups();
+        // 0, a group of outside of this PID namespace, is no member's of its own: then it is ours too.
+        let own = [0, session::group(), session::session()];
         for id in groups_of(&self.proc_dir, pid).unwrap_or_default() {
             if !own.contains(&id) && !self.groups.contains(&id) {
                 self.groups.push(id);
@@ -148,13 +149,6 @@ fn task_state(proc_dir: &Path, pid: i32, tid: i32) -> TaskState {
         Ok(line) => parse_stat(&line).map_or(TaskState::Unknown, |stat| stat.state),
         Err(_) => TaskState::Dead,
     }
-}
-
-/// The process group and the session of this process.
-fn own_groups() -> [i32; 2] {
-    let session = rustix::process::getsid(None);
-    let session = session.map_or(0, rustix::process::Pid::as_raw_pid);
-    [rustix::process::getpgrp().as_raw_pid(), session]
 }
 
 /// The process group and the session of a process.

@@ -80,13 +80,14 @@ fn waits_that_only_a_new_thread_could_end_fail() {
     alone("waits_that_only_a_new_thread_could_end_fail", || {
         let queue = make_workers(2);
         seccomp::deny_threads();
-        // More items than workers, each of which waits for one that is queued behind all of them.
-        let ran = Arc::new(AtomicUsize::new(0));
+        // More items than workers, each of which waits for one that is queued behind all of them: none
+        // goes on before all are queued.
+        let (ran, gate) = (Arc::new(AtomicUsize::new(0)), Arc::new(Permits::new()));
         let handles: Vec<_> = (0..20)
             .map(|_| {
-                let (own, ran) = (queue.clone(), ran.clone());
+                let (own, inner, gate) = (queue.clone(), ran.clone(), gate.clone());
                 queue.spawn(move || {
-                    let inner = ran.clone();
+                    gate.take();
                     let result = own.spawn(move || inner.fetch_add(1, SeqCst)).join();
                     match result {
                         Ok(_) => false,
@@ -96,6 +97,7 @@ fn waits_that_only_a_new_thread_could_end_fail() {
                 })
             })
             .collect();
+        gate.open();
         let told = handles.into_iter().map(|handle| handle.join().unwrap());
         assert!(told.filter(|&told| told).count() > 0);
         queue.flush().unwrap();

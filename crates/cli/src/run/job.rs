@@ -1,8 +1,10 @@
 //! One running job: reads its output until its leader is dead.
 
+use super::gather::Gather;
 use super::output::{Blocks, LineSink, Lost, Spool, To};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
+use rustix::pipe::fcntl_getpipe_size;
 use rustix::process::{Pid, PidfdFlags, WaitId, WaitIdOptions, pidfd_open, waitid};
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -11,17 +13,12 @@ use std::time::Duration;
 
 /// How often to ask whether the leader is dead where no pidfd could be had.
 const ASK_EVERY: Duration = Duration::from_millis(10);
-/// A job that has written less than this much writes again soon, as programs that write line by line do. It
-/// is left alone for a while, as each time of being woken costs more than to read.
-const LITTLE: usize = 16 * 1024;
-const GATHER: Timespec = Timespec {
-    tv_sec: 0,
-    tv_nsec: 20_000_000,
-};
 const NO_WAIT: Timespec = Timespec {
     tv_sec: 0,
     tv_nsec: 0,
 };
+/// What a pipe holds at least.
+const SMALLEST_PIPE: usize = 4096;
 /// No pipe holds more, unless somebody with privilege made it larger.
 const LARGEST_PIPE: usize = 1024 * 1024;
 
@@ -41,6 +38,8 @@ pub(super) struct Job<'a> {
     pidfd: Option<OwnedFd>,
     out: Stream<'a>,
     err: Stream<'a>,
+    /// From the first time that it has written.
+    gather: Option<Gather>,
 }
 
 impl<'a> Job<'a> {
@@ -56,6 +55,7 @@ impl<'a> Job<'a> {
             pidfd,
             out,
             err,
+            gather: None,
         }
     }
 
@@ -96,16 +96,18 @@ impl<'a> Job<'a> {
     }
 
     /// After `bytes` were read: lets more come together, if nobody waits for them. True: the leader is dead.
-    fn gather(&self, bytes: usize) -> io::Result<bool> {
-        let is_held = matches!(
-            (&self.out.sink, &self.err.sink),
-            (Sink::Held(_), Sink::Held(_))
-        );
-        let (Some(pidfd), true, 1..LITTLE) = (&self.pidfd, is_held, bytes) else {
+    fn gather(&mut self, bytes: usize) -> io::Result<bool> {
+        let is_held = self.out.is_held() && self.err.is_held();
+        let (Some(pidfd), true, 1..) = (&self.pidfd, is_held, bytes) else {
+            return Ok(false);
+        };
+        let capacity = || self.out.capacity().min(self.err.capacity());
+        let gather = self.gather.get_or_insert_with(|| Gather::new(capacity()));
+        let Some(pause) = gather.after(bytes) else {
             return Ok(false);
         };
         let mut leader = [PollFd::new(pidfd, PollFlags::IN)];
-        let events = rustix::io::retry_on_intr(|| poll(&mut leader, Some(&GATHER)))?;
+        let events = rustix::io::retry_on_intr(|| poll(&mut leader, Some(&timespec(pause))))?;
         Ok(events > 0)
     }
 
@@ -174,6 +176,16 @@ impl<'a> Stream<'a> {
         Self { pipe, sink }
     }
 
+    fn is_held(&self) -> bool {
+        matches!(self.sink, Sink::Held(_))
+    }
+
+    /// Bytes that the pipe holds: less than usual where this user has many.
+    fn capacity(&self) -> usize {
+        let size = |pipe: &OwnedFd| fcntl_getpipe_size(pipe).unwrap_or(SMALLEST_PIPE);
+        self.pipe.as_ref().map_or(LARGEST_PIPE, size)
+    }
+
     /// Reads once, which does not wait after poll reported an event; gives the number of bytes.
     fn read(&mut self) -> Result<usize, Lost> {
         let Some(pipe) = &self.pipe else {
@@ -237,10 +249,10 @@ mod tests {
     const SCRIPT: &str = "echo out; echo err >&2; sleep 0.03; echo last; exit 7";
 
     #[test]
-    fn little_output_is_left_to_grow_until_the_leader_is_dead() {
-        let job = job("exit 0");
+    fn output_is_left_to_gather_until_the_leader_is_dead() {
+        let mut job = job("exit 0");
         assert!((0..1000).any(|_| job.gather(1).unwrap()), "its end is seen");
-        let at_once = [0, LITTLE].map(|bytes| job.gather(bytes).unwrap());
+        let at_once = [0, LARGEST_PIPE].map(|bytes| job.gather(bytes).unwrap());
         assert_eq!(at_once, [false; 2], "there is nothing to wait for");
     }
 

@@ -10,6 +10,7 @@ mod args;
 mod batch;
 mod control;
 mod feed;
+mod gather;
 mod groups;
 mod halt;
 mod input;

@@ -3,6 +3,7 @@
 use crate::support::{Folder, command, finish, give, numbers, run, start, until, wait_for};
 use std::io::{BufRead, BufReader};
 use std::process::Child;
+use std::time::Instant;
 
 /// Two jobs, of which the first goes on until there is a file "go".
 fn start_two(folder: &Folder, args: &[&str]) -> Child {
@@ -91,4 +92,19 @@ fn large_outputs_of_many_jobs_stay_whole() {
         rest = after;
     }
     assert!(rest.is_empty());
+}
+
+#[test]
+fn holding_the_output_does_not_hold_up_the_job() {
+    // The best of three: the machine may be busy.
+    let best = |options: &[&str]| {
+        let time = || {
+            let began = Instant::now();
+            assert_eq!(run(options, "seq 3000000").out.len(), 22_888_896);
+            began.elapsed()
+        };
+        (0..3).map(|_| time()).min().unwrap()
+    };
+    let (passed_on, held) = (best(&["--line-buffer"]), best(&[]));
+    assert!(held < 8 * passed_on, "{held:?} against {passed_on:?}");
 }

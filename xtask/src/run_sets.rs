@@ -1,11 +1,12 @@
 //! `cargo xtask run-sets`: `cmwq run` beside `xargs -P` and GNU parallel, on sets of jobs as people have them.
 //!
 //! Every runner gets the same list and the same command. One round of a set is each runner once, one after the
-//! other, in an order that turns from round to round; the table has medians. What is sampled meanwhile: the processes that
-//! the runner has started itself, and the memory of all below it.
+//! other, in an order that turns from round to round; the table has medians. Before the first round each runs once
+//! while it is looked at: how many processes it has started itself, and the memory of all below it. To look takes CPU
+//! time, more of it where more threads are looked at, so nobody looks at the runs that are timed.
 
+mod looks;
 mod runner;
-mod sample;
 mod sets;
 mod table;
 
@@ -19,7 +20,7 @@ use sets::{Set, sets};
 
 const USAGE: &str = "usage: cargo xtask run-sets [--rounds N] [--out FILE] [SET...]
   SET       only these, by their names in the table
-  --rounds  rounds of each set, 1 to 99; default 3
+  --rounds  timed rounds of each set, 1 to 99; default 3
   --out     the raw data, a JSON object for each run and line; default docs/bench/run.jsonl";
 
 /// One run of one set by one runner.
@@ -27,16 +28,26 @@ const USAGE: &str = "usage: cargo xtask run-sets [--rounds N] [--out FILE] [SET.
 struct Row {
     set: String,
     runner: String,
+    /// 0: of the run that was looked at.
     round: u32,
     /// In the list.
     jobs: u32,
     elapsed_s: f64,
-    /// Processes that the runner itself had started, at a time.
-    peak_jobs: u32,
-    /// Of the runner and all below it.
-    peak_mib: f64,
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    peak: Option<Peak>,
     /// It had not ended when its time was over, and was ended.
     given_up: bool,
+}
+
+/// What was seen at most.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+struct Peak {
+    /// Processes that the runner itself had started and that lived, at a time.
+    #[serde(rename = "peak_jobs")]
+    jobs: u32,
+    /// Resident, of the runner and all below it; shared pages are counted in each process.
+    #[serde(rename = "peak_mib")]
+    mib: f64,
 }
 
 struct Options {
@@ -122,7 +133,7 @@ fn measure_set(
         .prepare(folder, cmwq)
         .map_err(|e| format!("{}: {e}", set.name))?;
     let mut rows: Vec<Row> = Vec::new();
-    for round in 1..=options.rounds {
+    for round in 0..=options.rounds {
         for at in 0..runners.len() {
             // Whoever comes first is not always the same.
             let runner = &runners[(at + round as usize) % runners.len()];
@@ -219,9 +230,12 @@ mod tests {
         let work = set.prepare(&folder.0, Path::new("/bin/true")).unwrap();
         let mut all = runners(Path::new("/no/cmwq")).into_iter();
         let xargs = all.find(|runner| runner.name == "xargs -P2").unwrap();
-        let row = xargs.run(&set, &work, 1).unwrap();
-        assert_eq!((row.jobs, row.given_up), (20, false));
-        assert!(row.elapsed_s > 0.0);
+        for (round, looked_at) in [(0, true), (1, false)] {
+            let row = xargs.run(&set, &work, round).unwrap();
+            assert_eq!((row.jobs, row.given_up), (20, false));
+            assert!(row.elapsed_s > 0.0);
+            assert_eq!(row.peak.is_some(), looked_at);
+        }
     }
 
     #[test]
@@ -232,8 +246,7 @@ mod tests {
             round: 1,
             jobs: 200,
             elapsed_s,
-            peak_jobs: 2,
-            peak_mib: 1.0,
+            peak: None,
             given_up,
         };
         let rows = [

@@ -1,19 +1,18 @@
 //! Those who run jobs.
 
+use std::io;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use super::Row;
-use super::sample::Sample;
+use super::looks::Looks;
 use super::sets::{Set, Work};
 
 /// Nobody who takes longer is of interest.
 const LIMIT: Duration = Duration::from_secs(45);
 /// How exactly the end is known.
 const EVERY: Duration = Duration::from_millis(10);
-/// Between two looks so many times what the last one took: a look at many threads costs more.
-const LOOK_PART: u32 = 30;
 
 /// `xargs -P`, the numbers from which the best is taken.
 const WIDTHS: [u32; 7] = [2, 4, 8, 16, 32, 64, 128];
@@ -89,7 +88,7 @@ impl Runner {
         command
     }
 
-    /// Runs the set once.
+    /// Runs the set once; in round 0 it is looked at.
     pub(super) fn run(&self, set: &Set, work: &Work, round: u32) -> Result<Row, String> {
         work.cool().map_err(|e| format!("{}: {e}", set.name))?;
         let wrong = |e: std::io::Error| format!("{}: {e}", self.name);
@@ -100,22 +99,8 @@ impl Runner {
             .stderr(Stdio::null());
         let begun = Instant::now();
         let mut child = quiet.spawn().map_err(wrong)?;
-        let mut sample = Sample::default();
-        let mut look_at = begun;
-        let status = loop {
-            if let Some(status) = child.try_wait().map_err(wrong)? {
-                break Some(status);
-            }
-            if begun.elapsed() > LIMIT {
-                break None;
-            }
-            let now = Instant::now();
-            if now >= look_at {
-                sample.look(child.id());
-                look_at = Instant::now() + now.elapsed() * LOOK_PART;
-            }
-            std::thread::sleep(EVERY);
-        };
+        let mut looks = (round == 0).then(Looks::default);
+        let status = wait(&mut child, looks.as_mut()).map_err(wrong)?;
         let elapsed_s = begun.elapsed().as_secs_f64();
         match status {
             Some(status) if !status.success() => {
@@ -133,9 +118,23 @@ impl Runner {
             round,
             jobs: work.lines.div_ceil(set.max_args),
             elapsed_s,
-            peak_jobs: sample.peak_jobs,
-            peak_mib: sample.peak_kib as f64 / 1024.0,
+            peak: looks.map(|looks| looks.peak),
             given_up: status.is_none(),
         })
     }
+}
+
+/// Waits for its end, looking at it meanwhile. None: it takes too long.
+fn wait(child: &mut Child, mut looks: Option<&mut Looks>) -> io::Result<Option<ExitStatus>> {
+    let begun = Instant::now();
+    while begun.elapsed() < LIMIT {
+        if let Some(status) = child.try_wait()? {
+            return Ok(Some(status));
+        }
+        if let Some(looks) = &mut looks {
+            looks.take(child.id());
+        }
+        std::thread::sleep(EVERY);
+    }
+    Ok(None)
 }

@@ -1,23 +1,35 @@
 //! What a runner has below it, looked at now and then.
 
 use std::fs;
+use std::time::Instant;
+
+use super::Peak;
+
+/// Between two looks so many times what the last one took: a look at many threads costs more.
+const PART: u32 = 30;
 
 #[derive(Default)]
-pub(super) struct Sample {
-    /// Processes that it has started itself, without those that have ended and were not waited for.
-    pub(super) peak_jobs: u32,
-    /// Resident, shared pages counted in each process.
-    pub(super) peak_kib: u64,
+pub(super) struct Looks {
+    pub(super) peak: Peak,
+    /// None: none was taken yet.
+    next: Option<Instant>,
 }
 
-impl Sample {
-    pub(super) fn look(&mut self, runner: u32) {
+impl Looks {
+    /// Takes one, if it is time.
+    pub(super) fn take(&mut self, runner: u32) {
+        let begun = Instant::now();
+        if self.next.is_none_or(|next| next <= begun) {
+            self.look(runner);
+            self.next = Some(Instant::now() + begun.elapsed() * PART);
+        }
+    }
+
+    fn look(&mut self, runner: u32) {
         let children = children(runner);
-        let alive = |pid: &&u32| resident_kib(**pid) > 0;
-        self.peak_jobs = self
-            .peak_jobs
-            .max(children.iter().filter(alive).count() as u32);
-        self.peak_kib = self.peak_kib.max(tree_kib(runner));
+        let alive = children.iter().filter(|pid| resident_kib(**pid) > 0);
+        self.peak.jobs = self.peak.jobs.max(alive.count() as u32);
+        self.peak.mib = self.peak.mib.max(tree_kib(runner) as f64 / 1024.0);
     }
 }
 
@@ -63,10 +75,10 @@ mod tests {
             .arg("10")
             .spawn()
             .unwrap();
-        let mut sample = Sample::default();
+        let mut looks = Looks::default();
         // It is there once `spawn` returns.
-        sample.look(std::process::id());
-        assert!(sample.peak_jobs > 0 && sample.peak_kib > 0);
+        looks.take(std::process::id());
+        assert!(looks.peak.jobs > 0 && looks.peak.mib > 0.0);
         child.kill().and_then(|()| child.wait()).unwrap();
     }
 }

@@ -81,7 +81,8 @@ fn run(args: &RunArgs) -> io::Result<RunEnd> {
     orphans::adopt()?;
     let progress = Progress::start(progress_wanted(args), &session)?;
     let stop = session.control.stop_event();
-    submit_all(&session, feed(args, &session.template, source, done, stop));
+    let feed = feed(args, &session.template, source, done, stop);
+    submit_all(&session, feed, &input_name(args));
     session.wait()?;
     drop(progress);
     let (tally, runnable_ns) = (session.control.tally(), cmwq::stats().runnable_ns);
@@ -91,10 +92,18 @@ fn run(args: &RunArgs) -> io::Result<RunEnd> {
     Ok(session.control.end())
 }
 
+/// What messages call it.
+fn input_name(args: &RunArgs) -> String {
+    let path = args.arg_file.as_ref();
+    path.map_or("standard input".to_owned(), |path| {
+        path.display().to_string()
+    })
+}
+
 fn open_input(args: &RunArgs) -> io::Result<File> {
     match &args.arg_file {
         Some(path) => File::open(path)
-            .map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", path.display()))),
+            .map_err(|error| io::Error::other(format!("{}: {error}", input_name(args)))),
         None if crate::startup::stdin_was_closed() => {
             Err(io::Error::other("standard input is closed"))
         }
@@ -132,7 +141,7 @@ fn feed<'a>(
 
 /// Submits jobs until the input ends or the run is stopped. What was submitted before an input
 /// error runs to its end.
-fn submit_all(session: &Arc<Session>, mut feed: Feed<'_>) {
+fn submit_all(session: &Arc<Session>, mut feed: Feed<'_>, input: &str) {
     for sequence in 0.. {
         match feed.next() {
             Ok(None) => break,
@@ -143,7 +152,7 @@ fn submit_all(session: &Arc<Session>, mut feed: Feed<'_>) {
             }
             Err(error) => {
                 session.control.fail(OTHER_ERROR);
-                session.output.error(&format!("input: {error}"));
+                session.output.error(&format!("{input}: {error}"));
                 break;
             }
         }
@@ -172,7 +181,8 @@ fn dry_run(args: &RunArgs, template: &Template, source: File) -> io::Result<RunE
             }
             Err(error) => {
                 out.flush().map_err(printed)?;
-                return Err(io::Error::other(format!("input: {error}")));
+                let input = input_name(args);
+                return Err(io::Error::other(format!("{input}: {error}")));
             }
         }
     }

@@ -91,7 +91,24 @@ fn output_that_cannot_be_held_is_our_error_and_names_the_job() {
     let mut command = command(&["sh", "-c", "yes | head -c 3000000 #"]);
     let ran = feed(command.env("TMPDIR", "/nonexistent"), "x\n");
     assert_eq!((ran.code, ran.out.len()), (Some(1), 0));
-    assert!(ran.err.contains("sh: its output was lost"), "{}", ran.err);
+    let why = "sh: its output was lost: temporary file in /nonexistent: ";
+    assert!(ran.err.contains(why), "{}", ran.err);
+}
+
+#[test]
+fn input_that_cannot_be_read_is_named() {
+    let folder = Folder::new();
+    let path = folder.name("");
+    let ran = run(&["-a", &path, "echo"], "");
+    assert_eq!((ran.code, ran.out.len()), (Some(1), 0));
+    assert!(ran.err.contains(&format!("{path}: ")), "{}", ran.err);
+    let ran = run(&["echo"], "a\0b\n");
+    assert_eq!(ran.code, Some(1));
+    assert!(
+        ran.err.contains("standard input: line 1 has"),
+        "{}",
+        ran.err
+    );
 }
 
 #[test]

@@ -72,7 +72,7 @@ impl Spool {
             return Ok(());
         }
         if let Some(file) = &mut self.file {
-            file.write_all(&self.memory)?;
+            file.write_all(&self.memory).map_err(in_folder)?;
         }
         self.held.subtract(self.memory.len());
         // A stream that spilled once has more to come: keep the memory of one read for it.
@@ -87,7 +87,7 @@ impl Spool {
             match tempfile::tempfile() {
                 Ok(file) => self.file = Some(file),
                 Err(error) if is_out_of_descriptors(&error) => return Ok(false),
-                Err(error) => return Err(error),
+                Err(error) => return Err(in_folder(error)),
             }
         }
         Ok(true)
@@ -111,6 +111,13 @@ impl Drop for Spool {
     fn drop(&mut self) {
         self.held.subtract(self.memory.len());
     }
+}
+
+/// An error of a temporary file, which names where that was to be.
+fn in_folder(error: io::Error) -> io::Error {
+    let folder = std::env::temp_dir();
+    let why = format!("temporary file in {}: {error}", folder.display());
+    io::Error::new(error.kind(), why)
 }
 
 fn is_out_of_descriptors(error: &io::Error) -> bool {

@@ -149,14 +149,14 @@ fn measure_set(
     Ok(rows)
 }
 
-/// Who took three times as long as the fastest once is measured once.
+/// Who took twice as long as the fastest once is not measured again.
 fn is_hopeless(rows: &[Row], runner: &str) -> bool {
     let best = rows
         .iter()
         .map(|row| row.elapsed_s)
         .fold(f64::MAX, f64::min);
     let mut own = rows.iter().filter(|row| row.runner == runner);
-    own.any(|row| row.given_up || row.elapsed_s > 3.0 * best)
+    own.any(|row| row.given_up || row.elapsed_s > 2.0 * best)
 }
 
 fn append(path: &Path, row: &Row) -> Result<(), String> {
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn who_was_three_times_as_slow_as_the_fastest_is_not_measured_again() {
+    fn who_was_half_as_fast_as_the_fastest_is_not_measured_again() {
         let row = |runner: &str, elapsed_s, given_up| Row {
             set: "waits".to_owned(),
             runner: runner.to_owned(),
@@ -251,8 +251,8 @@ mod tests {
         };
         let rows = [
             row("fast", 1.0, false),
-            row("slow", 2.9, false),
-            row("too slow", 3.1, false),
+            row("slow", 1.9, false),
+            row("too slow", 2.1, false),
             row("ended", 2.0, true),
         ];
         let names = ["fast", "slow", "too slow", "ended", "new"];

@@ -16,7 +16,7 @@ Exit status, as xargs:
   125  a job was killed by a signal: no further job was started
   126  COMMAND cannot be run: no further job was started
   127  COMMAND is not found: no further job was started
-  128+N  in a shell: signal N (SIGHUP, SIGINT, SIGTERM) ended the run
+  128+N  in a shell: signal N (SIGHUP, SIGINT, SIGQUIT, SIGTERM) ended the run
 
 How many jobs run at a time is not an option: the next one starts when a CPU would idle.
 The output of a job is held and written as a whole when the job ends.";

@@ -293,12 +293,15 @@ impl Control {
         while !state.stopped && state.ends == seen && state.groups.len() > 0 {
             state = self.wait(state);
         }
+        let pause = FIRST_PAUSE * 2_u32.pow((*lonely_tries).min(LONELY_TRIES));
+        // Others may be about to run: they are being started, or wait here as well.
+        let waits = |state: &mut State| !state.stopped && state.ends == seen;
+        let waited = self.changed.wait_timeout_while(state, pause, waits);
+        let state = waited.unwrap_or_else(PoisonError::into_inner).0;
         if state.stopped || state.ends != seen {
             return !state.stopped;
         }
         *lonely_tries += 1;
-        let pause = FIRST_PAUSE * 2_u32.pow((*lonely_tries).min(LONELY_TRIES));
-        let _pause = self.changed.wait_timeout(state, pause);
         *lonely_tries < LONELY_TRIES
     }
 
@@ -369,6 +372,20 @@ mod tests {
         control.lock().ends = 1;
         assert!(control.wait_for_relief(0, &mut tries));
         assert_eq!(tries, 0);
+    }
+
+    #[test]
+    fn what_others_do_is_no_try() {
+        let control = Control::new().unwrap();
+        let (mut tries, began) = (0, Instant::now());
+        std::thread::scope(|scope| {
+            let waiter = scope.spawn(|| control.wait_for_relief(0, &mut tries));
+            while !waiter.is_finished() {
+                control.changed.notify_all();
+            }
+        });
+        assert_eq!(tries, 1);
+        assert!(began.elapsed() >= FIRST_PAUSE, "the pause was over");
     }
 
     #[test]

@@ -29,6 +29,7 @@ mod signals;
 mod status;
 mod summary;
 mod template;
+mod threads;
 mod vigil;
 mod waiting;
 

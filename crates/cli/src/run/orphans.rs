@@ -23,9 +23,7 @@ pub(super) fn adopt() -> io::Result<()> {
             std::thread::sleep(REAP_EVERY);
         }
     };
-    std::thread::Builder::new()
-        .name("cmwq/orphans".into())
-        .spawn(reap)?;
+    super::threads::start("cmwq/orphans", reap)?;
     // That thread takes the signal: here it would interrupt waits. Jobs get the mask from before.
     let here = cmwq_os::thread::sigmask();
     cmwq_os::thread::set_sigmask(here | 1 << (SIGCHLD - 1));

@@ -48,9 +48,7 @@ impl Progress {
             }
             session.output.erase_bar();
         };
-        let thread = std::thread::Builder::new()
-            .name("cmwq/progress".into())
-            .spawn(draw)?;
+        let thread = super::threads::start("cmwq/progress", draw)?;
         Ok(Self {
             end: Some(end),
             thread: Some(thread),

@@ -10,6 +10,7 @@ use super::memory::Memory;
 use super::output::{Blocks, Finished, Held, LineSink, Lost, Output, Spool, To};
 use super::status::{JobEnd, OTHER_ERROR};
 use super::template::Template;
+use super::threads;
 use super::vigil::{Due, Vigil};
 use super::waiting::{Line, Waiting};
 use cmwq::Workqueue;
@@ -17,11 +18,11 @@ use cmwq::process::Spent;
 use cmwq_os::usage;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, waitid};
 use std::ffi::OsString;
-use std::io;
+use std::io::{self, IsTerminal};
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, ExitStatus};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// Characters of it in messages.
@@ -36,6 +37,8 @@ pub(super) struct Session {
     timeout: Option<Duration>,
     line_buffer: bool,
     launcher: Launcher,
+    /// Held while a process is started for which there was no room before.
+    turn: Mutex<()>,
     held: Held,
     waiting: Waiting,
     queue: Workqueue,
@@ -96,9 +99,11 @@ impl Session {
             .max_active(limit.now())
             .build()
             .map_err(io::Error::other)?;
+        let queue = threads::with_worker(queue)?;
         let at_once = Workqueue::builder("run-last").unmanaged().build();
         let own = Own {
-            stdin: args.arg_file.is_some(),
+            // Who reads from a terminal that belongs to another process group is stopped.
+            stdin: args.arg_file.is_some() && !io::stdin().is_terminal(),
             output: args.ungroup,
         };
         let output = Output::new(args.keep_order, args.quiet, log)?;
@@ -114,6 +119,7 @@ impl Session {
             timeout: args.timeout,
             line_buffer: args.line_buffer,
             launcher: Launcher::new(own, nice),
+            turn: Mutex::default(),
             held: Held::default(),
             waiting: Waiting::default(),
             queue,
@@ -292,16 +298,17 @@ impl Session {
 
     /// Starts the process, waiting for room for it if need be. None: the run was stopped before.
     fn start(&self, words: &[OsString]) -> io::Result<Option<(Child, Moment)>> {
-        let mut lonely_tries = 0;
+        let (mut refused, mut lonely_tries) = (false, 0);
         loop {
             self.output.wait_for_room_or(self.control.stop_event());
             if !self.control.start() {
                 return Ok(None);
             }
             let (seen, moment) = (self.control.ends(), Moment::now());
-            match self.launcher.start(words) {
+            match self.launch_in_turn(words, refused) {
                 Ok(child) => return Ok(Some((child, moment))),
                 Err(error) => {
+                    refused = true;
                     self.control.not_started();
                     if !is_shortage(&error) {
                         return Err(error);
@@ -315,6 +322,14 @@ impl Session {
                 }
             }
         }
+    }
+
+    /// Those who were refused try one at a time: two that take half of what is left each would be refused
+    /// again, both of them.
+    fn launch_in_turn(&self, words: &[OsString], refused: bool) -> io::Result<Child> {
+        let turn = || self.turn.lock().unwrap_or_else(PoisonError::into_inner);
+        let _turn = refused.then(turn);
+        self.launcher.start(words)
     }
 
     /// Follows a process from its start to its end.

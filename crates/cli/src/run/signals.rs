@@ -1,6 +1,7 @@
 //! Ctrl-C, Ctrl-Z and their kin.
 
 use super::session::Session;
+use super::threads;
 use rustix::process::Signal;
 use signal_hook::iterator::Signals;
 use std::io;
@@ -8,7 +9,13 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-const WATCHED: [Signal; 4] = [Signal::HUP, Signal::INT, Signal::TERM, Signal::TSTP];
+const WATCHED: [Signal; 5] = [
+    Signal::HUP,
+    Signal::INT,
+    Signal::QUIT,
+    Signal::TERM,
+    Signal::TSTP,
+];
 
 /// A terminal sends SIGINT first and then throws away the output that nobody has read yet: what is
 /// written at once may be lost.
@@ -31,9 +38,7 @@ pub(super) fn watch(session: &Arc<Session>) -> io::Result<()> {
             }
         }
     };
-    std::thread::Builder::new()
-        .name("cmwq/signals".into())
-        .spawn(follow)?;
+    threads::start("cmwq/signals", follow)?;
     Ok(())
 }
 

@@ -1,7 +1,7 @@
 //! What goes wrong at night.
 
 use crate::support::{
-    Folder, command, feed, finish, is_root, numbers, run, shell, start, until, wait_for,
+    Folder, Ran, command, feed, finish, is_root, numbers, run, shell, start, until, wait_for,
 };
 use std::collections::HashSet;
 use std::fs::File;
@@ -139,19 +139,20 @@ fn impossible_argument_is_an_error_that_names_its_line() {
 
 #[test]
 fn few_descriptors_only_make_it_slower() {
-    let ran =
-        shell("ulimit -n 64; seq 200 | \"$0\" run --summary json sh -c 'sleep 0.02; echo {}'");
-    assert_eq!(ran.code, Some(0), "{}", ran.err);
-    assert_eq!(ran.lines().len(), 200);
-    assert_eq!(ran.summary()["jobs"], 200);
+    // Room for one job, and for ten.
+    for (most, jobs) in [(20, 40), (64, 200)] {
+        let ran = shell(&format!(
+            "ulimit -n {most}; seq {jobs} | \"$0\" run --summary json sh -c 'sleep 0.02; echo {{}}'"
+        ));
+        assert_eq!(ran.code, Some(0), "{most}: {}", ran.err);
+        assert_eq!(ran.lines().len(), jobs, "{most}");
+        assert_eq!(ran.summary()["jobs"], jobs, "{most}");
+    }
 }
 
-/// Needs root, to become a user who has no other process.
-#[test]
-fn few_processes_only_make_it_slower() {
-    if !is_root("become a user without processes") {
-        return;
-    }
+/// Jobs that sleep, run by a user who may have so many processes and threads and has no others. The jobs
+/// start none themselves: only our own starts meet the limit.
+fn with_processes(most: u32, input: &str) -> Ran {
     let folder = Folder::new();
     let copy = folder.path("cmwq");
     std::fs::copy(env!("CARGO_BIN_EXE_cmwq"), &copy).unwrap();
@@ -161,14 +162,13 @@ fn few_processes_only_make_it_slower() {
     );
     assert_eq!(open.code, Some(0));
     let mut limited = Command::new(copy);
-    // Jobs that start no process themselves: only our own starts meet the limit.
     limited.args(["run", "--summary", "json", "sleep"]);
-    let user = 1_000_000 + std::process::id();
+    let user = 1_000_000 + 64 * (std::process::id() % 1_000_000) + most;
     limited.uid(user).gid(user).current_dir("/");
-    let limit = || {
+    let limit = move || {
         let limit = libc::rlimit {
-            rlim_cur: 24,
-            rlim_max: 24,
+            rlim_cur: most.into(),
+            rlim_max: most.into(),
         };
         // SAFETY: the limit is a local; setrlimit is one system call.
         unsafe { libc::setrlimit(libc::RLIMIT_NPROC, &limit) };
@@ -176,9 +176,30 @@ fn few_processes_only_make_it_slower() {
     };
     // SAFETY: one system call, safe between fork and exec.
     unsafe { limited.pre_exec(limit) };
-    let ran = feed(&mut limited, "0.02\n".repeat(100));
+    feed(&mut limited, input)
+}
+
+#[test]
+fn few_processes_only_make_it_slower() {
+    if !is_root("become a user without processes") {
+        return;
+    }
+    let ran = with_processes(24, &"0.02\n".repeat(100));
     assert_eq!(ran.code, Some(0), "{}", ran.err);
     assert_eq!(ran.summary()["jobs"], 100);
+}
+
+#[test]
+fn too_few_processes_are_an_error_and_no_hang() {
+    if !is_root("become a user without processes") {
+        return;
+    }
+    for most in 2..9 {
+        let ran = with_processes(most, "0.02\n0.02\n");
+        let said = ran.err.contains("cannot start a ");
+        assert_eq!(ran.code, Some(i32::from(said)), "{most}: {}", ran.err);
+        assert!(said || most > 5, "{most}: where did the job run?");
+    }
 }
 
 #[test]

@@ -6,10 +6,10 @@ use std::os::unix::process::CommandExt;
 
 #[test]
 fn signal_goes_to_the_running_job_and_nothing_more_starts() {
-    for number in [libc::SIGTERM, libc::SIGHUP] {
+    for number in [libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT] {
         let folder = Folder::new();
         let job = format!(
-            "trap 'echo got it; exit 0' INT TERM HUP; touch '{}'; while :; do sleep 0.01; done",
+            "trap 'echo got it; exit 0' INT TERM HUP QUIT; touch '{}'; while :; do sleep 0.01; done",
             folder.name("runs")
         );
         let input = format!("echo before\n{job}\ntouch '{}'\n", folder.name("after"));

@@ -246,8 +246,8 @@ impl State {
 
     fn print(&mut self, line: &str) {
         self.erase_bar();
-        // A failure to complain cannot be told to anybody.
-        let _ = writeln!(self.err, "{line}");
+        // At once, as some messages do not wait for their turn. A failure to complain cannot be told to anybody.
+        let _ = self.err.write_all(format!("{line}\n").as_bytes());
         self.err.is_written();
     }
 

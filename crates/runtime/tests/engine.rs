@@ -6,8 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
-use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::SeqCst;
+use std::sync::atomic::{AtomicBool, AtomicUsize};
 use std::time::Duration;
 
 use cmwq::Workqueue;
@@ -126,6 +126,38 @@ fn many_pools_together_run_about_one_per_cpu() {
         // Every pool with backlog has one that may always run.
         assert_not_crowded(&pools, cmwq::stats().cpus + pools.len() + 1);
     });
+}
+
+#[test]
+fn who_asks_for_a_look_is_told_that_an_item_sleeps_though_no_other_waits() {
+    alone(
+        "who_asks_for_a_look_is_told_that_an_item_sleeps_though_no_other_waits",
+        || {
+            let (queue, gate) = (queue("one"), Arc::new(Permits::new()));
+            let (taken, sleeps) = (gate.clone(), Arc::new(AtomicBool::new(false)));
+            let told = sleeps.clone();
+            let handle = queue.spawn(move || {
+                while !told.load(SeqCst) {
+                    std::hint::spin_loop();
+                }
+                taken.take();
+            });
+            eventually("it runs, and nobody looks any more", || {
+                let before = cmwq::stats();
+                std::thread::sleep(Duration::from_millis(20));
+                before.started == 1 && cmwq::stats().ticks == before.ticks
+            });
+            sleeps.store(true, SeqCst);
+            eventually("it is not counted as runnable any more", || {
+                cmwq::look();
+                let before = cmwq::stats().runnable_ns;
+                std::thread::sleep(Duration::from_millis(2));
+                cmwq::stats().runnable_ns == before
+            });
+            gate.open();
+            handle.join().unwrap();
+        },
+    );
 }
 
 #[test]

@@ -14,6 +14,9 @@ use std::time::{Duration, Instant};
 const LONELY_TRIES: u32 = 8;
 const FIRST_PAUSE: Duration = Duration::from_millis(10);
 
+const FIRST_LOOK: Duration = Duration::from_millis(10);
+const RAREST_LOOK: Duration = Duration::from_secs(5);
+
 /// Numbers for the summary and for progress.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub(super) struct Tally {
@@ -108,21 +111,24 @@ impl Control {
         state.tally.skipped = skipped;
     }
 
-    /// Waits until every admitted job has left, and meanwhile kills what was terminated and does
-    /// not end.
-    pub(super) fn wait_until_all_left(&self) {
+    /// Waits until every admitted job has left. Meanwhile kills what was terminated and does not end, and
+    /// calls `look` now and then, ever more rarely.
+    pub(super) fn wait_until_all_left(&self, look: impl Fn()) {
+        let (mut gap, mut look_at) = (FIRST_LOOK, Instant::now() + FIRST_LOOK);
         let mut state = self.lock();
         while state.outstanding > 0 {
-            let Some(at) = state.kill_at else {
-                state = self.wait(state);
-                continue;
-            };
-            let left = at.saturating_duration_since(Instant::now());
-            if left.is_zero() {
+            let now = Instant::now();
+            if state.kill_at.is_some_and(|at| at <= now) {
                 state.kill_at = None;
                 state.groups.end_with(Signal::KILL);
             }
-            let waited = self.changed.wait_timeout(state, left);
+            if look_at <= now {
+                look();
+                gap = (gap * 2).min(RAREST_LOOK);
+                look_at = now + gap;
+            }
+            let until = state.kill_at.map_or(look_at, |at| at.min(look_at));
+            let waited = self.changed.wait_timeout(state, until - now);
             state = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
     }

@@ -45,6 +45,8 @@ impl Progress {
                 if !is_in_background() {
                     session.output.show_bar(&line);
                 }
+                // For the next line.
+                cmwq::look();
             }
             session.output.erase_bar();
         };

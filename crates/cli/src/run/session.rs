@@ -180,7 +180,8 @@ impl Session {
 
     /// Waits until all submitted jobs have ended and their items are done.
     pub(super) fn wait(&self) -> io::Result<()> {
-        self.control.wait_until_all_left();
+        // The last ones would count as they were seen when they began.
+        self.control.wait_until_all_left(cmwq::look);
         self.at_once.flush().map_err(io::Error::other)?;
         self.queue.flush().map_err(io::Error::other)
     }

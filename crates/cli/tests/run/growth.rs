@@ -19,3 +19,11 @@ fn growth_that_makes_jobs_slower_is_undone() {
     // Without the rule all 40 run at a time from the thirtieth job on.
     assert!(mean < 25, "{at_a_time:?}");
 }
+
+#[test]
+fn jobs_that_sleep_are_not_runnable_though_none_waits_to_be_started() {
+    let ran = run(&["--summary", "json", "sleep"], "1\n".repeat(6));
+    let runnable = ran.summary()["mean_runnable"].as_f64().unwrap();
+    // As many as there are CPUs where nobody looks.
+    assert!(runnable < 0.9, "{runnable}");
+}

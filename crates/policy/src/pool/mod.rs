@@ -165,7 +165,7 @@ pub struct PoolStats {
     pub peak_workers: u32,
     /// Thread creations that failed.
     pub spawn_failures: u64,
-    /// The estimate of runnable workers, integrated over time, in worker-nanoseconds; none in a pool that
+    /// The estimate of runnable workers, integrated until the last event, in worker-nanoseconds; none in a pool that
     /// does not manage how many run.
     pub runnable_ns: u128,
 }
@@ -394,6 +394,13 @@ impl<S: Store> WorkerPool<S> {
         }
     }
 
+    /// The estimate of runnable workers, integrated until `now`; in the counters, until the last event.
+    pub fn runnable_ns(&self, now: Time) -> u128 {
+        // As many run as after that event.
+        let since = u128::from(self.stats_running) * u128::from(now.since(self.stats_at));
+        self.stats.runnable_ns + since
+    }
+
     /// When the pool next wants a tick although nothing else happens: a damped start, or a call for
     /// rescuers, is due.
     pub fn look_at(&self, now: Time) -> Option<Time> {
@@ -407,9 +414,7 @@ impl<S: Store> WorkerPool<S> {
         self.settle_tokens(cx);
         self.settle_need(cx.now);
         self.arming.update(self.nr_spare(), self.attrs.target);
-        let passed = cx.now.since(self.stats_at);
-        // Until this event, as many ran as after the one before.
-        self.stats.runnable_ns += u128::from(self.stats_running) * u128::from(passed);
+        self.stats.runnable_ns = self.runnable_ns(cx.now);
         self.stats_at = self.stats_at.max(cx.now);
         // Nobody looks at those of a pool that does not manage how many run.
         self.stats_running = if self.manages() { self.nr_running() } else { 0 };

@@ -44,6 +44,8 @@ pub(crate) struct Tick {
     culling: AtomicBool,
     /// Items of some pool may wait for slots.
     watching: AtomicBool,
+    /// Somebody wants to know what runs.
+    asked: AtomicBool,
     ticks: AtomicU64,
     cpu_ns: AtomicU64,
 }
@@ -58,6 +60,7 @@ impl Tick {
             armed: AtomicBool::new(false),
             culling: AtomicBool::new(false),
             watching: AtomicBool::new(false),
+            asked: AtomicBool::new(false),
             ticks: AtomicU64::new(0),
             cpu_ns: AtomicU64::new(0),
         }
@@ -145,6 +148,12 @@ impl Tick {
             self.watching.store(true, SeqCst);
         }
         !waits
+    }
+
+    /// Looks at all workers once, soon, also where no item waits.
+    pub(crate) fn ask(&self, engine: &'static Engine) {
+        self.asked.store(true, SeqCst);
+        self.kick(engine);
     }
 
     /// Sleeps until woken, at most `timeout`.
@@ -237,8 +246,13 @@ impl Ticker {
             let now = clock::now();
             self.notice_gap(now);
             expire(self.engine, now);
+            let asked = self.tick().asked.swap(false, SeqCst);
             if self.tick().has_backlog() {
                 self.look(now);
+            } else if asked {
+                for pool in self.engine.pools() {
+                    scan::look(pool);
+                }
             }
             let due = self.cull(now).into_iter().chain(self.watch_slots(now));
             self.sleep(due.min());

@@ -450,6 +450,7 @@ fn the_runnable_time_is_that_of_the_past() {
     rig.queue_and_run(2, 0);
     assert_eq!(rig.pools[0].stats().runnable_ns, 0, "nothing ran so far");
     rig.advance(SECOND);
+    assert_eq!(rig.runnable_ns(0), u128::from(2 * SECOND), "so far");
     rig.end_and_run(0, ItemReport::default());
     assert_eq!(rig.pools[0].stats().runnable_ns, u128::from(2 * SECOND));
     rig.advance(SECOND);

@@ -386,6 +386,10 @@ impl Rig {
         self.now = self.now.after(nanos);
     }
 
+    pub(super) fn runnable_ns(&self, pool: usize) -> u128 {
+        self.pools[pool].runnable_ns(self.now)
+    }
+
     pub(super) fn published(&self, pool: usize) -> Published {
         self.pools[pool].published(self.now)
     }

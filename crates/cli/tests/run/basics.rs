@@ -171,7 +171,7 @@ fn usage_errors_are_named_and_exit_with_1() {
         (&["--summary", "yaml", "true"], "yaml"),
         (&["--no-such-option"], "--no-such-option"),
         (&["-a", "no-such-file", "true"], "no-such-file"),
-        (&["-a", "/", "true"], "input"),
+        (&["-a", "/", "true"], "/: "),
     ] {
         let ran = run(args, "x\n");
         assert_eq!(ran.code, Some(1), "{args:?}");

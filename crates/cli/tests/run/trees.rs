@@ -90,32 +90,3 @@ fn a_make_with_many_children_runs_beside_other_jobs() {
     made.dedup();
     assert_eq!((made.len(), ran.summary()["jobs"].as_u64()), (32, Some(20)));
 }
-
-/// How many of 100 short jobs that compute end before a tree that keeps all CPUs busy.
-fn overtakers() -> usize {
-    let folder = Folder::new();
-    let log = folder.name("log");
-    let burn = format!("'{}' bench burn", env!("CARGO_BIN_EXE_cmwq"));
-    let threads = 4 * std::thread::available_parallelism().map_or(1, usize::from);
-    let tree = format!("for n in $(seq {threads}); do {burn} 400+0 & done; wait\n");
-    let others = format!("{burn} 20+0\n").repeat(100);
-    let ran = run(&["--joblog", &log], tree + &others);
-    assert_eq!(ran.code, Some(0), "{}", ran.err);
-    let text = std::fs::read_to_string(log).unwrap();
-    let ends = text.lines().skip(2);
-    ends.take_while(|line| !line.starts_with("1\t")).count()
-}
-
-#[test]
-fn a_tree_that_fills_the_machine_keeps_others_from_starting() {
-    // Where it counts as one thread, at least 22. What else runs on the machine can make a CPU idle for a
-    // moment, and somebody starts then: that only adds, so the fewest of a few runs count.
-    let mut fewest = usize::MAX;
-    for _ in 0..5 {
-        fewest = fewest.min(overtakers());
-        if fewest < 12 {
-            return;
-        }
-    }
-    panic!("{fewest} jobs ended before the tree");
-}

@@ -14,6 +14,8 @@ use std::time::{Duration, Instant};
 const LONELY_TRIES: u32 = 8;
 const FIRST_PAUSE: Duration = Duration::from_millis(10);
 
+/// From the end of the input to the first look at what runs, and the longest time between two: each comes
+/// after twice as long as the one before, so that a long wait costs next to nothing.
 const FIRST_LOOK: Duration = Duration::from_millis(10);
 const RAREST_LOOK: Duration = Duration::from_secs(5);
 

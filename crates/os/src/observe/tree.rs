@@ -95,6 +95,7 @@ impl Tree {
         queue.extend(self.orphans());
         // Ids can be reused while we look: the set also keeps a walk from going in circles.
         let mut seen: HashSet<i32> = queue.iter().copied().collect();
+        let own = crate::adopt::is_on().then(own_groups);
         let mut next = 0;
         while let Some(&pid) = queue.get(next).filter(|_| next < LOOK_MOST) {
             next += 1;
@@ -102,7 +103,9 @@ impl Tree {
             if !visit(&proc_dir, pid, &tasks) {
                 return;
             }
-            self.note_groups(pid);
+            if let Some(own) = &own {
+                self.note_groups(pid, own);
+            }
             let below = children.of(pid, &tasks).into_iter();
             queue.extend(below.filter(|&child| seen.insert(child)));
         }
@@ -118,13 +121,8 @@ impl Tree {
         adopted.filter(belongs).collect()
     }
 
-    /// Remembers the group and the session of a member, if they are not those of this process.
-    fn note_groups(&mut self, pid: i32) {
-        if !crate::adopt::is_on() {
-            return;
-        }
-        // 0, a group of outside of this PID namespace, is no member's of its own: then it is ours too.
-        let own = [0, session::group(), session::session()];
+    /// Remembers the group and the session of a member, unless they are among `own`.
+    fn note_groups(&mut self, pid: i32, own: &[i32]) {
         for id in groups_of(&self.proc_dir, pid).unwrap_or_default() {
             if !own.contains(&id) && !self.groups.contains(&id) {
                 self.groups.push(id);
@@ -149,6 +147,12 @@ fn task_state(proc_dir: &Path, pid: i32, tid: i32) -> TaskState {
         Ok(line) => parse_stat(&line).map_or(TaskState::Unknown, |stat| stat.state),
         Err(_) => TaskState::Dead,
     }
+}
+
+/// What says nothing of a member: the group and the session of this process, and 0, which stands for those of
+/// outside of this PID namespace.
+fn own_groups() -> [i32; 3] {
+    [0, session::group(), session::session()]
 }
 
 /// The process group and the session of a process.

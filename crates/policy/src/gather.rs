@@ -2,21 +2,23 @@
 //! to read, and a program that writes line by line would wake us for each line. But a writer whose pipe is
 //! full stands still, so the pause follows what was found after the last one.
 
-use std::time::Duration;
+use crate::time::{MICROSECOND, MILLISECOND, Nanos};
 
-const FIRST: Duration = Duration::from_millis(8);
+const FIRST: Nanos = 8 * MILLISECOND;
 /// No pause at all: to sleep for so long takes twice as long.
-const LEAST: Duration = Duration::from_micros(64);
-const MOST: Duration = Duration::from_millis(64);
+const LEAST: Nanos = 64 * MICROSECOND;
+const MOST: Nanos = 64 * MILLISECOND;
 
-/// For one job, whose smaller pipe holds `capacity` bytes.
-pub(super) struct Gather {
+/// When to read again what a job writes.
+#[derive(Clone, Copy, Debug)]
+pub struct Gather {
     capacity: usize,
-    pause: Duration,
+    pause: Nanos,
 }
 
 impl Gather {
-    pub(super) fn new(capacity: usize) -> Self {
+    /// For a job whose smaller pipe holds `capacity` bytes.
+    pub fn new(capacity: usize) -> Self {
         Self {
             capacity,
             pause: FIRST,
@@ -25,7 +27,7 @@ impl Gather {
 
     /// The pause after `bytes` were found; None: read on at once. It aims at a pipe that is between one
     /// sixteenth and one quarter full, which leaves room for a writer that gets faster.
-    pub(super) fn after(&mut self, bytes: usize) -> Option<Duration> {
+    pub fn after(&mut self, bytes: usize) -> Option<Nanos> {
         if bytes == 0 {
             return None;
         }
@@ -44,35 +46,34 @@ impl Gather {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::time::SECOND;
 
     /// Reads until `end`, of a job that writes so many bytes in a second; how often, and for how long
     /// altogether its pipe was full.
-    fn play(capacity: usize, bytes_per_s: f64, end: Duration) -> (u32, Duration) {
+    fn play(capacity: usize, bytes_per_s: f64, end: Nanos) -> (u32, f64) {
         let mut gather = Gather::new(capacity);
-        let (mut now, mut reads, mut full) = (Duration::ZERO, 0, Duration::ZERO);
+        let (mut now, mut reads, mut full) = (0.0, 0, 0.0);
         // Who is woken by a first byte reads soon after it.
-        let soon = Duration::from_secs_f64(1.0 / bytes_per_s) + Duration::from_micros(50);
+        let soon = 1.0 / bytes_per_s + 50e-6;
         let mut filling = soon;
-        while now < end {
-            let written = bytes_per_s * filling.as_secs_f64();
+        while now < end as f64 / SECOND as f64 {
+            let written = bytes_per_s * filling;
             let found = written.min(capacity as f64);
-            full += Duration::from_secs_f64((written - found) / bytes_per_s);
+            full += (written - found) / bytes_per_s;
             reads += 1;
             let pause = gather.after(found as usize).unwrap_or_default();
-            filling = pause + soon;
+            filling = pause as f64 / SECOND as f64 + soon;
             now += filling;
         }
         (reads, full)
     }
-
-    const SECOND: Duration = Duration::from_secs(1);
 
     #[test]
     fn who_writes_little_is_read_now_and_then() {
         for bytes_per_s in [100.0, 10_000.0] {
             let (reads, full) = play(1 << 16, bytes_per_s, SECOND);
             assert!(reads < 25, "{bytes_per_s}: {reads}");
-            assert_eq!(full, Duration::ZERO);
+            assert_eq!(full, 0.0);
         }
     }
 
@@ -81,11 +82,10 @@ mod tests {
         for capacity in [1 << 12, 1 << 13, 1 << 16, 1 << 20] {
             for exponent in 10..30 {
                 let bytes_per_s = f64::from(1 << exponent);
-                let (_, full) = play(capacity, bytes_per_s, SECOND);
+                let (_, share) = play(capacity, bytes_per_s, SECOND);
                 // What could not be read in time without any pause is not the pause's doing.
                 let without = (1.0 - capacity as f64 / (bytes_per_s * 51e-6)).max(0.0);
                 let most = without + 0.05;
-                let share = full.as_secs_f64();
                 assert!(share <= most, "{capacity}, {bytes_per_s}: {share}");
             }
         }

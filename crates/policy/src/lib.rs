@@ -35,6 +35,7 @@ pub mod canary;
 pub mod colours;
 pub mod contract;
 pub mod cpumask;
+pub mod gather;
 pub mod growth;
 pub mod hog;
 pub mod job;

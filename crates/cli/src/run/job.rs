@@ -1,7 +1,7 @@
 //! One running job: reads its output until its leader is dead.
 
-use super::gather::Gather;
 use super::output::{Blocks, LineSink, Lost, Spool, To};
+use cmwq::process::Gather;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::pipe::fcntl_getpipe_size;
@@ -103,7 +103,7 @@ impl<'a> Job<'a> {
         };
         let capacity = || self.out.capacity().min(self.err.capacity());
         let gather = self.gather.get_or_insert_with(|| Gather::new(capacity()));
-        let Some(pause) = gather.after(bytes) else {
+        let Some(pause) = gather.after(bytes).map(Duration::from_nanos) else {
             return Ok(false);
         };
         let mut leader = [PollFd::new(pidfd, PollFlags::IN)];

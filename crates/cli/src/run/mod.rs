@@ -10,7 +10,6 @@ mod args;
 mod batch;
 mod control;
 mod feed;
-mod gather;
 mod groups;
 mod halt;
 mod input;

@@ -4,8 +4,12 @@
 //! other, in an order that turns from round to round; the table has medians. Before the first round each runs once
 //! while it is looked at: how many processes it has started itself, and the memory of all below it. To look takes CPU
 //! time, more of it where more threads are looked at, so nobody looks at the runs that are timed.
+//!
+//! The best of many widths has the luck of its rounds in its time. So once it is known, it and `cmwq run` take
+//! turns for as many pairs more: what counts is the median of their ratios.
 
 mod looks;
+mod pairs;
 mod runner;
 mod sets;
 mod table;
@@ -20,7 +24,7 @@ use sets::{Set, sets};
 
 const USAGE: &str = "usage: cargo xtask run-sets [--rounds N] [--out FILE] [SET...]
   SET       only these, by their names in the table
-  --rounds  timed rounds of each set, 1 to 99; default 3
+  --rounds  timed rounds of each set, and pairs after them, 1 to 99; default 3
   --out     the raw data, a JSON object for each run and line; default docs/bench/run.jsonl";
 
 /// One run of one set by one runner.
@@ -37,6 +41,9 @@ struct Row {
     peak: Option<Peak>,
     /// It had not ended when its time was over, and was ended.
     given_up: bool,
+    /// One of a pair, after the rounds: `round` is the number of the pair.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    paired: bool,
 }
 
 /// What was seen at most.
@@ -140,13 +147,29 @@ fn measure_set(
             if is_hopeless(&rows, &runner.name) {
                 continue;
             }
-            let row = runner.run(set, &work, round)?;
-            eprintln!("{:<10} {:<22} {:8.3} s", row.set, row.runner, row.elapsed_s);
-            append(&options.out, &row)?;
-            rows.push(row);
+            rows.push(note(runner.run(set, &work, round)?, options)?);
+        }
+    }
+    let Some(pair) = pairs::pair(runners, &rows) else {
+        return Ok(rows);
+    };
+    for round in 1..=options.rounds {
+        for runner in pairs::turn(pair, round) {
+            let row = Row {
+                paired: true,
+                ..runner.run(set, &work, round)?
+            };
+            rows.push(note(row, options)?);
         }
     }
     Ok(rows)
+}
+
+/// A run that is over: who waits sees it, and it is kept.
+fn note(row: Row, options: &Options) -> Result<Row, String> {
+    eprintln!("{:<10} {:<22} {:8.3} s", row.set, row.runner, row.elapsed_s);
+    append(&options.out, &row)?;
+    Ok(row)
 }
 
 /// Who took twice as long as the fastest once is not measured again.
@@ -248,6 +271,7 @@ mod tests {
             elapsed_s,
             peak: None,
             given_up,
+            paired: false,
         };
         let rows = [
             row("fast", 1.0, false),

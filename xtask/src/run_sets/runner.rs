@@ -120,6 +120,7 @@ impl Runner {
             elapsed_s,
             peak: looks.map(|looks| looks.peak),
             given_up: status.is_none(),
+            paired: false,
         })
     }
 }

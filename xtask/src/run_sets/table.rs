@@ -4,12 +4,12 @@
 use std::fmt::Write;
 
 use super::sets::sets;
-use super::{Peak, Row};
+use super::{Peak, Row, pairs};
 
-/// Of one runner with one set.
+/// Of one runner with one set, without the pairs.
 #[derive(Clone, Debug, PartialEq)]
-struct Median {
-    runner: String,
+pub(super) struct Median {
+    pub(super) runner: String,
     elapsed_s: f64,
     peak: Peak,
     given_up: bool,
@@ -29,6 +29,7 @@ pub(super) fn of(rows: &[Row]) -> String {
         for median in shown(&medians) {
             text += &line(&median, best);
         }
+        text += &pairs::line(rows, set.name);
     }
     text
 }
@@ -64,7 +65,7 @@ fn shown(medians: &[Median]) -> Vec<Median> {
     shown
 }
 
-fn best(medians: &[Median], kind: &str) -> Option<Median> {
+pub(super) fn best(medians: &[Median], kind: &str) -> Option<Median> {
     let of_kind = medians
         .iter()
         .filter(|median| median.runner.starts_with(kind));
@@ -73,8 +74,9 @@ fn best(medians: &[Median], kind: &str) -> Option<Median> {
         .cloned()
 }
 
-fn medians(rows: &[Row], set: &str) -> Vec<Median> {
-    let of_set: Vec<&Row> = rows.iter().filter(|row| row.set == set).collect();
+pub(super) fn medians(rows: &[Row], set: &str) -> Vec<Median> {
+    let of_set = rows.iter().filter(|row| row.set == set && !row.paired);
+    let of_set: Vec<&Row> = of_set.collect();
     let mut names: Vec<&str> = of_set.iter().map(|row| row.runner.as_str()).collect();
     names.sort_unstable();
     names.dedup();
@@ -119,6 +121,7 @@ mod tests {
             elapsed_s,
             peak: None,
             given_up: false,
+            paired: false,
         }
     }
 

@@ -55,11 +55,10 @@ fn dispatch(command: Command) -> ExitCode {
 /// Shows help, version or a usage error. `run` keeps to the exit statuses of xargs, where 1 is
 /// "some other error" and 2 means nothing.
 fn report(error: &clap::Error) -> ExitCode {
-    // A failure to print cannot be told to anybody.
-    let _ = error.print();
+    let printed = error.print();
     let for_run = std::env::args_os().nth(1).is_some_and(|word| word == "run");
     match error.exit_code() {
-        0 => ExitCode::SUCCESS,
+        0 => pages::printed(printed),
         _ if for_run => ExitCode::from(run::OTHER_ERROR),
         _ => ExitCode::from(2),
     }

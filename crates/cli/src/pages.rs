@@ -43,7 +43,12 @@ fn named(name: Option<&str>) -> io::Result<Command> {
 }
 
 fn print(text: io::Result<Vec<u8>>) -> ExitCode {
-    match text.and_then(|text| io::stdout().write_all(&text)) {
+    printed(text.and_then(|text| io::stdout().write_all(&text)))
+}
+
+/// The status after something was printed that was asked for, or was not.
+pub(crate) fn printed(result: io::Result<()>) -> ExitCode {
+    match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             // A failure to complain cannot be told to anybody.

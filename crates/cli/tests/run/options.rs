@@ -1,7 +1,7 @@
 //! What options do.
 
 use crate::support::{
-    Folder, command, feed, finish, give, is_root, numbers, run, start, until, wait_for,
+    Folder, command, feed, finish, give, is_root, numbers, run, shell, start, until, wait_for,
 };
 use std::io::{BufRead, BufReader, Write};
 use std::process::Command;
@@ -370,6 +370,16 @@ fn man_page_and_completions_know_every_option_of_the_help() {
         }
     }
     assert!(page.contains("Exit status"));
+}
+
+#[test]
+fn help_that_cannot_be_written_is_an_error() {
+    for words in ["--version", "run --help", "man run", "completions bash"] {
+        let script = format!("\"$0\" {words} >/dev/full");
+        let ran = shell(&script);
+        assert_eq!(ran.code, Some(1), "{words}");
+        assert!(ran.err.contains("No space left"), "{words}: {}", ran.err);
+    }
 }
 
 #[test]

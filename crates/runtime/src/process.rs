@@ -2,7 +2,9 @@
 
 use cmwq_os::clock;
 use cmwq_os::observe::tree::Tree;
-pub use cmwq_policy::admission::{Admission, Memory, SHOWS_AFTER, Spent, memory};
+pub use cmwq_policy::admission::{
+    Admission, Memory, RETRY_FIRST, Relief, SHOWS_AFTER, Spent, memory,
+};
 pub use cmwq_policy::gather::Gather;
 use cmwq_policy::pool::SeenState;
 

@@ -11,15 +11,16 @@ const EXIT_STATUS: &str = "\
 Exit status, as xargs:
   0    every job succeeded, or there was none
   1    another error: bad usage, unreadable input, output or joblog that cannot be written
-  123  at least one job failed: exited with status 1 to 254, or timed out
-  124  a job exited with status 255: no further job was started
-  125  a job was killed by a signal: no further job was started
+  123  at least one job failed in a way that none of the following tells
+  124  a job that exited with status 255 stopped the run
+  125  a job that was killed by a signal stopped the run
   126  COMMAND cannot be run: no further job was started
   127  COMMAND is not found: no further job was started
   128+N  in a shell: signal N (SIGHUP, SIGINT, SIGQUIT, SIGTERM) ended the run
 
 How many jobs run at a time is not an option: the next one starts when a CPU would idle.
-The output of a job is held and written as a whole when the job ends.";
+The output of a job is held and written as a whole when the job ends, unless --line-buffer or
+--ungroup is given.";
 
 /// Run a job for each line of standard input, as many at a time as keep the CPUs busy
 #[derive(clap::Args)]
@@ -30,7 +31,7 @@ The output of a job is held and written as a whole when the job ends.";
 pub(crate) struct RunArgs {
     /// Read the lines from FILE
     ///
-    /// Jobs then get the standard input of cmwq instead of /dev/null.
+    /// Jobs then get the standard input of cmwq, unless that is a terminal, instead of /dev/null.
     #[arg(short, long, value_name = "FILE", help_heading = INPUT)]
     pub(super) arg_file: Option<PathBuf>,
 
@@ -66,8 +67,8 @@ pub(crate) struct RunArgs {
 
     /// End a job that runs for longer than SECS seconds (fractions are allowed)
     ///
-    /// Its process group gets SIGTERM, and SIGKILL where that has not ended it in 5 seconds. It
-    /// counts as failed.
+    /// Its process group gets SIGTERM, and SIGKILL where that has not ended its first process in 5
+    /// seconds. It counts as failed.
     #[arg(long, value_name = "SECS", value_parser = seconds, help_heading = JOBS)]
     pub(super) timeout: Option<Duration>,
 
@@ -101,27 +102,28 @@ pub(crate) struct RunArgs {
     #[arg(long, conflicts_with = "keep_order", help_heading = OUTPUT)]
     pub(super) ungroup: bool,
 
-    /// Say nothing but errors that end the run
+    /// Say nothing but errors that end the run and the summary
     #[arg(long, help_heading = OUTPUT)]
     pub(super) quiet: bool,
 
     /// Show jobs done, rate, running, blocked, failed and the time left on standard error
     ///
-    /// Without WHEN, always.
+    /// Without WHEN, always. In the background nothing is shown.
     #[arg(long, value_name = "WHEN", value_enum, num_args = 0..=1, require_equals = true,
           default_value_t = When::Auto, default_missing_value = "always", help_heading = OUTPUT)]
     pub(super) progress: When,
 
     /// Start no job that would leave less than SIZE of memory free (K, M, G, T), or PERCENT of all
     ///
-    /// What a job takes is guessed from those that have ended, or that run. One job always runs.
+    /// What a job takes is guessed from those that have ended, or that run. One job always runs. 0
+    /// keeps nothing free.
     #[arg(long, value_name = "SIZE|PERCENT%", default_value = "5%", help_heading = JOBS)]
     pub(super) min_free_memory: MinFree,
 
     /// Write a summary to standard error at the end
     ///
-    /// It has the number of jobs that ended and that failed, the elapsed seconds, the most jobs
-    /// at a time and the mean number of runnable ones.
+    /// It has the number of jobs that ended and that failed, of lines that were skipped and of
+    /// retries, the elapsed seconds, the most jobs at a time and the mean number of runnable ones.
     #[arg(long, value_name = "FORMAT", value_enum, default_value_t = SummaryFormat::None,
           help_heading = OUTPUT)]
     pub(super) summary: SummaryFormat,
@@ -173,7 +175,7 @@ pub(super) enum Halt {
 /// When to show progress.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub(super) enum When {
-    /// Where standard error is a terminal
+    /// Where standard error is a terminal and standard output no pipe, without --quiet and --ungroup
     Auto,
     Always,
     Never,

@@ -3,16 +3,13 @@
 use super::groups::Groups;
 use super::status::{JobEnd, RunEnd, Verdict};
 use super::vigil::GRACE;
+use cmwq::process::Relief;
 use rustix::event::{EventfdFlags, eventfd};
 use rustix::process::{Pid, Signal};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
-
-/// Tries to start a process when the system has no room for one and none of ours will make room.
-const LONELY_TRIES: u32 = 8;
-const FIRST_PAUSE: Duration = Duration::from_millis(10);
 
 /// From the end of the input to the first look at what runs, and the longest time between two: each comes
 /// after twice as long as the one before, so that a long wait costs next to nothing.
@@ -60,11 +57,13 @@ struct State {
     stopped: bool,
     /// How often the user has pressed Ctrl-C.
     interrupts: u32,
-    /// When jobs that were terminated are killed.
+    /// `terminate` was called, and when those jobs are killed.
+    terminated: bool,
     kill_at: Option<Instant>,
     /// Ctrl-Z: nothing starts.
     suspended: bool,
-    /// How long the run has been so.
+    /// Since when everything stands still, and how long it has before.
+    suspended_since: Option<Instant>,
     suspended_for: Duration,
 }
 
@@ -207,7 +206,7 @@ impl Control {
 
     /// The run ends with status `code`, but what was admitted still runs.
     pub(super) fn fail(&self, code: u8) {
-        self.lock().verdict.stopped(code);
+        self.lock().verdict.failed(code);
     }
 
     /// Sends `signal`, which is to end it, to the job `sequence`.
@@ -216,9 +215,12 @@ impl Control {
     }
 
     /// Ends the jobs that run and those that are just being started: SIGTERM, and SIGKILL where
-    /// that has not helped in some seconds.
+    /// that has not helped in some seconds. Once.
     pub(super) fn terminate(&self) {
         let mut state = self.lock();
+        if std::mem::replace(&mut state.terminated, true) {
+            return;
+        }
         state.groups.end_with(Signal::TERM);
         state.kill_at = Some(Instant::now() + GRACE);
         self.changed.notify_all();
@@ -258,18 +260,25 @@ impl Control {
         }
         state.groups.send_all(Signal::STOP);
         let since = Instant::now();
+        state.suspended_since = Some(since);
         drop(state);
         stop_us();
         let mut state = self.lock();
+        let took = since.elapsed();
         state.suspended = false;
-        state.suspended_for += since.elapsed();
+        state.suspended_since = None;
+        state.suspended_for += took;
+        state.kill_at = state.kill_at.map(|at| at + took);
         state.groups.send_all(Signal::CONT);
         self.changed.notify_all();
     }
 
     /// How long the run has been suspended so far.
     pub(super) fn suspended_for(&self) -> Duration {
-        self.lock().suspended_for
+        let state = self.lock();
+        // Who was stopped in the middle of something may ask before `suspend` goes on.
+        let this_time = state.suspended_since.map(|since| since.elapsed());
+        state.suspended_for + this_time.unwrap_or_default()
     }
 
     fn stop_locked(&self, state: &mut State) {
@@ -277,6 +286,11 @@ impl Control {
         // Cannot fail: the counter is far from its end.
         let _ = rustix::io::write(&self.stop_event, &1_u64.to_ne_bytes());
         self.changed.notify_all();
+    }
+
+    /// Whether a signal to us stopped the run: what jobs do then is its consequence.
+    pub(super) fn is_signalled(&self) -> bool {
+        matches!(self.end(), RunEnd::Signal(_))
     }
 
     pub(super) fn is_stopped(&self) -> bool {
@@ -294,23 +308,17 @@ impl Control {
     }
 
     /// The system had no room for another process: waits until one of ours ends (one that ended
-    /// after `seen` counts), or, where none runs, a growing while. False: give up, because of too
-    /// many tries alone or because the run is stopped.
-    pub(super) fn wait_for_relief(&self, seen: u64, lonely_tries: &mut u32) -> bool {
-        let mut state = self.lock();
-        while !state.stopped && state.ends == seen && state.groups.len() > 0 {
-            state = self.wait(state);
-        }
-        let pause = FIRST_PAUSE * 2_u32.pow((*lonely_tries).min(LONELY_TRIES));
-        // Others may be about to run: they are being started, or wait here as well.
+    /// after `seen` counts), or for a while. False: give up, or the run is stopped.
+    pub(super) fn wait_for_relief(&self, seen: u64, relief: &mut Relief) -> bool {
+        let state = self.lock();
+        let pause = Duration::from_nanos(relief.pause());
         let waits = |state: &mut State| !state.stopped && state.ends == seen;
         let waited = self.changed.wait_timeout_while(state, pause, waits);
         let state = waited.unwrap_or_else(PoisonError::into_inner).0;
         if state.stopped || state.ends != seen {
             return !state.stopped;
         }
-        *lonely_tries += 1;
-        *lonely_tries < LONELY_TRIES
+        relief.goes_on(state.groups.with_starting() as u64)
     }
 
     /// Waits until a process ends (one that ended after `seen` counts) or the run is stopped, at most
@@ -324,6 +332,16 @@ impl Control {
     /// How many processes run.
     pub(super) fn running(&self) -> usize {
         self.lock().groups.len()
+    }
+
+    /// How many run or will in a moment.
+    pub(super) fn with_starting(&self) -> usize {
+        self.lock().groups.with_starting()
+    }
+
+    /// How many jobs are queued or running.
+    pub(super) fn outstanding(&self) -> usize {
+        self.lock().outstanding
     }
 
     pub(super) fn tally(&self) -> Tally {
@@ -353,6 +371,7 @@ impl Control {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use cmwq::process::RETRY_FIRST;
     use std::sync::Arc;
 
     #[test]
@@ -376,32 +395,24 @@ mod tests {
     #[test]
     fn relief_is_an_end_seen_late_too() {
         let control = Control::new().unwrap();
-        let mut tries = 0;
+        let mut relief = Relief::default();
         control.lock().ends = 1;
-        assert!(control.wait_for_relief(0, &mut tries));
-        assert_eq!(tries, 0);
+        assert!(control.wait_for_relief(0, &mut relief));
+        assert_eq!(relief.pause(), RETRY_FIRST, "that was no try");
     }
 
     #[test]
-    fn what_others_do_is_no_try() {
+    fn what_others_do_does_not_end_a_pause() {
         let control = Control::new().unwrap();
-        let (mut tries, began) = (0, Instant::now());
+        let (mut relief, began) = (Relief::default(), Instant::now());
         std::thread::scope(|scope| {
-            let waiter = scope.spawn(|| control.wait_for_relief(0, &mut tries));
+            let waiter = scope.spawn(|| control.wait_for_relief(0, &mut relief));
             while !waiter.is_finished() {
                 control.changed.notify_all();
             }
         });
-        assert_eq!(tries, 1);
-        assert!(began.elapsed() >= FIRST_PAUSE, "the pause was over");
-    }
-
-    #[test]
-    fn alone_it_gives_up_after_some_tries() {
-        let control = Control::new().unwrap();
-        let mut tries = LONELY_TRIES - 2;
-        assert!(control.wait_for_relief(0, &mut tries));
-        assert!(!control.wait_for_relief(0, &mut tries));
+        assert!(began.elapsed() >= Duration::from_nanos(RETRY_FIRST));
+        assert!(relief.pause() > RETRY_FIRST);
     }
 
     #[test]

@@ -3,7 +3,6 @@
 use super::output::{Blocks, LineSink, Lost, Spool, To};
 use cmwq::process::Gather;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::io::Errno;
 use rustix::pipe::fcntl_getpipe_size;
 use rustix::process::{Pid, PidfdFlags, WaitId, WaitIdOptions, pidfd_open, waitid};
 use std::io;
@@ -63,29 +62,27 @@ impl<'a> Job<'a> {
     /// not the end of file: a daemon that the job left behind may hold the pipes for ever. Calls
     /// `tend` now and then, and again after at most as long as it says.
     pub(super) fn watch(&mut self, mut tend: impl FnMut() -> Duration) -> Result<(), Lost> {
-        loop {
-            let patience = tend();
-            let is_dead = if self.pidfd.is_some() {
-                let (bytes, is_dead) = self.round(&timespec(patience))?;
-                is_dead || self.gather(bytes).map_err(Lost::Unheld)?
-            } else {
-                self.round(&timespec(patience.min(ASK_EVERY)))?;
-                self.is_dead().map_err(Lost::Unheld)?
-            };
-            if is_dead {
-                self.drain()?;
-                self.out.finish()?;
-                return self.err.finish();
-            }
-        }
+        while !self.is_over_after(tend())? {}
+        self.drain()?;
+        self.out.finish()?;
+        self.err.finish()
     }
 
     /// Waits for the leader's death without reading: for when there is nowhere to put the output.
     /// The pipes are closed, so that a job that goes on writing ends.
-    pub(super) fn watch_only(&mut self) {
+    pub(super) fn watch_only(&mut self, mut tend: impl FnMut() -> Duration) {
         (self.out.pipe, self.err.pipe) = (None, None);
-        let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
-        while matches!(waitid(WaitId::Pid(self.pid), options), Err(Errno::INTR)) {}
+        while matches!(self.is_over_after(tend()), Ok(false)) {}
+    }
+
+    /// Collects output for at most `patience`. True: the leader is dead.
+    fn is_over_after(&mut self, patience: Duration) -> Result<bool, Lost> {
+        if self.pidfd.is_none() {
+            self.round(&timespec(patience.min(ASK_EVERY)))?;
+            return self.is_dead().map_err(Lost::Unheld);
+        }
+        let (bytes, is_dead) = self.round(&timespec(patience))?;
+        Ok(is_dead || self.gather(bytes).map_err(Lost::Unheld)?)
     }
 
     /// Reaps the leader and gives what the job wrote.
@@ -158,7 +155,7 @@ impl<'a> Job<'a> {
 impl Sink<'_> {
     fn block(self) -> Option<Spool> {
         match self {
-            Self::Held(spool) => Some(spool),
+            Self::Held(spool) => Some(spool.closed()),
             Self::Lines(_) => None,
         }
     }
@@ -274,7 +271,7 @@ mod tests {
     #[test]
     fn job_whose_output_nobody_takes_ends() {
         let mut writer = job("exec yes");
-        writer.watch_only();
+        writer.watch_only(|| FOR_EVER);
         let (status, _) = writer.reap().unwrap();
         assert!(
             !status.success(),

@@ -31,10 +31,10 @@ impl Limit {
         });
     }
 
-    /// Whether the `left` jobs begin now, beside the `running` ones; there are no others.
-    pub(super) fn is_last_round(&self, running: usize, left: usize) -> bool {
+    /// Whether the `left` jobs begin now, beside the `begun` ones; there are no others.
+    pub(super) fn is_last_round(&self, begun: usize, left: usize) -> bool {
         let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        state.0.is_last_round(running as u64, left as u64)
+        state.0.is_last_round(begun as u64, left as u64)
     }
 
     /// A job has run for [`SHOWS_AFTER`](cmwq::process::SHOWS_AFTER), and runs on.

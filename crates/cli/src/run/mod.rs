@@ -76,6 +76,7 @@ fn run(args: &RunArgs) -> io::Result<RunEnd> {
     }
     crate::startup::keep_exit_statuses();
     let (log, done) = open_log(args)?;
+    threads::allow(args.max_active)?;
     let session = Arc::new(Session::new(args, template, log)?);
     signals::watch(&session)?;
     orphans::adopt()?;

@@ -1,6 +1,6 @@
 //! From a job's lines to its end: what one item of the workqueue does.
 
-use super::control::{Control, Tally};
+use super::control::Control;
 use super::halt::{Next, Rules};
 use super::job::{Job, Sink};
 use super::launch::{Launcher, Own, failure, is_shortage};
@@ -14,7 +14,7 @@ use super::threads;
 use super::vigil::{Due, Vigil};
 use super::waiting::{Line, Waiting};
 use cmwq::Workqueue;
-use cmwq::process::Spent;
+use cmwq::process::{Relief, Spent};
 use cmwq_os::usage;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, waitid};
 use std::ffi::OsString;
@@ -39,6 +39,8 @@ pub(super) struct Session {
     launcher: Launcher,
     /// Held while a process is started for which there was no room before.
     turn: Mutex<()>,
+    /// That this took long was said.
+    has_told: AtomicBool,
     held: Held,
     waiting: Waiting,
     queue: Workqueue,
@@ -120,6 +122,7 @@ impl Session {
             line_buffer: args.line_buffer,
             launcher: Launcher::new(own, nice),
             turn: Mutex::default(),
+            has_told: AtomicBool::new(false),
             held: Held::default(),
             waiting: Waiting::default(),
             queue,
@@ -165,15 +168,15 @@ impl Session {
 
     /// If the end is near, lets all jobs begin that still wait for it, once.
     pub(super) fn start_last(self: &Arc<Self>) {
-        let Tally {
-            is_all, running, ..
-        } = self.control.tally();
-        if !is_all || self.last_begun.load(SeqCst) {
+        if !self.control.tally().is_all || self.last_begun.load(SeqCst) {
             return;
         }
-        // Counted after the last one is known to be there.
+        // Counted after the last one is known to be there. Those that have begun are all others, also those
+        // that wait for room: counted first, they are rather too many than too few.
+        let outstanding = self.control.outstanding();
         let left = self.waiting.len();
-        if self.limit.is_last_round(running, left) && !self.last_begun.swap(true, SeqCst) {
+        let begun = outstanding.saturating_sub(left);
+        if self.limit.is_last_round(begun, left) && !self.last_begun.swap(true, SeqCst) {
             (0..left).for_each(|_| self.begin_on(&self.at_once));
         }
     }
@@ -209,16 +212,25 @@ impl Session {
 
     /// Runs the job until an end of it counts. None: the run was stopped before the job began.
     fn attempts(&self, title: &Title, words: &[OsString]) -> Result<Option<Attempt>, Ours> {
-        let mut number = 0;
+        let mut last: Option<Attempt> = None;
         loop {
-            number += 1;
-            let Some(attempt) = self.attempt(title, words, number)? else {
-                return Ok(None);
-            };
-            if attempt.next != Next::Retry || self.control.is_stopped() {
-                return Ok(Some(attempt));
+            let number = last.as_ref().map_or(1, |last| last.number + 1);
+            match self.attempt(title, words, number) {
+                Ok(Some(attempt)) => {
+                    let is_over = attempt.next != Next::Retry || self.control.is_stopped();
+                    last = Some(attempt);
+                    if is_over {
+                        return Ok(last);
+                    }
+                }
+                // No further one: the end before it counts.
+                Ok(None) => return Ok(last),
+                Err(ours) if last.is_none() => return Err(ours),
+                Err((code, why)) => {
+                    self.stop(code, &title.says(&why));
+                    return Ok(last);
+                }
             }
-            self.control.retried();
         }
     }
 
@@ -232,6 +244,9 @@ impl Session {
         let Some((child, moment)) = launched.map_err(|error| failure(&error))? else {
             return Ok(None);
         };
+        if number > 1 {
+            self.control.retried();
+        }
         let mut vigil = Vigil::new(self.timeout);
         let ((status, blocks), spent) = self.attend(title, child, &mut vigil)?;
         let end = match vigil.is_over() {
@@ -299,7 +314,7 @@ impl Session {
 
     /// Starts the process, waiting for room for it if need be. None: the run was stopped before.
     fn start(&self, words: &[OsString]) -> io::Result<Option<(Child, Moment)>> {
-        let (mut refused, mut lonely_tries) = (false, 0);
+        let (mut refused, mut relief) = (false, Relief::default());
         loop {
             self.output.wait_for_room_or(self.control.stop_event());
             if !self.control.start() {
@@ -315,13 +330,22 @@ impl Session {
                         return Err(error);
                     }
                     // More workers that wait like this one would take what is left.
-                    self.limit.lower(self.control.running(), &self.queue);
-                    let again = self.control.wait_for_relief(seen, &mut lonely_tries);
+                    self.limit.lower(self.control.with_starting(), &self.queue);
+                    let again = self.control.wait_for_relief(seen, &mut relief);
                     if !again && !self.control.is_stopped() {
                         return Err(error);
                     }
+                    self.tell_of(&relief, &error);
                 }
             }
+        }
+    }
+
+    /// Says once why nothing new starts, if that takes long.
+    fn tell_of(&self, relief: &Relief, error: &io::Error) {
+        if relief.is_long() && !self.has_told.swap(true, SeqCst) {
+            let why = format!("cannot start another process: {error}; it is tried again");
+            self.output.note_at_once(&why);
         }
     }
 
@@ -346,22 +370,19 @@ impl Session {
         let attached = cmwq::process::attach(pid);
         let mut job = Job::new(child, |to| self.sink(to));
         let age = self.age();
-        let watched = job.watch(|| {
-            let ran = age();
-            while let Some(due) = vigil.due(ran) {
-                self.tend(title, group, due);
-            }
-            vigil.quiet_for(ran)
-        });
-        if watched.is_err() {
+        let watched = job.watch(|| self.tend(title, group, vigil, age()));
+        let watched = watched.map_err(|lost| {
+            let (code, why) = self.lost(lost);
+            self.stop(code, &title.says(&why));
             self.control.kill_job(sequence, Signal::TERM);
-            job.watch_only();
-        }
+            vigil.has_been_terminated(age());
+            job.watch_only(|| self.tend(title, group, vigil, age()));
+            (code, why)
+        });
         let spent = self.died(sequence, pid, vigil, age());
         drop(attached);
-        let end = job.reap().map_err(Lost::Unheld);
-        let ended = watched.and(end).map_err(|lost| self.lost(lost))?;
-        Ok((ended, spent))
+        let end = job.reap().map_err(|error| self.lost(Lost::Unheld(error)));
+        Ok((watched.and(end)?, spent))
     }
 
     /// The leader of a job, the process `pid`, is dead and not reaped: gives back what the job had.
@@ -400,7 +421,15 @@ impl Session {
         }
     }
 
-    fn tend(&self, title: &Title, group: Pid, due: Due) {
+    /// Does what is due after `ran`, and says how long nothing else will be.
+    fn tend(&self, title: &Title, group: Pid, vigil: &mut Vigil, ran: Duration) -> Duration {
+        while let Some(due) = vigil.due(ran) {
+            self.follow(title, group, due);
+        }
+        vigil.quiet_for(ran)
+    }
+
+    fn follow(&self, title: &Title, group: Pid, due: Due) {
         match due {
             Due::Shown => {
                 self.limit.shown(&self.queue);
@@ -445,13 +474,13 @@ impl Session {
         self.account(last.end, last.spent);
     }
 
-    /// True for the first that stops the run.
+    /// True for the first that stops the run, which no signal did.
     fn stop_by_job(&self, code: u8, terminate: bool) -> bool {
         let first = self.control.stop(code);
-        if first && terminate {
+        if terminate {
             self.control.terminate();
         }
-        first
+        first && !self.control.is_signalled()
     }
 
     /// Hands the output over.

@@ -74,7 +74,8 @@ pub(super) enum RunEnd {
 #[derive(Default)]
 pub(super) struct Verdict {
     job_failed: bool,
-    stopped_by: Option<u8>,
+    code: Option<u8>,
+    is_stopped: bool,
     signal: Option<i32>,
 }
 
@@ -86,9 +87,14 @@ impl Verdict {
     /// Something stopped the run with exit status `code`. The first cause counts, later ones are
     /// often its consequences. True for the first.
     pub(super) fn stopped(&mut self, code: u8) -> bool {
-        let first = self.stopped_by.is_none() && self.signal.is_none();
-        self.stopped_by.get_or_insert(code);
-        first
+        self.failed(code);
+        !std::mem::replace(&mut self.is_stopped, true)
+    }
+
+    /// Something went wrong that does not stop the run, whose status is `code` unless there was such a
+    /// thing before.
+    pub(super) fn failed(&mut self, code: u8) {
+        self.code.get_or_insert(code);
     }
 
     /// We were told to end by `signal`.
@@ -98,7 +104,7 @@ impl Verdict {
 
     /// How our process is to end.
     pub(super) fn end(&self) -> RunEnd {
-        match (self.signal, self.stopped_by) {
+        match (self.signal, self.code) {
             (Some(signal), _) => RunEnd::Signal(signal),
             (None, Some(code)) => RunEnd::Code(code),
             (None, None) if self.job_failed => RunEnd::Code(JOB_FAILED),
@@ -134,6 +140,15 @@ mod tests {
         verdict.signalled(libc::SIGTERM);
         verdict.signalled(libc::SIGINT);
         assert_eq!(verdict.end(), RunEnd::Signal(libc::SIGTERM));
+    }
+
+    #[test]
+    fn what_stops_the_run_is_said_also_after_what_did_not() {
+        let mut verdict = Verdict::default();
+        verdict.failed(OTHER_ERROR);
+        verdict.signalled(libc::SIGINT);
+        assert!(verdict.stopped(JOB_FAILED));
+        assert!(!verdict.stopped(JOB_FAILED));
     }
 
     #[test]

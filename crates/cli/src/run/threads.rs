@@ -19,6 +19,14 @@ pub(super) fn start(
     Builder::new().name(name.into()).spawn(body).map_err(none)
 }
 
+/// Lets the engine have a worker for each of so many jobs, and one that begins the next, where that is more
+/// than it would have. Before its first use.
+pub(super) fn allow(jobs: usize) -> io::Result<()> {
+    let workers = cmwq::DFL_THREAD_LIMIT.max(jobs + 1);
+    let installed = cmwq::Builder::new().thread_limit(workers).install();
+    installed.map_err(io::Error::other)
+}
+
 /// Gives the queue back once it has a worker. The engine keeps that one; without any, an item would wait for
 /// ever.
 pub(super) fn with_worker(queue: Workqueue) -> io::Result<Workqueue> {

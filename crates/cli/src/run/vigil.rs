@@ -69,6 +69,12 @@ impl Vigil {
         None
     }
 
+    /// SIGTERM was sent after `ran`, for another reason than its time.
+    pub(super) fn has_been_terminated(&mut self, ran: Duration) {
+        self.terminate_at = None;
+        self.kill_at.get_or_insert(ran + GRACE);
+    }
+
     /// How long nothing will be due after `ran`.
     pub(super) fn quiet_for(&self, ran: Duration) -> Duration {
         [self.shown_at, self.terminate_at, self.kill_at]
@@ -126,6 +132,18 @@ mod tests {
         let late = Duration::from_millis(300);
         assert_eq!([(); 2].map(|()| vigil.due(late)), [Some(Due::Shown), None]);
         assert!(vigil.has_shown());
+    }
+
+    #[test]
+    fn who_is_terminated_for_another_reason_has_grace_too() {
+        let mut vigil = Vigil::new(Some(Duration::from_secs(3)));
+        vigil.has_been_terminated(Duration::from_secs(1));
+        let (_, last) = events(vigil, 100)
+            .into_iter()
+            .filter(|(_, due)| !matches!(due, Due::Look | Due::Shown))
+            .map(|(at, due)| (at, due == Due::Kill))
+            .fold((0, None), |(n, _), event| (n + 1, Some(event)));
+        assert_eq!(last, Some((6, true)));
     }
 
     #[test]

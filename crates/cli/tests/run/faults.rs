@@ -224,3 +224,50 @@ fn large_file_of_lines_from_a_file() {
     assert_eq!(lines.len(), 3000, "{}", ran.err);
     assert_eq!(lines[2999], "29991004");
 }
+
+/// Descriptors that the process may have.
+fn limit_descriptors(pid: u32, soft: u64) -> u64 {
+    let mut limit = libc::rlimit {
+        rlim_cur: 0,
+        rlim_max: 0,
+    };
+    let pid = pid as i32;
+    // SAFETY: both pointers are to a limit of ours, or null.
+    unsafe {
+        assert_eq!(
+            libc::prlimit(pid, libc::RLIMIT_NOFILE, std::ptr::null(), &mut limit),
+            0
+        );
+        let before = std::mem::replace(&mut limit.rlim_cur, soft);
+        assert_eq!(
+            libc::prlimit(pid, libc::RLIMIT_NOFILE, &limit, std::ptr::null_mut()),
+            0
+        );
+        before
+    }
+}
+
+/// What was short were others' processes or descriptors: none of ours ends, and there is room again.
+#[test]
+fn room_that_comes_back_is_found_while_a_long_job_runs() {
+    let folder = Folder::new();
+    let mut child = start(&mut command::<&str>(&[]));
+    let mut stdin = child.stdin.take().unwrap();
+    let long = format!(
+        "touch '{}'; {}",
+        folder.name("runs"),
+        until(&folder.name("go"))
+    );
+    writeln!(stdin, "{long}").unwrap();
+    wait_for(&folder.path("runs"));
+    let before = limit_descriptors(child.id(), 3);
+    writeln!(stdin, "touch '{}'", folder.name("other")).unwrap();
+    std::thread::sleep(std::time::Duration::from_millis(500));
+    assert!(!folder.path("other").exists());
+    limit_descriptors(child.id(), before);
+    wait_for(&folder.path("other"));
+    folder.write("go", "");
+    drop(stdin);
+    let ran = finish(child);
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+}

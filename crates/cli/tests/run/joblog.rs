@@ -1,8 +1,8 @@
 //! The joblog, and going on where a run has ended.
 
 use crate::support::{
-    Folder, Ran, command, feed, finish, give, is_root, numbers, run, shell, signal, start, until,
-    wait_until,
+    Folder, Ran, command, feed, finish, give, is_root, number_in, numbers, run, shell, signal,
+    start, state, until, wait_until,
 };
 use std::collections::{BTreeMap, HashMap};
 use std::io::Write;
@@ -276,4 +276,65 @@ impl Drop for SmallDisk {
         let unmount = format!("umount -l '{}'", self.folder.name("disk"));
         feed(std::process::Command::new("sh").args(["-c", &unmount]), "");
     }
+}
+
+/// A further attempt may wait for room until the run is stopped.
+#[test]
+fn attempt_before_one_that_could_not_begin_counts() {
+    let folder = Folder::new();
+    let (log, pid) = (folder.name("log"), folder.name("pid"));
+    let mut child = start(&mut command(&["--retries", "1", "--joblog", &log]));
+    let fails = format!(
+        "echo $$ >'{pid}'; {}; echo failed; exit 3",
+        until(&folder.name("go"))
+    );
+    give(&mut child, &format!("{fails}\nhead -c 300000 /dev/zero\n"));
+    let output = child.stdout.as_ref().unwrap();
+    wait_until("our output is full", || {
+        rustix::io::ioctl_fionread(output).unwrap() >= 60_000
+    });
+    let job = number_in(Path::new(&pid));
+    folder.write("go", "");
+    wait_until("the job has failed", || state(job) == 'X');
+    std::thread::sleep(std::time::Duration::from_millis(200));
+    signal(child.id(), libc::SIGTERM);
+    let ran = finish(child);
+    assert_eq!(ran.signal, Some(libc::SIGTERM));
+    assert!(ran.out.ends_with(b"failed\n"));
+    let mut results: Vec<_> = jobs(Path::new(&log))
+        .into_iter()
+        .map(|job| (job[0].clone(), job[3].clone()))
+        .collect();
+    results.sort();
+    let expected = [("1", "failed"), ("2", "ok")];
+    assert_eq!(results, expected.map(|(a, b)| (a.to_owned(), b.to_owned())));
+}
+
+/// With -k many may wait for the one whose line does not fit.
+#[test]
+fn outputs_that_cannot_be_logged_are_written() {
+    let folder = Folder::new();
+    std::fs::create_dir(folder.path("made")).unwrap();
+    let script = format!(
+        "ulimit -f 2; exec \"$0\" run -k --joblog '{}'",
+        folder.name("log")
+    );
+    let mut shell = std::process::Command::new("sh");
+    let mut child = start(shell.args(["-c", &script, env!("CARGO_BIN_EXE_cmwq")]));
+    let long = format!(
+        "{}; echo first #{}",
+        until(&folder.name("go")),
+        "x".repeat(3000)
+    );
+    let quick = |n| format!("touch '{}/{n}'; echo {n}\n", folder.name("made"));
+    let input: String = (1..=20).map(quick).collect();
+    give(&mut child, &format!("{long}\n{input}"));
+    wait_until("all others have run", || {
+        std::fs::read_dir(folder.path("made")).unwrap().count() == 20
+    });
+    std::thread::sleep(std::time::Duration::from_millis(200));
+    folder.write("go", "");
+    let ran = finish(child);
+    assert_eq!(ran.code, Some(1), "{}", ran.err);
+    assert_eq!(ran.text(), format!("first\n{}", numbers(20)));
 }

@@ -1,7 +1,9 @@
 //! Where there is no room for output: readers that are slow, leave, or have a full disk.
 
 use crate::joblog::SmallDisk;
-use crate::support::{Folder, command, feed, finish, is_root, run, shell, start, wait_until};
+use crate::support::{
+    Folder, command, feed, finish, give, is_root, run, shell, start, until, wait_until,
+};
 use std::io::Write;
 use std::process::Command;
 use std::time::Duration;
@@ -200,4 +202,51 @@ fn job_in_a_tree_of_make() {
     let ran = feed(&mut outer, nested.repeat(2));
     assert_eq!(ran.code, Some(0), "{}", ran.err);
     assert_eq!(ran.lines().len(), 2 * 40 * 3);
+}
+
+/// With -k, outputs that wait for their turn may need a file each.
+#[test]
+fn outputs_behind_a_slow_job_leave_descriptors_to_others() {
+    let folder = Folder::new();
+    let script = "ulimit -n 100; exec \"$0\" run -k --summary json";
+    let mut shell = Command::new("sh");
+    let mut child = start(shell.args(["-c", script, env!("CARGO_BIN_EXE_cmwq")]));
+    let large = "head -c 600000 /dev/zero\n".repeat(80);
+    give(
+        &mut child,
+        &format!("{}\n{large}", until(&folder.name("go"))),
+    );
+    let descriptors = format!("/proc/{}/fd", child.id());
+    let files = || {
+        let all = std::fs::read_dir(&descriptors).unwrap().flatten();
+        let targets = all.filter_map(|entry| std::fs::read_link(entry.path()).ok());
+        targets
+            .filter(|to| to.to_string_lossy().ends_with("(deleted)"))
+            .count()
+    };
+    let mut before = 0;
+    wait_until("nothing more starts", || {
+        std::thread::sleep(Duration::from_millis(300));
+        let now = files();
+        now > 25 && std::mem::replace(&mut before, now) == now
+    });
+    assert!(before < 50, "{before} files, 25 may wait and some jobs ran");
+    folder.write("go", "");
+    let ran = finish(child);
+    assert_eq!(
+        (ran.code, ran.out.len()),
+        (Some(0), 80 * 600_000),
+        "{}",
+        ran.err
+    );
+    assert_eq!(ran.summary()["jobs"], 81);
+}
+
+#[test]
+fn job_whose_output_is_lost_is_killed_if_it_does_not_end() {
+    let job = "trap '' TERM PIPE; while :; do echo x; sleep 0.05; done";
+    let run = format!("yes | \"$0\" run --max-active 2 --line-buffer sh -c \"{job}\"");
+    let ran = shell(&format!("{run} | head -1; echo end"));
+    assert_eq!(ran.lines(), ["x", "end"]);
+    assert!(ran.err.contains("Broken pipe"), "{}", ran.err);
 }

@@ -123,3 +123,14 @@ fn infinite_input_is_not_read_to_its_end() {
         Some(124)
     );
 }
+
+/// The run goes on after it, and its jobs still count.
+#[test]
+fn halt_now_ends_the_others_also_after_an_input_error() {
+    let input = "sleep 1000\nsleep 0.3; exit 3\nan\0argument\n";
+    let ran = run(&["--halt", "now"], input);
+    assert_eq!(ran.code, Some(1), "the first cause");
+    for words in ["line 3 has", "job 2: ", "exited with status 3; aborting"] {
+        assert!(ran.err.contains(words), "{words}: {}", ran.err);
+    }
+}

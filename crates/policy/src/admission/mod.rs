@@ -8,6 +8,8 @@ pub mod memory;
 mod pace;
 /// What jobs have taken.
 mod peaks;
+/// When to try again where there was no room.
+mod relief;
 
 use self::peaks::Peaks;
 use crate::probe::hit;
@@ -15,6 +17,7 @@ use crate::time::{MILLISECOND, Nanos, Time};
 
 pub use memory::Memory;
 pub use pace::Pace;
+pub use relief::{RETRY_FIRST, Relief};
 
 /// Jobs per CPU that may run before the first one has ended.
 const START_PER_CPU: u64 = 4;
@@ -22,7 +25,7 @@ const START_PER_CPU: u64 = 4;
 const PER_COMPLETED: u64 = 2;
 /// A job that has run for so long has loaded: if its CPU is idle now, that is because it waits.
 pub const SHOWS_AFTER: Nanos = 100 * MILLISECOND;
-/// After a shortage the ceiling rises by one with this many jobs that ended.
+/// After a shortage the ceiling rises by one with this many jobs that ended, then by two with as many, four, ...
 pub const JOBS_PER_STEP: u64 = 16;
 
 /// Slow start of processes: one that has just been forked leaves the CPU idle while it loads, so an
@@ -189,7 +192,8 @@ impl Admission {
     fn ceiling(&self) -> u64 {
         self.shortage.map_or(u64::MAX, |shortage| {
             let steps = (self.completed - shortage.at) / JOBS_PER_STEP;
-            shortage.ceiling.saturating_add(steps)
+            let more = (1_u64 << steps.min(63)) - 1;
+            shortage.ceiling.saturating_add(more)
         })
     }
 }
@@ -304,8 +308,10 @@ mod tests {
         jobs.completed(1000);
         jobs.had_no_room(5);
         assert_eq!(jobs.limit(), 5);
-        jobs.completed(1000 + 3 * JOBS_PER_STEP);
-        assert_eq!(jobs.limit(), 8);
+        for (steps, more) in [(1, 1), (2, 1 + 2), (3, 1 + 2 + 4)] {
+            jobs.completed(1000 + steps * JOBS_PER_STEP);
+            assert_eq!(jobs.limit(), 5 + more);
+        }
         jobs.completed(10_000);
         assert_eq!(jobs.limit(), 20);
         jobs.had_no_room(0);

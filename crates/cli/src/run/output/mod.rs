@@ -10,7 +10,7 @@ pub(super) use lines::LineSink;
 pub(super) use spool::{Held, Spool};
 
 use super::log::{Entry, JobLog};
-use gate::Gate;
+use gate::{Closed, Gate};
 use rustix::fs::{FileType, fstat};
 use std::collections::BTreeMap;
 use std::io::{self, IsTerminal, Write};
@@ -20,6 +20,9 @@ use stream::Stream;
 
 /// What a pipe holds by default, so what one read may return.
 const READ_SIZE: usize = 64 * 1024;
+/// The part of our descriptors that outputs which wait for their turn may have, before no job begins: the
+/// others are for jobs.
+const FILES_PART: u64 = 4;
 /// To the beginning of the line, which is then erased.
 const ERASE: &str = "\r\x1b[K";
 
@@ -72,6 +75,10 @@ struct State {
     /// With `keep_order`: the job whose turn it is, and those that ended before their turn.
     next: u64,
     early: BTreeMap<u64, Option<Finished>>,
+    /// How many files these have, and may; beyond that it is `crowded`.
+    files: u64,
+    most_files: u64,
+    crowded: Option<Closed>,
 }
 
 impl Output {
@@ -84,6 +91,9 @@ impl Output {
             has_bar: false,
             next: 0,
             early: BTreeMap::new(),
+            files: 0,
+            most_files: cmwq_os::limits::read().open_files / FILES_PART,
+            crowded: None,
         };
         Ok(Self {
             keep_order,
@@ -100,8 +110,19 @@ impl Output {
         if !self.keep_order {
             return state.write(finished);
         }
+        state.files += files_of(&finished);
         state.early.insert(sequence, finished);
-        state.write_those_in_turn()
+        let written = state.write_those_in_turn();
+        if state.files <= state.most_files {
+            let opened = state.crowded.take();
+            drop(state);
+            // Begins those that were held back.
+            drop(opened);
+        } else if state.crowded.is_none() {
+            // Not for ever: the job whose turn it is began before those that have ended.
+            state.crowded = Some(self.gate.close());
+        }
+        written
     }
 
     /// Writes `bytes` of a running job.
@@ -201,14 +222,25 @@ pub(super) fn is_for_people() -> bool {
         && !matches!(kind, Ok(FileType::Fifo | FileType::Socket))
 }
 
+fn files_of(finished: &Option<Finished>) -> u64 {
+    let blocks = finished.as_ref().map(|finished| &finished.blocks);
+    let spools = blocks
+        .into_iter()
+        .flat_map(|Blocks { out, err }| [out, err]);
+    spools.flatten().filter(|spool| spool.has_file()).count() as u64
+}
+
 impl State {
+    /// Gives the first error, after all were tried: what cannot be logged can be written.
     fn write_those_in_turn(&mut self) -> Result<(), Lost> {
+        let mut result = Ok(());
         while let Some(finished) = self.early.remove(&self.next) {
-            // Before writing: a failed write must not make the rest wait for ever.
             self.next += 1;
-            self.write(finished)?;
+            self.files -= files_of(&finished);
+            let written = self.write(finished);
+            result = result.and(written);
         }
-        Ok(())
+        result
     }
 
     fn write(&mut self, finished: Option<Finished>) -> Result<(), Lost> {

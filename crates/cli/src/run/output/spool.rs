@@ -93,6 +93,17 @@ impl Spool {
         Ok(true)
     }
 
+    /// Nothing more comes: it takes no more memory than that needs, as it may have to wait for its turn.
+    pub(in crate::run) fn closed(mut self) -> Self {
+        self.memory.shrink_to_fit();
+        self
+    }
+
+    /// Whether it needs a descriptor.
+    pub(in crate::run) fn has_file(&self) -> bool {
+        self.file.is_some()
+    }
+
     pub(in crate::run) fn is_empty(&self) -> bool {
         self.memory.is_empty() && self.file.is_none()
     }

@@ -119,7 +119,9 @@ impl Control {
         let mut state = self.lock();
         while state.outstanding > 0 {
             let now = Instant::now();
-            if state.kill_at.is_some_and(|at| at <= now) {
+            // After Ctrl-Z, who has been suspended puts it off.
+            let kill_at = state.kill_at.filter(|_| !state.suspended);
+            if kill_at.is_some_and(|at| at <= now) {
                 state.kill_at = None;
                 state.groups.end_with(Signal::KILL);
             }
@@ -128,7 +130,8 @@ impl Control {
                 gap = (gap * 2).min(RAREST_LOOK);
                 look_at = now + gap;
             }
-            let until = state.kill_at.map_or(look_at, |at| at.min(look_at));
+            let kill_at = kill_at.filter(|&at| at > now);
+            let until = kill_at.map_or(look_at, |at| at.min(look_at));
             let waited = self.changed.wait_timeout(state, until - now);
             state = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
@@ -316,9 +319,10 @@ impl Control {
         let waited = self.changed.wait_timeout_while(state, pause, waits);
         let state = waited.unwrap_or_else(PoisonError::into_inner).0;
         if state.stopped || state.ends != seen {
+            relief.has_ended();
             return !state.stopped;
         }
-        relief.goes_on(state.groups.with_starting() as u64)
+        relief.goes_on(state.groups.len() as u64)
     }
 
     /// Waits until a process ends (one that ended after `seen` counts) or the run is stopped, at most

@@ -79,7 +79,7 @@ impl<'a> Job<'a> {
     fn is_over_after(&mut self, patience: Duration) -> Result<bool, Lost> {
         if self.pidfd.is_none() {
             self.round(&timespec(patience.min(ASK_EVERY)))?;
-            return self.is_dead().map_err(Lost::Unheld);
+            return Ok(self.is_dead());
         }
         let (bytes, is_dead) = self.round(&timespec(patience))?;
         Ok(is_dead || self.gather(bytes).map_err(Lost::Unheld)?)
@@ -108,9 +108,10 @@ impl<'a> Job<'a> {
         Ok(events > 0)
     }
 
-    fn is_dead(&self) -> io::Result<bool> {
+    /// Whether the leader is. An error says that there is none, or that it is reaped: nobody to wait for.
+    pub(super) fn is_dead(&self) -> bool {
         let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
-        Ok(waitid(WaitId::Pid(self.pid), options)?.is_some())
+        !matches!(waitid(WaitId::Pid(self.pid), options), Ok(None))
     }
 
     /// Takes what is in the pipes and waits for nothing. A daemon that writes on and on does not

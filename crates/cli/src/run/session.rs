@@ -40,7 +40,7 @@ pub(super) struct Session {
     /// Held while a process is started for which there was no room before.
     turn: Mutex<()>,
     /// That this took long was said.
-    has_told: AtomicBool,
+    has_told: Mutex<bool>,
     held: Held,
     waiting: Waiting,
     queue: Workqueue,
@@ -87,6 +87,9 @@ struct Attempt {
     next: Next,
 }
 
+/// A process, and when it was started.
+type Launched = (Child, Moment);
+
 /// Why there is no end of a job: the exit status of the run and the words of the message.
 type Ours = (u8, String);
 
@@ -122,7 +125,7 @@ impl Session {
             line_buffer: args.line_buffer,
             launcher: Launcher::new(own, nice),
             turn: Mutex::default(),
-            has_told: AtomicBool::new(false),
+            has_told: Mutex::default(),
             held: Held::default(),
             waiting: Waiting::default(),
             queue,
@@ -160,15 +163,17 @@ impl Session {
             return;
         }
         if let Some(Line { sequence, lines }) = self.waiting.pop() {
-            let seat = Seat(self);
-            seat.0.run(sequence, lines);
-            seat.0.start_last();
+            let session = self;
+            let seat = Seat { session, sequence };
+            seat.session.run(sequence, lines);
+            seat.session.start_last();
         }
     }
 
     /// If the end is near, lets all jobs begin that still wait for it, once.
     pub(super) fn start_last(self: &Arc<Self>) {
-        if !self.control.tally().is_all || self.last_begun.load(SeqCst) {
+        let not_yet = !self.control.tally().is_all || self.output.is_held_up();
+        if not_yet || self.last_begun.load(SeqCst) {
             return;
         }
         // Counted after the last one is known to be there. Those that have begun are all others, also those
@@ -215,45 +220,56 @@ impl Session {
         let mut last: Option<Attempt> = None;
         loop {
             let number = last.as_ref().map_or(1, |last| last.number + 1);
-            match self.attempt(title, words, number) {
-                Ok(Some(attempt)) => {
-                    let is_over = attempt.next != Next::Retry || self.control.is_stopped();
-                    last = Some(attempt);
-                    if is_over {
-                        return Ok(last);
-                    }
-                }
+            let Some(launched) = self.launch_attempt(title, words, number)? else {
                 // No further one: the end before it counts.
-                Ok(None) => return Ok(last),
-                Err(ours) if last.is_none() => return Err(ours),
-                Err((code, why)) => {
-                    self.stop(code, &title.says(&why));
-                    return Ok(last);
-                }
+                return Ok(last);
+            };
+            // Gives back what its output takes.
+            drop(last);
+            let attempt = self.attempt(title, launched, number)?;
+            if attempt.next != Next::Retry || self.control.is_stopped() {
+                return Ok(Some(attempt));
+            }
+            last = Some(attempt);
+        }
+    }
+
+    /// None: the run was stopped before, or this stops it and is no end of the job.
+    fn launch_attempt(
+        &self,
+        title: &Title,
+        words: &[OsString],
+        number: u32,
+    ) -> Result<Option<Launched>, Ours> {
+        let launched = self.launch(title.sequence, words);
+        let launched = launched.map_err(|error| failure(&error));
+        if number == 1 {
+            return launched;
+        }
+        match launched {
+            Ok(Some(_)) => self.control.retried(),
+            Ok(None) => {}
+            Err((code, why)) => {
+                self.stop(code, &title.says(&why));
+                return Ok(None);
             }
         }
+        launched
     }
 
     fn attempt(
         &self,
         title: &Title,
-        words: &[OsString],
+        (child, moment): Launched,
         number: u32,
-    ) -> Result<Option<Attempt>, Ours> {
-        let launched = self.launch(title.sequence, words);
-        let Some((child, moment)) = launched.map_err(|error| failure(&error))? else {
-            return Ok(None);
-        };
-        if number > 1 {
-            self.control.retried();
-        }
+    ) -> Result<Attempt, Ours> {
         let mut vigil = Vigil::new(self.timeout);
         let ((status, blocks), spent) = self.attend(title, child, &mut vigil)?;
         let end = match vigil.is_over() {
             true => JobEnd::TimedOut,
             false => self.end(title, status),
         };
-        Ok(Some(Attempt {
+        Ok(Attempt {
             start: moment.wall,
             runtime: moment.monotonic.elapsed(),
             spent,
@@ -262,7 +278,7 @@ impl Session {
             blocks,
             number,
             next: self.rules.after(end, number),
-        }))
+        })
     }
 
     /// How the job ended. One that the kernel has killed for want of memory has failed; others go on, but
@@ -278,7 +294,7 @@ impl Session {
     }
 
     /// Starts the process, waiting for memory for it if need be. None: the run was stopped before.
-    fn launch(&self, sequence: u64, words: &[OsString]) -> io::Result<Option<(Child, Moment)>> {
+    fn launch(&self, sequence: u64, words: &[OsString]) -> io::Result<Option<Launched>> {
         if !self.wait_for_memory(sequence) {
             return Ok(None);
         }
@@ -313,7 +329,7 @@ impl Session {
     }
 
     /// Starts the process, waiting for room for it if need be. None: the run was stopped before.
-    fn start(&self, words: &[OsString]) -> io::Result<Option<(Child, Moment)>> {
+    fn start(&self, words: &[OsString]) -> io::Result<Option<Launched>> {
         let (mut refused, mut relief) = (false, Relief::default());
         loop {
             self.output.wait_for_room_or(self.control.stop_event());
@@ -343,9 +359,10 @@ impl Session {
 
     /// Says once why nothing new starts, if that takes long.
     fn tell_of(&self, relief: &Relief, error: &io::Error) {
-        if relief.is_long() && !self.has_told.swap(true, SeqCst) {
+        let mut has_told = self.has_told.lock().unwrap_or_else(PoisonError::into_inner);
+        if relief.is_long() && !*has_told {
             let why = format!("cannot start another process: {error}; it is tried again");
-            self.output.note_at_once(&why);
+            *has_told = self.output.note_at_once(&why);
         }
     }
 
@@ -373,10 +390,16 @@ impl Session {
         let watched = job.watch(|| self.tend(title, group, vigil, age()));
         let watched = watched.map_err(|lost| {
             let (code, why) = self.lost(lost);
-            self.stop(code, &title.says(&why));
-            self.control.kill_job(sequence, Signal::TERM);
-            vigil.has_been_terminated(age());
-            job.watch_only(|| self.tend(title, group, vigil, age()));
+            let first = self.control.stop(code);
+            if !job.is_dead() {
+                self.control.kill_job(sequence, Signal::TERM);
+                vigil.has_been_terminated(age());
+                job.watch_only(|| self.tend(title, group, vigil, age()));
+            }
+            if first {
+                // May have to wait, and nobody tends the job meanwhile.
+                self.output.error(&title.says(&why));
+            }
             (code, why)
         });
         let spent = self.died(sequence, pid, vigil, age());
@@ -474,13 +497,15 @@ impl Session {
         self.account(last.end, last.spent);
     }
 
-    /// True for the first that stops the run, which no signal did.
+    /// True for the first that stops the run. After a signal to us it is that which decides what becomes of
+    /// the jobs: how they end is its consequence.
     fn stop_by_job(&self, code: u8, terminate: bool) -> bool {
         let first = self.control.stop(code);
-        if terminate {
+        let is_signalled = self.control.is_signalled();
+        if terminate && !is_signalled {
             self.control.terminate();
         }
-        first && !self.control.is_signalled()
+        first && !is_signalled
     }
 
     /// Hands the output over.
@@ -549,14 +574,19 @@ fn is_kill(status: ExitStatus) -> bool {
 }
 
 /// The place of an admitted job, given back however its item ends.
-struct Seat(Arc<Session>);
+struct Seat {
+    session: Arc<Session>,
+    sequence: u64,
+}
 
 impl Drop for Seat {
     fn drop(&mut self) {
         if std::thread::panicking() {
-            self.0
-                .stop(OTHER_ERROR, "internal error: a job's item panicked");
+            let why = "internal error: a job's item panicked";
+            self.session.stop(OTHER_ERROR, why);
+            // With -k others wait for it.
+            self.session.put(self.sequence, None);
         }
-        self.0.control.leave();
+        self.session.control.leave();
     }
 }

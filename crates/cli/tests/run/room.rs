@@ -249,4 +249,9 @@ fn job_whose_output_is_lost_is_killed_if_it_does_not_end() {
     let ran = shell(&format!("{run} | head -1; echo end"));
     assert_eq!(ran.lines(), ["x", "end"]);
     assert!(ran.err.contains("Broken pipe"), "{}", ran.err);
+    let job = "trap '' TERM PIPE; head -c 3000000 /dev/zero; sleep 1000 #";
+    let mut command = command(&["sh", "-c", job]);
+    let ran = feed(command.env("TMPDIR", "/nonexistent"), "x\n");
+    assert_eq!(ran.code, Some(1));
+    assert!(ran.err.contains("its output was lost"), "{}", ran.err);
 }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::mpsc;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Far more than any test needs: this only turns a hang into a failure.
 const HANG: Duration = Duration::from_secs(300);
@@ -115,13 +115,11 @@ pub(crate) fn state(pid: u32) -> char {
 
 /// Waits until `is_so`, which has these words.
 pub(crate) fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
-    for _ in 0..HANG.as_millis() / 10 {
-        if is_so() {
-            return;
-        }
+    let began = Instant::now();
+    while !is_so() {
+        assert!(began.elapsed() < HANG, "never: {what}");
         thread::sleep(Duration::from_millis(10));
     }
-    panic!("never: {what}");
 }
 
 /// The number in a file that a job writes, once it is there.

@@ -144,8 +144,26 @@ mod tests {
         }
     }
 
+    /// A process that another test is just starting has our descriptors until its exec, and so the lock of a
+    /// log that was closed.
+    fn open(path: &Path, resume: bool) -> io::Result<(JobLog, Done)> {
+        let is_locked = |opened: &io::Result<_>| {
+            let error = opened.as_ref().err();
+            error.is_some_and(|error: &io::Error| error.to_string().contains("another run"))
+        };
+        let mut opened = JobLog::open(path, resume);
+        for _ in 0..1000 {
+            if !is_locked(&opened) {
+                break;
+            }
+            std::thread::sleep(Duration::from_millis(10));
+            opened = JobLog::open(path, resume);
+        }
+        opened
+    }
+
     fn logged(path: &Path, entries: &[(i32, &[u8])]) -> Vec<u8> {
-        let (log, _) = JobLog::open(path, true).unwrap();
+        let (log, _) = open(path, true).unwrap();
         for &(code, line) in entries {
             log.write(&entry(code, line)).unwrap();
         }
@@ -191,9 +209,9 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("log");
         // No job in it yet: nothing is lost.
-        drop(JobLog::open(&path, false).unwrap());
+        drop(open(&path, false).unwrap());
         logged(&path, &[(1, b"x")]);
-        let text = |resume| JobLog::open(&path, resume).err().unwrap().to_string();
+        let text = |resume| open(&path, resume).err().unwrap().to_string();
         assert!(text(false).contains("has 1 jobs in it"), "{}", text(false));
         for other in ["Seq\tHost\n1\t:\n", "#cmwq-joblog 2\n", "x"] {
             std::fs::write(&path, other).unwrap();

@@ -35,6 +35,10 @@ impl Gate {
         state.closed > 0
     }
 
+    pub(super) fn is_closed(&self) -> bool {
+        self.lock().closed > 0
+    }
+
     fn lock(&self) -> MutexGuard<'_, State> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

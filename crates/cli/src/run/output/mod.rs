@@ -141,6 +141,11 @@ impl Output {
         self.gate.defer(again)
     }
 
+    /// Whether `defer` would hold a job back.
+    pub(super) fn is_held_up(&self) -> bool {
+        self.gate.is_closed()
+    }
+
     /// Waits until there is room in our standard output, or until `stop` is readable. Each job
     /// passes here before it starts.
     pub(super) fn wait_for_room_or(&self, stop: BorrowedFd<'_>) {
@@ -160,26 +165,26 @@ impl Output {
         self.print(&format!("cmwq run: {text}"));
     }
 
-    /// As `note`, but never waits: lost where standard error has no room. If somebody waits to
-    /// write output, it does not wait for its turn.
-    pub(super) fn note_at_once(&self, text: &str) {
+    /// As `note`, but never waits: lost where standard error has no room, which false says. If somebody
+    /// waits to write output, it does not wait for its turn.
+    pub(super) fn note_at_once(&self, text: &str) -> bool {
         if self.quiet {
-            return;
+            return true;
         }
-        match self.state.try_lock() {
-            Ok(mut state) => {
-                if state.err.has_room() {
-                    state.print(&format!("cmwq run: {text}"));
-                }
+        let text = format!("cmwq run: {text}");
+        if let Ok(mut state) = self.state.try_lock() {
+            let has_room = state.err.has_room();
+            if has_room {
+                state.print(&text);
             }
-            Err(_) => {
-                if let Ok(mut stream) =
-                    Stream::of(io::stderr().as_fd(), "standard error", &self.gate)
-                    && stream.has_room()
-                {
-                    stream.write_fleeting(&format!("cmwq run: {text}\n"));
-                }
+            return has_room;
+        }
+        match Stream::of(io::stderr().as_fd(), "standard error", &self.gate) {
+            Ok(mut stream) if stream.has_room() => {
+                stream.write_fleeting(&format!("{text}\n"));
+                true
             }
+            _ => false,
         }
     }
 
@@ -231,14 +236,16 @@ fn files_of(finished: &Option<Finished>) -> u64 {
 }
 
 impl State {
-    /// Gives the first error, after all were tried: what cannot be logged can be written.
+    /// Tries all, as what cannot be logged can be written. Gives the first error, of output before the log's.
     fn write_those_in_turn(&mut self) -> Result<(), Lost> {
         let mut result = Ok(());
         while let Some(finished) = self.early.remove(&self.next) {
             self.next += 1;
             self.files -= files_of(&finished);
-            let written = self.write(finished);
-            result = result.and(written);
+            result = match (result, self.write(finished)) {
+                (Ok(()) | Err(Lost::Unlogged(_)), Err(lost)) => Err(lost),
+                (result, _) => result,
+            };
         }
         result
     }

@@ -35,6 +35,11 @@ pub fn getpid() -> i32 {
     rustix::process::getpid().as_raw_nonzero().get()
 }
 
+/// Whether the calling thread is the process's first one, whose mask everybody takes for the process's.
+pub fn is_main() -> bool {
+    gettid() == getpid()
+}
+
 /// Starts a detached thread that has every signal blocked but the synchronous ones. There is no
 /// moment at which it could be picked for a signal of the process. `name` is cut to 15 bytes,
 /// `stack_size` is in bytes.

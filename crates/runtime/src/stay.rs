@@ -8,7 +8,7 @@
 
 use std::time::{Duration, Instant};
 
-use cmwq_os::sched;
+use cmwq_os::{sched, thread};
 use cmwq_policy::CpuMask;
 use cmwq_policy::stacking::{STAY_MOST, STAY_YIELDS};
 
@@ -39,8 +39,12 @@ pub(crate) struct Confined {
 }
 
 impl Confined {
-    /// `None` if it stays anyway, or cannot, or is elsewhere already.
+    /// `None` if it stays anyway, or cannot, or is elsewhere already. Nor does the main thread: its mask is
+    /// what `sched_getaffinity(2)` and `/proc` say of the process, to us and to others.
     pub(crate) fn to(only: CpuMask) -> Option<Self> {
+        if thread::is_main() {
+            return None;
+        }
         let before = sched::affinity(0).ok()?;
         let needed = before != only && only.contains(sched::current_cpu());
         (needed && sched::set_affinity_self(&only).is_ok()).then_some(Confined { before, only })

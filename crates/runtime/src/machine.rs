@@ -162,6 +162,14 @@ impl Machine for Real {
         unsafe { Arc::decrement_strong_count(queue.as_ptr()) };
     }
 
+    /// Read after the item was queued: whoever drops the last handle later than that finds it in flight.
+    fn timer_has_queued(&self, queue: QueueRef) {
+        let queue = queue_ref(queue);
+        if queue.gate().destroying {
+            queue.orphan();
+        }
+    }
+
     fn info(&self, pwq: PwqRef) -> PwqInfo {
         // SAFETY: of a queue that the caller keeps.
         unsafe { pwq.as_ref() }.info()

@@ -78,7 +78,10 @@ pub fn expire<M: Machine>(
     hit!(admitted.is_ok() => TimerExpired, TimerRefused);
     match admitted {
         Ok(()) if broken!(TimerDropsItem) => drop(let_go(m, work, Grab::Stolen)),
-        Ok(()) => drop(enqueue(m, queue, cpu, work)),
+        Ok(()) => {
+            enqueue(m, queue, cpu, work);
+            m.timer_has_queued(queue);
+        }
         Err(_) => drop(let_go(m, work, Grab::Stolen)),
     }
     m.release_queue(queue);
@@ -101,6 +104,7 @@ pub fn hurry<M: Machine>(m: &M, work: WorkOf<M>) -> bool {
     hit!(was_armed => TimerHurried, TimerNotArmed);
     if let Some(Armed { work, queue, cpu }) = armed {
         enqueue(m, queue, cpu, work);
+        m.timer_has_queued(queue);
         m.release_queue(queue);
     }
     was_armed

@@ -103,6 +103,10 @@ pub trait Machine: Sized {
     /// And does so no more: the queue may be gone afterwards.
     fn release_queue(&self, queue: Self::Queue);
 
+    /// An item was queued by a timer, which keeps the queue no longer; perhaps no handle does any more, and
+    /// nobody waits for what is in flight. Then the item is to keep it.
+    fn timer_has_queued(&self, _queue: Self::Queue) {}
+
     /// What never changes about a pool workqueue of a queue that the caller keeps.
     fn info(&self, pwq: PwqOf<Self>) -> PwqInfo;
     /// What never changes about a queue: its number, and whether it is ordered.

@@ -101,11 +101,14 @@ impl<S: Store> WorkerPool<S> {
     /// nothing is.
     pub fn begin_drain(&mut self, cx: &mut Cx<S>, pwq: S::Pwq, drain: Drain) -> bool {
         let state = cx.store.pwq(pwq);
-        state.drain = drain;
         let empty = state.nr_in_flight() == 0;
         hit!(empty => DrainEmpty, DrainWaits);
-        if drain == Drain::Orphaned && !empty {
-            cx.store.hold(pwq);
+        // An orphan stays one: it may have been held, once.
+        if state.drain != Drain::Orphaned {
+            state.drain = drain;
+            if drain == Drain::Orphaned && !empty {
+                cx.store.hold(pwq);
+            }
         }
         empty
     }

@@ -373,7 +373,7 @@ impl Queue {
     }
 
     /// Leaves the queue to whoever ends the last items.
-    fn orphan(&self) {
+    pub(crate) fn orphan(&self) {
         let mut core = self.lock_core();
         core.orphan();
         let pwqs: Vec<PwqRef> = core.all_pwqs().collect();

@@ -312,3 +312,20 @@ fn nobody_wakes_while_only_a_far_timer_is_armed() {
     std::thread::sleep(Duration::from_secs(2));
     assert_eq!(switches(child.pid()), seen);
 }
+
+/// The timer's reference may be the last one: then the item keeps the queue that it was just put into.
+#[test]
+fn a_queue_that_goes_while_its_item_is_hurried_outlives_it() {
+    let _watch = watchdog();
+    for _ in 0..500 {
+        let queue = queue("goes");
+        let item = counting();
+        assert!(queue.queue_after(&item, FAR));
+        std::thread::scope(|scope| {
+            let hurried = scope.spawn(|| item.flush_now());
+            drop(queue);
+            hurried.join().unwrap().unwrap();
+        });
+        assert!(runs(&item) <= 1);
+    }
+}

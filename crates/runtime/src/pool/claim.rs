@@ -23,7 +23,14 @@ impl Pool {
     /// Claims an item that its caller keeps, for the calling thread. `None`: it is to wait.
     pub(crate) fn claim(&'static self, work: NonNull<Header>) -> Option<Claimed> {
         let by = current().map(|place| place.claimant(self));
-        let claimed = self.with(|core, cx| core.claim(cx, work, by.unwrap_or_default()));
+        let claimed = self.with(|core, cx| {
+            let claimed = core.claim(cx, work, by.unwrap_or_default());
+            // Before anybody who looks at the workers can see it.
+            if let Some((id, _)) = claimed {
+                self.make_slot(id);
+            }
+            claimed
+        });
         claimed.map(|(id, pwq)| Claimed {
             pool: self,
             id,
@@ -50,7 +57,7 @@ impl Claimed {
 
 /// The thread stands for the claim until this returns: after that the number may be another one's.
 fn run(pool: &'static Pool, id: WorkerId, (work, pwq): (NonNull<Header>, PwqRef)) -> ItemReport {
-    let (slot, within) = (pool.make_slot(id), current());
+    let (slot, within) = (pool.slot(id), current());
     slot.visited(within);
     let tidiness = Tidiness::new();
     let mut hands = Hands::stand_for(slot);

@@ -142,9 +142,13 @@ impl<S: Store> WorkerPool<S> {
         while let Some(&pwq) = ring.get(at) {
             at += 1;
             // Of all its pools: an item that runs elsewhere may yet end.
-            let active = limit_now(cx, pwq).nr();
+            let limit = limit_now(cx, pwq);
+            let active = limit.nr();
+            // A slot is free, and about to be given to one that waits for it; or the queue is frozen, until
+            // somebody thaws it.
+            let may_get_one = limit.waiting() && (active < limit.max() || limit.max() == 0);
             // With none active the wait is over, though the waiter has not noticed.
-            if active == 0 || self.awaited_by_slots(cx, pwq, &mut ring) < active {
+            if active == 0 || may_get_one || self.awaited_by_slots(cx, pwq, &mut ring) < active {
                 return false;
             }
         }

@@ -7,6 +7,7 @@ mod meter;
 pub(crate) mod scan;
 mod slot;
 pub(crate) mod stall;
+mod turns;
 pub(crate) mod worker;
 
 use std::sync::atomic::Ordering::SeqCst;
@@ -288,10 +289,10 @@ impl Pool {
                     // Somebody may wait for the pool as a whole.
                     self.announce_progress();
                 }
-                Action::Activate(pwq) => {
+                Action::Activate(pwq) => turns::take(pwq, |pwq| {
                     contract::activate(&Real(self.engine), pwq);
                     unhold(pwq);
-                }
+                }),
                 Action::Emptied(pwq) => {
                     contract::pwq_emptied(&Real(self.engine), queue_of(pwq), pwq);
                     unhold(pwq);

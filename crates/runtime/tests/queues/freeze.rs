@@ -321,3 +321,46 @@ fn items_that_queue_on_stop_with_the_freeze() {
         assert!(work.cancel_sync().is_ok());
     });
 }
+
+#[test]
+fn to_wait_for_what_is_frozen_is_no_deadlock() {
+    alone("freeze::to_wait_for_what_is_frozen_is_no_deadlock", || {
+        for kind in [KINDS[0], KINDS[1], KINDS[2]] {
+            let queue = of_kind(kind);
+            let own = queue.clone();
+            let waiter = queue.spawn(move || {
+                freezer::freeze();
+                own.spawn(|| 1).join()
+            });
+            eventually("it is frozen", freezer::is_busy);
+            others_run(50);
+            freezer::thaw();
+            assert_eq!(waiter.join().unwrap().unwrap(), 1, "{}", kind.0);
+        }
+    });
+}
+
+/// Each slot goes to the other CPU's pool in turn, and the thread that thaws has a small stack.
+#[test]
+fn what_many_pools_take_in_turn_needs_no_deep_stack() {
+    alone(
+        "freeze::what_many_pools_take_in_turn_needs_no_deep_stack",
+        || {
+            let builder = Workqueue::builder("turns").freezable().unmanaged();
+            let queue = builder
+                .affinity_scope(cmwq::AffinityScope::Cpu)
+                .build()
+                .unwrap();
+            freezer::freeze();
+            let items: Vec<_> = (0..2000).map(|_| Work::new(|| ())).collect();
+            for (n, work) in items.iter().enumerate() {
+                queue.queue_on(n % cmwq::stats().cpus, work).unwrap();
+            }
+            let small = std::thread::Builder::new().stack_size(128 << 10);
+            small.spawn(freezer::thaw).unwrap().join().unwrap();
+            for work in &items {
+                work.flush().unwrap();
+            }
+        },
+    );
+}

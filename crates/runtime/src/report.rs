@@ -300,6 +300,9 @@ static HOOK: RwLock<Option<Arc<Hook>>> = RwLock::new(None);
 /// From now on reports go to `hook`, instead of one line each to the standard error output. Without a hook,
 /// [`Report::CpuIntensive`] is not said at all: on other than per-CPU queues that is no fault.
 ///
+/// It is called on the thread that has found something, often one of cmwq's own, which does nothing else
+/// meanwhile: it should not wait, and must not wait for items, which may be those that this thread is to start.
+///
 /// ```
 /// cmwq::set_report_hook(|report| eprintln!("my log: {report}"));
 /// ```

@@ -99,6 +99,14 @@ pub(crate) fn current() -> Option<Place> {
         .then_some(Place { slot: current.slot })
 }
 
+/// Runs what is not an item's, and may wait: meanwhile the thread is no worker to the core, which knows of no
+/// item that it executes.
+pub(super) fn as_stranger<R>(act: impl FnOnce() -> R) -> R {
+    let before = CURRENT.take();
+    let _back = OnDrop(move || CURRENT.set(before));
+    act()
+}
+
 fn current_item() -> Option<(PwqRef, ItemKey)> {
     current().and(CURRENT.get()?.item)
 }
@@ -327,6 +335,10 @@ impl WaitRef {
     /// What the worker waits for has happened, unless it has gone on to another wait.
     pub(crate) fn is_over(self) {
         let slot = self.slot;
+        if !slot.pool.engine().is_ours() {
+            // In a forked child: the worker is the parent's, and somebody may have held its pool.
+            return;
+        }
         slot.pool.with(|core, _| {
             if slot.waits.load(SeqCst) == self.number {
                 core.wait_over(slot.id);

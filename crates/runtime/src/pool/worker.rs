@@ -10,7 +10,7 @@ use cmwq_policy::{CpuMask, ItemReport, WorkerId};
 
 use super::Pool;
 use super::meter::{Found, Meter, Tidiness};
-use super::slot::{CURRENT, Current, Slot};
+use super::slot::{CURRENT, Current, Slot, as_stranger};
 use crate::item::Header;
 use crate::pwq::PwqRef;
 use crate::queue::name_of;
@@ -206,7 +206,7 @@ impl Worker {
         let (slot, seen) = (self.hands.slot, &mut self.cpus_seen);
         let is_items = |mask: &CpuMask| is_items_mask(slot, seen, mask);
         let found = self.tidiness.before_parking(is_items);
-        found.is_some_and(|found| say(found, ""))
+        found.is_some_and(|found| as_stranger(|| say(found, "")))
     }
 
     /// The same, before it goes to another thread.
@@ -214,7 +214,7 @@ impl Worker {
         let (slot, seen) = (self.hands.slot, &mut self.cpus_seen);
         let is_items = |mask: &CpuMask| is_items_mask(slot, seen, mask);
         let found = self.tidiness.before_leaving(is_items);
-        found.is_some_and(|found| say(found, ""))
+        found.is_some_and(|found| as_stranger(|| say(found, "")))
     }
 
     /// Reports the ended item, if there is one, and asks for the next step, in one go.

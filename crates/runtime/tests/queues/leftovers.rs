@@ -303,3 +303,21 @@ fn who_hears_a_report_may_use_queues() {
         }
     });
 }
+
+/// It is no item that waits then, though the thread is a worker's.
+#[test]
+fn who_hears_a_report_may_say_that_it_blocks() {
+    alone(
+        "leftovers::who_hears_a_report_may_say_that_it_blocks",
+        || {
+            let (heard, queue) = (Log::default(), one("heard"));
+            let log = heard.clone();
+            cmwq::set_report_hook(move |report| log.push(cmwq::blocking(|| report.to_string())));
+            for round in 1..=5 {
+                drop(queue.spawn(block_nothing));
+                queue.flush().unwrap();
+                eventually("it is heard", || heard.len() == round);
+            }
+        },
+    );
+}

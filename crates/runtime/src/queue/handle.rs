@@ -150,7 +150,10 @@ impl Workqueue {
         node: usize,
         work: &Work<T>,
     ) -> Result<bool, QueueError> {
-        self.insert(self.queue_ref().engine.cpu_of_node(node), work)
+        let queue = self.queue_ref();
+        // In a forked child the topology may be locked for ever.
+        queue.admits()?;
+        self.insert(queue.engine.cpu_of_node(node), work)
     }
 
     fn insert<T: Send + Sync + 'static>(

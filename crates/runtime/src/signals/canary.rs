@@ -162,9 +162,11 @@ impl Canaries {
         let missing: Vec<usize> = mask.iter().filter(|&cpu| !have.contains(cpu)).collect();
         let mut have = have;
         for cpu in missing {
-            if self.start(engine, cpu).is_ok() {
-                have.insert(cpu);
+            if self.start(engine, cpu).is_err() {
+                // Nor would there be room for the next.
+                break;
             }
+            have.insert(cpu);
         }
         let armable = canary::armable(&have.and(mask), target, turn);
         let highest = have.iter().last().map_or(0, |cpu| cpu / 64 + 1);
@@ -174,10 +176,13 @@ impl Canaries {
 
     fn start(&self, engine: &'static Engine, cpu: usize) -> io::Result<()> {
         let bell: &'static Bell = Box::leak(Box::new(Bell::new()));
-        thread::spawn(&format!("cmwq/c{cpu}"), STACK, move || {
-            Watcher { engine, bell, cpu }.run()
+        let canary = Watcher { engine, bell, cpu };
+        let bell = std::ptr::from_ref(bell).cast_mut();
+        thread::spawn(&format!("cmwq/c{cpu}"), STACK, move || canary.run()).inspect_err(|_| {
+            // SAFETY: leaked above; there is no thread, so nobody else knows of it.
+            drop(unsafe { Box::from_raw(bell) });
         })?;
-        self.bells[cpu].store(std::ptr::from_ref(bell).cast_mut(), SeqCst);
+        self.bells[cpu].store(bell, SeqCst);
         Ok(())
     }
 }

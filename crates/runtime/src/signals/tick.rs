@@ -5,6 +5,7 @@
 
 use std::io;
 use std::sync::atomic::Ordering::SeqCst;
+use std::sync::{Mutex, PoisonError};
 
 use cmwq_os::{clock, sched, thread};
 use cmwq_policy::pool::CREATE_COOLDOWN;
@@ -34,6 +35,8 @@ const PRESENT: u32 = 1;
 pub(crate) struct Tick {
     parker: Parker,
     state: AtomicU32,
+    /// Held by whoever makes the thread: others wait until it is known whether there is one.
+    making: Mutex<()>,
     /// No thread is made before this time, after it could not be made.
     retry_at: AtomicU64,
     /// How many pools have items that wait.
@@ -55,6 +58,7 @@ impl Tick {
         Tick {
             parker: Parker::default(),
             state: AtomicU32::new(ABSENT),
+            making: Mutex::new(()),
             retry_at: AtomicU64::new(0),
             backlog: AtomicU32::new(0),
             armed: AtomicBool::new(false),
@@ -187,16 +191,20 @@ impl Tick {
 
     /// Makes the thread if there is none.
     pub(crate) fn make(&self, engine: &'static Engine) -> io::Result<()> {
-        if self.state.swap(PRESENT, SeqCst) == PRESENT {
+        let _one_at_a_time = self.making.lock().unwrap_or_else(PoisonError::into_inner);
+        if !self.is_absent() {
             return Ok(());
         }
         let spawned = thread::spawn("cmwq/tick", STACK, move || Ticker::new(engine).run());
-        spawned.inspect_err(|error| {
-            let retry_at = clock::now().after(CREATE_COOLDOWN);
-            self.retry_at.store(retry_at.0, SeqCst);
-            self.state.store(ABSENT, SeqCst);
-            engine.note_spawn_failure(error);
-        })
+        match &spawned {
+            Ok(()) => self.state.store(PRESENT, SeqCst),
+            Err(error) => {
+                let retry_at = clock::now().after(CREATE_COOLDOWN);
+                self.retry_at.store(retry_at.0, SeqCst);
+                engine.note_spawn_failure(error);
+            }
+        }
+        spawned
     }
 
     pub(crate) fn ticks(&self) -> u64 {

@@ -12,8 +12,8 @@ pub struct CurrentWork {
     pub item: &'static str,
 }
 
-/// The item that the calling thread executes; `None` outside of items. [`Work::is_current`]
-/// (crate::Work::is_current) tells one from another.
+/// The item that the calling thread executes; `None` outside of items.
+/// [`Work::is_current`](crate::Work::is_current) tells one from another.
 ///
 /// ```
 /// assert_eq!(cmwq::current_work(), None);

@@ -124,6 +124,9 @@ impl Workqueue {
     /// Queues an item after `delay`, at once if that is zero. False if it was pending, which stays as
     /// it is; or disabled, or [refused](Self::try_queue).
     ///
+    /// If the queue takes no more when its time comes (a drain, the shutdown), it is dropped and reported. That is
+    /// done by cmwq's thread for timers: what its destructor does must not wait for items.
+    ///
     /// ```
     /// use std::time::Duration;
     /// let work = cmwq::DelayedWork::new(|| ());

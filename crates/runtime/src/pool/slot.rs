@@ -23,6 +23,8 @@ use crate::report::Awaited;
 /// Whoever wakes a worker has narrowed its mask, or is at it.
 const NARROWED: u32 = 1;
 const NARROWS: u32 = 2;
+/// Instead of the CPU of a thread that has parked: it has not, or has been woken.
+pub(super) const NOWHERE: u32 = u32::MAX;
 
 /// What others need of a worker's thread. Leaked: a canary may hold it while the worker retires.
 pub(crate) struct Slot {
@@ -43,7 +45,7 @@ pub(crate) struct Slot {
     /// A process tree stood for this worker at some time of the current item.
     pub(super) was_foreign: AtomicBool,
     wait_failed: AtomicBool,
-    /// The CPU that the worker last parked on: the kernel will try to wake it there.
+    /// The CPU that the worker is parked on, where the kernel will try to wake it; else [`NOWHERE`].
     pub(super) parked_on: AtomicU32,
     /// [`NARROWED`] if whoever woke it has narrowed the thread's mask, and [`NARROWS`] for each
     /// that is about to. While it is not zero nobody else can be blamed for the mask.
@@ -383,7 +385,7 @@ impl Slot {
             tree: Mutex::new(None),
             was_foreign: AtomicBool::new(false),
             wait_failed: AtomicBool::new(false),
-            parked_on: AtomicU32::new(u32::MAX),
+            parked_on: AtomicU32::new(NOWHERE),
             narrow: AtomicU32::new(0),
             waits: AtomicU32::new(0),
             rescues: AtomicBool::new(false),
@@ -412,6 +414,11 @@ impl Slot {
             let narrowed = u32::from(sched::set_affinity(tid, cpus).is_ok()) * NARROWED;
             let done = |narrow: u32| Some((narrow - NARROWS) | narrowed);
             let _ = self.narrow.fetch_update(SeqCst, SeqCst, done);
+            if self.parked_on.load(SeqCst) == NOWHERE {
+                // Or has woken it already: it widens its mask before its next item, and not in the middle of
+                // this one. One that says so later than this sees that it was narrowed.
+                let _ = sched::set_affinity(tid, &self.pool.usable());
+            }
         }
         self.parker.unpark();
         elsewhere
@@ -514,5 +521,22 @@ impl Slot {
         let at_lock = sample.futex.is_some_and(|addr| self.pool.has_lock_at(addr));
         let asleep = sample.state.is_asleep();
         Some(SeenState::of_thread(asleep, sample.futex, at_lock))
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_late_canary_does_not_keep_an_item_on_its_cpu() {
+        let item = crate::system().spawn(|| {
+            let slot = current().expect("a worker's").slot;
+            let before = sched::affinity(0).unwrap();
+            slot.unpark_in(&[sched::current_cpu()].into_iter().collect());
+            (before, sched::affinity(0).unwrap())
+        });
+        let (before, after) = item.join().unwrap();
+        assert_eq!(before, after);
     }
 }

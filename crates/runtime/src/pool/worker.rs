@@ -10,7 +10,7 @@ use cmwq_policy::{CpuMask, ItemReport, WorkerId};
 
 use super::Pool;
 use super::meter::{Found, Meter, Tidiness};
-use super::slot::{CURRENT, Current, Slot, as_stranger};
+use super::slot::{CURRENT, Current, NOWHERE, Slot, as_stranger};
 use crate::item::Header;
 use crate::pwq::PwqRef;
 use crate::queue::name_of;
@@ -257,6 +257,7 @@ impl Worker {
         let slot = self.hands.slot;
         slot.parked_on.store(sched::current_cpu() as u32, SeqCst);
         slot.parker.park(None);
+        slot.parked_on.store(NOWHERE, SeqCst);
         self.hands.meter.restart();
         if slot.pool.has_reports() {
             slot.pool.handle_reports(Some(slot.id));

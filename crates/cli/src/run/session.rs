@@ -388,23 +388,24 @@ impl Session {
         let mut job = Job::new(child, |to| self.sink(to));
         let age = self.age();
         let watched = job.watch(|| self.tend(title, group, vigil, age()));
+        let mut first = false;
         let watched = watched.map_err(|lost| {
             let (code, why) = self.lost(lost);
-            let first = self.control.stop(code);
+            first = self.control.stop(code);
             if !job.is_dead() {
                 self.control.kill_job(sequence, Signal::TERM);
                 vigil.has_been_terminated(age());
                 job.watch_only(|| self.tend(title, group, vigil, age()));
-            }
-            if first {
-                // May have to wait, and nobody tends the job meanwhile.
-                self.output.error(&title.says(&why));
             }
             (code, why)
         });
         let spent = self.died(sequence, pid, vigil, age());
         drop(attached);
         let end = job.reap().map_err(|error| self.lost(Lost::Unheld(error)));
+        if let (true, Err((_, why))) = (first, &watched) {
+            // May have to wait, so it is said when nothing else has to be done.
+            self.output.error(&title.says(why));
+        }
         Ok((watched.and(end)?, spent))
     }
 

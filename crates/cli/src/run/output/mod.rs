@@ -243,7 +243,8 @@ impl State {
             self.next += 1;
             self.files -= files_of(&finished);
             result = match (result, self.write(finished)) {
-                (Ok(()) | Err(Lost::Unlogged(_)), Err(lost)) => Err(lost),
+                (Ok(()), result) => result,
+                (Err(Lost::Unlogged(_)), Err(lost @ Lost::Unwritten(_))) => Err(lost),
                 (result, _) => result,
             };
         }

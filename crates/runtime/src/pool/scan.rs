@@ -8,6 +8,7 @@ use cmwq_policy::hog::Sample;
 use cmwq_policy::pool::{AskSwitches, Hog, MAX_SCAN, Seen};
 
 use super::Pool;
+use super::slot::as_stranger;
 use crate::item::Header;
 use crate::pwq::PwqRef;
 use crate::queue::name_of;
@@ -76,10 +77,12 @@ fn say(pool: &'static Pool, hog: Hog<PwqRef>, queue: String) {
     let Some(count) = pool.engine().reports().hog(hog.func) else {
         return;
     };
-    report::say(&Report::CpuIntensive {
+    let report = Report::CpuIntensive {
         queue,
         item: Header::name_of_func(hog.func),
         cpu: Duration::from_nanos(hog.cpu),
         count,
-    });
+    };
+    // A worker that has just been woken may be the one that looks.
+    as_stranger(|| report::say(&report));
 }

@@ -10,7 +10,7 @@ use cmwq_os::observe::tree::Tree;
 use cmwq_os::{sched, thread};
 use cmwq_policy::pool::{Claimant, SeenState, Stuck};
 use cmwq_policy::worker::Wait;
-use cmwq_policy::{CpuMask, Cx, ItemKey, MAX_CPUS, Time, WorkerId, WorkerPool};
+use cmwq_policy::{CpuMask, Cx, ItemKey, Time, WorkerId, WorkerPool};
 
 use super::Pool;
 use super::worker::Worker;
@@ -402,26 +402,33 @@ impl Slot {
 
     /// Wakes the worker on one of these CPUs: left alone, the kernel often wakes it where it last ran,
     /// behind somebody else. Its mask is narrowed before the wake, and widened by the worker. False: it
-    /// parked on one of them.
+    /// is parked on one of them, or not parked.
     pub(super) fn unpark_in(&self, cpus: &CpuMask) -> bool {
         let tid = self.tid.load(SeqCst);
-        let last = self.parked_on.load(SeqCst) as usize;
-        let elsewhere = tid != 0 && !(last < MAX_CPUS && cpus.contains(last));
+        let last = self.parked_on.load(SeqCst);
+        let elsewhere = tid != 0 && last != NOWHERE && !cpus.contains(last as usize);
         if elsewhere {
-            // Said before and after: the canary may be kept off its CPU in between, while somebody else
-            // wakes the worker.
-            self.narrow.fetch_add(NARROWS, SeqCst);
-            let narrowed = u32::from(sched::set_affinity(tid, cpus).is_ok()) * NARROWED;
-            let done = |narrow: u32| Some((narrow - NARROWS) | narrowed);
-            let _ = self.narrow.fetch_update(SeqCst, SeqCst, done);
-            if self.parked_on.load(SeqCst) == NOWHERE {
-                // Or has woken it already: it widens its mask before its next item, and not in the middle of
-                // this one. One that says so later than this sees that it was narrowed.
-                let _ = sched::set_affinity(tid, &self.pool.usable());
-            }
+            self.narrow_to(tid, cpus);
         }
         self.parker.unpark();
         elsewhere
+    }
+
+    /// A canary may be kept off its CPU anywhere in here, while somebody else wakes the worker.
+    fn narrow_to(&self, tid: i32, cpus: &CpuMask) {
+        let set = |mask: &CpuMask| {
+            if sched::set_affinity(tid, mask).is_ok() {
+                self.narrow.fetch_or(NARROWED, SeqCst);
+            }
+        };
+        self.narrow.fetch_add(NARROWS, SeqCst);
+        set(cpus);
+        if self.parked_on.load(SeqCst) == NOWHERE {
+            // It widens its mask before its next item, and not in the middle of this one. One that says so
+            // later than this sees that it was narrowed.
+            set(&self.pool.usable());
+        }
+        self.narrow.fetch_sub(NARROWS, SeqCst);
     }
 
     /// Whether the mask may be other than the worker has set it, by a canary's doing.
@@ -533,7 +540,9 @@ mod tests {
         let item = crate::system().spawn(|| {
             let slot = current().expect("a worker's").slot;
             let before = sched::affinity(0).unwrap();
-            slot.unpark_in(&[sched::current_cpu()].into_iter().collect());
+            let here = [sched::current_cpu()].into_iter().collect();
+            // It has seen the worker parked.
+            slot.narrow_to(thread::gettid(), &here);
             (before, sched::affinity(0).unwrap())
         });
         let (before, after) = item.join().unwrap();

@@ -5,7 +5,7 @@
 
 use std::io;
 use std::sync::atomic::Ordering::SeqCst;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use cmwq_os::{clock, sched, thread};
 use cmwq_policy::pool::CREATE_COOLDOWN;
@@ -186,12 +186,22 @@ impl Tick {
         if !self.is_absent() {
             return true;
         }
-        clock::now() >= Time(self.retry_at.load(SeqCst)) && self.make(engine).is_ok()
+        let _one_at_a_time = self.lock_making();
+        let may_try = || clock::now() >= Time(self.retry_at.load(SeqCst));
+        !self.is_absent() || may_try() && self.make_locked(engine).is_ok()
     }
 
     /// Makes the thread if there is none.
     pub(crate) fn make(&self, engine: &'static Engine) -> io::Result<()> {
-        let _one_at_a_time = self.making.lock().unwrap_or_else(PoisonError::into_inner);
+        let _one_at_a_time = self.lock_making();
+        self.make_locked(engine)
+    }
+
+    fn lock_making(&self) -> MutexGuard<'_, ()> {
+        self.making.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn make_locked(&self, engine: &'static Engine) -> io::Result<()> {
         if !self.is_absent() {
             return Ok(());
         }

@@ -327,12 +327,14 @@ fn to_wait_for_what_is_frozen_is_no_deadlock() {
     alone("freeze::to_wait_for_what_is_frozen_is_no_deadlock", || {
         for kind in [KINDS[0], KINDS[1], KINDS[2]] {
             let queue = of_kind(kind);
-            let own = queue.clone();
+            let (own, frozen) = (queue.clone(), Flag::default());
+            let says = frozen.clone();
             let waiter = queue.spawn(move || {
                 freezer::freeze();
+                says.raise();
                 own.spawn(|| 1).join()
             });
-            eventually("it is frozen", freezer::is_busy);
+            eventually("it is frozen", || frozen.is_up());
             others_run(50);
             freezer::thaw();
             assert_eq!(waiter.join().unwrap().unwrap(), 1, "{}", kind.0);

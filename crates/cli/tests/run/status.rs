@@ -1,6 +1,7 @@
 //! Exit statuses, beside those of the real xargs.
 
 use crate::support::{self, Folder, Ran, feed, numbers, run};
+use std::io::{BufRead, BufReader, Read};
 use std::process::Command;
 
 /// What lines of `exit {}` arguments make of the exit status.
@@ -127,10 +128,18 @@ fn infinite_input_is_not_read_to_its_end() {
 /// The run goes on after it, and its jobs still count.
 #[test]
 fn halt_now_ends_the_others_also_after_an_input_error() {
-    let input = "sleep 1000\nsleep 0.3; exit 3\nan\0argument\n";
-    let ran = run(&["--halt", "now"], input);
-    assert_eq!(ran.code, Some(1), "the first cause");
-    for words in ["line 3 has", "job 2: ", "exited with status 3; aborting"] {
-        assert!(ran.err.contains(words), "{words}: {}", ran.err);
+    let folder = Folder::new();
+    let mut child = support::start(&mut support::command(&["--halt", "now"]));
+    let fails = format!("{}; exit 3", support::until(&folder.name("go")));
+    support::give(&mut child, &format!("sleep 1000\n{fails}\nan\0argument\n"));
+    let mut messages = BufReader::new(child.stderr.take().unwrap());
+    let mut text = String::new();
+    messages.read_line(&mut text).unwrap();
+    assert!(text.contains("line 3 has"), "{text}");
+    folder.write("go", "");
+    assert_eq!(support::finish(child).code, Some(1), "the first cause");
+    messages.read_to_string(&mut text).unwrap();
+    for words in ["job 2: ", "exited with status 3; aborting"] {
+        assert!(text.contains(words), "{words}: {text}");
     }
 }

@@ -3,7 +3,7 @@
 use cmwq_os::clock;
 use cmwq_os::observe::tree::Tree;
 pub use cmwq_policy::admission::{
-    Admission, Memory, RETRY_FIRST, Relief, SHOWS_AFTER, Spent, memory,
+    Admission, Memory, Relief, SHOWS_AFTER, Spent, memory, most_waiting_files,
 };
 pub use cmwq_policy::gather::Gather;
 use cmwq_policy::pool::SeenState;

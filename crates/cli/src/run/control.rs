@@ -343,9 +343,10 @@ impl Control {
         self.lock().groups.with_starting()
     }
 
-    /// How many jobs are queued or running.
-    pub(super) fn outstanding(&self) -> usize {
-        self.lock().outstanding
+    /// How many jobs are queued or running, once no others come.
+    pub(super) fn last_ones(&self) -> Option<usize> {
+        let state = self.lock();
+        state.tally.is_all.then_some(state.outstanding)
     }
 
     pub(super) fn tally(&self) -> Tally {
@@ -375,7 +376,6 @@ impl Control {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use cmwq::process::RETRY_FIRST;
     use std::sync::Arc;
 
     #[test]
@@ -402,7 +402,7 @@ mod tests {
         let mut relief = Relief::default();
         control.lock().ends = 1;
         assert!(control.wait_for_relief(0, &mut relief));
-        assert_eq!(relief.pause(), RETRY_FIRST, "that was no try");
+        assert_eq!(relief.pause(), Relief::default().pause(), "no try");
     }
 
     #[test]
@@ -415,8 +415,9 @@ mod tests {
                 control.changed.notify_all();
             }
         });
-        assert!(began.elapsed() >= Duration::from_nanos(RETRY_FIRST));
-        assert!(relief.pause() > RETRY_FIRST);
+        let first = Relief::default().pause();
+        assert!(began.elapsed() >= Duration::from_nanos(first));
+        assert!(relief.pause() > first);
     }
 
     #[test]

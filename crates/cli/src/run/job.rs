@@ -156,7 +156,7 @@ impl<'a> Job<'a> {
 impl Sink<'_> {
     fn block(self) -> Option<Spool> {
         match self {
-            Self::Held(spool) => Some(spool.closed()),
+            Self::Held(spool) => Some(spool),
             Self::Lines(_) => None,
         }
     }

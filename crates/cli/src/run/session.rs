@@ -172,15 +172,20 @@ impl Session {
 
     /// If the end is near, lets all jobs begin that still wait for it, once.
     pub(super) fn start_last(self: &Arc<Self>) {
-        let not_yet = !self.control.tally().is_all || self.output.is_held_up();
-        if not_yet || self.last_begun.load(SeqCst) {
+        if self.last_begun.load(SeqCst) {
             return;
         }
-        // Counted after the last one is known to be there. Those that have begun are all others, also those
-        // that wait for room: counted first, they are rather too many than too few.
-        let outstanding = self.control.outstanding();
+        let Some(last_ones) = self
+            .control
+            .last_ones()
+            .filter(|_| !self.output.is_held_up())
+        else {
+            return;
+        };
+        // Those that have begun are all others, also those that wait for room: counted after all of them, so
+        // that they are rather too many than too few.
         let left = self.waiting.len();
-        let begun = outstanding.saturating_sub(left);
+        let begun = last_ones.saturating_sub(left);
         if self.limit.is_last_round(begun, left) && !self.last_begun.swap(true, SeqCst) {
             (0..left).for_each(|_| self.begin_on(&self.at_once));
         }

@@ -17,7 +17,7 @@ use crate::time::{MILLISECOND, Nanos, Time};
 
 pub use memory::Memory;
 pub use pace::Pace;
-pub use relief::{RETRY_FIRST, Relief};
+pub use relief::Relief;
 
 /// Jobs per CPU that may run before the first one has ended.
 const START_PER_CPU: u64 = 4;
@@ -35,6 +35,12 @@ pub const JOBS_PER_STEP: u64 = 16;
 pub fn slow_start(cpus: u32, completed: u64) -> u64 {
     let first = START_PER_CPU * u64::from(cpus.max(1));
     first.saturating_add(completed.saturating_mul(PER_COMPLETED))
+}
+
+/// Files that ended jobs' outputs may keep open while they wait for the one of an earlier job, where a process
+/// may have so many descriptors: with more no job begins, as the others are for those that run.
+pub fn most_waiting_files(descriptors: u64) -> u64 {
+    descriptors / 4
 }
 
 /// What a job came to.

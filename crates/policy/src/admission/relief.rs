@@ -8,7 +8,7 @@
 use crate::time::{MILLISECOND, Nanos, SECOND};
 
 /// From a refusal to the next try; then twice as long, and so on up to the last.
-pub const RETRY_FIRST: Nanos = 10 * MILLISECOND;
+const RETRY_FIRST: Nanos = 10 * MILLISECOND;
 const RETRY_LAST: Nanos = 1280 * MILLISECOND;
 /// So long it is tried while none of ours runs.
 const PATIENCE: Nanos = 10 * SECOND;

@@ -10,6 +10,7 @@ pub(super) use lines::LineSink;
 pub(super) use spool::{Held, Spool};
 
 use super::log::{Entry, JobLog};
+use cmwq::process::most_waiting_files;
 use gate::{Closed, Gate};
 use rustix::fs::{FileType, fstat};
 use std::collections::BTreeMap;
@@ -20,9 +21,6 @@ use stream::Stream;
 
 /// What a pipe holds by default, so what one read may return.
 const READ_SIZE: usize = 64 * 1024;
-/// The part of our descriptors that outputs which wait for their turn may have, before no job begins: the
-/// others are for jobs.
-const FILES_PART: u64 = 4;
 /// To the beginning of the line, which is then erased.
 const ERASE: &str = "\r\x1b[K";
 
@@ -92,7 +90,7 @@ impl Output {
             next: 0,
             early: BTreeMap::new(),
             files: 0,
-            most_files: cmwq_os::limits::read().open_files / FILES_PART,
+            most_files: most_waiting_files(cmwq_os::limits::read().open_files),
             crowded: None,
         };
         Ok(Self {
@@ -105,10 +103,15 @@ impl Output {
 
     /// Takes what the job `sequence` left (None: it has not run, or its output is lost), writes
     /// whatever has its turn, and logs it. Must be called once for each job, counted from 0.
-    pub(super) fn put(&self, sequence: u64, finished: Option<Finished>) -> Result<(), Lost> {
+    pub(super) fn put(&self, sequence: u64, mut finished: Option<Finished>) -> Result<(), Lost> {
         let mut state = self.lock();
         if !self.keep_order {
             return state.write(finished);
+        }
+        if let Some(Finished { blocks, .. }) = finished.as_mut().filter(|_| sequence != state.next)
+        {
+            let spools = [&mut blocks.out, &mut blocks.err];
+            spools.into_iter().flatten().for_each(Spool::shrink);
         }
         state.files += files_of(&finished);
         state.early.insert(sequence, finished);

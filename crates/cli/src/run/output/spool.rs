@@ -93,10 +93,9 @@ impl Spool {
         Ok(true)
     }
 
-    /// Nothing more comes: it takes no more memory than that needs, as it may have to wait for its turn.
-    pub(in crate::run) fn closed(mut self) -> Self {
+    /// Nothing more comes, and it has to wait: it takes no more memory than it needs.
+    pub(in crate::run) fn shrink(&mut self) {
         self.memory.shrink_to_fit();
-        self
     }
 
     /// Whether it needs a descriptor.

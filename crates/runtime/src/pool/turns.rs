@@ -6,42 +6,50 @@ use std::collections::VecDeque;
 
 use crate::pwq::PwqRef;
 
-/// Whose turn it is, while the thread is carrying out that of another; `None` while it is not.
-type Next = Option<VecDeque<PwqRef>>;
+/// Of one thread. Its memory stays for the next time.
+struct Turns {
+    /// It is carrying out one.
+    busy: bool,
+    /// Whose turn it is after that.
+    next: VecDeque<PwqRef>,
+}
 
 thread_local! {
-    static NEXT: RefCell<Next> = const { RefCell::new(None) };
+    static TURNS: RefCell<Turns> = const {
+        RefCell::new(Turns {
+            busy: false,
+            next: VecDeque::new(),
+        })
+    };
 }
 
 /// Carries out a turn, which the caller holds: now, or where this is called in `carry_out`, after that.
 pub(super) fn take(pwq: PwqRef, carry_out: impl Fn(PwqRef)) {
-    let nested = with(|next| {
-        let nested = next.is_some();
-        next.get_or_insert_default().push_back(pwq);
-        nested
-    });
-    match nested {
-        Some(true) => {}
-        Some(false) => {
-            while let Some(pwq) = with(pop).flatten() {
-                carry_out(pwq);
-            }
+    let is_nested = with(|turns| {
+        let is_nested = std::mem::replace(&mut turns.busy, true);
+        if is_nested {
+            turns.next.push_back(pwq);
         }
-        None => carry_out(pwq),
+        is_nested
+    });
+    if is_nested == Some(true) {
+        return;
+    }
+    carry_out(pwq);
+    while let Some(pwq) = with(pop).flatten() {
+        carry_out(pwq);
     }
 }
 
-fn pop(next: &mut Next) -> Option<PwqRef> {
-    let first = next.as_mut().and_then(VecDeque::pop_front);
-    if first.is_none() {
-        *next = None;
-    }
+fn pop(turns: &mut Turns) -> Option<PwqRef> {
+    let first = turns.next.pop_front();
+    turns.busy = first.is_some();
     first
 }
 
 /// `None` at the very end of a thread, in the destructors of its locals.
-fn with<R>(act: impl FnOnce(&mut Next) -> R) -> Option<R> {
-    NEXT.try_with(|next| act(&mut next.borrow_mut())).ok()
+fn with<R>(act: impl FnOnce(&mut Turns) -> R) -> Option<R> {
+    TURNS.try_with(|turns| act(&mut turns.borrow_mut())).ok()
 }
 
 #[cfg(test)]

@@ -49,6 +49,10 @@ const SORTS: [(&str, Sort, usize); 3] = [
     ("Not yet", Sort::NotYet, 3),
 ];
 
+/// Rows as those of what differs, about scenarios that the recorder can ask and our copy has not. The table may be
+/// missing.
+const UNRECORDED: &str = "Differs on purpose, not recorded";
+
 /// One row.
 #[derive(Debug, Clone)]
 pub struct Row {
@@ -108,20 +112,27 @@ impl Row {
 #[derive(Debug, Clone, Default)]
 pub struct Table {
     rows: Vec<Row>,
+    unrecorded: Vec<Row>,
 }
 
 impl Table {
-    /// Reads the tables below the headings `Differs on purpose`, `Not applicable`, `Not yet`.
+    /// Reads the tables below the headings `Differs on purpose`, `Not applicable`, `Not yet`, and the one of what is
+    /// not recorded.
     pub fn parse(document: &str) -> Result<Table, Error> {
         let mut table = Table::default();
-        let mut sort = None;
+        let (mut sort, mut recorded) = (None, true);
         for (line, text) in (1..).zip(document.lines()) {
             if let Some(heading) = text.strip_prefix('#') {
                 let heading = heading.trim_start_matches('#').trim();
+                recorded = heading != UNRECORDED;
+                let heading = if recorded { heading } else { SORTS[0].0 };
                 sort = SORTS.iter().find(|(name, ..)| *name == heading);
             } else if let (Some(&(_, sort, cells)), true) = (sort, text.starts_with('|')) {
                 let row = row(sort, cells, line, text)?;
-                table.rows.extend(row);
+                match recorded {
+                    true => table.rows.extend(row),
+                    false => table.unrecorded.extend(row),
+                }
             }
         }
         for (name, sort, _) in SORTS {
@@ -133,9 +144,14 @@ impl Table {
         Ok(table)
     }
 
-    /// Every row, in order.
+    /// Every row about scenarios of our copy, in order.
     pub fn rows(&self) -> &[Row] {
         &self.rows
+    }
+
+    /// The rows about scenarios that are not in it.
+    pub fn unrecorded(&self) -> &[Row] {
+        &self.unrecorded
     }
 
     /// The rows of one table that cover a scenario.
@@ -144,7 +160,7 @@ impl Table {
         sort: Sort,
         scenario: &'a Scenario,
     ) -> impl Iterator<Item = &'a Row> {
-        let rows = self.rows.iter();
+        let rows = self.rows.iter().chain(&self.unrecorded);
         rows.filter(move |row| row.sort == sort && row.covers(scenario))
     }
 }
@@ -262,6 +278,14 @@ mod tests {
         );
         assert_eq!(rows(&table), Ok(1));
         assert_eq!(rows("### Not yet\n| `a` | 5 | because |"), Ok(1));
+    }
+
+    #[test]
+    fn what_is_not_recorded_is_kept_apart() {
+        let row = "| `a/*` | `executions *` | because |\n";
+        let table = Table::parse(&format!("{HEAD}## {UNRECORDED}\n{row}## Other\n{row}")).unwrap();
+        assert_eq!((table.rows().len(), table.unrecorded().len()), (0, 1));
+        assert_eq!(table.unrecorded()[0].sort, Sort::Differs);
     }
 
     #[test]

@@ -197,4 +197,8 @@ fn the_tables_of_the_project_are_readable() {
             row.scenarios()
         );
     }
+    for row in table.unrecorded() {
+        let ours = all.iter().find(|s| row.covers(s)).map(|s| &s.id);
+        assert_eq!(ours, None, "line {}: it is in our copy", row.line);
+    }
 }

@@ -16,6 +16,8 @@ pub struct EffectiveCpus {
     pub online: usize,
     /// CPUs the process may run on.
     pub mask: CpuMask,
+    /// Those of its first thread: if they change, so may have the others.
+    pub first: CpuMask,
     /// The tightest CPU time limit around the process.
     pub quota: Option<Quota>,
     /// How many threads can run at once: the mask's CPUs, or fewer where the quota allows fewer.
@@ -23,13 +25,21 @@ pub struct EffectiveCpus {
     pub target: usize,
 }
 
-/// Reads them. The mask is the process's (its first thread's), not the calling thread's.
+/// Reads them. A process has no mask, its threads have: it may use each CPU that one of the
+/// program's own threads may use. So a program that pins one of them, its first one perhaps, keeps
+/// the others. Threads of ours do not count, they follow.
 pub fn effective() -> EffectiveCpus {
-    let mask = process_mask();
+    let first = first_mask();
+    let online = online();
+    let mask = match online == Some(first.count()) {
+        true => first,
+        false => others().fold(first, |all, mask| all.or(&mask)),
+    };
     let quota = cgroup::cpu_quota(Path::new("/"));
     EffectiveCpus {
-        online: online().unwrap_or(mask.count()),
+        online: online.unwrap_or(mask.count()),
         mask,
+        first,
         quota,
         target: target(&mask, quota),
     }
@@ -40,8 +50,19 @@ fn target(mask: &CpuMask, quota: Option<Quota>) -> usize {
     mask.count().min(allowed).max(1)
 }
 
+/// The masks of the threads that are not ours. Where `/proc` does not tell there is the calling one.
+fn others() -> impl Iterator<Item = CpuMask> {
+    let tids = fs::read_dir("/proc/self/task").map_or(vec![thread::gettid()], |tasks| {
+        let name = |task: fs::DirEntry| task.file_name().to_str()?.parse().ok();
+        tasks.flatten().filter_map(name).collect()
+    });
+    let of_program = |tid: &i32| !thread::is_ours(*tid);
+    let tids = tids.into_iter().filter(of_program);
+    tids.filter_map(|tid| sched::affinity(tid).ok())
+}
+
 /// The kernel never answers with an empty mask; CPU 0 stands for a sandbox that answers nothing.
-fn process_mask() -> CpuMask {
+fn first_mask() -> CpuMask {
     sched::affinity(thread::getpid())
         .or_else(|_| sched::affinity(0))
         .unwrap_or_else(|_| CpuMask::first(1))
@@ -87,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn the_mask_is_the_processs_not_the_threads() {
+    fn the_mask_is_that_of_all_threads_together() {
         let process = effective().mask;
         let one: CpuMask = process.iter().take(1).collect();
         let seen = std::thread::spawn(move || {

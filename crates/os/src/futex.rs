@@ -36,6 +36,29 @@ pub fn wake(word: &AtomicU32, n: u32) -> usize {
     futex::wake(word, Flags::PRIVATE, n).unwrap_or(0)
 }
 
+/// As [`wait`] without a timeout, for a word in memory that processes share. Uses nothing of the C library's
+/// or the calling thread's where there is a [`helper`](crate::helper).
+pub fn wait_shared(word: &AtomicU32, expected: u32) {
+    #[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
+    // SAFETY: the word is borrowed.
+    unsafe {
+        crate::helper::futex_wait(word.as_ptr().addr(), expected);
+    }
+    #[cfg(not(all(target_arch = "x86_64", target_pointer_width = "64", not(miri))))]
+    let _ = wait(word, expected, None);
+}
+
+/// As [`wake`], for such a word.
+pub fn wake_shared(word: &AtomicU32, n: u32) {
+    #[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
+    // SAFETY: the word is borrowed. The kernel reads the count as a signed number.
+    unsafe {
+        crate::helper::futex_wake(word.as_ptr().addr(), n.min(i32::MAX as u32));
+    }
+    #[cfg(not(all(target_arch = "x86_64", target_pointer_width = "64", not(miri))))]
+    let _ = wake(word, n);
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -51,6 +51,29 @@ pub fn claim() -> io::Result<u32> {
     }
 }
 
+/// Whether this process was forked and has not called exec since: it may lack threads that its parent had, and
+/// that held locks. True where the system does not tell.
+pub fn is_forked() -> bool {
+    if cfg!(miri) {
+        // It has no fork.
+        return false;
+    }
+    let stat = std::fs::read("/proc/self/stat");
+    // A name that the kernel has cut may not be UTF-8.
+    let stat = stat.map(|stat| String::from_utf8_lossy(&stat).into_owned());
+    let flags = stat.ok().and_then(|stat| flags(&stat));
+    flags.is_none_or(|flags| flags & PF_FORKNOEXEC != 0)
+}
+
+/// Of the kernel's flags of a thread: forked, and no exec since. Here of the process's first one.
+const PF_FORKNOEXEC: u32 = 0x40;
+
+/// The flags in a line of `/proc/PID/stat`; the name before them may have any bytes.
+fn flags(stat: &str) -> Option<u32> {
+    let (_, fields) = stat.rsplit_once(')')?;
+    fields.split_ascii_whitespace().nth(6)?.parse().ok()
+}
+
 /// Of several claimers in one process one wins.
 fn claim_empty(word: &AtomicU32) -> u32 {
     let fresh = fresh_number();
@@ -149,6 +172,14 @@ extern "C" fn forget() {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn flags_are_found_behind_any_name() {
+        let line = |name| format!("7 ({name}) S 1 7 7 0 -1 4194368 0 0");
+        assert_eq!(flags(&line("cmwq/tick")), Some(0x40_0040));
+        assert_eq!(flags(&line(") R (2 3 4 5 6 7 8 9")), Some(0x40_0040));
+        assert_eq!((flags("7 (short) S 1"), flags("")), (None, None));
+    }
 
     /// The real thing, with a child, is tested in `tests/fork.rs`; this is the second best.
     #[test]

@@ -9,7 +9,7 @@ use std::fs;
 use cmwq_policy::Nanos;
 use cmwq_policy::time::SECOND;
 
-use crate::observe::{Blocked, TaskFiles, TaskState};
+use crate::observe::{Blocked, TaskFiles, TaskState, is_own_proc};
 
 /// The two low bits of a clock id that say "time on a CPU", exact; the kernel's `CPUCLOCK_SCHED`.
 const CPUCLOCK_SCHED: i32 = 2;
@@ -21,9 +21,19 @@ const PID_MAX: i32 = 1 << 22;
 /// CPU time the thread has used since it started, up to this moment also if it runs. `None`: no
 /// thread of this process has this id.
 pub fn thread_cpu(tid: i32) -> Option<Nanos> {
+    cpu_clock(tid, CPUCLOCK_PERTHREAD)
+}
+
+/// CPU time that all threads of a process have used since it started, those that have ended included.
+/// `None`: there is no such process, or the system does not tell.
+pub fn process_cpu(pid: i32) -> Option<Nanos> {
+    cpu_clock(pid, 0)
+}
+
+fn cpu_clock(id: i32, whose: i32) -> Option<Nanos> {
     // An id of 0 would be the caller's clock, a larger one than there can be some other clock.
-    let valid = (1..=PID_MAX).contains(&tid);
-    let clock = valid.then_some((!tid << 3) | CPUCLOCK_PERTHREAD | CPUCLOCK_SCHED)?;
+    let valid = (1..=PID_MAX).contains(&id);
+    let clock = valid.then_some((!id << 3) | whose | CPUCLOCK_SCHED)?;
     let mut time = libc::timespec {
         tv_sec: 0,
         tv_nsec: 0,
@@ -72,7 +82,20 @@ fn wchan(tid: i32) -> Option<String> {
 }
 
 fn read(tid: i32, file: &str) -> Option<Vec<u8>> {
-    fs::read(format!("/proc/self/task/{tid}/{file}")).ok()
+    // Of another PID namespace's /proc it would be some other thread.
+    is_own_proc().then(|| fs::read(format!("/proc/self/task/{tid}/{file}")).ok())?
+}
+
+/// Whether the thread goes on without another one of its process: it runs, sleeps for a time, or waits for a
+/// file, a child or a peer. False: it sleeps in a futex until somebody wakes it, or `/proc` does not tell.
+pub fn goes_on_alone(tid: i32) -> bool {
+    let files = TaskFiles::new(tid);
+    match (files.state(), files.blocked()) {
+        (TaskState::Unknown, _) => false,
+        (TaskState::Runnable | TaskState::Dead, _) => true,
+        (_, Blocked::Unknown) => false,
+        (_, blocked) => blocked.futex_address().is_none(),
+    }
 }
 
 /// What the thread is doing, in words for a report: whether it sleeps, in which system call with
@@ -149,7 +172,7 @@ mod tests {
     use std::thread::Scope;
     use std::time::Duration;
 
-    use cmwq_policy::hog::{Sample, THRESHOLD, Verdict, Watch};
+    use cmwq_policy::hog::{Sample, Switches, THRESHOLD, Verdict, Watch};
     use cmwq_policy::time::MILLISECOND;
 
     use super::*;
@@ -255,12 +278,12 @@ mod tests {
 
     #[test]
     fn each_sleep_is_a_voluntary_switch() {
-        let before = usage::thread().voluntary_switches;
+        let before = usage::thread().unwrap().voluntary_switches;
         for _ in 0..5 {
             std::thread::sleep(Duration::from_micros(200));
         }
         let between = voluntary_switches(thread::gettid()).unwrap();
-        let after = usage::thread().voluntary_switches;
+        let after = usage::thread().unwrap().voluntary_switches;
         assert!(before + 5 <= between && between <= after);
     }
 
@@ -272,9 +295,10 @@ mod tests {
             asleep: false,
             switches,
         };
-        match watch.sampled(sample(None), THRESHOLD) {
+        match watch.sampled(sample(Switches::NotRead), THRESHOLD) {
             Verdict::AskSwitches => {
                 let switches = voluntary_switches(tid);
+                let switches = switches.map_or(Switches::Unknown, Switches::Count);
                 watch.sampled(sample(switches), THRESHOLD)
             }
             verdict => verdict,

@@ -16,6 +16,8 @@ pub mod cpus;
 pub mod futex;
 /// Finding out that this process is a forked copy.
 pub mod generation;
+/// A process of its own for `SCHED_IDLE` threads.
+pub mod helper;
 /// What another thread has used, and where it is.
 pub mod inspect;
 /// Limits of threads, files, memory and priority.
@@ -32,6 +34,8 @@ pub mod sched;
 pub mod schedstat;
 /// Its process group and session.
 pub mod session;
+/// Words for people, without a lock.
+pub mod stderr;
 /// Starting threads, their names and their signal masks.
 pub mod thread;
 /// Which CPUs share memory, caches and cores.

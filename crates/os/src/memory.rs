@@ -102,6 +102,20 @@ impl Memory {
     }
 }
 
+/// Bytes of memory that only this process has, about: what a fork makes page tables for. 0 if the system
+/// does not tell.
+pub fn private() -> u64 {
+    let text = fs::read_to_string("/proc/self/statm").unwrap_or_default();
+    let mut pages = text.split_ascii_whitespace().skip(1).map(str::parse::<u64>);
+    match (pages.next(), pages.next()) {
+        (Some(Ok(resident)), Some(Ok(shared))) => {
+            let pages = resident.saturating_sub(shared);
+            pages.saturating_mul(rustix::param::page_size() as u64)
+        }
+        _ => 0,
+    }
+}
+
 /// The group's limit: in version 2 the lower one of `memory.max`, at which processes are killed, and
 /// `memory.high`, at which they are slowed down.
 fn limit(v2: bool, group: &Path) -> Option<u64> {

@@ -1,7 +1,11 @@
 //! Starting threads, their names and their signal masks.
 
+use std::cell::Cell;
 use std::ffi::CString;
 use std::io;
+use std::ops::Range;
+
+mod bare;
 
 /// The kernel keeps 15 bytes of a thread's name.
 const NAME_MAX: usize = 15;
@@ -44,6 +48,9 @@ pub fn is_main() -> bool {
 /// moment at which it could be picked for a signal of the process. `name` is cut to 15 bytes,
 /// `stack_size` is in bytes.
 ///
+/// In a forked child the standard library does not know of it, and has no name for it: it could wait for a
+/// thread of the parent ([`bare`]).
+///
 /// # Errors
 ///
 /// What the system answered, for example `EAGAIN` at a limit of threads or memory.
@@ -54,11 +61,32 @@ pub fn spawn(
 ) -> io::Result<()> {
     let name = kernel_name(name);
     let _restored_on_return = BlockedSignals::new();
+    if bare::are_needed() {
+        return bare::spawn(name, stack_size, body);
+    }
     std::thread::Builder::new()
         .name(name)
         .stack_size(stack_size)
         .spawn(body)
         .map(drop)
+}
+
+/// What the names of all threads begin with that [`spawn`] makes for cmwq.
+const OURS: &str = "cmwq/";
+
+/// Whether this thread of the process is one of cmwq's own, by its name.
+pub(crate) fn is_ours(tid: i32) -> bool {
+    let name = std::fs::read_to_string(format!("/proc/self/task/{tid}/comm"));
+    name.is_ok_and(|name| name.starts_with(OURS))
+}
+
+/// Has `body` called when the process ends by `exit` or a return from `main`.
+pub fn at_exit(body: extern "C" fn()) {
+    if cfg!(miri) {
+        return;
+    }
+    // SAFETY: a function that may be called once, at any later time. Fails for want of memory.
+    unsafe { libc::atexit(body) };
 }
 
 /// Names the calling thread; the name is cut to 15 bytes.
@@ -69,23 +97,24 @@ pub fn set_name(name: &str) {
 }
 
 /// Bytes of stack that the calling thread has left, about. Its bounds are asked for once in each thread;
-/// 0 where the system does not tell.
+/// 0 where the system does not tell, and on a stack that is not the thread's own (a coroutine's).
 pub fn stack_left() -> usize {
     thread_local! {
         // Without a destructor, so that it can be used at any moment of a thread's life.
-        static LOWEST: std::cell::Cell<Option<usize>> = const { std::cell::Cell::new(None) };
+        static BOUNDS: Cell<Option<Range<usize>>> = const { Cell::new(None) };
     }
-    let lowest = LOWEST.get().unwrap_or_else(|| {
-        let lowest = stack_bottom().unwrap_or(usize::MAX);
-        LOWEST.set(Some(lowest));
-        lowest
-    });
+    let bounds = BOUNDS.take().or_else(stack_bounds).unwrap_or(0..0);
+    BOUNDS.set(Some(bounds.clone()));
     let here = 0u8;
-    (&raw const here).addr().saturating_sub(lowest)
+    let here = (&raw const here).addr();
+    match bounds.contains(&here) {
+        true => here - bounds.start,
+        false => 0,
+    }
 }
 
-/// The lowest address of the calling thread's stack.
-fn stack_bottom() -> Option<usize> {
+/// The addresses of the calling thread's stack.
+fn stack_bounds() -> Option<Range<usize>> {
     if cfg!(miri) {
         // It has none.
         return None;
@@ -100,7 +129,7 @@ fn stack_bottom() -> Option<usize> {
     let got = unsafe { libc::pthread_attr_getstack(attr.as_ptr(), &mut addr, &mut size) };
     // SAFETY: filled in above, and not used any more.
     unsafe { libc::pthread_attr_destroy(attr.as_mut_ptr()) };
-    (got == 0).then(|| addr.addr())
+    (got == 0).then(|| addr.addr()..addr.addr() + size)
 }
 
 /// The calling thread's blocked signals: bit `n - 1` for signal `n`.
@@ -116,6 +145,17 @@ pub fn sigmask() -> u64 {
 pub fn set_sigmask(mask: u64) {
     let mask = mask & !bits(RESERVED);
     // SAFETY: the kernel reads the 8 bytes of `mask`; no old mask is asked for.
+    unsafe { rt_sigprocmask(&mask, std::ptr::null_mut()) };
+}
+
+/// Blocks all signals but this one in the calling thread, those of the C library included: for moments.
+pub(crate) fn block_all_but(signal: i32) {
+    restore_mask(!bits(&[signal]));
+}
+
+/// Blocks exactly these signals (bits as in [`sigmask`]).
+pub(crate) fn restore_mask(mask: u64) {
+    // SAFETY: as in `set_sigmask`.
     unsafe { rt_sigprocmask(&mask, std::ptr::null_mut()) };
 }
 

@@ -26,14 +26,14 @@ impl Rusage {
 }
 
 /// What the calling thread has used. Its voluntary switches grew during an item if and only if the
-/// item blocked.
-pub fn thread() -> Rusage {
+/// item blocked. `None` where the system does not tell (a sandbox).
+pub fn thread() -> Option<Rusage> {
     rusage(libc::RUSAGE_THREAD)
 }
 
-/// What this process has used.
+/// What this process has used; nothing where the system does not tell.
 pub fn process() -> Rusage {
-    rusage(libc::RUSAGE_SELF)
+    rusage(libc::RUSAGE_SELF).unwrap_or_default()
 }
 
 /// What a child that has ended and has not been reaped used, with the children that it has waited for:
@@ -61,8 +61,8 @@ pub fn ended_child(pid: i32) -> Option<Rusage> {
     ended.then(|| from_kernel(&usage))
 }
 
-fn rusage(who: libc::c_int) -> Rusage {
-    from_kernel(&getrusage(who))
+fn rusage(who: libc::c_int) -> Option<Rusage> {
+    getrusage(who).map(|usage| from_kernel(&usage))
 }
 
 fn from_kernel(r: &libc::rusage) -> Rusage {
@@ -75,12 +75,12 @@ fn from_kernel(r: &libc::rusage) -> Rusage {
     }
 }
 
-fn getrusage(who: libc::c_int) -> libc::rusage {
+fn getrusage(who: libc::c_int) -> Option<libc::rusage> {
     // SAFETY: a struct of integers, for which zero is a value.
     let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
-    // SAFETY: `usage` is valid for the write. Fails only for an unknown `who`, and stays zero then.
-    unsafe { libc::getrusage(who, &mut usage) };
-    usage
+    // SAFETY: `usage` is valid for the write.
+    let status = unsafe { libc::getrusage(who, &mut usage) };
+    (status == 0).then_some(usage)
 }
 
 fn nanos(t: libc::timeval) -> Nanos {
@@ -93,11 +93,11 @@ mod tests {
 
     #[test]
     fn blocking_shows_as_voluntary_switches() {
-        let before = thread().voluntary_switches;
+        let before = thread().unwrap().voluntary_switches;
         for _ in 0..5 {
             std::thread::sleep(std::time::Duration::from_micros(200));
         }
-        assert!(thread().voluntary_switches - before >= 5);
+        assert!(thread().unwrap().voluntary_switches - before >= 5);
     }
 
     #[test]
@@ -128,6 +128,6 @@ mod tests {
         // The kernel scales user and system time from ticks, but their sum is exact.
         assert!(spent >= 15_000_000, "{spent}");
         assert!(after.max_rss_kib > 0);
-        assert!(after.voluntary_switches >= thread().voluntary_switches);
+        assert!(after.voluntary_switches >= thread().unwrap().voluntary_switches);
     }
 }

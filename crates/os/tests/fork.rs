@@ -4,7 +4,7 @@ use cmwq_os::generation;
 
 /// Runs `body` in a forked child; true if it said so.
 fn child_says(body: impl FnOnce() -> bool) -> bool {
-    // SAFETY: the child runs only `body`, which takes no lock and allocates nothing, and _exit.
+    // SAFETY: the child runs only `body`, which takes no lock of ours, and _exit.
     let pid = unsafe { libc::fork() };
     if pid == 0 {
         let code = i32::from(!body());
@@ -60,4 +60,10 @@ fn all_claimers_of_a_process_agree() {
             .iter()
             .all(|&number| number == generation::current() && number != 0)
     );
+}
+
+#[test]
+fn a_child_knows_that_it_was_forked() {
+    assert!(!generation::is_forked());
+    assert!(child_says(generation::is_forked));
 }

@@ -83,6 +83,7 @@ fn sleeping_stopped_zombie_and_gone_trees() {
         runnable: 0,
         stopped: false,
         alive: true,
+        seen: true,
     };
     eventually("asleep", || see() == asleep);
     child.signal(libc::SIGSTOP);
@@ -96,7 +97,9 @@ fn sleeping_stopped_zombie_and_gone_trees() {
     child.signal(libc::SIGCONT);
     eventually("asleep again", || see() == asleep);
     child.signal(libc::SIGKILL);
-    eventually("a zombie", || see() == tree::TreeState::default());
+    let gone = tree::TreeState::default();
+    let zombie = tree::TreeState { seen: true, ..gone };
+    eventually("a zombie", || see() == zombie);
     let pid = child.0;
     drop(child);
     assert_eq!(tree::runnable(pid, 10), tree::TreeState::default());

@@ -89,6 +89,12 @@ impl Colours {
         self.flush > ticket || (broken!(FlushEarly) && self.flush == ticket)
     }
 
+    /// Whether a flush with this ticket waits for an item in flight of this colour; one without waits for all.
+    pub fn covers(&self, ticket: Option<u64>, colour: u8) -> bool {
+        let behind = (u64::from(colour) + NR_COLOURS - self.flush % NR_COLOURS) % NR_COLOURS;
+        ticket.is_none_or(|ticket| self.flush + behind <= ticket)
+    }
+
     /// Items in flight, of any colour.
     pub fn total(&self) -> u64 {
         self.total

@@ -64,6 +64,11 @@ impl CpuMask {
         self.words.iter().all(|&w| w == 0)
     }
 
+    /// CPUs that are in one of them.
+    pub fn or(&self, other: &CpuMask) -> CpuMask {
+        CpuMask::from_words(core::array::from_fn(|i| self.words()[i] | other.words()[i]))
+    }
+
     /// CPUs that are in both sets.
     pub fn and(&self, other: &CpuMask) -> CpuMask {
         let mut words = self.words;

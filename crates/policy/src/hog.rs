@@ -33,8 +33,19 @@ pub struct Sample {
     pub cpu: Nanos,
     /// It was seen to sleep.
     pub asleep: bool,
-    /// How often it gave up its CPU since its thread started, if that was read.
-    pub switches: Option<u64>,
+    /// How often it gave up its CPU since its thread started.
+    pub switches: Switches,
+}
+
+/// The voluntary switches of a thread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Switches {
+    /// Nobody has asked yet.
+    NotRead,
+    /// So many since it started.
+    Count(u64),
+    /// The system does not tell.
+    Unknown,
 }
 
 /// What a sample shows.
@@ -44,8 +55,8 @@ pub enum Verdict {
     /// Nothing.
     Fine,
     /// It depends on the worker's switches. Read them, then its CPU time again, in this order, and
-    /// sample with both: then no sleep between two readings looks like none. Without an answer,
-    /// nothing is ever found.
+    /// sample with both: then no sleep between two readings looks like none. Where the system does
+    /// not tell, the item is taken for awake.
     AskSwitches,
     /// The item has had this much CPU time, at least the threshold, and did not sleep. Said once
     /// for each execution.
@@ -93,10 +104,10 @@ impl Watch {
     fn compare(&mut self, sample: Sample, ran: Nanos, before: u64, threshold: Nanos) -> Verdict {
         match sample.switches {
             // It has slept; when, nobody knows.
-            Some(switches) if switches != before => self.begin(sample),
+            Switches::Count(switches) if switches != before => self.begin(sample),
             _ if ran < threshold => Verdict::Fine,
-            None => Verdict::AskSwitches,
-            Some(_) => {
+            Switches::NotRead => Verdict::AskSwitches,
+            Switches::Count(_) | Switches::Unknown => {
                 self.seen = Seen::Hog;
                 Verdict::Hog(ran)
             }
@@ -104,8 +115,10 @@ impl Watch {
     }
 
     fn begin(&mut self, sample: Sample) -> Verdict {
-        let Some(switches) = sample.switches else {
-            return Verdict::AskSwitches;
+        let switches = match sample.switches {
+            Switches::NotRead => return Verdict::AskSwitches,
+            Switches::Count(switches) => switches,
+            Switches::Unknown => 0,
         };
         let cpu = sample.cpu;
         self.see(Seen::Awake { cpu, switches })
@@ -170,11 +183,12 @@ mod tests {
 
     /// A worker's item, its CPU time in ms and its switches.
     fn sample(item: u64, cpu_ms: u64, switches: impl Into<Option<u64>>) -> Sample {
+        let switches = switches.into().map_or(Switches::NotRead, Switches::Count);
         Sample {
             item,
             cpu: cpu_ms * MS,
             asleep: false,
-            switches: switches.into(),
+            switches,
         }
     }
 
@@ -231,6 +245,24 @@ mod tests {
     }
 
     #[test]
+    fn where_the_system_does_not_tell_cpu_time_decides() {
+        let mut watch = Watch::default();
+        let mut see = |cpu, asleep| {
+            let switches = Switches::Unknown;
+            let sample = sample(1, cpu, None);
+            let sample = Sample {
+                asleep,
+                switches,
+                ..sample
+            };
+            watch.sampled(sample, THRESHOLD)
+        };
+        assert_eq!([see(0, false), see(9, false)], [Verdict::Fine; 2]);
+        assert_eq!([see(10, true), see(11, false)], [Verdict::Fine; 2]);
+        assert_eq!(see(21, false), Verdict::Hog(10 * MS));
+    }
+
+    #[test]
     fn a_threshold_of_zero_is_off_and_what_passed_meanwhile_does_not_count() {
         let mut watch = Watch::default();
         assert_eq!(watch.sampled(sample(1, 0, 40), THRESHOLD), Verdict::Fine);
@@ -264,10 +296,11 @@ mod tests {
                     (slept_at, switches) = (cpu, switches + 1);
                 }
                 let asleep = sleeps && sees_sleep;
-                let seen = Sample { item: 1, cpu, asleep, switches: None };
+                let seen = Sample { item: 1, cpu, asleep, switches: Switches::NotRead };
                 let mut verdict = watch.sampled(seen, THRESHOLD);
                 if verdict == Verdict::AskSwitches {
-                    verdict = watch.sampled(Sample { switches: Some(switches), ..seen }, THRESHOLD);
+                    let switches = Switches::Count(switches);
+                    verdict = watch.sampled(Sample { switches, ..seen }, THRESHOLD);
                 }
                 if let Verdict::Hog(had) = verdict {
                     prop_assert!(!found && had >= THRESHOLD && cpu - slept_at >= had);

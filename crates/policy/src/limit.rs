@@ -11,13 +11,14 @@ use core::fmt;
 use crate::probe::broken;
 
 /// One load of the limit's word. Every item takes two steps on it, so they are plain arithmetic on the
-/// word: `nr` in the low half, `max` above it, `waiting` in the highest bit.
+/// word: `nr` in the low half, `max` above it, `may_rise` and `waiting` in the two highest bits.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Limit(u64);
 
 const WAITING: u64 = 1 << 63;
+const MAY_RISE: u64 = 1 << 62;
 /// Most that a limit can be.
-pub const MAX_LIMIT: u32 = (1 << 31) - 1;
+pub const MAX_LIMIT: u32 = (1 << 30) - 1;
 
 impl Limit {
     /// A limit of which nobody uses anything.
@@ -35,12 +36,17 @@ impl Limit {
 
     /// Items that may hold one; 0 while frozen.
     pub fn max(self) -> u32 {
-        ((self.0 & !WAITING) >> 32) as u32
+        ((self.0 & !(WAITING | MAY_RISE)) >> 32) as u32
     }
 
     /// Somebody is in the list of those who wait. Changed only under the list's lock.
     pub fn waiting(self) -> bool {
         self.0 & WAITING != 0
+    }
+
+    /// Nobody has chosen it: it is raised where items would starve under it.
+    pub fn may_rise(self) -> bool {
+        self.0 & MAY_RISE != 0
     }
 
     /// As one word: that is how the runtime keeps it.
@@ -60,7 +66,7 @@ impl Limit {
     #[must_use]
     pub fn with_max(self, max: u32) -> Limit {
         assert!(max <= MAX_LIMIT, "a limit of {max}");
-        Limit(self.0 & (WAITING | u64::from(u32::MAX)) | u64::from(max) << 32)
+        Limit(self.0 & (WAITING | MAY_RISE | u64::from(u32::MAX)) | u64::from(max) << 32)
     }
 
     /// The same, and somebody waits, or nobody.
@@ -69,6 +75,15 @@ impl Limit {
         match waiting {
             true => Limit(self.0 | WAITING),
             false => Limit(self.0 & !WAITING),
+        }
+    }
+
+    /// The same, and it may be raised, or not.
+    #[must_use]
+    pub fn with_may_rise(self, may: bool) -> Limit {
+        match may {
+            true => Limit(self.0 | MAY_RISE),
+            false => Limit(self.0 & !MAY_RISE),
         }
     }
 
@@ -188,9 +203,12 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_word_keeps_everything(nr in 0u32..1000, max in 0..=MAX_LIMIT, waiting: bool) {
+        fn the_word_keeps_everything(
+            nr in 0u32..1000, max in 0..=MAX_LIMIT, waiting: bool, may_rise: bool,
+        ) {
             let taken = (0..nr).fold(Limit::new(nr), |limit, _| limit.try_take().unwrap());
-            let limit = Limit::from_word(taken.with_max(max).with_waiting(waiting).to_word());
+            let limit = Limit::from_word(taken.with_may_rise(may_rise).with_max(max).with_waiting(waiting).to_word());
+            prop_assert_eq!(limit.may_rise(), may_rise);
             prop_assert_eq!((limit.nr(), limit.max(), limit.waiting()), (nr, max, waiting));
             prop_assert_eq!(limit.take_waiting().is_some(), nr < max);
             prop_assert_eq!(limit.try_take().is_some(), nr < max && !waiting);

@@ -56,6 +56,8 @@ pub struct PoolWorkqueue<L: Links> {
     pub(crate) moved: Time,
     /// The eye on those that wait for a slot.
     pub(crate) dog: Watchdog,
+    /// Items of it wait for a slot of a limit that nobody has chosen: so it is counted.
+    pub(crate) waits_at_dfl: bool,
     /// Its place among the pool's pwqs of which items wait.
     pub(crate) waits_at: usize,
 }
@@ -77,6 +79,7 @@ impl<L: Links> PoolWorkqueue<L> {
             mayday: false,
             moved: Time(0),
             dog: Watchdog::default(),
+            waits_at_dfl: false,
             waits_at: 0,
         }
     }

@@ -7,6 +7,7 @@ use alloc::vec::Vec;
 
 use crate::affinity::Scope;
 use crate::cpumask::CpuMask;
+use crate::limit::MAX_LIMIT;
 use crate::probe::{broken, hit};
 use crate::pwq::{DFL_MIN_ACTIVE, PwqFlags};
 use crate::time::Nanos;
@@ -64,6 +65,8 @@ pub struct QueueAttrs {
     pub attrs: Attrs,
     /// Items that may hold a slot; of a per-CPU queue: for each CPU.
     pub max_active: u32,
+    /// Nobody has chosen that number: it is raised where items would starve under it.
+    pub dfl_active: bool,
     /// The limit is one number for all nodes at any moment. Otherwise each has its part of it, and the
     /// parts may come to more ([`Layout::share`](crate::affinity::Layout::share)).
     pub exact: bool,
@@ -71,6 +74,8 @@ pub struct QueueAttrs {
     pub cpu_intensive: bool,
     /// It has a rescuer.
     pub mem_reclaim: bool,
+    /// It stands still while the process's queues are [frozen](crate::contract::Freezer).
+    pub freezable: bool,
 }
 
 /// State of a queue.
@@ -80,6 +85,8 @@ pub struct Queue<P> {
     attrs: Attrs,
     max_active: u32,
     min_active: u32,
+    /// Nobody has chosen the limit.
+    may_rise: bool,
     frozen: bool,
     drainers: u32,
     orphaned: bool,
@@ -97,6 +104,7 @@ impl<P: Copy + Eq> Queue<P> {
             attrs: made.attrs,
             max_active: made.max_active,
             min_active: made.max_active.min(DFL_MIN_ACTIVE),
+            may_rise: made.dfl_active && !matches!(made.kind, Kind::Ordered | Kind::Bh),
             frozen: false,
             drainers: 0,
             orphaned: false,
@@ -118,6 +126,11 @@ impl<P: Copy + Eq> Queue<P> {
     /// The limit, frozen or not.
     pub fn max_active(&self) -> u32 {
         self.max_active
+    }
+
+    /// Whether its limit is raised where items would starve under it.
+    pub fn may_rise(&self) -> bool {
+        self.may_rise
     }
 
     /// What each node is granted at least. On a machine with one node it changes nothing: there the
@@ -205,9 +218,23 @@ impl<P: Copy + Eq> Queue<P> {
     pub(crate) fn set_max_active(&mut self, max_active: u32) {
         hit!(LimitRaised if max_active > self.max_active);
         hit!(LimitLowered if max_active < self.max_active);
-        self.max_active = max_active;
+        // Somebody has chosen.
+        (self.max_active, self.may_rise) = (max_active, false);
         // Kernel: lowering the limit also lowers the floor.
         self.min_active = self.min_active.min(max_active);
+    }
+
+    /// Doubles a limit that nobody has chosen, up to `most`: the one before. `None`: it stays, now and later
+    /// if there is no room.
+    pub(crate) fn outgrow(&mut self, most: u32) -> Option<u32> {
+        if !self.may_rise || self.frozen {
+            return None;
+        }
+        let next = self.max_active.saturating_mul(2).min(most).min(MAX_LIMIT);
+        self.may_rise = next > self.max_active;
+        hit!(self.may_rise => LimitOutgrown, LimitNoRoom);
+        self.may_rise
+            .then(|| core::mem::replace(&mut self.max_active, next))
     }
 
     pub(crate) fn set_min_active(&mut self, min_active: u32) {

@@ -12,6 +12,9 @@ pub const PERIOD_LONG: Nanos = 4 * MILLISECOND;
 pub const PERIOD_SHORT: Nanos = 250 * MICROSECOND;
 /// The first period, before anything is known of the canaries.
 pub const PERIOD_FIRST: Nanos = MILLISECOND;
+/// No period is longer, whatever ticks cost: one that was dear, as the first is where it makes the canaries,
+/// must not keep all others away for seconds.
+pub const PERIOD_MOST: Nanos = 100 * MILLISECOND;
 /// The tick may use one part in this many of the CPU time that its CPUs have.
 pub const BUDGET_PART: u64 = 100;
 /// CPUs that count for the budget, at most: looking is one thread's work.
@@ -67,10 +70,11 @@ impl Tick {
         };
     }
 
-    /// Time until the next tick: as wished, unless that would pass the budget of `cpus` CPUs.
+    /// Time until the next tick: as wished, unless that would pass the budget of `cpus` CPUs; at most
+    /// [`PERIOD_MOST`].
     pub fn period(&self, cpus: u32) -> Nanos {
         let least = self.cost * BUDGET_PART / u64::from(cpus).clamp(1, BUDGET_CPUS);
-        self.wished.max(least)
+        self.wished.max(least.min(PERIOD_MOST))
     }
 }
 
@@ -141,6 +145,7 @@ impl Round {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::time::SECOND;
 
     #[test]
     fn a_round_between_two_ticks_looks_only_where_somebody_asks() {
@@ -212,5 +217,18 @@ mod tests {
         assert_eq!(tick.period(1), 2_500 * MICROSECOND);
         assert_eq!(tick.period(2), 1_250 * MICROSECOND);
         assert_eq!(tick.period(64), 625 * MICROSECOND);
+    }
+
+    #[test]
+    fn one_that_was_very_dear_does_not_keep_the_next_away_for_long() {
+        let mut tick = Tick::default();
+        tick.ran(false, 200 * MILLISECOND);
+        assert_eq!(tick.period(2), PERIOD_MOST);
+        let ticks = (0..100).map(|_| {
+            tick.ran(false, 10 * MICROSECOND);
+            tick.period(2)
+        });
+        assert!(ticks.sum::<Nanos>() < 10 * SECOND);
+        assert_eq!(tick.period(2), PERIOD_LONG);
     }
 }

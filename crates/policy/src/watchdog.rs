@@ -24,6 +24,8 @@ pub fn is_gap(due: Time, now: Time) -> bool {
 pub struct Watchdog {
     /// Since when its first item has been the first.
     progress: Time,
+    /// When it was last seen to stand still because others are slow, and nothing is wrong.
+    slow: Time,
     reported: bool,
 }
 
@@ -32,6 +34,7 @@ impl Watchdog {
     pub fn new(now: Time) -> Self {
         Watchdog {
             progress: now,
+            slow: now,
             reported: false,
         }
     }
@@ -54,11 +57,20 @@ impl Watchdog {
         threshold: Nanos,
         worklist_nonempty: bool,
     ) -> Option<Nanos> {
-        let stalled = worklist_nonempty && now >= self.due(threshold);
-        if stalled {
-            self.reported = true;
-        }
-        stalled.then(|| now.since(self.progress))
+        let stood = self.stands(now, threshold).filter(|_| worklist_nonempty);
+        self.reported |= stood.is_some();
+        stood
+    }
+
+    /// If what it watches stands still, and nobody has [said](Self::say) so: for how long.
+    pub fn stands(&self, now: Time, threshold: Nanos) -> Option<Nanos> {
+        (now >= self.due(threshold)).then(|| now.since(self.progress))
+    }
+
+    /// It stands still, as what it waits for is slow. Whether that is all is asked again after another
+    /// threshold.
+    pub fn only_slow(&mut self, now: Time) {
+        self.slow = now;
     }
 
     /// When to ask again, if the worklist does not move until then; the end of time if no answer
@@ -66,7 +78,7 @@ impl Watchdog {
     pub fn due(&self, threshold: Nanos) -> Time {
         match self.reported || threshold == 0 {
             true => Time(Nanos::MAX),
-            false => self.progress.after(threshold),
+            false => self.progress.max(self.slow).after(threshold),
         }
     }
 
@@ -193,6 +205,19 @@ mod tests {
         assert_eq!(dog.stalled(s(3630), THRESHOLD, true), Some(THRESHOLD));
         dog.rebase(s(7200));
         assert_eq!(dog.stalled(s(9000), THRESHOLD, true), None, "said before");
+    }
+
+    #[test]
+    fn what_is_only_slow_is_asked_again_and_has_stood_since_it_moved() {
+        let mut dog = Watchdog::new(s(0));
+        assert_eq!(dog.stands(s(30), THRESHOLD), Some(30 * SECOND));
+        dog.only_slow(s(31));
+        assert_eq!(dog.due(THRESHOLD), s(61));
+        assert_eq!(dog.stands(s(60), THRESHOLD), None);
+        assert_eq!(dog.stalled(s(61), THRESHOLD, true), Some(61 * SECOND));
+        assert_eq!(dog.stands(s(100), THRESHOLD), None, "said");
+        dog.progressed(s(110));
+        assert_eq!(dog.due(THRESHOLD), s(140));
     }
 
     #[test]

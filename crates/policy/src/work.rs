@@ -3,7 +3,7 @@
 //! | state | bits 0..5 | 5..9 | 9..48 | 48..64 |
 //! | --- | --- | --- | --- | --- |
 //! | queued (`PWQ` set) | PENDING INACTIVE PWQ LINKED DEFERRED | flush colour | pwq, a number of 512-byte units | its pool |
-//! | not queued | PENDING: someone owns it for a moment, or its timer is armed | unused | disable depth (9..25) | last pool |
+//! | not queued | PENDING: someone owns it for a moment, or its timer is armed | unused | disable depth (9..25), 0 while PENDING | last pool |
 //!
 //! The pool is in the word of a queued item too (the kernel finds it through the pwq, under RCU): so
 //! nobody follows a pwq's address without holding the lock that keeps the item, and with it the
@@ -34,6 +34,12 @@ const NO_POOL: u16 = u16::MAX;
 
 /// Pools are numbered below this.
 pub const MAX_POOLS: u32 = NO_POOL as u32;
+
+/// Whether a process that numbers its pools from `first` on may have so many at `most`. Numbers are never used
+/// again in a chain of forked children: an item may still name a pool of any of the parents.
+pub fn has_numbers(first: u32, most: u32) -> bool {
+    first.checked_add(most).is_some_and(|end| end <= MAX_POOLS)
+}
 
 /// Alignment that a pwq's address must have to fit into the word.
 pub const PWQ_ALIGN: u64 = 1 << PAYLOAD_SHIFT;
@@ -69,6 +75,14 @@ impl WorkWord {
     /// An item that was never queued.
     pub const NEW: WorkWord = WorkWord((NO_POOL as u64) << POOL_SHIFT);
 
+    /// The item with another last pool, or none.
+    #[must_use]
+    pub fn in_pool(self, pool: Option<u32>) -> WorkWord {
+        assert!(self.pwq().is_none(), "a queued item is where it is");
+        let others = self.0 & !(u64::MAX << POOL_SHIFT);
+        WorkWord(others | pool.map_or(u64::from(NO_POOL) << POOL_SHIFT, pool_bits))
+    }
+
     /// Marks the item pending, which the caller then owns.
     pub fn try_pend(self) -> Result<WorkWord, NotPended> {
         match (self.is_pending(), self.disable_depth()) {
@@ -80,10 +94,19 @@ impl WorkWord {
         }
     }
 
-    /// Takes an item that is not pending, disabled or not, to change its depth.
+    /// The item that is not pending, disabled once more; as it is where that is [more than can be
+    /// counted](MAX_DISABLE_DEPTH). In one step, so that a disabled item is never pending.
     #[must_use]
-    pub fn try_own(self) -> Option<WorkWord> {
-        (!self.is_pending()).then_some(WorkWord(self.0 | PENDING))
+    pub fn try_disable(self) -> Option<WorkWord> {
+        let depth = self.disable_depth().saturating_add(1);
+        (!self.is_pending()).then(|| self.with_depth(depth))
+    }
+
+    /// The disabled item, disabled once less. In one step, as that.
+    #[must_use]
+    pub fn try_enable(self) -> Option<WorkWord> {
+        let depth = self.disable_depth().checked_sub(1)?;
+        (!self.is_pending()).then(|| self.with_depth(depth))
     }
 
     /// The pending item, now queued through the pwq at this address, of this pool.
@@ -124,10 +147,10 @@ impl WorkWord {
         WorkWord(self.0 & !PENDING)
     }
 
-    /// The owned item with this disable depth.
+    /// The item that is not pending, with this disable depth.
     #[must_use]
     pub fn with_depth(self, depth: u16) -> WorkWord {
-        assert!(self.pwq().is_none(), "a queued item is not disabled");
+        assert!(!self.is_pending(), "a pending item is not disabled");
         let mask = u64::from(u16::MAX) << DEPTH_SHIFT;
         WorkWord(self.0 & !mask | u64::from(depth) << DEPTH_SHIFT)
     }
@@ -190,6 +213,16 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
+    fn no_pool_has_the_number_of_none() {
+        assert!(has_numbers(0, MAX_POOLS) && has_numbers(MAX_POOLS - 5, 5));
+        assert!(!has_numbers(MAX_POOLS - 5, 6) && !has_numbers(u32::MAX, 1));
+        assert_eq!(
+            WorkWord::off_queue(MAX_POOLS - 1).pool(),
+            Some(MAX_POOLS - 1)
+        );
+    }
+
+    #[test]
     fn a_new_item_is_idle_and_has_run_nowhere() {
         let word = WorkWord::NEW;
         assert!(!word.is_pending());
@@ -200,14 +233,24 @@ mod tests {
     }
 
     #[test]
-    fn a_disabled_item_is_owned_but_not_queued() {
-        let owned = WorkWord::owned(7).with_depth(2);
-        let disabled = owned.disowned();
-        assert_eq!(disabled.try_pend(), Err(NotPended::Disabled));
-        assert_eq!(disabled.try_own(), Some(owned));
-        assert_eq!(owned.try_own(), None);
-        assert_eq!((owned.pool(), owned.disable_depth()), (Some(7), 2));
-        assert!(owned.with_depth(0).disowned().try_pend().is_ok());
+    fn a_disabled_item_is_not_pending_and_cannot_be() {
+        let once = WorkWord::off_queue(7).try_disable().unwrap();
+        let twice = once.try_disable().unwrap();
+        for (disabled, depth) in [(once, 1), (twice, 2)] {
+            assert!(!disabled.is_pending());
+            assert_eq!(disabled.try_pend(), Err(NotPended::Disabled));
+            assert_eq!(
+                (disabled.pool(), disabled.disable_depth()),
+                (Some(7), depth)
+            );
+        }
+        assert_eq!(twice.try_enable(), Some(once));
+        let free = once.try_enable().unwrap();
+        assert_eq!(free.try_enable(), None);
+        let pending = free.try_pend().unwrap();
+        assert_eq!((pending.try_disable(), pending.try_enable()), (None, None));
+        let most = free.with_depth(MAX_DISABLE_DEPTH);
+        assert_eq!(most.try_disable(), Some(most));
     }
 
     proptest! {
@@ -226,9 +269,11 @@ mod tests {
             let off = WorkWord::off_queue(pool).with_depth(depth);
             prop_assert!(!off.is_pending());
             prop_assert_eq!((off.pool(), off.disable_depth()), (Some(pool), depth));
-            let owned = off.try_own().unwrap();
-            prop_assert_eq!((owned.pool(), owned.disable_depth()), (Some(pool), depth));
-            prop_assert_eq!(owned.disowned(), off);
+            prop_assert_eq!(off.in_pool(None).pool(), None);
+            prop_assert_eq!(off.in_pool(None).in_pool(Some(pool)), off);
+            let owned = WorkWord::owned(pool);
+            prop_assert_eq!((owned.pool(), owned.disable_depth()), (Some(pool), 0));
+            prop_assert_eq!(owned.disowned(), off.with_depth(0));
         }
     }
 }

@@ -5,6 +5,7 @@ use core::fmt;
 
 use crate::hog::Watch;
 use crate::list::{Links, List};
+use crate::pool::unseen::Unseen;
 use crate::store::ItemKey;
 use crate::time::Time;
 
@@ -99,6 +100,8 @@ pub(crate) struct Worker<L: Links, P> {
     pub hints: u32,
     /// The last scan saw it asleep in its current item.
     pub asleep: bool,
+    /// The last scan could not see it in its current item.
+    pub unseen: Option<Unseen>,
     /// The last scan saw so many threads of the process tree that it stands for, beyond one.
     pub extra: u32,
     /// The futex address that it slept on when it was last seen asleep on one, in its current item.
@@ -128,14 +131,22 @@ pub enum Wait<P> {
     Items(P),
     /// Everything that was queued through it: over, or to be looked at again, at its next flush.
     Flush(P),
+    /// Items of this pwq that have all begun. Such a wait never fails, but it may be what another one
+    /// fails for: the items that have begun may wait themselves.
+    Begun(P),
 }
 
 impl<P: Copy> Wait<P> {
     /// The pwq of what is waited for.
     pub fn pwq(self) -> P {
         match self {
-            Wait::Items(pwq) | Wait::Flush(pwq) => pwq,
+            Wait::Items(pwq) | Wait::Flush(pwq) | Wait::Begun(pwq) => pwq,
         }
+    }
+
+    /// Whether the waiter can do something else if told that its wait would never end.
+    pub fn may_fail(self) -> bool {
+        !matches!(self, Wait::Begun(_))
     }
 }
 
@@ -178,6 +189,7 @@ impl<L: Links, P> Worker<L, P> {
             busy_next: None,
             hints: 0,
             asleep: false,
+            unseen: None,
             extra: 0,
             futex: None,
             crowded: 0,

@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::SeqCst;
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, OnceLock};
 
 use cmwq_policy::affinity::Scope as AffinityScope;
 use cmwq_policy::async_domain::{
@@ -27,7 +27,9 @@ use crate::error::{FlushError, WouldDeadlock};
 use crate::latch::Latch;
 use crate::pwq::PwqRef;
 use crate::queue::Workqueue;
-use crate::task;
+use crate::sync::Mutex;
+use crate::task::{self, Handle, Task};
+use crate::user;
 
 /// The place of an asynchronous call in the order of all (kernel `async_cookie_t`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -138,7 +140,7 @@ impl AsyncDomain {
     /// [`shutdown`](crate::shutdown), it is called at once, in the calling thread (kernel: when there is no memory).
     ///
     /// # Panics
-    /// At first use, if the system gives no page of memory.
+    /// At first use, if the system gives no page of memory or no thread.
     ///
     /// ```
     /// let domain = cmwq::AsyncDomain::global();
@@ -147,7 +149,8 @@ impl AsyncDomain {
     /// # domain.synchronize_full().unwrap();
     /// ```
     pub fn schedule(&self, func: impl FnOnce(Cookie) + Send + 'static) -> Cookie {
-        let engine = engine::get().expect("the first use of cmwq needs a page of memory");
+        let engine =
+            engine::get().expect("the first use of cmwq needs a page of memory and a thread");
         let state = engine.asyncs();
         let queue = state.queue(engine).queue_ref();
         let order = state.order.lock().expect("nobody panics with it");
@@ -155,16 +158,20 @@ impl AsyncDomain {
         let cookie = Cookie(call.cookie);
         let body = Arc::new(Mutex::new(Some(move || call.execute(func))));
         let item = body.clone();
-        // Under the lock, so that calls begin in the order of their cookies.
-        let (_, pwq) = task::spawn(
-            queue,
+        let task = Task::new(
             move || take(&item).into_iter().for_each(|call| call()),
             None,
         );
-        state.queued_to(pwq);
+        // Under the lock, so that calls begin in the order of their cookies.
+        let queued = task::try_start(queue, &task);
+        state.queued_to(queued.ok());
         drop(order);
-        if pwq.is_none() {
-            take(&body).into_iter().for_each(|call| call());
+        // Nobody asks: whoever comes last drops what came of it, a panic's payload perhaps. Not
+        // under the lock.
+        drop(Handle::<_, ()>::new(task.clone()));
+        if let Err(error) = queued {
+            task.refuse(error);
+            user::run(|| take(&body).into_iter().for_each(|call| call()));
         }
         cookie
     }
@@ -283,7 +290,7 @@ impl Drop for Restore {
 }
 
 impl AsyncState {
-    fn lock(&self) -> std::sync::MutexGuard<'_, Book> {
+    fn lock(&self) -> crate::sync::MutexGuard<'_, Book> {
         self.book.lock().expect("nobody panics with it")
     }
 
@@ -326,11 +333,11 @@ fn synchronize(scope: Scope, cookie: u64) -> Result<(), FlushError> {
     let pwq = book.pwq;
     drop(book);
     let waited = match pwq {
-        Some(pwq) => task::wait(queue, pwq, &latch, None),
+        Some(pwq) => task::wait(queue, pwq, &latch, None, &[]),
         // All that there are, their callers execute.
         None => {
             latch.announce();
-            queue.wait_begun(|| latch.is_set());
+            queue.wait_begun(None, &[], || latch.is_set());
             Ok(())
         }
     };

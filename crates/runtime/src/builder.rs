@@ -1,8 +1,9 @@
 //! Options of the process, set before first use.
 
-use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::SeqCst;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicPtr, AtomicUsize};
+
+use cmwq_policy::form::CanaryForm;
 
 use crate::engine;
 use crate::error::InstallError;
@@ -16,26 +17,48 @@ pub const MAX_THREAD_LIMIT: usize = 32 * 1024;
 
 static STACK_SIZE: AtomicUsize = AtomicUsize::new(DFL_STACK_SIZE);
 static THREAD_LIMIT: AtomicUsize = AtomicUsize::new(DFL_THREAD_LIMIT);
+static THREAD_MOST: AtomicUsize = AtomicUsize::new(MAX_THREAD_LIMIT);
 
-static SYSFS_ROOT: Mutex<&'static str> = Mutex::new("/");
+/// Null, or leaked: a forked child finds no lock that somebody held.
+static PLACES: AtomicPtr<Places> = AtomicPtr::new(std::ptr::null_mut());
 
-fn sysfs_root() -> MutexGuard<'static, &'static str> {
-    SYSFS_ROOT.lock().unwrap_or_else(PoisonError::into_inner)
+/// Where canaries live, and where the machine is described.
+#[derive(Clone, Copy)]
+struct Places {
+    canaries: Option<CanaryForm>,
+    sysfs_root: &'static str,
+}
+
+impl Places {
+    fn installed() -> Self {
+        // SAFETY: null or leaked.
+        let installed = unsafe { PLACES.load(SeqCst).as_ref() };
+        installed.copied().unwrap_or(Places {
+            canaries: None,
+            sysfs_root: "/",
+        })
+    }
 }
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Options {
     pub(crate) stack_size: usize,
     pub(crate) thread_limit: usize,
+    /// What that may be raised to where nothing moves.
+    pub(crate) thread_most: usize,
+    pub(crate) canaries: Option<CanaryForm>,
     pub(crate) sysfs_root: &'static str,
 }
 
 impl Options {
     pub(crate) fn installed() -> Self {
+        let places = Places::installed();
         Options {
             stack_size: STACK_SIZE.load(SeqCst),
             thread_limit: THREAD_LIMIT.load(SeqCst),
-            sysfs_root: *sysfs_root(),
+            thread_most: THREAD_MOST.load(SeqCst),
+            canaries: places.canaries,
+            sysfs_root: places.sysfs_root,
         }
     }
 }
@@ -71,6 +94,8 @@ impl Builder {
         let options = Options {
             stack_size: DFL_STACK_SIZE,
             thread_limit: DFL_THREAD_LIMIT,
+            thread_most: MAX_THREAD_LIMIT,
+            canaries: None,
             sysfs_root: "/",
         };
         Builder { options }
@@ -88,14 +113,32 @@ impl Builder {
     }
 
     /// Workers that each pool may have, from 1 to [`MAX_THREAD_LIMIT`]. A pool at its limit keeps
-    /// working with what it has; a wait inside of it that nobody could end returns `WouldDeadlock`.
+    /// working with what it has; a wait inside of it that nobody could end returns `WouldDeadlock`. Without this
+    /// call the limit is 1024, and is raised where nothing moves under it
+    /// ([`Report::ThreadLimitRaised`](crate::Report::ThreadLimitRaised)).
     ///
     /// ```
     /// let error = cmwq::Builder::new().thread_limit(0).install().unwrap_err();
     /// assert_eq!(error, cmwq::InstallError::ThreadLimit(0));
     /// ```
     pub fn thread_limit(mut self, workers: usize) -> Self {
-        self.options.thread_limit = workers;
+        // Somebody has chosen.
+        (self.options.thread_limit, self.options.thread_most) = (workers, workers);
+        self
+    }
+
+    /// Where the SCHED_IDLE threads live that see a CPU idle. By default in a forked process, where that can
+    /// be had: [`CanaryForm`] says what each form costs, [`Stats::canary_form`](crate::Stats::canary_form) which one
+    /// is in use. A process that cannot be forked becomes threads, or nothing beside a large heap.
+    ///
+    /// ```
+    /// use cmwq::CanaryForm;
+    ///
+    /// cmwq::Builder::new().canaries(CanaryForm::Threads).install()?;
+    /// # Ok::<(), cmwq::InstallError>(())
+    /// ```
+    pub fn canaries(mut self, form: CanaryForm) -> Self {
+        self.options.canaries = Some(form);
         self
     }
 
@@ -123,7 +166,9 @@ impl Builder {
         let Options {
             stack_size,
             thread_limit,
-            sysfs_root: root,
+            thread_most,
+            canaries,
+            sysfs_root,
         } = self.options;
         if !(1..=MAX_THREAD_LIMIT).contains(&thread_limit) {
             return Err(InstallError::ThreadLimit(thread_limit));
@@ -133,7 +178,12 @@ impl Builder {
         }
         STACK_SIZE.store(stack_size, SeqCst);
         THREAD_LIMIT.store(thread_limit, SeqCst);
-        *sysfs_root() = root;
+        THREAD_MOST.store(thread_most, SeqCst);
+        let places = Places {
+            canaries,
+            sysfs_root,
+        };
+        PLACES.store(Box::into_raw(Box::new(places)), SeqCst);
         Ok(())
     }
 }

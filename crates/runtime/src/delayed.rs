@@ -10,7 +10,7 @@ use cmwq_policy::contract;
 use crate::engine;
 use crate::error::{FlushError, QueueError};
 use crate::machine::Real;
-use crate::queue::Workqueue;
+use crate::queue::{QueueRef, Workqueue};
 use crate::work::{Why, Work};
 
 /// An item that is queued after a delay (kernel `delayed_work`). A handle: clones are the same item.
@@ -95,7 +95,8 @@ impl<T: Send + Sync + 'static> DelayedWork<T> {
     }
 
     /// If its timer is armed, queues it at once; then waits for it as [`Work::flush`] does (kernel
-    /// `flush_delayed_work`). True if it was armed, or if there was something to wait for.
+    /// `flush_delayed_work`). True if it was armed, or if there was something to wait for. An armed item
+    /// that its queue does not take from this caller any more is dropped and reported, as when its time comes.
     ///
     /// # Errors
     /// As [`Work::flush`].
@@ -112,7 +113,9 @@ impl<T: Send + Sync + 'static> DelayedWork<T> {
         let (m, mut was_armed) = (Real(engine), false);
         let waited = self.work.wait_barrier(Why::Flush, |barrier| {
             // It may end before the barrier is there.
-            was_armed = contract::hurry(&m, self.work());
+            // SAFETY: the timer's reference to the queue is ours until it has been dealt with.
+            let admits = |queue: QueueRef| unsafe { queue.as_ref() }.admits_here();
+            was_armed = contract::hurry(&m, self.work(), admits);
             contract::flush_item(&m, self.work(), barrier)
         });
         let waited = waited.map_err(FlushError::WouldDeadlock)?;

@@ -8,27 +8,31 @@ use std::io;
 use std::path::Path;
 use std::sync::atomic::Ordering::SeqCst;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize};
-use std::sync::{Arc, Mutex, OnceLock, Weak};
+use std::sync::{Arc, OnceLock, Weak};
+use std::time::Duration;
 
 use cmwq_os::cpus::{self, EffectiveCpus};
 use cmwq_os::topology::{self, Topology};
 use cmwq_os::{generation, sched, thread};
 use cmwq_policy::affinity::{Layout, Place};
+use cmwq_policy::contract::Freezer;
+use cmwq_policy::form::CanaryForm;
 use cmwq_policy::queue::Kind;
-use cmwq_policy::{CpuMask, PoolAttrs, contract};
+use cmwq_policy::{CpuMask, PoolAttrs, contract, work};
 
 use crate::affinity;
 use crate::async_domain::AsyncState;
 use crate::builder::Options;
 use crate::error::BuildError;
 use crate::job::Jobs;
-use crate::machine::Timers;
+use crate::machine::{Timers, Waits};
 use crate::pool::Pool;
 use crate::pool::PoolKey;
-use crate::queue::Queue;
+use crate::queue::{Queue, QueueRef};
 use crate::report::Reports;
 use crate::signals::canary::Canaries;
 use crate::signals::tick::Tick;
+use crate::sync::{Mutex, MutexGuard};
 use crate::system::SystemQueues;
 
 /// Pools a process may have. Per-CPU ones are at most four per CPU; the others are sets of attributes
@@ -36,6 +40,9 @@ use crate::system::SystemQueues;
 pub(crate) const MAX_POOLS: usize = if cfg!(loom) { 64 } else { 8192 };
 /// Of those, pools that are not per CPU: a set of attributes has one for each pod.
 pub(crate) const MAX_SHARED_POOLS: usize = 1000;
+
+/// Per-CPU and BH pools, each of two nice levels.
+const POOLS_OF_A_CPU: usize = 4;
 
 /// See the module's page.
 pub(crate) struct Engine {
@@ -54,9 +61,10 @@ pub(crate) struct Engine {
     jobs: Jobs,
     asyncs: AsyncState,
     next_queue: AtomicU64,
-    /// All queues with a handle, by number, and whether the freezable ones are frozen.
+    /// All queues with a handle, and whether the freezable ones are frozen.
     queues: Mutex<Registry>,
     timers: Mutex<Timers>,
+    waits: Mutex<Waits>,
     reports: Reports,
     topology: Mutex<Option<Arc<Topology>>>,
     /// Where queues go; made when the first queue is.
@@ -65,8 +73,9 @@ pub(crate) struct Engine {
     layout_version: AtomicU32,
     /// There are CPUs that queues may not use although the process may.
     some_unbound: AtomicBool,
-    /// Number of its first pool. Those of a parent process are lower.
-    first_pool: u32,
+    /// Its own number: items that have run nowhere have it in their words. The numbers of its pools
+    /// follow, those of a parent process are lower.
+    nowhere: u32,
     /// Numbers of CPUs are below this.
     nr_cpus: usize,
     closing: AtomicBool,
@@ -77,33 +86,75 @@ pub(crate) struct Engine {
 /// The queues of a process.
 #[derive(Default)]
 pub(crate) struct Registry {
-    pub(crate) queues: BTreeMap<u64, Weak<Queue>>,
-    pub(crate) frozen: bool,
+    /// By number.
+    queues: BTreeMap<u64, Weak<Queue>>,
+    freezer: Freezer,
 }
 
-/// Numbers of pools go on in a forked child, so that an item's word never means another pool there.
+/// Numbers of pools, and of engines, go on in a forked child, so that an item's word never means another pool there.
 static NEXT_POOL: AtomicU32 = AtomicU32::new(0);
 
 /// The engine made last in this process or, right after a fork, in its parent.
 static ENGINE: AtomicPtr<Engine> = AtomicPtr::new(std::ptr::null_mut());
 
+/// The number of the process one of whose threads makes the engine, or has made it; 0: none could.
+/// A process that was forked meanwhile has another number, so it never waits for its parent.
+static MAKER: AtomicU32 = AtomicU32::new(0);
+
+/// How long a thread sleeps while another one makes the engine. It does not spin: it may have a
+/// real-time policy, and the CPU that the other one needs.
+const MAKING: Duration = Duration::from_micros(50);
+
 /// The process's engine, made at first use.
 ///
 /// # Errors
-/// If the system has no page left to tell a forked child by.
+/// If the system has no page left to tell a forked child by, or no thread, or parents have used up the
+/// numbers of pools. The next use tries again.
 pub(crate) fn get() -> io::Result<&'static Engine> {
+    if let Some(engine) = existing() {
+        return Ok(engine);
+    }
+    let ours = generation::claim()?;
     loop {
+        let maker = MAKER.load(SeqCst);
+        // After that load: whoever finds no engine here, and the maker unchanged, is the only one.
         if let Some(engine) = existing() {
             return Ok(engine);
         }
-        let stale = ENGINE.load(SeqCst);
-        let fresh = Box::into_raw(Box::new(Engine::new(generation::claim()?)));
-        match ENGINE.compare_exchange(stale, fresh, SeqCst, SeqCst) {
-            // Here, since nothing is locked yet: who is told may use queues.
-            Ok(_) => affinity::check_environment(),
-            // SAFETY: made above and seen by nobody: another thread was faster.
-            Err(_) => drop(unsafe { Box::from_raw(fresh) }),
+        if maker == ours {
+            std::thread::sleep(MAKING);
+        } else if MAKER.compare_exchange(maker, ours, SeqCst, SeqCst).is_ok() {
+            return make(ours);
         }
+    }
+}
+
+/// Makes the engine of the process that has this number. The calling thread alone does so.
+fn make(generation: u32) -> io::Result<&'static Engine> {
+    let unmade = Unmade;
+    let engine = Box::into_raw(Box::new(Engine::new(generation)?));
+    // SAFETY: made above; freed only where no thread knows of it.
+    if let Err(error) = Tick::start(unsafe { &*engine }) {
+        // SAFETY: nobody but the thread that was not made would have known of it.
+        drop(unsafe { Box::from_raw(engine) });
+        return Err(error);
+    }
+    // Its own number is taken. Nobody else takes one meanwhile: pools are made in it.
+    NEXT_POOL.fetch_add(1, SeqCst);
+    ENGINE.store(engine, SeqCst);
+    std::mem::forget(unmade);
+    // Here, since nothing is locked yet: who is told may use queues.
+    affinity::check_environment();
+    // SAFETY: leaked.
+    Ok(unsafe { &*engine })
+}
+
+/// However the making ends that has begun: another one may begin when this is dropped.
+struct Unmade;
+
+impl Drop for Unmade {
+    fn drop(&mut self) {
+        MAKER.store(0, SeqCst);
     }
 }
 
@@ -115,19 +166,18 @@ pub(crate) fn existing() -> Option<&'static Engine> {
 }
 
 impl Engine {
-    fn new(generation: u32) -> Self {
+    fn new(generation: u32) -> io::Result<Self> {
         let cpus = cpus::effective();
-        let first_pool = NEXT_POOL.load(SeqCst);
-        assert!(
-            first_pool < cmwq_policy::work::MAX_POOLS,
-            "too deep a tree of forks"
-        );
-        Engine {
+        let nr_cpus = highest_cpu(&cpus) + 1;
+        let nowhere = NEXT_POOL.load(SeqCst);
+        check_numbers(nowhere, nr_cpus)?;
+        Ok(Engine {
             generation,
-            first_pool,
-            nr_cpus: highest_cpu(&cpus) + 1,
+            nowhere,
+            nr_cpus,
             queues: Mutex::default(),
             timers: Mutex::default(),
+            waits: Mutex::default(),
             reports: Reports::new(),
             topology: Mutex::default(),
             layout: OnceLock::new(),
@@ -138,7 +188,8 @@ impl Engine {
             cpus: Mutex::new(cpus),
             budget: AtomicU32::new(0),
             pools: (0..MAX_POOLS).map(|_| AtomicPtr::default()).collect(),
-            nr_pools: AtomicUsize::new(0),
+            // The first place stays empty: it is the engine's own number.
+            nr_pools: AtomicUsize::new(1),
             making: Mutex::new(()),
             canaries: Canaries::new(),
             tick: Tick::new(),
@@ -149,7 +200,7 @@ impl Engine {
             closing: AtomicBool::new(false),
             spawn_failures: AtomicU64::new(0),
             nice_denied: AtomicBool::new(false),
-        }
+        })
     }
 
     /// Whether this is the process that made it, and not a forked child.
@@ -209,11 +260,7 @@ impl Engine {
     fn make_pool(&'static self, key: PoolKey) -> &'static Pool {
         let index = self.nr_pools.load(SeqCst);
         let id = NEXT_POOL.fetch_add(1, SeqCst);
-        assert_eq!(
-            id,
-            self.first_pool + index as u32,
-            "one process, one engine"
-        );
+        assert_eq!(id, self.nowhere + index as u32, "one process, one engine");
         let (rule, cpus) = key.serves(&self.cpus());
         let attrs = PoolAttrs {
             id,
@@ -222,6 +269,7 @@ impl Engine {
             target: key.target(&self.cpus()),
             budget: self.cpus().target as u32,
             thread_limit: key.thread_limit(self.options.thread_limit as u32),
+            thread_most: key.thread_most(self.options.thread_most as u32),
         };
         let near = |nearness| self.with_layout(|layout| layout.near(nearness));
         let near = key.near().map(near);
@@ -243,17 +291,22 @@ impl Engine {
 
     /// The pool with this number; `None` if it is a parent process's.
     pub(crate) fn pool(&self, id: u32) -> Option<&'static Pool> {
-        self.pool_at(id.checked_sub(self.first_pool)? as usize)
+        self.pool_at(id.checked_sub(self.nowhere)? as usize)
     }
 
-    /// Whether a pool with this number is of this process.
-    pub(crate) fn has_pool(&self, id: u32) -> bool {
-        id >= self.first_pool
+    /// Whether this number is of this process: a pool's, or its own.
+    pub(crate) fn has_number(&self, id: u32) -> bool {
+        id >= self.nowhere
+    }
+
+    /// The number of this process, which is no pool's.
+    pub(crate) fn nowhere(&self) -> u32 {
+        self.nowhere
     }
 
     /// Index of a pool of this process.
     pub(crate) fn index_of(&self, pool: u32) -> usize {
-        (pool - self.first_pool) as usize
+        (pool - self.nowhere) as usize
     }
 
     /// The pools whose bit is set and that this CPU may serve, with their nice levels. Takes no lock.
@@ -279,27 +332,42 @@ impl Engine {
         self.nr_cpus
     }
 
-    pub(crate) fn queues(&self) -> &Mutex<Registry> {
-        &self.queues
-    }
-
     pub(crate) fn timers(&self) -> &Mutex<Timers> {
         &self.timers
     }
 
-    /// A queue has its first handle. It begins frozen if others are.
+    /// Which items wait for which. Taken before the locks of queues and pools.
+    pub(crate) fn waits(&self) -> &Mutex<Waits> {
+        &self.waits
+    }
+
+    /// A queue has its first handle.
     pub(crate) fn remember_queue(&self, queue: &Arc<Queue>) {
-        let mut registry = self.queues.lock().expect("nobody panics with it");
+        let mut registry = self.registry();
         registry.queues.insert(queue.id(), Arc::downgrade(queue));
-        if registry.frozen && queue.is_freezable() {
-            contract::freeze(&queue.machine(), queue.this());
-        }
+        registry.freezer.adopt(&queue.machine(), queue.this());
     }
 
     /// And has lost its last one.
     pub(crate) fn forget_queue(&self, id: u64) {
-        let mut registry = self.queues.lock().expect("nobody panics with it");
-        registry.queues.remove(&id);
+        self.registry().queues.remove(&id);
+    }
+
+    fn registry(&self) -> MutexGuard<'_, Registry> {
+        self.queues.lock().expect("nobody panics with it")
+    }
+
+    /// Changes, or asks, what is frozen, with all queues that have a handle. None is made, and none loses its
+    /// last handle, meanwhile.
+    pub(crate) fn with_freezer<R>(&self, act: impl FnOnce(&mut Freezer, Vec<QueueRef>) -> R) -> R {
+        let mut registry = self.registry();
+        let kept: Vec<_> = registry.queues.values().filter_map(Weak::upgrade).collect();
+        let queues = kept.iter().map(|queue| queue.this()).collect();
+        let result = act(&mut registry.freezer, queues);
+        // Last: a queue that is freed may not be freed under the lock.
+        drop(registry);
+        drop(kept);
+        result
     }
 
     /// Where an item for this node goes: the caller's CPU if it is of the node, else the first one that
@@ -397,10 +465,18 @@ impl Engine {
         }
     }
 
-    /// Whether the mask of the process is not the one that is known.
+    /// Whether the mask of the first thread is not the one that is known: that is quickly seen, and
+    /// who changes the CPUs of a process changes it first.
     fn has_other_cpus(&self) -> bool {
         let mask = sched::affinity(thread::getpid());
-        mask.is_ok_and(|mask| mask != self.cpus().mask)
+        mask.is_ok_and(|mask| mask != self.cpus().first)
+    }
+
+    /// Whether somebody outside may have given a thread this mask, who changes the CPUs of the process
+    /// thread by thread.
+    pub(crate) fn is_from_outside(&self, mask: &CpuMask) -> bool {
+        let cpus = self.cpus();
+        *mask == cpus.mask || *mask == cpus.first
     }
 
     fn follow_cpus(&'static self, fresh: EffectiveCpus) {
@@ -454,13 +530,16 @@ impl Engine {
 
     /// Pods and nodes' parts of limits follow the CPUs.
     fn refit_queues(&self) {
-        let registry = self.queues.lock().expect("nobody panics with it");
+        let registry = self.registry();
         let queues: Vec<_> = registry.queues.values().filter_map(Weak::upgrade).collect();
         // A queue that is freed may not be freed under the lock.
         drop(registry);
         for queue in &queues {
             // Where there is no pool to be had, the queue stays as it is.
             let _ = contract::refit(&queue.machine(), queue.this());
+        }
+        if let Some(queue) = queues.first() {
+            crate::pool::relieve(queue.engine());
         }
     }
 
@@ -478,6 +557,11 @@ impl Engine {
 
     pub(crate) fn canaries(&self) -> &Canaries {
         &self.canaries
+    }
+
+    /// Where the program wants the canaries to live, if it has said so.
+    pub(crate) fn canary_wish(&self) -> Option<CanaryForm> {
+        self.options.canaries
     }
 
     pub(crate) fn tick(&self) -> &Tick {
@@ -514,8 +598,35 @@ impl Engine {
     }
 }
 
+/// Whether all pools that a process with so many CPUs may make can have numbers, from this one on. Asked once, so
+/// that no pool lacks one later.
+fn check_numbers(first: u32, nr_cpus: usize) -> io::Result<()> {
+    // One is the engine's own.
+    let most = (1 + MAX_SHARED_POOLS + POOLS_OF_A_CPU * nr_cpus).min(MAX_POOLS);
+    match work::has_numbers(first, most as u32) {
+        true => Ok(()),
+        false => Err(io::Error::other(
+            "too long a chain of forks: their parents have used up the numbers of pools",
+        )),
+    }
+}
+
 /// The highest CPU number that a thread of this process may be on.
 fn highest_cpu(cpus: &EffectiveCpus) -> usize {
     let online = cpus.online.saturating_sub(1);
     cpus.mask.iter().last().unwrap_or(0).max(online)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_has_numbers_for_all_its_pools_or_none() {
+        let most = (1 + MAX_SHARED_POOLS + 2 * POOLS_OF_A_CPU) as u32;
+        let last = work::MAX_POOLS - most;
+        assert!(check_numbers(0, 2).is_ok() && check_numbers(last, 2).is_ok());
+        let error = check_numbers(last + 1, 2).unwrap_err().to_string();
+        assert!(error.starts_with("too long a chain of forks"), "{error}");
+    }
 }

@@ -12,25 +12,23 @@
 //! # Ok::<(), cmwq::BuildError>(())
 //! ```
 
-use std::sync::Arc;
-
-use cmwq_policy::contract;
+use cmwq_policy::contract::{self, Freezer};
 
 use crate::engine;
-use crate::queue::Queue;
+use crate::machine::Real;
+use crate::pool;
+use crate::queue::QueueRef;
 
 /// From now on nothing of freezable queues becomes active: items that are queued wait. What is active,
 /// running or about to, goes on to its end; see [`is_busy`]. Flushing a frozen queue, or one of its
-/// items, waits for the thaw; cancelling does not.
+/// items, waits for the thaw; cancelling does not. A queue that is built meanwhile begins frozen.
 ///
 /// ```
 /// cmwq::freezer::freeze();
 /// cmwq::freezer::thaw();
 /// ```
 pub fn freeze() {
-    set(true, |queue| {
-        contract::freeze(&queue.machine(), queue.this())
-    });
+    change(Freezer::freeze);
 }
 
 /// Whether active items of frozen queues are left.
@@ -42,12 +40,7 @@ pub fn is_busy() -> bool {
     let Some(engine) = engine::existing() else {
         return false;
     };
-    let registry = engine.queues().lock().expect("nobody panics with it");
-    let queues: Vec<_> = freezable(&registry.queues);
-    drop(registry);
-    queues
-        .iter()
-        .any(|queue| contract::is_active(&queue.machine(), queue.this()))
+    engine.with_freezer(|_, queues| contract::is_freezing(&Real(engine), queues))
 }
 
 /// Freezable queues go on.
@@ -56,23 +49,12 @@ pub fn is_busy() -> bool {
 /// cmwq::freezer::thaw();
 /// ```
 pub fn thaw() {
-    set(false, |queue| {
-        contract::thaw(&queue.machine(), queue.this())
-    });
+    change(Freezer::thaw);
 }
 
-fn set(frozen: bool, each: impl Fn(&Queue)) {
-    let Ok(engine) = engine::get() else { return };
-    let mut registry = engine.queues().lock().expect("nobody panics with it");
-    registry.frozen = frozen;
-    let queues = freezable(&registry.queues);
-    queues.iter().for_each(|queue| each(queue));
-    // Last: a queue that is freed may not be freed under the lock.
-    drop(registry);
-    drop(queues);
-}
-
-fn freezable(queues: &std::collections::BTreeMap<u64, std::sync::Weak<Queue>>) -> Vec<Arc<Queue>> {
-    let queues = queues.values().filter_map(std::sync::Weak::upgrade);
-    queues.filter(|queue| queue.is_freezable()).collect()
+fn change(change: impl FnOnce(&mut Freezer, &Real, Vec<QueueRef>)) {
+    if let Ok(engine) = engine::get() {
+        engine.with_freezer(|freezer, queues| change(freezer, &Real(engine), queues));
+        pool::relieve(engine);
+    }
 }

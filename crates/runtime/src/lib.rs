@@ -39,7 +39,8 @@
 //! # Fork
 //!
 //! In a forked child the parent's queues are an error ([`QueueError::Forked`]) and dropping them does
-//! nothing; [`system`] is a new queue there, with threads of its own.
+//! nothing; [`system`] is a new queue there, with threads of its own. `std::thread::current()` has no name in
+//! these: the standard library could wait for a thread of the parent, so it does not know of them.
 #![cfg_attr(loom, allow(dead_code, unused_imports))]
 
 mod affinity;
@@ -74,6 +75,7 @@ mod sync;
 mod system;
 mod task;
 mod thresholds;
+mod user;
 mod work;
 
 pub use affinity::{
@@ -82,6 +84,7 @@ pub use affinity::{
 };
 pub use async_domain::{AsyncDomain, Cookie};
 pub use builder::{Builder, DFL_STACK_SIZE, DFL_THREAD_LIMIT, MAX_THREAD_LIMIT};
+pub use cmwq_policy::form::{CanaryForm, CanaryReason};
 pub use cmwq_policy::stacking::Stacking;
 pub use current::{CurrentWork, current_work, is_rescuer, others_waiting, set_worker_desc};
 pub use delayed::DelayedWork;
@@ -113,4 +116,11 @@ pub fn blocking<R>(wait: impl FnOnce() -> R) -> R {
         Some(place) => place.blocking(wait),
         None => wait(),
     }
+}
+
+/// After each how-manieth event a pool of a debug build walks through all it has, and panics if something does not
+/// hold; after the others it compares counts. 0, which it is: never. For stress tests.
+#[doc(hidden)]
+pub fn check_whole(every: u32) {
+    pool::check_whole(every);
 }

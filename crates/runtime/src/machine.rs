@@ -1,14 +1,14 @@
 //! The machine that the protocols of `cmwq_policy::contract` run on: this process.
 //!
-//! Locks are taken in the order queue, pool; the lock of the timers and those of limits are held for
+//! Locks are taken in the order waits, queue, pool, and waits, tasks of a scope, pool; the lock of the timers and those of limits are held for
 //! a few instructions, with nothing taken inside.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr::NonNull;
 use std::sync::Arc;
+use std::time::Duration;
 
 use cmwq_os::{clock, sched};
-use cmwq_policy::contract::{self, Machine, QueueInfo, TimersOf};
+use cmwq_policy::contract::{self, Machine, QueueInfo, TimersOf, WaitGraph};
 use cmwq_policy::pwq::PwqFlags;
 use cmwq_policy::queue::{Attrs, Kind, Queue as QueueCore};
 use cmwq_policy::store::PwqInfo;
@@ -21,6 +21,12 @@ use crate::item::{Header, Ref};
 use crate::pool::PoolKey;
 use crate::pwq::{Items, Pwq, PwqRef};
 use crate::queue::{Queue, QueueRef};
+use crate::report::{self, Report};
+use crate::scope::Group;
+use crate::user;
+
+/// Longer than anybody owns an item, unless he is kept off his CPU.
+const RELAX: Duration = Duration::from_micros(50);
 
 /// This process.
 #[derive(Clone, Copy)]
@@ -48,6 +54,14 @@ impl Timers {
     }
 }
 
+/// Which items wait for which. Guarded by its lock.
+#[derive(Default)]
+pub(crate) struct Waits(pub(crate) WaitGraph<Real>);
+
+// SAFETY: items may be sent between threads, and whoever waits keeps what it waits for in memory until it has
+// left the graph.
+unsafe impl Send for Waits {}
+
 fn header<'a>(work: NonNull<Header>) -> &'a Header {
     // SAFETY: callers of the protocols keep the item in memory, or own its queue's reference.
     unsafe { work.as_ref() }
@@ -59,11 +73,25 @@ fn queue_ref<'a>(queue: QueueRef) -> &'a Queue {
 }
 
 impl Real {
-    /// The word; an item that was pending at fork, or that ran before it, is new in the child.
+    /// The word as this process has it. An item that was pending at fork, or owned by some thread, or
+    /// that ran before it, is new in the child: it has a number of the parent, see [`ours`](Self::ours).
     fn here(self, word: WorkWord) -> WorkWord {
         match word.pool() {
-            Some(pool) if !self.0.has_pool(pool) => WorkWord::NEW.with_depth(word.disable_depth()),
+            Some(pool) if !self.0.has_number(pool) => {
+                WorkWord::NEW.with_depth(word.disable_depth())
+            }
+            Some(pool) if pool == self.0.nowhere() => word.in_pool(None),
             _ => word,
+        }
+    }
+
+    /// The word as it is written: one that names no pool names this process. So each that is not
+    /// what it was made as, whatever thread is in the middle of whatever with it, has a number by
+    /// which a forked child knows it for its parent's.
+    fn ours(self, word: WorkWord) -> WorkWord {
+        match word.pool() {
+            None => word.in_pool(Some(self.0.nowhere())),
+            Some(_) => word,
         }
     }
 
@@ -77,6 +105,7 @@ impl Real {
             let (pool, max) = (self.0.cpu_pool(key), core.effective_max());
             let pwq = Pwq::make(queue, pool, core.pwq_flags(), max, None);
             core.add(pwq);
+            contract::limit(&self, core, pwq);
             queue.routes().set(cpu, pwq);
             pwq
         })
@@ -87,6 +116,7 @@ impl Machine for Real {
     type Store = Items;
     type Queue = QueueRef;
     type NoPool = BuildError;
+    type Group = Group;
 
     fn with_pool<R>(
         &self,
@@ -126,7 +156,7 @@ impl Machine for Real {
         work: NonNull<Header>,
         step: impl Fn(WorkWord) -> Option<WorkWord>,
     ) -> Result<WorkWord, WorkWord> {
-        let result = header(work).step(|word| step(self.here(word)));
+        let result = header(work).step(|word| step(self.here(word)).map(|next| self.ours(next)));
         result
             .map(|word| self.here(word))
             .map_err(|word| self.here(word))
@@ -146,10 +176,7 @@ impl Machine for Real {
         let drop_it = || unsafe { (header(work).vtable().count)(work, Ref::Dropped) };
         // It may be the last one. A destructor that panics is its owner's affair, and must not take
         // our threads, or a queue that is being dropped, with it.
-        if let Err(payload) = catch_unwind(AssertUnwindSafe(drop_it)) {
-            // May be a value that panics when it is dropped as well.
-            std::mem::forget(payload);
-        }
+        user::run(drop_it);
     }
 
     fn retain_queue(&self, queue: QueueRef) {
@@ -168,6 +195,12 @@ impl Machine for Real {
         if queue.gate().destroying {
             queue.orphan();
         }
+    }
+
+    fn timer_dropped(&self, queue: QueueRef) {
+        report::say(&Report::TimerDropped {
+            queue: queue_ref(queue).name().to_owned(),
+        });
     }
 
     fn info(&self, pwq: PwqRef) -> PwqInfo {
@@ -257,7 +290,37 @@ impl Machine for Real {
         Pwq::make(queue_ref(queue), pool, flags, core.effective_max(), node)
     }
 
+    /// A real-time thread yields to its like only, and who owns the item may need its CPU.
     fn relax(&self) {
-        sched::yield_now();
+        match sched::is_normal_policy_self() {
+            true => sched::yield_now(),
+            false => std::thread::sleep(RELAX),
+        }
+    }
+
+    fn members(&self, group: Group, show: impl FnMut(NonNull<Header>)) {
+        group.show(show);
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use crate::work::Work;
+
+    /// What a forked child goes by: see `Real::ours`.
+    #[test]
+    fn a_word_that_anybody_has_changed_names_its_process() {
+        let m = Real(crate::engine::get().unwrap());
+        let steps: [fn(WorkWord) -> Option<WorkWord>; 3] =
+            [|w| w.try_pend().ok(), WorkWord::try_disable, Some];
+        for step in steps {
+            let work = Work::new(|| ());
+            let new = header(work.work()).word();
+            assert_eq!((new, new.pool()), (WorkWord::NEW, None));
+            m.step_word(work.work(), step).unwrap();
+            assert_eq!(header(work.work()).word().pool(), Some(m.0.nowhere()));
+            assert_eq!(m.word(work.work()).pool(), None, "and it has run nowhere");
+        }
     }
 }

@@ -11,13 +11,13 @@ const EMPTY: u32 = 0;
 const TOKEN: u32 = 1;
 const ASLEEP: u32 = 2;
 
-/// See the module's page.
+/// See the module's page. A `SHARED` one may be woken by another process that has the memory as well.
 #[derive(Debug)]
-pub(crate) struct Parker {
-    state: Futex,
+pub(crate) struct Parker<const SHARED: bool = false> {
+    state: Futex<SHARED>,
 }
 
-impl Default for Parker {
+impl<const SHARED: bool> Default for Parker<SHARED> {
     fn default() -> Self {
         Parker {
             state: Futex::new(EMPTY),
@@ -25,7 +25,7 @@ impl Default for Parker {
     }
 }
 
-impl Parker {
+impl<const SHARED: bool> Parker<SHARED> {
     /// Sleeps until a token is there, or `timeout` has passed; takes the token. Only one thread
     /// may park at one place. May return early without a token.
     pub(crate) fn park(&self, timeout: Option<Nanos>) {

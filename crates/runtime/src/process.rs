@@ -53,6 +53,9 @@ impl Drop for Attached {
 /// good as more.
 pub(crate) fn look(tree: &mut Tree, threads: u32) -> SeenState {
     let seen = tree.look(threads.max(1) as usize);
+    if !seen.seen {
+        return SeenState::Unknown(cmwq_os::inspect::process_cpu(tree.leader()));
+    }
     SeenState::of_tree(seen.runnable as u32, seen.stopped)
 }
 

@@ -1,11 +1,13 @@
 //! What people should hear of: items that keep a CPU, queues that stand still, misuse.
 
 use std::fmt;
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::atomic::AtomicPtr;
 use std::time::Duration;
 
 use cmwq_policy::hog;
+
+use crate::sync::{Mutex, SeqCst};
+use crate::user;
 
 /// Something worth knowing. Said on the thread that noticed it, with no lock held.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,8 +39,10 @@ pub enum Report {
         workers: Vec<StalledWorker>,
     },
     /// Items wait for a slot, and for the [threshold](crate::set_watchdog_threshold) none of those that have
-    /// one has ended (*thread starvation*). Perhaps they wait for each other: a chain of items that depend on
-    /// each other needs a slot for each. Said once, until there is progress.
+    /// one has ended (*thread starvation*). They may wait for each other: a chain of items that depend on
+    /// each other needs a slot for each. Said once, until there is progress; and not while one of those that have
+    /// a slot is seen to be only slow (it computes, sleeps for a time, waits for a file, a child or a
+    /// peer) and none of them waits for an item in a call of this library.
     Starvation {
         /// The queue.
         queue: String,
@@ -58,6 +62,25 @@ pub enum Report {
         settable: bool,
         /// What the items with a slot are at; of many, some.
         chain: Vec<StalledWorker>,
+    },
+    /// Items waited for a slot, and nothing moved, under a limit that the program has not set. The limit was
+    /// doubled, and will be again. Said once for each queue. A program that wants another limit sets
+    /// [`max_active`](crate::WorkqueueBuilder::max_active).
+    LimitRaised {
+        /// The queue.
+        queue: String,
+        /// `max_active` before.
+        from: usize,
+        /// And now.
+        to: usize,
+    },
+    /// The same for the workers of a pool, which [`thread_limit`](crate::Builder::thread_limit) would set.
+    /// Said once for each pool.
+    ThreadLimitRaised {
+        /// Workers that it could have before.
+        from: usize,
+        /// And now.
+        to: usize,
     },
     /// An item changed its thread's nice level, CPU mask or signal mask and left it so. The thread was set
     /// right, or has ended where it could not be.
@@ -183,6 +206,7 @@ impl fmt::Display for Report {
                 workers.iter().try_for_each(|worker| write!(f, "{worker}"))
             }
             Report::Starvation { .. } => self.fmt_starvation(f),
+            Report::LimitRaised { .. } | Report::ThreadLimitRaised { .. } => self.fmt_raised(f),
             Report::LeftBehind {
                 queue,
                 items,
@@ -228,6 +252,22 @@ impl fmt::Display for Report {
 }
 
 impl Report {
+    fn fmt_raised(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Report::LimitRaised { queue, from, to } => write!(
+                f,
+                "queue \"{queue}\": all {from} slots are held by items that stand still, and others wait. \
+                 max_active, which the program has not set, is {to} now, and is doubled while nothing moves"
+            ),
+            Report::ThreadLimitRaised { from, to } => write!(
+                f,
+                "all {from} workers of a pool stand still, and items wait. Its thread limit, which the program \
+                 has not set, is {to} now, and is doubled while nothing moves"
+            ),
+            _ => Ok(()),
+        }
+    }
+
     fn fmt_starvation(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Report::Starvation {
             queue,
@@ -293,9 +333,11 @@ impl fmt::Display for StalledWorker {
     }
 }
 
-type Hook = dyn Fn(&Report) + Send + Sync;
+type Hook = Box<dyn Fn(&Report) + Send + Sync>;
 
-static HOOK: RwLock<Option<Arc<Hook>>> = RwLock::new(None);
+/// Null, or leaked: any thread may be in the middle of a call, and a forked child finds no lock
+/// that somebody held.
+static HOOK: AtomicPtr<Hook> = AtomicPtr::new(std::ptr::null_mut());
 
 /// From now on reports go to `hook`, instead of one line each to the standard error output. Without a hook,
 /// [`Report::CpuIntensive`] is not said at all: on other than per-CPU queues that is no fault.
@@ -303,27 +345,26 @@ static HOOK: RwLock<Option<Arc<Hook>>> = RwLock::new(None);
 /// It is called on the thread that has found something, often one of cmwq's own, which does nothing else
 /// meanwhile: it should not wait, and must not wait for items, which may be those that this thread is to start.
 ///
+/// A panic in it ends the call and nothing else. A hook is never dropped, also not if another one
+/// replaces it.
+///
 /// ```
 /// cmwq::set_report_hook(|report| eprintln!("my log: {report}"));
 /// ```
 pub fn set_report_hook(hook: impl Fn(&Report) + Send + Sync + 'static) {
-    let hook: Arc<Hook> = Arc::new(hook);
-    *HOOK.write().unwrap_or_else(PoisonError::into_inner) = Some(hook);
+    let hook: Box<Hook> = Box::new(Box::new(hook));
+    HOOK.store(Box::into_raw(hook), SeqCst);
 }
 
 pub(crate) fn say(report: &Report) {
+    // Whoever noticed may be a thread that everybody needs.
     #[cfg(feature = "tracing")]
-    tracing::warn!(target: "cmwq", "{report}");
-    let hook = HOOK.read().unwrap_or_else(PoisonError::into_inner).clone();
-    match hook {
-        // Whoever noticed may be a thread that everybody needs.
-        Some(hook) => drop(catch_unwind(AssertUnwindSafe(|| hook(report)))),
+    user::run(|| tracing::warn!(target: "cmwq", "{report}"));
+    // SAFETY: null or leaked.
+    match unsafe { HOOK.load(SeqCst).as_ref() } {
+        Some(hook) => drop(user::run(|| hook(report))),
         None if matches!(report, Report::CpuIntensive { .. }) => {}
-        // A closed standard error is no reason to panic.
-        None => drop(std::io::Write::write_fmt(
-            &mut std::io::stderr(),
-            format_args!("cmwq: {report}\n"),
-        )),
+        None => cmwq_os::stderr::say(&format!("cmwq: {report}\n")),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 use std::io;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use cmwq_os::{sched, thread};
 use cmwq_policy::WorkerPool;
@@ -13,7 +13,7 @@ use crate::pool::Pool;
 use crate::pool::worker::Rescue;
 use crate::pwq::{Items, PwqRef, unhold};
 use crate::queue::queue_of;
-use crate::sync::{AtomicBool, SeqCst};
+use crate::sync::{AtomicBool, Mutex, SeqCst};
 
 /// Nice value of rescuers, where permitted (kernel `RESCUER_NICE_LEVEL`).
 const RESCUER_NICE_LEVEL: i32 = -20;
@@ -36,7 +36,7 @@ unsafe impl Send for Shared {}
 unsafe impl Sync for Shared {}
 
 impl Rescuer {
-    /// Makes the thread, and that of the tick, which calls it: later it may be too late.
+    /// Makes the thread: later it may be too late.
     pub(crate) fn start(engine: &'static Engine, name: &str) -> io::Result<Self> {
         let shared = Arc::new(Shared {
             maydays: Mutex::default(),
@@ -44,7 +44,6 @@ impl Rescuer {
             stops: AtomicBool::new(false),
         });
         let of = shared.clone();
-        engine.tick().make(engine)?;
         thread::spawn(&format!("cmwq/R-{name}"), engine.stack_size(), move || {
             Thread { engine, shared: of }.run()
         })?;
@@ -73,7 +72,7 @@ impl Shared {
         self.parker.unpark();
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, VecDeque<PwqRef>> {
+    fn lock(&self) -> crate::sync::MutexGuard<'_, VecDeque<PwqRef>> {
         self.maydays.lock().expect("nobody panics with it")
     }
 

@@ -1,62 +1,97 @@
 //! Scopes: closures that borrow from the caller's stack.
+//!
+//! A scope returns when nothing of its tasks is left: no closure and no value. So it counts the
+//! body and each task. A task counts until its value is dropped too, unless a handle has that. A
+//! handle lives in the body or in another task, which count for themselves; if it was forgotten,
+//! its value is never dropped. What destructors spawn is counted before its spawner's count ends.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::atomic::AtomicUsize;
+use std::ptr::NonNull;
+use std::sync::Arc;
 use std::sync::atomic::Ordering::SeqCst;
-use std::sync::{Arc, Mutex};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize};
 
+use cmwq_policy::contract::Target;
 use cmwq_policy::stacking::Stacking;
 
+use crate::engine::Engine;
 use crate::error::{JoinError, WouldDeadlock};
+use crate::item::Header;
 use crate::latch::Latch;
-use crate::pwq::PwqRef;
+use crate::machine::Real;
+use crate::pwq::{Pwq, PwqRef};
 use crate::queue::{Queue, Workqueue};
-use crate::task::{self, AnyTask, Cancel, OnEnd};
+use crate::sync::{Mutex, fence};
+use crate::task::{self, AnyTask, Cancel, Handle, Observer, OnEnd, Task};
 
 /// What a scope shares with its tasks.
 struct Shared {
+    engine: &'static Engine,
     /// The body, and each task that has not ended.
     open: AtomicUsize,
     all_ended: Latch,
-    /// Where the tasks went, while it is one place.
-    places: Mutex<Places>,
+    /// Tasks that have not ended, by number: what a scope that cannot wait takes back.
+    tasks: Mutex<BTreeMap<u64, Arc<dyn Cancel>>>,
+    spawned: AtomicU64,
+    /// The scope cannot wait for what nobody has begun: that never begins.
+    given_up: AtomicBool,
+    place: Place,
     /// Panics that nobody has joined. May wrap: a join can be faster than the count.
     panics: AtomicUsize,
 }
 
-/// Where tasks went.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Places {
-    None,
-    One(PwqRef),
-    Several,
-}
-
-// SAFETY: the pwq is of the queue that the scope keeps.
-unsafe impl Send for Places {}
-
 impl Shared {
-    fn went_to(&self, pwq: Option<PwqRef>) {
-        let Some(pwq) = pwq else { return };
-        let mut places = self.places.lock().expect("nobody panics with it");
-        *places = match *places {
-            Places::None => Places::One(pwq),
-            Places::One(before) if before == pwq => Places::One(pwq),
-            _ => Places::Several,
-        };
-    }
-}
-
-impl OnEnd for Shared {
-    fn ended(&self, panicked: bool) {
-        if panicked {
-            self.panics.fetch_add(1, SeqCst);
+    fn new(engine: &'static Engine) -> Self {
+        Shared {
+            engine,
+            open: AtomicUsize::new(1),
+            all_ended: Latch::new(),
+            tasks: Mutex::default(),
+            spawned: AtomicU64::new(0),
+            given_up: AtomicBool::new(false),
+            place: Place::default(),
+            panics: AtomicUsize::new(0),
         }
+    }
+
+    /// Those that have not ended, the oldest first.
+    fn open_tasks(&self) -> Vec<Arc<dyn Cancel>> {
+        let tasks = self.tasks.lock().expect("nobody panics with it");
+        tasks.values().cloned().collect()
+    }
+
+    /// The body, or a task, has ended.
+    fn one_ended(&self) {
         if self.open.fetch_sub(1, SeqCst) == 1 {
             self.all_ended.set();
         }
+    }
+
+    fn has_given_up(&self) -> bool {
+        // Partner: the fence in `give_up`. Either that sees a task which was queued before this, or
+        // this sees that it gives up.
+        fence(SeqCst);
+        self.given_up.load(SeqCst)
+    }
+}
+
+impl Observer for Shared {
+    fn ended(&self, number: u64) {
+        // In a child that the task has forked somebody who is not there may hold the lock.
+        let task = self.engine.is_ours().then(|| {
+            let mut tasks = self.tasks.lock().expect("nobody panics with it");
+            tasks.remove(&number)
+        });
+        // Not the last reference: the caller has one.
+        drop(task);
+        self.one_ended();
+    }
+
+    fn panicked(&self) {
+        self.panics.fetch_add(1, SeqCst);
     }
 
     fn panic_joined(&self) {
@@ -64,12 +99,54 @@ impl OnEnd for Shared {
     }
 }
 
+/// Where tasks went: nowhere yet, to one pwq, or to several.
+#[derive(Default)]
+struct Place {
+    first: AtomicPtr<Pwq>,
+    several: AtomicBool,
+}
+
+impl Place {
+    fn add(&self, pwq: PwqRef) {
+        let (null, pwq) = (std::ptr::null_mut(), pwq.as_ptr());
+        if let Err(first) = self.first.compare_exchange(null, pwq, SeqCst, SeqCst)
+            && first != pwq
+        {
+            self.several.store(true, SeqCst);
+        }
+    }
+
+    /// The pwq, if it is one.
+    fn the_one(&self) -> Option<PwqRef> {
+        let first = NonNull::new(self.first.load(SeqCst))?;
+        (!self.several.load(SeqCst)).then_some(first)
+    }
+}
+
+/// The tasks of a scope, as the protocols name them. Whoever names them waits for them, and keeps the scope.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Group(NonNull<Shared>);
+
+impl Group {
+    /// Shows each task that has not ended. These stay in memory meanwhile: who ends one takes it off the list.
+    pub(crate) fn show(self, mut show: impl FnMut(NonNull<Header>)) {
+        // SAFETY: the scope has not returned: somebody waits for its tasks.
+        let shared = unsafe { self.0.as_ref() };
+        let tasks = shared.tasks.lock().expect("nobody panics with it");
+        tasks.values().for_each(|task| show(task::header_of(task)));
+    }
+}
+
+/// As the protocols name them.
+fn targets(tasks: &[Arc<dyn Cancel>]) -> Vec<Target<Real>> {
+    let target = |task| Target::Item(task::header_of(task));
+    tasks.iter().map(target).collect()
+}
+
 /// Spawns closures that may borrow what outlives the scope. See [`Workqueue::scope`].
 pub struct Scope<'scope, 'env: 'scope> {
     queue: &'env Workqueue,
     shared: Arc<Shared>,
-    /// Tasks that may not have ended: what a scope that cannot wait takes back.
-    tasks: Mutex<Vec<Arc<dyn Cancel>>>,
     // Invariant in both, as in std::thread::Scope: neither lifetime may shrink.
     scope: PhantomData<&'scope mut &'scope ()>,
     env: PhantomData<&'env mut &'env ()>,
@@ -85,16 +162,9 @@ impl fmt::Debug for Scope<'_, '_> {
 
 impl<'scope, 'env> Scope<'scope, 'env> {
     fn new(queue: &'env Workqueue) -> Self {
-        let shared = Shared {
-            open: AtomicUsize::new(1),
-            all_ended: Latch::new(),
-            places: Mutex::new(Places::None),
-            panics: AtomicUsize::new(0),
-        };
         Scope {
             queue,
-            shared: Arc::new(shared),
-            tasks: Mutex::new(Vec::new()),
+            shared: Arc::new(Shared::new(queue.queue_ref().engine())),
             scope: PhantomData,
             env: PhantomData,
         }
@@ -118,79 +188,82 @@ impl<'scope, 'env> Scope<'scope, 'env> {
         F: FnOnce() -> T + Send + 'scope,
         T: Send + 'scope,
     {
-        self.shared.open.fetch_add(1, SeqCst);
-        let (task, pwq) = task::spawn(self.queue.queue_ref(), func, Some(self.shared.clone()));
-        self.shared.went_to(pwq);
-        self.remember(task.clone());
+        let (shared, queue) = (&self.shared, self.queue.queue_ref());
+        shared.open.fetch_add(1, SeqCst);
+        let number = shared.spawned.fetch_add(1, SeqCst);
+        let observer: Arc<dyn Observer> = shared.clone();
+        let task = Task::new(func, Some(OnEnd { observer, number }));
+        let handle = Handle::new(task.clone() as Arc<dyn AnyTask<T> + 'scope>);
+        if queue.is_ours() {
+            self.remember(number, task.clone());
+        }
+        let pwq = task::start(queue, &task);
+        pwq.into_iter().for_each(|pwq| shared.place.add(pwq));
+        if shared.has_given_up() {
+            task::cancel(&task, queue.engine());
+        }
         ScopedJoinHandle {
-            task,
+            task: handle,
             queue: self.queue,
             pwq,
         }
     }
 
-    fn remember(&self, task: Arc<dyn Cancel + 'scope>) {
+    fn remember(&self, number: u64, task: Arc<dyn Cancel + 'scope>) {
         // SAFETY: only the lifetime changes. The scope does not return, nor unwind, before every
-        // task has ended or was cancelled, and drops this list when it does.
+        // task has ended or was cancelled, and that takes it off this list.
         let task: Arc<dyn Cancel> = unsafe { std::mem::transmute(task) };
-        let mut over = Vec::new();
-        let mut tasks = self.tasks.lock().expect("nobody panics with it");
-        if tasks.len() == tasks.capacity() {
-            // Over, and nobody else knows of it: its value goes here, inside of the scope.
-            over.extend(
-                tasks.extract_if(.., |task| task.is_over() && Arc::strong_count(task) == 1),
-            );
-        }
-        tasks.push(task);
-        drop(tasks);
-        over.into_iter().for_each(|task| self.absorb(|| drop(task)));
-    }
-
-    /// Drops values of tasks: a panic in that counts as the task's, and must not end the wait for
-    /// the others.
-    fn absorb(&self, drop_them: impl FnOnce()) {
-        if let Err(payload) = catch_unwind(AssertUnwindSafe(drop_them)) {
-            self.shared.panics.fetch_add(1, SeqCst);
-            // May be a value that panics when it is dropped as well.
-            std::mem::forget(payload);
-        }
+        let mut tasks = self.shared.tasks.lock().expect("nobody panics with it");
+        tasks.insert(number, task);
     }
 
     /// The body has ended: waits for the tasks. If that would never end, takes back those that
     /// nobody has begun, waits for the others, and says so.
     fn finish(&self) -> Result<(), WouldDeadlock> {
-        self.shared.ended(false);
-        let queue = self.queue.queue_ref();
+        let (shared, queue) = (&self.shared, self.queue.queue_ref());
+        shared.one_ended();
         self.claim_all(queue);
-        if !queue.is_ours() && !self.shared.all_ended.is_set() {
+        if shared.all_ended.is_set() {
+            return Ok(());
+        }
+        if !queue.is_ours() {
             // Forked inside of the body, or of a claimed task: the others run in the parent, which drops them there.
             return Err(queue.would_deadlock());
         }
-        let waited = self.wait(queue);
-        if waited.is_err() {
-            self.cancel_all();
-            while !self.shared.all_ended.is_set() {
-                // Those that have begun end by themselves, or fail in their own waits.
-                queue.wait_begun(|| self.shared.all_ended.is_set());
-            }
-        }
-        self.clear();
-        waited
+        self.wait(queue).inspect_err(|_| self.give_up(queue))
     }
 
     /// Waits for all tasks. What is in several pools is not looked through for waits that never end.
     fn wait(&self, queue: &Queue) -> Result<(), WouldDeadlock> {
         let all_ended = &self.shared.all_ended;
-        let places = *self.shared.places.lock().expect("nobody panics with it");
-        match places {
-            _ if all_ended.is_set() => Ok(()),
-            Places::One(pwq) => task::wait(queue, pwq, all_ended, None),
-            _ => {
+        // Tasks may spawn others meanwhile, and these wait for slots that the caller's item may have.
+        let targets = [Target::Group(Group(NonNull::from(&*self.shared)))];
+        match self.shared.place.the_one() {
+            Some(pwq) => task::wait(queue, pwq, all_ended, None, &targets),
+            None => {
                 all_ended.announce();
-                task::awaiting(queue, None, || queue.wait_begun(|| all_ended.is_set()));
-                Ok(())
+                let wait = || queue.wait_elsewhere(|| all_ended.is_set());
+                task::awaiting(queue, None, || task::in_graph(queue, &targets, wait))?
             }
         }
+    }
+
+    /// Takes back what nobody has begun. The rest ends by itself, or fails in its own waits. Nothing
+    /// that is spawned from now on begins.
+    fn give_up(&self, queue: &Queue) {
+        let shared = &self.shared;
+        shared.given_up.store(true, SeqCst);
+        // Partner: the fence in `has_given_up`.
+        fence(SeqCst);
+        for task in shared.open_tasks() {
+            task::cancel(&task, queue.engine());
+        }
+        let open = shared.open_tasks();
+        let targets = targets(&open);
+        let place = shared.place.the_one();
+        task::awaiting(queue, None, || {
+            queue.wait_begun(place, &targets, || shared.all_ended.is_set());
+        });
     }
 
     /// Executes what no worker has begun, the oldest first, as far as the calling thread may.
@@ -201,33 +274,23 @@ impl<'scope, 'env> Scope<'scope, 'env> {
 
     /// True if it has executed any: that may have spawned others.
     fn claim_open(&self, queue: &Queue) -> bool {
-        let tasks = self.tasks.lock().expect("nobody panics with it");
-        let open: Vec<_> = tasks.iter().filter(|t| !t.is_over()).cloned().collect();
-        drop(tasks);
-        let claim = |task| queue.is_ours() && task::claim(queue, task);
-        open.iter().filter(|task| claim(task)).count() > 0
-    }
-
-    fn cancel_all(&self) {
-        let engine = self.queue.queue_ref().engine();
-        let tasks = self.tasks.lock().expect("nobody panics with it");
-        tasks.iter().for_each(|task| task.cancel(engine));
-    }
-
-    /// Drops the values that nobody took: they may borrow, and a worker that still holds its task
-    /// would drop them after the scope.
-    fn clear(&self) {
-        let tasks = std::mem::take(&mut *self.tasks.lock().expect("nobody panics with it"));
-        for task in tasks {
-            // SAFETY: all tasks are over, and handles cannot be used outside of the scope's body.
-            self.absorb(|| unsafe { task.clear() });
+        if !queue.is_ours() {
+            return false;
         }
+        let claim = |task: &Arc<dyn Cancel>| queue.is_ours() && task::claim(queue, task);
+        self.shared
+            .open_tasks()
+            .iter()
+            .filter(|task| claim(task))
+            .count()
+            > 0
     }
 }
 
-/// The value of a closure that was spawned in a scope, once it is there.
+/// The value of a closure that was spawned in a scope, once it is there. Dropped as that of a
+/// [`JoinHandle`](crate::JoinHandle) is; before the scope returns, unless the handle was forgotten.
 pub struct ScopedJoinHandle<'scope, T> {
-    task: Arc<dyn AnyTask<T> + 'scope>,
+    task: Handle<dyn AnyTask<T> + 'scope, T>,
     queue: &'scope Workqueue,
     /// Where it was queued; `None` if it was refused.
     pwq: Option<PwqRef>,
@@ -257,10 +320,7 @@ impl<T> ScopedJoinHandle<'_, T> {
     /// # Errors
     /// As there.
     pub fn join(self) -> Result<T, JoinError> {
-        let (queue, task) = (self.queue.queue_ref(), &self.task);
-        task::wait_to_join(queue, self.pwq, task)?;
-        // SAFETY: the latch is set, and the handle, which is consumed, is the only taker.
-        unsafe { self.task.take() }
+        self.task.join(self.queue.queue_ref(), self.pwq)
     }
 }
 
@@ -271,8 +331,9 @@ impl Workqueue {
     ///
     /// # Errors
     /// [`WouldDeadlock`], inside an item, if nobody could ever begin what was spawned. Those closures
-    /// are dropped unrun, the others have ended, and the body's value is lost. So it is in a child
-    /// that the body has forked, where none of them will ever run.
+    /// are dropped unrun, and so are those that the others spawn meanwhile: joining one is
+    /// [`JoinError::Cancelled`]. The others have ended, and the body's value is lost. So it is in a
+    /// child that the body has forked, where none of them will ever run.
     ///
     /// # Panics
     /// With the body's panic. If the body was well but a closure panicked whose handle was not

@@ -1,5 +1,6 @@
 //! Counters of the whole process.
 
+use cmwq_policy::form::{CanaryForm, CanaryReason};
 use cmwq_policy::growth::Holding;
 
 pub use cmwq_policy::growth::GrowthStats;
@@ -28,10 +29,20 @@ pub struct Stats {
     pub canary_starts: u64,
     /// Why there are no canaries, if the system denies them: an errno.
     pub canary_denied: Option<i32>,
+    /// Where canaries live: `None` before that was decided, with the first item that had to wait.
+    pub canary_form: Option<CanaryForm>,
+    /// Why they live there.
+    pub canary_reason: Option<CanaryReason>,
     /// Looks at the workers while items waited.
     pub ticks: u64,
     /// Workers that the tick started.
     pub tick_starts: u64,
+    /// Workers in an item whose state the last look could not see: `/proc` is missing, hidden or of another
+    /// PID namespace, or no descriptor was left. The CPU time of their threads and the passing of time
+    /// stand in for it.
+    pub unseen: usize,
+    /// Such workers that were taken for asleep because no item had ended for 10 ms.
+    pub unseen_presumed: u64,
     /// CPU time of the tick's thread, in nanoseconds.
     pub tick_cpu_ns: u64,
     /// Items that were begun by who waited for them ([`Stacking::Claim`](crate::Stacking::Claim)).
@@ -44,11 +55,11 @@ pub struct Stats {
     pub step_backs: u64,
     /// Workers that went idle although items waited, because others queued up at one lock.
     pub convoy_step_backs: u64,
-    /// Pools whose growth is held back now: their workers queue up at one lock.
+    /// Pools in which items are held back now, as others of their queue and function queue up at one lock.
     pub held_pools: usize,
-    /// Workers that those may have busy without delay, together.
+    /// So many of these may run without delay, in all pools together.
     pub held_workers: usize,
-    /// How often, and why, growth was held back.
+    /// How often, and why, items were held back.
     pub growth: GrowthStats,
     /// Threads that could not be made.
     pub spawn_failures: u64,
@@ -84,7 +95,7 @@ impl Stats {
 /// ```
 pub fn look() {
     if let Some(engine) = engine::existing() {
-        engine.tick().ask(engine);
+        engine.tick().ask();
     }
 }
 
@@ -99,6 +110,7 @@ pub fn stats() -> Stats {
     let Some(engine) = engine::existing() else {
         return Stats::default();
     };
+    let form = engine.canaries().form();
     let mut stats = Stats {
         cpus: engine.cpus().target,
         canary_reports: engine.canaries().reports(),
@@ -106,6 +118,8 @@ pub fn stats() -> Stats {
             .canaries()
             .denied()
             .and_then(std::io::Error::raw_os_error),
+        canary_form: form.map(|(form, _)| form),
+        canary_reason: form.map(|(_, reason)| reason),
         ticks: engine.tick().ticks(),
         tick_cpu_ns: engine.tick().cpu_ns(),
         spawn_failures: engine.spawn_failures(),
@@ -122,6 +136,8 @@ pub fn stats() -> Stats {
             stats.completed += of.completed;
             stats.canary_starts += of.idle_reports;
             stats.tick_starts += of.tick_starts;
+            stats.unseen += core.nr_unseen() as usize;
+            stats.unseen_presumed += of.unseen_presumed;
             stats.claimed += of.claimed;
             stats.far += of.far;
             stats.repatriated += pool.repatriated();

@@ -11,12 +11,8 @@ pub(crate) use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, fence};
 #[cfg(loom)]
 pub(crate) use loom::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, fence};
 
-/// Locks under which other words of these are used.
-#[cfg(not(loom))]
-pub(crate) use std::sync::Mutex;
-
-#[cfg(loom)]
-pub(crate) use loom::sync::Mutex;
+mod locks;
+pub(crate) use locks::{Mutex, MutexGuard, assert_none_held};
 
 /// What a lock elsewhere guards.
 #[cfg(not(loom))]
@@ -56,15 +52,16 @@ impl<T> UnsafeCell<T> {
     }
 }
 
-/// A word that a thread can sleep on.
+/// A word that a thread can sleep on; where it is `SHARED`, a thread of another process that has the memory
+/// as well.
 #[derive(Debug)]
-pub(crate) struct Futex {
+pub(crate) struct Futex<const SHARED: bool = false> {
     pub(crate) word: AtomicU32,
     #[cfg(loom)]
     sleepers: (loom::sync::Mutex<()>, loom::sync::Condvar),
 }
 
-impl Futex {
+impl<const SHARED: bool> Futex<SHARED> {
     pub(crate) fn new(value: u32) -> Self {
         Futex {
             word: AtomicU32::new(value),
@@ -75,20 +72,27 @@ impl Futex {
 }
 
 #[cfg(not(loom))]
-impl Futex {
-    /// Sleeps while the word holds `expected`, at most `timeout`. May return early.
+impl<const SHARED: bool> Futex<SHARED> {
+    /// Sleeps while the word holds `expected`, at most `timeout`, which a shared one does not know. May return
+    /// early.
     pub(crate) fn wait(&self, expected: u32, timeout: Option<Nanos>) {
+        if SHARED {
+            return cmwq_os::futex::wait_shared(&self.word, expected);
+        }
         let _ = cmwq_os::futex::wait(&self.word, expected, timeout);
     }
 
     /// Wakes up to `n` sleepers.
     pub(crate) fn wake(&self, n: u32) {
-        cmwq_os::futex::wake(&self.word, n);
+        match SHARED {
+            true => cmwq_os::futex::wake_shared(&self.word, n),
+            false => drop(cmwq_os::futex::wake(&self.word, n)),
+        }
     }
 }
 
 #[cfg(loom)]
-impl Futex {
+impl<const SHARED: bool> Futex<SHARED> {
     pub(crate) fn wait(&self, expected: u32, _timeout: Option<Nanos>) {
         let guard = self.sleepers.0.lock().unwrap();
         // The kernel compares and goes to sleep in one step, under its own lock.

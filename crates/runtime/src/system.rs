@@ -21,7 +21,7 @@ fn get(
     name: &str,
     kind: impl FnOnce(WorkqueueBuilder) -> WorkqueueBuilder,
 ) -> &'static Workqueue {
-    let engine = engine::get().expect("the first use of cmwq needs a page of memory");
+    let engine = engine::get().expect("cmwq can be used in this process");
     which(engine.system()).get_or_init(|| {
         let queue = kind(Workqueue::builder(name)).build_in(engine);
         queue.expect("the attributes of the system queues are valid")
@@ -38,7 +38,8 @@ fn get(
 /// ```
 ///
 /// # Panics
-/// At first use, if the system gives no page of memory. So do the other system queues.
+/// At first use, if the system gives no page of memory or no thread, or in a child at the end of so long a
+/// chain of forks that its parents have used up the 65,535 numbers of pools. So do the other system queues.
 pub fn system() -> &'static Workqueue {
     get(|queues| &queues.dfl, "system", |queue| queue)
 }

@@ -1,14 +1,18 @@
 //! Spawned closures: items that run once and hand a value back.
+//!
+//! The value belongs to the handle. Whoever comes last drops what nobody asked for, the handle or
+//! the runner, so nothing of a task is left when its scope has been told of its end. If the handle
+//! is forgotten, so is the value.
 
 use std::cell::UnsafeCell;
 use std::fmt;
 use std::marker::PhantomData;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr::NonNull;
 use std::sync::Arc;
 use std::thread;
 
-use cmwq_policy::contract;
+use cmwq_policy::contract::{self, Machine, Target};
+use cmwq_policy::pool::Stuck;
 
 use crate::claim;
 use crate::engine::Engine;
@@ -19,6 +23,8 @@ use crate::machine::Real;
 use crate::pool;
 use crate::pwq::PwqRef;
 use crate::queue::{Queue, Workqueue};
+use crate::sync::{AtomicU32, SeqCst};
+use crate::user;
 
 /// What a task holds: first the closure, then what came of it.
 enum Stage<F, T> {
@@ -34,21 +40,39 @@ pub(crate) struct Task<F, T> {
     header: Header,
     latch: Latch,
     stage: UnsafeCell<Stage<F, T>>,
-    /// Told when the task has ended or was cancelled, after the closure is gone.
-    on_end: Option<Arc<dyn OnEnd>>,
+    /// [`ENDED`] and [`DETACHED`]: who sets the second one drops what came of it.
+    fate: AtomicU32,
+    on_end: Option<OnEnd>,
 }
 
-/// Who is told that a task has ended.
-pub(crate) trait OnEnd: Send + Sync {
-    /// Called once per task, when nothing of its closure is left.
-    fn ended(&self, panicked: bool);
+/// The runner has left the stage.
+const ENDED: u32 = 1;
+/// Nobody will ask what came of it.
+const DETACHED: u32 = 2;
 
-    /// A joiner has taken its panic. May come before `ended` does.
+/// Who is told that a task has ended or was cancelled, and which of his tasks it is.
+pub(crate) struct OnEnd {
+    pub(crate) observer: Arc<dyn Observer>,
+    pub(crate) number: u64,
+}
+
+/// Who is told of tasks.
+pub(crate) trait Observer: Send + Sync {
+    /// Called once per task, when nothing of its closure is left, nor of its value if that is
+    /// nobody's.
+    fn ended(&self, number: u64);
+
+    /// A task, or the destructor of its value, panicked. Before it `ended`, or before its handle is
+    /// gone.
+    fn panicked(&self);
+
+    /// A joiner has taken its panic.
     fn panic_joined(&self);
 }
 
-// SAFETY: the stage is the runner's until the latch is set, and the joiner's after it; closure and
-// value may be sent. The header's links belong to the holder of the pool's lock.
+// SAFETY: the stage is the runner's until ENDED is set, and its handle's after that; once DETACHED
+// is set too it is that of whoever set the second one. Closure and value may be sent. The header's
+// links belong to the holder of the pool's lock.
 unsafe impl<F: Send, T: Send> Sync for Task<F, T> {}
 // SAFETY: as above.
 unsafe impl<F: Send, T: Send> Send for Task<F, T> {}
@@ -72,22 +96,23 @@ pub(crate) trait AnyTask<T>: Headed + Send + Sync {
     /// Takes what came of it.
     ///
     /// # Safety
-    /// The latch is set, and nobody else takes.
+    /// The latch is set, and the caller is the handle.
     unsafe fn take(&self) -> Result<T, JoinError>;
+
+    /// Drops what came, or will come, of it.
+    ///
+    /// # Safety
+    /// The caller is the handle, for the last time.
+    unsafe fn detach(&self);
 }
 
 /// A task that can be taken off its queue.
 pub(crate) trait Cancel: Headed + Send + Sync {
-    fn is_over(&self) -> bool;
-
-    /// Takes it off the queue if no worker has begun it; its closure is dropped then.
-    fn cancel(&self, engine: &'static Engine);
-
-    /// Drops what came of it.
+    /// It is off its queue before anybody has begun it: drops its closure.
     ///
     /// # Safety
-    /// It is over, and nobody joins it any more.
-    unsafe fn clear(&self);
+    /// So it is.
+    unsafe fn cancelled(&self);
 }
 
 impl<F: Send, T: Send> AnyTask<T> for Task<F, T> {
@@ -105,83 +130,139 @@ impl<F: Send, T: Send> AnyTask<T> for Task<F, T> {
         match unsafe { std::mem::replace(&mut *self.stage.get(), Stage::Empty) } {
             Stage::Ended(Ok(value)) => Ok(value),
             Stage::Ended(Err(payload)) => {
-                self.on_end.iter().for_each(|on_end| on_end.panic_joined());
+                self.tell(|observer| observer.panic_joined());
                 Err(JoinError::Panicked(payload))
             }
             Stage::Refused(error) => Err(JoinError::Refused(error)),
             Stage::Closure(_) | Stage::Empty => Err(JoinError::Cancelled),
         }
     }
+
+    // SAFETY: what it demands is said where the trait declares it.
+    unsafe fn detach(&self) {
+        if self.fate.fetch_or(DETACHED, SeqCst) & ENDED != 0 {
+            // SAFETY: the runner has left the stage, and the caller is the handle.
+            unsafe { self.clear() };
+        }
+    }
 }
 
 impl<F: Send, T: Send> Cancel for Task<F, T> {
-    fn is_over(&self) -> bool {
-        self.latch.is_set()
-    }
-
-    fn cancel(&self, engine: &'static Engine) {
-        // The queue's reference goes with it: the caller has another one.
-        if contract::cancel(&Real(engine), NonNull::from(&self.header)) {
-            // SAFETY: off the queue before anybody began it, so the stage is ours.
-            let stage = unsafe { std::mem::replace(&mut *self.stage.get(), Stage::Empty) };
-            let dropped = catch_unwind(AssertUnwindSafe(|| drop(stage)));
-            self.end(dropped.is_err());
-            // May be a value that panics when it is dropped as well.
-            std::mem::forget(dropped);
-        }
-    }
-
     // SAFETY: what it demands is said where the trait declares it.
-    unsafe fn clear(&self) {
-        // SAFETY: the runner is done with the stage, and the caller is alone.
-        drop(unsafe { std::mem::replace(&mut *self.stage.get(), Stage::Empty) });
+    unsafe fn cancelled(&self) {
+        // SAFETY: nobody has begun it, so the stage is ours.
+        unsafe { self.clear() };
+        self.end();
     }
 }
 
 impl<F, T> Task<F, T> {
-    fn end(&self, panicked: bool) {
+    /// Makes one that is not queued yet.
+    pub(crate) fn new(func: F, on_end: Option<OnEnd>) -> Arc<Self>
+    where
+        F: FnOnce() -> T + Send,
+        T: Send,
+    {
+        Arc::new(Task {
+            header: Header::new(Of::<F, T>::VTABLE),
+            latch: Latch::new(),
+            stage: UnsafeCell::new(Stage::Closure(func)),
+            fate: AtomicU32::new(0),
+            on_end,
+        })
+    }
+
+    /// It could not be queued, and has ended with that.
+    pub(crate) fn refuse(&self, error: QueueError) {
+        // SAFETY: nobody runs it, and no handle looks before the latch is set.
+        let unrun = unsafe { std::mem::replace(&mut *self.stage.get(), Stage::Refused(error)) };
+        if !user::discard(unrun) {
+            self.tell(|observer| observer.panicked());
+        }
+        self.end();
+    }
+
+    fn tell(&self, what: impl FnOnce(&dyn Observer)) {
+        if let Some(on_end) = &self.on_end {
+            what(&*on_end.observer);
+        }
+    }
+
+    /// Drops what is in the stage.
+    ///
+    /// # Safety
+    /// The stage is the caller's.
+    unsafe fn clear(&self) {
+        // SAFETY: says the caller.
+        let stage = unsafe { std::mem::replace(&mut *self.stage.get(), Stage::Empty) };
+        if !user::discard(stage) {
+            self.tell(|observer| observer.panicked());
+        }
+    }
+
+    /// The stage holds what came of it.
+    fn end(&self) {
+        if self.fate.fetch_or(ENDED, SeqCst) & DETACHED != 0 {
+            // SAFETY: the handle has left the stage to us.
+            unsafe { self.clear() };
+        }
         // The latch last but for the scope, which may let go of what the closure borrowed.
         self.latch.set();
-        if let Some(on_end) = &self.on_end {
-            on_end.ended(panicked);
-        }
+        self.tell(|observer| {
+            observer.ended(self.on_end.as_ref().map_or(0, |on_end| on_end.number))
+        });
+    }
+}
+
+/// The header of a task, by a pointer to all of it: through that it is executed and freed.
+pub(crate) fn header_of(task: &Arc<impl Headed + ?Sized>) -> NonNull<Header> {
+    let header = Arc::as_ptr(task).cast::<Header>().cast_mut();
+    NonNull::new(header).expect("an Arc is not null")
+}
+
+/// Takes a task off its queue if no worker has begun it; its closure is dropped then. The queue's
+/// reference goes with it: the caller has another one.
+pub(crate) fn cancel(task: &Arc<impl Cancel + ?Sized>, engine: &'static Engine) {
+    if contract::cancel(&Real(engine), header_of(task)) {
+        // SAFETY: off the queue before anybody began it.
+        unsafe { task.cancelled() };
     }
 }
 
 /// Makes a task and queues it; one that is refused has ended with that. Where it went comes with it.
-pub(crate) fn spawn<F, T>(
-    queue: &Queue,
-    func: F,
-    on_end: Option<Arc<dyn OnEnd>>,
-) -> (Arc<Task<F, T>>, Option<PwqRef>)
+pub(crate) fn spawn<F, T>(queue: &Queue, func: F) -> (Arc<Task<F, T>>, Option<PwqRef>)
 where
     F: FnOnce() -> T + Send,
     T: Send,
 {
-    let task = Arc::new(Task {
-        header: Header::new(Of::<F, T>::VTABLE),
-        latch: Latch::new(),
-        stage: UnsafeCell::new(Stage::Closure(func)),
-        on_end,
-    });
-    match queue.admits() {
-        Ok(()) => {
-            let pended = task.header.step(|word| word.try_pend().ok());
-            assert!(pended.is_ok(), "a new task is not pending");
-            let item = Arc::into_raw(task.clone()).cast::<Header>();
-            let item = NonNull::new(item.cast_mut()).expect("an Arc is not null");
-            let pwq = contract::enqueue(&queue.machine(), queue.this(), None, item);
-            (task, Some(pwq))
-        }
-        Err(error) => {
-            // SAFETY: nobody else knows of the task yet.
-            let unrun = unsafe { std::mem::replace(&mut *task.stage.get(), Stage::Refused(error)) };
-            task.end(false);
-            // Last: a panic in this is the caller's.
-            drop(unrun);
-            (task, None)
-        }
-    }
+    let task = Task::new(func, None);
+    let pwq = start(queue, &task);
+    (task, pwq)
+}
+
+/// Queues a new task; where it went. One that is refused has ended with that.
+pub(crate) fn start<F, T>(queue: &Queue, task: &Arc<Task<F, T>>) -> Option<PwqRef>
+where
+    F: FnOnce() -> T + Send,
+    T: Send,
+{
+    let refuse = |error| task.refuse(error);
+    try_start(queue, task).map_err(refuse).ok()
+}
+
+/// As [`start`], where something is locked: follow with [`refuse`](Task::refuse) where nothing is.
+pub(crate) fn try_start<F, T>(queue: &Queue, task: &Arc<Task<F, T>>) -> Result<PwqRef, QueueError>
+where
+    F: FnOnce() -> T + Send,
+    T: Send,
+{
+    queue.admits()?;
+    let m = queue.machine();
+    let pended = m.step_word(header_of(task), |word| word.try_pend().ok());
+    assert!(pended.is_ok(), "a new task is not pending");
+    let item = Arc::into_raw(task.clone()).cast::<Header>();
+    let item = NonNull::new(item.cast_mut()).expect("an Arc is not null");
+    Ok(contract::enqueue(&m, queue.this(), None, item))
 }
 
 /// The functions of one type of task.
@@ -216,18 +297,55 @@ unsafe fn run<F: FnOnce() -> T, T>(header: NonNull<Header>) {
         unreachable!("a task runs once")
     };
     // What the closure captured is dropped inside: a panic there counts as its own.
-    let result = catch_unwind(AssertUnwindSafe(func));
-    let panicked = result.is_err();
+    let result = user::call(func);
+    if result.is_err() {
+        task.tell(|observer| observer.panicked());
+    }
     // SAFETY: as above.
     unsafe { *task.stage.get() = Stage::Ended(result) };
-    task.end(panicked);
+    task.end();
+}
+
+/// The one that may ask what came of a task.
+pub(crate) struct Handle<A: AnyTask<T> + ?Sized, T> {
+    task: Arc<A>,
+    value: PhantomData<T>,
+}
+
+impl<A: AnyTask<T> + ?Sized, T> Handle<A, T> {
+    /// Of a task that has none yet.
+    pub(crate) fn new(task: Arc<A>) -> Self {
+        Handle {
+            task,
+            value: PhantomData,
+        }
+    }
+
+    pub(crate) fn task(&self) -> &Arc<A> {
+        &self.task
+    }
+
+    /// Waits for the task, which was queued through this pwq of the queue, and takes what came of it.
+    pub(crate) fn join(self, queue: &Queue, pwq: Option<PwqRef>) -> Result<T, JoinError> {
+        wait_to_join(queue, pwq, &self.task)?;
+        // SAFETY: the latch is set, and this is the handle.
+        unsafe { self.task.take() }
+    }
+}
+
+impl<A: AnyTask<T> + ?Sized, T> Drop for Handle<A, T> {
+    fn drop(&mut self) {
+        // SAFETY: this is the handle, for the last time.
+        unsafe { self.task.detach() };
+    }
 }
 
 /// The value of a closure that was spawned on a queue, once it is there. Dropping it lets the closure
-/// run all the same.
+/// run all the same: its value is dropped when it ends, by the worker. [Forgetting](std::mem::forget)
+/// it leaks the value.
 #[must_use = "dropping it is fine, but says so nowhere: write drop(handle)"]
 pub struct JoinHandle<T> {
-    task: Arc<dyn AnyTask<T>>,
+    task: Handle<dyn AnyTask<T>, T>,
     queue: Workqueue,
     /// Where it was queued; `None` if it was refused.
     pwq: Option<PwqRef>,
@@ -259,10 +377,7 @@ impl<T> JoinHandle<T> {
     /// assert!(handle.join().unwrap_err().is_panic());
     /// ```
     pub fn join(self) -> Result<T, JoinError> {
-        let (queue, task) = (self.queue.queue_ref(), &self.task);
-        wait_to_join(queue, self.pwq, task)?;
-        // SAFETY: the latch is set, and the handle, which is consumed, is the only taker.
-        unsafe { self.task.take() }
+        self.task.join(self.queue.queue_ref(), self.pwq)
     }
 
     /// Whether [`join`](Self::join) would return at once.
@@ -276,30 +391,45 @@ impl<T> JoinHandle<T> {
     /// # Ok::<(), cmwq::JoinError>(())
     /// ```
     pub fn is_finished(&self) -> bool {
-        self.task.latch().is_set()
+        self.task.task().latch().is_set()
     }
 }
 
 /// Executes a task of this queue on the calling thread, which would wait for it, if that may be.
 pub(crate) fn claim(queue: &Queue, task: &Arc<impl Headed + ?Sized>) -> bool {
-    // To the whole task: it is executed through this pointer.
-    let work = NonNull::new(Arc::as_ptr(task).cast::<Header>().cast_mut());
-    claim::claim(queue, work.expect("an Arc is not null"))
+    claim::claim(queue, header_of(task))
 }
 
 /// Waits for a latch that an item will set which was queued through this pwq of the queue.
-/// `item` is its name for people, if it is one.
+/// `item` is its name for people, if it is one. `targets`: what has to end for that, as far as it is known, which
+/// the caller keeps.
 pub(crate) fn wait(
     queue: &Queue,
     pwq: PwqRef,
     latch: &Latch,
     item: Option<&'static str>,
+    targets: &[Target<Real>],
 ) -> Result<(), WouldDeadlock> {
     if latch.is_set() {
         return Ok(());
     }
     latch.announce();
-    awaiting(queue, item, || queue.wait(pwq, || latch.is_set()))
+    let wait = || queue.wait(pwq, || latch.is_set());
+    awaiting(queue, item, || in_graph(queue, targets, wait))?
+}
+
+/// Runs `wait`, for the end of all of these, unless they wait for the calling item.
+pub(crate) fn in_graph<R>(
+    queue: &Queue,
+    targets: &[Target<Real>],
+    wait: impl FnOnce() -> R,
+) -> Result<R, WouldDeadlock> {
+    match pool::current() {
+        Some(place) => place
+            .in_graph(targets, wait)
+            .map_err(|Stuck| queue.would_deadlock()),
+        None => Ok(wait()),
+    }
 }
 
 /// Runs `wait`; if the caller is an item, people are told meanwhile what it waits for.
@@ -327,7 +457,8 @@ pub(crate) fn wait_to_join<T>(
         // Also in a child that the claimed item has forked.
         Some(_) if queue.is_ours() && claim(queue, task) => Ok(()),
         Some(pwq) if queue.is_ours() => {
-            let waited = wait(queue, pwq, task.latch(), Some(task.name()));
+            let target = Target::Item(header_of(task));
+            let waited = wait(queue, pwq, task.latch(), Some(task.name()), &[target]);
             waited.map_err(JoinError::WouldDeadlock)
         }
         Some(_) => Err(JoinError::Refused(QueueError::Forked)),
@@ -348,9 +479,11 @@ impl Workqueue {
         F: FnOnce() -> T + Send + 'static,
         T: Send + 'static,
     {
-        let (task, pwq) = spawn(self.queue_ref(), func, None);
+        let task = Task::new(func, None);
+        let handle = Handle::new(task.clone() as Arc<dyn AnyTask<T>>);
+        let pwq = start(self.queue_ref(), &task);
         JoinHandle {
-            task,
+            task: handle,
             queue: self.clone(),
             pwq,
         }

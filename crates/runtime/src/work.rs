@@ -3,11 +3,10 @@
 use std::fmt;
 use std::marker::PhantomData;
 use std::ops::Deref;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-use cmwq_policy::contract::{self, Machine};
+use cmwq_policy::contract::{self, Machine, Target};
 
 use crate::barrier::Barrier;
 use crate::error::{FlushError, WouldDeadlock};
@@ -17,7 +16,7 @@ use crate::pool;
 use crate::pwq::{PwqRef, unhold};
 use crate::queue::{Waits, queue_of};
 use crate::report::{self, Report};
-use crate::{engine, task};
+use crate::{engine, task, user};
 
 /// The header comes first, so that its address is the item's.
 #[repr(C)]
@@ -199,8 +198,8 @@ impl<T: Send + Sync + 'static> Work<T> {
     /// unless somebody queued it after that. True if it was pending.
     ///
     /// # Errors
-    /// [`WouldDeadlock`] if it is called by the item itself, or, among queues of equal attributes, by
-    /// one that it waits for. It is cancelled then, and goes on.
+    /// [`WouldDeadlock`] if it is called by the item itself, or by one that it waits for. It is cancelled
+    /// then, and goes on.
     ///
     /// ```
     /// let work = cmwq::Work::with_data((), |work| {
@@ -230,8 +229,8 @@ impl<T: Send + Sync + 'static> Work<T> {
     /// wait for an armed timer.
     ///
     /// # Errors
-    /// [`FlushError::WouldDeadlock`] if it is called by the item itself, or where nobody could ever
-    /// do what is waited for.
+    /// [`FlushError::WouldDeadlock`] if it is called by the item itself or by one that it waits for, or where
+    /// nobody could ever do what is waited for.
     ///
     /// ```
     /// let work = cmwq::Work::new(|| ());
@@ -345,7 +344,11 @@ impl<T: Send + Sync + 'static> Work<T> {
             queue.check_dependency();
         }
         let item = Some(self.inner.header.name());
-        task::wait(queue, pwq, barrier.latch(), item)?;
+        let target = Target::Barrier {
+            barrier: barrier.work(),
+            item: self.work(),
+        };
+        task::wait(queue, pwq, barrier.latch(), item, &[target])?;
         Ok(true)
     }
 
@@ -409,7 +412,7 @@ where
         // The closure is called through a shared reference and may be called again: that a panic may
         // have left what it captured in the middle of a change is its owner's affair, as with a
         // thread.
-        let _ = catch_unwind(AssertUnwindSafe(|| (work.inner.func)(&work)));
+        user::run(|| (work.inner.func)(&work));
     }
 
     /// # Safety

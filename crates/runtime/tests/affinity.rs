@@ -12,6 +12,7 @@ use cmwq::{AffinityScope, AttrsError, Report, Work, Workqueue};
 use cmwq_os::{sched, thread};
 use cmwq_policy::CpuMask;
 use common::alone::alone;
+use common::threads::set_process_mask;
 use common::two_nodes::on_two_nodes;
 use common::{Permits, eventually, queue};
 
@@ -172,11 +173,6 @@ fn who_is_brought_home_may_leave_again_and_nobody_is_where_it_is_not_worth_it() 
             })
         },
     );
-}
-
-/// The mask of the process, as `taskset -p` changes it.
-fn set_process_mask(mask: &CpuMask) {
-    sched::set_affinity(thread::getpid(), mask).unwrap();
 }
 
 #[test]

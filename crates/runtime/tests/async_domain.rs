@@ -208,3 +208,31 @@ fn a_forked_child_has_none_of_its_parents_calls() {
         domain.synchronize_full().unwrap();
     });
 }
+
+/// Panics when it is dropped, unless something panics already.
+struct Bomb;
+
+impl Drop for Bomb {
+    fn drop(&mut self) {
+        if !std::thread::panicking() {
+            panic!("dropped");
+        }
+    }
+}
+
+/// Who schedules may be the last that has the call, and drops what came of it.
+#[test]
+fn a_payload_that_panics_is_nobodys_but_the_calls() {
+    alone("a_payload_that_panics_is_nobodys_but_the_calls", || {
+        std::panic::set_hook(Box::new(|_| ()));
+        let domain = AsyncDomain::new();
+        for _ in 0..3_000 {
+            domain.schedule(|_| std::panic::panic_any(Bomb));
+        }
+        domain.synchronize_full().unwrap();
+        cmwq::shutdown(std::time::Duration::from_secs(1000));
+        // Refused from here on, and called by who schedules.
+        domain.schedule(|_| std::panic::panic_any(Bomb));
+        assert_eq!(domain.pending(), 0);
+    });
+}

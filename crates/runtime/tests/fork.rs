@@ -4,7 +4,7 @@ mod common;
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering::SeqCst;
-use std::sync::atomic::{AtomicBool, AtomicI32, AtomicUsize};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicUsize};
 use std::time::Duration;
 
 use cmwq::{FlushError, JoinError, QueueError, Work, Workqueue};
@@ -224,5 +224,135 @@ fn a_fork_inside_a_scope() {
             5,
             "the scope says that nobody ran its items"
         );
+    });
+}
+
+/// Whatever another thread was in the middle of: in the child nobody has queued the item.
+#[test]
+fn an_item_on_its_way_at_a_fork_is_new_in_the_child() {
+    alone("an_item_on_its_way_at_a_fork_is_new_in_the_child", || {
+        let queue = queue("forked");
+        let (latest, stop) = (AtomicPtr::<Work>::default(), AtomicBool::new(false));
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                // The latest ones are kept: a child may be forked at any moment.
+                let mut kept = std::collections::VecDeque::new();
+                for turn in 0.. {
+                    let work = Box::new(Work::new(|| ()));
+                    latest.store(std::ptr::from_ref(&*work).cast_mut(), SeqCst);
+                    match turn % 3 {
+                        0 => drop(queue.queue(&work)),
+                        1 => drop(work.disable()),
+                        _ => drop((queue.queue(&work), work.cancel(), queue.queue(&work))),
+                    }
+                    kept.push_back(work);
+                    if kept.len() > 16 {
+                        kept.pop_front();
+                    }
+                    if stop.load(SeqCst) {
+                        break;
+                    }
+                }
+            });
+            for _ in 0..200 {
+                in_child(|| {
+                    // SAFETY: null or among those that are kept.
+                    let Some(work) = (unsafe { latest.load(SeqCst).as_ref() }) else {
+                        return;
+                    };
+                    assert!(!work.is_pending());
+                    work.disable();
+                    while !work.enable() {}
+                    assert_eq!(cmwq::system().try_queue(work), Ok(true));
+                });
+            }
+            stop.store(true, SeqCst);
+        });
+    });
+}
+
+/// Two threads of a child that both come first.
+#[test]
+fn a_child_has_one_engine_whoever_comes_first() {
+    alone("a_child_has_one_engine_whoever_comes_first", || {
+        cmwq::system().spawn(|| ()).join().unwrap();
+        for turn in 0..300 {
+            in_child(move || {
+                let ready = Arc::new(std::sync::Barrier::new(2));
+                let other = ready.clone();
+                let other = std::thread::spawn(move || {
+                    other.wait();
+                    // The race is at the end of what the first one does.
+                    let end = std::time::Instant::now() + Duration::from_micros(turn);
+                    while std::time::Instant::now() < end {}
+                    std::ptr::from_ref(cmwq::system()).addr()
+                });
+                ready.wait();
+                cmwq::freezer::thaw();
+                let own = std::ptr::from_ref(cmwq::system()).addr();
+                assert_eq!(own, other.join().unwrap());
+            });
+        }
+    });
+}
+
+/// A hook is no lock that somebody held at the fork.
+#[test]
+fn a_child_reports_whatever_was_done_with_hooks_at_the_fork() {
+    alone(
+        "a_child_reports_whatever_was_done_with_hooks_at_the_fork",
+        || {
+            let stop = AtomicBool::new(false);
+            std::thread::scope(|scope| {
+                scope.spawn(|| {
+                    while !stop.load(SeqCst) {
+                        cmwq::set_report_hook(|_| ());
+                    }
+                });
+                for _ in 0..50 {
+                    // Enabling what is not disabled is reported.
+                    in_child(|| assert!(Work::new(|| ()).enable()));
+                }
+                stop.store(true, SeqCst);
+            });
+        },
+    );
+}
+
+/// The standard library's lock of the standard error output may be held by a thread that is not there.
+#[test]
+fn a_child_reports_whoever_wrote_at_the_fork() {
+    alone("a_child_reports_whoever_wrote_at_the_fork", || {
+        let (locked, over) = (Permits::new(), Permits::new());
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                let _stderr = std::io::stderr().lock();
+                locked.open();
+                over.take();
+            });
+            let _ends = Opens(&over);
+            locked.take();
+            // Enabling what is not disabled is reported.
+            in_child(|| assert!(Work::new(|| ()).enable()));
+        });
+    });
+}
+
+/// Options are no lock either.
+#[test]
+fn a_child_works_whoever_chose_options_at_the_fork() {
+    alone("a_child_works_whoever_chose_options_at_the_fork", || {
+        let stop = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while !stop.load(SeqCst) {
+                    cmwq::Builder::new().install().unwrap();
+                }
+            });
+            for _ in 0..50 {
+                in_child(|| assert_eq!(cmwq::system().spawn(|| 6 * 7).join().unwrap(), 42));
+            }
+            stop.store(true, SeqCst);
+        });
     });
 }

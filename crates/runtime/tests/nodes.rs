@@ -8,9 +8,9 @@ use std::sync::atomic::Ordering::SeqCst;
 use std::sync::{Arc, Mutex};
 
 use cmwq::{Work, Workqueue};
-use cmwq_os::{sched, thread};
 use cmwq_policy::CpuMask;
 use common::alone::alone;
+use common::threads::set_process_mask;
 use common::two_nodes::on_two_nodes;
 use common::{Occupancy, Permits, eventually};
 
@@ -157,7 +157,7 @@ fn nothing_is_lost_when_a_node_goes_and_comes_back() {
                     });
                     assert_eq!(queue.queue_on(cpus[n % 2], &work), Ok(true));
                 }
-                sched::set_affinity(thread::getpid(), &mask).unwrap();
+                set_process_mask(&mask);
             }
             queue.flush().unwrap();
             assert_eq!((ended.load(SeqCst), *seen.lock().unwrap()), (1200, 1200));

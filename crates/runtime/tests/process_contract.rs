@@ -11,6 +11,7 @@ use cmwq::Workqueue;
 use cmwq_os::{sched, thread};
 use cmwq_policy::CpuMask;
 use common::alone::alone;
+use common::threads::set_process_mask;
 use common::{Occupancy, Permits, eventually, limited, queue, threads, watchdog};
 
 /// Keeps all kinds of our threads busy for a while: items that block and items that wait.
@@ -97,23 +98,6 @@ fn one_of(mask: &CpuMask) -> CpuMask {
     mask.iter().take(1).collect()
 }
 
-/// As somebody else with `taskset -p` would: the first thread's mask is the process's.
-fn set_process_mask(mask: &CpuMask) {
-    // SAFETY: a set without CPUs is valid.
-    let mut set: libc::cpu_set_t = unsafe { std::mem::zeroed() };
-    // SAFETY: the CPUs of a mask that the kernel gave fit into the set.
-    mask.iter()
-        .for_each(|cpu| unsafe { libc::CPU_SET(cpu, &mut set) });
-    // SAFETY: the kernel reads the set.
-    let status = unsafe { libc::sched_setaffinity(libc::getpid(), size_of_val(&set), &set) };
-    assert_eq!(
-        status,
-        0,
-        "sched_setaffinity: {}",
-        std::io::Error::last_os_error()
-    );
-}
-
 #[test]
 fn the_callers_own_mask_is_not_the_processs() {
     alone("the_callers_own_mask_is_not_the_processs", || {
@@ -129,6 +113,22 @@ fn the_callers_own_mask_is_not_the_processs() {
         first_user.join().unwrap();
         assert_eq!(cmwq::stats().cpus.min(whole.count()), cmwq::stats().cpus);
         workers_follow(&whole);
+    });
+}
+
+#[test]
+fn a_pinned_first_thread_pins_nobody_else() {
+    alone("a_pinned_first_thread_pins_nobody_else", || {
+        let whole = process_mask();
+        let pin = |mask: &CpuMask| sched::set_affinity(thread::getpid(), mask).unwrap();
+        // Before the first use, and after it.
+        for _ in 0..2 {
+            pin(&one_of(&whole));
+            use_it(&queue("beside a pinned one"));
+            workers_follow(&whole);
+            pin(&whole);
+            workers_follow(&whole);
+        }
     });
 }
 
@@ -185,7 +185,7 @@ fn a_narrowed_process_keeps_as_many_busy_as_it_has_cpus() {
             use_it(&queue);
             let canaries = threads::ours()
                 .iter()
-                .filter(|t| t.name.starts_with("cmwq/c"))
+                .filter(|t| t.name.starts_with("cmwq/c") || t.name.starts_with("cmwq/r"))
                 .count();
             assert!(canaries <= 1, "{canaries} canaries for one CPU");
         },
@@ -246,5 +246,41 @@ fn dropping_a_queue_in_an_item_counts_as_a_hint() {
     counts_as_a_hint(|_, gate| {
         let own = queue("own");
         drop(own.spawn(move || gate.take()));
+    });
+}
+
+/// Panics when it is dropped, unless something panics already.
+struct Bomb;
+
+impl Drop for Bomb {
+    fn drop(&mut self) {
+        if !std::thread::panicking() {
+            panic!("dropped");
+        }
+    }
+}
+
+/// The thread that reports is one that everybody needs.
+#[test]
+fn a_hook_whose_panic_panics_ends_nobody() {
+    alone("a_hook_whose_panic_panics_ends_nobody", || {
+        std::panic::set_hook(Box::new(|_| ()));
+        cmwq::set_report_hook(|_| std::panic::panic_any(Bomb));
+        let queue = queue("drained");
+        let gate = Arc::new(common::Permits::new());
+        let entry = gate.clone();
+        drop(queue.spawn(move || entry.take()));
+        let late = cmwq::DelayedWork::new(|| unreachable!("its queue takes no more"));
+        assert!(queue.queue_after(&late, Duration::from_millis(30)));
+        let own = queue.clone();
+        let drain = std::thread::spawn(move || own.drain().unwrap());
+        // Its time comes while the queue is drained: that is reported by the timers' thread.
+        eventually("it was dropped", || !late.is_pending());
+        gate.open();
+        drain.join().unwrap();
+        let timer = cmwq::DelayedWork::new(|| ());
+        assert!(queue.queue_after(&timer, Duration::from_millis(1)));
+        eventually("timers expire", || !timer.is_pending());
+        assert_eq!(queue.spawn(|| 5).join().unwrap(), 5);
     });
 }

@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 use std::sync::atomic::{AtomicBool, AtomicUsize};
 use std::time::Duration;
 
-use common::{Permits, queue, watchdog};
+use common::{Permits, limited, queue, watchdog};
 
 fn message(payload: Box<dyn std::any::Any + Send>) -> String {
     let literal = payload.downcast_ref::<&str>().map(|text| text.to_string());
@@ -263,4 +263,142 @@ fn a_scope_on_a_busy_queue_waits_for_its_own_items_only() {
     assert!(ran.load(SeqCst) && !other.is_finished());
     GATE.open();
     other.join().unwrap();
+}
+
+/// Spawns into the scope when it is dropped.
+struct Spawns<'scope, 'env, F: FnOnce() + Send + 'scope>(
+    &'scope cmwq::Scope<'scope, 'env>,
+    Option<F>,
+);
+
+impl<'scope, F: FnOnce() + Send + 'scope> Drop for Spawns<'scope, '_, F> {
+    fn drop(&mut self) {
+        drop(self.0.spawn(self.1.take().unwrap()));
+    }
+}
+
+/// Whatever becomes of a handle, nothing of its task is left when the scope returns.
+#[test]
+fn what_a_values_destructor_spawns_is_over_when_the_scope_returns() {
+    let _watch = watchdog();
+    let queue = queue("late");
+    for fate in 0..5 {
+        let (dropped, ran) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        let forgotten = fate == 2;
+        queue
+            .scope(|scope| {
+                let (late, ran) = (&dropped, &ran);
+                let value = move || {
+                    Spawns(
+                        scope,
+                        Some(move || {
+                            late.fetch_add(1, SeqCst);
+                            std::thread::sleep(Duration::from_millis(5));
+                            ran.fetch_add(1, SeqCst);
+                        }),
+                    )
+                };
+                let handle = scope.spawn(value);
+                match fate {
+                    0 => drop(handle),
+                    1 => {
+                        while dropped.load(SeqCst) == 0 && !ended(queue.counts()) {
+                            std::thread::yield_now();
+                        }
+                        drop(handle);
+                    }
+                    2 => std::mem::forget(handle),
+                    3 => drop(handle.join().unwrap()),
+                    _ => drop(scope.spawn(move || drop(handle))),
+                }
+            })
+            .unwrap();
+        let expected = usize::from(!forgotten);
+        assert_eq!(
+            (dropped.load(SeqCst), ran.load(SeqCst)),
+            (expected, expected),
+            "{fate}"
+        );
+    }
+}
+
+fn ended(counts: cmwq::WorkqueueCounts) -> bool {
+    counts.nr_active == 0
+}
+
+/// The only slot is the caller's: what is spawned never begins.
+#[test]
+fn what_a_dropped_closure_spawns_is_dropped_too() {
+    let _watch = watchdog();
+    let queue = limited("gives up", 1);
+    let own = queue.clone();
+    let gave_up = queue.spawn(move || {
+        own.scope(|scope| {
+            for _ in 0..3 {
+                let inner = Spawns(scope, Some(|| unreachable!("nobody runs it")));
+                let outer = Spawns(scope, Some(move || drop(inner)));
+                drop(scope.spawn(move || drop(outer)));
+            }
+        })
+        .is_err()
+    });
+    assert!(gave_up.join().unwrap());
+}
+
+/// What has begun waits for an item that only the waiting one would make room for.
+#[test]
+fn a_scope_that_gave_up_is_a_waiter_to_others() {
+    let _watch = watchdog();
+    let queue = limited("gives up", 2);
+    let (own, inner) = (queue.clone(), queue.clone());
+    let gave_up = queue.spawn(move || {
+        let waits = AtomicBool::new(false);
+        let failed = AtomicUsize::new(0);
+        let scoped = own.scope(|scope| {
+            drop(scope.spawn(|| {
+                for n in 0..3 {
+                    waits.store(true, SeqCst);
+                    // Not the scope's: it takes back its own.
+                    let joined = inner.spawn(move || n).join();
+                    failed.fetch_add(usize::from(joined.is_err()), SeqCst);
+                }
+            }));
+            while !waits.load(SeqCst) {
+                std::thread::yield_now();
+            }
+        });
+        scoped.is_err() || failed.load(SeqCst) > 0
+    });
+    assert!(gave_up.join().unwrap(), "somebody was told");
+    queue.flush().unwrap();
+}
+
+/// How many are open does not matter to the next one.
+#[test]
+fn spawning_beside_many_open_tasks_costs_no_more() {
+    const MORE: usize = 2_000;
+    let _watch = watchdog();
+    let (queue, gate) = (limited("many", 1), Permits::new());
+    let cost = |open: usize| {
+        let mut took = Duration::MAX;
+        for _ in 0..3 {
+            let scoped = queue.scope(|scope| {
+                let gate = &gate;
+                drop(scope.spawn(|| gate.take()));
+                (1..open).for_each(|_| drop(scope.spawn(|| ())));
+                // Of those that are over, one in two.
+                let begin = std::time::Instant::now();
+                (0..MORE).for_each(|_| drop(scope.spawn(|| ())));
+                took = took.min(begin.elapsed());
+                gate.give(1);
+            });
+            scoped.unwrap();
+        }
+        took
+    };
+    let (few, many) = (cost(1_000), cost(200_000));
+    assert!(
+        many < few * 12,
+        "{few:?} beside 1,000 open ones, {many:?} beside 200,000"
+    );
 }

@@ -1,6 +1,6 @@
 //! The workqueue interface, as programs call it.
 
-use cmwq_policy::contract::{self, Machine as _};
+use cmwq_policy::contract::{self, Freezer, Machine as _};
 use cmwq_policy::queue::{Attrs, Caller, Refused};
 use cmwq_policy::{ItemKey, Nanos};
 
@@ -110,7 +110,10 @@ impl Machine {
     pub(crate) fn call(&self, id: ThreadId, call: Call) -> Reply {
         match call {
             Call::FlushWork(item) => self.flush_work(id, item, contract::flush_item),
-            Call::FlushDelayedWork(item) => self.flush_work(id, item, contract::flush_delayed),
+            Call::FlushDelayedWork(item) => self.flush_work(id, item, |m, work, barrier| {
+                let admits = |queue| m.admission(queue).admits(m.caller(id, queue));
+                contract::flush_delayed(m, work, barrier, admits)
+            }),
             Call::FlushWorkqueue(queue) => self.flush_workqueue(id, queue),
             Call::DrainWorkqueue(queue) => self.drain_workqueue(id, queue),
             Call::DestroyWorkqueue(queue) => self.destroy_workqueue(id, queue),
@@ -159,11 +162,10 @@ impl Machine {
                 let Ok(changed) = contract::apply_attrs(self, queue, attrs);
                 return Answer::Bool(changed);
             }
-            Call::FreezeBegin => self.freezables().for_each(|q| contract::freeze(self, q)),
-            Call::Thaw => self.freezables().for_each(|q| contract::thaw(self, q)),
+            Call::FreezeBegin => self.change_freezer(Freezer::freeze),
+            Call::Thaw => self.change_freezer(Freezer::thaw),
             Call::FreezeBusy => {
-                let busy = self.freezables().any(|q| contract::is_active(self, q));
-                return Answer::Bool(busy);
+                return Answer::Bool(contract::is_freezing(self, self.with_handle()));
             }
             Call::WorkPending(item) => return Answer::Bool(self.word(item).is_pending()),
             Call::WorkBusy(item) => return Answer::Text(self.work_busy(item).to_owned()),
@@ -216,11 +218,18 @@ impl Machine {
         local.or_else(|| cpus.iter().next())
     }
 
-    fn freezables(&self) -> impl Iterator<Item = QueueId> + use<> {
+    /// Queues that have a handle.
+    fn with_handle(&self) -> Vec<QueueId> {
         let queues = self.queues.borrow();
-        let freezable = |&at: &usize| queues[at].spec.freezable && !queues[at].dropped.get();
-        let found: Vec<usize> = (0..queues.len()).filter(freezable).collect();
-        found.into_iter().map(|at| QueueId(at as u32))
+        let all = (0..).map(QueueId).zip(queues.iter());
+        let kept = all.filter(|(_, queue)| !queue.dropped.get());
+        kept.map(|(id, _)| id).collect()
+    }
+
+    fn change_freezer(&self, change: impl FnOnce(&mut Freezer, &Machine, Vec<QueueId>)) {
+        let mut freezer = self.freezer.get();
+        change(&mut freezer, self, self.with_handle());
+        self.freezer.set(freezer);
     }
 
     fn others_waiting(&self, id: ThreadId) -> bool {

@@ -83,6 +83,12 @@ impl Machine {
         self.keeps_trace.set(keep);
     }
 
+    /// Whether each pool checks all that it can know after each of its events; otherwise it compares its
+    /// counts, in debug builds.
+    pub fn check_whole(&self, whole: bool) {
+        self.checks_whole.set(whole);
+    }
+
     /// Pool workqueues that were made so far; they are numbered from 0 on.
     pub fn nr_pwqs(&self) -> usize {
         self.items.borrow().nr_pwqs()
@@ -114,7 +120,7 @@ impl Machine {
 
     /// What a pool counts.
     pub fn census(&self, pool: PoolId) -> Census {
-        self.with_core(pool, |core| core.census(self.now()))
+        self.with_core(pool, |core| core.census())
     }
 
     /// How a pool chooses.
@@ -155,7 +161,7 @@ impl Machine {
 
     /// Whether a queue takes part in freezing.
     pub fn is_freezable(&self, queue: QueueId) -> bool {
-        self.queue(queue).spec.freezable
+        self.queue(queue).spec.made.freezable
     }
 
     /// The rescuer of a queue, if it has one.

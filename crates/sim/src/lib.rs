@@ -100,5 +100,5 @@ pub use signals::{SignalCosts, SignalStats, Signals, UserSignals};
 pub use tidy::LeftBehind;
 pub use topology::{Distance, Place, Topology, TopologyError};
 pub use trace::{Line, What};
-pub use watch::{Report, Trouble};
+pub use watch::{Report, SlotHolder, Trouble};
 pub use weight::weight;

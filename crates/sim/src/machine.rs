@@ -10,6 +10,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::rc::Rc;
 
 use cmwq_policy::affinity::Layout;
+use cmwq_policy::contract::{Freezer, WaitGraph};
 use cmwq_policy::time::SECOND;
 use cmwq_policy::{Action, Nanos, Time, WorkerId, hog};
 
@@ -92,12 +93,17 @@ pub struct Machine {
     acts: Cell<u32>,
     trace: RefCell<Vec<Line>>,
     pub(crate) keeps_trace: Cell<bool>,
+    /// All that a pool can check is checked after each of its events, in any build.
+    pub(crate) checks_whole: Cell<bool>,
     pub(crate) observer: OnceCell<Rc<dyn Observer>>,
     pub(crate) layout: RefCell<Layout>,
     pub(crate) items: RefCell<Items>,
     pub(crate) pools: RefCell<Vec<Rc<Pool>>>,
     pub(crate) queues: RefCell<Vec<Rc<Queue>>>,
+    pub(crate) freezer: Cell<Freezer>,
     pub(crate) timers: RefCell<SimTimers>,
+    /// Which items wait for which.
+    pub(crate) wait_graph: RefCell<WaitGraph<Machine>>,
     pub(crate) next_timer: Cell<Armed>,
     pub(crate) timers_dropped: Cell<u64>,
     pub(crate) process: process::State,
@@ -147,11 +153,14 @@ impl Machine {
             acts: Cell::new(0),
             trace: RefCell::default(),
             keeps_trace: Cell::new(true),
+            checks_whole: Cell::new(false),
             observer: OnceCell::new(),
             items: RefCell::default(),
             pools: RefCell::default(),
             queues: RefCell::default(),
+            freezer: Cell::default(),
             timers: RefCell::default(),
+            wait_graph: RefCell::default(),
             next_timer: Cell::new(None),
             timers_dropped: Cell::new(0),
             process: process::State::default(),

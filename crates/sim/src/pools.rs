@@ -147,6 +147,7 @@ impl Machine {
                 Rule::Bh => 1,
                 _ => self.options.thread_limit,
             },
+            thread_most: 0,
         };
         let near = key.reach.near.map(|nearness| self.near(nearness));
         pools.push(Rc::new(Pool::new(key, node, near, attrs)));
@@ -196,7 +197,14 @@ impl Machine {
             cpu: self.current_cpu() as u32,
             out,
         };
-        event(&mut pool.core.borrow_mut(), &mut cx)
+        let mut core = pool.core.borrow_mut();
+        let result = event(&mut core, &mut cx);
+        match self.checks_whole.get() {
+            true => core.check_whole(cx.store),
+            false if cfg!(debug_assertions) => core.check(),
+            false => {}
+        }
+        result
     }
 
     /// A look at a pool's core.
@@ -367,7 +375,7 @@ impl Machine {
             let Some(thread) = pool.thread(worker) else {
                 continue;
             };
-            let state = self.seen(thread);
+            let state = self.unseen(thread).unwrap_or_else(|| self.seen(thread));
             runnable += u32::from(state == SeenState::Runnable);
             seen.push(Seen {
                 worker,

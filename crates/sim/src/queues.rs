@@ -7,6 +7,7 @@ use std::rc::Rc;
 
 use cmwq_policy::affinity::{Reach, Scope};
 use cmwq_policy::contract::{self, Armed, QueueInfo};
+use cmwq_policy::limit::MAX_LIMIT;
 use cmwq_policy::pwq::{DFL_ACTIVE, clamp_max_active};
 use cmwq_policy::queue::{Attrs, Caller, Gate as Admission, Kind, Queue as Core, QueueAttrs};
 use cmwq_policy::store::PwqInfo;
@@ -19,6 +20,7 @@ use crate::machine::{Event, Machine};
 use crate::pools::PoolKey;
 use crate::program::{ItemId, PoolId, QueueId};
 use crate::store::{Items, PwqId};
+use crate::watch::Trouble;
 
 /// A queue to be.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,8 +29,6 @@ pub struct QueueSpec {
     pub name: String,
     /// What it is made of. A `max_active` of 0 stands for the default.
     pub made: QueueAttrs,
-    /// It takes part in freezing.
-    pub freezable: bool,
 }
 
 impl QueueSpec {
@@ -40,11 +40,12 @@ impl QueueSpec {
                 kind,
                 attrs: Attrs::default(),
                 max_active: 0,
+                dfl_active: false,
                 exact: false,
                 cpu_intensive: false,
                 mem_reclaim: false,
+                freezable: false,
             },
-            freezable: false,
         }
     }
 
@@ -127,7 +128,7 @@ impl QueueSpec {
     /// The same, but it takes part in freezing.
     #[must_use]
     pub fn freezable(mut self) -> QueueSpec {
-        self.freezable = true;
+        self.made.freezable = true;
         self
     }
 
@@ -135,11 +136,12 @@ impl QueueSpec {
     fn filled_in(&self) -> QueueAttrs {
         let max_active = match (self.made.kind, self.made.max_active) {
             (Kind::Ordered, _) => 1,
-            (Kind::Bh, _) => u32::MAX >> 1,
+            (Kind::Bh, _) => MAX_LIMIT,
             (_, 0) => DFL_ACTIVE,
             (_, max) => clamp_max_active(max),
         };
         QueueAttrs {
+            dfl_active: self.made.max_active == 0,
             max_active,
             ..self.made
         }
@@ -207,6 +209,7 @@ impl Machine {
         if made.mem_reclaim {
             queue.rescuer.set(Some(self.create_rescuer(id)));
         }
+        self.freezer.get().adopt(self, id);
         id
     }
 
@@ -244,6 +247,8 @@ impl Machine {
             let limit = items.add_limit(made.max_active);
             let pwq = items.add_pwq(id, (pool, None), limit, core.pwq_flags());
             core.add(pwq);
+            drop(items);
+            contract::limit(self, &core, pwq);
             queue.by_cpu.borrow_mut()[cpu] = Some(pwq);
         }
     }
@@ -275,12 +280,7 @@ impl Machine {
     /// All timers that have expired.
     pub(crate) fn expire_timers(&self) {
         self.next_timer.set(None);
-        let admits = |queue| {
-            let admitted = self.admission(queue).admits(Caller::Outside);
-            let dropped = u64::from(admitted.is_err());
-            self.timers_dropped.set(self.timers_dropped.get() + dropped);
-            admitted
-        };
+        let admits = |queue| self.admission(queue).admits(Caller::Outside);
         while contract::expire(self, self.now(), admits) {}
     }
 }
@@ -289,6 +289,7 @@ impl contract::Machine for Machine {
     type Store = Items;
     type Queue = QueueId;
     type NoPool = Infallible;
+    type Group = Infallible;
 
     fn with_pool<R>(
         &self,
@@ -364,6 +365,11 @@ impl contract::Machine for Machine {
 
     fn release_queue(&self, queue: QueueId) {
         self.items.borrow_mut().let_go_queue(queue);
+    }
+
+    fn timer_dropped(&self, queue: QueueId) {
+        self.timers_dropped.set(self.timers_dropped.get() + 1);
+        self.report(None, queue, Trouble::TimerDropped);
     }
 
     fn info(&self, pwq: PwqId) -> PwqInfo {
@@ -449,5 +455,9 @@ impl contract::Machine for Machine {
 
     fn relax(&self) {
         unreachable!("nobody owns an item in between here");
+    }
+
+    fn members(&self, group: Infallible, _show: impl FnMut(contract::WorkOf<Self>)) {
+        match group {}
     }
 }

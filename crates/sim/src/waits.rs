@@ -2,7 +2,7 @@
 //! so to the pool, which may refuse, or let the wait fail later, where nobody could ever begin them.
 
 use cmwq_policy::WorkerId;
-use cmwq_policy::contract::{self, Machine as _, PwqFlush};
+use cmwq_policy::contract::{self, Machine as _, Node, PwqFlush, Target};
 use cmwq_policy::queue::Gate as Admission;
 use cmwq_policy::worker::Wait;
 
@@ -25,6 +25,11 @@ pub(crate) trait Pending {
     /// The answer, if it is over; else what it waits for.
     fn look(&mut self, m: &Machine) -> Result<Answer, Awaited>;
 
+    /// What has to end for that.
+    fn target(&self) -> Option<Target<Machine>> {
+        None
+    }
+
     /// It will never be over, and is not waited for any more. The answer, if it is none of a deadlock.
     fn give_up(&mut self, m: &Machine) -> Option<Answer>;
 }
@@ -32,6 +37,9 @@ pub(crate) trait Pending {
 /// Until a barrier is reached.
 struct ForBarrier {
     gate: Gate,
+    barrier: ItemId,
+    /// What it stands behind.
+    item: ItemId,
     pwq: PwqId,
     answer: bool,
     /// Is enabled then.
@@ -57,6 +65,11 @@ impl Pending for ForBarrier {
         Ok(Answer::Bool(self.answer))
     }
 
+    fn target(&self) -> Option<Target<Machine>> {
+        let &ForBarrier { barrier, item, .. } = self;
+        Some(Target::Barrier { barrier, item })
+    }
+
     fn give_up(&mut self, m: &Machine) -> Option<Answer> {
         self.end(m);
         None
@@ -79,6 +92,10 @@ impl Pending for ForFlush {
             Some(part) => Err(Some(Wait::Flush(part.pwq))),
             None => Ok(Answer::Void),
         }
+    }
+
+    fn target(&self) -> Option<Target<Machine>> {
+        self.0.first().map(|&part| Target::Flush(part))
     }
 
     fn give_up(&mut self, _: &Machine) -> Option<Answer> {
@@ -106,9 +123,20 @@ impl Pending for ForDrain {
         panic!("q{queue} is flushed again and again, and never empty");
     }
 
+    fn target(&self) -> Option<Target<Machine>> {
+        self.flush.target()
+    }
+
     fn give_up(&mut self, m: &Machine) -> Option<Answer> {
         m.count_drainer(self.queue, false);
         None
+    }
+}
+
+fn node(who: WorkerRef) -> Node {
+    Node {
+        pool: who.pool.0,
+        worker: who.id,
     }
 }
 
@@ -141,6 +169,8 @@ impl Machine {
         match insert(self, item, barrier) {
             Some(pwq) => Reply::wait(ForBarrier {
                 gate,
+                barrier,
+                item,
                 pwq,
                 answer: true,
                 enables: None,
@@ -162,6 +192,8 @@ impl Machine {
         match contract::flush_item(self, item, barrier) {
             Some(pwq) => Reply::wait(ForBarrier {
                 gate,
+                barrier,
+                item,
                 pwq,
                 answer,
                 enables,
@@ -249,7 +281,7 @@ impl Machine {
     pub(crate) fn wait_in_call(&self, id: ThreadId, mut pending: Box<dyn Pending>) {
         match pending.look(self) {
             Ok(answer) => self.answer(id, answer),
-            Err(on) if self.waits_on(id, on) => {
+            Err(on) if self.enters(id, &*pending) && self.waits_on(id, on) => {
                 self.calling.borrow_mut().insert(id);
                 self.sleep(id, Sleep::Call(pending));
             }
@@ -257,6 +289,22 @@ impl Machine {
                 let refused = self.refuse(id, &mut *pending, on);
                 self.answer(id, refused);
             }
+        }
+    }
+
+    /// The item of this thread waits for that from now on; false if that waits for the item.
+    fn enters(&self, id: ThreadId, pending: &dyn Pending) -> bool {
+        let node = self.executing_worker(id).map(node);
+        let Some((node, target)) = node.zip(pending.target()) else {
+            return true;
+        };
+        let mut graph = self.wait_graph.borrow_mut();
+        graph.begin(self, &[node], &[target]).is_ok()
+    }
+
+    fn leaves(&self, id: ThreadId) {
+        if let Some(who) = self.executing_worker(id) {
+            self.wait_graph.borrow_mut().end(&[node(who)]);
         }
     }
 
@@ -293,6 +341,7 @@ impl Machine {
     }
 
     fn refuse(&self, id: ThreadId, pending: &mut dyn Pending, on: Awaited) -> Answer {
+        self.leaves(id);
         let answer = pending.give_up(self);
         let wait = on.expect("only a wait for items can fail");
         let awaited = self.items.borrow().queue_of(wait.pwq());
@@ -320,7 +369,7 @@ impl Machine {
                 told.into_iter().for_each(|(who, _)| self.wait_over(who));
                 self.end_call(id, answer);
             }
-            Err(on) if self.waits_on(id, on) => {
+            Err(on) if self.enters(id, &*pending) && self.waits_on(id, on) => {
                 self.frame(id, |f| f.sleep = Sleep::Call(pending));
             }
             Err(on) => {
@@ -331,6 +380,7 @@ impl Machine {
     }
 
     fn end_call(&self, id: ThreadId, answer: Answer) {
+        self.leaves(id);
         self.calling.borrow_mut().remove(&id);
         self.answer(id, answer);
         self.wake(id);

@@ -1,24 +1,27 @@
 //! What the tick notices beside missing workers: items that keep their CPU, worklists that stand
 //! still.
 
-use cmwq_policy::contract::{self, Starvation};
-use cmwq_policy::hog::Sample;
-use cmwq_policy::pool::{AskSwitches, Holder, Seen, SeenState};
+use cmwq_policy::contract::{self, Starvation, Witness};
+use cmwq_policy::hog::{Sample, Switches};
+use cmwq_policy::limit::MAX_LIMIT;
+use cmwq_policy::pool::{AskSwitches, Holder, HolderIs, Seen, SeenState};
 use cmwq_policy::watchdog::THRESHOLD;
 use cmwq_policy::{Actions, Nanos, Time};
 
+use crate::cpu::ThreadId;
 use crate::machine::{Event, Machine};
 use crate::pools::Pool;
 use crate::program::{ItemId, PoolId, QueueId};
 use crate::store::PwqId;
+use crate::threads::Sleep;
 
 /// Something that a user is told.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Report {
     /// When.
     pub at: Time,
-    /// Of which pool.
-    pub pool: PoolId,
+    /// Of which pool, if it is about one.
+    pub pool: Option<PoolId>,
     /// Of which queue: of the item that keeps the CPU, or that is the first of those that wait.
     pub queue: QueueId,
     /// What.
@@ -37,9 +40,47 @@ pub enum Trouble {
     },
     /// The first item of the worklist has been the first for so many nanoseconds.
     Stall(Nanos),
-    /// Items wait for a slot, and nothing moves. Those that hold the slots, each with the pool workqueue
-    /// that it waits for, if it has called to wait for one of its own pool.
-    Starvation(Starvation<(ItemId, Option<PwqId>)>),
+    /// The time of a delayed item came, or somebody hurried it, while its queue took no more: it was dropped.
+    TimerDropped,
+    /// Items wait for a slot, and nothing moves, with those that hold the slots.
+    Starvation(Starvation<SlotHolder>),
+}
+
+/// An item that holds a slot and does not end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SlotHolder {
+    /// The item.
+    pub item: ItemId,
+    /// The pool workqueue that it waits for, if it has called to wait for one of its own pool.
+    pub awaits: Option<PwqId>,
+    /// Who executes it.
+    thread: ThreadId,
+}
+
+impl Witness<PwqId> for Machine {
+    type Told = SlotHolder;
+
+    fn tell(&self, holder: &Holder<PwqId>) -> SlotHolder {
+        let pool = self.pool(PoolId(holder.pool));
+        SlotHolder {
+            item: ItemId(holder.item.key.addr as u32),
+            awaits: holder.awaits,
+            thread: pool.thread(holder.worker).expect("who executes is there"),
+        }
+    }
+
+    fn awaits_item(&self, told: &SlotHolder) -> bool {
+        told.awaits.is_some() || self.calling.borrow().contains(&told.thread)
+    }
+
+    /// What `/proc` shows of a thread, and no more: that it waits for another one, not for which.
+    fn look(&self, told: &SlotHolder) -> HolderIs {
+        match self.frames.borrow()[told.thread.0 as usize].sleep {
+            Sleep::Gate(_) | Sleep::Lock(_) | Sleep::Semaphore(_) => HolderIs::AwaitsThread,
+            Sleep::Call(_) => HolderIs::AwaitsItem,
+            Sleep::Awake | Sleep::Event | Sleep::Await | Sleep::Parked => HolderIs::Slow,
+        }
+    }
 }
 
 impl Machine {
@@ -56,7 +97,12 @@ impl Machine {
 
     /// What a user would have been told so far.
     pub fn reports(&self) -> Vec<Report> {
-        self.reports.borrow().clone()
+        self.reports_from(0)
+    }
+
+    /// The same from this one on.
+    pub fn reports_from(&self, first: usize) -> Vec<Report> {
+        self.reports.borrow()[first..].to_vec()
     }
 
     /// A worker was looked at: does its item keep the CPU?
@@ -70,7 +116,7 @@ impl Machine {
             let sample = Sample {
                 item: u64::from(seen.item),
                 cpu: stats.cpu_ns,
-                asleep: seen.state != SeenState::Runnable,
+                asleep: matches!(seen.state, SeenState::Asleep(_)),
                 switches,
             };
             self.in_pool(pool.id, |core, cx| {
@@ -78,14 +124,18 @@ impl Machine {
             })
         };
         // Voluntary switches are only looked up where it asks for them.
-        let hog = verdict(None).or_else(|AskSwitches| verdict(Some(stats.voluntary_switches)));
+        let switches = match seen.state {
+            SeenState::Unknown(_) => Switches::Unknown,
+            _ => Switches::Count(stats.voluntary_switches),
+        };
+        let hog = verdict(Switches::NotRead).or_else(|AskSwitches| verdict(switches));
         if let Ok(Some(hog)) = hog {
             let queue = self.items.borrow().queue_of(hog.pwq);
             let count = self.hogs.borrow_mut().noted(hog.func);
             let func = hog.func;
             let what = count.map(|count| Trouble::Hog { func, count });
             what.into_iter()
-                .for_each(|what| self.report(pool, queue, what));
+                .for_each(|what| self.report(Some(pool.id), queue, what));
         }
     }
 
@@ -94,7 +144,7 @@ impl Machine {
         let stall = self.in_pool(pool.id, |core, cx| core.stalled(cx, THRESHOLD));
         if let Some(stall) = stall {
             let queue = self.items.borrow().queue_of(stall.first.pwq);
-            self.report(pool, queue, Trouble::Stall(stall.stood));
+            self.report(Some(pool.id), queue, Trouble::Stall(stall.stood));
         }
     }
 
@@ -131,19 +181,29 @@ impl Machine {
         };
         while let Some(pwq) = next() {
             let queue = self.items.borrow().queue_of(pwq);
-            let describe =
-                |holder: &Holder<PwqId>| (ItemId(holder.item.key.addr as u32), holder.awaits);
-            if let Some(found) = contract::starving(self, queue, pwq, THRESHOLD, describe) {
-                self.report(pool, queue, Trouble::Starvation(found));
+            if let Some(found) = contract::starving(self, queue, pwq, THRESHOLD, self) {
+                self.report(Some(pool.id), queue, Trouble::Starvation(found));
             }
+            self.items.borrow_mut().let_go(pwq);
+        }
+        self.outgrow(pool);
+    }
+
+    /// Limits that nobody has chosen are raised where nothing moves.
+    fn outgrow(&self, pool: &Pool) {
+        let mut cursor = 0;
+        let mut next = || self.in_pool(pool.id, |core, cx| core.next_at_dfl(cx, &mut cursor));
+        while let Some(pwq) = next() {
+            let queue = self.items.borrow().queue_of(pwq);
+            contract::outgrow(self, queue, pwq, || MAX_LIMIT);
             self.items.borrow_mut().let_go(pwq);
         }
     }
 
-    fn report(&self, pool: &Pool, queue: QueueId, what: Trouble) {
+    pub(crate) fn report(&self, pool: Option<PoolId>, queue: QueueId, what: Trouble) {
         self.reports.borrow_mut().push(Report {
             at: self.now(),
-            pool: pool.id,
+            pool,
             queue,
             what,
         });

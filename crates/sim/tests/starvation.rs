@@ -9,7 +9,6 @@ use cmwq_policy::affinity::Scope;
 use cmwq_policy::contract::Starvation;
 use cmwq_policy::pwq::DFL_MIN_ACTIVE;
 use cmwq_policy::time::{MILLISECOND, SECOND};
-use cmwq_sim::store::PwqId;
 use cmwq_sim::*;
 
 /// A machine, and how many items have ended.
@@ -77,7 +76,7 @@ impl Bench {
 const ONE_NODE: &str = "node:1 core:4 pu:1";
 const TWO_NODES: &str = "node:2 core:4 pu:1";
 
-fn starvation(report: &Report) -> &Starvation<(ItemId, Option<PwqId>)> {
+fn starvation(report: &Report) -> &Starvation<SlotHolder> {
     match &report.what {
         Trouble::Starvation(found) => found,
         other => panic!("{other:?}"),
@@ -108,7 +107,7 @@ fn a_longer_one_is_reported_with_its_links() {
             (max_active, max_active)
         );
         assert_eq!((found.nr_inactive, found.node), (2, None));
-        let links: Vec<u32> = found.holders.iter().map(|(item, _)| item.0).collect();
+        let links: Vec<u32> = found.holders.iter().map(|holder| holder.item.0).collect();
         assert_eq!(links, (0..max_active).collect::<Vec<_>>());
         assert_eq!(found.first.addr, u64::from(max_active));
         let at = reports[0].at.0;
@@ -190,16 +189,60 @@ fn an_exact_limit_lets_a_chain_of_its_length_end_on_two_nodes() {
 
 #[test]
 fn slow_items_are_no_starvation() {
+    for signals in [Signals::Exact, Signals::User(UserSignals::default())] {
+        for seconds in [25, 34, 100] {
+            let bench = Bench::on(ONE_NODE, signals);
+            let queue = bench
+                .machine
+                .alloc_workqueue(QueueSpec::managed("w").max_active(2));
+            let slow = move |_| Script::boxed([Act::Sleep(seconds * SECOND)]);
+            let items: Vec<ItemId> = (0..20).map(|_| bench.machine.item("slow", slow)).collect();
+            bench.queue_all(queue, &items);
+            bench.machine.run();
+            assert_eq!(bench.machine.reports(), []);
+            assert!(bench.machine.now() >= Time(10 * seconds * SECOND));
+        }
+    }
+}
+
+/// Two slots: one item waits for word from another one, which has none. It starves once the other holder, which
+/// is only slow, has given its slot to one that waits for word as well.
+#[test]
+fn what_was_only_slow_may_starve_later() {
     let bench = Bench::on(ONE_NODE, Signals::Exact);
-    let queue = bench
-        .machine
-        .alloc_workqueue(QueueSpec::managed("w").max_active(2));
-    let slow = |_| Script::boxed([Act::Sleep(25 * SECOND)]);
-    let items: Vec<ItemId> = (0..20).map(|_| bench.machine.item("slow", slow)).collect();
+    let machine = &bench.machine;
+    let queue = machine.alloc_workqueue(QueueSpec::managed("w").max_active(2));
+    let never = machine.gate();
+    let waits = |name| machine.item(name, move |_| Script::boxed([Act::Wait(never)]));
+    let slow = machine.item("slow", |_| Script::boxed([Act::Sleep(100 * SECOND)]));
+    let items = [waits("first"), slow, waits("second"), waits("third")];
     bench.queue_all(queue, &items);
-    bench.machine.run();
-    assert_eq!(bench.machine.reports(), []);
-    assert!(bench.machine.now() >= Time(250 * SECOND));
+    machine.run();
+    let reports = machine.reports();
+    assert_eq!(reports.len(), 1, "{reports:?}");
+    let found = starvation(&reports[0]);
+    let holders: Vec<ItemId> = found.holders.iter().map(|holder| holder.item).collect();
+    assert_eq!(holders, [items[0], items[2]]);
+    let at = reports[0].at.0;
+    assert!((130 * SECOND..162 * SECOND).contains(&at), "{at}");
+}
+
+/// One that waits for an item in a call is enough, whatever the others are at.
+#[test]
+fn an_item_that_waits_for_an_item_is_enough() {
+    let bench = Bench::on(ONE_NODE, Signals::Exact);
+    let machine = &bench.machine;
+    let queue = machine.alloc_workqueue(QueueSpec::managed("w").max_active(2));
+    let last = machine.item("last", |_| Script::boxed([]));
+    let waits = machine.item("waits", move |_| {
+        Script::boxed([Act::Sleep(MILLISECOND), Act::Call(Call::FlushWork(last))])
+    });
+    let slow = machine.item("slow", |_| Script::boxed([Act::Sleep(40 * SECOND)]));
+    bench.queue_all(queue, &[waits, slow, last]);
+    machine.run();
+    let reports = machine.reports();
+    assert_eq!(reports.len(), 1, "{reports:?}");
+    assert_eq!(starvation(&reports[0]).first.addr, u64::from(last.0));
 }
 
 #[test]
@@ -221,6 +264,8 @@ fn an_item_that_waits_through_its_queue_says_for_which() {
     let reports = machine.reports();
     assert_eq!((reports.len(), reports[0].queue), (1, starved));
     let found = starvation(&reports[0]);
-    let awaited = found.holders[0].1.map(|pwq| machine.pwq_view(pwq).queue);
-    assert_eq!((found.holders[0].0, awaited), (waits, Some(other)));
+    let awaited = found.holders[0]
+        .awaits
+        .map(|pwq| machine.pwq_view(pwq).queue);
+    assert_eq!((found.holders[0].item, awaited), (waits, Some(other)));
 }

@@ -105,6 +105,8 @@ fn signals(plan: &Plan, random: &mut Random) -> UserSignals {
         ),
         lost: drawn(Feature::LostReports, &[10, 300, 1000]) as u32,
         spurious: drawn(Feature::SpuriousReports, &[10, 300, 1000]) as u32,
+        unseen: drawn(Feature::Unseen, &[300, 1000, 1000]) as u32,
+        cpu_told: drawn(Feature::Unseen, &[0, 1]) == 0,
         costs: match drawn(Feature::Costs, &[0, 1]) {
             0 => SignalCosts::default(),
             _ => CHEAP,

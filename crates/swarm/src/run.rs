@@ -163,6 +163,7 @@ impl Faults {
             reports.late,
             reports.lost,
             reports.spurious,
+            reports.unseen,
         ]
     }
 

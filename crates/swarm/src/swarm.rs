@@ -8,7 +8,7 @@ use crate::plan::{Feature, Plan};
 use crate::run::{Outcome, run};
 
 /// How many there are.
-pub const FAULT_KINDS: usize = 7;
+pub const FAULT_KINDS: usize = 8;
 
 /// What [`Outcome::faults`] counts.
 pub const FAULTS: [&str; FAULT_KINDS] = [
@@ -19,6 +19,7 @@ pub const FAULTS: [&str; FAULT_KINDS] = [
     "report late",
     "report lost",
     "report spurious",
+    "worker unseen",
 ];
 
 /// What many seeds came across.

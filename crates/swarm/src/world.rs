@@ -88,6 +88,7 @@ impl World {
     /// A machine with everything that the plan draws; its threads wait to be let go.
     pub fn build(plan: &Plan) -> (Rc<World>, Machine) {
         let machine = Machine::new(options(plan));
+        machine.check_whole(true);
         let world = Rc::new(World {
             plan: *plan,
             queues: RefCell::default(),
@@ -214,7 +215,7 @@ fn spec(plan: &Plan, at: u32, renewed: u64) -> QueueSpec {
     spec.made.cpu_intensive = plan.has(Feature::CpuIntensive) && one_in(&mut random, 3);
     spec.made.mem_reclaim =
         plan.has(Feature::Rescuers) && kind != Kind::Bh && one_in(&mut random, 2);
-    spec.freezable = plan.has(Feature::Freeze) && one_in(&mut random, 2);
+    spec.made.freezable = plan.has(Feature::Freeze) && one_in(&mut random, 2);
     spec
 }
 

@@ -99,6 +99,9 @@ pub(super) const MIRI: &[Suite] = &[
             "a_scope_waits_also_when_its_body_panics",
             "a_panic_that_nobody_joined_is_the_scopes",
             "a_scope_on_a_busy_queue_waits_for_its_own_items_only",
+            "what_a_values_destructor_spawns_is_over_when_the_scope_returns",
+            "what_a_dropped_closure_spawns_is_dropped_too",
+            "a_scope_that_gave_up_is_a_waiter_to_others",
         ],
     ),
     Suite::some(
@@ -109,6 +112,7 @@ pub(super) const MIRI: &[Suite] = &[
             "cover::the_range_need_not_begin_at_nothing",
             "cover::elements_are_given_out_once_whatever_positions_are",
             "ends::cancelled_before_it_began",
+            "ends::helpers_that_have_not_begun_are_taken_back",
         ],
     ),
     Suite::some(
@@ -140,7 +144,13 @@ pub(super) const TSAN: &[Suite] = &[
         only: &[],
         skip: &["nobody_wakes"],
     },
-    Suite::whole("stress", &["--test", "stress"]),
+    Suite {
+        name: "stress",
+        package: "cmwq-soak",
+        of: &["--test", "items"],
+        only: &[],
+        skip: &[],
+    },
     Suite {
         name: "jobs",
         package: "cmwq",

@@ -12,7 +12,7 @@ struct Member {
 }
 
 /// The import arrows. A new crate starts with a line here.
-const MEMBERS: [Member; 8] = [
+const MEMBERS: [Member; 9] = [
     Member {
         folder: "crates/policy",
         package: "cmwq-policy",
@@ -37,6 +37,11 @@ const MEMBERS: [Member; 8] = [
         folder: "crates/swarm",
         package: "cmwq-swarm",
         may_import: &["cmwq-policy", "cmwq-sim"],
+    },
+    Member {
+        folder: "crates/soak",
+        package: "cmwq-soak",
+        may_import: &["cmwq"],
     },
     Member {
         folder: "crates/oracle",

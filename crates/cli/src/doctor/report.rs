@@ -1,13 +1,16 @@
 //! What is told, as data: the JSON form, of which the text is another view.
 
+use cmwq::{CanaryForm, CanaryReason};
 use cmwq_os::cgroup::Quota;
 use cmwq_os::cpus::{self, EffectiveCpus};
 use cmwq_os::limits::{self, Limits};
 use cmwq_os::memory::{Bound, Headroom, Memory};
+use cmwq_os::observe::is_own_proc;
 use cmwq_os::probe::{self, Probe, Verdict};
 use cmwq_os::topology::{self, Topology};
 use serde::Serialize;
 use std::path::Path;
+use std::time::Duration;
 
 #[derive(Serialize)]
 pub(super) struct Report {
@@ -15,6 +18,8 @@ pub(super) struct Report {
     pub(super) version: u32,
     /// Whether anything here tells that a CPU is idle.
     pub(super) usable: bool,
+    /// Nothing here tells whether a worker is asleep: the passing of time stands in for it.
+    pub(super) blind: bool,
     pub(super) cpus: Cpus,
     /// CPUs of each memory node, in the kernel's list format (0-3,8), as everywhere here.
     pub(super) nodes: Vec<String>,
@@ -24,6 +29,10 @@ pub(super) struct Report {
     /// What of the above is missing or contradicts itself, and what is assumed instead.
     pub(super) topology_warnings: Vec<String>,
     pub(super) signals: Vec<Signal>,
+    /// Where canaries live: process, threads or off. None: nowhere, since they are denied.
+    pub(super) canaries: Option<&'static str>,
+    /// Why they live there.
+    pub(super) canaries_reason: Option<String>,
     pub(super) nice: Nice,
     pub(super) limits: LimitsReport,
 }
@@ -98,15 +107,19 @@ impl Report {
         let probe = probe::probe();
         let topology = topology::read(Path::new("/"));
         let limits = limits::read();
+        let canaries = canaries();
         Self {
             version: 1,
             usable: is_usable(&probe),
+            blind: is_blind(&probe),
             cpus: Cpus::from(&cpus::effective()),
             nodes: topology.nodes.iter().map(ToString::to_string).collect(),
             cores: topology.smt.iter().map(ToString::to_string).collect(),
             caches: caches(&topology),
             topology_warnings: topology.warnings,
             signals: signals(&probe),
+            canaries: canaries.as_ref().map(|(form, _)| *form),
+            canaries_reason: canaries.map(|(_, reason)| reason),
             nice: nice(&limits),
             limits: LimitsReport::new(&limits, Memory::find(Path::new("/")).headroom()),
         }
@@ -117,6 +130,13 @@ impl Report {
 fn is_usable(probe: &Probe) -> bool {
     let denied = |verdict: &Verdict| matches!(verdict, Verdict::Denied(_));
     !(denied(&probe.canary) && denied(&probe.tick))
+}
+
+/// Neither an idle CPU nor a sleeping worker shows.
+fn is_blind(probe: &Probe) -> bool {
+    let denied = |verdict: &Verdict| matches!(verdict, Verdict::Denied(_));
+    let unseen = denied(&probe.stat_file) && denied(&probe.syscall_file);
+    denied(&probe.canary) && (unseen || !is_own_proc())
 }
 
 fn caches(topology: &Topology) -> Vec<Cache> {
@@ -175,6 +195,43 @@ fn signals(probe: &Probe) -> Vec<Signal> {
         ),
         signal("bpf", "exact accounting (not used yet)", &probe.bpf),
     ]
+}
+
+/// Where canaries live here, by having some.
+fn canaries() -> Option<(&'static str, String)> {
+    const PAUSE: Duration = Duration::from_millis(5);
+    const LOOKS: usize = 200;
+    let stats = (0..LOOKS).map(|_| {
+        // More than there are CPUs, so that some wait: nobody makes canaries before.
+        let sleep = |_| cmwq::system().spawn(|| std::thread::sleep(PAUSE));
+        let items: Vec<_> = (0..cmwq::stats().cpus + 3).map(sleep).collect();
+        items.into_iter().for_each(|item| drop(item.join()));
+        cmwq::stats()
+    });
+    let decided =
+        |stats: &cmwq::Stats| stats.canary_form.is_some() || stats.canary_denied.is_some();
+    let stats = { stats }.find(decided)?;
+    let form = match stats.canary_form? {
+        CanaryForm::Process => "process",
+        CanaryForm::Threads => "threads",
+        _ => "off",
+    };
+    let reason = match stats.canary_reason? {
+        CanaryReason::Default => "this process ends as fast as one without".to_owned(),
+        CanaryReason::Chosen => "the program has chosen so".to_owned(),
+        CanaryReason::Unsupported => {
+            "a process of their own needs x86-64 and Linux 5.16".to_owned()
+        }
+        CanaryReason::Denied(errno) => {
+            let error = std::io::Error::from_raw_os_error(errno);
+            format!("a process of their own is denied: {error}")
+        }
+        CanaryReason::Ended => "somebody has killed their process again and again".to_owned(),
+        CanaryReason::FirstProcess => "its PID namespace would wait for a process".to_owned(),
+        CanaryReason::LargeHeap => "the heap was too large to fork".to_owned(),
+        other => format!("{other:?}"),
+    };
+    Some((form, reason))
 }
 
 fn signal(name: &'static str, purpose: &'static str, verdict: &Verdict) -> Signal {

@@ -16,11 +16,24 @@ pub(super) fn of(report: &Report) -> String {
         .signals
         .iter()
         .for_each(|signal| signal_line(&mut text, signal));
+    if let (Some(form), Some(reason)) = (report.canaries, &report.canaries_reason) {
+        line(
+            &mut text,
+            "  canaries live in",
+            &format!("{form:VERDICT$}{reason}"),
+        );
+    }
     text.push_str("\nlimits\n");
     let nice = &report.nice;
     let range = format!("{} to {} (now {})", nice.lowest, nice.highest, nice.now);
     line(&mut text, "  nice", &range);
     limits(&mut text, &report.limits);
+    if report.blind {
+        text.push_str(
+            "\nNeither canaries nor /proc tell who sleeps: one more worker starts when no item has ended\n\
+             for 10 ms, then twice as many each time. CPUs may idle for that long.\n",
+        );
+    }
     if !report.usable {
         text.push_str("\nNothing here tells when a CPU is idle: neither canary nor tick.\n");
     }

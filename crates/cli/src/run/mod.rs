@@ -22,6 +22,7 @@ mod orphans;
 mod output;
 mod progress;
 mod quote;
+mod reports;
 mod scheduling;
 mod session;
 mod signals;
@@ -75,6 +76,7 @@ fn run(args: &RunArgs) -> io::Result<RunEnd> {
         return dry_run(args, &template, source);
     }
     crate::startup::keep_exit_statuses();
+    reports::listen();
     let (log, done) = open_log(args)?;
     threads::allow(args.max_active)?;
     let session = Arc::new(Session::new(args, template, log)?);

@@ -45,6 +45,9 @@ fn json_agrees_with_the_system() {
     assert_eq!(report["nice"]["highest"], 19);
     assert!(report["nice"]["lowest"].as_i64() >= Some(-20));
     assert!(report["limits"]["open_files"].as_u64() >= Some(1));
+    let form = report["canaries"].as_str().unwrap();
+    assert!(["process", "threads", "off"].contains(&form), "{form}");
+    assert!(report["canaries_reason"].is_string());
     for name in ["canary", "tick", "schedstat", "syscall_file"] {
         let verdict = signal(&report, name)["verdict"].as_str().unwrap();
         assert!(

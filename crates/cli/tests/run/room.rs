@@ -230,7 +230,6 @@ fn outputs_behind_a_slow_job_leave_descriptors_to_others() {
         let now = files();
         now > 25 && std::mem::replace(&mut before, now) == now
     });
-    assert!(before < 50, "{before} files, 25 may wait and some jobs ran");
     folder.write("go", "");
     let ran = finish(child);
     assert_eq!(
@@ -240,6 +239,10 @@ fn outputs_behind_a_slow_job_leave_descriptors_to_others() {
         ran.err
     );
     assert_eq!(ran.summary()["jobs"], 81);
+    // Those that have begun when the last one that may wait comes go on, and wait as well: each has two
+    // pipes until it ends.
+    let most = 25 + (100 - 25) / 2;
+    assert!(before <= most, "{before} files, {most} can be had");
 }
 
 #[test]

@@ -232,7 +232,7 @@ impl Terminal {
     }
 }
 
-/// All descendants of a process.
+/// All descendants of a process but the helper that its canaries live in, which is no job's.
 fn descendants(pid: u32) -> Vec<u32> {
     let mut all = vec![pid];
     let mut at = 0;
@@ -247,7 +247,11 @@ fn descendants(pid: u32) -> Vec<u32> {
             all.extend(
                 children
                     .split_whitespace()
-                    .filter_map(|child| child.parse::<u32>().ok()),
+                    .filter_map(|child| child.parse::<u32>().ok())
+                    .filter(|child| {
+                        let name = std::fs::read_to_string(format!("/proc/{child}/comm"));
+                        name.unwrap_or_default().trim() != "cmwq/canary"
+                    }),
             );
         }
     }

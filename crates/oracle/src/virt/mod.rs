@@ -16,7 +16,7 @@ use crate::replay::{Backend, NotApplicable};
 use crate::scenario::Scenario;
 use cmwq_policy::Time;
 use cmwq_policy::affinity::DFL_SHARD_CORES;
-use cmwq_sim::{Machine, Options, ThreadSpec};
+use cmwq_sim::{Machine, Options, Report, ThreadSpec, Trouble};
 use player::Player;
 use stage::Stage;
 
@@ -88,13 +88,24 @@ fn shard_cores(topology: &str) -> u32 {
     }
 }
 
-fn run(machine: &Machine, stage: &Stage) -> Record {
-    machine.run_while(Time(HORIZON), |_| !stage.play.is_over());
-    if machine.timers_dropped() > 0 {
-        stage
-            .play
-            .misuse("a delayed item was dropped when its time came");
+/// Of the reports those from this number on that are about misuse go to the record, as they come: the record is
+/// closed with the script. How many there are.
+fn tell(machine: &Machine, stage: &Stage, from: usize) -> usize {
+    let reports = machine.reports_from(from);
+    let dropped = |report: &&Report| report.what == Trouble::TimerDropped;
+    for _ in reports.iter().filter(dropped) {
+        let what = "a delayed item was dropped when its time came";
+        stage.play.misuse(what);
     }
+    from + reports.len()
+}
+
+fn run(machine: &Machine, stage: &Stage) -> Record {
+    let mut told = 0;
+    machine.run_while(Time(HORIZON), |machine| {
+        told = tell(machine, stage, told);
+        !stage.play.is_over()
+    });
     let mut record = stage.play.record();
     if !record.finished {
         record.stuck = Some(format!("main waits in `{}`", stage.main_op()));

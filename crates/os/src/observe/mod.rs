@@ -1,12 +1,14 @@
 //! Whether threads run or sleep, asked from outside, by `/proc`. No privilege is needed for threads
 //! of the own process.
 
+mod own;
 mod stat;
 mod syscall;
 mod task;
 /// The same for a process and its descendants.
 pub mod tree;
 
+pub use own::is_own_proc;
 pub(crate) use stat::parse_session;
 pub use stat::{Stat, TaskState, parse_stat};
 pub use syscall::{Blocked, parse_syscall};

@@ -17,7 +17,7 @@ use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
 use super::stat::parse_state;
-use super::{Blocked, TaskState, parse_syscall};
+use super::{Blocked, TaskState, is_own_proc, parse_syscall};
 
 /// Threads whose files stay open between reads; each has two. The rest open and close at each
 /// read, so that a thousand workers do not eat the program's file descriptors.
@@ -52,6 +52,8 @@ pub struct TaskFiles {
     /// The last sleep that `stat` confirmed; see [`Confirmed`].
     confirmed: AtomicU64,
     keeps_open: bool,
+    /// /proc has this thread under another number, or is not there.
+    foreign: bool,
 }
 
 /// At two descriptors each they may take an eighth of what the process may open.
@@ -72,6 +74,7 @@ impl TaskFiles {
             syscall_denied: AtomicBool::new(false),
             confirmed: AtomicU64::new(0),
             keeps_open: taken.is_ok(),
+            foreign: !is_own_proc(),
         }
     }
 
@@ -83,6 +86,9 @@ impl TaskFiles {
     /// What the thread waits in. Says nothing about stops: a thread stopped in a call shows as
     /// blocked in it.
     pub fn blocked(&self) -> Blocked {
+        if self.foreign {
+            return Blocked::Unknown;
+        }
         let mut buffer = [0; TEXT_MAX];
         self.read_syscall(&mut buffer)
             .map_or(Blocked::Unknown, |(blocked, _)| blocked)
@@ -92,6 +98,12 @@ impl TaskFiles {
     /// sleeps as at the last sample, two for one newly asleep.
     pub fn sample(&self) -> Sample {
         let mut buffer = [0; TEXT_MAX];
+        if self.foreign {
+            return Sample {
+                state: TaskState::Unknown,
+                futex: None,
+            };
+        }
         match self.read_syscall(&mut buffer) {
             Some((Blocked::Running, _)) => Sample {
                 state: TaskState::Runnable,

@@ -4,13 +4,16 @@
 //! A tree has more than its leader's descendants: a process whose parent has ended is given to the
 //! next subreaper above it, or to init. Where this process is that ([`adopt`](crate::adopt)), one of
 //! those it was given belongs to the tree if its group or session is one that the tree was seen to have.
+//!
+//! A [`helper`](crate::helper) of a program that uses cmwq is part of no tree: it wants a CPU only where
+//! nobody does, has no memory to speak of, and ends after its parent by itself.
 
 use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::{Stat, TaskState, parse_session, parse_stat};
+use super::{Stat, TaskState, is_own_proc, parse_session, parse_stat};
 use crate::session;
 
 /// Processes of one tree that a look reads, at most: a tree must not make a look last for ever.
@@ -27,6 +30,8 @@ pub struct TreeState {
     pub stopped: bool,
     /// Some thread seen has not ended.
     pub alive: bool,
+    /// The leader's threads could be looked at: /proc is there, is ours and does not hide them.
+    pub seen: bool,
 }
 
 /// A process tree that is looked at again and again.
@@ -64,7 +69,12 @@ impl Tree {
     /// Processes may come and go meanwhile: what has gone is not counted.
     pub fn look(&mut self, cap: usize) -> TreeState {
         let mut found = TreeState::default();
+        if self.proc_dir == Path::new("/proc") && !is_own_proc() {
+            return found;
+        }
+        let leader = self.leader;
         self.walk(|proc_dir, pid, tasks| {
+            found.seen |= pid == leader && !tasks.is_empty();
             for &tid in tasks {
                 found.add(task_state(proc_dir, pid, tid));
                 if found.runnable >= cap {
@@ -107,7 +117,8 @@ impl Tree {
                 self.note_groups(pid, own);
             }
             let below = children.of(pid, &tasks).into_iter();
-            queue.extend(below.filter(|&child| seen.insert(child)));
+            let fresh = below.filter(|&child| seen.insert(child));
+            queue.extend(fresh.filter(|&child| !is_helper(&proc_dir, child)));
         }
     }
 
@@ -116,6 +127,7 @@ impl Tree {
         let belongs = |pid: &i32| {
             let groups = groups_of(&self.proc_dir, *pid);
             groups.is_some_and(|groups| groups.iter().any(|id| self.groups.contains(id)))
+                && !is_helper(&self.proc_dir, *pid)
         };
         let adopted = crate::adopt::adopted().into_iter();
         adopted.filter(belongs).collect()
@@ -153,6 +165,12 @@ fn task_state(proc_dir: &Path, pid: i32, tid: i32) -> TaskState {
 /// outside of this PID namespace.
 fn own_groups() -> [i32; 3] {
     [0, session::group(), session::session()]
+}
+
+/// Whether this is the helper of another process.
+fn is_helper(proc_dir: &Path, pid: i32) -> bool {
+    let name = fs::read(proc_dir.join(format!("{pid}/comm"))).unwrap_or_default();
+    name.strip_suffix(b"\n") == Some(crate::helper::NAME.as_bytes())
 }
 
 /// The process group and the session of a process.

@@ -45,6 +45,7 @@ impl Crew {
             target,
             budget: target * pools,
             thread_limit: 512,
+            thread_most: 0,
         };
         Crew {
             tables: Tables::new(0..pools, max_active, items),

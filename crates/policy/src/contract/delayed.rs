@@ -5,7 +5,7 @@ use super::{Armed, Machine, PwqOf, WorkOf};
 use crate::probe::{broken, hit};
 use crate::queue::Refused;
 use crate::time::{Nanos, Time};
-use crate::work::{NotPended, WorkWord};
+use crate::work::NotPended;
 
 /// Queues an item after `delay`; at once, without a timer, if that is 0. A pending one stays as it
 /// is.
@@ -30,11 +30,10 @@ pub fn mod_delayed<M: Machine>(
     work: WorkOf<M>,
     delay: Nanos,
 ) -> bool {
-    let grab = grab(m, work);
-    if m.word(work).disable_depth() > 0 {
+    let Some(grab) = grab(m, work) else {
         hit!(TimerModifyDisabled);
-        return let_go(m, work, grab);
-    }
+        return false;
+    };
     hit!(grab == Grab::Idle => TimerModifiedIdle, TimerModified);
     if grab == Grab::Idle {
         m.retain(work);
@@ -51,12 +50,6 @@ fn arm<M: Machine>(m: &M, armed: Armed<M>, delay: Nanos) {
         return;
     }
     m.retain_queue(queue);
-    if m.word(work).pool().is_none() {
-        // It has run nowhere. That it is pending in this process must show in its word: a forked
-        // child takes it for new, and would wait for ever for a timer of its parent.
-        let pool = m.info(m.route(queue, cpu)).pool;
-        let _ = m.step_word(work, |_| Some(WorkWord::owned(pool)));
-    }
     let at = m.now().after(delay);
     let (addr, id) = (m.key(work).addr, m.queue_info(queue).id);
     m.with_timers(|timers| timers.arm(addr, id, at, armed));
@@ -77,37 +70,60 @@ pub fn expire<M: Machine>(
     let admitted = admits(queue);
     hit!(admitted.is_ok() => TimerExpired, TimerRefused);
     match admitted {
-        Ok(()) if broken!(TimerDropsItem) => drop(let_go(m, work, Grab::Stolen)),
+        Ok(()) if broken!(TimerDropsItem) => let_go(m, work),
         Ok(()) => {
             enqueue(m, queue, cpu, work);
             m.timer_has_queued(queue);
         }
-        Err(_) => drop(let_go(m, work, Grab::Stolen)),
+        Err(_) => drop_expired(m, queue, work),
     }
     m.release_queue(queue);
     true
 }
 
+/// An item that was armed cannot be queued any more (kernel: `WARN` in `__queue_work`).
+fn drop_expired<M: Machine>(m: &M, queue: M::Queue, work: WorkOf<M>) {
+    m.timer_dropped(queue);
+    let_go(m, work);
+}
+
 /// Queues an armed item at once, then [flushes it](flush_item) like any other.
-pub fn flush_delayed<M: Machine>(m: &M, work: WorkOf<M>, barrier: WorkOf<M>) -> Option<PwqOf<M>> {
-    hurry(m, work);
+pub fn flush_delayed<M: Machine>(
+    m: &M,
+    work: WorkOf<M>,
+    barrier: WorkOf<M>,
+    admits: impl FnOnce(M::Queue) -> Result<(), Refused>,
+) -> Option<PwqOf<M>> {
+    hurry(m, work, admits);
     flush_item(m, work, barrier)
 }
 
-/// Queues an armed item at once; true if it was armed.
-pub fn hurry<M: Machine>(m: &M, work: WorkOf<M>) -> bool {
+/// Queues an armed item at once, as if its time had come; true if that was done. It is dropped where
+/// `admits` refuses, which is asked whether the caller may queue.
+pub fn hurry<M: Machine>(
+    m: &M,
+    work: WorkOf<M>,
+    admits: impl FnOnce(M::Queue) -> Result<(), Refused>,
+) -> bool {
     let addr = m.key(work).addr;
     // Somebody may be about to arm it.
     settled(m, work);
     let armed = m.with_timers(|timers| timers.disarm(&addr));
-    let was_armed = armed.is_some();
-    hit!(was_armed => TimerHurried, TimerNotArmed);
-    if let Some(Armed { work, queue, cpu }) = armed {
-        enqueue(m, queue, cpu, work);
-        m.timer_has_queued(queue);
-        m.release_queue(queue);
+    hit!(armed.is_some() => TimerHurried, TimerNotArmed);
+    let Some(Armed { work, queue, cpu }) = armed else {
+        return false;
+    };
+    let admitted = admits(queue);
+    hit!(TimerRefused if admitted.is_err());
+    match admitted {
+        Ok(()) => {
+            enqueue(m, queue, cpu, work);
+            m.timer_has_queued(queue);
+        }
+        Err(_) => drop_expired(m, queue, work),
     }
-    was_armed
+    m.release_queue(queue);
+    admitted.is_ok()
 }
 
 /// Disarms all items that are armed for this queue, which admits no others any more. How many.
@@ -117,7 +133,7 @@ pub fn cancel_timers<M: Machine>(m: &M, queue: M::Queue) -> usize {
     core::iter::from_fn(take)
         .map(|(_, armed)| {
             hit!(TimerOfQueueTaken);
-            let_go(m, armed.work, Grab::Stolen);
+            let_go(m, armed.work);
             m.release_queue(armed.queue);
         })
         .count()

@@ -139,21 +139,16 @@ pub(super) enum Grab {
     Stolen,
 }
 
-/// Takes an item from whatever state it is in (kernel `work_grab_pending`). The caller owns it and
-/// has, where it was stolen, the queue's reference.
-pub(super) fn grab<M: Machine>(m: &M, work: WorkOf<M>) -> Grab {
+/// Takes an item from whatever state it is in (kernel `work_grab_pending`), to queue it. The caller owns it and
+/// has, where it was stolen, the queue's reference. `None`: it is disabled.
+pub(super) fn grab<M: Machine>(m: &M, work: WorkOf<M>) -> Option<Grab> {
     loop {
-        if let Some(grab) = try_grab(m, work) {
-            return grab;
+        match m.step_word(work, |word| word.try_pend().ok()) {
+            Ok(_) => return Some(Grab::Idle),
+            Err(word) if !word.is_pending() => return None,
+            Err(word) if take(m, work, word) => return Some(Grab::Stolen),
+            Err(_) => m.relax(),
         }
-        m.relax();
-    }
-}
-
-fn try_grab<M: Machine>(m: &M, work: WorkOf<M>) -> Option<Grab> {
-    match m.step_word(work, WorkWord::try_own) {
-        Ok(_) => Some(Grab::Idle),
-        Err(word) => take(m, work, word).then_some(Grab::Stolen),
     }
 }
 
@@ -186,14 +181,10 @@ pub(super) fn disarm<M: Machine>(m: &M, work: WorkOf<M>) -> bool {
     armed.is_some()
 }
 
-/// Lets go of an owned item, and of the queue's reference if it was stolen.
-pub(super) fn let_go<M: Machine>(m: &M, work: WorkOf<M>, grab: Grab) -> bool {
+/// Lets go of a stolen item, and of the queue's reference.
+pub(super) fn let_go<M: Machine>(m: &M, work: WorkOf<M>) {
     let _ = m.step_word(work, |word| Some(word.disowned()));
-    let stolen = grab == Grab::Stolen;
-    if stolen {
-        m.release(work);
-    }
-    stolen
+    m.release(work);
 }
 
 /// Takes an item off its queue, or disarms it. True if it was pending: then that instance does not
@@ -207,7 +198,8 @@ pub fn cancel<M: Machine>(m: &M, work: WorkOf<M>) -> bool {
     {
         if take(m, work, word) {
             hit!(ItemCancelled);
-            return let_go(m, work, Grab::Stolen);
+            let_go(m, work);
+            return true;
         }
         m.relax();
     }
@@ -226,17 +218,29 @@ pub struct Disabled {
 
 /// Cancels an item and refuses to queue it until it is enabled as often as it was disabled.
 pub fn disable<M: Machine>(m: &M, work: WorkOf<M>) -> Disabled {
-    let grab = grab(m, work);
-    let depth = m.word(work).disable_depth();
-    let overflow = depth == MAX_DISABLE_DEPTH;
-    hit!(ItemDisableOverflow if overflow);
-    if !overflow {
-        hit!(depth == 0 => ItemDisabled, ItemDisabledAgain);
-        set_depth(m, work, depth + 1);
-    }
-    Disabled {
-        was_pending: let_go(m, work, grab),
-        overflow,
+    loop {
+        match m.step_word(work, WorkWord::try_disable) {
+            Ok(before) => {
+                let depth = before.disable_depth();
+                let overflow = depth == MAX_DISABLE_DEPTH;
+                hit!(ItemDisableOverflow if overflow);
+                hit!(depth == 0 => ItemDisabled, ItemDisabledAgain);
+                return Disabled {
+                    was_pending: false,
+                    overflow,
+                };
+            }
+            Err(word) if take(m, work, word) => {
+                hit!(ItemDisabled);
+                let _ = m.step_word(work, |word| word.disowned().try_disable());
+                m.release(work);
+                return Disabled {
+                    was_pending: true,
+                    overflow: false,
+                };
+            }
+            Err(_) => m.relax(),
+        }
     }
 }
 
@@ -249,39 +253,17 @@ pub struct Enabled {
     pub underflow: bool,
 }
 
-/// Takes one disable back.
+/// Takes one disable back. One that is not disabled is left alone, pending or not.
 pub fn enable<M: Machine>(m: &M, work: WorkOf<M>) -> Enabled {
-    const UNDERFLOW: Enabled = Enabled {
-        enabled: true,
-        underflow: true,
+    let (enabled, underflow) = match m.step_word(work, WorkWord::try_enable) {
+        Ok(before) => (before.disable_depth() == 1, false),
+        Err(_) => (true, true),
     };
-    loop {
-        // As in `cancel`: one that is not disabled is left alone.
-        let own = |word: WorkWord| word.try_own().filter(|_| word.disable_depth() > 0);
-        let depth = match m.step_word(work, own) {
-            Ok(word) => word.disable_depth(),
-            Err(word) if word.disable_depth() == 0 => {
-                hit!(ItemEnableUnderflow);
-                return UNDERFLOW;
-            }
-            // Somebody else changes the depth at this moment.
-            Err(_) => {
-                m.relax();
-                continue;
-            }
-        };
-        set_depth(m, work, depth - 1);
-        let_go(m, work, Grab::Idle);
-        hit!(depth == 1 => ItemEnabled, ItemEnabledPartly);
-        return Enabled {
-            enabled: depth == 1,
-            underflow: false,
-        };
+    hit!(ItemEnableUnderflow if underflow);
+    if !underflow {
+        hit!(enabled => ItemEnabled, ItemEnabledPartly);
     }
-}
-
-fn set_depth<M: Machine>(m: &M, work: WorkOf<M>, depth: u16) {
-    let _ = m.step_word(work, |word| Some(word.with_depth(depth)));
+    Enabled { enabled, underflow }
 }
 
 /// Puts a barrier behind the last queued instance of an item: the pending one, or else the one that

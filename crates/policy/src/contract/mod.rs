@@ -9,24 +9,30 @@
 //! | --- | --- |
 //! | `items.rs` | queue, cancel, disable, enable, flush of one item, busy |
 //! | `delayed.rs` | items with a timer |
+//! | `knot.rs` | items that wait for each other |
 //! | `watch.rs` | no protocols: why items wait, and whether that will ever end |
-//! | `queues.rs` | flush and drain of a queue, limits, attributes, freezing |
+//! | `queues.rs` | flush and drain of a queue, limits, attributes, freezing of one |
+//! | `freezer.rs` | freezing of all that are freezable |
 
 mod delayed;
+mod freezer;
 mod items;
+mod knot;
 mod queues;
 mod watch;
 
 pub use delayed::{cancel_timers, expire, flush_delayed, hurry, mod_delayed, queue_delayed};
+pub use freezer::{Freezer, is_freezing};
 pub use items::{
     Busy, Disabled, Enabled, busy, cancel, disable, enable, enqueue, flush_item, queue,
 };
+pub use knot::{Node, Target, WaitGraph};
 pub use queues::{
-    PwqFlush, activate, apply_attrs, begin_flush, flush_step, freeze, is_active, is_congested,
-    is_drained, place, pwq_emptied, refit, set_max_active, set_min_active, thaw,
+    PwqFlush, activate, apply_attrs, begin_flush, flush_step, freeze, is_congested, is_drained,
+    limit, place, pwq_emptied, refit, set_max_active, set_min_active, thaw,
 };
 
-pub use watch::{QueueCounts, Starvation, counts, starving, waits};
+pub use watch::{QueueCounts, Raised, Starvation, Witness, counts, outgrow, starving, waits};
 
 use crate::cpumask::CpuMask;
 use crate::pool::{Cx, WorkerPool};
@@ -62,6 +68,8 @@ pub trait Machine: Sized {
     type Queue: Copy + core::fmt::Debug;
     /// Why there is no pool with some attributes.
     type NoPool;
+    /// Items that are waited for together, and may become more meanwhile.
+    type Group: Copy + core::fmt::Debug;
 
     /// Runs one event of a pool, then carries out what it asks for.
     fn with_pool<R>(
@@ -107,6 +115,10 @@ pub trait Machine: Sized {
     /// nobody waits for what is in flight. Then the item is to keep it.
     fn timer_has_queued(&self, _queue: Self::Queue) {}
 
+    /// An armed item was to be queued, and its queue takes no more: it is dropped, and somebody should hear
+    /// of it. Called without any lock.
+    fn timer_dropped(&self, queue: Self::Queue);
+
     /// What never changes about a pool workqueue of a queue that the caller keeps.
     fn info(&self, pwq: PwqOf<Self>) -> PwqInfo;
     /// What never changes about a queue: its number, and whether it is ordered.
@@ -141,6 +153,10 @@ pub trait Machine: Sized {
 
     /// Somebody else owns an item for a moment.
     fn relax(&self);
+
+    /// Shows all items of a group that have not ended, each of which runs once. Whoever waits for a group keeps it.
+    /// Pools are used inside, no queue.
+    fn members(&self, group: Self::Group, show: impl FnMut(WorkOf<Self>));
 }
 
 /// What never changes about a queue.

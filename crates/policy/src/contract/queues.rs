@@ -18,7 +18,15 @@ pub struct PwqFlush<P> {
     /// Its pool.
     pub pool: u32,
     /// What it waits for; `None`: it has found all colours in use and asks again.
-    ticket: Option<u64>,
+    pub(super) ticket: Option<u64>,
+}
+
+impl<P> PwqFlush<P> {
+    /// Of everything in flight, of whatever is queued on too.
+    pub fn of_all(pwq: P, pool: u32) -> Self {
+        let ticket = None;
+        PwqFlush { pwq, pool, ticket }
+    }
 }
 
 /// Starts a flush of everything queued so far; the parts of it that are not over.
@@ -80,7 +88,7 @@ fn nr_queued_if_empty<M: Machine>(m: &M, queue: M::Queue) -> Option<u64> {
 }
 
 /// Whether items of the queue hold slots: of a frozen queue, those that were begun before.
-pub fn is_active<M: Machine>(m: &M, queue: M::Queue) -> bool {
+pub(super) fn is_active<M: Machine>(m: &M, queue: M::Queue) -> bool {
     let pwqs = m.with_queue(queue, |q| q.pwqs());
     pwqs.into_iter().any(|pwq| {
         let pool = m.info(pwq).pool;
@@ -137,19 +145,24 @@ fn set_frozen<M: Machine>(m: &M, queue: M::Queue, frozen: bool) {
     });
 }
 
-fn apply_limit<M: Machine>(m: &M, q: &mut Queue<PwqOf<M>>) {
+pub(super) fn apply_limit<M: Machine>(m: &M, q: &mut Queue<PwqOf<M>>) {
     for pwq in q.all_pwqs() {
         limit(m, q, pwq);
     }
 }
 
-fn limit<M: Machine>(m: &M, q: &Queue<PwqOf<M>>, pwq: PwqOf<M>) {
+/// Gives a pool workqueue its part of the limit of its queue, which the caller holds.
+pub fn limit<M: Machine>(m: &M, q: &Queue<PwqOf<M>>, pwq: PwqOf<M>) {
     let info = m.info(pwq);
     let max = match q.effective_max() {
         max if max == 0 || q.made().kind.is_per_cpu() => max,
         max => m.share(&q.attrs(), info.node, max, q.min_active()),
     };
-    m.with_pool(info.pool, |core, cx| core.set_limit(cx, pwq, max));
+    let may_rise = q.may_rise();
+    m.with_pool(info.pool, |core, cx| {
+        core.let_limit_rise(cx, pwq, may_rise);
+        core.set_limit(cx, pwq, max);
+    });
 }
 
 /// Changes the attributes. New items go by the new ones; old ones end where they are, and come first

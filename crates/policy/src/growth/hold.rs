@@ -1,4 +1,4 @@
-//! A pool that is held back, because its workers have queued up at one lock.
+//! A kind of items that is held back, because its executions queue up at one lock.
 //!
 //! It searches for the number of workers that the lock can use: enough to keep it busy, and not so
 //! many that most of them wait. So many are *allowed*; who ends an item while more are busy goes idle.
@@ -17,7 +17,8 @@
 //! put off once at most: within [`START_BOUND`] of one start the next is allowed, whatever is seen, so a
 //! chain of dependent items always finishes.
 
-use super::{FREE_GROWTH, Gate, GrowthStats, Holding, Look, Queue};
+use super::crowd::Queue;
+use super::{FREE_GROWTH, Gate, GrowthStats, Holding, Look};
 use crate::pool::MAX_SCAN;
 use crate::probe::hit;
 use crate::time::{MILLISECOND, Nanos, SECOND, Time};
@@ -120,9 +121,9 @@ impl Hold {
         busy < self.allowed
     }
 
-    /// More are busy than may be.
-    pub(super) fn should_shrink(&self, busy: u32) -> bool {
-        busy > self.allowed
+    /// How many more may begin without delay.
+    pub(super) fn room(&self, busy: u32) -> u32 {
+        self.allowed.saturating_sub(busy)
     }
 
     pub(super) fn probe_at(&self) -> Time {
@@ -345,7 +346,8 @@ impl Sum {
     fn pace(&self, now: Time) -> Option<Pace> {
         let took = now.since(self.since).max(1);
         (self.done >= PACE_LEAST).then(|| Pace {
-            busy: self.mean_busy(),
+            // Items may begin and end between the looks.
+            busy: self.mean_busy().max(1),
             per_second: self.done.saturating_mul(SECOND) / took,
         })
     }

@@ -146,9 +146,9 @@ impl<P> Core<P> {
     }
 
     /// The next chunk for this thread: of what is left or, where nothing is, of what another thread has not
-    /// begun. `None`: there is nothing more to do, or the job was [stopped](Self::stop).
+    /// begun. `None`: there is nothing more to do, or something has [failed](Self::fail).
     ///
-    /// If `advance` panics, the units it was asked about are lost: stop the job.
+    /// If `advance` panics, the units it was asked about are lost: [fail](Self::fail).
     pub fn next(
         &mut self,
         asker: Asker,
@@ -266,26 +266,42 @@ impl<P> Core<P> {
         });
     }
 
-    /// A thread is done with its chunk: the first `units` of it are completed, no step is in flight. What is
-    /// left of it, because the thread leaves, belongs to nobody again.
-    pub fn settle(&mut self, thread: usize, units: u64, advance: Advance<'_, P>) {
-        let Some(Taken { piece, node }) = self.taken[thread].take() else {
-            return;
-        };
-        self.completed += units;
-        let ended = piece.at + units;
-        if let Some(done) = &mut self.done {
-            done.add(piece.at..ended);
-        }
+    /// A thread is done with its chunk: the first `units` of it are completed, no step is in flight and
+    /// none failed. What is left of it, because the thread leaves, belongs to nobody again.
+    ///
+    /// The chunk it had is for the caller to drop, without the lock: `P` may be anything.
+    pub fn settle(
+        &mut self,
+        thread: usize,
+        units: u64,
+        advance: Advance<'_, P>,
+    ) -> Option<Taken<P>> {
+        let taken = self.settled(thread, units)?;
+        let (piece, ended) = (&taken.piece, taken.piece.at + units);
         if ended < piece.end && !self.stopped {
-            self.put_back(node, piece.from(ended, advance));
+            self.put_back(taken.node, piece.from(ended, advance));
         }
+        Some(taken)
     }
 
-    /// Nobody takes a chunk any more: something failed, or it was cancelled. True for the first who says
-    /// so, whose error it is.
-    pub fn stop(&mut self) -> bool {
-        !core::mem::replace(&mut self.stopped, true)
+    /// A thread's step behind the first `units` of its chunk failed, or it has no chunk: nobody takes one
+    /// any more. Both are said at once. Between two calls, another thread would be given what has failed.
+    ///
+    /// True for the first who says so, whose error it is; and the chunk it had, as [`settle`](Self::settle).
+    pub fn fail(&mut self, thread: usize, units: u64) -> (bool, Option<Taken<P>>) {
+        let first = !core::mem::replace(&mut self.stopped, true);
+        (first, self.settled(thread, units))
+    }
+
+    /// The first `units` of a thread's chunk are completed, and it has none now.
+    fn settled(&mut self, thread: usize, units: u64) -> Option<Taken<P>> {
+        let taken = self.taken[thread].take()?;
+        let at = taken.piece.at;
+        self.completed += units;
+        if let Some(done) = &mut self.done {
+            done.add(at..at + units);
+        }
+        Some(taken)
     }
 
     /// Units in all chunks and steps that were completed and [settled](Self::settle).

@@ -18,6 +18,7 @@ struct Rig {
     /// How often each unit was done.
     counts: Vec<u32>,
     steps: Vec<(u64, u64)>,
+    failed: Vec<(u64, u64)>,
 }
 
 #[derive(Default)]
@@ -77,6 +78,7 @@ impl Rig {
             threads: (0..given.threads).map(|_| Thread::default()).collect(),
             counts: vec![0; given.size as usize],
             steps: Vec::new(),
+            failed: Vec::new(),
         }
     }
 
@@ -89,8 +91,9 @@ impl Rig {
         };
         if let Some((from, to)) = thread.flying.take() {
             if fails {
-                self.core.stop();
-                return self.settle(index);
+                let at = taken.piece.at;
+                self.failed.push((at + from, at + to));
+                return self.fail(index);
             }
             let at = taken.piece.at;
             assert_eq!(taken.piece.pos, 7 + 10 * at);
@@ -140,11 +143,17 @@ impl Rig {
         self.fronts[index].set(Front::NONE);
     }
 
+    fn fail(&mut self, index: usize) {
+        let thread = &mut self.threads[index];
+        self.core.fail(index, thread.completed);
+        (thread.chunk, thread.is_out) = (None, true);
+    }
+
     /// Lets threads act in this order, then one after the other until all are out.
-    fn play(&mut self, turns: &[(usize, Nanos)], fails: Option<usize>) {
+    fn play(&mut self, turns: &[(usize, Nanos)], fails: &[usize]) {
         let nr = self.threads.len();
         for (turn, &(thread, took)) in turns.iter().enumerate() {
-            self.act(thread % nr, took, fails == Some(turn));
+            self.act(thread % nr, took, fails.contains(&turn));
         }
         while let Some(thread) = (0..nr).find(|&index| !self.threads[index].is_out) {
             self.act(thread, STEP_TIME, false);
@@ -174,7 +183,7 @@ proptest! {
     #[test]
     fn every_unit_is_done_once(given in given(), turns in turns()) {
         let mut rig = Rig::new(&given);
-        rig.play(&turns, None);
+        rig.play(&turns, &[]);
         prop_assert!(rig.counts.iter().all(|&count| count == 1));
         prop_assert_eq!(rig.core.completed(), given.size);
         let whole: Vec<_> = rig.core.done().unwrap().ranges().collect();
@@ -185,7 +194,7 @@ proptest! {
     fn steps_are_in_line_and_long_enough(given in given(), turns in turns()) {
         let given = Given { nodes: 1, ..given };
         let mut rig = Rig::new(&given);
-        rig.play(&turns, None);
+        rig.play(&turns, &[]);
         for &(from, to) in &rig.steps {
             prop_assert_eq!(from % given.align, 0);
             prop_assert!(to % given.align == 0 || to == given.size);
@@ -194,15 +203,21 @@ proptest! {
     }
 
     #[test]
-    fn an_undo_covers_what_was_completed(given in given(), turns in turns(), at in 0usize..400) {
+    fn an_undo_covers_what_was_completed(
+        given in given(), turns in turns(), at in proptest::collection::vec(0usize..400, 1..4),
+    ) {
         let mut rig = Rig::new(&given);
-        rig.play(&turns, Some(at));
+        rig.play(&turns, &at);
         let mut undone = vec![0; given.size as usize];
         for range in rig.core.done().unwrap().ranges() {
             range.for_each(|unit| undone[unit as usize] += 1);
         }
         prop_assert_eq!(&undone, &rig.counts);
         prop_assert_eq!(rig.core.completed(), rig.core.done().unwrap().units());
+        // What failed was not done by somebody else.
+        for &(from, to) in &rig.failed {
+            prop_assert!((from..to).all(|unit| rig.counts[unit as usize] == 0));
+        }
     }
 }
 
@@ -237,10 +252,33 @@ fn the_tail_is_one_step() {
 #[test]
 fn only_the_first_error_counts_and_nobody_goes_on() {
     let mut rig = two_threads(100, Chunks::Kernel);
-    assert!(rig.core.stop());
-    assert!(!rig.core.stop());
-    rig.play(&[], None);
+    assert!(rig.core.fail(0, 0).0);
+    assert!(!rig.core.fail(1, 0).0);
+    rig.play(&[], &[]);
     assert_eq!(rig.core.completed(), 0);
+}
+
+/// A step of the helper fails while the caller has nothing left to do: it gets nothing of that chunk,
+/// neither the step nor what is behind it.
+#[test]
+fn what_failed_is_not_given_out_again() {
+    for chunks in [Chunks::Kernel, Chunks::Adaptive] {
+        let mut rig = two_threads(1000, chunks);
+        rig.act(1, 1, false);
+        let helpers = rig.threads[1].chunk.as_ref().unwrap().0.piece.clone();
+        rig.act(1, 1, false);
+        rig.act(1, 1, false);
+        rig.act(1, 1, false);
+        let (failed, _) = rig.threads[1].flying.unwrap();
+        assert!(failed > 0 && rig.threads[1].completed == failed);
+        rig.act(1, 1, true);
+        while !rig.threads[0].is_out {
+            rig.act(0, 1, false);
+        }
+        let mut done = rig.core.done().unwrap().ranges();
+        assert_eq!(done.next(), Some(helpers.at..helpers.at + failed));
+        assert_eq!(done.next(), None);
+    }
 }
 
 #[test]

@@ -1,7 +1,6 @@
 //! Everything that a pool counts, for those who check it from outside.
 
 use super::WorkerPool;
-use crate::growth::Gate;
 use crate::store::Store;
 use crate::time::Time;
 
@@ -26,19 +25,17 @@ pub struct Census {
     pub rescuers: u32,
     /// The estimate of runnable workers.
     pub running: u32,
-    /// Items that a worker may take.
+    /// Items that a worker may take now.
     pub queued: usize,
     /// Tokens of the budget that the pool holds.
     pub tokens: u32,
     /// No thread is asked for before.
     pub spawn_after: Time,
-    /// Whether growth would let one more worker start now.
-    pub gate: Gate,
 }
 
 impl<S: Store> WorkerPool<S> {
     /// What the pool counts.
-    pub fn census(&self, now: Time) -> Census {
+    pub fn census(&self) -> Census {
         let c = &self.counts;
         Census {
             workers: c.workers,
@@ -50,10 +47,9 @@ impl<S: Store> WorkerPool<S> {
             hinted: c.hinted,
             rescuers: self.rescuers().count() as u32,
             running: self.nr_running(),
-            queued: self.nr_queued(),
+            queued: self.nr_ready(),
             tokens: self.tokens,
             spawn_after: self.spawn_after,
-            gate: self.growth.gate(now, self.nr_busy(), self.attrs.target),
         }
     }
 }

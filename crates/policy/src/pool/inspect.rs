@@ -72,17 +72,18 @@ impl<S: Store> WorkerPool<S> {
             Place::Inactive => Waits::Limit,
             Place::Scheduled(_) => Waits::Behind,
             Place::Worklist if behind => Waits::Behind,
-            Place::Worklist => self.worklist_waits(cx),
+            Place::Worklist => self.worklist_waits(cx, pwq, Some(work)),
         })
     }
 
     /// Why items of the worklist wait.
-    fn worklist_waits(&self, cx: &mut Cx<S>) -> Waits {
+    fn worklist_waits(&self, cx: &mut Cx<S>, pwq: S::Pwq, work: Option<S::Work>) -> Waits {
         let target = self.attrs.target;
+        let queue = cx.store.info(pwq).queue;
         match self.attrs.rule {
             Rule::Unmanaged | Rule::Bh => Waits::Worker,
             _ if self.nr_running() >= target => Waits::Cpu,
-            _ if self.is_held(cx.now) => Waits::Growth,
+            _ if self.is_held_back(queue, work, cx) => Waits::Growth,
             _ if self.lacks_token(cx) => Waits::Cpu,
             _ => Waits::Worker,
         }
@@ -101,7 +102,7 @@ impl<S: Store> WorkerPool<S> {
             nr_executing,
             nr_behind,
             nr_pending,
-            pending: (nr_pending > 0).then(|| self.worklist_waits(cx)),
+            pending: (nr_pending > 0).then(|| self.worklist_waits(cx, pwq, None)),
             nr_inactive,
             plugged,
         }

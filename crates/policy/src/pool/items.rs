@@ -134,9 +134,7 @@ impl<S: Store> WorkerPool<S> {
 
     /// The worker has ended its item. Follow with [`next`](Self::next) before letting the pool go.
     pub fn item_ended(&mut self, cx: &mut Cx<S>, id: WorkerId, report: ItemReport) {
-        if self.has_passed(id) {
-            self.growth.passed(cx.now);
-        }
+        self.note_ended(cx, id);
         self.forget_sleep(id, report);
         let visits = self.workers.get(id).is_guest();
         let state = if visits {
@@ -152,7 +150,8 @@ impl<S: Store> WorkerPool<S> {
         if !ended.barrier {
             hit!(ItemEnded);
             self.stats.completed += 1;
-            self.growth.completed(cx.now);
+            self.moved = cx.now;
+            self.unseen.begin_anew(cx.now);
             cx.store.pwq(ended.pwq).moved = cx.now;
             self.put_slot(cx, ended.pwq);
         }
@@ -204,21 +203,24 @@ impl<S: Store> WorkerPool<S> {
         hit!(current.barrier => BarrierReached, ItemBegun);
         self.stats.started += u64::from(!current.barrier);
         self.workers.enter_busy(id, current);
+        self.note_begun(cx, id);
         self.workers.get_mut(id).began = cx.now;
         self.dog.progressed(cx.now);
+        self.moved = cx.now;
         cx.store.set_word(work, WorkWord::off_queue(self.attrs.id));
         let hog = cx.store.pwq(pwq).flags.cpu_intensive && self.attrs.rule == Rule::PerCpu;
         hit!(ItemCpuIntensive if hog);
         if hog || self.workers.get(id).rescues.is_some() {
             self.uncount(id);
         }
+        self.presume_new();
         (work, pwq)
     }
 
     /// The next item that no worker of this pool is executing. Items that are being executed go
     /// behind that execution, on its worker's own list: an item never runs twice at once.
     fn take_from_worklist(&mut self, cx: &mut Cx<S>, id: WorkerId) -> Option<S::Work> {
-        while let Some(work) = self.next_free(cx) {
+        while let Some(work) = self.next_ready(cx) {
             match self.who_executes(&cx.store.key(work)) {
                 Some(busy) => self.schedule_series(cx, work, busy),
                 None => {

@@ -110,14 +110,13 @@ impl<S: Store> WorkerPool<S> {
 
     /// Keep working? Not while too many run, if this worker has just arrived or stands in the way.
     fn keep_working(&mut self, cx: &mut Cx<S>, id: WorkerId, from: State) -> bool {
-        if self.nr_queued() == 0 || (broken!(WorkLeftBehind) && self.nr_queued() == 1) {
-            hit!(WorkerFindsNothing);
-            return false;
-        }
         let ended = from == State::Between;
-        if ended && self.should_shrink(cx.now) {
-            hit!(WorkerConvoy);
-            self.stats.convoy_step_backs += 1;
+        self.look_for_room(cx.now);
+        let ready = self.nr_ready();
+        if ready == 0 || (broken!(WorkLeftBehind) && ready == 1) {
+            let convoy = ended && self.nr_aside() > 0;
+            hit!(convoy => WorkerConvoy, WorkerFindsNothing);
+            self.stats.convoy_step_backs += u64::from(convoy);
             return false;
         }
         let crowded = self.is_over() || self.is_overdrawn(cx);
@@ -135,7 +134,7 @@ impl<S: Store> WorkerPool<S> {
     /// going idle would only idle the CPU, whatever the estimate says.
     fn should_yield(&mut self, cx: &mut Cx<S>, id: WorkerId) -> bool {
         self.workers.get(id).asks
-            && self.nr_queued() > 0
+            && self.nr_ready() > 0
             && (self.is_over() || self.is_overdrawn(cx))
     }
 
@@ -152,7 +151,7 @@ impl<S: Store> WorkerPool<S> {
     fn ends_turn(&self, cx: &Cx<S>) -> bool {
         let turn = self.turn;
         let over = turn.items >= BH_WORKER_RESTARTS || cx.now.since(turn.began) >= BH_WORKER_TURN;
-        let ends = self.attrs.rule == Rule::Bh && turn.items > 0 && over && self.nr_queued() > 0;
+        let ends = self.attrs.rule == Rule::Bh && turn.items > 0 && over && self.nr_ready() > 0;
         hit!(BhTurnOver if ends);
         ends
     }
@@ -185,9 +184,6 @@ impl<S: Store> WorkerPool<S> {
         let others = self.nr_busy() - 1;
         let admitted = self.may_grow(cx, others);
         hit!(admitted => WorkerIsAdmitted, WorkerIsSpare);
-        if admitted {
-            self.growth.started(cx.now, others);
-        }
         admitted
     }
 
@@ -223,11 +219,14 @@ impl<S: Store> WorkerPool<S> {
         if !own.is_empty() && self.nr_queued() == 0 {
             self.dog.became_busy(cx.now);
         }
-        let entries: alloc::vec::Vec<_> = own.iter(cx.store).collect();
-        for &work in entries.iter().rev() {
-            own.remove(cx.store, work);
-            self.held += usize::from(cx.store.word(work).flags().linked);
-            self.worklist.push_front(cx.store, work);
+        let mut all = alloc::vec::Vec::new();
+        while let Some(head) = own.first() {
+            let series = self.series(cx, head);
+            series.iter().for_each(|&work| own.remove(cx.store, work));
+            all.push(series);
+        }
+        for series in all.iter().rev() {
+            self.list_series(cx, series, true);
         }
     }
 
@@ -273,6 +272,7 @@ impl<S: Store> WorkerPool<S> {
 
     /// Starts a worker if one is needed (kernel `kick_pool`). True if it did.
     pub(super) fn kick(&mut self, cx: &mut Cx<S>) -> bool {
+        self.look_for_room(cx.now);
         let needed = self.need_more_worker();
         hit!(StartNeeded if needed);
         needed && self.start(cx, None)
@@ -298,7 +298,6 @@ impl<S: Store> WorkerPool<S> {
         }
         let gate = self.growth.gate(cx.now, busy, self.attrs.target);
         hit!(GrowthOpen if gate == Gate::Open);
-        hit!(GrowthWaits if matches!(gate, Gate::Wait(_)));
         if gate == Gate::Ask && self.growth.ask() {
             hit!(GrowthAsks);
             self.push(cx, Action::Inspect);
@@ -310,7 +309,6 @@ impl<S: Store> WorkerPool<S> {
         if !self.take_token(cx) {
             return false;
         }
-        self.growth.started(cx.now, self.nr_busy());
         let action = (!is_awake).then(|| self.wake_action(cx, id));
         let at = self
             .idle

@@ -10,21 +10,27 @@
 //! | `series.rs` | barriers, cancelled and deferred items: what is not just first in, first out |
 //! | `slots.rs` | the limit of a queue: who gets a free slot |
 //! | `arming.rs` | no events: when reports of idle CPUs are asked for |
+//! | `lanes.rs` | items of a kind that queues up at a lock are held back |
 //! | `near.rs` | no events: which of the waiting items is near to a CPU, and which idle worker to an item |
 //! | `life.rs` | a worker starts, asks for its next step, goes idle, retires |
 //! | `claim.rs` | a waiter executes the awaited item itself |
 //! | `rescue.rs` | no worker can be made: the queue's own thread helps |
 //! | `watch.rs` | an item keeps its CPU for long, the worklist stands still, the clock was away |
 //! | `starvation.rs` | items that wait for a slot, and nothing moves |
+//! | `knot.rs` | no events: what an item waits for, for those who look for circles |
 //! | `inspect.rs` | no events: why an item waits, and how many do |
+//! | `unseen.rs` | no events: what is believed of workers that nobody can see |
 //! | `signals.rs` | a CPU would idle, a scan has seen, a worker says that it blocks or waits |
 //! | `census.rs` | no events: what the pool counts, for those who check it |
 
 mod arming;
 mod census;
+mod check;
 mod claim;
 mod inspect;
 mod items;
+mod knot;
+mod lanes;
 mod life;
 mod near;
 mod predicates;
@@ -35,18 +41,21 @@ mod slots;
 mod starvation;
 #[cfg(test)]
 mod tests;
+pub(crate) mod unseen;
 mod watch;
 
 pub use census::Census;
 pub use claim::{Claimant, MAX_CLAIMS};
 pub use inspect::{PwqCounts, Waits};
 pub use items::{ItemReport, Queueing, Retired};
+pub use knot::Behind;
 pub use life::{BH_WORKER_RESTARTS, BH_WORKER_TURN, Step};
 pub use near::{MOST_OVERTAKEN, NEAR_WINDOW};
 pub use rescue::{MAX_RESCUERS, MAYDAY_INITIAL_TIMEOUT, MAYDAY_INTERVAL, RESCUER_BATCH};
 pub use series::{Executing, Place};
 pub use signals::{MAX_SCAN, Plan, Seen, SeenState, Stuck};
-pub use starvation::{Holder, SlotsSeen};
+pub use starvation::{Holder, HolderIs, SlotsSeen, may_starve, most_threads};
+pub use unseen::PATIENCE;
 pub use watch::{AskSwitches, Busy, Hog, Stall};
 
 use alloc::boxed::Box;
@@ -56,7 +65,7 @@ use alloc::vec::Vec;
 
 use crate::action::{Action, Actions};
 use crate::affinity::Near;
-use crate::growth::{Growth, GrowthStats, Holding};
+use crate::growth::{Growth, GrowthStats};
 use crate::list::List;
 use crate::probe::{broken, hit};
 use crate::store::Store;
@@ -115,6 +124,8 @@ pub struct PoolAttrs {
     pub budget: u32,
     /// Threads it may have. At least 1.
     pub thread_limit: u32,
+    /// What that may be raised to where nothing moves; no more than it, if somebody has chosen it.
+    pub thread_most: u32,
 }
 
 /// Everything one call of the core may use beside the pool itself.
@@ -151,6 +162,8 @@ pub struct PoolStats {
     pub idle_reports_unused: u64,
     /// Workers that a scan started.
     pub tick_starts: u64,
+    /// Workers that nobody could see and that were taken for asleep, as nothing had ended for long.
+    pub unseen_presumed: u64,
     /// Workers that went idle although items waited, because they had to wait for a CPU.
     pub step_backs: u64,
     /// Items that were begun by who waited for them.
@@ -214,6 +227,12 @@ pub struct WorkerPool<S: Store> {
     /// Tokens of the shared budget that this pool holds.
     tokens: u32,
     growth: Growth,
+    /// Kinds of items that queue up at a lock.
+    lanes: Vec<lanes::Lane<S>>,
+    /// The worklist had its turn last, not a lane.
+    lane_turn: bool,
+    /// Of workers that nobody can see.
+    unseen: unseen::Pace,
     arming: arming::Arming,
     /// Of items that come from several pods.
     near: Option<Box<near::Nearness>>,
@@ -232,6 +251,10 @@ pub struct WorkerPool<S: Store> {
     dog: Watchdog,
     /// Pool workqueues of which items wait for a slot, in no order.
     slot_waits: Vec<S::Pwq>,
+    /// Of those, the ones whose limit nobody has chosen.
+    waits_at_dfl: u32,
+    /// An item was last begun or ended.
+    moved: Time,
     /// How many wait for the pool as a whole.
     drain_watchers: u32,
     stats: PoolStats,
@@ -272,6 +295,9 @@ impl<S: Store> WorkerPool<S> {
             counts: Counts::default(),
             tokens: 0,
             growth: Growth::default(),
+            lanes: Vec::new(),
+            lane_turn: false,
+            unseen: unseen::Pace::default(),
             arming: arming::Arming::default(),
             near: None,
             spawn_after: Time(0),
@@ -282,6 +308,8 @@ impl<S: Store> WorkerPool<S> {
             turn: Turn::default(),
             dog: Watchdog::default(),
             slot_waits: Vec::new(),
+            waits_at_dfl: 0,
+            moved: Time(0),
             drain_watchers: 0,
             stats: PoolStats::default(),
             stats_at: Time(0),
@@ -314,6 +342,9 @@ impl<S: Store> WorkerPool<S> {
         if !broken!(HotplugIgnored) {
             self.attrs.rule = rule;
         }
+        if !self.manages() {
+            self.forget_crowds(cx);
+        }
         self.kick(cx);
         self.settle(cx);
     }
@@ -345,14 +376,20 @@ impl<S: Store> WorkerPool<S> {
         self.idle.len() as u32
     }
 
-    /// Items that no worker has taken yet, and that one may take.
+    /// Items that no worker has taken yet, and that one may take, now or when they are not held back.
     pub fn nr_queued(&self) -> usize {
-        self.worklist.len() - self.held
+        self.nr_free() + self.nr_aside()
     }
 
     /// Items queued and not ended, waiting ones included.
     pub fn nr_in_flight(&self) -> u64 {
         self.nr_in_flight
+    }
+
+    /// Workers that the last look at them could not see in their item.
+    pub fn nr_unseen(&self) -> u32 {
+        let unseen = |id: &WorkerId| self.workers.get(*id).unseen.is_some();
+        self.workers.ids().filter(unseen).count() as u32
     }
 
     /// Items being executed.
@@ -370,18 +407,10 @@ impl<S: Store> WorkerPool<S> {
         self.idle.back().copied()
     }
 
-    /// Why it holds back, if it does.
-    pub fn holding(&self, now: Time) -> Holding {
-        match self.manages() {
-            true => self.growth.holding(now),
-            false => Holding::No,
-        }
-    }
-
     /// Its counters.
     pub fn stats(&self) -> PoolStats {
         PoolStats {
-            growth: self.growth.stats(),
+            growth: self.growth_stats(),
             ..self.stats
         }
     }
@@ -404,13 +433,13 @@ impl<S: Store> WorkerPool<S> {
     /// When the pool next wants a tick although nothing else happens: a damped start, or a call for
     /// rescuers, is due.
     pub fn look_at(&self, now: Time) -> Option<Time> {
-        let waits = self.nr_queued() > 0;
-        let grows = waits.then(|| self.growth.wakes_at(now)).flatten();
-        grows.into_iter().chain(self.mayday_due()).min()
+        let lanes = self.lanes_wake_at(now);
+        lanes.into_iter().chain(self.mayday_due()).min()
     }
 
     /// Brings tokens and statistics in line with the estimate. The last act of every event.
     fn settle(&mut self, cx: &mut Cx<S>) {
+        self.look_for_room(cx.now);
         self.settle_tokens(cx);
         self.settle_need(cx.now);
         self.arming.update(self.nr_spare(), self.attrs.target);
@@ -428,10 +457,7 @@ impl<S: Store> WorkerPool<S> {
 
     fn settle_tokens(&mut self, cx: &mut Cx<S>) {
         self.forget_presumptions();
-        let due = match self.manages() {
-            true => self.nr_running().saturating_sub(1),
-            false => 0,
-        };
+        let due = self.due_tokens();
         let held = core::mem::replace(&mut self.tokens, due);
         if due > held {
             hit!(TokensUnasked);

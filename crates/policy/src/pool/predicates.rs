@@ -6,7 +6,6 @@ use alloc::vec::Vec;
 
 use super::slots::limit_now;
 use super::{Cx, IDLE_WORKER_TIMEOUT, MAX_IDLE_WORKERS_RATIO, WorkerPool};
-use crate::growth::Gate;
 use crate::probe::broken;
 use crate::store::Store;
 use crate::time::Time;
@@ -25,7 +24,7 @@ impl<S: Store> WorkerPool<S> {
 
     /// How many more.
     pub(super) fn nr_spare(&self) -> u32 {
-        (self.nr_queued() as u32).saturating_sub(self.counts.waking + self.counts.between)
+        (self.nr_ready() as u32).saturating_sub(self.counts.waking + self.counts.between)
     }
 
     /// Is there a reserve, so that this worker may start working?
@@ -94,21 +93,7 @@ impl<S: Store> WorkerPool<S> {
             && !self.growth.is_asking()
             && (self.may_start_working() || self.may_create(now))
             && (self.nr_arrived() < self.attrs.target || self.presumable() > self.counts.presumed)
-            && self
-                .growth
-                .wants_reports(now, self.nr_busy(), self.nr_running() < self.attrs.target)
-    }
-
-    /// Is a start out of the question for now?
-    pub(super) fn is_held(&self, now: Time) -> bool {
-        let gate = self.growth.gate(now, self.nr_busy(), self.attrs.target);
-        matches!(gate, Gate::Wait(_))
-    }
-
-    /// Are more workers queued up at a lock than the pool needs there?
-    pub(super) fn should_shrink(&self, now: Time) -> bool {
-        // What was seen of an unmanaged pool was seen while it was managed.
-        self.manages() && self.growth.should_shrink(now, self.nr_busy())
+            && self.lanes_want(now)
     }
 
     /// Threads that are not idle. One that has claimed an item inside of another one is there once.
@@ -125,10 +110,13 @@ impl<S: Store> WorkerPool<S> {
             c.workers + c.claims + self.rescuers().count() as u32,
             c.waiting + c.rescuers_waiting,
         );
+        let full = c.workers >= self.attrs.thread_limit;
         let hopeless = match c.rescuers_waiting {
+            // Nobody has chosen that limit, and it is raised soon.
+            _ if full && self.may_outgrow_threads() => false,
             0 => !self.may_create(cx.now),
             // It is there because threads could not be made, which may end: our own limit does not.
-            _ => c.workers >= self.attrs.thread_limit,
+            _ => full,
         };
         let alone = waiting > 0 && waiting == all && c.creating == 0;
         alone && hopeless && !self.awaits_rescuer(cx)
@@ -144,6 +132,10 @@ impl<S: Store> WorkerPool<S> {
             // Of all its pools: an item that runs elsewhere may yet end.
             let limit = limit_now(cx, pwq);
             let active = limit.nr();
+            // Nobody has chosen it, and it is raised soon.
+            if limit.may_rise() {
+                return false;
+            }
             // A slot is free, and about to be given to one that waits for it; or the queue is frozen, until
             // somebody thaws it.
             let may_get_one = limit.waiting() && (active < limit.max() || limit.max() == 0);
@@ -171,7 +163,11 @@ impl<S: Store> WorkerPool<S> {
                 None => worker.scheduled.iter(cx.store).any(queued),
             }
         };
-        self.workers.ids().any(by_worker) || self.worklist.iter(cx.store).any(queued)
+        self.workers.ids().any(by_worker)
+            || self
+                .lists()
+                .flat_map(|list| list.iter(cx.store))
+                .any(queued)
     }
 
     /// A pool may have two of one queue: one that was retired, and is not empty yet.
@@ -201,7 +197,7 @@ impl<S: Store> WorkerPool<S> {
 
     /// Slots that `pwq` could have and that nobody gives back before this worker's item has ended: its
     /// own, and the one of its next instance.
-    fn slots_held(&self, cx: &Cx<S>, id: WorkerId, pwq: S::Pwq) -> u32 {
+    pub fn slots_held(&self, cx: &Cx<S>, id: WorkerId, pwq: S::Pwq) -> u32 {
         let current = self.workers.get(id).current.as_ref();
         let Some(current) = current.filter(|current| !current.barrier) else {
             return 0;
@@ -222,6 +218,7 @@ impl<S: Store> WorkerPool<S> {
         let own = &self.workers.get(id).scheduled;
         // Most items have no next instance: then nothing is looked through.
         of.requeued_to.is_some()
-            && (own.iter(cx.store).any(holds) || self.worklist.iter(cx.store).any(holds))
+            && (own.iter(cx.store).any(holds)
+                || self.lists().flat_map(|list| list.iter(cx.store)).any(holds))
     }
 }

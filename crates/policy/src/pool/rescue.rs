@@ -4,6 +4,8 @@
 //! made, and 10 ms later still does, it calls the rescuers of the queues whose items wait, and again
 //! each 100 ms. A rescuer attaches to the pool, runs items of its own queue only, and leaves.
 
+use alloc::vec::Vec;
+
 use super::{Cx, WorkerPool};
 use crate::action::Action;
 use crate::probe::{broken, hit};
@@ -51,9 +53,8 @@ impl<S: Store> WorkerPool<S> {
 
     /// Does an item wait here that a rescuer may start, who has not come yet?
     pub(super) fn awaits_rescuer(&self, cx: &mut Cx<S>) -> bool {
-        let mut at = self.worklist.first();
-        while let Some(work) = at {
-            at = self.behind_series(cx, work);
+        let heads: Vec<S::Work> = self.heads(cx).collect();
+        for work in heads {
             let word = cx.store.word(work);
             let (addr, _) = word.pwq().expect("a listed item is queued");
             let pwq = cx.store.pwq_at(addr);
@@ -82,9 +83,8 @@ impl<S: Store> WorkerPool<S> {
             return;
         }
         self.mayday_at = cx.now.after(MAYDAY_INTERVAL);
-        let mut at = self.worklist.first();
-        while let Some(work) = at {
-            at = cx.store.next(work);
+        let heads: Vec<S::Work> = self.heads(cx).collect();
+        for work in heads {
             let (addr, _) = cx.store.word(work).pwq().expect("a listed item is queued");
             let pwq = cx.store.pwq_at(addr);
             let state = cx.store.pwq(pwq);
@@ -149,14 +149,14 @@ impl<S: Store> WorkerPool<S> {
     /// The first item of its queue that nobody is executing.
     fn take_to_rescue(&mut self, cx: &mut Cx<S>, id: WorkerId) -> Option<S::Work> {
         let pwq = self.workers.get(id).rescues;
-        let mut at = self.worklist.first();
-        while let Some(work) = at {
-            at = self.behind_series(cx, work);
-            let word = cx.store.word(work);
-            let own = word.pwq().map(|(addr, _)| cx.store.pwq_at(addr)) == pwq;
-            if !own || word.flags().deferred {
-                continue;
-            }
+        let own = |cx: &Cx<S>, work: &S::Work| {
+            let word = cx.store.word(*work);
+            let of = word.pwq().map(|(addr, _)| cx.store.pwq_at(addr));
+            of == pwq && !word.flags().deferred
+        };
+        loop {
+            let found = self.heads(cx).find(|work| own(cx, work));
+            let Some(work) = found else { break };
             match self.who_executes(&cx.store.key(work)) {
                 Some(busy) => self.schedule_series(cx, work, busy),
                 None => {

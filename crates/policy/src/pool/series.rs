@@ -100,8 +100,10 @@ impl<S: Store> WorkerPool<S> {
             }
             Place::Worklist => {
                 hit!(BarrierBehindActive);
-                self.worklist.insert_after(cx.store, work, barrier);
-                self.held += 1;
+                let lane = self.lane_of(cx, work);
+                let list = self.list_at(lane);
+                list.insert_after(cx.store, work, barrier);
+                self.held += usize::from(lane.is_none());
             }
         }
         let flags = word.flags();
@@ -132,8 +134,18 @@ impl<S: Store> WorkerPool<S> {
             }
             Place::Worklist => {
                 hit!(ItemStolenActive);
-                self.worklist.remove(cx.store, work);
-                self.held -= usize::from(flags.deferred) + usize::from(flags.linked);
+                match self.lane_of(cx, work) {
+                    None => {
+                        self.worklist.remove(cx.store, work);
+                        self.held -= usize::from(flags.deferred) + usize::from(flags.linked);
+                    }
+                    Some(_) => {
+                        // Its barriers are of no kind: nothing holds them back.
+                        let series = self.series(cx, work);
+                        self.unlist_series(cx, &series);
+                        self.list_series(cx, &series[1..], true);
+                    }
+                }
                 self.put_stolen_slot(cx, pwq);
             }
         }
@@ -226,7 +238,7 @@ impl<S: Store> WorkerPool<S> {
         self.free_from(cx, self.behind_series(cx, work))
     }
 
-    fn free_from(&self, cx: &Cx<S>, mut at: Option<S::Work>) -> Option<S::Work> {
+    pub(super) fn free_from(&self, cx: &Cx<S>, mut at: Option<S::Work>) -> Option<S::Work> {
         while let Some(work) = at.filter(|&work| cx.store.word(work).flags().deferred) {
             at = self.behind_series(cx, work);
         }
@@ -244,25 +256,24 @@ impl<S: Store> WorkerPool<S> {
 
     /// Appends a series, which is in no list, to the worklist.
     pub(super) fn push_series(&mut self, cx: &mut Cx<S>, series: &[S::Work]) {
-        let Some(&head) = series.first() else { return };
-        let deferred = cx.store.word(head).flags().deferred;
         if self.nr_queued() == 0 {
             self.dog.became_busy(cx.now);
         }
-        self.held += series.len() - 1 + usize::from(deferred);
-        for &work in series {
-            self.worklist.push_back(cx.store, work);
-        }
+        self.list_series(cx, series, false);
     }
 
     /// Moves a series of the worklist that is not deferred to the end of a worker's own list.
     pub(super) fn schedule_series(&mut self, cx: &mut Cx<S>, work: S::Work, id: WorkerId) {
+        let lane = self.lane_of(cx, work);
+        if let Some(at) = lane {
+            self.lanes[at].waiting -= 1;
+        }
         let mut next = Some(work);
         while let Some(member) = next {
             let linked = cx.store.word(member).flags().linked;
             next = cx.store.next(member).filter(|_| linked);
-            self.held -= usize::from(linked);
-            self.worklist.remove(cx.store, member);
+            self.held -= usize::from(linked && lane.is_none());
+            self.list_at(lane).remove(cx.store, member);
             let list = &mut self.workers.get_mut(id).scheduled;
             list.push_back(cx.store, member);
         }
@@ -322,11 +333,16 @@ impl<S: Store> WorkerPool<S> {
             deferred: false,
             ..word.flags()
         };
-        cx.store.set_word(work, word.with_flags(flags));
-        if !flags.inactive && self.nr_queued() == 0 {
+        let waits = !flags.inactive;
+        if waits && self.nr_queued() == 0 {
             self.dog.became_busy(cx.now);
         }
-        self.held -= usize::from(!flags.inactive);
+        cx.store.set_word(work, word.with_flags(flags));
+        match self.lane_of(cx, work) {
+            _ if !waits => {}
+            Some(at) => self.lanes[at].waiting += 1,
+            None => self.held -= 1,
+        }
         self.kick(cx);
         self.settle(cx);
     }

@@ -3,11 +3,12 @@
 //! Every report may be wrong, late or missing. It moves the estimate, which stays within its bounds
 //! whatever was said, and it never makes an item wait for ever: the tick looks again.
 
+use super::unseen::Found;
 use super::{Cx, WorkerPool};
 use crate::action::Action;
-use crate::growth::Look;
 use crate::probe::{broken, hit};
 use crate::store::Store;
+use crate::time::Nanos;
 use crate::worker::{State, Wait, WorkerId};
 
 /// Workers that one scan looks at, at most.
@@ -56,6 +57,9 @@ pub enum SeenState {
     /// It stands for a process tree that is stopped: it uses no CPU, and waits for nothing that more
     /// workers could bring or hold up.
     Stopped,
+    /// Nobody can see it. Its thread, or the leader of its process tree, has used so much CPU time, if
+    /// that is told.
+    Unknown(Option<Nanos>),
 }
 
 impl SeenState {
@@ -77,12 +81,17 @@ impl SeenState {
         }
     }
 
-    /// For how many that run it counts.
+    /// Whether it was seen to use no CPU.
+    pub fn is_asleep(self) -> bool {
+        matches!(self, SeenState::Asleep(_) | SeenState::Stopped)
+    }
+
+    /// For how many that are seen to run it counts.
     pub fn running(self) -> u32 {
         match self {
             SeenState::Runnable => 1,
             SeenState::Threads(threads) => threads.max(1),
-            SeenState::Asleep(_) | SeenState::Stopped => 0,
+            SeenState::Asleep(_) | SeenState::Stopped | SeenState::Unknown(_) => 0,
         }
     }
 }
@@ -100,26 +109,12 @@ pub struct Seen {
 
 impl Seen {
     /// Where it waits, if that is a futex.
-    fn futex(&self) -> Option<u64> {
+    pub(super) fn futex(&self) -> Option<u64> {
         match self.state {
             SeenState::Asleep(futex) => futex,
             _ => None,
         }
     }
-}
-
-/// The address that more than half of these are, if one is (majority vote, Boyer and Moore);
-/// otherwise one of them.
-fn most_frequent(addresses: impl Iterator<Item = u64>) -> Option<u64> {
-    let (mut candidate, mut votes) = (None, 0u32);
-    for addr in addresses {
-        match (votes, Some(addr) == candidate) {
-            (0, _) => (candidate, votes) = (Some(addr), 1),
-            (_, true) => votes += 1,
-            (_, false) => votes -= 1,
-        }
-    }
-    candidate
 }
 
 /// Nobody can start what the worker wants to wait for.
@@ -161,7 +156,7 @@ impl<S: Store> WorkerPool<S> {
         // Growth waits for a whole look, and who is presumed asleep is looked for: a report that was wrong
         // would keep too many running for as long as there is work. Otherwise enough is known when
         // the target is seen to run.
-        let whole = self.growth.wants_whole_looks();
+        let whole = self.growth.is_asking() || self.holds_back();
         let enough = match whole || self.counts.presumed > 0 {
             true => u32::MAX,
             false => self.attrs.target,
@@ -203,7 +198,7 @@ impl<S: Store> WorkerPool<S> {
         })
     }
 
-    fn is_known_asleep(&self, id: WorkerId) -> bool {
+    pub(super) fn is_known_asleep(&self, id: WorkerId) -> bool {
         let worker = self.workers.get(id);
         worker.hints > 0 || worker.asleep
     }
@@ -215,17 +210,17 @@ impl<S: Store> WorkerPool<S> {
         if !complete {
             self.go_on_behind(seen.last());
         }
-        let look = self.estimate(seen);
-        let runnable: u32 = seen.iter().map(|one| self.note_seen(one)).sum();
-        let unseen = self.presumable().saturating_sub(runnable);
-        hit!(ScanCorrects if unseen < self.counts.presumed);
-        self.counts.presumed = self.counts.presumed.min(unseen);
+        let crowded = complete && self.look_for_crowds(cx, seen);
+        let mut found = Found::default();
+        seen.iter()
+            .for_each(|one| self.note_seen(cx, one, &mut found));
+        self.presume(cx, &found);
         if complete {
-            self.growth.looked(cx.now, look, self.attrs.target);
+            self.growth.looked(cx.now, self.nr_busy(), crowded);
         }
         self.settle(cx);
         self.fail_a_wait(cx);
-        let missing = self.need_more_worker() && !self.is_held(cx.now);
+        let missing = self.need_more_worker();
         hit!(ScanMissing if missing);
         for _ in 0..SCAN_STARTS {
             let started = self.kick(cx);
@@ -245,26 +240,40 @@ impl<S: Store> WorkerPool<S> {
         }
     }
 
-    /// Notes how one worker was found; for how many it counts that can run in the same item.
-    fn note_seen(&mut self, seen: &Seen) -> u32 {
+    /// Notes how one worker was found, if it is in the same item.
+    fn note_seen(&mut self, cx: &Cx<S>, seen: &Seen, found: &mut Found) {
         let worker = self.workers.get_mut(seen.worker);
         if worker.state != State::Executing || worker.item_seq != seen.item {
             hit!(ScanStale);
-            return 0;
+            return;
         }
+        let state = match seen.state {
+            SeenState::Unknown(cpu) => self.judge_unseen(cx, seen.worker, cpu, found),
+            state => {
+                worker.unseen = None;
+                Some(state)
+            }
+        };
+        if let Some(state) = state {
+            self.note_state(seen, state, found);
+        }
+    }
+
+    fn note_state(&mut self, seen: &Seen, state: SeenState, found: &mut Found) {
+        let worker = self.workers.get_mut(seen.worker);
         // Who has got through a queue was in it nevertheless.
         worker.futex = seen.futex().or(worker.futex);
         if worker.hints > 0 {
-            return 0;
+            return;
         }
-        let running = seen.state.running().min(self.attrs.target.max(1));
+        let running = state.running().min(self.attrs.target.max(1));
         let asleep = running == 0;
         let before = core::mem::replace(&mut worker.asleep, asleep);
         hit!(ScanAsleep if asleep && !before);
         hit!(ScanAwake if before && !asleep);
         self.counts.asleep = self.counts.asleep + u32::from(asleep) - u32::from(before);
         self.set_extra(seen.worker, running.saturating_sub(1));
-        running
+        found.runnable += running;
     }
 
     /// The worker stands for so many threads beside itself.
@@ -273,46 +282,12 @@ impl<S: Store> WorkerPool<S> {
         self.counts.extra = self.counts.extra + extra - before;
     }
 
-    /// How many of the busy ones sleep, and wait at one futex address: of those who are known to sleep,
-    /// and of the others, about the same parts as of those who were looked at. Asked before the
-    /// findings are noted.
-    pub(super) fn estimate(&self, seen: &[Seen]) -> Look {
-        let lock = most_frequent(seen.iter().filter_map(Seen::futex));
-        let asleep = |s: &Seen| matches!(s.state, SeenState::Asleep(_));
-        let at_lock = |s: &Seen| lock.is_some() && s.futex() == lock;
-        Look {
-            busy: self.nr_busy(),
-            asleep: self.about(seen, asleep),
-            crowd: self.about(seen, at_lock),
-            lock,
-        }
-    }
-
-    fn about(&self, seen: &[Seen], is_one: impl Fn(&Seen) -> bool) -> u32 {
-        let known = self.counts.asleep + self.counts.hinted;
-        let among = |asleep: bool, all: u32| {
-            let of = seen
-                .iter()
-                .filter(|s| self.is_known_asleep(s.worker) == asleep);
-            let looked_at = of.clone().count() as u32;
-            let ones = of.filter(|s| is_one(s)).count() as u32;
-            (all * ones).checked_div(looked_at).unwrap_or(0)
-        };
-        among(true, known) + among(false, self.counts.executing - known)
-    }
-
-    /// Was this worker seen in the queue at the lock where most of them are?
-    pub(super) fn has_passed(&self, id: WorkerId) -> bool {
-        let futex = self.workers.get(id).futex;
-        futex.is_some() && futex == self.growth.lock()
-    }
-
     /// The worker's item ends: whatever was believed about its sleep is over.
     pub(super) fn forget_sleep(&mut self, id: WorkerId, report: super::ItemReport) {
         self.set_waiting(id, None);
         self.set_extra(id, 0);
         let worker = self.workers.get_mut(id);
-        worker.futex = None;
+        (worker.futex, worker.unseen) = (None, None);
         if worker.hints > 0 {
             hit!(HintEndedWithItem);
             worker.hints = 0;
@@ -386,6 +361,13 @@ impl<S: Store> WorkerPool<S> {
         wait: Wait<S::Pwq>,
     ) -> Result<(), Stuck> {
         self.set_waiting(id, Some(wait));
+        if !wait.may_fail() {
+            // One that it waits for may wait in vain from now on.
+            hit!(WaitForBegun);
+            self.fail_a_wait(cx);
+            self.fail_at_limit(cx, wait.pwq());
+            return Ok(());
+        }
         let no_worker = self.is_stuck(cx);
         if no_worker || self.is_stuck_at_limit(cx, wait.pwq()) {
             hit!(no_worker => WaitRefusedNoWorker, WaitRefusedAtLimit);
@@ -445,12 +427,16 @@ impl<S: Store> WorkerPool<S> {
         if !self.is_stuck(cx) {
             return;
         }
-        hit!(WaitFailedNoWorker);
-        let waiter = self
-            .workers
-            .ids()
-            .find(|&id| self.workers.get(id).waiting.is_some());
-        self.fail_wait(cx, waiter.expect("everybody waits"));
+        let waiter = self.workers.ids().find(|&id| self.may_fail(id));
+        if let Some(waiter) = waiter {
+            hit!(WaitFailedNoWorker);
+            self.fail_wait(cx, waiter);
+        }
+    }
+
+    /// Whether this worker is in a wait that may fail.
+    fn may_fail(&self, id: WorkerId) -> bool {
+        self.workers.get(id).waiting.is_some_and(Wait::may_fail)
     }
 
     /// As [`fail_a_wait`](Self::fail_a_wait), for a queue whose limit or last free slot has changed.
@@ -460,14 +446,13 @@ impl<S: Store> WorkerPool<S> {
         {
             return;
         }
-        hit!(WaitFailedAtLimit);
-        let waits = |&id: &WorkerId| self.awaited_by_slot(cx, id, pwq).is_some();
-        let waiter = self
-            .workers
-            .ids()
-            .find(waits)
-            .expect("all active ones wait");
-        self.fail_wait(cx, waiter);
+        let waits =
+            |&id: &WorkerId| self.awaited_by_slot(cx, id, pwq).is_some() && self.may_fail(id);
+        let waiter = self.workers.ids().find(waits);
+        if let Some(waiter) = waiter {
+            hit!(WaitFailedAtLimit);
+            self.fail_wait(cx, waiter);
+        }
     }
 
     fn fail_wait(&mut self, cx: &mut Cx<S>, waiter: WorkerId) {

@@ -121,6 +121,15 @@ impl<S: Store> WorkerPool<S> {
         self.serve(cx, pwq);
     }
 
+    /// Whether the limit that `pwq` counts for is raised where items would starve under it.
+    pub fn let_limit_rise(&mut self, cx: &mut Cx<S>, pwq: S::Pwq, may: bool) {
+        let _ = cx.store.limit(pwq).step(|limit| {
+            let next = limit.with_may_rise(may);
+            (next != limit).then_some(next)
+        });
+        self.count_wait_at_dfl(cx, pwq);
+    }
+
     /// A slot of this queue may be free, and it may be this pool's turn: `Activate` was said.
     pub fn activate(&mut self, cx: &mut Cx<S>, pwq: S::Pwq) {
         hit!(TurnOver if !limit_now(cx, pwq).waiting());

@@ -3,12 +3,18 @@
 //! chain of items that depend on each other and is longer than the limit. The worklist is empty then,
 //! so the watchdog of the worklist sees nothing.
 //!
+//! Items that wait for a slot whose holders are only *slow* do not starve: they compute, sleep for a time, or
+//! wait for a disk, a child or a peer, and go on when that is over. What a holder is at can be seen in part
+//! ([`HolderIs`]), and [`may_starve`] is the rule.
+//!
 //! Progress is that the first waiting item changes, or that any item with a slot of the same limit
 //! ends. A pool knows which of its pwqs have items that wait; what the others of the same limit are
 //! at, it is told: `crate::contract::starving`.
 
 use super::slots::limit_now;
+use super::unseen::PATIENCE;
 use super::{Busy, Cx, WorkerPool};
+use crate::probe::hit;
 use crate::store::{ItemKey, Store};
 use crate::time::{Nanos, Time};
 use crate::worker::WorkerId;
@@ -26,6 +32,8 @@ pub struct SlotsSeen {
     pub nr_pending: u32,
     /// Entries that wait for a slot: items, and barriers behind them.
     pub nr_inactive: usize,
+    /// When an item with a slot was last begun.
+    pub began: Time,
 }
 
 impl SlotsSeen {
@@ -38,8 +46,32 @@ impl SlotsSeen {
             nr_active: self.nr_active + other.nr_active,
             nr_pending: self.nr_pending + other.nr_pending,
             nr_inactive: self.nr_inactive + other.nr_inactive,
+            began: self.began.max(other.began),
         }
     }
+}
+
+/// What an item with a slot is seen to be at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HolderIs {
+    /// It waits for an item, in a call of ours.
+    AwaitsItem,
+    /// It sleeps until another thread of the process wakes it (a channel, a lock), or nobody can see what
+    /// it is at: perhaps that is up to an item without a slot.
+    AwaitsThread,
+    /// It computes, sleeps for a time, or waits for something outside of the process.
+    Slow,
+}
+
+/// Whether those who hold the slots of a limit may be waiting for one that has none: one of them waits for an
+/// item, or each of them for some other thread. With one that is only slow among those it goes on when that
+/// one ends. Looks at no more of them than it takes: `looks` may cost something.
+pub fn may_starve<T>(
+    holders: &[T],
+    awaits_item: impl Fn(&T) -> bool,
+    mut looks: impl FnMut(&T) -> HolderIs,
+) -> bool {
+    holders.iter().any(awaits_item) || holders.iter().all(|holder| looks(holder) != HolderIs::Slow)
 }
 
 /// An item with a slot that goes on and on.
@@ -55,6 +87,21 @@ pub struct Holder<P> {
     pub began: Time,
     /// Through which pwq of the same pool that was queued what it waits for, if it has said so.
     pub awaits: Option<P>,
+}
+
+/// Bytes of memory that one more thread takes, about: its stack in the kernel, what it touches of its own, and
+/// what the kernel keeps of it.
+const THREAD_TAKES: u64 = 64 * 1024;
+/// Limits that nobody has chosen leave one part in so many of the memory that is left.
+const MEMORY_PART: u64 = 2;
+
+/// Threads that a process with so many workers may have, where nobody has chosen how many: as many as the half of
+/// the `memory` that is left has room for, and the system allows. What is not known limits nothing.
+pub fn most_threads(workers: u32, memory: Option<u64>, system: Option<u64>) -> u32 {
+    let more = memory.map(|bytes| bytes / MEMORY_PART / THREAD_TAKES);
+    let fit = more.map(|more| more.saturating_add(u64::from(workers)));
+    let most = fit.into_iter().chain(system).min().unwrap_or(u64::MAX);
+    u32::try_from(most).unwrap_or(u32::MAX)
 }
 
 impl<S: Store> WorkerPool<S> {
@@ -75,6 +122,7 @@ impl<S: Store> WorkerPool<S> {
             None => {
                 state.waits_at = self.slot_waits.len();
                 self.slot_waits.push(pwq);
+                self.count_wait_at_dfl(cx, pwq);
             }
             Some(_) => {
                 state.moved = cx.now;
@@ -86,6 +134,7 @@ impl<S: Store> WorkerPool<S> {
     }
 
     fn waits_no_more(&mut self, cx: &mut Cx<S>, pwq: S::Pwq) {
+        self.count_wait_at_dfl(cx, pwq);
         let at = cx.store.pwq(pwq).waits_at;
         self.slot_waits.swap_remove(at);
         if let Some(&last) = self.slot_waits.get(at) {
@@ -99,6 +148,81 @@ impl<S: Store> WorkerPool<S> {
         }
     }
 
+    /// Counts whether items of `pwq` wait at a limit that nobody has chosen.
+    pub(super) fn count_wait_at_dfl(&mut self, cx: &mut Cx<S>, pwq: S::Pwq) {
+        let may_rise = limit_now(cx, pwq).may_rise();
+        let state = cx.store.pwq(pwq);
+        let waits = may_rise && !state.inactive.is_empty();
+        let before = core::mem::replace(&mut state.waits_at_dfl, waits);
+        self.waits_at_dfl = self.waits_at_dfl + u32::from(waits) - u32::from(before);
+    }
+
+    /// Whether items wait at a limit that nobody has chosen: somebody looks soon whether that goes on.
+    pub fn waits_at_dfl(&self) -> bool {
+        self.waits_at_dfl > 0
+    }
+
+    /// The next pwq, from the cursor on, of which items wait at a limit that nobody has chosen, and have
+    /// not moved for long. Held for the caller: [`outgrow`](crate::contract::outgrow).
+    pub fn next_at_dfl(&mut self, cx: &mut Cx<S>, cursor: &mut usize) -> Option<S::Pwq> {
+        while self.waits_at_dfl > 0 && *cursor < self.slot_waits.len() {
+            let pwq = self.slot_waits[*cursor];
+            *cursor += 1;
+            let state = cx.store.pwq(pwq);
+            if state.waits_at_dfl && cx.now.since(state.moved) >= PATIENCE {
+                cx.store.hold(pwq);
+                return Some(pwq);
+            }
+        }
+        None
+    }
+
+    /// Do items of `pwq` wait for a slot of a limit that nobody has chosen, while all that have one, of which
+    /// `seen` is the whole, are at it and go on and on?
+    pub fn stands_at_limit(&self, cx: &mut Cx<S>, pwq: S::Pwq, seen: &SlotsSeen) -> bool {
+        let limit = limit_now(cx, pwq);
+        let state = cx.store.pwq(pwq);
+        let moved = seen.moved.max(seen.began);
+        let full = seen.nr_pending == 0 && limit.max() > 0 && limit.nr() >= limit.max();
+        state.waits_at_dfl && !state.flags.plugged && full && cx.now.since(moved) >= PATIENCE
+    }
+
+    /// May the limit of its threads be raised?
+    pub(super) fn may_outgrow_threads(&self) -> bool {
+        self.attrs.thread_limit < self.attrs.thread_most
+    }
+
+    /// Does an item wait for a worker for which there is no thread, under a limit that nobody has chosen, and
+    /// nothing moves? Follow with [`outgrow_threads`](Self::outgrow_threads).
+    pub fn stands_at_thread_limit(&self, now: Time) -> bool {
+        let full = self.counts.workers >= self.attrs.thread_limit && self.idle.is_empty();
+        full && self.may_outgrow_threads()
+            && self.need_more_worker()
+            && now.since(self.moved) >= PATIENCE
+    }
+
+    /// Doubles the limit of its threads, up to `most`: what the system has room for. The limit before and now; `None`
+    /// if there is no room, which is then the last word.
+    pub fn outgrow_threads(&mut self, cx: &mut Cx<S>, most: u32) -> Option<(u32, u32)> {
+        if !self.stands_at_thread_limit(cx.now) {
+            return None;
+        }
+        let from = self.attrs.thread_limit;
+        let most = most.min(self.attrs.thread_most);
+        let to = from.saturating_mul(2).min(most).max(from);
+        self.attrs.thread_limit = to;
+        if to == from {
+            self.attrs.thread_most = from;
+            self.fail_a_wait(cx);
+        }
+        hit!(ThreadsOutgrown if to > from);
+        // The new ones have as long again to begin.
+        self.moved = cx.now;
+        self.kick(cx);
+        self.settle(cx);
+        (to > from).then_some((from, to))
+    }
+
     /// Whether items wait for a slot: somebody looks in time whether that goes on.
     pub fn waits_for_slots(&self) -> bool {
         !self.slot_waits.is_empty()
@@ -109,7 +233,12 @@ impl<S: Store> WorkerPool<S> {
     pub fn starvation_due(&self, cx: &mut Cx<S>, threshold: Nanos) -> Time {
         let dues = self.slot_waits.iter().map(|&pwq| match is_frozen(cx, pwq) {
             true => Time(Nanos::MAX),
-            false => cx.store.pwq(pwq).dog.due(threshold),
+            false => {
+                let state = cx.store.pwq(pwq);
+                let soon = state.moved.max(cx.now).after(PATIENCE);
+                let dfl = state.waits_at_dfl.then_some(soon);
+                dfl.into_iter().fold(state.dog.due(threshold), Time::min)
+            }
         });
         dues.min().unwrap_or(Time(Nanos::MAX))
     }
@@ -148,6 +277,7 @@ impl<S: Store> WorkerPool<S> {
     /// What a pwq of this pool is at.
     pub fn slots_seen(&self, cx: &mut Cx<S>, pwq: S::Pwq) -> SlotsSeen {
         let counts = self.counts_of(cx, pwq);
+        let began = self.holders(pwq).map(|holder| holder.began).max();
         let state = cx.store.pwq(pwq);
         SlotsSeen {
             moved: state.moved,
@@ -155,6 +285,7 @@ impl<S: Store> WorkerPool<S> {
             nr_active: counts.nr_active,
             nr_pending: counts.nr_pending,
             nr_inactive: counts.nr_inactive,
+            began: began.unwrap_or_default(),
         }
     }
 
@@ -168,21 +299,26 @@ impl<S: Store> WorkerPool<S> {
         threshold: Nanos,
     ) -> Option<Nanos> {
         let state = cx.store.pwq(pwq);
-        let waits = !state.inactive.is_empty();
+        if state.inactive.is_empty() {
+            return None;
+        }
         let dog = &mut state.dog;
         dog.moved_elsewhere(seen.moved, seen.said);
         if seen.nr_pending > 0 {
             // Those with a slot wait for a worker: that is for the watchdog of the worklist to say.
             dog.rebase(cx.now);
         }
-        dog.stalled(cx.now, threshold, waits)
+        dog.stands(cx.now, threshold)
     }
 
-    /// Starvation was said of the limit of `pwq`: not again before something moves.
-    pub fn said_to_starve(&mut self, cx: &mut Cx<S>, pwq: S::Pwq) {
+    /// Those of `pwq` that wait [may starve](may_starve), which is said now and not again before something
+    /// moves; or those who hold the slots are only slow.
+    pub fn judged(&mut self, cx: &mut Cx<S>, pwq: S::Pwq, starves: bool) {
         let state = cx.store.pwq(pwq);
-        if !state.inactive.is_empty() {
-            state.dog.say();
+        match starves {
+            _ if state.inactive.is_empty() => {}
+            true => state.dog.say(),
+            false => state.dog.only_slow(cx.now),
         }
     }
 

@@ -70,7 +70,10 @@ impl<S: Store> WorkerPool<S> {
         if !self.is_watched(cx, id, item) {
             return Ok(None);
         }
-        let cpu = match self.workers.get_mut(id).watch.sampled(sample, threshold) {
+        let worker = self.workers.get_mut(id);
+        let asleep = sample.asleep || worker.unseen.is_some_and(|unseen| unseen.is_idle());
+        let sample = Sample { asleep, ..sample };
+        let cpu = match worker.watch.sampled(sample, threshold) {
             Verdict::Fine => return Ok(None),
             Verdict::AskSwitches => {
                 hit!(HogAsks);
@@ -100,7 +103,9 @@ impl<S: Store> WorkerPool<S> {
         let waits = self.nr_queued() > 0;
         let stood = self.dog.stalled(cx.now, threshold, waits)?;
         hit!(StallReported);
-        let first = self.first_free(cx)?;
+        let first = self
+            .heads(cx)
+            .find(|&work| !cx.store.word(work).flags().deferred)?;
         let (addr, _) = cx.store.word(first).pwq()?;
         let busy = |id: WorkerId| {
             let current = self.workers.get(id).current.as_ref()?;
@@ -123,6 +128,9 @@ impl<S: Store> WorkerPool<S> {
         self.dog.rebase(cx.now);
         self.rebase_slots(cx);
         self.growth.rebase(cx.now);
+        self.forget_crowds(cx);
+        self.unseen.begin_anew(cx.now);
+        self.moved = cx.now;
         for &id in &self.idle {
             let worker = self.workers.get_mut(id);
             if let State::Idle(since) = worker.state {

@@ -127,8 +127,8 @@ fn plainly(at: &usize, units: u64) -> usize {
 
 impl<'a, P: Clone + Send> Job<'a, P> {
     /// A job of `size` units that begins at a position of any type; `advance` tells the position so many
-    /// units after another one (kernel ktask: `iter_func`). It is called with the job's lock held, so it had better
-    /// be quick.
+    /// units after another one (kernel ktask: `iter_func`). It is called with the job's lock held, as is `clone` of a
+    /// position, so it had better be quick.
     ///
     /// ```
     /// // Days of weeks that begin on a Sunday.
@@ -207,7 +207,7 @@ impl<'a, P: Clone + Send> Job<'a, P> {
 
     /// Called if the job is not completed, after all threads are out, on the calling thread: once for
     /// each range that was completed, in ascending order. The step that failed is not in them: what it has done
-    /// by halves, the function itself must undo. So is it after a panic.
+    /// by halves, the function itself must undo. So is it after a panic. Nobody tries that step again.
     ///
     /// ```
     /// use std::sync::atomic::{AtomicU64, Ordering::SeqCst};

@@ -5,7 +5,7 @@
 //! the pools of ordinary items. How many helpers there are is limited by the job's quota instead.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use cmwq_os::{clock, sched, thread};
 use cmwq_policy::job::{Grant, Pace, Quota, nodes_in_turn, willing};
@@ -13,6 +13,7 @@ use cmwq_policy::job::{Grant, Pace, Quota, nodes_in_turn, willing};
 use super::run::Run;
 use crate::engine::Engine;
 use crate::queue::Workqueue;
+use crate::sync::Mutex;
 use crate::task::{self, AnyTask, Cancel};
 
 type HelperQueue = Option<Workqueue>;
@@ -166,7 +167,7 @@ impl<'r, 'a, P: Clone + Send, E: Send> Crew<'r, 'a, P, E> {
             drop(seat);
         };
         // What it borrows is there until the crew is dropped, which waits for it.
-        task::spawn(queue.queue_ref(), help, None).0
+        task::spawn(queue.queue_ref(), help).0
     }
 
     pub(super) fn caller_node(&self) -> Option<u32> {
@@ -186,7 +187,7 @@ impl<'r, 'a, P: Clone + Send, E: Send> Crew<'r, 'a, P, E> {
         let queue = queue.queue_ref();
         member.latch().announce();
         task::awaiting(queue, Some(member.name()), || {
-            queue.wait_begun(|| member.latch().is_set());
+            queue.wait_begun(None, &[], || member.latch().is_set());
         });
     }
 }
@@ -197,7 +198,7 @@ impl<P: Clone + Send, E: Send> Drop for Crew<'_, '_, P, E> {
             return;
         };
         for (member, _) in &self.members {
-            member.cancel(engine);
+            task::cancel(member, engine);
         }
         (0..self.members.len()).for_each(|index| self.wait_for(index));
     }

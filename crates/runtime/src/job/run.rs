@@ -2,9 +2,9 @@
 
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::PoisonError;
 use std::sync::atomic::Ordering::SeqCst;
 use std::sync::atomic::{AtomicBool, AtomicU64};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use cmwq_os::clock;
 use cmwq_policy::Time;
@@ -17,6 +17,7 @@ use super::error::Failure;
 use super::fronts::Fronts;
 use super::{CancelToken, JobError, JobProgress, JobStats};
 use crate::engine::{self, Engine};
+use crate::sync::{Mutex, MutexGuard};
 
 pub(super) type UndoFn<'a, P> = Box<dyn FnMut(Range<P>) + 'a>;
 pub(super) type ProgressFn<'a> = Box<dyn FnMut(JobProgress) + 'a>;
@@ -60,6 +61,23 @@ pub(super) struct State<P, E> {
     failure: Option<Failure<E>>,
     pub(super) helpers: Vec<Helper>,
     pub(super) stats: JobStats,
+}
+
+impl<P, E> State<P, E> {
+    /// A thread is done with a chunk, of which it has completed so much.
+    fn settled(&mut self, thread: usize, completed: u64) {
+        self.stats.chunks += 1;
+        if thread != 0 {
+            self.stats.helped += completed;
+        }
+    }
+}
+
+fn drop_quietly<T>(value: T) {
+    if let Err(payload) = catch_unwind(AssertUnwindSafe(|| drop(value))) {
+        // Its `Drop` is no better.
+        std::mem::forget(payload);
+    }
 }
 
 /// Runs a job: see [`Job::run`](super::Job::run).
@@ -223,12 +241,13 @@ impl<'r, P: Clone, E> Run<'r, P, E> {
             if self.is_foreign() {
                 return;
             }
-            self.settle(thread, &walk);
             (pace, now) = (Some(walk.pace), walk.now);
             match end {
-                End::Over => {}
-                End::Leaves => return,
-                End::Fails(failure) => return self.fail(failure),
+                End::Fails(failure) => return self.fail(thread, walk.completed, failure),
+                _ => self.settle(thread, walk.completed),
+            }
+            if matches!(end, End::Leaves) {
+                return;
             }
         }
     }
@@ -242,22 +261,21 @@ impl<'r, P: Clone, E> Run<'r, P, E> {
         };
         // The position is told by code of the user.
         catch_unwind(AssertUnwindSafe(take)).unwrap_or_else(|payload| {
-            self.fail(Failure::Panic(payload));
+            self.fail(asker.thread, 0, Failure::Panic(payload));
             None
         })
     }
 
-    fn settle(&self, thread: usize, walk: &Walk) {
+    fn settle(&self, thread: usize, completed: u64) {
         let settle = || {
             let mut state = self.lock();
-            state.core.settle(thread, walk.completed, &self.advance);
-            state.stats.chunks += 1;
-            if thread != 0 {
-                state.stats.helped += walk.completed;
-            }
+            state.settled(thread, completed);
+            let chunk = state.core.settle(thread, completed, &self.advance);
+            drop(state);
+            drop(chunk);
         };
         if let Err(payload) = catch_unwind(AssertUnwindSafe(settle)) {
-            self.fail(Failure::Panic(payload));
+            self.fail(thread, 0, Failure::Panic(payload));
         }
     }
 
@@ -269,7 +287,19 @@ impl<'r, P: Clone, E> Run<'r, P, E> {
         walk: &mut Walk,
         between: Between<'_>,
     ) -> End<E> {
-        let mut pos = taken.piece.pos;
+        // All of it: positions are dropped here as well.
+        let go = || self.go_through(thread, taken.piece.pos, walk, between);
+        catch_unwind(AssertUnwindSafe(go))
+            .unwrap_or_else(|payload| End::Fails(Failure::Panic(payload)))
+    }
+
+    fn go_through(
+        &self,
+        thread: usize,
+        mut pos: P,
+        walk: &mut Walk,
+        between: Between<'_>,
+    ) -> End<E> {
         while let Some(to) = walk.steps.next(walk.pace) {
             if let Some(end) = self.stopped() {
                 return end;
@@ -279,11 +309,13 @@ impl<'r, P: Clone, E> Run<'r, P, E> {
                 return End::Over;
             }
             walk.steps.begin(to);
-            pos = match self.step(pos, to - from, walk.pace, between) {
+            pos = match self.step(pos, to - from) {
                 Ok(next) => next,
-                Err(failure) => return End::Fails(failure),
+                Err(error) => return End::Fails(Failure::Error(error)),
             };
             walk.completed(from, to);
+            // Completed, also if what comes between two steps panics.
+            between(walk.pace);
             if thread != 0 && walk.pace.should_leave(self.so_far(walk.now)) {
                 return End::Leaves;
             }
@@ -306,18 +338,11 @@ impl<'r, P: Clone, E> Run<'r, P, E> {
     }
 
     /// One call of the job's function; the position behind it.
-    fn step(&self, pos: P, units: u64, pace: Pace, between: Between<'_>) -> Result<P, Failure<E>> {
-        let call = || {
-            let end = (self.advance)(&pos, units);
-            (self.func)(pos..end.clone())?;
-            self.done.fetch_add(units, SeqCst);
-            between(pace);
-            Ok(end)
-        };
-        match catch_unwind(AssertUnwindSafe(call)) {
-            Ok(called) => called.map_err(Failure::Error),
-            Err(payload) => Err(Failure::Panic(payload)),
-        }
+    fn step(&self, pos: P, units: u64) -> Result<P, E> {
+        let end = (self.advance)(&pos, units);
+        (self.func)(pos..end.clone())?;
+        self.done.fetch_add(units, SeqCst);
+        Ok(end)
     }
 
     fn stopped(&self) -> Option<End<E>> {
@@ -328,17 +353,23 @@ impl<'r, P: Clone, E> Run<'r, P, E> {
         cancelled.then_some(End::Fails(Failure::Cancelled))
     }
 
-    /// The first one counts.
-    fn fail(&self, failure: Failure<E>) {
+    /// A thread that has completed so much of its chunk fails, and has no chunk from now on. The first
+    /// failure counts.
+    fn fail(&self, thread: usize, completed: u64, failure: Failure<E>) {
         let mut state = self.lock();
-        let first = state.core.stop();
+        let (first, chunk) = state.core.fail(thread, completed);
+        if chunk.is_some() {
+            state.settled(thread, completed);
+        }
         self.stop.store(true, SeqCst);
-        // What is not kept is dropped without the lock: that may be code of the user.
-        let _late = match first {
+        let late = match first {
             true => state.failure.replace(failure),
             false => Some(failure),
         };
         drop(state);
+        // Without the lock. What panics there is not the first failure.
+        drop_quietly(chunk);
+        drop_quietly(late);
     }
 
     /// All threads are out.

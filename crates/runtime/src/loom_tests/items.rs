@@ -134,6 +134,28 @@ fn nothing_runs_while_disabled() {
     });
 }
 
+/// Whatever others disable and enable meanwhile: an item that is disabled is not pending, and one that is
+/// not queued neither.
+///
+/// Fails if who changes the depth owns the item meanwhile.
+#[test]
+fn who_is_disabled_is_not_pending() {
+    model(|| {
+        let (rig, item) = (Rig::new(1, ONE), Item::plain());
+        let (rig2, item2) = (rig.clone(), item.clone());
+        let other = thread::spawn(move || {
+            contract::disable(&*rig2, item2.work());
+            contract::enable(&*rig2, item2.work());
+        });
+        assert!(!item.is_pending());
+        contract::disable(&*rig, item.work());
+        assert!(!item.is_pending() && !rig.queue(0, 0, &item));
+        other.join().unwrap();
+        assert!(contract::enable(&*rig, item.work()).enabled);
+        assert_free(&item);
+    });
+}
+
 /// An item that queues itself is cancelled for good.
 ///
 /// Fails if `cancel_sync` enables the item before it has waited.

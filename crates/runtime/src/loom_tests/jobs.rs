@@ -8,7 +8,7 @@ use loom::thread;
 
 use super::model;
 use crate::job::fronts::Fronts;
-use crate::sync::Mutex;
+use crate::sync::{AtomicBool, Mutex, SeqCst};
 
 /// Units of a job; loom fails if two threads are at one of them at once.
 struct Units(Vec<UnsafeCell<u32>>);
@@ -26,11 +26,12 @@ impl Units {
     }
 
     fn each_was_done_once(&self) {
-        let once = |unit: &UnsafeCell<u32>| {
-            // SAFETY: all threads have ended.
-            unit.with(|count| unsafe { *count == 1 })
-        };
-        assert!(self.0.iter().all(once));
+        assert!((0..self.0.len() as u64).all(|unit| self.count(unit) == 1));
+    }
+
+    fn count(&self, unit: u64) -> u32 {
+        // SAFETY: all threads have ended.
+        self.0[unit as usize].with(|count| unsafe { *count })
     }
 }
 
@@ -70,12 +71,39 @@ struct Job {
     core: Mutex<Core<()>>,
     fronts: Fronts,
     units: Units,
+    /// The step that begins with it fails.
+    fails: Option<u64>,
+    /// No step begins.
+    stop: AtomicBool,
 }
 
 const CUT: (u64, u64) = (1, 1);
 
 impl Job {
-    /// Takes chunks and goes through them, as a thread of a job does.
+    /// As if it had eight times as much: one thread takes all there is as one chunk.
+    fn of(units: u64, fails: Option<u64>) -> Self {
+        let shape = Shape {
+            size: 8 * units,
+            cut: Cut::new(CUT.0, CUT.1),
+            max_threads: 2,
+            cpus: 2,
+        };
+        let piece = Piece {
+            pos: (),
+            at: 0,
+            end: units,
+        };
+        let parts = vec![Part { node: None, piece }];
+        Job {
+            core: Mutex::new(Core::new(&shape, 2, Chunks::Kernel, parts, fails.is_some())),
+            fronts: Fronts::new(2),
+            units: Units::new(units as usize),
+            fails,
+            stop: AtomicBool::new(false),
+        }
+    }
+
+    /// Takes chunks and goes through them, as a thread of a job does (`Run::work`).
     fn work(&self, thread: usize) {
         loop {
             let asker = Asker {
@@ -92,16 +120,31 @@ impl Job {
             let mut steps = Steps::new(Cut::new(CUT.0, CUT.1), &taken);
             while let Some(to) = steps.next(Pace::new()) {
                 let from = steps.begun();
-                if !self.fronts.advance(thread, from, to) {
+                if self.stop.load(SeqCst) || !self.fronts.advance(thread, from, to) {
                     break;
                 }
+                let (first, end) = (taken.piece.at + from, taken.piece.at + to);
+                // A step that fails has changed something as well.
+                self.units.do_them(first, end);
+                if self.fails == Some(first) {
+                    self.core.lock().unwrap().fail(thread, from);
+                    return self.stop.store(true, SeqCst);
+                }
                 steps.begin(to);
-                self.units
-                    .do_them(taken.piece.at + from, taken.piece.at + to);
             }
             let mut core = self.core.lock().unwrap();
             core.settle(thread, steps.begun(), &|_, _| ());
         }
+    }
+
+    /// Two threads do it.
+    fn run(self) -> Arc<Job> {
+        let job = Arc::new(self);
+        let helper = job.clone();
+        let helper = thread::spawn(move || helper.work(1));
+        job.work(0);
+        helper.join().unwrap();
+        job
     }
 }
 
@@ -113,29 +156,29 @@ impl Job {
 fn two_threads_share_a_job() {
     const UNITS: u64 = 4;
     model(|| {
-        // As if it had eight times as much: one thread takes all there is as one chunk.
-        let shape = Shape {
-            size: 8 * UNITS,
-            cut: Cut::new(CUT.0, CUT.1),
-            max_threads: 2,
-            cpus: 2,
-        };
-        let piece = Piece {
-            pos: (),
-            at: 0,
-            end: UNITS,
-        };
-        let parts = vec![Part { node: None, piece }];
-        let job = Arc::new(Job {
-            core: Mutex::new(Core::new(&shape, 2, Chunks::Kernel, parts, false)),
-            fronts: Fronts::new(2),
-            units: Units::new(UNITS as usize),
-        });
-        let helper = job.clone();
-        let helper = thread::spawn(move || helper.work(1));
-        job.work(0);
-        helper.join().unwrap();
+        let job = Job::of(UNITS, None).run();
         job.units.each_was_done_once();
         assert_eq!(job.core.lock().unwrap().completed(), UNITS);
+    });
+}
+
+/// A step fails, and what it had is given to nobody: each unit is tried once at most, and what is to be
+/// undone is what was completed.
+///
+/// Fails if the thread settles its chunk, and says only then that something has failed.
+#[test]
+fn what_failed_is_given_to_nobody() {
+    const UNITS: u64 = 4;
+    model(|| {
+        for fails in [1, 2] {
+            let job = Job::of(UNITS, Some(fails)).run();
+            let core = job.core.lock().unwrap();
+            let done: Vec<u64> = core.done().unwrap().ranges().flatten().collect();
+            for unit in 0..UNITS {
+                let tried = job.units.count(unit);
+                let completed = done.contains(&unit);
+                assert_eq!(tried, u32::from(completed || unit == fails));
+            }
+        }
     });
 }

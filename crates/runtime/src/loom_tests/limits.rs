@@ -97,7 +97,7 @@ fn the_first_waiter_is_cancelled() {
 #[test]
 fn the_limit_is_raised() {
     bounded(3, || {
-        let (rig, parker) = (Rig::new(2, SHARED), Arc::new(Parker::default()));
+        let (rig, parker) = (Rig::new(2, SHARED), Arc::new(<Parker>::default()));
         let awaited = parker.clone();
         let holder = Item::new(move |_| parker.park(None));
         let other = Item::new(move |_| awaited.unpark());
@@ -166,7 +166,7 @@ fn each_node_hands_its_own_slot_over() {
 #[test]
 fn the_limit_is_raised_in_each_node() {
     bounded(3, || {
-        let (rig, parker) = (Rig::new(3, THREE), Arc::new(Parker::default()));
+        let (rig, parker) = (Rig::new(3, THREE), Arc::new(<Parker>::default()));
         let awaited = parker.clone();
         let holder = Item::new(move |_| parker.park(None));
         let other = Item::new(move |_| awaited.unpark());

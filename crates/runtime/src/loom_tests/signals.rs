@@ -11,17 +11,15 @@ use loom::thread;
 
 use super::bounded;
 use crate::park::Parker;
-use crate::signals::bell::Bell;
 use crate::signals::canary::Canaries;
 use crate::signals::tick::Tick;
 
 /// The known faults need two; four take half a minute, five several.
 const PREEMPTIONS: usize = 3;
 
-/// Two pools, the canary of CPU 0, and what a receiver gets from it.
+/// Two pools, the canary of CPU 0, its relay, and what a receiver gets from it.
 struct Machine {
     canaries: Canaries,
-    bell: &'static Bell,
     /// A bit for each pool.
     reported: AtomicU32,
     receiver: Parker,
@@ -30,11 +28,10 @@ struct Machine {
 impl Machine {
     fn new() -> Arc<Machine> {
         let canaries = Canaries::new();
-        let bell = canaries.hang(0);
+        canaries.hang(0);
         let (reported, receiver) = (AtomicU32::new(0), Parker::default());
         Arc::new(Machine {
             canaries,
-            bell,
             reported,
             receiver,
         })
@@ -46,16 +43,40 @@ impl Machine {
         self.canaries.arm_all();
     }
 
-    fn is_on_duty(&self) -> bool {
-        self.bell.state() == Canary::Armed && self.canaries.anybody_wants()
+    /// The canary's life, with every CPU idle: after each step `report` says whether that was the last one.
+    fn watch(&self, report: impl Fn() -> bool) {
+        let board = self.canaries.board();
+        let bell = &board.seat(0).bell;
+        loop {
+            let on_duty = bell.state() == Canary::Armed && board.anybody_wants();
+            if !on_duty {
+                bell.park(&board.off_duty, || board.anybody_wants());
+            } else if bell.fire(&board.off_duty) && report() {
+                return;
+            }
+        }
     }
 
-    /// The canary's life, with every CPU idle, until it has reported to `last`.
-    fn watch(&self, last: usize) {
+    /// A canary that is a thread of the process: it reports by itself, to `last` in the end.
+    fn watch_alone(&self, last: usize) {
+        self.watch(|| self.report() == Some(last));
+    }
+
+    /// One in a helper, which reports as often as `reports`, by the relay.
+    fn watch_from_outside(&self, reports: usize) {
+        let left = std::cell::Cell::new(reports);
+        self.watch(|| {
+            self.canaries.board().seat(0).relay.unpark();
+            left.set(left.get() - 1);
+            left.get() == 0
+        });
+    }
+
+    /// The relay's life, until it has reported to `last`.
+    fn relay(&self, last: usize) {
         loop {
-            if !self.is_on_duty() {
-                self.canaries.park(self.bell);
-            } else if self.canaries.fire(self.bell) && self.report() == Some(last) {
+            self.canaries.board().seat(0).relay.park(None);
+            if self.report() == Some(last) {
                 return;
             }
         }
@@ -96,9 +117,25 @@ fn none_parks_while_it_is_wanted() {
     bounded(PREEMPTIONS, || {
         let machine = Machine::new();
         let watched = machine.clone();
-        let canary = thread::spawn(move || watched.watch(0));
+        let canary = thread::spawn(move || watched.watch_alone(0));
         machine.publish(0);
         canary.join().unwrap();
+    });
+}
+
+/// The same by a relay, which sleeps until the canary has fired.
+///
+/// Fails if the relay looks at the pools before it takes its token, and for the faults of the one above.
+#[test]
+fn a_relay_passes_on_what_a_canary_says() {
+    bounded(PREEMPTIONS, || {
+        let machine = Machine::new();
+        let (watched, passing) = (machine.clone(), machine.clone());
+        let canary = thread::spawn(move || watched.watch_from_outside(1));
+        let relay = thread::spawn(move || passing.relay(0));
+        machine.publish(0);
+        canary.join().unwrap();
+        relay.join().unwrap();
     });
 }
 
@@ -112,7 +149,7 @@ fn one_that_has_fired_is_armed_for_the_next_pool() {
         let machine = Machine::new();
         machine.canaries.set_wanting(0, true);
         let watched = machine.clone();
-        let canary = thread::spawn(move || watched.watch(1));
+        let canary = thread::spawn(move || watched.watch_alone(1));
         let receiving = machine.clone();
         let receiver = thread::spawn(move || receiving.receive(1));
         machine.publish(1);
@@ -128,7 +165,7 @@ fn one_that_has_fired_is_armed_for_the_next_pool() {
 fn it_does_not_sleep_through_a_backlog() {
     bounded(PREEMPTIONS, || {
         let tick = Arc::new(Tick::new());
-        tick.set_armed(false);
+        tick.set_armed();
         let sleeping = tick.clone();
         let ticker = thread::spawn(move || {
             while !sleeping.has_backlog() {
@@ -138,7 +175,7 @@ fn it_does_not_sleep_through_a_backlog() {
             }
         });
         tick.set_backlog(true);
-        if tick.set_armed(false) {
+        if tick.set_armed() {
             tick.unpark();
         }
         ticker.join().unwrap();
@@ -168,7 +205,7 @@ fn a_short_backlog_does_not_confuse_it() {
             // Relaxed: as above.
             done.store(last, Relaxed);
             tick.set_backlog(true);
-            if tick.set_armed(false) {
+            if tick.set_armed() {
                 tick.unpark();
             }
             if !last {
@@ -186,7 +223,7 @@ fn a_short_backlog_does_not_confuse_it() {
 fn it_does_not_forget_idle_workers() {
     bounded(PREEMPTIONS, || {
         let tick = Arc::new(Tick::new());
-        tick.set_armed(true);
+        tick.watch_idle();
         let idle = Arc::new(Mutex::new(false));
         let (watching, pool) = (tick.clone(), idle.clone());
         let ticker = thread::spawn(move || {
@@ -196,9 +233,7 @@ fn it_does_not_forget_idle_workers() {
             }
         });
         *idle.lock().unwrap() = true;
-        if tick.set_armed(true) {
-            tick.unpark();
-        }
+        tick.watch_idle();
         ticker.join().unwrap();
     });
 }

@@ -220,7 +220,8 @@ fn it_is_flushed_while_it_expires() {
         assert!(arm(&rig, 0, &item, SHORT));
         let worker = rig.worker(0);
         let glance = glance(&rig);
-        rig.wait_barrier(|barrier| contract::flush_delayed(&*rig, item.work(), barrier));
+        let flush = |barrier| contract::flush_delayed(&*rig, item.work(), barrier, |_| Ok(()));
+        rig.wait_barrier(flush);
         assert_eq!(item.runs(), 1, "it was armed, and was not waited for");
         glance.join().unwrap();
         rig.end([worker]);

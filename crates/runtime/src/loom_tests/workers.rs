@@ -18,7 +18,7 @@ use crate::park::Parker;
 #[test]
 fn every_unpark_is_noticed() {
     model(|| {
-        let parker = Arc::new(Parker::default());
+        let parker = Arc::new(<Parker>::default());
         let news = Arc::new([AtomicBool::new(false), AtomicBool::new(false)]);
         let givers = [0, 1].map(|i| {
             let (parker, news) = (parker.clone(), news.clone());
@@ -42,7 +42,7 @@ fn every_unpark_is_noticed() {
 #[test]
 fn a_token_is_for_one_sleep() {
     model(|| {
-        let parker = Arc::new(Parker::default());
+        let parker = Arc::new(<Parker>::default());
         let round = Arc::new(AtomicU32::new(0));
         let (giver, count) = (parker.clone(), round.clone());
         let giver = thread::spawn(move || {

@@ -91,5 +91,5 @@ fn tidy(pool: &Pool, tidiness: &Tidiness, within: Option<Place>, pwq: PwqRef) {
 fn is_items_mask(pool: &Pool, within: Option<Place>, mask: &CpuMask) -> bool {
     let engine = pool.engine();
     engine.notice_cpus();
-    *mask != engine.cpus().mask && !within.is_some_and(Place::may_be_narrow)
+    !engine.is_from_outside(mask) && !within.is_some_and(Place::may_be_narrow)
 }

@@ -88,6 +88,11 @@ impl PoolKey {
         if self.rule == Rule::Bh { 1 } else { limit }
     }
 
+    /// What that may be raised to where nothing moves.
+    pub(crate) fn thread_most(&self, most: u32) -> u32 {
+        if self.rule == Rule::Bh { 1 } else { most }
+    }
+
     /// Name of a worker's thread (kernel: `kworker/1:2H`, `kworker/u8:3`).
     pub(crate) fn thread_name(&self, pool: u32, worker: WorkerId) -> String {
         let high = if self.nice < 0 { "H" } else { "" };

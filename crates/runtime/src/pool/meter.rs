@@ -9,7 +9,7 @@ use cmwq_policy::{CpuMask, ItemReport, Time, sampling};
 /// Voluntary switches and CPU time of the thread, item by item.
 pub(super) struct Meter {
     /// What the thread had used at the last look, and when that was.
-    used: Rusage,
+    used: Option<Rusage>,
     looked: Time,
     begun: Time,
 }
@@ -51,8 +51,11 @@ impl Meter {
     fn look(&mut self, now: Time, report: ItemReport) -> ItemReport {
         let before = std::mem::replace(&mut self.used, usage::thread());
         let passed = now.since(std::mem::replace(&mut self.looked, now));
-        let slept = self.used.voluntary_switches != before.voluntary_switches;
-        let cpu = self.used.cpu_ns() - before.cpu_ns();
+        let Some((used, before)) = self.used.zip(before) else {
+            return report;
+        };
+        let slept = used.voluntary_switches != before.voluntary_switches;
+        let cpu = used.cpu_ns().saturating_sub(before.cpu_ns());
         let waited = (!slept).then(|| passed.saturating_sub(cpu));
         ItemReport {
             slept: Some(slept),

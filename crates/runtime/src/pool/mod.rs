@@ -2,23 +2,25 @@
 //! carry out what the core decides. `README.md` in this folder: how nothing is lost between them.
 
 mod claim;
+mod graph;
 mod key;
 mod meter;
+pub(crate) mod outgrow;
 pub(crate) mod scan;
 mod slot;
 pub(crate) mod stall;
+mod table;
 mod turns;
 pub(crate) mod worker;
 
+use std::sync::Arc;
 use std::sync::atomic::Ordering::SeqCst;
 use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64};
-use std::sync::{Arc, Mutex, MutexGuard};
 
 use cmwq_os::cpus::EffectiveCpus;
 use cmwq_os::sched;
 use cmwq_policy::affinity::{Near, wakes_in};
 use cmwq_policy::contract;
-use cmwq_policy::pool::{CREATE_COOLDOWN, MAX_CLAIMS, MAX_RESCUERS};
 use cmwq_policy::{
     Action, Actions, CpuMask, Cx, MAX_CPUS, PoolAttrs, Published, WorkerId, WorkerPool,
 };
@@ -27,10 +29,12 @@ use crate::engine::Engine;
 use crate::machine::Real;
 use crate::pwq::{Items, PwqRef, unhold};
 use crate::queue::queue_of;
-use crate::sync::Futex;
+use crate::sync::{Futex, Mutex, MutexGuard};
+pub(crate) use graph::relieve;
 pub(crate) use key::PoolKey;
 use slot::Slot;
 pub(crate) use slot::{Place, WaitRef, current, current_key, current_pwq, waits_for_itself};
+use table::Table;
 
 type PoolActions = Actions<PwqRef>;
 
@@ -45,7 +49,7 @@ pub(crate) struct Pool {
     /// Counts the changes of that mask.
     serves_version: AtomicU32,
     /// Worker number -> its slot; null until the number is first used.
-    slots: Box<[AtomicPtr<Slot>]>,
+    slots: Table<Slot>,
     /// The idle worker that a canary wakes; null: none.
     standby: AtomicPtr<Slot>,
     /// CPUs whose canaries have reported, a bit each.
@@ -73,6 +77,28 @@ struct Core {
 // whichever thread holds it; items may be sent between threads (their owners require `Send`).
 unsafe impl Send for Core {}
 
+/// After each how-manieth event pools check all that they can know, not only their counts; 0: never. Only tests
+/// say so.
+static CHECK_WHOLE: AtomicU32 = AtomicU32::new(0);
+/// Events so far, where that is asked for.
+static CHECKED: AtomicU32 = AtomicU32::new(0);
+
+/// See [`crate::check_whole`].
+pub(crate) fn check_whole(every: u32) {
+    CHECK_WHOLE.store(every, SeqCst);
+}
+
+/// What holds after each event. Debug builds only.
+fn check(pool: &WorkerPool<Items>, items: &mut Items) {
+    if cfg!(debug_assertions) {
+        let every = CHECK_WHOLE.load(SeqCst);
+        match every > 0 && CHECKED.fetch_add(1, SeqCst).is_multiple_of(every) {
+            true => pool.check_whole(items),
+            false => pool.check(),
+        }
+    }
+}
+
 impl Pool {
     pub(crate) fn new(
         engine: &'static Engine,
@@ -97,9 +123,7 @@ impl Pool {
             core: Mutex::new(core),
             serves: std::array::from_fn(|word| AtomicU64::new(cpus.words()[word])),
             serves_version: AtomicU32::new(1),
-            slots: (0..attrs.thread_limit + MAX_RESCUERS + MAX_CLAIMS)
-                .map(|_| AtomicPtr::default())
-                .collect(),
+            slots: Table::default(),
             standby: AtomicPtr::default(),
             reports: std::array::from_fn(|_| AtomicU64::new(0)),
             progress: Futex::new(0),
@@ -116,6 +140,11 @@ impl Pool {
 
     pub(crate) fn id(&self) -> u32 {
         self.id
+    }
+
+    /// Its number among the pools of this process, for people.
+    fn place(&self) -> u32 {
+        self.id - self.engine.nowhere() - 1
     }
 
     pub(crate) fn key(&self) -> &PoolKey {
@@ -203,7 +232,7 @@ impl Pool {
         let (result, inspect) = self.run(event);
         if inspect {
             self.inspect_request.store(true, SeqCst);
-            self.engine.tick().kick(self.engine);
+            self.engine.tick().unpark();
         }
         result
     }
@@ -225,6 +254,7 @@ impl Pool {
             out: &mut actions,
         };
         let result = event(&mut core.pool, &mut cx);
+        check(&core.pool, cx.store);
         let published = core.pool.published(now);
         let news = self.publish(core, published, &actions);
         self.carry_out(&actions, news);
@@ -264,10 +294,10 @@ impl Pool {
         }
         News {
             wants: next.wants && !before.wants,
-            // Also again while there is no thread to look at it: it could not be made.
-            backlog: next.backlog && (!before.backlog || self.engine.tick().is_absent()),
+            backlog: next.backlog && !before.backlog,
             cull: core.pool.cull_at().is_some(),
             slots: core.pool.waits_for_slots(),
+            at_dfl: core.pool.waits_at_dfl(),
         }
     }
 
@@ -304,11 +334,17 @@ impl Pool {
                 Action::Mayday(pwq) => crate::rescuer::call(pwq),
             }
         }
-        if news.backlog || news.cull {
-            self.engine.tick().arm(self.engine, news.cull);
+        if news.backlog {
+            self.engine.tick().arm();
+        }
+        if news.cull {
+            self.engine.tick().watch_idle();
         }
         if news.slots {
-            self.engine.tick().watch_slots(self.engine);
+            self.engine.tick().watch_slots();
+        }
+        if news.at_dfl {
+            self.engine.tick().watch_dfl();
         }
         if news.wants {
             self.engine.canaries().arm_all();
@@ -317,7 +353,7 @@ impl Pool {
 
     pub(crate) fn request_spawn(&'static self, id: WorkerId) {
         self.spawn_request.store(id.0 + 1, SeqCst);
-        self.engine.tick().kick(self.engine);
+        self.engine.tick().unpark();
     }
 
     pub(crate) fn take_spawn_request(&self) -> Option<WorkerId> {
@@ -338,14 +374,14 @@ impl Pool {
     }
 
     fn slot_ptr(&self, id: WorkerId) -> *mut Slot {
-        self.slots[id.0 as usize].load(SeqCst)
+        self.slots.get(id.0 as usize)
     }
 
     /// The slot of a worker that may be new. Its number is the caller's.
     pub(crate) fn make_slot(&'static self, id: WorkerId) -> &'static Slot {
         if self.slot_ptr(id).is_null() {
             let slot = Box::leak(Box::new(Slot::new(self, id)));
-            self.slots[id.0 as usize].store(slot, SeqCst);
+            self.slots.set(id.0 as usize, slot);
         }
         self.slot(id)
     }
@@ -412,7 +448,7 @@ impl Pool {
         self.engine.canaries().rearm(&cpus);
     }
 
-    fn announce_progress(&self) {
+    pub(crate) fn announce_progress(&self) {
         self.progress.word.fetch_add(1, SeqCst);
         self.progress.wake(u32::MAX);
     }
@@ -432,10 +468,7 @@ impl Pool {
             if left == Some(0) {
                 return false;
             }
-            // If not even the tick's thread could be made yet, who waits is who tries again.
-            let again = (!self.engine.tick().ensure(self.engine)).then_some(CREATE_COOLDOWN);
-            self.progress
-                .wait(seen, left.into_iter().chain(again).min());
+            self.progress.wait(seen, left);
         }
     }
 }
@@ -447,6 +480,8 @@ struct News {
     cull: bool,
     /// Items wait for slots.
     slots: bool,
+    /// Of limits that nobody has chosen.
+    at_dfl: bool,
 }
 
 /// Pools are compared by identity.

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use cmwq_os::inspect;
 use cmwq_policy::WorkerId;
-use cmwq_policy::hog::Sample;
+use cmwq_policy::hog::{Sample, Switches};
 use cmwq_policy::pool::{AskSwitches, Hog, MAX_SCAN, Seen};
 
 use super::Pool;
@@ -31,7 +31,7 @@ pub(crate) fn look(pool: &'static Pool) -> bool {
             continue;
         };
         runnable += state.running();
-        watch(pool, worker, item, state.running() == 0);
+        watch(pool, worker, item, state.is_asleep());
         seen.push(Seen {
             worker,
             item,
@@ -49,7 +49,7 @@ fn watch(pool: &'static Pool, worker: WorkerId, item: u32, asleep: bool) {
         return;
     }
     let tid = pool.slot(worker).tid();
-    let mut switches = None;
+    let mut switches = Switches::NotRead;
     for _ in 0..2 {
         let Some(cpu) = inspect::thread_cpu(tid) else {
             return;
@@ -68,7 +68,10 @@ fn watch(pool: &'static Pool, worker: WorkerId, item: u32, asleep: bool) {
         match hog {
             Ok(None) => return,
             Ok(Some((hog, queue))) => return say(pool, hog, queue),
-            Err(AskSwitches) => switches = inspect::voluntary_switches(tid),
+            Err(AskSwitches) => {
+                let count = inspect::voluntary_switches(tid);
+                switches = count.map_or(Switches::Unknown, Switches::Count);
+            }
         }
     }
 }

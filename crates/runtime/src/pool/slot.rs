@@ -1,13 +1,14 @@
 //! A worker as others see it, and as items see it from inside.
 
 use std::cell::{Cell, RefCell};
+use std::sync::Arc;
 use std::sync::atomic::Ordering::SeqCst;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU32};
-use std::sync::{Arc, Mutex};
 
-use cmwq_os::observe::TaskFiles;
+use cmwq_os::inspect;
 use cmwq_os::observe::tree::Tree;
-use cmwq_os::{sched, thread};
+use cmwq_os::observe::{TaskFiles, TaskState};
+use cmwq_os::{futex, sched, thread};
 use cmwq_policy::pool::{Claimant, SeenState, Stuck};
 use cmwq_policy::worker::Wait;
 use cmwq_policy::{CpuMask, Cx, ItemKey, Time, WorkerId, WorkerPool};
@@ -19,6 +20,7 @@ use crate::park::Parker;
 use crate::pwq::{Items, PwqRef};
 use crate::queue::name_of;
 use crate::report::Awaited;
+use crate::sync::Mutex;
 
 /// Whoever wakes a worker has narrowed its mask, or is at it.
 const NARROWED: u32 = 1;
@@ -44,7 +46,9 @@ pub(crate) struct Slot {
     tree: Mutex<Option<Tree>>,
     /// A process tree stood for this worker at some time of the current item.
     pub(super) was_foreign: AtomicBool,
-    wait_failed: AtomicBool,
+    pub(super) wait_failed: AtomicBool,
+    /// Its wait was given up for others. Changed under the lock of the graph of waits.
+    pub(super) gave_up: AtomicBool,
     /// The CPU that the worker is parked on, where the kernel will try to wake it; else [`NOWHERE`].
     pub(super) parked_on: AtomicU32,
     /// [`NARROWED`] if whoever woke it has narrowed the thread's mask, and [`NARROWS`] for each
@@ -66,7 +70,7 @@ pub(crate) struct Slot {
 /// A worker's place, from the inside: what items may ask for.
 #[derive(Clone, Copy)]
 pub(crate) struct Place {
-    slot: &'static Slot,
+    pub(super) slot: &'static Slot,
 }
 
 /// One wait of a worker, so that news of an earlier one are known as such.
@@ -181,7 +185,7 @@ impl Place {
     }
 
     /// Itself, and for a claim those whose items are in the middle of it.
-    fn stack(self) -> impl Iterator<Item = Place> + Clone {
+    pub(super) fn stack(self) -> impl Iterator<Item = Place> + Clone {
         std::iter::successors(Some(self), |place| place.beneath())
     }
 
@@ -265,7 +269,7 @@ impl Place {
     }
 
     fn has_failed(self) -> bool {
-        self.slot.wait_failed.load(SeqCst)
+        self.slot.wait_failed.load(SeqCst) || self.slot.gave_up.load(SeqCst)
     }
 
     /// Waits until `done`, for items that were queued through `pwq` of this worker's pool. Whoever
@@ -283,6 +287,22 @@ impl Place {
         )
     }
 
+    /// As [`wait_for`](Self::wait_for), for items that have all begun: they end, or fail in waits of
+    /// their own.
+    pub(crate) fn wait_begun(self, pwq: PwqRef, done: impl Fn() -> bool) {
+        let ended = self.waiting(
+            Wait::Begun(pwq),
+            |_, _| done(),
+            || {
+                while !done() {
+                    self.slot.parker.park(None);
+                }
+                true
+            },
+        );
+        debug_assert!(ended.is_ok(), "such a wait never fails");
+    }
+
     /// Waits until `done` says so under the lock of `pool`, which it asks at each flush or drain of
     /// `pwq` that moves on.
     pub(crate) fn wait_flush(
@@ -292,9 +312,12 @@ impl Place {
         deadline: Option<Time>,
         done: impl FnMut(&mut WorkerPool<Items>, &mut Cx<Items>) -> bool,
     ) -> Result<bool, Stuck> {
-        if !self.is_of(pool) || deadline.is_some() {
-            // With a deadline it ends in any case.
+        if deadline.is_some() {
+            // It ends in any case.
             return Ok(self.blocking(|| pool.wait_progress(deadline, done)));
+        }
+        if !self.is_of(pool) {
+            return self.wait_flush_elsewhere(pool, done);
         }
         // A wait like others: late news of an earlier one that has failed do not end it.
         self.next_wait();
@@ -317,13 +340,30 @@ impl Place {
         .map(|()| true)
     }
 
-    /// Parks until `done`, in a hint: what is waited for belongs to another pool.
-    pub(crate) fn wait_elsewhere(self, done: impl Fn() -> bool) {
+    /// The same in a hint: the flush is of another pool.
+    fn wait_flush_elsewhere(
+        self,
+        pool: &'static Pool,
+        mut done: impl FnMut(&mut WorkerPool<Items>, &mut Cx<Items>) -> bool,
+    ) -> Result<bool, Stuck> {
+        let mut over = false;
         self.blocking(|| {
-            while !done() {
+            pool.wait_progress(None, |core, cx| {
+                over = done(core, cx);
+                over || self.has_failed()
+            })
+        });
+        over.then_some(true).ok_or(Stuck)
+    }
+
+    /// Parks until `done`, in a hint: what is waited for belongs to another pool.
+    pub(crate) fn wait_elsewhere(self, done: impl Fn() -> bool) -> Result<(), Stuck> {
+        self.blocking(|| {
+            while !done() && !self.has_failed() {
                 self.slot.parker.park(None);
             }
         });
+        done().then_some(()).ok_or(Stuck)
     }
 
     /// From now on the worker's state is that of this process tree; returns what it was before.
@@ -364,7 +404,7 @@ fn hint(stack: impl Iterator<Item = Place> + Clone) -> impl Drop {
     })
 }
 
-struct OnDrop<F: FnMut()>(F);
+pub(super) struct OnDrop<F: FnMut()>(pub(super) F);
 
 impl<F: FnMut()> Drop for OnDrop<F> {
     fn drop(&mut self) {
@@ -385,6 +425,7 @@ impl Slot {
             tree: Mutex::new(None),
             was_foreign: AtomicBool::new(false),
             wait_failed: AtomicBool::new(false),
+            gave_up: AtomicBool::new(false),
             parked_on: AtomicU32::new(NOWHERE),
             narrow: AtomicU32::new(0),
             waits: AtomicU32::new(0),
@@ -404,31 +445,54 @@ impl Slot {
     /// behind somebody else. Its mask is narrowed before the wake, and widened by the worker. False: it
     /// is parked on one of them, or not parked.
     pub(super) fn unpark_in(&self, cpus: &CpuMask) -> bool {
-        let tid = self.tid.load(SeqCst);
         let last = self.parked_on.load(SeqCst);
-        let elsewhere = tid != 0 && last != NOWHERE && !cpus.contains(last as usize);
+        let elsewhere = last != NOWHERE && !cpus.contains(last as usize);
         if elsewhere {
-            self.narrow_to(tid, cpus);
+            self.narrow_to(cpus);
         }
         self.parker.unpark();
         elsewhere
     }
 
-    /// A canary may be kept off its CPU anywhere in here, while somebody else wakes the worker.
-    fn narrow_to(&self, tid: i32, cpus: &CpuMask) {
+    /// The caller may be kept off its CPU anywhere in here, while somebody else wakes the worker. The thread
+    /// does not end meanwhile, see [`let_go`](Self::let_go): its number is nobody else's.
+    fn narrow_to(&self, cpus: &CpuMask) {
+        self.narrow.fetch_add(NARROWS, SeqCst);
+        // After that: either this finds no thread, or the thread finds that it is about to be narrowed.
+        let tid = self.tid.load(SeqCst);
+        if tid != 0 {
+            self.narrow_thread(tid, cpus);
+        }
+        self.narrow.fetch_sub(NARROWS, SeqCst);
+        if self.tid.load(SeqCst) != tid {
+            futex::wake(&self.narrow, u32::MAX);
+        }
+    }
+
+    fn narrow_thread(&self, tid: i32, cpus: &CpuMask) {
         let set = |mask: &CpuMask| {
             if sched::set_affinity(tid, mask).is_ok() {
                 self.narrow.fetch_or(NARROWED, SeqCst);
             }
         };
-        self.narrow.fetch_add(NARROWS, SeqCst);
         set(cpus);
         if self.parked_on.load(SeqCst) == NOWHERE {
             // It widens its mask before its next item, and not in the middle of this one. One that says so
             // later than this sees that it was narrowed.
             set(&self.pool.usable());
         }
-        self.narrow.fetch_sub(NARROWS, SeqCst);
+    }
+
+    /// Waits until nobody narrows the mask of the calling thread, which has said that it [ends](Self::thread_ends):
+    /// its number may be another thread's right after. Nobody waits for a thread that does.
+    pub(super) fn let_go(&self) {
+        loop {
+            let narrow = self.narrow.load(SeqCst);
+            if narrow < NARROWS {
+                return;
+            }
+            futex::wait(&self.narrow, narrow, None);
+        }
     }
 
     /// Whether the mask may be other than the worker has set it, by a canary's doing.
@@ -446,7 +510,7 @@ impl Slot {
     }
 
     pub(super) fn spawn(&'static self) -> std::io::Result<()> {
-        let name = self.pool.key().thread_name(self.pool.id(), self.id);
+        let name = self.pool.key().thread_name(self.pool.place(), self.id);
         thread::spawn(&name, self.pool.engine().stack_size(), move || {
             Worker::new(self).run()
         })
@@ -525,6 +589,10 @@ impl Slot {
             *files = Some((tid, TaskFiles::new(tid)));
         }
         let sample = files.as_ref().map(|(_, files)| files.sample())?;
+        if matches!(sample.state, TaskState::Dead | TaskState::Unknown) {
+            // It executes an item, so it is there.
+            return Some(SeenState::Unknown(inspect::thread_cpu(tid)));
+        }
         let at_lock = sample.futex.is_some_and(|addr| self.pool.has_lock_at(addr));
         let asleep = sample.state.is_asleep();
         Some(SeenState::of_thread(asleep, sample.futex, at_lock))
@@ -542,7 +610,7 @@ mod tests {
             let before = sched::affinity(0).unwrap();
             let here = [sched::current_cpu()].into_iter().collect();
             // It has seen the worker parked.
-            slot.narrow_to(thread::gettid(), &here);
+            slot.narrow_to(&here);
             (before, sched::affinity(0).unwrap())
         });
         let (before, after) = item.join().unwrap();

@@ -4,8 +4,8 @@
 use std::time::Duration;
 
 use cmwq_os::inspect;
-use cmwq_policy::contract::{self, Starvation};
-use cmwq_policy::pool::{Busy, Holder, Stall};
+use cmwq_policy::contract::{self, Starvation, Witness};
+use cmwq_policy::pool::{Busy, Holder, HolderIs, Stall};
 use cmwq_policy::queue::Kind;
 use cmwq_policy::{Nanos, Time, WorkerId};
 
@@ -73,16 +73,32 @@ pub(crate) fn look_at_slots(pool: &'static Pool, threshold: Nanos) -> Time {
     let mut next = || pool.with(|core, cx| core.next_starving(cx, &mut cursor, threshold));
     while let Some(pwq) = next() {
         let m = Real(pool.engine());
-        let describe = |holder: &Holder<PwqRef>| {
-            let pool = m.0.pool(holder.pool).expect("the pool exists");
-            worker(pool, holder.worker, &holder.item)
-        };
-        if let Some(found) = contract::starving(&m, queue_of(pwq), pwq, threshold, describe) {
+        if let Some(found) = contract::starving(&m, queue_of(pwq), pwq, threshold, &m) {
             say(starvation(pool, pwq, found));
         }
         unhold(pwq);
     }
     pool.with(|core, cx| core.starvation_due(cx, threshold))
+}
+
+impl Witness<PwqRef> for Real {
+    type Told = StalledWorker;
+
+    fn tell(&self, holder: &Holder<PwqRef>) -> StalledWorker {
+        let pool = self.0.pool(holder.pool).expect("the pool exists");
+        worker(pool, holder.worker, &holder.item)
+    }
+
+    fn awaits_item(&self, told: &StalledWorker) -> bool {
+        told.awaits.is_some()
+    }
+
+    fn look(&self, told: &StalledWorker) -> HolderIs {
+        match inspect::goes_on_alone(told.tid) {
+            true => HolderIs::Slow,
+            false => HolderIs::AwaitsThread,
+        }
+    }
 }
 
 fn starvation(pool: &Pool, pwq: PwqRef, found: Starvation<StalledWorker>) -> Report {

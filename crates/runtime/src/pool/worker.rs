@@ -1,6 +1,5 @@
 //! Worker threads: they ask the core for the next step and take it.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr::NonNull;
 use std::sync::atomic::Ordering::SeqCst;
 
@@ -15,6 +14,7 @@ use crate::item::Header;
 use crate::pwq::PwqRef;
 use crate::queue::name_of;
 use crate::report::{self, Report};
+use crate::user;
 
 /// A thread that executes items: what workers, rescuers and claims have in common.
 pub(super) struct Hands {
@@ -59,12 +59,10 @@ impl Hands {
         self.meter.begin();
         // SAFETY: the function that the item was made with, called once per queueing. From here on
         // the item may be gone.
-        let call = AssertUnwindSafe(|| unsafe { run(work) });
+        //
         // It catches the panics of the user's function itself. What is left are values that panic
-        // when they are dropped; their panic may be another such value.
-        if let Err(payload) = catch_unwind(call) {
-            std::mem::forget(payload);
-        }
+        // when they are dropped.
+        user::run(|| unsafe { run(work) });
         CURRENT.set(Some(Current { slot, item: None }));
         slot.described.store(false, SeqCst);
         let (report, ran) = self.meter.end(slot.was_foreign.load(SeqCst));
@@ -196,7 +194,10 @@ impl Worker {
                 Step::Park if self.is_lost_for_sleep() => return self.give_up(None),
                 Step::Park => self.park(),
                 Step::Yield => self.yield_once(),
-                Step::Retire => return slot.thread_ends(),
+                Step::Retire => {
+                    slot.thread_ends();
+                    return slot.let_go();
+                }
             }
         }
     }
@@ -242,6 +243,7 @@ impl Worker {
             }
             core.give_up(cx, slot.id);
         });
+        slot.let_go();
     }
 
     /// Lets others have the CPU, and says whether any did.
@@ -272,7 +274,7 @@ fn is_items_mask(slot: &Slot, cpus_seen: &mut u32, mask: &CpuMask) -> bool {
     let engine = slot.pool.engine();
     engine.notice_cpus();
     let changed = slot.may_be_narrow() || slot.pool.cpu_mask(*cpus_seen).1.is_some();
-    let outside = *mask == engine.cpus().mask;
+    let outside = engine.is_from_outside(mask);
     if outside {
         *cpus_seen = 0;
     }

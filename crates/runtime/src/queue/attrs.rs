@@ -8,6 +8,7 @@ use cmwq_policy::{CpuMask, contract, queue};
 use super::{Queue, Workqueue};
 use crate::affinity::AffinityScope;
 use crate::error::AttrsError;
+use crate::pool;
 
 /// Attributes of the workers of a queue (kernel `workqueue_attrs`). Begin with the
 /// [present ones](Workqueue::attrs), change, [apply](Workqueue::apply_attrs).
@@ -101,14 +102,17 @@ impl Workqueue {
             return Err(AttrsError::Forked);
         }
         match contract::apply_attrs(&queue.machine(), queue.this(), attrs) {
-            Ok(true) => Ok(()),
+            Ok(true) => {
+                pool::relieve(queue.engine());
+                Ok(())
+            }
             Ok(false) => Err(AttrsError::PerCpu),
             Err(no_pool) => Err(AttrsError::NoPool(no_pool.to_string())),
         }
     }
 
     /// Changes how many items may be active at once; clamped to 1..=2048. Raising it starts waiting
-    /// items at once, in their order. Lowering it lets active ones end. False, and nothing changes, for
+    /// items at once, in their order. Lowering it lets active ones end; a wait of an item that then never would fails. False, and nothing changes, for
     /// ordered and BH queues: their kind is their limit.
     ///
     /// ```
@@ -120,7 +124,12 @@ impl Workqueue {
     pub fn set_max_active(&self, max_active: usize) -> bool {
         let queue = self.queue_ref();
         let max_active = max_active.min(*MAX_ACTIVE_RANGE.end() as usize) as u32;
-        queue.is_ours() && contract::set_max_active(&queue.machine(), queue.this(), max_active)
+        let set = || contract::set_max_active(&queue.machine(), queue.this(), max_active);
+        let is_set = queue.is_ours() && set();
+        if is_set {
+            pool::relieve(queue.engine());
+        }
+        is_set
     }
 
     /// The limit, also while the queue is frozen.
@@ -145,7 +154,12 @@ impl Workqueue {
     pub fn set_min_active(&self, min_active: usize) -> bool {
         let queue = self.queue_ref();
         let min_active = u32::try_from(min_active).unwrap_or(u32::MAX);
-        queue.is_ours() && contract::set_min_active(&queue.machine(), queue.this(), min_active)
+        let set = || contract::set_min_active(&queue.machine(), queue.this(), min_active);
+        let is_set = queue.is_ours() && set();
+        if is_set {
+            pool::relieve(queue.engine());
+        }
+        is_set
     }
 
     /// See [`set_min_active`](Self::set_min_active).

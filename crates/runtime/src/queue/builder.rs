@@ -1,10 +1,11 @@
 //! Making queues.
 
+use std::sync::Arc;
 use std::sync::atomic::AtomicPtr;
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use cmwq_policy::contract::{self, Machine};
+use cmwq_policy::limit::MAX_LIMIT;
 use cmwq_policy::pwq::{DFL_ACTIVE, MAX_ACTIVE_RANGE};
 use cmwq_policy::queue::{self, Kind, QueueAttrs};
 use cmwq_policy::stacking::Stacking;
@@ -15,12 +16,12 @@ use super::{Attrs, Queue, Routes, Workqueue};
 use crate::engine::{self, Engine};
 use crate::error::BuildError;
 use crate::rescuer::Rescuer;
-use crate::sync::AtomicU32;
+use crate::sync::{AtomicU32, Mutex};
 
 /// Nice value of high-priority workers (kernel `HIGHPRI_NICE_LEVEL`).
 const HIGHPRI_NICE_LEVEL: i32 = -20;
 /// More than there can be items: a BH queue has no limit.
-const UNLIMITED: u32 = (1 << 31) - 1;
+const UNLIMITED: u32 = MAX_LIMIT;
 
 /// What a queue is to be like. The kinds exclude each other; the last one named counts.
 ///
@@ -122,6 +123,9 @@ impl WorkqueueBuilder {
     /// let queue = cmwq::Workqueue::builder("connections").max_active(8).build()?;
     /// # Ok::<(), cmwq::BuildError>(())
     /// ```
+    ///
+    /// Without it the limit is 1024, and is raised where all items that hold a slot stand still while others
+    /// wait for one ([`Report::LimitRaised`](crate::Report::LimitRaised)). A limit that was set stays.
     ///
     /// It counts for the whole process (kernel 6.9). On a machine with several NUMA nodes each node has its
     /// part of it, by the CPUs that the queue may use there, but at least
@@ -291,8 +295,9 @@ impl WorkqueueBuilder {
         self
     }
 
-    /// Makes the queue. Threads appear when something is queued, but for that of
-    /// [`mem_reclaim`](Self::mem_reclaim).
+    /// Makes the queue. It has no thread of its own but with [`mem_reclaim`](Self::mem_reclaim).
+    /// Workers appear when something is queued; the first queue of a process makes one thread that
+    /// sleeps until then.
     ///
     /// # Errors
     /// [`BuildError`] names the attribute that is out of range, or that its kind does not have.
@@ -323,7 +328,6 @@ impl WorkqueueBuilder {
             id,
             name: self.name.into(),
             made,
-            freezable: self.freezable,
             stacking: self.stacking,
             gate: AtomicU32::new(0),
             core: Mutex::new(queue::Queue::new(made)),
@@ -383,9 +387,11 @@ impl WorkqueueBuilder {
             kind: self.kind,
             attrs,
             max_active: self.limit()?,
+            dfl_active: self.max_active.is_none(),
             exact: self.exact,
             cpu_intensive: self.cpu_intensive,
             mem_reclaim: self.mem_reclaim,
+            freezable: self.freezable,
         })
     }
 

@@ -23,14 +23,13 @@ use routes::Routes;
 
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicBool, AtomicPtr};
-use std::sync::{Arc, Mutex, Weak};
-use std::time::Duration;
+use std::sync::{Arc, Weak};
 
 use cmwq_os::sched;
-use cmwq_policy::contract::{self, PwqFlush};
+use cmwq_policy::contract::{self, PwqFlush, Target};
 use cmwq_policy::pool::Stuck;
 use cmwq_policy::pwq::Drain;
-use cmwq_policy::queue::{Caller, Gate, QueueAttrs};
+use cmwq_policy::queue::{Caller, Gate, QueueAttrs, Refused};
 use cmwq_policy::stacking::{self, Stacking};
 use cmwq_policy::{Cx, Time, WorkerPool, queue};
 
@@ -41,7 +40,7 @@ use crate::pool::{self, Pool};
 use crate::pwq::{Items, LimitCell, Pwq, PwqRef};
 use crate::report::{self, Report};
 use crate::rescuer::Rescuer;
-use crate::sync::{AtomicU32, SeqCst};
+use crate::sync::{AtomicU32, Mutex, SeqCst};
 use crate::{stay, task};
 
 /// Bits of a queue's gate word.
@@ -57,7 +56,6 @@ pub(crate) struct Queue {
     id: u64,
     name: Arc<str>,
     made: QueueAttrs,
-    freezable: bool,
     /// What its waiters do.
     stacking: Stacking,
     gate: AtomicU32,
@@ -97,10 +95,6 @@ impl Queue {
 
     pub(crate) fn made(&self) -> QueueAttrs {
         self.made
-    }
-
-    pub(crate) fn is_freezable(&self) -> bool {
-        self.freezable
     }
 
     pub(crate) fn stacking(&self) -> Stacking {
@@ -171,12 +165,17 @@ impl Queue {
         if !self.is_ours() {
             return Err(QueueError::Forked);
         }
+        self.admits_here().map_err(QueueError::from)
+    }
+
+    /// The same, in the process that made it.
+    pub(crate) fn admits_here(&self) -> Result<(), Refused> {
         let caller = match pool::current_pwq() {
             Some(pwq) if queue_of(pwq) == self.this() => Caller::SameQueue,
             Some(_) => Caller::Item,
             None => Caller::Outside,
         };
-        self.gate().admits(caller).map_err(QueueError::from)
+        self.gate().admits(caller)
     }
 
     /// Whether there is such a CPU to ask for.
@@ -194,10 +193,9 @@ impl Queue {
             Some(place) if place.is_of(pool_of(pwq)) => place
                 .wait_for(pwq, done)
                 .map_err(|Stuck| self.would_deadlock()),
-            Some(place) => {
-                place.wait_elsewhere(done);
-                Ok(())
-            }
+            Some(place) => place
+                .wait_elsewhere(done)
+                .map_err(|Stuck| self.would_deadlock()),
             None => {
                 self.wait_beside(pool_of(pwq), &done);
                 self.wait_outside(done);
@@ -210,35 +208,45 @@ impl Queue {
     fn wait_beside(&self, pool: &Pool, done: impl Fn() -> bool) {
         let here = sched::current_cpu();
         if stacking::stays(self.stacking, pool.key().allowed(), here) {
-            stay::wait(here, done, |most| self.park_outside(Some(most)));
+            stay::wait(here, done, std::thread::park_timeout);
         }
     }
 
-    /// Waits until `done` for items that have all begun.
-    pub(crate) fn wait_begun(&self, done: impl Fn() -> bool) {
+    /// Waits until `done`, for items of several pools.
+    pub(crate) fn wait_elsewhere(&self, done: impl Fn() -> bool) -> Result<(), WouldDeadlock> {
         match pool::current() {
-            Some(place) => place.wait_elsewhere(done),
-            None => self.wait_outside(done),
+            Some(place) => place
+                .wait_elsewhere(done)
+                .map_err(|Stuck| self.would_deadlock()),
+            None => {
+                self.wait_outside(done);
+                Ok(())
+            }
         }
+    }
+
+    /// Waits until `done` for items that have all begun, which these are as far as they are known; of this
+    /// pwq, if they are of one. The caller cannot do without: where they wait for its item, or for what only
+    /// its worker could begin, they are told that this never ends.
+    pub(crate) fn wait_begun(
+        &self,
+        pwq: Option<PwqRef>,
+        targets: &[Target<Real>],
+        done: impl Fn() -> bool,
+    ) {
+        let Some(place) = pool::current() else {
+            return self.wait_outside(done);
+        };
+        place.bound_in_graph(targets, || match pwq {
+            Some(pwq) if place.is_of(pool_of(pwq)) => place.wait_begun(pwq, &done),
+            // Nobody tells it to give up.
+            _ => while place.wait_elsewhere(&done).is_err() {},
+        });
     }
 
     fn wait_outside(&self, done: impl Fn() -> bool) {
         while !done() {
-            self.park_outside(None);
-        }
-    }
-
-    /// Parks a thread that is no worker, perhaps for so long at most. If not even the tick's thread could be
-    /// made yet, this thread is the one that tries again.
-    fn park_outside(&self, most: Option<Duration>) {
-        let tick = self.engine.tick();
-        match (tick.ensure(self.engine), most) {
-            (true, None) => std::thread::park(),
-            (_, Some(most)) => std::thread::park_timeout(most),
-            (false, None) => {
-                std::thread::park_timeout(Duration::from_secs(1));
-                tick.kick(self.engine);
-            }
+            std::thread::park();
         }
     }
 
@@ -301,10 +309,11 @@ impl Queue {
     fn flush_parts(&self, deadline: Option<Time>) -> Result<bool, Stuck> {
         for mut part in contract::begin_flush(&self.machine(), self.this()) {
             let PwqFlush { pwq, .. } = part;
+            let target = Target::Flush(part);
             let step = |core: &mut WorkerPool<Items>, cx: &mut Cx<Items>| {
                 contract::flush_step(core, cx, &mut part)
             };
-            if !wait_moves(pwq, deadline, step)? {
+            if !self.wait_in_graph(target, deadline, || wait_moves(pwq, deadline, step))? {
                 return Ok(false);
             }
         }
@@ -354,21 +363,37 @@ impl Queue {
         }
     }
 
+    /// Runs a wait for this, unless that waits for the calling item. With a deadline it ends in any case.
+    fn wait_in_graph(
+        &self,
+        target: Target<Real>,
+        deadline: Option<Time>,
+        wait: impl FnOnce() -> Result<bool, Stuck>,
+    ) -> Result<bool, Stuck> {
+        match pool::current().filter(|_| deadline.is_none()) {
+            Some(place) => place.in_graph(&[target], wait)?,
+            None => wait(),
+        }
+    }
+
     /// Waits until nothing is in flight in any of its pools.
     fn wait_drained(&self) -> Result<(), Stuck> {
         while !contract::is_drained(&self.machine(), self.this()) {
             // The lock is not held in the loop: it takes the ends of retired ones to move on.
             let pwqs = self.lock_core().pwqs();
             for pwq in pwqs {
-                wait_moves(pwq, None, |core, cx| {
+                let part = PwqFlush::of_all(pwq, pool_of(pwq).id());
+                let drained = |core: &mut WorkerPool<Items>, cx: &mut Cx<Items>| {
                     core.begin_drain(cx, pwq, Drain::Awaited)
-                })?;
+                };
+                let wait = || wait_moves(pwq, None, drained);
+                self.wait_in_graph(Target::Flush(part), None, wait)?;
             }
         }
         Ok(())
     }
 
-    fn lock_core(&self) -> std::sync::MutexGuard<'_, queue::Queue<PwqRef>> {
+    fn lock_core(&self) -> crate::sync::MutexGuard<'_, queue::Queue<PwqRef>> {
         self.core.lock().expect("the core does not panic")
     }
 

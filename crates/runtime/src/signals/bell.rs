@@ -8,15 +8,20 @@ use crate::sync::{AtomicU32, Futex, SeqCst, fence};
 /// One canary's word.
 #[derive(Debug)]
 pub(crate) struct Bell {
-    state: Futex,
+    state: Futex<true>,
 }
 
 impl Bell {
-    /// Armed: a new canary looks once whether it is wanted.
+    /// Parked, and not counted: no canary has it.
     pub(crate) fn new() -> Self {
         Bell {
-            state: Futex::new(Canary::Armed as u32),
+            state: Futex::new(Canary::Parked as u32),
         }
+    }
+
+    /// It is to have a canary: armed, as a new one looks once whether it is wanted.
+    pub(crate) fn hang(&self) {
+        self.state.word.store(Canary::Armed as u32, SeqCst);
     }
 
     pub(crate) fn state(&self) -> Canary {

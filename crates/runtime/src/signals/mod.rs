@@ -2,5 +2,9 @@
 //! report is decided in the core of the pool it goes to. `README.md` in this folder: the protocol.
 
 pub(crate) mod bell;
+pub(crate) mod board;
 pub(crate) mod canary;
+mod keeper;
+mod relay;
 pub(crate) mod tick;
+mod watch;

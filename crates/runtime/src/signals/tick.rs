@@ -5,10 +5,9 @@
 
 use std::io;
 use std::sync::atomic::Ordering::SeqCst;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use cmwq_os::{clock, sched, thread};
-use cmwq_policy::pool::CREATE_COOLDOWN;
+use cmwq_policy::pool::PATIENCE;
 use cmwq_policy::queue::Caller;
 use cmwq_policy::tick::Rounds;
 use cmwq_policy::time::SECOND;
@@ -18,9 +17,8 @@ use cmwq_policy::{Nanos, Time, contract, watchdog};
 use crate::engine::Engine;
 use crate::machine::Real;
 use crate::park::Parker;
-use crate::pool::{Pool, scan, stall};
+use crate::pool::{Pool, outgrow, scan, stall};
 use crate::queue::QueueRef;
-use crate::report::{self, Report};
 use crate::sync::{AtomicBool, AtomicU32, AtomicU64, fence};
 use crate::thresholds;
 
@@ -28,17 +26,9 @@ const STACK: usize = 256 * 1024;
 /// The CPU mask and quota are read again after this long, while the tick is armed.
 const CPUS_VALID: Nanos = SECOND;
 
-const ABSENT: u32 = 0;
-const PRESENT: u32 = 1;
-
 /// What others see of the tick thread.
 pub(crate) struct Tick {
     parker: Parker,
-    state: AtomicU32,
-    /// Held by whoever makes the thread: others wait until it is known whether there is one.
-    making: Mutex<()>,
-    /// No thread is made before this time, after it could not be made.
-    retry_at: AtomicU64,
     /// How many pools have items that wait.
     backlog: AtomicU32,
     /// The thread will look at the backlog by itself.
@@ -47,6 +37,8 @@ pub(crate) struct Tick {
     culling: AtomicBool,
     /// Items of some pool may wait for slots.
     watching: AtomicBool,
+    /// Of limits that nobody has chosen.
+    watching_dfl: AtomicBool,
     /// Somebody wants to know what runs.
     asked: AtomicBool,
     ticks: AtomicU64,
@@ -57,17 +49,24 @@ impl Tick {
     pub(crate) fn new() -> Self {
         Tick {
             parker: Parker::default(),
-            state: AtomicU32::new(ABSENT),
-            making: Mutex::new(()),
-            retry_at: AtomicU64::new(0),
             backlog: AtomicU32::new(0),
             armed: AtomicBool::new(false),
             culling: AtomicBool::new(false),
             watching: AtomicBool::new(false),
+            watching_dfl: AtomicBool::new(false),
             asked: AtomicBool::new(false),
             ticks: AtomicU64::new(0),
             cpu_ns: AtomicU64::new(0),
         }
+    }
+
+    /// Makes the thread, with the engine: later it may be too late, and nobody else would try again
+    /// to make the first worker.
+    ///
+    /// # Errors
+    /// What the system answered.
+    pub(crate) fn start(engine: &'static Engine) -> io::Result<()> {
+        thread::spawn("cmwq/tick", STACK, move || Ticker::new(engine).run())
     }
 
     /// Publishes that items of a pool newly wait, or none any more. Said under the pool's lock. Follow
@@ -91,24 +90,28 @@ impl Tick {
             .expect("the core does not panic")
             .next();
         if first.is_some_and(|first| at <= first) {
-            self.kick(engine);
+            self.unpark();
         }
     }
 
-    /// Items wait, or workers idle that may be too many: somebody must look in time.
-    pub(crate) fn arm(&self, engine: &'static Engine, cull: bool) {
-        if self.set_armed(cull) || self.is_absent() {
-            self.kick(engine);
+    /// Items wait: somebody must look in time.
+    pub(crate) fn arm(&self) {
+        if self.set_armed() {
+            self.unpark();
         }
     }
 
     /// Arms; true if the thread may be asleep and must be woken.
-    pub(crate) fn set_armed(&self, cull: bool) -> bool {
+    pub(crate) fn set_armed(&self) -> bool {
         // Partner: the fence in `disarm`, before its last look.
         fence(SeqCst);
-        let culls = cull && !self.culling.load(SeqCst) && !self.culling.swap(true, SeqCst);
-        let ticks = !self.armed.load(SeqCst) && !self.armed.swap(true, SeqCst);
-        culls || ticks
+        !self.armed.load(SeqCst) && !self.armed.swap(true, SeqCst)
+    }
+
+    /// Workers idle that may be too many: somebody must look in time. Does not arm: the thread itself
+    /// says this at each of its looks, and would wake itself for ever.
+    pub(crate) fn watch_idle(&self) {
+        self.watch(&self.culling);
     }
 
     /// Disarms, if nothing waits. Whoever publishes a backlog that is not seen here finds the tick
@@ -136,28 +139,36 @@ impl Tick {
     }
 
     /// Items wait for slots: somebody must look in time whether they ever get some.
-    pub(crate) fn watch_slots(&self, engine: &'static Engine) {
-        let watched = self.watching.load(SeqCst) || self.watching.swap(true, SeqCst);
-        if !watched || self.is_absent() {
-            self.kick(engine);
+    pub(crate) fn watch_slots(&self) {
+        self.watch(&self.watching);
+    }
+
+    /// They do under a limit that nobody has chosen: somebody must look soon.
+    pub(crate) fn watch_dfl(&self) {
+        self.watch(&self.watching_dfl);
+    }
+
+    fn watch(&self, flag: &AtomicBool) {
+        if !flag.load(SeqCst) && !flag.swap(true, SeqCst) {
+            self.unpark();
         }
     }
 
     /// Stops looking at items that wait for slots, unless `waits` finds some now. As for
     /// [`stop_culling`](Self::stop_culling): it looks under the locks of the pools.
     pub(crate) fn stop_watching(&self, waits: impl FnOnce() -> bool) -> bool {
-        self.watching.store(false, SeqCst);
-        let waits = waits();
-        if waits {
-            self.watching.store(true, SeqCst);
-        }
-        !waits
+        stop(&self.watching, waits)
+    }
+
+    /// The same for limits that nobody has chosen.
+    fn stop_watching_dfl(&self, waits: impl FnOnce() -> bool) -> bool {
+        stop(&self.watching_dfl, waits)
     }
 
     /// Looks at all workers once, soon, also where no item waits.
-    pub(crate) fn ask(&self, engine: &'static Engine) {
+    pub(crate) fn ask(&self) {
         self.asked.store(true, SeqCst);
-        self.kick(engine);
+        self.unpark();
     }
 
     /// Sleeps until woken, at most `timeout`.
@@ -165,56 +176,9 @@ impl Tick {
         self.parker.park(timeout);
     }
 
-    /// Wakes the thread, if there is one.
+    /// Wakes the thread.
     pub(crate) fn unpark(&self) {
         self.parker.unpark();
-    }
-
-    /// Wakes the thread, made if there is none. If it cannot be made the next caller tries again.
-    pub(crate) fn kick(&self, engine: &'static Engine) {
-        self.ensure(engine);
-        self.unpark();
-    }
-
-    /// Whether there is no thread, because none was needed or none could be made yet.
-    pub(crate) fn is_absent(&self) -> bool {
-        self.state.load(SeqCst) == ABSENT
-    }
-
-    /// Makes the thread if there is none; false if that fails, or has failed a moment ago.
-    pub(crate) fn ensure(&self, engine: &'static Engine) -> bool {
-        if !self.is_absent() {
-            return true;
-        }
-        let _one_at_a_time = self.lock_making();
-        let may_try = || clock::now() >= Time(self.retry_at.load(SeqCst));
-        !self.is_absent() || may_try() && self.make_locked(engine).is_ok()
-    }
-
-    /// Makes the thread if there is none.
-    pub(crate) fn make(&self, engine: &'static Engine) -> io::Result<()> {
-        let _one_at_a_time = self.lock_making();
-        self.make_locked(engine)
-    }
-
-    fn lock_making(&self) -> MutexGuard<'_, ()> {
-        self.making.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn make_locked(&self, engine: &'static Engine) -> io::Result<()> {
-        if !self.is_absent() {
-            return Ok(());
-        }
-        let spawned = thread::spawn("cmwq/tick", STACK, move || Ticker::new(engine).run());
-        match &spawned {
-            Ok(()) => self.state.store(PRESENT, SeqCst),
-            Err(error) => {
-                let retry_at = clock::now().after(CREATE_COOLDOWN);
-                self.retry_at.store(retry_at.0, SeqCst);
-                engine.note_spawn_failure(error);
-            }
-        }
-        spawned
     }
 
     pub(crate) fn ticks(&self) -> u64 {
@@ -227,12 +191,23 @@ impl Tick {
     }
 }
 
+fn stop(flag: &AtomicBool, waits: impl FnOnce() -> bool) -> bool {
+    flag.store(false, SeqCst);
+    let waits = waits();
+    if waits {
+        flag.store(true, SeqCst);
+    }
+    !waits
+}
+
 /// The thread.
 struct Ticker {
     engine: &'static Engine,
     rounds: Rounds,
     /// When it looks at items that wait for slots.
     looks: Looks,
+    /// And when at limits that nobody has chosen.
+    outgrows_at: Time,
     cpus_read: Time,
     turn: usize,
     cpu_seen: Nanos,
@@ -251,6 +226,7 @@ impl Ticker {
             engine,
             rounds: Rounds::default(),
             looks: Looks::default(),
+            outgrows_at: Time(0),
             cpus_read: clock::now(),
             turn: 0,
             cpu_seen: 0,
@@ -272,8 +248,8 @@ impl Ticker {
                     scan::look(pool);
                 }
             }
-            let due = self.cull(now).into_iter().chain(self.watch_slots(now));
-            self.sleep(due.min());
+            let due = [self.cull(now), self.watch_slots(now), self.outgrow(now)];
+            self.sleep(due.into_iter().flatten().min());
         }
     }
 
@@ -309,6 +285,7 @@ impl Ticker {
             if backlog.0 {
                 pool.with(|core, cx| core.call_rescuers(cx));
                 stall::look(pool);
+                outgrow::look_at_threads(pool);
             }
         }
         if missing {
@@ -329,6 +306,7 @@ impl Ticker {
         if now.since(self.cpus_read) >= CPUS_VALID {
             self.cpus_read = now;
             self.engine.refresh_cpus();
+            self.engine.canaries().follow_home();
         }
         self.turn += 1;
         let cpus = self.engine.cpus();
@@ -341,7 +319,7 @@ impl Ticker {
     fn end_tick(&mut self, now: Time, missing: bool) {
         self.engine.canaries().arm_wanted();
         let cpu = clock::thread_cpu();
-        let cost = cpu - std::mem::replace(&mut self.cpu_seen, cpu);
+        let cost = cpu.saturating_sub(std::mem::replace(&mut self.cpu_seen, cpu));
         let cpus = self.engine.cpus().target as u32;
         self.rounds.ended(now, missing, cost, cpus);
         self.tick().ticks.fetch_add(1, SeqCst);
@@ -377,6 +355,25 @@ impl Ticker {
             self.looks.looked(now, due);
         }
         self.looks.next()
+    }
+
+    /// Raises limits that nobody has chosen, where nothing moves; when to look again.
+    fn outgrow(&mut self, now: Time) -> Option<Time> {
+        if !self.tick().watching_dfl.load(SeqCst) {
+            return None;
+        }
+        if now >= self.outgrows_at {
+            let waits = |pool: &'static Pool| pool.with(|core, _| core.waits_at_dfl());
+            if self
+                .tick()
+                .stop_watching_dfl(|| self.engine.pools().any(waits))
+            {
+                return None;
+            }
+            self.engine.pools().for_each(outgrow::look_at_limits);
+            self.outgrows_at = now.after(PATIENCE);
+        }
+        Some(self.outgrows_at)
     }
 
     /// Sleeps until the next tick, the next damped start or what else is `due`; for ever if there is
@@ -420,11 +417,7 @@ fn expire(engine: &'static Engine, now: Time) {
     let admits = |queue: QueueRef| {
         // SAFETY: a timer keeps its queue until it has been dealt with.
         let queue = unsafe { queue.as_ref() };
-        queue.gate().admits(Caller::Outside).inspect_err(|_| {
-            report::say(&Report::TimerDropped {
-                queue: queue.name().to_owned(),
-            });
-        })
+        queue.gate().admits(Caller::Outside)
     };
     while contract::expire(&Real(engine), now, admits) {}
 }

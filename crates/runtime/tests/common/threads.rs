@@ -69,3 +69,13 @@ pub(crate) fn count(prefix: &str) -> usize {
     let named = |thread: &&Thread| thread.name.starts_with(prefix);
     ours().iter().filter(named).count()
 }
+
+/// What `taskset -ap` does: gives all threads of the process these CPUs, its first one first.
+pub(crate) fn set_process_mask(mask: &cmwq_policy::CpuMask) {
+    let pid = std::process::id() as i32;
+    cmwq_os::sched::set_affinity(pid, mask).unwrap();
+    for thread in of(pid) {
+        // It may have ended since.
+        let _ = cmwq_os::sched::set_affinity(thread.tid, mask);
+    }
+}

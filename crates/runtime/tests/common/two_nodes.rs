@@ -4,6 +4,7 @@ use cmwq_os::{sched, thread};
 use cmwq_policy::CpuMask;
 
 use super::sysfs::Sysfs;
+use super::threads::set_process_mask;
 
 /// Runs `body` with two CPUs, of a node each, in a process whose machine is like that.
 pub(crate) fn on_two_nodes(body: impl FnOnce([usize; 2])) {
@@ -14,7 +15,7 @@ pub(crate) fn on_two_nodes(body: impl FnOnce([usize; 2])) {
         return;
     };
     let both: CpuMask = [a, b].into_iter().collect();
-    sched::set_affinity(thread::getpid(), &both).unwrap();
+    set_process_mask(&both);
     let sysfs = Sysfs::of_nodes(&[a, b]);
     sysfs.install();
     body([a, b]);

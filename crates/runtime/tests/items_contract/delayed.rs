@@ -6,11 +6,11 @@ use std::sync::atomic::Ordering::SeqCst;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use cmwq::{Busy, DelayedWork, QueueError};
+use cmwq::{Busy, DelayedWork, QueueError, Report};
 
 use crate::common::alone::{Watched, alone, is_child};
 use crate::common::{Opens, eventually, queue, threads, watchdog};
-use crate::kit::{Gated, KINDS, Kind, cpus, others_run, waiter};
+use crate::kit::{Gated, KINDS, Kind, cpus, others_run, reports, waiter};
 
 /// A time that no test waits for.
 pub(crate) const FAR: Duration = Duration::from_secs(3600);
@@ -267,6 +267,33 @@ fn a_timer_that_fires_into_a_drain_drops_its_item() {
         assert!(queue.queue_after(&delayed, NEAR));
         eventually("it runs", || runs(&delayed) == 1);
     }
+}
+
+/// As by its timer: who waits for it is no item of the queue.
+#[test]
+fn an_item_that_is_hurried_into_a_drain_is_dropped_and_reported() {
+    alone(
+        "delayed::an_item_that_is_hurried_into_a_drain_is_dropped_and_reported",
+        || {
+            let (queue, log) = (queue("drained"), reports());
+            let (item, delayed) = (gated(), counting());
+            let _opens = Opens(&item.gate);
+            assert!(queue.queue_after(&delayed, FAR) && queue.queue(&item));
+            std::thread::scope(|scope| {
+                let drain = waiter(scope, || queue.drain());
+                assert_eq!(delayed.flush_now(), Ok(false));
+                assert!(!drain.is_finished());
+                item.gate.open();
+                assert_eq!(drain.join().unwrap(), Ok(()));
+            });
+            assert_eq!((runs(&delayed), delayed.busy()), (0, Busy::default()));
+            let said = log.lock().unwrap().clone();
+            let dropped = |report: &&Report| matches!(report, Report::TimerDropped { .. });
+            assert_eq!(said.iter().filter(dropped).count(), 1, "{said:?}");
+            assert!(queue.queue_after(&delayed, FAR) && delayed.flush_now().unwrap());
+            assert_eq!(runs(&delayed), 1);
+        },
+    );
 }
 
 #[test]

@@ -133,6 +133,80 @@ fn an_advance_that_panics_ends_the_job() {
     assert_eq!(counts.sum(), 0);
 }
 
+/// What comes between two steps is not the step: that was completed, and is undone.
+#[test]
+fn a_progress_that_panics_behind_a_step_undoes_that_step() {
+    let _watch = crate::common::watchdog();
+    let counts = Counts::new(1000);
+    let job = Job::new(0..1000)
+        .progress(|_| panic!("progress"))
+        .undo(|range| counts.take_back(range));
+    let ended = catch_unwind(AssertUnwindSafe(|| job.for_each(|range| counts.add(range))));
+    assert_eq!(*ended.unwrap_err().downcast::<&str>().unwrap(), "progress");
+    assert!(counts.all_are(0));
+}
+
+/// A position that panics once when it is dropped, on the thread that has gone so far.
+#[derive(Clone)]
+struct Fragile<'a> {
+    at: usize,
+    panics_at: Option<&'a AtomicUsize>,
+}
+
+impl Drop for Fragile<'_> {
+    fn drop(&mut self) {
+        let Some(left) = self.panics_at else { return };
+        if left.fetch_sub(1, SeqCst) == 1 {
+            panic!("dropped at {}", self.at);
+        }
+    }
+}
+
+#[test]
+fn a_position_that_panics_when_dropped_ends_the_job() {
+    let _watch = crate::common::watchdog();
+    for drops in 1..40 {
+        let left = AtomicUsize::new(drops);
+        let panics_at = Some(&left);
+        let start = Fragile { at: 0, panics_at };
+        let advance = |from: &Fragile<'_>, units: u64| Fragile {
+            at: from.at + units as usize,
+            panics_at,
+        };
+        let job = Job::from_position(start, 10_000, advance);
+        let ended = catch_unwind(AssertUnwindSafe(|| job.for_each(|_| spin(100))));
+        let payload = ended.expect_err("it has panicked");
+        let text = payload.downcast::<String>().unwrap();
+        assert!(text.starts_with("dropped at"), "{text}");
+    }
+}
+
+#[test]
+fn of_many_steps_that_fail_at_once_one_is_told() {
+    let _watch = crate::common::watchdog();
+    for round in 0..200 {
+        let counts = Counts::new(64);
+        let calls = Counts::new(64);
+        let job = Job::new(0..64)
+            .nice(0)
+            .undo(|range| counts.take_back(range));
+        let result = job.run(|range| {
+            calls.add(range.clone());
+            spin(round * 10);
+            match range.start % 3 {
+                0 => Err(range.start),
+                _ => {
+                    counts.add(range);
+                    Ok(())
+                }
+            }
+        });
+        assert!(matches!(result, Err(JobError::Failed(unit)) if unit % 3 == 0));
+        assert!(counts.all_are(0));
+        assert!(!calls.any_above(1));
+    }
+}
+
 #[test]
 fn an_undo_that_panics() {
     let job = Job::new(0..1000).max_threads(1).undo(|_| panic!("undo"));
@@ -170,4 +244,14 @@ fn cancelled_when_all_is_done_is_completed() {
         }
     });
     assert!(result.is_ok());
+}
+
+/// A job that is over before its helpers come: who has not begun has borrowed nothing for long.
+#[test]
+fn helpers_that_have_not_begun_are_taken_back() {
+    for _ in 0..3 {
+        let counts = Counts::new(40);
+        let job = Job::new(0..40).for_each(|range| counts.add(range));
+        assert!(job.is_ok() && counts.all_are(1));
+    }
 }

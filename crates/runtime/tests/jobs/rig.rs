@@ -28,6 +28,10 @@ impl Counts {
         self.0.iter().all(|count| count.load(SeqCst) == times)
     }
 
+    pub(crate) fn any_above(&self, times: u32) -> bool {
+        self.0.iter().any(|count| count.load(SeqCst) > times)
+    }
+
     pub(crate) fn sum(&self) -> usize {
         self.0.iter().map(|count| count.load(SeqCst) as usize).sum()
     }

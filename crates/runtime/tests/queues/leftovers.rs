@@ -7,7 +7,7 @@ use cmwq_os::{sched, thread};
 
 use crate::common::alone::alone;
 use crate::common::{eventually, threads};
-use crate::kit::{Log, burn, cpus, may_renice, nice, reports, two_cpus};
+use crate::kit::{Flag, Log, Raises, burn, cpus, may_renice, nice, reports, two_cpus};
 
 /// One report of something left behind.
 #[derive(Debug)]
@@ -47,31 +47,53 @@ fn state() -> (i32, Vec<usize>, u64) {
     (sched::nice_self(), mask.iter().collect(), thread::sigmask())
 }
 
+/// The same without the CPU mask, which a canary may narrow for a moment.
+fn nice_and_signals() -> (i32, u64) {
+    (sched::nice_self(), thread::sigmask())
+}
+
 /// An ordered queue: there is one worker at a time, and mostly the same.
 fn one(name: &str) -> Workqueue {
     Workqueue::builder(name).ordered().build().unwrap()
 }
 
 /// Has an item do this and take a while; then waits for one that runs on the same thread, and says
-/// what that found. `None` if the thread has ended.
-fn next_sees(queue: &Workqueue, leave: fn()) -> Option<(i32, Vec<usize>, u64)> {
+/// what that found. `None` if the thread has ended. Other workers of the pool may be chosen for ever:
+/// each keeps its item until that one is found.
+fn next_sees(queue: &Workqueue, leave: fn()) -> Option<(i32, u64)> {
     let spoilt = queue.spawn(move || {
         leave();
         burn(1);
         thread::gettid()
     });
     let spoilt = spoilt.join().unwrap();
-    for _ in 0..200 {
-        let (tid, seen) = queue.spawn(|| (thread::gettid(), state())).join().unwrap();
-        if tid == spoilt {
-            return Some(seen);
-        }
+    let (seekers, seen, found) = (common_queue(), Log::default(), Flag::default());
+    let _found = Raises(&found);
+    let lives = || {
         let all = threads::of(std::process::id() as i32);
-        if !all.iter().any(|thread| thread.tid == spoilt) {
+        all.iter().any(|thread| thread.tid == spoilt)
+    };
+    loop {
+        let (log, found) = (seen.clone(), found.clone());
+        let keep = move || {
+            log.push((thread::gettid(), nice_and_signals()));
+            found.wait("the thread gets an item");
+        };
+        drop(seekers.spawn(keep));
+        eventually("it runs", || seen.len() > 0);
+        let (tid, state) = seen.take()[0];
+        if tid == spoilt {
+            return Some(state);
+        }
+        if !lives() {
             return None;
         }
     }
-    panic!("the thread lives and gets no item");
+}
+
+/// A queue whose items run on the workers that [`one`]'s run on.
+fn common_queue() -> Workqueue {
+    Workqueue::builder("seekers").build().unwrap()
 }
 
 fn block_nothing() {
@@ -90,8 +112,8 @@ fn be_nice() {
 fn a_signal_mask_is_set_right() {
     alone("leftovers::a_signal_mask_is_set_right", || {
         let (log, queue) = (reports(), one("signals"));
-        let own = queue.spawn(state).join().unwrap();
-        assert_ne!(own.2, 0, "workers block signals");
+        let own = queue.spawn(nice_and_signals).join().unwrap();
+        assert_ne!(own.1, 0, "workers block signals");
         assert_eq!(next_sees(&queue, block_nothing), Some(own));
         let left = left(&log);
         assert_eq!(left.len(), 1, "{left:?}");
@@ -148,10 +170,10 @@ fn a_nice_level_is_set_right_or_the_thread_ends() {
         "leftovers::a_nice_level_is_set_right_or_the_thread_ends",
         || {
             let (log, queue) = (reports(), one("nice"));
-            let own = queue.spawn(state).join().unwrap();
+            let own = queue.spawn(nice_and_signals).join().unwrap();
             for _ in 0..4 {
                 let found = next_sees(&queue, be_nice);
-                assert_eq!(found, may_renice().then(|| own.clone()));
+                assert_eq!(found, may_renice().then_some(own));
                 let left = left(&log);
                 assert_eq!(left.len(), 1, "{left:?}");
                 assert_eq!(left[0].retired, !may_renice());

@@ -10,7 +10,7 @@ use cmwq_os::{inspect, thread};
 
 use crate::common::alone::alone;
 use crate::common::{Opens, Permits, eventually, limited};
-use crate::kit::{Log, cpus, on};
+use crate::kit::{Flag, Log, Raises, cpus, on};
 
 const THRESHOLD: Duration = Duration::from_millis(100);
 
@@ -272,6 +272,87 @@ fn an_ordered_queue_is_told_what_helps_it() {
         gate.open();
         queue.flush().unwrap();
     });
+}
+
+/// Long sleeps, a peer that says nothing, a long computation: those with a slot go on by themselves, and nobody
+/// starves behind them.
+#[test]
+fn behind_items_that_are_only_slow_nobody_starves() {
+    alone(
+        "starvation::behind_items_that_are_only_slow_nobody_starves",
+        || {
+            cmwq::set_watchdog_threshold(THRESHOLD);
+            let (log, over) = (reports(), Flag::default());
+            let _raises = Raises(&over);
+            let slow = |name, item: Box<dyn FnOnce() + Send>| {
+                let queue = limited(name, 1);
+                drop(queue.spawn(item));
+                drop(queue.spawn(|| ()));
+                queue
+            };
+            let (mut reader, writer) = std::io::pipe().unwrap();
+            let (sleeps, spins) = (over.clone(), over.clone());
+            let queues = [
+                slow(
+                    "sleeps",
+                    Box::new(move || {
+                        while !sleeps.is_up() {
+                            std::thread::sleep(THRESHOLD * 2);
+                        }
+                    }),
+                ),
+                slow(
+                    "reads",
+                    Box::new(move || {
+                        let _ = std::io::Read::read(&mut reader, &mut [0]);
+                    }),
+                ),
+                slow("computes", Box::new(move || spins.spin())),
+            ];
+            // They wait for longer than these, and those are reported.
+            for name in ["chain", "another"] {
+                let queue = limited(name, 1);
+                let (last, links) = chain(&queue, 2);
+                assert_eq!(one_starvation(&log).queue, name);
+                assert!(queue.set_max_active(2));
+                last.send(()).unwrap();
+                links.into_iter().for_each(|link| link.join().unwrap());
+            }
+            over.raise();
+            drop(writer);
+            queues.iter().for_each(|queue| queue.flush().unwrap());
+        },
+    );
+}
+
+/// It may go on by itself, but what it waits for is an item.
+#[test]
+fn an_item_that_joins_one_without_a_slot_is_reported() {
+    alone(
+        "starvation::an_item_that_joins_one_without_a_slot_is_reported",
+        || {
+            cmwq::set_watchdog_threshold(THRESHOLD);
+            let (log, over) = (reports(), Flag::default());
+            let _raises = Raises(&over);
+            let queue = limited("joins", 2);
+            let (own, slow) = (queue.clone(), over.clone());
+            let begun = Flag::default();
+            let has_begun = begun.clone();
+            drop(queue.spawn(move || {
+                has_begun.raise();
+                while !slow.is_up() {
+                    std::thread::sleep(THRESHOLD / 10);
+                }
+            }));
+            begun.wait("it has a slot");
+            let outer = queue.spawn(move || own.spawn(|| 5).join());
+            let found = one_starvation(&log);
+            assert_eq!((found.queue.as_str(), found.counts), ("joins", [2, 2, 1]));
+            assert!(found.chain.iter().any(|link| link.awaits.is_some()));
+            over.raise();
+            assert_eq!(outer.join().unwrap().unwrap(), 5);
+        },
+    );
 }
 
 #[test]

@@ -269,6 +269,8 @@ fn signals(cx: &Cx<'_>, node: &Node) -> Result<Signals, Mistake> {
         late: fields.time("late", default.late)?,
         lost: fields.per_mille("lost", default.lost)?,
         spurious: fields.per_mille("spurious", default.spurious)?,
+        unseen: fields.per_mille("unseen", default.unseen)?,
+        cpu_told: fields.bool("cpu_told", default.cpu_told)?,
         ..default
     };
     fields.done()?;

@@ -252,7 +252,7 @@ fn queue(fields: &mut Fields<'_>, cpus: usize) -> Result<Many<QueueModel>, Mista
         spec.made.attrs.locality = fields.time("locality", 0)?;
         spec.made.cpu_intensive = fields.bool("cpu_intensive", false)?;
         spec.made.mem_reclaim = fields.bool("mem_reclaim", false)?;
-        spec.freezable = fields.bool("freezable", false)?;
+        spec.made.freezable = fields.bool("freezable", false)?;
         let min_active = fields.number("min_active", 1, 0)?;
         check_queue(fields, &spec)?;
         Ok(QueueModel {

@@ -20,6 +20,7 @@ mod tick;
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 
+use cmwq_policy::pool::SeenState;
 use cmwq_policy::time::MICROSECOND;
 use cmwq_policy::{CpuMask, Nanos, Published, WorkerId};
 
@@ -58,6 +59,10 @@ pub struct UserSignals {
     /// So many of 1000 yields of a canary that is not alone on its CPU pass for a confirmation that
     /// it is: a wrong report.
     pub spurious: u32,
+    /// So many of 1000 looks at a worker cannot see it.
+    pub unseen: u32,
+    /// Then at least the CPU time of its thread is told.
+    pub cpu_told: bool,
     /// CPU time that the signals take.
     pub costs: SignalCosts,
 }
@@ -104,6 +109,8 @@ impl Default for UserSignals {
             late: 0,
             lost: 0,
             spurious: 0,
+            unseen: 0,
+            cpu_told: true,
             costs: SignalCosts::default(),
         }
     }
@@ -126,6 +133,8 @@ pub struct SignalStats {
     pub ticks: u64,
     /// Workers that the tick's thread, or the taker of a report, has looked at.
     pub looked_at: u64,
+    /// Looks at workers that could not see them.
+    pub unseen: u64,
     /// Hints that items gave, beginnings only.
     pub hints: u64,
 }
@@ -250,6 +259,15 @@ impl Machine {
     /// knows that it does.
     pub(crate) fn is_told(&self, sleep: &Sleep) -> bool {
         self.user_signals().is_none() || matches!(sleep, Sleep::Call(_))
+    }
+
+    /// What a look at this thread says, where it cannot see it.
+    pub(crate) fn unseen(&self, id: ThreadId) -> Option<SeenState> {
+        let user = self.user_signals()?;
+        let fails = self.signals.happens(user.unseen);
+        self.signals.count(|stats| stats.unseen += u64::from(fails));
+        let told = user.cpu_told.then(|| self.thread_stats(id).cpu_ns);
+        fails.then_some(SeenState::Unknown(told))
     }
 
     /// Whether pools hear of hints; who is told exactly needs none.

@@ -45,6 +45,25 @@ fn modes() -> Vec<(&'static str, Signals)> {
         ),
         user("all lost", UserSignals { lost: 1000, ..all }),
         user(
+            "blind",
+            UserSignals {
+                canaries: false,
+                hints: false,
+                unseen: 1000,
+                cpu_told: false,
+                ..all
+            },
+        ),
+        user(
+            "cpu time only",
+            UserSignals {
+                canaries: false,
+                hints: false,
+                unseen: 1000,
+                ..all
+            },
+        ),
+        user(
             "unreliable",
             UserSignals {
                 late: 10 * MILLISECOND,

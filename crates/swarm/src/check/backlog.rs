@@ -1,6 +1,5 @@
 //! Nobody waits without need: between two instants, when nobody can act without time passing.
 
-use cmwq_policy::growth::Gate;
 use cmwq_policy::pool::Census;
 use cmwq_policy::time::MILLISECOND;
 use cmwq_policy::{CpuMask, Nanos, Rule, Time};
@@ -92,7 +91,7 @@ impl Backlog {
 fn is_forbidden(machine: &Machine, pool: PoolId, census: &Census) -> bool {
     let full = census.workers >= machine.thread_limit(pool);
     let cannot_make = census.idle == 0 && (full || machine.now() < census.spawn_after);
-    cannot_make || census.creating > 0 || matches!(census.gate, Gate::Wait(_))
+    cannot_make || census.creating > 0
 }
 
 impl Books {

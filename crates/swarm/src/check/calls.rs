@@ -32,6 +32,8 @@ struct Pending {
     was_pending: bool,
     /// Items that had ended.
     ended: u64,
+    /// Armed items that had been dropped.
+    timers_dropped: u64,
 }
 
 /// The calls that go on.
@@ -76,6 +78,7 @@ impl Books {
             disabled,
             was_pending: item_of(call).is_some_and(|i| machine.item_view(i).word.is_pending()),
             ended: self.ledger.all_ended(),
+            timers_dropped: machine.timers_dropped(),
         };
         self.calls.pending.insert(thread, pending);
         Ok(())
@@ -179,9 +182,11 @@ impl Books {
                     pending.call,
                     pending.targets
                 );
-                self.check_flushed(&pending)
+                self.check_flushed(machine, &pending)
             }
-            Call::FlushWorkqueue(_) | Call::FlushDelayedWork(_) => self.check_flushed(&pending),
+            Call::FlushWorkqueue(_) | Call::FlushDelayedWork(_) => {
+                self.check_flushed(machine, &pending)
+            }
             Call::DrainWorkqueue(queue) | Call::DestroyWorkqueue(queue) => {
                 self.check_drained(machine, queue)
             }
@@ -256,10 +261,15 @@ impl Books {
         Ok(())
     }
 
-    fn check_flushed(&self, pending: &Pending) -> Verdict {
+    fn check_flushed(&self, machine: &Machine, pending: &Pending) -> Verdict {
+        // What it hurries into a queue that is drained is dropped, and does not run.
+        let drops = matches!(pending.call, Call::FlushDelayedWork(_))
+            && machine.timers_dropped() > pending.timers_dropped;
         for target in &pending.targets {
             let entry = self.ledger.of(target.item);
-            let over = entry.ended >= target.number || entry.disturbed > target.disturbed;
+            let dropped = drops && self.check_idle(machine, target.item, true).is_ok();
+            let over =
+                dropped || entry.ended >= target.number || entry.disturbed > target.disturbed;
             ensure!(
                 over,
                 FlushIsComplete,

@@ -144,9 +144,11 @@ fn a_frozen_queue_goes_on() {
             kind: Kind::Managed,
             attrs: Attrs::default(),
             max_active: 7,
+            dfl_active: false,
             exact: false,
             cpu_intensive: false,
             mem_reclaim: false,
+            freezable: false,
         });
         queue.set_frozen(true);
         queue.effective_max()
@@ -209,7 +211,7 @@ fn an_item_that_waits_for_its_execution_is_not_told() {
 
 #[test]
 fn a_disabled_item_is_queued() {
-    let disabled = WorkWord::owned(7).with_depth(1).disowned();
+    let disabled = WorkWord::off_queue(7).with_depth(1);
     let pended = || disabled.try_pend().is_ok();
     decides(Broken::DisableIgnored, pended, false, true);
 }

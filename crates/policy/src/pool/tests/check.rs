@@ -1,5 +1,5 @@
-//! What holds after every event, whatever was reported, delayed or refused: workers and counts. What
-//! holds of items is in `check_items.rs`.
+//! What holds after every event over all pools, and of those in the middle of something. What holds of one
+//! pool it knows itself (`../check.rs`); what holds of items is in `check_items.rs`.
 
 pub(super) use super::check_items::{InFlight, barriers_of, begins};
 use super::check_items::{
@@ -7,9 +7,8 @@ use super::check_items::{
     next_instances_are_known, slots_are_counted,
 };
 use super::rig::{Pool, Rig, Todo};
-use super::store::Item;
-use crate::worker::{State, Worker};
-use std::collections::BTreeSet;
+use super::store::{Item, TestPwq};
+use crate::worker::State;
 use std::vec::Vec;
 
 /// What the checks must remember from one event to the next.
@@ -19,18 +18,11 @@ pub(super) struct Memory {
     pub(super) nr: Vec<u32>,
 }
 
-/// All invariants of the core.
+/// All invariants of the core, but those that each pool has checked itself.
 pub(super) fn after_a_call(rig: &Rig, memory: &mut Memory) {
     for pool in &rig.pools {
-        counts_are_exact(pool);
-        estimate_is_in_bounds(pool);
-        idle_list_is_the_idle_workers(pool);
-        one_manager_and_one_thread_in_the_making(pool);
-        rescuers_do_not_count(pool);
-        claims_count_once(pool);
-        need_is_known(pool);
-        who_waits_for_slots_is_known(rig, pool);
-        assert_eq!(pool.tokens, due_tokens(pool), "tokens");
+        all_that_wait_for_slots_are_known(rig, pool);
+        the_oldest_idle_one_comes_first(pool);
     }
     let tokens: u32 = rig.pools.iter().map(|p| p.tokens).sum();
     let used = rig.store.budget.used;
@@ -45,13 +37,20 @@ pub(super) fn after_a_call(rig: &Rig, memory: &mut Memory) {
 }
 
 /// The watchdog finds all pwqs of which items wait for a slot.
-fn who_waits_for_slots_is_known(rig: &Rig, pool: &Pool) {
-    for (pwq, of) in rig.store.pwqs.iter().enumerate() {
-        let here = of.pool == pool.attrs().id as usize;
-        let waits = here && of.state.nr_inactive() > 0;
-        let known = pool.slot_waits.iter().position(|&known| known == pwq);
-        assert_eq!(known, waits.then_some(of.state.waits_at), "{pwq} waits");
-    }
+fn all_that_wait_for_slots_are_known(rig: &Rig, pool: &Pool) {
+    let here = |of: &&TestPwq| of.pool == pool.attrs().id as usize && of.state.nr_inactive() > 0;
+    let waiting = rig.store.pwqs.iter().filter(here).count();
+    assert_eq!(pool.slot_waits.len(), waiting);
+}
+
+/// Here, where events come in the order of their times. On real threads each has its time from before the lock.
+fn the_oldest_idle_one_comes_first(pool: &Pool) {
+    let since = |&id: &_| match pool.workers.get(id).state {
+        State::Idle(since) => since,
+        state => panic!("{state:?} on the idle list"),
+    };
+    let all = pool.idle.iter().map(since);
+    assert!(all.is_sorted(), "the oldest comes first");
 }
 
 /// What holds once everybody who was in the middle of something is out of it.
@@ -80,134 +79,6 @@ fn is_awaited(rig: &Rig, item: &Item) -> bool {
             .is_some_and(|c| c.deferred_to == Some(here))
     };
     said || (elsewhere.goes_on(token) && told())
-}
-
-fn due_tokens(pool: &Pool) -> u32 {
-    match pool.manages() {
-        true => pool.nr_running().saturating_sub(1),
-        false => 0,
-    }
-}
-
-fn count(pool: &Pool, is: impl Fn(&State) -> bool) -> u32 {
-    let states = pool.workers.ids().map(|id| pool.workers.get(id).state);
-    states.filter(|state| is(state)).count() as u32
-}
-
-fn counts_are_exact(pool: &Pool) {
-    let c = &pool.counts;
-    assert_eq!(c.executing, count(pool, |s| *s == State::Executing));
-    assert_eq!(c.waking, count(pool, |s| *s == State::Waking));
-    assert_eq!(c.between, count(pool, |s| *s == State::Between));
-    let creating = count(pool, |s| *s == State::Creating);
-    assert_eq!(c.creating, creating, "in the making");
-    let exists = |s: &State| !matches!(s, State::Free | State::Creating);
-    let guests = rescuers(pool) + c.claims;
-    assert_eq!(c.workers + guests, count(pool, exists));
-    assert!(c.workers + c.creating <= pool.attrs.thread_limit);
-    for id in pool.workers.ids() {
-        let worker = pool.workers.get(id);
-        if worker.state != State::Executing {
-            assert!(worker.current.is_none() && worker.waiting.is_none());
-            assert!(worker.hints == 0 && !worker.asleep && worker.futex.is_none());
-            assert_eq!(worker.extra, 0);
-            assert!(worker.scheduled.is_empty(), "items nobody would find");
-        }
-    }
-    let waiting = pool.workers.ids();
-    let waiting = waiting.filter(|&id| pool.workers.get(id).waiting.is_some());
-    let (rescuers, workers): (Vec<_>, Vec<_>) =
-        waiting.partition(|&id| pool.workers.get(id).rescues.is_some());
-    assert_eq!(c.waiting as usize, workers.len());
-    assert_eq!(c.rescuers_waiting as usize, rescuers.len());
-}
-
-fn rescuers(pool: &Pool) -> u32 {
-    let all = pool.workers.ids();
-    let rescues = all.filter(|&id| pool.workers.get(id).rescues.is_some());
-    rescues.count() as u32
-}
-
-fn rescuers_do_not_count(pool: &Pool) {
-    for id in pool.workers.ids() {
-        let worker = pool.workers.get(id);
-        let rescues = worker.rescues.is_some();
-        assert_ne!(worker.claim.is_some() || rescues, !worker.is_guest());
-        assert!(
-            rescues || worker.state != State::Visiting,
-            "a claim has an item"
-        );
-        if rescues && worker.state == State::Executing {
-            assert!(worker.hints > 0, "rescuer {id} counts as running");
-        }
-    }
-}
-
-/// A thread that has claimed an item counts for one of those on its stack, and waits for all of them.
-fn claims_count_once(pool: &Pool) {
-    let ids = || pool.workers.ids().map(|id| (id, pool.workers.get(id)));
-    let claims = || ids().filter_map(|(id, worker)| worker.claim.map(|claim| (id, worker, claim)));
-    let added = claims().filter(|(.., claim)| claim.adds).count();
-    assert_eq!(pool.counts.claims as usize, claims().count());
-    assert_eq!(pool.counts.claims_added as usize, added);
-    for (id, worker, claim) in claims() {
-        assert_eq!(worker.state, State::Executing);
-        assert!(claim.adds || worker.hints > 0, "{id} counts twice");
-        if let Some(within) = claim.within {
-            let beneath = pool.workers.get(within);
-            assert_eq!((beneath.above, beneath.state), (Some(id), State::Executing));
-            assert_eq!(beneath.waiting, worker.waiting, "they wait together");
-        }
-    }
-    let above = ids().filter(|(_, worker)| worker.above.is_some()).count();
-    let within = claims()
-        .filter(|(.., claim)| claim.within.is_some())
-        .count();
-    assert_eq!(above, within, "each is in the middle of one");
-}
-
-fn need_is_known(pool: &Pool) {
-    let needs = pool.need_more_worker() && !pool.may_start_working();
-    assert_eq!(pool.needs_since.is_some(), needs, "when to call rescuers");
-}
-
-fn estimate_is_in_bounds(pool: &Pool) {
-    let c = &pool.counts;
-    let workers = || pool.workers.ids().map(|id| pool.workers.get(id));
-    assert_eq!(c.hinted as usize, workers().filter(|w| w.hints > 0).count());
-    assert_eq!(c.asleep as usize, workers().filter(|w| w.asleep).count());
-    assert!(!workers().any(|w| w.asleep && w.hints > 0), "counted twice");
-    let extra: u32 = workers().map(|w| w.extra).sum();
-    assert_eq!(c.extra, extra, "threads beyond one each");
-    let asleep = |w: &Worker<_, _>| w.asleep || w.hints > 0;
-    assert!(!workers().any(|w| w.extra > 0 && asleep(w)), "runs asleep");
-    assert!(
-        c.hinted + c.asleep + c.presumed <= c.executing + extra,
-        "{c:?}"
-    );
-    assert!(pool.nr_running() <= pool.nr_busy() + extra);
-}
-
-fn idle_list_is_the_idle_workers(pool: &Pool) {
-    let listed: BTreeSet<_> = pool.idle.iter().copied().collect();
-    assert_eq!(listed.len(), pool.idle.len(), "listed twice");
-    let idle = |&id: &_| matches!(pool.workers.get(id).state, State::Idle(_));
-    assert_eq!(listed, pool.workers.ids().filter(idle).collect());
-    let since = pool
-        .idle
-        .iter()
-        .map(|&id| match pool.workers.get(id).state {
-            State::Idle(since) => since,
-            state => panic!("{state:?} on the idle list"),
-        });
-    assert!(since.is_sorted(), "the oldest comes first");
-}
-
-fn one_manager_and_one_thread_in_the_making(pool: &Pool) {
-    assert!(pool.counts.creating <= 1);
-    if let Some(id) = pool.manager {
-        assert_eq!(pool.workers.get(id).state, State::Between);
-    }
 }
 
 /// As often as the core has asked to keep a queue, somebody is there to let it go.

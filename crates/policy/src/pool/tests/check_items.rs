@@ -81,6 +81,18 @@ impl Places<'_> {
         self.hold_slots(&entries);
     }
 
+    fn lanes(&mut self, index: usize, pool: &Pool) {
+        for lane in &pool.lanes {
+            let (entries, follows) = self.note(&lane.list, index);
+            let waits = |(entry, follows): &(&usize, &bool)| {
+                !**follows && !self.store.items[**entry].word.flags().deferred
+            };
+            let series = entries.iter().zip(&follows).filter(waits).count();
+            assert_eq!(lane.waiting, series, "series of a lane");
+            self.hold_slots(&entries);
+        }
+    }
+
     fn own_lists(&mut self, index: usize, pool: &Pool) {
         for id in pool.workers.ids() {
             let (entries, _) = self.note(&pool.workers.get(id).scheduled, index);
@@ -124,6 +136,7 @@ pub(super) fn every_entry_is_in_one_place(rig: &Rig) {
     };
     for (index, pool) in rig.pools.iter().enumerate() {
         places.worklist(index, pool);
+        places.lanes(index, pool);
         places.own_lists(index, pool);
     }
     (0..store.pwqs.len()).for_each(|pwq| places.inactive(pwq));
@@ -284,6 +297,8 @@ pub(super) fn begins(rig: &Rig, work: usize, own: bool) {
         assert!(!waits && !runs, "barrier {work} passes {target}");
         return;
     }
+    // One that was given back when the execution had ended is before those that have not waited for theirs.
+    let own = own || item.went_behind == item.begun;
     for (other, waiting) in rig.store.items.iter().enumerate() {
         let older = waiting.stamp < item.begun && !is_nearer(rig, work, waiting.home);
         if older && passes(rig, item_pwq(rig, work), other, waiting, own) {

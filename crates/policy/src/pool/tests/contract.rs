@@ -1,33 +1,44 @@
 //! The protocols over more than one pool, on the rig: every queue has one pwq, of its number.
 
 use super::*;
-use crate::contract::{self, Machine, QueueInfo, TimersOf};
+use crate::contract::{self, Freezer, Machine, QueueInfo, TimersOf};
 use crate::cpumask::CpuMask;
 use crate::pool::tests::rig::Pool;
 use crate::pool::tests::store::TestStore;
-use crate::queue::{Attrs, Kind, Queue, QueueAttrs};
+use crate::queue::{Attrs, Kind, Queue, QueueAttrs, Refused};
 use crate::store::{ItemKey, PwqInfo, Store};
 use crate::work::WorkWord;
 use crate::{Cx, Nanos};
-use core::cell::RefCell;
+use core::cell::{Cell, RefCell};
 use core::convert::Infallible;
 
 pub(super) struct OnRig {
     rig: RefCell<Rig>,
     pub(super) queues: Vec<RefCell<Queue<usize>>>,
     timers: RefCell<TimersOf<OnRig>>,
+    /// Timers of which somebody heard that their items were dropped.
+    dropped: Cell<u32>,
+    /// Items that are waited for together.
+    pub(super) groups: RefCell<Vec<Vec<usize>>>,
 }
 
 impl OnRig {
     /// So many pools, each with a queue of its number.
     pub(super) fn new(pools: usize) -> OnRig {
+        OnRig::with_limit(pools, 10, false)
+    }
+
+    /// The same with this limit, which somebody has chosen or not.
+    pub(super) fn with_limit(pools: usize, max_active: u32, dfl_active: bool) -> OnRig {
         let made = QueueAttrs {
             kind: Kind::Managed,
             attrs: Attrs::default(),
-            max_active: 10,
+            max_active,
+            dfl_active,
             exact: false,
             cpu_intensive: false,
             mem_reclaim: false,
+            freezable: true,
         };
         let mut rig = Rig::new((0..pools).map(|_| attrs(2)));
         let mut queues = Vec::new();
@@ -36,11 +47,17 @@ impl OnRig {
             queue.add(rig.pwq(pool, made.max_active));
             queues.push(RefCell::new(queue));
         }
-        OnRig {
+        let machine = OnRig {
             rig: RefCell::new(rig),
             queues,
             timers: RefCell::default(),
+            dropped: Cell::default(),
+            groups: RefCell::default(),
+        };
+        for pwq in 0..pools {
+            machine.with_queue(pwq, |q| contract::limit(&machine, q, pwq));
         }
+        machine
     }
 
     pub(super) fn rig<R>(&self, act: impl FnOnce(&mut Rig) -> R) -> R {
@@ -68,6 +85,7 @@ impl Machine for OnRig {
     type Store = TestStore;
     type Queue = usize;
     type NoPool = Infallible;
+    type Group = usize;
 
     fn with_pool<R>(&self, pool: u32, event: impl FnOnce(&mut Pool, &mut Cx<TestStore>) -> R) -> R {
         self.rig(|rig| call(rig, pool as usize, event))
@@ -105,6 +123,9 @@ impl Machine for OnRig {
     fn retain(&self, _: usize) {}
     fn release(&self, _: usize) {}
     fn retain_queue(&self, _: usize) {}
+    fn timer_dropped(&self, _: usize) {
+        self.dropped.set(self.dropped.get() + 1);
+    }
     fn release_queue(&self, _: usize) {}
 
     fn info(&self, pwq: usize) -> PwqInfo {
@@ -141,6 +162,9 @@ impl Machine for OnRig {
     fn relax(&self) {
         panic!("somebody owns an item, and nobody else is here")
     }
+    fn members(&self, group: usize, show: impl FnMut(usize)) {
+        self.groups.borrow()[group].iter().copied().for_each(show);
+    }
 }
 
 /// What begins when an item of one pool that runs is queued in another one, and then ends.
@@ -176,6 +200,49 @@ pub(super) fn expired() -> Vec<usize> {
 #[test]
 fn an_item_begins_when_its_timer_expires() {
     assert_eq!(expired(), [0]);
+}
+
+#[test]
+fn an_armed_item_that_its_queue_takes_no_more_is_dropped_and_that_is_said() {
+    let machine = OnRig::new(1);
+    let refuses = |_| Err(Refused::Draining);
+    for hurried in [false, true] {
+        let work = machine.rig(|rig| rig.item());
+        contract::queue_delayed(&machine, 0, None, work, 5).expect("it is not pending");
+        match hurried {
+            true => assert!(!contract::hurry(&machine, work, refuses)),
+            false => assert!(contract::expire(&machine, Time(5), refuses)),
+        }
+        assert!(!machine.word(work).is_pending());
+        contract::queue_delayed(&machine, 0, None, work, 5).expect("it is free");
+        assert!(contract::cancel(&machine, work));
+    }
+    assert_eq!(machine.dropped.get(), 2);
+    assert_eq!(machine.rig(|rig| rig.executing()), []);
+}
+
+#[test]
+fn a_queue_that_comes_while_others_are_frozen_is_frozen_and_has_its_limit_from_the_thaw_on() {
+    let machine = OnRig::new(3);
+    let frozen = |queue| machine.with_queue(queue, |q| (q.is_frozen(), q.effective_max()));
+    let mut freezer = Freezer::default();
+    freezer.adopt(&machine, 0);
+    assert_eq!(frozen(0), (false, 10));
+    freezer.freeze(&machine, [0]);
+    freezer.adopt(&machine, 1);
+    for queue in [0, 1] {
+        assert!(contract::set_max_active(&machine, queue, 1));
+        assert_eq!(frozen(queue), (true, 0));
+        machine.rig(|rig| rig.queue_and_run(3, queue));
+    }
+    assert_eq!(machine.rig(|rig| rig.executing()), []);
+    assert!(!contract::is_freezing(&machine, [0, 1]));
+    freezer.thaw(&machine, [0, 1]);
+    machine.rig(|rig| rig.run());
+    assert_eq!(machine.rig(|rig| rig.executing()), [0, 3]);
+    assert_eq!([frozen(0), frozen(1)], [(false, 1); 2]);
+    freezer.adopt(&machine, 2);
+    assert_eq!(frozen(2), (false, 10));
 }
 
 /// Whether a queue is drained whose only item waits for a slot.

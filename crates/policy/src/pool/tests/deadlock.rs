@@ -47,6 +47,42 @@ fn the_last_of_two_threads_may_not_wait() {
     assert_eq!(rig.executing(), [0, 2]);
 }
 
+/// A scope that has given up waits for what has begun.
+#[test]
+fn who_waits_for_what_has_begun_is_waited_out() {
+    for the_other_waits_first in [false, true] {
+        let mut rig = limited(2, 1, 10);
+        rig.queue_and_run(3, 0);
+        rig.call(0, |p, cx| p.hint_begin(cx, WorkerId(0)));
+        rig.run();
+        assert_eq!(rig.executing(), [0, 1]);
+        let ((_, giver), (_, begun)) = (rig.who(0).unwrap(), rig.who(1).unwrap());
+        if the_other_waits_first {
+            rig.wait(1, 0).unwrap();
+        }
+        let waited = rig.call(0, |p, cx| p.wait_begin(cx, giver, Wait::Begun(0)));
+        assert_eq!(waited, Ok(()), "it can do nothing else");
+        match the_other_waits_first {
+            true => assert_eq!(rig.count(Action::FailWait(begun)), 1),
+            false => assert_eq!(rig.wait(1, 0), Err(Stuck)),
+        }
+        assert_eq!(rig.count(Action::FailWait(giver)), 0);
+    }
+}
+
+/// Nobody is told where nobody could do anything about it.
+#[test]
+fn waits_for_what_has_begun_never_fail() {
+    let mut rig = limited(2, 2, 2);
+    rig.queue_and_run(2, 0);
+    for item in [0, 1] {
+        let (_, id) = rig.who(item).unwrap();
+        let waited = rig.call(0, |p, cx| p.wait_begin(cx, id, Wait::Begun(0)));
+        assert_eq!(waited, Ok(()));
+        assert_eq!(rig.count(Action::FailWait(id)), 0);
+    }
+}
+
 #[test]
 fn who_only_waits_for_ended_items_does_not_count() {
     let mut rig = limited(2, 1, 10);

@@ -170,3 +170,105 @@ fn a_reserve_that_arrives_passes_the_gate_too() {
     rig.run();
     assert_eq!(rig.executing().len(), 6);
 }
+
+/// A rig of one pool in which items of the first queue have queued up at a lock, and more of them wait.
+fn convoy_beside_another_queue() -> (Rig, usize) {
+    let mut rig = Rig::one(attrs(2), 1000);
+    let other = rig.pwq(0, 1000);
+    rig.queue_and_run(140, 0);
+    ticks(&mut rig, 30, LOCK, Some(MILLISECOND));
+    assert!(!rig.pools[0].lanes[0].list.is_empty(), "they are held back");
+    (rig, other)
+}
+
+/// How the workers are found: those of the first queue at the lock, the others asleep elsewhere.
+fn by_queue(rig: &Rig, other: &[usize]) -> impl Fn(usize) -> SeenState + use<> {
+    let of_other: Vec<usize> = rig
+        .executing()
+        .into_iter()
+        .filter(|work| other.contains(work))
+        .collect();
+    move |work| if of_other.contains(&work) { PIPE } else { LOCK }
+}
+
+#[test]
+fn a_convoy_holds_nobody_else_back() {
+    let (mut rig, other) = convoy_beside_another_queue();
+    let before = rig.executing().len();
+    let items = rig.queue_and_run(60, other);
+    // As in a pool without a convoy: each look lets as many begin again.
+    let mut looks = 0;
+    while rig.executing().len() < before + items.len() {
+        rig.advance(4 * MILLISECOND);
+        let found = by_queue(&rig, &items);
+        rig.scan(0, found);
+        rig.run();
+        looks += 1;
+        assert!(looks < 40, "{} execute", rig.executing().len());
+    }
+}
+
+#[test]
+fn nor_does_it_wait_for_others_for_ever() {
+    let (mut rig, other) = convoy_beside_another_queue();
+    let held: Vec<usize> = rig.pools[0].lanes[0].list.iter(&rig.store).collect();
+    // There are always some of the other queue.
+    let mut all = rig.queue_and_run(40, other);
+    for _ in 0..400 {
+        rig.advance(MILLISECOND);
+        for others in [false, true] {
+            let of_it = |work: &usize| all.contains(work) == others;
+            if let Some(work) = rig.executing().into_iter().find(of_it) {
+                rig.end_and_run(work, ItemReport::default());
+            }
+        }
+        all.extend(rig.queue_and_run(3, other));
+        let found = by_queue(&rig, &all);
+        rig.scan(0, found);
+        rig.run();
+    }
+    assert!(rig.pools[0].nr_free() > 0);
+    assert!(held.iter().all(|work| rig.started.contains(work)));
+}
+
+#[test]
+fn what_is_held_back_can_be_taken_back_waited_for_and_flushed() {
+    let (mut rig, _) = convoy_beside_another_queue();
+    let held: Vec<usize> = {
+        let list = &rig.pools[0].lanes[0].list;
+        list.iter(&rig.store).collect()
+    };
+    let (first, second) = (held[0], held[1]);
+    let barrier = rig.barrier(first).expect("it waits");
+    assert!(rig.steal(first));
+    rig.run();
+    assert!(
+        rig.started.contains(&barrier),
+        "a barrier is of no kind: it is free at once"
+    );
+    let behind = rig.barrier(second).expect("it waits as well");
+    while !rig.started.contains(&behind) {
+        let executing = rig.executing();
+        rig.end_and_run(executing[0], ItemReport::default());
+    }
+    let at = |work: usize| rig.started.iter().position(|&one| one == work);
+    assert!(at(second) < at(behind));
+}
+
+#[test]
+fn when_the_convoy_is_over_what_was_held_back_goes_first() {
+    let (mut rig, other) = convoy_beside_another_queue();
+    let waiting = rig.pools[0].lanes[0].waiting;
+    let later = rig.queue_new(5, other);
+    for _ in 0..400 {
+        if rig.pools[0].lanes.iter().all(|lane| lane.list.is_empty()) {
+            break;
+        }
+        rig.advance(4 * MILLISECOND);
+        rig.scan(0, |_| SeenState::Runnable);
+    }
+    assert!(rig.pools[0].lanes.iter().all(|lane| !lane.aside));
+    assert_eq!(rig.pools[0].nr_queued(), waiting + later.len());
+    let first = rig.pools[0].worklist.first();
+    assert!(first.is_some_and(|first| !later.contains(&first)));
+}

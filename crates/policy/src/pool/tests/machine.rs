@@ -6,7 +6,7 @@ use super::events::Event;
 use super::rig::{Doing, Pool, Rig, Todo};
 use super::store::TestStore;
 use super::*;
-use crate::hog::{self, Sample};
+use crate::hog::{self, Sample, Switches};
 use crate::pool::{Claimant, Place, Rule};
 use crate::pwq::{Drain, PwqFlags};
 use crate::store::Store;
@@ -14,6 +14,9 @@ use crate::time::MICROSECOND;
 use crate::worker::Wait;
 use proptest::sample::Index;
 use std::collections::BTreeSet;
+
+/// Items of one queue that come before a convoy.
+const CROWD: usize = 8;
 
 pub(super) struct Machine {
     pub(super) rig: Rig,
@@ -303,7 +306,7 @@ impl Machine {
                 item: self.rig.store.items[work].begun,
                 cpu,
                 asleep: false,
-                switches: Some(1),
+                switches: Switches::Count(1),
             };
             let look = |p: &mut Pool, cx: &mut Cx<TestStore>| {
                 p.watched(cx, id, seq, sample, hog::THRESHOLD)
@@ -324,6 +327,8 @@ impl Machine {
                 true if at % 5 == 4 => SeenState::Stopped,
                 true => SeenState::Asleep((at % 3 > 0).then_some(4)),
                 false if at % 2 == 1 => SeenState::Threads(at as u32),
+                false if at % 3 == 1 => SeenState::Unknown(None),
+                false if at % 3 == 2 => SeenState::Unknown(Some(u64::from(bits))),
                 false => SeenState::Runnable,
             },
         });
@@ -334,13 +339,17 @@ impl Machine {
 
     /// All sleep for themselves, so that there are many; then they wait at one lock, and some get through.
     fn convoy(&mut self, pool: usize) {
-        for round in 0..12 {
+        let of_pool = |pwq: &super::store::TestPwq| pwq.pool == pool && !pwq.state.retired;
+        if let Some(pwq) = self.rig.store.pwqs.iter().position(of_pool) {
+            self.rig.queue_new(CROWD, pwq);
+        }
+        for round in 0..18 {
             self.rig.advance(500 * MICROSECOND);
-            let lock = (round > 2).then_some(4);
+            let lock = (round > 4).then_some(4);
             self.rig.scan(pool, |_| SeenState::Asleep(lock));
             self.hear();
             let first = self.rig.at_it().into_iter().find(|r| r.0 == pool);
-            let ends = matches!(round, 3 | 10 | 11);
+            let ends = matches!(round, 5 | 11 | 16 | 17);
             if let Some((_, id, _)) = first.filter(|_| ends) {
                 self.open.retain(|&(p, i, _)| (p, i) != (pool, id));
                 self.rig.end(pool, id, ItemReport::default());

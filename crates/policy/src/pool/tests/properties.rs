@@ -83,6 +83,7 @@ fn look(rig: &Rig, seen: &mut BTreeSet<&'static str>) {
         let stats = pool.stats();
         note("step back", stats.step_backs > 0);
         note("convoy step back", stats.convoy_step_backs > 0);
+        note("held back", pool.lanes.iter().any(|lane| lane.waiting > 0));
         note("tick start", stats.tick_starts > 0);
         note("idle report", stats.idle_reports > 0);
     }
@@ -142,6 +143,7 @@ fn the_events_do_reach_what_they_are_meant_to_reach() {
         "emptied",
         "fail wait",
         "flushed",
+        "held back",
         "hog",
         "idle report",
         "inspect",

@@ -113,6 +113,7 @@ pub(super) fn attrs(target: u32) -> PoolAttrs {
         target,
         budget: target,
         thread_limit: 512,
+        thread_most: 0,
     }
 }
 
@@ -167,7 +168,12 @@ impl Rig {
             out: &mut out,
         };
         let result = act(&mut self.pools[pool], &mut cx);
+        for (locked, pool) in self.pools.iter().enumerate() {
+            self.store.locked = Some(locked);
+            pool.check_whole(&mut self.store);
+        }
         self.store.locked = None;
+        self.note_own_lists(pool);
         for action in out.iter() {
             self.said.push((pool, action));
             let at = match action {
@@ -199,6 +205,15 @@ impl Rig {
             return self.rescuer_leaves(pool, id);
         }
         self.step(pool, id, None);
+    }
+
+    fn note_own_lists(&mut self, pool: usize) {
+        let ids: Vec<WorkerId> = self.pools[pool].workers.ids().collect();
+        let own = ids.into_iter().flat_map(|id| self.own_list(pool, id));
+        for work in own.collect::<Vec<_>>() {
+            let item = &mut self.store.items[work];
+            item.went_behind = item.stamp;
+        }
     }
 
     /// A worker ends its item and asks, under one lock. Who stands behind it comes next.

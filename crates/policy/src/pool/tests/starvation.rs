@@ -3,7 +3,8 @@
 use super::contract::OnRig;
 use super::*;
 use crate::Nanos;
-use crate::contract::{self, Starvation};
+use crate::contract::{self, Starvation, Witness};
+use crate::pool::{Holder, HolderIs, may_starve};
 use crate::time::SECOND;
 use crate::watchdog::THRESHOLD;
 use crate::worker::Wait;
@@ -27,8 +28,37 @@ fn machine(pools: usize, max_active: u32) -> (OnRig, Vec<usize>) {
     (machine, pwqs)
 }
 
+/// Sees which items wait for others, and which are slow; of the rest that they wait for a thread.
+#[derive(Default)]
+struct Sees {
+    awaiting: Vec<usize>,
+    slow: Vec<usize>,
+}
+
+impl Witness<usize> for Sees {
+    type Told = usize;
+
+    fn tell(&self, holder: &Holder<usize>) -> usize {
+        (holder.item.key.addr / 64 - 1) as usize
+    }
+    fn awaits_item(&self, told: &usize) -> bool {
+        self.awaiting.contains(told)
+    }
+    fn look(&self, told: &usize) -> HolderIs {
+        match self.slow.contains(told) {
+            true => HolderIs::Slow,
+            false => HolderIs::AwaitsThread,
+        }
+    }
+}
+
 /// What is said now: the pwq that waits, and the items that hold slots.
 fn looks(machine: &OnRig) -> Vec<(usize, Starvation<usize>)> {
+    seen(machine, &Sees::default())
+}
+
+/// The same, where this is seen.
+fn seen(machine: &OnRig, sees: &Sees) -> Vec<(usize, Starvation<usize>)> {
     let mut said = Vec::new();
     let pools = machine.rig(|rig| rig.pools.len());
     for pool in 0..pools {
@@ -41,9 +71,7 @@ fn looks(machine: &OnRig) -> Vec<(usize, Starvation<usize>)> {
                 rig.store.pwqs[pwq].holds -= 1;
                 rig.store.pwqs[pwq].queue
             });
-            let found = contract::starving(machine, queue, pwq, THRESHOLD, |holder| {
-                (holder.item.key.addr / 64 - 1) as usize
-            });
+            let found = contract::starving(machine, queue, pwq, THRESHOLD, sees);
             said.extend(found.map(|found| (pwq, found)));
         }
     }
@@ -104,6 +132,55 @@ fn a_chain_longer_than_the_limit_is_said_once_with_its_links() {
     pass(&machine, SECOND);
     let again = looks(&machine);
     assert_eq!(again[0].1.holders, [items[0], items[2]]);
+}
+
+/// A queue whose items are longer than the threshold is only slow: as long as one of those that have a slot is
+/// seen to go on by itself, and none waits for an item.
+#[test]
+fn behind_who_is_slow_nobody_starves() {
+    let (machine, _) = machine(1, 2);
+    let items = run(&machine, 5, 0);
+    all_block(&machine);
+    pass(&machine, 30 * SECOND);
+    let slow = |slow: &[usize]| Sees {
+        slow: slow.to_vec(),
+        ..Sees::default()
+    };
+    for _ in 0..3 {
+        assert_eq!(seen(&machine, &slow(&items[..2])), []);
+        assert_eq!(seen(&machine, &slow(&items[1..2])), [], "not asked yet");
+        pass(&machine, 30 * SECOND);
+        assert_eq!(seen(&machine, &slow(&items[1..2])), [], "one is enough");
+        pass(&machine, 30 * SECOND);
+    }
+    // The one that was slow waits for another thread as well now, or for an item.
+    let (awaiting, slow) = (items[..1].to_vec(), items[1..2].to_vec());
+    let said = seen(&machine, &Sees { awaiting, slow });
+    assert_eq!(said.len(), 1);
+    assert_eq!((said[0].1.stood / SECOND, said[0].1.nr_active), (210, 2));
+    pass(&machine, 1000 * SECOND);
+    assert_eq!(looks(&machine), [], "said");
+}
+
+#[test]
+fn where_all_wait_for_a_thread_they_may_starve() {
+    use HolderIs::{AwaitsItem, AwaitsThread, Slow};
+    let starve = |all: &[HolderIs]| may_starve(all, |told| *told == AwaitsItem, |told| *told);
+    assert!(starve(&[AwaitsThread, AwaitsThread]) && starve(&[Slow, AwaitsItem]) && starve(&[]));
+    assert!(!starve(&[AwaitsThread, Slow]) && !starve(&[Slow]));
+    // Nobody looks further than it takes.
+    let looked = core::cell::Cell::new(0);
+    let look = |told: &HolderIs| {
+        looked.set(looked.get() + 1);
+        *told
+    };
+    assert!(may_starve(
+        &[Slow, AwaitsItem],
+        |told| *told == AwaitsItem,
+        look
+    ));
+    assert!(!may_starve(&[Slow, AwaitsThread], |_| false, look));
+    assert_eq!(looked.get(), 1);
 }
 
 #[test]

@@ -23,6 +23,8 @@ pub(super) struct Item {
     pub(super) home: u32,
     /// The number of its pending instance.
     pub(super) stamp: u64,
+    /// The number of the last instance that went behind an execution of its own.
+    pub(super) went_behind: u64,
     /// The number of the instance that was begun last.
     pub(super) begun: u64,
     pub(super) starts: u32,
@@ -128,6 +130,7 @@ impl TestStore {
             key: ItemKey { addr, func: 7 },
             home: 0,
             stamp: 0,
+            went_behind: 0,
             begun: 0,
             starts: 0,
             target: None,

@@ -3,7 +3,7 @@
 use super::super::watch::{AskSwitches, Hog};
 use super::super::{IDLE_WORKER_TIMEOUT, Rule};
 use super::*;
-use crate::hog::{self, Sample};
+use crate::hog::{self, Sample, Switches};
 use crate::watchdog;
 
 const DONE: ItemReport = ItemReport {
@@ -24,7 +24,7 @@ fn look(rig: &mut Rig, work: usize, cpu: u64) -> Result<Option<Hog<usize>>, AskS
         item: rig.store.items[work].begun,
         cpu: cpu * MILLISECOND,
         asleep: false,
-        switches: Some(1),
+        switches: Switches::Count(1),
     };
     rig.call(pool, |p, cx| p.watched(cx, id, seq, sample, hog::THRESHOLD))
 }

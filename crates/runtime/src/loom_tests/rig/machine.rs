@@ -19,6 +19,7 @@ impl Machine for Rig {
     type Store = Items;
     type Queue = usize;
     type NoPool = ();
+    type Group = std::convert::Infallible;
 
     fn with_pool<R>(
         &self,
@@ -56,6 +57,8 @@ impl Machine for Rig {
             self.tick.unpark();
         }
     }
+
+    fn timer_dropped(&self, _: usize) {}
 
     fn now(&self) -> Time {
         Time(0)
@@ -145,5 +148,9 @@ impl Machine for Rig {
 
     fn relax(&self) {
         thread::yield_now();
+    }
+
+    fn members(&self, group: Self::Group, _show: impl FnMut(NonNull<Header>)) {
+        match group {}
     }
 }

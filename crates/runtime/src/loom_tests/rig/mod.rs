@@ -343,6 +343,7 @@ impl Pool {
             target: 1,
             budget: 1,
             thread_limit: 1,
+            thread_most: 0,
         };
         Pool {
             core: Mutex::new(WorkerPool::new(attrs)),
@@ -371,9 +372,11 @@ impl QueueState {
             kind: made.kind,
             attrs: Attrs::default(),
             max_active: made.max_active,
+            dfl_active: false,
             exact: false,
             cpu_intensive: false,
             mem_reclaim: false,
+            freezable: false,
         });
         let first_limit = parts.limits.len();
         let nodes = made.nodes.iter().max().map_or(1, |last| last + 1);

@@ -1,14 +1,15 @@
 //! The items and queues of one run, and what all threads share.
 
 use std::sync::atomic::Ordering::SeqCst;
-use std::sync::atomic::{AtomicBool, AtomicU64};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
 use std::sync::{Arc, Mutex, RwLock};
+use std::time::Duration;
 
 use cmwq::{DelayedWork, Stacking, Workqueue};
 
-use crate::common::Occupancy;
-use crate::item::{self, Item};
-use crate::model::{Checks, Tally};
+use super::item::{self, Item};
+use super::model::{Checks, Tally};
+use crate::hostile::threads;
 use crate::rng::Rng;
 
 pub(crate) const ITEMS: usize = 50;
@@ -39,10 +40,44 @@ pub(crate) struct World {
     pub(crate) ran_in_order: AtomicU64,
     failures: Mutex<Vec<String>>,
     failed: AtomicBool,
+    /// Waits may fail: there are too few threads.
+    waits_may_fail: bool,
+}
+
+/// How many are inside of something at once.
+#[derive(Default)]
+struct Occupancy(AtomicUsize);
+
+/// One of them, until it is dropped.
+struct Inside<'a>(&'a Occupancy);
+
+impl Occupancy {
+    /// With how many there are then.
+    fn enter(&self) -> (Inside<'_>, usize) {
+        let now = self.0.fetch_add(1, SeqCst) + 1;
+        (Inside(self), now)
+    }
+}
+
+impl Drop for Inside<'_> {
+    fn drop(&mut self) {
+        self.0.0.fetch_sub(1, SeqCst);
+    }
+}
+
+/// Looks again until it is so; the bound only ends a run that fails.
+pub(super) fn eventually(what: &str, mut condition: impl FnMut() -> bool) {
+    for _ in 0..60_000 {
+        if condition() {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    panic!("never happened: {what}");
 }
 
 impl World {
-    pub(crate) fn new(seed: u64) -> Arc<Self> {
+    pub(crate) fn new(seed: u64, waits_may_fail: bool) -> Arc<Self> {
         let mut rng = Rng::new(seed);
         let mut world = World {
             seed,
@@ -59,6 +94,7 @@ impl World {
             ran_in_order: AtomicU64::new(0),
             failures: Mutex::default(),
             failed: AtomicBool::new(false),
+            waits_may_fail,
         };
         Arc::new_cyclic(|this| {
             world.items = (0..ITEMS)
@@ -99,8 +135,8 @@ impl World {
         let name = current.expect("an item runs").queue;
         let kind = KINDS.iter().position(|kind| *kind == name);
         let kind = kind.expect("one of our queues");
-        let inside = self.occupancy[kind].enter();
-        let (now, most) = (self.occupancy[kind].now(), self.most(kind));
+        let (inside, now) = self.occupancy[kind].enter();
+        let most = self.most(kind);
         if now > most {
             self.fail(format!("{now} items of {name} run at once, of {most}"));
         }
@@ -125,6 +161,13 @@ impl World {
             failures.push(what);
         }
         self.failed.store(true, SeqCst);
+    }
+
+    /// A wait that should end did not.
+    pub(crate) fn fail_wait(&self, what: String) {
+        if !self.waits_may_fail {
+            self.fail(what);
+        }
     }
 
     pub(crate) fn has_failed(&self) -> bool {
@@ -161,5 +204,6 @@ fn new_queue(kind: usize, rng: &mut Rng) -> Workqueue {
     } else {
         builder
     };
-    builder.build().unwrap()
+    // A rescuer is a thread, and the run does not go on without.
+    threads::making(|| builder.build()).unwrap()
 }

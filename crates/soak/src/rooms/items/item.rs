@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use cmwq::DelayedWork;
 
-use crate::calls::{self, Held};
-use crate::model::Tally;
+use super::calls;
+use super::model::Tally;
+use super::world::{ITEMS, World};
 use crate::rng::Rng;
-use crate::world::{ITEMS, World};
 
 /// What an item carries.
 pub(crate) struct Item {
@@ -87,9 +87,9 @@ fn act(item: &DelayedWork<Item>, world: &World) {
             calls::cancel_sync(world, other);
         }),
         9 => later_one(item, world, &mut rng, |other| {
-            if calls::disable_sync(world, other) {
+            if let Some(held) = calls::disable_sync(world, other) {
                 std::thread::yield_now();
-                calls::enable(other, Held::Sync);
+                calls::enable(other, held);
             }
         }),
         _ => {}

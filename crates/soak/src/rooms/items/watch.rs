@@ -5,7 +5,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use crate::world::World;
+use super::world::World;
+use crate::hostile::threads;
 
 /// Nothing at all is finished for this long: only in a run that hangs.
 const PATIENCE: u32 = 60;
@@ -21,6 +22,7 @@ impl Now {
     pub(crate) fn begins(&self, op: &str, slot: usize, n: usize) {
         *self.what.lock().unwrap() = format!("{op} item {slot} queue {n}");
         self.count.fetch_add(1, SeqCst);
+        crate::books::step();
     }
 
     pub(crate) fn rest(&self) {
@@ -39,7 +41,8 @@ impl Watch {
     pub(crate) fn start(world: Arc<World>, actors: Arc<Vec<Now>>) -> Self {
         let over = Arc::new(AtomicBool::new(false));
         let until = over.clone();
-        let thread = std::thread::spawn(move || watch(&world, &actors, &until));
+        let watch = move || watch(&world, &actors, &until);
+        let thread = threads::making(|| std::thread::spawn(watch));
         Watch {
             over,
             thread: Some(thread),

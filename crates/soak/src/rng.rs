@@ -1,6 +1,7 @@
 //! Numbers that a seed determines.
 
 /// Xorshift with a multiplication (Vigna's xorshift64*): small, and good enough to choose by.
+#[derive(Clone)]
 pub(crate) struct Rng(u64);
 
 impl Rng {

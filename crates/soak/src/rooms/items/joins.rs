@@ -5,8 +5,8 @@ use std::sync::atomic::Ordering::SeqCst;
 
 use cmwq::{JoinError, Workqueue};
 
+use super::world::World;
 use crate::rng::Rng;
-use crate::world::World;
 
 /// Most closures at one time.
 const MOST: usize = 4;
@@ -33,7 +33,7 @@ pub(crate) fn join(world: &World, rng: &mut Rng, n: usize) {
     });
     let joined = match scoped {
         Ok(joined) => joined,
-        Err(error) => return world.fail(format!("scope: {error}")),
+        Err(error) => return world.fail_wait(format!("scope: {error}")),
     };
     let values: Vec<usize> = joined.iter().flatten().copied().collect();
     let refused = joined

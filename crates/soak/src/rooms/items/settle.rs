@@ -5,10 +5,10 @@ use std::sync::atomic::Ordering::SeqCst;
 
 use cmwq::{Busy, DelayedWork, Workqueue, freezer};
 
-use crate::common::eventually;
-use crate::item::Item;
-use crate::model::Tally;
-use crate::world::{ITEMS, World};
+use super::item::Item;
+use super::model::Tally;
+use super::world::eventually;
+use super::world::{ITEMS, World};
 
 pub(crate) fn settle(world: &Arc<World>) {
     world.quiet.store(true, SeqCst);
@@ -71,7 +71,7 @@ fn check_order(world: &World) {
 /// Drops the handles: nobody else has any, of those that were flushed.
 fn give_back(world: &Arc<World>) {
     for slot in &world.items {
-        let idle = crate::item::new(Arc::downgrade(world), world.new_tally());
+        let idle = super::item::new(Arc::downgrade(world), world.new_tally());
         let last = std::mem::replace(&mut *slot.write().unwrap(), idle);
         let tally = last.tally.clone();
         drop(last);

@@ -5,12 +5,12 @@ use std::sync::atomic::Ordering::SeqCst;
 
 use cmwq::{DelayedWork, freezer};
 
-use crate::calls::{self, Held, LASTING};
-use crate::item::{self, Item};
-use crate::joins;
+use super::calls::{self, Held, LASTING};
+use super::item::{self, Item};
+use super::joins;
+use super::watch::Now;
+use super::world::{ITEMS, KINDS, ORDERED, World};
 use crate::rng::Rng;
-use crate::watch::Now;
-use crate::world::{ITEMS, KINDS, ORDERED, World};
 
 /// How many items one thread has disabled at most.
 const HELD: usize = 3;
@@ -105,8 +105,8 @@ impl<'a> Actor<'a> {
             self.release();
         }
         let held = match op {
-            "disable" => calls::disable(&item).then_some(Held::Only),
-            _ => calls::disable_sync(self.world, &item).then_some(Held::Sync),
+            "disable" => calls::disable(&item),
+            _ => calls::disable_sync(self.world, &item),
         };
         self.held.extend(held.map(|held| (item, held)));
     }
@@ -156,7 +156,7 @@ impl<'a> Actor<'a> {
     }
 
     fn attrs(&mut self, n: usize) {
-        let (limit, rng) = (self.rng.below(crate::world::MOST_ACTIVE), &mut self.rng);
+        let (limit, rng) = (self.rng.below(super::world::MOST_ACTIVE), &mut self.rng);
         self.world.with_queue(n, |queue| {
             if rng.one_in(2) {
                 queue.set_max_active(1 + limit);

@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use cmwq::{DelayedWork, QueueError, Workqueue};
 
-use crate::item::Item;
-use crate::model::{Tally, add};
+use super::item::Item;
+use super::model::{Tally, add};
+use super::world::{KINDS, World};
 use crate::rng::Rng;
-use crate::world::{KINDS, World};
 
 type Work = DelayedWork<Item>;
 
@@ -117,7 +117,7 @@ pub(crate) fn cancel_sync(world: &World, item: &Work) {
     let cancelled = tally.thefts.during(|| item.cancel_sync());
     add(&tally.taken, cancelled == Ok(true));
     if let Err(error) = cancelled {
-        world.fail(format!("cancel_sync of {}: {error}", tally.id));
+        return world.fail_wait(format!("cancel_sync of {}: {error}", tally.id));
     }
     let (inside, running) = (tally.inside.load(SeqCst), item.busy().running);
     if attempts == Some(tally.attempts.begun()) {
@@ -137,35 +137,37 @@ pub(crate) enum Held {
     Sync,
 }
 
-/// False for items that are never disabled.
-pub(crate) fn disable(item: &Work) -> bool {
+/// `None` for items that are never disabled.
+pub(crate) fn disable(item: &Work) -> Option<Held> {
     let tally = &item.tally;
     if tally.is_exact() {
-        return false;
+        return None;
     }
     tally.thefts.open();
     add(&tally.taken, item.disable());
-    true
+    Some(Held::Only)
 }
 
 /// As [`disable`], and from when it returns to the enable the item does not run.
-pub(crate) fn disable_sync(world: &World, item: &Work) -> bool {
+pub(crate) fn disable_sync(world: &World, item: &Work) -> Option<Held> {
     let tally = &item.tally;
     if tally.is_exact() {
-        return false;
+        return None;
     }
     tally.thefts.open();
     let disabled = item.disable_sync();
     add(&tally.taken, disabled == Ok(true));
     if let Err(error) = disabled {
-        world.fail(format!("disable_sync of {}: {error}", tally.id));
+        // It is disabled, and may run on.
+        world.fail_wait(format!("disable_sync of {}: {error}", tally.id));
+        return Some(Held::Only);
     }
     tally.forbidden.fetch_add(1, SeqCst);
     world.checks.while_forbidden.fetch_add(1, SeqCst);
     if tally.inside.load(SeqCst) {
         world.fail(format!("runs when disable_sync returns: {tally:?}"));
     }
-    true
+    Some(Held::Sync)
 }
 
 pub(crate) fn enable(item: &Work, held: Held) {

@@ -1,0 +1,271 @@
+//! The parent's side of a helper.
+
+use std::ffi::c_void;
+use std::io;
+use std::mem::MaybeUninit;
+use std::ptr::NonNull;
+use std::sync::atomic::Ordering::SeqCst;
+
+use cmwq_policy::CpuMask;
+
+use super::bare;
+use super::child;
+use super::control::{Body, Control};
+use crate::sched::SchedAttr;
+use crate::thread;
+
+/// Bytes of stack of the first thread.
+const STACK: usize = 64 * 1024;
+const PAGE: usize = 4096;
+/// The end of what `mmap` gives unless asked for more.
+const END: usize = 0x7fff_ffff_f000;
+/// Bytes around the thread pointer where the C library may have what the kernel writes to.
+const THREAD_MEMORY: usize = 64 * 1024;
+
+/// Memory that is shared with a helper, and what starts one. Dropped only where none was started.
+#[derive(Debug)]
+pub struct Helper {
+    control: NonNull<Control>,
+    length: usize,
+}
+
+// SAFETY: what several threads or processes change in it is atomic; the lock is the C library's.
+unsafe impl Send for Helper {}
+// SAFETY: see above.
+unsafe impl Sync for Helper {}
+
+impl Drop for Helper {
+    fn drop(&mut self) {
+        // SAFETY: mapped in `new`; nobody refers to it any more, and no helper was started, or it has ended.
+        unsafe { libc::munmap(self.control.as_ptr().cast(), self.length) };
+    }
+}
+
+impl Helper {
+    /// Maps the memory: `bytes`, all zero, for those that use it, and what is needed beside.
+    ///
+    /// # Errors
+    ///
+    /// `ENOMEM`: there is no room. [`Unsupported`](io::ErrorKind::Unsupported): the kernel has not, or a sandbox
+    /// does not permit, what a helper needs (Linux 5.16).
+    pub fn new(bytes: usize) -> io::Result<Self> {
+        // SAFETY: no waiters and no memory: refused with EINVAL where the call exists.
+        if unsafe { bare::call(libc::SYS_futex_waitv, 0, 0, 0, 0, 0, 0) } != -libc::EINVAL as isize
+        {
+            return Err(io::ErrorKind::Unsupported.into());
+        }
+        let length = (size_of::<Control>() + bytes).next_multiple_of(PAGE) + STACK;
+        let protection = libc::PROT_READ | libc::PROT_WRITE;
+        let flags = libc::MAP_SHARED | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
+        // SAFETY: a new mapping where the kernel likes; replaces nothing.
+        let mapped = unsafe { libc::mmap(std::ptr::null_mut(), length, protection, flags, -1, 0) };
+        if mapped == libc::MAP_FAILED {
+            return Err(io::Error::last_os_error());
+        }
+        // Its address goes through words to the helper.
+        mapped.expose_provenance();
+        let control = NonNull::new(mapped.cast()).expect("not at address 0");
+        Ok(Helper { control, length })
+    }
+
+    fn control(&self) -> &Control {
+        // SAFETY: mapped in `new`, for ever; all zero is a value of it.
+        unsafe { self.control.as_ref() }
+    }
+
+    /// The memory for others: a multiple of 64, all zero at first.
+    pub fn memory(&self) -> *mut c_void {
+        // SAFETY: inside of the mapping.
+        unsafe { self.control.add(1) }.as_ptr().cast()
+    }
+
+    /// The calling thread stands for the parent from now on: the helper ends when this thread does.
+    ///
+    /// # Errors
+    ///
+    /// What the C library answers.
+    pub fn hold(&self) -> io::Result<()> {
+        let mut attr = MaybeUninit::<libc::pthread_mutexattr_t>::uninit();
+        let (attr, lock) = (attr.as_mut_ptr(), self.control().lock.get());
+        let done = |status: i32| match status {
+            0 => Ok(()),
+            errno => Err(io::Error::from_raw_os_error(errno)),
+        };
+        // SAFETY: the attributes are made before they are used, and the lock before it is locked; both
+        // live until after the calls. Nobody has the lock yet.
+        unsafe {
+            done(libc::pthread_mutexattr_init(attr))?;
+            let made = done(libc::pthread_mutexattr_setpshared(
+                attr,
+                libc::PTHREAD_PROCESS_SHARED,
+            ))
+            .and_then(|()| {
+                done(libc::pthread_mutexattr_setrobust(
+                    attr,
+                    libc::PTHREAD_MUTEX_ROBUST,
+                ))
+            })
+            .and_then(|()| done(libc::pthread_mutex_init(lock, attr)));
+            libc::pthread_mutexattr_destroy(attr);
+            made?;
+            done(libc::pthread_mutex_lock(lock))
+        }
+    }
+
+    /// Forks the helper; its process id. The calling thread [holds](Self::hold) the lock and has
+    /// [left its descriptors](leave_descriptors). `body` runs in a pinned thread for each CPU that
+    /// is [wanted](Self::want). It may use the shared memory and [`inside`](super::inside), nothing else of the program: it may
+    /// not allocate, lock, panic, or use locals of the thread.
+    ///
+    /// # Errors
+    ///
+    /// `EAGAIN`, `ENOMEM`, `EPERM`: no process may be made.
+    pub fn start(&self, body: Body) -> io::Result<i32> {
+        let control = self.control();
+        self.fill_in(body)?;
+        let (stack, control) = (self.end(), bare::addr(control));
+        // A signal that comes before the helper has blocked it would run a handler there. SIGSYS is what a sandbox
+        // sends for the call itself.
+        let before = thread::sigmask();
+        thread::block_all_but(libc::SIGSYS);
+        // SAFETY: the stack is the end of the shared mapping, where only this helper is: the one before it has ended.
+        // `main` uses nothing of the parent but that mapping and code.
+        let pid = unsafe { bare::clone_onto(0, stack, child::main, control, 0) };
+        thread::restore_mask(before);
+        match pid {
+            1.. => Ok(pid as i32),
+            error => Err(io::Error::from_raw_os_error(-error as i32)),
+        }
+    }
+
+    fn end(&self) -> usize {
+        self.control.as_ptr().addr() + self.length
+    }
+
+    fn fill_in(&self, body: Body) -> io::Result<()> {
+        let control = self.control();
+        let code = object_of(bare::addr(child::main as *const ()))
+            .ok_or_else(|| io::Error::from(io::ErrorKind::Unsupported))?;
+        let thread = bare::thread_pointer();
+        let near = (thread - THREAD_MEMORY, thread + THREAD_MEMORY);
+        let shared = (self.control.as_ptr().addr(), self.end());
+        for (row, (from, to)) in control.keep.iter().zip([code, near, shared]) {
+            row[0].store(from / PAGE * PAGE, SeqCst);
+            row[1].store(to.next_multiple_of(PAGE), SeqCst);
+        }
+        control.end.store(END, SeqCst);
+        control.rseq.store(rseq_area(thread).unwrap_or(0), SeqCst);
+        control.body.store(body as usize, SeqCst);
+        control
+            .memory
+            .store(self.memory().expose_provenance(), SeqCst);
+        control.parent.store(thread::getpid(), SeqCst);
+        control.quit.store(0, SeqCst);
+        control.made.iter().for_each(|word| word.store(0, SeqCst));
+        control.threads.iter().for_each(|tid| tid.store(0, SeqCst));
+        // SAFETY: there is no helper, so nobody reads it.
+        unsafe {
+            *control.short_slice.get() = SchedAttr::short_slice();
+        }
+        Ok(())
+    }
+
+    /// These CPUs are to have their threads.
+    pub fn want(&self, cpus: &CpuMask) {
+        let control = self.control();
+        let mut news = false;
+        for (word, bits) in control.wanted.iter().zip(cpus.words()) {
+            news |= word.fetch_or(*bits, SeqCst) & bits != *bits;
+        }
+        if news {
+            control.give_order();
+        }
+    }
+
+    /// The helper is to end.
+    pub fn quit(&self) {
+        self.control().quit.store(1, SeqCst);
+        self.control().give_order();
+    }
+
+    /// Why there are no such threads, if the system denies them `SCHED_IDLE`.
+    pub fn denied(&self) -> Option<io::Error> {
+        match self.control().denied.load(SeqCst) {
+            0 => None,
+            errno => Some(io::Error::from_raw_os_error(errno)),
+        }
+    }
+
+    /// Waits until this helper has ended, and reaps it.
+    pub fn wait(&self, pid: i32) {
+        // SAFETY: asks for nothing to be written.
+        while unsafe { libc::waitpid(pid, std::ptr::null_mut(), libc::__WALL) } == -1 {
+            if io::Error::last_os_error().kind() != io::ErrorKind::Interrupted {
+                // Somebody else has reaped it.
+                return;
+            }
+        }
+    }
+}
+
+/// The calling thread has no descriptors from now on, and a table of its own: what it opens is nobody else's,
+/// and what is forked from it has none of the process's.
+///
+/// # Errors
+///
+/// `ENOSYS`, `EPERM`: not before Linux 5.9, or forbidden. Nothing has changed then.
+pub fn leave_descriptors() -> io::Result<()> {
+    let (last, flags) = (libc::c_uint::MAX, libc::CLOSE_RANGE_UNSHARE as libc::c_uint);
+    // SAFETY: closes descriptors in a table that only this thread has from then on, and it uses none.
+    match unsafe { libc::syscall(libc::SYS_close_range, 0 as libc::c_uint, last, flags) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+/// What the program or library with this code has mapped of its file.
+fn object_of(code: usize) -> Option<(usize, usize)> {
+    struct Found {
+        code: usize,
+        range: Option<(usize, usize)>,
+    }
+    /// # Safety
+    ///
+    /// `info` is what `dl_iterate_phdr` gives, `found` a [`Found`], and both are nobody else's for the time of the call.
+    unsafe extern "C" fn look(
+        info: *mut libc::dl_phdr_info,
+        _: libc::size_t,
+        found: *mut c_void,
+    ) -> libc::c_int {
+        // SAFETY: see above.
+        let (info, found) = unsafe { (&*info, &mut *found.cast::<Found>()) };
+        let (headers, count) = (info.dlpi_phdr, usize::from(info.dlpi_phnum));
+        // SAFETY: the object's own table.
+        let headers = unsafe { std::slice::from_raw_parts(headers, count) };
+        let base = info.dlpi_addr as usize;
+        let loads = headers
+            .iter()
+            .filter(|header| header.p_type == libc::PT_LOAD);
+        let ranges = loads.map(|load| {
+            let from = base + load.p_vaddr as usize;
+            (from, from + load.p_filesz as usize)
+        });
+        let range = ranges.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)));
+        let range = range.filter(|(from, to)| (*from..*to).contains(&found.code));
+        found.range = range;
+        libc::c_int::from(range.is_some())
+    }
+    let mut found = Found { code, range: None };
+    // SAFETY: `look` is called during this call only, with what is given here.
+    unsafe { libc::dl_iterate_phdr(Some(look), (&raw mut found).cast()) };
+    found.range
+}
+
+/// Where the kernel tells this thread its CPU, if the C library has asked for that and says where.
+fn rseq_area(thread: usize) -> Option<usize> {
+    // SAFETY: looks up names that only the C library may define, as constants.
+    let named = |name: &std::ffi::CStr| unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) };
+    let offset = NonNull::new(named(c"__rseq_offset"))?.cast::<isize>();
+    // SAFETY: a `const ptrdiff_t` of that name (glibc 2.35).
+    Some(thread.wrapping_add_signed(unsafe { *offset.as_ref() }))
+}

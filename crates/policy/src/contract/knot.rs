@@ -1,0 +1,348 @@
+//! Items that wait for each other: the circle is found at the wait that closes it, whatever pools and queues
+//! it goes through and whatever else they do.
+//!
+//! The machine keeps one [`WaitGraph`], under a lock that comes before those of queues and pools. Each
+//! execution that waits for items is in it for as long as it waits, with what it waits for. Where that stands
+//! is asked of the pools, one after the other.
+//!
+//! That the pools go on meanwhile does no harm. A circle is made of executions that are in the graph; none of
+//! them ends before it has left it, for which it takes the lock. What is read of one that is about to go on is
+//! that it waits for nothing any more, and then there is no circle. What looks free, and is taken a moment
+//! later, is taken by an execution: if that ever waits, its own look sees it.
+//!
+//! | it waits for | what is | and ends only if |
+//! | --- | --- | --- |
+//! | an item, or the barrier behind it | executed, or behind an execution of it | that execution ends |
+//! | | without a slot | one of those that hold the slots ends |
+//! | | behind older ones of an ordered queue that has changed pools | each execution of these ends |
+//! | everything that was queued | | each execution of it ends |
+//! | a group of items | each item of it that is there by then | as above |
+//!
+//! An item that has its slot gets a worker, or [`WorkerPool`](crate::WorkerPool) says that it never will. Nor
+//! is a frozen queue waited for in vain, or one whose limit nobody has chosen: that rises.
+
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::vec::Vec;
+
+use super::{Machine, PwqFlush, PwqOf, WorkOf};
+use crate::pool::{Behind, Stuck};
+use crate::probe::hit;
+use crate::worker::WorkerId;
+
+/// An execution: that of a worker, a rescuer or a claim.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Node {
+    /// Number of its pool.
+    pub pool: u32,
+    /// Its number there.
+    pub worker: WorkerId,
+}
+
+/// What an execution waits for. Items and barriers stay in memory while it is in the graph.
+#[derive(Debug)]
+pub enum Target<M: Machine> {
+    /// This item, which runs once.
+    Item(WorkOf<M>),
+    /// This barrier, which was put behind that item.
+    Barrier {
+        /// It sets whoever waits free.
+        barrier: WorkOf<M>,
+        /// Its last instance at that time is what is waited for.
+        item: WorkOf<M>,
+    },
+    /// This flush.
+    Flush(PwqFlush<PwqOf<M>>),
+    /// All items of this group, also those that join it while it is waited for.
+    Group(M::Group),
+}
+
+impl<M: Machine> Clone for Target<M> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<M: Machine> Copy for Target<M> {}
+
+/// Who waits for what. An execution that waits for several things waits for all of them.
+#[derive(Debug)]
+pub struct WaitGraph<M: Machine> {
+    waits: BTreeMap<Node, Wait<M>>,
+    /// Of those, the ones that cannot give up.
+    bound: BTreeSet<Node>,
+}
+
+/// What one execution waits for.
+#[derive(Debug)]
+struct Wait<M: Machine> {
+    targets: Vec<Target<M>>,
+    /// The last execution on the stack of its thread, which is the one that is in the call.
+    top: Node,
+}
+
+impl<M: Machine> Default for WaitGraph<M> {
+    fn default() -> Self {
+        WaitGraph {
+            waits: BTreeMap::new(),
+            bound: BTreeSet::new(),
+        }
+    }
+}
+
+/// What must happen for a wait to go on: each of these.
+enum Need<P> {
+    /// This execution ends.
+    End(Node),
+    /// One of those ends that hold a slot which this pwq could have.
+    Slot(P),
+    /// All of those end that execute items of this pwq's queue: it is plugged.
+    Unplug(P),
+}
+
+impl<M: Machine> WaitGraph<M> {
+    /// These executions, all of one thread and the last one first, are about to wait for all of this. Refused if that never ends.
+    /// Otherwise follow with [`end`](Self::end).
+    pub fn begin(&mut self, m: &M, nodes: &[Node], targets: &[Target<M>]) -> Result<(), Stuck> {
+        self.insert(nodes, targets);
+        let stuck = nodes.first().is_some_and(|&node| self.is_stuck(m, node));
+        hit!(stuck => WaitCircle, WaitOpen);
+        if stuck {
+            self.end(nodes);
+            return Err(Stuck);
+        }
+        Ok(())
+    }
+
+    /// As [`begin`](Self::begin), of a thread that cannot do without: others may hold what it owns. Where it would
+    /// wait for ever others give up instead: each that this names is to be told, and waits no more.
+    pub fn begin_bound(
+        &mut self,
+        m: &M,
+        nodes: &[Node],
+        targets: &[Target<M>],
+        mut gives_up: impl FnMut(Node),
+    ) {
+        self.insert(nodes, targets);
+        self.bound.extend(nodes);
+        let Some(&first) = nodes.first() else { return };
+        while let Some(node) = self
+            .stuck(m, first)
+            .into_iter()
+            .find(|node| !self.bound.contains(node))
+        {
+            hit!(WaitGivesUp);
+            let top = self.waits[&node].top;
+            self.waits.retain(|_, wait| wait.top != top);
+            gives_up(top);
+        }
+    }
+
+    /// A limit was lowered, or thawed, or a queue has changed pools: that may close a circle though no wait
+    /// begins. Some give up then, as in [`begin_bound`](Self::begin_bound), until none is left.
+    pub fn relieve(&mut self, m: &M, mut gives_up: impl FnMut(Node)) {
+        while let Some(node) = self.one_stuck(m) {
+            hit!(WaitGivesUp);
+            let top = self.waits[&node].top;
+            self.waits.retain(|_, wait| wait.top != top);
+            gives_up(top);
+        }
+    }
+
+    /// One that waits for ever and may give up: of a circle, rather than one that waits for it.
+    fn one_stuck(&self, m: &M) -> Option<Node> {
+        let may = |node: &&Node| !self.bound.contains(node);
+        let stuck = |node: &&Node| self.is_stuck(m, **node);
+        let all: Vec<Node> = self
+            .waits
+            .keys()
+            .filter(may)
+            .filter(stuck)
+            .copied()
+            .collect();
+        let in_circle = all.iter().find(|node| self.is_in_circle(m, **node));
+        in_circle.or(all.first()).copied()
+    }
+
+    /// Whether it waits for itself, over others.
+    fn is_in_circle(&self, m: &M, node: Node) -> bool {
+        let reach = self.reach(m, node);
+        let mut needs = reach.values().flatten();
+        needs.any(|need| self.of_need(m, need).contains(&node))
+    }
+
+    fn insert(&mut self, nodes: &[Node], targets: &[Target<M>]) {
+        for &node in nodes {
+            let (targets, top) = (targets.to_vec(), nodes[0]);
+            self.waits.insert(node, Wait { targets, top });
+        }
+    }
+
+    /// They wait no more.
+    pub fn end(&mut self, nodes: &[Node]) {
+        for node in nodes {
+            self.waits.remove(node);
+            self.bound.remove(node);
+        }
+    }
+
+    /// Whether nobody waits.
+    pub fn is_empty(&self) -> bool {
+        self.waits.is_empty()
+    }
+
+    fn is_stuck(&self, m: &M, node: Node) -> bool {
+        self.stuck(m, node).contains(&node)
+    }
+
+    /// Of those that this one waits for, itself included, who never goes on.
+    fn stuck(&self, m: &M, node: Node) -> BTreeSet<Node> {
+        let needs = self.reach(m, node);
+        let mut stuck: BTreeSet<Node> = needs.keys().copied().collect();
+        // Whoever is not known to go on is stuck: the fewest are struck off.
+        while let Some(goes_on) = stuck
+            .iter()
+            .copied()
+            .find(|node| needs[node].iter().all(|need| !self.holds(m, need, &stuck)))
+        {
+            stuck.remove(&goes_on);
+        }
+        stuck
+    }
+
+    /// What this one needs, and those that it needs, and so on, as far as they wait.
+    fn reach(&self, m: &M, from: Node) -> BTreeMap<Node, Vec<Need<PwqOf<M>>>> {
+        let mut needs = BTreeMap::new();
+        let mut open = alloc::vec![from];
+        while let Some(node) = open.pop() {
+            if needs.contains_key(&node) {
+                continue;
+            }
+            let own = self.needs(m, node);
+            open.extend(own.iter().flat_map(|need| self.of_need(m, need)));
+            needs.insert(node, own);
+        }
+        needs
+    }
+
+    /// Those in the graph that have a part in this.
+    fn of_need(&self, m: &M, need: &Need<PwqOf<M>>) -> Vec<Node> {
+        match *need {
+            Need::End(node) => self.waits.get(&node).map(|_| node).into_iter().collect(),
+            Need::Slot(pwq) => self.holders(m, pwq).map(|(node, _)| node).collect(),
+            Need::Unplug(pwq) => self.of_queue(m, pwq).collect(),
+        }
+    }
+
+    /// Does this keep a wait from going on, if these never do?
+    fn holds(&self, m: &M, need: &Need<PwqOf<M>>, stuck: &BTreeSet<Node>) -> bool {
+        match *need {
+            Need::End(node) => stuck.contains(&node),
+            Need::Unplug(pwq) => self.of_queue(m, pwq).any(|node| stuck.contains(&node)),
+            Need::Slot(pwq) => {
+                let holders = self.holders(m, pwq);
+                let held: u32 = holders
+                    .filter(|(node, _)| stuck.contains(node))
+                    .map(|(_, slots)| slots)
+                    .sum();
+                m.with_pool(m.info(pwq).pool, |core, cx| {
+                    core.are_all_slots(cx, pwq, held)
+                })
+            }
+        }
+    }
+
+    fn needs(&self, m: &M, node: Node) -> Vec<Need<PwqOf<M>>> {
+        let targets = self
+            .waits
+            .get(&node)
+            .into_iter()
+            .flat_map(|wait| &wait.targets);
+        let mut needs = Vec::new();
+        for target in targets {
+            match *target {
+                Target::Item(work) => needs.extend(blocked(m, work, None)),
+                Target::Barrier { barrier, item } => needs.extend(blocked(m, barrier, Some(item))),
+                Target::Flush(part) => self.flushed(m, &part, &mut needs),
+                Target::Group(group) => {
+                    m.members(group, |work| needs.extend(blocked(m, work, None)));
+                }
+            }
+        }
+        needs
+    }
+
+    /// Those in the graph that this flush waits for.
+    fn flushed(&self, m: &M, part: &PwqFlush<PwqOf<M>>, needs: &mut Vec<Need<PwqOf<M>>>) {
+        let (ticket, pool) = (part.ticket, part.pool);
+        let of_pool = self.of_pool(pool);
+        let covered: Vec<Node> = m.with_pool(pool, |core, cx| {
+            let mut nodes: Vec<Node> = of_pool
+                .filter(|node| core.is_flushed_with(cx, part.pwq, ticket, node.worker))
+                .collect();
+            let deferred = core.deferred_and_flushed(cx, part.pwq, ticket);
+            nodes.extend(deferred.map(|token| Node {
+                pool: token.pool,
+                worker: token.worker,
+            }));
+            nodes
+        });
+        needs.extend(covered.into_iter().map(Need::End));
+    }
+
+    fn of_pool(&self, pool: u32) -> impl Iterator<Item = Node> + '_ {
+        self.waits
+            .keys()
+            .copied()
+            .filter(move |node| node.pool == pool)
+    }
+
+    /// Those in the graph that execute items of the same queue. While this pwq is plugged these are older.
+    fn of_queue(&self, m: &M, pwq: PwqOf<M>) -> impl Iterator<Item = Node> + '_ {
+        let queue = m.info(pwq).queue;
+        let executes = |node: &Node| {
+            let of = m.with_pool(node.pool, |core, _| core.executes_of(node.worker));
+            of.is_some_and(|of| m.info(of).queue == queue)
+        };
+        let nodes: Vec<Node> = self.waits.keys().copied().filter(executes).collect();
+        nodes.into_iter()
+    }
+
+    /// Those in the graph that hold slots which this pwq could have, each with how many.
+    fn holders(&self, m: &M, pwq: PwqOf<M>) -> impl Iterator<Item = (Node, u32)> {
+        let mut holders = Vec::new();
+        for pool in self
+            .waits
+            .keys()
+            .map(|node| node.pool)
+            .collect::<BTreeSet<u32>>()
+        {
+            let of_pool = self.of_pool(pool);
+            m.with_pool(pool, |core, cx| {
+                let held = of_pool.map(|node| (node, core.slots_held(cx, node.worker, pwq)));
+                holders.extend(held.filter(|(_, slots)| *slots > 0));
+            });
+        }
+        holders.into_iter()
+    }
+}
+
+/// What an item, or a barrier behind this one, waits for.
+fn blocked<M: Machine>(
+    m: &M,
+    work: WorkOf<M>,
+    behind: Option<WorkOf<M>>,
+) -> Option<Need<PwqOf<M>>> {
+    let pool = m.word(work).pool()?;
+    let found = m.with_pool(pool, |core, cx| core.behind(cx, work, behind));
+    match found {
+        Behind::Nothing => None,
+        Behind::Slot(pwq) => Some(Need::Slot(pwq)),
+        Behind::Older(pwq) => Some(Need::Unplug(pwq)),
+        Behind::Worker(worker) => Some(Need::End(Node { pool, worker })),
+        Behind::Execution(token) => {
+            let goes_on = m.with_pool(token.pool, |core, _| core.goes_on(token));
+            let (pool, worker) = (token.pool, token.worker);
+            goes_on.then_some(Need::End(Node { pool, worker }))
+        }
+    }
+}

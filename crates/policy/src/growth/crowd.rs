@@ -1,0 +1,189 @@
+//! A kind of items whose executions queue up at one lock.
+
+use super::hold::Hold;
+use super::{CLOSED, Gate, GrowthStats, Holding, LEVEL_VALID, Look, SPACING_LEAST};
+use crate::probe::hit;
+use crate::time::{Nanos, Time};
+
+/// What is known of one kind.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Crowd {
+    queue: Queue,
+    hold: Option<Hold>,
+    looked_at: Time,
+    /// When a look has last seen a crowd.
+    seen_at: Time,
+    stats: GrowthStats,
+}
+
+/// The queue at one lock.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Queue {
+    /// Where most of the sleepers were last seen.
+    lock: Option<u64>,
+    /// Since when each look has seen a crowd there.
+    since: Option<Time>,
+    /// When somebody last got through who was seen there.
+    pub(super) passed: Option<Time>,
+    /// The last item that ended, and the usual time between two (a moving average).
+    ended: Option<Time>,
+    spacing: Nanos,
+}
+
+impl Queue {
+    fn looked(&mut self, now: Time, look: &Look) {
+        if look.lock.is_some() && look.lock != self.lock {
+            (self.lock, self.since, self.passed) = (look.lock, None, None);
+        }
+        self.since = look.is_crowd().then(|| self.since.unwrap_or(now));
+    }
+
+    fn completed(&mut self, now: Time) {
+        let Some(last) = self.ended.replace(now) else {
+            return;
+        };
+        let gap = now.since(last);
+        self.spacing = match self.spacing {
+            0 => gap,
+            spacing => (7 * spacing).saturating_add(gap) / 8,
+        };
+    }
+
+    /// Items end about as fast as they used to.
+    fn is_moving(&self, now: Time) -> bool {
+        let patience = 4 * self.spacing.max(SPACING_LEAST);
+        self.ended.is_some_and(|at| now.since(at) <= patience)
+    }
+
+    /// Two looks in a row have seen a crowd, and items end.
+    fn is_convoy(&self, now: Time) -> bool {
+        self.since.is_some_and(|since| since < now) && self.is_moving(now)
+    }
+
+    /// There is a crowd, and nothing ends.
+    pub(super) fn is_stuck(&self, now: Time) -> bool {
+        self.since.is_some() && !self.is_moving(now)
+    }
+
+    /// Nobody who was seen in the crowd has got through for long.
+    pub(super) fn is_closed(&self, now: Time) -> bool {
+        let began = |since: Time| since.max(self.passed.unwrap_or_default());
+        self.since
+            .is_some_and(|since| now.since(began(since)) > CLOSED)
+    }
+}
+
+impl Crowd {
+    /// Whether one more item may begin while `busy` are executed.
+    pub fn gate(&self, now: Time, busy: u32) -> Gate {
+        self.held(now)
+            .map_or(Gate::Open, |hold| hold.gate(now, busy))
+    }
+
+    /// How many more may begin.
+    pub fn room(&self, now: Time, busy: u32) -> u32 {
+        match (self.held(now), self.gate(now, busy)) {
+            (None, _) => u32::MAX,
+            (Some(hold), Gate::Open) => hold.room(busy).max(1),
+            _ => 0,
+        }
+    }
+
+    /// Not while nothing moves: then it may be what all wait for that is held back.
+    fn held(&self, now: Time) -> Option<&Hold> {
+        let hold = self.hold.as_ref()?;
+        (!self.queue.is_stuck(now) && !hold.is_over(now)).then_some(hold)
+    }
+
+    /// Whether its items are held back, or will be when something moves.
+    pub fn has_hold(&self) -> bool {
+        self.hold.is_some()
+    }
+
+    /// It was no crowd for long.
+    pub fn is_over(&self, now: Time) -> bool {
+        !self.has_hold() && now.since(self.seen_at) > LEVEL_VALID
+    }
+
+    /// Whether a report of an idle CPU is of use. While held, only if it is needed to see that a worker
+    /// is `missing`: one that is woken instead is placed well, while one that is called to an idle CPU
+    /// may come beside who has the lock, on the same core.
+    pub fn wants_reports(&self, now: Time, busy: u32, missing: bool) -> bool {
+        self.held(now)
+            .is_none_or(|hold| hold.allows(busy) && !missing)
+    }
+
+    /// Whether executions queue up at a lock.
+    pub fn is_convoy(&self, now: Time) -> bool {
+        self.queue.is_convoy(now)
+    }
+
+    /// Why items are held back.
+    pub fn holding(&self, now: Time) -> Holding {
+        self.held(now).map_or(Holding::No, Hold::holding)
+    }
+
+    /// The futex address at which the last look has seen most sleepers.
+    pub fn lock(&self) -> Option<u64> {
+        self.queue.lock
+    }
+
+    /// An item was begun while `busy` others were executed.
+    pub fn started(&mut self, now: Time, busy: u32) {
+        if let Some(hold) = &mut self.hold {
+            hold.started(now, busy, &mut self.stats);
+        }
+    }
+
+    /// An item has ended.
+    pub fn completed(&mut self, now: Time) {
+        self.queue.completed(now);
+        if let Some(hold) = &mut self.hold {
+            hold.completed();
+        }
+    }
+
+    /// An item has ended whose worker was seen asleep at [`lock`](Self::lock).
+    pub fn passed(&mut self, now: Time) {
+        self.queue.passed = Some(now);
+    }
+
+    /// Takes in what was seen of it in a pool with this target.
+    pub fn looked(&mut self, now: Time, look: Look, target: u32) {
+        self.looked_at = now;
+        self.queue.looked(now, &look);
+        let is_crowd = look.is_crowd();
+        if is_crowd {
+            self.seen_at = now;
+        }
+        let is_convoy = self.is_convoy(now);
+        hit!(LookSleepers if !is_crowd);
+        hit!(LookBarrier if self.queue.is_stuck(now));
+        hit!(LookConvoy if is_convoy);
+        match &mut self.hold {
+            Some(hold) => {
+                let released = hold.looked(now, &look, &self.queue, &mut self.stats);
+                if released || hold.is_over(now) {
+                    self.hold = None;
+                }
+            }
+            None if is_convoy => {
+                self.stats.convoys += 1;
+                self.hold = Some(Hold::begin(now, &look, target));
+            }
+            None => {}
+        }
+    }
+
+    /// How often it was held back.
+    pub fn stats(&self) -> GrowthStats {
+        self.stats
+    }
+
+    /// When one more may begin that is held back, so that somebody sees to it. After a look that could have
+    /// let it begin, the usual looks are enough.
+    pub fn wakes_at(&self, now: Time) -> Option<Time> {
+        let probe_at = self.held(now)?.probe_at();
+        (self.looked_at < probe_at).then_some(probe_at)
+    }
+}

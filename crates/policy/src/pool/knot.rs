@@ -1,0 +1,133 @@
+//! What an item of this pool waits for, for those who look for circles: `crate::contract::WaitGraph`.
+
+use super::slots::limit_now;
+use super::{Cx, WorkerPool};
+use crate::store::Store;
+use crate::worker::{Token, WorkerId};
+
+/// What has to end before an item does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Behind<P> {
+    /// Nothing: it is over, or begins as soon as a worker takes it.
+    Nothing,
+    /// What this worker executes: the item itself, or what it has to wait for.
+    Worker(WorkerId),
+    /// This execution, of another pool.
+    Execution(Token),
+    /// It has no slot of its limit.
+    Slot(P),
+    /// Everything older of its ordered queue: its pool workqueue is plugged.
+    Older(P),
+}
+
+impl<S: Store> WorkerPool<S> {
+    /// What `work` waits for: an item, or a barrier that was put behind `item`.
+    pub fn behind(&self, cx: &mut Cx<S>, work: S::Work, item: Option<S::Work>) -> Behind<S::Pwq> {
+        match item {
+            None => self.item_behind(cx, work),
+            Some(item) => self.barrier_behind(cx, work, item),
+        }
+    }
+
+    fn item_behind(&self, cx: &mut Cx<S>, work: S::Work) -> Behind<S::Pwq> {
+        if let Some(id) = self.workers.executing(&cx.store.key(work)) {
+            return Behind::Worker(id);
+        }
+        let word = cx.store.word(work);
+        let here = word.pwq().filter(|_| word.pool() == Some(self.attrs.id));
+        let Some((addr, _)) = here else {
+            return Behind::Nothing;
+        };
+        let pwq = cx.store.pwq_at(addr);
+        match word.flags() {
+            flags if flags.deferred => match self.deferred_for(work) {
+                Some(token) => Behind::Execution(token),
+                None => Behind::Nothing,
+            },
+            flags if flags.inactive => match cx.store.pwq(pwq).is_plugged() {
+                true => Behind::Older(pwq),
+                false => Behind::Slot(pwq),
+            },
+            _ => Behind::Nothing,
+        }
+    }
+
+    fn barrier_behind(&self, cx: &mut Cx<S>, barrier: S::Work, item: S::Work) -> Behind<S::Pwq> {
+        let word = cx.store.word(barrier);
+        if word.pwq().is_none() || word.pool() != Some(self.attrs.id) {
+            return Behind::Nothing;
+        }
+        let has = |&id: &WorkerId| {
+            let scheduled = &self.workers.get(id).scheduled;
+            !scheduled.is_empty() && scheduled.iter(cx.store).any(|work| work == barrier)
+        };
+        if let Some(id) = self.workers.ids().find(has) {
+            return Behind::Worker(id);
+        }
+        // Behind an instance that is pending; if not, that was taken back, and the barrier goes on alone.
+        let word = cx.store.word(item);
+        let pending = word.pwq().is_some() && word.pool() == Some(self.attrs.id);
+        match pending && self.series(cx, item).contains(&barrier) {
+            true => self.item_behind(cx, item),
+            false => Behind::Nothing,
+        }
+    }
+
+    /// Through which pwq the item that this worker executes was queued.
+    pub fn executes_of(&self, id: WorkerId) -> Option<S::Pwq> {
+        let current = self.workers.get(id).current.as_ref();
+        current.map(|current| current.pwq)
+    }
+
+    /// Whether a flush of `pwq` with this ticket waits for the end of what this worker executes; without one,
+    /// for everything in flight.
+    pub fn is_flushed_with(
+        &self,
+        cx: &mut Cx<S>,
+        pwq: S::Pwq,
+        ticket: Option<u64>,
+        id: WorkerId,
+    ) -> bool {
+        let worker = self.workers.get(id);
+        let own = worker
+            .current
+            .as_ref()
+            .map(|current| (current.pwq, current.colour));
+        let of = |work| {
+            let (addr, colour) = cx.store.word(work).pwq()?;
+            Some((cx.store.pwq_at(addr), colour))
+        };
+        let next: alloc::vec::Vec<_> = worker.scheduled.iter(cx.store).filter_map(of).collect();
+        let colours = &cx.store.pwq(pwq).colours;
+        let is_covered =
+            |&(one, colour): &(S::Pwq, u8)| one == pwq && colours.covers(ticket, colour);
+        own.iter().chain(&next).any(is_covered)
+    }
+
+    /// Executions of other pools that such a flush waits for, as items of `pwq` are deferred behind them.
+    pub fn deferred_and_flushed(
+        &self,
+        cx: &mut Cx<S>,
+        pwq: S::Pwq,
+        ticket: Option<u64>,
+    ) -> impl Iterator<Item = Token> {
+        let mut tokens = alloc::vec::Vec::new();
+        for deferred in &self.deferred {
+            let of = cx.store.word(deferred.work).pwq();
+            let of = of.map(|(addr, colour)| (cx.store.pwq_at(addr), colour));
+            let colours = &cx.store.pwq(pwq).colours;
+            let covered =
+                |&(one, colour): &(S::Pwq, u8)| one == pwq && colours.covers(ticket, colour);
+            tokens.extend(of.filter(covered).map(|_| deferred.token));
+        }
+        tokens.into_iter()
+    }
+
+    /// Whether so many slots are all that an item of `pwq` could get. More may be held at this time, since the limit was
+    /// lowered: those are given to nobody.
+    pub fn are_all_slots(&self, cx: &Cx<S>, pwq: S::Pwq, held: u32) -> bool {
+        let limit = limit_now(cx, pwq);
+        let frozen = limit.max() == 0;
+        !frozen && !limit.may_rise() && held >= limit.max()
+    }
+}

@@ -1,0 +1,467 @@
+//! Items that would join a convoy wait aside, each kind in a lane of its own; nobody else waits for them.
+//!
+//! A kind has a lane from the look on that saw its executions queue up at one lock (`crate::growth`). While it
+//! is held back, what a worker could take of it is listed in the lane and not on the worklist. A worker takes
+//! from lanes that have room and from the worklist in turns; a pool needs workers for what is ready in either.
+//!
+//! Barriers whose item was taken back are on the worklist: they are of no kind. Rescuers, and waiters that
+//! claim, take an item of a lane as they would any: they count for it as well.
+
+use alloc::vec::Vec;
+
+use super::{Cx, WorkerPool};
+use crate::growth::{Crowd, GrowthStats, Holding, Look};
+use crate::list::List;
+use crate::probe::hit;
+use crate::store::Store;
+use crate::time::Time;
+use crate::worker::{State, WorkerId};
+
+use super::signals::{Seen, SeenState};
+
+/// So many kinds are watched at one time.
+pub(super) const MAX_LANES: usize = 8;
+
+/// Items of one queue that have one function.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Kind {
+    queue: u64,
+    func: u64,
+}
+
+/// A kind whose executions queue up at one lock, or lately did.
+pub(super) struct Lane<S: Store> {
+    pub(super) kind: Kind,
+    pub(super) crowd: Crowd,
+    /// Series of this kind that no worker has taken, if they are held back.
+    pub(super) list: List<S>,
+    /// So many of them that are not deferred.
+    pub(super) waiting: usize,
+    /// Executions of this kind.
+    pub(super) busy: u32,
+    /// How many may begin at this moment.
+    room: u32,
+    /// They are held back: listed here.
+    pub(super) aside: bool,
+}
+
+impl<S: Store> Lane<S> {
+    /// Items that may begin.
+    fn nr_ready(&self) -> usize {
+        self.waiting.min(self.room as usize)
+    }
+}
+
+impl<S: Store> WorkerPool<S> {
+    /// The kind of a listed item.
+    fn kind_of(&self, cx: &Cx<S>, work: S::Work) -> Kind {
+        let (addr, _) = cx.store.word(work).pwq().expect("a listed item is queued");
+        Kind {
+            queue: cx.store.info(cx.store.pwq_at(addr)).queue,
+            func: cx.store.key(work).func,
+        }
+    }
+
+    /// The kind of the item that this worker executes.
+    fn kind_executed(&self, cx: &Cx<S>, id: WorkerId) -> Option<Kind> {
+        let current = self.workers.get(id).current.as_ref()?;
+        (!current.barrier).then(|| Kind {
+            queue: cx.store.info(current.pwq).queue,
+            func: current.key.func,
+        })
+    }
+
+    fn lane(&mut self, kind: Option<Kind>) -> Option<&mut Lane<S>> {
+        self.lanes.iter_mut().find(|lane| Some(lane.kind) == kind)
+    }
+
+    /// The lane in which this item, the head of a series of the pool, is or belongs if it is not on the list of
+    /// a worker; `None`: the worklist.
+    pub(super) fn lane_of(&self, cx: &Cx<S>, head: S::Work) -> Option<usize> {
+        if self.lanes.is_empty() {
+            return None;
+        }
+        if cx.store.word(head).flags().inactive {
+            return None;
+        }
+        let kind = self.kind_of(cx, head);
+        self.lanes
+            .iter()
+            .position(|lane| lane.aside && lane.kind == kind)
+    }
+
+    /// The list that this is the index of.
+    pub(super) fn list_at(&mut self, lane: Option<usize>) -> &mut List<S> {
+        match lane {
+            None => &mut self.worklist,
+            Some(at) => &mut self.lanes[at].list,
+        }
+    }
+
+    /// All lists of entries that no worker has taken.
+    pub(super) fn lists(&self) -> impl Iterator<Item = &List<S>> {
+        let lanes = self.lanes.iter().map(|lane| &lane.list);
+        core::iter::once(&self.worklist).chain(lanes)
+    }
+
+    /// The first entries of all series that no worker has taken, deferred ones included.
+    pub(super) fn heads<'a>(&'a self, cx: &'a Cx<S>) -> impl Iterator<Item = S::Work> + 'a {
+        let behind = |&work: &S::Work| self.behind_series(cx, work);
+        self.lists()
+            .flat_map(move |list| core::iter::successors(list.first(), behind))
+    }
+
+    /// Lists a series, which is in no list, at the end or at the front of where it belongs.
+    pub(super) fn list_series(&mut self, cx: &mut Cx<S>, series: &[S::Work], front: bool) {
+        let Some(&head) = series.first() else { return };
+        let lane = self.lane_of(cx, head);
+        let deferred = cx.store.word(head).flags().deferred;
+        match lane {
+            Some(at) => self.lanes[at].waiting += usize::from(!deferred),
+            None => self.held += series.len() - 1 + usize::from(deferred),
+        }
+        let list = self.list_at(lane);
+        match front {
+            true => series
+                .iter()
+                .rev()
+                .for_each(|&work| list.push_front(cx.store, work)),
+            false => series
+                .iter()
+                .for_each(|&work| list.push_back(cx.store, work)),
+        }
+    }
+
+    /// Takes a series out of where [`lane_of`](Self::lane_of) says.
+    pub(super) fn unlist_series(&mut self, cx: &mut Cx<S>, series: &[S::Work]) {
+        let Some(&head) = series.first() else { return };
+        let lane = self.lane_of(cx, head);
+        let deferred = cx.store.word(head).flags().deferred;
+        match lane {
+            Some(at) => self.lanes[at].waiting -= usize::from(!deferred),
+            None => self.held -= series.len() - 1 + usize::from(deferred),
+        }
+        let list = self.list_at(lane);
+        series.iter().for_each(|&work| list.remove(cx.store, work));
+    }
+
+    /// Items that no worker has taken, of kinds that are held back.
+    pub(super) fn nr_aside(&self) -> usize {
+        self.lanes.iter().map(|lane| lane.waiting).sum()
+    }
+
+    /// Items that a worker may take now.
+    pub(super) fn nr_ready(&self) -> usize {
+        let lanes: usize = self.lanes.iter().map(Lane::nr_ready).sum();
+        self.nr_free() + lanes
+    }
+
+    /// Those of the worklist.
+    pub(super) fn nr_free(&self) -> usize {
+        self.worklist.len() - self.held
+    }
+
+    /// Finds out again which lanes have room: time has passed, or an item has begun or ended.
+    pub(super) fn look_for_room(&mut self, now: Time) {
+        for lane in &mut self.lanes {
+            lane.room = lane.crowd.room(now, lane.busy);
+        }
+    }
+
+    /// The next item to take: of a lane and of the worklist in turns, where both have one.
+    pub(super) fn next_ready(&mut self, cx: &Cx<S>) -> Option<S::Work> {
+        self.look_for_room(cx.now);
+        let Some(at) = self.lanes.iter().position(|lane| lane.nr_ready() > 0) else {
+            return self.next_free(cx);
+        };
+        self.lane_turn = !self.lane_turn && self.nr_free() > 0;
+        if self.lane_turn {
+            return self.next_free(cx);
+        }
+        // Another lane comes first the next time.
+        let mut lane = self.lanes.remove(at);
+        hit!(LaneTaken);
+        lane.crowd.started(cx.now, lane.busy);
+        let first = lane.list.first();
+        self.lanes.push(lane);
+        self.free_from(cx, first)
+    }
+
+    /// Whether reports of idle CPUs are of use for what is ready.
+    pub(super) fn lanes_want(&self, now: Time) -> bool {
+        let missing = self.nr_running() < self.attrs.target;
+        let wants = |lane: &Lane<S>| {
+            lane.nr_ready() > 0 && lane.crowd.wants_reports(now, lane.busy, missing)
+        };
+        self.nr_free() > 0 || self.lanes.iter().any(wants)
+    }
+
+    /// Whether looks should be at as many as can be.
+    pub(super) fn holds_back(&self) -> bool {
+        self.lanes.iter().any(|lane| lane.aside)
+    }
+
+    /// When an item that is held back may begin, so that somebody sees to it.
+    pub(super) fn lanes_wake_at(&self, now: Time) -> Option<Time> {
+        let waiting = self.lanes.iter().filter(|lane| lane.waiting > 0);
+        waiting.filter_map(|lane| lane.crowd.wakes_at(now)).min()
+    }
+
+    /// Why items are held back, if some are: of all kinds together.
+    pub fn holding(&self, now: Time) -> Holding {
+        let holdings = self.lanes.iter().map(|lane| lane.crowd.holding(now));
+        holdings.fold(Holding::No, Holding::and)
+    }
+
+    /// Whether the next item of this queue, or this item, is held back.
+    pub(super) fn is_held_back(&self, queue: u64, work: Option<S::Work>, cx: &Cx<S>) -> bool {
+        let lane = match work {
+            Some(work) => self.lane_of(cx, work).map(|at| &self.lanes[at]),
+            None => self.lanes.iter().find(|lane| lane.kind.queue == queue),
+        };
+        lane.is_some_and(|lane| lane.aside && lane.room == 0)
+    }
+
+    /// Counts of all lanes that there have been.
+    pub(super) fn growth_stats(&self) -> GrowthStats {
+        let lanes = self.lanes.iter().map(|lane| lane.crowd.stats());
+        lanes.fold(self.stats.growth, GrowthStats::and)
+    }
+
+    /// This worker has begun an item.
+    pub(super) fn note_begun(&mut self, cx: &Cx<S>, id: WorkerId) {
+        if !self.lanes.is_empty() {
+            let kind = self.kind_executed(cx, id);
+            if let Some(lane) = self.lane(kind) {
+                lane.busy += 1;
+            }
+        }
+    }
+
+    /// It is about to leave it.
+    pub(super) fn note_ended(&mut self, cx: &Cx<S>, id: WorkerId) {
+        if self.lanes.is_empty() {
+            return;
+        }
+        let (kind, futex) = (self.kind_executed(cx, id), self.workers.get(id).futex);
+        if let Some(lane) = self.lane(kind) {
+            lane.busy -= 1;
+            if futex.is_some() && futex == lane.crowd.lock() {
+                lane.crowd.passed(cx.now);
+            }
+            lane.crowd.completed(cx.now);
+        }
+    }
+
+    /// Takes in what a whole look saw, before it is noted of the workers: whose executions queue up at a lock.
+    /// True if somebody's do.
+    pub(super) fn look_for_crowds(&mut self, cx: &mut Cx<S>, seen: &[Seen]) -> bool {
+        let seen: Vec<(Kind, &Seen)> = seen
+            .iter()
+            .filter(|one| self.is_in_item(one))
+            .filter_map(|one| Some((self.kind_executed(cx, one.worker)?, one)))
+            .collect();
+        self.open_lanes(cx, &seen);
+        let mut is_crowded = false;
+        for at in 0..self.lanes.len() {
+            let kind = self.lanes[at].kind;
+            let of_kind: Vec<&Seen> = of_kind(&seen, kind).collect();
+            // Of those that run nobody happened to be looked at: that says nothing.
+            if of_kind.is_empty() && self.lanes[at].busy > 0 {
+                continue;
+            }
+            let look = self.estimate(cx, kind, &of_kind);
+            is_crowded |= look.is_crowd();
+            let target = self.attrs.target;
+            self.lanes[at].crowd.looked(cx.now, look, target);
+        }
+        self.settle_lanes(cx);
+        is_crowded
+    }
+
+    /// It executes what it did when it was looked at.
+    fn is_in_item(&self, seen: &Seen) -> bool {
+        let worker = self.workers.get(seen.worker);
+        worker.state == State::Executing && worker.item_seq == seen.item
+    }
+
+    /// Kinds of which two were seen at one lock are watched from now on.
+    fn open_lanes(&mut self, cx: &Cx<S>, seen: &[(Kind, &Seen)]) {
+        for &(kind, _) in seen {
+            let known = self.lanes.iter().any(|lane| lane.kind == kind);
+            if known || self.lanes.len() >= MAX_LANES {
+                continue;
+            }
+            let of_kind: Vec<&Seen> = of_kind(seen, kind).collect();
+            if !self.estimate(cx, kind, &of_kind).is_crowd() {
+                continue;
+            }
+            hit!(LaneOpened);
+            let executes = |id: &WorkerId| self.kind_executed(cx, *id) == Some(kind);
+            let busy = self.workers.ids().filter(executes).count() as u32;
+            self.lanes.push(Lane {
+                kind,
+                crowd: Crowd::default(),
+                list: List::new(),
+                waiting: 0,
+                busy,
+                room: u32::MAX,
+                aside: false,
+            });
+        }
+    }
+
+    /// How many executions of this kind sleep, and wait at one futex address: of those who are known to sleep,
+    /// and of the others, about the same parts as of those who were looked at.
+    fn estimate(&self, cx: &Cx<S>, kind: Kind, seen: &[&Seen]) -> Look {
+        let lock = most_frequent(seen.iter().filter_map(|one| one.futex()));
+        let asleep = |one: &Seen| matches!(one.state, SeenState::Asleep(_));
+        let at_lock = |one: &Seen| lock.is_some() && one.futex() == lock;
+        let executes = |id: &WorkerId| self.kind_executed(cx, *id) == Some(kind);
+        let mut known = [0; 2];
+        for id in self.workers.ids().filter(executes) {
+            known[usize::from(self.is_known_asleep(id))] += 1;
+        }
+        Look {
+            busy: known[0] + known[1],
+            asleep: self.about(known, seen, asleep),
+            crowd: self.about(known, seen, at_lock),
+            lock,
+        }
+    }
+
+    /// How many of these, so many not known and so many known to sleep, are of the sort.
+    fn about(&self, known: [u32; 2], seen: &[&Seen], is_one: impl Fn(&Seen) -> bool) -> u32 {
+        let among = |asleep: bool| {
+            let of = seen
+                .iter()
+                .filter(|one| self.is_known_asleep(one.worker) == asleep);
+            let looked_at = of.clone().count() as u32;
+            let ones = of.filter(|one| is_one(one)).count() as u32;
+            (known[usize::from(asleep)] * ones)
+                .checked_div(looked_at)
+                .unwrap_or(0)
+        };
+        among(true) + among(false)
+    }
+
+    /// Lists are where the crowds want them, and kinds that were none for long are forgotten.
+    fn settle_lanes(&mut self, cx: &mut Cx<S>) {
+        for at in (0..self.lanes.len()).rev() {
+            let holds = self.lanes[at].crowd.has_hold();
+            match (holds, self.lanes[at].aside) {
+                (true, false) => self.set_aside(cx, at),
+                (false, true) => self.put_back(cx, at),
+                _ => {}
+            }
+            if self.lanes[at].crowd.is_over(cx.now) {
+                self.close_lane(at);
+            }
+        }
+        self.look_for_room(cx.now);
+    }
+
+    fn close_lane(&mut self, at: usize) {
+        hit!(LaneClosed);
+        let lane = self.lanes.swap_remove(at);
+        self.stats.growth = self.stats.growth.and(lane.crowd.stats());
+    }
+
+    /// What waits of this kind goes to its lane.
+    fn set_aside(&mut self, cx: &mut Cx<S>, at: usize) {
+        hit!(LaneHolds);
+        self.lanes[at].aside = true;
+        let mut next = self.worklist.first();
+        while let Some(head) = next {
+            next = self.behind_series(cx, head);
+            self.send_to_lane(cx, head);
+        }
+    }
+
+    /// A series of the worklist goes to the lane of its kind, if that is held back.
+    fn send_to_lane(&mut self, cx: &mut Cx<S>, head: S::Work) {
+        let Some(at) = self.lane_of(cx, head) else {
+            return;
+        };
+        let series = self.series(cx, head);
+        let deferred = cx.store.word(head).flags().deferred;
+        self.held -= series.len() - 1 + usize::from(deferred);
+        self.lanes[at].waiting += usize::from(!deferred);
+        for &work in &series {
+            self.worklist.remove(cx.store, work);
+            self.lanes[at].list.push_back(cx.store, work);
+        }
+    }
+
+    /// What waits of this kind goes back to the worklist: before what is there, which has not waited as long.
+    fn put_back(&mut self, cx: &mut Cx<S>, at: usize) {
+        hit!(LaneLetsGo);
+        let lane = &mut self.lanes[at];
+        let mut list = core::mem::take(&mut lane.list);
+        let entries: Vec<S::Work> = list.iter(cx.store).collect();
+        self.held += entries.len() - lane.waiting;
+        (lane.waiting, lane.aside) = (0, false);
+        for &work in entries.iter().rev() {
+            list.remove(cx.store, work);
+            self.worklist.push_front(cx.store, work);
+        }
+    }
+
+    /// Nothing is held back any more, and what was seen is forgotten.
+    pub(super) fn forget_crowds(&mut self, cx: &mut Cx<S>) {
+        for at in (0..self.lanes.len()).rev() {
+            if self.lanes[at].aside {
+                self.put_back(cx, at);
+            }
+            self.close_lane(at);
+        }
+    }
+
+    /// Lanes are as their items say.
+    pub(super) fn lanes_are_right(&self, store: &mut S) {
+        let mut out = crate::action::Actions::default();
+        let cx = Cx {
+            store,
+            now: Time(0),
+            cpu: 0,
+            out: &mut out,
+        };
+        let mut head = self.worklist.first();
+        while let Some(work) = head {
+            assert_eq!(self.lane_of(&cx, work), None, "{work:?} belongs in a lane");
+            head = self.behind_series(&cx, work);
+        }
+        for (at, lane) in self.lanes.iter().enumerate() {
+            let executes = |id: &WorkerId| self.kind_executed(&cx, *id) == Some(lane.kind);
+            let busy = self.workers.ids().filter(executes).count() as u32;
+            assert_eq!(lane.busy, busy, "executions of a kind");
+            let (mut series, mut head) = (0, lane.list.first());
+            while let Some(work) = head {
+                assert_eq!(self.lane_of(&cx, work), Some(at), "{work:?} is in a lane");
+                series += usize::from(!cx.store.word(work).flags().deferred);
+                head = self.behind_series(&cx, work);
+            }
+            assert_eq!(lane.waiting, series, "series in a lane");
+            assert!(lane.aside || lane.list.is_empty());
+        }
+    }
+}
+
+fn of_kind<'a>(seen: &'a [(Kind, &'a Seen)], kind: Kind) -> impl Iterator<Item = &'a Seen> {
+    let same = move |(of, one): &(Kind, &'a Seen)| (*of == kind).then_some(*one);
+    seen.iter().filter_map(same)
+}
+
+/// The address that more than half of these are, if one is (majority vote, Boyer and Moore);
+/// otherwise one of them.
+fn most_frequent(addresses: impl Iterator<Item = u64>) -> Option<u64> {
+    let (mut candidate, mut votes) = (None, 0u32);
+    for addr in addresses {
+        match (votes, Some(addr) == candidate) {
+            (0, _) => (candidate, votes) = (Some(addr), 1),
+            (_, true) => votes += 1,
+            (_, false) => votes -= 1,
+        }
+    }
+    candidate
+}

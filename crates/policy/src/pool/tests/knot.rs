@@ -1,0 +1,298 @@
+//! Items that wait for each other in a circle, over pools and queues.
+
+use super::contract::OnRig;
+use super::*;
+use crate::contract::{self, Node, Target, WaitGraph};
+use crate::pool::Stuck;
+
+/// A machine whose queues are each in a pool of its number, and who waits for whom.
+struct World {
+    machine: OnRig,
+    graph: WaitGraph<OnRig>,
+}
+
+impl World {
+    fn new(pools: usize) -> World {
+        World {
+            machine: OnRig::new(pools),
+            graph: WaitGraph::default(),
+        }
+    }
+
+    /// A new item that is executed in this pool, or waits there for a slot.
+    fn item(&self, pool: usize) -> usize {
+        let work = self.machine.rig(|rig| rig.item());
+        self.queue(work, pool);
+        work
+    }
+
+    fn queue(&self, work: usize, pool: usize) {
+        contract::queue(&self.machine, pool, None, work).expect("it is not pending");
+        self.machine.rig(|rig| {
+            rig.run();
+            // All others sleep.
+            rig.scan(pool, |_| SeenState::Asleep(None));
+            rig.run();
+        });
+    }
+
+    fn end(&mut self, work: usize) {
+        self.leave(work);
+        self.machine
+            .rig(|rig| rig.end_and_run(work, ItemReport::default()));
+    }
+
+    fn node(&self, work: usize) -> Node {
+        let (pool, worker) = self.machine.rig(|rig| rig.who(work)).expect("it runs");
+        let pool = pool as u32;
+        Node { pool, worker }
+    }
+
+    fn begin(&mut self, work: usize, target: Target<OnRig>) -> Result<(), Stuck> {
+        let node = self.node(work);
+        self.graph.begin(&self.machine, &[node], &[target])
+    }
+
+    fn leave(&mut self, work: usize) {
+        let node = self.node(work);
+        self.graph.end(&[node]);
+    }
+
+    fn joins(&mut self, work: usize, awaited: usize) -> Result<(), Stuck> {
+        self.begin(work, Target::Item(awaited))
+    }
+
+    /// Waits for the last instance of an item.
+    fn flushes(&mut self, work: usize, item: usize) -> Result<(), Stuck> {
+        let barrier = self
+            .machine
+            .rig(|rig| rig.barrier(item))
+            .expect("it is there");
+        self.begin(work, Target::Barrier { barrier, item })
+    }
+
+    fn flushes_queue(&mut self, work: usize, queue: usize) -> Result<(), Stuck> {
+        let part = contract::begin_flush(&self.machine, queue)[0];
+        self.begin(work, Target::Flush(part))
+    }
+}
+
+#[test]
+fn a_circle_over_pools_is_refused_where_it_closes() {
+    for length in 2..5 {
+        let mut world = World::new(length);
+        let items: Vec<usize> = (0..length).map(|pool| world.item(pool)).collect();
+        for at in 1..length {
+            assert_eq!(world.joins(items[at - 1], items[at]), Ok(()));
+        }
+        assert_eq!(world.flushes(items[length - 1], items[0]), Err(Stuck));
+        world.end(items[length - 1]);
+        assert_eq!(
+            world.joins(items[0], items[length - 1]),
+            Ok(()),
+            "it has ended"
+        );
+    }
+}
+
+#[test]
+fn a_chain_is_no_circle() {
+    let mut world = World::new(3);
+    let items: Vec<usize> = (0..3).map(|pool| world.item(pool)).collect();
+    assert_eq!(world.flushes(items[0], items[2]), Ok(()));
+    assert_eq!(world.flushes(items[1], items[2]), Ok(()));
+    let other = world.item(0);
+    assert_eq!(world.flushes(other, items[1]), Ok(()));
+    assert_eq!(world.flushes(items[2], other), Err(Stuck));
+}
+
+#[test]
+fn who_flushes_a_queue_waits_for_what_was_queued_before_only() {
+    let mut world = World::new(2);
+    let (x, y) = (world.item(0), world.item(1));
+    assert_eq!(world.flushes_queue(x, 1), Ok(()));
+    let late = world.item(1);
+    assert_eq!(
+        world.flushes(late, x),
+        Ok(()),
+        "the flush does not wait for it"
+    );
+    assert_eq!(world.flushes(y, x), Err(Stuck));
+    assert_eq!(world.flushes_queue(y, 0), Err(Stuck));
+}
+
+#[test]
+fn an_item_that_goes_behind_its_own_execution_waits_for_that() {
+    let mut world = World::new(2);
+    let (x, y) = (world.item(0), world.item(1));
+    // Its next instance is pending, in its own pool and then in the other one.
+    for pool in [0, 1] {
+        world.queue(x, pool);
+        assert_eq!(world.flushes(y, x), Ok(()));
+        assert_eq!(world.flushes(x, y), Err(Stuck), "{pool}");
+        world.leave(y);
+        assert!(contract::cancel(&world.machine, x));
+    }
+}
+
+#[test]
+fn who_needs_a_slot_waits_for_those_that_hold_them_all() {
+    let mut world = World::new(2);
+    contract::set_max_active(&world.machine, 1, 2);
+    let x = world.item(0);
+    let holders = [world.item(1), world.item(1)];
+    let waits = world.item(1);
+    assert_eq!(world.flushes(holders[0], x), Ok(()));
+    assert_eq!(world.flushes(x, waits), Ok(()), "the other one may end");
+    assert_eq!(world.joins(holders[1], x), Err(Stuck));
+    world.leave(x);
+    assert_eq!(world.joins(holders[1], x), Ok(()));
+    assert_eq!(world.joins(x, waits), Err(Stuck));
+    contract::freeze(&world.machine, 1);
+    assert_eq!(world.joins(x, waits), Ok(()), "somebody thaws it");
+    world.leave(x);
+    contract::thaw(&world.machine, 1);
+    contract::set_max_active(&world.machine, 1, 3);
+    assert_eq!(world.joins(x, waits), Ok(()), "it has a slot");
+}
+
+#[test]
+fn who_needs_the_end_of_older_ones_of_an_ordered_queue_waits_for_these() {
+    let mut world = World::new(3);
+    let (x, older, stranger) = (world.item(0), world.item(1), world.item(2));
+    let waits = world.machine.rig(|rig| {
+        rig.queues[1].ordered = true;
+        rig.replace(1, 2);
+        let new = rig.store.pwqs.len() - 1;
+        rig.queue_and_run(1, new)[0]
+    });
+    assert_eq!(world.joins(x, waits), Ok(()), "the older one may end");
+    assert_eq!(world.joins(stranger, x), Ok(()), "it is of another queue");
+    world.leave(stranger);
+    assert_eq!(world.joins(older, x), Err(Stuck));
+    world.leave(x);
+    assert_eq!(world.joins(older, x), Ok(()));
+    assert_eq!(world.flushes(x, waits), Err(Stuck));
+    world.end(older);
+    assert_eq!(world.joins(x, waits), Ok(()), "it has begun");
+}
+
+#[test]
+fn a_barrier_whose_item_was_taken_back_and_queued_again_waits_for_nothing() {
+    let mut world = World::new(2);
+    contract::set_max_active(&world.machine, 1, 1);
+    let (x, holder) = (world.item(0), world.item(1));
+    let item = world.item(1);
+    let barrier = world
+        .machine
+        .rig(|rig| rig.barrier(item))
+        .expect("it waits");
+    assert!(contract::cancel(&world.machine, item));
+    contract::queue(&world.machine, 1, None, item).expect("it was taken back");
+    assert_eq!(world.joins(holder, x), Ok(()));
+    assert_eq!(world.begin(x, Target::Barrier { barrier, item }), Ok(()));
+}
+
+#[test]
+fn a_limit_that_nobody_chose_is_no_reason_to_refuse() {
+    let mut world = World::new(2);
+    contract::set_max_active(&world.machine, 1, 1);
+    let (x, holder) = (world.item(0), world.item(1));
+    let waits = world.item(1);
+    assert_eq!(world.flushes(holder, x), Ok(()));
+    world
+        .machine
+        .rig(|rig| rig.call(1, |core, cx| core.let_limit_rise(cx, 1, true)));
+    assert_eq!(world.joins(x, waits), Ok(()));
+}
+
+#[test]
+fn a_group_is_waited_for_with_those_that_joined_it_since() {
+    let mut world = World::new(2);
+    contract::set_max_active(&world.machine, 0, 2);
+    let (owner, first) = (world.item(0), world.item(0));
+    world.machine.groups.borrow_mut().push([first].into());
+    assert_eq!(world.begin(owner, Target::Group(0)), Ok(()));
+    let other = world.item(1);
+    let (later, last) = (world.item(0), world.item(0));
+    world.machine.groups.borrow_mut()[0].push(last);
+    // The later one has the slot that is free now, and none is left for the last one.
+    world.end(first);
+    world.machine.groups.borrow_mut()[0].retain(|work| *work != first);
+    assert_eq!(world.joins(other, last), Ok(()), "the later one may end");
+    assert_eq!(world.joins(later, other), Err(Stuck));
+    world.machine.groups.borrow_mut()[0].clear();
+    assert_eq!(world.joins(later, other), Ok(()), "the owner goes on");
+}
+
+#[test]
+fn slots_beyond_a_limit_that_was_lowered_are_given_to_nobody() {
+    let mut world = World::new(2);
+    contract::set_max_active(&world.machine, 1, 3);
+    let x = world.item(0);
+    let holders = [world.item(1), world.item(1), world.item(1)];
+    let waits = world.item(1);
+    contract::set_max_active(&world.machine, 1, 2);
+    assert_eq!(world.flushes(holders[0], x), Ok(()));
+    assert_eq!(world.flushes(x, waits), Ok(()), "two may end");
+    assert_eq!(world.joins(holders[1], x), Err(Stuck), "one may, of three");
+}
+
+#[test]
+fn who_is_in_a_circle_that_a_lower_limit_closes_gives_up() {
+    let mut world = World::new(2);
+    contract::set_max_active(&world.machine, 1, 3);
+    let (behind, x) = (world.item(0), world.item(0));
+    let holders = [world.item(1), world.item(1), world.item(1)];
+    let waits = world.item(1);
+    assert_eq!(world.flushes(behind, x), Ok(()));
+    assert_eq!(world.flushes(holders[0], x), Ok(()));
+    assert_eq!(world.flushes(holders[1], x), Ok(()));
+    assert_eq!(world.flushes(x, waits), Ok(()), "the third one may end");
+    let relieve = |world: &mut World| {
+        let mut given_up = Vec::new();
+        let give_up = |node| given_up.push(node);
+        world.graph.relieve(&world.machine, give_up);
+        given_up
+    };
+    assert_eq!(relieve(&mut world), []);
+    contract::set_max_active(&world.machine, 1, 2);
+    assert_eq!(relieve(&mut world), [world.node(x)]);
+    assert_eq!(relieve(&mut world), [], "all others go on");
+}
+
+#[test]
+fn others_give_up_for_one_that_cannot() {
+    let mut world = World::new(3);
+    let items: Vec<usize> = (0..3).map(|pool| world.item(pool)).collect();
+    let bystander = world.item(2);
+    for item in &items[1..] {
+        assert_eq!(world.flushes(*item, items[0]), Ok(()));
+    }
+    assert_eq!(world.flushes(bystander, items[1]), Ok(()));
+    let targets = [Target::Item(items[1]), Target::Item(items[2])];
+    let mut given_up = Vec::new();
+    let own = [world.node(items[0])];
+    world
+        .graph
+        .begin_bound(&world.machine, &own, &targets, |node| given_up.push(node));
+    assert_eq!(given_up, [world.node(items[1]), world.node(items[2])]);
+    assert_eq!(world.flushes(items[1], items[0]), Err(Stuck), "not again");
+    world.graph.end(&own);
+    assert_eq!(world.flushes(items[1], items[0]), Ok(()));
+}
+
+#[test]
+fn a_thread_waits_with_all_that_it_executes() {
+    let mut world = World::new(3);
+    let items: Vec<usize> = (0..3).map(|pool| world.item(pool)).collect();
+    // One thread: the second is a claim in the middle of the first.
+    let stack = [world.node(items[1]), world.node(items[0])];
+    let targets = [Target::Item(items[2])];
+    assert_eq!(world.graph.begin(&world.machine, &stack, &targets), Ok(()));
+    for item in &items[..2] {
+        assert_eq!(world.flushes(items[2], *item), Err(Stuck));
+    }
+    world.graph.end(&stack);
+    assert!(world.graph.is_empty());
+}

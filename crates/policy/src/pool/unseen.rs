@@ -1,0 +1,244 @@
+//! Workers that nobody can see: no /proc, one of another PID namespace, a sandbox, no descriptor left.
+//!
+//! Such a worker is *unknown*, not running. What is left is the CPU time of its thread, and if even
+//! that is not told, the time that passes.
+//!
+//! | the thread, over at least [`PATIENCE`] | its worker |
+//! | --- | --- |
+//! | used a CPU for a quarter of the time | runs |
+//! | used less, or does not tell | may sleep, or may have no CPU |
+//!
+//! Nobody knows which of the two it is. So one of those is taken for asleep when no item of the pool has
+//! ended for [`PATIENCE`], two after as long again, then four: whatever they wait for gets its worker. The
+//! next end of an item begins anew.
+
+use super::signals::SeenState;
+use super::{Cx, WorkerPool};
+use crate::probe::hit;
+use crate::store::Store;
+use crate::time::{MILLISECOND, Nanos, Time};
+use crate::worker::WorkerId;
+
+/// What a look at an unseen worker is compared over, and how long nothing ends before one is taken for
+/// asleep.
+pub const PATIENCE: Nanos = 10 * MILLISECOND;
+/// A thread that used a CPU for one part in so many of the time has run.
+const RAN_PART: u64 = 4;
+
+/// What is known of one worker's item from the CPU time of its thread.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Unseen {
+    /// CPU time of the thread at `since`, if that was told.
+    cpu: Option<Nanos>,
+    since: Time,
+    verdict: Verdict,
+}
+
+/// Of an unseen worker.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    /// It has not been looked at for long enough.
+    Open,
+    /// It had a CPU.
+    Ran,
+    /// It had none, or does not tell.
+    Idle,
+}
+
+impl Unseen {
+    /// The first look that did not see it in its item.
+    pub(crate) fn new(now: Time, cpu: Option<Nanos>) -> Self {
+        Unseen {
+            cpu,
+            since: now,
+            verdict: Verdict::Open,
+        }
+    }
+
+    /// One more look.
+    pub(crate) fn looked(&mut self, now: Time, cpu: Option<Nanos>) -> Verdict {
+        let passed = now.since(self.since);
+        if passed >= PATIENCE {
+            let ran = cpu
+                .zip(self.cpu)
+                .map(|(now, then)| now.saturating_sub(then));
+            let verdict = match ran.is_some_and(|ran| ran >= passed / RAN_PART) {
+                true => Verdict::Ran,
+                false => Verdict::Idle,
+            };
+            let since = now;
+            *self = Unseen {
+                cpu,
+                since,
+                verdict,
+            };
+        }
+        self.verdict
+    }
+
+    /// Whether it was found to use no CPU, or not to tell.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.verdict == Verdict::Idle
+    }
+}
+
+/// When unseen workers of one pool are taken for asleep.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Pace {
+    /// The last item ended then, or this many were last taken for asleep.
+    since: Time,
+    next: u32,
+    /// Some look since then has found an idle one. A look is at a few of many.
+    idle: bool,
+    /// Workers that are taken for asleep as soon as they have begun.
+    credit: u32,
+}
+
+impl Default for Pace {
+    fn default() -> Self {
+        Pace {
+            since: Time(0),
+            next: 1,
+            idle: false,
+            credit: 0,
+        }
+    }
+}
+
+impl Pace {
+    /// An item has ended, or nobody could look until now.
+    pub(crate) fn begin_anew(&mut self, now: Time) {
+        *self = Pace {
+            since: now,
+            ..Pace::default()
+        };
+    }
+
+    /// A look has found so many idle ones; whether any has since an item last ended.
+    fn is_idle(&mut self, found: u32) -> bool {
+        self.idle |= found > 0;
+        self.idle
+    }
+
+    /// How many of those that are idle or do not tell are taken for asleep now.
+    pub(crate) fn presumes(&mut self, now: Time) -> u32 {
+        if now.since(self.since) < PATIENCE {
+            return 0;
+        }
+        self.since = now;
+        let twice = self.next.saturating_mul(2);
+        core::mem::replace(&mut self.next, twice)
+    }
+}
+
+/// What one scan has found in all.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Found {
+    /// For how many that run they count.
+    pub(super) runnable: u32,
+    /// Workers that nobody can see and that may sleep.
+    pub(super) idle: u32,
+}
+
+impl<S: Store> WorkerPool<S> {
+    /// Who was found to run is not presumed asleep. Of those that nobody can see some may be.
+    pub(super) fn presume(&mut self, cx: &Cx<S>, found: &Found) {
+        let most = self.presumable().saturating_sub(found.runnable);
+        hit!(ScanCorrects if most < self.counts.presumed);
+        self.counts.presumed = self.counts.presumed.min(most);
+        if self.unseen.is_idle(found.idle) {
+            let taken = self.unseen.presumes(cx.now);
+            let now = taken.min(most - self.counts.presumed);
+            // Those that are counted are no more than should run: the others are to begin first.
+            let ran = found.runnable > 0;
+            self.unseen.credit = if ran { 0 } else { taken - now };
+            self.count_presumed(now);
+        }
+    }
+
+    fn count_presumed(&mut self, more: u32) {
+        hit!(UnseenPresumed if more > 0);
+        self.counts.presumed += more;
+        self.stats.unseen_presumed += u64::from(more);
+    }
+
+    /// A worker has begun an item: perhaps it is one of those that are taken for asleep.
+    pub(super) fn presume_new(&mut self) {
+        let one = self.unseen.credit.min(1);
+        self.unseen.credit -= one;
+        let room = self.presumable().saturating_sub(self.counts.presumed);
+        self.count_presumed(one.min(room));
+    }
+
+    /// What is believed of a worker that nobody can see; `None`: as before.
+    pub(super) fn judge_unseen(
+        &mut self,
+        cx: &Cx<S>,
+        id: WorkerId,
+        cpu: Option<Nanos>,
+        found: &mut Found,
+    ) -> Option<SeenState> {
+        hit!(ScanUnseen);
+        let worker = self.workers.get_mut(id);
+        let known = worker
+            .unseen
+            .get_or_insert_with(|| Unseen::new(cx.now, cpu));
+        match known.looked(cx.now, cpu) {
+            Verdict::Open => None,
+            Verdict::Ran => Some(SeenState::Runnable),
+            Verdict::Idle => {
+                found.idle += u32::from(worker.hints == 0 && !worker.asleep);
+                None
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ms(n: u64) -> Time {
+        Time(n * MILLISECOND)
+    }
+
+    #[test]
+    fn a_thread_is_judged_by_what_it_used_of_the_time() {
+        let used = |share: u64| {
+            let mut unseen = Unseen::new(ms(1), Some(5));
+            assert_eq!(unseen.looked(ms(10), Some(5)), Verdict::Open);
+            unseen.looked(ms(21), Some(5 + share * MILLISECOND))
+        };
+        assert_eq!([used(0), used(4)], [Verdict::Idle; 2]);
+        assert_eq!([used(5), used(20)], [Verdict::Ran; 2]);
+    }
+
+    #[test]
+    fn a_verdict_holds_until_the_next_one() {
+        let mut unseen = Unseen::new(ms(0), Some(0));
+        assert_eq!(unseen.looked(ms(10), Some(10 * MILLISECOND)), Verdict::Ran);
+        assert_eq!(unseen.looked(ms(19), Some(10 * MILLISECOND)), Verdict::Ran);
+        assert_eq!(unseen.looked(ms(20), Some(10 * MILLISECOND)), Verdict::Idle);
+        assert_eq!(unseen.looked(ms(30), Some(20 * MILLISECOND)), Verdict::Ran);
+    }
+
+    #[test]
+    fn who_tells_nothing_may_sleep() {
+        let mut unseen = Unseen::new(ms(0), None);
+        assert_eq!(unseen.looked(ms(9), None), Verdict::Open);
+        assert_eq!(unseen.looked(ms(10), None), Verdict::Idle);
+        // It has begun to tell: nothing to compare with yet.
+        assert_eq!(unseen.looked(ms(20), Some(7)), Verdict::Idle);
+    }
+
+    #[test]
+    fn while_nothing_ends_twice_as_many_are_taken_for_asleep_each_time() {
+        let mut pace = Pace::default();
+        pace.begin_anew(ms(5));
+        let taken: std::vec::Vec<u32> = (5..70).map(|at| pace.presumes(ms(at))).collect();
+        let taken: std::vec::Vec<u32> = taken.into_iter().filter(|&n| n > 0).collect();
+        assert_eq!(taken, [1, 2, 4, 8, 16, 32]);
+        pace.begin_anew(ms(70));
+        assert_eq!((pace.presumes(ms(79)), pace.presumes(ms(80))), (0, 1));
+    }
+}

@@ -1,0 +1,33 @@
+//! Relays: an ordinary thread on each CPU that passes on what a canary of the helper process says.
+//!
+//! A report changes the mask of the worker that it wakes. Only a thread of the same process can be sure whose
+//! number that is, and only one that the kernel does not keep off its CPU for seconds may have begun to.
+
+use std::io;
+
+use cmwq_os::{helper::inside, sched, thread};
+
+use crate::engine::Engine;
+
+const STACK: usize = 64 * 1024;
+
+/// Starts the relay of this CPU.
+pub(super) fn start(engine: &'static Engine, cpu: usize) -> io::Result<()> {
+    thread::spawn(&format!("cmwq/r{cpu}"), STACK, move || run(engine, cpu))
+}
+
+fn run(engine: &'static Engine, cpu: usize) {
+    inside::pin(cpu);
+    // Refused by older kernels, and no matter: it gets a CPU sooner, also to end.
+    let _ = sched::set_short_slice_self();
+    let canaries = engine.canaries();
+    let seat = canaries.board().seat(cpu);
+    loop {
+        seat.relay.park(None);
+        if inside::current_cpu() != cpu {
+            // Somebody outside has given all threads another mask.
+            inside::pin(cpu);
+        }
+        canaries.report(engine, cpu);
+    }
+}

@@ -1,0 +1,79 @@
+//! What a canary does, whether it is a thread of a helper process or of this one.
+//!
+//! A helper has nothing of this process but code and the board. So nothing here, or called from here,
+//! allocates, locks, panics, or uses the C library or locals of a thread.
+
+use cmwq_os::helper::inside;
+use cmwq_policy::canary::{Canary, Confirm, LINGER_YIELDS};
+
+use super::bell::Bell;
+use super::board::Board;
+
+/// One canary.
+pub(super) struct Watch<'a> {
+    board: &'a Board,
+    bell: &'a Bell,
+    cpu: usize,
+}
+
+/// A thread of a helper that is pinned to this CPU.
+pub(super) extern "C" fn in_helper(board: *mut std::ffi::c_void, cpu: usize) -> ! {
+    // SAFETY: the board that `Ground` has put there. The helper ends before it does.
+    let board = unsafe { &*board.cast::<Board>() };
+    let watch = Watch::new(board, cpu);
+    loop {
+        if watch.watch() {
+            board.seat(cpu).relay.unpark();
+        }
+        watch.linger();
+    }
+}
+
+impl<'a> Watch<'a> {
+    pub(super) fn new(board: &'a Board, cpu: usize) -> Self {
+        let bell = &board.seat(cpu).bell;
+        Watch { board, bell, cpu }
+    }
+
+    /// While armed and wanted: true once it is alone on its CPU, and has taken the right to say so.
+    pub(super) fn watch(&self) -> bool {
+        let mut confirm = Confirm::default();
+        let mut before = inside::now();
+        while self.is_on_duty() {
+            inside::yield_now();
+            let after = inside::now();
+            if inside::current_cpu() != self.cpu {
+                // Somebody outside has given all threads another mask (`taskset -ap`).
+                confirm = Confirm::default();
+                if !inside::pin(self.cpu) && self.bell.fire(&self.board.off_duty) {
+                    // Nothing to report. A tick arms it again while its CPU is thought to be there.
+                    return false;
+                }
+            } else if confirm.yielded(after.saturating_sub(before))
+                && self.bell.fire(&self.board.off_duty)
+            {
+                return true;
+            }
+            before = after;
+        }
+        false
+    }
+
+    /// Yields a few times more, so that an arming which comes at once needs no wake-up; then parks.
+    pub(super) fn linger(&self) {
+        let mut left = LINGER_YIELDS;
+        while left > 0 {
+            if self.is_on_duty() {
+                return;
+            }
+            inside::yield_now();
+            left -= 1;
+        }
+        let wanted = || self.board.anybody_wants();
+        self.bell.park(&self.board.off_duty, wanted);
+    }
+
+    fn is_on_duty(&self) -> bool {
+        self.bell.state() == Canary::Armed && self.board.anybody_wants()
+    }
+}

@@ -25,6 +25,19 @@ pub struct EffectiveCpus {
     pub target: usize,
 }
 
+impl EffectiveCpus {
+    /// The same for a process that may run on these CPUs.
+    #[must_use]
+    pub fn with_mask(self, mask: CpuMask) -> Self {
+        let target = target(&mask, self.quota);
+        EffectiveCpus {
+            mask,
+            target,
+            ..self
+        }
+    }
+}
+
 /// Reads them. A process has no mask, its threads have: it may use each CPU that one of the
 /// program's own threads may use. So a program that pins one of them, its first one perhaps, keeps
 /// the others. Threads of ours do not count, they follow.

@@ -13,12 +13,12 @@ use std::time::Duration;
 
 use cmwq_os::cpus::{self, EffectiveCpus};
 use cmwq_os::topology::{self, Topology};
-use cmwq_os::{generation, sched, thread};
-use cmwq_policy::affinity::{Layout, Place};
+use cmwq_os::{clock, generation, sched, thread};
+use cmwq_policy::affinity::{Layout, Place, ProcessCpus};
 use cmwq_policy::contract::Freezer;
 use cmwq_policy::form::CanaryForm;
 use cmwq_policy::queue::Kind;
-use cmwq_policy::{CpuMask, PoolAttrs, contract, work};
+use cmwq_policy::{CpuMask, PoolAttrs, Time, contract, work};
 
 use crate::affinity;
 use crate::async_domain::AsyncState;
@@ -50,6 +50,8 @@ pub(crate) struct Engine {
     options: Options,
     base_nice: i32,
     cpus: Mutex<EffectiveCpus>,
+    /// Which of the CPUs of its threads are the process's.
+    masks: Mutex<ProcessCpus>,
     budget: AtomicU32,
     pools: Box<[AtomicPtr<Pool>]>,
     nr_pools: AtomicUsize,
@@ -186,6 +188,7 @@ impl Engine {
             options: Options::installed(),
             base_nice: sched::nice_of(thread::getpid()).unwrap_or(0),
             cpus: Mutex::new(cpus),
+            masks: Mutex::new(ProcessCpus::new(cpus.first)),
             budget: AtomicU32::new(0),
             pools: (0..MAX_POOLS).map(|_| AtomicPtr::default()).collect(),
             // The first place stays empty: it is the engine's own number.
@@ -450,7 +453,7 @@ impl Engine {
     /// Reads mask and quota again, and tells the pools if they have changed.
     pub(crate) fn refresh_cpus(&'static self) {
         loop {
-            self.follow_cpus(cpus::effective());
+            self.follow_cpus(self.read_cpus());
             // Several threads may do this, and the last one need not be the one that read last.
             if !self.has_other_cpus() {
                 return;
@@ -465,11 +468,35 @@ impl Engine {
         }
     }
 
-    /// Whether the mask of the first thread is not the one that is known: that is quickly seen, and
-    /// who changes the CPUs of a process changes it first.
+    /// When the masks of all threads are to be read again, as the first one's has changed.
+    pub(crate) fn cpus_due(&self) -> Option<Time> {
+        self.masks().due()
+    }
+
+    fn read_cpus(&self) -> EffectiveCpus {
+        let fresh = cpus::effective();
+        let mut masks = self.masks();
+        let mask = masks.read(clock::now(), fresh.first, fresh.mask);
+        let is_due = masks.due().is_some();
+        drop(masks);
+        if is_due {
+            // It looks how long it may sleep.
+            self.tick.unpark();
+        }
+        fresh.with_mask(mask)
+    }
+
+    fn masks(&self) -> MutexGuard<'_, ProcessCpus> {
+        self.masks.lock().expect("nobody panics with it")
+    }
+
+    /// Whether the mask of the first thread is not the one that is known, or was not long ago: that is quickly
+    /// seen, and who changes the CPUs of a process changes it first.
     fn has_other_cpus(&self) -> bool {
-        let mask = sched::affinity(thread::getpid());
-        mask.is_ok_and(|mask| mask != self.cpus().first)
+        let first = sched::affinity(thread::getpid());
+        first.is_ok_and(|first| {
+            first != self.cpus().first || self.masks().is_stale(clock::now(), first)
+        })
     }
 
     /// Whether somebody outside may have given a thread this mask, who changes the CPUs of the process

@@ -7,10 +7,13 @@
 //! | file | |
 //! | --- | --- |
 //! | `near.rs` | how far CPUs are from each other |
+//! | `process.rs` | which CPUs a process has, whose threads have one mask each |
 
 mod near;
+mod process;
 
 pub use near::{Distance, HOMING_COST, Near, Nearness};
+pub use process::{ProcessCpus, SETTLE};
 
 use alloc::boxed::Box;
 use alloc::collections::BTreeSet;

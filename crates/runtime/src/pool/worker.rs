@@ -89,11 +89,8 @@ impl Rescue {
     pub(crate) fn attach(pool: &'static Pool, id: WorkerId) -> Self {
         let slot = pool.make_slot(id);
         slot.rescues.store(true, SeqCst);
-        let (cpus_seen, mask) = pool.cpu_mask(0);
-        if let Some(mask) = mask {
-            // Denied or a mask without CPUs: the thread stays where the kernel put it.
-            let _ = sched::set_affinity_self(&mask);
-        }
+        let mut cpus_seen = 0;
+        set_pool_mask(slot, &mut cpus_seen);
         Rescue {
             hands: Hands::take(slot),
             tidiness: Tidiness::new(),
@@ -155,13 +152,21 @@ impl Worker {
         if slot.widens() {
             self.cpus_seen = 0;
         }
-        let (version, mask) = slot.pool.cpu_mask(self.cpus_seen);
-        if let Some(mask) = mask {
-            // Denied or a mask without CPUs: the thread stays where the kernel put it.
-            let _ = sched::set_affinity_self(&mask);
+        if set_pool_mask(slot, &mut self.cpus_seen) {
             self.tidiness.follow_mask();
         }
-        self.cpus_seen = version;
+    }
+
+    /// The thread has been given its own mask again, as it was known before.
+    fn settle(&mut self, found: Option<Found>) -> Option<Found> {
+        if found
+            .as_ref()
+            .is_some_and(|found| found.left.cpumask.is_some())
+        {
+            self.cpus_seen = 0;
+            self.follow_cpus();
+        }
+        found
     }
 
     pub(super) fn run(mut self) {
@@ -180,6 +185,7 @@ impl Worker {
                     let seen = &mut self.cpus_seen;
                     let is_items = |mask: &CpuMask| is_items_mask(slot, seen, mask);
                     let found = self.tidiness.item_ended(item, is_items);
+                    let found = self.settle(found);
                     if found.is_some_and(|found| say(found, name_of(pwq))) {
                         return self.give_up(Some(report));
                     }
@@ -207,6 +213,7 @@ impl Worker {
         let (slot, seen) = (self.hands.slot, &mut self.cpus_seen);
         let is_items = |mask: &CpuMask| is_items_mask(slot, seen, mask);
         let found = self.tidiness.before_parking(is_items);
+        let found = self.settle(found);
         found.is_some_and(|found| as_stranger(|| say(found, "")))
     }
 
@@ -215,6 +222,7 @@ impl Worker {
         let (slot, seen) = (self.hands.slot, &mut self.cpus_seen);
         let is_items = |mask: &CpuMask| is_items_mask(slot, seen, mask);
         let found = self.tidiness.before_leaving(is_items);
+        let found = self.settle(found);
         found.is_some_and(|found| as_stranger(|| say(found, "")))
     }
 
@@ -257,6 +265,10 @@ impl Worker {
 
     fn park(&mut self) {
         let slot = self.hands.slot;
+        if slot.may_be_narrow() {
+            // It was woken on a CPU that it may have lost meanwhile, and others got its item.
+            self.follow_cpus();
+        }
         slot.parked_on.store(sched::current_cpu() as u32, SeqCst);
         slot.parker.park(None);
         slot.parked_on.store(NOWHERE, SeqCst);
@@ -264,6 +276,25 @@ impl Worker {
         if slot.pool.has_reports() {
             slot.pool.handle_reports(Some(slot.id));
         }
+    }
+}
+
+/// Gives the calling thread the pool's mask, if that is not the one that it has seen. True if it was set.
+///
+/// Who changes the CPUs of the process changes those of its first thread first, and of this one once: what
+/// is set here is not what was true before that, or is set again.
+fn set_pool_mask(slot: &Slot, seen: &mut u32) -> bool {
+    let mut was_set = false;
+    loop {
+        let (version, mask) = slot.pool.cpu_mask(*seen);
+        *seen = version;
+        let Some(mask) = mask else {
+            return was_set;
+        };
+        // Denied or a mask without CPUs: the thread stays where the kernel put it.
+        let _ = sched::set_affinity_self(&mask);
+        was_set = true;
+        slot.pool.engine().notice_cpus();
     }
 }
 

@@ -248,7 +248,12 @@ impl Ticker {
                     scan::look(pool);
                 }
             }
-            let due = [self.cull(now), self.watch_slots(now), self.outgrow(now)];
+            let due = [
+                self.cull(now),
+                self.watch_slots(now),
+                self.outgrow(now),
+                self.settle_cpus(now),
+            ];
             self.sleep(due.into_iter().flatten().min());
         }
     }
@@ -324,6 +329,14 @@ impl Ticker {
         self.rounds.ended(now, missing, cost, cpus);
         self.tick().ticks.fetch_add(1, SeqCst);
         self.tick().cpu_ns.store(cpu, SeqCst);
+    }
+
+    /// Reads the masks of all threads once they have had the time to follow the first one's; when to do so.
+    fn settle_cpus(&self, now: Time) -> Option<Time> {
+        if self.engine.cpus_due()? <= now {
+            self.engine.notice_cpus();
+        }
+        self.engine.cpus_due()
     }
 
     /// Retires workers that are due; when to look again.

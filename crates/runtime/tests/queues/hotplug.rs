@@ -218,7 +218,6 @@ fn managed_pools_follow() {
 }
 
 #[test]
-#[ignore = "a worker that ends its item during the change may set the old mask, and keep it while it idles"]
 fn items_that_run_across_a_change_are_not_blamed_for_it() {
     alone(
         "hotplug::items_that_run_across_a_change_are_not_blamed_for_it",

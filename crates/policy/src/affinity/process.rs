@@ -1,0 +1,95 @@
+//! The CPUs of a process, which has no mask: its threads have one each.
+//!
+//! It may use each CPU that one of the program's own threads may use: so a program that pins one of them, its first
+//! one perhaps, keeps the others. Who changes the CPUs of a process from outside (`taskset -ap`) does so thread by
+//! thread, the first one first. Between the two, what the threads have says nothing: it may be the old state for the
+//! most part, or one thread that has pinned itself. So what the first thread has is what counts from the moment on in
+//! which it changes, and what all have counts once they have had the time.
+
+use crate::CpuMask;
+use crate::time::{MILLISECOND, Nanos, Time};
+
+/// So long after the first thread's mask has changed those of the others count again. A process of a thousand threads is
+/// changed in a few milliseconds.
+pub const SETTLE: Nanos = 50 * MILLISECOND;
+
+/// What is known of the masks.
+#[derive(Clone, Copy, Debug)]
+pub struct ProcessCpus {
+    first: CpuMask,
+    /// Until then the first thread's counts alone.
+    until: Option<Time>,
+}
+
+impl ProcessCpus {
+    /// A process that begins to be watched, whose first thread has this mask.
+    pub fn new(first: CpuMask) -> Self {
+        ProcessCpus { first, until: None }
+    }
+
+    /// The CPUs of the process, if its first thread has these and all threads of the program together have `all`.
+    pub fn read(&mut self, now: Time, first: CpuMask, all: CpuMask) -> CpuMask {
+        if first != self.first {
+            self.first = first;
+            self.until = (all != first).then(|| now.after(SETTLE));
+        }
+        if self.until.is_some_and(|until| now < until) {
+            return first;
+        }
+        self.until = None;
+        all
+    }
+
+    /// Whether the masks are to be read again, if the first thread has this one.
+    pub fn is_stale(&self, now: Time, first: CpuMask) -> bool {
+        first != self.first || self.until.is_some_and(|until| now >= until)
+    }
+
+    /// When they are, if nothing changes.
+    pub fn due(&self) -> Option<Time> {
+        self.until
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mask(cpus: &[usize]) -> CpuMask {
+        cpus.iter().copied().collect()
+    }
+
+    #[test]
+    fn a_first_thread_that_is_pinned_keeps_the_process_for_a_moment_only() {
+        let (one, two) = (mask(&[0]), mask(&[0, 1]));
+        let mut cpus = ProcessCpus::new(two);
+        assert_eq!(cpus.read(Time(0), two, two), two);
+        assert_eq!(cpus.read(Time(5), one, two), one);
+        assert_eq!(cpus.due(), Some(Time(5 + SETTLE)));
+        assert!(!cpus.is_stale(Time(SETTLE), one));
+        assert!(cpus.is_stale(Time(5 + SETTLE), one));
+        assert_eq!(cpus.read(Time(5 + SETTLE), one, two), two);
+        assert_eq!(cpus.due(), None);
+        assert!(!cpus.is_stale(Time(u64::MAX), one));
+    }
+
+    #[test]
+    fn a_process_that_is_changed_thread_by_thread_never_has_what_it_had() {
+        let (old, new) = (mask(&[0, 1]), mask(&[1]));
+        let mut cpus = ProcessCpus::new(old);
+        // The others follow.
+        assert_eq!(cpus.read(Time(0), new, old), new);
+        assert_eq!(cpus.read(Time(1), new, old), new);
+        assert_eq!(cpus.read(Time(SETTLE), new, new), new);
+        // And back.
+        assert_eq!(cpus.read(Time(SETTLE + 1), old, old), old);
+        assert_eq!(cpus.due(), None, "all have what it has");
+    }
+
+    #[test]
+    fn one_that_was_pinned_before_is_no_change() {
+        let (one, two) = (mask(&[1]), mask(&[0, 1]));
+        let mut cpus = ProcessCpus::new(one);
+        assert_eq!(cpus.read(Time(0), one, two), two);
+    }
+}

@@ -1,10 +1,12 @@
 //! What the policy counts, after every event of a pool.
 
+use std::collections::BTreeMap;
+
 use cmwq_policy::Rule;
 use cmwq_policy::pool::Census;
 use cmwq_policy::queue::Kind;
 use cmwq_sim::store::PwqId;
-use cmwq_sim::{ItemId, Machine, PoolId, PwqView, QueueId};
+use cmwq_sim::{ItemId, Machine, PoolId, PwqView, QueueId, ThreadId};
 
 use super::{Books, Running, Verdict, ensure};
 
@@ -20,6 +22,8 @@ pub(super) struct Counts {
     tokens: u32,
     /// Queues that were frozen.
     pub(super) frozen: Vec<QueueId>,
+    /// The item that each thread executed last.
+    last: BTreeMap<ThreadId, ItemId>,
 }
 
 struct Pwq {
@@ -70,6 +74,10 @@ impl Counts {
                 },
             });
         }
+    }
+
+    pub(super) fn ended(&mut self, over: &Running) {
+        self.last.insert(over.thread, over.execution.item);
     }
 
     /// The pwqs of a pool.
@@ -216,9 +224,11 @@ impl Books {
         Ok(())
     }
 
-    /// Whoever begins leaves a reserve behind, or one cannot be made.
+    /// Whoever begins leaves a reserve behind, or one cannot be made. Who executes an item once more goes on
+    /// with its own list, as in the kernel, without being asked: it left one when it began.
     pub(super) fn check_spare(&mut self, machine: &Machine, new: &Running) -> Verdict {
-        if machine.is_rescuer(new.thread) {
+        let again = self.counts.last.get(&new.thread) == Some(&new.execution.item);
+        if again || machine.is_rescuer(new.thread) {
             return Ok(());
         }
         let census = machine.census(new.pool);

@@ -327,6 +327,7 @@ impl Books {
         let at = self.running.iter().position(|r| r.execution == execution);
         let at = at.expect("what ends has begun");
         let over = self.running.remove(at);
+        self.counts.ended(&over);
         self.rescue.ended(machine, &over);
         self.ledger.ends(execution);
         Ok(())

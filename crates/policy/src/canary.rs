@@ -57,6 +57,34 @@ pub const CONFIRM_QUICK: Nanos = 10 * MICROSECOND;
 /// arming within these few microseconds then costs no wake-up.
 pub const LINGER_YIELDS: u32 = 16;
 
+/// The first yields of a new canary are quick whoever else wants its CPU: until it became SCHED_IDLE it had not had
+/// its whole share, and what it is owed is 340 times as much for its new weight. Beside a spinner 12 were seen. The
+/// kernel owes nobody more than the time of one of its own ticks, which is at most 100 slices of a canary.
+pub const SETTLE_YIELDS: u32 = 128;
+
+/// Whether a new canary has been paid what it was owed before.
+#[derive(Clone, Copy, Debug)]
+pub struct Settle {
+    left: u32,
+}
+
+impl Default for Settle {
+    fn default() -> Self {
+        Settle {
+            left: SETTLE_YIELDS,
+        }
+    }
+}
+
+impl Settle {
+    /// One yield took this long. True when those that follow tell something: somebody else had the CPU, or it
+    /// cannot be owed more.
+    pub fn yielded(&mut self, took: Nanos) -> bool {
+        self.left -= 1;
+        took > CONFIRM_QUICK || self.left == 0
+    }
+}
+
 /// Whether a canary is alone. A SCHED_IDLE thread gets a small share beside a busy one, so running
 /// is only a candidate signal: it yields a few times and sees whether anybody took the CPU.
 ///
@@ -108,6 +136,16 @@ pub fn armable(mask: &CpuMask, target: usize, turn: usize) -> CpuMask {
 mod tests {
     use super::*;
     use std::string::ToString;
+
+    #[test]
+    fn a_new_canary_waits_for_a_slow_yield_or_for_long() {
+        let mut settle = Settle::default();
+        assert!(!settle.yielded(400));
+        assert!(settle.yielded(3_000_000));
+        let mut settle = Settle::default();
+        let quick = (1..).take_while(|_| !settle.yielded(400)).count() as u32;
+        assert_eq!(quick + 1, SETTLE_YIELDS);
+    }
 
     #[test]
     fn a_slow_yield_starts_the_count_anew() {

@@ -4,7 +4,7 @@
 //! allocates, locks, panics, or uses the C library or locals of a thread.
 
 use cmwq_os::helper::inside;
-use cmwq_policy::canary::{Canary, Confirm, LINGER_YIELDS};
+use cmwq_policy::canary::{Canary, Confirm, LINGER_YIELDS, Settle};
 
 use super::bell::Bell;
 use super::board::Board;
@@ -30,9 +30,19 @@ pub(super) extern "C" fn in_helper(board: *mut std::ffi::c_void, cpu: usize) -> 
 }
 
 impl<'a> Watch<'a> {
+    /// The calling thread has just become a canary.
     pub(super) fn new(board: &'a Board, cpu: usize) -> Self {
         let bell = &board.seat(cpu).bell;
-        Watch { board, bell, cpu }
+        let mut settle = Settle::default();
+        let mut before = inside::now();
+        loop {
+            inside::yield_now();
+            let after = inside::now();
+            if settle.yielded(after.saturating_sub(before)) {
+                return Watch { board, bell, cpu };
+            }
+            before = after;
+        }
     }
 
     /// While armed and wanted: true once it is alone on its CPU, and has taken the right to say so.

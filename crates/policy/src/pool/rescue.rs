@@ -11,7 +11,7 @@ use crate::action::Action;
 use crate::probe::{broken, hit};
 use crate::store::Store;
 use crate::time::{MILLISECOND, Nanos, Time};
-use crate::worker::{State, WorkerId};
+use crate::worker::{State, Wait, WorkerId};
 
 /// A worker is missing for this long before rescuers are called (kernel `MAYDAY_INITIAL_TIMEOUT`).
 pub const MAYDAY_INITIAL_TIMEOUT: Nanos = 10 * MILLISECOND;
@@ -51,7 +51,8 @@ impl<S: Store> WorkerPool<S> {
         ids.filter_map(|id| self.workers.get(id).rescues)
     }
 
-    /// Does an item wait here that a rescuer may start, who has not come yet?
+    /// Does an item wait here that a rescuer may start, who has not come yet, and for whose queue somebody
+    /// waits? It brings nobody else anything.
     pub(super) fn awaits_rescuer(&self, cx: &mut Cx<S>) -> bool {
         let heads: Vec<S::Work> = self.heads(cx).collect();
         for work in heads {
@@ -59,11 +60,19 @@ impl<S: Store> WorkerPool<S> {
             let (addr, _) = word.pwq().expect("a listed item is queued");
             let pwq = cx.store.pwq_at(addr);
             let rescued = cx.store.pwq(pwq).flags.rescued && !word.flags().deferred;
-            if rescued && !self.is_rescued(cx, pwq) {
+            if rescued && !self.is_rescued(cx, pwq) && self.is_awaited(cx, pwq) {
                 return true;
             }
         }
         false
+    }
+
+    /// Does an execution of this pool wait for items of this queue?
+    fn is_awaited(&self, cx: &Cx<S>, pwq: S::Pwq) -> bool {
+        let queue = |pwq| cx.store.info(pwq).queue;
+        let awaits = |id| self.workers.get(id).waiting.map(Wait::pwq);
+        let mut awaited = self.workers.ids().filter_map(awaits);
+        awaited.any(|awaited| queue(awaited) == queue(pwq))
     }
 
     /// Is the rescuer of this queue here?

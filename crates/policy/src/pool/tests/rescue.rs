@@ -348,14 +348,31 @@ fn a_wait_fails_once_the_rescuer_has_left_nothing_to_hope_for() {
     let first = rig.queue_and_run(1, plain)[0];
     let second = rig.queue_new(1, rescued)[0];
     rig.queue_and_run(1, plain);
-    assert_eq!(rig.wait(first, plain), Ok(()), "the rescuer might free one");
+    rig.hint_begin(first);
     rescue(&mut rig);
+    assert_eq!(rig.executing(), [first, second]);
+    assert_eq!(rig.wait(first, plain), Ok(()), "the rescuer is there");
+    rig.hint_end(first);
     let (_, waiter) = rig.who(first).unwrap();
     assert_eq!(rig.count(Action::FailWait(waiter)), 0);
     rig.end_and_run(second, DONE);
     assert_eq!(rig.count(Action::FailWait(waiter)), 1);
     rig.wait_end(first);
     rig.end_and_run(first, DONE);
+}
+
+/// It may be in another pool, in an item that waits for this one.
+#[test]
+fn a_rescuer_is_not_hoped_for_by_those_to_whom_it_brings_nothing() {
+    let mut rig = Rig::new([PoolAttrs {
+        thread_limit: 1,
+        ..attrs(1)
+    }]);
+    let (plain, rescued) = (rig.pwq(0, 10), rig.pwq_with(0, 10, RESCUED));
+    let first = rig.queue_and_run(1, plain)[0];
+    rig.queue_and_run(1, rescued);
+    rig.queue_and_run(1, plain);
+    assert_eq!(rig.wait(first, plain), Err(Stuck));
 }
 
 #[test]

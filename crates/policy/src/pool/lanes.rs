@@ -43,6 +43,8 @@ pub(super) struct Lane<S: Store> {
     room: u32,
     /// They are held back: listed here.
     pub(super) aside: bool,
+    /// How many have overtaken the first of the list.
+    overtaken: u32,
 }
 
 impl<S: Store> Lane<S> {
@@ -178,13 +180,19 @@ impl<S: Store> WorkerPool<S> {
         if self.lane_turn {
             return self.next_free(cx);
         }
+        self.take_from_lane(cx, at)
+    }
+
+    fn take_from_lane(&mut self, cx: &Cx<S>, at: usize) -> Option<S::Work> {
+        hit!(LaneTaken);
+        let first = self.free_from(cx, self.lanes[at].list.first())?;
+        let choice = self.choose_from(cx, first, self.lanes[at].overtaken);
         // Another lane comes first the next time.
         let mut lane = self.lanes.remove(at);
-        hit!(LaneTaken);
         lane.crowd.started(cx.now, lane.busy);
-        let first = lane.list.first();
+        lane.overtaken = choice.overtaken;
         self.lanes.push(lane);
-        self.free_from(cx, first)
+        Some(choice.work)
     }
 
     /// Whether reports of idle CPUs are of use for what is ready.
@@ -307,6 +315,7 @@ impl<S: Store> WorkerPool<S> {
                 busy,
                 room: u32::MAX,
                 aside: false,
+                overtaken: 0,
             });
         }
     }

@@ -23,7 +23,7 @@ pub const MOST_OVERTAKEN: u32 = 64;
 /// What a pool knows of pods.
 pub(super) struct Nearness {
     near: Arc<Near>,
-    /// How many have overtaken the first item.
+    /// How many have overtaken the first item of the worklist.
     overtaken: u32,
 }
 
@@ -33,22 +33,38 @@ impl Nearness {
     }
 }
 
+/// The entry of a list that is to be taken next, and how many have overtaken its first one then.
+pub(super) struct Choice<W> {
+    pub(super) work: W,
+    pub(super) overtaken: u32,
+}
+
 impl<S: Store> WorkerPool<S> {
     /// The entry of the worklist that the event's CPU is to take next.
     pub(super) fn next_free(&mut self, cx: &Cx<S>) -> Option<S::Work> {
         let first = self.first_free(cx)?;
-        let Some(near) = &self.near else {
-            return Some(first);
-        };
-        let nearest = match near.overtaken < MOST_OVERTAKEN {
-            true => self.nearest(cx, &near.near, first),
-            false => first,
-        };
-        let overtakes = nearest != first;
-        hit!(overtakes => ItemOvertakes, ItemFirst);
-        let near = self.near.as_mut().expect("there is one");
-        near.overtaken = if overtakes { near.overtaken + 1 } else { 0 };
-        Some(nearest)
+        let overtaken = self.near.as_ref().map_or(0, |near| near.overtaken);
+        let choice = self.choose_from(cx, first, overtaken);
+        if let Some(near) = &mut self.near {
+            near.overtaken = choice.overtaken;
+        }
+        Some(choice.work)
+    }
+
+    /// The same of a list with this first entry, which so many have overtaken.
+    pub(super) fn choose_from(
+        &self,
+        cx: &Cx<S>,
+        first: S::Work,
+        overtaken: u32,
+    ) -> Choice<S::Work> {
+        let near = self.near.as_ref().filter(|_| overtaken < MOST_OVERTAKEN);
+        let work = near.map_or(first, |near| self.nearest(cx, &near.near, first));
+        let overtakes = work != first;
+        hit!(ItemOvertakes if overtakes);
+        hit!(ItemFirst if !overtakes && self.near.is_some());
+        let overtaken = if overtakes { overtaken + 1 } else { 0 };
+        Choice { work, overtaken }
     }
 
     /// The nearest one within the window, of equally near ones the first.

@@ -54,6 +54,31 @@ fn a_cpu_takes_what_is_near_and_of_that_the_oldest() {
     assert_eq!(rig.pools[0].stats().far, 3);
 }
 
+/// Of a kind that is held back, as its items queue up at a lock.
+#[test]
+fn what_is_held_back_is_taken_near_as_well() {
+    let mut rig = rig(2, false);
+    queue_on(&mut rig, (0..200).map(|n| if n % 2 == 0 { 0 } else { 4 }));
+    rig.run();
+    rig.cpu = 4;
+    let ends = |rig: &mut Rig| {
+        rig.advance(MILLISECOND);
+        let (pool, id, _) = rig.running()[0];
+        rig.end(pool, id, DONE);
+        rig.run();
+    };
+    while rig.pools[0].nr_aside() == 0 {
+        (0..4).for_each(|_| ends(&mut rig));
+        rig.scan(0, |_| SeenState::Asleep(Some(0x1000)));
+        rig.run();
+    }
+    let before = rig.started.len();
+    (0..10).for_each(|_| ends(&mut rig));
+    let since = &rig.started[before..];
+    assert!(!since.is_empty());
+    assert!(since.iter().all(|work| work % 2 == 1), "{since:?}");
+}
+
 #[test]
 fn nobody_looks_beyond_the_window() {
     let mut rig = rig(1, false);

@@ -2,11 +2,11 @@
 
 mod common;
 
-use std::sync::Arc;
 use std::sync::atomic::Ordering::SeqCst;
 use std::sync::atomic::{AtomicBool, AtomicUsize};
+use std::sync::{Arc, Barrier};
 
-use cmwq::{Builder, FlushError, JoinError, WouldDeadlock};
+use cmwq::{Builder, FlushError, JoinError, Workqueue, WouldDeadlock};
 use common::alone::alone;
 use common::{Permits, eventually, limited, queue, watchdog};
 
@@ -102,6 +102,58 @@ fn the_only_worker_cannot_flush_what_nobody_has_begun() {
         inner.flush().unwrap();
         assert!(ran.load(SeqCst));
     });
+}
+
+/// Two queues of different pools, of which each has one thread.
+#[test]
+fn the_only_workers_of_two_pools_cannot_wait_for_each_other() {
+    alone(
+        "the_only_workers_of_two_pools_cannot_wait_for_each_other",
+        || {
+            workers(1);
+            let queues = [0, 1].map(|nice| {
+                let name = if nice == 0 { "zero" } else { "one" };
+                Workqueue::builder(name).nice(nice).build().unwrap()
+            });
+            let met = Arc::new(Barrier::new(2));
+            // Neither joins the other: each joins what only the other's worker could begin.
+            let joins = [0, 1].map(|at| {
+                let (other, met) = (queues[1 - at].clone(), met.clone());
+                queues[at].spawn(move || {
+                    met.wait();
+                    let joined = other.spawn(|| 7).join();
+                    joined.map_err(|error| matches!(error, JoinError::WouldDeadlock(_)))
+                })
+            });
+            let joined = joins.map(|join| join.join().unwrap());
+            let refused = joined.iter().filter(|joined| **joined == Err(true)).count();
+            assert_eq!(refused, 1, "{joined:?}");
+            assert!(joined.contains(&Ok(7)), "{joined:?}");
+        },
+    );
+}
+
+#[test]
+fn a_scope_in_several_pools_cannot_wait_for_its_own_thread() {
+    alone(
+        "a_scope_in_several_pools_cannot_wait_for_its_own_thread",
+        || {
+            workers(1);
+            let queue = queue("moves");
+            let own = queue.clone();
+            let result = queue.spawn(move || {
+                own.scope(|scope| {
+                    drop(scope.spawn(|| ()));
+                    let mut attrs = own.attrs();
+                    attrs.nice = 1;
+                    own.apply_attrs(&attrs).unwrap();
+                    drop(scope.spawn(|| ()));
+                })
+            });
+            let error = result.join().unwrap().unwrap_err();
+            assert_eq!(names(&error), ("moves", "moves"));
+        },
+    );
 }
 
 /// Counts how often it is dropped.

@@ -15,11 +15,12 @@
 //! | an item, or the barrier behind it | executed, or behind an execution of it | that execution ends |
 //! | | without a slot | one of those that hold the slots ends |
 //! | | behind older ones of an ordered queue that has changed pools | each execution of these ends |
+//! | | in a pool that has all the threads that the program lets it have | one of its workers ends what it executes |
 //! | everything that was queued | | each execution of it ends |
 //! | a group of items | each item of it that is there by then | as above |
 //!
-//! An item that has its slot gets a worker, or [`WorkerPool`](crate::WorkerPool) says that it never will. Nor
-//! is a frozen queue waited for in vain, or one whose limit nobody has chosen: that rises.
+//! Other items that have their slot get a worker. Nor is a frozen queue waited for in vain, or a limit that nobody
+//! has chosen: that rises.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
@@ -97,6 +98,8 @@ enum Need<P> {
     Slot(P),
     /// All of those end that execute items of this pwq's queue: it is plugged.
     Unplug(P),
+    /// One of the workers of this pool ends what it executes.
+    Thread(u32),
 }
 
 impl<M: Machine> WaitGraph<M> {
@@ -228,8 +231,12 @@ impl<M: Machine> WaitGraph<M> {
     fn of_need(&self, m: &M, need: &Need<PwqOf<M>>) -> Vec<Node> {
         match *need {
             Need::End(node) => self.waits.get(&node).map(|_| node).into_iter().collect(),
-            Need::Slot(pwq) => self.holders(m, pwq).map(|(node, _)| node).collect(),
+            Need::Slot(pwq) => {
+                let holders = self.holders(m, pwq).map(|(node, _)| node);
+                holders.chain(self.of_full_pools(m)).collect()
+            }
             Need::Unplug(pwq) => self.of_queue(m, pwq).collect(),
+            Need::Thread(pool) => self.of_pool(pool).collect(),
         }
     }
 
@@ -238,12 +245,16 @@ impl<M: Machine> WaitGraph<M> {
         match *need {
             Need::End(node) => stuck.contains(&node),
             Need::Unplug(pwq) => self.of_queue(m, pwq).any(|node| stuck.contains(&node)),
+            Need::Thread(pool) => {
+                m.with_pool(pool, |core, _| core.are_all_threads(of(stuck, pool)))
+            }
             Need::Slot(pwq) => {
                 let holders = self.holders(m, pwq);
-                let held: u32 = holders
+                let begun: u32 = holders
                     .filter(|(node, _)| stuck.contains(node))
                     .map(|(_, slots)| slots)
                     .sum();
+                let held = begun + not_begun(m, pwq, stuck);
                 m.with_pool(m.info(pwq).pool, |core, cx| {
                     core.are_all_slots(cx, pwq, held)
                 })
@@ -287,6 +298,20 @@ impl<M: Machine> WaitGraph<M> {
             nodes
         });
         needs.extend(covered.into_iter().map(Need::End));
+        if m.with_pool(pool, |core, cx| {
+            core.flush_needs_thread(cx, part.pwq, ticket)
+        }) {
+            needs.push(Need::Thread(pool));
+        }
+    }
+
+    /// Those in the graph for whose workers items may wait that hold slots.
+    fn of_full_pools(&self, m: &M) -> Vec<Node> {
+        let nodes = self.waits.keys().copied();
+        let pools: BTreeSet<u32> = nodes.clone().map(|node| node.pool).collect();
+        let is_full = |pool: &u32| m.with_pool(*pool, |core, _| core.has_all_threads());
+        let full: BTreeSet<u32> = pools.into_iter().filter(is_full).collect();
+        nodes.filter(|node| full.contains(&node.pool)).collect()
     }
 
     fn of_pool(&self, pool: u32) -> impl Iterator<Item = Node> + '_ {
@@ -326,6 +351,26 @@ impl<M: Machine> WaitGraph<M> {
     }
 }
 
+/// Those of a pool.
+fn of(nodes: &BTreeSet<Node>, pool: u32) -> impl Iterator<Item = WorkerId> + '_ {
+    let nodes = nodes.iter().filter(move |node| node.pool == pool);
+    nodes.map(|node| node.worker)
+}
+
+/// Slots that this pwq could have and that items hold which never begin, if these executions never end.
+fn not_begun<M: Machine>(m: &M, pwq: PwqOf<M>, stuck: &BTreeSet<Node>) -> u32 {
+    let pools: BTreeSet<u32> = stuck.iter().map(|node| node.pool).collect();
+    let of_pool = |pool: u32| {
+        m.with_pool(pool, |core, cx| {
+            match core.are_all_threads(of(stuck, pool)) {
+                true => core.slots_not_begun(cx, pwq),
+                false => 0,
+            }
+        })
+    };
+    pools.into_iter().map(of_pool).sum()
+}
+
 /// What an item, or a barrier behind this one, waits for.
 fn blocked<M: Machine>(
     m: &M,
@@ -338,6 +383,7 @@ fn blocked<M: Machine>(
         Behind::Nothing => None,
         Behind::Slot(pwq) => Some(Need::Slot(pwq)),
         Behind::Older(pwq) => Some(Need::Unplug(pwq)),
+        Behind::Thread => Some(Need::Thread(pool)),
         Behind::Worker(worker) => Some(Need::End(Node { pool, worker })),
         Behind::Execution(token) => {
             let goes_on = m.with_pool(token.pool, |core, _| core.goes_on(token));

@@ -18,6 +18,8 @@ pub enum Behind<P> {
     Slot(P),
     /// Everything older of its ordered queue: its pool workqueue is plugged.
     Older(P),
+    /// Any worker of this pool, which may have no more of them: the program has set that limit.
+    Thread,
 }
 
 impl<S: Store> WorkerPool<S> {
@@ -48,8 +50,50 @@ impl<S: Store> WorkerPool<S> {
                 true => Behind::Older(pwq),
                 false => Behind::Slot(pwq),
             },
+            _ if self.has_all_threads() && !cx.store.pwq(pwq).flags.rescued => Behind::Thread,
             _ => Behind::Nothing,
         }
+    }
+
+    /// It has as many workers as it ever may: where none can be made just now, one can be later.
+    pub fn has_all_threads(&self) -> bool {
+        self.counts.workers >= self.attrs.thread_limit
+            && self.counts.creating == 0
+            && !self.may_outgrow_threads()
+    }
+
+    /// Whether these are all the workers that it may have. Rescuers, and those that claim, begin no other item.
+    pub fn are_all_threads(&self, ids: impl Iterator<Item = WorkerId>) -> bool {
+        let workers = ids.filter(|&id| !self.workers.get(id).is_guest()).count();
+        self.has_all_threads() && workers >= self.counts.workers as usize
+    }
+
+    /// Slots that `pwq` could have and that items hold which no worker has taken.
+    pub fn slots_not_begun(&self, cx: &Cx<S>, pwq: S::Pwq) -> u32 {
+        let holds = |work: &S::Work| {
+            let word = cx.store.word(*work);
+            let its = word.pwq().map(|(addr, _)| cx.store.pwq_at(addr));
+            let active = !word.flags().inactive && !word.flags().deferred;
+            active && its.is_some_and(|its| self.one_limit(cx, its, pwq))
+        };
+        self.heads(cx).filter(holds).count() as u32
+    }
+
+    /// Whether a flush of this pwq is for items that no worker has taken, and that only one can take.
+    pub fn flush_needs_thread(&self, cx: &mut Cx<S>, pwq: S::Pwq, ticket: Option<u64>) -> bool {
+        if !self.has_all_threads() || cx.store.pwq(pwq).flags.rescued {
+            return false;
+        }
+        let queued = |work| {
+            let word = cx.store.word(work);
+            let (addr, colour) = word.pwq().filter(|_| !word.flags().deferred)?;
+            Some((cx.store.pwq_at(addr), colour))
+        };
+        let queued: alloc::vec::Vec<_> = self.heads(cx).filter_map(queued).collect();
+        let colours = &cx.store.pwq(pwq).colours;
+        let is_covered =
+            |&(its, colour): &(S::Pwq, u8)| its == pwq && colours.covers(ticket, colour);
+        queued.iter().any(is_covered)
     }
 
     fn barrier_behind(&self, cx: &mut Cx<S>, barrier: S::Work, item: S::Work) -> Behind<S::Pwq> {

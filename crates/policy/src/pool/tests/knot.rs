@@ -225,6 +225,63 @@ fn a_group_is_waited_for_with_those_that_joined_it_since() {
     assert_eq!(world.joins(later, other), Ok(()), "the owner goes on");
 }
 
+/// A world in which each pool has so many threads, for the program has said so.
+fn with_threads(pools: usize, threads: u32) -> World {
+    let world = World::new(pools);
+    world.machine.rig(|rig| {
+        for pool in &mut rig.pools {
+            (pool.attrs.thread_limit, pool.attrs.thread_most) = (threads, threads);
+        }
+    });
+    world
+}
+
+#[test]
+fn who_needs_a_thread_waits_for_those_that_have_them_all() {
+    let mut world = with_threads(2, 2);
+    let x = world.item(0);
+    let threads = [world.item(1), world.item(1)];
+    let waits = world.item(1);
+    assert_eq!(world.flushes(threads[0], x), Ok(()));
+    assert_eq!(world.flushes(x, waits), Ok(()), "the other one may end");
+    assert_eq!(world.joins(threads[1], x), Err(Stuck));
+    assert_eq!(
+        world.joins(threads[1], waits),
+        Err(Stuck),
+        "of its own pool"
+    );
+    world.leave(x);
+    assert_eq!(world.joins(threads[1], x), Ok(()));
+    assert_eq!(world.joins(x, waits), Err(Stuck));
+    assert_eq!(world.flushes_queue(x, 1), Err(Stuck));
+    world.leave(threads[1]);
+    world.end(threads[1]);
+    assert_eq!(world.joins(x, waits), Ok(()), "it has begun");
+}
+
+#[test]
+fn a_number_of_threads_that_nobody_chose_is_no_reason_to_refuse() {
+    let mut world = with_threads(2, 1);
+    world.machine.rig(|rig| rig.pools[1].attrs.thread_most = 2);
+    let (x, thread) = (world.item(0), world.item(1));
+    let waits = world.item(1);
+    assert_eq!(world.flushes(thread, x), Ok(()));
+    assert_eq!(world.joins(x, waits), Ok(()));
+}
+
+#[test]
+fn a_slot_whose_item_gets_no_thread_is_given_back_by_nobody() {
+    let mut world = with_threads(2, 2);
+    contract::set_max_active(&world.machine, 1, 3);
+    let x = world.item(0);
+    let threads = [world.item(1), world.item(1)];
+    let _has_a_slot = world.item(1);
+    let waits = world.item(1);
+    assert_eq!(world.flushes(threads[0], x), Ok(()));
+    assert_eq!(world.flushes(x, waits), Ok(()), "the other one may end");
+    assert_eq!(world.joins(threads[1], x), Err(Stuck));
+}
+
 #[test]
 fn slots_beyond_a_limit_that_was_lowered_are_given_to_nobody() {
     let mut world = World::new(2);

@@ -12,9 +12,11 @@ pub const PERIOD_LONG: Nanos = 4 * MILLISECOND;
 pub const PERIOD_SHORT: Nanos = 250 * MICROSECOND;
 /// The first period, before anything is known of the canaries.
 pub const PERIOD_FIRST: Nanos = MILLISECOND;
-/// No period is longer, whatever ticks cost: one that was dear, as the first is where it makes the canaries,
+/// No period is longer, unless ticks would then use more than one part in [`WORST_PART`] of one CPU: one that was dear
 /// must not keep all others away for seconds.
 pub const PERIOD_MOST: Nanos = 100 * MILLISECOND;
+/// See [`PERIOD_MOST`]. A tick that is hardly ever away keeps others off its CPU.
+pub const WORST_PART: u64 = 10;
 /// The tick may use one part in this many of the CPU time that its CPUs have.
 pub const BUDGET_PART: u64 = 100;
 /// CPUs that count for the budget, at most: looking is one thread's work.
@@ -65,16 +67,18 @@ impl Tick {
         };
         self.wished = wished.clamp(PERIOD_SHORT, PERIOD_LONG);
         self.cost = match self.cost {
-            0 => cost,
+            // The first one need not be like the others.
+            0 => cost.min(PERIOD_MOST / WORST_PART),
             usual => (7 * usual + cost) / 8,
         };
     }
 
-    /// Time until the next tick: as wished, unless that would pass the budget of `cpus` CPUs; at most
-    /// [`PERIOD_MOST`].
+    /// Time until the next tick: as wished, unless that would pass the budget of `cpus` CPUs; then at most
+    /// [`PERIOD_MOST`], or what a tick costs [`WORST_PART`] times.
     pub fn period(&self, cpus: u32) -> Nanos {
         let least = self.cost * BUDGET_PART / u64::from(cpus).clamp(1, BUDGET_CPUS);
-        self.wished.max(least.min(PERIOD_MOST))
+        let most = PERIOD_MOST.max(self.cost * WORST_PART);
+        self.wished.max(least.min(most))
     }
 }
 
@@ -199,6 +203,16 @@ mod tests {
             tick.ran(false, MICROSECOND);
         }
         assert_eq!(tick.period(2), PERIOD_LONG);
+    }
+
+    #[test]
+    fn ticks_that_are_all_dear_leave_nine_tenths_of_a_cpu() {
+        let mut tick = Tick::default();
+        for _ in 0..100 {
+            tick.ran(true, 60 * MILLISECOND);
+        }
+        let period = tick.period(2);
+        assert!(period.abs_diff(600 * MILLISECOND) < MILLISECOND, "{period}");
     }
 
     #[test]

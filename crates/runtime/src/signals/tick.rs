@@ -318,6 +318,8 @@ impl Ticker {
         self.engine
             .canaries()
             .serve(self.engine, cpus.target, &cpus.mask, self.turn);
+        // To make them is dear where it forks a large heap, and is done once.
+        self.cpu_seen = clock::thread_cpu();
     }
 
     /// Canaries that lost a report are armed again, and the pace is set by what was found.

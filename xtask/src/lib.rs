@@ -2,6 +2,7 @@
 //! `miri`, `tsan` and `vm-test`.
 
 pub mod bench;
+pub mod cargo;
 pub mod limit_cost;
 pub mod run_sets;
 pub mod sanitize;

@@ -476,10 +476,11 @@ impl Engine {
     fn read_cpus(&self) -> EffectiveCpus {
         let fresh = cpus::effective();
         let mut masks = self.masks();
+        let before = masks.due();
         let mask = masks.read(clock::now(), fresh.first, fresh.mask);
-        let is_due = masks.due().is_some();
+        let due = masks.due();
         drop(masks);
-        if is_due {
+        if due.is_some() && due != before {
             // It looks how long it may sleep.
             self.tick.unpark();
         }

@@ -233,8 +233,7 @@ impl<'scope, 'env> Scope<'scope, 'env> {
         self.wait(queue).inspect_err(|_| self.give_up(queue))
     }
 
-    /// Waits for all tasks. Those in several pools are no wait of one of these: the graph alone looks for waits
-    /// that never end.
+    /// Waits for all tasks. Where they are in several pools, only the graph sees that a wait never ends.
     fn wait(&self, queue: &Queue) -> Result<(), WouldDeadlock> {
         let all_ended = &self.shared.all_ended;
         // Tasks may spawn others meanwhile, and these wait for slots that the caller's item may have.

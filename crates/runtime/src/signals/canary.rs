@@ -340,6 +340,7 @@ impl Canaries {
             return self.deny(error);
         }
         let watch = Watch::new(self.board(), cpu);
+        watch.settle();
         loop {
             if watch.watch() {
                 self.report(engine, cpu);

@@ -21,6 +21,7 @@ pub(super) extern "C" fn in_helper(board: *mut std::ffi::c_void, cpu: usize) -> 
     // SAFETY: the board that `Ground` has put there. The helper ends before it does.
     let board = unsafe { &*board.cast::<Board>() };
     let watch = Watch::new(board, cpu);
+    watch.settle();
     loop {
         if watch.watch() {
             board.seat(cpu).relay.unpark();
@@ -30,16 +31,20 @@ pub(super) extern "C" fn in_helper(board: *mut std::ffi::c_void, cpu: usize) -> 
 }
 
 impl<'a> Watch<'a> {
-    /// The calling thread has just become a canary.
     pub(super) fn new(board: &'a Board, cpu: usize) -> Self {
         let bell = &board.seat(cpu).bell;
+        Watch { board, bell, cpu }
+    }
+
+    /// The calling thread has just become a canary: yields until that tells something of its CPU.
+    pub(super) fn settle(&self) {
         let mut settle = Settle::default();
         let mut before = inside::now();
         loop {
             inside::yield_now();
             let after = inside::now();
             if settle.yielded(after.saturating_sub(before)) {
-                return Watch { board, bell, cpu };
+                return;
             }
             before = after;
         }

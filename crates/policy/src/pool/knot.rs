@@ -68,15 +68,18 @@ impl<S: Store> WorkerPool<S> {
         self.has_all_threads() && workers >= self.counts.workers as usize
     }
 
-    /// Slots that `pwq` could have and that items hold which no worker has taken.
-    pub fn slots_not_begun(&self, cx: &Cx<S>, pwq: S::Pwq) -> u32 {
-        let holds = |work: &S::Work| {
-            let word = cx.store.word(*work);
-            let its = word.pwq().map(|(addr, _)| cx.store.pwq_at(addr));
-            let active = !word.flags().inactive && !word.flags().deferred;
-            active && its.is_some_and(|its| self.one_limit(cx, its, pwq))
+    /// Slots that `pwq` could have and that items hold which only a worker takes, and none has.
+    pub fn slots_not_begun(&self, cx: &mut Cx<S>, pwq: S::Pwq) -> u32 {
+        let active = |work| {
+            let word = cx.store.word(work);
+            let (addr, _) = word.pwq()?;
+            let holds = !word.flags().inactive && !word.flags().deferred;
+            holds.then(|| cx.store.pwq_at(addr))
         };
-        self.heads(cx).filter(holds).count() as u32
+        let active: alloc::vec::Vec<_> = self.heads(cx).filter_map(active).collect();
+        let of_limit =
+            |its: &S::Pwq| self.one_limit(cx, *its, pwq) && !cx.store.pwq(*its).flags.rescued;
+        active.into_iter().filter(of_limit).count() as u32
     }
 
     /// Whether a flush of this pwq is for items that no worker has taken, and that only one can take.

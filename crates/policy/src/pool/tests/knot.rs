@@ -282,6 +282,23 @@ fn a_slot_whose_item_gets_no_thread_is_given_back_by_nobody() {
     assert_eq!(world.joins(threads[1], x), Err(Stuck));
 }
 
+/// Its rescuer comes, and gives the slot of what it executes back.
+#[test]
+fn an_item_with_a_rescuer_waits_for_no_thread_of_its_pool() {
+    let mut world = with_threads(2, 1);
+    world
+        .machine
+        .rig(|rig| rig.store.pwqs[1].state.flags.rescued = true);
+    contract::set_max_active(&world.machine, 1, 2);
+    let (x, thread) = (world.item(0), world.item(1));
+    let (has_a_slot, waits) = (world.item(1), world.item(1));
+    assert_eq!(world.flushes(thread, x), Ok(()));
+    for awaited in [has_a_slot, waits] {
+        assert_eq!(world.joins(x, awaited), Ok(()));
+        world.leave(x);
+    }
+}
+
 #[test]
 fn slots_beyond_a_limit_that_was_lowered_are_given_to_nobody() {
     let mut world = World::new(2);

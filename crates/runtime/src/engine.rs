@@ -545,14 +545,13 @@ impl Engine {
     fn tell_pools(&'static self, fresh: EffectiveCpus) -> bool {
         // So that no pool is made meanwhile with what was known before.
         let _making = self.making.lock().expect("nobody panics with it");
-        let before = std::mem::replace(
-            &mut *self.cpus.lock().expect("nobody panics with it"),
-            fresh,
-        );
+        let before = self.cpus();
         let changed = (before.mask, before.target) != (fresh.mask, fresh.target);
         if changed {
             self.pools().for_each(|pool| pool.follow_cpus(&fresh));
         }
+        // After the pools: a worker that finds no news here has the mask of its pool.
+        *self.cpus.lock().expect("nobody panics with it") = fresh;
         changed
     }
 

@@ -453,8 +453,8 @@ impl Engine {
     /// Reads mask and quota again, and tells the pools if they have changed.
     pub(crate) fn refresh_cpus(&'static self) {
         loop {
-            self.follow_cpus(self.read_cpus());
-            // Several threads may do this, and the last one need not be the one that read last.
+            self.follow_cpus();
+            // They may have changed again.
             if !self.has_other_cpus() {
                 return;
             }
@@ -507,8 +507,8 @@ impl Engine {
         *mask == cpus.mask || *mask == cpus.first
     }
 
-    fn follow_cpus(&'static self, fresh: EffectiveCpus) {
-        if self.tell_pools(fresh) {
+    fn follow_cpus(&'static self) {
+        if self.tell_pools() {
             // Made before the topology is locked: it is made of that.
             self.with_layout(|_| ());
             self.follow_topology();
@@ -541,10 +541,11 @@ impl Engine {
         self.layout_version.fetch_add(1, SeqCst);
     }
 
-    /// True if these are other CPUs than before.
-    fn tell_pools(&'static self, fresh: EffectiveCpus) -> bool {
-        // So that no pool is made meanwhile with what was known before.
+    /// Reads the CPUs, and tells the pools if they are others than before.
+    fn tell_pools(&'static self) -> bool {
+        // So that no pool is made meanwhile with what was known before, and nobody tells them what was read earlier.
         let _making = self.making.lock().expect("nobody panics with it");
+        let fresh = self.read_cpus();
         let before = self.cpus();
         let changed = (before.mask, before.target) != (fresh.mask, fresh.target);
         if changed {

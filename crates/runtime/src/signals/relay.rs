@@ -17,7 +17,7 @@ pub(super) fn start(engine: &'static Engine, cpu: usize) -> io::Result<()> {
 }
 
 fn run(engine: &'static Engine, cpu: usize) {
-    inside::pin(cpu);
+    stay(engine, cpu);
     // Refused by older kernels, and no matter: it gets a CPU sooner, also to end.
     let _ = sched::set_short_slice_self();
     let canaries = engine.canaries();
@@ -26,8 +26,18 @@ fn run(engine: &'static Engine, cpu: usize) {
         seat.relay.park(None);
         if inside::current_cpu() != cpu {
             // Somebody outside has given all threads another mask.
-            inside::pin(cpu);
+            stay(engine, cpu);
         }
         canaries.report(engine, cpu);
+    }
+}
+
+/// On this CPU, as long as the process has it.
+fn stay(engine: &'static Engine, cpu: usize) {
+    inside::pin(cpu);
+    engine.notice_cpus();
+    let cpus = engine.cpus();
+    if !cpus.mask.contains(cpu) {
+        let _ = sched::set_affinity_self(&cpus.mask);
     }
 }

@@ -112,11 +112,19 @@ pub(super) fn job<P: Clone + Send, E: Send>(
         crew.ask_again(pace);
     });
     crew.dismiss();
-    // Helpers may have done the last of it.
-    if run.left() == 0 {
-        tell();
+    // Helpers may have done the last of it. A panic here undoes all, as one between two steps does.
+    let last = || {
+        if run.left() == 0 {
+            tell();
+        }
+        drop(tell);
+    };
+    if let Err(payload) = catch_unwind(AssertUnwindSafe(last)) {
+        match run.is_foreign() {
+            true => drop_quietly(payload),
+            false => run.fail(0, 0, Failure::Panic(payload)),
+        }
     }
-    drop(tell);
     run.finish((start, first), settings.undo)
 }
 

@@ -146,6 +146,25 @@ fn a_progress_that_panics_behind_a_step_undoes_that_step() {
     assert!(counts.all_are(0));
 }
 
+/// Nor is it less undone if all was completed by then.
+#[test]
+fn a_progress_that_panics_when_it_is_dropped_undoes_all() {
+    let _watch = crate::common::watchdog();
+    struct Fuse;
+    impl Drop for Fuse {
+        fn drop(&mut self) {
+            panic!("dropped");
+        }
+    }
+    let (counts, fuse) = (Counts::new(1000), Fuse);
+    let job = Job::new(0..1000)
+        .progress(move |_| _ = &fuse)
+        .undo(|range| counts.take_back(range));
+    let ended = catch_unwind(AssertUnwindSafe(|| job.for_each(|range| counts.add(range))));
+    assert_eq!(*ended.unwrap_err().downcast::<&str>().unwrap(), "dropped");
+    assert!(counts.all_are(0));
+}
+
 /// A position that panics once when it is dropped, on the thread that has gone so far.
 #[derive(Clone)]
 struct Fragile<'a> {

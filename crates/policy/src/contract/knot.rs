@@ -372,15 +372,12 @@ fn not_begun<M: Machine>(m: &M, pwq: PwqOf<M>, stuck: &BTreeSet<Node>) -> u32 {
 }
 
 /// What an item, or a barrier behind this one, waits for.
-fn blocked<M: Machine>(
-    m: &M,
-    work: WorkOf<M>,
-    behind: Option<WorkOf<M>>,
-) -> Option<Need<PwqOf<M>>> {
-    let pool = m.word(work).pool()?;
+fn blocked<M: Machine>(m: &M, work: WorkOf<M>, behind: Option<WorkOf<M>>) -> Vec<Need<PwqOf<M>>> {
+    let Some(pool) = m.word(work).pool() else {
+        return Vec::new();
+    };
     let found = m.with_pool(pool, |core, cx| core.behind(cx, work, behind));
-    match found {
-        Behind::Nothing => None,
+    let need = |behind| match behind {
         Behind::Slot(pwq) => Some(Need::Slot(pwq)),
         Behind::Older(pwq) => Some(Need::Unplug(pwq)),
         Behind::Thread => Some(Need::Thread(pool)),
@@ -390,5 +387,6 @@ fn blocked<M: Machine>(
             let (pool, worker) = (token.pool, token.worker);
             goes_on.then_some(Need::End(Node { pool, worker }))
         }
-    }
+    };
+    found.into_iter().filter_map(need).collect()
 }

@@ -1,15 +1,15 @@
 //! What an item of this pool waits for, for those who look for circles: `crate::contract::WaitGraph`.
 
+use alloc::vec::Vec;
+
 use super::slots::limit_now;
 use super::{Cx, WorkerPool};
 use crate::store::Store;
 use crate::worker::{Token, WorkerId};
 
-/// What has to end before an item does.
+/// What has to end before an item does. Of nothing it is over, or begins as soon as a worker takes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Behind<P> {
-    /// Nothing: it is over, or begins as soon as a worker takes it.
-    Nothing,
     /// What this worker executes: the item itself, or what it has to wait for.
     Worker(WorkerId),
     /// This execution, of another pool.
@@ -23,36 +23,51 @@ pub enum Behind<P> {
 }
 
 impl<S: Store> WorkerPool<S> {
-    /// What `work` waits for: an item, or a barrier that was put behind `item`.
-    pub fn behind(&self, cx: &mut Cx<S>, work: S::Work, item: Option<S::Work>) -> Behind<S::Pwq> {
+    /// What `work` waits for, all of it: an item, or a barrier that was put behind `item`.
+    pub fn behind(
+        &self,
+        cx: &mut Cx<S>,
+        work: S::Work,
+        item: Option<S::Work>,
+    ) -> Vec<Behind<S::Pwq>> {
         match item {
             None => self.item_behind(cx, work),
             Some(item) => self.barrier_behind(cx, work, item),
         }
     }
 
-    fn item_behind(&self, cx: &mut Cx<S>, work: S::Work) -> Behind<S::Pwq> {
-        if let Some(id) = self.workers.executing(&cx.store.key(work)) {
-            return Behind::Worker(id);
-        }
+    /// An execution of the same key is waited for besides what keeps the pending item: it may be of an earlier
+    /// item at this address, about to end.
+    fn item_behind(&self, cx: &mut Cx<S>, work: S::Work) -> Vec<Behind<S::Pwq>> {
+        let executing = self.workers.executing(&cx.store.key(work));
+        let pending = self.pending_behind(cx, work);
+        executing
+            .map(Behind::Worker)
+            .into_iter()
+            .chain(pending)
+            .collect()
+    }
+
+    /// What keeps an item from a worker that is free for it.
+    fn pending_behind(&self, cx: &mut Cx<S>, work: S::Work) -> Vec<Behind<S::Pwq>> {
         let word = cx.store.word(work);
         let here = word.pwq().filter(|_| word.pool() == Some(self.attrs.id));
         let Some((addr, _)) = here else {
-            return Behind::Nothing;
+            return Vec::new();
         };
-        let pwq = cx.store.pwq_at(addr);
-        match word.flags() {
-            flags if flags.deferred => match self.deferred_for(work) {
-                Some(token) => Behind::Execution(token),
-                None => Behind::Nothing,
-            },
-            flags if flags.inactive => match cx.store.pwq(pwq).is_plugged() {
-                true => Behind::Older(pwq),
-                false => Behind::Slot(pwq),
-            },
-            _ if self.has_all_threads() && !cx.store.pwq(pwq).flags.rescued => Behind::Thread,
-            _ => Behind::Nothing,
-        }
+        let (pwq, flags) = (cx.store.pwq_at(addr), word.flags());
+        let state = &cx.store.pwq(pwq).flags;
+        let last = match (flags.inactive, state.plugged) {
+            (true, true) => Some(Behind::Older(pwq)),
+            (true, false) => Some(Behind::Slot(pwq)),
+            (false, _) => (self.has_all_threads() && !state.rescued).then_some(Behind::Thread),
+        };
+        let deferred = flags.deferred.then(|| self.deferred_for(work)).flatten();
+        deferred
+            .map(Behind::Execution)
+            .into_iter()
+            .chain(last)
+            .collect()
     }
 
     /// It has as many workers as it ever may: where none can be made just now, one can be later.
@@ -76,7 +91,7 @@ impl<S: Store> WorkerPool<S> {
             let holds = !word.flags().inactive && !word.flags().deferred;
             holds.then(|| cx.store.pwq_at(addr))
         };
-        let active: alloc::vec::Vec<_> = self.heads(cx).filter_map(active).collect();
+        let active: Vec<_> = self.heads(cx).filter_map(active).collect();
         let of_limit =
             |its: &S::Pwq| self.one_limit(cx, *its, pwq) && !cx.store.pwq(*its).flags.rescued;
         active.into_iter().filter(of_limit).count() as u32
@@ -92,31 +107,36 @@ impl<S: Store> WorkerPool<S> {
             let (addr, colour) = word.pwq().filter(|_| !word.flags().deferred)?;
             Some((cx.store.pwq_at(addr), colour))
         };
-        let queued: alloc::vec::Vec<_> = self.heads(cx).filter_map(queued).collect();
+        let queued: Vec<_> = self.heads(cx).filter_map(queued).collect();
         let colours = &cx.store.pwq(pwq).colours;
         let is_covered =
             |&(its, colour): &(S::Pwq, u8)| its == pwq && colours.covers(ticket, colour);
         queued.iter().any(is_covered)
     }
 
-    fn barrier_behind(&self, cx: &mut Cx<S>, barrier: S::Work, item: S::Work) -> Behind<S::Pwq> {
+    fn barrier_behind(
+        &self,
+        cx: &mut Cx<S>,
+        barrier: S::Work,
+        item: S::Work,
+    ) -> Vec<Behind<S::Pwq>> {
         let word = cx.store.word(barrier);
         if word.pwq().is_none() || word.pool() != Some(self.attrs.id) {
-            return Behind::Nothing;
+            return Vec::new();
         }
         let has = |&id: &WorkerId| {
             let scheduled = &self.workers.get(id).scheduled;
             !scheduled.is_empty() && scheduled.iter(cx.store).any(|work| work == barrier)
         };
         if let Some(id) = self.workers.ids().find(has) {
-            return Behind::Worker(id);
+            return alloc::vec![Behind::Worker(id)];
         }
         // Behind an instance that is pending; if not, that was taken back, and the barrier goes on alone.
         let word = cx.store.word(item);
         let pending = word.pwq().is_some() && word.pool() == Some(self.attrs.id);
         match pending && self.series(cx, item).contains(&barrier) {
             true => self.item_behind(cx, item),
-            false => Behind::Nothing,
+            false => Vec::new(),
         }
     }
 
@@ -144,7 +164,7 @@ impl<S: Store> WorkerPool<S> {
             let (addr, colour) = cx.store.word(work).pwq()?;
             Some((cx.store.pwq_at(addr), colour))
         };
-        let next: alloc::vec::Vec<_> = worker.scheduled.iter(cx.store).filter_map(of).collect();
+        let next: Vec<_> = worker.scheduled.iter(cx.store).filter_map(of).collect();
         let colours = &cx.store.pwq(pwq).colours;
         let is_covered =
             |&(one, colour): &(S::Pwq, u8)| one == pwq && colours.covers(ticket, colour);
@@ -158,7 +178,7 @@ impl<S: Store> WorkerPool<S> {
         pwq: S::Pwq,
         ticket: Option<u64>,
     ) -> impl Iterator<Item = Token> {
-        let mut tokens = alloc::vec::Vec::new();
+        let mut tokens = Vec::new();
         for deferred in &self.deferred {
             let of = cx.store.word(deferred.work).pwq();
             let of = of.map(|(addr, colour)| (cx.store.pwq_at(addr), colour));

@@ -225,6 +225,38 @@ fn a_group_is_waited_for_with_those_that_joined_it_since() {
     assert_eq!(world.joins(later, other), Ok(()), "the owner goes on");
 }
 
+/// Memory is used again as soon as nobody needs it, and by then the worker need not have said that it is done with
+/// what was there. That it soon will gives no slot to the new item, where the worker's is of another limit.
+#[test]
+fn an_item_at_the_address_of_one_that_is_about_to_end_waits_for_its_slot_as_well() {
+    let mut world = World::new(2);
+    contract::set_max_active(&world.machine, 1, 1);
+    let (x, holder) = (world.item(0), world.item(1));
+    let new = world.machine.rig(|rig| {
+        let other = rig.pwq(1, 10);
+        let old = rig.queue_and_run(1, other)[0];
+        let new = rig.item();
+        rig.store.items[new].key = rig.store.items[old].key;
+        new
+    });
+    world.queue(new, 1);
+    assert_eq!(world.joins(x, new), Ok(()));
+    assert_eq!(world.joins(holder, x), Err(Stuck));
+    world.leave(x);
+    assert_eq!(world.joins(holder, x), Ok(()));
+    assert_eq!(world.joins(x, new), Err(Stuck));
+}
+
+#[test]
+fn an_item_that_waits_for_its_own_execution_waits_for_its_slot_as_well() {
+    let mut world = World::new(3);
+    contract::set_max_active(&world.machine, 1, 1);
+    let (x, item, holder) = (world.item(2), world.item(0), world.item(1));
+    world.queue(item, 1);
+    assert_eq!(world.flushes(holder, x), Ok(()));
+    assert_eq!(world.flushes(x, item), Err(Stuck));
+}
+
 /// A world in which each pool has so many threads, for the program has said so.
 fn with_threads(pools: usize, threads: u32) -> World {
     let world = World::new(pools);

@@ -7,7 +7,9 @@ use std::sync::atomic::{AtomicBool, AtomicUsize};
 use std::sync::{Arc, Barrier, Mutex, OnceLock};
 use std::time::Duration;
 
-use cmwq::{DelayedWork, Work, Workqueue};
+use cmwq::{DelayedWork, JoinHandle, Work, Workqueue};
+use cmwq_os::sched;
+use cmwq_policy::CpuMask;
 use common::{eventually, queue, watchdog};
 
 /// Items that follow each other on this queue for as long as it lives.
@@ -335,6 +337,51 @@ fn a_circle_through_a_task_that_was_spawned_while_its_scope_waits_is_told() {
     first.flush().unwrap();
     second.flush().unwrap();
     assert_eq!(refused.load(SeqCst), 1);
+}
+
+/// As from a thread of the program that is on this CPU.
+fn on_cpu<R: Send>(cpu: usize, act: impl FnOnce() -> R + Send) -> R {
+    let mut mask = CpuMask::first(0);
+    mask.insert(cpu);
+    let pinned = || {
+        sched::set_affinity_self(&mask).unwrap();
+        act()
+    };
+    std::thread::scope(|scope| scope.spawn(pinned).join().unwrap())
+}
+
+/// Nobody begins to wait when it closes.
+#[test]
+fn a_circle_that_a_task_closes_as_it_spawns_another_one_is_told() {
+    let _watch = watchdog();
+    let cpus: Vec<usize> = sched::affinity(0).unwrap().iter().take(2).collect();
+    let [here, there] = cpus[..] else {
+        return println!("not on one CPU");
+    };
+    let percpu = Workqueue::builder("percpu").percpu().max_active(1);
+    let (first, percpu) = (queue("first"), percpu.build().unwrap());
+    let (handle_to, handle) = std::sync::mpsc::channel();
+    // True if either of them was refused: whoever is told first lets the other one go on.
+    let joins = move || {
+        let owner: JoinHandle<bool> = handle.recv().unwrap();
+        owner.join().unwrap_or(true)
+    };
+    let holder = on_cpu(there, || percpu.spawn(joins));
+    let own = percpu.clone();
+    let owner = first.spawn(move || {
+        let left = own.scope(|scope| {
+            let closes = || {
+                // By then the scope waits, as a rule, and the holder of the other CPU's slot waits for its item.
+                std::thread::sleep(Duration::from_millis(40));
+                on_cpu(there, || drop(scope.spawn(|| ())));
+            };
+            on_cpu(here, || drop(scope.spawn(closes)));
+        });
+        left.is_err()
+    });
+    handle_to.send(owner).unwrap();
+    assert!(holder.join().unwrap());
+    percpu.flush().unwrap();
 }
 
 #[test]

@@ -160,6 +160,10 @@ fn settle(plan: &Plan) {
     if books::prune() > kept {
         let tickets = books::unbalanced().join("\n");
         books::fail(&format!("not balanced at the end:\n{tickets}"));
+        // Some thread keeps what is missing: whoever looks after us takes this for a hang, and looks at all of them.
+        loop {
+            std::thread::park();
+        }
     }
 }
 

@@ -21,6 +21,10 @@
 //!
 //! Other items that have their slot get a worker. Nor is a frozen queue waited for in vain, or a limit that nobody
 //! has chosen: that rises.
+//!
+//! What is waited for may come to wait for other things: a limit is lowered, an item joins a group. Where one knows, one
+//! looks at once ([`relieve`](WaitGraph::relieve)); whatever it was, a wait that lasts is looked at again
+//! ([`look`](WaitGraph::look)).
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
@@ -28,7 +32,13 @@ use alloc::vec::Vec;
 use super::{Machine, PwqFlush, PwqOf, WorkOf};
 use crate::pool::{Behind, Stuck};
 use crate::probe::hit;
+use crate::time::{MILLISECOND, Nanos, SECOND, Time};
 use crate::worker::WorkerId;
+
+/// A wait is looked at again when it has lasted for so long.
+const LOOK_FIRST: Nanos = 100 * MILLISECOND;
+/// And then this often.
+const LOOK_AGAIN: Nanos = SECOND;
 
 /// An execution: that of a worker, a rescuer or a claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -71,6 +81,8 @@ pub struct WaitGraph<M: Machine> {
     waits: BTreeMap<Node, Wait<M>>,
     /// Of those, the ones that cannot give up.
     bound: BTreeSet<Node>,
+    /// When each thread's wait is looked at again.
+    looks: BTreeSet<(Time, Node)>,
 }
 
 /// What one execution waits for.
@@ -79,6 +91,7 @@ struct Wait<M: Machine> {
     targets: Vec<Target<M>>,
     /// The last execution on the stack of its thread, which is the one that is in the call.
     top: Node,
+    look_at: Time,
 }
 
 impl<M: Machine> Default for WaitGraph<M> {
@@ -86,6 +99,7 @@ impl<M: Machine> Default for WaitGraph<M> {
         WaitGraph {
             waits: BTreeMap::new(),
             bound: BTreeSet::new(),
+            looks: BTreeSet::new(),
         }
     }
 }
@@ -106,7 +120,7 @@ impl<M: Machine> WaitGraph<M> {
     /// These executions, all of one thread and the last one first, are about to wait for all of this. Refused if that never ends.
     /// Otherwise follow with [`end`](Self::end).
     pub fn begin(&mut self, m: &M, nodes: &[Node], targets: &[Target<M>]) -> Result<(), Stuck> {
-        self.insert(nodes, targets);
+        self.insert(m, nodes, targets);
         let stuck = nodes.first().is_some_and(|&node| self.is_stuck(m, node));
         hit!(stuck => WaitCircle, WaitOpen);
         if stuck {
@@ -125,7 +139,7 @@ impl<M: Machine> WaitGraph<M> {
         targets: &[Target<M>],
         mut gives_up: impl FnMut(Node),
     ) {
-        self.insert(nodes, targets);
+        self.insert(m, nodes, targets);
         self.bound.extend(nodes);
         let Some(&first) = nodes.first() else { return };
         while let Some(node) = self
@@ -134,9 +148,7 @@ impl<M: Machine> WaitGraph<M> {
             .find(|node| !self.bound.contains(node))
         {
             hit!(WaitGivesUp);
-            let top = self.waits[&node].top;
-            self.waits.retain(|_, wait| wait.top != top);
-            gives_up(top);
+            gives_up(self.remove_thread_of(node));
         }
     }
 
@@ -145,9 +157,7 @@ impl<M: Machine> WaitGraph<M> {
     pub fn relieve(&mut self, m: &M, mut gives_up: impl FnMut(Node)) {
         while let Some(node) = self.one_stuck(m) {
             hit!(WaitGivesUp);
-            let top = self.waits[&node].top;
-            self.waits.retain(|_, wait| wait.top != top);
-            gives_up(top);
+            gives_up(self.remove_thread_of(node));
         }
     }
 
@@ -173,18 +183,60 @@ impl<M: Machine> WaitGraph<M> {
         needs.any(|need| self.of_need(m, need).contains(&node))
     }
 
-    fn insert(&mut self, nodes: &[Node], targets: &[Target<M>]) {
+    fn insert(&mut self, m: &M, nodes: &[Node], targets: &[Target<M>]) {
+        let Some(&top) = nodes.first() else { return };
+        let look_at = m.now().after(LOOK_FIRST);
+        self.looks.insert((look_at, top));
         for &node in nodes {
-            let (targets, top) = (targets.to_vec(), nodes[0]);
-            self.waits.insert(node, Wait { targets, top });
+            let targets = targets.to_vec();
+            let wait = Wait {
+                targets,
+                top,
+                look_at,
+            };
+            self.waits.insert(node, wait);
         }
     }
 
     /// They wait no more.
     pub fn end(&mut self, nodes: &[Node]) {
         for node in nodes {
-            self.waits.remove(node);
+            if let Some(wait) = self.waits.remove(node) {
+                self.looks.remove(&(wait.look_at, *node));
+            }
             self.bound.remove(node);
+        }
+    }
+
+    /// All that the thread of this one stands for; the last of them.
+    fn remove_thread_of(&mut self, node: Node) -> Node {
+        let top = self.waits[&node].top;
+        let of_thread = |(node, wait): (&Node, &Wait<M>)| (wait.top == top).then_some(*node);
+        let nodes: Vec<Node> = self.waits.iter().filter_map(of_thread).collect();
+        self.end(&nodes);
+        top
+    }
+
+    /// Looks again at the wait whose turn it is, if it is time. When to look next, as long as items wait for slots or
+    /// threads: without these, a circle is closed by a wait that begins.
+    pub fn look(&mut self, m: &M, gives_up: impl FnMut(Node)) -> Time {
+        let now = m.now();
+        if let Some((_, node)) = self.looks.first().copied().filter(|(at, _)| *at <= now) {
+            if self.is_stuck(m, node) {
+                self.relieve(m, gives_up);
+            }
+            self.look_later(node, now.after(LOOK_AGAIN));
+        }
+        let first = self.looks.first().map(|(at, _)| *at);
+        first.unwrap_or(now.after(LOOK_AGAIN))
+    }
+
+    /// If it still waits.
+    fn look_later(&mut self, node: Node, at: Time) {
+        if let Some(wait) = self.waits.get_mut(&node) {
+            self.looks.remove(&(wait.look_at, node));
+            wait.look_at = at;
+            self.looks.insert((at, node));
         }
     }
 

@@ -2,6 +2,7 @@
 
 use std::sync::atomic::Ordering::SeqCst;
 
+use cmwq_policy::Time;
 use cmwq_policy::contract::{Node, Target};
 use cmwq_policy::pool::Stuck;
 
@@ -86,4 +87,10 @@ pub(crate) fn relieve(engine: &'static Engine) {
     if !graph.0.is_empty() {
         graph.0.relieve(&Real(engine), |node| give_up(engine, node));
     }
+}
+
+/// One wait that lasts is looked at again, if it is time; when to do so next. Called without any lock.
+pub(crate) fn look(engine: &'static Engine) -> Time {
+    let mut graph = engine.waits().lock().expect("the core does not panic");
+    graph.0.look(&Real(engine), |node| give_up(engine, node))
 }

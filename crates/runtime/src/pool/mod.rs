@@ -30,7 +30,7 @@ use crate::machine::Real;
 use crate::pwq::{Items, PwqRef, unhold};
 use crate::queue::queue_of;
 use crate::sync::{Futex, Mutex, MutexGuard};
-pub(crate) use graph::relieve;
+pub(crate) use graph::{look as look_at_waits, relieve};
 pub(crate) use key::PoolKey;
 use slot::Slot;
 pub(crate) use slot::{Place, WaitRef, current, current_key, current_pwq, waits_for_itself};

@@ -9,7 +9,7 @@ use std::sync::atomic::Ordering::SeqCst;
 use cmwq_os::{clock, sched, thread};
 use cmwq_policy::pool::PATIENCE;
 use cmwq_policy::queue::Caller;
-use cmwq_policy::tick::Rounds;
+use cmwq_policy::tick::{BUDGET_PART, Rounds};
 use cmwq_policy::time::SECOND;
 use cmwq_policy::watchdog::Looks;
 use cmwq_policy::{Nanos, Time, contract, watchdog};
@@ -17,7 +17,7 @@ use cmwq_policy::{Nanos, Time, contract, watchdog};
 use crate::engine::Engine;
 use crate::machine::Real;
 use crate::park::Parker;
-use crate::pool::{Pool, outgrow, scan, stall};
+use crate::pool::{self, Pool, outgrow, scan, stall};
 use crate::queue::QueueRef;
 use crate::sync::{AtomicBool, AtomicU32, AtomicU64, fence};
 use crate::thresholds;
@@ -208,6 +208,8 @@ struct Ticker {
     looks: Looks,
     /// And when at limits that nobody has chosen.
     outgrows_at: Time,
+    /// And when at waits of items, which may wait for others that wait for slots.
+    waits_at: Time,
     cpus_read: Time,
     turn: usize,
     cpu_seen: Nanos,
@@ -227,6 +229,7 @@ impl Ticker {
             rounds: Rounds::default(),
             looks: Looks::default(),
             outgrows_at: Time(0),
+            waits_at: Time(0),
             cpus_read: clock::now(),
             turn: 0,
             cpu_seen: 0,
@@ -252,6 +255,7 @@ impl Ticker {
                 self.cull(now),
                 self.watch_slots(now),
                 self.outgrow(now),
+                self.look_at_waits(now),
                 self.settle_cpus(now),
             ];
             self.sleep(due.into_iter().flatten().min());
@@ -389,6 +393,22 @@ impl Ticker {
             self.outgrows_at = now.after(PATIENCE);
         }
         Some(self.outgrows_at)
+    }
+
+    /// Looks at items that wait for others, while any wait for slots or threads; when to look again.
+    fn look_at_waits(&mut self, now: Time) -> Option<Time> {
+        let tick = self.tick();
+        let watching = [&tick.watching, &tick.watching_dfl];
+        if !tick.has_backlog() && !watching.iter().any(|flag| flag.load(SeqCst)) {
+            return None;
+        }
+        if now >= self.waits_at {
+            let before = clock::thread_cpu();
+            let next = pool::look_at_waits(self.engine);
+            let cost = clock::thread_cpu().saturating_sub(before);
+            self.waits_at = next.max(now.after(cost * BUDGET_PART));
+        }
+        Some(self.waits_at)
     }
 
     /// Sleeps until the next tick, the next damped start or what else is `due`; for ever if there is

@@ -2,7 +2,7 @@
 
 use super::contract::OnRig;
 use super::*;
-use crate::contract::{self, Node, Target, WaitGraph};
+use crate::contract::{self, Machine, Node, Target, WaitGraph};
 use crate::pool::Stuck;
 
 /// A machine whose queues are each in a pool of its number, and who waits for whom.
@@ -255,6 +255,33 @@ fn an_item_that_waits_for_its_own_execution_waits_for_its_slot_as_well() {
     world.queue(item, 1);
     assert_eq!(world.flushes(holder, x), Ok(()));
     assert_eq!(world.flushes(x, item), Err(Stuck));
+}
+
+/// Nobody begins to wait when a task of a group spawns another one.
+#[test]
+fn a_circle_that_no_wait_closes_is_found_when_a_wait_has_lasted() {
+    let mut world = World::new(3);
+    contract::set_max_active(&world.machine, 1, 1);
+    let (owner, task, holder) = (world.item(0), world.item(2), world.item(1));
+    world.machine.groups.borrow_mut().push([task].into());
+    assert_eq!(world.begin(owner, Target::Group(0)), Ok(()));
+    assert_eq!(world.joins(holder, owner), Ok(()));
+    let spawned = world.item(1);
+    world.machine.groups.borrow_mut()[0].push(spawned);
+    let look = |world: &mut World| {
+        let mut given_up = Vec::new();
+        let next = world.graph.look(&world.machine, |node| given_up.push(node));
+        (given_up, next)
+    };
+    let (given_up, next) = look(&mut world);
+    assert_eq!(given_up, [], "it is too early");
+    let now = world.machine.now();
+    world.machine.rig(|rig| rig.advance(next.since(now)));
+    let (mut given_up, next) = look(&mut world);
+    given_up.extend(look(&mut world).0);
+    assert_eq!(given_up.len(), 1, "one is enough");
+    assert!(next.0 > now.0);
+    world.graph.end(&given_up);
 }
 
 /// A world in which each pool has so many threads, for the program has said so.

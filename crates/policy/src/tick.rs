@@ -19,6 +19,8 @@ pub const PERIOD_MOST: Nanos = 100 * MILLISECOND;
 pub const WORST_PART: u64 = 10;
 /// The tick may use one part in this many of the CPU time that its CPUs have.
 pub const BUDGET_PART: u64 = 100;
+/// The same while ticks find workers missing that no canary has reported: they are what keeps CPUs busy.
+pub const PAYING_PART: u64 = 20;
 /// CPUs that count for the budget, at most: looking is one thread's work.
 const BUDGET_CPUS: u64 = 4;
 
@@ -34,6 +36,8 @@ pub struct Tick {
     wished: Nanos,
     /// Moving average of what one tick costs.
     cost: Nanos,
+    /// The last one has found that a worker was missing.
+    paid: bool,
 }
 
 impl Default for Tick {
@@ -42,6 +46,7 @@ impl Default for Tick {
             skipped: 0,
             wished: PERIOD_FIRST,
             cost: 0,
+            paid: false,
         }
     }
 }
@@ -66,6 +71,7 @@ impl Tick {
             self.wished + self.wished / 32
         };
         self.wished = wished.clamp(PERIOD_SHORT, PERIOD_LONG);
+        self.paid = starved;
         self.cost = match self.cost {
             // The first one need not be like the others.
             0 => cost.min(PERIOD_MOST / WORST_PART),
@@ -76,7 +82,11 @@ impl Tick {
     /// Time until the next tick: as wished, unless that would pass the budget of `cpus` CPUs; then at most
     /// [`PERIOD_MOST`], or what a tick costs [`WORST_PART`] times.
     pub fn period(&self, cpus: u32) -> Nanos {
-        let least = self.cost * BUDGET_PART / u64::from(cpus).clamp(1, BUDGET_CPUS);
+        let part = match self.paid {
+            true => PAYING_PART,
+            false => BUDGET_PART,
+        };
+        let least = self.cost * part / u64::from(cpus).clamp(1, BUDGET_CPUS);
         let most = PERIOD_MOST.max(self.cost * WORST_PART);
         self.wished.max(least.min(most))
     }
@@ -226,11 +236,22 @@ mod tests {
     fn a_dear_tick_comes_less_often() {
         let mut tick = Tick::default();
         for _ in 0..10 {
-            tick.ran(true, 25 * MICROSECOND);
+            tick.ran(false, 100 * MICROSECOND);
         }
-        assert_eq!(tick.period(1), 2_500 * MICROSECOND);
-        assert_eq!(tick.period(2), 1_250 * MICROSECOND);
-        assert_eq!(tick.period(64), 625 * MICROSECOND);
+        assert_eq!(tick.period(1), 10_000 * MICROSECOND);
+        assert_eq!(tick.period(2), 5_000 * MICROSECOND);
+        assert_eq!(tick.period(64), 2_500 * MICROSECOND);
+    }
+
+    #[test]
+    fn one_that_finds_a_worker_missing_may_cost_five_times_as_much() {
+        let mut tick = Tick::default();
+        for _ in 0..10 {
+            tick.ran(true, 100 * MICROSECOND);
+        }
+        assert_eq!(tick.period(1), 2_000 * MICROSECOND);
+        tick.ran(false, 100 * MICROSECOND);
+        assert_eq!(tick.period(1), 10_000 * MICROSECOND);
     }
 
     #[test]

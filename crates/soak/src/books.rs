@@ -93,6 +93,8 @@ pub(crate) struct Ticket {
     /// Somebody has forgotten a handle: what the closure returned may never be dropped.
     may_leak: AtomicBool,
     runs: AtomicU32,
+    /// What became of its handle, for people.
+    handle: AtomicU32,
     counts: [Count; 3],
 }
 
@@ -116,6 +118,11 @@ impl Ticket {
 
     pub(crate) fn may_leak(&self) {
         self.may_leak.store(true, SeqCst);
+    }
+
+    /// Its handle is about to be made, is there, or is gone.
+    pub(crate) fn handle(&self, stage: u32) {
+        self.handle.store(stage, SeqCst);
     }
 
     /// The closure begins.

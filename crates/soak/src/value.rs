@@ -72,8 +72,8 @@ impl Value {
         match self.mood {
             Mood::Quiet => {}
             Mood::Panics => self.panic(),
-            Mood::Spawns => drop(self.spawn()),
-            Mood::Joins => defuse(self.spawn().join()),
+            Mood::Spawns => self.spawn(drop),
+            Mood::Joins => self.spawn(|handle| defuse(handle.join())),
             Mood::Scopes => self.scope(),
             Mood::Blocks => cmwq::blocking(|| std::thread::sleep(Duration::from_micros(200))),
             Mood::Queues => drop(world::loose(self.depth.into()).try_queue(world::shared_item())),
@@ -96,18 +96,27 @@ impl Value {
         panic_any(payload);
     }
 
-    fn spawn(&self) -> cmwq::JoinHandle<Value> {
+    fn spawn(&self, ends: impl FnOnce(cmwq::JoinHandle<Value>)) {
         let (mood, depth) = self.below();
-        let ticket = Ticket::new("spawned by a drop");
+        let (queue, level) = world::nested(self.level, usize::from(depth));
+        let ticket = Ticket::new(format!(
+            "{:?}, spawned by a drop on {}",
+            self.mood,
+            queue.name()
+        ));
         // The process may be shut down, or a queue of the parent's.
         ticket.may_not_run();
-        let (queue, level) = world::nested(self.level, usize::from(depth));
         let captured = Value::deep(&ticket, Part::Captured, mood, level, depth);
-        queue.spawn(move || {
+        let own = ticket.clone();
+        own.handle(1);
+        let handle = queue.spawn(move || {
             ticket.runs();
             quietly(|| drop(captured));
             Value::deep(&ticket, Part::Returned, mood, level, depth)
-        })
+        });
+        own.handle(2);
+        ends(handle);
+        own.handle(3);
     }
 
     fn scope(&self) {

@@ -159,10 +159,10 @@ fn beside_a_hog_a_canary_confirms_nothing() {
         };
         let machine = machine("T1", signals);
         hog(&machine, 0);
-        let items: Vec<&[Act]> = vec![&SLEEPER; 40];
+        let items: Vec<&[Act]> = vec![&SLEEPER; 200];
         queue(&machine, &items);
         machine.run_until(Time(SECOND));
-        assert_eq!(machine.pool_stats(PoolId(0)).completed, 40);
+        assert_eq!(machine.pool_stats(PoolId(0)).completed, 200);
         machine.signal_stats()
     };
     assert_eq!(with(0).reports, 0);

@@ -5,7 +5,7 @@ mod common;
 
 use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::SeqCst;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Barrier, Mutex};
 use std::time::Duration;
 
 use cmwq::{AffinityScope, AttrsError, Report, Work, Workqueue};
@@ -148,6 +148,35 @@ fn all_queues_keep_to_the_unbound_cpus() {
             assert_eq!(seen_on(&pods, b).0, only(b));
         })
     });
+}
+
+#[test]
+fn items_of_a_queue_whose_cpus_are_all_away_have_its_whole_limit() {
+    const WAIT: usize = 13;
+    alone(
+        "items_of_a_queue_whose_cpus_are_all_away_have_its_whole_limit",
+        || {
+            let cpus: Vec<usize> = sched::affinity(0).unwrap().iter().collect();
+            let [here, there, ..] = cpus[..] else {
+                return println!("not on one CPU");
+            };
+            cmwq::set_unbound_cpus(&[there]).unwrap();
+            set_process_mask(&only(here));
+            eventually("the change is seen", || {
+                queue("any").spawn(|| ()).join().unwrap();
+                cmwq::stats().cpus == 1
+            });
+            let queue = Workqueue::builder("waits").max_active(WAIT).build();
+            let (queue, all) = (queue.unwrap(), Arc::new(Barrier::new(WAIT)));
+            let waits = |_| {
+                let all = all.clone();
+                queue.spawn(move || all.wait().is_leader())
+            };
+            let items: Vec<_> = (0..WAIT).map(waits).collect();
+            let led = items.into_iter().map(|item| item.join().unwrap());
+            assert_eq!(led.filter(|led| *led).count(), 1);
+        },
+    );
 }
 
 /// Items of each CPU in turn: whoever is woken for them is free to go anywhere again. How often a worker was

@@ -393,23 +393,20 @@ impl Layout {
     /// `max_active` among themselves.
     ///
     /// Never 0, or items that wait in a node when its last CPU goes, or is taken from the queue, would
-    /// wait for ever (in the kernel they do where min_active is 0).
+    /// wait for ever (in the kernel they do where min_active is 0). While none of the queue's CPUs is in use its
+    /// items run on others, and have the limit that they would have on their own (in the kernel, min_active).
     pub fn share(&self, attrs: &Attrs, node: Option<u32>, max_active: u32, min_active: u32) -> u32 {
         let Some(node) = node.filter(|_| !broken!(NodeShareIgnored)) else {
             hit!(ShareOfNone);
             return max_active;
         };
         hit!(ShareOfNode);
-        let cpus = self.effective(attrs).and(&self.online);
+        let mask = self.effective(attrs);
+        let cpus = or_all(mask.and(&self.online), &mask);
         let of_node = cpus.iter().filter(|&cpu| self.places[cpu].node == node);
         let (own, all) = (of_node.count() as u64, cpus.count() as u64);
-        let least = min_active.max(1);
-        match all {
-            0 => least,
-            _ => (u64::from(max_active) * own)
-                .div_ceil(all)
-                .clamp(least.into(), max_active.into()) as u32,
-        }
+        let part = (u64::from(max_active) * own).div_ceil(all);
+        part.clamp(min_active.max(1).into(), max_active.into()) as u32
     }
 
     /// The CPU for whoever queues from `caller` and names none: that, if queues may use it, else one

@@ -129,8 +129,23 @@ fn a_limit_is_shared_by_nodes_as_their_cpus_are() {
     t8.set_online(7, false);
     assert_eq!(share(&t8, &attrs(), 32), [22, 11]);
     assert_eq!(t8.share(&attrs(), None, 32, 8), 32);
-    (0..6).for_each(|cpu| t8.set_online(cpu, false));
-    assert_eq!(share(&t8, &attrs(), 32), [8, 8]);
+}
+
+/// Its items run elsewhere then, and may wait for each other.
+#[test]
+fn a_queue_of_which_no_cpu_is_in_use_keeps_its_limit() {
+    let mut t4 = regular(4, 1, 4, 4);
+    t4.set_unbound([3].into_iter().collect());
+    t4.set_online(3, false);
+    assert_eq!(t4.share(&attrs(), Some(0), 26, 8), 26);
+    let mut t8 = regular(8, 2, 4, 4);
+    let of_one_node = Attrs {
+        cpumask: Some([6, 7].into_iter().collect()),
+        ..attrs()
+    };
+    [6, 7].into_iter().for_each(|cpu| t8.set_online(cpu, false));
+    let shares = [0, 1].map(|node| t8.share(&of_one_node, Some(node), 26, 8));
+    assert_eq!(shares, [8, 26]);
 }
 
 #[test]

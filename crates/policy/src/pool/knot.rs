@@ -56,11 +56,12 @@ impl<S: Store> WorkerPool<S> {
             return Vec::new();
         };
         let (pwq, flags) = (cx.store.pwq_at(addr), word.flags());
-        let state = &cx.store.pwq(pwq).flags;
-        let last = match (flags.inactive, state.plugged) {
+        let state = cx.store.pwq(pwq);
+        let needs_thread = self.has_all_threads() && !state.flags.rescued;
+        let last = match (flags.inactive, state.is_plugged()) {
             (true, true) => Some(Behind::Older(pwq)),
             (true, false) => Some(Behind::Slot(pwq)),
-            (false, _) => (self.has_all_threads() && !state.rescued).then_some(Behind::Thread),
+            (false, _) => needs_thread.then_some(Behind::Thread),
         };
         let deferred = flags.deferred.then(|| self.deferred_for(work)).flatten();
         deferred

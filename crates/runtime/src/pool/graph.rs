@@ -89,8 +89,10 @@ pub(crate) fn relieve(engine: &'static Engine) {
     }
 }
 
-/// One wait that lasts is looked at again, if it is time; when to do so next. Called without any lock.
-pub(crate) fn look(engine: &'static Engine) -> Time {
-    let mut graph = engine.waits().lock().expect("the core does not panic");
-    graph.0.look(&Real(engine), |node| give_up(engine, node))
+/// One wait that lasts is looked at again, if it is time; when to do so next. `None`: somebody begins or ends a wait
+/// at this moment, perhaps at nice 19. Not waited for. Called without any lock.
+pub(crate) fn look(engine: &'static Engine) -> Option<Time> {
+    let mut graph = engine.waits().try_lock().ok()?;
+    let gives_up = |node| give_up(engine, node);
+    Some(graph.0.look(&Real(engine), gives_up))
 }

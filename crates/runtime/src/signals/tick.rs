@@ -404,7 +404,7 @@ impl Ticker {
         }
         if now >= self.waits_at {
             let before = clock::thread_cpu();
-            let next = pool::look_at_waits(self.engine);
+            let next = pool::look_at_waits(self.engine).unwrap_or(now.after(PATIENCE));
             let cost = clock::thread_cpu().saturating_sub(before);
             self.waits_at = next.max(now.after(cost * BUDGET_PART));
         }

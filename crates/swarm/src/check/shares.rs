@@ -65,7 +65,7 @@ fn due(machine: &Machine, view: &PwqView) -> u32 {
         None => max,
         Some(node) => {
             let cpus = usable(machine, view.queue);
-            let (own, all) = (cpus.and(&node).count() as u32, cpus.count().max(1) as u32);
+            let (own, all) = (cpus.and(&node).count() as u32, cpus.count() as u32);
             (max * own).div_ceil(all).max(floor).min(max)
         }
     }
@@ -80,10 +80,11 @@ fn node(machine: &Machine, view: &PwqView) -> Option<CpuMask> {
     (pod.and(&first) == pod && !machine.is_exact(view.queue)).then_some(first)
 }
 
-/// The CPUs in use that the queue may use.
+/// The CPUs in use that the queue may use; all that it may use if none of them is.
 fn usable(machine: &Machine, queue: QueueId) -> CpuMask {
     let unbound = machine.unbound_cpus();
     let own = machine.attrs(queue).cpumask.map(|mask| mask.and(&unbound));
     let own = own.filter(|mask| !mask.is_empty()).unwrap_or(unbound);
-    own.and(&machine.online_cpus())
+    let there = own.and(&machine.online_cpus());
+    if there.is_empty() { own } else { there }
 }

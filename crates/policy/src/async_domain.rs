@@ -126,6 +126,16 @@ impl AsyncCalls {
         }
     }
 
+    /// The pending calls that such a wait is for.
+    pub fn awaited(&self, scope: Scope, cookie: Cookie) -> impl Iterator<Item = Cookie> + '_ {
+        let pending = match scope {
+            Scope::All => Some(&self.all),
+            Scope::Domain(id) => self.domains.get(&id),
+        };
+        let calls = pending.into_iter().flat_map(|pending| &pending.calls);
+        calls.copied().take_while(move |call| *call < cookie)
+    }
+
     /// Calls that are pending.
     pub fn pending(&self, scope: Scope) -> usize {
         match scope {
@@ -147,6 +157,13 @@ pub fn waits_for_itself(own: (Domain, Cookie), scope: Scope, awaited: Cookie) ->
         Scope::All => !domain.exclusive,
     };
     seen && cookie < awaited
+}
+
+/// Whether such a wait is for calls of its own domain that were scheduled before this one. Whoever waits for this one
+/// waits for those as well: it closes no circle that is not closed without it.
+pub fn waits_in_order(own: (Domain, Cookie), scope: Scope, awaited: Cookie) -> bool {
+    let (domain, cookie) = own;
+    scope == Scope::Domain(domain.id) && awaited <= cookie
 }
 
 #[cfg(test)]
@@ -270,5 +287,33 @@ mod tests {
         assert!(waits_for_itself(own, Scope::All, COOKIE_MAX));
         assert!(!waits_for_itself(own, Scope::Domain(0), COOKIE_MAX));
         assert!(!waits_for_itself((domain(2), 7), Scope::All, COOKIE_MAX));
+    }
+
+    #[test]
+    fn only_those_before_it_in_its_domain_are_in_order() {
+        let own = (domain(1), 7);
+        assert!(waits_in_order(own, Scope::Domain(1), 7));
+        for (scope, cookie) in [
+            (Scope::Domain(1), 8),
+            (Scope::Domain(0), 3),
+            (Scope::All, 3),
+        ] {
+            assert!(!waits_in_order(own, scope, cookie), "{scope:?} {cookie}");
+        }
+    }
+
+    #[test]
+    fn a_wait_is_for_the_pending_calls_below_its_cookie() {
+        let mut calls = AsyncCalls::default();
+        let domains = [domain(1), domain(2), domain(1), domain(1)];
+        let cookies = domains.map(|domain| calls.schedule(domain));
+        let awaited = |calls: &AsyncCalls, scope| -> Vec<Cookie> {
+            calls.awaited(scope, cookies[3]).collect()
+        };
+        let of_one = Scope::Domain(1);
+        assert_eq!(awaited(&calls, of_one), [cookies[0], cookies[2]]);
+        calls.end(domains[0], cookies[0]);
+        assert_eq!(awaited(&calls, of_one), [cookies[2]]);
+        assert_eq!(awaited(&calls, Scope::Domain(3)), []);
     }
 }

@@ -12,23 +12,27 @@
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::fmt;
+use std::ptr::NonNull;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::SeqCst;
 use std::sync::{Arc, OnceLock};
 
 use cmwq_policy::affinity::Scope as AffinityScope;
 use cmwq_policy::async_domain::{
-    AsyncCalls, COOKIE_MAX, Domain, Scope, WaiterId, waits_for_itself,
+    AsyncCalls, COOKIE_MAX, Domain, Scope, WaiterId, waits_for_itself, waits_in_order,
 };
+use cmwq_policy::contract::Target;
 use cmwq_policy::pwq::DFL_ACTIVE;
 
 use crate::engine::{self, Engine};
 use crate::error::{FlushError, WouldDeadlock};
+use crate::item::Header;
 use crate::latch::Latch;
+use crate::machine::Group;
 use crate::pwq::PwqRef;
 use crate::queue::Workqueue;
 use crate::sync::Mutex;
-use crate::task::{self, Handle, Task};
+use crate::task::{self, Handle, Headed, Task};
 use crate::user;
 
 /// The place of an asynchronous call in the order of all (kernel `async_cookie_t`).
@@ -48,8 +52,28 @@ pub(crate) struct AsyncState {
 struct Book {
     calls: AsyncCalls,
     waiters: BTreeMap<WaiterId, Arc<Latch>>,
+    /// The items of those that are pending.
+    tasks: BTreeMap<u64, Arc<dyn Headed + Send + Sync>>,
     /// Where calls are queued.
     pwq: Option<PwqRef>,
+}
+
+/// Calls that are waited for together.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Awaited {
+    scope: Scope,
+    cookie: u64,
+}
+
+impl Awaited {
+    /// Shows the item of each that has not ended. These stay in memory meanwhile: who ends one takes it out of the
+    /// book.
+    pub(crate) fn show(self, engine: &Engine, show: impl FnMut(NonNull<Header>)) {
+        let book = engine.asyncs().lock();
+        let calls = book.calls.awaited(self.scope, self.cookie);
+        let tasks = calls.filter_map(|cookie| book.tasks.get(&cookie));
+        tasks.map(task::header_of).for_each(show);
+    }
 }
 
 // SAFETY: the pwq is of the queue, which is kept as long as the book.
@@ -162,6 +186,7 @@ impl AsyncDomain {
             move || take(&item).into_iter().for_each(|call| call()),
             None,
         );
+        state.lock().tasks.insert(cookie.0, task.clone());
         // Under the lock, so that calls begin in the order of their cookies.
         let queued = task::try_start(queue, &task);
         state.queued_to(queued.ok());
@@ -276,7 +301,9 @@ impl Drop for Call {
             .iter()
             .filter_map(|waiter| book.waiters.remove(waiter))
             .collect();
+        let task = book.tasks.remove(&self.cookie);
         drop(book);
+        drop(task);
         latches.iter().for_each(|latch| latch.set());
     }
 }
@@ -332,8 +359,12 @@ fn synchronize(scope: Scope, cookie: u64) -> Result<(), FlushError> {
     book.waiters.insert(waiter, latch.clone());
     let pwq = book.pwq;
     drop(book);
+    let targets = [Target::Group(Group::Calls(Awaited { scope, cookie }))];
+    let own = CURRENT.get();
+    let in_order = own.is_some_and(|own| waits_in_order(own, scope, cookie));
+    let targets = if in_order { &[] } else { &targets[..] };
     let waited = match pwq {
-        Some(pwq) => task::wait(queue, pwq, &latch, None, &[]),
+        Some(pwq) => task::wait(queue, pwq, &latch, None, targets),
         // All that there are, their callers execute.
         None => {
             latch.announce();

@@ -15,6 +15,7 @@ use cmwq_policy::store::PwqInfo;
 use cmwq_policy::work::WorkWord;
 use cmwq_policy::{CpuMask, Cx, ItemKey, Time, WorkerPool};
 
+use crate::async_domain::Awaited;
 use crate::engine::Engine;
 use crate::error::BuildError;
 use crate::item::{Header, Ref};
@@ -22,8 +23,17 @@ use crate::pool::PoolKey;
 use crate::pwq::{Items, Pwq, PwqRef};
 use crate::queue::{Queue, QueueRef};
 use crate::report::{self, Report};
-use crate::scope::Group;
+use crate::scope::Tasks;
 use crate::user;
+
+/// Items that are waited for together.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Group {
+    /// Of a scope.
+    Tasks(Tasks),
+    /// Of asynchronous calls.
+    Calls(Awaited),
+}
 
 /// Longer than anybody owns an item, unless he is kept off his CPU.
 const RELAX: Duration = Duration::from_micros(50);
@@ -299,7 +309,10 @@ impl Machine for Real {
     }
 
     fn members(&self, group: Group, show: impl FnMut(NonNull<Header>)) {
-        group.show(show);
+        match group {
+            Group::Tasks(tasks) => tasks.show(show),
+            Group::Calls(calls) => calls.show(self.0, show),
+        }
     }
 }
 

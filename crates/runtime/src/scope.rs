@@ -21,7 +21,7 @@ use crate::engine::Engine;
 use crate::error::{JoinError, WouldDeadlock};
 use crate::item::Header;
 use crate::latch::Latch;
-use crate::machine::Real;
+use crate::machine::{Group, Real};
 use crate::pwq::{Pwq, PwqRef};
 use crate::queue::{Queue, Workqueue};
 use crate::sync::{Mutex, fence};
@@ -123,11 +123,11 @@ impl Place {
     }
 }
 
-/// The tasks of a scope, as the protocols name them. Whoever names them waits for them, and keeps the scope.
+/// The tasks of a scope. Whoever names them waits for them, and keeps the scope.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Group(NonNull<Shared>);
+pub(crate) struct Tasks(NonNull<Shared>);
 
-impl Group {
+impl Tasks {
     /// Shows each task that has not ended. These stay in memory meanwhile: who ends one takes it off the list.
     pub(crate) fn show(self, mut show: impl FnMut(NonNull<Header>)) {
         // SAFETY: the scope has not returned: somebody waits for its tasks.
@@ -237,7 +237,9 @@ impl<'scope, 'env> Scope<'scope, 'env> {
     fn wait(&self, queue: &Queue) -> Result<(), WouldDeadlock> {
         let all_ended = &self.shared.all_ended;
         // Tasks may spawn others meanwhile, and these wait for slots that the caller's item may have.
-        let targets = [Target::Group(Group(NonNull::from(&*self.shared)))];
+        let targets = [Target::Group(Group::Tasks(Tasks(NonNull::from(
+            &*self.shared,
+        ))))];
         match self.shared.place.the_one() {
             Some(pwq) => task::wait(queue, pwq, all_ended, None, &targets),
             None => {

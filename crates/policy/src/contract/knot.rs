@@ -32,6 +32,7 @@ use alloc::vec::Vec;
 use super::{Machine, PwqFlush, PwqOf, WorkOf};
 use crate::pool::{Behind, Stuck};
 use crate::probe::hit;
+use crate::tick::BUDGET_PART;
 use crate::time::{MILLISECOND, Nanos, SECOND, Time};
 use crate::worker::WorkerId;
 
@@ -39,6 +40,8 @@ use crate::worker::WorkerId;
 const LOOK_FIRST: Nanos = 100 * MILLISECOND;
 /// And then this often.
 const LOOK_AGAIN: Nanos = SECOND;
+/// Two looks are at least so far apart, or so many times what the last one has cost.
+const LOOK_GAP: Nanos = 10 * MILLISECOND;
 
 /// An execution: that of a worker, a rescuer or a claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -91,7 +94,15 @@ struct Wait<M: Machine> {
     targets: Vec<Target<M>>,
     /// The last execution on the stack of its thread, which is the one that is in the call.
     top: Node,
+    /// With its thread's: see [`WaitGraph::looks`].
     look_at: Time,
+}
+
+/// When to look again: as the graph said, unless that is too soon after a look at this time, which has cost so much.
+/// `None`: somebody else was at the graph.
+pub fn next_look(said: Option<Time>, now: Time, cost: Nanos) -> Time {
+    let gap = LOOK_GAP.max(cost.saturating_mul(BUDGET_PART));
+    said.unwrap_or(now).max(now.after(gap))
 }
 
 impl<M: Machine> Default for WaitGraph<M> {
@@ -424,12 +435,21 @@ fn not_begun<M: Machine>(m: &M, pwq: PwqOf<M>, stuck: &BTreeSet<Node>) -> u32 {
 }
 
 /// What an item, or a barrier behind this one, waits for.
-fn blocked<M: Machine>(m: &M, work: WorkOf<M>, behind: Option<WorkOf<M>>) -> Vec<Need<PwqOf<M>>> {
-    let Some(pool) = m.word(work).pool() else {
-        return Vec::new();
-    };
-    let found = m.with_pool(pool, |core, cx| core.behind(cx, work, behind));
-    let need = |behind| match behind {
+fn blocked<M: Machine>(
+    m: &M,
+    work: WorkOf<M>,
+    behind: Option<WorkOf<M>>,
+) -> impl Iterator<Item = Need<PwqOf<M>>> {
+    let found = m.word(work).pool().map(|pool| {
+        let behind = m.with_pool(pool, |core, cx| core.behind(cx, work, behind));
+        behind.map(|one| one.and_then(|one| need(m, pool, one)))
+    });
+    found.into_iter().flatten().flatten()
+}
+
+/// What must happen, where something of this pool is behind that.
+fn need<M: Machine>(m: &M, pool: u32, behind: Behind<PwqOf<M>>) -> Option<Need<PwqOf<M>>> {
+    match behind {
         Behind::Slot(pwq) => Some(Need::Slot(pwq)),
         Behind::Older(pwq) => Some(Need::Unplug(pwq)),
         Behind::Thread => Some(Need::Thread(pool)),
@@ -439,6 +459,5 @@ fn blocked<M: Machine>(m: &M, work: WorkOf<M>, behind: Option<WorkOf<M>>) -> Vec
             let (pool, worker) = (token.pool, token.worker);
             goes_on.then_some(Need::End(Node { pool, worker }))
         }
-    };
-    found.into_iter().filter_map(need).collect()
+    }
 }

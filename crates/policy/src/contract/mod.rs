@@ -26,7 +26,7 @@ pub use freezer::{Freezer, is_freezing};
 pub use items::{
     Busy, Disabled, Enabled, busy, cancel, disable, enable, enqueue, flush_item, queue,
 };
-pub use knot::{Node, Target, WaitGraph};
+pub use knot::{Node, Target, WaitGraph, next_look};
 pub use queues::{
     PwqFlush, activate, apply_attrs, begin_flush, flush_step, freeze, is_congested, is_drained,
     limit, place, pwq_emptied, refit, set_max_active, set_min_active, thaw,

@@ -22,14 +22,12 @@ pub enum Behind<P> {
     Thread,
 }
 
+/// All that an item is behind.
+pub type Behinds<P> = [Option<Behind<P>>; 3];
+
 impl<S: Store> WorkerPool<S> {
     /// What `work` waits for, all of it: an item, or a barrier that was put behind `item`.
-    pub fn behind(
-        &self,
-        cx: &mut Cx<S>,
-        work: S::Work,
-        item: Option<S::Work>,
-    ) -> Vec<Behind<S::Pwq>> {
+    pub fn behind(&self, cx: &mut Cx<S>, work: S::Work, item: Option<S::Work>) -> Behinds<S::Pwq> {
         match item {
             None => self.item_behind(cx, work),
             Some(item) => self.barrier_behind(cx, work, item),
@@ -38,22 +36,18 @@ impl<S: Store> WorkerPool<S> {
 
     /// An execution of the same key is waited for besides what keeps the pending item: it may be of an earlier
     /// item at this address, about to end.
-    fn item_behind(&self, cx: &mut Cx<S>, work: S::Work) -> Vec<Behind<S::Pwq>> {
+    fn item_behind(&self, cx: &mut Cx<S>, work: S::Work) -> Behinds<S::Pwq> {
         let executing = self.workers.executing(&cx.store.key(work));
-        let pending = self.pending_behind(cx, work);
-        executing
-            .map(Behind::Worker)
-            .into_iter()
-            .chain(pending)
-            .collect()
+        let [elsewhere, last] = self.pending_behind(cx, work);
+        [executing.map(Behind::Worker), elsewhere, last]
     }
 
     /// What keeps an item from a worker that is free for it.
-    fn pending_behind(&self, cx: &mut Cx<S>, work: S::Work) -> Vec<Behind<S::Pwq>> {
+    fn pending_behind(&self, cx: &mut Cx<S>, work: S::Work) -> [Option<Behind<S::Pwq>>; 2] {
         let word = cx.store.word(work);
         let here = word.pwq().filter(|_| word.pool() == Some(self.attrs.id));
         let Some((addr, _)) = here else {
-            return Vec::new();
+            return [None; 2];
         };
         let (pwq, flags) = (cx.store.pwq_at(addr), word.flags());
         let state = cx.store.pwq(pwq);
@@ -64,11 +58,7 @@ impl<S: Store> WorkerPool<S> {
             (false, _) => needs_thread.then_some(Behind::Thread),
         };
         let deferred = flags.deferred.then(|| self.deferred_for(work)).flatten();
-        deferred
-            .map(Behind::Execution)
-            .into_iter()
-            .chain(last)
-            .collect()
+        [deferred.map(Behind::Execution), last]
     }
 
     /// It has as many workers as it ever may: where none can be made just now, one can be later.
@@ -115,29 +105,24 @@ impl<S: Store> WorkerPool<S> {
         queued.iter().any(is_covered)
     }
 
-    fn barrier_behind(
-        &self,
-        cx: &mut Cx<S>,
-        barrier: S::Work,
-        item: S::Work,
-    ) -> Vec<Behind<S::Pwq>> {
+    fn barrier_behind(&self, cx: &mut Cx<S>, barrier: S::Work, item: S::Work) -> Behinds<S::Pwq> {
         let word = cx.store.word(barrier);
         if word.pwq().is_none() || word.pool() != Some(self.attrs.id) {
-            return Vec::new();
+            return [None; 3];
         }
         let has = |&id: &WorkerId| {
             let scheduled = &self.workers.get(id).scheduled;
             !scheduled.is_empty() && scheduled.iter(cx.store).any(|work| work == barrier)
         };
         if let Some(id) = self.workers.ids().find(has) {
-            return alloc::vec![Behind::Worker(id)];
+            return [Some(Behind::Worker(id)), None, None];
         }
         // Behind an instance that is pending; if not, that was taken back, and the barrier goes on alone.
         let word = cx.store.word(item);
         let pending = word.pwq().is_some() && word.pool() == Some(self.attrs.id);
         match pending && self.series(cx, item).contains(&barrier) {
             true => self.item_behind(cx, item),
-            false => Vec::new(),
+            false => [None; 3],
         }
     }
 

@@ -48,7 +48,7 @@ pub use census::Census;
 pub use claim::{Claimant, MAX_CLAIMS};
 pub use inspect::{PwqCounts, Waits};
 pub use items::{ItemReport, Queueing, Retired};
-pub use knot::Behind;
+pub use knot::{Behind, Behinds};
 pub use life::{BH_WORKER_RESTARTS, BH_WORKER_TURN, Step};
 pub use near::{MOST_OVERTAKEN, NEAR_WINDOW};
 pub use rescue::{MAX_RESCUERS, MAYDAY_INITIAL_TIMEOUT, MAYDAY_INTERVAL, RESCUER_BATCH};

@@ -9,7 +9,7 @@ use std::sync::atomic::Ordering::SeqCst;
 use cmwq_os::{clock, sched, thread};
 use cmwq_policy::pool::PATIENCE;
 use cmwq_policy::queue::Caller;
-use cmwq_policy::tick::{BUDGET_PART, Rounds};
+use cmwq_policy::tick::Rounds;
 use cmwq_policy::time::SECOND;
 use cmwq_policy::watchdog::Looks;
 use cmwq_policy::{Nanos, Time, contract, watchdog};
@@ -404,9 +404,9 @@ impl Ticker {
         }
         if now >= self.waits_at {
             let before = clock::thread_cpu();
-            let next = pool::look_at_waits(self.engine).unwrap_or(now.after(PATIENCE));
+            let said = pool::look_at_waits(self.engine);
             let cost = clock::thread_cpu().saturating_sub(before);
-            self.waits_at = next.max(now.after(cost * BUDGET_PART));
+            self.waits_at = contract::next_look(said, now, cost);
         }
         Some(self.waits_at)
     }

@@ -284,6 +284,16 @@ fn a_circle_that_no_wait_closes_is_found_when_a_wait_has_lasted() {
     world.graph.end(&given_up);
 }
 
+#[test]
+fn looks_at_waits_leave_the_tick_its_budget() {
+    let (now, ms) = (Time(SECOND), 1_000_000);
+    let next = |said: Option<u64>, cost| contract::next_look(said.map(Time), now, cost).0 - now.0;
+    assert_eq!(next(Some(2 * SECOND), 1), SECOND);
+    assert_eq!(next(Some(0), 1), 10 * ms, "many are due");
+    assert_eq!(next(None, 1), 10 * ms);
+    assert_eq!(next(Some(0), ms), 100 * ms, "a dear one");
+}
+
 /// A world in which each pool has so many threads, for the program has said so.
 fn with_threads(pools: usize, threads: u32) -> World {
     let world = World::new(pools);

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize};
 use std::sync::{Arc, Barrier, Mutex, OnceLock};
 use std::time::Duration;
 
-use cmwq::{AsyncDomain, DelayedWork, JoinHandle, Work, Workqueue};
+use cmwq::{DelayedWork, JoinHandle, Work, Workqueue};
 use cmwq_os::sched;
 use cmwq_policy::CpuMask;
 use common::{eventually, queue, watchdog};
@@ -382,46 +382,6 @@ fn a_circle_that_a_task_closes_as_it_spawns_another_one_is_told() {
     handle_to.send(owner).unwrap();
     assert!(holder.join().unwrap());
     percpu.flush().unwrap();
-}
-
-#[test]
-fn a_circle_through_an_asynchronous_call_is_told() {
-    let _watch = watchdog();
-    let (domain, queue) = (AsyncDomain::exclusive(), queue("waits"));
-    let (met, refused) = (Arc::new(Barrier::new(2)), Arc::new(AtomicUsize::new(0)));
-    let note = |refused: &AtomicUsize, was: bool| _ = refused.fetch_add(usize::from(was), SeqCst);
-    let (own, there, count) = (domain.clone(), met.clone(), refused.clone());
-    let item = Work::new(move || {
-        there.wait();
-        note(&count, own.synchronize_full().is_err());
-    });
-    let (awaited, count) = (item.clone(), refused.clone());
-    domain.schedule(move |_| {
-        met.wait();
-        note(&count, awaited.flush().is_err());
-    });
-    assert!(queue.queue(&item));
-    domain.synchronize_full().unwrap();
-    item.flush().unwrap();
-    assert_eq!(refused.load(SeqCst), 1);
-}
-
-#[test]
-fn calls_of_two_domains_that_wait_for_each_other_are_told() {
-    let _watch = watchdog();
-    let domains = [AsyncDomain::exclusive(), AsyncDomain::exclusive()];
-    let (met, refused) = (Arc::new(Barrier::new(2)), Arc::new(AtomicUsize::new(0)));
-    for at in [0, 1] {
-        let (other, met, refused) = (domains[1 - at].clone(), met.clone(), refused.clone());
-        domains[at].schedule(move |_| {
-            met.wait();
-            refused.fetch_add(usize::from(other.synchronize_full().is_err()), SeqCst);
-        });
-    }
-    for domain in &domains {
-        domain.synchronize_full().unwrap();
-    }
-    assert_eq!(refused.load(SeqCst), 1);
 }
 
 #[test]

@@ -287,16 +287,16 @@ fn changes_leave_nothing_behind() {
             };
             let queue = builder.build().unwrap();
             change(&queue, 400);
-            let (before, threads_before) = (allocated(), threads::ours().len());
-            change(&queue, 2000);
-            let grown = allocated() - before;
-            // A pool workqueue is a KiB; thread handles come and go, and of threads as many as the load makes of it.
-            assert!(grown < 200_000, "{grown} bytes more after 2000 changes");
-            let threads = threads::ours().len();
-            assert!(
-                threads < threads_before + 200,
-                "{threads_before}, {threads}"
-            );
+            let leaves_little = |_| {
+                let (before, threads_before) = (allocated(), threads::ours().len());
+                change(&queue, 2000);
+                let grown = allocated() - before;
+                // A pool workqueue is a KiB; thread handles come and go.
+                assert!(grown < 200_000, "{grown} bytes more after 2000 changes");
+                threads::ours().len() <= threads_before + 8
+            };
+            // Load makes more workers, but each time fewer.
+            assert!((0..10).any(leaves_little), "threads for each change");
         }
         let of_pools = threads::ours()
             .into_iter()

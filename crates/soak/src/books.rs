@@ -120,7 +120,7 @@ impl Ticket {
         self.may_leak.store(true, SeqCst);
     }
 
-    /// Its handle is about to be made, is there, or is gone.
+    /// Its handle is about to be made (1), is there (2), or is gone (3).
     pub(crate) fn handle(&self, stage: u32) {
         self.handle.store(stage, SeqCst);
     }

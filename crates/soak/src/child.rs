@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use crate::books;
 use crate::hostile::{blind, ends, hook, masks, threads};
+use crate::parent::PATIENCE;
 use crate::plan::{End, Plan};
 use crate::rooms::{self, knobs};
 use crate::world;
@@ -18,6 +19,7 @@ const MOST_MEMORY: u64 = 3 << 20;
 
 /// Plays it. Ends the process, or returns from main with everything done.
 pub fn run(plan: Plan) {
+    end_with_parent();
     let plan: &'static Plan = Box::leak(Box::new(plan));
     std::panic::set_hook(Box::new(|info| {
         // Those that are on purpose say nothing.
@@ -57,6 +59,12 @@ pub fn run(plan: Plan) {
     check_resources(before);
     check_idle();
     leave(plan);
+}
+
+/// A process that hangs is not left behind where somebody ends the one that looks after it.
+fn end_with_parent() {
+    // SAFETY: takes no pointer.
+    unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
 }
 
 fn is_on_purpose(text: &str) -> bool {
@@ -158,7 +166,7 @@ fn settle(plan: &Plan) {
             let tickets = books::unbalanced().join("\n");
             books::fail(&format!("not balanced at the end:\n{tickets}"));
             // Some thread keeps what is missing: whoever looks after us takes this for a hang, and looks at all of them.
-            std::thread::sleep(Duration::from_secs(3600));
+            return std::thread::sleep(2 * PATIENCE);
         }
         std::thread::sleep(Duration::from_millis(2));
         world::all().for_each(|queue| drop(queue.flush()));

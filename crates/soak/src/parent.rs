@@ -30,7 +30,7 @@ pub struct Options {
 /// Processes at a time.
 const AT_ONCE: usize = 2;
 /// Nothing at all is done for this long: it hangs.
-const PATIENCE: Duration = Duration::from_secs(60);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 /// Lines of a process's words that are shown.
 const MOST_LINES: usize = 400;
 

@@ -205,8 +205,8 @@ impl AsyncDomain {
     /// `async_synchronize_cookie_domain`): with a call's own cookie, for those scheduled before it.
     ///
     /// # Errors
-    /// [`FlushError::WouldDeadlock`] within a call that would wait for its own end, or where nobody could
-    /// ever begin what is waited for.
+    /// [`FlushError::WouldDeadlock`] within a call that would wait for its own end, within an item that one of the
+    /// calls waits for, or where nobody could ever begin what is waited for.
     ///
     /// ```
     /// let domain = cmwq::AsyncDomain::new();

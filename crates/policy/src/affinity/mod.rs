@@ -393,8 +393,8 @@ impl Layout {
     /// `max_active` among themselves.
     ///
     /// Never 0, or items that wait in a node when its last CPU goes, or is taken from the queue, would
-    /// wait for ever (in the kernel they do where min_active is 0). While none of the queue's CPUs is in use its
-    /// items run on others, and have the limit that they would have on their own (in the kernel, min_active).
+    /// wait for ever (in the kernel they do where min_active is 0). While none of the queue's CPUs is in use
+    /// its items run on others, and the parts are as if all of its own were (in the kernel: min_active).
     pub fn share(&self, attrs: &Attrs, node: Option<u32>, max_active: u32, min_active: u32) -> u32 {
         let Some(node) = node.filter(|_| !broken!(NodeShareIgnored)) else {
             hit!(ShareOfNone);

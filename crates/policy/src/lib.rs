@@ -27,7 +27,6 @@ extern crate alloc;
 extern crate std;
 
 pub mod action;
-pub mod admission;
 pub mod affinity;
 pub mod async_domain;
 pub mod budget;
@@ -36,7 +35,6 @@ pub mod colours;
 pub mod contract;
 pub mod cpumask;
 pub mod form;
-pub mod gather;
 pub mod growth;
 pub mod hog;
 pub mod job;

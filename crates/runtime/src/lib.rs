@@ -97,7 +97,7 @@ pub use queue::{Attrs, Waits, Workqueue, WorkqueueBuilder, WorkqueueCounts};
 pub use report::{Awaited, LimitPart, Report, StalledWorker, set_report_hook};
 pub use scope::{Scope, ScopedJoinHandle};
 pub use shutdown::{ShutdownReport, shutdown};
-pub use stats::{GrowthStats, Stats, look, stats};
+pub use stats::{GrowthStats, Stats, cpus, look, stats};
 pub use system::{system, system_bh, system_freezable, system_highpri, system_long, system_percpu};
 pub use task::JoinHandle;
 pub use thresholds::{set_cpu_intensive_threshold, set_watchdog_threshold};

@@ -1,14 +1,8 @@
 //! Items that stand for processes: a worker that waits for a child is as busy as the child.
 
-use cmwq_os::clock;
 use cmwq_os::observe::tree::Tree;
-pub use cmwq_policy::admission::{
-    Admission, Memory, Relief, SHOWS_AFTER, Spent, memory, most_waiting_files,
-};
-pub use cmwq_policy::gather::Gather;
 use cmwq_policy::pool::SeenState;
 
-use crate::engine;
 use crate::pool::{self, Place};
 
 /// While it lives, the state of its worker is that of a process tree.
@@ -57,34 +51,4 @@ pub(crate) fn look(tree: &mut Tree, threads: u32) -> SeenState {
         return SeenState::Unknown(cmwq_os::inspect::process_cpu(tree.leader()));
     }
     SeenState::of_tree(seen.runnable as u32, seen.stopped)
-}
-
-/// How many processes of one kind should run at once: at most `most`, few in the beginning (one that
-/// has just been forked leaves its CPU idle while it loads, so an idle CPU says little then), and no
-/// more than the system had room for. Give its [`limit`](Admission::limit) to
-/// [`set_max_active`](crate::Workqueue::set_max_active) whenever it may have changed.
-///
-/// ```
-/// let mut jobs = cmwq::process::admission(100);
-/// let first = jobs.limit();
-/// jobs.completed(10);
-/// assert_eq!(jobs.limit(), (first + 20).min(100));
-/// ```
-pub fn admission(most: usize) -> Admission {
-    Admission::new(clock::now(), cpus(), most as u64)
-}
-
-/// Whether there is memory for one more process of the same kind, where `keep_free` bytes are not to be
-/// taken: the caller tells it who starts, what those that run have and what is left, and asks it.
-///
-/// ```
-/// let memory = cmwq::process::memory(1 << 30);
-/// assert_eq!((memory.running(), memory.expected()), (0, 0));
-/// ```
-pub fn memory(keep_free: u64) -> Memory {
-    Memory::new(keep_free, cpus())
-}
-
-fn cpus() -> u32 {
-    engine::get().map_or(1, |engine| engine.cpus().target) as u32
 }

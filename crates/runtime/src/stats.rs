@@ -11,7 +11,7 @@ use crate::engine;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Stats {
-    /// CPUs that the process can use: mask and quota.
+    /// [`cpus`], or 0 before first use.
     pub cpus: usize,
     /// Worker threads.
     pub workers: usize,
@@ -81,6 +81,16 @@ impl Stats {
         self.growth.probes += of.probes;
         self.growth.undone += of.undone;
     }
+}
+
+/// How many CPUs items of this process can keep busy: those of its affinity mask that are online, at most the CPU quota
+/// of its cgroups, at least 1. It follows changes of both. Makes the engine if there is none yet.
+///
+/// ```
+/// assert!((1..=1024).contains(&cmwq::cpus()));
+/// ```
+pub fn cpus() -> usize {
+    engine::get().map_or(1, |engine| engine.cpus().target.max(1))
 }
 
 /// Asks the engine to look at all workers once, soon. By itself it looks only while items wait to begin, so

@@ -12,11 +12,16 @@ struct Member {
 }
 
 /// The import arrows. A new crate starts with a line here.
-const MEMBERS: [Member; 9] = [
+const MEMBERS: [Member; 10] = [
     Member {
         folder: "crates/policy",
         package: "cmwq-policy",
         may_import: &[],
+    },
+    Member {
+        folder: "crates/admission",
+        package: "cmwq-admission",
+        may_import: &["cmwq-policy"],
     },
     Member {
         folder: "crates/os",
@@ -51,7 +56,7 @@ const MEMBERS: [Member; 9] = [
     Member {
         folder: "crates/cli",
         package: "cmwq-cli",
-        may_import: &["cmwq", "cmwq-os", "cmwq-sim"],
+        may_import: &["cmwq", "cmwq-admission", "cmwq-os", "cmwq-sim"],
     },
     Member {
         folder: "xtask",

@@ -1,16 +1,15 @@
-//! The policy core is pure: the same state, event and time give the same actions on every machine.
-//! So no dependency, no `std`, no `unsafe`, no float, no hash order and no clock.
+//! What decides is pure: the same state, event and time give the same answer on every machine.
+//! So no foreign dependency, no `std`, no `unsafe`, no float, no hash order and no clock.
 
 use super::Violation;
 use super::lexer::{Kind, Token};
 use super::source::Source;
 use super::tree::Tree;
 
-const MANIFEST: &str = "crates/policy/Cargo.toml";
-const LIB: &str = "crates/policy/src/lib.rs";
-const FOLDER: &str = "crates/policy/src/";
+/// The crates that decide.
+const PURE: [&str; 2] = ["crates/policy", "crates/admission"];
 
-/// Words that shipped code of the core does not use, and why.
+/// Words that their shipped code does not use, and why.
 const BANNED: [(&str, &str); 7] = [
     (
         "f32",
@@ -24,14 +23,25 @@ const BANNED: [(&str, &str); 7] = [
     ("HashSet", "its order is random: use a sorted set or a list"),
     ("Instant", "time is an argument: take a `Time`"),
     ("SystemTime", "time is an argument: take a `Time`"),
-    ("std", "the core is no_std: use `core` or `alloc`"),
+    ("std", "it is no_std: use `core` or `alloc`"),
 ];
 
-/// Checks the policy crate; a tree without one is left to the import table.
+/// Checks those of them that the tree has; that they are there is left to the import table.
 pub(super) fn check(tree: &Tree) -> Vec<Violation> {
+    PURE.iter()
+        .flat_map(|folder| check_crate(tree, folder))
+        .collect()
+}
+
+fn check_crate(tree: &Tree, folder: &str) -> Vec<Violation> {
+    let (manifest, lib) = (
+        format!("{folder}/Cargo.toml"),
+        format!("{folder}/src/lib.rs"),
+    );
+    let within = format!("{folder}/src/");
     let sources: Vec<Source> = tree
         .with_extension("rs")
-        .filter(|(path, _)| path.starts_with(FOLDER))
+        .filter(|(path, _)| path.starts_with(&within))
         .map(|(path, text)| Source::new(path, text))
         .collect();
     let tests: Vec<String> = sources.iter().flat_map(test_files).collect();
@@ -42,13 +52,11 @@ pub(super) fn check(tree: &Tree) -> Vec<Violation> {
     };
     let shipped = sources.iter().filter(|s| !is_test(s.path));
     let mut found: Vec<Violation> = shipped.flat_map(impure).collect();
-    found.extend(tree.text(MANIFEST).into_iter().flat_map(dependencies));
-    found.extend(
-        sources
-            .iter()
-            .filter(|s| s.path == LIB)
-            .flat_map(missing_attributes),
-    );
+    if let Some(text) = tree.text(&manifest) {
+        found.extend(dependencies(&manifest, text));
+    }
+    let lib = sources.iter().filter(|s| s.path == lib);
+    found.extend(lib.flat_map(missing_attributes));
     found
 }
 
@@ -74,7 +82,7 @@ fn impure(source: &Source) -> Vec<Violation> {
             Some(Violation::new(
                 source.path,
                 t.line,
-                format!("`{}` in the policy core: {why}", t.text),
+                format!("`{}` in a pure crate: {why}", t.text),
             ))
         })
         .collect()
@@ -93,20 +101,15 @@ fn is_float(number: &str) -> bool {
     number.contains('.') || (suffix && !number.starts_with("0x"))
 }
 
-fn dependencies(manifest: &str) -> Vec<Violation> {
-    super::imports::dependencies(manifest, &["dependencies", "build-dependencies"])
-        .into_iter()
-        .map(|d| {
-            Violation::new(
-                MANIFEST,
-                d.line,
-                format!(
-                    "the policy core depends on `{}`: it has no dependency, do without",
-                    d.key
-                ),
-            )
-        })
-        .collect()
+/// Those of ours are in the import table.
+fn dependencies(path: &str, manifest: &str) -> Vec<Violation> {
+    let all = super::imports::dependencies(manifest, &["dependencies", "build-dependencies"]);
+    let foreign = all.iter().filter(|d| !d.package.starts_with("cmwq"));
+    let violation = |d: &super::imports::Dependency| {
+        let what = format!("a pure crate depends on `{}`: do without", d.key);
+        Violation::new(path, d.line, what)
+    };
+    foreign.map(violation).collect()
 }
 
 fn missing_attributes(lib: &Source) -> Vec<Violation> {
@@ -117,9 +120,9 @@ fn missing_attributes(lib: &Source) -> Vec<Violation> {
         .filter(|(there, _)| !there)
         .map(|(_, line)| {
             Violation::new(
-                LIB,
+                lib.path,
                 1,
-                format!("the policy core lacks `{line}`: add it at the top"),
+                format!("a pure crate lacks `{line}`: add it at the top"),
             )
         })
         .collect()
@@ -129,6 +132,8 @@ fn missing_attributes(lib: &Source) -> Vec<Violation> {
 mod tests {
     use super::*;
 
+    const MANIFEST: &str = "crates/policy/Cargo.toml";
+    const LIB: &str = "crates/policy/src/lib.rs";
     const HEAD: &str = "#![no_std]\n#![forbid(unsafe_code)]\n";
 
     fn whats(files: &[(&str, &str)]) -> Vec<String> {
@@ -187,5 +192,9 @@ mod tests {
         assert!(found[1].contains("forbid(unsafe_code)"));
         let target = "[target.'cfg(unix)'.dependencies]\nlibc = \"0.2\"\n";
         assert_eq!(whats(&[(LIB, HEAD), (MANIFEST, target)]).len(), 1);
+        let ours = "[dependencies]\ncmwq-policy.workspace = true\nlog = \"0.4\"\n";
+        let found = whats(&[("crates/admission/Cargo.toml", ours)]);
+        assert_eq!(found.len(), 1);
+        assert!(found[0].contains("`log`"));
     }
 }

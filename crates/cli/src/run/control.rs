@@ -3,7 +3,7 @@
 use super::groups::Groups;
 use super::status::{JobEnd, RunEnd, Verdict};
 use super::vigil::GRACE;
-use cmwq::process::Relief;
+use cmwq_admission::Relief;
 use rustix::event::{EventfdFlags, eventfd};
 use rustix::process::{Pid, Signal};
 use std::io;

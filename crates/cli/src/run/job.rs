@@ -1,7 +1,7 @@
 //! One running job: reads its output until its leader is dead.
 
 use super::output::{Blocks, LineSink, Lost, Spool, To};
-use cmwq::process::Gather;
+use cmwq_admission::Gather;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::pipe::fcntl_getpipe_size;
 use rustix::process::{Pid, PidfdFlags, WaitId, WaitIdOptions, pidfd_open, waitid};

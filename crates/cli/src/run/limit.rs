@@ -1,7 +1,7 @@
 //! Tells the queue how many jobs may run at this moment. How many: [`Admission`].
 
 use cmwq::Workqueue;
-use cmwq::process::{Admission, Spent};
+use cmwq_admission::{Admission, Spent};
 use std::sync::{Mutex, PoisonError};
 
 /// The jobs' admission, and the limit that the queue was told last.
@@ -12,7 +12,7 @@ pub(super) struct Limit {
 impl Limit {
     /// `most`: what the user allows.
     pub(super) fn new(most: usize) -> Self {
-        let admission = cmwq::process::admission(most);
+        let admission = Admission::new(cmwq_os::clock::now(), cmwq::cpus() as u32, most as u64);
         let first = limit(&admission);
         Self {
             state: Mutex::new((admission, first)),
@@ -37,7 +37,7 @@ impl Limit {
         state.0.is_last_round(begun as u64, left as u64)
     }
 
-    /// A job has run for [`SHOWS_AFTER`](cmwq::process::SHOWS_AFTER), and runs on.
+    /// A job has run for [`SHOWS_AFTER`](cmwq_admission::SHOWS_AFTER), and runs on.
     pub(super) fn shown(&self, queue: &Workqueue) {
         self.change(queue, Admission::shown);
     }

@@ -1,6 +1,6 @@
 //! Memory for the jobs: reads what [`memory::Memory`] wants to know, and keeps to what it says.
 
-use cmwq::process::memory::{self, Kills, Verdict};
+use cmwq_admission::memory::{self, Kills, Verdict};
 use cmwq_os::clock;
 use cmwq_os::memory::Memory as Files;
 use cmwq_os::observe::tree::Tree;
@@ -71,7 +71,7 @@ impl Memory {
         let files = Files::find(Path::new("/"));
         let keep_free = min_free.bytes(files.total().unwrap_or(0));
         let state = State {
-            policy: cmwq::process::memory(keep_free),
+            policy: memory::Memory::new(keep_free, cmwq::cpus() as u32),
             trees: BTreeMap::new(),
             kills: Kills::since(files.kills()),
         };

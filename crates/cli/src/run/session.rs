@@ -14,7 +14,7 @@ use super::threads;
 use super::vigil::{Due, Vigil};
 use super::waiting::{Line, Waiting};
 use cmwq::Workqueue;
-use cmwq::process::{Relief, Spent};
+use cmwq_admission::{Relief, Spent};
 use cmwq_os::usage;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, waitid};
 use std::ffi::OsString;

@@ -1,7 +1,7 @@
 //! When to look after a job that says nothing: whether it has shown what it does, has run for too long,
 //! or stands still.
 
-use cmwq::process::SHOWS_AFTER;
+use cmwq_admission::SHOWS_AFTER;
 use std::time::Duration;
 
 /// From SIGTERM to SIGKILL.

@@ -337,7 +337,6 @@ edges! {
     }
     Children {
         ItemForeign "item-foreign" "An item was a process tree."
-        AdmissionNoRoom "admission-no-room" "The system had no room for another process."
     }
 }
 

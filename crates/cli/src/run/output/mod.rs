@@ -10,7 +10,7 @@ pub(super) use lines::LineSink;
 pub(super) use spool::{Held, Spool};
 
 use super::log::{Entry, JobLog};
-use cmwq::process::most_waiting_files;
+use cmwq_admission::most_waiting_files;
 use gate::{Closed, Gate};
 use rustix::fs::{FileType, fstat};
 use std::collections::BTreeMap;

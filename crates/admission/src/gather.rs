@@ -2,7 +2,7 @@
 //! to read, and a program that writes line by line would wake us for each line. But a writer whose pipe is
 //! full stands still, so the pause follows what was found after the last one.
 
-use crate::time::{MICROSECOND, MILLISECOND, Nanos};
+use cmwq_policy::time::{MICROSECOND, MILLISECOND, Nanos};
 
 const FIRST: Nanos = 8 * MILLISECOND;
 /// No pause at all: to sleep for so long takes twice as long.
@@ -46,7 +46,7 @@ impl Gather {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::time::SECOND;
+    use cmwq_policy::time::SECOND;
 
     /// Reads until `end`, of a job that writes so many bytes in a second; how often, and for how long
     /// altogether its pipe was full.

@@ -5,7 +5,7 @@ use std::vec::Vec;
 use proptest::prelude::*;
 
 use super::*;
-use crate::time::MILLISECOND;
+use cmwq_policy::time::MILLISECOND;
 
 /// How many jobs of a second all together get done in a second while so many run, in thousandths.
 type Serves = fn(u64) -> u64;
@@ -49,7 +49,7 @@ impl Machine {
     }
 
     fn may_run(&self) -> usize {
-        let slow_start = crate::admission::slow_start(2, self.ended);
+        let slow_start = crate::slow_start(2, self.ended);
         self.most.min(slow_start).min(self.pace.ceiling()) as usize
     }
 

@@ -5,7 +5,7 @@ use std::vec;
 use proptest::prelude::*;
 
 use super::*;
-use crate::time::SECOND;
+use cmwq_policy::time::SECOND;
 
 const MIB: u64 = 1 << 20;
 

@@ -16,7 +16,7 @@ use alloc::vec::Vec;
 
 use super::ages::Ages;
 use super::slow_start;
-use crate::time::{MILLISECOND, Nanos, SECOND, Time};
+use cmwq_policy::time::{MILLISECOND, Nanos, SECOND, Time};
 
 /// A reading is used for so long while there is plenty.
 pub const VALID_FAR: Nanos = 100 * MILLISECOND;

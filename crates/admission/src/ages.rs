@@ -6,7 +6,7 @@
 use core::array;
 
 use super::peaks::Peaks;
-use crate::time::{MILLISECOND, Nanos};
+use cmwq_policy::time::{MILLISECOND, Nanos};
 
 /// Class 0: below 4 ms; each further one is four times as long; the last: from 12 days on.
 const CLASSES: usize = 16;
@@ -71,7 +71,7 @@ fn class(ran: Nanos) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::time::SECOND;
+    use cmwq_policy::time::SECOND;
 
     #[test]
     fn short_jobs_say_nothing_of_long_ones() {

@@ -16,7 +16,7 @@
 //! | | not slower | more still are tried, until nothing is held back any more |
 //! | all but *free* | slower than the one that began the trial, with fewer jobs | free again, and the next trial is put off |
 
-use crate::time::{Nanos, SECOND, Time};
+use cmwq_policy::time::{Nanos, SECOND, Time};
 
 /// A window has at least so many ends of jobs,
 const WINDOW_LEAST: u64 = 32;

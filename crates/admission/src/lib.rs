@@ -1,7 +1,25 @@
-//! How many jobs may run that the signals cannot see yet, or that the system has no room for.
+//! How many processes of one kind should run at once: a shell's jobs, a build's compilers.
+//!
+//! State, event and time go in, numbers come out, as in `cmwq-policy`: nothing here reads a clock, a file or the
+//! memory that is left. Nothing of a worker pool is here either: an engine sees that a process that waits leaves its CPU
+//! idle, and starts the next one. This crate says how far that may go.
+//!
+//! * [`Admission`]: so many may run. Slow start, the user's limit, what the system had no room for, growth that does
+//!   not help ([`Pace`]), and whether the last ones begin together.
+//! * [`Memory`]: whether there is memory for one more.
+//! * [`Relief`]: when to try again where there was no room.
+//! * [`Gather`]: when what they write is read.
+#![no_std]
+#![forbid(unsafe_code)]
+
+extern crate alloc;
+#[cfg(test)]
+extern crate std;
 
 /// What jobs have taken, by how long they ran.
 mod ages;
+/// When their output is read.
+mod gather;
 /// Whether there is memory for one more job.
 pub mod memory;
 /// Growth that does not help.
@@ -12,9 +30,9 @@ mod peaks;
 mod relief;
 
 use self::peaks::Peaks;
-use crate::probe::hit;
-use crate::time::{MILLISECOND, Nanos, Time};
+use cmwq_policy::time::{MILLISECOND, Nanos, Time};
 
+pub use gather::Gather;
 pub use memory::Memory;
 pub use pace::Pace;
 pub use relief::Relief;
@@ -139,7 +157,6 @@ impl Admission {
 
     /// The system had no room for another job while `running` ran.
     pub fn had_no_room(&mut self, running: u64) {
-        hit!(AdmissionNoRoom);
         self.shortage = Some(Shortage {
             ceiling: running.max(1),
             at: self.completed,

@@ -5,7 +5,7 @@
 //! while ours run on, however long. Where none runs nobody of ours will ever make room, and after some time
 //! an error says more than waiting does.
 
-use crate::time::{MILLISECOND, Nanos, SECOND};
+use cmwq_policy::time::{MILLISECOND, Nanos, SECOND};
 
 /// From a refusal to the next try; then twice as long, and so on up to the last.
 const RETRY_FIRST: Nanos = 10 * MILLISECOND;

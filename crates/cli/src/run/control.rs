@@ -218,9 +218,11 @@ impl Control {
     }
 
     /// Ends the jobs that run and those that are just being started: SIGTERM, and SIGKILL where
-    /// that has not helped in some seconds. Once.
+    /// that has not helped in some seconds. Once. The run is [stopped](Self::stop) before, or the first of these
+    /// ends would be taken for what has stopped it.
     pub(super) fn terminate(&self) {
         let mut state = self.lock();
+        debug_assert!(state.stopped, "jobs are ended for a cause");
         if std::mem::replace(&mut state.terminated, true) {
             return;
         }

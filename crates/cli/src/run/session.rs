@@ -395,23 +395,27 @@ impl Session {
         let watched = job.watch(|| self.tend(title, group, vigil, age()));
         let mut first = false;
         let watched = watched.map_err(|lost| {
-            let (code, why) = self.lost(lost);
-            first = self.control.stop(code);
+            let ours;
+            (first, ours) = self.lost(lost);
             if !job.is_dead() {
                 self.control.kill_job(sequence, Signal::TERM);
                 vigil.has_been_terminated(age());
                 job.watch_only(|| self.tend(title, group, vigil, age()));
             }
-            (code, why)
+            ours
         });
         let spent = self.died(sequence, pid, vigil, age());
         drop(attached);
-        let end = job.reap().map_err(|error| self.lost(Lost::Unheld(error)));
-        if let (true, Err((_, why))) = (first, &watched) {
+        let ended = watched.and(job.reap().map_err(|error| {
+            let (is_first, ours) = self.lost(Lost::Unheld(error));
+            first |= is_first;
+            ours
+        }));
+        if let (true, Err((_, why))) = (first, &ended) {
             // May have to wait, so it is said when nothing else has to be done.
             self.output.error(&title.says(why));
         }
-        Ok((watched.and(end)?, spent))
+        Ok((ended?, spent))
     }
 
     /// The leader of a job, the process `pid`, is dead and not reaped: gives back what the job had.
@@ -517,24 +521,27 @@ impl Session {
     /// Hands the output over.
     fn put(&self, sequence: u64, finished: Option<Finished>) {
         if let Err(lost) = self.output.put(sequence, finished) {
-            let (code, why) = self.lost(lost);
-            self.stop(code, &why);
+            let (first, (_, why)) = self.lost(lost);
+            if first {
+                self.output.error(&why);
+            }
         }
     }
 
-    /// What to say of lost output. Where nobody reads ours any more, the jobs are ended.
-    fn lost(&self, lost: Lost) -> Ours {
+    /// Stops the run for want of output, and tells what to say if that was the first cause. Where nobody reads ours
+    /// any more, the jobs are ended.
+    fn lost(&self, lost: Lost) -> (bool, Ours) {
+        let is_read =
+            !matches!(&lost, Lost::Unwritten(error) if error.kind() == io::ErrorKind::BrokenPipe);
         let why = match lost {
             Lost::Unheld(error) => format!("its output was lost: {error}"),
-            Lost::Unlogged(error) => error.to_string(),
-            Lost::Unwritten(error) => {
-                if error.kind() == io::ErrorKind::BrokenPipe {
-                    self.control.terminate();
-                }
-                error.to_string()
-            }
+            Lost::Unlogged(error) | Lost::Unwritten(error) => error.to_string(),
         };
-        (OTHER_ERROR, why)
+        let first = self.control.stop(OTHER_ERROR);
+        if !is_read {
+            self.control.terminate();
+        }
+        (first, (OTHER_ERROR, why))
     }
 
     fn account(&self, end: JobEnd, spent: Spent) {

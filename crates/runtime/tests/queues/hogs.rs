@@ -7,8 +7,8 @@ use cmwq::{Report, Workqueue};
 use cmwq_os::clock;
 
 use crate::common::alone::alone;
-use crate::common::{Occupancy, eventually, seccomp};
-use crate::kit::{Flag, Log, Raises, burn, cpus, on, reports, ticks_pass};
+use crate::common::{Occupancy, eventually};
+use crate::kit::{Flag, Log, Raises, burn, cpus, on, reports, ticks_pass, without_canaries};
 
 #[test]
 fn flagged_items_start_beside_each_other() {
@@ -36,6 +36,7 @@ fn a_flagged_item_holds_up_no_other_queue_but_waits_its_turn() {
     alone(
         "hogs::a_flagged_item_holds_up_no_other_queue_but_waits_its_turn",
         || {
+            without_canaries();
             cmwq::set_cpu_intensive_threshold(Duration::ZERO);
             let plain = Workqueue::builder("plain").percpu().build().unwrap();
             let flagged = Workqueue::builder("crypto").percpu().cpu_intensive();
@@ -133,6 +134,7 @@ fn habits_are_reported_ever_more_rarely() {
 #[test]
 fn a_threshold_of_zero_turns_it_off() {
     alone("hogs::a_threshold_of_zero_turns_it_off", || {
+        without_canaries();
         cmwq::set_cpu_intensive_threshold(Duration::ZERO);
         let log = reports();
         let queue = Workqueue::builder("off").percpu().build().unwrap();
@@ -180,8 +182,7 @@ fn in_a_managed_queue_it_is_reported_and_nothing_else() {
     alone(
         "hogs::in_a_managed_queue_it_is_reported_and_nothing_else",
         || {
-            // Beside other programs canaries may be right to start more; this is about the tick.
-            seccomp::deny(&[libc::SYS_sched_setscheduler], libc::EPERM);
+            without_canaries();
             let (log, inside) = (reports(), Arc::new(Occupancy::default()));
             let queue = Workqueue::builder("managed").build().unwrap();
             let end = Flag::default();

@@ -13,7 +13,7 @@ use cmwq_policy::CpuMask;
 
 use crate::common::alone::alone;
 use crate::common::{Occupancy, eventually, threads};
-use crate::kit::{Flag, Log, Raises, Stage, on, reports, ticks_pass, two_cpus};
+use crate::kit::{Flag, Log, Raises, Stage, on, reports, ticks_pass, two_cpus, without_canaries};
 
 fn mask(cpus: &[usize]) -> CpuMask {
     cpus.iter().copied().collect()
@@ -51,6 +51,7 @@ fn the_pool_of_a_cpu_that_left_goes_on_unbound_and_is_bound_again() {
     alone(
         "hotplug::the_pool_of_a_cpu_that_left_goes_on_unbound_and_is_bound_again",
         || {
+            without_canaries();
             with_two_cpus(|stays, leaves| {
                 let queue = Workqueue::builder("percpu").percpu().build().unwrap();
                 let (begun, end, ran) = (Flag::default(), Flag::default(), Log::default());
@@ -334,6 +335,7 @@ impl Drop for Cpuset {
 #[test]
 fn a_cpuset_that_shrinks_is_followed() {
     alone("hotplug::a_cpuset_that_shrinks_is_followed", || {
+        without_canaries();
         with_two_cpus(|stays, leaves| {
             let Some(set) = Cpuset::make() else {
                 return eprintln!("skipped: no cpuset can be made");

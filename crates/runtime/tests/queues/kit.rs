@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use cmwq::{Report, Workqueue};
 use cmwq_os::{clock, sched, thread};
 
-use crate::common::{Occupancy, Permits, eventually};
+use crate::common::{Occupancy, Permits, eventually, seccomp};
 
 /// The CPUs of the process.
 pub(crate) fn cpus() -> Vec<usize> {
@@ -76,6 +76,12 @@ pub(crate) fn burn(millis: u64) {
     while clock::thread_cpu() < end {
         std::hint::spin_loop();
     }
+}
+
+/// For tests of what does not start, before the first item: no canaries in this process, only the tick's looks. Beside
+/// other programs a canary's word may come late, when the CPU that was idle is busy again, and another item starts.
+pub(crate) fn without_canaries() {
+    seccomp::deny(&[libc::SYS_sched_setscheduler], libc::EPERM);
 }
 
 /// Waits until the tick has looked so often, as it does while items wait: time enough for whoever

@@ -10,7 +10,9 @@ use cmwq_os::sched;
 
 use crate::common::alone::alone;
 use crate::common::{Opens, eventually, threads, watchdog};
-use crate::kit::{Flag, Log, Raises, Stage, cpus, on, others_run, ticks_pass, two_cpus};
+use crate::kit::{
+    Flag, Log, Raises, Stage, cpus, on, others_run, ticks_pass, two_cpus, without_canaries,
+};
 
 fn percpu(name: &str) -> Workqueue {
     Workqueue::builder(name).percpu().build().unwrap()
@@ -80,6 +82,7 @@ fn an_item_that_computes_holds_the_next_one_of_its_cpu_only() {
     alone(
         "percpu::an_item_that_computes_holds_the_next_one_of_its_cpu_only",
         || {
+            without_canaries();
             cmwq::set_cpu_intensive_threshold(Duration::ZERO);
             let queue = percpu("held");
             let cpu = cpus()[0];

@@ -184,9 +184,9 @@ pub(crate) fn wait_for(path: &Path) {
     wait_until(&format!("{} appears", path.display()), || path.exists());
 }
 
-/// A shell loop that waits until the file `name` exists.
+/// A shell loop that waits until the file `name` exists, some minutes at most: a test that is killed leaves it alone.
 pub(crate) fn until(name: &str) -> String {
-    format!("until [ -e '{name}' ]; do sleep 0.01; done")
+    format!("n=0; until [ -e '{name}' ] || [ $n -gt 30000 ]; do n=$((n+1)); sleep 0.01; done")
 }
 
 /// A folder of its own for each test, removed at the end.

@@ -15,6 +15,17 @@ use crate::time::{MILLISECOND, Nanos, Time};
 /// A function that has just been found to leave nothing is taken to leave nothing for so long.
 pub const TRUST: Nanos = MILLISECOND;
 
+/// The CPU mask that is a thread's own from now on, which was given this one (`None`: that was denied) and was found to
+/// have that one right after. A cpuset may leave it less than it was given. What is more, somebody outside has set in
+/// between, who changes the process thread by thread: it has to be taken back again.
+pub fn own_mask(given: Option<CpuMask>, found: Option<CpuMask>) -> Option<CpuMask> {
+    let is_more = |(given, found): (CpuMask, CpuMask)| given.and(&found) != found;
+    match given.zip(found).is_some_and(is_more) {
+        true => given,
+        false => found.or(given),
+    }
+}
+
 /// The items that ended since the thread was last looked at. A look is three system calls, about
 /// 1.2 us: too much for each tiny item. Those are looked at together, after the next longer one or
 /// before the worker leaves; and one that is woken for each tiny item of one function now and then.
@@ -199,6 +210,17 @@ mod tests {
     fn remedy(own: i32, found: i32, nice_best: i32) -> Option<Remedy> {
         let left = Leftovers::of(&with_nice(own), &with_nice(found));
         left.map(|left| left.remedy(nice_best))
+    }
+
+    #[test]
+    fn a_mask_that_somebody_outside_has_set_meanwhile_is_not_the_threads_own() {
+        let mask = |cpus: &[usize]| Some(cpus.iter().copied().collect::<CpuMask>());
+        assert_eq!(own_mask(mask(&[1, 2]), mask(&[1, 2])), mask(&[1, 2]));
+        assert_eq!(own_mask(mask(&[1]), mask(&[0, 1])), mask(&[1]));
+        assert_eq!(own_mask(mask(&[1]), mask(&[0])), mask(&[1]));
+        assert_eq!(own_mask(mask(&[1, 2]), mask(&[2])), mask(&[2]), "a cpuset");
+        assert_eq!(own_mask(None, mask(&[0, 1])), mask(&[0, 1]), "denied");
+        assert_eq!(own_mask(mask(&[1]), None), mask(&[1]));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 
 use cmwq_os::usage::{self, Rusage};
 use cmwq_os::{clock, limits, sched, thread};
-use cmwq_policy::leftovers::{Leftovers, Remedy, Suspects, ThreadAttrs};
+use cmwq_policy::leftovers::{self, Leftovers, Remedy, Suspects, ThreadAttrs};
 use cmwq_policy::{CpuMask, ItemReport, Time, sampling};
 
 /// Voluntary switches and CPU time of the thread, item by item.
@@ -89,9 +89,9 @@ impl Tidiness {
         }
     }
 
-    /// The thread was given another mask.
-    pub(super) fn follow_mask(&mut self) {
-        self.own.cpumask = sched::affinity(0).ok();
+    /// The thread was given this mask; `None`: that was denied.
+    pub(super) fn follow_mask(&mut self, given: Option<CpuMask>) {
+        self.own.cpumask = leftovers::own_mask(given, sched::affinity(0).ok());
     }
 
     /// An item has ended. `is_items`: whether an item may have set this CPU mask, which is not the

@@ -90,10 +90,14 @@ impl Rescue {
         let slot = pool.make_slot(id);
         slot.rescues.store(true, SeqCst);
         let mut cpus_seen = 0;
-        set_pool_mask(slot, &mut cpus_seen);
+        let given = set_pool_mask(slot, &mut cpus_seen);
+        let mut tidiness = Tidiness::new();
+        if let Some(given) = given {
+            tidiness.follow_mask(given);
+        }
         Rescue {
             hands: Hands::take(slot),
-            tidiness: Tidiness::new(),
+            tidiness,
             cpus_seen,
         }
     }
@@ -152,8 +156,8 @@ impl Worker {
         if slot.widens() {
             self.cpus_seen = 0;
         }
-        if set_pool_mask(slot, &mut self.cpus_seen) {
-            self.tidiness.follow_mask();
+        if let Some(given) = set_pool_mask(slot, &mut self.cpus_seen) {
+            self.tidiness.follow_mask(given);
         }
     }
 
@@ -279,21 +283,21 @@ impl Worker {
     }
 }
 
-/// Gives the calling thread the pool's mask, if that is not the one that it has seen. True if it was set.
+/// Gives the calling thread the pool's mask, if that is not the one that it has seen: which one, or `None` if that was
+/// denied.
 ///
 /// Who changes the CPUs of the process changes those of its first thread first, and of this one once: what
 /// is set here is not what was true before that, or is set again.
-fn set_pool_mask(slot: &Slot, seen: &mut u32) -> bool {
-    let mut was_set = false;
+fn set_pool_mask(slot: &Slot, seen: &mut u32) -> Option<Option<CpuMask>> {
+    let mut given = None;
     loop {
         let (version, mask) = slot.pool.cpu_mask(*seen);
         *seen = version;
         let Some(mask) = mask else {
-            return was_set;
+            return given;
         };
         // Denied or a mask without CPUs: the thread stays where the kernel put it.
-        let _ = sched::set_affinity_self(&mask);
-        was_set = true;
+        given = Some(sched::set_affinity_self(&mask).is_ok().then_some(mask));
         slot.pool.engine().notice_cpus();
     }
 }

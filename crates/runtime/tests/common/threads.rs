@@ -28,6 +28,11 @@ impl Thread {
         count("voluntary_ctxt_switches:") + count("nonvoluntary_ctxt_switches:")
     }
 
+    /// Whether it sleeps, and can be woken by a signal.
+    pub(crate) fn is_asleep(&self) -> bool {
+        self.field("State:").starts_with('S')
+    }
+
     /// Blocked signals: bit `n - 1` for signal `n`.
     pub(crate) fn blocked(&self) -> u64 {
         u64::from_str_radix(self.field("SigBlk:"), 16).unwrap()

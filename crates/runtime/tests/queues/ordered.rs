@@ -1,13 +1,15 @@
 //! Ordered queues: one item at a time, in the order of queueing, whatever happens.
 
+use std::sync::atomic::AtomicI32;
+use std::sync::atomic::Ordering::SeqCst;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use cmwq::{Work, Workqueue};
-use cmwq_os::sched;
+use cmwq_os::{sched, thread};
 
 use crate::common::alone::alone;
-use crate::common::{Occupancy, Opens, Permits, eventually, watchdog};
+use crate::common::{Occupancy, Opens, Permits, eventually, threads, watchdog};
 use crate::kit::{Flag, Log, Raises, nice, others_run};
 
 fn ordered(name: &str) -> Workqueue {
@@ -286,8 +288,18 @@ fn items_that_wait_behind_a_change_can_be_cancelled() {
     assert!(works[0].cancel() && works[2].cancel_sync().unwrap());
     assert!(works[4].disable_sync().unwrap());
     assert!(queue.queue(&works[0]), "last now");
+    let tid = AtomicI32::new(0);
     std::thread::scope(|scope| {
-        let flusher = scope.spawn(|| works[3].flush().unwrap());
+        let flusher = scope.spawn(|| {
+            tid.store(thread::gettid(), SeqCst);
+            works[3].flush().unwrap()
+        });
+        eventually("it waits", || {
+            let all = threads::of(std::process::id() as i32);
+            let its = |thread: &threads::Thread| thread.tid == tid.load(SeqCst);
+            all.into_iter()
+                .any(|thread| its(&thread) && thread.is_asleep())
+        });
         others_run(50);
         assert!(!flusher.is_finished());
         gate.open();

@@ -11,7 +11,7 @@ fn a_daemon_neither_holds_the_slot_nor_dies_with_us() {
     let folder = Folder::new();
     let (go, done) = (folder.name("go"), folder.name("done"));
     // It holds the job's output open as well.
-    let daemon = format!("{}; touch '{done}'", until(&go));
+    let daemon = format!("{}; touch '{done}'", until(&go)).replace('$', "\\$");
     let job = format!("setsid sh -c \"{daemon}\" & echo started");
     let ran = run(&["--max-active", "1", "sh", "-c", &job], "1\n2\n");
     assert_eq!(

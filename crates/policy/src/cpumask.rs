@@ -78,6 +78,12 @@ impl CpuMask {
         CpuMask { words }
     }
 
+    /// The first CPU after this one, round the end; `None` if there is none at all.
+    pub fn next_after(&self, cpu: usize) -> Option<usize> {
+        let later = self.iter().find(|&next| next > cpu);
+        later.or_else(|| self.iter().next())
+    }
+
     /// The CPUs in ascending order.
     pub fn iter(&self) -> impl Iterator<Item = usize> + '_ {
         // Word by word: most of a mask is empty.

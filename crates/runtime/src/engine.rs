@@ -17,6 +17,7 @@ use cmwq_os::{clock, generation, sched, thread};
 use cmwq_policy::affinity::{Layout, Place, ProcessCpus};
 use cmwq_policy::contract::Freezer;
 use cmwq_policy::form::CanaryForm;
+use cmwq_policy::pool::PoolKey;
 use cmwq_policy::queue::Kind;
 use cmwq_policy::{CpuMask, PoolAttrs, Time, contract, work};
 
@@ -27,7 +28,6 @@ use crate::error::BuildError;
 use crate::job::Jobs;
 use crate::machine::{Timers, Waits};
 use crate::pool::Pool;
-use crate::pool::PoolKey;
 use crate::queue::{Queue, QueueRef};
 use crate::report::Reports;
 use crate::signals::canary::Canaries;
@@ -242,7 +242,10 @@ impl Engine {
         if let Some(pool) = self.find_pool(&key) {
             return Ok(pool);
         }
-        let shared = self.pools().filter(|pool| pool.key().cpu.is_none()).count();
+        let shared = self
+            .pools()
+            .filter(|pool| pool.key().cpu().is_none())
+            .count();
         match shared < MAX_SHARED_POOLS {
             true => Ok(self.make_pool(key)),
             false => Err(BuildError::TooManyPools),
@@ -264,19 +267,20 @@ impl Engine {
         let index = self.nr_pools.load(SeqCst);
         let id = NEXT_POOL.fetch_add(1, SeqCst);
         assert_eq!(id, self.nowhere + index as u32, "one process, one engine");
-        let (rule, cpus) = key.serves(&self.cpus());
+        let cpus = self.cpus();
+        let served = key.served(&cpus.mask, cpus.target);
         let attrs = PoolAttrs {
             id,
-            rule,
-            nice: key.nice,
-            target: key.target(&self.cpus()),
-            budget: self.cpus().target as u32,
-            thread_limit: key.thread_limit(self.options.thread_limit as u32),
-            thread_most: key.thread_most(self.options.thread_most as u32),
+            rule: served.rule,
+            nice: key.nice(),
+            target: served.target,
+            budget: served.budget,
+            thread_limit: key.threads(self.options.thread_limit as u32),
+            thread_most: key.threads(self.options.thread_most as u32),
         };
         let near = |nearness| self.with_layout(|layout| layout.near(nearness));
-        let near = key.near().map(near);
-        let pool = Box::leak(Box::new(Pool::new(self, key, attrs, near, &cpus)));
+        let near = key.reach().near.map(near);
+        let pool = Box::leak(Box::new(Pool::new(self, key, attrs, near, &served.cpus)));
         self.pools[index].store(pool, SeqCst);
         self.nr_pools.store(index + 1, SeqCst);
         pool

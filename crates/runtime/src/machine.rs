@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use cmwq_os::{clock, sched};
 use cmwq_policy::contract::{self, Machine, QueueInfo, TimersOf, WaitGraph};
+use cmwq_policy::pool::PoolKey;
 use cmwq_policy::pwq::PwqFlags;
 use cmwq_policy::queue::{Attrs, Kind, Queue as QueueCore};
 use cmwq_policy::store::PwqInfo;
@@ -19,7 +20,6 @@ use crate::async_domain::Awaited;
 use crate::engine::Engine;
 use crate::error::BuildError;
 use crate::item::{Header, Ref};
-use crate::pool::PoolKey;
 use crate::pwq::{Items, Pwq, PwqRef};
 use crate::queue::{Queue, QueueRef};
 use crate::report::{self, Report};
@@ -111,7 +111,7 @@ impl Real {
             if let Some(pwq) = queue.routes().get(cpu) {
                 return pwq;
             }
-            let key = PoolKey::of_cpu(queue.made(), cpu, self.0.nice(core.attrs().nice));
+            let key = PoolKey::of_cpu(queue.made().kind, cpu, self.0.nice(core.attrs().nice));
             let (pool, max) = (self.0.cpu_pool(key), core.effective_max());
             let pwq = Pwq::make(queue, pool, core.pwq_flags(), max, None);
             core.add(pwq);
@@ -291,7 +291,7 @@ impl Machine for Real {
         let pool = self.0.pool(pool).expect("the pool exists");
         let node = self
             .0
-            .with_layout(|layout| layout.node_of(pool.key().pod()));
+            .with_layout(|layout| layout.node_of(&pool.key().reach().pod));
         let flags = PwqFlags {
             plugged,
             ..core.pwq_flags()

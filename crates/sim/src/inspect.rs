@@ -192,7 +192,7 @@ impl Machine {
 
     /// Whether a pool is that of one CPU, in use or not.
     pub fn is_percpu(&self, pool: PoolId) -> bool {
-        self.pool(pool).key.rule == Rule::PerCpu
+        self.pool(pool).key.rule() == Rule::PerCpu
     }
 
     /// CPUs in use that nobody has but a SCHED_IDLE thread. Means something between two instants only.

@@ -1,35 +1,22 @@
 //! Where queues go on this machine: its layout, and what happens when CPUs come and go or what all
 //! queues may use changes. What follows from it is decided in `cmwq_policy::affinity`.
 
-use std::rc::Rc;
-
-use cmwq_policy::affinity::{self, Scope};
+use cmwq_policy::affinity::Scope;
 use cmwq_policy::stacking::{self, Stacking};
-use cmwq_policy::{CpuMask, Rule, contract};
+use cmwq_policy::{CpuMask, contract};
 
 use crate::cpu::ThreadId;
 use crate::machine::Machine;
-use crate::pools::Pool;
 use crate::program::{PoolId, QueueId};
 
 impl Machine {
     /// Takes a CPU out of use or back into it. A pool of that CPU alone goes on elsewhere meanwhile,
-    /// and starts every item at once; other queues' pods and limits follow the CPUs in use.
+    /// and starts every item at once; other pools and limits follow the CPUs in use.
     pub fn set_online(&self, cpu: usize, online: bool) {
         self.sched().set_online(self.now(), cpu, online);
         self.layout.borrow_mut().set_online(cpu, online);
-        let rule = Rule::PerCpu.while_served(online);
-        for id in self.pools_of_cpu(cpu) {
-            self.in_pool(id, |core, cx| core.set_rule(cx, rule));
-        }
+        self.follow_cpus();
         self.refit_queues();
-    }
-
-    fn pools_of_cpu(&self, cpu: usize) -> Vec<PoolId> {
-        let is_of_cpu =
-            |pool: &&Rc<Pool>| pool.key.rule == Rule::PerCpu && pool.key.reach.pod.contains(cpu);
-        let pools = self.pools.borrow();
-        pools.iter().filter(is_of_cpu).map(|pool| pool.id).collect()
     }
 
     /// What queues that are not per CPU may use at all.
@@ -77,20 +64,6 @@ impl Machine {
         }
     }
 
-    /// A worker is about to be woken: it starts in its pod. False: it was there last.
-    pub(crate) fn bring_home(&self, pool: &Pool, thread: ThreadId) -> bool {
-        let reach = pool.key.reach;
-        let last = self.sched().cpu_of(thread);
-        let mut turn = pool.turn.get();
-        let online = *self.layout.borrow().online();
-        let start = affinity::repatriate(&reach.pod, &online, last, &mut turn);
-        pool.turn.set(turn);
-        if let Some(cpu) = start {
-            self.sched().set_wake_cpu(thread, cpu);
-        }
-        start.is_some()
-    }
-
     /// How often a worker of this pool was brought back into its pod.
     pub fn repatriated(&self, id: PoolId) -> u64 {
         self.pool(id).repatriated.get()
@@ -98,6 +71,6 @@ impl Machine {
 
     /// The pod of a pool: where its workers start.
     pub fn pool_pod(&self, id: PoolId) -> CpuMask {
-        self.pool(id).key.reach.pod
+        self.pool(id).key.reach().pod
     }
 }

@@ -5,13 +5,11 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use cmwq_policy::affinity::{Near, Nearness, Reach};
+use cmwq_policy::affinity::{Near, Nearness};
 use cmwq_policy::contract;
-use cmwq_policy::pool::{Plan, PoolStats, Seen, SeenState};
+use cmwq_policy::pool::{Plan, PoolKey, PoolStats, Seen, SeenState, Served};
 use cmwq_policy::time::MILLISECOND;
-use cmwq_policy::{
-    Action, Actions, CpuMask, Cx, Nanos, PoolAttrs, Rule, Time, WorkerId, WorkerPool,
-};
+use cmwq_policy::{Action, Actions, CpuMask, Cx, Nanos, PoolAttrs, Time, WorkerId, WorkerPool};
 
 use crate::cpu::ThreadId;
 use crate::events::EventKey;
@@ -25,21 +23,14 @@ use crate::threads::Sleep;
 /// How often somebody looks at the pools with backlog.
 pub(crate) const TICK: Nanos = 4 * MILLISECOND;
 
-/// What makes pools different. Queues with equal ones share a pool.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct PoolKey {
-    pub(crate) rule: Rule,
-    /// Where its workers start, and where they may run.
-    pub(crate) reach: Reach,
-    pub(crate) nice: i8,
-}
-
 /// An event that is to come, and when.
 pub(crate) type Armed = Option<(Time, EventKey)>;
 
 pub(crate) struct Pool {
     pub(crate) id: PoolId,
     pub(crate) key: PoolKey,
+    /// How far its items are from its CPUs, if they come from several pods.
+    near: Option<Arc<Near>>,
     /// The node of its pod, if that is in one.
     pub(crate) node: Option<u32>,
     /// The CPU of its pod that was given last to a worker that had left it, and how many there were.
@@ -59,13 +50,14 @@ pub(crate) struct Pool {
 impl Pool {
     fn new(key: PoolKey, node: Option<u32>, near: Option<Arc<Near>>, attrs: PoolAttrs) -> Pool {
         let id = PoolId(attrs.id);
-        let core = match near {
-            Some(near) => WorkerPool::new(attrs).with_near(near),
+        let core = match &near {
+            Some(near) => WorkerPool::new(attrs).with_near(near.clone()),
             None => WorkerPool::new(attrs),
         };
         Pool {
             id,
             key,
+            near,
             node,
             turn: Cell::new(0),
             repatriated: Cell::new(0),
@@ -133,32 +125,36 @@ impl Machine {
             return pool.id;
         }
         let id = PoolId(pools.len() as u32);
-        let (target, budget) = self.targets(&key);
-        let node = self.layout.borrow().node_of(&key.reach.pod);
-        // A pool of one CPU may be made while that is out of use.
-        let served = !key.reach.pod.and(self.layout.borrow().online()).is_empty();
+        let node = self.layout.borrow().node_of(&key.reach().pod);
+        let served = self.served(&key);
         let attrs = PoolAttrs {
             id: id.0,
-            rule: key.rule.while_served(served),
-            nice: key.nice,
-            target,
-            budget,
-            thread_limit: match key.rule {
-                Rule::Bh => 1,
-                _ => self.options.thread_limit,
-            },
+            rule: served.rule,
+            nice: key.nice(),
+            target: served.target,
+            budget: served.budget,
+            thread_limit: key.threads(self.options.thread_limit),
             thread_most: 0,
         };
-        let near = key.reach.near.map(|nearness| self.near(nearness));
+        let near = key.reach().near.map(|nearness| self.near(nearness));
         pools.push(Rc::new(Pool::new(key, node, near, attrs)));
         id
     }
 
-    /// Workers that a pool keeps runnable, and all pools together: their CPUs, at most the quota.
-    pub(crate) fn targets(&self, key: &PoolKey) -> (u32, u32) {
-        let at_most = |cpus: usize| (cpus as u32).min(self.process.quota.get());
-        let own = at_most(key.reach.pod.count());
-        (own, at_most(self.topology().len()))
+    /// What a pool is while these CPUs are in use.
+    fn served(&self, key: &PoolKey) -> Served {
+        key.served(
+            self.layout.borrow().online(),
+            self.process.quota.get() as usize,
+        )
+    }
+
+    /// The CPUs in use have changed, or the quota.
+    pub(crate) fn follow_cpus(&self) {
+        for id in self.pool_ids() {
+            let served = self.served(&self.pool(id).key);
+            self.in_pool(id, |core, cx| core.follow(cx, &served));
+        }
     }
 
     /// Runs one event of a pool's core, then carries out what it asked for: at once, or when the
@@ -233,8 +229,8 @@ impl Machine {
 
     fn carry_out(&self, pool: PoolId, action: Action<PwqId>) {
         match action {
-            Action::Wake(id) => self.wake_worker(&self.pool(pool), id),
-            Action::WakeNear(id, cpu) => self.wake_near(&self.pool(pool), id, cpu),
+            Action::Wake(id) => self.wake_worker(&self.pool(pool), id, None),
+            Action::WakeNear(id, cpu) => self.wake_worker(&self.pool(pool), id, Some(cpu)),
             Action::FailWait(id) => {
                 let thread = self.pool(pool).thread(id);
                 thread.into_iter().for_each(|id| self.look_again(id));
@@ -252,20 +248,33 @@ impl Machine {
         }
     }
 
-    fn wake_worker(&self, pool: &Pool, id: WorkerId) {
+    fn wake_worker(&self, pool: &Pool, id: WorkerId, item: Option<u32>) {
         if let Some(thread) = pool.thread(id) {
-            let repatriated = u64::from(self.bring_home(pool, thread));
+            let repatriated = u64::from(self.bring_home(pool, thread, item));
             pool.repatriated.set(pool.repatriated.get() + repatriated);
             self.unpark(thread);
         }
     }
 
-    fn wake_near(&self, pool: &Pool, id: WorkerId, cpu: u32) {
-        if let Some(thread) = pool.thread(id) {
-            pool.repatriated.set(pool.repatriated.get() + 1);
-            self.sched().set_wake_cpu(thread, cpu as usize);
-            self.unpark(thread);
+    /// A worker is about to be woken, for an item that was queued on this CPU: it starts where the policy says.
+    /// False: anywhere.
+    pub(crate) fn bring_home(&self, pool: &Pool, thread: ThreadId, item: Option<u32>) -> bool {
+        let last = self.sched().cpu_of(thread);
+        let usable = pool.key.reach().usable(self.layout.borrow().online());
+        let item = pool.near.as_deref().zip(item);
+        let cpus = pool.key.wakes_in(item, &usable, last);
+        // Of several, the one that the item comes from, or the next one.
+        let its_own = |cpus: &CpuMask| {
+            item.map(|(_, cpu)| cpu as usize)
+                .filter(|&cpu| cpus.contains(cpu))
+        };
+        let start =
+            cpus.and_then(|cpus| its_own(&cpus).or_else(|| cpus.next_after(pool.turn.get())));
+        if let Some(cpu) = start {
+            pool.turn.set(cpu);
+            self.sched().set_wake_cpu(thread, cpu);
         }
+        start.is_some()
     }
 
     fn near(&self, nearness: Nearness) -> Arc<Near> {
@@ -439,7 +448,7 @@ impl Machine {
 
     /// The CPUs that a pool's workers may use.
     pub fn pool_cpus(&self, id: PoolId) -> CpuMask {
-        self.pool(id).key.reach.allowed
+        self.pool(id).key.reach().allowed
     }
 
     /// A pool's counters.

@@ -168,7 +168,7 @@ impl Machine {
         })
     }
 
-    fn pool_ids(&self) -> impl Iterator<Item = PoolId> + use<> {
+    pub(crate) fn pool_ids(&self) -> impl Iterator<Item = PoolId> + use<> {
         (0..self.nr_pools() as u32).map(PoolId)
     }
 
@@ -186,10 +186,6 @@ impl Machine {
     /// runnable, and no more canaries are armed. Nobody is throttled by it. `u32::MAX`: there is none.
     pub fn set_quota(&self, cpus: u32) {
         self.process.quota.set(cpus.max(1));
-        for id in self.pool_ids() {
-            let pool = self.pool(id);
-            let (target, budget) = self.targets(&pool.key);
-            self.in_pool(id, |core, cx| core.set_target(cx, target, budget));
-        }
+        self.follow_cpus();
     }
 }

@@ -5,19 +5,19 @@ use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::rc::Rc;
 
-use cmwq_policy::affinity::{Reach, Scope};
+use cmwq_policy::affinity::Scope;
 use cmwq_policy::contract::{self, Armed, QueueInfo};
 use cmwq_policy::limit::MAX_LIMIT;
+use cmwq_policy::pool::PoolKey;
 use cmwq_policy::pwq::{DFL_ACTIVE, clamp_max_active};
 use cmwq_policy::queue::{Attrs, Caller, Gate as Admission, Kind, Queue as Core, QueueAttrs};
 use cmwq_policy::store::PwqInfo;
 use cmwq_policy::timers::Timers;
 use cmwq_policy::work::WorkWord;
-use cmwq_policy::{CpuMask, Cx, ItemKey, Rule, Store, Time, WorkerPool};
+use cmwq_policy::{CpuMask, Cx, ItemKey, Store, Time, WorkerPool};
 
 use crate::cpu::ThreadId;
 use crate::machine::{Event, Machine};
-use crate::pools::PoolKey;
 use crate::program::{ItemId, PoolId, QueueId};
 use crate::store::{Items, PwqId};
 use crate::watch::Trouble;
@@ -232,16 +232,8 @@ impl Machine {
     }
 
     fn add_percpu_pwqs(&self, id: QueueId, queue: &Queue, made: QueueAttrs) {
-        let rule = match made.kind {
-            Kind::Bh => Rule::Bh,
-            _ => Rule::PerCpu,
-        };
         for cpu in 0..self.topology().len() {
-            let pool = self.find_pool(PoolKey {
-                rule,
-                reach: Reach::of_cpu(cpu),
-                nice: made.attrs.nice,
-            });
+            let pool = self.find_pool(PoolKey::of_cpu(made.kind, cpu, made.attrs.nice));
             let mut core = queue.core.borrow_mut();
             let mut items = self.items.borrow_mut();
             let limit = items.add_limit(made.max_active);
@@ -426,15 +418,7 @@ impl contract::Machine for Machine {
     fn pool_for(&self, queue: QueueId, attrs: &Attrs, cpu: usize) -> Result<u32, Infallible> {
         let kind = self.queue(queue).spec.made.kind;
         let reach = self.layout.borrow().reach(kind, attrs, cpu);
-        let pool = self.find_pool(PoolKey {
-            rule: match kind {
-                Kind::Managed => Rule::Managed,
-                _ => Rule::Unmanaged,
-            },
-            reach,
-            nice: attrs.nice,
-        });
-        Ok(pool.0)
+        Ok(self.find_pool(PoolKey::of(kind, reach, attrs.nice)).0)
     }
 
     fn share(&self, attrs: &Attrs, node: Option<u32>, max_active: u32, min_active: u32) -> u32 {

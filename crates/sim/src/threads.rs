@@ -96,7 +96,7 @@ impl Machine {
             random,
         });
         if let Some(who) = worker {
-            self.bring_home(&self.pool(who.pool), id);
+            self.bring_home(&self.pool(who.pool), id, None);
         }
         self.sched().wake(self.now(), id, self.waker());
         self.note(id, What::Created(worker));

@@ -303,12 +303,12 @@ impl Machine {
         let pool = self.pool(pool);
         let thread = self.create(NewThread {
             name: pool.worker_name(id),
-            allowed: pool.key.reach.allowed,
-            nice: pool.key.nice,
+            allowed: pool.key.reach().allowed,
+            nice: pool.key.nice(),
             idle_class: false,
             footprint: self.options.costs.worker_footprint,
             program: None,
-            worker: Some(Worker::new(Some(who), None, pool.key.nice, self.now())),
+            worker: Some(Worker::new(Some(who), None, pool.key.nice(), self.now())),
         });
         pool.enter(id, thread);
     }

@@ -106,8 +106,7 @@ impl Reach {
         }
     }
 
-    /// Where a worker is to be when it is woken, if that is not anywhere it may be. While CPUs are missing:
-    /// [`wakes_in`].
+    /// Where a worker is to be when it is woken, if that is not anywhere it may be.
     pub fn starts_in(&self) -> Option<&CpuMask> {
         (self.pod != self.allowed).then_some(&self.pod)
     }
@@ -123,13 +122,6 @@ impl Reach {
         let cpus = or_all(self.pod.and(online), online);
         cpus.count().min(quota).max(1) as u32
     }
-}
-
-/// Where to wake a worker whose place is this pod, while it may use these CPUs (kernel `kick_pool`:
-/// repatriation); `None`: wherever it is woken.
-pub fn wakes_in(pod: &CpuMask, usable: &CpuMask) -> Option<CpuMask> {
-    let there = pod.and(usable);
-    (!there.is_empty() && there != *usable).then_some(there)
 }
 
 fn or_all(some: CpuMask, all: &CpuMask) -> CpuMask {
@@ -417,35 +409,13 @@ impl Layout {
             return caller;
         }
         hit!(CpuInTurn);
-        self.turn = next_after(&usable, self.turn);
+        self.turn = usable.next_after(self.turn).unwrap_or(caller);
         self.turn
     }
 }
 
 fn is_strict(attrs: &Attrs) -> bool {
     attrs.strict && !broken!(StrictIgnored)
-}
-
-/// The first CPU of the mask after this one, round its end.
-fn next_after(mask: &CpuMask, cpu: usize) -> usize {
-    let later = mask.iter().find(|&next| next > cpu);
-    later
-        .or_else(|| mask.iter().next())
-        .expect("a mask with a CPU")
-}
-
-/// Where a worker that was last on this CPU is to start: nowhere in particular if that is in its pod,
-/// else on a CPU of the pod that is in use, in turn (kernel `kick_pool`: repatriation). `turn` is the
-/// pool's own memory of whose turn it was.
-pub fn repatriate(pod: &CpuMask, online: &CpuMask, last: usize, turn: &mut usize) -> Option<usize> {
-    let usable = pod.and(online);
-    if pod.contains(last) || usable.is_empty() {
-        hit!(WorkerStartsAnywhere);
-        return None;
-    }
-    hit!(WorkerRepatriated);
-    *turn = next_after(&usable, *turn);
-    Some(*turn)
 }
 
 #[cfg(test)]

@@ -159,20 +159,6 @@ fn who_queues_from_a_cpu_that_queues_may_not_use_goes_round() {
 }
 
 #[test]
-fn workers_from_outside_their_pod_come_back_to_its_cpus_in_turn() {
-    let pod: CpuMask = (4..8).collect();
-    let online: CpuMask = (0..7).collect();
-    let mut turn = 0;
-    let mut start = |last| repatriate(&pod, &online, last, &mut turn);
-    assert_eq!(start(5), None);
-    assert_eq!(
-        [start(0), start(1), start(2), start(3)],
-        [4, 5, 6, 4].map(Some)
-    );
-    assert_eq!(repatriate(&pod, &CpuMask::EMPTY, 0, &mut 0), None);
-}
-
-#[test]
 fn scopes_have_the_names_of_the_kernel() {
     for scope in Scope::ALL {
         assert_eq!(Scope::parse(scope.name()), Some(scope));
@@ -220,18 +206,6 @@ proptest! {
         prop_assert!(shares.iter().all(|share| (min.max(1)..=max).contains(share)));
         prop_assert!(shares.iter().sum::<u32>() >= max);
     }
-}
-
-#[test]
-fn a_worker_wakes_in_what_is_left_of_its_pod() {
-    let mask = |cpus: &[usize]| -> CpuMask { cpus.iter().copied().collect() };
-    let all: CpuMask = (0..8).collect();
-    let woken = |pod: &[usize], usable: &CpuMask| wakes_in(&mask(pod), usable);
-    assert_eq!(woken(&[4, 5], &all), Some(mask(&[4, 5])));
-    assert_eq!(woken(&[4, 5], &mask(&[0, 5])), Some(mask(&[5])));
-    assert_eq!(woken(&[4, 5], &mask(&[0, 1])), None, "nothing is left");
-    assert_eq!(woken(&[4, 5], &mask(&[4])), None, "nowhere else to be");
-    assert_eq!(woken(&[0, 1, 2, 3, 4, 5, 6, 7], &all), None);
 }
 
 #[test]

@@ -18,6 +18,7 @@
 //! | `watch.rs` | an item keeps its CPU for long, the worklist stands still, the clock was away |
 //! | `starvation.rs` | items that wait for a slot, and nothing moves |
 //! | `knot.rs` | no events: what an item waits for, for those who look for circles |
+//! | `key.rs` | what makes a pool, what it is while these CPUs are in use, where its workers are woken |
 //! | `inspect.rs` | no events: why an item waits, and how many do |
 //! | `unseen.rs` | no events: what is believed of workers that nobody can see |
 //! | `signals.rs` | a CPU would idle, a scan has seen, a worker says that it blocks or waits |
@@ -29,6 +30,7 @@ mod check;
 mod claim;
 mod inspect;
 mod items;
+mod key;
 mod knot;
 mod lanes;
 mod life;
@@ -48,6 +50,7 @@ pub use census::Census;
 pub use claim::{Claimant, MAX_CLAIMS};
 pub use inspect::{PwqCounts, Waits};
 pub use items::{ItemReport, Queueing, Retired};
+pub use key::{PoolKey, Served};
 pub use knot::{Behind, Behinds};
 pub use life::{BH_WORKER_RESTARTS, BH_WORKER_TURN, Step};
 pub use near::{MOST_OVERTAKEN, NEAR_WINDOW};
@@ -336,7 +339,7 @@ impl<S: Store> WorkerPool<S> {
 
     /// How it chooses from now on: a per-CPU pool's CPU has gone, or is back (kernel `unbind_workers`,
     /// `rebind_workers`). Pending items stay.
-    pub fn set_rule(&mut self, cx: &mut Cx<S>, rule: Rule) {
+    fn set_rule(&mut self, cx: &mut Cx<S>, rule: Rule) {
         hit!(PoolUnbound if (self.attrs.rule, rule) == (Rule::PerCpu, Rule::Unmanaged));
         hit!(PoolRebound if (self.attrs.rule, rule) == (Rule::Unmanaged, Rule::PerCpu));
         if !broken!(HotplugIgnored) {
@@ -350,7 +353,7 @@ impl<S: Store> WorkerPool<S> {
     }
 
     /// The CPUs it serves have changed.
-    pub fn set_target(&mut self, cx: &mut Cx<S>, target: u32, budget: u32) {
+    fn set_target(&mut self, cx: &mut Cx<S>, target: u32, budget: u32) {
         assert!(target > 0 && budget > 0);
         hit!(PoolResized if self.attrs.target != target);
         (self.attrs.target, self.attrs.budget) = (target, budget);

@@ -3,7 +3,6 @@
 
 mod claim;
 mod graph;
-mod key;
 mod meter;
 pub(crate) mod outgrow;
 pub(crate) mod scan;
@@ -19,8 +18,9 @@ use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64};
 
 use cmwq_os::cpus::EffectiveCpus;
 use cmwq_os::sched;
-use cmwq_policy::affinity::{Near, wakes_in};
+use cmwq_policy::affinity::Near;
 use cmwq_policy::contract;
+use cmwq_policy::pool::PoolKey;
 use cmwq_policy::{
     Action, Actions, CpuMask, Cx, MAX_CPUS, PoolAttrs, Published, WorkerId, WorkerPool,
 };
@@ -31,7 +31,6 @@ use crate::pwq::{Items, PwqRef, unhold};
 use crate::queue::queue_of;
 use crate::sync::{Futex, Mutex, MutexGuard};
 pub(crate) use graph::{look as look_at_waits, relieve};
-pub(crate) use key::PoolKey;
 use slot::Slot;
 pub(crate) use slot::{Place, WaitRef, current, current_key, current_pwq, waits_for_itself};
 use table::Table;
@@ -152,7 +151,7 @@ impl Pool {
     }
 
     pub(crate) fn nice(&self) -> i8 {
-        self.key.nice
+        self.key.nice()
     }
 
     /// The CPU of the calling thread, if that means anything to the core.
@@ -175,13 +174,12 @@ impl Pool {
 
     /// Wakes a worker in the pod of this CPU, or of the pool.
     fn wake(&self, id: WorkerId, cpu: Option<u32>) {
-        let near = cpu.zip(self.near.as_ref());
-        let pod = near.map(|(cpu, near)| near.pod(cpu));
-        let pod = pod.or(self.key.starts_in().copied());
-        match pod.and_then(|pod| wakes_in(&pod, &self.usable())) {
-            None => self.slot(id).unpark(),
+        let (slot, item) = (self.slot(id), self.near.as_deref().zip(cpu));
+        let to = |last| self.key.wakes_in(item, &self.usable(), last);
+        match slot.parked_on().and_then(to) {
+            None => slot.unpark(),
             Some(cpus) => {
-                let moved = self.slot(id).unpark_in(&cpus);
+                let moved = slot.unpark_in(&cpus);
                 self.repatriated.fetch_add(u64::from(moved), SeqCst);
             }
         }
@@ -205,17 +203,13 @@ impl Pool {
 
     /// The CPUs of the process have changed (for the kernel: CPUs went offline or came back).
     pub(crate) fn follow_cpus(&'static self, cpus: &EffectiveCpus) {
-        let (rule, mask) = self.key.serves(cpus);
-        for (word, bits) in self.serves.iter().zip(mask.words()) {
+        let served = self.key.served(&cpus.mask, cpus.target);
+        for (word, bits) in self.serves.iter().zip(served.cpus.words()) {
             word.store(*bits, SeqCst);
         }
         // After the mask: whoever sees the new version sees the new mask.
         self.serves_version.fetch_add(1, SeqCst);
-        let target = self.key.target(cpus);
-        self.with(|core, cx| {
-            core.set_rule(cx, rule);
-            core.set_target(cx, target, cpus.target as u32);
-        });
+        self.with(|core, cx| core.follow(cx, &served));
     }
 
     /// Whether this is the address of its lock.

@@ -9,9 +9,9 @@ use cmwq_os::inspect;
 use cmwq_os::observe::tree::Tree;
 use cmwq_os::observe::{TaskFiles, TaskState};
 use cmwq_os::{futex, sched, thread};
-use cmwq_policy::pool::{Claimant, SeenState, Stuck};
+use cmwq_policy::pool::{Claimant, PoolKey, SeenState, Stuck};
 use cmwq_policy::worker::Wait;
-use cmwq_policy::{CpuMask, Cx, ItemKey, Time, WorkerId, WorkerPool};
+use cmwq_policy::{CpuMask, Cx, ItemKey, Rule, Time, WorkerId, WorkerPool};
 
 use super::Pool;
 use super::worker::Worker;
@@ -441,12 +441,17 @@ impl Slot {
         self.parker.unpark();
     }
 
+    /// The CPU that its thread has parked on; `None`: it is not parked.
+    pub(super) fn parked_on(&self) -> Option<usize> {
+        let last = self.parked_on.load(SeqCst);
+        (last != NOWHERE).then_some(last as usize)
+    }
+
     /// Wakes the worker on one of these CPUs: left alone, the kernel often wakes it where it last ran,
     /// behind somebody else. Its mask is narrowed before the wake, and widened by the worker. False: it
     /// is parked on one of them, or not parked.
     pub(super) fn unpark_in(&self, cpus: &CpuMask) -> bool {
-        let last = self.parked_on.load(SeqCst);
-        let elsewhere = last != NOWHERE && !cpus.contains(last as usize);
+        let elsewhere = self.parked_on().is_some_and(|last| !cpus.contains(last));
         if elsewhere {
             self.narrow_to(cpus);
         }
@@ -476,7 +481,7 @@ impl Slot {
             }
         };
         set(cpus);
-        if self.parked_on.load(SeqCst) == NOWHERE {
+        if self.parked_on().is_none() {
             // It widens its mask before its next item, and not in the middle of this one. One that says so
             // later than this sees that it was narrowed.
             set(&self.pool.usable());
@@ -510,7 +515,7 @@ impl Slot {
     }
 
     pub(super) fn spawn(&'static self) -> std::io::Result<()> {
-        let name = self.pool.key().thread_name(self.pool.place(), self.id);
+        let name = thread_name(self.pool.key(), self.pool.place(), self.id);
         thread::spawn(&name, self.pool.engine().stack_size(), move || {
             Worker::new(self).run()
         })
@@ -615,5 +620,15 @@ mod tests {
         });
         let (before, after) = item.join().unwrap();
         assert_eq!(before, after);
+    }
+}
+
+/// Name of a worker's thread (kernel: `kworker/1:2H`, `kworker/u8:3`).
+fn thread_name(key: &PoolKey, pool: u32, worker: WorkerId) -> String {
+    let high = if key.nice() < 0 { "H" } else { "" };
+    match (key.cpu(), key.rule()) {
+        (Some(cpu), Rule::Bh) => format!("cmwq/b{cpu}{high}"),
+        (Some(cpu), _) => format!("cmwq/{cpu}:{worker}{high}"),
+        (None, _) => format!("cmwq/u{pool}:{worker}"),
     }
 }

@@ -112,7 +112,7 @@ fn starvation(pool: &Pool, pwq: PwqRef, found: Starvation<StalledWorker>) -> Rep
         nr_inactive: found.nr_inactive,
         nr_active: found.nr_active as usize,
         max_active: found.max_active as usize,
-        part: pool.key().cpu.map(LimitPart::Cpu).or(node),
+        part: pool.key().cpu().map(LimitPart::Cpu).or(node),
         settable: !matches!(kind, Kind::Ordered | Kind::Bh),
         chain: found.holders,
     }

@@ -207,7 +207,7 @@ impl Queue {
     /// The beginning of a wait of a thread that is no worker: on its CPU, if the item runs there.
     fn wait_beside(&self, pool: &Pool, done: impl Fn() -> bool) {
         let here = sched::current_cpu();
-        if stacking::stays(self.stacking, pool.key().allowed(), here) {
+        if stacking::stays(self.stacking, &pool.key().reach().allowed, here) {
             stay::wait(here, done, std::thread::park_timeout);
         }
     }

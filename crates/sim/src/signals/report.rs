@@ -33,7 +33,7 @@ impl Machine {
             let wants = pool.signals.published.get().wants;
             wants && self.pool_cpus(pool.id).contains(cpu)
         });
-        let wanting = wanting.map(|(index, pool)| (index, pool.key.nice));
+        let wanting = wanting.map(|(index, pool)| (index, pool.key.nice()));
         let index = canary::choose_pool(wanting, self.signals.last_pool.get())?;
         self.signals.last_pool.set(index);
         Some(pools[index].id)

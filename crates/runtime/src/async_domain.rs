@@ -28,7 +28,7 @@ use crate::engine::{self, Engine};
 use crate::error::{FlushError, WouldDeadlock};
 use crate::item::Header;
 use crate::latch::Latch;
-use crate::machine::Group;
+use crate::machine::{Group, Members};
 use crate::pwq::PwqRef;
 use crate::queue::Workqueue;
 use crate::sync::Mutex;
@@ -41,7 +41,7 @@ pub struct Cookie(u64);
 
 /// What asynchronous calls of a process share.
 #[derive(Default)]
-pub(crate) struct AsyncState {
+struct AsyncState {
     /// Held while a call gets its cookie and is queued. Before the book's.
     order: Mutex<()>,
     book: Mutex<Book>,
@@ -59,17 +59,17 @@ struct Book {
 }
 
 /// Calls that are waited for together.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Awaited {
+struct Awaited {
+    state: &'static AsyncState,
     scope: Scope,
     cookie: u64,
 }
 
-impl Awaited {
-    /// Shows the item of each that has not ended. These stay in memory meanwhile: who ends one takes it out of the
+impl Members for Awaited {
+    /// The item of each that has not ended. These stay in memory meanwhile: who ends one takes it out of the
     /// book.
-    pub(crate) fn show(self, engine: &Engine, show: impl FnMut(NonNull<Header>)) {
-        let book = engine.asyncs().lock();
+    fn show(&self, show: &mut dyn FnMut(NonNull<Header>)) {
+        let book = self.state.lock();
         let calls = book.calls.awaited(self.scope, self.cookie);
         let tasks = calls.filter_map(|cookie| book.tasks.get(&cookie));
         tasks.map(task::header_of).for_each(show);
@@ -175,7 +175,7 @@ impl AsyncDomain {
     pub fn schedule(&self, func: impl FnOnce(Cookie) + Send + 'static) -> Cookie {
         let engine =
             engine::get().expect("the first use of cmwq needs a page of memory and a thread");
-        let state = engine.asyncs();
+        let state = engine.state::<AsyncState>();
         let queue = state.queue(engine).queue_ref();
         let order = state.order.lock().expect("nobody panics with it");
         let call = Call::new(engine, self.domain);
@@ -245,7 +245,9 @@ impl AsyncDomain {
     /// ```
     pub fn pending(&self) -> usize {
         let scope = Scope::Domain(self.domain.id);
-        engine::existing().map_or(0, |engine| engine.asyncs().lock().calls.pending(scope))
+        engine::existing().map_or(0, |engine| {
+            engine.state::<AsyncState>().lock().calls.pending(scope)
+        })
     }
 
     /// Whether the calling thread executes an asynchronous call (kernel `current_is_async`).
@@ -272,7 +274,7 @@ struct Call {
 
 impl Call {
     fn new(engine: &'static Engine, domain: Domain) -> Self {
-        let cookie = engine.asyncs().lock().calls.schedule(domain);
+        let cookie = engine.state::<AsyncState>().lock().calls.schedule(domain);
         Call {
             engine,
             domain,
@@ -295,7 +297,7 @@ impl Drop for Call {
         if !self.engine.is_ours() {
             return;
         }
-        let mut book = self.engine.asyncs().lock();
+        let mut book = self.engine.state::<AsyncState>().lock();
         let released = book.calls.end(self.domain, self.cookie);
         let latches: Vec<_> = released
             .iter()
@@ -343,7 +345,7 @@ fn synchronize(scope: Scope, cookie: u64) -> Result<(), FlushError> {
     let Some(engine) = engine::existing() else {
         return Ok(());
     };
-    let state = engine.asyncs();
+    let state = engine.state::<AsyncState>();
     let queue = state.queue(engine).queue_ref();
     if CURRENT
         .get()
@@ -359,7 +361,12 @@ fn synchronize(scope: Scope, cookie: u64) -> Result<(), FlushError> {
     book.waiters.insert(waiter, latch.clone());
     let pwq = book.pwq;
     drop(book);
-    let targets = [Target::Group(Group::Calls(Awaited { scope, cookie }))];
+    let awaited = Awaited {
+        state,
+        scope,
+        cookie,
+    };
+    let targets = [Target::Group(Group::of(&awaited))];
     let own = CURRENT.get();
     let in_order = own.is_some_and(|own| waits_in_order(own, scope, cookie));
     let targets = if in_order { &[] } else { &targets[..] };

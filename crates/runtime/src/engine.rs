@@ -3,6 +3,7 @@
 //! An engine belongs to one process. A forked child finds the parent's engine not to be its own (by
 //! the generation, one load) and makes a new one at first use; it never touches a lock of the old.
 
+use std::any::Any;
 use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
@@ -22,10 +23,9 @@ use cmwq_policy::queue::Kind;
 use cmwq_policy::{CpuMask, PoolAttrs, Time, contract, work};
 
 use crate::affinity;
-use crate::async_domain::AsyncState;
 use crate::builder::Options;
 use crate::error::BuildError;
-use crate::job::Jobs;
+use crate::faces::Faces;
 use crate::machine::{Timers, Waits};
 use crate::pool::Pool;
 use crate::queue::{Queue, QueueRef};
@@ -33,7 +33,6 @@ use crate::report::Reports;
 use crate::signals::canary::Canaries;
 use crate::signals::tick::Tick;
 use crate::sync::{Mutex, MutexGuard};
-use crate::system::SystemQueues;
 
 /// Pools a process may have. Per-CPU ones are at most four per CPU; the others are sets of attributes
 /// that its queues use.
@@ -59,9 +58,7 @@ pub(crate) struct Engine {
     making: Mutex<()>,
     canaries: Canaries,
     tick: Tick,
-    system: SystemQueues,
-    jobs: Jobs,
-    asyncs: AsyncState,
+    faces: Faces,
     next_queue: AtomicU64,
     /// All queues with a handle, and whether the freezable ones are frozen.
     queues: Mutex<Registry>,
@@ -196,9 +193,7 @@ impl Engine {
             making: Mutex::new(()),
             canaries: Canaries::new(),
             tick: Tick::new(),
-            system: SystemQueues::default(),
-            jobs: Jobs::default(),
-            asyncs: AsyncState::default(),
+            faces: Faces::default(),
             next_queue: AtomicU64::new(1),
             closing: AtomicBool::new(false),
             spawn_failures: AtomicU64::new(0),
@@ -211,16 +206,9 @@ impl Engine {
         generation::current() == self.generation
     }
 
-    pub(crate) fn system(&self) -> &SystemQueues {
-        &self.system
-    }
-
-    pub(crate) fn jobs(&self) -> &Jobs {
-        &self.jobs
-    }
-
-    pub(crate) fn asyncs(&self) -> &AsyncState {
-        &self.asyncs
+    /// What a face keeps for the process, made at first use.
+    pub(crate) fn state<T: Any + Default + Send + Sync>(&self) -> &T {
+        self.faces.state()
     }
 
     /// The CPUs of each NUMA node that the process may use.

@@ -7,8 +7,6 @@ use std::io;
 use cmwq_policy::queue::Refused;
 use cmwq_policy::work::NotPended;
 
-use crate::work::Work;
-
 /// A queue could not be made.
 #[derive(Debug)]
 #[non_exhaustive]
@@ -164,28 +162,6 @@ impl fmt::Display for NotQueued {
         }
     }
 }
-
-/// An item was not queued, and comes back.
-pub struct EnqueueError<T> {
-    /// The reference that was to go to the queue.
-    pub work: Work<T>,
-    /// Why it was not.
-    pub reason: NotQueued,
-}
-
-impl<T> fmt::Debug for EnqueueError<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("EnqueueError").field(&self.reason).finish()
-    }
-}
-
-impl<T> fmt::Display for EnqueueError<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.reason.fmt(f)
-    }
-}
-
-impl<T> std::error::Error for EnqueueError<T> {}
 
 impl fmt::Display for QueueError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -52,6 +52,7 @@ mod current;
 mod delayed;
 mod engine;
 mod error;
+mod faces;
 pub mod freezer;
 mod item;
 mod job;
@@ -89,8 +90,8 @@ pub use cmwq_policy::stacking::Stacking;
 pub use current::{CurrentWork, current_work, is_rescuer, others_waiting, set_worker_desc};
 pub use delayed::DelayedWork;
 pub use error::{
-    AttrsError, BuildError, EnqueueError, FlushError, InstallError, JoinError, NotQueued,
-    QueueError, WouldDeadlock,
+    AttrsError, BuildError, FlushError, InstallError, JoinError, NotQueued, QueueError,
+    WouldDeadlock,
 };
 pub use job::{CancelToken, Job, JobError, JobProgress, JobStats};
 pub use queue::{Attrs, Waits, Workqueue, WorkqueueBuilder, WorkqueueCounts};
@@ -101,7 +102,7 @@ pub use stats::{GrowthStats, Stats, cpus, look, stats};
 pub use system::{system, system_bh, system_freezable, system_highpri, system_long, system_percpu};
 pub use task::JoinHandle;
 pub use thresholds::{set_cpu_intensive_threshold, set_watchdog_threshold};
-pub use work::{Busy, Work};
+pub use work::{Busy, EnqueueError, Work};
 
 /// Runs `wait` and says so: the calling item is about to block, so another worker may take its CPU at
 /// once. Never needed, sometimes faster than being noticed. Outside of an item it just runs `wait`.

@@ -16,23 +16,29 @@ use cmwq_policy::store::PwqInfo;
 use cmwq_policy::work::WorkWord;
 use cmwq_policy::{CpuMask, Cx, ItemKey, Time, WorkerPool};
 
-use crate::async_domain::Awaited;
 use crate::engine::Engine;
 use crate::error::BuildError;
 use crate::item::{Header, Ref};
 use crate::pwq::{Items, Pwq, PwqRef};
 use crate::queue::{Queue, QueueRef};
 use crate::report::{self, Report};
-use crate::scope::Tasks;
 use crate::user;
 
-/// Items that are waited for together.
+/// Items that are waited for together, as a face knows them.
+pub(crate) trait Members: Sync {
+    /// Shows each that has not ended, and keeps it in memory meanwhile.
+    fn show(&self, show: &mut dyn FnMut(NonNull<Header>));
+}
+
+/// Members that whoever waits for them keeps.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Group {
-    /// Of a scope.
-    Tasks(Tasks),
-    /// Of asynchronous calls.
-    Calls(Awaited),
+pub(crate) struct Group(NonNull<dyn Members>);
+
+impl Group {
+    /// They stay where they are until the wait that names the group is over.
+    pub(crate) fn of(members: &(dyn Members + 'static)) -> Self {
+        Group(NonNull::from(members))
+    }
 }
 
 /// Longer than anybody owns an item, unless he is kept off his CPU.
@@ -308,11 +314,9 @@ impl Machine for Real {
         }
     }
 
-    fn members(&self, group: Group, show: impl FnMut(NonNull<Header>)) {
-        match group {
-            Group::Tasks(tasks) => tasks.show(show),
-            Group::Calls(calls) => calls.show(self.0, show),
-        }
+    fn members(&self, group: Group, mut show: impl FnMut(NonNull<Header>)) {
+        // SAFETY: whoever waits for them keeps them, and somebody does: their group is in the graph.
+        unsafe { group.0.as_ref() }.show(&mut show);
     }
 }
 

@@ -21,7 +21,7 @@ use crate::engine::Engine;
 use crate::error::{JoinError, WouldDeadlock};
 use crate::item::Header;
 use crate::latch::Latch;
-use crate::machine::{Group, Real};
+use crate::machine::{Group, Members, Real};
 use crate::pwq::{Pwq, PwqRef};
 use crate::queue::{Queue, Workqueue};
 use crate::sync::{Mutex, fence};
@@ -123,16 +123,11 @@ impl Place {
     }
 }
 
-/// The tasks of a scope. Whoever names them waits for them, and keeps the scope.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Tasks(NonNull<Shared>);
-
-impl Tasks {
-    /// Shows each task that has not ended. These stay in memory meanwhile: who ends one takes it off the list.
-    pub(crate) fn show(self, mut show: impl FnMut(NonNull<Header>)) {
-        // SAFETY: the scope has not returned: somebody waits for its tasks.
-        let shared = unsafe { self.0.as_ref() };
-        let tasks = shared.tasks.lock().expect("nobody panics with it");
+/// The tasks of a scope, which somebody waits for: so it has not returned.
+impl Members for Shared {
+    /// Each that has not ended. These stay in memory meanwhile: who ends one takes it off the list.
+    fn show(&self, show: &mut dyn FnMut(NonNull<Header>)) {
+        let tasks = self.tasks.lock().expect("nobody panics with it");
         tasks.values().for_each(|task| show(task::header_of(task)));
     }
 }
@@ -237,9 +232,7 @@ impl<'scope, 'env> Scope<'scope, 'env> {
     fn wait(&self, queue: &Queue) -> Result<(), WouldDeadlock> {
         let all_ended = &self.shared.all_ended;
         // Tasks may spawn others meanwhile, and these wait for slots that the caller's item may have.
-        let targets = [Target::Group(Group::Tasks(Tasks(NonNull::from(
-            &*self.shared,
-        ))))];
+        let targets = [Target::Group(Group::of(&*self.shared))];
         match self.shared.place.the_one() {
             Some(pwq) => task::wait(queue, pwq, all_ended, None, &targets),
             None => {

@@ -22,7 +22,7 @@ fn get(
     kind: impl FnOnce(WorkqueueBuilder) -> WorkqueueBuilder,
 ) -> &'static Workqueue {
     let engine = engine::get().expect("cmwq can be used in this process");
-    which(engine.system()).get_or_init(|| {
+    which(engine.state()).get_or_init(|| {
         let queue = kind(Workqueue::builder(name)).build_in(engine);
         queue.expect("the attributes of the system queues are valid")
     })

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use cmwq_policy::contract::{self, Machine, Target};
 
 use crate::barrier::Barrier;
-use crate::error::{FlushError, WouldDeadlock};
+use crate::error::{FlushError, NotQueued, WouldDeadlock};
 use crate::item::{Header, Ref, Vtable, count_arc};
 use crate::machine::Real;
 use crate::pool;
@@ -358,6 +358,28 @@ impl<T: Send + Sync + 'static> Work<T> {
         NonNull::new(item).expect("an Arc is not null")
     }
 }
+
+/// An item was not queued, and comes back.
+pub struct EnqueueError<T> {
+    /// The reference that was to go to the queue.
+    pub work: Work<T>,
+    /// Why it was not.
+    pub reason: NotQueued,
+}
+
+impl<T> fmt::Debug for EnqueueError<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("EnqueueError").field(&self.reason).finish()
+    }
+}
+
+impl<T> fmt::Display for EnqueueError<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.reason.fmt(f)
+    }
+}
+
+impl<T> std::error::Error for EnqueueError<T> {}
 
 /// What a wait for an item is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -20,7 +20,7 @@ type HelperQueue = Option<Workqueue>;
 
 /// What the jobs of a process share.
 #[derive(Default)]
-pub(crate) struct Jobs {
+struct Jobs {
     quota: Mutex<Quota>,
     /// By nice level and node; none if it could not be made.
     queues: Mutex<BTreeMap<(i32, Option<u32>), HelperQueue>>,
@@ -153,8 +153,10 @@ impl<'r, 'a, P: Clone + Send, E: Send> Crew<'r, 'a, P, E> {
     fn member(&self, thread: usize) -> Option<(Arc<dyn Member + 'r>, Workqueue)> {
         let engine = self.engine?;
         let wanted = nodes_in_turn(&self.nodes, self.caller_node).nth(thread - 1)?;
-        let seat = engine.jobs().seat(engine, &self.cpus, wanted)?;
-        let queue = engine.jobs().queue(engine, self.nice, seat.node())?;
+        let seat = engine.state::<Jobs>().seat(engine, &self.cpus, wanted)?;
+        let queue = engine
+            .state::<Jobs>()
+            .queue(engine, self.nice, seat.node())?;
         Some((self.help(seat, thread, &queue), queue))
     }
 

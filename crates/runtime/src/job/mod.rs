@@ -23,7 +23,6 @@ mod slices;
 
 pub use builder::Job;
 pub use cancel::CancelToken;
-pub(crate) use crew::Jobs;
 pub use error::JobError;
 
 /// What came of a job that was completed.

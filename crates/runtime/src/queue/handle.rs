@@ -7,8 +7,8 @@ use std::time::Duration;
 use cmwq_policy::contract;
 
 use super::{DESTROYING, Queue, WorkqueueBuilder};
-use crate::error::{EnqueueError, FlushError, NotQueued, QueueError};
-use crate::work::Work;
+use crate::error::{FlushError, NotQueued, QueueError};
+use crate::work::{EnqueueError, Work};
 
 /// The one owner behind all handles of a queue.
 struct Handle {

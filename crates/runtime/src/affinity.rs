@@ -2,18 +2,12 @@
 //! `/sys/devices/virtual/workqueue/cpumask`).
 
 use std::io;
-use std::sync::atomic::AtomicBool;
-use std::sync::atomic::Ordering::SeqCst;
 
 pub use cmwq_policy::affinity::Scope as AffinityScope;
 use cmwq_policy::{CpuMask, MAX_CPUS};
 
-use crate::engine;
 use crate::error::AttrsError;
-use crate::report::{self, Report};
-
-/// Names the scope of queues that name none.
-const ENVIRONMENT: &str = "CMWQ_DEFAULT_AFFINITY_SCOPE";
+use crate::start;
 
 /// The scope of queues that name none: [`CacheShard`](AffinityScope::CacheShard) unless the environment
 /// variable `CMWQ_DEFAULT_AFFINITY_SCOPE` or [`set_default_affinity_scope`] says otherwise (kernel
@@ -27,7 +21,7 @@ const ENVIRONMENT: &str = "CMWQ_DEFAULT_AFFINITY_SCOPE";
 /// # Ok::<(), std::io::Error>(())
 /// ```
 pub fn default_affinity_scope() -> io::Result<AffinityScope> {
-    Ok(engine::get()?.with_layout(|layout| layout.default_scope()))
+    Ok(start::get()?.with_layout(|layout| layout.default_scope()))
 }
 
 /// Changes that, also for the queues that there are: what is queued from then on goes by it.
@@ -41,7 +35,7 @@ pub fn default_affinity_scope() -> io::Result<AffinityScope> {
 /// # Ok::<(), std::io::Error>(())
 /// ```
 pub fn set_default_affinity_scope(scope: AffinityScope) -> io::Result<()> {
-    engine::get()?.change_layout(|layout| layout.set_default_scope(scope));
+    start::get()?.change_layout(|layout| layout.set_default_scope(scope));
     Ok(())
 }
 
@@ -56,7 +50,7 @@ pub fn set_default_affinity_scope(scope: AffinityScope) -> io::Result<()> {
 /// # Ok::<(), std::io::Error>(())
 /// ```
 pub fn unbound_cpus() -> io::Result<Vec<usize>> {
-    let usable = engine::get()?.with_layout(|layout| layout.unbound().and(layout.online()));
+    let usable = start::get()?.with_layout(|layout| layout.unbound().and(layout.online()));
     Ok(usable.iter().collect())
 }
 
@@ -79,30 +73,9 @@ pub fn set_unbound_cpus(cpus: &[usize]) -> Result<(), AttrsError> {
         return Err(AttrsError::Cpu(cpu));
     }
     let mask: CpuMask = cpus.iter().copied().collect();
-    let engine = engine::get().map_err(|error| AttrsError::NoPool(error.to_string()))?;
+    let engine = start::get().map_err(|error| AttrsError::NoPool(error.to_string()))?;
     match engine.change_layout(|layout| layout.set_unbound(mask)) {
         true => Ok(()),
         false => Err(AttrsError::NoCpus),
-    }
-}
-
-/// What the environment says, if it names a scope.
-pub(crate) fn scope_of_environment() -> Option<AffinityScope> {
-    AffinityScope::parse(std::env::var(ENVIRONMENT).ok()?.as_str())
-}
-
-/// Says once that the environment names something else.
-pub(crate) fn check_environment() {
-    static CHECKED: AtomicBool = AtomicBool::new(false);
-    if CHECKED.swap(true, SeqCst) {
-        return;
-    }
-    let value = std::env::var_os(ENVIRONMENT).filter(|_| scope_of_environment().is_none());
-    if let Some(value) = value {
-        report::say(&Report::Environment {
-            variable: ENVIRONMENT,
-            value: value.to_string_lossy().into_owned(),
-            expected: AffinityScope::ALL.map(AffinityScope::name).join(", "),
-        });
     }
 }

@@ -26,14 +26,15 @@ use cmwq_policy::pwq::DFL_ACTIVE;
 
 use crate::engine::{self, Engine};
 use crate::error::{FlushError, WouldDeadlock};
+use crate::group::{Group, Members};
 use crate::item::Header;
-use crate::latch::Latch;
-use crate::machine::{Group, Members};
-use crate::pwq::PwqRef;
-use crate::queue::Workqueue;
+use crate::queue::pwq::PwqRef;
+use crate::start;
 use crate::sync::Mutex;
 use crate::task::{self, Handle, Headed, Task};
 use crate::user;
+use crate::wait::latch::Latch;
+use crate::workqueue::Workqueue;
 
 /// The place of an asynchronous call in the order of all (kernel `async_cookie_t`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -174,7 +175,7 @@ impl AsyncDomain {
     /// ```
     pub fn schedule(&self, func: impl FnOnce(Cookie) + Send + 'static) -> Cookie {
         let engine =
-            engine::get().expect("the first use of cmwq needs a page of memory and a thread");
+            start::get().expect("the first use of cmwq needs a page of memory and a thread");
         let state = engine.state::<AsyncState>();
         let queue = state.queue(engine).queue_ref();
         let order = state.order.lock().expect("nobody panics with it");
@@ -371,7 +372,7 @@ fn synchronize(scope: Scope, cookie: u64) -> Result<(), FlushError> {
     let in_order = own.is_some_and(|own| waits_in_order(own, scope, cookie));
     let targets = if in_order { &[] } else { &targets[..] };
     let waited = match pwq {
-        Some(pwq) => task::wait(queue, pwq, &latch, None, targets),
+        Some(pwq) => queue.wait_latch(pwq, &latch, None, targets),
         // All that there are, their callers execute.
         None => {
             latch.announce();

@@ -1,67 +1,10 @@
 //! Options of the process, set before first use.
 
-use std::sync::atomic::Ordering::SeqCst;
-use std::sync::atomic::{AtomicPtr, AtomicUsize};
-
 use cmwq_policy::form::CanaryForm;
 
 use crate::engine;
 use crate::error::InstallError;
-
-/// Bytes of stack of a worker, unless set: what Rust gives its own threads.
-pub const DFL_STACK_SIZE: usize = 2 * 1024 * 1024;
-/// Workers that each pool may have, unless set.
-pub const DFL_THREAD_LIMIT: usize = 1024;
-/// Most workers that a pool may be allowed.
-pub const MAX_THREAD_LIMIT: usize = 32 * 1024;
-
-static STACK_SIZE: AtomicUsize = AtomicUsize::new(DFL_STACK_SIZE);
-static THREAD_LIMIT: AtomicUsize = AtomicUsize::new(DFL_THREAD_LIMIT);
-static THREAD_MOST: AtomicUsize = AtomicUsize::new(MAX_THREAD_LIMIT);
-
-/// Null, or leaked: a forked child finds no lock that somebody held.
-static PLACES: AtomicPtr<Places> = AtomicPtr::new(std::ptr::null_mut());
-
-/// Where canaries live, and where the machine is described.
-#[derive(Clone, Copy)]
-struct Places {
-    canaries: Option<CanaryForm>,
-    sysfs_root: &'static str,
-}
-
-impl Places {
-    fn installed() -> Self {
-        // SAFETY: null or leaked.
-        let installed = unsafe { PLACES.load(SeqCst).as_ref() };
-        installed.copied().unwrap_or(Places {
-            canaries: None,
-            sysfs_root: "/",
-        })
-    }
-}
-
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Options {
-    pub(crate) stack_size: usize,
-    pub(crate) thread_limit: usize,
-    /// What that may be raised to where nothing moves.
-    pub(crate) thread_most: usize,
-    pub(crate) canaries: Option<CanaryForm>,
-    pub(crate) sysfs_root: &'static str,
-}
-
-impl Options {
-    pub(crate) fn installed() -> Self {
-        let places = Places::installed();
-        Options {
-            stack_size: STACK_SIZE.load(SeqCst),
-            thread_limit: THREAD_LIMIT.load(SeqCst),
-            thread_most: THREAD_MOST.load(SeqCst),
-            canaries: places.canaries,
-            sysfs_root: places.sysfs_root,
-        }
-    }
-}
+use crate::options::{MAX_THREAD_LIMIT, Options};
 
 /// Options of the whole process. Threads belong to pools, which all queues share, so these are not
 /// options of a queue.
@@ -91,14 +34,9 @@ impl Builder {
     /// # Ok::<(), cmwq::InstallError>(())
     /// ```
     pub fn new() -> Self {
-        let options = Options {
-            stack_size: DFL_STACK_SIZE,
-            thread_limit: DFL_THREAD_LIMIT,
-            thread_most: MAX_THREAD_LIMIT,
-            canaries: None,
-            sysfs_root: "/",
-        };
-        Builder { options }
+        Builder {
+            options: Options::dfl(),
+        }
     }
 
     /// Bytes of stack of each worker. The system rounds up to what it needs at least.
@@ -163,27 +101,14 @@ impl Builder {
     /// # Ok::<(), cmwq::InstallError>(())
     /// ```
     pub fn install(self) -> Result<(), InstallError> {
-        let Options {
-            stack_size,
-            thread_limit,
-            thread_most,
-            canaries,
-            sysfs_root,
-        } = self.options;
+        let thread_limit = self.options.thread_limit;
         if !(1..=MAX_THREAD_LIMIT).contains(&thread_limit) {
             return Err(InstallError::ThreadLimit(thread_limit));
         }
         if engine::existing().is_some() {
             return Err(InstallError::InUse);
         }
-        STACK_SIZE.store(stack_size, SeqCst);
-        THREAD_LIMIT.store(thread_limit, SeqCst);
-        THREAD_MOST.store(thread_most, SeqCst);
-        let places = Places {
-            canaries,
-            sysfs_root,
-        };
-        PLACES.store(Box::into_raw(Box::new(places)), SeqCst);
+        self.options.install();
         Ok(())
     }
 }

@@ -1,6 +1,6 @@
 //! What an item can ask of its worker.
 
-use crate::pool;
+use crate::wait::place;
 
 /// The item that the calling thread executes (kernel `current_work`): the queue and the function.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,9 +22,9 @@ pub struct CurrentWork {
 /// # Ok::<(), cmwq::JoinError>(())
 /// ```
 pub fn current_work() -> Option<CurrentWork> {
-    let (pwq, key) = pool::current_pwq().zip(pool::current_key())?;
+    let (pwq, key) = place::current_pwq().zip(place::current_key())?;
     Some(CurrentWork {
-        queue: crate::queue::name_of(pwq).to_owned(),
+        queue: crate::queue::pwq::name_of(pwq).to_owned(),
         item: crate::item::Header::name_of(key),
     })
 }
@@ -39,7 +39,7 @@ pub fn current_work() -> Option<CurrentWork> {
 /// # Ok::<(), cmwq::JoinError>(())
 /// ```
 pub fn others_waiting() -> bool {
-    pool::current().is_some_and(|place| pool::current_pwq().is_some() && place.others_waiting())
+    place::current().is_some_and(|place| place::current_pwq().is_some() && place.others_waiting())
 }
 
 /// Says what the calling item is at, for reports about it (kernel `set_worker_desc`). Forgotten when it ends;
@@ -50,7 +50,7 @@ pub fn others_waiting() -> bool {
 /// # Ok::<(), cmwq::JoinError>(())
 /// ```
 pub fn set_worker_desc(text: &str) {
-    if let Some(place) = pool::current() {
+    if let Some(place) = place::current() {
         place.describe(text);
     }
 }
@@ -61,5 +61,5 @@ pub fn set_worker_desc(text: &str) {
 /// assert!(!cmwq::is_rescuer());
 /// ```
 pub fn is_rescuer() -> bool {
-    pool::current().is_some_and(|place| place.is_rescuer())
+    place::current().is_some_and(|place| place.is_rescuer())
 }

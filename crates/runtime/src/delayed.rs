@@ -8,10 +8,11 @@ use cmwq_policy::Nanos;
 use cmwq_policy::contract;
 
 use crate::engine;
+use crate::engine::Real;
 use crate::error::{FlushError, QueueError};
-use crate::machine::Real;
-use crate::queue::{QueueRef, Workqueue};
+use crate::queue::QueueRef;
 use crate::work::{Why, Work};
+use crate::workqueue::Workqueue;
 
 /// An item that is queued after a delay (kernel `delayed_work`). A handle: clones are the same item.
 ///

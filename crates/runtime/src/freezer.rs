@@ -15,9 +15,10 @@
 use cmwq_policy::contract::{self, Freezer};
 
 use crate::engine;
-use crate::machine::Real;
-use crate::pool;
+use crate::engine::Real;
 use crate::queue::QueueRef;
+use crate::start;
+use crate::wait::graph;
 
 /// From now on nothing of freezable queues becomes active: items that are queued wait. What is active,
 /// running or about to, goes on to its end; see [`is_busy`]. Flushing a frozen queue, or one of its
@@ -53,8 +54,8 @@ pub fn thaw() {
 }
 
 fn change(change: impl FnOnce(&mut Freezer, &Real, Vec<QueueRef>)) {
-    if let Ok(engine) = engine::get() {
+    if let Ok(engine) = start::get() {
         engine.with_freezer(|freezer, queues| change(freezer, &Real(engine), queues));
-        pool::relieve(engine);
+        graph::relieve(engine);
     }
 }

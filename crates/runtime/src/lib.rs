@@ -43,48 +43,74 @@
 //! these: the standard library could wait for a thread of the parent, so it does not know of them.
 #![cfg_attr(loom, allow(dead_code, unused_imports))]
 
+// The modules stand on floors; what is on one imports from those below it only. From the ground:
+//
+// 1. `sync` (atomics and locks, so that loom can stand behind them)
+// 2. `user` (the door to code of the program), `report`, `error`, `options`, `thresholds`, `environment`, `faces`
+// 3. `item`, `limit`, `park`, `stay`: what the core works on, and sleeping
+// 4. `signals`: canaries and the tick, as others see them
+// 5. `base`: what all pools and queues of the process need
+// 6. `queue`: queues and pool workqueues in memory
+// 7. `pool`: the core of a pool under its lock; an event returns what is to be done
+// 8. `engine`: what the process has one of; `turns`, `group`
+// 9. `events`, `machine`: carrying out what pools and protocols decide
+// 10. `wait`: waiting for items
+// 11. `follow`, `threads`: CPUs that come and go; workers, rescuers, canaries, the tick
+// 12. `start`: making the engine
+//
+// Up to here nothing knows of handles. Above it are the faces of the engine that programs see: `work`, then
+// `workqueue`, then `delayed`, `task` and `system`, then `scope`, `job` and `async_domain`, and by themselves `affinity`,
+// `builder`, `current`, `freezer`, `process`, `reporting`, `stats` and, upon that, `shutdown`.
 mod affinity;
 mod async_domain;
-mod barrier;
+mod base;
 mod builder;
-mod claim;
 mod current;
 mod delayed;
 mod engine;
+mod environment;
 mod error;
+mod events;
 mod faces;
+mod follow;
 pub mod freezer;
+mod group;
 mod item;
 mod job;
-mod latch;
+mod limit;
 #[cfg(all(test, loom))]
 mod loom_tests;
 mod machine;
+mod options;
 mod park;
 mod pool;
 pub mod process;
-mod pwq;
 mod queue;
 mod report;
-mod rescuer;
+mod reporting;
 mod scope;
 mod shutdown;
 mod signals;
+mod start;
 mod stats;
 mod stay;
 mod sync;
 mod system;
 mod task;
+mod threads;
 mod thresholds;
+mod turns;
 mod user;
+mod wait;
 mod work;
+mod workqueue;
 
 pub use affinity::{
     AffinityScope, default_affinity_scope, set_default_affinity_scope, set_unbound_cpus,
     unbound_cpus,
 };
 pub use async_domain::{AsyncDomain, Cookie};
-pub use builder::{Builder, DFL_STACK_SIZE, DFL_THREAD_LIMIT, MAX_THREAD_LIMIT};
+pub use builder::Builder;
 pub use cmwq_policy::form::{CanaryForm, CanaryReason};
 pub use cmwq_policy::stacking::Stacking;
 pub use current::{CurrentWork, current_work, is_rescuer, others_waiting, set_worker_desc};
@@ -94,15 +120,16 @@ pub use error::{
     WouldDeadlock,
 };
 pub use job::{CancelToken, Job, JobError, JobProgress, JobStats};
-pub use queue::{Attrs, Waits, Workqueue, WorkqueueBuilder, WorkqueueCounts};
+pub use options::{DFL_STACK_SIZE, DFL_THREAD_LIMIT, MAX_THREAD_LIMIT};
 pub use report::{Awaited, LimitPart, Report, StalledWorker, set_report_hook};
+pub use reporting::{set_cpu_intensive_threshold, set_watchdog_threshold};
 pub use scope::{Scope, ScopedJoinHandle};
 pub use shutdown::{ShutdownReport, shutdown};
 pub use stats::{GrowthStats, Stats, cpus, look, stats};
 pub use system::{system, system_bh, system_freezable, system_highpri, system_long, system_percpu};
 pub use task::JoinHandle;
-pub use thresholds::{set_cpu_intensive_threshold, set_watchdog_threshold};
 pub use work::{Busy, EnqueueError, Work};
+pub use workqueue::{Attrs, Waits, Workqueue, WorkqueueBuilder, WorkqueueCounts};
 
 /// Runs `wait` and says so: the calling item is about to block, so another worker may take its CPU at
 /// once. Never needed, sometimes faster than being noticed. Outside of an item it just runs `wait`.
@@ -112,10 +139,10 @@ pub use work::{Busy, EnqueueError, Work};
 /// assert!(line.ends_with('\n'));
 /// # Ok::<(), std::io::Error>(())
 /// ```
-pub fn blocking<R>(wait: impl FnOnce() -> R) -> R {
-    match pool::current() {
-        Some(place) => place.blocking(wait),
-        None => wait(),
+pub fn blocking<R>(waits: impl FnOnce() -> R) -> R {
+    match wait::place::current() {
+        Some(place) => place.blocking(waits),
+        None => waits(),
     }
 }
 

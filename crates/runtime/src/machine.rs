@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use cmwq_os::{clock, sched};
-use cmwq_policy::contract::{self, Machine, QueueInfo, TimersOf, WaitGraph};
+use cmwq_policy::contract::{self, Machine, QueueInfo, TimersOf};
 use cmwq_policy::pool::PoolKey;
 use cmwq_policy::pwq::PwqFlags;
 use cmwq_policy::queue::{Attrs, Kind, Queue as QueueCore};
@@ -16,67 +16,19 @@ use cmwq_policy::store::PwqInfo;
 use cmwq_policy::work::WorkWord;
 use cmwq_policy::{CpuMask, Cx, ItemKey, Time, WorkerPool};
 
-use crate::engine::Engine;
+use crate::engine::Real;
 use crate::error::BuildError;
+use crate::group::Group;
 use crate::item::{Header, Ref};
-use crate::pwq::{Items, Pwq, PwqRef};
+use crate::pool::Pool;
+use crate::queue::pwq::Items;
+use crate::queue::pwq::{Pwq, PwqRef};
 use crate::queue::{Queue, QueueRef};
 use crate::report::{self, Report};
 use crate::user;
 
-/// Items that are waited for together, as a face knows them.
-pub(crate) trait Members: Sync {
-    /// Shows each that has not ended, and keeps it in memory meanwhile.
-    fn show(&self, show: &mut dyn FnMut(NonNull<Header>));
-}
-
-/// Members that whoever waits for them keeps.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Group(NonNull<dyn Members>);
-
-impl Group {
-    /// They stay where they are until the wait that names the group is over.
-    pub(crate) fn of(members: &(dyn Members + 'static)) -> Self {
-        Group(NonNull::from(members))
-    }
-}
-
 /// Longer than anybody owns an item, unless he is kept off his CPU.
 const RELAX: Duration = Duration::from_micros(50);
-
-/// This process.
-#[derive(Clone, Copy)]
-pub(crate) struct Real(pub(crate) &'static Engine);
-
-/// What the engine keeps armed. Guarded by its lock.
-#[derive(Default)]
-pub(crate) struct Timers {
-    armed: TimersOf<Real>,
-}
-
-// SAFETY: items may be sent between threads (their owners require `Send`), and each timer keeps the
-// queue that it points to.
-unsafe impl Send for Timers {}
-
-impl Timers {
-    /// When the next one expires.
-    pub(crate) fn next(&self) -> Option<Time> {
-        self.armed.next()
-    }
-
-    /// How many are armed.
-    pub(crate) fn len(&self) -> usize {
-        self.armed.len()
-    }
-}
-
-/// Which items wait for which. Guarded by its lock.
-#[derive(Default)]
-pub(crate) struct Waits(pub(crate) WaitGraph<Real>);
-
-// SAFETY: items may be sent between threads, and whoever waits keeps what it waits for in memory until it has
-// left the graph.
-unsafe impl Send for Waits {}
 
 fn header<'a>(work: NonNull<Header>) -> &'a Header {
     // SAFETY: callers of the protocols keep the item in memory, or own its queue's reference.
@@ -111,6 +63,11 @@ impl Real {
         }
     }
 
+    /// The pool with this number, which is one of this process.
+    pub(crate) fn pool(self, id: u32) -> &'static Pool {
+        self.0.pool(id).expect("the pool exists")
+    }
+
     /// The pwq of one CPU, made at first use.
     fn cpu_pwq(self, queue: &Queue, cpu: usize) -> PwqRef {
         self.with_queue(queue.this(), |core| {
@@ -119,7 +76,8 @@ impl Real {
             }
             let key = PoolKey::of_cpu(queue.made().kind, cpu, self.0.nice(core.attrs().nice));
             let (pool, max) = (self.0.cpu_pool(key), core.effective_max());
-            let pwq = Pwq::make(queue, pool, core.pwq_flags(), max, None);
+            let of = (pool.id(), pool.has_pods());
+            let pwq = Pwq::make(queue, of, core.pwq_flags(), max, None);
             core.add(pwq);
             contract::limit(&self, core, pwq);
             queue.routes().set(cpu, pwq);
@@ -139,24 +97,26 @@ impl Machine for Real {
         pool: u32,
         event: impl FnOnce(&mut WorkerPool<Items>, &mut Cx<Items>) -> R,
     ) -> R {
-        self.0.pool(pool).expect("the pool exists").with(event)
+        self.pool(pool).with(event)
     }
 
     fn with_queue<R>(&self, queue: QueueRef, act: impl FnOnce(&mut QueueCore<PwqRef>) -> R) -> R {
-        let mut core = queue_ref(queue)
-            .core()
-            .lock()
-            .expect("the core does not panic");
-        act(&mut core)
+        act(&mut queue_ref(queue).lock_core())
     }
 
     fn with_timers<R>(&self, act: impl FnOnce(&mut TimersOf<Real>) -> R) -> R {
         let mut timers = self.0.timers().lock().expect("the core does not panic");
-        act(&mut timers.armed)
+        act(timers.armed())
     }
 
     fn timer_armed(&self, at: Time) {
-        self.0.tick().timer_armed(self.0, at);
+        // The tick's thread sleeps no longer than until then.
+        let timers = self.0.timers().lock().expect("the core does not panic");
+        let first = timers.next();
+        drop(timers);
+        if first.is_some_and(|first| at <= first) {
+            self.0.tick().unpark();
+        }
     }
 
     fn now(&self) -> Time {
@@ -250,7 +210,7 @@ impl Machine for Real {
 
     fn home(&self, pwq: PwqRef, cpu: Option<usize>) -> u32 {
         // SAFETY: of a queue that the caller keeps.
-        match unsafe { pwq.as_ref() }.pool().has_pods() {
+        match unsafe { pwq.as_ref() }.has_pods() {
             true => cpu.unwrap_or_else(sched::current_cpu) as u32,
             false => 0,
         }
@@ -294,7 +254,7 @@ impl Machine for Real {
         pool: u32,
         plugged: bool,
     ) -> PwqRef {
-        let pool = self.0.pool(pool).expect("the pool exists");
+        let pool = self.pool(pool);
         let node = self
             .0
             .with_layout(|layout| layout.node_of(&pool.key().reach().pod));
@@ -303,7 +263,8 @@ impl Machine for Real {
             ..core.pwq_flags()
         };
         let node = core.counts_for(node);
-        Pwq::make(queue_ref(queue), pool, flags, core.effective_max(), node)
+        let of = (pool.id(), pool.has_pods());
+        Pwq::make(queue_ref(queue), of, flags, core.effective_max(), node)
     }
 
     /// A real-time thread yields to its like only, and who owns the item may need its CPU.
@@ -315,8 +276,7 @@ impl Machine for Real {
     }
 
     fn members(&self, group: Group, mut show: impl FnMut(NonNull<Header>)) {
-        // SAFETY: whoever waits for them keeps them, and somebody does: their group is in the graph.
-        unsafe { group.0.as_ref() }.show(&mut show);
+        group.show(&mut show);
     }
 }
 
@@ -328,7 +288,7 @@ mod tests {
     /// What a forked child goes by: see `Real::ours`.
     #[test]
     fn a_word_that_anybody_has_changed_names_its_process() {
-        let m = Real(crate::engine::get().unwrap());
+        let m = Real(crate::start::get().unwrap());
         let steps: [fn(WorkWord) -> Option<WorkWord>; 3] =
             [|w| w.try_pend().ok(), WorkWord::try_disable, Some];
         for step in steps {

@@ -1,9 +1,6 @@
 //! Items that stand for processes: a worker that waits for a child is as busy as the child.
 
-use cmwq_os::observe::tree::Tree;
-use cmwq_policy::pool::SeenState;
-
-use crate::pool::{self, Place};
+use crate::wait::place;
 
 /// While it lives, the state of its worker is that of a process tree.
 #[derive(Debug)]
@@ -30,7 +27,7 @@ pub struct Attached {
 /// ```
 pub fn attach(pid: u32) -> Attached {
     let pid = i32::try_from(pid).unwrap_or(0);
-    let before = pool::current().map_or(0, |place| place.attach(pid));
+    let before = place::current().map_or(0, |place| place.attach(pid));
     Attached {
         before,
         not_send: std::marker::PhantomData,
@@ -39,16 +36,6 @@ pub fn attach(pid: u32) -> Attached {
 
 impl Drop for Attached {
     fn drop(&mut self) {
-        pool::current().map(|place: Place| place.attach(self.before));
+        place::current().map(|place| place.attach(self.before));
     }
-}
-
-/// What a look at a process tree says of the worker that it stands for, where so many threads are as
-/// good as more.
-pub(crate) fn look(tree: &mut Tree, threads: u32) -> SeenState {
-    let seen = tree.look(threads.max(1) as usize);
-    if !seen.seen {
-        return SeenState::Unknown(cmwq_os::inspect::process_cpu(tree.leader()));
-    }
-    SeenState::of_tree(seen.runnable as u32, seen.stopped)
 }

@@ -18,14 +18,16 @@ use cmwq_policy::contract::Target;
 use cmwq_policy::stacking::Stacking;
 
 use crate::engine::Engine;
+use crate::engine::Real;
 use crate::error::{JoinError, WouldDeadlock};
+use crate::group::{Group, Members};
 use crate::item::Header;
-use crate::latch::Latch;
-use crate::machine::{Group, Members, Real};
-use crate::pwq::{Pwq, PwqRef};
-use crate::queue::{Queue, Workqueue};
+use crate::queue::Queue;
+use crate::queue::pwq::{Pwq, PwqRef};
 use crate::sync::{Mutex, fence};
 use crate::task::{self, AnyTask, Cancel, Handle, Observer, OnEnd, Task};
+use crate::wait::latch::Latch;
+use crate::workqueue::Workqueue;
 
 /// What a scope shares with its tasks.
 struct Shared {
@@ -234,11 +236,11 @@ impl<'scope, 'env> Scope<'scope, 'env> {
         // Tasks may spawn others meanwhile, and these wait for slots that the caller's item may have.
         let targets = [Target::Group(Group::of(&*self.shared))];
         match self.shared.place.the_one() {
-            Some(pwq) => task::wait(queue, pwq, all_ended, None, &targets),
+            Some(pwq) => queue.wait_latch(pwq, all_ended, None, &targets),
             None => {
                 all_ended.announce();
                 let wait = || queue.wait_elsewhere(|| all_ended.is_set());
-                task::awaiting(queue, None, || task::in_graph(queue, &targets, wait))?
+                queue.awaiting(None, || queue.in_graph(&targets, wait))?
             }
         }
     }
@@ -256,7 +258,7 @@ impl<'scope, 'env> Scope<'scope, 'env> {
         let open = shared.open_tasks();
         let targets = targets(&open);
         let place = shared.place.the_one();
-        task::awaiting(queue, None, || {
+        queue.awaiting(None, || {
             queue.wait_begun(place, &targets, || shared.all_ended.is_set());
         });
     }

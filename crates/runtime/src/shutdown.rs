@@ -6,8 +6,9 @@ use cmwq_os::clock;
 use cmwq_policy::Time;
 
 use crate::engine::{self, Engine};
-use crate::pool::{self, Pool};
+use crate::pool::Pool;
 use crate::stats::stats;
+use crate::wait::place;
 
 /// What became of the items.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -51,9 +52,9 @@ pub fn shutdown(deadline: Duration) -> ShutdownReport {
     engine.close();
     let before = stats().completed;
     let nanos = u64::try_from(deadline.as_nanos()).unwrap_or(u64::MAX);
-    let own_pool = pool::current().map(|place| place.pool());
+    let own_pool = place::current().map(|place| place.pool());
     let wait = || wait_for_all(engine, clock::now().after(nanos), own_pool);
-    match pool::current() {
+    match place::current() {
         Some(place) => place.blocking(wait),
         None => wait(),
     };

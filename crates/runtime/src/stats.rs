@@ -6,6 +6,7 @@ use cmwq_policy::growth::Holding;
 pub use cmwq_policy::growth::GrowthStats;
 
 use crate::engine;
+use crate::start;
 
 /// What the process's pools have done since first use. A snapshot: pools are read one by one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -90,7 +91,7 @@ impl Stats {
 /// assert!((1..=1024).contains(&cmwq::cpus()));
 /// ```
 pub fn cpus() -> usize {
-    engine::get().map_or(1, |engine| engine.cpus().target.max(1))
+    start::get().map_or(1, |engine| engine.cpus().target.max(1))
 }
 
 /// Asks the engine to look at all workers once, soon. By itself it looks only while items wait to begin, so

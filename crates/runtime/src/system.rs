@@ -2,8 +2,8 @@
 
 use std::sync::OnceLock;
 
-use crate::engine;
-use crate::queue::{Workqueue, WorkqueueBuilder};
+use crate::start;
+use crate::workqueue::{Workqueue, WorkqueueBuilder};
 
 /// The system queues of one process, each made at first use.
 #[derive(Default)]
@@ -21,7 +21,7 @@ fn get(
     name: &str,
     kind: impl FnOnce(WorkqueueBuilder) -> WorkqueueBuilder,
 ) -> &'static Workqueue {
-    let engine = engine::get().expect("cmwq can be used in this process");
+    let engine = start::get().expect("cmwq can be used in this process");
     which(engine.state()).get_or_init(|| {
         let queue = kind(Workqueue::builder(name)).build_in(engine);
         queue.expect("the attributes of the system queues are valid")

@@ -12,19 +12,18 @@ use std::sync::Arc;
 use std::thread;
 
 use cmwq_policy::contract::{self, Machine, Target};
-use cmwq_policy::pool::Stuck;
 
-use crate::claim;
 use crate::engine::Engine;
-use crate::error::{JoinError, QueueError, WouldDeadlock};
+use crate::engine::Real;
+use crate::error::{JoinError, QueueError};
 use crate::item::{Header, Ref, Vtable, count_arc};
-use crate::latch::Latch;
-use crate::machine::Real;
-use crate::pool;
-use crate::pwq::PwqRef;
-use crate::queue::{Queue, Workqueue};
+use crate::queue::Queue;
+use crate::queue::pwq::PwqRef;
 use crate::sync::{AtomicU32, SeqCst};
+use crate::threads::claim;
 use crate::user;
+use crate::wait::latch::Latch;
+use crate::workqueue::Workqueue;
 
 /// What a task holds: first the closure, then what came of it.
 enum Stage<F, T> {
@@ -400,50 +399,6 @@ pub(crate) fn claim(queue: &Queue, task: &Arc<impl Headed + ?Sized>) -> bool {
     claim::claim(queue, header_of(task))
 }
 
-/// Waits for a latch that an item will set which was queued through this pwq of the queue.
-/// `item` is its name for people, if it is one. `targets`: what has to end for that, as far as it is known, which
-/// the caller keeps.
-pub(crate) fn wait(
-    queue: &Queue,
-    pwq: PwqRef,
-    latch: &Latch,
-    item: Option<&'static str>,
-    targets: &[Target<Real>],
-) -> Result<(), WouldDeadlock> {
-    if latch.is_set() {
-        return Ok(());
-    }
-    latch.announce();
-    let wait = || queue.wait(pwq, || latch.is_set());
-    awaiting(queue, item, || in_graph(queue, targets, wait))?
-}
-
-/// Runs `wait`, for the end of all of these, unless they wait for the calling item.
-pub(crate) fn in_graph<R>(
-    queue: &Queue,
-    targets: &[Target<Real>],
-    wait: impl FnOnce() -> R,
-) -> Result<R, WouldDeadlock> {
-    match pool::current() {
-        Some(place) => place
-            .in_graph(targets, wait)
-            .map_err(|Stuck| queue.would_deadlock()),
-        None => Ok(wait()),
-    }
-}
-
-/// Runs `wait`; if the caller is an item, people are told meanwhile what it waits for.
-pub(crate) fn awaiting<R>(
-    queue: &Queue,
-    item: Option<&'static str>,
-    wait: impl FnOnce() -> R,
-) -> R {
-    let Some(place) = pool::current() else {
-        return wait();
-    };
-    place.awaiting((queue.shared_name(), item), wait)
-}
-
 /// Waits as a joiner, or executes the task. He may be in a forked child: there items of the parent never
 /// run.
 pub(crate) fn wait_to_join<T>(
@@ -458,7 +413,7 @@ pub(crate) fn wait_to_join<T>(
         Some(_) if queue.is_ours() && claim(queue, task) => Ok(()),
         Some(pwq) if queue.is_ours() => {
             let target = Target::Item(header_of(task));
-            let waited = wait(queue, pwq, task.latch(), Some(task.name()), &[target]);
+            let waited = queue.wait_latch(pwq, task.latch(), Some(task.name()), &[target]);
             waited.map_err(JoinError::WouldDeadlock)
         }
         Some(_) => Err(JoinError::Refused(QueueError::Forked)),

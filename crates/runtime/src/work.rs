@@ -8,15 +8,16 @@ use std::sync::Arc;
 
 use cmwq_policy::contract::{self, Machine, Target};
 
-use crate::barrier::Barrier;
+use crate::engine::Real;
 use crate::error::{FlushError, NotQueued, WouldDeadlock};
 use crate::item::{Header, Ref, Vtable, count_arc};
-use crate::machine::Real;
-use crate::pool;
-use crate::pwq::{PwqRef, unhold};
-use crate::queue::{Waits, queue_of};
+use crate::queue::pwq::{PwqRef, queue_of, unhold};
 use crate::report::{self, Report};
-use crate::{engine, task, user};
+use crate::start;
+use crate::wait::barrier::Barrier;
+use crate::wait::place;
+use crate::{engine, user};
+use cmwq_policy::pool::Waits;
 
 /// The header comes first, so that its address is the item's.
 #[repr(C)]
@@ -256,7 +257,7 @@ impl<T: Send + Sync + 'static> Work<T> {
     /// assert!(work.enable());
     /// ```
     pub fn disable(&self) -> bool {
-        let Ok(engine) = engine::get() else {
+        let Ok(engine) = start::get() else {
             return false;
         };
         let disabled = contract::disable(&Real(engine), self.work());
@@ -300,7 +301,7 @@ impl<T: Send + Sync + 'static> Work<T> {
     /// assert!(work.enable());
     /// ```
     pub fn enable(&self) -> bool {
-        let Ok(engine) = engine::get() else {
+        let Ok(engine) = start::get() else {
             return false;
         };
         let enabled = contract::enable(&Real(engine), self.work());
@@ -321,7 +322,7 @@ impl<T: Send + Sync + 'static> Work<T> {
     /// # work.flush();
     /// ```
     pub fn is_current(&self) -> bool {
-        pool::current_key() == Some(self.inner.header.key())
+        place::current_key() == Some(self.inner.header.key())
     }
 
     /// Puts a barrier somewhere and waits for it. False if there was nothing to wait for.
@@ -331,7 +332,7 @@ impl<T: Send + Sync + 'static> Work<T> {
         insert: impl FnOnce(NonNull<Header>) -> Option<PwqRef>,
     ) -> Result<bool, WouldDeadlock> {
         if self.is_current() {
-            return Err(pool::waits_for_itself());
+            return Err(place::waits_for_itself());
         }
         let barrier = Barrier::new();
         let Some(pwq) = insert(barrier.work()) else {
@@ -348,7 +349,7 @@ impl<T: Send + Sync + 'static> Work<T> {
             barrier: barrier.work(),
             item: self.work(),
         };
-        task::wait(queue, pwq, barrier.latch(), item, &[target])?;
+        queue.wait_latch(pwq, barrier.latch(), item, &[target])?;
         Ok(true)
     }
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use cmwq_policy::affinity::{Near, Nearness};
 use cmwq_policy::contract;
-use cmwq_policy::pool::{Plan, PoolKey, PoolStats, Seen, SeenState, Served};
+use cmwq_policy::pool::{PoolKey, PoolStats, SeenState, Served};
 use cmwq_policy::time::MILLISECOND;
 use cmwq_policy::{Action, Actions, CpuMask, Cx, Nanos, PoolAttrs, Time, WorkerId, WorkerPool};
 
@@ -93,18 +93,6 @@ impl Pool {
     /// The idle worker that a report wakes.
     pub(crate) fn standby(&self) -> Option<ThreadId> {
         self.thread(self.core.borrow().standby()?)
-    }
-
-    /// Whether items wait, and whether it wants to be looked at now, beside the tick.
-    pub(crate) fn wants_look(&self, now: Time) -> (bool, bool) {
-        let core = self.core.borrow();
-        let early = core.look_at(now).is_some_and(|at| at <= now);
-        (core.nr_queued() > 0, early)
-    }
-
-    /// Whether it holds tokens that it has no use for.
-    pub(crate) fn holds_tokens(&self) -> bool {
-        self.core.borrow().holds_tokens()
     }
 
     /// Whether idle workers are due to retire.
@@ -363,39 +351,13 @@ impl Machine {
         }
     }
 
-    /// Looks at the workers that the core wants to be looked at; whether one was missing, and how many
-    /// were looked at.
-    pub(crate) fn scan(&self, pool: &Pool) -> (bool, u64) {
-        let plan = pool.core.borrow_mut().plan_scan();
-        let (seen, complete) = self.look(pool, &plan);
-        let missing = self.in_pool(pool.id, |core, cx| core.scanned(cx, &seen, complete));
-        seen.iter().for_each(|seen| self.watch(pool, seen));
-        self.watch_worklist(pool);
-        (missing, seen.len() as u64)
+    /// Looks at the workers of one pool.
+    pub(crate) fn scan(&self, pool: &Pool) {
+        contract::look(self, pool.id.0);
+        self.watch_stall(pool);
     }
 
-    fn look(&self, pool: &Pool, plan: &Plan) -> (Vec<Seen>, bool) {
-        let mut seen = Vec::new();
-        let mut runnable = 0;
-        for (worker, item) in plan.iter() {
-            if runnable >= plan.enough {
-                return (seen, false);
-            }
-            let Some(thread) = pool.thread(worker) else {
-                continue;
-            };
-            let state = self.unseen(thread).unwrap_or_else(|| self.seen(thread));
-            runnable += u32::from(state == SeenState::Runnable);
-            seen.push(Seen {
-                worker,
-                item,
-                state,
-            });
-        }
-        (seen, true)
-    }
-
-    fn seen(&self, thread: ThreadId) -> SeenState {
+    pub(crate) fn seen(&self, thread: ThreadId) -> SeenState {
         self.frame(thread, |f| match f.sleep {
             Sleep::Awake => SeenState::Runnable,
             Sleep::Gate(gate) => SeenState::Asleep(Some(u64::from(gate.0))),

@@ -140,7 +140,7 @@ impl Machine {
     }
 
     /// Does the worklist stand still?
-    pub(crate) fn watch_worklist(&self, pool: &Pool) {
+    pub(crate) fn watch_stall(&self, pool: &Pool) {
         let stall = self.in_pool(pool.id, |core, cx| core.stalled(cx, THRESHOLD));
         if let Some(stall) = stall {
             let queue = self.items.borrow().queue_of(stall.first.pwq);

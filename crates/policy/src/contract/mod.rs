@@ -10,6 +10,7 @@
 //! | `items.rs` | queue, cancel, disable, enable, flush of one item, busy |
 //! | `delayed.rs` | items with a timer |
 //! | `knot.rs` | items that wait for each other |
+//! | `lookout.rs` | looks at workers: a round of the tick |
 //! | `watch.rs` | no protocols: why items wait, and whether that will ever end |
 //! | `queues.rs` | flush and drain of a queue, limits, attributes, freezing of one |
 //! | `freezer.rs` | freezing of all that are freezable |
@@ -18,6 +19,7 @@ mod delayed;
 mod freezer;
 mod items;
 mod knot;
+mod lookout;
 mod queues;
 mod watch;
 
@@ -27,6 +29,7 @@ pub use items::{
     Busy, Disabled, Enabled, busy, cancel, disable, enable, enqueue, flush_item, queue,
 };
 pub use knot::{Node, Target, WaitGraph, next_look};
+pub use lookout::{Looked, Lookout, look, look_round};
 pub use queues::{
     PwqFlush, activate, apply_attrs, begin_flush, flush_step, freeze, is_congested, is_drained,
     limit, place, pwq_emptied, refit, set_max_active, set_min_active, thaw,

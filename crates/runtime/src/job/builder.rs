@@ -6,7 +6,8 @@ use std::ops::Range;
 
 use cmwq_policy::job::{Chunks, Cut, Shape};
 
-use super::run::{self, Settings};
+use super::run::Settings;
+use super::whole;
 use super::{CancelToken, JobError, JobProgress, JobStats};
 
 /// Nice level of helpers (kernel `MAX_NICE`).
@@ -274,7 +275,7 @@ impl<'a, P: Clone + Send> Job<'a, P> {
             // The runtime knows.
             cpus: 1,
         };
-        run::job(
+        whole::job(
             shape,
             self.parts,
             self.start,

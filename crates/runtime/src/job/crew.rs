@@ -10,11 +10,11 @@ use std::sync::Arc;
 use cmwq_os::{clock, sched, thread};
 use cmwq_policy::job::{Grant, Pace, Quota, nodes_in_turn, willing};
 
-use super::run::Run;
+use super::run::{Helper, Run};
 use crate::engine::Engine;
-use crate::queue::Workqueue;
 use crate::sync::Mutex;
 use crate::task::{self, AnyTask, Cancel};
+use crate::workqueue::Workqueue;
 
 type HelperQueue = Option<Workqueue>;
 
@@ -69,15 +69,6 @@ impl Drop for Seat {
         let mut quota = self.jobs.quota.lock().expect("nobody panics with it");
         quota.give_back(self.grant);
     }
-}
-
-/// A helper as the job's lock guards it.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Helper {
-    /// Its thread; 0 before it has begun and after it is out.
-    tid: i32,
-    /// The nice level that it had before it was lifted.
-    lifted_from: Option<i32>,
 }
 
 /// A helper's item.
@@ -188,7 +179,7 @@ impl<'r, 'a, P: Clone + Send, E: Send> Crew<'r, 'a, P, E> {
         self.run.lift(index);
         let queue = queue.queue_ref();
         member.latch().announce();
-        task::awaiting(queue, Some(member.name()), || {
+        queue.awaiting(Some(member.name()), || {
             queue.wait_begun(None, &[], || member.latch().is_set());
         });
     }

@@ -20,6 +20,7 @@ mod error;
 pub(crate) mod fronts;
 mod run;
 mod slices;
+mod whole;
 
 pub use builder::Job;
 pub use cancel::CancelToken;

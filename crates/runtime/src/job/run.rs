@@ -8,23 +8,20 @@ use std::sync::atomic::{AtomicBool, AtomicU64};
 
 use cmwq_os::clock;
 use cmwq_policy::Time;
-use cmwq_policy::job::{
-    Asker, Chunks, Core, Cut, Pace, Part, Piece, Progress, Shape, SoFar, Steps, Taken, by_nodes,
-};
+use cmwq_policy::job::{Asker, Chunks, Core, Cut, Pace, Part, Shape, SoFar, Steps, Taken};
 
-use super::crew::{Crew, Helper};
 use super::error::Failure;
 use super::fronts::Fronts;
 use super::{CancelToken, JobError, JobProgress, JobStats};
-use crate::engine::{self, Engine};
+use crate::engine::Engine;
 use crate::sync::{Mutex, MutexGuard};
 
 pub(super) type UndoFn<'a, P> = Box<dyn FnMut(Range<P>) + 'a>;
 pub(super) type ProgressFn<'a> = Box<dyn FnMut(JobProgress) + 'a>;
-type Func<'r, P, E> = &'r (dyn Fn(Range<P>) -> Result<(), E> + Sync);
+pub(super) type Func<'r, P, E> = &'r (dyn Fn(Range<P>) -> Result<(), E> + Sync);
 /// What the caller does between its steps.
 type Between<'b> = &'b mut dyn FnMut(Pace);
-type AdvanceRef<'r, P> = &'r (dyn Fn(&P, u64) -> P + Sync);
+pub(super) type AdvanceRef<'r, P> = &'r (dyn Fn(&P, u64) -> P + Sync);
 
 /// How a job is to be run.
 pub(super) struct Settings<'a, P> {
@@ -63,6 +60,15 @@ pub(super) struct State<P, E> {
     pub(super) stats: JobStats,
 }
 
+/// A helper as the job's lock guards it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Helper {
+    /// Its thread; 0 before it has begun and after it is out.
+    pub(super) tid: i32,
+    /// The nice level that it had before it was lifted.
+    pub(super) lifted_from: Option<i32>,
+}
+
 impl<P, E> State<P, E> {
     /// A thread is done with a chunk, of which it has completed so much.
     fn settled(&mut self, thread: usize, completed: u64) {
@@ -73,93 +79,10 @@ impl<P, E> State<P, E> {
     }
 }
 
-fn drop_quietly<T>(value: T) {
+pub(super) fn drop_quietly<T>(value: T) {
     if let Err(payload) = catch_unwind(AssertUnwindSafe(|| drop(value))) {
         // Its `Drop` is no better.
         std::mem::forget(payload);
-    }
-}
-
-/// Runs a job: see [`Job::run`](super::Job::run).
-pub(super) fn job<P: Clone + Send, E: Send>(
-    shape: Shape,
-    parts: Vec<(Option<u32>, Range<u64>)>,
-    start: P,
-    advance: AdvanceRef<'_, P>,
-    mut settings: Settings<'_, P>,
-    func: Func<'_, P, E>,
-) -> Result<JobStats, JobError<E>> {
-    let engine = engine::get().ok();
-    let cpus = engine.map_or(1, |engine| engine.cpus().target as u32);
-    let shape = Shape { cpus, ..shape };
-    let parts = parts_by_node(engine, &settings, shape.cut, parts);
-    let first = parts.first().map_or(0, |(_, range)| range.start);
-    let nodes: Vec<_> = parts.iter().map(|(node, _)| *node).collect();
-    let pieces = parts.into_iter().map(|(node, range)| Part {
-        node,
-        piece: Piece {
-            pos: advance(&start, range.start - first),
-            at: range.start,
-            end: range.end,
-        },
-    });
-    let run = Run::new(&shape, pieces.collect(), engine, advance, &settings, func);
-    let mut crew = Crew::start(&run, engine, settings.nice, nodes);
-    let node = crew.caller_node();
-    let mut tell = told(&run, settings.progress.take());
-    run.work(0, node, None, &mut |pace| {
-        tell();
-        crew.ask_again(pace);
-    });
-    crew.dismiss();
-    // Helpers may have done the last of it. A panic here undoes all, as one between two steps does.
-    let last = || {
-        if run.left() == 0 {
-            tell();
-        }
-        drop(tell);
-    };
-    if let Err(payload) = catch_unwind(AssertUnwindSafe(last)) {
-        match run.is_foreign() {
-            true => drop_quietly(payload),
-            false => run.fail(0, 0, Failure::Panic(payload)),
-        }
-    }
-    run.finish((start, first), settings.undo)
-}
-
-/// Nodes of their own for a job that wants them and names none.
-fn parts_by_node<P>(
-    engine: Option<&'static Engine>,
-    settings: &Settings<'_, P>,
-    cut: Cut,
-    parts: Vec<(Option<u32>, Range<u64>)>,
-) -> Vec<(Option<u32>, Range<u64>)> {
-    match (engine, &parts[..]) {
-        (Some(engine), [(None, range)]) if settings.numa_aware => {
-            let nodes = engine.node_cpus();
-            let cpus: Vec<u32> = nodes.iter().map(|node| node.count() as u32).collect();
-            by_nodes(range.clone(), cut, &cpus)
-        }
-        _ => parts,
-    }
-}
-
-/// Tells how far the job is when that is due.
-fn told<'r, P, E>(
-    run: &'r Run<'_, P, E>,
-    tell: Option<ProgressFn<'r>>,
-) -> impl FnMut() + use<'r, P, E> {
-    let mut due = Progress::new(run.size);
-    let mut tell = tell;
-    move || {
-        let done = run.done.load(SeqCst);
-        if let Some(tell) = tell.as_mut().filter(|_| due.is_due(done)) {
-            tell(JobProgress {
-                done,
-                size: run.size,
-            });
-        }
     }
 }
 
@@ -173,7 +96,7 @@ enum End<E> {
 }
 
 impl<'r, P: Clone, E> Run<'r, P, E> {
-    fn new(
+    pub(super) fn new(
         shape: &Shape,
         parts: Vec<Part<P>>,
         engine: Option<&'static Engine>,
@@ -211,6 +134,15 @@ impl<'r, P: Clone, E> Run<'r, P, E> {
     }
 
     /// Threads that it is worth, the caller among them.
+    pub(super) fn size(&self) -> u64 {
+        self.size
+    }
+
+    /// Units in steps that were completed.
+    pub(super) fn done(&self) -> u64 {
+        self.done.load(SeqCst)
+    }
+
     pub(super) fn threads(&self) -> u32 {
         self.threads
     }
@@ -363,7 +295,7 @@ impl<'r, P: Clone, E> Run<'r, P, E> {
 
     /// A thread that has completed so much of its chunk fails, and has no chunk from now on. The first
     /// failure counts.
-    fn fail(&self, thread: usize, completed: u64, failure: Failure<E>) {
+    pub(super) fn fail(&self, thread: usize, completed: u64, failure: Failure<E>) {
         let mut state = self.lock();
         let (first, chunk) = state.core.fail(thread, completed);
         if chunk.is_some() {
@@ -381,7 +313,11 @@ impl<'r, P: Clone, E> Run<'r, P, E> {
     }
 
     /// All threads are out.
-    fn finish(self, start: (P, u64), undo: Option<UndoFn<'_, P>>) -> Result<JobStats, JobError<E>> {
+    pub(super) fn finish(
+        self,
+        start: (P, u64),
+        undo: Option<UndoFn<'_, P>>,
+    ) -> Result<JobStats, JobError<E>> {
         if self.is_foreign() {
             return Err(JobError::Forked);
         }

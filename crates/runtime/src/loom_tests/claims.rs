@@ -6,7 +6,7 @@ use loom::thread;
 
 use super::model;
 use super::rig::{Item, Made, Rig};
-use crate::latch::Latch;
+use crate::wait::latch::Latch;
 
 const ONE: &[Made] = &[Made::managed(&[0])];
 /// With one slot.

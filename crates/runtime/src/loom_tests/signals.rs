@@ -11,7 +11,7 @@ use loom::thread;
 
 use super::bounded;
 use crate::park::Parker;
-use crate::signals::canary::Canaries;
+use crate::signals::canaries::Canaries;
 use crate::signals::tick::Tick;
 
 /// The known faults need two; four take half a minute, five several.

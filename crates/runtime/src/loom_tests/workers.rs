@@ -9,8 +9,8 @@ use loom::thread;
 
 use super::model;
 use super::rig::{Item, Made, Rig};
-use crate::latch::Latch;
 use crate::park::Parker;
+use crate::wait::latch::Latch;
 
 /// No token is lost, and who takes one sees what its giver stored.
 ///

@@ -1,45 +1,33 @@
-//! A worker pool: the core under its lock, what others may know without it, and the threads that
-//! carry out what the core decides. `README.md` in this folder: how nothing is lost between them.
+//! A worker pool: the core under its lock, and what others may know without it. What an event asks for is carried
+//! out in `events.rs`, by the threads of `threads/`. `README.md` in this folder: how nothing is lost between them.
 
-mod claim;
-mod graph;
-mod meter;
-pub(crate) mod outgrow;
-pub(crate) mod scan;
 mod slot;
-pub(crate) mod stall;
 mod table;
-mod turns;
-pub(crate) mod worker;
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering::SeqCst;
 use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64};
 
-use cmwq_os::cpus::EffectiveCpus;
 use cmwq_os::sched;
 use cmwq_policy::affinity::Near;
-use cmwq_policy::contract;
 use cmwq_policy::pool::PoolKey;
 use cmwq_policy::{
-    Action, Actions, CpuMask, Cx, MAX_CPUS, PoolAttrs, Published, WorkerId, WorkerPool,
+    Action, Actions, CpuMask, Cx, MAX_CPUS, Nanos, PoolAttrs, Published, WorkerId, WorkerPool,
 };
 
-use crate::engine::Engine;
-use crate::machine::Real;
-use crate::pwq::{Items, PwqRef, unhold};
-use crate::queue::queue_of;
+use crate::base::Base;
+use crate::queue::pwq::Items;
+use crate::queue::pwq::PwqRef;
 use crate::sync::{Futex, Mutex, MutexGuard};
-pub(crate) use graph::{look as look_at_waits, relieve};
-use slot::Slot;
-pub(crate) use slot::{Place, WaitRef, current, current_key, current_pwq, waits_for_itself};
+pub(crate) use slot::{NOWHERE, Slot};
 use table::Table;
 
-type PoolActions = Actions<PwqRef>;
+/// What an event asks for.
+pub(crate) type PoolActions = Actions<PwqRef>;
 
 /// A pool. Never freed: canaries and items refer to it without a lock.
 pub(crate) struct Pool {
-    engine: &'static Engine,
+    base: &'static Base,
     id: u32,
     key: PoolKey,
     core: Mutex<Core>,
@@ -100,7 +88,7 @@ fn check(pool: &WorkerPool<Items>, items: &mut Items) {
 
 impl Pool {
     pub(crate) fn new(
-        engine: &'static Engine,
+        base: &'static Base,
         key: PoolKey,
         attrs: PoolAttrs,
         near: Option<Arc<Near>>,
@@ -116,7 +104,7 @@ impl Pool {
             standby: None,
         };
         Pool {
-            engine,
+            base,
             id: attrs.id,
             key,
             core: Mutex::new(core),
@@ -133,8 +121,8 @@ impl Pool {
         }
     }
 
-    pub(crate) fn engine(&self) -> &'static Engine {
-        self.engine
+    pub(crate) fn base(&self) -> &'static Base {
+        self.base
     }
 
     pub(crate) fn id(&self) -> u32 {
@@ -142,8 +130,8 @@ impl Pool {
     }
 
     /// Its number among the pools of this process, for people.
-    fn place(&self) -> u32 {
-        self.id - self.engine.nowhere() - 1
+    pub(crate) fn place(&self) -> u32 {
+        self.id - self.base.nowhere() - 1
     }
 
     pub(crate) fn key(&self) -> &PoolKey {
@@ -173,7 +161,7 @@ impl Pool {
     }
 
     /// Wakes a worker in the pod of this CPU, or of the pool.
-    fn wake(&self, id: WorkerId, cpu: Option<u32>) {
+    pub(crate) fn wake(&self, id: WorkerId, cpu: Option<u32>) {
         let (slot, item) = (self.slot(id), self.near.as_deref().zip(cpu));
         let to = |last| self.key.wakes_in(item, &self.usable(), last);
         match slot.parked_on().and_then(to) {
@@ -201,15 +189,13 @@ impl Pool {
         (version, (version != seen).then(|| self.usable()))
     }
 
-    /// The CPUs of the process have changed (for the kernel: CPUs went offline or came back).
-    pub(crate) fn follow_cpus(&'static self, cpus: &EffectiveCpus) {
-        let served = self.key.served(&cpus.mask, cpus.target);
-        for (word, bits) in self.serves.iter().zip(served.cpus.words()) {
+    /// Its workers may use these from now on. Follow with telling the core.
+    pub(crate) fn set_cpus(&self, cpus: &CpuMask) {
+        for (word, bits) in self.serves.iter().zip(cpus.words()) {
             word.store(*bits, SeqCst);
         }
         // After the mask: whoever sees the new version sees the new mask.
         self.serves_version.fetch_add(1, SeqCst);
-        self.with(|core, cx| core.follow(cx, &served));
     }
 
     /// Whether this is the address of its lock.
@@ -218,29 +204,16 @@ impl Pool {
         (lock..lock + size_of_val(&self.core) as u64).contains(&addr)
     }
 
-    /// Runs one event of the core under the pool's lock, then carries out what it asked for.
-    pub(crate) fn with<R>(
+    /// Runs one event of the core under the pool's lock. The caller carries out what it asks for.
+    pub(crate) fn run<R>(
         &'static self,
         event: impl FnOnce(&mut WorkerPool<Items>, &mut Cx<Items>) -> R,
-    ) -> R {
-        let (result, inspect) = self.run(event);
-        if inspect {
-            self.inspect_request.store(true, SeqCst);
-            self.engine.tick().unpark();
-        }
-        result
-    }
-
-    /// As [`with`](Self::with), but tells the caller whether a look at the workers was asked for.
-    fn run<R>(
-        &'static self,
-        event: impl FnOnce(&mut WorkerPool<Items>, &mut Cx<Items>) -> R,
-    ) -> (R, bool) {
+    ) -> (R, PoolActions, News) {
         let now = cmwq_os::clock::now();
         let mut actions = Actions::default();
         let mut core = self.core.lock().expect("the core does not panic");
         // SAFETY: the lock is held until after the last use of the items.
-        let mut items = unsafe { Items::of(self) };
+        let mut items = unsafe { Items::of(self.base, self.id) };
         let mut cx = Cx {
             store: &mut items,
             now,
@@ -251,11 +224,7 @@ impl Pool {
         check(&core.pool, cx.store);
         let published = core.pool.published(now);
         let news = self.publish(core, published, &actions);
-        self.carry_out(&actions, news);
-        (
-            result,
-            actions.iter().any(|action| action == Action::Inspect),
-        )
+        (result, actions, news)
     }
 
     /// Publishes what changed and lets the pool go. The stores are ordered by the lock; who reads
@@ -268,11 +237,11 @@ impl Pool {
     ) -> News {
         let before = std::mem::replace(&mut core.published, next);
         if before.wants != next.wants {
-            let index = self.engine.index_of(self.id);
-            self.engine.canaries().set_wanting(index, next.wants);
+            let index = self.base.index_of(self.id);
+            self.base.canaries().set_wanting(index, next.wants);
         }
         if before.backlog != next.backlog {
-            self.engine.tick().set_backlog(next.backlog);
+            self.base.tick().set_backlog(next.backlog);
         }
         let standby = core.pool.standby();
         if core.standby != standby {
@@ -295,59 +264,9 @@ impl Pool {
         }
     }
 
-    /// Wakes and asks, with the lock dropped. Every action stays valid however late it comes.
-    fn carry_out(&'static self, actions: &PoolActions, news: News) {
-        for action in actions.iter() {
-            match action {
-                Action::Wake(id) => self.wake(id, None),
-                Action::WakeNear(id, cpu) => self.wake(id, Some(cpu)),
-                Action::FailWait(id) => {
-                    self.slot(id).unpark();
-                    self.announce_progress();
-                }
-                Action::Spawn(id) => self.request_spawn(id),
-                Action::Inspect => {}
-                Action::Flushed(_) | Action::Drained(_) => self.announce_progress(),
-                Action::Released(pwq) => {
-                    unhold(pwq);
-                    // Somebody may wait for the pool as a whole.
-                    self.announce_progress();
-                }
-                Action::Activate(pwq) => turns::take(pwq, |pwq| {
-                    contract::activate(&Real(self.engine), pwq);
-                    unhold(pwq);
-                }),
-                Action::Emptied(pwq) => {
-                    contract::pwq_emptied(&Real(self.engine), queue_of(pwq), pwq);
-                    unhold(pwq);
-                }
-                Action::Undefer { pool, token } => {
-                    let pool = self.engine.pool(pool).expect("the pool exists");
-                    pool.with(|core, cx| core.undefer(cx, token));
-                }
-                Action::Mayday(pwq) => crate::rescuer::call(pwq),
-            }
-        }
-        if news.backlog {
-            self.engine.tick().arm();
-        }
-        if news.cull {
-            self.engine.tick().watch_idle();
-        }
-        if news.slots {
-            self.engine.tick().watch_slots();
-        }
-        if news.at_dfl {
-            self.engine.tick().watch_dfl();
-        }
-        if news.wants {
-            self.engine.canaries().arm_all();
-        }
-    }
-
     pub(crate) fn request_spawn(&'static self, id: WorkerId) {
         self.spawn_request.store(id.0 + 1, SeqCst);
-        self.engine.tick().unpark();
+        self.base.tick().unpark();
     }
 
     pub(crate) fn take_spawn_request(&self) -> Option<WorkerId> {
@@ -355,6 +274,12 @@ impl Pool {
             .swap(0, SeqCst)
             .checked_sub(1)
             .map(WorkerId)
+    }
+
+    /// A look at its workers was asked for: the tick's thread has one.
+    pub(crate) fn request_inspect(&self) {
+        self.inspect_request.store(true, SeqCst);
+        self.base.tick().unpark();
     }
 
     pub(crate) fn take_inspect_request(&self) -> bool {
@@ -380,14 +305,6 @@ impl Pool {
         self.slot(id)
     }
 
-    /// Creates the thread of a worker, or tells the core that it could not.
-    pub(crate) fn create_thread(&'static self, id: WorkerId) {
-        if let Err(error) = self.make_slot(id).spawn() {
-            self.engine.note_spawn_failure(&error);
-            self.with(|core, cx| core.spawn_failed(cx, id));
-        }
-    }
-
     /// A canary's report. Takes no lock and creates no thread: sets a bit and wakes somebody who may.
     /// The tick's thread is there, it has made the canary's.
     pub(crate) fn report_idle(&self, cpu: usize) {
@@ -395,7 +312,7 @@ impl Pool {
         // SAFETY: null or a leaked slot of this pool.
         match unsafe { self.standby.load(SeqCst).as_ref() } {
             Some(slot) => drop(slot.unpark_in(&[cpu].into_iter().collect())),
-            None => self.engine.tick().unpark(),
+            None => self.base.tick().unpark(),
         }
     }
 
@@ -410,72 +327,50 @@ impl Pool {
                 0 => 0,
                 _ => self.reports[i].swap(0, SeqCst),
             });
-        let cpus = self.engine.canaries().report_words() * 64;
+        let cpus = self.base.canaries().report_words() * 64;
         (0..cpus).filter(move |cpu| taken[cpu / 64] & (1 << (cpu % 64)) != 0)
     }
 
     pub(crate) fn has_reports(&self) -> bool {
-        let words = self.engine.canaries().report_words();
+        let words = self.base.canaries().report_words();
         self.reports[..words]
             .iter()
             .any(|word| word.load(SeqCst) != 0)
     }
 
-    /// Tells the core of the reports that have come in, and arms their canaries again: whoever
-    /// takes a report runs, so its CPU is not idle for want of it.
-    pub(crate) fn handle_reports(&'static self, receiver: Option<WorkerId>) {
-        let mut cpus = CpuMask::EMPTY;
-        for cpu in self.take_reports() {
-            let (_, inspect) = self.run(|core, cx| core.cpu_idle(cx, receiver));
-            if inspect {
-                // Whoever took the report has an idle CPU to look with.
-                scan::look(self);
-            }
-            cpus.insert(cpu);
-        }
-        self.engine.canaries().rearm(&cpus);
-    }
-
     /// Drops reports that are too old to believe; if their CPUs still idle they say so again.
     pub(crate) fn drop_reports(&self) {
         let cpus: CpuMask = self.take_reports().collect();
-        self.engine.canaries().rearm(&cpus);
+        self.base.canaries().rearm(&cpus);
     }
 
+    /// Somebody who waits for it may look again.
     pub(crate) fn announce_progress(&self) {
         self.progress.word.fetch_add(1, SeqCst);
         self.progress.wake(u32::MAX);
     }
 
-    /// Waits until `done` says so under the lock, outside of a worker. False at the deadline.
-    pub(crate) fn wait_progress(
-        &'static self,
-        deadline: Option<cmwq_policy::Time>,
-        mut done: impl FnMut(&mut WorkerPool<Items>, &mut Cx<Items>) -> bool,
-    ) -> bool {
-        loop {
-            let seen = self.progress.word.load(SeqCst);
-            if self.with(&mut done) {
-                return true;
-            }
-            let left = deadline.map(|at| at.since(cmwq_os::clock::now()));
-            if left == Some(0) {
-                return false;
-            }
-            self.progress.wait(seen, left);
-        }
+    /// How often that was said, to [wait](Self::wait_news) for the next time.
+    pub(crate) fn progress(&self) -> u32 {
+        self.progress.word.load(SeqCst)
+    }
+
+    /// Sleeps until it is said again, at most `timeout`.
+    pub(crate) fn wait_news(&self, seen: u32, timeout: Option<Nanos>) {
+        self.progress.wait(seen, timeout);
     }
 }
 
 /// What has newly become true with one event.
-struct News {
-    wants: bool,
-    backlog: bool,
-    cull: bool,
+#[must_use = "somebody is to be told"]
+pub(crate) struct News {
+    pub(crate) wants: bool,
+    pub(crate) backlog: bool,
+    pub(crate) cull: bool,
     /// Items wait for slots.
-    slots: bool,
+    pub(crate) slots: bool,
     /// Of limits that nobody has chosen.
-    at_dfl: bool,
+    pub(crate) at_dfl: bool,
 }
 
 /// Pools are compared by identity.

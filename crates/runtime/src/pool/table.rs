@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering::SeqCst;
 /// Entries that come at once.
 const CHUNK: usize = 256;
 /// Workers of all kinds that a pool can have: what threads may be at most, rescuers and claims.
-const CHUNKS: usize = (crate::builder::MAX_THREAD_LIMIT + CHUNK) / CHUNK;
+const CHUNKS: usize = (crate::options::MAX_THREAD_LIMIT + CHUNK) / CHUNK;
 
 type Chunk<T> = [AtomicPtr<T>; CHUNK];
 
@@ -49,7 +49,7 @@ impl<T> Table<T> {
 
 const _: () = assert!(
     CHUNKS * CHUNK
-        >= crate::builder::MAX_THREAD_LIMIT
+        >= crate::options::MAX_THREAD_LIMIT
             + cmwq_policy::pool::MAX_RESCUERS as usize
             + cmwq_policy::pool::MAX_CLAIMS as usize
 );

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicPtr};
 
 use cmwq_policy::CpuMask;
 
-use crate::pwq::{Pwq, PwqRef};
+use super::pwq::{Pwq, PwqRef};
 
 /// A pool workqueue for each CPU, none until it is first used. Read without a lock; changed under that
 /// of the queue.

@@ -10,14 +10,14 @@ use super::bell::Bell;
 use super::board::Board;
 
 /// One canary.
-pub(super) struct Watch<'a> {
+pub(crate) struct Watch<'a> {
     board: &'a Board,
     bell: &'a Bell,
     cpu: usize,
 }
 
 /// A thread of a helper that is pinned to this CPU.
-pub(super) extern "C" fn in_helper(board: *mut std::ffi::c_void, cpu: usize) -> ! {
+pub(crate) extern "C" fn in_helper(board: *mut std::ffi::c_void, cpu: usize) -> ! {
     // SAFETY: the board that `Ground` has put there. The helper ends before it does.
     let board = unsafe { &*board.cast::<Board>() };
     let watch = Watch::new(board, cpu);
@@ -31,13 +31,13 @@ pub(super) extern "C" fn in_helper(board: *mut std::ffi::c_void, cpu: usize) -> 
 }
 
 impl<'a> Watch<'a> {
-    pub(super) fn new(board: &'a Board, cpu: usize) -> Self {
+    pub(crate) fn new(board: &'a Board, cpu: usize) -> Self {
         let bell = &board.seat(cpu).bell;
         Watch { board, bell, cpu }
     }
 
     /// The calling thread has just become a canary: yields until that tells something of its CPU.
-    pub(super) fn settle(&self) {
+    pub(crate) fn settle(&self) {
         let mut settle = Settle::default();
         let mut before = inside::now();
         loop {
@@ -51,7 +51,7 @@ impl<'a> Watch<'a> {
     }
 
     /// While armed and wanted: true once it is alone on its CPU, and has taken the right to say so.
-    pub(super) fn watch(&self) -> bool {
+    pub(crate) fn watch(&self) -> bool {
         let mut confirm = Confirm::default();
         let mut before = inside::now();
         while self.is_on_duty() {
@@ -75,7 +75,7 @@ impl<'a> Watch<'a> {
     }
 
     /// Yields a few times more, so that an arming which comes at once needs no wake-up; then parks.
-    pub(super) fn linger(&self) {
+    pub(crate) fn linger(&self) {
         let mut left = LINGER_YIELDS;
         while left > 0 {
             if self.is_on_duty() {

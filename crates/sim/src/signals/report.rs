@@ -1,5 +1,6 @@
 //! The report of a canary on its way: to whom it goes, what may become of it, and who takes it.
 
+use cmwq_policy::contract;
 use cmwq_policy::{CpuMask, WorkerId, canary};
 
 use crate::cpu::ThreadId;
@@ -83,10 +84,11 @@ impl Machine {
             self.signals.receiving.set(false);
             if pool.signals.inspect.take() {
                 // Whoever took the report has an idle CPU to look with.
-                looked += self.look_at_workers(pool).1;
+                looked += contract::look(self, pool.id.0).workers;
             }
         }
         self.arm_canaries(&cpus);
+        self.signals.count(|stats| stats.looked_at += looked);
         let cost = self
             .user_signals()
             .map_or(0, |user| user.costs.look * looked);

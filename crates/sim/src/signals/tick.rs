@@ -1,10 +1,12 @@
 //! The tick: one ordinary thread that looks at the workers while items wait. It also expires timers,
 //! calls rescuers, retires workers, and makes the threads that nobody else may make. As the
-//! runtime's (`crates/runtime/src/signals/tick.rs`).
+//! runtime's (`crates/runtime/src/threads/ticker.rs`).
 
 use std::rc::Rc;
 
-use cmwq_policy::tick::{Round, Rounds};
+use cmwq_policy::contract::{self, Looked, Lookout};
+use cmwq_policy::pool::{Seen, SeenState};
+use cmwq_policy::tick::Rounds;
 use cmwq_policy::{Nanos, Time, WorkerId, watchdog};
 
 use crate::cpu::ThreadId;
@@ -85,21 +87,24 @@ impl Ticker {
             machine.serve_canaries();
             machine.signals.count(|stats| stats.ticks += 1);
         }
-        let (missing, looked) = machine.look_at_pools(round);
+        let looked = contract::look_round(machine, round);
+        machine
+            .signals
+            .count(|stats| stats.looked_at += looked.workers);
         if round.due {
-            self.end_tick(machine, missing, looked);
+            self.end_tick(machine, looked);
         }
-        looked
+        looked.workers
     }
 
     /// Canaries that lost a report are armed again, and the pace is set by what was found.
-    fn end_tick(&mut self, machine: &Machine, missing: bool, looked: u64) {
+    fn end_tick(&mut self, machine: &Machine, looked: Looked) {
         let online = machine.sched().online();
         machine.arm_canaries(&online);
         let user = machine.user_signals().expect("there is a tick");
-        let cost = user.costs.round + user.costs.look * looked;
+        let cost = user.costs.round + user.costs.look * looked.workers;
         let cpus = online.count() as u32;
-        self.rounds.ended(machine.now(), missing, cost, cpus);
+        self.rounds.ended(machine.now(), looked.missing, cost, cpus);
     }
 
     /// Until the next tick while items wait, otherwise until somebody kicks it.
@@ -200,47 +205,33 @@ impl Machine {
         }
     }
 
-    /// Looks at the pools with backlog, or only at those that cannot wait; whether a worker was
-    /// missing, and how many were looked at.
-    fn look_at_pools(&self, round: Round) -> (bool, u64) {
-        let (mut missing, mut looked) = (false, 0);
-        for pool in self.all_pools() {
-            let asked = pool.signals.inspect.take();
-            let (backlog, early) = pool.wants_look(self.now());
-            if round.looks_at(asked, early, backlog) {
-                let (missed, saw) = self.look_at_workers(&pool);
-                missing |= missed;
-                looked += saw;
-            }
-            if backlog {
-                self.in_pool(pool.id, |core, cx| core.call_rescuers(cx));
-                self.watch_worklist(&pool);
-            }
-        }
-        if missing {
-            looked += self.look_for_tokens();
-        }
-        (missing, looked)
-    }
-
-    /// Tokens may be held by pools that have no backlog, for workers that sleep.
-    fn look_for_tokens(&self) -> u64 {
-        let pools = self.all_pools().into_iter();
-        let holders = pools.filter(|pool| pool.holds_tokens());
-        holders.map(|pool| self.look_at_workers(&pool).1).sum()
-    }
-
-    /// Looks at the workers of one pool; whether one was missing, and how many were looked at.
-    pub(super) fn look_at_workers(&self, pool: &Pool) -> (bool, u64) {
-        let (missing, looked) = self.scan(pool);
-        self.signals.count(|stats| stats.looked_at += looked);
-        (missing, looked)
-    }
-
     fn cull_pools(&self) {
         let now = self.now();
         let pools = self.all_pools().into_iter();
         let due = pools.filter(|pool| pool.is_cull_due(now));
         due.for_each(|pool| self.cull_now(pool.id));
+    }
+}
+
+impl Lookout for Machine {
+    fn pools(&self) -> impl Iterator<Item = u32> {
+        0..self.pools.borrow().len() as u32
+    }
+
+    fn take_asked(&self, pool: u32) -> bool {
+        self.pool(PoolId(pool)).signals.inspect.take()
+    }
+
+    fn see(&self, pool: u32, worker: WorkerId, _: u32) -> Option<SeenState> {
+        let thread = self.pool(PoolId(pool)).thread(worker)?;
+        Some(self.unseen(thread).unwrap_or_else(|| self.seen(thread)))
+    }
+
+    fn watch_item(&self, pool: u32, seen: &Seen) {
+        self.watch(&self.pool(PoolId(pool)), seen);
+    }
+
+    fn watch_worklist(&self, pool: u32) {
+        self.watch_stall(&self.pool(PoolId(pool)));
     }
 }

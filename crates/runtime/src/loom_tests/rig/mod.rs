@@ -28,11 +28,11 @@ use cmwq_policy::{Action, Cx, ItemReport, PoolAttrs, Rule, Time, WorkerId, Worke
 use loom::sync::Mutex;
 use loom::thread::{self, JoinHandle, Thread};
 
-use crate::barrier::Barrier;
 use crate::item::Header;
+use crate::limit::LimitCell;
 use crate::park::Parker;
-use crate::pwq::LimitCell;
 use crate::sync::Futex;
+use crate::wait::barrier::Barrier;
 pub(super) use item::Item;
 use item::run;
 use store::{Items, Part, Parts};

@@ -14,7 +14,7 @@ use loom::cell::UnsafeCell;
 
 use super::item::header;
 use crate::item::Header;
-use crate::pwq::LimitCell;
+use crate::limit::LimitCell;
 
 /// Pool workqueues and limits, as the store knows them.
 #[derive(Default)]

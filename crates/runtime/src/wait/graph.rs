@@ -6,10 +6,9 @@ use cmwq_policy::Time;
 use cmwq_policy::contract::{Node, Target};
 use cmwq_policy::pool::Stuck;
 
-use super::Pool;
-use super::slot::{OnDrop, Place};
-use crate::engine::Engine;
-use crate::machine::Real;
+use super::place::{OnDrop, Place};
+use crate::engine::{Engine, Real};
+use crate::pool::Pool;
 
 impl Place {
     /// Runs `wait`, for the end of all of these, unless that would never come: they wait for the calling item.

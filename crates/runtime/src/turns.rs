@@ -4,7 +4,7 @@
 use std::cell::RefCell;
 use std::collections::VecDeque;
 
-use crate::pwq::PwqRef;
+use crate::queue::pwq::PwqRef;
 
 /// Of one thread. Its memory stays for the next time.
 struct Turns {
@@ -24,7 +24,7 @@ thread_local! {
 }
 
 /// Carries out a turn, which the caller holds: now, or where this is called in `carry_out`, after that.
-pub(super) fn take(pwq: PwqRef, carry_out: impl Fn(PwqRef)) {
+pub(crate) fn take(pwq: PwqRef, carry_out: impl Fn(PwqRef)) {
     let is_nested = with(|turns| {
         let is_nested = std::mem::replace(&mut turns.busy, true);
         if is_nested {

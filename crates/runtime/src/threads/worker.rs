@@ -1,20 +1,21 @@
 //! Worker threads: they ask the core for the next step and take it.
 
+use std::io;
 use std::ptr::NonNull;
 use std::sync::atomic::Ordering::SeqCst;
 
 use cmwq_os::{clock, sched, thread};
-use cmwq_policy::pool::Step;
-use cmwq_policy::{CpuMask, ItemReport, WorkerId};
+use cmwq_policy::pool::{PoolKey, Step};
+use cmwq_policy::{CpuMask, ItemReport, Rule, WorkerId};
 
-use super::Pool;
 use super::meter::{Found, Meter, Tidiness};
-use super::slot::{CURRENT, Current, NOWHERE, Slot, as_stranger};
+use super::scan;
 use crate::item::Header;
-use crate::pwq::PwqRef;
-use crate::queue::name_of;
+use crate::pool::{NOWHERE, Pool, Slot};
+use crate::queue::pwq::{PwqRef, name_of};
 use crate::report::{self, Report};
 use crate::user;
+use crate::wait::place::{CURRENT, Current, as_stranger};
 
 /// A thread that executes items: what workers, rescuers and claims have in common.
 pub(super) struct Hands {
@@ -105,7 +106,7 @@ impl Rescue {
     pub(crate) fn execute(&mut self, work: NonNull<Header>, pwq: PwqRef) -> ItemReport {
         let (report, _) = self.hands.execute(work, pwq);
         let (slot, seen) = (self.hands.slot, &mut self.cpus_seen);
-        if slot.pool.engine().is_ours() {
+        if slot.pool.base().is_ours() {
             let is_items = |mask: &CpuMask| is_items_mask(slot, seen, mask);
             let found = self.tidiness.rescued_ended(is_items);
             found.map(|found| say(found, name_of(pwq)));
@@ -121,8 +122,34 @@ impl Drop for Rescue {
     }
 }
 
+/// Creates the thread of a worker, or tells the core that it could not.
+pub(super) fn create(pool: &'static Pool, id: WorkerId) {
+    if let Err(error) = spawn(pool.make_slot(id)) {
+        pool.base().note_spawn_failure(&error);
+        pool.with(|core, cx| core.spawn_failed(cx, id));
+    }
+}
+
+fn spawn(slot: &'static Slot) -> io::Result<()> {
+    let pool = slot.pool;
+    let name = thread_name(pool.key(), pool.place(), slot.id);
+    thread::spawn(&name, pool.base().stack_size(), move || {
+        Worker::new(slot).run()
+    })
+}
+
+/// Name of a worker's thread (kernel: `kworker/1:2H`, `kworker/u8:3`).
+fn thread_name(key: &PoolKey, pool: u32, worker: WorkerId) -> String {
+    let high = if key.nice() < 0 { "H" } else { "" };
+    match (key.cpu(), key.rule()) {
+        (Some(cpu), Rule::Bh) => format!("cmwq/b{cpu}{high}"),
+        (Some(cpu), _) => format!("cmwq/{cpu}:{worker}{high}"),
+        (None, _) => format!("cmwq/u{pool}:{worker}"),
+    }
+}
+
 /// The thread of a worker.
-pub(super) struct Worker {
+struct Worker {
     hands: Hands,
     tidiness: Tidiness,
     cpus_seen: u32,
@@ -181,7 +208,7 @@ impl Worker {
                 Step::Run(work, pwq) => {
                     self.follow_cpus();
                     let (report, item) = self.hands.execute(work, pwq);
-                    if !slot.pool.engine().is_ours() {
+                    if !slot.pool.base().is_ours() {
                         // The item has forked and returned in the child, where its thread is the
                         // only one: the other items are the parent's, so the child ends.
                         return;
@@ -200,7 +227,7 @@ impl Worker {
                     slot.pool.request_spawn(id);
                     return self.give_up(None);
                 }
-                Step::Create(id) => slot.pool.create_thread(id),
+                Step::Create(id) => create(slot.pool, id),
                 Step::Park if self.is_lost_for_sleep() => return self.give_up(None),
                 Step::Park => self.park(),
                 Step::Yield => self.yield_once(),
@@ -278,7 +305,7 @@ impl Worker {
         slot.parked_on.store(NOWHERE, SeqCst);
         self.hands.meter.restart();
         if slot.pool.has_reports() {
-            slot.pool.handle_reports(Some(slot.id));
+            scan::handle_reports(slot.pool, Some(slot.id));
         }
     }
 }
@@ -325,4 +352,24 @@ pub(super) fn say(found: Found, queue: &str) -> bool {
         retired: found.lost,
     });
     found.lost
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use crate::wait::place;
+
+    #[test]
+    fn a_late_canary_does_not_keep_an_item_on_its_cpu() {
+        let item = crate::system().spawn(|| {
+            let slot = place::current().expect("a worker's").slot;
+            let before = sched::affinity(0).unwrap();
+            let here = [sched::current_cpu()].into_iter().collect();
+            // It has seen the worker parked.
+            slot.narrow_to(&here);
+            (before, sched::affinity(0).unwrap())
+        });
+        let (before, after) = item.join().unwrap();
+        assert_eq!(before, after);
+    }
 }

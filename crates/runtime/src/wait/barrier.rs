@@ -3,8 +3,8 @@
 use std::ptr::NonNull;
 use std::sync::Arc;
 
+use super::latch::Latch;
 use crate::item::{Header, Ref, Vtable};
-use crate::latch::Latch;
 
 /// The header comes first, so that its address is the barrier's.
 #[repr(C)]

@@ -1,28 +1,20 @@
-//! Canaries: one SCHED_IDLE thread per CPU that says "this CPU would idle right now".
-//!
-//! A canary takes no lock, allocates nothing once it runs and creates no thread: it can be kept off
-//! its CPU for seconds at any point. Canaries live in a helper process where that can be had.
+//! Canaries as others see them: who wants their reports, who there is, and arming them. Their threads are
+//! `threads/canary.rs`.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicI32};
 use std::sync::{OnceLock, PoisonError};
 
-use cmwq_os::helper::inside;
-use cmwq_os::{memory, sched, thread};
-use cmwq_policy::form::{self, CanaryForm, CanaryReason};
+use cmwq_os::session;
+use cmwq_policy::form::{CanaryForm, CanaryReason};
 use cmwq_policy::time::MILLISECOND;
 use cmwq_policy::{CpuMask, MAX_CPUS, Nanos, canary};
 
 use super::board::{Board, Ground};
-use super::keeper::{self, Home};
-use super::relay;
-use super::watch::Watch;
-use crate::engine::{self, Engine, MAX_POOLS};
+use crate::options::MAX_POOLS;
 use crate::park::Parker;
 use crate::sync::{AtomicU32, AtomicU64, Mutex, MutexGuard, SeqCst, fence};
 
-/// Bytes of stack: a canary calls nothing deep.
-const STACK: usize = 64 * 1024;
 /// How long the end of the process waits for its helper, which needs 0.2 ms where CPUs are idle.
 const GOODBYE: Nanos = 2 * MILLISECOND;
 
@@ -47,17 +39,17 @@ pub(crate) struct Canaries {
 }
 
 /// Who there is.
-struct Crew {
+pub(crate) struct Crew {
     /// Where canaries live, once that is decided.
-    form: Option<(CanaryForm, CanaryReason)>,
+    pub(crate) form: Option<(CanaryForm, CanaryReason)>,
     /// It will not turn out otherwise in a moment.
     is_settled: bool,
     /// CPUs whose bells have a canary, and of those the ones that may be armed now.
-    have: CpuMask,
+    pub(crate) have: CpuMask,
     armable: CpuMask,
     /// CPUs with a relay, and CPUs with a canary that is a thread of this process.
-    relays: CpuMask,
-    threads: CpuMask,
+    pub(crate) relays: CpuMask,
+    pub(crate) threads: CpuMask,
     /// Where the helper was forked.
     home: Option<Home>,
 }
@@ -90,6 +82,10 @@ impl Canaries {
 
     pub(crate) fn board(&self) -> &Board {
         self.ground.board()
+    }
+
+    pub(crate) fn ground(&self) -> &Ground {
+        &self.ground
     }
 
     /// Publishes that a pool newly wants reports, or none any more. Said under the pool's lock. Follow
@@ -141,7 +137,7 @@ impl Canaries {
             .for_each(|cpu| board.seat(cpu).bell.arm(&board.off_duty));
     }
 
-    fn crew(&self) -> MutexGuard<'_, Crew> {
+    pub(crate) fn crew(&self) -> MutexGuard<'_, Crew> {
         self.crew.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -172,7 +168,7 @@ impl Canaries {
         self.denied.get()
     }
 
-    pub(super) fn deny(&self, error: io::Error) {
+    pub(crate) fn deny(&self, error: io::Error) {
         let _ = self.denied.set(error);
     }
 
@@ -183,20 +179,20 @@ impl Canaries {
     }
 
     /// From now on they live there.
-    pub(super) fn settle(&self, form: (CanaryForm, CanaryReason)) {
+    pub(crate) fn settle(&self, form: (CanaryForm, CanaryReason)) {
         let mut crew = self.crew();
         crew.form = Some(form);
         crew.is_settled = true;
     }
 
     /// There is a helper.
-    pub(super) fn forked(&self) {
+    pub(crate) fn forked(&self) {
         self.crew().is_settled = true;
     }
 
     /// The process ends in order: its helper is told before, and reaped if it ends at once. Beside busy loops it
     /// does not, and nobody waits for it.
-    fn leave(&self) {
+    pub(crate) fn leave(&self) {
         let Ground::Shared(helper) = &self.ground else {
             return;
         };
@@ -207,17 +203,17 @@ impl Canaries {
     }
 
     /// Its helper has ended, and is reaped.
-    pub(super) fn helper_ended(&self) {
+    pub(crate) fn helper_ended(&self) {
         self.gone.unpark();
     }
 
     /// Whether the process ends.
-    pub(super) fn is_leaving(&self) -> bool {
+    pub(crate) fn is_leaving(&self) -> bool {
         self.leaving.load(SeqCst)
     }
 
     /// A helper is about to be forked.
-    pub(super) fn note_home(&self, home: Home) {
+    pub(crate) fn note_home(&self, home: Home) {
         self.crew().home = Some(home);
     }
 
@@ -233,93 +229,12 @@ impl Canaries {
     }
 
     /// Whether the helper was told to end.
-    pub(super) fn take_move(&self) -> bool {
+    pub(crate) fn take_move(&self) -> bool {
         self.moved.swap(false, SeqCst)
     }
 
-    /// Makes sure that each CPU of the mask has a canary, and chooses who may be armed now. Called
-    /// by the tick, which is the one that creates threads.
-    pub(crate) fn serve(
-        &'static self,
-        engine: &'static Engine,
-        target: usize,
-        mask: &CpuMask,
-        turn: usize,
-    ) {
-        if self.denied().is_some() {
-            return;
-        }
-        // No lock, for a forked child. Only the tick of a process does this; twice does no harm.
-        static SEEN_OFF: AtomicBool = AtomicBool::new(false);
-        if !SEEN_OFF.load(SeqCst) {
-            thread::at_exit(see_off);
-            SEEN_OFF.store(true, SeqCst);
-        }
-        match self.decide(engine) {
-            Some(CanaryForm::Process) => self.serve_with_helper(engine, mask),
-            Some(CanaryForm::Threads) => self.serve_with_threads(engine, mask),
-            _ => return,
-        }
-        let mut crew = self.crew();
-        crew.armable = canary::armable(&crew.have.and(mask), target, turn);
-        let highest = crew.have.iter().last().map_or(0, |cpu| cpu / 64 + 1);
-        self.words.store(highest as u32, SeqCst);
-    }
-
-    /// Where they are to live. `None` if that is to be tried again.
-    fn decide(&'static self, engine: &'static Engine) -> Option<CanaryForm> {
-        if let Some((form, _)) = self.crew().form {
-            return Some(form);
-        }
-        let (wish, heap) = (engine.canary_wish(), memory::private());
-        let mut form = form::first(wish, heap, thread::getpid());
-        if form.0 == CanaryForm::Process {
-            match &self.ground {
-                Ground::Shared(helper) => {
-                    // Before there is a helper: its keeper may have to say otherwise.
-                    self.crew().form = Some(form);
-                    if keeper::start(engine, helper).is_err() {
-                        // Nor would there be room for others.
-                        self.crew().form = None;
-                        return None;
-                    }
-                    return Some(form.0);
-                }
-                Ground::Own(_, error) => form = form::instead(wish, heap, why_not(error)),
-            }
-        }
-        self.settle(form);
-        Some(form.0)
-    }
-
-    fn serve_with_helper(&'static self, engine: &'static Engine, mask: &CpuMask) {
-        let Ground::Shared(helper) = &self.ground else {
-            return;
-        };
-        let relays = self.crew().relays;
-        for cpu in mask.iter().filter(|&cpu| !relays.contains(cpu)) {
-            if relay::start(engine, cpu).is_err() {
-                break;
-            }
-            self.hang_up(cpu, |crew| crew.relays.insert(cpu));
-        }
-        helper.want(&self.crew().relays.and(mask));
-    }
-
-    fn serve_with_threads(&'static self, engine: &'static Engine, mask: &CpuMask) {
-        let threads = self.crew().threads;
-        for cpu in mask.iter().filter(|&cpu| !threads.contains(cpu)) {
-            let body = move || self.run(engine, cpu);
-            if thread::spawn(&format!("cmwq/c{cpu}"), STACK, body).is_err() {
-                // Nor would there be room for the next.
-                break;
-            }
-            self.hang_up(cpu, |crew| crew.threads.insert(cpu));
-        }
-    }
-
     /// The bell of this CPU has a canary, if it had none.
-    fn hang_up(&self, cpu: usize, note: impl FnOnce(&mut Crew)) {
+    pub(crate) fn hang_up(&self, cpu: usize, note: impl FnOnce(&mut Crew)) {
         let mut crew = self.crew();
         note(&mut crew);
         if !crew.have.contains(cpu) {
@@ -328,65 +243,53 @@ impl Canaries {
         }
     }
 
-    /// A canary that is a thread of this process.
-    fn run(&self, engine: &'static Engine, cpu: usize) {
-        inside::pin(cpu);
-        // Refused by older kernels, and no matter: it gets a CPU sooner to end.
-        let _ = sched::set_short_slice_self();
-        self.threads[cpu].store(thread::gettid(), SeqCst);
-        // Last: a SCHED_IDLE thread could be kept off its CPU amid its own end, which takes locks.
-        if let Err(error) = sched::set_idle_policy_self() {
-            self.threads[cpu].store(0, SeqCst);
-            return self.deny(error);
-        }
-        let watch = Watch::new(self.board(), cpu);
-        watch.settle();
-        loop {
-            if watch.watch() {
-                self.report(engine, cpu);
-            }
-            watch.linger();
-        }
+    /// Chooses who may be armed from now on: so many of the canaries on these CPUs, in turns.
+    pub(crate) fn choose_armable(&self, target: usize, mask: &CpuMask, turn: usize) {
+        let mut crew = self.crew();
+        crew.armable = canary::armable(&crew.have.and(mask), target, turn);
+        let highest = crew.have.iter().last().map_or(0, |cpu| cpu / 64 + 1);
+        self.words.store(highest as u32, SeqCst);
     }
 
-    /// The canary of this CPU has fired: somebody gets the report.
-    pub(super) fn report(&self, engine: &'static Engine, cpu: usize) {
+    /// A bit for each pool that would start a worker on a report.
+    pub(crate) fn wanting(&self) -> &[AtomicU64] {
+        &self.wanting
+    }
+
+    /// A canary has fired: which of these pools, given with their nice levels, gets the report.
+    pub(crate) fn receiver(&self, pools: impl Iterator<Item = (usize, i8)>) -> Option<usize> {
         let last = self.last_pool.load(SeqCst) as usize;
-        let words = &self.wanting[..engine.pool_words()];
-        let wanting = engine.wanting_pools(words, cpu);
-        let Some(pool) = canary::choose_pool(wanting, last) else {
-            return;
-        };
+        let pool = canary::choose_pool(pools, last)?;
         self.last_pool.store(pool as u32, SeqCst);
         self.reports.fetch_add(1, SeqCst);
-        if let Some(pool) = engine.pool_at(pool) {
-            pool.report_idle(cpu);
-        }
+        Some(pool)
+    }
+
+    /// The canary of this CPU is a thread of this process: this one, or none any more.
+    pub(crate) fn note_thread(&self, cpu: usize, tid: i32) {
+        self.threads[cpu].store(tid, SeqCst);
+    }
+
+    /// Those that are. They do not end before the process does.
+    pub(crate) fn threads(&self) -> impl Iterator<Item = i32> {
+        let tids = self.threads.iter().map(|thread| thread.load(SeqCst));
+        tids.filter(|tid| *tid != 0)
     }
 }
 
-/// Why there is no ground for a helper.
-fn why_not(error: &io::Error) -> CanaryReason {
-    match error.raw_os_error() {
-        None => CanaryReason::Unsupported,
-        Some(errno) => CanaryReason::Denied(errno),
-    }
+/// What decides beside whom the kernel weighs a process: its session (autogroup) and its control groups. A helper
+/// that is not where its parent is would see idle CPUs where there are none.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Home {
+    session: i32,
+    cgroups: Option<String>,
 }
 
-/// The process ends by `exit` or a return from `main`.
-extern "C" fn see_off() {
-    let Some(engine) = engine::existing() else {
-        return;
-    };
-    engine.canaries().leave();
-    // Who would get a CPU last may use any of them, and is an ordinary thread if the system permits it.
-    let all = sched::affinity(thread::getpid()).unwrap_or(CpuMask::EMPTY);
-    for thread in &engine.canaries().threads {
-        // These threads do not end before the process does.
-        let tid = thread.load(SeqCst);
-        if tid != 0 {
-            let _ = sched::set_affinity(tid, &all);
-            let _ = sched::set_normal_policy(tid);
+impl Home {
+    pub(crate) fn read() -> Self {
+        Home {
+            session: session::session(),
+            cgroups: std::fs::read_to_string("/proc/self/cgroup").ok(),
         }
     }
 }

@@ -8,12 +8,10 @@ use cmwq_policy::contract;
 use cmwq_policy::pool::most_threads;
 use cmwq_policy::pwq::DFL_ACTIVE;
 
-use super::Pool;
-use crate::builder::DFL_THREAD_LIMIT;
-use crate::engine::Engine;
-use crate::machine::Real;
-use crate::pwq::unhold;
-use crate::queue::{name_of, queue_of};
+use crate::engine::{Engine, Real};
+use crate::options::DFL_THREAD_LIMIT;
+use crate::pool::Pool;
+use crate::queue::pwq::{name_of, queue_of, unhold};
 use crate::report::{self, Report};
 
 /// What the system has room for. Reads files, so no pool is held.

@@ -9,11 +9,10 @@ use cmwq_policy::pool::{Busy, Holder, HolderIs, Stall};
 use cmwq_policy::queue::Kind;
 use cmwq_policy::{Nanos, Time, WorkerId};
 
-use super::Pool;
+use crate::engine::Real;
 use crate::item::Header;
-use crate::machine::Real;
-use crate::pwq::{PwqRef, unhold};
-use crate::queue::{name_of, queue_of};
+use crate::pool::Pool;
+use crate::queue::pwq::{PwqRef, name_of, queue_of, unhold};
 use crate::report::{self, LimitPart, Report, StalledWorker};
 use crate::thresholds;
 

@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use cmwq_policy::contract;
 
-use super::{DESTROYING, Queue, WorkqueueBuilder};
+use super::WorkqueueBuilder;
 use crate::error::{FlushError, NotQueued, QueueError};
+use crate::queue::Queue;
 use crate::work::{EnqueueError, Work};
 
 /// The one owner behind all handles of a queue.
@@ -23,8 +24,8 @@ impl Drop for Handle {
             std::mem::forget(queue.clone());
             return;
         }
-        queue.engine.forget_queue(queue.id);
-        queue.set_gate(DESTROYING, true);
+        queue.engine().forget_queue(queue.id());
+        queue.set_destroying();
         contract::cancel_timers(&queue.machine(), queue.this());
         // Nothing would ever thaw it.
         contract::thaw(&queue.machine(), queue.this());
@@ -153,7 +154,7 @@ impl Workqueue {
         let queue = self.queue_ref();
         // In a forked child the topology may be locked for ever.
         queue.admits()?;
-        self.insert(queue.engine.cpu_of_node(node), work)
+        self.insert(queue.engine().cpu_of_node(node), work)
     }
 
     fn insert<T: Send + Sync + 'static>(

@@ -1,7 +1,5 @@
 //! Making queues.
 
-use std::sync::Arc;
-use std::sync::atomic::AtomicPtr;
 use std::time::Duration;
 
 use cmwq_policy::contract::{self, Machine};
@@ -12,11 +10,12 @@ use cmwq_policy::stacking::Stacking;
 
 use crate::affinity::AffinityScope;
 
-use super::{Attrs, Queue, Routes, Workqueue};
-use crate::engine::{self, Engine};
+use super::{Attrs, Workqueue};
+use crate::engine::Engine;
 use crate::error::BuildError;
-use crate::rescuer::Rescuer;
-use crate::sync::{AtomicU32, Mutex};
+use crate::queue::Queue;
+use crate::start;
+use crate::threads::rescuer;
 
 /// Nice value of high-priority workers (kernel `HIGHPRI_NICE_LEVEL`).
 const HIGHPRI_NICE_LEVEL: i32 = -20;
@@ -307,34 +306,22 @@ impl WorkqueueBuilder {
     /// assert_eq!(error.to_string(), "max_active 0 is not in 1..=2048");
     /// ```
     pub fn build(self) -> Result<Workqueue, BuildError> {
-        self.build_in(engine::get().map_err(BuildError::System)?)
+        self.build_in(start::get().map_err(BuildError::System)?)
     }
 
     pub(crate) fn build_in(self, engine: &'static Engine) -> Result<Workqueue, BuildError> {
         let made = self.made()?;
         let layout = engine.layout_version();
         let id = engine.next_queue_id();
-        let rescuer = self.mem_reclaim.then(|| Rescuer::start(engine, &self.name));
+        let rescuer = self.mem_reclaim.then(|| rescuer::start(engine, &self.name));
         let rescuer = rescuer.transpose().map_err(BuildError::Rescuer)?;
         let is_per_cpu = made.kind.is_per_cpu();
         let parts = match is_per_cpu {
             true => 0,
             false => engine.with_layout(|layout| layout.nr_parts()),
         };
-        let limits = (0..parts).map(|_| AtomicPtr::default());
-        let queue = Arc::new_cyclic(|me| Queue {
-            engine,
-            me: me.clone(),
-            id,
-            name: self.name.into(),
-            made,
-            stacking: self.stacking,
-            gate: AtomicU32::new(0),
-            core: Mutex::new(queue::Queue::new(made)),
-            routes: Routes::new(engine.nr_cpus()),
-            limits: limits.collect(),
-            rescuer,
-        });
+        let what = (made, self.stacking);
+        let queue = Queue::new(engine.base(), id, &self.name, what, parts, rescuer);
         if !is_per_cpu {
             first_pwq(&queue, &made.attrs)?;
         }

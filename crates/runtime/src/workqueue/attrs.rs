@@ -5,10 +5,10 @@ use std::time::Duration;
 use cmwq_policy::pwq::MAX_ACTIVE_RANGE;
 use cmwq_policy::{CpuMask, contract, queue};
 
-use super::{Queue, Workqueue};
+use super::Workqueue;
 use crate::affinity::AffinityScope;
 use crate::error::AttrsError;
-use crate::pool;
+use crate::wait::graph;
 
 /// Attributes of the workers of a queue (kernel `workqueue_attrs`). Begin with the
 /// [present ones](Workqueue::attrs), change, [apply](Workqueue::apply_attrs).
@@ -55,12 +55,6 @@ fn mask(cpus: &[usize]) -> Result<CpuMask, AttrsError> {
     }
 }
 
-impl Queue {
-    fn attrs(&self) -> queue::Attrs {
-        self.lock_core().attrs()
-    }
-}
-
 impl Workqueue {
     /// The attributes as they are now.
     ///
@@ -70,7 +64,7 @@ impl Workqueue {
     /// # Ok::<(), cmwq::BuildError>(())
     /// ```
     pub fn attrs(&self) -> Attrs {
-        let attrs = self.queue_ref().attrs();
+        let attrs = self.queue_ref().lock_core().attrs();
         Attrs {
             nice: i32::from(attrs.nice),
             cpus: attrs.cpumask.map(|mask| mask.iter().collect()),
@@ -103,7 +97,7 @@ impl Workqueue {
         }
         match contract::apply_attrs(&queue.machine(), queue.this(), attrs) {
             Ok(true) => {
-                pool::relieve(queue.engine());
+                graph::relieve(queue.engine());
                 Ok(())
             }
             Ok(false) => Err(AttrsError::PerCpu),
@@ -127,7 +121,7 @@ impl Workqueue {
         let set = || contract::set_max_active(&queue.machine(), queue.this(), max_active);
         let is_set = queue.is_ours() && set();
         if is_set {
-            pool::relieve(queue.engine());
+            graph::relieve(queue.engine());
         }
         is_set
     }
@@ -157,7 +151,7 @@ impl Workqueue {
         let set = || contract::set_min_active(&queue.machine(), queue.this(), min_active);
         let is_set = queue.is_ours() && set();
         if is_set {
-            pool::relieve(queue.engine());
+            graph::relieve(queue.engine());
         }
         is_set
     }

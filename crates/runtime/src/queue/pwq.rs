@@ -8,17 +8,17 @@ use std::cell::UnsafeCell;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-use cmwq_policy::limit::{Limit, Waiters};
 use cmwq_policy::list::Links;
 use cmwq_policy::pwq::PwqFlags;
-use cmwq_policy::store::{PwqInfo, SharedLimit};
+use cmwq_policy::store::PwqInfo;
 use cmwq_policy::work::WorkWord;
 use cmwq_policy::{Budget, ItemKey, PoolWorkqueue, Store};
 
+use super::{Queue, QueueRef};
+use crate::base::Base;
 use crate::item::Header;
-use crate::pool::Pool;
-use crate::queue::Queue;
-use crate::sync::{AtomicU64, Mutex, SeqCst};
+use crate::limit::LimitCell;
+use crate::sync::SeqCst;
 
 /// Where one queue meets one pool. Its address goes into items' words, hence the alignment.
 #[repr(C, align(512))]
@@ -26,13 +26,14 @@ pub(crate) struct Pwq {
     /// The limit of a per-CPU queue, for this CPU; else that of all pwqs of its queue and node, if it is
     /// the first of them. It stands in front of the core because each item changes both: one line of a cache
     /// that goes from CPU to CPU, instead of two.
-    own_limit: LimitCell,
+    own_limit: LimitCell<PwqRef>,
     core: UnsafeCell<PoolWorkqueue<Items>>,
     info: PwqInfo,
-    pool: &'static Pool,
-    queue: NonNull<Queue>,
+    /// Its pool asks where items come from.
+    has_pods: bool,
+    queue: QueueRef,
     /// What its items count for: its own limit, or that of another pwq of its queue.
-    limit: NonNull<LimitCell>,
+    limit: NonNull<LimitCell<PwqRef>>,
 }
 
 const _: () = assert!(std::mem::align_of::<Pwq>() as u64 == cmwq_policy::work::PWQ_ALIGN);
@@ -44,7 +45,7 @@ impl Pwq {
     /// A new one on the heap. Freed by [`free`](Self::free), when its queue is.
     pub(crate) fn make(
         queue: &Queue,
-        pool: &'static Pool,
+        (pool, has_pods): (u32, bool),
         flags: PwqFlags,
         max_active: u32,
         node: Option<u32>,
@@ -52,11 +53,11 @@ impl Pwq {
         let pwq = Box::new(Pwq {
             core: UnsafeCell::new(PoolWorkqueue::new(flags)),
             info: PwqInfo {
-                pool: pool.id(),
+                pool,
                 queue: queue.id(),
                 node,
             },
-            pool,
+            has_pods,
             queue: queue.this(),
             limit: NonNull::dangling(),
             own_limit: LimitCell::new(max_active),
@@ -80,64 +81,37 @@ impl Pwq {
         self.info
     }
 
-    pub(crate) fn pool(&self) -> &'static Pool {
-        self.pool
+    /// What the lock of its pool guards.
+    pub(super) fn core(&self) -> *mut PoolWorkqueue<Items> {
+        self.core.get()
     }
 
-    pub(crate) fn queue(&self) -> NonNull<Queue> {
+    /// Whether its items come from several pods.
+    pub(crate) fn has_pods(&self) -> bool {
+        self.has_pods
+    }
+
+    pub(crate) fn queue(&self) -> QueueRef {
         self.queue
     }
 
-    fn limit(&self) -> &LimitCell {
+    pub(super) fn limit(&self) -> &LimitCell<PwqRef> {
         // SAFETY: a part of itself, or of another pwq of its queue: they are freed together.
         unsafe { self.limit.as_ref() }
     }
 }
 
-/// A limit in memory.
-pub(crate) struct LimitCell<P = PwqRef> {
-    word: AtomicU64,
-    waiters: Mutex<Waiters<P>>,
-}
-
-impl<P> LimitCell<P> {
-    pub(crate) fn new(max: u32) -> Self {
-        LimitCell {
-            word: AtomicU64::new(Limit::new(max).to_word()),
-            waiters: Mutex::new(Waiters::default()),
-        }
-    }
-}
-
-impl<P: Copy + Eq> SharedLimit<P> for LimitCell<P> {
-    /// For measuring what limits cost: there are none.
-    #[cfg(cmwq_unlimited)]
-    fn step(&self, _: impl Fn(Limit) -> Option<Limit>) -> Result<Limit, Limit> {
-        Ok(Limit::new(1))
-    }
-
-    #[cfg(not(cmwq_unlimited))]
-    fn step(&self, step: impl Fn(Limit) -> Option<Limit>) -> Result<Limit, Limit> {
-        let step = |word| step(Limit::from_word(word)).map(Limit::to_word);
-        let before = self.word.fetch_update(SeqCst, SeqCst, step);
-        before.map(Limit::from_word).map_err(Limit::from_word)
-    }
-
-    fn with_waiters<R>(&self, act: impl FnOnce(&mut Waiters<P>) -> R) -> R {
-        act(&mut self.waiters.lock().expect("the core does not panic"))
-    }
-}
-
 /// The items of one pool, for the time that its lock is held.
 pub(crate) struct Items {
-    pool: &'static Pool,
+    base: &'static Base,
+    pool: u32,
 }
 
 impl Items {
     /// # Safety
-    /// The caller holds the lock of `pool`, for as long as the value lives.
-    pub(crate) unsafe fn of(pool: &'static Pool) -> Self {
-        Items { pool }
+    /// The caller holds the lock of the pool with this number, for as long as the value lives.
+    pub(crate) unsafe fn of(base: &'static Base, pool: u32) -> Self {
+        Items { base, pool }
     }
 }
 
@@ -174,7 +148,7 @@ impl Links for Items {
 
 impl Store for Items {
     type Pwq = PwqRef;
-    type Limit = LimitCell;
+    type Limit = LimitCell<PwqRef>;
 
     fn word(&self, work: NonNull<Header>) -> WorkWord {
         header(work).word()
@@ -205,28 +179,28 @@ impl Store for Items {
     }
 
     fn info(&self, pwq: PwqRef) -> PwqInfo {
-        pwq_ref(pwq).info
+        pwq_ref(pwq).info()
     }
 
     fn pwq(&mut self, pwq: PwqRef) -> &mut PoolWorkqueue<Items> {
-        debug_assert_eq!(pwq_ref(pwq).info.pool, self.pool.id());
+        debug_assert_eq!(pwq_ref(pwq).info().pool, self.pool);
         // SAFETY: the pool's lock, which is held, guards its core, and `&mut self` is the only way
         // to it.
-        unsafe { &mut *pwq_ref(pwq).core.get() }
+        unsafe { &mut *pwq_ref(pwq).core() }
     }
 
-    fn limit(&self, pwq: PwqRef) -> &LimitCell {
+    fn limit(&self, pwq: PwqRef) -> &LimitCell<PwqRef> {
         pwq_ref(pwq).limit()
     }
 
     fn hold(&mut self, pwq: PwqRef) {
         // SAFETY: the queue is in memory, and lives in an `Arc`.
-        unsafe { Arc::increment_strong_count(pwq_ref(pwq).queue.as_ptr()) };
+        unsafe { Arc::increment_strong_count(pwq_ref(pwq).queue().as_ptr()) };
     }
 
     fn step_budget(&mut self, step: impl Fn(Budget) -> Option<Budget>) -> bool {
         let step = |used| step(Budget { used }).map(|next| next.used);
-        let budget = self.pool.engine().budget();
+        let budget = self.base.budget();
         budget.fetch_update(SeqCst, SeqCst, step).is_ok()
     }
 }
@@ -234,5 +208,16 @@ impl Store for Items {
 /// Takes back what an action has held: the queue may be gone afterwards.
 pub(crate) fn unhold(pwq: PwqRef) {
     // SAFETY: `hold` has counted for this, and nobody has taken it back yet.
-    unsafe { Arc::decrement_strong_count(pwq_ref(pwq).queue.as_ptr()) };
+    unsafe { Arc::decrement_strong_count(queue_of(pwq).as_ptr()) };
+}
+
+/// The queue of a pwq that the caller keeps, or whose item is being executed.
+pub(crate) fn queue_of(pwq: PwqRef) -> QueueRef {
+    // SAFETY: as the module's page says.
+    unsafe { pwq.as_ref() }.queue()
+}
+
+pub(crate) fn name_of<'a>(pwq: PwqRef) -> &'a str {
+    // SAFETY: as above; the queue outlives its pwqs.
+    unsafe { queue_of(pwq).as_ref() }.name()
 }

@@ -6,40 +6,23 @@
 use std::io;
 
 use cmwq_os::helper::{self, Helper};
-use cmwq_os::{clock, memory, session, thread};
+use cmwq_os::{clock, memory, thread};
 use cmwq_policy::form::{self, CanaryReason, Lives};
 
-use super::canary::Canaries;
-use super::watch;
-use crate::engine::Engine;
+use crate::base::Base;
+use crate::signals::canaries::{Canaries, Home};
+use crate::signals::watch;
 
 const STACK: usize = 128 * 1024;
 
-/// What decides beside whom the kernel weighs a process: its session (autogroup) and its control groups. A helper
-/// that is not where its parent is would see idle CPUs where there are none.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Home {
-    session: i32,
-    cgroups: Option<String>,
-}
-
-impl Home {
-    pub(super) fn read() -> Self {
-        Home {
-            session: session::session(),
-            cgroups: std::fs::read_to_string("/proc/self/cgroup").ok(),
-        }
-    }
-}
-
 /// Starts the thread.
-pub(super) fn start(engine: &'static Engine, helper: &'static Helper) -> io::Result<()> {
+pub(super) fn start(base: &'static Base, helper: &'static Helper) -> io::Result<()> {
     thread::spawn("cmwq/keeper", STACK, move || {
-        let why = keep(engine.canaries(), helper);
+        let why = keep(base.canaries(), helper);
         if let Err(why) = why {
-            let (wish, heap) = (engine.canary_wish(), memory::private());
+            let (wish, heap) = (base.canary_wish(), memory::private());
             let form = form::instead(wish, heap, why);
-            engine.canaries().settle(form);
+            base.canaries().settle(form);
         }
     })
 }

@@ -28,7 +28,7 @@ fn run(engine: &'static Engine, cpu: usize) {
             // Somebody outside has given all threads another mask.
             stay(engine, cpu);
         }
-        canaries.report(engine, cpu);
+        pass_on(engine, cpu);
     }
 }
 
@@ -39,5 +39,15 @@ fn stay(engine: &'static Engine, cpu: usize) {
     let cpus = engine.cpus();
     if !cpus.mask.contains(cpu) {
         let _ = sched::set_affinity_self(&cpus.mask);
+    }
+}
+
+/// The canary of this CPU has fired: somebody gets the report.
+pub(super) fn pass_on(engine: &'static Engine, cpu: usize) {
+    let canaries = engine.canaries();
+    let words = &canaries.wanting()[..engine.pool_words()];
+    let receiver = canaries.receiver(engine.wanting_pools(words, cpu));
+    if let Some(pool) = receiver.and_then(|pool| engine.pool_at(pool)) {
+        pool.report_idle(cpu);
     }
 }

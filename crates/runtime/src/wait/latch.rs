@@ -10,7 +10,7 @@
 //! found WAITED by its swap to SET, so the cell is never shared. Whoever sets keeps the latch alive
 //! until `set` has returned.
 
-use crate::pool::{self, WaitRef};
+use super::place::{self, WaitRef};
 use crate::sync::thread::{self, Thread};
 use crate::sync::{AtomicU32, SeqCst, UnsafeCell};
 
@@ -64,7 +64,7 @@ impl Latch {
     /// # Panics
     /// If there already was a waiter: a latch has one.
     pub(crate) fn announce(&self) {
-        let waiter = match pool::current() {
+        let waiter = match place::current() {
             Some(place) => Waiter::Worker(place.next_wait()),
             None => Waiter::Thread(thread::current()),
         };

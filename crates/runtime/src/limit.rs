@@ -1,0 +1,40 @@
+//! Limits in memory.
+
+use cmwq_policy::limit::{Limit, Waiters};
+use cmwq_policy::store::SharedLimit;
+
+use crate::sync::{AtomicU64, Mutex, SeqCst};
+
+/// A limit in memory.
+pub(crate) struct LimitCell<P> {
+    word: AtomicU64,
+    waiters: Mutex<Waiters<P>>,
+}
+
+impl<P> LimitCell<P> {
+    pub(crate) fn new(max: u32) -> Self {
+        LimitCell {
+            word: AtomicU64::new(Limit::new(max).to_word()),
+            waiters: Mutex::new(Waiters::default()),
+        }
+    }
+}
+
+impl<P: Copy + Eq> SharedLimit<P> for LimitCell<P> {
+    /// For measuring what limits cost: there are none.
+    #[cfg(cmwq_unlimited)]
+    fn step(&self, _: impl Fn(Limit) -> Option<Limit>) -> Result<Limit, Limit> {
+        Ok(Limit::new(1))
+    }
+
+    #[cfg(not(cmwq_unlimited))]
+    fn step(&self, step: impl Fn(Limit) -> Option<Limit>) -> Result<Limit, Limit> {
+        let step = |word| step(Limit::from_word(word)).map(Limit::to_word);
+        let before = self.word.fetch_update(SeqCst, SeqCst, step);
+        before.map(Limit::from_word).map_err(Limit::from_word)
+    }
+
+    fn with_waiters<R>(&self, act: impl FnOnce(&mut Waiters<P>) -> R) -> R {
+        act(&mut self.waiters.lock().expect("the core does not panic"))
+    }
+}

@@ -1,0 +1,90 @@
+//! Options of the process, set before first use.
+
+use std::sync::atomic::Ordering::SeqCst;
+use std::sync::atomic::{AtomicPtr, AtomicUsize};
+
+use cmwq_policy::form::CanaryForm;
+
+/// Pools a process may have. Per-CPU ones are at most four per CPU; the others are sets of attributes
+/// that its queues use.
+pub(crate) const MAX_POOLS: usize = if cfg!(loom) { 64 } else { 8192 };
+/// Of those, pools that are not per CPU: a set of attributes has one for each pod.
+pub(crate) const MAX_SHARED_POOLS: usize = 1000;
+
+/// Bytes of stack of a worker, unless set: what Rust gives its own threads.
+pub const DFL_STACK_SIZE: usize = 2 * 1024 * 1024;
+/// Workers that each pool may have, unless set.
+pub const DFL_THREAD_LIMIT: usize = 1024;
+/// Most workers that a pool may be allowed.
+pub const MAX_THREAD_LIMIT: usize = 32 * 1024;
+
+static STACK_SIZE: AtomicUsize = AtomicUsize::new(DFL_STACK_SIZE);
+static THREAD_LIMIT: AtomicUsize = AtomicUsize::new(DFL_THREAD_LIMIT);
+static THREAD_MOST: AtomicUsize = AtomicUsize::new(MAX_THREAD_LIMIT);
+
+/// Null, or leaked: a forked child finds no lock that somebody held.
+static PLACES: AtomicPtr<Places> = AtomicPtr::new(std::ptr::null_mut());
+
+/// Where canaries live, and where the machine is described.
+#[derive(Clone, Copy)]
+struct Places {
+    canaries: Option<CanaryForm>,
+    sysfs_root: &'static str,
+}
+
+impl Places {
+    fn installed() -> Self {
+        // SAFETY: null or leaked.
+        let installed = unsafe { PLACES.load(SeqCst).as_ref() };
+        installed.copied().unwrap_or(Places {
+            canaries: None,
+            sysfs_root: "/",
+        })
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Options {
+    pub(crate) stack_size: usize,
+    pub(crate) thread_limit: usize,
+    /// What that may be raised to where nothing moves.
+    pub(crate) thread_most: usize,
+    pub(crate) canaries: Option<CanaryForm>,
+    pub(crate) sysfs_root: &'static str,
+}
+
+impl Options {
+    /// What holds if nothing is installed.
+    pub(crate) fn dfl() -> Self {
+        Options {
+            stack_size: DFL_STACK_SIZE,
+            thread_limit: DFL_THREAD_LIMIT,
+            thread_most: MAX_THREAD_LIMIT,
+            canaries: None,
+            sysfs_root: "/",
+        }
+    }
+
+    /// Makes these the ones of the process.
+    pub(crate) fn install(self) {
+        STACK_SIZE.store(self.stack_size, SeqCst);
+        THREAD_LIMIT.store(self.thread_limit, SeqCst);
+        THREAD_MOST.store(self.thread_most, SeqCst);
+        let places = Places {
+            canaries: self.canaries,
+            sysfs_root: self.sysfs_root,
+        };
+        PLACES.store(Box::into_raw(Box::new(places)), SeqCst);
+    }
+
+    pub(crate) fn installed() -> Self {
+        let places = Places::installed();
+        Options {
+            stack_size: STACK_SIZE.load(SeqCst),
+            thread_limit: THREAD_LIMIT.load(SeqCst),
+            thread_most: THREAD_MOST.load(SeqCst),
+            canaries: places.canaries,
+            sysfs_root: places.sysfs_root,
+        }
+    }
+}

@@ -196,9 +196,9 @@ fn ctrl_z_stops_the_jobs_and_fg_continues_them() {
     terminal.wait_for("1 running");
     for _ in 0..2 {
         terminal.type_in("\x1a");
-        wait_until("the job is stopped", || state(pid) == 'T');
+        wait_until("the job is stopped", || is_stopped(pid));
         terminal.type_in("fg\n");
-        wait_until("the job goes on", || state(pid) != 'T');
+        wait_until("the job goes on", || !is_stopped(pid));
     }
     folder.write("go", "");
     terminal.assert_status(0);
@@ -229,6 +229,16 @@ impl Terminal {
         unsafe { libc::tcgetpgrp(master.as_raw_fd()) }
             .try_into()
             .unwrap()
+    }
+}
+
+/// Whether a process is stopped. A shell that was just starting a command sleeps in vfork(2) until that, which is
+/// stopped, has become it.
+fn is_stopped(pid: u32) -> bool {
+    match state(pid) {
+        'T' => true,
+        'D' => descendants(pid).iter().any(|child| state(*child) == 'T'),
+        _ => false,
     }
 }
 

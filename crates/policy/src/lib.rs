@@ -29,6 +29,7 @@ extern crate std;
 pub mod action;
 pub mod affinity;
 pub mod async_domain;
+pub mod attrs;
 pub mod budget;
 pub mod canary;
 pub mod colours;

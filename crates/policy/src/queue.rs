@@ -5,56 +5,10 @@
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
-use crate::affinity::Scope;
-use crate::cpumask::CpuMask;
+pub use crate::attrs::{Attrs, Kind};
 use crate::limit::MAX_LIMIT;
 use crate::probe::{broken, hit};
 use crate::pwq::{DFL_MIN_ACTIVE, PwqFlags};
-use crate::time::Nanos;
-
-/// What kind of workers a queue's items want.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Kind {
-    /// As many at a time as CPUs serve: ours.
-    #[default]
-    Managed,
-    /// A pool per CPU that runs one item at a time (kernel `WQ_PERCPU`).
-    PerCpu,
-    /// Every active item at once (kernel `WQ_UNBOUND`).
-    Unmanaged,
-    /// One item at a time, in the order of queueing (kernel `alloc_ordered_workqueue`).
-    Ordered,
-    /// A thread per CPU that runs items to their ends and never blocks (kernel `WQ_BH`).
-    Bh,
-}
-
-impl Kind {
-    /// Whether it has a pool workqueue for each CPU, and each of those a limit of its own.
-    pub fn is_per_cpu(self) -> bool {
-        matches!(self, Kind::PerCpu | Kind::Bh)
-    }
-
-    /// Whether the CPUs of a pod share a pool workqueue, so that items come in the order in which they
-    /// were queued. In the kernel each CPU has its own, and they take turns.
-    pub(crate) fn shares_pwq(self) -> bool {
-        self == Kind::Managed
-    }
-}
-
-/// What can be changed of a queue that is in use (kernel `workqueue_attrs`).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Attrs {
-    /// Nice value of its workers, -20..=19.
-    pub nice: i8,
-    /// CPUs that they may use; `None`: all of the process.
-    pub cpumask: Option<CpuMask>,
-    /// What cuts those into pods; `None`: the default of all queues.
-    pub scope: Option<Scope>,
-    /// Workers stay in the pod of whoever queued.
-    pub strict: bool,
-    /// What an item loses, about, where it runs in another pod: the time to fetch its data from there.
-    pub locality: Nanos,
-}
 
 /// What a queue is made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

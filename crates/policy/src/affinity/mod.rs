@@ -12,6 +12,7 @@
 mod near;
 mod process;
 
+pub use crate::attrs::{DFL_SHARD_CORES, Scope};
 pub use near::{Distance, HOMING_COST, Near, Nearness};
 pub use process::{ProcessCpus, SETTLE};
 
@@ -20,58 +21,9 @@ use alloc::collections::BTreeSet;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
+use crate::attrs::{Attrs, Kind};
 use crate::cpumask::CpuMask;
 use crate::probe::{broken, hit};
-use crate::queue::{Attrs, Kind};
-
-/// Cores of a cache shard, about (kernel `wq_cache_shard_size`, 7.1).
-pub const DFL_SHARD_CORES: u32 = 8;
-
-/// What makes a pod.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Scope {
-    /// Each CPU is one.
-    Cpu,
-    /// The hardware threads of a core.
-    Smt,
-    /// The CPUs that share a last-level cache.
-    Cache,
-    /// A part of those: about [`DFL_SHARD_CORES`] cores.
-    CacheShard,
-    /// The CPUs of a NUMA node.
-    Numa,
-    /// All CPUs.
-    System,
-}
-
-impl Scope {
-    /// Every scope, the narrowest first.
-    pub const ALL: [Scope; 6] = [
-        Scope::Cpu,
-        Scope::Smt,
-        Scope::Cache,
-        Scope::CacheShard,
-        Scope::Numa,
-        Scope::System,
-    ];
-
-    /// Its name, as the kernel writes it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Scope::Cpu => "cpu",
-            Scope::Smt => "smt",
-            Scope::Cache => "cache",
-            Scope::CacheShard => "cache_shard",
-            Scope::Numa => "numa",
-            Scope::System => "system",
-        }
-    }
-
-    /// The scope with this name.
-    pub fn parse(name: &str) -> Option<Scope> {
-        Scope::ALL.into_iter().find(|scope| scope.name() == name)
-    }
-}
 
 /// Where one CPU is. Numbers are unique in the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

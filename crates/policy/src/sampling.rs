@@ -4,7 +4,6 @@
 //! be another 10 us with a descriptor for each worker, or 16 us without: too dear for each item.)
 //! Tiny items are not measured; what they did shows in the tick's scans.
 
-use crate::pool::ItemReport;
 use crate::time::{MICROSECOND, MILLISECOND, Nanos, Time};
 
 /// Items shorter than this are not asked whether they slept.
@@ -15,6 +14,20 @@ pub const WAIT_TOLERATED: Nanos = 100 * MICROSECOND;
 pub const ASK_EVERY: Nanos = MILLISECOND;
 /// Nor for this many times what asking took: beside a CPU hog, a yield gives away a time slice.
 const ASK_PART: u64 = 8;
+
+/// Workers that one scan looks at, at most.
+pub const MAX_SCAN: usize = 16;
+
+/// What a worker can say of the item that it has just ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ItemReport {
+    /// Whether its voluntary switches grew, if they were sampled.
+    pub slept: Option<bool>,
+    /// How long it had no CPU, if it was sampled and did not sleep.
+    pub waited: Option<Nanos>,
+    /// The item was a process tree: the worker's own switches and delays say nothing of it.
+    pub foreign: bool,
+}
 
 /// How long a worker does not ask again.
 pub fn pause_after_asking(took: Nanos) -> Nanos {

@@ -7,9 +7,10 @@
 use alloc::vec::Vec;
 
 use super::WorkerPool;
+use super::workers::Worker;
 use crate::list::List;
 use crate::store::Store;
-use crate::worker::{State, Worker, WorkerId};
+use crate::worker::{State, WorkerId};
 
 impl<S: Store> WorkerPool<S> {
     /// The cheap part: some comparisons.

@@ -8,9 +8,10 @@
 //! counts as running once, and it waits as a whole: what stands beneath on its stack waits with it.
 
 use super::slots::limit_now;
+use super::workers::Claim;
 use super::{Cx, ItemReport, Place, Rule, WorkerPool};
 use crate::store::Store;
-use crate::worker::{Claim, State, WorkerId};
+use crate::worker::{State, WorkerId};
 
 /// Claims that go on in one pool at one time, at most.
 pub const MAX_CLAIMS: u32 = 128;

@@ -1,26 +1,15 @@
 //! Items: queued, taken, ended; flush of everything.
 
+use super::workers::Current;
 use super::{Cx, Deferred, Rule, WorkerPool};
 use crate::action::Action;
 use crate::colours::Flush;
 use crate::probe::{broken, hit};
 use crate::pwq::Drain;
-use crate::sampling;
+use crate::sampling::{self, ItemReport};
 use crate::store::{ItemKey, Store};
-use crate::time::Nanos;
 use crate::work::{QueuedFlags, WorkWord};
-use crate::worker::{Current, State, Token, Wait, WorkerId};
-
-/// What a worker can say of the item that it has just ended.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct ItemReport {
-    /// Whether its voluntary switches grew, if they were sampled.
-    pub slept: Option<bool>,
-    /// How long it had no CPU, if it was sampled and did not sleep.
-    pub waited: Option<Nanos>,
-    /// The item was a process tree: the worker's own switches and delays say nothing of it.
-    pub foreign: bool,
-}
+use crate::worker::{State, Token, Wait, WorkerId};
 
 /// How an item comes to a pool workqueue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -17,7 +17,7 @@ use crate::store::Store;
 use crate::time::Time;
 use crate::worker::{State, WorkerId};
 
-use super::signals::{Seen, SeenState};
+use super::seen::{Seen, SeenState};
 
 /// So many kinds are watched at one time.
 pub(super) const MAX_LANES: usize = 8;

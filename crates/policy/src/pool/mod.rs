@@ -37,26 +37,30 @@ mod life;
 mod near;
 mod predicates;
 mod rescue;
+mod seen;
 mod series;
 mod signals;
 mod slots;
 mod starvation;
 #[cfg(test)]
 mod tests;
-pub(crate) mod unseen;
+mod unseen;
 mod watch;
+mod workers;
 
+pub use crate::sampling::{ItemReport, MAX_SCAN};
 pub use census::Census;
 pub use claim::{Claimant, MAX_CLAIMS};
 pub use inspect::{PwqCounts, Waits};
-pub use items::{ItemReport, Queueing, Retired};
+pub use items::{Queueing, Retired};
 pub use key::{PoolKey, Served};
 pub use knot::{Behind, Behinds};
 pub use life::{BH_WORKER_RESTARTS, BH_WORKER_TURN, Step};
 pub use near::{MOST_OVERTAKEN, NEAR_WINDOW};
 pub use rescue::{MAX_RESCUERS, MAYDAY_INITIAL_TIMEOUT, MAYDAY_INTERVAL, RESCUER_BATCH};
+pub use seen::{Plan, Seen, SeenState};
 pub use series::{Executing, Place};
-pub use signals::{MAX_SCAN, Plan, Seen, SeenState, Stuck};
+pub use signals::Stuck;
 pub use starvation::{Holder, HolderIs, SlotsSeen, may_starve, most_threads};
 pub use unseen::PATIENCE;
 pub use watch::{AskSwitches, Busy, Hog, Stall};
@@ -74,7 +78,8 @@ use crate::probe::{broken, hit};
 use crate::store::Store;
 use crate::time::{Nanos, SECOND, Time};
 use crate::watchdog::Watchdog;
-use crate::worker::{Token, WorkerId, Workers};
+use crate::worker::{Token, WorkerId};
+use workers::Workers;
 
 /// Idle workers beyond the ratio retire after this (kernel `IDLE_WORKER_TIMEOUT`).
 pub const IDLE_WORKER_TIMEOUT: Nanos = 300 * SECOND;

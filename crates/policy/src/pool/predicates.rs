@@ -5,11 +5,12 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use super::slots::limit_now;
+use super::workers::Current;
 use super::{Cx, IDLE_WORKER_TIMEOUT, MAX_IDLE_WORKERS_RATIO, WorkerPool};
 use crate::probe::broken;
 use crate::store::Store;
 use crate::time::Time;
-use crate::worker::{Current, WorkerId};
+use crate::worker::WorkerId;
 
 impl<S: Store> WorkerPool<S> {
     /// Does an item wait that no worker is on its way to, while fewer run than should?

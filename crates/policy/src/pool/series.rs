@@ -4,12 +4,13 @@
 //! A *series* is an item and the barriers linked behind it (kernel `WORK_STRUCT_LINKED`): it moves
 //! from list to list as one, and whoever runs the item runs the barriers next.
 
+use super::workers::Current;
 use super::{Cx, Deferred, WorkerPool};
 use crate::list::List;
 use crate::probe::{broken, hit};
 use crate::store::{ItemKey, Store};
 use crate::work::{QueuedFlags, WorkWord};
-use crate::worker::{Current, State, Token, WorkerId};
+use crate::worker::{State, Token, WorkerId};
 
 /// An execution that goes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -12,7 +12,7 @@
 //! ended for [`PATIENCE`], two after as long again, then four: whatever they wait for gets its worker. The
 //! next end of an item begins anew.
 
-use super::signals::SeenState;
+use super::seen::SeenState;
 use super::{Cx, WorkerPool};
 use crate::probe::hit;
 use crate::store::Store;
@@ -27,7 +27,7 @@ const RAN_PART: u64 = 4;
 
 /// What is known of one worker's item from the CPU time of its thread.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Unseen {
+pub(super) struct Unseen {
     /// CPU time of the thread at `since`, if that was told.
     cpu: Option<Nanos>,
     since: Time,
@@ -36,7 +36,7 @@ pub(crate) struct Unseen {
 
 /// Of an unseen worker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Verdict {
+pub(super) enum Verdict {
     /// It has not been looked at for long enough.
     Open,
     /// It had a CPU.
@@ -47,7 +47,7 @@ pub(crate) enum Verdict {
 
 impl Unseen {
     /// The first look that did not see it in its item.
-    pub(crate) fn new(now: Time, cpu: Option<Nanos>) -> Self {
+    pub(super) fn new(now: Time, cpu: Option<Nanos>) -> Self {
         Unseen {
             cpu,
             since: now,
@@ -56,7 +56,7 @@ impl Unseen {
     }
 
     /// One more look.
-    pub(crate) fn looked(&mut self, now: Time, cpu: Option<Nanos>) -> Verdict {
+    pub(super) fn looked(&mut self, now: Time, cpu: Option<Nanos>) -> Verdict {
         let passed = now.since(self.since);
         if passed >= PATIENCE {
             let ran = cpu
@@ -77,14 +77,14 @@ impl Unseen {
     }
 
     /// Whether it was found to use no CPU, or not to tell.
-    pub(crate) fn is_idle(&self) -> bool {
+    pub(super) fn is_idle(&self) -> bool {
         self.verdict == Verdict::Idle
     }
 }
 
 /// When unseen workers of one pool are taken for asleep.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Pace {
+pub(super) struct Pace {
     /// The last item ended then, or this many were last taken for asleep.
     since: Time,
     next: u32,
@@ -107,7 +107,7 @@ impl Default for Pace {
 
 impl Pace {
     /// An item has ended, or nobody could look until now.
-    pub(crate) fn begin_anew(&mut self, now: Time) {
+    pub(super) fn begin_anew(&mut self, now: Time) {
         *self = Pace {
             since: now,
             ..Pace::default()
@@ -121,7 +121,7 @@ impl Pace {
     }
 
     /// How many of those that are idle or do not tell are taken for asleep now.
-    pub(crate) fn presumes(&mut self, now: Time) -> u32 {
+    pub(super) fn presumes(&mut self, now: Time) -> u32 {
         if now.since(self.since) < PATIENCE {
             return 0;
         }

@@ -5,7 +5,7 @@ use super::check::Memory;
 use super::rig::{Pool, Rig, Todo};
 use super::store::{Instance, Item, TestStore};
 use crate::list::List;
-use crate::worker::Current;
+use crate::pool::workers::Current;
 use std::collections::BTreeSet;
 use std::vec;
 use std::vec::Vec;

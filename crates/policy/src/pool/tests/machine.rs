@@ -1,7 +1,7 @@
 //! The rig, and what the machine around it has on its way: what the events of the property tests
 //! happen to.
 
-use super::super::{Cx, signals::Plan};
+use super::super::{Cx, seen::Plan};
 use super::events::Event;
 use super::rig::{Doing, Pool, Rig, Todo};
 use super::store::TestStore;

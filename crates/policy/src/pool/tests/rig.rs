@@ -2,7 +2,7 @@
 
 use super::super::{
     Cx, ItemReport, PoolAttrs, Published, Queueing, Rule, Seen, SeenState, Step, Stuck, WorkerPool,
-    signals::Plan,
+    seen::Plan,
 };
 use super::check::{self, Memory};
 use super::ops::{Flushing, Queue};

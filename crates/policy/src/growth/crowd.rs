@@ -1,9 +1,10 @@
 //! A kind of items whose executions queue up at one lock.
 
 use super::hold::Hold;
-use super::{CLOSED, Gate, GrowthStats, Holding, LEVEL_VALID, Look, SPACING_LEAST};
+use super::queue::Queue;
+use super::{Gate, GrowthStats, Holding, LEVEL_VALID, Look};
 use crate::probe::hit;
-use crate::time::{Nanos, Time};
+use crate::time::Time;
 
 /// What is known of one kind.
 #[derive(Clone, Copy, Debug, Default)]
@@ -14,63 +15,6 @@ pub struct Crowd {
     /// When a look has last seen a crowd.
     seen_at: Time,
     stats: GrowthStats,
-}
-
-/// The queue at one lock.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Queue {
-    /// Where most of the sleepers were last seen.
-    lock: Option<u64>,
-    /// Since when each look has seen a crowd there.
-    since: Option<Time>,
-    /// When somebody last got through who was seen there.
-    pub(super) passed: Option<Time>,
-    /// The last item that ended, and the usual time between two (a moving average).
-    ended: Option<Time>,
-    spacing: Nanos,
-}
-
-impl Queue {
-    fn looked(&mut self, now: Time, look: &Look) {
-        if look.lock.is_some() && look.lock != self.lock {
-            (self.lock, self.since, self.passed) = (look.lock, None, None);
-        }
-        self.since = look.is_crowd().then(|| self.since.unwrap_or(now));
-    }
-
-    fn completed(&mut self, now: Time) {
-        let Some(last) = self.ended.replace(now) else {
-            return;
-        };
-        let gap = now.since(last);
-        self.spacing = match self.spacing {
-            0 => gap,
-            spacing => (7 * spacing).saturating_add(gap) / 8,
-        };
-    }
-
-    /// Items end about as fast as they used to.
-    fn is_moving(&self, now: Time) -> bool {
-        let patience = 4 * self.spacing.max(SPACING_LEAST);
-        self.ended.is_some_and(|at| now.since(at) <= patience)
-    }
-
-    /// Two looks in a row have seen a crowd, and items end.
-    fn is_convoy(&self, now: Time) -> bool {
-        self.since.is_some_and(|since| since < now) && self.is_moving(now)
-    }
-
-    /// There is a crowd, and nothing ends.
-    pub(super) fn is_stuck(&self, now: Time) -> bool {
-        self.since.is_some() && !self.is_moving(now)
-    }
-
-    /// Nobody who was seen in the crowd has got through for long.
-    pub(super) fn is_closed(&self, now: Time) -> bool {
-        let began = |since: Time| since.max(self.passed.unwrap_or_default());
-        self.since
-            .is_some_and(|since| now.since(began(since)) > CLOSED)
-    }
 }
 
 impl Crowd {
@@ -125,7 +69,7 @@ impl Crowd {
 
     /// The futex address at which the last look has seen most sleepers.
     pub fn lock(&self) -> Option<u64> {
-        self.queue.lock
+        self.queue.lock()
     }
 
     /// An item was begun while `busy` others were executed.
@@ -145,7 +89,7 @@ impl Crowd {
 
     /// An item has ended whose worker was seen asleep at [`lock`](Self::lock).
     pub fn passed(&mut self, now: Time) {
-        self.queue.passed = Some(now);
+        self.queue.passed(now);
     }
 
     /// Takes in what was seen of it in a pool with this target.

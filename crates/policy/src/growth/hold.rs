@@ -17,10 +17,10 @@
 //! put off once at most: within [`START_BOUND`] of one start the next is allowed, whatever is seen, so a
 //! chain of dependent items always finishes.
 
-use super::crowd::Queue;
+use super::queue::Queue;
 use super::{FREE_GROWTH, Gate, GrowthStats, Holding, Look};
-use crate::pool::MAX_SCAN;
 use crate::probe::hit;
+use crate::sampling::MAX_SCAN;
 use crate::time::{MILLISECOND, Nanos, SECOND, Time};
 
 /// Each verdict against growth makes probes wait twice as long; before the first one it is this long, about

@@ -24,6 +24,7 @@
 
 mod crowd;
 mod hold;
+mod queue;
 #[cfg(test)]
 mod tests;
 

@@ -36,7 +36,7 @@ pub struct Census {
 impl<S: Store> WorkerPool<S> {
     /// What the pool counts.
     pub fn census(&self) -> Census {
-        let c = &self.counts;
+        let c = self.crew.counts();
         Census {
             workers: c.workers,
             idle: self.nr_idle(),
@@ -45,7 +45,7 @@ impl<S: Store> WorkerPool<S> {
             between: c.between,
             executing: c.executing,
             hinted: c.hinted,
-            rescuers: self.rescuers().count() as u32,
+            rescuers: self.crew.rescuers().count() as u32,
             running: self.nr_running(),
             queued: self.nr_ready(),
             tokens: self.tokens,

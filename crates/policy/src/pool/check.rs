@@ -7,7 +7,7 @@
 use alloc::vec::Vec;
 
 use super::WorkerPool;
-use super::workers::Worker;
+use super::crew::Worker;
 use crate::list::List;
 use crate::store::Store;
 use crate::worker::{State, WorkerId};
@@ -18,16 +18,19 @@ impl<S: Store> WorkerPool<S> {
     /// # Panics
     /// If something does not hold.
     pub fn check(&self) {
-        let c = &self.counts;
+        let c = self.crew.counts();
         assert!(
-            c.hinted + c.asleep + c.presumed <= c.executing + c.extra,
+            c.hinted + c.asleep + self.presumed <= c.executing + c.extra,
             "more sleep than execute: {c:?}"
         );
         assert!(
             c.claims_added <= c.claims && c.claims <= c.executing,
             "a claim has an item: {c:?}"
         );
-        assert!(self.nr_running() <= self.nr_busy() + c.extra, "{c:?}");
+        assert!(
+            self.nr_running() <= self.crew.counts().busy() + c.extra,
+            "{c:?}"
+        );
         assert!(c.creating <= 1, "one thread in the making");
         assert!(
             c.workers + c.creating <= self.attrs.thread_limit,
@@ -72,34 +75,30 @@ impl<S: Store> WorkerPool<S> {
         }
     }
 
-    fn all(&self) -> impl Iterator<Item = (WorkerId, &Worker<S, S::Pwq>)> {
-        self.workers.ids().map(|id| (id, self.workers.get(id)))
-    }
-
-    fn count(&self, is: impl Fn(&Worker<S, S::Pwq>) -> bool) -> u32 {
-        self.all().filter(|(_, worker)| is(worker)).count() as u32
+    fn count(&self, is: impl Fn(&Worker<S>) -> bool) -> u32 {
+        self.crew.all().filter(|(_, worker)| is(worker)).count() as u32
     }
 
     fn counts_are_exact(&self) {
-        let c = &self.counts;
-        let in_state = |state: State| self.count(|worker| worker.state == state);
+        let c = self.crew.counts();
+        let in_state = |state: State| self.count(|worker| worker.state() == state);
         assert_eq!(c.executing, in_state(State::Executing));
         assert_eq!(c.waking, in_state(State::Waking));
         assert_eq!(c.between, in_state(State::Between));
         assert_eq!(c.creating, in_state(State::Creating), "in the making");
-        let exist = self.count(|worker| !matches!(worker.state, State::Free | State::Creating));
+        let exist = self.count(|worker| !matches!(worker.state(), State::Free | State::Creating));
         let rescuers = self.count(|worker| worker.rescues.is_some());
         assert_eq!(c.workers + rescuers + c.claims, exist);
-        for (_, worker) in self.all() {
-            if worker.state != State::Executing {
-                assert!(worker.current.is_none() && worker.waiting.is_none());
-                assert!(worker.hints == 0 && !worker.asleep && worker.futex.is_none());
-                assert_eq!(worker.extra, 0);
+        for (_, worker) in self.crew.all() {
+            if worker.state() != State::Executing {
+                assert!(worker.current.is_none() && worker.waiting().is_none());
+                assert!(worker.hints() == 0 && !worker.is_asleep() && worker.futex.is_none());
+                assert_eq!(worker.extra(), 0);
                 assert!(worker.scheduled.is_empty(), "items nobody would find");
             }
         }
         let waiting = |rescues| {
-            let waits = |w: &Worker<_, _>| w.waiting.is_some() && w.rescues.is_some() == rescues;
+            let waits = |w: &Worker<_>| w.waiting().is_some() && w.rescues.is_some() == rescues;
             self.count(waits)
         };
         assert_eq!(c.waiting, waiting(false));
@@ -107,47 +106,47 @@ impl<S: Store> WorkerPool<S> {
     }
 
     fn estimate_is_in_bounds(&self) {
-        let c = &self.counts;
-        assert_eq!(c.hinted, self.count(|worker| worker.hints > 0));
-        assert_eq!(c.asleep, self.count(|worker| worker.asleep));
-        let twice = self.count(|worker| worker.asleep && worker.hints > 0);
+        let c = self.crew.counts();
+        assert_eq!(c.hinted, self.count(|worker| worker.hints() > 0));
+        assert_eq!(c.asleep, self.count(|worker| worker.is_asleep()));
+        let twice = self.count(|worker| worker.is_asleep() && worker.hints() > 0);
         assert_eq!(twice, 0, "counted twice");
-        let extra: u32 = self.all().map(|(_, worker)| worker.extra).sum();
+        let extra: u32 = self.crew.all().map(|(_, worker)| worker.extra()).sum();
         assert_eq!(c.extra, extra, "threads beyond one each");
-        let asleep = |worker: &Worker<_, _>| worker.asleep || worker.hints > 0;
-        let runs_asleep = self.count(|worker| worker.extra > 0 && asleep(worker));
+        let asleep = |worker: &Worker<_>| worker.is_asleep() || worker.hints() > 0;
+        let runs_asleep = self.count(|worker| worker.extra() > 0 && asleep(worker));
         assert_eq!(runs_asleep, 0, "runs asleep");
     }
 
     fn idle_list_is_the_idle_workers(&self) {
-        for &id in &self.idle {
-            let state = self.workers.get(id).state;
+        for &id in self.crew.idle() {
+            let state = self.crew.get(id).state();
             assert!(
                 matches!(state, State::Idle(_)),
                 "{state:?} on the idle list"
             );
         }
-        let mut listed: Vec<WorkerId> = self.idle.iter().copied().collect();
+        let mut listed: Vec<WorkerId> = self.crew.idle().iter().copied().collect();
         listed.sort_unstable();
         listed.dedup();
-        assert_eq!(listed.len(), self.idle.len(), "listed twice");
-        let idle = self.count(|worker| matches!(worker.state, State::Idle(_)));
+        assert_eq!(listed.len(), self.crew.idle().len(), "listed twice");
+        let idle = self.count(|worker| matches!(worker.state(), State::Idle(_)));
         assert_eq!(idle, self.nr_idle(), "all of them are listed");
     }
 
     fn the_manager_chooses(&self) {
-        if let Some(id) = self.manager {
-            assert_eq!(self.workers.get(id).state, State::Between);
+        if let Some(id) = self.crew.manager() {
+            assert_eq!(self.crew.get(id).state(), State::Between);
         }
     }
 
     fn rescuers_do_not_count(&self) {
-        for (id, worker) in self.all() {
+        for (id, worker) in self.crew.all() {
             let rescues = worker.rescues.is_some();
             assert_ne!(worker.claim.is_some() || rescues, !worker.is_guest());
-            let visits = worker.state == State::Visiting;
+            let visits = worker.state() == State::Visiting;
             assert!(rescues || !visits, "a claim has an item");
-            let counts = worker.state == State::Executing && worker.hints == 0;
+            let counts = worker.state() == State::Executing && worker.hints() == 0;
             assert!(!(rescues && counts), "rescuer {id} counts as running");
         }
     }
@@ -155,19 +154,23 @@ impl<S: Store> WorkerPool<S> {
     /// A thread that has claimed an item counts for one of those on its stack, and waits for all of them.
     fn claims_count_once(&self) {
         let claims = || {
-            self.all()
+            self.crew
+                .all()
                 .filter_map(|(id, w)| w.claim.map(|claim| (id, w, claim)))
         };
         let added = claims().filter(|(.., claim)| claim.adds).count();
-        assert_eq!(self.counts.claims as usize, claims().count());
-        assert_eq!(self.counts.claims_added as usize, added);
+        assert_eq!(self.crew.counts().claims as usize, claims().count());
+        assert_eq!(self.crew.counts().claims_added as usize, added);
         for (id, worker, claim) in claims() {
-            assert_eq!(worker.state, State::Executing);
-            assert!(claim.adds || worker.hints > 0, "{id} counts twice");
+            assert_eq!(worker.state(), State::Executing);
+            assert!(claim.adds || worker.hints() > 0, "{id} counts twice");
             if let Some(within) = claim.within {
-                let beneath = self.workers.get(within);
-                assert_eq!((beneath.above, beneath.state), (Some(id), State::Executing));
-                assert_eq!(beneath.waiting, worker.waiting, "they wait together");
+                let beneath = self.crew.get(within);
+                assert_eq!(
+                    (beneath.above, beneath.state()),
+                    (Some(id), State::Executing)
+                );
+                assert_eq!(beneath.waiting(), worker.waiting(), "they wait together");
             }
         }
         let within = claims().filter(|(.., claim)| claim.within.is_some());
@@ -186,11 +189,11 @@ impl<S: Store> WorkerPool<S> {
         for lane in &self.lanes {
             self.check_list(store, &lane.list);
         }
-        for (id, worker) in self.all() {
+        for (id, worker) in self.crew.all() {
             let deferred = self.check_list(store, &worker.scheduled);
             assert_eq!(deferred, 0, "{id} is to run what is deferred");
             if let Some(current) = &worker.current {
-                let found = self.workers.executing(&current.key);
+                let found = self.crew.executing(&current.key);
                 assert_eq!(found, Some(id), "who executes it, and nobody else");
             }
         }

@@ -7,11 +7,11 @@
 //! A thread that claims may itself be a worker in the middle of an item, or have claimed that one. Then it
 //! counts as running once, and it waits as a whole: what stands beneath on its stack waits with it.
 
+use super::crew::Claim;
 use super::slots::limit_now;
-use super::workers::Claim;
 use super::{Cx, ItemReport, Place, Rule, WorkerPool};
 use crate::store::Store;
-use crate::worker::{State, WorkerId};
+use crate::worker::WorkerId;
 
 /// Claims that go on in one pool at one time, at most.
 pub const MAX_CLAIMS: u32 = 128;
@@ -35,20 +35,19 @@ impl<S: Store> WorkerPool<S> {
         work: S::Work,
         by: Claimant,
     ) -> Option<(WorkerId, S::Pwq)> {
-        let within = by.within.is_some_and(|id| self.is_counted(id));
-        let adds = !by.counted && !within;
+        let adds = !by.counted && !by.within.is_some_and(|id| self.is_counted(id));
         if !self.is_claimable(cx, work) || !self.may_claim(adds) {
             return None;
         }
-        let id = self.allocate_claim(by.within, adds);
+        let within = by.within;
+        let id = self.crew.claimant(Claim { within, adds });
+        self.stats.claimed += 1;
         self.count_far(cx, work);
         self.schedule_series(cx, work, id);
-        let own = self.workers.get_mut(id).scheduled.pop_front(cx.store);
+        let own = self.crew.get_mut(id).scheduled.pop_front(cx.store);
         let (_, pwq) = self.execute(cx, id, own.expect("it was put there"));
-        self.counts.claims += 1;
-        self.counts.claims_added += u32::from(adds);
         if !adds {
-            self.uncount(id);
+            self.crew.uncount(id);
         }
         self.settle(cx);
         Some((id, pwq))
@@ -71,19 +70,9 @@ impl<S: Store> WorkerPool<S> {
     /// Is there room for a claim, which adds one thread that runs? As many of those as CPUs serve: the
     /// pool's own workers step back for them.
     fn may_claim(&self, adds: bool) -> bool {
-        let crowded = adds && self.manages() && self.counts.claims_added >= self.attrs.target;
-        self.counts.claims < MAX_CLAIMS && !crowded
-    }
-
-    fn allocate_claim(&mut self, within: Option<WorkerId>, adds: bool) -> WorkerId {
-        let id = self.workers.allocate();
-        self.workers.set_state(id, State::Visiting);
-        self.workers.get_mut(id).claim = Some(Claim { within, adds });
-        if let Some(within) = within {
-            self.workers.get_mut(within).above = Some(id);
-        }
-        self.stats.claimed += 1;
-        id
+        let crowded =
+            adds && self.manages() && self.crew.counts().claims_added >= self.attrs.target;
+        self.crew.counts().claims < MAX_CLAIMS && !crowded
     }
 
     /// The claimed item, or a barrier behind it, has ended. `Some`: the next barrier, which is executed and
@@ -94,7 +83,7 @@ impl<S: Store> WorkerPool<S> {
         id: WorkerId,
         report: ItemReport,
     ) -> Option<(S::Work, S::Pwq)> {
-        let next = self.workers.get(id).scheduled.first();
+        let next = self.crew.get(id).scheduled.first();
         match next.filter(|&next| cx.store.word(next).flags().inactive) {
             None => {
                 self.leave_claim(cx, id, report);
@@ -110,12 +99,12 @@ impl<S: Store> WorkerPool<S> {
         id: WorkerId,
         report: ItemReport,
     ) -> (S::Work, S::Pwq) {
-        let counted = self.workers.get(id).claim.is_some_and(|claim| claim.adds);
+        let counted = self.crew.get(id).claim.is_some_and(|claim| claim.adds);
         self.item_ended(cx, id, report);
-        let barrier = self.workers.get_mut(id).scheduled.pop_front(cx.store);
+        let barrier = self.crew.get_mut(id).scheduled.pop_front(cx.store);
         let begun = self.execute(cx, id, barrier.expect("it was seen"));
         if !counted {
-            self.uncount(id);
+            self.crew.uncount(id);
         }
         self.forget_presumptions();
         self.kick(cx);
@@ -124,16 +113,9 @@ impl<S: Store> WorkerPool<S> {
     }
 
     fn leave_claim(&mut self, cx: &mut Cx<S>, id: WorkerId, report: ItemReport) {
-        let claim = self.workers.get(id).claim.expect("it has claimed");
-        self.counts.claims -= 1;
-        self.counts.claims_added -= u32::from(claim.adds);
         self.item_ended(cx, id, report);
         self.give_back(cx, id);
-        self.workers.get_mut(id).claim = None;
-        if let Some(within) = claim.within {
-            self.workers.get_mut(within).above = None;
-        }
-        self.workers.set_state(id, State::Free);
+        self.crew.leave(id);
         self.forget_presumptions();
         self.kick(cx);
         // Perhaps it was the last one that could have ended others' waits.
@@ -143,18 +125,13 @@ impl<S: Store> WorkerPool<S> {
 
     /// Does the thread of this worker count as running here, for any of the items on its stack?
     pub fn is_counted(&self, id: WorkerId) -> bool {
-        let mut stack = core::iter::successors(Some(id), |&id| self.beneath(id));
-        stack.any(|id| self.workers.get(id).hints == 0)
-    }
-
-    /// Whose item has called the one that this worker claimed, if that is one of this pool.
-    pub(super) fn beneath(&self, id: WorkerId) -> Option<WorkerId> {
-        self.workers.get(id).claim?.within
+        let mut stack = core::iter::successors(Some(id), |&id| self.crew.beneath(id));
+        stack.any(|id| self.crew.get(id).hints() == 0)
     }
 
     /// The last claim on the stack of this worker's thread, itself if there is none.
     pub(super) fn topmost(&self, id: WorkerId) -> WorkerId {
-        let above = |&id: &WorkerId| self.workers.get(id).above;
+        let above = |&id: &WorkerId| self.crew.get(id).above;
         let stack = core::iter::successors(Some(id), above);
         stack.last().expect("it is on its own stack")
     }

@@ -116,8 +116,8 @@ impl<S: Store> WorkerPool<S> {
             let of = word.pwq().map(|(addr, _)| cx.store.pwq_at(addr));
             of == Some(pwq) && !word.flags().inactive
         };
-        let scheduled = |id| self.workers.get(id).scheduled.iter(cx.store);
-        let here = self.workers.ids().flat_map(scheduled).filter(active);
+        let scheduled = |id| self.crew.get(id).scheduled.iter(cx.store);
+        let here = self.crew.ids().flat_map(scheduled).filter(active);
         let deferred = self.deferred.iter().map(|d| d.work).filter(active);
         (here.count() + deferred.count()) as u32
     }

@@ -1,6 +1,6 @@
 //! Items: queued, taken, ended; flush of everything.
 
-use super::workers::Current;
+use super::crew::Current;
 use super::{Cx, Deferred, Rule, WorkerPool};
 use crate::action::Action;
 use crate::colours::Flush;
@@ -9,7 +9,7 @@ use crate::pwq::Drain;
 use crate::sampling::{self, ItemReport};
 use crate::store::{ItemKey, Store};
 use crate::work::{QueuedFlags, WorkWord};
-use crate::worker::{State, Token, Wait, WorkerId};
+use crate::worker::{Token, Wait, WorkerId};
 
 /// How an item comes to a pool workqueue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -125,17 +125,8 @@ impl<S: Store> WorkerPool<S> {
     pub fn item_ended(&mut self, cx: &mut Cx<S>, id: WorkerId, report: ItemReport) {
         self.note_ended(cx, id);
         self.forget_sleep(id, report);
-        let visits = self.workers.get(id).is_guest();
-        let state = if visits {
-            State::Visiting
-        } else {
-            State::Between
-        };
-        self.workers.set_state(id, state);
-        self.counts.executing -= 1;
-        self.counts.between += u32::from(!visits);
         let token = self.token(id);
-        let ended = self.workers.leave_busy(id);
+        let ended = self.crew.end(id);
         if !ended.barrier {
             hit!(ItemEnded);
             self.stats.completed += 1;
@@ -152,7 +143,7 @@ impl<S: Store> WorkerPool<S> {
         }
         self.turn.items += 1;
         let most = self.most_crowded();
-        let worker = self.workers.get_mut(id);
+        let worker = self.crew.get_mut(id);
         worker.asks = sampling::ask_for_others(&report, cx.now, worker.asks_after);
         worker.crowded = match report.foreign {
             // It cannot ask for its processes: the estimate is all there is.
@@ -163,9 +154,8 @@ impl<S: Store> WorkerPool<S> {
 
     /// Begins the next item that this worker may execute: of its own list first, then of the pool.
     pub(super) fn take_item(&mut self, cx: &mut Cx<S>, id: WorkerId) -> Option<(S::Work, S::Pwq)> {
-        let own = self.workers.get_mut(id).scheduled.pop_front(cx.store);
+        let own = self.crew.get_mut(id).scheduled.pop_front(cx.store);
         let work = own.or_else(|| self.take_from_worklist(cx, id))?;
-        self.counts.between -= 1;
         Some(self.execute(cx, id, work))
     }
 
@@ -176,8 +166,6 @@ impl<S: Store> WorkerPool<S> {
         id: WorkerId,
         work: S::Work,
     ) -> (S::Work, S::Pwq) {
-        self.workers.set_state(id, State::Executing);
-        self.counts.executing += 1;
         let word = cx.store.word(work);
         let (addr, colour) = word.pwq().expect("a listed item is queued");
         let pwq = cx.store.pwq_at(addr);
@@ -191,16 +179,16 @@ impl<S: Store> WorkerPool<S> {
         };
         hit!(current.barrier => BarrierReached, ItemBegun);
         self.stats.started += u64::from(!current.barrier);
-        self.workers.enter_busy(id, current);
+        self.crew.begin(id, current);
         self.note_begun(cx, id);
-        self.workers.get_mut(id).began = cx.now;
+        self.crew.get_mut(id).began = cx.now;
         self.dog.progressed(cx.now);
         self.moved = cx.now;
         cx.store.set_word(work, WorkWord::off_queue(self.attrs.id));
         let hog = cx.store.pwq(pwq).flags.cpu_intensive && self.attrs.rule == Rule::PerCpu;
         hit!(ItemCpuIntensive if hog);
-        if hog || self.workers.get(id).rescues.is_some() {
-            self.uncount(id);
+        if hog || self.crew.get(id).rescues.is_some() {
+            self.crew.uncount(id);
         }
         self.presume_new();
         (work, pwq)
@@ -215,7 +203,7 @@ impl<S: Store> WorkerPool<S> {
                 None => {
                     self.count_far(cx, work);
                     self.schedule_series(cx, work, id);
-                    return self.workers.get_mut(id).scheduled.pop_front(cx.store);
+                    return self.crew.get_mut(id).scheduled.pop_front(cx.store);
                 }
             }
         }
@@ -224,7 +212,7 @@ impl<S: Store> WorkerPool<S> {
 
     /// Who executes this item, which therefore goes to that worker.
     pub(super) fn who_executes(&self, key: &ItemKey) -> Option<WorkerId> {
-        let busy = self.workers.executing(key);
+        let busy = self.crew.executing(key);
         hit!(ItemBehindItself if busy.is_some());
         busy.filter(|_| !broken!(ReentrantInPool))
     }
@@ -258,7 +246,7 @@ impl<S: Store> WorkerPool<S> {
     /// Does anything wait for the slot or for the worker of this item, so that a long one should
     /// step aside?
     pub fn others_waiting(&self, cx: &mut Cx<S>, id: WorkerId) -> bool {
-        let current = self.workers.get(id).current.as_ref();
+        let current = self.crew.get(id).current.as_ref();
         let pwq = current.expect("it executes an item").pwq;
         self.has_spare_item() || super::slots::limit_now(cx, pwq).waiting()
     }
@@ -268,12 +256,12 @@ impl<S: Store> WorkerPool<S> {
         Token {
             pool: self.attrs.id,
             worker: id,
-            seq: self.workers.get(id).item_seq,
+            seq: self.crew.get(id).item_seq,
         }
     }
 
     /// Is this worker in a wait for items of this queue?
     pub(super) fn waits_to_flush(&self, id: WorkerId, pwq: S::Pwq) -> bool {
-        self.workers.get(id).waiting == Some(Wait::Flush(pwq))
+        self.crew.get(id).waiting() == Some(Wait::Flush(pwq))
     }
 }

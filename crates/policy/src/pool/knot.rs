@@ -37,7 +37,7 @@ impl<S: Store> WorkerPool<S> {
     /// An execution of the same key is waited for besides what keeps the pending item: it may be of an earlier
     /// item at this address, about to end.
     fn item_behind(&self, cx: &mut Cx<S>, work: S::Work) -> Behinds<S::Pwq> {
-        let executing = self.workers.executing(&cx.store.key(work));
+        let executing = self.crew.executing(&cx.store.key(work));
         let [elsewhere, last] = self.pending_behind(cx, work);
         [executing.map(Behind::Worker), elsewhere, last]
     }
@@ -63,15 +63,15 @@ impl<S: Store> WorkerPool<S> {
 
     /// It has as many workers as it ever may: where none can be made just now, one can be later.
     pub fn has_all_threads(&self) -> bool {
-        self.counts.workers >= self.attrs.thread_limit
-            && self.counts.creating == 0
+        self.crew.counts().workers >= self.attrs.thread_limit
+            && self.crew.counts().creating == 0
             && !self.may_outgrow_threads()
     }
 
     /// Whether these are all the workers that it may have. Rescuers, and those that claim, begin no other item.
     pub fn are_all_threads(&self, ids: impl Iterator<Item = WorkerId>) -> bool {
-        let workers = ids.filter(|&id| !self.workers.get(id).is_guest()).count();
-        self.has_all_threads() && workers >= self.counts.workers as usize
+        let workers = ids.filter(|&id| !self.crew.get(id).is_guest()).count();
+        self.has_all_threads() && workers >= self.crew.counts().workers as usize
     }
 
     /// Slots that `pwq` could have and that items hold which only a worker takes, and none has.
@@ -111,10 +111,10 @@ impl<S: Store> WorkerPool<S> {
             return [None; 3];
         }
         let has = |&id: &WorkerId| {
-            let scheduled = &self.workers.get(id).scheduled;
+            let scheduled = &self.crew.get(id).scheduled;
             !scheduled.is_empty() && scheduled.iter(cx.store).any(|work| work == barrier)
         };
-        if let Some(id) = self.workers.ids().find(has) {
+        if let Some(id) = self.crew.ids().find(has) {
             return [Some(Behind::Worker(id)), None, None];
         }
         // Behind an instance that is pending; if not, that was taken back, and the barrier goes on alone.
@@ -128,7 +128,7 @@ impl<S: Store> WorkerPool<S> {
 
     /// Through which pwq the item that this worker executes was queued.
     pub fn executes_of(&self, id: WorkerId) -> Option<S::Pwq> {
-        let current = self.workers.get(id).current.as_ref();
+        let current = self.crew.get(id).current.as_ref();
         current.map(|current| current.pwq)
     }
 
@@ -141,7 +141,7 @@ impl<S: Store> WorkerPool<S> {
         ticket: Option<u64>,
         id: WorkerId,
     ) -> bool {
-        let worker = self.workers.get(id);
+        let worker = self.crew.get(id);
         let own = worker
             .current
             .as_ref()

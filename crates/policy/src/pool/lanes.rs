@@ -15,7 +15,7 @@ use crate::list::List;
 use crate::probe::hit;
 use crate::store::Store;
 use crate::time::Time;
-use crate::worker::{State, WorkerId};
+use crate::worker::WorkerId;
 
 use super::seen::{Seen, SeenState};
 
@@ -66,7 +66,7 @@ impl<S: Store> WorkerPool<S> {
 
     /// The kind of the item that this worker executes.
     fn kind_executed(&self, cx: &Cx<S>, id: WorkerId) -> Option<Kind> {
-        let current = self.workers.get(id).current.as_ref()?;
+        let current = self.crew.get(id).current.as_ref()?;
         (!current.barrier).then(|| Kind {
             queue: cx.store.info(current.pwq).queue,
             func: current.key.func,
@@ -251,7 +251,7 @@ impl<S: Store> WorkerPool<S> {
         if self.lanes.is_empty() {
             return;
         }
-        let (kind, futex) = (self.kind_executed(cx, id), self.workers.get(id).futex);
+        let (kind, futex) = (self.kind_executed(cx, id), self.crew.get(id).futex);
         if let Some(lane) = self.lane(kind) {
             lane.busy -= 1;
             if futex.is_some() && futex == lane.crowd.lock() {
@@ -289,8 +289,8 @@ impl<S: Store> WorkerPool<S> {
 
     /// It executes what it did when it was looked at.
     fn is_in_item(&self, seen: &Seen) -> bool {
-        let worker = self.workers.get(seen.worker);
-        worker.state == State::Executing && worker.item_seq == seen.item
+        let worker = self.crew.get(seen.worker);
+        worker.is_at(seen.item)
     }
 
     /// Kinds of which two were seen at one lock are watched from now on.
@@ -306,7 +306,7 @@ impl<S: Store> WorkerPool<S> {
             }
             hit!(LaneOpened);
             let executes = |id: &WorkerId| self.kind_executed(cx, *id) == Some(kind);
-            let busy = self.workers.ids().filter(executes).count() as u32;
+            let busy = self.crew.ids().filter(executes).count() as u32;
             self.lanes.push(Lane {
                 kind,
                 crowd: Crowd::default(),
@@ -328,8 +328,8 @@ impl<S: Store> WorkerPool<S> {
         let at_lock = |one: &Seen| lock.is_some() && one.futex() == lock;
         let executes = |id: &WorkerId| self.kind_executed(cx, *id) == Some(kind);
         let mut known = [0; 2];
-        for id in self.workers.ids().filter(executes) {
-            known[usize::from(self.is_known_asleep(id))] += 1;
+        for id in self.crew.ids().filter(executes) {
+            known[usize::from(self.crew.is_known_asleep(id))] += 1;
         }
         Look {
             busy: known[0] + known[1],
@@ -344,7 +344,7 @@ impl<S: Store> WorkerPool<S> {
         let among = |asleep: bool| {
             let of = seen
                 .iter()
-                .filter(|one| self.is_known_asleep(one.worker) == asleep);
+                .filter(|one| self.crew.is_known_asleep(one.worker) == asleep);
             let looked_at = of.clone().count() as u32;
             let ones = of.filter(|one| is_one(one)).count() as u32;
             (known[usize::from(asleep)] * ones)
@@ -442,7 +442,7 @@ impl<S: Store> WorkerPool<S> {
         }
         for (at, lane) in self.lanes.iter().enumerate() {
             let executes = |id: &WorkerId| self.kind_executed(&cx, *id) == Some(lane.kind);
-            let busy = self.workers.ids().filter(executes).count() as u32;
+            let busy = self.crew.ids().filter(executes).count() as u32;
             assert_eq!(lane.busy, busy, "executions of a kind");
             let (mut series, mut head) = (0, lane.list.first());
             while let Some(work) = head {

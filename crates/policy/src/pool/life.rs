@@ -34,7 +34,7 @@ pub enum Step<W, P> {
 impl<S: Store> WorkerPool<S> {
     /// What worker `id` does next. Every awake worker asks, after each thing it has done.
     pub fn next(&mut self, cx: &mut Cx<S>, id: WorkerId) -> Step<S::Work, S::Pwq> {
-        let from = self.workers.get(id).state;
+        let from = self.crew.get(id).state();
         match from {
             // Woken by a report that led to nothing, or by a token that was left over.
             State::Idle(_) => {
@@ -55,10 +55,10 @@ impl<S: Store> WorkerPool<S> {
     }
 
     fn choose(&mut self, cx: &mut Cx<S>, id: WorkerId, from: State) -> Step<S::Work, S::Pwq> {
-        self.leave_management(id);
+        self.crew.leave_management(id);
         // Its own list goes first, without letting the pool go: nobody executes these items' key
         // any more, so a canceller would look for them on the worklist.
-        if self.workers.get(id).scheduled.is_empty() {
+        if self.crew.get(id).scheduled.is_empty() {
             if from == State::Between && (self.should_yield(cx, id) || self.ends_turn(cx)) {
                 hit!(WorkerYields);
                 return Step::Yield;
@@ -87,25 +87,16 @@ impl<S: Store> WorkerPool<S> {
 
     /// May a worker create another one? One at a time.
     fn may_manage(&self, now: Time) -> bool {
-        (self.manager.is_none() && self.may_create(now)) || broken!(TwoManagers)
+        (self.crew.manager().is_none() && self.may_create(now)) || broken!(TwoManagers)
     }
 
     /// A chosen or new worker is there.
     fn arrive(&mut self, cx: &mut Cx<S>, id: WorkerId) {
         self.start_turn(cx);
-        match self.workers.set_state(id, State::Between) {
-            State::Creating => {
-                hit!(WorkerCreated);
-                self.counts.creating -= 1;
-                self.counts.workers += 1;
-                self.stats.peak_workers = self.stats.peak_workers.max(self.counts.workers);
-            }
-            _ => {
-                hit!(WorkerArrived);
-                self.counts.waking -= 1;
-            }
+        if self.crew.arrive(id) {
+            let workers = self.nr_workers();
+            self.stats.peak_workers = self.stats.peak_workers.max(workers);
         }
-        self.counts.between += 1;
     }
 
     /// Keep working? Not while too many run, if this worker has just arrived or stands in the way.
@@ -120,7 +111,7 @@ impl<S: Store> WorkerPool<S> {
             return false;
         }
         let crowded = self.is_over() || self.is_overdrawn(cx);
-        if crowded && (!ended || self.workers.get(id).crowded >= self.most_crowded()) {
+        if crowded && (!ended || self.crew.get(id).crowded >= self.most_crowded()) {
             hit!(ended => WorkerCrowded, WorkerLate);
             self.stats.step_backs += u64::from(ended);
             return false;
@@ -133,9 +124,7 @@ impl<S: Store> WorkerPool<S> {
     /// Too many seem to run: does somebody wait for this worker's CPU right now? If nobody does,
     /// going idle would only idle the CPU, whatever the estimate says.
     fn should_yield(&mut self, cx: &mut Cx<S>, id: WorkerId) -> bool {
-        self.workers.get(id).asks
-            && self.nr_ready() > 0
-            && (self.is_over() || self.is_overdrawn(cx))
+        self.crew.get(id).asks && self.nr_ready() > 0 && (self.is_over() || self.is_overdrawn(cx))
     }
 
     /// How often in a row others may want its CPU before a worker steps back. A per-CPU pool has one
@@ -168,20 +157,20 @@ impl<S: Store> WorkerPool<S> {
     pub fn yielded(&mut self, cx: &mut Cx<S>, id: WorkerId, took: Nanos) {
         self.start_turn(cx);
         let crowded = took > CONFIRM_QUICK;
-        let worker = self.workers.get_mut(id);
+        let worker = self.crew.get_mut(id);
         worker.asks = false;
         worker.asks_after = cx.now.after(sampling::pause_after_asking(took));
         worker.crowded = if crowded { worker.crowded + 1 } else { 0 };
         hit!(crowded => WorkerYieldCrowded, WorkerYieldAlone);
         if !crowded && self.manages() {
-            self.counts.presumed += self.nr_running().saturating_sub(self.attrs.target);
+            self.presumed += self.nr_running().saturating_sub(self.attrs.target);
         }
         self.settle(cx);
     }
 
     /// Lets a new worker start at once, if growth would start one now.
     fn admit_new(&mut self, cx: &mut Cx<S>) -> bool {
-        let others = self.nr_busy() - 1;
+        let others = self.crew.counts().busy() - 1;
         let admitted = self.may_grow(cx, others);
         hit!(admitted => WorkerIsAdmitted, WorkerIsSpare);
         admitted
@@ -189,24 +178,15 @@ impl<S: Store> WorkerPool<S> {
 
     fn go_idle(&mut self, cx: &mut Cx<S>, id: WorkerId) -> Step<S::Work, S::Pwq> {
         hit!(WorkerIdle);
-        self.workers.set_state(id, State::Idle(cx.now));
-        let worker = self.workers.get_mut(id);
-        (worker.crowded, worker.cpu) = (0, cx.cpu);
-        self.counts.between -= 1;
-        self.idle.push_back(id);
+        self.crew.go_idle(id, cx.now, cx.cpu);
         Step::Park
     }
 
     /// The worker, which executes nothing, must not run another item: one has left its thread unfit.
     /// Follow with the end of the thread. What it alone was to run goes to the others.
     pub fn give_up(&mut self, cx: &mut Cx<S>, id: WorkerId) {
-        self.leave_management(id);
-        match self.workers.set_state(id, State::Retiring) {
-            State::Between => self.counts.between -= 1,
-            State::Waking => self.counts.waking -= 1,
-            _ => self.idle.retain(|&w| w != id),
-        }
-        hit!(self.workers.get(id).scheduled.is_empty() => WorkerGaveUp, WorkerGaveItemsUp);
+        self.crew.dismiss(id);
+        hit!(self.crew.get(id).scheduled.is_empty() => WorkerGaveUp, WorkerGaveItemsUp);
         self.give_back(cx, id);
         let _ = self.retire(cx, id);
         self.kick(cx);
@@ -215,7 +195,7 @@ impl<S: Store> WorkerPool<S> {
 
     /// What this worker alone was to run is the next that the others take.
     pub(super) fn give_back(&mut self, cx: &mut Cx<S>, id: WorkerId) {
-        let mut own = core::mem::take(&mut self.workers.get_mut(id).scheduled);
+        let mut own = core::mem::take(&mut self.crew.get_mut(id).scheduled);
         if !own.is_empty() && self.nr_queued() == 0 {
             self.dog.became_busy(cx.now);
         }
@@ -231,38 +211,21 @@ impl<S: Store> WorkerPool<S> {
     }
 
     fn retire(&mut self, cx: &mut Cx<S>, id: WorkerId) -> Step<S::Work, S::Pwq> {
-        hit!(WorkerRetired);
-        self.workers.set_state(id, State::Free);
-        self.counts.workers -= 1;
+        self.crew.retire(id);
         self.settle(cx);
         Step::Retire
     }
 
     fn manage(&mut self, id: WorkerId) -> Step<S::Work, S::Pwq> {
         hit!(WorkerAskedByManager);
-        self.manager = Some(id);
-        Step::Create(self.create())
-    }
-
-    fn leave_management(&mut self, id: WorkerId) {
-        if self.manager == Some(id) {
-            self.manager = None;
-        }
-    }
-
-    fn create(&mut self) -> WorkerId {
-        let new = self.workers.allocate();
-        self.workers.set_state(new, State::Creating);
-        self.counts.creating += 1;
-        new
+        Step::Create(self.crew.create_by(id))
     }
 
     /// The thread of `id` could not be made: no other is asked for during the cooldown, and a wait
     /// that only it could have ended fails.
     pub fn spawn_failed(&mut self, cx: &mut Cx<S>, id: WorkerId) {
-        self.workers.set_state(id, State::Free);
         hit!(WorkerNotCreated);
-        self.counts.creating -= u32::from(!broken!(SpawnFailureUnnoted));
+        self.crew.not_created(id);
         self.stats.spawn_failures += 1;
         self.spawn_after = cx.now.after(CREATE_COOLDOWN);
         self.fail_a_wait(cx);
@@ -281,10 +244,10 @@ impl<S: Store> WorkerPool<S> {
     /// Starts a worker: `receiver`, which is awake already, or the last one that went idle, or a
     /// new one. False if growth, budget or limits forbid it.
     pub(super) fn start(&mut self, cx: &mut Cx<S>, receiver: Option<WorkerId>) -> bool {
-        if !self.may_grow(cx, self.nr_busy()) {
+        if !self.may_grow(cx, self.crew.counts().busy()) {
             return false;
         }
-        let receiver = receiver.filter(|&id| matches!(self.workers.get(id).state, State::Idle(_)));
+        let receiver = receiver.filter(|&id| matches!(self.crew.get(id).state(), State::Idle(_)));
         match receiver.or_else(|| self.choose_idle(cx)) {
             Some(id) => self.wake(cx, id, receiver.is_some()),
             None => self.spawn(cx),
@@ -310,14 +273,7 @@ impl<S: Store> WorkerPool<S> {
             return false;
         }
         let action = (!is_awake).then(|| self.wake_action(cx, id));
-        let at = self
-            .idle
-            .iter()
-            .rposition(|&w| w == id)
-            .expect("it is idle");
-        self.idle.remove(at);
-        self.workers.set_state(id, State::Waking);
-        self.counts.waking += 1;
+        self.crew.wake(id);
         hit!(is_awake => WorkerReceiver, WorkerWoken);
         if let Some(action) = action.filter(|_| !broken!(WakeLost)) {
             self.push(cx, action);
@@ -326,12 +282,12 @@ impl<S: Store> WorkerPool<S> {
     }
 
     fn spawn(&mut self, cx: &mut Cx<S>) -> bool {
-        if !self.may_create(cx.now) || self.manager.is_some() {
+        if !self.may_create(cx.now) || self.crew.manager().is_some() {
             hit!(StartNoThread);
             return false;
         }
         hit!(WorkerAsked);
-        let new = self.create();
+        let new = self.crew.create();
         self.push(cx, Action::Spawn(new));
         true
     }
@@ -356,9 +312,8 @@ impl<S: Store> WorkerPool<S> {
             if cx.out.room() == 0 {
                 return true;
             }
-            let oldest = self.idle.pop_front().expect("cull_at saw one");
+            let oldest = self.crew.dismiss_oldest().expect("cull_at saw one");
             hit!(WorkerCulled);
-            self.workers.set_state(oldest, State::Retiring);
             self.push(cx, Action::Wake(oldest));
         }
         false

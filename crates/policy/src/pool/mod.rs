@@ -28,6 +28,7 @@ mod arming;
 mod census;
 mod check;
 mod claim;
+mod crew;
 mod inspect;
 mod items;
 mod key;
@@ -46,7 +47,6 @@ mod starvation;
 mod tests;
 mod unseen;
 mod watch;
-mod workers;
 
 pub use crate::sampling::{ItemReport, MAX_SCAN};
 pub use census::Census;
@@ -66,7 +66,6 @@ pub use unseen::PATIENCE;
 pub use watch::{AskSwitches, Busy, Hog, Stall};
 
 use alloc::boxed::Box;
-use alloc::collections::VecDeque;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
@@ -79,7 +78,7 @@ use crate::store::Store;
 use crate::time::{Nanos, SECOND, Time};
 use crate::watchdog::Watchdog;
 use crate::worker::{Token, WorkerId};
-use workers::Workers;
+use crew::Crew;
 
 /// Idle workers beyond the ratio retire after this (kernel `IDLE_WORKER_TIMEOUT`).
 pub const IDLE_WORKER_TIMEOUT: Nanos = 300 * SECOND;
@@ -191,32 +190,6 @@ pub struct PoolStats {
     pub runnable_ns: u128,
 }
 
-/// Counts of workers by what they do. The estimate of `nr_running` is made of them.
-#[derive(Clone, Copy, Debug, Default)]
-struct Counts {
-    workers: u32,
-    creating: u32,
-    waking: u32,
-    between: u32,
-    executing: u32,
-    /// Executing and not counted: in a hint, CPU-intensive, or a rescuer.
-    hinted: u32,
-    /// Executing, not in a hint, seen asleep by a scan.
-    asleep: u32,
-    /// Threads of process trees that run, beyond one for each tree.
-    extra: u32,
-    /// Presumed asleep because a CPU reported that it idles; not known which ones.
-    presumed: u32,
-    /// Guests that have claimed the item which they execute.
-    claims: u32,
-    /// Of those, threads that count as running for nothing else.
-    claims_added: u32,
-    /// Wait for an item of this pool that nobody has started: workers and claims.
-    waiting: u32,
-    /// Rescuers that do.
-    rescuers_waiting: u32,
-}
-
 /// The state of one worker pool.
 pub struct WorkerPool<S: Store> {
     attrs: PoolAttrs,
@@ -226,12 +199,9 @@ pub struct WorkerPool<S: Store> {
     held: usize,
     /// Items that wait for the end of an execution in another pool, on the worklist or inactive.
     deferred: Vec<Deferred<S::Work>>,
-    workers: Workers<S, S::Pwq>,
-    /// LIFO: chosen from the back, culled from the front.
-    idle: VecDeque<WorkerId>,
-    /// The worker that creates another one, if any does.
-    manager: Option<WorkerId>,
-    counts: Counts,
+    crew: Crew<S>,
+    /// Workers that are presumed asleep because a CPU reported that it idles; not known which ones.
+    presumed: u32,
     /// Tokens of the shared budget that this pool holds.
     tokens: u32,
     growth: Growth,
@@ -297,10 +267,8 @@ impl<S: Store> WorkerPool<S> {
             worklist: List::new(),
             held: 0,
             deferred: Vec::new(),
-            workers: Workers::new(),
-            idle: VecDeque::new(),
-            manager: None,
-            counts: Counts::default(),
+            crew: Crew::new(),
+            presumed: 0,
             tokens: 0,
             growth: Growth::default(),
             lanes: Vec::new(),
@@ -370,18 +338,18 @@ impl<S: Store> WorkerPool<S> {
     /// those presumed asleep. Between 0 and the number of workers that are not idle, where each is one
     /// thread; one that stands for a process tree counts as the threads of it that were found to run.
     pub fn nr_running(&self) -> u32 {
-        let c = &self.counts;
-        c.executing + c.extra + c.waking + c.between - c.hinted - c.asleep - c.presumed
+        let counts = self.crew.counts();
+        counts.presumable() + counts.on_their_way() - self.presumed
     }
 
     /// Workers that exist.
     pub fn nr_workers(&self) -> u32 {
-        self.counts.workers
+        self.crew.counts().workers
     }
 
     /// Workers that are parked.
     pub fn nr_idle(&self) -> u32 {
-        self.idle.len() as u32
+        self.crew.idle().len() as u32
     }
 
     /// Items that no worker has taken yet, and that one may take, now or when they are not held back.
@@ -396,13 +364,13 @@ impl<S: Store> WorkerPool<S> {
 
     /// Workers that the last look at them could not see in their item.
     pub fn nr_unseen(&self) -> u32 {
-        let unseen = |id: &WorkerId| self.workers.get(*id).unseen.is_some();
-        self.workers.ids().filter(unseen).count() as u32
+        let unseen = |id: &WorkerId| self.crew.get(*id).unseen.is_some();
+        self.crew.ids().filter(unseen).count() as u32
     }
 
     /// Items being executed.
     pub fn nr_executing(&self) -> u32 {
-        self.counts.executing
+        self.crew.counts().executing
     }
 
     /// Whether it has no use for the tokens that it holds: nothing waits, yet workers count as running.
@@ -412,7 +380,7 @@ impl<S: Store> WorkerPool<S> {
 
     /// The idle worker that a report should wake: the one that would be chosen next.
     pub fn standby(&self) -> Option<WorkerId> {
-        self.idle.back().copied()
+        self.crew.idle().back().copied()
     }
 
     /// Its counters.
@@ -460,7 +428,7 @@ impl<S: Store> WorkerPool<S> {
     /// Fewer execute than before: what was presumed of who does not any more is forgotten. Before the
     /// estimate is asked for again.
     fn forget_presumptions(&mut self) {
-        self.counts.presumed = self.counts.presumed.min(self.presumable());
+        self.presumed = self.presumed.min(self.crew.counts().presumable());
     }
 
     fn settle_tokens(&mut self, cx: &mut Cx<S>) {
@@ -474,12 +442,6 @@ impl<S: Store> WorkerPool<S> {
             hit!(TokensReturned);
             cx.store.step_budget(|b| Some(b.put(held - due)));
         }
-    }
-
-    /// Executing workers that are neither in a hint nor known to sleep, and further threads of theirs.
-    fn presumable(&self) -> u32 {
-        let c = &self.counts;
-        c.executing + c.extra - c.hinted - c.asleep
     }
 
     fn push(&self, cx: &mut Cx<S>, action: Action<S::Pwq>) {

@@ -89,14 +89,20 @@ impl<S: Store> WorkerPool<S> {
         let Some((near, home)) = self.spare_home(cx) else {
             return self.standby();
         };
-        let at_home = |id: &&WorkerId| near.distance(home, self.workers.get(**id).cpu) == 0;
-        let found = self.idle.iter().rev().take(NEAR_WINDOW).find(at_home);
+        let at_home = |id: &&WorkerId| near.distance(home, self.crew.get(**id).cpu) == 0;
+        let found = self
+            .crew
+            .idle()
+            .iter()
+            .rev()
+            .take(NEAR_WINDOW)
+            .find(at_home);
         found.copied().or_else(|| self.standby())
     }
 
     /// How a worker is woken that is about to be on its way.
     pub(super) fn wake_action(&mut self, cx: &Cx<S>, id: WorkerId) -> Action<S::Pwq> {
-        let last = self.workers.get(id).cpu;
+        let last = self.crew.get(id).cpu;
         let spare = self.spare_home(cx);
         match spare.filter(|(near, home)| near.distance(*home, last) > 0) {
             None => Action::Wake(id),
@@ -118,7 +124,7 @@ impl<S: Store> WorkerPool<S> {
     /// Where the first item was queued that nobody is on the way to, if that matters.
     fn spare_home(&self, cx: &Cx<S>) -> Option<(&Near, u32)> {
         let near = &self.near.as_ref().filter(|n| n.near.homes())?.near;
-        Some((near, self.home_of(cx, self.on_their_way())?))
+        Some((near, self.home_of(cx, self.crew.counts().on_their_way())?))
     }
 
     /// Where the item with this place in the list was queued; of one far behind, the last that is looked
@@ -136,10 +142,5 @@ impl<S: Store> WorkerPool<S> {
     pub(super) fn distance(&self, home: u32, cpu: u32) -> crate::affinity::Distance {
         let near = self.near.as_ref();
         near.map_or(0, |near| near.near.distance(home, cpu))
-    }
-
-    /// Workers that are about to take an item each.
-    fn on_their_way(&self) -> u32 {
-        self.counts.waking + self.counts.between
     }
 }

@@ -4,8 +4,8 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
+use super::crew::Current;
 use super::slots::limit_now;
-use super::workers::Current;
 use super::{Cx, IDLE_WORKER_TIMEOUT, MAX_IDLE_WORKERS_RATIO, WorkerPool};
 use crate::probe::broken;
 use crate::store::Store;
@@ -25,17 +25,17 @@ impl<S: Store> WorkerPool<S> {
 
     /// How many more.
     pub(super) fn nr_spare(&self) -> u32 {
-        (self.nr_ready() as u32).saturating_sub(self.counts.waking + self.counts.between)
+        (self.nr_ready() as u32).saturating_sub(self.crew.counts().on_their_way())
     }
 
     /// Is there a reserve, so that this worker may start working?
     pub(super) fn may_start_working(&self) -> bool {
-        !self.idle.is_empty()
+        !self.crew.idle().is_empty()
     }
 
     /// May one more thread be asked for? One at a time, none shortly after a failure.
     pub(super) fn may_create(&self, now: Time) -> bool {
-        let c = &self.counts;
+        let c = self.crew.counts();
         let may_have_more = c.workers < self.attrs.thread_limit || broken!(ThreadLimitIgnored);
         c.creating == 0 && may_have_more && now >= self.spawn_after
     }
@@ -63,18 +63,18 @@ impl<S: Store> WorkerPool<S> {
 
     /// How many idle workers are too many, and for how long: kernel `too_many_workers`.
     pub(super) fn too_many_workers(&self) -> bool {
-        let manager = u32::from(self.manager.is_some());
+        let manager = u32::from(self.crew.manager().is_some());
         let idle = self.nr_idle() + manager;
         // Those on their way out count as neither.
-        let busy = self.nr_busy() - manager;
+        let busy = self.crew.counts().busy() - manager;
         let kept = if broken!(LastIdleCulled) { 0 } else { 2 };
         idle > kept && (idle - kept) * MAX_IDLE_WORKERS_RATIO >= busy
     }
 
     /// When the oldest idle worker is to be looked at for culling; `None` while there are few.
     pub fn cull_at(&self) -> Option<Time> {
-        let oldest = *self.idle.front()?;
-        let crate::worker::State::Idle(since) = self.workers.get(oldest).state else {
+        let oldest = *self.crew.idle().front()?;
+        let crate::worker::State::Idle(since) = self.crew.get(oldest).state() else {
             unreachable!("the idle list holds idle workers");
         };
         self.too_many_workers()
@@ -84,7 +84,7 @@ impl<S: Store> WorkerPool<S> {
     /// Of the workers taken for runnable, those that are there. One that was woken may stand behind
     /// somebody on another CPU, and steps back on arrival if it comes too late.
     pub(super) fn nr_arrived(&self) -> u32 {
-        self.nr_running() - self.counts.waking
+        self.nr_running() - self.crew.counts().waking
     }
 
     /// Would the report of an idle CPU lead to a start?
@@ -93,22 +93,17 @@ impl<S: Store> WorkerPool<S> {
             && self.has_spare_item()
             && !self.growth.is_asking()
             && (self.may_start_working() || self.may_create(now))
-            && (self.nr_arrived() < self.attrs.target || self.presumable() > self.counts.presumed)
+            && (self.nr_arrived() < self.attrs.target
+                || self.crew.counts().presumable() > self.presumed)
             && self.lanes_want(now)
-    }
-
-    /// Threads that are not idle. One that has claimed an item inside of another one is there once.
-    pub(super) fn nr_busy(&self) -> u32 {
-        let c = &self.counts;
-        c.executing + c.waking + c.between - (c.claims - c.claims_added)
     }
 
     /// Does everybody, guests included, wait for items that only another worker could start, with
     /// no other worker and no rescuer to come?
     pub(super) fn is_stuck(&self, cx: &mut Cx<S>) -> bool {
-        let c = &self.counts;
+        let c = self.crew.counts();
         let (all, waiting) = (
-            c.workers + c.claims + self.rescuers().count() as u32,
+            c.workers + c.claims + self.crew.rescuers().count() as u32,
             c.waiting + c.rescuers_waiting,
         );
         let full = c.workers >= self.attrs.thread_limit;
@@ -158,13 +153,13 @@ impl<S: Store> WorkerPool<S> {
             word.flags().inactive && pwq.is_some_and(of_ring)
         };
         let by_worker = |id| {
-            let worker = self.workers.get(id);
+            let worker = self.crew.get(id);
             match &worker.current {
                 Some(current) => current.barrier && of_ring(current.pwq),
                 None => worker.scheduled.iter(cx.store).any(queued),
             }
         };
-        self.workers.ids().any(by_worker)
+        self.crew.ids().any(by_worker)
             || self
                 .lists()
                 .flat_map(|list| list.iter(cx.store))
@@ -179,7 +174,7 @@ impl<S: Store> WorkerPool<S> {
     /// Adds the queues that holders of slots of `pwq` wait for; returns how many of them wait.
     fn awaited_by_slots(&self, cx: &Cx<S>, pwq: S::Pwq, ring: &mut Vec<S::Pwq>) -> u32 {
         let mut waiting = 0;
-        for id in self.workers.ids() {
+        for id in self.crew.ids() {
             if let Some(awaited) = self.awaited_by_slot(cx, id, pwq) {
                 waiting += self.slots_held(cx, id, pwq);
                 if !ring.contains(&awaited) {
@@ -192,14 +187,14 @@ impl<S: Store> WorkerPool<S> {
 
     /// The queue that this worker waits for, if it keeps a slot that `pwq` could have.
     pub(super) fn awaited_by_slot(&self, cx: &Cx<S>, id: WorkerId, pwq: S::Pwq) -> Option<S::Pwq> {
-        let wait = self.workers.get(id).waiting?;
+        let wait = self.crew.get(id).waiting()?;
         (self.slots_held(cx, id, pwq) > 0).then(|| wait.pwq())
     }
 
     /// Slots that `pwq` could have and that nobody gives back before this worker's item has ended: its
     /// own, and the one of its next instance.
     pub fn slots_held(&self, cx: &Cx<S>, id: WorkerId, pwq: S::Pwq) -> u32 {
-        let current = self.workers.get(id).current.as_ref();
+        let current = self.crew.get(id).current.as_ref();
         let Some(current) = current.filter(|current| !current.barrier) else {
             return 0;
         };
@@ -216,7 +211,7 @@ impl<S: Store> WorkerPool<S> {
             let its = word.pwq().map(|(addr, _)| cx.store.pwq_at(addr));
             active && its.is_some_and(|its| self.one_limit(cx, its, pwq))
         };
-        let own = &self.workers.get(id).scheduled;
+        let own = &self.crew.get(id).scheduled;
         // Most items have no next instance: then nothing is looked through.
         of.requeued_to.is_some()
             && (own.iter(cx.store).any(holds)

@@ -11,7 +11,7 @@ use crate::action::Action;
 use crate::probe::{broken, hit};
 use crate::store::Store;
 use crate::time::{MILLISECOND, Nanos, Time};
-use crate::worker::{State, Wait, WorkerId};
+use crate::worker::{Wait, WorkerId};
 
 /// A worker is missing for this long before rescuers are called (kernel `MAYDAY_INITIAL_TIMEOUT`).
 pub const MAYDAY_INITIAL_TIMEOUT: Nanos = 10 * MILLISECOND;
@@ -45,12 +45,6 @@ impl<S: Store> WorkerPool<S> {
         }
     }
 
-    /// Whom rescuers help here.
-    pub(super) fn rescuers(&self) -> impl Iterator<Item = S::Pwq> + '_ {
-        let ids = self.workers.ids();
-        ids.filter_map(|id| self.workers.get(id).rescues)
-    }
-
     /// Does an item wait here that a rescuer may start, who has not come yet, and for whose queue somebody
     /// waits? It brings nobody else anything.
     pub(super) fn awaits_rescuer(&self, cx: &mut Cx<S>) -> bool {
@@ -70,15 +64,17 @@ impl<S: Store> WorkerPool<S> {
     /// Does an execution of this pool wait for items of this queue?
     fn is_awaited(&self, cx: &Cx<S>, pwq: S::Pwq) -> bool {
         let queue = |pwq| cx.store.info(pwq).queue;
-        let awaits = |id| self.workers.get(id).waiting.map(Wait::pwq);
-        let mut awaited = self.workers.ids().filter_map(awaits);
+        let awaits = |id| self.crew.get(id).waiting().map(Wait::pwq);
+        let mut awaited = self.crew.ids().filter_map(awaits);
         awaited.any(|awaited| queue(awaited) == queue(pwq))
     }
 
     /// Is the rescuer of this queue here?
     fn is_rescued(&self, cx: &Cx<S>, pwq: S::Pwq) -> bool {
         let queue = |pwq| cx.store.info(pwq).queue;
-        self.rescuers().any(|helped| queue(helped) == queue(pwq))
+        self.crew
+            .rescuers()
+            .any(|helped| queue(helped) == queue(pwq))
     }
 
     /// When rescuers are called next, if they are.
@@ -113,15 +109,12 @@ impl<S: Store> WorkerPool<S> {
     /// others help already: it will be called again.
     pub fn rescuer_attach(&mut self, cx: &mut Cx<S>, pwq: S::Pwq) -> Option<WorkerId> {
         cx.store.pwq(pwq).mayday = false;
-        if self.rescuers().count() as u32 >= MAX_RESCUERS {
+        if self.crew.rescuers().count() as u32 >= MAX_RESCUERS {
             hit!(RescuersTooMany);
             return None;
         }
         hit!(RescuerAttached);
-        let id = self.workers.allocate();
-        self.workers.set_state(id, State::Visiting);
-        self.workers.get_mut(id).rescues = Some(pwq);
-        Some(id)
+        Some(self.crew.rescuer(pwq))
     }
 
     /// The next item that it may run: of its own list, then of the worklist while the pool still
@@ -136,7 +129,7 @@ impl<S: Store> WorkerPool<S> {
         if broken!(RescuerLeavesEarly) && done > 0 {
             return None;
         }
-        let own = self.workers.get_mut(id).scheduled.pop_front(cx.store);
+        let own = self.crew.get_mut(id).scheduled.pop_front(cx.store);
         let turn_over = Self::is_turn_over(done, patient);
         let goes_on = !turn_over && self.needs_creation();
         hit!(RescuerTurnOver if own.is_none() && turn_over);
@@ -157,7 +150,7 @@ impl<S: Store> WorkerPool<S> {
 
     /// The first item of its queue that nobody is executing.
     fn take_to_rescue(&mut self, cx: &mut Cx<S>, id: WorkerId) -> Option<S::Work> {
-        let pwq = self.workers.get(id).rescues;
+        let pwq = self.crew.get(id).rescues;
         let own = |cx: &Cx<S>, work: &S::Work| {
             let word = cx.store.word(*work);
             let of = word.pwq().map(|(addr, _)| cx.store.pwq_at(addr));
@@ -171,7 +164,7 @@ impl<S: Store> WorkerPool<S> {
                 None => {
                     hit!(RescuerTakes);
                     self.schedule_series(cx, work, id);
-                    return self.workers.get_mut(id).scheduled.pop_front(cx.store);
+                    return self.crew.get_mut(id).scheduled.pop_front(cx.store);
                 }
             }
         }
@@ -182,8 +175,7 @@ impl<S: Store> WorkerPool<S> {
     /// The rescuer leaves. True if it does so only because others wait for it, and is to come again
     /// after its turns in their pools.
     pub fn rescuer_detach(&mut self, cx: &mut Cx<S>, id: WorkerId, turn_over: bool) -> bool {
-        let pwq = self.workers.get_mut(id).rescues.take();
-        self.workers.set_state(id, State::Free);
+        let pwq = self.crew.leave(id);
         self.kick(cx);
         self.fail_a_wait(cx);
         self.settle(cx);

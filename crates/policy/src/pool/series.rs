@@ -4,13 +4,13 @@
 //! A *series* is an item and the barriers linked behind it (kernel `WORK_STRUCT_LINKED`): it moves
 //! from list to list as one, and whoever runs the item runs the barriers next.
 
-use super::workers::Current;
+use super::crew::Current;
 use super::{Cx, Deferred, WorkerPool};
 use crate::list::List;
 use crate::probe::{broken, hit};
 use crate::store::{ItemKey, Store};
 use crate::work::{QueuedFlags, WorkWord};
-use crate::worker::{State, Token, WorkerId};
+use crate::worker::{Token, WorkerId};
 
 /// An execution that goes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,8 +38,8 @@ pub enum Place {
 impl<S: Store> WorkerPool<S> {
     /// Who executes this item now.
     pub fn executing(&self, cx: &Cx<S>, key: &ItemKey) -> Option<Executing<S::Pwq>> {
-        let id = self.workers.executing(key)?;
-        let pwq = self.workers.get(id).current.as_ref()?.pwq;
+        let id = self.crew.executing(key)?;
+        let pwq = self.crew.get(id).current.as_ref()?.pwq;
         Some(Executing {
             token: self.token(id),
             pwq,
@@ -49,7 +49,7 @@ impl<S: Store> WorkerPool<S> {
 
     /// Whether anybody executes this item now.
     pub fn executes(&self, key: &ItemKey) -> bool {
-        self.workers.executing(key).is_some()
+        self.crew.executing(key).is_some()
     }
 
     /// Puts a barrier right behind the queued item, or behind the execution of it that goes on: the
@@ -64,9 +64,9 @@ impl<S: Store> WorkerPool<S> {
         let (pwq, colour, linked) = match self.queued_here(cx, work) {
             Some((pwq, colour)) => (pwq, colour, self.link_behind(cx, work, barrier)),
             None => {
-                let id = self.workers.executing(&cx.store.key(work))?;
+                let id = self.crew.executing(&cx.store.key(work))?;
                 hit!(BarrierBehindRunning);
-                let worker = self.workers.get_mut(id);
+                let worker = self.crew.get_mut(id);
                 worker.scheduled.push_front(cx.store, barrier);
                 let current = worker.current.as_ref().expect("it executes");
                 (current.pwq, current.colour, false)
@@ -96,7 +96,7 @@ impl<S: Store> WorkerPool<S> {
             }
             Place::Scheduled(id) => {
                 hit!(BarrierBehindScheduled);
-                let list = &mut self.workers.get_mut(id).scheduled;
+                let list = &mut self.crew.get_mut(id).scheduled;
                 list.insert_after(cx.store, work, barrier);
             }
             Place::Worklist => {
@@ -129,7 +129,7 @@ impl<S: Store> WorkerPool<S> {
             Place::Inactive => self.steal_inactive(cx, work, pwq),
             Place::Scheduled(id) => {
                 hit!(ItemStolenScheduled);
-                let list = &mut self.workers.get_mut(id).scheduled;
+                let list = &mut self.crew.get_mut(id).scheduled;
                 list.remove(cx.store, work);
                 self.put_stolen_slot(cx, pwq);
             }
@@ -170,9 +170,9 @@ impl<S: Store> WorkerPool<S> {
 
     /// If the item is being executed here: its next instance is pending in that queue, or no more.
     pub(super) fn note_requeued(&mut self, cx: &Cx<S>, work: S::Work, queue: Option<u64>) {
-        if let Some(id) = self.workers.executing(&cx.store.key(work)) {
+        if let Some(id) = self.crew.executing(&cx.store.key(work)) {
             hit!(ItemRequeued if queue.is_some());
-            let current = self.workers.get_mut(id).current.as_mut();
+            let current = self.crew.get_mut(id).current.as_mut();
             current.expect("it executes").requeued_to = queue;
         }
     }
@@ -208,12 +208,12 @@ impl<S: Store> WorkerPool<S> {
         }
         // Workers have items of their own only where an item was queued while it ran.
         let has = |&id: &WorkerId| {
-            let scheduled = &self.workers.get(id).scheduled;
+            let scheduled = &self.crew.get(id).scheduled;
             !scheduled.is_empty() && scheduled.iter(cx.store).any(|w| w == work)
         };
-        let own = match self.workers.executing(&cx.store.key(work)) {
+        let own = match self.crew.executing(&cx.store.key(work)) {
             Some(id) if has(&id) => Some(id),
-            _ => self.workers.ids().find(has),
+            _ => self.crew.ids().find(has),
         };
         own.map_or(Place::Worklist, Place::Scheduled)
     }
@@ -275,7 +275,7 @@ impl<S: Store> WorkerPool<S> {
             next = cx.store.next(member).filter(|_| linked);
             self.held -= usize::from(linked && lane.is_none());
             self.list_at(lane).remove(cx.store, member);
-            let list = &mut self.workers.get_mut(id).scheduled;
+            let list = &mut self.crew.get_mut(id).scheduled;
             list.push_back(cx.store, member);
         }
     }
@@ -294,8 +294,8 @@ impl<S: Store> WorkerPool<S> {
 
     /// Whether the execution has not ended.
     pub fn goes_on(&self, token: Token) -> bool {
-        let worker = self.workers.get(token.worker);
-        worker.state == State::Executing && worker.item_seq == token.seq
+        let worker = self.crew.get(token.worker);
+        worker.is_at(token.seq)
     }
 
     /// The item that waited for this execution in another pool was taken back.
@@ -308,12 +308,12 @@ impl<S: Store> WorkerPool<S> {
     /// The queue in which the next instance of what this worker executes is pending: waiting for that
     /// queue, it would wait for itself.
     pub fn requeued_to(&self, id: WorkerId) -> Option<u64> {
-        self.workers.get(id).current.as_ref()?.requeued_to
+        self.crew.get(id).current.as_ref()?.requeued_to
     }
 
     fn execution(&mut self, token: Token) -> Option<&mut Current<S::Pwq>> {
         let same = self.goes_on(token);
-        let current = self.workers.get_mut(token.worker).current.as_mut();
+        let current = self.crew.get_mut(token.worker).current.as_mut();
         current.filter(|_| same)
     }
 

@@ -33,7 +33,7 @@ impl<S: Store> WorkerPool<S> {
             let lacks_token = self.lacks_token(cx);
             hit!(IdleReportPresumes if beyond > 0);
             hit!(IdleReportNoToken if beyond == 0 && lacks_token);
-            self.counts.presumed += beyond.max(u32::from(lacks_token));
+            self.presumed += beyond.max(u32::from(lacks_token));
             self.settle(cx);
         }
         let needed = useful && self.has_spare_item() && self.nr_arrived() < self.attrs.target;
@@ -57,7 +57,7 @@ impl<S: Store> WorkerPool<S> {
         // would keep too many running for as long as there is work. Otherwise enough is known when
         // the target is seen to run.
         let whole = self.growth.is_asking() || self.holds_back();
-        let enough = match whole || self.counts.presumed > 0 {
+        let enough = match whole || self.presumed > 0 {
             true => u32::MAX,
             false => self.attrs.target,
         };
@@ -87,16 +87,11 @@ impl<S: Store> WorkerPool<S> {
 
     /// Executing workers that are, or are not, known to sleep: seen asleep, or in a hint.
     fn scannable(&self, asleep: bool) -> impl Iterator<Item = (WorkerId, u32)> + '_ {
-        self.workers.ids().filter_map(move |id| {
-            let w = self.workers.get(id);
-            let fits = w.state == State::Executing && self.is_known_asleep(id) == asleep;
+        self.crew.ids().filter_map(move |id| {
+            let w = self.crew.get(id);
+            let fits = w.state() == State::Executing && self.crew.is_known_asleep(id) == asleep;
             fits.then_some((id, w.item_seq))
         })
-    }
-
-    pub(super) fn is_known_asleep(&self, id: WorkerId) -> bool {
-        let worker = self.workers.get(id);
-        worker.hints > 0 || worker.asleep
     }
 
     /// A scan has looked, at everybody planned or until it had seen enough. Its findings replace
@@ -112,7 +107,8 @@ impl<S: Store> WorkerPool<S> {
             .for_each(|one| self.note_seen(cx, one, &mut found));
         self.presume(cx, &found);
         if complete {
-            self.growth.looked(cx.now, self.nr_busy(), crowded);
+            self.growth
+                .looked(cx.now, self.crew.counts().busy(), crowded);
         }
         self.settle(cx);
         self.fail_a_wait(cx);
@@ -131,15 +127,15 @@ impl<S: Store> WorkerPool<S> {
     /// run has its turn as well, and is found out if it keeps its CPU.
     fn go_on_behind(&mut self, last: Option<&Seen>) {
         if let Some(seen) = last {
-            let asleep = self.workers.get(seen.worker).asleep;
+            let asleep = self.crew.get(seen.worker).is_asleep();
             self.scan_cursor[usize::from(asleep)] = seen.worker.0 + 1;
         }
     }
 
     /// Notes how one worker was found, if it is in the same item.
     fn note_seen(&mut self, cx: &Cx<S>, seen: &Seen, found: &mut Found) {
-        let worker = self.workers.get_mut(seen.worker);
-        if worker.state != State::Executing || worker.item_seq != seen.item {
+        let worker = self.crew.get_mut(seen.worker);
+        if worker.state() != State::Executing || worker.item_seq != seen.item {
             hit!(ScanStale);
             return;
         }
@@ -156,81 +152,43 @@ impl<S: Store> WorkerPool<S> {
     }
 
     fn note_state(&mut self, seen: &Seen, state: SeenState, found: &mut Found) {
-        let worker = self.workers.get_mut(seen.worker);
+        let worker = self.crew.get_mut(seen.worker);
         // Who has got through a queue was in it nevertheless.
         worker.futex = seen.futex().or(worker.futex);
-        if worker.hints > 0 {
+        if worker.hints() > 0 {
             return;
         }
         let running = state.running().min(self.attrs.target.max(1));
-        let asleep = running == 0;
-        let before = core::mem::replace(&mut worker.asleep, asleep);
-        hit!(ScanAsleep if asleep && !before);
-        hit!(ScanAwake if before && !asleep);
-        self.counts.asleep = self.counts.asleep + u32::from(asleep) - u32::from(before);
-        self.set_extra(seen.worker, running.saturating_sub(1));
+        self.crew.seen(seen.worker, running);
         found.runnable += running;
-    }
-
-    /// The worker stands for so many threads beside itself.
-    fn set_extra(&mut self, id: WorkerId, extra: u32) {
-        let before = core::mem::replace(&mut self.workers.get_mut(id).extra, extra);
-        self.counts.extra = self.counts.extra + extra - before;
     }
 
     /// The worker's item ends: whatever was believed about its sleep is over.
     pub(super) fn forget_sleep(&mut self, id: WorkerId, report: super::ItemReport) {
-        self.set_waiting(id, None);
-        self.set_extra(id, 0);
-        let worker = self.workers.get_mut(id);
-        (worker.futex, worker.unseen) = (None, None);
-        if worker.hints > 0 {
-            hit!(HintEndedWithItem);
-            worker.hints = 0;
-            self.counts.hinted -= 1;
-        } else if core::mem::take(&mut worker.asleep) {
-            hit!(SleepEndedWithItem);
-            self.counts.asleep -= 1;
-        } else if report.slept == Some(true) {
-            hit!(PresumptionEnds if self.counts.presumed > 0);
-            self.counts.presumed = self.counts.presumed.saturating_sub(1);
+        if !self.crew.forget_sleep(id) && report.slept == Some(true) {
+            hit!(PresumptionEnds if self.presumed > 0);
+            self.presumed = self.presumed.saturating_sub(1);
         }
     }
 
     /// The worker says that it is about to block. Nests.
     pub fn hint_begin(&mut self, cx: &mut Cx<S>, id: WorkerId) {
-        let state = self.workers.get(id).state;
+        let state = self.crew.get(id).state();
         assert_eq!(state, State::Executing, "only an item blocks");
-        hit!(self.workers.get(id).hints > 0 => HintNested, HintBegun);
-        self.uncount(id);
+        hit!(self.crew.get(id).hints() > 0 => HintNested, HintBegun);
+        self.crew.uncount(id);
         self.settle(cx);
         self.kick(cx);
         self.settle(cx);
     }
 
-    /// The worker does not count as running any more.
-    pub(super) fn uncount(&mut self, id: WorkerId) {
-        self.set_extra(id, 0);
-        let worker = self.workers.get_mut(id);
-        worker.hints += 1;
-        if worker.hints == 1 {
-            let asleep = core::mem::take(&mut worker.asleep);
-            hit!(HintReplacesScan if asleep);
-            self.counts.asleep -= u32::from(asleep);
-            self.counts.hinted += 1;
-        }
-    }
-
     /// The worker is back.
     pub fn hint_end(&mut self, cx: &mut Cx<S>, id: WorkerId) {
-        let worker = self.workers.get_mut(id);
-        assert!(worker.hints > 0, "worker {id} was in no hint");
+        assert!(self.crew.get(id).hints() > 0, "worker {id} was in no hint");
         if broken!(HintEndIgnored) {
             return;
         }
-        worker.hints -= 1;
-        hit!(HintEnded if worker.hints == 0);
-        self.counts.hinted -= u32::from(worker.hints == 0);
+        self.crew.recount(id);
         self.settle(cx);
     }
 
@@ -256,7 +214,7 @@ impl<S: Store> WorkerPool<S> {
         id: WorkerId,
         wait: Wait<S::Pwq>,
     ) -> Result<(), Stuck> {
-        self.set_waiting(id, Some(wait));
+        self.crew.set_waiting(id, Some(wait));
         if !wait.may_fail() {
             // One that it waits for may wait in vain from now on.
             hit!(WaitForBegun);
@@ -267,7 +225,7 @@ impl<S: Store> WorkerPool<S> {
         let no_worker = self.is_stuck(cx);
         if no_worker || self.is_stuck_at_limit(cx, wait.pwq()) {
             hit!(no_worker => WaitRefusedNoWorker, WaitRefusedAtLimit);
-            self.set_waiting(id, None);
+            self.crew.set_waiting(id, None);
             return Err(Stuck);
         }
         Ok(())
@@ -277,43 +235,24 @@ impl<S: Store> WorkerPool<S> {
     pub fn wait_over(&mut self, id: WorkerId) {
         hit!(WaitOver);
         // In the middle of a claim it has no wait of its own: these are news of an earlier one.
-        if self.workers.get(id).above.is_none() {
-            self.set_waiting(id, None);
+        if self.crew.get(id).above.is_none() {
+            self.crew.set_waiting(id, None);
         }
     }
 
     /// The worker has stopped waiting.
     pub fn wait_end(&mut self, cx: &mut Cx<S>, id: WorkerId) {
         hit!(WaitEnded);
-        self.set_waiting(id, None);
+        self.crew.set_waiting(id, None);
         self.hint_end(cx, id);
-    }
-
-    /// With a claim, those wait whose items are in the middle of it.
-    fn set_waiting(&mut self, id: WorkerId, on: Option<Wait<S::Pwq>>) {
-        let mut next = Some(id);
-        while let Some(id) = next {
-            self.mark_waiting(id, on);
-            next = self.beneath(id);
-        }
-    }
-
-    fn mark_waiting(&mut self, id: WorkerId, on: Option<Wait<S::Pwq>>) {
-        let worker = self.workers.get_mut(id);
-        let before = core::mem::replace(&mut worker.waiting, on);
-        let counted = match worker.rescues {
-            None => &mut self.counts.waiting,
-            Some(_) => &mut self.counts.rescuers_waiting,
-        };
-        *counted = *counted + u32::from(on.is_some()) - u32::from(before.is_some());
     }
 
     /// A flush through `pwq` has moved on: its waiters look again.
     pub(super) fn flush_moved(&mut self, pwq: S::Pwq) {
-        for id in self.workers.ids() {
+        for id in self.crew.ids() {
             if self.waits_to_flush(id, pwq) {
                 hit!(WaitFlushMoved);
-                self.set_waiting(id, None);
+                self.crew.set_waiting(id, None);
             }
         }
     }
@@ -323,7 +262,7 @@ impl<S: Store> WorkerPool<S> {
         if !self.is_stuck(cx) {
             return;
         }
-        let waiter = self.workers.ids().find(|&id| self.may_fail(id));
+        let waiter = self.crew.ids().find(|&id| self.may_fail(id));
         if let Some(waiter) = waiter {
             hit!(WaitFailedNoWorker);
             self.fail_wait(cx, waiter);
@@ -332,19 +271,19 @@ impl<S: Store> WorkerPool<S> {
 
     /// Whether this worker is in a wait that may fail.
     fn may_fail(&self, id: WorkerId) -> bool {
-        self.workers.get(id).waiting.is_some_and(Wait::may_fail)
+        self.crew.get(id).waiting().is_some_and(Wait::may_fail)
     }
 
     /// As [`fail_a_wait`](Self::fail_a_wait), for a queue whose limit or last free slot has changed.
     pub(super) fn fail_at_limit(&mut self, cx: &mut Cx<S>, pwq: S::Pwq) {
-        if self.counts.waiting + self.counts.rescuers_waiting == 0
+        if self.crew.counts().waiting + self.crew.counts().rescuers_waiting == 0
             || !self.is_stuck_at_limit(cx, pwq)
         {
             return;
         }
         let waits =
             |&id: &WorkerId| self.awaited_by_slot(cx, id, pwq).is_some() && self.may_fail(id);
-        let waiter = self.workers.ids().find(waits);
+        let waiter = self.crew.ids().find(waits);
         if let Some(waiter) = waiter {
             hit!(WaitFailedAtLimit);
             self.fail_wait(cx, waiter);
@@ -353,7 +292,7 @@ impl<S: Store> WorkerPool<S> {
 
     fn fail_wait(&mut self, cx: &mut Cx<S>, waiter: WorkerId) {
         let waiter = self.topmost(waiter);
-        self.set_waiting(waiter, None);
+        self.crew.set_waiting(waiter, None);
         self.push(cx, Action::FailWait(waiter));
     }
 }

@@ -195,7 +195,8 @@ impl<S: Store> WorkerPool<S> {
     /// Does an item wait for a worker for which there is no thread, under a limit that nobody has chosen, and
     /// nothing moves? Follow with [`outgrow_threads`](Self::outgrow_threads).
     pub fn stands_at_thread_limit(&self, now: Time) -> bool {
-        let full = self.counts.workers >= self.attrs.thread_limit && self.idle.is_empty();
+        let full =
+            self.crew.counts().workers >= self.attrs.thread_limit && self.crew.idle().is_empty();
         full && self.may_outgrow_threads()
             && self.need_more_worker()
             && now.since(self.moved) >= PATIENCE
@@ -330,8 +331,8 @@ impl<S: Store> WorkerPool<S> {
 
     /// Items of `pwq` that hold a slot and are being executed.
     pub fn holders(&self, pwq: S::Pwq) -> impl Iterator<Item = Holder<S::Pwq>> + '_ {
-        self.workers.ids().filter_map(move |worker| {
-            let of = self.workers.get(worker);
+        self.crew.ids().filter_map(move |worker| {
+            let of = self.crew.get(worker);
             let current = of.current.as_ref()?;
             let holds = current.pwq == pwq && !current.barrier;
             holds.then(|| Holder {
@@ -342,7 +343,7 @@ impl<S: Store> WorkerPool<S> {
                     pwq,
                 },
                 began: of.began,
-                awaits: of.waiting.map(|wait| wait.pwq()),
+                awaits: of.waiting().map(|wait| wait.pwq()),
             })
         })
     }

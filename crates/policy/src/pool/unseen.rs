@@ -143,12 +143,16 @@ pub(super) struct Found {
 impl<S: Store> WorkerPool<S> {
     /// Who was found to run is not presumed asleep. Of those that nobody can see some may be.
     pub(super) fn presume(&mut self, cx: &Cx<S>, found: &Found) {
-        let most = self.presumable().saturating_sub(found.runnable);
-        hit!(ScanCorrects if most < self.counts.presumed);
-        self.counts.presumed = self.counts.presumed.min(most);
+        let most = self
+            .crew
+            .counts()
+            .presumable()
+            .saturating_sub(found.runnable);
+        hit!(ScanCorrects if most < self.presumed);
+        self.presumed = self.presumed.min(most);
         if self.unseen.is_idle(found.idle) {
             let taken = self.unseen.presumes(cx.now);
-            let now = taken.min(most - self.counts.presumed);
+            let now = taken.min(most - self.presumed);
             // Those that are counted are no more than should run: the others are to begin first.
             let ran = found.runnable > 0;
             self.unseen.credit = if ran { 0 } else { taken - now };
@@ -158,7 +162,7 @@ impl<S: Store> WorkerPool<S> {
 
     fn count_presumed(&mut self, more: u32) {
         hit!(UnseenPresumed if more > 0);
-        self.counts.presumed += more;
+        self.presumed += more;
         self.stats.unseen_presumed += u64::from(more);
     }
 
@@ -166,7 +170,11 @@ impl<S: Store> WorkerPool<S> {
     pub(super) fn presume_new(&mut self) {
         let one = self.unseen.credit.min(1);
         self.unseen.credit -= one;
-        let room = self.presumable().saturating_sub(self.counts.presumed);
+        let room = self
+            .crew
+            .counts()
+            .presumable()
+            .saturating_sub(self.presumed);
         self.count_presumed(one.min(room));
     }
 
@@ -179,7 +187,7 @@ impl<S: Store> WorkerPool<S> {
         found: &mut Found,
     ) -> Option<SeenState> {
         hit!(ScanUnseen);
-        let worker = self.workers.get_mut(id);
+        let worker = self.crew.get_mut(id);
         let known = worker
             .unseen
             .get_or_insert_with(|| Unseen::new(cx.now, cpu));
@@ -187,7 +195,7 @@ impl<S: Store> WorkerPool<S> {
             Verdict::Open => None,
             Verdict::Ran => Some(SeenState::Runnable),
             Verdict::Idle => {
-                found.idle += u32::from(worker.hints == 0 && !worker.asleep);
+                found.idle += u32::from(worker.hints() == 0 && !worker.is_asleep());
                 None
             }
         }

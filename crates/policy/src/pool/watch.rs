@@ -8,7 +8,7 @@ use crate::hog::{Sample, Verdict};
 use crate::probe::{broken, hit};
 use crate::store::{ItemKey, Store};
 use crate::time::{MILLISECOND, Nanos};
-use crate::worker::{State, WorkerId};
+use crate::worker::WorkerId;
 
 /// An item is watched from this age on: most have ended by then, and cost nothing.
 const WATCHED_FROM: Nanos = 4 * MILLISECOND;
@@ -52,9 +52,8 @@ const NAMED: usize = 16;
 impl<S: Store> WorkerPool<S> {
     /// Whether this worker's item, which a scan has looked at, is old enough to be watched.
     pub fn is_watched(&self, cx: &Cx<S>, id: WorkerId, item: u32) -> bool {
-        let worker = self.workers.get(id);
-        let same = worker.state == State::Executing && worker.item_seq == item;
-        same && worker.hints == 0 && cx.now.since(worker.began) >= WATCHED_FROM
+        let worker = self.crew.get(id);
+        worker.is_at(item) && worker.hints() == 0 && cx.now.since(worker.began) >= WATCHED_FROM
     }
 
     /// A look at the CPU time of a watched item. In a per-CPU pool an item that keeps its CPU does
@@ -70,7 +69,7 @@ impl<S: Store> WorkerPool<S> {
         if !self.is_watched(cx, id, item) {
             return Ok(None);
         }
-        let worker = self.workers.get_mut(id);
+        let worker = self.crew.get_mut(id);
         let asleep = sample.asleep || worker.unseen.is_some_and(|unseen| unseen.is_idle());
         let sample = Sample { asleep, ..sample };
         let cpu = match worker.watch.sampled(sample, threshold) {
@@ -81,7 +80,7 @@ impl<S: Store> WorkerPool<S> {
             }
             Verdict::Hog(cpu) => cpu,
         };
-        let current = self.workers.get(id).current.as_ref().expect("it executes");
+        let current = self.crew.get(id).current.as_ref().expect("it executes");
         let hog = Hog {
             func: current.key.func,
             pwq: current.pwq,
@@ -90,7 +89,7 @@ impl<S: Store> WorkerPool<S> {
         };
         hit!(hog.uncounted => HogUncounted, HogReported);
         if hog.uncounted {
-            self.uncount(id);
+            self.crew.uncount(id);
             self.settle(cx);
             self.kick(cx);
             self.settle(cx);
@@ -108,7 +107,7 @@ impl<S: Store> WorkerPool<S> {
             .find(|&work| !cx.store.word(work).flags().deferred)?;
         let (addr, _) = cx.store.word(first).pwq()?;
         let busy = |id: WorkerId| {
-            let current = self.workers.get(id).current.as_ref()?;
+            let current = self.crew.get(id).current.as_ref()?;
             let (key, pwq) = (current.key, current.pwq);
             Some((id, Busy { key, pwq }))
         };
@@ -118,7 +117,7 @@ impl<S: Store> WorkerPool<S> {
                 key: cx.store.key(first),
                 pwq: cx.store.pwq_at(addr),
             },
-            workers: self.workers.ids().filter_map(busy).take(NAMED).collect(),
+            workers: self.crew.ids().filter_map(busy).take(NAMED).collect(),
         })
     }
 
@@ -131,12 +130,7 @@ impl<S: Store> WorkerPool<S> {
         self.forget_crowds(cx);
         self.unseen.begin_anew(cx.now);
         self.moved = cx.now;
-        for &id in &self.idle {
-            let worker = self.workers.get_mut(id);
-            if let State::Idle(since) = worker.state {
-                worker.state = State::Idle(since.after(lost));
-            }
-        }
+        self.crew.put_off_culling(lost);
     }
 }
 

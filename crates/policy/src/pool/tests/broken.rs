@@ -7,7 +7,7 @@ use super::*;
 use crate::affinity::{Layout, Place, Scope};
 use crate::colours::{Colours, Flush};
 use crate::cpumask::CpuMask;
-use crate::hog::Sample;
+use crate::hog::{Sample, Switches};
 use crate::limit::Limit;
 use crate::pool::{IDLE_WORKER_TIMEOUT, Rule};
 use crate::probe::breakage::{self, Broken};
@@ -354,7 +354,7 @@ fn a_hog_goes_on_counting() {
                 item: 1,
                 cpu,
                 asleep: false,
-                switches: Some(0),
+                switches: Switches::Count(0),
             };
             let hog = rig.call(0, |p, cx| p.watched(cx, id, 1, sample, 10 * MILLISECOND));
             hog.expect("switches are known").is_some()

@@ -45,11 +45,11 @@ fn all_that_wait_for_slots_are_known(rig: &Rig, pool: &Pool) {
 
 /// Here, where events come in the order of their times. On real threads each has its time from before the lock.
 fn the_oldest_idle_one_comes_first(pool: &Pool) {
-    let since = |&id: &_| match pool.workers.get(id).state {
+    let since = |&id: &_| match pool.crew.get(id).state() {
         State::Idle(since) => since,
         state => panic!("{state:?} on the idle list"),
     };
-    let all = pool.idle.iter().map(since);
+    let all = pool.crew.idle().iter().map(since);
     assert!(all.is_sorted(), "the oldest comes first");
 }
 
@@ -72,7 +72,7 @@ fn is_awaited(rig: &Rig, item: &Item) -> bool {
     let says = |t: &Todo| matches!(*t, Todo::Undefer(t) | Todo::Confirm(t) if t == token);
     let said = rig.todo.iter().any(|t| t.0 == here as usize && says(&t.1));
     let elsewhere = &rig.pools[token.pool as usize];
-    let current = &elsewhere.workers.get(token.worker).current;
+    let current = &elsewhere.crew.get(token.worker).current;
     let told = || {
         current
             .as_ref()

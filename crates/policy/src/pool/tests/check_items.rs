@@ -5,25 +5,25 @@ use super::check::Memory;
 use super::rig::{Pool, Rig, Todo};
 use super::store::{Instance, Item, TestStore};
 use crate::list::List;
-use crate::pool::workers::Current;
+use crate::pool::crew::Current;
 use std::collections::BTreeSet;
 use std::vec;
 use std::vec::Vec;
 
 fn executions(pool: &Pool) -> impl Iterator<Item = &Current<usize>> {
-    let ids = pool.workers.ids();
-    ids.filter_map(|id| pool.workers.get(id).current.as_ref())
+    let ids = pool.crew.ids();
+    ids.filter_map(|id| pool.crew.get(id).current.as_ref())
 }
 
 /// No item is executed twice at once, in whatever pools.
 pub(super) fn at_most_once(rig: &Rig) {
     let mut seen = BTreeSet::new();
     for pool in &rig.pools {
-        for id in pool.workers.ids() {
-            if let Some(current) = &pool.workers.get(id).current {
+        for id in pool.crew.ids() {
+            if let Some(current) = &pool.crew.get(id).current {
                 let key = (current.key.addr, current.key.func);
                 assert!(seen.insert(key), "executed twice at once");
-                let found = pool.workers.executing(&current.key);
+                let found = pool.crew.executing(&current.key);
                 assert_eq!(found, Some(id), "who executes it");
             }
         }
@@ -94,8 +94,8 @@ impl Places<'_> {
     }
 
     fn own_lists(&mut self, index: usize, pool: &Pool) {
-        for id in pool.workers.ids() {
-            let (entries, _) = self.note(&pool.workers.get(id).scheduled, index);
+        for id in pool.crew.ids() {
+            let (entries, _) = self.note(&pool.crew.get(id).scheduled, index);
             self.hold_slots(&entries);
             for entry in entries {
                 let item = &self.store.items[entry];
@@ -339,8 +339,8 @@ fn passes(rig: &Rig, pwq: usize, other: usize, waiting: &Item, own: bool) -> boo
 
 fn is_scheduled(rig: &Rig, work: usize) -> bool {
     let lists = rig.pools.iter().flat_map(|pool| {
-        let ids = pool.workers.ids();
-        ids.map(|id| &pool.workers.get(id).scheduled)
+        let ids = pool.crew.ids();
+        ids.map(|id| &pool.crew.get(id).scheduled)
     });
     lists
         .into_iter()

@@ -40,11 +40,17 @@ fn what_holds_is_not_said() {
 #[test]
 fn counts_that_do_not_fit_are_said_at_once() {
     let breaks: [Break<Pool>; 8] = [
-        ("fewer workers than are idle", |p| p.counts.workers = 0),
-        ("one that sleeps twice", |p| p.counts.asleep += 3),
-        ("presumed asleep", |p| p.counts.presumed += 3),
-        ("two in the making", |p| p.counts.creating += 2),
-        ("a claim without an item", |p| p.counts.claims_added += 1),
+        ("fewer workers than are idle", |p| {
+            p.crew.break_counts().workers = 0
+        }),
+        ("one that sleeps twice", |p| {
+            p.crew.break_counts().asleep += 3
+        }),
+        ("presumed asleep", |p| p.presumed += 3),
+        ("two in the making", |p| p.crew.break_counts().creating += 2),
+        ("a claim without an item", |p| {
+            p.crew.break_counts().claims_added += 1
+        }),
         ("a token kept", |p| p.tokens += 1),
         ("held entries", |p| p.held += 1),
         ("an item forgotten", |p| p.nr_in_flight = 1),
@@ -59,28 +65,30 @@ fn counts_that_do_not_fit_are_said_at_once() {
 fn what_only_shows_in_workers_and_lists_is_said_by_the_whole() {
     let breaks: [Break<Rig>; 7] = [
         ("a worker too many", |rig| {
-            rig.pools[0].counts.workers += 1;
+            rig.pools[0].crew.break_counts().workers += 1;
         }),
         ("a sleeper that is not counted", |rig| {
             let (pool, id) = rig.who(0).expect("it runs");
-            rig.pools[pool].workers.get_mut(id).asleep = true;
+            rig.pools[pool].crew.break_worker(id, true, 0);
         }),
         ("a worker that waits for nobody", |rig| {
             let (pool, id) = rig.who(0).expect("it runs");
-            rig.pools[pool].workers.get_mut(id).extra = 1;
+            rig.pools[pool].crew.break_worker(id, false, 1);
         }),
         ("a worker that is idle twice", |rig| {
             let pool = &mut rig.pools[0];
-            let id = pool.idle.pop_back().expect("a spare one");
-            let other = pool.workers.ids().find(|&other| other != id);
-            pool.idle.push_back(other.expect("those that execute"));
+            let id = pool.crew.break_idle().pop_back().expect("a spare one");
+            let other = pool.crew.ids().find(|&other| other != id);
+            pool.crew
+                .break_idle()
+                .push_back(other.expect("those that execute"));
         }),
         ("an entry of another pool", |rig| {
             rig.pools[0].attrs.id = 1;
         }),
         ("a manager that executes", |rig| {
             let (pool, id) = rig.who(0).expect("it runs");
-            rig.pools[pool].manager = Some(id);
+            rig.pools[pool].crew.break_manager(id);
         }),
         ("who waits for slots is forgotten there", |rig| {
             rig.store.pwqs[0].state.waits_at = 7;

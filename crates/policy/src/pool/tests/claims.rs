@@ -180,7 +180,7 @@ fn who_waits_inside_of_a_claim_waits_as_a_whole() {
     let by = within(&rig, 0);
     rig.claim(1, by).expect("nobody has begun it");
     assert!(rig.wait(1, 0).is_err(), "nobody could start the third one");
-    assert_eq!(rig.pools[0].counts.waiting, 0);
+    assert_eq!(rig.pools[0].crew.counts().waiting, 0);
     ends(&mut rig, 1);
     ends(&mut rig, 0);
     ends(&mut rig, 2);
@@ -239,10 +239,10 @@ fn late_news_do_not_end_the_wait_of_a_claim() {
     let by = within(&rig, 0);
     rig.claim(1, by).expect("nobody has begun it");
     rig.wait(1, 0).unwrap();
-    assert_eq!(rig.pools[0].counts.waiting, 2);
+    assert_eq!(rig.pools[0].crew.counts().waiting, 2);
     let (_, id) = rig.who(0).unwrap();
     rig.call(0, |p, _| p.wait_over(id));
-    assert_eq!(rig.pools[0].counts.waiting, 2);
+    assert_eq!(rig.pools[0].crew.counts().waiting, 2);
     rig.wait_end(1);
     ends(&mut rig, 1);
     ends(&mut rig, 0);
@@ -272,6 +272,6 @@ fn what_stands_behind_a_claimed_item_goes_to_the_workers() {
     ends(&mut rig, behind);
     ends(&mut rig, before);
     assert_eq!(rig.started, [0, behind, before, 0]);
-    assert_eq!(rig.pools[0].counts.claims, 0);
+    assert_eq!(rig.pools[0].crew.counts().claims, 0);
     ends(&mut rig, 0);
 }

@@ -112,10 +112,10 @@ fn a_flush_that_moved_is_looked_at_again() {
         .unwrap();
     rig.run();
     rig.end_and_run(1, ItemReport::default());
-    assert_eq!(rig.pools[0].counts.waiting, 1, "one of two is left");
+    assert_eq!(rig.pools[0].crew.counts().waiting, 1, "one of two is left");
     rig.end_and_run(2, ItemReport::default());
     assert_eq!(rig.count(Action::Flushed(other)), 1);
-    assert_eq!(rig.pools[0].counts.waiting, 0);
+    assert_eq!(rig.pools[0].crew.counts().waiting, 0);
 }
 
 #[test]

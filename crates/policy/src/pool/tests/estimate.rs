@@ -33,7 +33,7 @@ fn an_idle_report_starts_exactly_one_and_presumes_one_asleep() {
     rig.queue_and_run(5, 0);
     assert!(rig.published(0).wants);
     assert!(rig.idle_report(0));
-    assert_eq!(rig.pools[0].counts.presumed, 1);
+    assert_eq!(rig.pools[0].presumed, 1);
     assert_eq!(rig.todo.len(), 1, "exactly one starts");
     assert_eq!(rig.pools[0].nr_running(), 1);
     rig.run();
@@ -83,7 +83,7 @@ fn a_report_with_nothing_to_start_changes_nothing() {
     rig.queue_and_run(3, 0);
     assert!(!rig.published(0).wants, "the limit is reached");
     assert!(!rig.idle_report(0));
-    assert_eq!(rig.pools[0].counts.presumed, 0);
+    assert_eq!(rig.pools[0].presumed, 0);
     assert_eq!(rig.pools[0].stats().idle_reports_unused, 1);
     assert_eq!(rig.pools[0].stats().idle_reports, 0);
 }
@@ -93,7 +93,7 @@ fn the_worker_that_takes_the_report_starts_itself_without_a_wake() {
     let mut rig = Rig::one(attrs(4), 100);
     let items = rig.queue_and_run(3, 0);
     rig.end_and_run(items[0], ItemReport::default());
-    let receiver = rig.pools[0].idle[0];
+    let receiver = rig.pools[0].crew.idle()[0];
     assert_ne!(Some(receiver), rig.pools[0].standby());
     rig.queue_new(1, 0);
     rig.queue_new(9, 0);
@@ -135,7 +135,7 @@ fn a_worker_that_slept_takes_one_presumption_away() {
             ..ItemReport::default()
         };
         rig.end_and_run(0, report);
-        assert_eq!(rig.pools[0].counts.presumed, left, "slept: {slept:?}");
+        assert_eq!(rig.pools[0].presumed, left, "slept: {slept:?}");
     }
 }
 
@@ -155,9 +155,9 @@ fn nobody_is_presumed_asleep_in_an_item_that_has_just_begun() {
     rig.pools[0].attrs.target = 2;
     rig.end_and_run(1, ItemReport::default());
     rig.hint_begin(0);
-    assert_eq!(rig.pools[0].counts.presumed, 1, "the other one then");
+    assert_eq!(rig.pools[0].presumed, 1, "the other one then");
     rig.end_and_run(2, ItemReport::default());
-    assert_eq!(rig.pools[0].counts.presumed, 0, "which has moved on");
+    assert_eq!(rig.pools[0].presumed, 0, "which has moved on");
     assert_eq!(rig.pools[0].nr_running(), 1);
 }
 
@@ -169,7 +169,7 @@ fn a_complete_scan_replaces_the_estimate() {
         rig.idle_report(0);
         rig.run();
     }
-    assert_eq!(rig.pools[0].counts.presumed, 2);
+    assert_eq!(rig.pools[0].presumed, 2);
     let missing = rig.scan(0, |work| {
         if work == 0 {
             ASLEEP
@@ -178,8 +178,8 @@ fn a_complete_scan_replaces_the_estimate() {
         }
     });
     assert!(!missing);
-    assert_eq!(rig.pools[0].counts.presumed, 0);
-    assert_eq!(rig.pools[0].counts.asleep, 1);
+    assert_eq!(rig.pools[0].presumed, 0);
+    assert_eq!(rig.pools[0].crew.counts().asleep, 1);
     assert_eq!(
         rig.pools[0].nr_running() as usize,
         rig.executing().len() - 1
@@ -212,7 +212,7 @@ fn a_scan_that_stopped_early_corrects_only_what_it_saw() {
     let mut seen = rig.seen(0, &plan, |_| SeenState::Runnable);
     seen.truncate(3);
     rig.call(0, |p, cx| p.scanned(cx, &seen, false));
-    assert_eq!(rig.pools[0].counts.presumed, 1, "one was not looked at");
+    assert_eq!(rig.pools[0].presumed, 1, "one was not looked at");
 }
 
 /// Reports were wrong: four run, and two are enough to see that the target is reached, but not that too
@@ -241,7 +241,7 @@ fn a_late_sample_of_an_earlier_item_counts_for_nothing() {
     assert_eq!(seen.len(), 1);
     rig.end_and_run(0, ItemReport::default());
     rig.call(0, |p, cx| p.scanned(cx, &seen, true));
-    assert_eq!(rig.pools[0].counts.asleep, 0);
+    assert_eq!(rig.pools[0].crew.counts().asleep, 0);
     assert_eq!(rig.executing(), [1]);
 }
 
@@ -283,12 +283,12 @@ fn sleepers_are_looked_at_again_in_turn() {
         rig.tick(|_| ASLEEP);
         rig.run();
     }
-    let asleep = rig.pools[0].counts.asleep;
+    let asleep = rig.pools[0].crew.counts().asleep;
     assert!(asleep >= 6, "{asleep}");
     for _ in 0..asleep {
         rig.tick(|_| SeenState::Runnable);
     }
-    assert_eq!(rig.pools[0].counts.asleep, 0);
+    assert_eq!(rig.pools[0].crew.counts().asleep, 0);
 }
 
 #[test]
@@ -327,7 +327,7 @@ fn what_an_item_leaves_open_ends_with_it() {
     rig.wait(0, 0).unwrap();
     rig.run();
     rig.end_and_run(0, ItemReport::default());
-    assert_eq!(rig.pools[0].counts.waiting, 0);
+    assert_eq!(rig.pools[0].crew.counts().waiting, 0);
     assert_eq!(
         (rig.executing().as_slice(), rig.pools[0].nr_running()),
         (&[1][..], 1)
@@ -371,7 +371,7 @@ fn only_a_delayed_worker_steps_back_and_only_if_too_many_run() {
 fn a_report_presumes_all_asleep_that_would_keep_it_from_starting_one() {
     let mut rig = over();
     assert!(rig.idle_report(0), "a CPU idles, so none of the two runs");
-    assert_eq!(rig.pools[0].counts.presumed, 2);
+    assert_eq!(rig.pools[0].presumed, 2);
     assert_eq!((rig.todo.len(), rig.pools[0].nr_running()), (1, 1));
 }
 
@@ -382,7 +382,7 @@ fn a_report_presumes_nobody_asleep_while_fewer_run_than_should() {
     rig.queue_new(2, 0);
     rig.pools[0].attrs.target = 4;
     rig.idle_report(0);
-    assert_eq!(rig.pools[0].counts.presumed, 0);
+    assert_eq!(rig.pools[0].presumed, 0);
 }
 
 #[test]
@@ -477,7 +477,7 @@ fn a_process_tree_counts_as_the_threads_that_run() {
     rig.run();
     assert_eq!(rig.executing().len(), 3);
     rig.end_and_run(items[0], ItemReport::default());
-    assert_eq!(rig.pools[0].counts.extra, 0);
+    assert_eq!(rig.pools[0].crew.counts().extra, 0);
 }
 
 #[test]

@@ -74,7 +74,7 @@ fn an_item_queued_while_it_runs_waits_for_its_own_worker() {
     assert!(!rig.queue(work, 0), "it is pending");
     rig.run();
     // The spare came, saw to another spare, found the item taken and put it behind that execution.
-    assert_eq!(rig.pools[0].workers.get(busy).scheduled.len(), 1);
+    assert_eq!(rig.pools[0].crew.get(busy).scheduled.len(), 1);
     assert_eq!(rig.store.items[work].starts, 1);
     assert_eq!(rig.executing(), [work]);
     rig.end_and_run(work, DONE);

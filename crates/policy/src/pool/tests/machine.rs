@@ -300,7 +300,7 @@ impl Machine {
     fn hog(&mut self, at: Index) -> Option<()> {
         let (pool, id, work) = Self::pick(&self.rig.running(), at)?;
         self.rig.advance(5 * MILLISECOND);
-        let seq = self.rig.pools[pool].workers.get(id).item_seq;
+        let seq = self.rig.pools[pool].crew.get(id).item_seq;
         for cpu in [0, 20 * MILLISECOND] {
             let sample = Sample {
                 item: self.rig.store.items[work].begun,
@@ -403,11 +403,11 @@ impl Machine {
 
     /// All threads here wait, or all items do that hold a slot of the queue; this one would, too.
     fn would_wait_for_ever(&self, pool: usize, id: WorkerId, pwq: usize) -> bool {
-        let workers = &self.rig.pools[pool].workers;
-        let beneath = |w: &WorkerId| self.rig.pools[pool].beneath(*w);
+        let workers = &self.rig.pools[pool].crew;
+        let beneath = |w: &WorkerId| self.rig.pools[pool].crew.beneath(*w);
         let stack: Vec<WorkerId> = core::iter::successors(Some(id), beneath).collect();
-        let waits = |w: &WorkerId| stack.contains(w) || workers.get(*w).waiting.is_some();
-        let exists = |w: &WorkerId| !matches!(workers.get(*w).state, State::Free);
+        let waits = |w: &WorkerId| stack.contains(w) || workers.get(*w).waiting().is_some();
+        let exists = |w: &WorkerId| !matches!(workers.get(*w).state(), State::Free);
         let limit = self.rig.store.pwqs[pwq].limit;
         let holds = |w: &WorkerId| {
             let current = workers.get(*w).current.as_ref();

@@ -392,7 +392,7 @@ impl Rig {
         assert!(self.pools[pool].executes(&self.store.items[work].key));
         assert_eq!(
             self.pools[pool]
-                .workers
+                .crew
                 .get(id)
                 .current
                 .as_ref()
@@ -418,7 +418,7 @@ impl Rig {
     }
 
     fn rescuer_of(&mut self, pool: usize, id: WorkerId) -> (usize, &mut Rescuer) {
-        let pwq = self.pools[pool].workers.get(id).rescues;
+        let pwq = self.pools[pool].crew.get(id).rescues;
         let pwq = pwq.expect("it is a rescuer");
         let queue = self.store.pwqs[pwq].queue;
         (pwq, &mut self.queues[queue].rescuer)

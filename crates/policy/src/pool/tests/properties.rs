@@ -21,7 +21,7 @@ fn at_rest(rig: &mut Rig) {
         assert_eq!((pool.nr_running(), pool.nr_queued()), (0, 0));
         assert_eq!((pool.held, pool.deferred.len()), (0, 0));
         assert_eq!(pool.nr_idle(), pool.nr_workers());
-        assert!(pool.manager.is_none());
+        assert!(pool.crew.manager().is_none());
         let stats = pool.stats();
         assert_eq!(stats.started, stats.completed);
     }
@@ -74,7 +74,7 @@ fn look(rig: &Rig, seen: &mut BTreeSet<&'static str>) {
     let redirected = |t: &Todo| matches!(t, Todo::Insert(_, _, how) if how.redirected);
     note("redirected", todo(redirected));
     for pool in &rig.pools {
-        let workers = pool.workers.ids().map(|id| pool.workers.get(id));
+        let workers = pool.crew.ids().map(|id| pool.crew.get(id));
         for worker in workers {
             let executes = worker.current.is_some();
             note("rescued", worker.rescues.is_some() && executes);

@@ -195,7 +195,7 @@ impl Rig {
     }
 
     pub(super) fn own_list(&self, pool: usize, id: WorkerId) -> Vec<usize> {
-        let list = &self.pools[pool].workers.get(id).scheduled;
+        let list = &self.pools[pool].crew.get(id).scheduled;
         list.iter(&self.store).collect()
     }
 
@@ -208,7 +208,7 @@ impl Rig {
     }
 
     fn note_own_lists(&mut self, pool: usize) {
-        let ids: Vec<WorkerId> = self.pools[pool].workers.ids().collect();
+        let ids: Vec<WorkerId> = self.pools[pool].crew.ids().collect();
         let own = ids.into_iter().flat_map(|id| self.own_list(pool, id));
         for work in own.collect::<Vec<_>>() {
             let item = &mut self.store.items[work];
@@ -231,10 +231,10 @@ impl Rig {
     }
 
     fn step(&mut self, pool: usize, id: WorkerId, ended: Option<ItemReport>) {
-        if self.pools[pool].workers.get(id).rescues.is_some() {
+        if self.pools[pool].crew.get(id).rescues.is_some() {
             return self.rescuer_step(pool, id, ended);
         }
-        if self.pools[pool].workers.get(id).claim.is_some() {
+        if self.pools[pool].crew.get(id).claim.is_some() {
             return self.claim_ends(pool, id, ended.expect("it has one item"));
         }
         let own = self.own_list(pool, id);
@@ -381,7 +381,7 @@ impl Rig {
     /// The same, but for those whose threads are in the middle of a claim.
     pub(super) fn at_it(&self) -> Vec<(usize, WorkerId, usize)> {
         let mut running = self.running();
-        running.retain(|&(pool, id, _)| self.pools[pool].workers.get(id).above.is_none());
+        running.retain(|&(pool, id, _)| self.pools[pool].crew.get(id).above.is_none());
         running
     }
 
@@ -479,6 +479,6 @@ impl Rig {
     }
 
     pub(super) fn state(&self, pool: usize, id: WorkerId) -> State {
-        self.pools[pool].workers.get(id).state
+        self.pools[pool].crew.get(id).state()
     }
 }

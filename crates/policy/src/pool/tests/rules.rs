@@ -156,7 +156,7 @@ fn nobody_manages_before_the_manager_is_back() {
     rig.deliver(0);
     rig.ask(0, W1);
     assert_eq!(rig.who(0), Some((0, W1)), "the new one works at once");
-    assert_eq!(rig.pools[0].manager, Some(W0));
+    assert_eq!(rig.pools[0].crew.manager(), Some(W0));
     rig.ask(0, W0);
     assert_eq!(rig.todo, [(0, Todo::Create(W0, W2))], "there is no reserve");
 }
@@ -229,7 +229,7 @@ fn the_oldest_idle_worker_retires_first_and_young_ones_stay() {
         rig.advance(SECOND);
         rig.end_and_run(work, ItemReport::default());
     }
-    let oldest = rig.pools[0].idle[0];
+    let oldest = rig.pools[0].crew.idle()[0];
     rig.advance(297 * SECOND);
     rig.call(0, |p, cx| p.cull(cx));
     let (expired, more) = (rig.todo.clone(), rig.pools[0].cull_at().unwrap());
@@ -255,7 +255,7 @@ fn a_retiring_worker_is_never_chosen_and_its_number_is_used_again() {
     let mut rig = idle_workers(4);
     rig.advance(300 * SECOND);
     rig.call(0, |p, cx| p.cull(cx));
-    let retiring = rig.pools[0].workers.ids();
+    let retiring = rig.pools[0].crew.ids();
     let retiring = retiring.filter(|&id| rig.state(0, id) == State::Retiring);
     let retiring: Vec<WorkerId> = retiring.collect();
     assert_eq!(retiring.len(), 2);

@@ -19,7 +19,7 @@ fn one(rule: Rule) -> Rig {
 /// A look at the worker of this item, which so far has had so many milliseconds of CPU time.
 fn look(rig: &mut Rig, work: usize, cpu: u64) -> Result<Option<Hog<usize>>, AskSwitches> {
     let (pool, id) = rig.who(work).expect("it runs");
-    let seq = rig.pools[pool].workers.get(id).item_seq;
+    let seq = rig.pools[pool].crew.get(id).item_seq;
     let sample = Sample {
         item: rig.store.items[work].begun,
         cpu: cpu * MILLISECOND,

@@ -39,6 +39,12 @@ impl Budget {
         }
     }
 
+    /// Whether none is left to choose one more worker by.
+    #[must_use]
+    pub fn is_used_up(self, limit: u32) -> bool {
+        self.used >= limit
+    }
+
     /// Whether the pools together keep more runnable than the CPUs serve.
     #[must_use]
     pub fn is_overdrawn(self, limit: u32) -> bool {

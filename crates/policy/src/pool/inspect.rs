@@ -1,7 +1,8 @@
 //! Why an item waits, and how many do. Looks, no events: whoever asks may be told what is over.
 
 use super::series::Place;
-use super::{Cx, Rule, WorkerPool};
+use super::start::{Asks, Start};
+use super::{Cx, WorkerPool};
 use crate::store::Store;
 
 /// Why a pending item has not begun: the first thing that it needs and has not got.
@@ -78,14 +79,13 @@ impl<S: Store> WorkerPool<S> {
 
     /// Why items of the worklist wait.
     fn worklist_waits(&self, cx: &mut Cx<S>, pwq: S::Pwq, work: Option<S::Work>) -> Waits {
-        let target = self.attrs.target;
         let queue = cx.store.info(pwq).queue;
-        match self.attrs.rule {
-            Rule::Unmanaged | Rule::Bh => Waits::Worker,
-            _ if self.nr_running() >= target => Waits::Cpu,
+        match self.start_verdict(cx, Asks::Event) {
+            Start::EnoughRun => Waits::Cpu,
             _ if self.is_held_back(queue, work, cx) => Waits::Growth,
-            _ if self.lacks_token(cx) => Waits::Cpu,
-            _ => Waits::Worker,
+            Start::NoToken => Waits::Cpu,
+            Start::NothingWaits | Start::Look => Waits::Worker,
+            Start::Worker | Start::Create | Start::NoThread => Waits::Worker,
         }
     }
 

@@ -248,7 +248,7 @@ impl<S: Store> WorkerPool<S> {
     pub fn others_waiting(&self, cx: &mut Cx<S>, id: WorkerId) -> bool {
         let current = self.crew.get(id).current.as_ref();
         let pwq = current.expect("it executes an item").pwq;
-        self.has_spare_item() || super::slots::limit_now(cx, pwq).waiting()
+        self.nr_spare() > 0 || super::slots::limit_now(cx, pwq).waiting()
     }
 
     /// The execution that this worker is at.

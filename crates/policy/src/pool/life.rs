@@ -1,9 +1,9 @@
 //! The life of a worker: made, woken, given its next step, idle, retired.
 
+use super::start::{Asks, Start};
 use super::{CREATE_COOLDOWN, CROWDED, Cx, Rule, Turn, WorkerPool};
 use crate::action::Action;
 use crate::canary::CONFIRM_QUICK;
-use crate::growth::Gate;
 use crate::probe::{broken, hit};
 use crate::sampling;
 use crate::store::Store;
@@ -103,28 +103,46 @@ impl<S: Store> WorkerPool<S> {
     fn keep_working(&mut self, cx: &mut Cx<S>, id: WorkerId, from: State) -> bool {
         let ended = from == State::Between;
         self.look_for_room(cx.now);
-        let ready = self.nr_ready();
-        if ready == 0 || (broken!(WorkLeftBehind) && ready == 1) {
-            let convoy = ended && self.nr_aside() > 0;
-            hit!(convoy => WorkerConvoy, WorkerFindsNothing);
-            self.stats.convoy_step_backs += u64::from(convoy);
-            return false;
+        let verdict = self.start_verdict(cx, Asks::Worker(from));
+        match verdict {
+            Start::NothingWaits => self.find_nothing(ended),
+            Start::EnoughRun | Start::NoToken if !ended || self.is_crowded(id) => {
+                hit!(ended => WorkerCrowded, WorkerLate);
+                self.stats.step_backs += u64::from(ended);
+                false
+            }
+            _ => {
+                hit!(WorkerGoesOn);
+                from != State::Creating || self.admit_new(cx, verdict)
+            }
         }
-        let crowded = self.is_over() || self.is_overdrawn(cx);
-        if crowded && (!ended || self.crew.get(id).crowded >= self.most_crowded()) {
-            hit!(ended => WorkerCrowded, WorkerLate);
-            self.stats.step_backs += u64::from(ended);
-            return false;
-        }
-        // A woken worker has passed the gate when it was chosen; a new one may be a reserve.
-        hit!(WorkerGoesOn);
-        from != State::Creating || self.admit_new(cx)
+    }
+
+    fn find_nothing(&mut self, ended: bool) -> bool {
+        let convoy = ended && self.nr_aside() > 0;
+        hit!(convoy => WorkerConvoy, WorkerFindsNothing);
+        self.stats.convoy_step_backs += u64::from(convoy);
+        false
+    }
+
+    /// Lets a new worker start at once, if growth would start one now.
+    fn admit_new(&mut self, cx: &mut Cx<S>, verdict: Start) -> bool {
+        let admitted = verdict == Start::Worker || self.ask_for_look(cx);
+        hit!(GrowthOpen if admitted && self.manages());
+        hit!(admitted => WorkerIsAdmitted, WorkerIsSpare);
+        admitted
+    }
+
+    /// Has it found others waiting for its CPU so often that it is to step back?
+    fn is_crowded(&self, id: WorkerId) -> bool {
+        self.crew.get(id).crowded >= self.most_crowded()
     }
 
     /// Too many seem to run: does somebody wait for this worker's CPU right now? If nobody does,
     /// going idle would only idle the CPU, whatever the estimate says.
     fn should_yield(&mut self, cx: &mut Cx<S>, id: WorkerId) -> bool {
-        self.crew.get(id).asks && self.nr_ready() > 0 && (self.is_over() || self.is_overdrawn(cx))
+        let verdict = |cx| self.start_verdict(cx, Asks::Worker(State::Between));
+        self.crew.get(id).asks && matches!(verdict(cx), Start::EnoughRun | Start::NoToken)
     }
 
     /// How often in a row others may want its CPU before a worker steps back. A per-CPU pool has one
@@ -166,14 +184,6 @@ impl<S: Store> WorkerPool<S> {
             self.presumed += self.nr_running().saturating_sub(self.attrs.target);
         }
         self.settle(cx);
-    }
-
-    /// Lets a new worker start at once, if growth would start one now.
-    fn admit_new(&mut self, cx: &mut Cx<S>) -> bool {
-        let others = self.crew.counts().busy() - 1;
-        let admitted = self.may_grow(cx, others);
-        hit!(admitted => WorkerIsAdmitted, WorkerIsSpare);
-        admitted
     }
 
     fn go_idle(&mut self, cx: &mut Cx<S>, id: WorkerId) -> Step<S::Work, S::Pwq> {
@@ -231,78 +241,6 @@ impl<S: Store> WorkerPool<S> {
         self.fail_a_wait(cx);
         self.kick(cx);
         self.settle(cx);
-    }
-
-    /// Starts a worker if one is needed (kernel `kick_pool`). True if it did.
-    pub(super) fn kick(&mut self, cx: &mut Cx<S>) -> bool {
-        self.look_for_room(cx.now);
-        let needed = self.need_more_worker();
-        hit!(StartNeeded if needed);
-        needed && self.start(cx, None)
-    }
-
-    /// Starts a worker: `receiver`, which is awake already, or the last one that went idle, or a
-    /// new one. False if growth, budget or limits forbid it.
-    pub(super) fn start(&mut self, cx: &mut Cx<S>, receiver: Option<WorkerId>) -> bool {
-        if !self.may_grow(cx, self.crew.counts().busy()) {
-            return false;
-        }
-        let receiver = receiver.filter(|&id| matches!(self.crew.get(id).state(), State::Idle(_)));
-        match receiver.or_else(|| self.choose_idle(cx)) {
-            Some(id) => self.wake(cx, id, receiver.is_some()),
-            None => self.spawn(cx),
-        }
-    }
-
-    /// May one more than these `busy` work? If somebody has to look first, asks for that.
-    fn may_grow(&mut self, cx: &mut Cx<S>, busy: u32) -> bool {
-        if !self.manages() {
-            return true;
-        }
-        let gate = self.growth.gate(cx.now, busy, self.attrs.target);
-        hit!(GrowthOpen if gate == Gate::Open);
-        if gate == Gate::Ask && self.growth.ask() {
-            hit!(GrowthAsks);
-            self.push(cx, Action::Inspect);
-        }
-        gate == Gate::Open
-    }
-
-    fn wake(&mut self, cx: &mut Cx<S>, id: WorkerId, is_awake: bool) -> bool {
-        if !self.take_token(cx) {
-            return false;
-        }
-        let action = (!is_awake).then(|| self.wake_action(cx, id));
-        self.crew.wake(id);
-        hit!(is_awake => WorkerReceiver, WorkerWoken);
-        if let Some(action) = action.filter(|_| !broken!(WakeLost)) {
-            self.push(cx, action);
-        }
-        true
-    }
-
-    fn spawn(&mut self, cx: &mut Cx<S>) -> bool {
-        if !self.may_create(cx.now) || self.crew.manager().is_some() {
-            hit!(StartNoThread);
-            return false;
-        }
-        hit!(WorkerAsked);
-        let new = self.crew.create();
-        self.push(cx, Action::Spawn(new));
-        true
-    }
-
-    /// The first runnable worker is free, each further one takes a token of the budget.
-    fn take_token(&mut self, cx: &mut Cx<S>) -> bool {
-        let limit = self.attrs.budget;
-        if self.nr_running() == 0 || !self.manages() {
-            hit!(self.manages() => StartFirst, StartUnmanaged);
-            return true;
-        }
-        let taken = cx.store.step_budget(|b| b.try_take(limit));
-        hit!(taken => StartToken, StartNoToken);
-        self.tokens += u32::from(taken);
-        taken
     }
 
     /// Retires workers that have been idle too long, while there are too many. True if more are

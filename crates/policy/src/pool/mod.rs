@@ -42,6 +42,7 @@ mod seen;
 mod series;
 mod signals;
 mod slots;
+mod start;
 mod starvation;
 #[cfg(test)]
 mod tests;

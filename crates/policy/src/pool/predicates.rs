@@ -13,54 +13,6 @@ use crate::time::Time;
 use crate::worker::WorkerId;
 
 impl<S: Store> WorkerPool<S> {
-    /// Does an item wait that no worker is on its way to, while fewer run than should?
-    pub(super) fn need_more_worker(&self) -> bool {
-        self.has_spare_item() && (!self.manages() || self.nr_running() < self.attrs.target)
-    }
-
-    /// Are there more items than workers on their way to them?
-    pub(super) fn has_spare_item(&self) -> bool {
-        self.nr_spare() > 0
-    }
-
-    /// How many more.
-    pub(super) fn nr_spare(&self) -> u32 {
-        (self.nr_ready() as u32).saturating_sub(self.crew.counts().on_their_way())
-    }
-
-    /// Is there a reserve, so that this worker may start working?
-    pub(super) fn may_start_working(&self) -> bool {
-        !self.crew.idle().is_empty()
-    }
-
-    /// May one more thread be asked for? One at a time, none shortly after a failure.
-    pub(super) fn may_create(&self, now: Time) -> bool {
-        let c = self.crew.counts();
-        let may_have_more = c.workers < self.attrs.thread_limit || broken!(ThreadLimitIgnored);
-        c.creating == 0 && may_have_more && now >= self.spawn_after
-    }
-
-    /// Are more workers runnable than the pool aims at, itself included?
-    pub(super) fn is_over(&self) -> bool {
-        self.manages() && self.nr_running() > self.attrs.target
-    }
-
-    /// Do all pools together keep more runnable than the CPUs serve, and this one more than the
-    /// one that every pool with backlog is granted?
-    pub(super) fn is_overdrawn(&self, cx: &mut Cx<S>) -> bool {
-        let limit = self.attrs.budget;
-        // A step that changes nothing: only its answer counts.
-        self.manages()
-            && self.nr_running() > 1
-            && cx.store.step_budget(|b| b.is_overdrawn(limit).then_some(b))
-    }
-
-    /// Does a start need a token, and none is left?
-    pub(super) fn lacks_token(&self, cx: &mut Cx<S>) -> bool {
-        let limit = self.attrs.budget;
-        self.nr_running() > 0 && !cx.store.step_budget(|b| b.try_take(limit).and(Some(b)))
-    }
-
     /// How many idle workers are too many, and for how long: kernel `too_many_workers`.
     pub(super) fn too_many_workers(&self) -> bool {
         let manager = u32::from(self.crew.manager().is_some());
@@ -79,23 +31,6 @@ impl<S: Store> WorkerPool<S> {
         };
         self.too_many_workers()
             .then(|| since.after(IDLE_WORKER_TIMEOUT))
-    }
-
-    /// Of the workers taken for runnable, those that are there. One that was woken may stand behind
-    /// somebody on another CPU, and steps back on arrival if it comes too late.
-    pub(super) fn nr_arrived(&self) -> u32 {
-        self.nr_running() - self.crew.counts().waking
-    }
-
-    /// Would the report of an idle CPU lead to a start?
-    pub(super) fn wants(&self, now: Time) -> bool {
-        self.manages()
-            && self.has_spare_item()
-            && !self.growth.is_asking()
-            && (self.may_start_working() || self.may_create(now))
-            && (self.nr_arrived() < self.attrs.target
-                || self.crew.counts().presumable() > self.presumed)
-            && self.lanes_want(now)
     }
 
     /// Does everybody, guests included, wait for items that only another worker could start, with

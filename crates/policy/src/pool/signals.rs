@@ -4,6 +4,7 @@
 //! whatever was said, and it never makes an item wait for ever: the tick looks again.
 
 use super::seen::{Plan, Seen, SeenState};
+use super::start::Asks;
 use super::unseen::Found;
 use super::{Cx, WorkerPool};
 use crate::action::Action;
@@ -28,16 +29,10 @@ impl<S: Store> WorkerPool<S> {
     pub fn cpu_idle(&mut self, cx: &mut Cx<S>, receiver: Option<WorkerId>) -> bool {
         let useful = self.wants(cx.now);
         if useful {
-            let beyond = (self.nr_running() + 1).saturating_sub(self.attrs.target);
-            // Pools without backlog may sleep on all tokens; then this one can only give its own.
-            let lacks_token = self.lacks_token(cx);
-            hit!(IdleReportPresumes if beyond > 0);
-            hit!(IdleReportNoToken if beyond == 0 && lacks_token);
-            self.presumed += beyond.max(u32::from(lacks_token));
+            self.presume_sleepers(cx);
             self.settle(cx);
         }
-        let needed = useful && self.has_spare_item() && self.nr_arrived() < self.attrs.target;
-        let started = needed && self.start(cx, receiver);
+        let started = useful && self.start(cx, Asks::Reported, receiver);
         hit!(started => IdleReportStarts, IdleReportUnused);
         if started {
             self.arming.paid();
@@ -46,6 +41,21 @@ impl<S: Store> WorkerPool<S> {
         self.stats.idle_reports_unused += u64::from(!started);
         self.settle(cx);
         started
+    }
+
+    /// At most one less than the target runs: whoever is counted beyond that is presumed asleep. Pools without
+    /// backlog may sleep on all tokens; then this one can only give its own.
+    fn presume_sleepers(&mut self, cx: &mut Cx<S>) {
+        let beyond = (self.nr_running() + 1).saturating_sub(self.attrs.target);
+        let lacks_token = self.lacks_token(cx);
+        hit!(IdleReportPresumes if beyond > 0);
+        hit!(IdleReportNoToken if beyond == 0 && lacks_token);
+        self.presumed += beyond.max(u32::from(lacks_token));
+    }
+
+    /// May one more of those who count as running be asleep?
+    pub(super) fn may_presume_more(&self) -> bool {
+        self.crew.counts().presumable() > self.presumed
     }
 
     /// What a scan should look at now: workers not known to sleep, then some of the others in turn.

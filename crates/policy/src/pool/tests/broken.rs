@@ -256,7 +256,7 @@ fn creations() -> usize {
 
 #[test]
 fn two_workers_create_at_once() {
-    fails(Broken::TwoManagers, creations, 1, "creating <= 1");
+    fails(Broken::TwoManagers, creations, 1, "one thread in the making");
 }
 
 #[test]
@@ -270,7 +270,7 @@ fn workers_are_made_beyond_the_limit() {
         rig.queue_and_run(3, 0);
         rig.pools[0].nr_workers()
     };
-    fails(Broken::ThreadLimitIgnored, workers, 1, "thread_limit");
+    fails(Broken::ThreadLimitIgnored, workers, 1, "threads of 1");
 }
 
 #[test]

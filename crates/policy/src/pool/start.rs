@@ -1,0 +1,253 @@
+//! When a worker is started: one verdict, and what is done about it.
+//!
+//! Everybody who wants to know asks [`start_verdict`](WorkerPool::start_verdict), and says who asks:
+//!
+//! | who | asks as | then |
+//! | --- | --- | --- |
+//! | each event that leaves something to do ([`kick`](WorkerPool::kick)) | [`Asks::Event`] | starts one |
+//! | what is published: are reports of idle CPUs of use? | [`Asks::Report`] | canaries are armed |
+//! | a report that has been taken in | [`Asks::Reported`] | starts one |
+//! | a worker that has arrived or has ended an item | [`Asks::Worker`] | goes on, or steps back |
+//! | whoever wants to know why an item waits | [`Asks::Event`] | [`Waits`](super::Waits) |
+//!
+//! How many are busy, and who is idle, is in `crew/`; when more workers would not help, in
+//! [`growth`](crate::growth).
+
+use super::{Cx, WorkerPool};
+use crate::action::Action;
+use crate::growth::Gate;
+use crate::probe::{broken, hit};
+use crate::store::Store;
+use crate::time::Time;
+use crate::worker::{State, WorkerId};
+
+/// Who asks whether a worker is started.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Asks {
+    /// Something has happened in the pool. Who counts as running runs.
+    Event,
+    /// Would the report of an idle CPU lead to a start? Of those who count as running some would be presumed
+    /// asleep, and who was woken on another CPU may come too late.
+    Report,
+    /// The same, after the report was taken in.
+    Reported,
+    /// A worker that is there and comes from this state. It does not count itself.
+    Worker(State),
+}
+
+/// Whether a worker is started, and if not, why: the first reason.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use]
+pub(super) enum Start {
+    /// Nothing waits that nobody is on the way to.
+    NothingWaits,
+    /// As many run as the CPUs serve.
+    EnoughRun,
+    /// All pools together keep as many running as the CPUs serve.
+    NoToken,
+    /// Not before somebody has looked at what the busy workers wait for.
+    Look,
+    /// A worker that is there already: it is woken, or goes on.
+    Worker,
+    /// One that has to be made.
+    Create,
+    /// One would have to be made, and may not be at this time.
+    NoThread,
+}
+
+impl<S: Store> WorkerPool<S> {
+    /// Whether a worker is started, and if not, why.
+    pub(super) fn start_verdict(&self, cx: &mut Cx<S>, asks: Asks) -> Start {
+        let verdict = self.verdict_without_budget(cx.now, asks);
+        let lacks_token = match (verdict, asks) {
+            (Start::Look | Start::Worker, Asks::Worker(_)) => self.is_overdrawn(cx),
+            (Start::Worker, Asks::Event | Asks::Reported) => self.lacks_token(cx),
+            _ => false,
+        };
+        if lacks_token { Start::NoToken } else { verdict }
+    }
+
+    /// What the pool alone knows. The budget is shared.
+    fn verdict_without_budget(&self, now: Time, asks: Asks) -> Start {
+        if !self.waits_for_workers(now, asks) {
+            return Start::NothingWaits;
+        }
+        if self.manages() && self.enough_run(asks) {
+            return Start::EnoughRun;
+        }
+        if self.manages() && self.is_look_needed(now, asks) {
+            return Start::Look;
+        }
+        let is_there = matches!(asks, Asks::Worker(_)) || self.may_start_working();
+        match is_there {
+            true => Start::Worker,
+            false if self.may_create(now) => Start::Create,
+            false => Start::NoThread,
+        }
+    }
+
+    /// Are there more items than workers on their way to them?
+    fn waits_for_workers(&self, now: Time, asks: Asks) -> bool {
+        match asks {
+            Asks::Event | Asks::Reported => self.nr_spare() > 0,
+            Asks::Report => self.nr_spare() > 0 && self.lanes_want(now),
+            Asks::Worker(_) => self.nr_ready() > usize::from(broken!(WorkLeftBehind)),
+        }
+    }
+
+    /// Do as many run as the pool aims at?
+    fn enough_run(&self, asks: Asks) -> bool {
+        let target = self.attrs.target;
+        match asks {
+            Asks::Event => self.nr_running() >= target,
+            Asks::Reported => self.nr_arrived() >= target,
+            Asks::Report => self.nr_arrived() >= target && !self.may_presume_more(),
+            Asks::Worker(_) => self.nr_running() > target,
+        }
+    }
+
+    /// Has somebody to look first at what the busy workers wait for?
+    fn is_look_needed(&self, now: Time, asks: Asks) -> bool {
+        let gate = |busy| self.growth.gate(now, busy, self.attrs.target);
+        let busy = self.crew.counts().busy();
+        match asks {
+            Asks::Report => self.growth.is_asking(),
+            Asks::Event | Asks::Reported => gate(busy) == Gate::Ask,
+            // It may be a reserve. One that was woken has passed the gate when it was chosen.
+            Asks::Worker(State::Creating) => gate(busy - 1) == Gate::Ask,
+            Asks::Worker(_) => false,
+        }
+    }
+
+    /// Is one needed, if it can be had?
+    pub(super) fn need_more_worker(&self) -> bool {
+        let enough = self.manages() && self.enough_run(Asks::Event);
+        self.nr_spare() > 0 && !enough
+    }
+
+    /// Would the report of an idle CPU lead to a start?
+    pub(super) fn wants(&self, now: Time) -> bool {
+        let verdict = || self.verdict_without_budget(now, Asks::Report);
+        self.manages() && matches!(verdict(), Start::Worker | Start::Create)
+    }
+
+    /// How many more items wait than workers are on their way.
+    pub(super) fn nr_spare(&self) -> u32 {
+        (self.nr_ready() as u32).saturating_sub(self.crew.counts().on_their_way())
+    }
+
+    /// Of the workers taken for runnable, those that are there. One that was woken may stand behind
+    /// somebody on another CPU, and steps back on arrival if it comes too late.
+    fn nr_arrived(&self) -> u32 {
+        self.nr_running() - self.crew.counts().waking
+    }
+
+    /// Is there a reserve, so that this worker may start working?
+    pub(super) fn may_start_working(&self) -> bool {
+        !self.crew.idle().is_empty()
+    }
+
+    /// May one more thread be asked for? One at a time, none shortly after a failure.
+    pub(super) fn may_create(&self, now: Time) -> bool {
+        let c = self.crew.counts();
+        let may_have_more = c.workers < self.attrs.thread_limit || broken!(ThreadLimitIgnored);
+        c.creating == 0 && may_have_more && now >= self.spawn_after
+    }
+
+    /// Do all pools together keep more runnable than the CPUs serve, and this one more than the
+    /// one that every pool with backlog is granted?
+    fn is_overdrawn(&self, cx: &mut Cx<S>) -> bool {
+        let limit = self.attrs.budget;
+        // A step that changes nothing: only its answer counts.
+        self.manages()
+            && self.nr_running() > 1
+            && cx.store.step_budget(|b| b.is_overdrawn(limit).then_some(b))
+    }
+
+    /// Does a start need a token, and none is left?
+    pub(super) fn lacks_token(&self, cx: &mut Cx<S>) -> bool {
+        let limit = self.attrs.budget;
+        // Likewise.
+        self.manages()
+            && self.nr_running() > 0
+            && cx.store.step_budget(|b| b.is_used_up(limit).then_some(b))
+    }
+
+    /// Starts a worker if one is needed (kernel `kick_pool`). True if it did.
+    pub(super) fn kick(&mut self, cx: &mut Cx<S>) -> bool {
+        self.look_for_room(cx.now);
+        self.start(cx, Asks::Event, None)
+    }
+
+    /// Starts a worker, if the verdict is so: `receiver`, which is awake already, or the last one that went
+    /// idle, or a new one.
+    pub(super) fn start(&mut self, cx: &mut Cx<S>, asks: Asks, receiver: Option<WorkerId>) -> bool {
+        let verdict = self.start_verdict(cx, asks);
+        self.count_verdict(asks, verdict);
+        match verdict {
+            Start::NothingWaits | Start::EnoughRun | Start::NoToken | Start::NoThread => false,
+            Start::Look => self.ask_for_look(cx),
+            Start::Worker => self.wake(cx, receiver),
+            Start::Create => self.spawn(cx),
+        }
+    }
+
+    fn count_verdict(&self, asks: Asks, verdict: Start) {
+        let needed = !matches!(verdict, Start::NothingWaits | Start::EnoughRun);
+        hit!(StartNeeded if needed && asks == Asks::Event);
+        hit!(GrowthOpen if needed && verdict != Start::Look && self.manages());
+        hit!(StartNoToken if verdict == Start::NoToken);
+        hit!(StartNoThread if verdict == Start::NoThread);
+    }
+
+    /// Growth wants to know what the busy workers wait for. Nobody is started for now.
+    pub(super) fn ask_for_look(&mut self, cx: &mut Cx<S>) -> bool {
+        if self.growth.ask() {
+            hit!(GrowthAsks);
+            self.push(cx, Action::Inspect);
+        }
+        false
+    }
+
+    fn wake(&mut self, cx: &mut Cx<S>, receiver: Option<WorkerId>) -> bool {
+        let is_idle = |id: &WorkerId| matches!(self.crew.get(*id).state(), State::Idle(_));
+        let receiver = receiver.filter(is_idle);
+        let id = receiver.or_else(|| self.choose_idle(cx));
+        let id = id.expect("somebody is idle");
+        if !self.take_token(cx) {
+            return false;
+        }
+        let action = receiver.is_none().then(|| self.wake_action(cx, id));
+        self.crew.wake(id);
+        hit!(action.is_none() => WorkerReceiver, WorkerWoken);
+        if let Some(action) = action.filter(|_| !broken!(WakeLost)) {
+            self.push(cx, action);
+        }
+        true
+    }
+
+    fn spawn(&mut self, cx: &mut Cx<S>) -> bool {
+        // A worker that creates another one starts that.
+        let may = self.crew.manager().is_none();
+        hit!(may => WorkerAsked, StartNoThread);
+        if may {
+            let new = self.crew.create();
+            self.push(cx, Action::Spawn(new));
+        }
+        may
+    }
+
+    /// The first runnable worker is free, each further one takes a token of the budget.
+    fn take_token(&mut self, cx: &mut Cx<S>) -> bool {
+        let limit = self.attrs.budget;
+        if self.nr_running() == 0 || !self.manages() {
+            hit!(self.manages() => StartFirst, StartUnmanaged);
+            return true;
+        }
+        // Another pool may just have taken the last one.
+        let taken = cx.store.step_budget(|b| b.try_take(limit));
+        hit!(taken => StartToken, StartNoToken);
+        self.tokens += u32::from(taken);
+        taken
+    }
+}

@@ -26,19 +26,19 @@ pub struct Claimant {
 }
 
 impl<S: Store> WorkerPool<S> {
-    /// The caller executes this item itself, then says [`claim_ended`](Self::claim_ended). `None` where it is
-    /// to wait: the item has begun, or is not here, or has no slot; its queue is frozen, or has been given
-    /// other attributes; or too many claim already.
-    pub fn claim(
+    /// Does the thread not count as running yet, here or elsewhere?
+    pub(super) fn claim_adds(&self, by: Claimant) -> bool {
+        !by.counted && !by.within.is_some_and(|id| self.is_counted(id))
+    }
+
+    /// See [`claim`](Self::claim).
+    pub(super) fn begin_claim(
         &mut self,
         cx: &mut Cx<S>,
         work: S::Work,
         by: Claimant,
-    ) -> Option<(WorkerId, S::Pwq)> {
-        let adds = !by.counted && !by.within.is_some_and(|id| self.is_counted(id));
-        if !self.is_claimable(cx, work) || !self.may_claim(adds) {
-            return None;
-        }
+        adds: bool,
+    ) -> (WorkerId, S::Pwq) {
         let within = by.within;
         let id = self.crew.claimant(Claim { within, adds });
         self.stats.claimed += 1;
@@ -49,12 +49,11 @@ impl<S: Store> WorkerPool<S> {
         if !adds {
             self.crew.uncount(id);
         }
-        self.settle(cx);
-        Some((id, pwq))
+        (id, pwq)
     }
 
     /// Does it wait here, for nothing but a worker?
-    fn is_claimable(&self, cx: &mut Cx<S>, work: S::Work) -> bool {
+    pub(super) fn is_claimable(&self, cx: &mut Cx<S>, work: S::Work) -> bool {
         let word = cx.store.word(work);
         let here = word.pwq().filter(|_| word.pool() == Some(self.attrs.id));
         let Some((addr, _)) = here else { return false };
@@ -69,15 +68,14 @@ impl<S: Store> WorkerPool<S> {
 
     /// Is there room for a claim, which adds one thread that runs? As many of those as CPUs serve: the
     /// pool's own workers step back for them.
-    fn may_claim(&self, adds: bool) -> bool {
+    pub(super) fn may_claim(&self, adds: bool) -> bool {
         let crowded =
             adds && self.manages() && self.crew.counts().claims_added >= self.attrs.target;
         self.crew.counts().claims < MAX_CLAIMS && !crowded
     }
 
-    /// The claimed item, or a barrier behind it, has ended. `Some`: the next barrier, which is executed and
-    /// said to have ended likewise. What else has come to stand behind the item goes to the workers.
-    pub fn claim_ended(
+    /// See [`claim_ended`](Self::claim_ended).
+    pub(super) fn end_claim(
         &mut self,
         cx: &mut Cx<S>,
         id: WorkerId,
@@ -106,9 +104,6 @@ impl<S: Store> WorkerPool<S> {
         if !counted {
             self.crew.uncount(id);
         }
-        self.forget_presumptions();
-        self.kick(cx);
-        self.settle(cx);
         begun
     }
 
@@ -116,11 +111,8 @@ impl<S: Store> WorkerPool<S> {
         self.item_ended(cx, id, report);
         self.give_back(cx, id);
         self.crew.leave(id);
-        self.forget_presumptions();
-        self.kick(cx);
         // Perhaps it was the last one that could have ended others' waits.
         self.fail_a_wait(cx);
-        self.settle(cx);
     }
 
     /// Does the thread of this worker count as running here, for any of the items on its stack?

@@ -28,19 +28,19 @@ pub struct Queueing {
 pub struct Retired;
 
 impl<S: Store> WorkerPool<S> {
-    /// Queues an item, which the caller owns, through one of this pool's pwqs.
-    pub fn queue(
+    /// See [`queue`](Self::queue).
+    pub(super) fn enqueue(
         &mut self,
         cx: &mut Cx<S>,
         work: S::Work,
         pwq: S::Pwq,
         how: Queueing,
-    ) -> Result<(), Retired> {
+    ) -> Option<()> {
         let state = cx.store.pwq(pwq);
         // A retired one that has emptied stays empty: its queue may have forgotten it.
         if state.retired && !(how.redirected && state.nr_in_flight() > 0) {
             hit!(PwqRefused);
-            return Err(Retired);
+            return None;
         }
         hit!(ItemRedirectedRetired if cx.store.pwq(pwq).retired);
         self.count_in(cx, pwq);
@@ -70,9 +70,7 @@ impl<S: Store> WorkerPool<S> {
             true => self.push_series(cx, &[work]),
             false => self.with_inactive(cx, pwq, |s, list| list.push_back(s, work)),
         }
-        self.kick(cx);
-        self.settle(cx);
-        Ok(())
+        Some(())
     }
 
     fn count_in(&mut self, cx: &mut Cx<S>, pwq: S::Pwq) {

@@ -32,16 +32,14 @@ pub enum Step<W, P> {
 }
 
 impl<S: Store> WorkerPool<S> {
-    /// What worker `id` does next. Every awake worker asks, after each thing it has done.
-    pub fn next(&mut self, cx: &mut Cx<S>, id: WorkerId) -> Step<S::Work, S::Pwq> {
+    /// See [`next`](Self::next).
+    pub(super) fn next_step(&mut self, cx: &mut Cx<S>, id: WorkerId) -> Step<S::Work, S::Pwq> {
         let from = self.crew.get(id).state();
         match from {
-            // Woken by a report that led to nothing, or by a token that was left over.
-            State::Idle(_) => {
-                hit!(WorkerParksAgain);
-                return Step::Park;
+            State::Retiring => {
+                self.crew.retire(id);
+                return Step::Retire;
             }
-            State::Retiring => return self.retire(cx, id),
             State::Between => {}
             State::Creating | State::Waking => self.arrive(cx, id),
             _ => unreachable!("worker {id} asks while {from:?}"),
@@ -49,9 +47,7 @@ impl<S: Store> WorkerPool<S> {
         // Before choosing: a new thread has no token yet, and what was presumed of the item that
         // has just ended must not be believed of the next one.
         self.settle_tokens(cx);
-        let step = self.choose(cx, id, from);
-        self.settle(cx);
-        step
+        self.choose(cx, id, from)
     }
 
     fn choose(&mut self, cx: &mut Cx<S>, id: WorkerId, from: State) -> Step<S::Work, S::Pwq> {
@@ -170,9 +166,8 @@ impl<S: Store> WorkerPool<S> {
         };
     }
 
-    /// The worker has yielded: a long time means that somebody else had the CPU. If nobody wants it,
-    /// not so many run as were counted.
-    pub fn yielded(&mut self, cx: &mut Cx<S>, id: WorkerId, took: Nanos) {
+    /// See [`yielded`](Self::yielded).
+    pub(super) fn note_yield(&mut self, cx: &mut Cx<S>, id: WorkerId, took: Nanos) {
         self.start_turn(cx);
         let crowded = took > CONFIRM_QUICK;
         let worker = self.crew.get_mut(id);
@@ -183,7 +178,6 @@ impl<S: Store> WorkerPool<S> {
         if !crowded && self.manages() {
             self.presumed += self.nr_running().saturating_sub(self.attrs.target);
         }
-        self.settle(cx);
     }
 
     fn go_idle(&mut self, cx: &mut Cx<S>, id: WorkerId) -> Step<S::Work, S::Pwq> {
@@ -192,15 +186,12 @@ impl<S: Store> WorkerPool<S> {
         Step::Park
     }
 
-    /// The worker, which executes nothing, must not run another item: one has left its thread unfit.
-    /// Follow with the end of the thread. What it alone was to run goes to the others.
-    pub fn give_up(&mut self, cx: &mut Cx<S>, id: WorkerId) {
+    /// See [`give_up`](Self::give_up).
+    pub(super) fn leave_unfit(&mut self, cx: &mut Cx<S>, id: WorkerId) {
         self.crew.dismiss(id);
         hit!(self.crew.get(id).scheduled.is_empty() => WorkerGaveUp, WorkerGaveItemsUp);
         self.give_back(cx, id);
-        let _ = self.retire(cx, id);
-        self.kick(cx);
-        self.settle(cx);
+        self.crew.retire(id);
     }
 
     /// What this worker alone was to run is the next that the others take.
@@ -220,27 +211,18 @@ impl<S: Store> WorkerPool<S> {
         }
     }
 
-    fn retire(&mut self, cx: &mut Cx<S>, id: WorkerId) -> Step<S::Work, S::Pwq> {
-        self.crew.retire(id);
-        self.settle(cx);
-        Step::Retire
-    }
-
     fn manage(&mut self, id: WorkerId) -> Step<S::Work, S::Pwq> {
         hit!(WorkerAskedByManager);
         Step::Create(self.crew.create_by(id))
     }
 
-    /// The thread of `id` could not be made: no other is asked for during the cooldown, and a wait
-    /// that only it could have ended fails.
-    pub fn spawn_failed(&mut self, cx: &mut Cx<S>, id: WorkerId) {
+    /// See [`spawn_failed`](Self::spawn_failed).
+    pub(super) fn not_created(&mut self, cx: &mut Cx<S>, id: WorkerId) {
         hit!(WorkerNotCreated);
         self.crew.not_created(id);
         self.stats.spawn_failures += 1;
         self.spawn_after = cx.now.after(CREATE_COOLDOWN);
         self.fail_a_wait(cx);
-        self.kick(cx);
-        self.settle(cx);
     }
 
     /// Retires workers that have been idle too long, while there are too many. True if more are

@@ -29,6 +29,7 @@ mod census;
 mod check;
 mod claim;
 mod crew;
+mod events;
 mod inspect;
 mod items;
 mod key;
@@ -309,30 +310,6 @@ impl<S: Store> WorkerPool<S> {
     /// Its attributes.
     pub fn attrs(&self) -> PoolAttrs {
         self.attrs
-    }
-
-    /// How it chooses from now on: a per-CPU pool's CPU has gone, or is back (kernel `unbind_workers`,
-    /// `rebind_workers`). Pending items stay.
-    fn set_rule(&mut self, cx: &mut Cx<S>, rule: Rule) {
-        hit!(PoolUnbound if (self.attrs.rule, rule) == (Rule::PerCpu, Rule::Unmanaged));
-        hit!(PoolRebound if (self.attrs.rule, rule) == (Rule::Unmanaged, Rule::PerCpu));
-        if !broken!(HotplugIgnored) {
-            self.attrs.rule = rule;
-        }
-        if !self.manages() {
-            self.forget_crowds(cx);
-        }
-        self.kick(cx);
-        self.settle(cx);
-    }
-
-    /// The CPUs it serves have changed.
-    fn set_target(&mut self, cx: &mut Cx<S>, target: u32, budget: u32) {
-        assert!(target > 0 && budget > 0);
-        hit!(PoolResized if self.attrs.target != target);
-        (self.attrs.target, self.attrs.budget) = (target, budget);
-        self.kick(cx);
-        self.settle(cx);
     }
 
     /// Workers that are taken for runnable: executing, waking or choosing, less those in a hint and

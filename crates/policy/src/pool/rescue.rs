@@ -117,18 +117,14 @@ impl<S: Store> WorkerPool<S> {
         Some(self.crew.rescuer(pwq))
     }
 
-    /// The next item that it may run: of its own list, then of the worklist while the pool still
-    /// needs a worker that cannot be made. `patient`: no other pool waits for this rescuer.
-    pub fn rescuer_next(
+    /// See [`rescuer_next`](Self::rescuer_next).
+    pub(super) fn begin_rescue(
         &mut self,
         cx: &mut Cx<S>,
         id: WorkerId,
         done: u32,
         patient: bool,
     ) -> Option<(S::Work, S::Pwq)> {
-        if broken!(RescuerLeavesEarly) && done > 0 {
-            return None;
-        }
         let own = self.crew.get_mut(id).scheduled.pop_front(cx.store);
         let turn_over = Self::is_turn_over(done, patient);
         let goes_on = !turn_over && self.needs_creation();
@@ -141,11 +137,7 @@ impl<S: Store> WorkerPool<S> {
                 own
             }
         };
-        let begun = work.map(|work| self.execute(cx, id, work));
-        // What it has ended may have made room for others.
-        self.kick(cx);
-        self.settle(cx);
-        begun
+        work.map(|work| self.execute(cx, id, work))
     }
 
     /// The first item of its queue that nobody is executing.
@@ -172,14 +164,9 @@ impl<S: Store> WorkerPool<S> {
         None
     }
 
-    /// The rescuer leaves. True if it does so only because others wait for it, and is to come again
-    /// after its turns in their pools.
-    pub fn rescuer_detach(&mut self, cx: &mut Cx<S>, id: WorkerId, turn_over: bool) -> bool {
-        let pwq = self.crew.leave(id);
-        self.kick(cx);
-        self.fail_a_wait(cx);
-        self.settle(cx);
-        let pwq = pwq.filter(|_| turn_over && self.needs_creation());
+    /// The rescuer of `pwq` has left as others wait for it. Is it to come again?
+    pub(super) fn comes_again(&self, cx: &mut Cx<S>, pwq: Option<S::Pwq>) -> bool {
+        let pwq = pwq.filter(|_| self.needs_creation());
         let again = pwq.filter(|&pwq| cx.store.pwq(pwq).nr_active > 0);
         hit!(again.is_some() => RescuerComesAgain, RescuerDetached);
         if let Some(pwq) = again {

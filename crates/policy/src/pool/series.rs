@@ -117,10 +117,8 @@ impl<S: Store> WorkerPool<S> {
         flags.linked
     }
 
-    /// Takes a queued item back, for a caller who owns it from then on: it does not run. `None` if it
-    /// is not queued in this pool. Barriers behind it go on without it. If it was deferred, the
-    /// execution is named: tell it with [`not_deferred`](Self::not_deferred).
-    pub fn steal(&mut self, cx: &mut Cx<S>, work: S::Work) -> Option<Option<Token>> {
+    /// See [`steal`](Self::steal).
+    pub(super) fn take_back(&mut self, cx: &mut Cx<S>, work: S::Work) -> Option<Option<Token>> {
         let (pwq, colour) = self.queued_here(cx, work)?;
         let flags = cx.store.word(work).flags();
         let token = flags.deferred.then(|| self.forget_deferred(work));
@@ -156,8 +154,6 @@ impl<S: Store> WorkerPool<S> {
         self.note_requeued(cx, work, None);
         self.count_out(cx, pwq, colour);
         self.fail_at_limit(cx, pwq);
-        self.kick(cx);
-        self.settle(cx);
         Some(token)
     }
 
@@ -317,15 +313,14 @@ impl<S: Store> WorkerPool<S> {
         current.filter(|_| same)
     }
 
-    /// The execution that an item of this pool waited for has ended, unless the item was taken back
-    /// in between.
-    pub fn undefer(&mut self, cx: &mut Cx<S>, token: Token) {
+    /// See [`undefer`](Self::undefer).
+    pub(super) fn end_deferral(&mut self, cx: &mut Cx<S>, token: Token) -> Option<()> {
         if broken!(DeferralLost) {
-            return;
+            return None;
         }
         let Some(at) = self.deferred.iter().position(|d| d.token == token) else {
             hit!(ItemUndeferStale);
-            return;
+            return None;
         };
         hit!(ItemUndeferred);
         let Deferred { work, .. } = self.deferred.swap_remove(at);
@@ -344,8 +339,7 @@ impl<S: Store> WorkerPool<S> {
             Some(at) => self.lanes[at].waiting += 1,
             None => self.held -= 1,
         }
-        self.kick(cx);
-        self.settle(cx);
+        Some(())
     }
 
     /// The execution that this item of the pool waits for, if it does.

@@ -8,7 +8,7 @@ use super::start::Asks;
 use super::unseen::Found;
 use super::{Cx, WorkerPool};
 use crate::action::Action;
-use crate::probe::{broken, hit};
+use crate::probe::hit;
 use crate::sampling::MAX_SCAN;
 use crate::store::Store;
 use crate::worker::{State, Wait, WorkerId};
@@ -23,14 +23,12 @@ const SCAN_STARTS: usize = 4;
 pub struct Stuck;
 
 impl<S: Store> WorkerPool<S> {
-    /// A CPU reported that it would idle, through `receiver` if a parked worker took the report.
-    /// So at most one less than the target run: whoever is counted beyond that is presumed asleep,
-    /// and another worker starts. True if it does.
-    pub fn cpu_idle(&mut self, cx: &mut Cx<S>, receiver: Option<WorkerId>) -> bool {
+    /// See [`cpu_idle`](Self::cpu_idle).
+    pub(super) fn take_report(&mut self, cx: &mut Cx<S>, receiver: Option<WorkerId>) -> bool {
         let useful = self.wants(cx.now);
         if useful {
             self.presume_sleepers(cx);
-            self.settle(cx);
+            self.settle_tokens(cx);
         }
         let started = useful && self.start(cx, Asks::Reported, receiver);
         hit!(started => IdleReportStarts, IdleReportUnused);
@@ -39,7 +37,6 @@ impl<S: Store> WorkerPool<S> {
         }
         self.stats.idle_reports += u64::from(started);
         self.stats.idle_reports_unused += u64::from(!started);
-        self.settle(cx);
         started
     }
 
@@ -104,10 +101,8 @@ impl<S: Store> WorkerPool<S> {
         })
     }
 
-    /// A scan has looked, at everybody planned or until it had seen enough. Its findings replace
-    /// what reports had made of the estimate: who was seen to run is not presumed asleep. True if
-    /// fewer run than should although items wait: the signals that should have said so are late.
-    pub fn scanned(&mut self, cx: &mut Cx<S>, seen: &[Seen], complete: bool) -> bool {
+    /// See [`scanned`](Self::scanned).
+    pub(super) fn take_look(&mut self, cx: &mut Cx<S>, seen: &[Seen], complete: bool) -> bool {
         if !complete {
             self.go_on_behind(seen.last());
         }
@@ -120,7 +115,7 @@ impl<S: Store> WorkerPool<S> {
             self.growth
                 .looked(cx.now, self.crew.counts().busy(), crowded);
         }
-        self.settle(cx);
+        self.settle_tokens(cx);
         self.fail_a_wait(cx);
         let missing = self.need_more_worker();
         hit!(ScanMissing if missing);
@@ -129,7 +124,6 @@ impl<S: Store> WorkerPool<S> {
             hit!(ScanStarts if started);
             self.stats.tick_starts += u64::from(started);
         }
-        self.settle(cx);
         missing
     }
 
@@ -181,42 +175,6 @@ impl<S: Store> WorkerPool<S> {
         }
     }
 
-    /// The worker says that it is about to block. Nests.
-    pub fn hint_begin(&mut self, cx: &mut Cx<S>, id: WorkerId) {
-        let state = self.crew.get(id).state();
-        assert_eq!(state, State::Executing, "only an item blocks");
-        hit!(self.crew.get(id).hints() > 0 => HintNested, HintBegun);
-        self.crew.uncount(id);
-        self.settle(cx);
-        self.kick(cx);
-        self.settle(cx);
-    }
-
-    /// The worker is back.
-    pub fn hint_end(&mut self, cx: &mut Cx<S>, id: WorkerId) {
-        assert!(self.crew.get(id).hints() > 0, "worker {id} was in no hint");
-        if broken!(HintEndIgnored) {
-            return;
-        }
-        self.crew.recount(id);
-        self.settle(cx);
-    }
-
-    /// The worker is about to wait: a hint, and refused if the items could never be started, because
-    /// no other worker is left or because all slots of their queue wait likewise. Follow with
-    /// `wait_end` unless refused.
-    pub fn wait_begin(
-        &mut self,
-        cx: &mut Cx<S>,
-        id: WorkerId,
-        wait: Wait<S::Pwq>,
-    ) -> Result<(), Stuck> {
-        self.wait_on(cx, id, wait)?;
-        hit!(WaitBegun);
-        self.hint_begin(cx, id);
-        Ok(())
-    }
-
     /// A flush that the worker waits for has moved on but is not over.
     pub fn wait_on(
         &mut self,
@@ -248,13 +206,6 @@ impl<S: Store> WorkerPool<S> {
         if self.crew.get(id).above.is_none() {
             self.crew.set_waiting(id, None);
         }
-    }
-
-    /// The worker has stopped waiting.
-    pub fn wait_end(&mut self, cx: &mut Cx<S>, id: WorkerId) {
-        hit!(WaitEnded);
-        self.crew.set_waiting(id, None);
-        self.hint_end(cx, id);
     }
 
     /// A flush through `pwq` has moved on: its waiters look again.

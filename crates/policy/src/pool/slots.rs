@@ -114,13 +114,6 @@ impl<S: Store> WorkerPool<S> {
         self.push_series(cx, &series);
     }
 
-    /// Changes the limit that `pwq` counts for; 0 freezes it. Items that wait become active in turn.
-    pub fn set_limit(&mut self, cx: &mut Cx<S>, pwq: S::Pwq, max: u32) {
-        let _ = cx.store.limit(pwq).step(|limit| Some(limit.with_max(max)));
-        hit!(LimitBelowUse if limit_now(cx, pwq).nr() > max);
-        self.serve(cx, pwq);
-    }
-
     /// Whether the limit that `pwq` counts for is raised where items would starve under it.
     pub fn let_limit_rise(&mut self, cx: &mut Cx<S>, pwq: S::Pwq, may: bool) {
         let _ = cx.store.limit(pwq).step(|limit| {
@@ -130,26 +123,15 @@ impl<S: Store> WorkerPool<S> {
         self.count_wait_at_dfl(cx, pwq);
     }
 
-    /// A slot of this queue may be free, and it may be this pool's turn: `Activate` was said.
-    pub fn activate(&mut self, cx: &mut Cx<S>, pwq: S::Pwq) {
-        hit!(TurnOver if !limit_now(cx, pwq).waiting());
-        if !broken!(TurnLost) {
-            self.serve(cx, pwq);
-        }
-    }
-
-    fn serve(&mut self, cx: &mut Cx<S>, pwq: S::Pwq) {
+    /// Slots of the queue of `pwq` may be free, or none of those that wait for one may ever get it.
+    pub(super) fn serve(&mut self, cx: &mut Cx<S>, pwq: S::Pwq) -> Option<()> {
         self.serve_waiters(cx, pwq);
         self.fail_at_limit(cx, pwq);
-        self.kick(cx);
-        self.settle(cx);
+        Some(())
     }
 
-    /// Items of `pwq` may start: all older ones of its ordered queue have ended.
-    pub fn unplug(&mut self, cx: &mut Cx<S>, pwq: S::Pwq) {
-        if broken!(UnplugForgotten) {
-            return;
-        }
+    /// See [`unplug`](Self::unplug).
+    pub(super) fn pull_plug(&mut self, cx: &mut Cx<S>, pwq: S::Pwq) -> Option<()> {
         hit!(PwqUnplugged);
         cx.store.pwq(pwq).flags.plugged = false;
         while let Some(work) = cx.store.pwq(pwq).inactive.first() {
@@ -161,8 +143,7 @@ impl<S: Store> WorkerPool<S> {
             // Deferred or not it holds its slot.
             debug_assert_eq!(deferred, cx.store.word(work).flags().deferred);
         }
-        self.kick(cx);
-        self.settle(cx);
+        Some(())
     }
 
     /// New items of its queue go elsewhere from now on. True if nothing is in flight; otherwise

@@ -175,13 +175,13 @@ impl<S: Store> WorkerPool<S> {
 
     /// Starts a worker if one is needed (kernel `kick_pool`). True if it did.
     pub(super) fn kick(&mut self, cx: &mut Cx<S>) -> bool {
-        self.look_for_room(cx.now);
         self.start(cx, Asks::Event, None)
     }
 
     /// Starts a worker, if the verdict is so: `receiver`, which is awake already, or the last one that went
     /// idle, or a new one.
     pub(super) fn start(&mut self, cx: &mut Cx<S>, asks: Asks, receiver: Option<WorkerId>) -> bool {
+        self.look_for_room(cx.now);
         let verdict = self.start_verdict(cx, asks);
         self.count_verdict(asks, verdict);
         match verdict {

@@ -202,9 +202,8 @@ impl<S: Store> WorkerPool<S> {
             && now.since(self.moved) >= PATIENCE
     }
 
-    /// Doubles the limit of its threads, up to `most`: what the system has room for. The limit before and now; `None`
-    /// if there is no room, which is then the last word.
-    pub fn outgrow_threads(&mut self, cx: &mut Cx<S>, most: u32) -> Option<(u32, u32)> {
+    /// See [`outgrow_threads`](Self::outgrow_threads).
+    pub(super) fn raise_thread_limit(&mut self, cx: &mut Cx<S>, most: u32) -> Option<(u32, u32)> {
         if !self.stands_at_thread_limit(cx.now) {
             return None;
         }
@@ -219,9 +218,7 @@ impl<S: Store> WorkerPool<S> {
         hit!(ThreadsOutgrown if to > from);
         // The new ones have as long again to begin.
         self.moved = cx.now;
-        self.kick(cx);
-        self.settle(cx);
-        (to > from).then_some((from, to))
+        Some((from, to))
     }
 
     /// Whether items wait for a slot: somebody looks in time whether that goes on.

@@ -56,11 +56,10 @@ impl<S: Store> WorkerPool<S> {
         worker.is_at(item) && worker.hints() == 0 && cx.now.since(worker.began) >= WATCHED_FROM
     }
 
-    /// A look at the CPU time of a watched item. In a per-CPU pool an item that keeps its CPU does
-    /// not hold up the others any more (kernel `wq_worker_tick`); elsewhere it is only reported.
-    pub fn watched(
+    /// See [`watched`](Self::watched). Whether the item counts as running is not changed yet.
+    pub(super) fn judge_watched(
         &mut self,
-        cx: &mut Cx<S>,
+        cx: &Cx<S>,
         id: WorkerId,
         item: u32,
         sample: Sample,
@@ -88,12 +87,6 @@ impl<S: Store> WorkerPool<S> {
             uncounted: self.attrs.rule == Rule::PerCpu && !broken!(HogStaysCounted),
         };
         hit!(hog.uncounted => HogUncounted, HogReported);
-        if hog.uncounted {
-            self.crew.uncount(id);
-            self.settle(cx);
-            self.kick(cx);
-            self.settle(cx);
-        }
         Ok(Some(hog))
     }
 

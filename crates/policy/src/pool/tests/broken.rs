@@ -256,7 +256,12 @@ fn creations() -> usize {
 
 #[test]
 fn two_workers_create_at_once() {
-    fails(Broken::TwoManagers, creations, 1, "one thread in the making");
+    fails(
+        Broken::TwoManagers,
+        creations,
+        1,
+        "one thread in the making",
+    );
 }
 
 #[test]

@@ -48,7 +48,7 @@ impl<S: Store> WorkerPool<S> {
             rescuers: self.crew.rescuers().count() as u32,
             running: self.nr_running(),
             queued: self.nr_ready(),
-            tokens: self.tokens,
+            tokens: self.estimate.tokens(),
             spawn_after: self.spawn_after,
         }
     }

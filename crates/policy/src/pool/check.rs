@@ -20,7 +20,7 @@ impl<S: Store> WorkerPool<S> {
     pub fn check(&self) {
         let c = self.crew.counts();
         assert!(
-            c.hinted + c.asleep + self.presumed <= c.executing + c.extra,
+            c.hinted + c.asleep + self.estimate.presumed() <= c.executing + c.extra,
             "more sleep than execute: {c:?}"
         );
         assert!(
@@ -41,7 +41,7 @@ impl<S: Store> WorkerPool<S> {
         // Some more may be on their way out.
         let not_executing = self.nr_idle() + c.waking + c.between;
         assert!(not_executing <= c.workers, "{} idle, {c:?}", self.nr_idle());
-        assert_eq!(self.tokens, self.due_tokens(), "tokens");
+        assert_eq!(self.estimate.tokens(), self.due_tokens(), "tokens");
         let needs = self.need_more_worker() && !self.may_start_working();
         assert_eq!(self.needs_since.is_some(), needs, "when to call rescuers");
         assert!(self.held <= self.worklist.len(), "held entries");
@@ -222,7 +222,7 @@ impl<S: Store> WorkerPool<S> {
 
     /// The watchdog finds all pwqs of which items wait for a slot.
     fn who_waits_for_slots_is_known(&self, store: &mut S) {
-        for (at, &pwq) in self.slot_waits.iter().enumerate() {
+        for (at, &pwq) in self.slots.waits().iter().enumerate() {
             assert_eq!(store.info(pwq).pool, self.attrs.id);
             let state = store.pwq(pwq);
             assert!(

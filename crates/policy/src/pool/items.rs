@@ -68,7 +68,9 @@ impl<S: Store> WorkerPool<S> {
         }
         match active {
             true => self.push_series(cx, &[work]),
-            false => self.with_inactive(cx, pwq, |s, list| list.push_back(s, work)),
+            false => self
+                .slots
+                .with_inactive(cx, pwq, |s, list| list.push_back(s, work)),
         }
         Some(())
     }
@@ -129,7 +131,7 @@ impl<S: Store> WorkerPool<S> {
             hit!(ItemEnded);
             self.stats.completed += 1;
             self.moved = cx.now;
-            self.unseen.begin_anew(cx.now);
+            self.estimate.begin_anew(cx.now);
             cx.store.pwq(ended.pwq).moved = cx.now;
             self.put_slot(cx, ended.pwq);
         }
@@ -188,7 +190,7 @@ impl<S: Store> WorkerPool<S> {
         if hog || self.crew.get(id).rescues.is_some() {
             self.crew.uncount(id);
         }
-        self.presume_new();
+        self.estimate.begun(self.crew.counts().presumable());
         (work, pwq)
     }
 

@@ -176,7 +176,8 @@ impl<S: Store> WorkerPool<S> {
         worker.crowded = if crowded { worker.crowded + 1 } else { 0 };
         hit!(crowded => WorkerYieldCrowded, WorkerYieldAlone);
         if !crowded && self.manages() {
-            self.presumed += self.nr_running().saturating_sub(self.attrs.target);
+            let beyond = self.nr_running().saturating_sub(self.attrs.target);
+            self.estimate.presume(beyond);
         }
     }
 

@@ -29,6 +29,7 @@ mod census;
 mod check;
 mod claim;
 mod crew;
+mod estimate;
 mod events;
 mod inspect;
 mod items;
@@ -75,12 +76,13 @@ use crate::action::{Action, Actions};
 use crate::affinity::Near;
 use crate::growth::{Growth, GrowthStats};
 use crate::list::List;
-use crate::probe::{broken, hit};
 use crate::store::Store;
 use crate::time::{Nanos, SECOND, Time};
 use crate::watchdog::Watchdog;
 use crate::worker::{Token, WorkerId};
 use crew::Crew;
+use estimate::Estimate;
+use slots::Slots;
 
 /// Idle workers beyond the ratio retire after this (kernel `IDLE_WORKER_TIMEOUT`).
 pub const IDLE_WORKER_TIMEOUT: Nanos = 300 * SECOND;
@@ -202,17 +204,12 @@ pub struct WorkerPool<S: Store> {
     /// Items that wait for the end of an execution in another pool, on the worklist or inactive.
     deferred: Vec<Deferred<S::Work>>,
     crew: Crew<S>,
-    /// Workers that are presumed asleep because a CPU reported that it idles; not known which ones.
-    presumed: u32,
-    /// Tokens of the shared budget that this pool holds.
-    tokens: u32,
+    estimate: Estimate,
     growth: Growth,
     /// Kinds of items that queue up at a lock.
     lanes: Vec<lanes::Lane<S>>,
     /// The worklist had its turn last, not a lane.
     lane_turn: bool,
-    /// Of workers that nobody can see.
-    unseen: unseen::Pace,
     arming: arming::Arming,
     /// Of items that come from several pods.
     near: Option<Box<near::Nearness>>,
@@ -229,18 +226,12 @@ pub struct WorkerPool<S: Store> {
     /// Items and time of the turn of a BH worker.
     turn: Turn,
     dog: Watchdog,
-    /// Pool workqueues of which items wait for a slot, in no order.
-    slot_waits: Vec<S::Pwq>,
-    /// Of those, the ones whose limit nobody has chosen.
-    waits_at_dfl: u32,
+    slots: Slots<S>,
     /// An item was last begun or ended.
     moved: Time,
     /// How many wait for the pool as a whole.
     drain_watchers: u32,
     stats: PoolStats,
-    stats_at: Time,
-    /// The estimate since `stats_at`.
-    stats_running: u32,
 }
 
 /// An item that waits for the end of an execution in another pool.
@@ -270,12 +261,10 @@ impl<S: Store> WorkerPool<S> {
             held: 0,
             deferred: Vec::new(),
             crew: Crew::new(),
-            presumed: 0,
-            tokens: 0,
+            estimate: Estimate::default(),
             growth: Growth::default(),
             lanes: Vec::new(),
             lane_turn: false,
-            unseen: unseen::Pace::default(),
             arming: arming::Arming::default(),
             near: None,
             spawn_after: Time(0),
@@ -285,13 +274,10 @@ impl<S: Store> WorkerPool<S> {
             mayday_at: Time(0),
             turn: Turn::default(),
             dog: Watchdog::default(),
-            slot_waits: Vec::new(),
-            waits_at_dfl: 0,
+            slots: Slots::new(),
             moved: Time(0),
             drain_watchers: 0,
             stats: PoolStats::default(),
-            stats_at: Time(0),
-            stats_running: 0,
         }
     }
 
@@ -317,7 +303,7 @@ impl<S: Store> WorkerPool<S> {
     /// thread; one that stands for a process tree counts as the threads of it that were found to run.
     pub fn nr_running(&self) -> u32 {
         let counts = self.crew.counts();
-        counts.presumable() + counts.on_their_way() - self.presumed
+        counts.presumable() + counts.on_their_way() - self.estimate.presumed()
     }
 
     /// Workers that exist.
@@ -353,7 +339,7 @@ impl<S: Store> WorkerPool<S> {
 
     /// Whether it has no use for the tokens that it holds: nothing waits, yet workers count as running.
     pub fn holds_tokens(&self) -> bool {
-        self.tokens > 0 && self.nr_queued() == 0
+        self.estimate.tokens() > 0 && self.nr_queued() == 0
     }
 
     /// The idle worker that a report should wake: the one that would be chosen next.
@@ -365,6 +351,8 @@ impl<S: Store> WorkerPool<S> {
     pub fn stats(&self) -> PoolStats {
         PoolStats {
             growth: self.growth_stats(),
+            unseen_presumed: self.estimate.unseen_presumed(),
+            runnable_ns: self.estimate.integral(),
             ..self.stats
         }
     }
@@ -379,9 +367,7 @@ impl<S: Store> WorkerPool<S> {
 
     /// The estimate of runnable workers, integrated until `now`; in the counters, until the last event.
     pub fn runnable_ns(&self, now: Time) -> u128 {
-        // As many run as after that event.
-        let since = u128::from(self.stats_running) * u128::from(now.since(self.stats_at));
-        self.stats.runnable_ns + since
+        self.estimate.runnable_ns(now)
     }
 
     /// When the pool next wants a tick although nothing else happens: a damped start, or a call for
@@ -397,29 +383,15 @@ impl<S: Store> WorkerPool<S> {
         self.settle_tokens(cx);
         self.settle_need(cx.now);
         self.arming.update(self.nr_spare(), self.attrs.target);
-        self.stats.runnable_ns = self.runnable_ns(cx.now);
-        self.stats_at = self.stats_at.max(cx.now);
         // Nobody looks at those of a pool that does not manage how many run.
-        self.stats_running = if self.manages() { self.nr_running() } else { 0 };
-    }
-
-    /// Fewer execute than before: what was presumed of who does not any more is forgotten. Before the
-    /// estimate is asked for again.
-    fn forget_presumptions(&mut self) {
-        self.presumed = self.presumed.min(self.crew.counts().presumable());
+        let running = if self.manages() { self.nr_running() } else { 0 };
+        self.estimate.integrate(cx.now, running);
     }
 
     fn settle_tokens(&mut self, cx: &mut Cx<S>) {
-        self.forget_presumptions();
+        self.estimate.forget_beyond(self.crew.counts().presumable());
         let due = self.due_tokens();
-        let held = core::mem::replace(&mut self.tokens, due);
-        if due > held {
-            hit!(TokensUnasked);
-            cx.store.step_budget(|b| Some(b.take(due - held)));
-        } else if due < held && !broken!(TokenLeaked) {
-            hit!(TokensReturned);
-            cx.store.step_budget(|b| Some(b.put(held - due)));
-        }
+        self.estimate.settle_tokens(cx.store, due);
     }
 
     fn push(&self, cx: &mut Cx<S>, action: Action<S::Pwq>) {

@@ -6,7 +6,6 @@
 
 use super::crew::Current;
 use super::{Cx, Deferred, WorkerPool};
-use crate::list::List;
 use crate::probe::{broken, hit};
 use crate::store::{ItemKey, Store};
 use crate::work::{QueuedFlags, WorkWord};
@@ -92,7 +91,8 @@ impl<S: Store> WorkerPool<S> {
             Place::Inactive => {
                 hit!(BarrierBehindInactive);
                 let pwq = cx.store.pwq_at(word.pwq().expect("it is queued").0);
-                self.with_inactive(cx, pwq, |s, list| list.insert_after(s, work, barrier));
+                self.slots
+                    .with_inactive(cx, pwq, |s, list| list.insert_after(s, work, barrier));
             }
             Place::Scheduled(id) => {
                 hit!(BarrierBehindScheduled);
@@ -180,7 +180,8 @@ impl<S: Store> WorkerPool<S> {
         hit!(ItemStolenInactive);
         hit!(BarrierFreed if series.len() > 1);
         for &member in &series {
-            self.with_inactive(cx, pwq, |s, list| list.remove(s, member));
+            self.slots
+                .with_inactive(cx, pwq, |s, list| list.remove(s, member));
         }
         self.push_series(cx, &series[1..]);
         self.leave_waiters(cx, pwq);
@@ -353,22 +354,5 @@ impl<S: Store> WorkerPool<S> {
         self.deferred
             .swap_remove(at.expect("a deferred item is known"))
             .token
-    }
-
-    /// Works on a pwq's waiting items and their links at once: both live behind the store, so the list
-    /// is taken out for the time of the call.
-    pub(super) fn with_inactive<R>(
-        &mut self,
-        cx: &mut Cx<S>,
-        pwq: S::Pwq,
-        act: impl FnOnce(&mut S, &mut List<S>) -> R,
-    ) -> R {
-        let mut list = core::mem::take(&mut cx.store.pwq(pwq).inactive);
-        let before = list.first();
-        let result = act(cx.store, &mut list);
-        let after = list.first();
-        cx.store.pwq(pwq).inactive = list;
-        self.note_first_waiting(cx, pwq, before, after);
-        result
     }
 }

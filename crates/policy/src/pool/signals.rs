@@ -47,12 +47,12 @@ impl<S: Store> WorkerPool<S> {
         let lacks_token = self.lacks_token(cx);
         hit!(IdleReportPresumes if beyond > 0);
         hit!(IdleReportNoToken if beyond == 0 && lacks_token);
-        self.presumed += beyond.max(u32::from(lacks_token));
+        self.estimate.presume(beyond.max(u32::from(lacks_token)));
     }
 
     /// May one more of those who count as running be asleep?
     pub(super) fn may_presume_more(&self) -> bool {
-        self.crew.counts().presumable() > self.presumed
+        self.crew.counts().presumable() > self.estimate.presumed()
     }
 
     /// What a scan should look at now: workers not known to sleep, then some of the others in turn.
@@ -64,7 +64,7 @@ impl<S: Store> WorkerPool<S> {
         // would keep too many running for as long as there is work. Otherwise enough is known when
         // the target is seen to run.
         let whole = self.growth.is_asking() || self.holds_back();
-        let enough = match whole || self.presumed > 0 {
+        let enough = match whole || self.estimate.presumed() > 0 {
             true => u32::MAX,
             false => self.attrs.target,
         };
@@ -110,7 +110,8 @@ impl<S: Store> WorkerPool<S> {
         let mut found = Found::default();
         seen.iter()
             .for_each(|one| self.note_seen(cx, one, &mut found));
-        self.presume(cx, &found);
+        let presumable = self.crew.counts().presumable();
+        self.estimate.looked(cx.now, &found, presumable);
         if complete {
             self.growth
                 .looked(cx.now, self.crew.counts().busy(), crowded);
@@ -170,8 +171,7 @@ impl<S: Store> WorkerPool<S> {
     /// The worker's item ends: whatever was believed about its sleep is over.
     pub(super) fn forget_sleep(&mut self, id: WorkerId, report: super::ItemReport) {
         if !self.crew.forget_sleep(id) && report.slept == Some(true) {
-            hit!(PresumptionEnds if self.presumed > 0);
-            self.presumed = self.presumed.saturating_sub(1);
+            self.estimate.one_had_slept();
         }
     }
 

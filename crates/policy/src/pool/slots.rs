@@ -4,12 +4,109 @@
 //! plugged. Whoever gives a slot back, raises the limit or takes the plug out, serves that list: it
 //! activates what is its own pool's, and says `Activate` where the turn is another pool's.
 
+use alloc::vec::Vec;
+
 use super::{Cx, WorkerPool};
 use crate::action::Action;
 use crate::limit::Limit;
+use crate::list::List;
 use crate::probe::{broken, hit};
 use crate::store::{SharedLimit, Store};
 use crate::work::QueuedFlags;
+
+/// Pool workqueues of which items wait for a slot, in no order. Each knows its place among them.
+pub(super) struct Slots<S: Store> {
+    waits: Vec<S::Pwq>,
+    /// Of those, the ones whose limit nobody has chosen.
+    at_dfl: u32,
+}
+
+impl<S: Store> Slots<S> {
+    pub(super) fn new() -> Self {
+        Slots {
+            waits: Vec::new(),
+            at_dfl: 0,
+        }
+    }
+
+    pub(super) fn waits(&self) -> &[S::Pwq] {
+        &self.waits
+    }
+
+    /// Whether items wait at a limit that nobody has chosen.
+    pub(super) fn any_at_dfl(&self) -> bool {
+        self.at_dfl > 0
+    }
+
+    /// Works on a pwq's waiting items and their links at once: both live behind the store, so the list
+    /// is taken out for the time of the call.
+    pub(super) fn with_inactive<R>(
+        &mut self,
+        cx: &mut Cx<S>,
+        pwq: S::Pwq,
+        act: impl FnOnce(&mut S, &mut List<S>) -> R,
+    ) -> R {
+        let mut list = core::mem::take(&mut cx.store.pwq(pwq).inactive);
+        let before = list.first();
+        let result = act(cx.store, &mut list);
+        let after = list.first();
+        cx.store.pwq(pwq).inactive = list;
+        self.note_first_waiting(cx, pwq, before, after);
+        result
+    }
+
+    /// The first of those that wait for a slot of `pwq` is another one now, or there is none any more.
+    fn note_first_waiting(
+        &mut self,
+        cx: &mut Cx<S>,
+        pwq: S::Pwq,
+        before: Option<S::Work>,
+        after: Option<S::Work>,
+    ) {
+        if before == after {
+            return;
+        }
+        let state = cx.store.pwq(pwq);
+        state.dog.progressed(cx.now);
+        match before {
+            None => {
+                state.waits_at = self.waits.len();
+                self.waits.push(pwq);
+                self.count_wait_at_dfl(cx, pwq);
+            }
+            Some(_) => {
+                state.moved = cx.now;
+                if after.is_none() {
+                    self.waits_no_more(cx, pwq);
+                }
+            }
+        }
+    }
+
+    fn waits_no_more(&mut self, cx: &mut Cx<S>, pwq: S::Pwq) {
+        self.count_wait_at_dfl(cx, pwq);
+        let at = cx.store.pwq(pwq).waits_at;
+        self.waits.swap_remove(at);
+        if let Some(&last) = self.waits.get(at) {
+            cx.store.pwq(last).waits_at = at;
+        }
+    }
+
+    /// Counts whether items of `pwq` wait at a limit that nobody has chosen.
+    pub(super) fn count_wait_at_dfl(&mut self, cx: &mut Cx<S>, pwq: S::Pwq) {
+        let may_rise = limit_now(cx, pwq).may_rise();
+        let state = cx.store.pwq(pwq);
+        let waits = may_rise && !state.inactive.is_empty();
+        let before = core::mem::replace(&mut state.waits_at_dfl, waits);
+        self.at_dfl = self.at_dfl + u32::from(waits) - u32::from(before);
+    }
+
+    pub(super) fn rebase(&mut self, cx: &mut Cx<S>) {
+        for &pwq in &self.waits {
+            cx.store.pwq(pwq).dog.rebase(cx.now);
+        }
+    }
+}
 
 impl<S: Store> WorkerPool<S> {
     /// A slot for an item of `pwq`; if there is none, the pwq waits for one from now on.
@@ -103,7 +200,8 @@ impl<S: Store> WorkerPool<S> {
         let head = cx.store.pwq(pwq).inactive.first().expect("an item waits");
         let series = self.series(cx, head);
         for &member in &series {
-            self.with_inactive(cx, pwq, |s, list| list.remove(s, member));
+            self.slots
+                .with_inactive(cx, pwq, |s, list| list.remove(s, member));
         }
         let word = cx.store.word(head);
         let flags = QueuedFlags {
@@ -120,7 +218,7 @@ impl<S: Store> WorkerPool<S> {
             let next = limit.with_may_rise(may);
             (next != limit).then_some(next)
         });
-        self.count_wait_at_dfl(cx, pwq);
+        self.slots.count_wait_at_dfl(cx, pwq);
     }
 
     /// Slots of the queue of `pwq` may be free, or none of those that wait for one may ever get it.

@@ -245,9 +245,6 @@ impl<S: Store> WorkerPool<S> {
             return true;
         }
         // Another pool may just have taken the last one.
-        let taken = cx.store.step_budget(|b| b.try_take(limit));
-        hit!(taken => StartToken, StartNoToken);
-        self.tokens += u32::from(taken);
-        taken
+        self.estimate.take_token(cx.store, limit)
     }
 }

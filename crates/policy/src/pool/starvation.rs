@@ -105,68 +105,20 @@ pub fn most_threads(workers: u32, memory: Option<u64>, system: Option<u64>) -> u
 }
 
 impl<S: Store> WorkerPool<S> {
-    /// The first of those that wait for a slot of `pwq` is another one now, or there is none any more.
-    pub(super) fn note_first_waiting(
-        &mut self,
-        cx: &mut Cx<S>,
-        pwq: S::Pwq,
-        before: Option<S::Work>,
-        after: Option<S::Work>,
-    ) {
-        if before == after {
-            return;
-        }
-        let state = cx.store.pwq(pwq);
-        state.dog.progressed(cx.now);
-        match before {
-            None => {
-                state.waits_at = self.slot_waits.len();
-                self.slot_waits.push(pwq);
-                self.count_wait_at_dfl(cx, pwq);
-            }
-            Some(_) => {
-                state.moved = cx.now;
-                if after.is_none() {
-                    self.waits_no_more(cx, pwq);
-                }
-            }
-        }
-    }
-
-    fn waits_no_more(&mut self, cx: &mut Cx<S>, pwq: S::Pwq) {
-        self.count_wait_at_dfl(cx, pwq);
-        let at = cx.store.pwq(pwq).waits_at;
-        self.slot_waits.swap_remove(at);
-        if let Some(&last) = self.slot_waits.get(at) {
-            cx.store.pwq(last).waits_at = at;
-        }
-    }
-
-    pub(super) fn rebase_slots(&mut self, cx: &mut Cx<S>) {
-        for &pwq in &self.slot_waits {
-            cx.store.pwq(pwq).dog.rebase(cx.now);
-        }
-    }
-
-    /// Counts whether items of `pwq` wait at a limit that nobody has chosen.
-    pub(super) fn count_wait_at_dfl(&mut self, cx: &mut Cx<S>, pwq: S::Pwq) {
-        let may_rise = limit_now(cx, pwq).may_rise();
-        let state = cx.store.pwq(pwq);
-        let waits = may_rise && !state.inactive.is_empty();
-        let before = core::mem::replace(&mut state.waits_at_dfl, waits);
-        self.waits_at_dfl = self.waits_at_dfl + u32::from(waits) - u32::from(before);
-    }
-
     /// Whether items wait at a limit that nobody has chosen: somebody looks soon whether that goes on.
     pub fn waits_at_dfl(&self) -> bool {
-        self.waits_at_dfl > 0
+        self.slots.any_at_dfl()
     }
 
     /// The next pwq, from the cursor on, of which items wait at a limit that nobody has chosen, and have
     /// not moved for long. Held for the caller: [`outgrow`](crate::contract::outgrow).
     pub fn next_at_dfl(&mut self, cx: &mut Cx<S>, cursor: &mut usize) -> Option<S::Pwq> {
-        while self.waits_at_dfl > 0 && *cursor < self.slot_waits.len() {
-            let pwq = self.slot_waits[*cursor];
+        while let Some(&pwq) = self
+            .slots
+            .waits()
+            .get(*cursor)
+            .filter(|_| self.slots.any_at_dfl())
+        {
             *cursor += 1;
             let state = cx.store.pwq(pwq);
             if state.waits_at_dfl && cx.now.since(state.moved) >= PATIENCE {
@@ -223,21 +175,25 @@ impl<S: Store> WorkerPool<S> {
 
     /// Whether items wait for a slot: somebody looks in time whether that goes on.
     pub fn waits_for_slots(&self) -> bool {
-        !self.slot_waits.is_empty()
+        !self.slots.waits().is_empty()
     }
 
     /// When to look at those that wait for a slot, if nothing moves until then; the end of time if
     /// there is none, or nothing new to say. `threshold` 0 turns that off.
     pub fn starvation_due(&self, cx: &mut Cx<S>, threshold: Nanos) -> Time {
-        let dues = self.slot_waits.iter().map(|&pwq| match is_frozen(cx, pwq) {
-            true => Time(Nanos::MAX),
-            false => {
-                let state = cx.store.pwq(pwq);
-                let soon = state.moved.max(cx.now).after(PATIENCE);
-                let dfl = state.waits_at_dfl.then_some(soon);
-                dfl.into_iter().fold(state.dog.due(threshold), Time::min)
-            }
-        });
+        let dues = self
+            .slots
+            .waits()
+            .iter()
+            .map(|&pwq| match is_frozen(cx, pwq) {
+                true => Time(Nanos::MAX),
+                false => {
+                    let state = cx.store.pwq(pwq);
+                    let soon = state.moved.max(cx.now).after(PATIENCE);
+                    let dfl = state.waits_at_dfl.then_some(soon);
+                    dfl.into_iter().fold(state.dog.due(threshold), Time::min)
+                }
+            });
         dues.min().unwrap_or(Time(Nanos::MAX))
     }
 
@@ -249,7 +205,7 @@ impl<S: Store> WorkerPool<S> {
         cursor: &mut usize,
         threshold: Nanos,
     ) -> Option<S::Pwq> {
-        let behind = self.slot_waits.iter().skip(*cursor).copied();
+        let behind = self.slots.waits().iter().skip(*cursor).copied();
         for pwq in behind {
             *cursor += 1;
             let dog = cx.store.pwq(pwq).dog;

@@ -114,6 +114,28 @@ impl Pace {
         };
     }
 
+    /// A look has found these; how many of them are taken for asleep now, of at most `room`.
+    pub(super) fn looked(&mut self, now: Time, found: &Found, room: u32) -> u32 {
+        if !self.is_idle(found.idle) {
+            return 0;
+        }
+        let taken = self.presumes(now);
+        let asleep = taken.min(room);
+        // Those that are counted are no more than should run: the others are to begin first.
+        self.credit = match found.runnable {
+            0 => taken - asleep,
+            _ => 0,
+        };
+        asleep
+    }
+
+    /// A worker has begun an item: how many are taken for asleep for that, of at most `room`.
+    pub(super) fn begun(&mut self, room: u32) -> u32 {
+        let one = self.credit.min(1);
+        self.credit -= one;
+        one.min(room)
+    }
+
     /// A look has found so many idle ones; whether any has since an item last ended.
     fn is_idle(&mut self, found: u32) -> bool {
         self.idle |= found > 0;
@@ -141,43 +163,6 @@ pub(super) struct Found {
 }
 
 impl<S: Store> WorkerPool<S> {
-    /// Who was found to run is not presumed asleep. Of those that nobody can see some may be.
-    pub(super) fn presume(&mut self, cx: &Cx<S>, found: &Found) {
-        let most = self
-            .crew
-            .counts()
-            .presumable()
-            .saturating_sub(found.runnable);
-        hit!(ScanCorrects if most < self.presumed);
-        self.presumed = self.presumed.min(most);
-        if self.unseen.is_idle(found.idle) {
-            let taken = self.unseen.presumes(cx.now);
-            let now = taken.min(most - self.presumed);
-            // Those that are counted are no more than should run: the others are to begin first.
-            let ran = found.runnable > 0;
-            self.unseen.credit = if ran { 0 } else { taken - now };
-            self.count_presumed(now);
-        }
-    }
-
-    fn count_presumed(&mut self, more: u32) {
-        hit!(UnseenPresumed if more > 0);
-        self.presumed += more;
-        self.stats.unseen_presumed += u64::from(more);
-    }
-
-    /// A worker has begun an item: perhaps it is one of those that are taken for asleep.
-    pub(super) fn presume_new(&mut self) {
-        let one = self.unseen.credit.min(1);
-        self.unseen.credit -= one;
-        let room = self
-            .crew
-            .counts()
-            .presumable()
-            .saturating_sub(self.presumed);
-        self.count_presumed(one.min(room));
-    }
-
     /// What is believed of a worker that nobody can see; `None`: as before.
     pub(super) fn judge_unseen(
         &mut self,

@@ -118,10 +118,10 @@ impl<S: Store> WorkerPool<S> {
     pub fn clock_was_away(&mut self, cx: &mut Cx<S>, lost: Nanos) {
         hit!(ClockAway);
         self.dog.rebase(cx.now);
-        self.rebase_slots(cx);
+        self.slots.rebase(cx);
         self.growth.rebase(cx.now);
         self.forget_crowds(cx);
-        self.unseen.begin_anew(cx.now);
+        self.estimate.begin_anew(cx.now);
         self.moved = cx.now;
         self.crew.put_off_culling(lost);
     }

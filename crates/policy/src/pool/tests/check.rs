@@ -24,7 +24,7 @@ pub(super) fn after_a_call(rig: &Rig, memory: &mut Memory) {
         all_that_wait_for_slots_are_known(rig, pool);
         the_oldest_idle_one_comes_first(pool);
     }
-    let tokens: u32 = rig.pools.iter().map(|p| p.tokens).sum();
+    let tokens: u32 = rig.pools.iter().map(|p| p.estimate.tokens()).sum();
     let used = rig.store.budget.used;
     assert_eq!(used, tokens, "the budget is the sum of tokens");
     at_most_once(rig);
@@ -40,7 +40,7 @@ pub(super) fn after_a_call(rig: &Rig, memory: &mut Memory) {
 fn all_that_wait_for_slots_are_known(rig: &Rig, pool: &Pool) {
     let here = |of: &&TestPwq| of.pool == pool.attrs().id as usize && of.state.nr_inactive() > 0;
     let waiting = rig.store.pwqs.iter().filter(here).count();
-    assert_eq!(pool.slot_waits.len(), waiting);
+    assert_eq!(pool.slots.waits().len(), waiting);
 }
 
 /// Here, where events come in the order of their times. On real threads each has its time from before the lock.

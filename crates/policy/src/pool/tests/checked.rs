@@ -46,12 +46,12 @@ fn counts_that_do_not_fit_are_said_at_once() {
         ("one that sleeps twice", |p| {
             p.crew.break_counts().asleep += 3
         }),
-        ("presumed asleep", |p| p.presumed += 3),
+        ("presumed asleep", |p| p.estimate.presume(3)),
         ("two in the making", |p| p.crew.break_counts().creating += 2),
         ("a claim without an item", |p| {
             p.crew.break_counts().claims_added += 1
         }),
-        ("a token kept", |p| p.tokens += 1),
+        ("a token kept", |p| p.estimate.break_tokens()),
         ("held entries", |p| p.held += 1),
         ("an item forgotten", |p| p.nr_in_flight = 1),
     ];

@@ -34,7 +34,7 @@ fn an_idle_report_starts_exactly_one_and_presumes_one_asleep() {
     rig.queue_and_run(5, 0);
     assert!(rig.published(0).wants);
     assert!(rig.idle_report(0));
-    assert_eq!(rig.pools[0].presumed, 1);
+    assert_eq!(rig.pools[0].estimate.presumed(), 1);
     assert_eq!(rig.todo.len(), 1, "exactly one starts");
     assert_eq!(rig.pools[0].nr_running(), 1);
     rig.run();
@@ -84,7 +84,7 @@ fn a_report_with_nothing_to_start_changes_nothing() {
     rig.queue_and_run(3, 0);
     assert!(!rig.published(0).wants, "the limit is reached");
     assert!(!rig.idle_report(0));
-    assert_eq!(rig.pools[0].presumed, 0);
+    assert_eq!(rig.pools[0].estimate.presumed(), 0);
     assert_eq!(rig.pools[0].stats().idle_reports_unused, 1);
     assert_eq!(rig.pools[0].stats().idle_reports, 0);
 }
@@ -136,7 +136,7 @@ fn a_worker_that_slept_takes_one_presumption_away() {
             ..ItemReport::default()
         };
         rig.end_and_run(0, report);
-        assert_eq!(rig.pools[0].presumed, left, "slept: {slept:?}");
+        assert_eq!(rig.pools[0].estimate.presumed(), left, "slept: {slept:?}");
     }
 }
 
@@ -156,9 +156,9 @@ fn nobody_is_presumed_asleep_in_an_item_that_has_just_begun() {
     rig.pools[0].attrs.target = 2;
     rig.end_and_run(1, ItemReport::default());
     rig.hint_begin(0);
-    assert_eq!(rig.pools[0].presumed, 1, "the other one then");
+    assert_eq!(rig.pools[0].estimate.presumed(), 1, "the other one then");
     rig.end_and_run(2, ItemReport::default());
-    assert_eq!(rig.pools[0].presumed, 0, "which has moved on");
+    assert_eq!(rig.pools[0].estimate.presumed(), 0, "which has moved on");
     assert_eq!(rig.pools[0].nr_running(), 1);
 }
 
@@ -170,7 +170,7 @@ fn a_complete_scan_replaces_the_estimate() {
         rig.idle_report(0);
         rig.run();
     }
-    assert_eq!(rig.pools[0].presumed, 2);
+    assert_eq!(rig.pools[0].estimate.presumed(), 2);
     let missing = rig.scan(0, |work| {
         if work == 0 {
             ASLEEP
@@ -179,7 +179,7 @@ fn a_complete_scan_replaces_the_estimate() {
         }
     });
     assert!(!missing);
-    assert_eq!(rig.pools[0].presumed, 0);
+    assert_eq!(rig.pools[0].estimate.presumed(), 0);
     assert_eq!(rig.pools[0].crew.counts().asleep, 1);
     assert_eq!(
         rig.pools[0].nr_running() as usize,
@@ -213,7 +213,7 @@ fn a_scan_that_stopped_early_corrects_only_what_it_saw() {
     let mut seen = rig.seen(0, &plan, |_| SeenState::Runnable);
     seen.truncate(3);
     rig.call(0, |p, cx| p.scanned(cx, &seen, false));
-    assert_eq!(rig.pools[0].presumed, 1, "one was not looked at");
+    assert_eq!(rig.pools[0].estimate.presumed(), 1, "one was not looked at");
 }
 
 /// Reports were wrong: four run, and two are enough to see that the target is reached, but not that too
@@ -372,7 +372,7 @@ fn only_a_delayed_worker_steps_back_and_only_if_too_many_run() {
 fn a_report_presumes_all_asleep_that_would_keep_it_from_starting_one() {
     let mut rig = over();
     assert!(rig.idle_report(0), "a CPU idles, so none of the two runs");
-    assert_eq!(rig.pools[0].presumed, 2);
+    assert_eq!(rig.pools[0].estimate.presumed(), 2);
     assert_eq!((rig.todo.len(), rig.pools[0].nr_running()), (1, 1));
 }
 
@@ -383,7 +383,7 @@ fn a_report_presumes_nobody_asleep_while_fewer_run_than_should() {
     rig.queue_new(2, 0);
     rig.pools[0].attrs.target = 4;
     rig.idle_report(0);
-    assert_eq!(rig.pools[0].presumed, 0);
+    assert_eq!(rig.pools[0].estimate.presumed(), 0);
 }
 
 #[test]

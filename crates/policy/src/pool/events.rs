@@ -1,11 +1,13 @@
 //! What the machine tells a pool, and what follows each time.
 //!
-//! Everything here goes through one of two doors. After [`event`](WorkerPool::event) tokens that are not needed
-//! any more go back, and a worker is started if one is needed ([`start`](super::start)); after
-//! [`note`](WorkerPool::note) nobody has to be. Both bring the books in line, and check them in debug builds.
+//! Everything here goes through one of two doors. After [`event`](WorkerPool::event) tokens that
+//! are not needed any more go back, and a worker is started if one is needed
+//! ([`start`](super::start)); after [`note`](WorkerPool::note) nobody has to be. Both bring the
+//! books in line, and check them in debug builds.
 //!
-//! What is not here changes nothing that could start or stop a worker, and nothing follows it: barriers, drains and
-//! flushes (`items.rs`, `series.rs`), pool workqueues that come and go (`slots.rs`), questions.
+//! What is not here changes nothing that could start or stop a worker, and nothing follows it:
+//! barriers, drains and flushes (`items.rs`, `series.rs`), pool workqueues that come and go
+//! (`slots.rs`), questions.
 
 use super::{AskSwitches, Claimant};
 use super::{Cx, Hog, ItemReport, Queueing, Retired, Rule, Seen, Step, Stuck, WorkerPool};
@@ -21,7 +23,8 @@ type Begun<S> = (<S as crate::list::Links>::Work, <S as Store>::Pwq);
 
 /// What follows.
 impl<S: Store> WorkerPool<S> {
-    /// An event after which a worker may be needed. `None`: nothing has happened, and nothing follows.
+    /// An event after which a worker may be needed. `None`: nothing has happened, and nothing
+    /// follows.
     fn event<R>(
         &mut self,
         cx: &mut Cx<S>,
@@ -63,20 +66,21 @@ impl<S: Store> WorkerPool<S> {
             .ok_or(Retired)
     }
 
-    /// Takes a queued item back, for a caller who owns it from then on: it does not run. `None` if it
-    /// is not queued in this pool. Barriers behind it go on without it. If it was deferred, the
+    /// Takes a queued item back, for a caller who owns it from then on: it does not run. `None` if
+    /// it is not queued in this pool. Barriers behind it go on without it. If it was deferred, the
     /// execution is named: tell it with [`not_deferred`](Self::not_deferred).
     pub fn steal(&mut self, cx: &mut Cx<S>, work: S::Work) -> Option<Option<Token>> {
         self.event(cx, |pool, cx| pool.take_back(cx, work))
     }
 
-    /// The execution that an item of this pool waited for has ended, unless the item was taken back
-    /// in between.
+    /// The execution that an item of this pool waited for has ended, unless the item was taken
+    /// back in between.
     pub fn undefer(&mut self, cx: &mut Cx<S>, token: Token) {
         self.event(cx, |pool, cx| pool.end_deferral(cx, token));
     }
 
-    /// Changes the limit that `pwq` counts for; 0 freezes it. Items that wait become active in turn.
+    /// Changes the limit that `pwq` counts for; 0 freezes it. Items that wait become active in
+    /// turn.
     pub fn set_limit(&mut self, cx: &mut Cx<S>, pwq: S::Pwq, max: u32) {
         let limit = cx.store.limit(pwq).step(|limit| Some(limit.with_max(max)));
         hit!(LimitBelowUse if limit.is_ok_and(|before: Limit| before.nr() > max));
@@ -111,33 +115,33 @@ impl<S: Store> WorkerPool<S> {
         self.note(cx, |pool, cx| pool.next_step(cx, id))
     }
 
-    /// The worker has yielded: a long time means that somebody else had the CPU. If nobody wants it,
-    /// not so many run as were counted.
+    /// The worker has yielded: a long time means that somebody else had the CPU. If nobody wants
+    /// it, not so many run as were counted.
     pub fn yielded(&mut self, cx: &mut Cx<S>, id: WorkerId, took: Nanos) {
         self.note(cx, |pool, cx| pool.note_yield(cx, id, took));
     }
 
-    /// The worker, which executes nothing, must not run another item: one has left its thread unfit.
-    /// Follow with the end of the thread. What it alone was to run goes to the others.
+    /// The worker, which executes nothing, must not run another item: one has left its thread
+    /// unfit. Follow with the end of the thread. What it alone was to run goes to the others.
     pub fn give_up(&mut self, cx: &mut Cx<S>, id: WorkerId) {
-        self.event(cx, |pool, cx| Some(pool.leave_unfit(cx, id)));
+        self.event(cx, |pool, cx| pool.leave_unfit(cx, id));
     }
 
     /// The thread of `id` could not be made: no other is asked for during the cooldown, and a wait
     /// that only it could have ended fails.
     pub fn spawn_failed(&mut self, cx: &mut Cx<S>, id: WorkerId) {
-        self.event(cx, |pool, cx| Some(pool.not_created(cx, id)));
+        self.event(cx, |pool, cx| pool.not_created(cx, id));
     }
 
-    /// The limit of its threads doubles, up to `most`: what the system has room for. The limit before and now;
-    /// `None` if there is no room, which is then the last word.
+    /// The limit of its threads doubles, up to `most`: what the system has room for. The limit
+    /// before and now; `None` if there is no room, which is then the last word.
     pub fn outgrow_threads(&mut self, cx: &mut Cx<S>, most: u32) -> Option<(u32, u32)> {
         let limits = self.event(cx, |pool, cx| pool.raise_thread_limit(cx, most));
         limits.filter(|(from, to)| to > from)
     }
 
-    /// How it chooses from now on: a per-CPU pool's CPU has gone, or is back (kernel `unbind_workers`,
-    /// `rebind_workers`). Pending items stay.
+    /// How it chooses from now on: a per-CPU pool's CPU has gone, or is back (kernel
+    /// `unbind_workers`, `rebind_workers`). Pending items stay.
     pub(super) fn set_rule(&mut self, cx: &mut Cx<S>, rule: Rule) {
         hit!(PoolUnbound if (self.attrs.rule, rule) == (Rule::PerCpu, Rule::Unmanaged));
         hit!(PoolRebound if (self.attrs.rule, rule) == (Rule::Unmanaged, Rule::PerCpu));
@@ -163,8 +167,9 @@ impl<S: Store> WorkerPool<S> {
     }
 }
 
-/// Reports of the world. Any may be wrong, late or missing: it moves the estimate, which stays within its bounds
-/// whatever was said, and it never makes an item wait for ever, because the tick looks again.
+/// Reports of the world. Any may be wrong, late or missing: it moves the estimate, which stays
+/// within its bounds whatever was said, and it never makes an item wait for ever, because the tick
+/// looks again.
 impl<S: Store> WorkerPool<S> {
     /// A CPU reported that it would idle, through `receiver` if a parked worker took the report.
     /// So at most one less than the target run: whoever is counted beyond that is presumed asleep,
@@ -173,9 +178,10 @@ impl<S: Store> WorkerPool<S> {
         self.note(cx, |pool, cx| pool.take_report(cx, receiver))
     }
 
-    /// A scan has looked, at everybody [planned](Self::plan_scan) or until it had seen enough. Its findings replace
-    /// what reports had made of the estimate: who was seen to run is not presumed asleep. True if
-    /// fewer run than should although items wait: the signals that should have said so are late.
+    /// A scan has looked, at everybody [planned](Self::plan_scan) or until it had seen enough. Its
+    /// findings replace what reports had made of the estimate: who was seen to run is not presumed
+    /// asleep. True if fewer run than should although items wait: the signals that should have
+    /// said so are late.
     pub fn scanned(&mut self, cx: &mut Cx<S>, seen: &[Seen], complete: bool) -> bool {
         self.note(cx, |pool, cx| pool.take_look(cx, seen, complete))
     }
@@ -191,10 +197,9 @@ impl<S: Store> WorkerPool<S> {
         threshold: Nanos,
     ) -> Result<Option<Hog<S::Pwq>>, AskSwitches> {
         let hog = self.judge_watched(cx, id, item, sample, threshold)?;
-        self.event(cx, |pool, _| {
-            hog.filter(|hog| hog.uncounted)
-                .map(|_| pool.crew.uncount(id))
-        });
+        if hog.is_some_and(|hog| hog.uncounted) {
+            self.event(cx, |pool, cx| pool.stop_counting(cx, id));
+        }
         Ok(hog)
     }
 
@@ -203,7 +208,14 @@ impl<S: Store> WorkerPool<S> {
         let worker = self.crew.get(id);
         assert_eq!(worker.state(), State::Executing, "only an item blocks");
         hit!(worker.hints() > 0 => HintNested, HintBegun);
-        self.event(cx, |pool, _| Some(pool.crew.uncount(id)));
+        self.event(cx, |pool, cx| pool.stop_counting(cx, id));
+    }
+
+    /// Others may start in its place.
+    fn stop_counting(&mut self, cx: &mut Cx<S>, id: WorkerId) -> Option<()> {
+        self.crew.uncount(id);
+        self.settle(cx);
+        Some(())
     }
 
     /// The worker is back.
@@ -214,9 +226,9 @@ impl<S: Store> WorkerPool<S> {
         }
     }
 
-    /// The worker is about to wait: a hint, and refused if the items could never be started, because
-    /// no other worker is left or because all slots of their queue wait likewise. Follow with
-    /// `wait_end` unless refused.
+    /// The worker is about to wait: a hint, and refused if the items could never be started,
+    /// because no other worker is left or because all slots of their queue wait likewise. Follow
+    /// with `wait_end` unless refused.
     pub fn wait_begin(
         &mut self,
         cx: &mut Cx<S>,
@@ -239,8 +251,8 @@ impl<S: Store> WorkerPool<S> {
 
 /// Guests: rescuers, and waiters that execute what they wait for.
 impl<S: Store> WorkerPool<S> {
-    /// The next item that a rescuer may run: of its own list, then of the worklist while the pool still
-    /// needs a worker that cannot be made. `patient`: no other pool waits for this rescuer.
+    /// The next item that a rescuer may run: of its own list, then of the worklist while the pool
+    /// still needs a worker that cannot be made. `patient`: no other pool waits for this rescuer.
     pub fn rescuer_next(
         &mut self,
         cx: &mut Cx<S>,
@@ -257,8 +269,8 @@ impl<S: Store> WorkerPool<S> {
         })?
     }
 
-    /// The rescuer leaves. True if it does so only because others wait for it, and is to come again
-    /// after its turns in their pools.
+    /// The rescuer leaves. True if it does so only because others wait for it, and is to come
+    /// again after its turns in their pools.
     pub fn rescuer_detach(&mut self, cx: &mut Cx<S>, id: WorkerId, turn_over: bool) -> bool {
         let pwq = self.event(cx, |pool, cx| {
             let pwq = pool.crew.leave(id);
@@ -268,9 +280,9 @@ impl<S: Store> WorkerPool<S> {
         self.comes_again(cx, pwq.filter(|_| turn_over))
     }
 
-    /// The caller executes this item itself, then says [`claim_ended`](Self::claim_ended). `None` where it is
-    /// to wait: the item has begun, or is not here, or has no slot; its queue is frozen, or has been given
-    /// other attributes; or too many claim already.
+    /// The caller executes this item itself, then says [`claim_ended`](Self::claim_ended). `None`
+    /// where it is to wait: the item has begun, or is not here, or has no slot; its queue is
+    /// frozen, or has been given other attributes; or too many claim already.
     pub fn claim(
         &mut self,
         cx: &mut Cx<S>,
@@ -284,8 +296,9 @@ impl<S: Store> WorkerPool<S> {
         Some(self.note(cx, |pool, cx| pool.begin_claim(cx, work, by, adds)))
     }
 
-    /// The claimed item, or a barrier behind it, has ended. `Some`: the next barrier, which is executed and
-    /// said to have ended likewise. What else has come to stand behind the item goes to the workers.
+    /// The claimed item, or a barrier behind it, has ended. `Some`: the next barrier, which is
+    /// executed and said to have ended likewise. What else has come to stand behind the item goes
+    /// to the workers.
     pub fn claim_ended(
         &mut self,
         cx: &mut Cx<S>,

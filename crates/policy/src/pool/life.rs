@@ -188,18 +188,20 @@ impl<S: Store> WorkerPool<S> {
     }
 
     /// See [`give_up`](Self::give_up).
-    pub(super) fn leave_unfit(&mut self, cx: &mut Cx<S>, id: WorkerId) {
+    pub(super) fn leave_unfit(&mut self, cx: &mut Cx<S>, id: WorkerId) -> Option<()> {
         self.crew.dismiss(id);
         hit!(self.crew.get(id).scheduled.is_empty() => WorkerGaveUp, WorkerGaveItemsUp);
         self.give_back(cx, id);
         self.crew.retire(id);
+        self.settle(cx);
+        Some(())
     }
 
     /// What this worker alone was to run is the next that the others take.
     pub(super) fn give_back(&mut self, cx: &mut Cx<S>, id: WorkerId) {
         let mut own = core::mem::take(&mut self.crew.get_mut(id).scheduled);
         if !own.is_empty() && self.nr_queued() == 0 {
-            self.dog.became_busy(cx.now);
+            self.dog.progressed(cx.now);
         }
         let mut all = alloc::vec::Vec::new();
         while let Some(head) = own.first() {
@@ -218,12 +220,13 @@ impl<S: Store> WorkerPool<S> {
     }
 
     /// See [`spawn_failed`](Self::spawn_failed).
-    pub(super) fn not_created(&mut self, cx: &mut Cx<S>, id: WorkerId) {
+    pub(super) fn not_created(&mut self, cx: &mut Cx<S>, id: WorkerId) -> Option<()> {
         hit!(WorkerNotCreated);
         self.crew.not_created(id);
         self.stats.spawn_failures += 1;
         self.spawn_after = cx.now.after(CREATE_COOLDOWN);
         self.fail_a_wait(cx);
+        Some(())
     }
 
     /// Retires workers that have been idle too long, while there are too many. True if more are

@@ -28,7 +28,7 @@ impl<S: Store> WorkerPool<S> {
         let useful = self.wants(cx.now);
         if useful {
             self.presume_sleepers(cx);
-            self.settle_tokens(cx);
+            self.settle(cx);
         }
         let started = useful && self.start(cx, Asks::Reported, receiver);
         hit!(started => IdleReportStarts, IdleReportUnused);
@@ -116,7 +116,7 @@ impl<S: Store> WorkerPool<S> {
             self.growth
                 .looked(cx.now, self.crew.counts().busy(), crowded);
         }
-        self.settle_tokens(cx);
+        self.settle(cx);
         self.fail_a_wait(cx);
         let missing = self.need_more_worker();
         hit!(ScanMissing if missing);

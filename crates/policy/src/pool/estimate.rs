@@ -1,7 +1,8 @@
 //! The estimate of who runs, as far as the crew does not know it, and what is paid for it.
 //!
-//! Of the executing workers the crew knows which are in a hint or were seen asleep. Reports of idle CPUs say
-//! that some of the others sleep, and not which: so many are *presumed* asleep, never more than there are
+//! Of the executing workers the crew knows which are in a hint or were seen asleep. Reports of
+//! idle CPUs say that some of the others sleep, and not which: so many are *presumed* asleep,
+//! never more than there are
 //! *presumable* ones. The tokens of the budget that the pool holds follow from what is left.
 
 use super::unseen::{Found, Pace};
@@ -55,7 +56,8 @@ impl Estimate {
         self.presumed = self.presumed.saturating_sub(1);
     }
 
-    /// An item has ended, or nobody could look until now: workers that nobody can see get time again.
+    /// An item has ended, or nobody could look until now: workers that nobody can see get time
+    /// again.
     pub(super) fn begin_anew(&mut self, now: Time) {
         self.unseen.begin_anew(now);
     }

@@ -4,25 +4,23 @@
 //! letting the pool go. Choosing changes the state: a worker that was chosen is `Waking`, a thread
 //! that was asked for is `Creating`, whatever happens before the action is carried out.
 //!
-//! | file | events |
+//! Its rooms and what follows each event are in `README.md` beside this file.
+//!
+//! | file | |
 //! | --- | --- |
-//! | `items.rs` | an item is queued, taken, has ended; flush |
-//! | `series.rs` | barriers, cancelled and deferred items: what is not just first in, first out |
-//! | `slots.rs` | the limit of a queue: who gets a free slot |
-//! | `arming.rs` | no events: when reports of idle CPUs are asked for |
-//! | `lanes.rs` | items of a kind that queues up at a lock are held back |
-//! | `near.rs` | no events: which of the waiting items is near to a CPU, and which idle worker to an item |
-//! | `life.rs` | a worker starts, asks for its next step, goes idle, retires |
-//! | `claim.rs` | a waiter executes the awaited item itself |
-//! | `rescue.rs` | no worker can be made: the queue's own thread helps |
+//! | `events.rs` | what the machine tells it, and what follows |
+//! | `start.rs` | when a worker is started: one verdict |
+//! | `crew/` | workers and their states, which keep the counts |
+//! | `estimate.rs`, `unseen.rs` | who is presumed asleep, and what is believed of workers that nobody can see |
+//! | `items.rs`, `series.rs` | an item is queued, taken, ends; barriers, cancelled and deferred items |
+//! | `slots.rs`, `starvation.rs` | the limit of a queue: who gets a free slot, and when nobody ever would |
+//! | `lanes.rs`, `near.rs` | items that are held back at a lock; which item is near to a CPU |
+//! | `life.rs`, `predicates.rs` | a worker's next step, to its end; too many idle, stuck for ever |
+//! | `signals.rs`, `seen.rs`, `arming.rs` | a CPU would idle, a scan has seen; when reports are asked for |
+//! | `claim.rs`, `rescue.rs` | guests: a waiter executes the awaited item, a queue's own thread helps |
 //! | `watch.rs` | an item keeps its CPU for long, the worklist stands still, the clock was away |
-//! | `starvation.rs` | items that wait for a slot, and nothing moves |
-//! | `knot.rs` | no events: what an item waits for, for those who look for circles |
 //! | `key.rs` | what makes a pool, what it is while these CPUs are in use, where its workers are woken |
-//! | `inspect.rs` | no events: why an item waits, and how many do |
-//! | `unseen.rs` | no events: what is believed of workers that nobody can see |
-//! | `signals.rs` | a CPU would idle, a scan has seen, a worker says that it blocks or waits |
-//! | `census.rs` | no events: what the pool counts, for those who check it |
+//! | `inspect.rs`, `knot.rs`, `census.rs`, `check.rs` | questions: why an item waits, for whom, how many, is all in order |
 
 mod arming;
 mod census;
@@ -91,8 +89,9 @@ pub const MAX_IDLE_WORKERS_RATIO: u32 = 4;
 /// Pause after a failed thread creation (kernel `CREATE_COOLDOWN`).
 pub const CREATE_COOLDOWN: Nanos = SECOND;
 
-/// A worker that found others waiting for its CPU after so many items in a row steps back, while too
-/// many run. Sooner, and the number of workers in flight swings around what keeps the CPUs busy.
+/// A worker that found others waiting for its CPU after so many items in a row steps back, while
+/// too many run. Sooner, and the number of workers in flight swings around what keeps the CPUs
+/// busy.
 pub const CROWDED: u32 = 4;
 
 /// How a pool chooses the number of workers that run at a time.
@@ -100,8 +99,8 @@ pub const CROWDED: u32 = 4;
 pub enum Rule {
     /// As many runnable ones as its target says.
     Managed,
-    /// The same, bound to one CPU, with a target of 1 (kernel per-CPU pool). An item that keeps the
-    /// CPU for long stops counting.
+    /// The same, bound to one CPU, with a target of 1 (kernel per-CPU pool). An item that keeps
+    /// the CPU for long stops counting.
     PerCpu,
     /// Every active item at once (kernel unbound pool, or per-CPU pool whose CPU has gone).
     Unmanaged,
@@ -145,7 +144,8 @@ pub struct Cx<'a, S: Store> {
     pub store: &'a mut S,
     /// The time of the event.
     pub now: Time,
-    /// The CPU that it is on. Of no account for a pool that is not [`with_near`](WorkerPool::with_near).
+    /// The CPU that it is on. Of no account for a pool that is not
+    /// [`with_near`](WorkerPool::with_near).
     pub cpu: u32,
     /// What is to be done after the lock is dropped.
     pub out: &'a mut Actions<S::Pwq>,
@@ -173,7 +173,8 @@ pub struct PoolStats {
     pub idle_reports_unused: u64,
     /// Workers that a scan started.
     pub tick_starts: u64,
-    /// Workers that nobody could see and that were taken for asleep, as nothing had ended for long.
+    /// Workers that nobody could see and that were taken for asleep, as nothing had ended for
+    /// long.
     pub unseen_presumed: u64,
     /// Workers that went idle although items waited, because they had to wait for a CPU.
     pub step_backs: u64,
@@ -189,8 +190,8 @@ pub struct PoolStats {
     pub peak_workers: u32,
     /// Thread creations that failed.
     pub spawn_failures: u64,
-    /// The estimate of runnable workers, integrated until the last event, in worker-nanoseconds; none in a pool that
-    /// does not manage how many run.
+    /// The estimate of runnable workers, integrated until the last event, in worker-nanoseconds;
+    /// none in a pool that does not manage how many run.
     pub runnable_ns: u128,
 }
 
@@ -298,9 +299,10 @@ impl<S: Store> WorkerPool<S> {
         self.attrs
     }
 
-    /// Workers that are taken for runnable: executing, waking or choosing, less those in a hint and
-    /// those presumed asleep. Between 0 and the number of workers that are not idle, where each is one
-    /// thread; one that stands for a process tree counts as the threads of it that were found to run.
+    /// Workers that are taken for runnable: executing, waking or choosing, less those in a hint
+    /// and those presumed asleep. Between 0 and the number of workers that are not idle, where
+    /// each is one thread; one that stands for a process tree counts as the threads of it that
+    /// were found to run.
     pub fn nr_running(&self) -> u32 {
         let counts = self.crew.counts();
         counts.presumable() + counts.on_their_way() - self.estimate.presumed()
@@ -316,7 +318,8 @@ impl<S: Store> WorkerPool<S> {
         self.crew.idle().len() as u32
     }
 
-    /// Items that no worker has taken yet, and that one may take, now or when they are not held back.
+    /// Items that no worker has taken yet, and that one may take, now or when they are not held
+    /// back.
     pub fn nr_queued(&self) -> usize {
         self.nr_free() + self.nr_aside()
     }
@@ -337,7 +340,8 @@ impl<S: Store> WorkerPool<S> {
         self.crew.counts().executing
     }
 
-    /// Whether it has no use for the tokens that it holds: nothing waits, yet workers count as running.
+    /// Whether it has no use for the tokens that it holds: nothing waits, yet workers count as
+    /// running.
     pub fn holds_tokens(&self) -> bool {
         self.estimate.tokens() > 0 && self.nr_queued() == 0
     }
@@ -365,13 +369,14 @@ impl<S: Store> WorkerPool<S> {
         }
     }
 
-    /// The estimate of runnable workers, integrated until `now`; in the counters, until the last event.
+    /// The estimate of runnable workers, integrated until `now`; in the counters, until the last
+    /// event.
     pub fn runnable_ns(&self, now: Time) -> u128 {
         self.estimate.runnable_ns(now)
     }
 
-    /// When the pool next wants a tick although nothing else happens: a damped start, or a call for
-    /// rescuers, is due.
+    /// When the pool next wants a tick although nothing else happens: a damped start, or a call
+    /// for rescuers, is due.
     pub fn look_at(&self, now: Time) -> Option<Time> {
         let lanes = self.lanes_wake_at(now);
         lanes.into_iter().chain(self.mayday_due()).min()

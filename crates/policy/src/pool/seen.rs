@@ -1,5 +1,5 @@
-//! What a look at the workers is to see, and what it has seen: the words between the core and whoever reads
-//! `/proc` for it.
+//! What a look at the workers is to see, and what it has seen: the words between the core and
+//! whoever reads `/proc` for it.
 
 use crate::sampling::MAX_SCAN;
 use crate::time::Nanos;
@@ -53,17 +53,17 @@ pub enum SeenState {
     Threads(u32),
     /// Asleep, at this futex address if it waits at one.
     Asleep(Option<u64>),
-    /// It stands for a process tree that is stopped: it uses no CPU, and waits for nothing that more
-    /// workers could bring or hold up.
+    /// It stands for a process tree that is stopped: it uses no CPU, and waits for nothing that
+    /// more workers could bring or hold up.
     Stopped,
-    /// Nobody can see it. Its thread, or the leader of its process tree, has used so much CPU time, if
-    /// that is told.
+    /// Nobody can see it. Its thread, or the leader of its process tree, has used so much CPU
+    /// time, if that is told.
     Unknown(Option<Nanos>),
 }
 
 impl SeenState {
-    /// Of a thread that sleeps at this address, or elsewhere, or does not. Who waits for the lock of the pool
-    /// itself has ended its item: the lock's holder has lost its CPU.
+    /// Of a thread that sleeps at this address, or elsewhere, or does not. Who waits for the lock
+    /// of the pool itself has ended its item: the lock's holder has lost its CPU.
     pub fn of_thread(asleep: bool, at: Option<u64>, at_own_lock: bool) -> Self {
         match asleep && !at_own_lock {
             true => SeenState::Asleep(at),
@@ -71,7 +71,8 @@ impl SeenState {
         }
     }
 
-    /// Of a process tree in which so many threads were found to run, or else perhaps some to be stopped.
+    /// Of a process tree in which so many threads were found to run, or else perhaps some to be
+    /// stopped.
     pub fn of_tree(runnable: u32, stopped: bool) -> Self {
         match (runnable, stopped) {
             (0, true) => SeenState::Stopped,
@@ -100,7 +101,8 @@ impl SeenState {
 pub struct Seen {
     /// The worker.
     pub worker: WorkerId,
-    /// The number of its item in the plan. If it has gone on since, the finding counts for nothing.
+    /// The number of its item in the plan. If it has gone on since, the finding counts for
+    /// nothing.
     pub item: u32,
     /// How it was found.
     pub state: SeenState,

@@ -1,8 +1,8 @@
 //! The limit of a queue: who gets a free slot (kernel-spec 2.10).
 //!
 //! A pwq is in the list of those who wait exactly while items of it wait for a slot and it is not
-//! plugged. Whoever gives a slot back, raises the limit or takes the plug out, serves that list: it
-//! activates what is its own pool's, and says `Activate` where the turn is another pool's.
+//! plugged. Whoever gives a slot back, raises the limit or takes the plug out, serves that list:
+//! it activates what is its own pool's, and says `Activate` where the turn is another pool's.
 
 use alloc::vec::Vec;
 
@@ -38,8 +38,8 @@ impl<S: Store> Slots<S> {
         self.at_dfl > 0
     }
 
-    /// Works on a pwq's waiting items and their links at once: both live behind the store, so the list
-    /// is taken out for the time of the call.
+    /// Works on a pwq's waiting items and their links at once: both live behind the store, so the
+    /// list is taken out for the time of the call.
     pub(super) fn with_inactive<R>(
         &mut self,
         cx: &mut Cx<S>,
@@ -55,7 +55,8 @@ impl<S: Store> Slots<S> {
         result
     }
 
-    /// The first of those that wait for a slot of `pwq` is another one now, or there is none any more.
+    /// The first of those that wait for a slot of `pwq` is another one now, or there is none any
+    /// more.
     fn note_first_waiting(
         &mut self,
         cx: &mut Cx<S>,
@@ -162,7 +163,8 @@ impl<S: Store> WorkerPool<S> {
     /// this pool's. `pwq` is any of the queue.
     fn serve_waiters(&mut self, cx: &mut Cx<S>, pwq: S::Pwq) {
         while let Some(first) = cx.store.limit(pwq).with_waiters(|waiters| waiters.first()) {
-            // A first one of this pool stays the first while the pool is held: nobody else serves it.
+            // A first one of this pool stays the first while the pool is held: nobody else serves
+            // it.
             if cx.store.info(first).pool != self.attrs.id {
                 let free = limit_now(cx, pwq).take_waiting().is_some();
                 hit!(free => TurnElsewhere, TurnNoSlot);
@@ -221,7 +223,8 @@ impl<S: Store> WorkerPool<S> {
         self.slots.count_wait_at_dfl(cx, pwq);
     }
 
-    /// Slots of the queue of `pwq` may be free, or none of those that wait for one may ever get it.
+    /// Slots of the queue of `pwq` may be free, or none of those that wait for one may ever get
+    /// it.
     pub(super) fn serve(&mut self, cx: &mut Cx<S>, pwq: S::Pwq) -> Option<()> {
         self.serve_waiters(cx, pwq);
         self.fail_at_limit(cx, pwq);

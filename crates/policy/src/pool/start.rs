@@ -1,6 +1,7 @@
 //! When a worker is started: one verdict, and what is done about it.
 //!
-//! Everybody who wants to know asks [`start_verdict`](WorkerPool::start_verdict), and says who asks:
+//! Everybody who wants to know asks [`start_verdict`](WorkerPool::start_verdict), and says who
+//! asks:
 //!
 //! | who | asks as | then |
 //! | --- | --- | --- |
@@ -26,8 +27,8 @@ use crate::worker::{State, WorkerId};
 pub(super) enum Asks {
     /// Something has happened in the pool. Who counts as running runs.
     Event,
-    /// Would the report of an idle CPU lead to a start? Of those who count as running some would be presumed
-    /// asleep, and who was woken on another CPU may come too late.
+    /// Would the report of an idle CPU lead to a start? Of those who count as running some would
+    /// be presumed asleep, and who was woken on another CPU may come too late.
     Report,
     /// The same, after the report was taken in.
     Reported,
@@ -136,8 +137,8 @@ impl<S: Store> WorkerPool<S> {
         (self.nr_ready() as u32).saturating_sub(self.crew.counts().on_their_way())
     }
 
-    /// Of the workers taken for runnable, those that are there. One that was woken may stand behind
-    /// somebody on another CPU, and steps back on arrival if it comes too late.
+    /// Of the workers taken for runnable, those that are there. One that was woken may stand
+    /// behind somebody on another CPU, and steps back on arrival if it comes too late.
     fn nr_arrived(&self) -> u32 {
         self.nr_running() - self.crew.counts().waking
     }
@@ -178,8 +179,8 @@ impl<S: Store> WorkerPool<S> {
         self.start(cx, Asks::Event, None)
     }
 
-    /// Starts a worker, if the verdict is so: `receiver`, which is awake already, or the last one that went
-    /// idle, or a new one.
+    /// Starts a worker, if the verdict is so: `receiver`, which is awake already, or the last one
+    /// that went idle, or a new one.
     pub(super) fn start(&mut self, cx: &mut Cx<S>, asks: Asks, receiver: Option<WorkerId>) -> bool {
         self.look_for_room(cx.now);
         let verdict = self.start_verdict(cx, asks);

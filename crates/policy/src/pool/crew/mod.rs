@@ -1,7 +1,7 @@
 //! The crew of a pool: its workers and guests, what each is at, and how many are at what.
 //!
-//! Nobody else writes a count. A worker changes its state, or what is believed of its item, through one of the
-//! doors below, and the counts and the idle list follow.
+//! Nobody else writes a count. A worker changes its state, or what is believed of its item,
+//! through one of the doors below, and the counts and the idle list follow.
 //!
 //! | file | |
 //! | --- | --- |
@@ -47,7 +47,8 @@ pub(super) struct Counts {
 }
 
 impl Counts {
-    /// Executing workers that are neither in a hint nor known to sleep, and further threads of theirs.
+    /// Executing workers that are neither in a hint nor known to sleep, and further threads of
+    /// theirs.
     pub(super) fn presumable(&self) -> u32 {
         self.executing + self.extra - self.hinted - self.asleep
     }
@@ -57,12 +58,14 @@ impl Counts {
         self.waking + self.between
     }
 
-    /// Threads that are not idle. One that has claimed an item inside of another one is there once.
+    /// Threads that are not idle. One that has claimed an item inside of another one is there
+    /// once.
     pub(super) fn busy(&self) -> u32 {
         self.executing + self.on_their_way() - (self.claims - self.claims_added)
     }
 
-    /// A worker, or a guest that has claimed its item or not, is one more in this state, or one less.
+    /// A worker, or a guest that has claimed its item or not, is one more in this state, or one
+    /// less.
     fn note<S: Store>(&mut self, worker: &Worker<S>, is_one_more: bool) {
         let count = |count: &mut u32, of: u32| match is_one_more {
             true => *count += of,
@@ -341,7 +344,8 @@ impl<S: Store> Crew<S> {
         hinted || asleep
     }
 
-    /// It waits, or does not any more; with a claim, those do as well whose items are in the middle of it.
+    /// It waits, or does not any more; with a claim, those do as well whose items are in the
+    /// middle of it.
     pub(super) fn set_waiting(&mut self, id: WorkerId, on: Option<Wait<S::Pwq>>) {
         let mut next = Some(id);
         while let Some(id) = next {

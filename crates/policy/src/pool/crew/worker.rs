@@ -1,7 +1,7 @@
 //! What is known of one worker.
 //!
-//! Whatever is counted (its state, hints, sleep, threads and waits) is read by the whole pool and changed by the
-//! [`Crew`](super::Crew) alone. The rest is open.
+//! Whatever is counted (its state, hints, sleep, threads and waits) is read by the whole pool and
+//! changed by the [`Crew`](super::Crew) alone. The rest is open.
 
 use crate::hog::Watch;
 use crate::list::List;
@@ -35,7 +35,8 @@ pub(in crate::pool) struct Worker<S: Store> {
     pub unseen: Option<Unseen>,
     /// The last scan saw so many threads of the process tree that it stands for, beyond one.
     extra: u32,
-    /// The futex address that it slept on when it was last seen asleep on one, in its current item.
+    /// The futex address that it slept on when it was last seen asleep on one, in its current
+    /// item.
     pub futex: Option<u64>,
     /// How often in a row it asked and others wanted its CPU.
     pub crowded: u32,

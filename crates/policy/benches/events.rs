@@ -183,7 +183,7 @@ fn scans_and_reports(bencher: Bencher) {
 /// A thousand timers are armed and expire: an event is either.
 #[divan::bench]
 fn timers(bencher: Bencher) {
-    let mut timers: Timers<u64, ()> = Timers::default();
+    let mut timers: Timers<()> = Timers::default();
     let at = |key: u64| Time(key.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 1);
     bencher.counter(ItemsCount::new(2000u64)).bench_local(|| {
         (0..1000).for_each(|key| timers.arm(key, key % 8, at(key), ()));

@@ -64,6 +64,16 @@ pub trait Store: Links + Sized {
     fn pwq_addr(&self, pwq: Self::Pwq) -> u64;
     /// The pool workqueue with this number.
     fn pwq_at(&self, addr: u64) -> Self::Pwq;
+    /// Through which pool workqueue an item was queued, and with which flush colour. One that may be in another
+    /// pool must not be asked for: its pool workqueue may be gone.
+    fn queued_as(&self, work: Self::Work) -> Option<(Self::Pwq, u8)> {
+        let (addr, colour) = self.word(work).pwq()?;
+        Some((self.pwq_at(addr), colour))
+    }
+    /// The pool workqueue alone.
+    fn pwq_of(&self, work: Self::Work) -> Option<Self::Pwq> {
+        self.queued_as(work).map(|(pwq, _)| pwq)
+    }
     /// What never changes about a pool workqueue.
     fn info(&self, pwq: Self::Pwq) -> PwqInfo;
     /// The state of a pool workqueue, which must be of the pool that is held.

@@ -15,24 +15,24 @@ use crate::time::Time;
 /// When an item expires, then the how-manieth it was to be armed: a total order.
 type Expiry = (Time, u64);
 
-/// The armed items. `K` names an item, `T` is what its owner wants back.
+/// The armed items. Items are named by numbers, `T` is what their owner wants back.
 #[derive(Debug)]
-pub struct Timers<K, T> {
-    by_expiry: BTreeMap<Expiry, Armed<K, T>>,
-    by_key: BTreeMap<K, Expiry>,
+pub struct Timers<T> {
+    by_expiry: BTreeMap<Expiry, Armed<T>>,
+    by_key: BTreeMap<u64, Expiry>,
     by_group: BTreeSet<(u64, Expiry)>,
     /// How many were ever armed.
     nr_armed: u64,
 }
 
 #[derive(Debug)]
-struct Armed<K, T> {
-    key: K,
+struct Armed<T> {
+    key: u64,
     group: u64,
     payload: T,
 }
 
-impl<K, T> Default for Timers<K, T> {
+impl<T> Default for Timers<T> {
     fn default() -> Self {
         Timers {
             by_expiry: BTreeMap::new(),
@@ -43,14 +43,14 @@ impl<K, T> Default for Timers<K, T> {
     }
 }
 
-impl<K: Ord + Copy, T> Timers<K, T> {
+impl<T> Timers<T> {
     /// Arms an item to expire at `at`; one that expires at the end of time never does, but stays
     /// armed. To change the time of an armed item, disarm it first: it then counts as armed last.
     ///
     /// # Panics
     ///
     /// If `key` is armed: its pending bit was to keep its owner from asking twice.
-    pub fn arm(&mut self, key: K, group: u64, at: Time, payload: T) {
+    pub fn arm(&mut self, key: u64, group: u64, at: Time, payload: T) {
         let expiry = (at, self.nr_armed);
         let before = self.by_key.insert(key, expiry);
         assert!(before.is_none(), "a delayed item is armed twice");
@@ -65,14 +65,14 @@ impl<K: Ord + Copy, T> Timers<K, T> {
     }
 
     /// Takes an item back; `None` if it was not armed, or has expired.
-    pub fn disarm(&mut self, key: &K) -> Option<T> {
-        let expiry = *self.by_key.get(key)?;
+    pub fn disarm(&mut self, key: u64) -> Option<T> {
+        let expiry = *self.by_key.get(&key)?;
         self.remove(expiry).map(|(_, payload)| payload)
     }
 
     /// Whether the item is armed.
-    pub fn is_armed(&self, key: &K) -> bool {
-        self.by_key.contains_key(key)
+    pub fn is_armed(&self, key: u64) -> bool {
+        self.by_key.contains_key(&key)
     }
 
     /// When the next item expires: nothing has to happen here before.
@@ -82,7 +82,7 @@ impl<K: Ord + Copy, T> Timers<K, T> {
 
     /// Takes one item out that has expired: the one with the earliest time, among equals the one
     /// that was armed first.
-    pub fn pop_expired(&mut self, now: Time) -> Option<(K, T)> {
+    pub fn pop_expired(&mut self, now: Time) -> Option<(u64, T)> {
         let &expiry = self.by_expiry.keys().next()?;
         let has_expired = expiry.0 <= now && expiry.0 != Time(u64::MAX);
         has_expired.then(|| self.remove(expiry))?
@@ -90,7 +90,7 @@ impl<K: Ord + Copy, T> Timers<K, T> {
 
     /// Takes one item of this group out, the next to expire; `None` when none is left. Others of the
     /// group may be armed between two calls: it is the caller who stops that.
-    pub fn disarm_group(&mut self, group: u64) -> Option<(K, T)> {
+    pub fn disarm_group(&mut self, group: u64) -> Option<(u64, T)> {
         let first = (group, (Time(0), 0));
         let &(found, expiry) = self.by_group.range(first..).next()?;
         (found == group).then(|| self.remove(expiry))?
@@ -113,7 +113,7 @@ impl<K: Ord + Copy, T> Timers<K, T> {
         self.by_expiry.is_empty()
     }
 
-    fn remove(&mut self, expiry: Expiry) -> Option<(K, T)> {
+    fn remove(&mut self, expiry: Expiry) -> Option<(u64, T)> {
         let Armed {
             key,
             group,
@@ -131,7 +131,7 @@ mod tests {
     use proptest::prelude::*;
     use std::vec::Vec;
 
-    fn expired(timers: &mut Timers<u8, &'static str>, now: u64) -> Vec<&'static str> {
+    fn expired(timers: &mut Timers<&'static str>, now: u64) -> Vec<&'static str> {
         core::iter::from_fn(|| timers.pop_expired(Time(now)))
             .map(|(_, name)| name)
             .collect()
@@ -156,9 +156,9 @@ mod tests {
         let mut timers = Timers::default();
         timers.arm(1, 0, Time(10), "a");
         timers.arm(2, 0, Time(10), "b");
-        assert_eq!(timers.disarm(&1), Some("a"));
-        assert_eq!(timers.disarm(&1), None);
-        assert!(!timers.is_armed(&1));
+        assert_eq!(timers.disarm(1), Some("a"));
+        assert_eq!(timers.disarm(1), None);
+        assert!(!timers.is_armed(1));
         timers.arm(1, 0, Time(10), "a again");
         assert_eq!(expired(&mut timers, 10), ["b", "a again"]);
     }
@@ -168,7 +168,7 @@ mod tests {
         let mut timers = Timers::default();
         timers.arm(1, 0, Time(5).after(u64::MAX), "never");
         assert_eq!(expired(&mut timers, u64::MAX), [""; 0]);
-        assert_eq!(timers.disarm(&1), Some("never"));
+        assert_eq!(timers.disarm(1), Some("never"));
     }
 
     #[test]
@@ -195,20 +195,20 @@ mod tests {
     }
 
     /// What is armed, in order of arming: (key, group, time, how-manieth).
-    type Model = Vec<(u8, u64, u64, u32)>;
+    type Model = Vec<(u64, u64, u64, u32)>;
 
     #[derive(Clone, Debug)]
     enum Op {
-        Arm(u8, u64, u64),
-        Disarm(u8),
+        Arm(u64, u64, u64),
+        Disarm(u64),
         Pop(u64),
         Group(u64),
     }
 
     fn op() -> impl Strategy<Value = Op> {
         prop_oneof![
-            4 => (0..12u8, 0..3u64, 0..9u64).prop_map(|(key, group, at)| Op::Arm(key, group, at)),
-            1 => (0..12u8).prop_map(Op::Disarm),
+            4 => (0..12u64, 0..3u64, 0..9u64).prop_map(|(key, group, at)| Op::Arm(key, group, at)),
+            1 => (0..12u64).prop_map(Op::Disarm),
             2 => (0..9u64).prop_map(Op::Pop),
             1 => (0..3u64).prop_map(Op::Group),
         ]
@@ -217,8 +217,8 @@ mod tests {
     /// The first in time, among equals the first in the model, of those that `wanted` picks.
     fn take_first(
         model: &mut Model,
-        wanted: impl Fn(&(u8, u64, u64, u32)) -> bool,
-    ) -> Option<(u8, u32)> {
+        wanted: impl Fn(&(u64, u64, u64, u32)) -> bool,
+    ) -> Option<(u64, u32)> {
         let first = model.iter().filter(|e| wanted(e)).min_by_key(|e| e.2)?.0;
         let at = model.iter().position(|e| e.0 == first)?;
         let (key, _, _, number) = model.remove(at);
@@ -233,13 +233,13 @@ mod tests {
             let mut model = Model::new();
             for (number, op) in (0..).zip(ops) {
                 match op {
-                    Op::Arm(key, group, at) if !timers.is_armed(&key) => {
+                    Op::Arm(key, group, at) if !timers.is_armed(key) => {
                         timers.arm(key, group, Time(at), number);
                         model.push((key, group, at, number));
                     }
                     Op::Arm(key, ..) | Op::Disarm(key) => {
                         let want = take_first(&mut model, |e| e.0 == key);
-                        prop_assert_eq!(timers.disarm(&key), want.map(|(_, number)| number));
+                        prop_assert_eq!(timers.disarm(key), want.map(|(_, number)| number));
                     }
                     Op::Pop(now) => {
                         let want = take_first(&mut model, |e| e.2 <= now);

@@ -39,13 +39,8 @@ impl Watchdog {
         }
     }
 
-    /// A worker has taken the first item.
+    /// A worker has taken the first item, or the worklist was empty and got one.
     pub fn progressed(&mut self, now: Time) {
-        *self = Watchdog::new(now);
-    }
-
-    /// The worklist was empty and got an item.
-    pub fn became_busy(&mut self, now: Time) {
         *self = Watchdog::new(now);
     }
 
@@ -159,7 +154,7 @@ mod tests {
     #[test]
     fn a_stall_is_reported_once_until_there_is_progress() {
         let mut dog = Watchdog::new(s(0));
-        dog.became_busy(s(10));
+        dog.progressed(s(10));
         assert_eq!(dog.due(THRESHOLD), s(40));
         assert_eq!(dog.stalled(s(39), THRESHOLD, true), None);
         assert_eq!(dog.stalled(s(40), THRESHOLD, true), Some(30 * SECOND));
@@ -183,7 +178,7 @@ mod tests {
     fn an_empty_worklist_is_never_stalled() {
         let mut dog = Watchdog::new(s(0));
         assert_eq!(dog.stalled(s(100), THRESHOLD, false), None);
-        dog.became_busy(s(100));
+        dog.progressed(s(100));
         assert_eq!(dog.stalled(s(100), THRESHOLD, true), None);
         assert_eq!(dog.due(THRESHOLD), s(130));
     }

@@ -250,7 +250,7 @@ impl Machine {
     /// Whether the item's timer is armed.
     pub fn is_armed(&self, item: ItemId) -> bool {
         let addr = self.key(item).addr;
-        self.timers.borrow().is_armed(&addr)
+        self.timers.borrow().is_armed(addr)
     }
 }
 

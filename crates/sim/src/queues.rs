@@ -182,7 +182,7 @@ impl Queue {
     }
 }
 
-pub(crate) type SimTimers = Timers<u64, Armed<Machine>>;
+pub(crate) type SimTimers = Timers<Armed<Machine>>;
 
 impl Machine {
     /// A new queue.

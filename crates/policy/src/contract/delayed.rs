@@ -108,7 +108,7 @@ pub fn hurry<M: Machine>(
     let addr = m.key(work).addr;
     // Somebody may be about to arm it.
     settled(m, work);
-    let armed = m.with_timers(|timers| timers.disarm(&addr));
+    let armed = m.with_timers(|timers| timers.disarm(addr));
     hit!(armed.is_some() => TimerHurried, TimerNotArmed);
     let Some(Armed { work, queue, cpu }) = armed else {
         return false;

@@ -173,7 +173,7 @@ fn steal<M: Machine>(m: &M, pool: u32, work: WorkOf<M>) -> bool {
 /// Takes an item from its timer.
 pub(super) fn disarm<M: Machine>(m: &M, work: WorkOf<M>) -> bool {
     let addr = m.key(work).addr;
-    let armed = m.with_timers(|timers| timers.disarm(&addr));
+    let armed = m.with_timers(|timers| timers.disarm(addr));
     if let Some(armed) = &armed {
         hit!(TimerDisarmed);
         m.release_queue(armed.queue);
@@ -295,7 +295,7 @@ pub(super) fn settled<M: Machine>(m: &M, work: WorkOf<M>) -> WorkWord {
     loop {
         let word = m.word(work);
         let owned = word.is_pending() && word.pwq().is_none();
-        if !owned || m.with_timers(|timers| timers.is_armed(&addr)) {
+        if !owned || m.with_timers(|timers| timers.is_armed(addr)) {
             return word;
         }
         m.relax();

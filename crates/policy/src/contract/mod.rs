@@ -50,7 +50,7 @@ pub type WorkOf<M> = <<M as Machine>::Store as crate::list::Links>::Work;
 /// A pool workqueue of a machine.
 pub type PwqOf<M> = <<M as Machine>::Store as Store>::Pwq;
 /// The armed items of a machine, by the address of the item.
-pub type TimersOf<M> = Timers<u64, Armed<M>>;
+pub type TimersOf<M> = Timers<Armed<M>>;
 
 /// Where an item goes when its timer expires.
 #[derive(Debug)]

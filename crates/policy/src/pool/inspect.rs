@@ -112,9 +112,7 @@ impl<S: Store> WorkerPool<S> {
     /// pool.
     fn nr_behind(&self, cx: &Cx<S>, pwq: S::Pwq) -> u32 {
         let active = |&work: &S::Work| {
-            let word = cx.store.word(work);
-            let of = word.pwq().map(|(addr, _)| cx.store.pwq_at(addr));
-            of == Some(pwq) && !word.flags().inactive
+            cx.store.pwq_of(work) == Some(pwq) && !cx.store.word(work).flags().inactive
         };
         let scheduled = |id| self.crew.get(id).scheduled.iter(cx.store);
         let here = self.crew.ids().flat_map(scheduled).filter(active);

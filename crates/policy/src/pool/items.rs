@@ -167,8 +167,7 @@ impl<S: Store> WorkerPool<S> {
         work: S::Work,
     ) -> (S::Work, S::Pwq) {
         let word = cx.store.word(work);
-        let (addr, colour) = word.pwq().expect("a listed item is queued");
-        let pwq = cx.store.pwq_at(addr);
+        let (pwq, colour) = cx.store.queued_as(work).expect("a listed item is queued");
         let current = Current {
             key: cx.store.key(work),
             pwq,

@@ -78,13 +78,12 @@ impl<S: Store> WorkerPool<S> {
     pub fn slots_not_begun(&self, cx: &mut Cx<S>, pwq: S::Pwq) -> u32 {
         let active = |work| {
             let word = cx.store.word(work);
-            let (addr, _) = word.pwq()?;
             let holds = !word.flags().inactive && !word.flags().deferred;
-            holds.then(|| cx.store.pwq_at(addr))
+            cx.store.pwq_of(work).filter(|_| holds)
         };
         let active: Vec<_> = self.heads(cx).filter_map(active).collect();
         let of_limit =
-            |its: &S::Pwq| self.one_limit(cx, *its, pwq) && !cx.store.pwq(*its).flags.rescued;
+            |its: &S::Pwq| self.share_limit(cx, *its, pwq) && !cx.store.pwq(*its).flags.rescued;
         active.into_iter().filter(of_limit).count() as u32
     }
 
@@ -94,9 +93,8 @@ impl<S: Store> WorkerPool<S> {
             return false;
         }
         let queued = |work| {
-            let word = cx.store.word(work);
-            let (addr, colour) = word.pwq().filter(|_| !word.flags().deferred)?;
-            Some((cx.store.pwq_at(addr), colour))
+            let deferred = cx.store.word(work).flags().deferred;
+            cx.store.queued_as(work).filter(|_| !deferred)
         };
         let queued: Vec<_> = self.heads(cx).filter_map(queued).collect();
         let colours = &cx.store.pwq(pwq).colours;
@@ -146,10 +144,7 @@ impl<S: Store> WorkerPool<S> {
             .current
             .as_ref()
             .map(|current| (current.pwq, current.colour));
-        let of = |work| {
-            let (addr, colour) = cx.store.word(work).pwq()?;
-            Some((cx.store.pwq_at(addr), colour))
-        };
+        let of = |work| cx.store.queued_as(work);
         let next: Vec<_> = worker.scheduled.iter(cx.store).filter_map(of).collect();
         let colours = &cx.store.pwq(pwq).colours;
         let is_covered =
@@ -166,8 +161,7 @@ impl<S: Store> WorkerPool<S> {
     ) -> impl Iterator<Item = Token> {
         let mut tokens = Vec::new();
         for deferred in &self.deferred {
-            let of = cx.store.word(deferred.work).pwq();
-            let of = of.map(|(addr, colour)| (cx.store.pwq_at(addr), colour));
+            let of = cx.store.queued_as(deferred.work);
             let colours = &cx.store.pwq(pwq).colours;
             let covered =
                 |&(one, colour): &(S::Pwq, u8)| one == pwq && colours.covers(ticket, colour);

@@ -57,9 +57,9 @@ impl<S: Store> Lane<S> {
 impl<S: Store> WorkerPool<S> {
     /// The kind of a listed item.
     fn kind_of(&self, cx: &Cx<S>, work: S::Work) -> Kind {
-        let (addr, _) = cx.store.word(work).pwq().expect("a listed item is queued");
+        let pwq = cx.store.pwq_of(work).expect("a listed item is queued");
         Kind {
-            queue: cx.store.info(cx.store.pwq_at(addr)).queue,
+            queue: cx.store.info(pwq).queue,
             func: cx.store.key(work).func,
         }
     }

@@ -81,11 +81,9 @@ impl<S: Store> WorkerPool<S> {
     /// Does a barrier of one of these run, or will one without a slot? Then the wait for it ends: the item
     /// in front of it has given its slot back.
     fn has_barrier_of(&self, cx: &Cx<S>, ring: &[S::Pwq]) -> bool {
-        let of_ring = |pwq| ring.iter().any(|&one| self.one_limit(cx, one, pwq));
+        let of_ring = |pwq| ring.iter().any(|&one| self.share_limit(cx, one, pwq));
         let queued = |work| {
-            let word = cx.store.word(work);
-            let pwq = word.pwq().map(|(addr, _)| cx.store.pwq_at(addr));
-            word.flags().inactive && pwq.is_some_and(of_ring)
+            cx.store.word(work).flags().inactive && cx.store.pwq_of(work).is_some_and(of_ring)
         };
         let by_worker = |id| {
             let worker = self.crew.get(id);
@@ -101,8 +99,9 @@ impl<S: Store> WorkerPool<S> {
                 .any(queued)
     }
 
-    /// A pool may have two of one queue: one that was retired, and is not empty yet.
-    pub(super) fn one_limit(&self, cx: &Cx<S>, one: S::Pwq, other: S::Pwq) -> bool {
+    /// Whether two pwqs, of queues that the caller keeps, count for one limit. A pool may have two of one queue:
+    /// one that was retired, and is not empty yet.
+    pub fn share_limit(&self, cx: &Cx<S>, one: S::Pwq, other: S::Pwq) -> bool {
         core::ptr::eq(cx.store.limit(one), cx.store.limit(other))
     }
 
@@ -133,7 +132,7 @@ impl<S: Store> WorkerPool<S> {
         let Some(current) = current.filter(|current| !current.barrier) else {
             return 0;
         };
-        let own = self.one_limit(cx, current.pwq, pwq);
+        let own = self.share_limit(cx, current.pwq, pwq);
         u32::from(own) + u32::from(self.next_holds(cx, id, current, pwq))
     }
 
@@ -143,8 +142,8 @@ impl<S: Store> WorkerPool<S> {
         let holds = |work| {
             let word = cx.store.word(work);
             let active = !word.flags().inactive && cx.store.key(work) == of.key;
-            let its = word.pwq().map(|(addr, _)| cx.store.pwq_at(addr));
-            active && its.is_some_and(|its| self.one_limit(cx, its, pwq))
+            let its = cx.store.pwq_of(work);
+            active && its.is_some_and(|its| self.share_limit(cx, its, pwq))
         };
         let own = &self.crew.get(id).scheduled;
         // Most items have no next instance: then nothing is looked through.

@@ -51,8 +51,7 @@ impl<S: Store> WorkerPool<S> {
         let heads: Vec<S::Work> = self.heads(cx).collect();
         for work in heads {
             let word = cx.store.word(work);
-            let (addr, _) = word.pwq().expect("a listed item is queued");
-            let pwq = cx.store.pwq_at(addr);
+            let pwq = cx.store.pwq_of(work).expect("a listed item is queued");
             let rescued = cx.store.pwq(pwq).flags.rescued && !word.flags().deferred;
             if rescued && !self.is_rescued(cx, pwq) && self.is_awaited(cx, pwq) {
                 return true;
@@ -90,8 +89,7 @@ impl<S: Store> WorkerPool<S> {
         self.mayday_at = cx.now.after(MAYDAY_INTERVAL);
         let heads: Vec<S::Work> = self.heads(cx).collect();
         for work in heads {
-            let (addr, _) = cx.store.word(work).pwq().expect("a listed item is queued");
-            let pwq = cx.store.pwq_at(addr);
+            let pwq = cx.store.pwq_of(work).expect("a listed item is queued");
             let state = cx.store.pwq(pwq);
             hit!(RescuerOnItsWay if state.mayday);
             hit!(RescuerNoRoom if state.flags.rescued && !state.mayday && cx.out.room() == 0);
@@ -144,9 +142,7 @@ impl<S: Store> WorkerPool<S> {
     fn take_to_rescue(&mut self, cx: &mut Cx<S>, id: WorkerId) -> Option<S::Work> {
         let pwq = self.crew.get(id).rescues;
         let own = |cx: &Cx<S>, work: &S::Work| {
-            let word = cx.store.word(*work);
-            let of = word.pwq().map(|(addr, _)| cx.store.pwq_at(addr));
-            of == pwq && !word.flags().deferred
+            cx.store.pwq_of(*work) == pwq && !cx.store.word(*work).flags().deferred
         };
         loop {
             let found = self.heads(cx).find(|work| own(cx, work));

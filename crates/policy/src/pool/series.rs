@@ -90,7 +90,7 @@ impl<S: Store> WorkerPool<S> {
         match self.place(cx, work) {
             Place::Inactive => {
                 hit!(BarrierBehindInactive);
-                let pwq = cx.store.pwq_at(word.pwq().expect("it is queued").0);
+                let pwq = cx.store.pwq_of(work).expect("it is queued");
                 self.slots
                     .with_inactive(cx, pwq, |s, list| list.insert_after(s, work, barrier));
             }
@@ -255,7 +255,7 @@ impl<S: Store> WorkerPool<S> {
     /// Appends a series, which is in no list, to the worklist.
     pub(super) fn push_series(&mut self, cx: &mut Cx<S>, series: &[S::Work]) {
         if self.nr_queued() == 0 {
-            self.dog.became_busy(cx.now);
+            self.dog.progressed(cx.now);
         }
         self.list_series(cx, series, false);
     }
@@ -332,7 +332,7 @@ impl<S: Store> WorkerPool<S> {
         };
         let waits = !flags.inactive;
         if waits && self.nr_queued() == 0 {
-            self.dog.became_busy(cx.now);
+            self.dog.progressed(cx.now);
         }
         cx.store.set_word(work, word.with_flags(flags));
         match self.lane_of(cx, work) {

@@ -218,11 +218,6 @@ impl<S: Store> WorkerPool<S> {
         None
     }
 
-    /// Whether two pwqs, of queues that the caller keeps, count for one limit.
-    pub fn share_limit(&self, cx: &Cx<S>, one: S::Pwq, other: S::Pwq) -> bool {
-        self.one_limit(cx, one, other)
-    }
-
     /// Slots that there are for items of `pwq` and of others of the same limit.
     pub fn max_active_now(&self, cx: &Cx<S>, pwq: S::Pwq) -> u32 {
         limit_now(cx, pwq).max()

@@ -98,7 +98,6 @@ impl<S: Store> WorkerPool<S> {
         let first = self
             .heads(cx)
             .find(|&work| !cx.store.word(work).flags().deferred)?;
-        let (addr, _) = cx.store.word(first).pwq()?;
         let busy = |id: WorkerId| {
             let current = self.crew.get(id).current.as_ref()?;
             let (key, pwq) = (current.key, current.pwq);
@@ -108,7 +107,7 @@ impl<S: Store> WorkerPool<S> {
             stood,
             first: Busy {
                 key: cx.store.key(first),
-                pwq: cx.store.pwq_at(addr),
+                pwq: cx.store.pwq_of(first)?,
             },
             workers: self.crew.ids().filter_map(busy).take(NAMED).collect(),
         })

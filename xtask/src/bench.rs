@@ -5,6 +5,7 @@
 //! tables are made from those files alone.
 
 mod aims;
+mod figures;
 mod limits;
 mod machine;
 mod measure;
@@ -97,7 +98,7 @@ fn bench(options: &Options, root: &Path) -> Result<usize, String> {
         failed = measure::all(&bench, options.item_counts(), options.rounds(), &raw)?;
     }
     let template = read(&root.join("docs/benchmarks.md"))?;
-    let page = tables::fill(&template, &rows::Figures::load(&raw)?)?;
+    let page = tables::fill(&template, &figures::Figures::load(&raw)?)?;
     let file = options.out.join("benchmarks.md");
     std::fs::write(&file, page).map_err(|e| format!("{}: {e}", file.display()))?;
     eprintln!("xtask bench: wrote {}", file.display());

@@ -9,6 +9,7 @@
 //! turns for as many pairs more: what counts is the median of their ratios.
 
 mod looks;
+mod medians;
 mod pairs;
 mod runner;
 mod sets;

@@ -1,7 +1,8 @@
 //! What we aim for, and what was measured.
 
+use super::figures::Figures;
 use super::limits;
-use super::rows::{Figures, Row, Runs};
+use super::rows::{Row, Runs};
 
 /// One aim: how far the figure may be from what it is compared with.
 pub(super) struct Aim {
@@ -172,13 +173,12 @@ fn foreign(runs: &Runs) -> Option<Vec<Aim>> {
 
 /// Aims that have one number of items only.
 pub(super) fn of_rest(figures: &Figures) -> Vec<Aim> {
-    let limits = limits::aim(&figures.limits);
     let all = [
         long(figures),
         asleep(figures),
         pair(figures),
         jobs(figures),
-        limits,
+        unlimited(&figures.limits),
     ];
     all.into_iter().flatten().collect()
 }
@@ -206,6 +206,13 @@ fn pair(figures: &Figures) -> Option<Aim> {
     let ours = figures.pair.of("mixed", "cmwq")?;
     let what = "two processes at once: elapsed / sum of their bounds";
     Some(at_most("mixed", what, ours.elapsed_s / ours.bound_s, 1.05))
+}
+
+/// A managed queue needs no limit. To an unmanaged one a limit means threads: there is no aim.
+fn unlimited(rows: &[limits::Row]) -> Option<Aim> {
+    let (best, share) = limits::without(rows)?;
+    let what = format!("MiB/s with no limit / best limit ({best})");
+    Some(at_least("limits", &what, share, 0.95))
 }
 
 /// The fastest of the runners that are given a number.

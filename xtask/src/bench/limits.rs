@@ -2,15 +2,12 @@
 
 use serde::Deserialize;
 
-use super::aims::Aim;
 use super::rows::{distinct, median};
 
 /// The file of the raw rows.
 pub(super) const FILE: &str = "limits.jsonl";
 /// Kinds of queue that are measured.
 pub(super) const KINDS: [&str; 2] = ["managed", "unmanaged"];
-/// Part of the best limit's throughput that a managed queue without a limit is to reach.
-const AIM: f64 = 0.95;
 
 /// A run of one setting. See `cmwq bench limits` for the meaning of the figures.
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -118,17 +115,11 @@ pub(super) fn lines(rows: &[Row]) -> Vec<Vec<String>> {
     table
 }
 
-/// A managed queue needs no limit. To an unmanaged one a limit means threads: there is no aim.
-pub(super) fn aim(rows: &[Row]) -> Option<Aim> {
+/// The best limit of managed queues, and the throughput without a limit as a part of that limit's.
+pub(super) fn without(rows: &[Row]) -> Option<(usize, f64)> {
     let lines = of_kind(rows, "managed");
     let (best, none) = (best(&lines)?, lines.iter().find(|l| l.limit.is_none())?);
-    Some(Aim {
-        work: "limits",
-        what: format!("MiB/s with no limit / best limit ({})", best.limit?),
-        figure: none.mib_s / best.mib_s,
-        limit: AIM,
-        at_least: true,
-    })
+    Some((best.limit?, none.mib_s / best.mib_s))
 }
 
 #[cfg(test)]
@@ -154,10 +145,7 @@ mod tests {
 
     #[test]
     fn no_limit_is_compared_with_the_best_median_of_its_kind() {
-        let aim = aim(&rows(30.0)).unwrap();
-        assert_eq!((aim.figure, aim.met()), (0.75, false));
-        assert!(aim.what.ends_with("(8)"), "{}", aim.what);
-        assert!(super::aim(&rows(39.0)).unwrap().met());
+        assert_eq!(without(&rows(30.0)), Some((8, 0.75)));
     }
 
     #[test]
@@ -172,9 +160,9 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_measured_has_no_aim() {
-        assert!(aim(&[]).is_none());
-        assert!(aim(&[row("managed", None, 1.0)]).is_none());
+    fn what_was_not_measured_is_compared_with_nothing() {
+        assert!(without(&[]).is_none());
+        assert!(without(&[row("managed", None, 1.0)]).is_none());
         assert_eq!(lines(&[]).len(), 1);
     }
 }

@@ -8,7 +8,7 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use super::rows::Machine;
+use super::figures::Machine;
 
 /// `nobody`: whom root measures as.
 const UNPRIVILEGED: u32 = 65_534;

@@ -8,9 +8,9 @@ use std::time::Instant;
 
 use serde_json::{Value, json};
 
+use super::figures::MACHINE;
 use super::limits;
 use super::machine::{Bench, cpus, describe};
-use super::rows::MACHINE;
 
 /// Kinds of work that are measured with each number of items.
 const WORKS: [&str; 9] = [

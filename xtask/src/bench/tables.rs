@@ -1,8 +1,9 @@
 //! The tables of docs/benchmarks.md, between their markers.
 
 use super::aims::{self, Aim};
+use super::figures::Figures;
 use super::limits;
-use super::rows::{Figures, Row, Runs};
+use super::rows::{Row, Runs};
 
 const BEGIN: &str = "<!-- table: ";
 const BEGIN_END: &str = " -->";
@@ -239,7 +240,8 @@ fn label(runner: &str, cpus: usize) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::rows::{Machine, tests::row};
+    use super::super::figures::Machine;
+    use super::super::rows::tests::row;
     use super::*;
 
     fn page(table: &str) -> String {

@@ -1,14 +1,14 @@
 //! `cmwq run` and the best `xargs`, one after the other, once it is known which is the best.
 
+use super::Row;
+use super::medians::{best, medians};
 use super::runner::Runner;
-use super::{Row, table};
 
 const OURS: &str = "cmwq run";
 
 /// Ours and the best `xargs` of these rounds of one set.
 pub(super) fn pair<'a>(runners: &'a [Runner], rows: &[Row]) -> Option<[&'a Runner; 2]> {
-    let medians = table::medians(rows, &rows.first()?.set);
-    let best = table::best(&medians, "xargs")?.runner;
+    let best = best(&medians(rows, &rows.first()?.set), "xargs")?.runner;
     let named = |name: &str| runners.iter().find(|runner| runner.name == name);
     Some([named(OURS)?, named(&best)?])
 }

@@ -3,17 +3,9 @@
 
 use std::fmt::Write;
 
+use super::medians::{Median, best, medians};
 use super::sets::sets;
 use super::{Peak, Row, pairs};
-
-/// Of one runner with one set, without the pairs.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct Median {
-    pub(super) runner: String,
-    elapsed_s: f64,
-    peak: Peak,
-    given_up: bool,
-}
 
 /// The text.
 pub(super) fn of(rows: &[Row]) -> String {
@@ -63,49 +55,6 @@ fn shown(medians: &[Median]) -> Vec<Median> {
         }
     }
     shown
-}
-
-pub(super) fn best(medians: &[Median], kind: &str) -> Option<Median> {
-    let of_kind = medians
-        .iter()
-        .filter(|median| median.runner.starts_with(kind));
-    of_kind
-        .min_by(|a, b| a.elapsed_s.total_cmp(&b.elapsed_s))
-        .cloned()
-}
-
-pub(super) fn medians(rows: &[Row], set: &str) -> Vec<Median> {
-    let of_set = rows.iter().filter(|row| row.set == set && !row.paired);
-    let of_set: Vec<&Row> = of_set.collect();
-    let mut names: Vec<&str> = of_set.iter().map(|row| row.runner.as_str()).collect();
-    names.sort_unstable();
-    names.dedup();
-    let one = |name: &&str| {
-        let runs: Vec<&Row> = of_set
-            .iter()
-            .copied()
-            .filter(|row| row.runner == **name)
-            .collect();
-        let peak = runs.iter().find_map(|row| row.peak);
-        Median {
-            runner: (*name).to_owned(),
-            elapsed_s: median_time(&runs),
-            peak: peak.unwrap_or_default(),
-            given_up: runs.iter().any(|row| row.given_up),
-        }
-    };
-    names.iter().map(one).collect()
-}
-
-/// Of the runs that nobody looked at; who was not run again after the one that was has the time of that one.
-fn median_time(runs: &[&Row]) -> f64 {
-    let timed = runs.iter().filter(|row| row.peak.is_none());
-    let mut times: Vec<f64> = timed.map(|row| row.elapsed_s).collect();
-    if times.is_empty() {
-        times = runs.iter().map(|row| row.elapsed_s).collect();
-    }
-    times.sort_by(f64::total_cmp);
-    times[times.len() / 2]
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Calls of a script as calls of the public interface.
 
-use super::runner::Runner;
+use super::stage::Stage;
 use crate::actor::Answer;
 use crate::op::{Attrs, Call, Delayed, Flag, Flags, ItemCall, Name, Path, QueueCall, Target};
 use crate::spin::lock;
@@ -17,34 +17,34 @@ pub(super) fn set_threshold(us: u64) {
     cmwq::set_cpu_intensive_threshold(Duration::from_micros(us));
 }
 
-pub(super) fn call(runner: &Runner, call: Call) -> Answer {
+pub(super) fn call(stage: &Stage, call: Call) -> Answer {
     match call {
-        Call::QueueWork { queue, item, to } => runner.on_queue(&queue, |queue| {
-            runner.on_item(&item, |item| {
-                runner.queued(runner.queue_work(queue, item, to))
+        Call::QueueWork { queue, item, to } => stage.on_queue(&queue, |queue| {
+            stage.on_item(&item, |item| {
+                stage.queued(stage.queue_work(queue, item, to))
             })
         }),
-        Call::QueueDelayedWork(what) => runner.delayed(&what, Workqueue::try_queue_after),
-        Call::ModDelayedWork(what) => runner.delayed(&what, Workqueue::try_modify),
-        Call::EnableAndQueueWork { queue, item } => runner.on_queue(&queue, |queue| {
-            runner.on_item(&item, |item| Answer::Bool(queue.enable_and_queue(item)))
+        Call::QueueDelayedWork(what) => stage.delayed(&what, Workqueue::try_queue_after),
+        Call::ModDelayedWork(what) => stage.delayed(&what, Workqueue::try_modify),
+        Call::EnableAndQueueWork { queue, item } => stage.on_queue(&queue, |queue| {
+            stage.on_item(&item, |item| Answer::Bool(queue.enable_and_queue(item)))
         }),
-        Call::Item(what, item) => runner.on_item(&item, |item| runner.item(what, item)),
-        Call::Queue(what, queue) => runner.queue_call(what, &queue),
-        Call::WorkqueueCongested { cpu, queue } => runner.on_queue(&queue, |queue| {
-            let cpu = cpu.map(|cpu| runner.places.ours(cpu));
+        Call::Item(what, item) => stage.on_item(&item, |item| stage.item(what, item)),
+        Call::Queue(what, queue) => stage.queue_call(what, &queue),
+        Call::WorkqueueCongested { cpu, queue } => stage.on_queue(&queue, |queue| {
+            let cpu = cpu.map(|cpu| stage.places.ours(cpu));
             Answer::Bool(queue.is_congested(cpu))
         }),
-        Call::SetMaxActive(queue, n) => runner.on_queue(&queue, |queue| {
-            runner.changed(queue.set_max_active(limit(n)))
+        Call::SetMaxActive(queue, n) => stage.on_queue(&queue, |queue| {
+            stage.changed(queue.set_max_active(limit(n)))
         }),
-        Call::SetMinActive(queue, n) => runner.on_queue(&queue, |queue| {
-            runner.changed(queue.set_min_active(limit(n)))
+        Call::SetMinActive(queue, n) => stage.on_queue(&queue, |queue| {
+            stage.changed(queue.set_min_active(limit(n)))
         }),
         Call::ApplyAttrs(queue, attrs) => {
-            runner.on_queue(&queue, |queue| runner.apply_attrs(queue, &attrs))
+            stage.on_queue(&queue, |queue| stage.apply_attrs(queue, &attrs))
         }
-        other => runner.alone(other),
+        other => stage.alone(other),
     }
 }
 
@@ -52,7 +52,7 @@ fn limit(n: i64) -> usize {
     usize::try_from(n).unwrap_or(0).max(1)
 }
 
-impl Runner {
+impl Stage {
     /// What is done with a queue outside of all locks: it may take long.
     fn on_queue(&self, name: &Name, act: impl FnOnce(&Workqueue) -> Answer) -> Answer {
         let made = lock(&self.queues).get(name).cloned();

@@ -8,6 +8,7 @@ mod calls;
 mod limits;
 mod places;
 mod runner;
+mod stage;
 
 use crate::actor::Play;
 use crate::compare::{Switches, compare};

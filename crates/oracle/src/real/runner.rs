@@ -2,13 +2,14 @@
 
 use super::calls;
 use super::places::Places;
+use super::stage::Stage;
 use crate::actor::{Act, Actor, Answer, Place, Play};
 use crate::ledger::{Cond, Seat};
 use crate::op::{Name, Nanos};
 use crate::record::Record;
 use crate::scenario::Scenario;
 use crate::spin::lock;
-use cmwq::{DelayedWork, Report, Workqueue};
+use cmwq::{DelayedWork, Report};
 use cmwq_os::{clock, sched};
 use std::collections::BTreeMap;
 use std::sync::mpsc::{self, RecvTimeoutError};
@@ -36,11 +37,7 @@ pub(super) fn said_before(id: &str) -> bool {
 /// One run of one script.
 pub(super) struct Runner {
     id: String,
-    pub(super) play: Play,
-    pub(super) places: Places,
-    pub(super) stretch: u64,
-    pub(super) items: Mutex<BTreeMap<Name, DelayedWork>>,
-    pub(super) queues: Mutex<BTreeMap<Name, Workqueue>>,
+    stage: Stage,
     threads: Mutex<Vec<JoinHandle<()>>>,
     main_op: Mutex<String>,
     /// Who waits at which gate.
@@ -56,11 +53,13 @@ impl Runner {
     ) -> Arc<Runner> {
         let runner = Arc::new(Runner {
             id: scenario.id.clone(),
-            play,
-            places,
-            stretch,
-            items: Mutex::default(),
-            queues: Mutex::default(),
+            stage: Stage {
+                play,
+                places,
+                stretch,
+                items: Mutex::default(),
+                queues: Mutex::default(),
+            },
             threads: Mutex::default(),
             main_op: Mutex::default(),
             parked: Mutex::default(),
@@ -68,7 +67,7 @@ impl Runner {
         for name in scenario.script.items.keys() {
             let (of, item) = (runner.clone(), name.clone());
             let work = DelayedWork::new(move || of.execute(&item));
-            lock(&runner.items).insert(name.clone(), work);
+            lock(&runner.stage.items).insert(name.clone(), work);
         }
         runner
     }
@@ -79,17 +78,17 @@ impl Runner {
         let (done, ended) = mpsc::channel();
         let runner = self.clone();
         let main = thread::spawn(move || {
-            pin(runner.places.main());
-            runner.act(runner.play.main());
+            pin(runner.stage.places.main());
+            runner.act(runner.stage.play.main());
             done.send(()).ok();
         });
         let patience = self.stretched(WHOLE);
         let in_time = ended.recv_timeout(patience) != Err(RecvTimeoutError::Timeout);
-        let mut record = self.play.record();
+        let mut record = self.stage.play.record();
         if !record.finished {
             record.stuck = Some(format!("main waits in `{}`", lock(&self.main_op)));
         }
-        self.play.close();
+        self.stage.play.close();
         self.unpark_all();
         if in_time {
             lock(&self.threads).push(main);
@@ -102,9 +101,9 @@ impl Runner {
     fn listen(&self) {
         if let Some((_, report)) = DEPENDENCY.get().filter(|(first, _)| *first == self.id) {
             // An earlier try of this scenario.
-            self.play.misuse(report.clone());
+            self.stage.play.misuse(report.clone());
         }
-        let (play, id) = (self.play.clone(), self.id.clone());
+        let (play, id) = (self.stage.play.clone(), self.id.clone());
         cmwq::set_report_hook(move |report| {
             let said = report.to_string();
             match report {
@@ -122,7 +121,7 @@ impl Runner {
 
     fn clean_up(&self) {
         cmwq::freezer::thaw();
-        let items = std::mem::take(&mut *lock(&self.items));
+        let items = std::mem::take(&mut *lock(&self.stage.items));
         let threads = std::mem::take(&mut *lock(&self.threads));
         for item in items.values() {
             // Of those who wait for it some are still to come back; all gates are open.
@@ -131,18 +130,18 @@ impl Runner {
         for thread in threads {
             thread.join().ok();
         }
-        drop(std::mem::take(&mut *lock(&self.queues)));
+        drop(std::mem::take(&mut *lock(&self.stage.queues)));
         calls::set_threshold(calls::DEFAULT_THRESHOLD_US);
     }
 
     /// An item's function.
     fn execute(self: &Arc<Self>, item: &Name) {
         let seat = Seat {
-            cpu: self.places.theirs(sched::current_cpu()),
+            cpu: self.stage.places.theirs(sched::current_cpu()),
             worker: cmwq_os::thread::gettid() as u64,
             nice: sched::nice_self(),
         };
-        self.act(self.play.execution(item, seat, now()));
+        self.act(self.stage.play.execution(item, seat, now()));
     }
 
     /// Does what the actor wants until it ends.
@@ -155,7 +154,7 @@ impl Runner {
             }
             match act {
                 Act::End => return,
-                Act::Call(call) => answer = Some(calls::call(self, call)),
+                Act::Call(call) => answer = Some(calls::call(&self.stage, call)),
                 Act::Await(cond, _) => answer = Some(self.wait_for(&cond)),
                 act => self.perform(act),
             }
@@ -165,14 +164,14 @@ impl Runner {
     /// What has no answer.
     fn perform(self: &Arc<Self>, act: Act) {
         match act {
-            Act::Burn(time) => burn(time * self.stretch),
+            Act::Burn(time) => burn(time * self.stage.stretch),
             Act::SpinUntil(gate) => {
-                while !self.play.is_open(&gate) {
+                while !self.stage.play.is_open(&gate) {
                     std::hint::spin_loop();
                 }
             }
             Act::Sleep(time) => {
-                let time = Duration::from_nanos(time * self.stretch);
+                let time = Duration::from_nanos(time * self.stage.stretch);
                 cmwq::blocking(|| thread::sleep(time));
             }
             Act::Wait(gate) => cmwq::blocking(|| self.wait_at(&gate)),
@@ -188,7 +187,7 @@ impl Runner {
     fn start(self: &Arc<Self>, actor: Actor, place: Place) {
         let cpu = match place {
             Place::Free => None,
-            Place::Cpu(cpu) => Some(self.places.ours(cpu)),
+            Place::Cpu(cpu) => Some(self.stage.places.ours(cpu)),
             Place::Here => Some(sched::current_cpu()),
         };
         let runner = self.clone();
@@ -203,7 +202,7 @@ impl Runner {
         let mut all = lock(&self.parked);
         all.entry(gate.clone()).or_default().push(thread::current());
         drop(all);
-        while !self.play.is_open(gate) {
+        while !self.stage.play.is_open(gate) {
             thread::park_timeout(RARELY);
         }
     }
@@ -214,18 +213,19 @@ impl Runner {
     }
 
     fn stretched(&self, [at_least, more]: [Duration; 2]) -> Duration {
-        at_least + more * self.stretch as u32
+        at_least + more * self.stage.stretch as u32
     }
 
     fn wait_for(&self, cond: &Cond) -> Answer {
         let end = Instant::now() + self.stretched(ONE_THING);
-        let over = || self.play.holds(cond) || self.play.is_over() || Instant::now() >= end;
+        let over =
+            || self.stage.play.holds(cond) || self.stage.play.is_over() || Instant::now() >= end;
         cmwq::blocking(|| {
             while !over() {
                 thread::sleep(OFTEN);
             }
         });
-        Answer::Bool(self.play.holds(cond))
+        Answer::Bool(self.stage.play.holds(cond))
     }
 }
 

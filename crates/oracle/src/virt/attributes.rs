@@ -1,7 +1,7 @@
 //! Attributes that scripts read and write as text, with the error numbers that the kernel has.
 
-use super::calls::{self, Reply};
-use super::stage::{Made, Stage};
+use super::reply::{Reply, applied};
+use super::stage::{Made, Stage, limit};
 use crate::actor::Answer;
 use crate::op::{Flag, Name, Path};
 use cmwq_policy::CpuMask;
@@ -67,7 +67,7 @@ fn of_queue(machine: &Machine, made: &Made, attr: &str, value: &str) -> Reply {
         _ => Err(EACCES),
     };
     match call {
-        Ok(call) => Reply::Ask(call, Some(calls::applied)),
+        Ok(call) => Reply::Ask(call, Some(applied)),
         Err(number) => Reply::Now(Answer::Number(number)),
     }
 }
@@ -80,7 +80,7 @@ fn max_active(made: &Made, value: &str) -> Result<Sim, i64> {
     if wanted < 1 {
         return Err(EINVAL);
     }
-    Ok(Sim::SetMaxActive(made.id, calls::limit(wanted)))
+    Ok(Sim::SetMaxActive(made.id, limit(wanted)))
 }
 
 fn nice(machine: &Machine, made: &Made, value: &str) -> Result<Sim, i64> {

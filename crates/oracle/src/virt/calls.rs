@@ -1,33 +1,14 @@
 //! Calls of a script as calls of the simulated machine, and its answers as the script's.
 
 use super::attributes;
-use super::stage::{Made, Stage, mask};
+use super::reply::{Reply, applied, plain};
+use super::stage::{Made, Stage, limit, mask};
 use crate::actor::Answer;
 use crate::op::{Attrs, Call, Delayed, Flags, ItemCall, Name, QueueCall, Scope, Target};
 use cmwq_policy::affinity::Scope as Pods;
 use cmwq_policy::contract;
 use cmwq_policy::queue::Attrs as Changed;
 use cmwq_sim::{Call as Sim, Machine, ProgramCx};
-
-/// How a call is answered.
-pub(super) enum Reply {
-    /// At once.
-    Now(Answer),
-    /// By the machine. What its answer means, if it is not what it says.
-    Ask(Sim, Option<Reading>),
-}
-
-/// What an answer of the machine means.
-pub(super) type Reading = fn(&Stage, cmwq_sim::Answer) -> Answer;
-
-pub(super) fn plain(answer: cmwq_sim::Answer) -> Answer {
-    match answer {
-        cmwq_sim::Answer::Void => Answer::Void,
-        cmwq_sim::Answer::Bool(truth) => Answer::Bool(truth),
-        cmwq_sim::Answer::Number(number) => Answer::Number(number),
-        cmwq_sim::Answer::Text(text) => Answer::Text(text),
-    }
-}
 
 /// A wait that would never end is refused; on real threads that is an error.
 pub(super) fn waited(stage: &Stage, answer: cmwq_sim::Answer) -> Answer {
@@ -60,14 +41,6 @@ fn changed(stage: &Stage, answer: cmwq_sim::Answer) -> Answer {
         stage.play.misuse("this kind of queue has no such limit");
     }
     Answer::Void
-}
-
-/// A number as the kernel has it: 0, or -EINVAL.
-pub(super) fn applied(_: &Stage, answer: cmwq_sim::Answer) -> Answer {
-    match answer {
-        cmwq_sim::Answer::Bool(true) => Answer::Number(0),
-        _ => Answer::Number(-22),
-    }
 }
 
 fn now(answer: Answer) -> Reply {
@@ -168,11 +141,6 @@ fn node_of(machine: &Machine, node: i64) -> Option<u32> {
     let mut places = machine.topology().cpus.iter();
     let place = places.find(|place| i64::from(place.node) == node);
     place.map(|place| place.node)
-}
-
-/// What a limit of any size is clamped to first.
-pub(super) fn limit(n: i64) -> u32 {
-    n.clamp(1, i64::from(u32::MAX)) as u32
 }
 
 /// Fresh default attributes, changed.

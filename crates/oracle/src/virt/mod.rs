@@ -4,6 +4,7 @@ mod attributes;
 mod calls;
 mod limits;
 mod player;
+mod reply;
 mod stage;
 
 pub(crate) use attributes::THRESHOLD;
@@ -19,6 +20,7 @@ use cmwq_policy::affinity::DFL_SHARD_CORES;
 use cmwq_sim::{Machine, Options, Report, ThreadSpec, Trouble};
 use player::Player;
 use stage::Stage;
+use std::rc::Rc;
 
 /// Longer than any script lasts: the longest sleeps for some minutes.
 const HORIZON: Nanos = 3600 * 1000 * MS;
@@ -74,7 +76,11 @@ fn play(scenario: &Scenario, exact: bool) -> Result<Record, NotApplicable> {
         ..options
     });
     let play = Play::new(scenario);
-    let stage = Stage::set(&machine, scenario, &play, exact);
+    let stage = Rc::new(Stage::new(&play, exact));
+    for item in scenario.script.items.keys() {
+        let (of, name) = (stage.clone(), item.clone());
+        stage.add_item(&machine, item, move || Player::of_item(&of, &name));
+    }
     let main = Player::of_thread(&stage, play.main());
     machine.spawn(ThreadSpec::named("main").on(0), main);
     Ok(run(&machine, &stage))

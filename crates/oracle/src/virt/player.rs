@@ -1,6 +1,7 @@
 //! A program of the simulated machine that is an actor.
 
-use super::calls::{self, Reading, Reply};
+use super::calls;
+use super::reply::{Reading, Reply};
 use super::stage::Stage;
 use crate::actor::{Act, Actor, Answer, Place};
 use crate::ledger::{Cond, Seat};

@@ -1,15 +1,12 @@
 //! What the actors of one run have in common: names, and what main is at.
 
-use super::player::Player;
 use crate::actor::Play;
 use crate::op::{Flag, Flags, Name};
-use crate::scenario::Scenario;
 use cmwq_policy::CpuMask;
 use cmwq_policy::queue::Kind;
 use cmwq_sim::{Gate, ItemId, Machine, Program, QueueId, QueueSpec};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::rc::Rc;
 
 /// Kernel `HIGHPRI_NICE_LEVEL`.
 const HIGHPRI: i8 = -20;
@@ -32,29 +29,28 @@ pub(super) struct Made {
 }
 
 impl Stage {
-    /// The items of the scenario are there, and no queue but the system's.
-    /// Limits are exact if so asked, where there is a choice.
-    pub(super) fn set(
-        machine: &Machine,
-        scenario: &Scenario,
-        play: &Play,
-        exact: bool,
-    ) -> Rc<Stage> {
-        let stage = Rc::new(Stage {
+    /// No item is there, and no queue but the system's. Limits are exact if so asked, where there is
+    /// a choice.
+    pub(super) fn new(play: &Play, exact: bool) -> Stage {
+        Stage {
             play: play.clone(),
             items: RefCell::default(),
             queues: RefCell::default(),
             gates: RefCell::default(),
             main_op: RefCell::default(),
             exact,
-        });
-        for name in scenario.script.items.keys() {
-            let (of, item) = (stage.clone(), name.clone());
-            let body = move |_| -> Box<dyn Program> { Player::of_item(&of, &item) };
-            let id = machine.item(&**name, body);
-            stage.items.borrow_mut().insert(name.clone(), id);
         }
-        stage
+    }
+
+    /// An item whose executions are such programs.
+    pub(super) fn add_item(
+        &self,
+        machine: &Machine,
+        name: &Name,
+        execution: impl Fn() -> Box<dyn Program> + 'static,
+    ) {
+        let id = machine.item(&**name, move |_| execution());
+        self.items.borrow_mut().insert(name.clone(), id);
     }
 
     pub(super) fn item(&self, name: &Name) -> ItemId {
@@ -139,4 +135,9 @@ fn kind(flags: &Flags) -> Kind {
 /// CPUs as the policy has them.
 pub(super) fn mask(cpus: &[u32]) -> CpuMask {
     cpus.iter().map(|&cpu| cpu as usize).collect()
+}
+
+/// What a limit of any size is clamped to first.
+pub(super) fn limit(n: i64) -> u32 {
+    n.clamp(1, i64::from(u32::MAX)) as u32
 }

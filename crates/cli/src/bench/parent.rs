@@ -7,9 +7,8 @@ use serde::Serialize;
 
 use super::MixArgs;
 use super::clock::{MS, now};
-use super::process;
+use super::process::{self, cpus};
 use super::row::{Row, table};
-use super::run::cpus;
 use super::spec::PoolSpec;
 
 /// Time that processes which begin together have to come up.

@@ -3,6 +3,7 @@
 use std::ffi::OsStr;
 use std::io;
 use std::process::{Child, Command, Stdio};
+use std::thread;
 
 use rustix::process::{Pid, Signal, getppid, set_parent_process_death_signal};
 use serde::de::DeserializeOwned;
@@ -41,4 +42,9 @@ pub(super) fn die_with_parent(parent: i32) -> Result<(), String> {
         Some(now) if now.get() == parent => Ok(()),
         _ => Err("the parent has died".to_owned()),
     }
+}
+
+/// CPUs that this process may use: affinity mask and quota.
+pub(super) fn cpus() -> usize {
+    thread::available_parallelism().map_or(1, usize::from)
 }

@@ -1,7 +1,6 @@
 //! One pool, measured in this process.
 
 use std::sync::Arc;
-use std::thread;
 use std::time::Duration;
 
 use super::MixArgs;
@@ -12,7 +11,7 @@ use super::parent::{Failure, json_line, print};
 use super::pipes;
 use super::plan;
 use super::pools::{self, Pool};
-use super::process::die_with_parent;
+use super::process::{cpus, die_with_parent};
 use super::record::summarize;
 use super::row::{Row, millis, quotient, seconds};
 use super::spec::{PoolSpec, Work};
@@ -35,11 +34,6 @@ pub(super) fn child(args: &MixArgs, parent: i32) -> Result<(), Failure> {
     let row = measure(args, spec).map_err(Failure::Run)?;
     print(&json_line(&row));
     Ok(())
-}
-
-/// CPUs that this process may use: affinity mask and quota.
-pub(super) fn cpus() -> usize {
-    thread::available_parallelism().map_or(1, usize::from)
 }
 
 fn measure(args: &MixArgs, spec: PoolSpec) -> Result<Row, String> {

@@ -5,8 +5,8 @@ use std::thread;
 
 use super::super::clock::now;
 use super::super::hogs::cpu_time;
+use super::super::process::cpus;
 use super::super::row::{quotient, seconds};
-use super::super::run::cpus;
 use super::super::usage::Usage;
 use super::args::{Helpers, JobArgs, Load, name};
 use super::background::Background;

@@ -7,8 +7,8 @@ use cmwq::Job;
 
 use super::super::clock::now;
 use super::super::process;
+use super::super::process::cpus;
 use super::super::row::{quotient, seconds};
-use super::super::run::cpus;
 use super::args::{By, JobArgs, name};
 use super::load::multiply;
 use super::row::{Idle, Row};

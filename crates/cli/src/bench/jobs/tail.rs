@@ -5,8 +5,8 @@ use cmwq::Job;
 use super::super::clock::now;
 use super::super::hogs::Hogs;
 use super::super::process;
+use super::super::process::cpus;
 use super::super::row::{quotient, seconds};
-use super::super::run::cpus;
 use super::args::{Helpers, JobArgs, Load, name};
 use super::row::{Row, Tail};
 

@@ -7,12 +7,11 @@
 //! taken away when the adopted ones are reaped here. One that goes on when this process ends is given
 //! to the next subreaper or to init, and is not touched.
 
+use std::fs;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use rustix::process::{Pid, WaitId, WaitIdOptions, getpid, set_child_subreaper, waitid};
-
-use crate::observe::tree::children_of_thread;
 
 static ON: AtomicBool = AtomicBool::new(false);
 
@@ -54,4 +53,12 @@ pub fn reap() -> usize {
 fn children_of_first_thread() -> Option<Vec<i32>> {
     let pid = getpid().as_raw_pid();
     children_of_thread(Path::new("/proc"), pid, pid)
+}
+
+/// The children that a thread has started or was given; `None` if it or the file is not there.
+pub(crate) fn children_of_thread(proc_dir: &Path, pid: i32, tid: i32) -> Option<Vec<i32>> {
+    let file = proc_dir.join(format!("{pid}/task/{tid}/children"));
+    let text = fs::read_to_string(file).ok()?;
+    let words = text.split_ascii_whitespace();
+    Some(words.filter_map(|word| word.parse().ok()).collect())
 }

@@ -14,6 +14,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::{Stat, TaskState, is_own_proc, parse_session, parse_stat};
+use crate::adopt::children_of_thread;
 use crate::session;
 
 /// Processes of one tree that a look reads, at most: a tree must not make a look last for ever.
@@ -219,14 +220,6 @@ impl<'a> Children<'a> {
         let children = parents.iter().filter(|(_, parent)| *parent == pid);
         children.map(|(child, _)| *child).collect()
     }
-}
-
-/// The children that a thread has started or was given; `None` if it or the file is not there.
-pub(crate) fn children_of_thread(proc_dir: &Path, pid: i32, tid: i32) -> Option<Vec<i32>> {
-    let file = proc_dir.join(format!("{pid}/task/{tid}/children"));
-    let text = fs::read_to_string(file).ok()?;
-    let words = text.split_ascii_whitespace();
-    Some(words.filter_map(|word| word.parse().ok()).collect())
 }
 
 fn all_parents(proc_dir: &Path) -> Vec<(i32, i32)> {

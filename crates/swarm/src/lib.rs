@@ -10,20 +10,24 @@
 //! | --- | --- |
 //! | [`plan`] | what a seed draws |
 //! | [`machine`] | the machine's shape, scheduler, costs and signals |
-//! | [`world`], [`walk`] | its queues, items and threads; what they do |
-//! | [`run`] | the two phases, and the faults |
+//! | [`world`], [`taste`], [`walk`], [`program`] | what programs share, like and do; its items and threads |
+//! | [`faults`] | what goes wrong around the policy |
+//! | [`run`] | the two phases |
 //! | [`check`] | the invariants |
 //! | [`shrink`] | a smaller plan that fails the same way |
 //! | [`swarm`] | many seeds on all CPUs, and what they came across |
 #![forbid(unsafe_code)]
 
 pub mod check;
+pub mod faults;
 pub mod machine;
 pub mod plan;
+pub mod program;
 pub mod random;
 pub mod run;
 pub mod shrink;
 pub mod swarm;
+pub mod taste;
 pub mod walk;
 pub mod world;
 

@@ -8,8 +8,7 @@ use cmwq_sim::{
 };
 
 use crate::plan::{Feature, Plan};
-use crate::random::{Random, one_in};
-use crate::world::streams;
+use crate::random::{Random, one_in, streams};
 
 /// The machine that a plan draws.
 pub fn options(plan: &Plan) -> Options {

@@ -3,8 +3,9 @@
 use std::process::ExitCode;
 use std::time::Instant;
 
+use cmwq_swarm::faults::FAULTS;
 use cmwq_swarm::plan::{Feature, Plan};
-use cmwq_swarm::swarm::{FAULTS, Totals, swarm};
+use cmwq_swarm::swarm::{Totals, swarm};
 use cmwq_swarm::{run, shrink};
 
 const USAGE: &str = "\

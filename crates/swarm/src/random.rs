@@ -5,6 +5,20 @@ use cmwq_policy::time::MICROSECOND;
 
 pub use cmwq_sim::Random;
 
+/// Names of random streams.
+pub mod streams {
+    #![allow(missing_docs)]
+    pub const MACHINE: u64 = 1;
+    pub const QUEUE: u64 = 2;
+    pub const ITEM: u64 = 3;
+    pub const THREAD: u64 = 4;
+    pub const HOG: u64 = 5;
+    pub const TASTE: u64 = 6;
+    pub const FAULTS: u64 = 7;
+    pub const RESOURCES: u64 = 8;
+    pub const SHUTDOWN: u64 = 9;
+}
+
 /// The stream of this name and number below a seed.
 pub fn stream(seed: u64, name: u64, number: u64) -> Random {
     Random::new(seed).stream(name).stream(number)

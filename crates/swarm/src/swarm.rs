@@ -4,23 +4,9 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 
+use crate::faults::FAULT_KINDS;
 use crate::plan::{Feature, Plan};
 use crate::run::{Outcome, run};
-
-/// How many there are.
-pub const FAULT_KINDS: usize = 8;
-
-/// What [`Outcome::faults`] counts.
-pub const FAULTS: [&str; FAULT_KINDS] = [
-    "thread creation failed",
-    "thread creation was slow",
-    "CPU taken offline",
-    "timer dropped by a drained queue",
-    "report late",
-    "report lost",
-    "report spurious",
-    "worker unseen",
-];
 
 /// What many seeds came across.
 #[derive(Clone, Debug, Default)]
@@ -33,7 +19,7 @@ pub struct Totals {
     pub fewest: u64,
     /// Items begun.
     pub started: u64,
-    /// See [`FAULTS`].
+    /// See [`FAULTS`](crate::faults::FAULTS).
     pub faults: [u64; FAULT_KINDS],
     /// Seeds with each feature.
     pub features: Vec<u64>,

@@ -1,35 +1,20 @@
-//! The programs' world: queues, items, gates and threads of a plan.
+//! What the programs of a plan share: queues, gates, locks and devices.
 
 use std::cell::{Cell, RefCell};
-use std::rc::{Rc, Weak};
+use std::rc::Rc;
 
 use cmwq_policy::affinity::Scope;
 use cmwq_policy::queue::{Attrs, Kind};
 use cmwq_policy::time::{MICROSECOND, MILLISECOND};
 use cmwq_policy::{CpuMask, Nanos};
 use cmwq_sim::{
-    Act, DataId, DeviceId, DeviceSpec, Gate, ItemId, LockId, LockSpec, Machine, Program, ProgramCx,
-    QueueId, QueueSpec, SemId, ThreadSpec,
+    DataId, DeviceId, DeviceSpec, Gate, ItemId, LockId, LockSpec, Machine, QueueId, QueueSpec,
+    SemId,
 };
 
-use crate::machine::options;
 use crate::plan::{Feature, Plan};
-use crate::random::{Random, one_in, time};
-use crate::walk::{Taste, Walk};
-
-/// Names of random streams.
-pub mod streams {
-    #![allow(missing_docs)]
-    pub const MACHINE: u64 = 1;
-    pub const QUEUE: u64 = 2;
-    pub const ITEM: u64 = 3;
-    pub const THREAD: u64 = 4;
-    pub const HOG: u64 = 5;
-    pub const TASTE: u64 = 6;
-    pub const FAULTS: u64 = 7;
-    pub const RESOURCES: u64 = 8;
-    pub const SHUTDOWN: u64 = 9;
-}
+use crate::random::{Random, one_in, streams, time};
+use crate::taste::Taste;
 
 /// Gates that are closed at one time, at most.
 const CLOSED: usize = 4;
@@ -85,77 +70,28 @@ pub struct World {
 }
 
 impl World {
-    /// A machine with everything that the plan draws; its threads wait to be let go.
-    pub fn build(plan: &Plan) -> (Rc<World>, Machine) {
-        let machine = Machine::new(options(plan));
-        machine.check_whole(true);
-        let world = Rc::new(World {
+    /// The world of this plan on its machine, without items and queues.
+    pub fn new(plan: &Plan, machine: &Machine) -> Rc<World> {
+        Rc::new(World {
             plan: *plan,
             queues: RefCell::default(),
             stop: Cell::new(false),
             taste: Taste::of(plan),
-            resources: Resources::of(plan, &machine),
+            resources: Resources::of(plan, machine),
             closed: RefCell::default(),
             renewed: Cell::new(0),
-        });
-        (0..plan.items).for_each(|n| world.add_item(&machine, n));
-        let queues = (0..plan.queues).map(|at| machine.alloc_workqueue(spec(plan, at, 0)));
-        *world.queues.borrow_mut() = queues.collect();
-        (world, machine)
+        })
     }
 
-    /// Lets the threads of the plan begin.
-    pub fn begin(self: &Rc<World>, machine: &Machine) {
-        for n in 0..self.plan.threads {
-            let mut random = self.plan.stream(streams::THREAD, u64::from(n));
-            let spec = self.thread(format!("t{n}"), &mut random);
-            machine.spawn(spec, Box::new(Walk::thread(self.clone(), random)));
-        }
-        if self.plan.has(Feature::Hogs) {
-            let mut random = self.plan.stream(streams::HOG, 0);
-            (0..=random.below(u64::from(self.plan.cpus))).for_each(|n| self.add_hog(machine, n));
-        }
-    }
-
-    fn thread(&self, name: String, random: &mut Random) -> ThreadSpec {
-        let mut spec = ThreadSpec::named(name);
-        if self.plan.has(Feature::Nice) {
-            spec = spec.at_nice(random.one_of(&[0, 0, 5, 19, -10]));
-        }
-        if self.plan.has(Feature::Masks) && one_in(random, 2) {
-            spec.allowed = self.mask(random);
-        }
-        spec
+    /// Makes the queues. Items come first.
+    pub fn make_queues(&self, machine: &Machine) {
+        let specs = (0..self.plan.queues).map(|at| spec(&self.plan, at, 0));
+        *self.queues.borrow_mut() = specs.map(|spec| machine.alloc_workqueue(spec)).collect();
     }
 
     /// Some of the CPUs, if any.
     pub fn mask(&self, random: &mut Random) -> Option<CpuMask> {
         mask(&self.plan, random)
-    }
-
-    /// A foreign thread: it burns and sleeps.
-    fn add_hog(self: &Rc<World>, machine: &Machine, n: u64) {
-        let mut random = self.plan.stream(streams::HOG, 1 + n);
-        let spec = self.thread(format!("hog{n}"), &mut random);
-        let lazy = random.one_of(&[0, 1, 4]);
-        let world = self.clone();
-        let program = move |_: &mut ProgramCx<'_>, _| match () {
-            () if world.stop.get() => Act::End,
-            () if random.below(5) < lazy => Act::Sleep(1 + time(&mut random)),
-            () => Act::Burn(1 + time(&mut random)),
-        };
-        machine.spawn(spec, Box::new(program));
-    }
-
-    fn add_item(self: &Rc<World>, machine: &Machine, n: u32) {
-        let world: Weak<World> = Rc::downgrade(self);
-        let id = machine.item(format!("i{n}"), move |execution| -> Box<dyn Program> {
-            let world = world.upgrade().expect("it lives as long as its machine");
-            let number = u64::from(n) << 32 | u64::from(execution);
-            let random = world.plan.stream(streams::ITEM, number);
-            Box::new(Walk::item(world, ItemId(n), random))
-        });
-        assert_eq!(id, ItemId(n), "items come first");
     }
 
     /// The place of the queue on which an item always goes, where that is so.

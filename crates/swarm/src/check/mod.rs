@@ -37,7 +37,6 @@ use cmwq_sim::{
 
 use crate::machine::{hog_threshold, options};
 use crate::plan::{Feature, Plan};
-use crate::run::Outcome;
 
 /// Lines that the report of a violation shows.
 const SHOWN: usize = 60;
@@ -269,17 +268,20 @@ impl Checker {
         self.event(machine, |books| books.finish(machine));
     }
 
-    /// What was found.
-    pub fn outcome(&self) -> Outcome {
-        let recent = self.recent.as_ref();
-        let trace = recent.map(|lines| lines.borrow().iter().cloned().collect());
-        Outcome {
-            violation: self.violation.borrow().clone(),
-            events: self.events(),
-            started: self.books.borrow().ledger.started(),
-            trace: trace.unwrap_or_default(),
-            ..Outcome::default()
-        }
+    /// What went wrong first.
+    pub fn violation(&self) -> Option<Violation> {
+        self.violation.borrow().clone()
+    }
+
+    /// Items begun.
+    pub fn started(&self) -> u64 {
+        self.books.borrow().ledger.started()
+    }
+
+    /// What happened last, if that is kept.
+    pub fn trace(&self) -> Vec<String> {
+        let lines = self.recent.iter().flat_map(|lines| lines.borrow().clone());
+        lines.collect()
     }
 }
 

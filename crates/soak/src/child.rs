@@ -4,16 +4,15 @@ use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use crate::books;
-use crate::hostile::{blind, ends, hook, masks, threads};
-use crate::parent::PATIENCE;
+use crate::ends;
+use crate::hostile::{blind, hook, masks, threads};
 use crate::plan::{End, Plan};
+use crate::protocol::{BEAT, LEAVES, PATIENCE};
 use crate::rooms::{self, knobs};
 use crate::world;
 
-/// Each second it says how much was done: a number that stands still says that it hangs.
-pub(crate) const BEAT: &str = "beat ";
 /// What a process ends with in which something was wrong.
-pub(crate) const WRONG: i32 = 1;
+const WRONG: i32 = 1;
 /// More memory than a run of a few seconds takes, in KiB.
 const MOST_MEMORY: u64 = 3 << 20;
 
@@ -78,7 +77,7 @@ fn leave(plan: &Plan) {
         // SAFETY: nothing of this process is needed.
         unsafe { libc::_exit(WRONG) };
     }
-    println!("leaves");
+    println!("{LEAVES}");
     ends::end(plan);
 }
 

@@ -9,9 +9,11 @@
 
 pub mod books;
 pub mod child;
+mod ends;
 mod hostile;
 pub mod parent;
 pub mod plan;
+mod protocol;
 mod rng;
 pub mod rooms;
 mod states;

@@ -4,8 +4,7 @@ use std::process::ExitCode;
 use std::time::{Duration, SystemTime};
 
 use cmwq_soak::parent::{self, Options};
-use cmwq_soak::plan::Plan;
-use cmwq_soak::rooms::ROOMS;
+use cmwq_soak::plan::{Plan, Room};
 use cmwq_soak::{books, child};
 
 const USAGE: &str = "\
@@ -47,7 +46,7 @@ fn parse(mut args: impl Iterator<Item = String>) -> Result<Args, String> {
             "--failures" => options.failures = number()?,
             "--one" => (options.seed, options.one) = (number()?, true),
             "--child" => (options.seed, parsed.child) = (number()?, true),
-            "--room" if ROOMS.iter().any(|room| room.name == value) => options.room = Some(value),
+            "--room" if Room::named(&value).is_some() => options.room = Some(value),
             "--room" => return Err(format!("not a room: `{value}`: {}", names())),
             other => return Err(format!("not an option: `{other}`")),
         }
@@ -56,7 +55,7 @@ fn parse(mut args: impl Iterator<Item = String>) -> Result<Args, String> {
 }
 
 fn names() -> String {
-    let names: Vec<_> = ROOMS.iter().map(|room| room.name).collect();
+    let names: Vec<_> = Room::ALL.iter().map(|(_, name)| *name).collect();
     names.join(", ")
 }
 

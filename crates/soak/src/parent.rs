@@ -8,8 +8,8 @@ use std::sync::atomic::Ordering::SeqCst;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use crate::child::BEAT;
 use crate::plan::Plan;
+use crate::protocol::{BEAT, LEAVES, PATIENCE};
 use crate::states;
 
 /// What is to be soaked, and for how long.
@@ -29,8 +29,6 @@ pub struct Options {
 
 /// Processes at a time.
 const AT_ONCE: usize = 2;
-/// Nothing at all is done for this long: it hangs.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 /// Lines of a process's words that are shown.
 const MOST_LINES: usize = 400;
 
@@ -151,7 +149,7 @@ impl Heard {
             }
             return;
         }
-        self.leaves |= line == "leaves";
+        self.leaves |= line == LEAVES;
         self.changed = Instant::now();
         if self.text.len() < MOST_LINES {
             self.text.push(line);

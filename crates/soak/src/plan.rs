@@ -3,7 +3,50 @@
 use std::fmt;
 
 use crate::rng::Rng;
-use crate::rooms::{ROOMS, Room};
+
+/// A kind of program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum Room {
+    Barriers,
+    Cycles,
+    Domains,
+    Forks,
+    Items,
+    Jobs,
+    Knobs,
+    Queues,
+    Scopes,
+    Spawns,
+}
+
+impl Room {
+    /// All of them, with their names.
+    pub const ALL: [(Room, &str); 10] = [
+        (Room::Barriers, "barriers"),
+        (Room::Cycles, "cycles"),
+        (Room::Domains, "domains"),
+        (Room::Forks, "forks"),
+        (Room::Items, "items"),
+        (Room::Jobs, "jobs"),
+        (Room::Knobs, "knobs"),
+        (Room::Queues, "queues"),
+        (Room::Scopes, "scopes"),
+        (Room::Spawns, "spawns"),
+    ];
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        let named = Room::ALL.iter().find(|(room, _)| *room == self);
+        named.expect("all have a name").1
+    }
+
+    /// The room of this name.
+    pub fn named(name: &str) -> Option<Room> {
+        let named = Room::ALL.iter().find(|(_, known)| *known == name);
+        named.map(|(room, _)| *room)
+    }
+}
 
 /// What a report hook does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,12 +100,12 @@ pub struct Plan {
     /// Threads that call `atexit`, and values of threads that use queues when they end.
     pub late: bool,
     /// The rooms that it has.
-    pub rooms: Vec<&'static Room>,
+    pub rooms: Vec<Room>,
 }
 
 impl fmt::Display for Plan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let rooms: Vec<_> = self.rooms.iter().map(|room| room.name).collect();
+        let rooms: Vec<_> = self.rooms.iter().map(|room| room.name()).collect();
         write!(
             f,
             "rooms {rooms:?}, {} ms, thread limit {:?}, hook {:?}, end {:?}",
@@ -123,11 +166,11 @@ impl Plan {
     }
 }
 
-fn rooms(rng: &mut Rng, only: Option<&str>) -> Vec<&'static Room> {
+fn rooms(rng: &mut Rng, only: Option<&str>) -> Vec<Room> {
     if let Some(name) = only {
-        return ROOMS.iter().filter(|room| room.name == name).collect();
+        return Room::named(name).into_iter().collect();
     }
-    let mut left: Vec<_> = ROOMS.iter().collect();
+    let mut left = Room::ALL.map(|(room, _)| room).to_vec();
     let n = 1 + rng.below(MOST_ROOMS);
     (0..n).map(|_| left.remove(rng.below(left.len()))).collect()
 }
@@ -140,9 +183,8 @@ mod tests {
     fn seeds_have_everything() {
         let plans: Vec<_> = (0..500).map(|seed| Plan::of(seed, None)).collect();
         let some = |is: &dyn Fn(&Plan) -> bool| plans.iter().filter(|plan| is(plan)).count();
-        for room in &ROOMS {
-            let with = |plan: &Plan| plan.rooms.iter().any(|of| of.name == room.name);
-            assert!(some(&with) > 50, "{}", room.name);
+        for (room, name) in Room::ALL {
+            assert!(some(&|plan| plan.rooms.contains(&room)) > 50, "{name}");
         }
         for flag in [
             some(&|plan| plan.no_threads),

@@ -1,7 +1,6 @@
 //! Who else is hostile to the process: each kind a room of its own.
 
 pub(crate) mod blind;
-pub(crate) mod ends;
 pub(crate) mod hook;
 pub(crate) mod masks;
 pub(crate) mod threads;

@@ -14,41 +14,27 @@ pub(crate) mod spawns;
 use std::sync::Mutex;
 
 use crate::books;
-use crate::plan::Plan;
+use crate::plan::{Plan, Room};
 use crate::rng::Rng;
 use crate::value;
 
-/// A kind of program.
-#[derive(Debug)]
-pub struct Room {
-    /// Its name.
-    pub name: &'static str,
-    /// How many threads play it.
-    threads: usize,
-    play: fn(&mut Player),
-}
+type Play = fn(&mut Player);
 
-const fn room(name: &'static str, threads: usize, play: fn(&mut Player)) -> Room {
-    Room {
-        name,
-        threads,
-        play,
+/// How many threads play a room, and what each of them plays.
+fn cast(room: Room) -> (usize, Play) {
+    match room {
+        Room::Barriers => (1, barriers::play),
+        Room::Cycles => (1, cycles::play),
+        Room::Domains => (2, domains::play),
+        Room::Forks => (1, forks::play),
+        Room::Items => (1, items::play),
+        Room::Jobs => (2, jobs::play),
+        Room::Knobs => (1, knobs::play),
+        Room::Queues => (2, queues::play),
+        Room::Scopes => (2, scopes::play),
+        Room::Spawns => (3, spawns::play),
     }
 }
-
-/// All rooms.
-pub const ROOMS: [Room; 10] = [
-    room("barriers", 1, barriers::play),
-    room("cycles", 1, cycles::play),
-    room("domains", 2, domains::play),
-    room("forks", 1, forks::play),
-    room("items", 1, items::play),
-    room("jobs", 2, jobs::play),
-    room("knobs", 1, knobs::play),
-    room("queues", 2, queues::play),
-    room("scopes", 2, scopes::play),
-    room("spawns", 3, spawns::play),
-];
 
 /// What a thread of a room has.
 pub(crate) struct Player {
@@ -91,13 +77,14 @@ pub(crate) fn notes() -> Vec<String> {
 pub(crate) fn play(plan: &'static Plan) {
     std::thread::scope(|threads| {
         let mut seed = plan.seed << 8;
-        for room in &plan.rooms {
-            for n in 0..room.threads {
+        for &room in &plan.rooms {
+            let (number, play) = cast(room);
+            for n in 0..number {
                 seed += 1;
                 let mut player = player(plan, room, n, seed);
                 let body = move || {
                     while !books::is_over() {
-                        if value::quietly(|| (room.play)(&mut player)).is_none() {
+                        if value::quietly(|| play(&mut player)).is_none() {
                             let what = note(player.note);
                             books::fail(&format!("a panic comes out: {what}"));
                         }
@@ -112,9 +99,9 @@ pub(crate) fn play(plan: &'static Plan) {
     });
 }
 
-fn player(plan: &'static Plan, room: &Room, n: usize, seed: u64) -> Player {
+fn player(plan: &'static Plan, room: Room, n: usize, seed: u64) -> Player {
     let mut notes = NOTES.lock().expect("nobody panics with it");
-    notes.push(format!("{} {n}", room.name));
+    notes.push(format!("{} {n}", room.name()));
     Player {
         rng: Rng::new(seed),
         plan,

@@ -6,8 +6,9 @@ use std::sync::atomic::Ordering::SeqCst;
 use cmwq::{DelayedWork, freezer};
 
 use super::calls::{self, Held, LASTING};
-use super::item::{self, Item};
+use super::item;
 use super::joins;
+use super::model::Item;
 use super::watch::Now;
 use super::world::{ITEMS, KINDS, ORDERED, World};
 use crate::rng::Rng;

@@ -5,8 +5,7 @@ use std::time::Duration;
 
 use cmwq::{DelayedWork, QueueError, Workqueue};
 
-use super::item::Item;
-use super::model::{Tally, add};
+use super::model::{Item, Tally, add};
 use super::world::{KINDS, World};
 use crate::rng::Rng;
 

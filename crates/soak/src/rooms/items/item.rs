@@ -8,23 +8,11 @@ use std::time::Duration;
 use cmwq::DelayedWork;
 
 use super::calls;
-use super::model::Tally;
+use super::model::{Item, Tally};
 use super::world::{ITEMS, World};
 use crate::rng::Rng;
 
-/// What an item carries.
-pub(crate) struct Item {
-    pub(crate) tally: Arc<Tally>,
-    /// Which numbers its executions use.
-    rng: AtomicU64,
-}
-
-impl Drop for Item {
-    fn drop(&mut self) {
-        self.tally.dropped.store(true, SeqCst);
-    }
-}
-
+/// An item that does what items do.
 pub(crate) fn new(world: Weak<World>, tally: Arc<Tally>) -> DelayedWork<Item> {
     let rng = AtomicU64::new(tally.id as u64);
     DelayedWork::with_data(Item { tally, rng }, move |item| {

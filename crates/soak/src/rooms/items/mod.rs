@@ -36,7 +36,7 @@ const THREADS: usize = 8;
 /// # Errors
 /// What is wrong.
 pub fn run(seed: u64, ops: usize, waits_may_fail: bool) -> Result<[u64; 6], Vec<String>> {
-    let world = World::new(seed, waits_may_fail);
+    let world = World::new(seed, waits_may_fail, item::new);
     let actors: Arc<Vec<Now>> = Arc::new((0..THREADS).map(|_| Now::default()).collect());
     let _watch = Watch::start(world.clone(), actors.clone());
     std::thread::scope(|scope| {

@@ -1,5 +1,6 @@
 //! What is expected of one item, beside the item and with no lock in common with it.
 
+use std::sync::Arc;
 use std::sync::atomic::Ordering::SeqCst;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64};
 
@@ -82,6 +83,19 @@ impl Tally {
         lost_or_doubled.then(|| {
             format!("{begun} executions and {taken} cancelled of {least} to {most} queued")
         })
+    }
+}
+
+/// What an item carries.
+pub(crate) struct Item {
+    pub(crate) tally: Arc<Tally>,
+    /// Which numbers its executions use.
+    pub(crate) rng: AtomicU64,
+}
+
+impl Drop for Item {
+    fn drop(&mut self) {
+        self.tally.dropped.store(true, SeqCst);
     }
 }
 

@@ -5,8 +5,7 @@ use std::sync::atomic::Ordering::SeqCst;
 
 use cmwq::{Busy, DelayedWork, Workqueue, freezer};
 
-use super::item::Item;
-use super::model::Tally;
+use super::model::{Item, Tally};
 use super::world::eventually;
 use super::world::{ITEMS, World};
 

@@ -2,13 +2,12 @@
 
 use std::sync::atomic::Ordering::SeqCst;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
-use std::sync::{Arc, Mutex, RwLock};
+use std::sync::{Arc, Mutex, RwLock, Weak};
 use std::time::Duration;
 
 use cmwq::{DelayedWork, Stacking, Workqueue};
 
-use super::item::{self, Item};
-use super::model::{Checks, Tally};
+use super::model::{Checks, Item, Tally};
 use crate::hostile::threads;
 use crate::rng::Rng;
 
@@ -76,8 +75,12 @@ pub(super) fn eventually(what: &str, mut condition: impl FnMut() -> bool) {
     panic!("never happened: {what}");
 }
 
+/// Makes an item with these books.
+type Make = fn(Weak<World>, Arc<Tally>) -> DelayedWork<Item>;
+
 impl World {
-    pub(crate) fn new(seed: u64, waits_may_fail: bool) -> Arc<Self> {
+    /// Its items are made by `make`.
+    pub(crate) fn new(seed: u64, waits_may_fail: bool, make: Make) -> Arc<Self> {
         let mut rng = Rng::new(seed);
         let mut world = World {
             seed,
@@ -98,7 +101,7 @@ impl World {
         };
         Arc::new_cyclic(|this| {
             world.items = (0..ITEMS)
-                .map(|_| RwLock::new(item::new(this.clone(), world.new_tally())))
+                .map(|_| RwLock::new(make(this.clone(), world.new_tally())))
                 .collect();
             world
         })

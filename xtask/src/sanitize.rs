@@ -3,7 +3,7 @@
 //!
 //! Both need a nightly toolchain. It is kept in a home of its own, so that nobody's rustup changes;
 //! nothing else of the project needs it. What each of them finds, and cannot find:
-//! docs/testing.md.
+//! docs/contributing/testing.md.
 
 mod log;
 mod nightly;

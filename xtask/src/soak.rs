@@ -1,4 +1,4 @@
-//! `cargo xtask soak`: hostile programs at random on real threads; `docs/testing.md`.
+//! `cargo xtask soak`: hostile programs at random on real threads; `docs/contributing/testing.md`.
 
 use std::process::ExitCode;
 

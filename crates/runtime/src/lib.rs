@@ -152,3 +152,16 @@ pub fn blocking<R>(waits: impl FnOnce() -> R) -> R {
 pub fn check_whole(every: u32) {
     pool::check_whole(every);
 }
+
+/// The examples of the guide are compiled and run with those of the reference.
+#[cfg(doctest)]
+mod guide {
+    #[doc = include_str!("../../../README.md")]
+    struct Readme;
+    #[doc = include_str!("../../../docs/start.md")]
+    struct Start;
+    #[doc = include_str!("../../../docs/queues.md")]
+    struct Queues;
+    #[doc = include_str!("../../../docs/items.md")]
+    struct Items;
+}

@@ -5,7 +5,7 @@
 //! of program that is played again and again. Books are kept beside all that ([`books`]): the process
 //! ends with an error as soon as they do not agree, and its parent kills it when nothing goes on.
 //!
-//! `docs/testing.md` says how to use it.
+//! `docs/contributing/testing.md` says how to use it.
 
 pub mod books;
 pub mod child;

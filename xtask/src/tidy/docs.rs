@@ -6,7 +6,7 @@ use super::imports::{self, is_ours};
 use super::tree::Tree;
 use std::collections::{BTreeMap, BTreeSet};
 
-const ACCOUNT: &str = "docs/dependencies.md";
+const ACCOUNT: &str = "docs/contributing/dependencies.md";
 const GUARANTEES: &str = "docs/guarantees.md";
 
 /// What no file holds, and what to do instead. Split, so that this file does not hold it either.
@@ -283,6 +283,6 @@ mod tests {
         let got = found(&[manifest, (ACCOUNT, &table.replace("libc", "nix"))]);
         assert_eq!(got.len(), 2);
         assert!(got[0].starts_with("crates/os/Cargo.toml:2: `libc` has no line"));
-        assert!(got[1].starts_with("docs/dependencies.md:3: no manifest uses `nix`"));
+        assert!(got[1].starts_with("docs/contributing/dependencies.md:3: no manifest uses `nix`"));
     }
 }

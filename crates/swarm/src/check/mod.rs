@@ -41,7 +41,7 @@ use crate::plan::{Feature, Plan};
 /// Lines that the report of a violation shows.
 const SHOWN: usize = 60;
 
-/// Something that always holds. `docs/swarm.md` says what each means exactly.
+/// Something that always holds. `docs/contributing/swarm.md` says what each means exactly.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[allow(missing_docs)]
 pub enum Invariant {

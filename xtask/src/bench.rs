@@ -1,4 +1,4 @@
-//! `cargo xtask bench`: every figure of docs/benchmarks.md, measured and written by one command.
+//! `cargo xtask bench`: every figure of the benchmark pages, measured and written by one command.
 //!
 //! Measures with the shipped command (`cmwq bench`, `cmwq run`), built with the pools it is
 //! compared with, as an unprivileged user. Keeps what the command printed as JSON lines; the
@@ -6,6 +6,7 @@
 
 mod aims;
 mod figures;
+mod front;
 mod limits;
 mod machine;
 mod measure;
@@ -21,7 +22,10 @@ pub(crate) use measure::ninety;
 const USAGE: &str = "usage: cargo xtask bench [--quick] [--tables] [--out DIR]
   --quick   60 items, one run of each, into target/bench-report unless --out says otherwise
   --tables  do not measure: make the tables again from the JSON lines that are there
-  --out     where benchmarks.md and bench/*.jsonl go; default docs";
+  --out     where benchmarks.md, bench/tables.md and bench/*.jsonl go; default docs";
+
+/// The pages whose tables are made here, in `docs` and in the folder of `--out`.
+const PAGES: [&str; 2] = ["benchmarks.md", "bench/tables.md"];
 
 /// What was asked for.
 #[derive(Debug, PartialEq, Eq)]
@@ -97,11 +101,15 @@ fn bench(options: &Options, root: &Path) -> Result<usize, String> {
         std::fs::create_dir_all(&raw).map_err(|e| format!("{}: {e}", raw.display()))?;
         failed = measure::all(&bench, options.item_counts(), options.rounds(), &raw)?;
     }
-    let template = read(&root.join("docs/benchmarks.md"))?;
-    let page = tables::fill(&template, &figures::Figures::load(&raw)?)?;
-    let file = options.out.join("benchmarks.md");
-    std::fs::write(&file, page).map_err(|e| format!("{}: {e}", file.display()))?;
-    eprintln!("xtask bench: wrote {}", file.display());
+    let figures = figures::Figures::load(&raw)?;
+    for page in PAGES {
+        let template = root.join("docs").join(page);
+        let filled = tables::fill(&read(&template)?, &figures)
+            .map_err(|e| format!("{}: {e}", template.display()))?;
+        let file = options.out.join(page);
+        std::fs::write(&file, filled).map_err(|e| format!("{}: {e}", file.display()))?;
+        eprintln!("xtask bench: wrote {}", file.display());
+    }
     Ok(failed)
 }
 

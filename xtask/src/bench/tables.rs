@@ -1,7 +1,8 @@
-//! The tables of docs/benchmarks.md, between their markers.
+//! The tables of the benchmark pages, between their markers.
 
 use super::aims::{self, Aim};
 use super::figures::Figures;
+use super::front;
 use super::limits;
 use super::rows::{Row, Runs};
 
@@ -14,12 +15,10 @@ pub(super) fn fill(template: &str, figures: &Figures) -> Result<String, String> 
     let mut page = String::new();
     let mut rest = template;
     while let Some((before, after)) = rest.split_once(BEGIN) {
-        let (name, after) = after
-            .split_once(BEGIN_END)
-            .ok_or("docs/benchmarks.md: a marker does not end")?;
+        let (name, after) = after.split_once(BEGIN_END).ok_or("a marker does not end")?;
         let (_, after) = after
             .split_once(END)
-            .ok_or_else(|| format!("docs/benchmarks.md: table {name} has no {END}"))?;
+            .ok_or_else(|| format!("table {name} has no {END}"))?;
         let table = table(name, figures)?;
         page.push_str(&format!("{before}{BEGIN}{name}{BEGIN_END}\n{table}{END}"));
         rest = after;
@@ -33,6 +32,9 @@ fn table(name: &str, figures: &Figures) -> Result<String, String> {
             "{} CPUs, Linux {}.\n",
             figures.machine.cpus, figures.machine.kernel
         )),
+        "summary" => Ok(front::summary(&figures.many)),
+        "chart" => Ok(front::chart(&figures.many)),
+        "missed" => Ok(front::missed(figures)),
         "aims" => Ok(aims_table(figures)),
         "beside" => Ok(beside_table(figures)),
         "mix-600" => Ok(mix_table(&figures.many, figures.machine.cpus)),
@@ -42,12 +44,12 @@ fn table(name: &str, figures: &Figures) -> Result<String, String> {
         "pair" => Ok(mix_table(&figures.pair, figures.machine.cpus)),
         "jobs" => Ok(jobs_table(figures)),
         "limits" => Ok(markdown(limits::lines(&figures.limits))),
-        other => Err(format!("docs/benchmarks.md: no such table: {other}")),
+        other => Err(format!("no such table: {other}")),
     }
 }
 
 /// A table in Markdown; the first line is its header.
-fn markdown(lines: Vec<Vec<String>>) -> String {
+pub(super) fn markdown(lines: Vec<Vec<String>>) -> String {
     if lines.len() < 2 {
         return "Not measured.\n".to_owned();
     }
@@ -59,7 +61,7 @@ fn markdown(lines: Vec<Vec<String>>) -> String {
     text
 }
 
-fn cells(texts: &[&str]) -> Vec<String> {
+pub(super) fn cells(texts: &[&str]) -> Vec<String> {
     texts.iter().map(|&text| text.to_owned()).collect()
 }
 
@@ -127,7 +129,7 @@ fn beside_line(items: &str, runs: &Runs, work: &str) -> Option<Vec<String>> {
     ])
 }
 
-fn verdict(times: f64) -> String {
+pub(super) fn verdict(times: f64) -> String {
     let loss = if times > 1.0 { " (loss)" } else { "" };
     format!("{times:.3}{loss}")
 }

@@ -164,4 +164,6 @@ mod guide {
     struct Queues;
     #[doc = include_str!("../../../docs/items.md")]
     struct Items;
+    #[doc = include_str!("../../../docs/jobs.md")]
+    struct Jobs;
 }

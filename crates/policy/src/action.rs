@@ -11,8 +11,8 @@ pub enum Action<P> {
     /// The same, in the pod of this CPU, where an item waits: it was elsewhere before. The scheduler
     /// may move it on from there.
     WakeNear(WorkerId, u32),
-    /// Create a thread for this worker; answer with `spawned` (by the thread itself) or
-    /// `spawn_failed`.
+    /// Create a thread for this worker. The thread begins by asking [`next`](crate::pool::WorkerPool::next);
+    /// where none can be made, [`spawn_failed`](crate::pool::WorkerPool::spawn_failed) says so.
     Spawn(WorkerId),
     /// Look at the busy workers now: growth waits for what they wait for.
     Inspect,

@@ -22,7 +22,7 @@
 //! # Guarantees
 //!
 //! * An item that was queued runs, once per queueing, unless the process ends first.
-//! * A [`Work`] never runs twice at once in one pool of workers (queues with equal attributes).
+//! * A [`Work`] never runs twice at once, whichever threads and queues it is queued from and on.
 //! * Items of one queue begin in the order in which they were queued, as far as `max_active` and
 //!   free workers let several begin at once. On a machine with several caches an item may be overtaken
 //!   by at most 64 that were queued nearer to the CPU which takes them.

@@ -112,8 +112,8 @@ impl Workqueue {
     }
 
     /// As [`try_queue`](Self::try_queue), for this CPU: on a per-CPU or BH queue its pool runs the item,
-    /// on the CPU itself if the process may use it. Other queues have one pool for all their CPUs, and
-    /// the CPU is a wish that nothing keeps.
+    /// on the CPU itself if the process may use it. On other queues the item belongs to the pod of that
+    /// CPU: a strict queue runs it there, others prefer workers there. Ordered queues ignore the CPU.
     ///
     /// # Errors
     /// Those of `try_queue`, and [`QueueError::NoSuchCpu`].

@@ -3,7 +3,7 @@
 //! Every item is counted under the colour that was current when it was queued. A flush closes the
 //! current colour and waits until that colour and all older ones have nothing in flight; items
 //! queued later have a newer colour, so a flush ends however fast others queue
-//! (kernel-spec 2.12). Numbers here only grow; an item keeps the number modulo [`NR_COLOURS`].
+//! (kernel `flush_workqueue_prep_pwqs`). Numbers here only grow; an item keeps the number modulo [`NR_COLOURS`].
 
 use crate::probe::{broken, hit};
 

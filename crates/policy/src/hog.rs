@@ -1,6 +1,6 @@
 //! CPU-intensive items: how they are noticed, and which are worth a report.
 //!
-//! The kernel looks at each scheduler tick (kernel-spec 2.3 and 2.7): an item that has had 10 ms of
+//! The kernel looks at each scheduler tick (`wq_worker_tick`): an item that has had 10 ms of
 //! CPU time since its worker last slept is CPU-intensive. It leaves `nr_running` of a per-CPU pool,
 //! so that the items behind it start, and the function is reported if it makes a habit of it. What
 //! follows from a verdict is the pool's business; in a managed pool only the report does.

@@ -1,4 +1,4 @@
-//! What an item may leave behind in its worker's thread (design 8.f).
+//! What an item may leave behind in its worker's thread.
 //!
 //! Nice level, CPU mask and signal mask belong to the thread on Linux, so an item that changes them
 //! for itself changes them for every item after it, and for every thread that its worker creates.

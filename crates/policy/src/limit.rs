@@ -1,4 +1,4 @@
-//! The limit of a queue over all its pwqs (kernel `wq_node_nr_active`, kernel-spec 2.10).
+//! The limit of a queue over all its pwqs (kernel `wq_node_nr_active`).
 //!
 //! One word says how many items hold a slot, how many may, and whether anybody waits for one; who
 //! waits, and in which order, is a list under a small lock of its own. Slots are taken without that

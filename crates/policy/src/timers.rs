@@ -1,7 +1,7 @@
 //! Armed delayed items: which expires next, and which belong to a queue that is being destroyed.
 //!
 //! The kernel's timers are invisible to their queue: whoever destroys a queue must have cancelled
-//! them, or one of them fires into freed memory (kernel-spec 1.2). Here each armed item belongs to a
+//! them, or one of them fires into freed memory. Here each armed item belongs to a
 //! *group*, its queue, so that the queue can take its own back.
 //!
 //! Nothing here is periodic: whoever drives it sleeps until [`Timers::next`], not at all while that

@@ -1,6 +1,6 @@
 //! The watchdog of one pool: does its worklist move?
 //!
-//! The kernel's meaning (kernel-spec 2.15): progress is that *the first item changes*. A queue that
+//! The kernel's meaning (`wq_watchdog_timer_fn`): progress is that *the first item changes*. A queue that
 //! is slow but moves is no stall, however long it is. Other than the kernel, which repeats itself
 //! every 30 s, a stall is reported once, until the next progress.
 
@@ -14,7 +14,7 @@ pub const THRESHOLD: Nanos = 30 * SECOND;
 pub const GAP: Nanos = SECOND;
 
 /// Whether there is a gap between when somebody was to wake and `now`. What measures by the passing
-/// of time is then set to begin anew, and nothing is reported (design 8.e).
+/// of time is then set to begin anew, and nothing is reported.
 pub fn is_gap(due: Time, now: Time) -> bool {
     now.since(due) > GAP
 }

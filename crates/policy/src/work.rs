@@ -1,4 +1,4 @@
-//! The state word of a work item (kernel `work->data`, kernel-spec 0).
+//! The state word of a work item (kernel `work->data`).
 //!
 //! | state | bits 0..5 | 5..9 | 9..48 | 48..64 |
 //! | --- | --- | --- | --- | --- |

@@ -30,8 +30,7 @@ pub fn current_work() -> Option<CurrentWork> {
 }
 
 /// Whether anything waits for the slot or for the worker of the calling item. A long one can step aside
-/// then: put down what it has done, queue itself again, and return (the wish that slow-work had met:
-/// seed 004). False outside of items.
+/// then: put down what it has done, queue itself again, and return. False outside of items.
 ///
 /// ```
 /// let busy = cmwq::system().spawn(cmwq::others_waiting).join()?;

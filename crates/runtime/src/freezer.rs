@@ -1,5 +1,5 @@
 //! Freezing: all [freezable](crate::WorkqueueBuilder::freezable) queues of the process stand still, for a
-//! snapshot or before a suspend (kernel-spec 1.7).
+//! snapshot or before a suspend (kernel `freeze_workqueues_begin`).
 //!
 //! ```
 //! let uploads = cmwq::Workqueue::builder("uploads").freezable().build()?;

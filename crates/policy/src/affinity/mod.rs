@@ -1,5 +1,5 @@
 //! Affinity scopes: on which CPUs an item should start, and which its worker may use (kernel
-//! `wq_affn_scope`, 6.5; kernel-spec 2.9 and 3).
+//! `wq_affn_scope`, since 6.5).
 //!
 //! The machine's CPUs are cut into pods. The pod of whoever queues gets the item: a strict queue's
 //! workers stay in it, others start there and may be moved anywhere in the queue's mask.

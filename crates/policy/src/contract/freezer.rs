@@ -1,4 +1,4 @@
-//! All freezable queues of a process stand still (kernel `freeze_workqueues_begin`, kernel-spec 1.7).
+//! All freezable queues of a process stand still (kernel `freeze_workqueues_begin`).
 
 use super::Machine;
 use super::queues::{freeze, is_active, thaw};

@@ -2,7 +2,7 @@
 //!
 //! When many workers are blocked, starting more keeps the CPUs busy, unless they all wait for one
 //! lock: then each further one only lengthens the queue at the lock, and may slow the lock down
-//! (seed 002: a lock whose waiters sleep is handed over at the pace of wake-ups; a Python GIL).
+//! (a lock whose waiters sleep is handed over only as fast as they wake up; a Python GIL).
 //! So growth asks what the blocked workers wait for, and whether that queue moves.
 //!
 //! Who joins a convoy shows in what the blocked workers execute. Items are of one *kind* if they are of one

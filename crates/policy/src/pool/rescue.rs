@@ -1,4 +1,4 @@
-//! Forward progress where no worker can be made: rescuers (kernel-spec 2.6).
+//! Forward progress where no worker can be made: rescuers (kernel `rescuer_thread`).
 //!
 //! A queue built for it has a thread of its own. When this pool needs a worker that would have to be
 //! made, and 10 ms later still does, it calls the rescuers of the queues whose items wait, and again

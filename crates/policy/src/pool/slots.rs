@@ -1,4 +1,4 @@
-//! The limit of a queue: who gets a free slot (kernel-spec 2.10).
+//! The limit of a queue: who gets a free slot (kernel `tryinc_node_nr_active`).
 //!
 //! A pwq is in the list of those who wait exactly while items of it wait for a slot and it is not
 //! plugged. Whoever gives a slot back, raises the limit or takes the plug out, serves that list:

@@ -1,8 +1,8 @@
-//! Concurrency-managed workqueues for Linux user space: a thread pool with no number in it.
+//! Concurrency-managed workqueues for Linux user space: a thread pool whose size nobody has to choose.
 //!
-//! Queue work, of any kind: cmwq starts another worker the moment a CPU would idle, because the
-//! running ones block or because there are too few, and never keeps more threads runnable than the
-//! CPUs can serve. All queues of a process share its threads.
+//! Queue work of any kind. cmwq starts another worker when a CPU would idle, because running items
+//! block or because there are too few. It stops when the CPUs are busy. All queues of a process share
+//! the CPUs in this way.
 //!
 //! ```
 //! let queue = cmwq::Workqueue::builder("pages").build()?;
@@ -21,26 +21,28 @@
 //!
 //! # Guarantees
 //!
-//! * An item that was queued runs, once per queueing, unless the process ends first.
-//! * A [`Work`] never runs twice at once, whichever threads and queues it is queued from and on.
-//! * Items of one queue begin in the order in which they were queued, as far as `max_active` and
-//!   free workers let several begin at once. On a machine with several caches an item may be overtaken
-//!   by at most 64 that were queued nearer to the CPU which takes them.
-//! * What was stored before queueing is seen by the item; what an item stored is seen after
+//! * A queued item runs once per queueing, unless it is cancelled or the process ends first.
+//! * A [`Work`] never runs twice at once, whichever threads and queues queue it.
+//! * Items of one queue begin in the order of queueing. Several run at once if `max_active` and free
+//!   workers allow it. On a machine with several caches, at most 64 items that were queued nearer may
+//!   overtake an item.
+//! * An item sees everything stored before it was queued. What it stores is seen after
 //!   [`JoinHandle::join`] and [`Workqueue::flush`].
-//! * A wrong, late or missing signal may cost throughput, never correctness, and never a hang.
-//! * Threads of cmwq block all signals but the synchronous ones.
+//! * A wrong, late or missing signal costs throughput. It never breaks correctness and never hangs.
+//! * Threads of cmwq block all signals except those that a fault raises.
 //!
-//! # What it does today, and may do otherwise tomorrow
+//! # Threads
 //!
-//! Workers are named `cmwq/u<pool>:<worker>`. One SCHED_IDLE thread per CPU (`cmwq/c<cpu>`) reports
-//! idle CPUs, one ordinary thread (`cmwq/tick`) looks while items wait; all sleep when nothing waits.
+//! These names may change. Workers are `cmwq/u<pool>:<worker>`. `cmwq/tick` looks at them while items
+//! wait. A helper process has one SCHED_IDLE thread per CPU that reports idle CPUs; where no process
+//! can be had, these are threads `cmwq/c<cpu>`. All sleep while nothing waits.
 //!
 //! # Fork
 //!
-//! In a forked child the parent's queues are an error ([`QueueError::Forked`]) and dropping them does
-//! nothing; [`system`] is a new queue there, with threads of its own. `std::thread::current()` has no name in
-//! these: the standard library could wait for a thread of the parent, so it does not know of them.
+//! In a forked child the parent's queues return [`QueueError::Forked`], and dropping them does nothing.
+//! [`system`] is a new queue there, with threads of its own. `std::thread::current()` has no name in
+//! those threads, because the standard library does not know of them: it could wait for a thread of the
+//! parent.
 #![cfg_attr(loom, allow(dead_code, unused_imports))]
 
 // The modules stand on floors; what is on one imports from those below it only. From the ground:

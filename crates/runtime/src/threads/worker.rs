@@ -132,15 +132,17 @@ pub(super) fn create(pool: &'static Pool, id: WorkerId) {
 
 fn spawn(slot: &'static Slot) -> io::Result<()> {
     let pool = slot.pool;
-    let name = thread_name(pool.key(), pool.place(), slot.id);
+    let base = pool.base().base_nice();
+    let name = thread_name(pool.key(), base, pool.place(), slot.id);
     thread::spawn(&name, pool.base().stack_size(), move || {
         Worker::new(slot).run()
     })
 }
 
 /// Name of a worker's thread (kernel: `kworker/1:2H`, `kworker/u8:3`).
-fn thread_name(key: &PoolKey, pool: u32, worker: WorkerId) -> String {
-    let high = if key.nice() < 0 { "H" } else { "" };
+fn thread_name(key: &PoolKey, base_nice: i32, pool: u32, worker: WorkerId) -> String {
+    // Above the process's own, which may have been started with any.
+    let high = if i32::from(key.nice()) < base_nice { "H" } else { "" };
     match (key.cpu(), key.rule()) {
         (Some(cpu), Rule::Bh) => format!("cmwq/b{cpu}{high}"),
         (Some(cpu), _) => format!("cmwq/{cpu}:{worker}{high}"),

@@ -47,7 +47,7 @@ impl<S: Store> WorkerPool<S> {
             hinted: c.hinted,
             rescuers: self.crew.rescuers().count() as u32,
             running: self.nr_running(),
-            queued: self.nr_ready(),
+            queued: self.worklist.nr_ready(),
             tokens: self.estimate.tokens(),
             spawn_after: self.spawn_after,
         }

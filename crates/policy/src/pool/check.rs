@@ -44,8 +44,11 @@ impl<S: Store> WorkerPool<S> {
         assert_eq!(self.estimate.tokens(), self.due_tokens(), "tokens");
         let needs = self.need_more_worker() && !self.may_start_working();
         assert_eq!(self.needs_since.is_some(), needs, "when to call rescuers");
-        assert!(self.held <= self.worklist.len(), "held entries");
-        let listed: usize = self.lists().map(List::len).sum();
+        assert!(
+            self.worklist.held() <= self.worklist.list().len(),
+            "held entries"
+        );
+        let listed: usize = self.worklist.lists().map(List::len).sum();
         let here = listed as u64 + u64::from(c.executing);
         assert!(here <= self.nr_in_flight, "{here} of {}", self.nr_in_flight);
     }
@@ -64,7 +67,7 @@ impl<S: Store> WorkerPool<S> {
         self.claims_count_once();
         self.entries_are_where_they_say(store);
         self.who_waits_for_slots_is_known(store);
-        self.lanes_are_right(store);
+        self.worklist.lanes_are_right(store, &self.crew);
     }
 
     /// Tokens of the budget that it should hold: one for each that runs but the first.
@@ -184,9 +187,12 @@ impl<S: Store> WorkerPool<S> {
 
     /// Worklist and own lists: what is there is queued, here, and holds a slot unless it is a barrier.
     fn entries_are_where_they_say(&self, store: &S) {
-        let deferred = self.check_list(store, &self.worklist);
-        assert!(deferred <= self.held, "deferred entries are held");
-        for lane in &self.lanes {
+        let deferred = self.check_list(store, self.worklist.list());
+        assert!(
+            deferred <= self.worklist.held(),
+            "deferred entries are held"
+        );
+        for lane in self.worklist.lanes() {
             self.check_list(store, &lane.list);
         }
         for (id, worker) in self.crew.all() {
@@ -197,11 +203,15 @@ impl<S: Store> WorkerPool<S> {
                 assert_eq!(found, Some(id), "who executes it, and nobody else");
             }
         }
-        let known = self.deferred.iter().filter(|one| {
+        let known = self.worklist.deferred().iter().filter(|one| {
             let word = store.word(one.work);
             word.flags().deferred && word.pool() == Some(self.attrs.id)
         });
-        assert_eq!(known.count(), self.deferred.len(), "entries for nobody");
+        assert_eq!(
+            known.count(),
+            self.worklist.deferred().len(),
+            "entries for nobody"
+        );
     }
 
     /// How many of its entries are deferred.

@@ -42,7 +42,7 @@ impl<S: Store> WorkerPool<S> {
         let within = by.within;
         let id = self.crew.claimant(Claim { within, adds });
         self.stats.claimed += 1;
-        self.count_far(cx, work);
+        self.stats.far += u64::from(self.worklist.is_far(cx, work));
         self.schedule_series(cx, work, id);
         let own = self.crew.get_mut(id).scheduled.pop_front(cx.store);
         let (_, pwq) = self.execute(cx, id, own.expect("it was put there"));

@@ -150,7 +150,7 @@ impl<S: Store> WorkerPool<S> {
                 pool.attrs.rule = rule;
             }
             if !pool.manages() {
-                pool.forget_crowds(cx);
+                pool.worklist.forget_crowds(cx);
             }
             Some(())
         });

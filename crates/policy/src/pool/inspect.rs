@@ -82,7 +82,7 @@ impl<S: Store> WorkerPool<S> {
         let queue = cx.store.info(pwq).queue;
         match self.start_verdict(cx, Asks::Event) {
             Start::EnoughRun => Waits::Cpu,
-            _ if self.is_held_back(queue, work, cx) => Waits::Growth,
+            _ if self.worklist.is_held_back(queue, work, cx) => Waits::Growth,
             Start::NoToken => Waits::Cpu,
             Start::NothingWaits | Start::Look => Waits::Worker,
             Start::Worker | Start::Create | Start::NoThread => Waits::Worker,
@@ -116,7 +116,12 @@ impl<S: Store> WorkerPool<S> {
         };
         let scheduled = |id| self.crew.get(id).scheduled.iter(cx.store);
         let here = self.crew.ids().flat_map(scheduled).filter(active);
-        let deferred = self.deferred.iter().map(|d| d.work).filter(active);
+        let deferred = self
+            .worklist
+            .deferred()
+            .iter()
+            .map(|d| d.work)
+            .filter(active);
         (here.count() + deferred.count()) as u32
     }
 }

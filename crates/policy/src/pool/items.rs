@@ -1,7 +1,7 @@
 //! Items: queued, taken, ended; flush of everything.
 
 use super::crew::Current;
-use super::{Cx, Deferred, Rule, WorkerPool};
+use super::{Cx, Rule, WorkerPool};
 use crate::action::Action;
 use crate::colours::Flush;
 use crate::probe::{broken, hit};
@@ -57,14 +57,14 @@ impl<S: Store> WorkerPool<S> {
         };
         let word = WorkWord::queued(cx.store.pwq_addr(pwq), self.attrs.id, colour, flags);
         cx.store.set_word(work, word);
-        if self.near.is_some() {
+        if self.worklist.has_homes() {
             cx.store.set_home(work, how.home);
         }
         let queue = cx.store.info(pwq).queue;
         self.note_requeued(cx, work, Some(queue));
         if let Some(token) = how.deferred {
             hit!(active => ItemDeferred, ItemDeferredInactive);
-            self.deferred.push(Deferred { work, token });
+            self.worklist.defer(work, token);
         }
         match active {
             true => self.push_series(cx, &[work]),
@@ -123,7 +123,7 @@ impl<S: Store> WorkerPool<S> {
 
     /// The worker has ended its item. Follow with [`next`](Self::next) before letting the pool go.
     pub fn item_ended(&mut self, cx: &mut Cx<S>, id: WorkerId, report: ItemReport) {
-        self.note_ended(cx, id);
+        self.worklist.note_ended(cx, self.crew.get(id));
         self.forget_sleep(id, report);
         let token = self.token(id);
         let ended = self.crew.end(id);
@@ -179,7 +179,7 @@ impl<S: Store> WorkerPool<S> {
         hit!(current.barrier => BarrierReached, ItemBegun);
         self.stats.started += u64::from(!current.barrier);
         self.crew.begin(id, current);
-        self.note_begun(cx, id);
+        self.worklist.note_begun(cx, self.crew.get(id));
         self.crew.get_mut(id).began = cx.now;
         self.dog.progressed(cx.now);
         self.moved = cx.now;
@@ -196,11 +196,11 @@ impl<S: Store> WorkerPool<S> {
     /// The next item that no worker of this pool is executing. Items that are being executed go
     /// behind that execution, on its worker's own list: an item never runs twice at once.
     fn take_from_worklist(&mut self, cx: &mut Cx<S>, id: WorkerId) -> Option<S::Work> {
-        while let Some(work) = self.next_ready(cx) {
+        while let Some(work) = self.worklist.next_ready(cx) {
             match self.who_executes(&cx.store.key(work)) {
                 Some(busy) => self.schedule_series(cx, work, busy),
                 None => {
-                    self.count_far(cx, work);
+                    self.stats.far += u64::from(self.worklist.is_far(cx, work));
                     self.schedule_series(cx, work, id);
                     return self.crew.get_mut(id).scheduled.pop_front(cx.store);
                 }

@@ -81,7 +81,7 @@ impl<S: Store> WorkerPool<S> {
             let holds = !word.flags().inactive && !word.flags().deferred;
             cx.store.pwq_of(work).filter(|_| holds)
         };
-        let active: Vec<_> = self.heads(cx).filter_map(active).collect();
+        let active: Vec<_> = self.worklist.heads(cx).filter_map(active).collect();
         let of_limit =
             |its: &S::Pwq| self.share_limit(cx, *its, pwq) && !cx.store.pwq(*its).flags.rescued;
         active.into_iter().filter(of_limit).count() as u32
@@ -96,7 +96,7 @@ impl<S: Store> WorkerPool<S> {
             let deferred = cx.store.word(work).flags().deferred;
             cx.store.queued_as(work).filter(|_| !deferred)
         };
-        let queued: Vec<_> = self.heads(cx).filter_map(queued).collect();
+        let queued: Vec<_> = self.worklist.heads(cx).filter_map(queued).collect();
         let colours = &cx.store.pwq(pwq).colours;
         let is_covered =
             |&(its, colour): &(S::Pwq, u8)| its == pwq && colours.covers(ticket, colour);
@@ -118,7 +118,7 @@ impl<S: Store> WorkerPool<S> {
         // Behind an instance that is pending; if not, that was taken back, and the barrier goes on alone.
         let word = cx.store.word(item);
         let pending = word.pwq().is_some() && word.pool() == Some(self.attrs.id);
-        match pending && self.series(cx, item).contains(&barrier) {
+        match pending && self.worklist.series(cx, item).contains(&barrier) {
             true => self.item_behind(cx, item),
             false => [None; 3],
         }
@@ -160,7 +160,7 @@ impl<S: Store> WorkerPool<S> {
         ticket: Option<u64>,
     ) -> impl Iterator<Item = Token> {
         let mut tokens = Vec::new();
-        for deferred in &self.deferred {
+        for deferred in self.worklist.deferred() {
             let of = cx.store.queued_as(deferred.work);
             let colours = &cx.store.pwq(pwq).colours;
             let covered =

@@ -98,7 +98,7 @@ impl<S: Store> WorkerPool<S> {
     /// Keep working? Not while too many run, if this worker has just arrived or stands in the way.
     fn keep_working(&mut self, cx: &mut Cx<S>, id: WorkerId, from: State) -> bool {
         let ended = from == State::Between;
-        self.look_for_room(cx.now);
+        self.worklist.look_for_room(cx.now);
         let verdict = self.start_verdict(cx, Asks::Worker(from));
         match verdict {
             Start::NothingWaits => self.find_nothing(ended),
@@ -115,7 +115,7 @@ impl<S: Store> WorkerPool<S> {
     }
 
     fn find_nothing(&mut self, ended: bool) -> bool {
-        let convoy = ended && self.nr_aside() > 0;
+        let convoy = ended && self.worklist.nr_aside() > 0;
         hit!(convoy => WorkerConvoy, WorkerFindsNothing);
         self.stats.convoy_step_backs += u64::from(convoy);
         false
@@ -154,7 +154,8 @@ impl<S: Store> WorkerPool<S> {
     fn ends_turn(&self, cx: &Cx<S>) -> bool {
         let turn = self.turn;
         let over = turn.items >= BH_WORKER_RESTARTS || cx.now.since(turn.began) >= BH_WORKER_TURN;
-        let ends = self.attrs.rule == Rule::Bh && turn.items > 0 && over && self.nr_ready() > 0;
+        let ends =
+            self.attrs.rule == Rule::Bh && turn.items > 0 && over && self.worklist.nr_ready() > 0;
         hit!(BhTurnOver if ends);
         ends
     }
@@ -205,12 +206,12 @@ impl<S: Store> WorkerPool<S> {
         }
         let mut all = alloc::vec::Vec::new();
         while let Some(head) = own.first() {
-            let series = self.series(cx, head);
+            let series = self.worklist.series(cx, head);
             series.iter().for_each(|&work| own.remove(cx.store, work));
             all.push(series);
         }
         for series in all.iter().rev() {
-            self.list_series(cx, series, true);
+            self.worklist.list_series(cx, series, true);
         }
     }
 

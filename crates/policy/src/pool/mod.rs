@@ -14,7 +14,7 @@
 //! | `estimate.rs`, `unseen.rs` | who is presumed asleep, and what is believed of workers that nobody can see |
 //! | `items.rs`, `series.rs` | an item is queued, taken, ends; barriers, cancelled and deferred items |
 //! | `slots.rs`, `starvation.rs` | the limit of a queue: who gets a free slot, and when nobody ever would |
-//! | `lanes.rs`, `near.rs` | items that are held back at a lock; which item is near to a CPU |
+//! | `worklist/` | items that no worker has taken; which are held back at a lock, which are near to a CPU |
 //! | `life.rs`, `predicates.rs` | a worker's next step, to its end; too many idle, stuck for ever |
 //! | `signals.rs`, `seen.rs`, `arming.rs` | a CPU would idle, a scan has seen; when reports are asked for |
 //! | `claim.rs`, `rescue.rs` | guests: a waiter executes the awaited item, a queue's own thread helps |
@@ -33,9 +33,7 @@ mod inspect;
 mod items;
 mod key;
 mod knot;
-mod lanes;
 mod life;
-mod near;
 mod predicates;
 mod rescue;
 mod seen;
@@ -48,6 +46,7 @@ mod starvation;
 mod tests;
 mod unseen;
 mod watch;
+mod worklist;
 
 pub use crate::sampling::{ItemReport, MAX_SCAN};
 pub use census::Census;
@@ -57,7 +56,6 @@ pub use items::{Queueing, Retired};
 pub use key::{PoolKey, Served};
 pub use knot::{Behind, Behinds};
 pub use life::{BH_WORKER_RESTARTS, BH_WORKER_TURN, Step};
-pub use near::{MOST_OVERTAKEN, NEAR_WINDOW};
 pub use rescue::{MAX_RESCUERS, MAYDAY_INITIAL_TIMEOUT, MAYDAY_INTERVAL, RESCUER_BATCH};
 pub use seen::{Plan, Seen, SeenState};
 pub use series::{Executing, Place};
@@ -65,22 +63,21 @@ pub use signals::Stuck;
 pub use starvation::{Holder, HolderIs, SlotsSeen, may_starve, most_threads};
 pub use unseen::PATIENCE;
 pub use watch::{AskSwitches, Busy, Hog, Stall};
+pub use worklist::{MOST_OVERTAKEN, NEAR_WINDOW};
 
-use alloc::boxed::Box;
 use alloc::sync::Arc;
-use alloc::vec::Vec;
 
 use crate::action::{Action, Actions};
 use crate::affinity::Near;
-use crate::growth::{Growth, GrowthStats};
-use crate::list::List;
+use crate::growth::{Growth, GrowthStats, Holding};
 use crate::store::Store;
 use crate::time::{Nanos, SECOND, Time};
 use crate::watchdog::Watchdog;
-use crate::worker::{Token, WorkerId};
+use crate::worker::WorkerId;
 use crew::Crew;
 use estimate::Estimate;
 use slots::Slots;
+use worklist::Worklist;
 
 /// Idle workers beyond the ratio retire after this (kernel `IDLE_WORKER_TIMEOUT`).
 pub const IDLE_WORKER_TIMEOUT: Nanos = 300 * SECOND;
@@ -198,22 +195,11 @@ pub struct PoolStats {
 /// The state of one worker pool.
 pub struct WorkerPool<S: Store> {
     attrs: PoolAttrs,
-    worklist: List<S>,
-    /// Entries of the worklist that no worker may take by themselves: barriers behind an item, and
-    /// deferred items.
-    held: usize,
-    /// Items that wait for the end of an execution in another pool, on the worklist or inactive.
-    deferred: Vec<Deferred<S::Work>>,
+    worklist: Worklist<S>,
     crew: Crew<S>,
     estimate: Estimate,
     growth: Growth,
-    /// Kinds of items that queue up at a lock.
-    lanes: Vec<lanes::Lane<S>>,
-    /// The worklist had its turn last, not a lane.
-    lane_turn: bool,
     arming: arming::Arming,
-    /// Of items that come from several pods.
-    near: Option<Box<near::Nearness>>,
     /// No thread is asked for before this time, after one could not be made.
     spawn_after: Time,
     /// Where the next scan goes on, among workers not known to sleep and among sleepers.
@@ -235,13 +221,6 @@ pub struct WorkerPool<S: Store> {
     stats: PoolStats,
 }
 
-/// An item that waits for the end of an execution in another pool.
-#[derive(Debug)]
-struct Deferred<W> {
-    work: W,
-    token: Token,
-}
-
 /// What a BH worker has done since it last let others run.
 #[derive(Clone, Copy, Debug, Default)]
 struct Turn {
@@ -258,16 +237,11 @@ impl<S: Store> WorkerPool<S> {
         );
         WorkerPool {
             attrs,
-            worklist: List::new(),
-            held: 0,
-            deferred: Vec::new(),
+            worklist: Worklist::new(),
             crew: Crew::new(),
             estimate: Estimate::default(),
             growth: Growth::default(),
-            lanes: Vec::new(),
-            lane_turn: false,
             arming: arming::Arming::default(),
-            near: None,
             spawn_after: Time(0),
             scan_cursor: [0; 2],
             nr_in_flight: 0,
@@ -284,9 +258,9 @@ impl<S: Store> WorkerPool<S> {
 
     /// The same for items that come from several pods: each CPU takes what is near.
     #[must_use]
-    pub fn with_near(self, near: Arc<Near>) -> Self {
-        let near = Some(Box::new(near::Nearness::new(near)));
-        WorkerPool { near, ..self }
+    pub fn with_near(mut self, near: Arc<Near>) -> Self {
+        self.worklist.set_near(near);
+        self
     }
 
     /// Whether it keeps count of who runs.
@@ -321,7 +295,7 @@ impl<S: Store> WorkerPool<S> {
     /// Items that no worker has taken yet, and that one may take, now or when they are not held
     /// back.
     pub fn nr_queued(&self) -> usize {
-        self.nr_free() + self.nr_aside()
+        self.worklist.nr_free() + self.worklist.nr_aside()
     }
 
     /// Items queued and not ended, waiting ones included.
@@ -354,7 +328,7 @@ impl<S: Store> WorkerPool<S> {
     /// Its counters.
     pub fn stats(&self) -> PoolStats {
         PoolStats {
-            growth: self.growth_stats(),
+            growth: self.worklist.growth_stats(),
             unseen_presumed: self.estimate.unseen_presumed(),
             runnable_ns: self.estimate.integral(),
             ..self.stats
@@ -375,16 +349,21 @@ impl<S: Store> WorkerPool<S> {
         self.estimate.runnable_ns(now)
     }
 
+    /// Why items are held back, if some are: of all kinds together.
+    pub fn holding(&self, now: Time) -> Holding {
+        self.worklist.holding(now)
+    }
+
     /// When the pool next wants a tick although nothing else happens: a damped start, or a call
     /// for rescuers, is due.
     pub fn look_at(&self, now: Time) -> Option<Time> {
-        let lanes = self.lanes_wake_at(now);
+        let lanes = self.worklist.lanes_wake_at(now);
         lanes.into_iter().chain(self.mayday_due()).min()
     }
 
     /// Brings tokens and statistics in line with the estimate. The last act of every event.
     fn settle(&mut self, cx: &mut Cx<S>) {
-        self.look_for_room(cx.now);
+        self.worklist.look_for_room(cx.now);
         self.settle_tokens(cx);
         self.settle_need(cx.now);
         self.arming.update(self.nr_spare(), self.attrs.target);

@@ -94,6 +94,7 @@ impl<S: Store> WorkerPool<S> {
         };
         self.crew.ids().any(by_worker)
             || self
+                .worklist
                 .lists()
                 .flat_map(|list| list.iter(cx.store))
                 .any(queued)
@@ -149,6 +150,10 @@ impl<S: Store> WorkerPool<S> {
         // Most items have no next instance: then nothing is looked through.
         of.requeued_to.is_some()
             && (own.iter(cx.store).any(holds)
-                || self.lists().flat_map(|list| list.iter(cx.store)).any(holds))
+                || self
+                    .worklist
+                    .lists()
+                    .flat_map(|list| list.iter(cx.store))
+                    .any(holds))
     }
 }

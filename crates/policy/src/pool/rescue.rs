@@ -48,7 +48,7 @@ impl<S: Store> WorkerPool<S> {
     /// Does an item wait here that a rescuer may start, who has not come yet, and for whose queue somebody
     /// waits? It brings nobody else anything.
     pub(super) fn awaits_rescuer(&self, cx: &mut Cx<S>) -> bool {
-        let heads: Vec<S::Work> = self.heads(cx).collect();
+        let heads: Vec<S::Work> = self.worklist.heads(cx).collect();
         for work in heads {
             let word = cx.store.word(work);
             let pwq = cx.store.pwq_of(work).expect("a listed item is queued");
@@ -87,7 +87,7 @@ impl<S: Store> WorkerPool<S> {
             return;
         }
         self.mayday_at = cx.now.after(MAYDAY_INTERVAL);
-        let heads: Vec<S::Work> = self.heads(cx).collect();
+        let heads: Vec<S::Work> = self.worklist.heads(cx).collect();
         for work in heads {
             let pwq = cx.store.pwq_of(work).expect("a listed item is queued");
             let state = cx.store.pwq(pwq);
@@ -145,7 +145,7 @@ impl<S: Store> WorkerPool<S> {
             cx.store.pwq_of(*work) == pwq && !cx.store.word(*work).flags().deferred
         };
         loop {
-            let found = self.heads(cx).find(|work| own(cx, work));
+            let found = self.worklist.heads(cx).find(|work| own(cx, work));
             let Some(work) = found else { break };
             match self.who_executes(&cx.store.key(work)) {
                 Some(busy) => self.schedule_series(cx, work, busy),

@@ -5,7 +5,7 @@
 //! from list to list as one, and whoever runs the item runs the barriers next.
 
 use super::crew::Current;
-use super::{Cx, Deferred, WorkerPool};
+use super::{Cx, WorkerPool};
 use crate::probe::{broken, hit};
 use crate::store::{ItemKey, Store};
 use crate::work::{QueuedFlags, WorkWord};
@@ -101,10 +101,7 @@ impl<S: Store> WorkerPool<S> {
             }
             Place::Worklist => {
                 hit!(BarrierBehindActive);
-                let lane = self.lane_of(cx, work);
-                let list = self.list_at(lane);
-                list.insert_after(cx.store, work, barrier);
-                self.held += usize::from(lane.is_none());
+                self.worklist.insert_behind(cx, work, barrier);
             }
         }
         let flags = word.flags();
@@ -121,7 +118,7 @@ impl<S: Store> WorkerPool<S> {
     pub(super) fn take_back(&mut self, cx: &mut Cx<S>, work: S::Work) -> Option<Option<Token>> {
         let (pwq, colour) = self.queued_here(cx, work)?;
         let flags = cx.store.word(work).flags();
-        let token = flags.deferred.then(|| self.forget_deferred(work));
+        let token = flags.deferred.then(|| self.worklist.forget_deferred(work));
         hit!(ItemStolenDeferred if flags.deferred);
         match self.place(cx, work) {
             Place::Inactive => self.steal_inactive(cx, work, pwq),
@@ -133,18 +130,7 @@ impl<S: Store> WorkerPool<S> {
             }
             Place::Worklist => {
                 hit!(ItemStolenActive);
-                match self.lane_of(cx, work) {
-                    None => {
-                        self.worklist.remove(cx.store, work);
-                        self.held -= usize::from(flags.deferred) + usize::from(flags.linked);
-                    }
-                    Some(_) => {
-                        // Its barriers are of no kind: nothing holds them back.
-                        let series = self.series(cx, work);
-                        self.unlist_series(cx, &series);
-                        self.list_series(cx, &series[1..], true);
-                    }
-                }
+                self.worklist.take_out(cx, work);
                 self.put_stolen_slot(cx, pwq);
             }
         }
@@ -176,7 +162,7 @@ impl<S: Store> WorkerPool<S> {
     /// An item that waits for a slot. Its barriers need none: they go to the worklist, and, unlike
     /// in the kernel, somebody is woken to run them.
     fn steal_inactive(&mut self, cx: &mut Cx<S>, work: S::Work, pwq: S::Pwq) {
-        let series = self.series(cx, work);
+        let series = self.worklist.series(cx, work);
         hit!(ItemStolenInactive);
         hit!(BarrierFreed if series.len() > 1);
         for &member in &series {
@@ -215,66 +201,12 @@ impl<S: Store> WorkerPool<S> {
         own.map_or(Place::Worklist, Place::Scheduled)
     }
 
-    /// The item and what is linked behind it.
-    pub(super) fn series(&self, cx: &Cx<S>, work: S::Work) -> alloc::vec::Vec<S::Work> {
-        let mut series = alloc::vec![work];
-        let mut at = work;
-        while cx.store.word(at).flags().linked {
-            at = cx.store.next(at).expect("a linked item has one behind it");
-            series.push(at);
-        }
-        series
-    }
-
-    /// The first entry of the worklist that a worker may take.
-    pub(super) fn first_free(&self, cx: &Cx<S>) -> Option<S::Work> {
-        self.free_from(cx, self.worklist.first())
-    }
-
-    /// The first one behind that series.
-    pub(super) fn free_behind(&self, cx: &Cx<S>, work: S::Work) -> Option<S::Work> {
-        self.free_from(cx, self.behind_series(cx, work))
-    }
-
-    pub(super) fn free_from(&self, cx: &Cx<S>, mut at: Option<S::Work>) -> Option<S::Work> {
-        while let Some(work) = at.filter(|&work| cx.store.word(work).flags().deferred) {
-            at = self.behind_series(cx, work);
-        }
-        at
-    }
-
-    /// The entry of the worklist behind this series.
-    pub(super) fn behind_series(&self, cx: &Cx<S>, work: S::Work) -> Option<S::Work> {
-        let mut at = work;
-        while cx.store.word(at).flags().linked {
-            at = cx.store.next(at)?;
-        }
-        cx.store.next(at)
-    }
-
     /// Appends a series, which is in no list, to the worklist.
     pub(super) fn push_series(&mut self, cx: &mut Cx<S>, series: &[S::Work]) {
         if self.nr_queued() == 0 {
             self.dog.progressed(cx.now);
         }
-        self.list_series(cx, series, false);
-    }
-
-    /// Moves a series of the worklist that is not deferred to the end of a worker's own list.
-    pub(super) fn schedule_series(&mut self, cx: &mut Cx<S>, work: S::Work, id: WorkerId) {
-        let lane = self.lane_of(cx, work);
-        if let Some(at) = lane {
-            self.lanes[at].waiting -= 1;
-        }
-        let mut next = Some(work);
-        while let Some(member) = next {
-            let linked = cx.store.word(member).flags().linked;
-            next = cx.store.next(member).filter(|_| linked);
-            self.held -= usize::from(linked && lane.is_none());
-            self.list_at(lane).remove(cx.store, member);
-            let list = &mut self.crew.get_mut(id).scheduled;
-            list.push_back(cx.store, member);
-        }
+        self.worklist.list_series(cx, series, false);
     }
 
     /// Asks the execution to say `Undefer` to that pool when it ends: its next instance waits there, in
@@ -319,12 +251,11 @@ impl<S: Store> WorkerPool<S> {
         if broken!(DeferralLost) {
             return None;
         }
-        let Some(at) = self.deferred.iter().position(|d| d.token == token) else {
+        let Some(work) = self.worklist.end_of_deferral(token) else {
             hit!(ItemUndeferStale);
             return None;
         };
         hit!(ItemUndeferred);
-        let Deferred { work, .. } = self.deferred.swap_remove(at);
         let word = cx.store.word(work);
         let flags = QueuedFlags {
             deferred: false,
@@ -335,24 +266,21 @@ impl<S: Store> WorkerPool<S> {
             self.dog.progressed(cx.now);
         }
         cx.store.set_word(work, word.with_flags(flags));
-        match self.lane_of(cx, work) {
-            _ if !waits => {}
-            Some(at) => self.lanes[at].waiting += 1,
-            None => self.held -= 1,
+        if waits {
+            self.worklist.free(cx, work);
         }
         Some(())
     }
 
     /// The execution that this item of the pool waits for, if it does.
     pub fn deferred_for(&self, work: S::Work) -> Option<Token> {
-        let found = self.deferred.iter().find(|d| d.work == work);
+        let found = self.worklist.deferred().iter().find(|d| d.work == work);
         found.map(|d| d.token)
     }
 
-    fn forget_deferred(&mut self, work: S::Work) -> Token {
-        let at = self.deferred.iter().position(|d| d.work == work);
-        self.deferred
-            .swap_remove(at.expect("a deferred item is known"))
-            .token
+    /// Moves a series of the worklist that is not deferred to the end of a worker's own list.
+    pub(super) fn schedule_series(&mut self, cx: &mut Cx<S>, work: S::Work, id: WorkerId) {
+        let own = &mut self.crew.get_mut(id).scheduled;
+        self.worklist.move_series(cx, work, own);
     }
 }

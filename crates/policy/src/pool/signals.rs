@@ -63,7 +63,7 @@ impl<S: Store> WorkerPool<S> {
         // Growth waits for a whole look, and who is presumed asleep is looked for: a report that was wrong
         // would keep too many running for as long as there is work. Otherwise enough is known when
         // the target is seen to run.
-        let whole = self.growth.is_asking() || self.holds_back();
+        let whole = self.growth.is_asking() || self.worklist.holds_back();
         let enough = match whole || self.estimate.presumed() > 0 {
             true => u32::MAX,
             false => self.attrs.target,
@@ -106,7 +106,10 @@ impl<S: Store> WorkerPool<S> {
         if !complete {
             self.go_on_behind(seen.last());
         }
-        let crowded = complete && self.look_for_crowds(cx, seen);
+        let crowded = complete
+            && self
+                .worklist
+                .look_for_crowds(cx, &self.crew, seen, self.attrs.target);
         let mut found = Found::default();
         seen.iter()
             .for_each(|one| self.note_seen(cx, one, &mut found));

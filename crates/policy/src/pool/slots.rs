@@ -200,7 +200,7 @@ impl<S: Store> WorkerPool<S> {
     fn activate_first(&mut self, cx: &mut Cx<S>, pwq: S::Pwq) {
         hit!(ItemActivated);
         let head = cx.store.pwq(pwq).inactive.first().expect("an item waits");
-        let series = self.series(cx, head);
+        let series = self.worklist.series(cx, head);
         for &member in &series {
             self.slots
                 .with_inactive(cx, pwq, |s, list| list.remove(s, member));

@@ -14,8 +14,10 @@
 //! How many are busy, and who is idle, is in `crew/`; when more workers would not help, in
 //! [`growth`](crate::growth).
 
+use super::worklist::NEAR_WINDOW;
 use super::{Cx, WorkerPool};
 use crate::action::Action;
+use crate::affinity::Near;
 use crate::growth::Gate;
 use crate::probe::{broken, hit};
 use crate::store::Store;
@@ -91,8 +93,13 @@ impl<S: Store> WorkerPool<S> {
     fn waits_for_workers(&self, now: Time, asks: Asks) -> bool {
         match asks {
             Asks::Event | Asks::Reported => self.nr_spare() > 0,
-            Asks::Report => self.nr_spare() > 0 && self.lanes_want(now),
-            Asks::Worker(_) => self.nr_ready() > usize::from(broken!(WorkLeftBehind)),
+            Asks::Report => {
+                self.nr_spare() > 0
+                    && self
+                        .worklist
+                        .lanes_want(now, self.nr_running() < self.attrs.target)
+            }
+            Asks::Worker(_) => self.worklist.nr_ready() > usize::from(broken!(WorkLeftBehind)),
         }
     }
 
@@ -134,7 +141,7 @@ impl<S: Store> WorkerPool<S> {
 
     /// How many more items wait than workers are on their way.
     pub(super) fn nr_spare(&self) -> u32 {
-        (self.nr_ready() as u32).saturating_sub(self.crew.counts().on_their_way())
+        (self.worklist.nr_ready() as u32).saturating_sub(self.crew.counts().on_their_way())
     }
 
     /// Of the workers taken for runnable, those that are there. One that was woken may stand
@@ -182,7 +189,7 @@ impl<S: Store> WorkerPool<S> {
     /// Starts a worker, if the verdict is so: `receiver`, which is awake already, or the last one
     /// that went idle, or a new one.
     pub(super) fn start(&mut self, cx: &mut Cx<S>, asks: Asks, receiver: Option<WorkerId>) -> bool {
-        self.look_for_room(cx.now);
+        self.worklist.look_for_room(cx.now);
         let verdict = self.start_verdict(cx, asks);
         self.count_verdict(asks, verdict);
         match verdict {
@@ -225,6 +232,42 @@ impl<S: Store> WorkerPool<S> {
             self.push(cx, action);
         }
         true
+    }
+
+    /// Where the first item was queued that nobody is on the way to, if that matters.
+    fn spare_home(&self, cx: &Cx<S>) -> Option<(&Near, u32)> {
+        self.worklist
+            .spare_home(cx, self.crew.counts().on_their_way())
+    }
+
+    /// The idle worker to wake: the last that went idle; of a pool that brings workers home, one that was
+    /// last in the pod of the item that it is for, if there is one.
+    fn choose_idle(&self, cx: &Cx<S>) -> Option<WorkerId> {
+        let Some((near, home)) = self.spare_home(cx) else {
+            return self.standby();
+        };
+        let at_home = |id: &&WorkerId| near.distance(home, self.crew.get(**id).cpu) == 0;
+        let found = self
+            .crew
+            .idle()
+            .iter()
+            .rev()
+            .take(NEAR_WINDOW)
+            .find(at_home);
+        found.copied().or_else(|| self.standby())
+    }
+
+    /// How a worker is woken that is about to be on its way.
+    fn wake_action(&mut self, cx: &Cx<S>, id: WorkerId) -> Action<S::Pwq> {
+        let last = self.crew.get(id).cpu;
+        let spare = self.spare_home(cx);
+        match spare.filter(|(near, home)| near.distance(*home, last) > 0) {
+            None => Action::Wake(id),
+            Some((_, home)) => {
+                hit!(WorkerWokenNear);
+                Action::WakeNear(id, home)
+            }
+        }
     }
 
     fn spawn(&mut self, cx: &mut Cx<S>) -> bool {

@@ -96,6 +96,7 @@ impl<S: Store> WorkerPool<S> {
         let stood = self.dog.stalled(cx.now, threshold, waits)?;
         hit!(StallReported);
         let first = self
+            .worklist
             .heads(cx)
             .find(|&work| !cx.store.word(work).flags().deferred)?;
         let busy = |id: WorkerId| {
@@ -119,7 +120,7 @@ impl<S: Store> WorkerPool<S> {
         self.dog.rebase(cx.now);
         self.slots.rebase(cx);
         self.growth.rebase(cx.now);
-        self.forget_crowds(cx);
+        self.worklist.forget_crowds(cx);
         self.estimate.begin_anew(cx.now);
         self.moved = cx.now;
         self.crew.put_off_culling(lost);

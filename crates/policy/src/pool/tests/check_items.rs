@@ -73,16 +73,16 @@ impl Places<'_> {
     }
 
     fn worklist(&mut self, index: usize, pool: &Pool) {
-        let (entries, follows) = self.note(&pool.worklist, index);
+        let (entries, follows) = self.note(pool.worklist.list(), index);
         let deferred = |&&e: &&usize| self.store.items[e].word.flags().deferred;
         let deferred = entries.iter().filter(deferred).count();
         let followers = follows.iter().filter(|f| **f).count();
-        assert_eq!(pool.held, followers + deferred, "held entries");
+        assert_eq!(pool.worklist.held(), followers + deferred, "held entries");
         self.hold_slots(&entries);
     }
 
     fn lanes(&mut self, index: usize, pool: &Pool) {
-        for lane in &pool.lanes {
+        for lane in pool.worklist.lanes() {
             let (entries, follows) = self.note(&lane.list, index);
             let waits = |(entry, follows): &(&usize, &bool)| {
                 !**follows && !self.store.items[**entry].word.flags().deferred
@@ -162,7 +162,11 @@ pub(super) fn deferred_ones_wait(rig: &Rig) {
         assert!(deferred || !goes_on, "item {work} may begin too early");
         known[pool] += usize::from(deferred);
     }
-    let deferred: Vec<usize> = rig.pools.iter().map(|p| p.deferred.len()).collect();
+    let deferred: Vec<usize> = rig
+        .pools
+        .iter()
+        .map(|p| p.worklist.deferred().len())
+        .collect();
     assert_eq!(deferred, known, "entries for nobody");
 }
 
@@ -311,7 +315,7 @@ pub(super) fn begins(rig: &Rig, work: usize, own: bool) {
 /// Whether it was queued nearer to where it begins than this CPU is, and that counts.
 fn is_nearer(rig: &Rig, work: usize, other: u32) -> bool {
     let pool = rig.store.pwqs[item_pwq(rig, work)].pool;
-    let far = |home| rig.pools[pool].distance(home, rig.cpu);
+    let far = |home| rig.pools[pool].worklist.distance(home, rig.cpu);
     far(rig.store.items[work].home) < far(other)
 }
 

@@ -52,7 +52,7 @@ fn counts_that_do_not_fit_are_said_at_once() {
             p.crew.break_counts().claims_added += 1
         }),
         ("a token kept", |p| p.estimate.break_tokens()),
-        ("held entries", |p| p.held += 1),
+        ("held entries", |p| p.worklist.break_held()),
         ("an item forgotten", |p| p.nr_in_flight = 1),
     ];
     for (what, breaks) in breaks {

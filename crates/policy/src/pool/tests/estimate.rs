@@ -488,5 +488,5 @@ fn a_stopped_process_tree_keeps_nobody_from_starting_and_waits_for_nothing() {
     rig.scan(0, |_| SeenState::Stopped);
     rig.run();
     assert_eq!(rig.executing().len(), 4);
-    assert!(rig.pools[0].lanes.is_empty());
+    assert!(rig.pools[0].worklist.lanes().is_empty());
 }

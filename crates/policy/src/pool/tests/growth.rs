@@ -177,7 +177,10 @@ fn convoy_beside_another_queue() -> (Rig, usize) {
     let other = rig.pwq(0, 1000);
     rig.queue_and_run(140, 0);
     ticks(&mut rig, 30, LOCK, Some(MILLISECOND));
-    assert!(!rig.pools[0].lanes[0].list.is_empty(), "they are held back");
+    assert!(
+        !rig.pools[0].worklist.lanes()[0].list.is_empty(),
+        "they are held back"
+    );
     (rig, other)
 }
 
@@ -211,7 +214,10 @@ fn a_convoy_holds_nobody_else_back() {
 #[test]
 fn nor_does_it_wait_for_others_for_ever() {
     let (mut rig, other) = convoy_beside_another_queue();
-    let held: Vec<usize> = rig.pools[0].lanes[0].list.iter(&rig.store).collect();
+    let held: Vec<usize> = rig.pools[0].worklist.lanes()[0]
+        .list
+        .iter(&rig.store)
+        .collect();
     // There are always some of the other queue.
     let mut all = rig.queue_and_run(40, other);
     for _ in 0..400 {
@@ -227,7 +233,7 @@ fn nor_does_it_wait_for_others_for_ever() {
         rig.scan(0, found);
         rig.run();
     }
-    assert!(rig.pools[0].nr_free() > 0);
+    assert!(rig.pools[0].worklist.nr_free() > 0);
     assert!(held.iter().all(|work| rig.started.contains(work)));
 }
 
@@ -235,7 +241,7 @@ fn nor_does_it_wait_for_others_for_ever() {
 fn what_is_held_back_can_be_taken_back_waited_for_and_flushed() {
     let (mut rig, _) = convoy_beside_another_queue();
     let held: Vec<usize> = {
-        let list = &rig.pools[0].lanes[0].list;
+        let list = &rig.pools[0].worklist.lanes()[0].list;
         list.iter(&rig.store).collect()
     };
     let (first, second) = (held[0], held[1]);
@@ -258,17 +264,22 @@ fn what_is_held_back_can_be_taken_back_waited_for_and_flushed() {
 #[test]
 fn when_the_convoy_is_over_what_was_held_back_goes_first() {
     let (mut rig, other) = convoy_beside_another_queue();
-    let waiting = rig.pools[0].lanes[0].waiting;
+    let waiting = rig.pools[0].worklist.lanes()[0].waiting;
     let later = rig.queue_new(5, other);
     for _ in 0..400 {
-        if rig.pools[0].lanes.iter().all(|lane| lane.list.is_empty()) {
+        if rig.pools[0]
+            .worklist
+            .lanes()
+            .iter()
+            .all(|lane| lane.list.is_empty())
+        {
             break;
         }
         rig.advance(4 * MILLISECOND);
         rig.scan(0, |_| SeenState::Runnable);
     }
-    assert!(rig.pools[0].lanes.iter().all(|lane| !lane.aside));
+    assert!(rig.pools[0].worklist.lanes().iter().all(|lane| !lane.aside));
     assert_eq!(rig.pools[0].nr_queued(), waiting + later.len());
-    let first = rig.pools[0].worklist.first();
+    let first = rig.pools[0].worklist.list().first();
     assert!(first.is_some_and(|first| !later.contains(&first)));
 }

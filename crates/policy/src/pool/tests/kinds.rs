@@ -106,7 +106,7 @@ fn a_convoy_is_nothing_to_an_unmanaged_pool() {
         rig.scan(0, |_| LOCK);
         rig.run();
     }
-    assert!(rig.pools[0].lanes[0].crowd.is_convoy(rig.now));
+    assert!(rig.pools[0].worklist.lanes()[0].crowd.is_convoy(rig.now));
     rig.pools[0].attrs.thread_limit = 12;
     set_rule(&mut rig, Rule::Unmanaged);
     assert_eq!(rig.executing().len(), 12, "as many as there can be");

@@ -67,7 +67,7 @@ fn what_is_held_back_is_taken_near_as_well() {
         rig.end(pool, id, DONE);
         rig.run();
     };
-    while rig.pools[0].nr_aside() == 0 {
+    while rig.pools[0].worklist.nr_aside() == 0 {
         (0..4).for_each(|_| ends(&mut rig));
         rig.scan(0, |_| SeenState::Asleep(Some(0x1000)));
         rig.run();

@@ -19,7 +19,10 @@ fn at_rest(rig: &mut Rig) {
     assert_eq!(rig.store.budget.used, 0);
     for pool in &rig.pools {
         assert_eq!((pool.nr_running(), pool.nr_queued()), (0, 0));
-        assert_eq!((pool.held, pool.deferred.len()), (0, 0));
+        assert_eq!(
+            (pool.worklist.held(), pool.worklist.deferred().len()),
+            (0, 0)
+        );
         assert_eq!(pool.nr_idle(), pool.nr_workers());
         assert!(pool.crew.manager().is_none());
         let stats = pool.stats();
@@ -83,7 +86,10 @@ fn look(rig: &Rig, seen: &mut BTreeSet<&'static str>) {
         let stats = pool.stats();
         note("step back", stats.step_backs > 0);
         note("convoy step back", stats.convoy_step_backs > 0);
-        note("held back", pool.lanes.iter().any(|lane| lane.waiting > 0));
+        note(
+            "held back",
+            pool.worklist.lanes().iter().any(|lane| lane.waiting > 0),
+        );
         note("tick start", stats.tick_starts > 0);
         note("idle report", stats.idle_reports > 0);
     }

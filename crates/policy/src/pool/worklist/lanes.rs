@@ -9,7 +9,7 @@
 
 use alloc::vec::Vec;
 
-use super::{Cx, WorkerPool};
+use super::Worklist;
 use crate::growth::{Crowd, GrowthStats, Holding, Look};
 use crate::list::List;
 use crate::probe::hit;
@@ -17,32 +17,34 @@ use crate::store::Store;
 use crate::time::Time;
 use crate::worker::WorkerId;
 
-use super::seen::{Seen, SeenState};
+use crate::pool::Cx;
+use crate::pool::crew::{Crew, Worker};
+use crate::pool::seen::{Seen, SeenState};
 
 /// So many kinds are watched at one time.
-pub(super) const MAX_LANES: usize = 8;
+pub(in crate::pool) const MAX_LANES: usize = 8;
 
 /// Items of one queue that have one function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Kind {
+pub(in crate::pool) struct Kind {
     queue: u64,
     func: u64,
 }
 
 /// A kind whose executions queue up at one lock, or lately did.
-pub(super) struct Lane<S: Store> {
-    pub(super) kind: Kind,
-    pub(super) crowd: Crowd,
+pub(in crate::pool) struct Lane<S: Store> {
+    pub(in crate::pool) kind: Kind,
+    pub(in crate::pool) crowd: Crowd,
     /// Series of this kind that no worker has taken, if they are held back.
-    pub(super) list: List<S>,
+    pub(in crate::pool) list: List<S>,
     /// So many of them that are not deferred.
-    pub(super) waiting: usize,
+    pub(in crate::pool) waiting: usize,
     /// Executions of this kind.
-    pub(super) busy: u32,
+    pub(in crate::pool) busy: u32,
     /// How many may begin at this moment.
     room: u32,
     /// They are held back: listed here.
-    pub(super) aside: bool,
+    pub(in crate::pool) aside: bool,
     /// How many have overtaken the first of the list.
     overtaken: u32,
 }
@@ -54,7 +56,11 @@ impl<S: Store> Lane<S> {
     }
 }
 
-impl<S: Store> WorkerPool<S> {
+impl<S: Store> Worklist<S> {
+    pub(in crate::pool) fn lanes(&self) -> &[Lane<S>] {
+        &self.lanes
+    }
+
     /// The kind of a listed item.
     fn kind_of(&self, cx: &Cx<S>, work: S::Work) -> Kind {
         let pwq = cx.store.pwq_of(work).expect("a listed item is queued");
@@ -65,8 +71,8 @@ impl<S: Store> WorkerPool<S> {
     }
 
     /// The kind of the item that this worker executes.
-    fn kind_executed(&self, cx: &Cx<S>, id: WorkerId) -> Option<Kind> {
-        let current = self.crew.get(id).current.as_ref()?;
+    fn kind_executed(cx: &Cx<S>, worker: &Worker<S>) -> Option<Kind> {
+        let current = worker.current.as_ref()?;
         (!current.barrier).then(|| Kind {
             queue: cx.store.info(current.pwq).queue,
             func: current.key.func,
@@ -79,7 +85,7 @@ impl<S: Store> WorkerPool<S> {
 
     /// The lane in which this item, the head of a series of the pool, is or belongs if it is not on the list of
     /// a worker; `None`: the worklist.
-    pub(super) fn lane_of(&self, cx: &Cx<S>, head: S::Work) -> Option<usize> {
+    pub(in crate::pool) fn lane_of(&self, cx: &Cx<S>, head: S::Work) -> Option<usize> {
         if self.lanes.is_empty() {
             return None;
         }
@@ -93,28 +99,31 @@ impl<S: Store> WorkerPool<S> {
     }
 
     /// The list that this is the index of.
-    pub(super) fn list_at(&mut self, lane: Option<usize>) -> &mut List<S> {
+    pub(in crate::pool) fn list_at(&mut self, lane: Option<usize>) -> &mut List<S> {
         match lane {
-            None => &mut self.worklist,
+            None => &mut self.list,
             Some(at) => &mut self.lanes[at].list,
         }
     }
 
     /// All lists of entries that no worker has taken.
-    pub(super) fn lists(&self) -> impl Iterator<Item = &List<S>> {
+    pub(in crate::pool) fn lists(&self) -> impl Iterator<Item = &List<S>> {
         let lanes = self.lanes.iter().map(|lane| &lane.list);
-        core::iter::once(&self.worklist).chain(lanes)
+        core::iter::once(&self.list).chain(lanes)
     }
 
     /// The first entries of all series that no worker has taken, deferred ones included.
-    pub(super) fn heads<'a>(&'a self, cx: &'a Cx<S>) -> impl Iterator<Item = S::Work> + 'a {
+    pub(in crate::pool) fn heads<'a>(
+        &'a self,
+        cx: &'a Cx<S>,
+    ) -> impl Iterator<Item = S::Work> + 'a {
         let behind = |&work: &S::Work| self.behind_series(cx, work);
         self.lists()
             .flat_map(move |list| core::iter::successors(list.first(), behind))
     }
 
     /// Lists a series, which is in no list, at the end or at the front of where it belongs.
-    pub(super) fn list_series(&mut self, cx: &mut Cx<S>, series: &[S::Work], front: bool) {
+    pub(in crate::pool) fn list_series(&mut self, cx: &mut Cx<S>, series: &[S::Work], front: bool) {
         let Some(&head) = series.first() else { return };
         let lane = self.lane_of(cx, head);
         let deferred = cx.store.word(head).flags().deferred;
@@ -135,7 +144,7 @@ impl<S: Store> WorkerPool<S> {
     }
 
     /// Takes a series out of where [`lane_of`](Self::lane_of) says.
-    pub(super) fn unlist_series(&mut self, cx: &mut Cx<S>, series: &[S::Work]) {
+    pub(in crate::pool) fn unlist_series(&mut self, cx: &mut Cx<S>, series: &[S::Work]) {
         let Some(&head) = series.first() else { return };
         let lane = self.lane_of(cx, head);
         let deferred = cx.store.word(head).flags().deferred;
@@ -148,30 +157,30 @@ impl<S: Store> WorkerPool<S> {
     }
 
     /// Items that no worker has taken, of kinds that are held back.
-    pub(super) fn nr_aside(&self) -> usize {
+    pub(in crate::pool) fn nr_aside(&self) -> usize {
         self.lanes.iter().map(|lane| lane.waiting).sum()
     }
 
     /// Items that a worker may take now.
-    pub(super) fn nr_ready(&self) -> usize {
+    pub(in crate::pool) fn nr_ready(&self) -> usize {
         let lanes: usize = self.lanes.iter().map(Lane::nr_ready).sum();
         self.nr_free() + lanes
     }
 
     /// Those of the worklist.
-    pub(super) fn nr_free(&self) -> usize {
-        self.worklist.len() - self.held
+    pub(in crate::pool) fn nr_free(&self) -> usize {
+        self.list.len() - self.held
     }
 
     /// Finds out again which lanes have room: time has passed, or an item has begun or ended.
-    pub(super) fn look_for_room(&mut self, now: Time) {
+    pub(in crate::pool) fn look_for_room(&mut self, now: Time) {
         for lane in &mut self.lanes {
             lane.room = lane.crowd.room(now, lane.busy);
         }
     }
 
     /// The next item to take: of a lane and of the worklist in turns, where both have one.
-    pub(super) fn next_ready(&mut self, cx: &Cx<S>) -> Option<S::Work> {
+    pub(in crate::pool) fn next_ready(&mut self, cx: &Cx<S>) -> Option<S::Work> {
         self.look_for_room(cx.now);
         let Some(at) = self.lanes.iter().position(|lane| lane.nr_ready() > 0) else {
             return self.next_free(cx);
@@ -195,9 +204,8 @@ impl<S: Store> WorkerPool<S> {
         Some(choice.work)
     }
 
-    /// Whether reports of idle CPUs are of use for what is ready.
-    pub(super) fn lanes_want(&self, now: Time) -> bool {
-        let missing = self.nr_running() < self.attrs.target;
+    /// Whether reports of idle CPUs are of use for what is ready, where a worker is `missing` or not.
+    pub(in crate::pool) fn lanes_want(&self, now: Time, missing: bool) -> bool {
         let wants = |lane: &Lane<S>| {
             lane.nr_ready() > 0 && lane.crowd.wants_reports(now, lane.busy, missing)
         };
@@ -205,24 +213,29 @@ impl<S: Store> WorkerPool<S> {
     }
 
     /// Whether looks should be at as many as can be.
-    pub(super) fn holds_back(&self) -> bool {
+    pub(in crate::pool) fn holds_back(&self) -> bool {
         self.lanes.iter().any(|lane| lane.aside)
     }
 
     /// When an item that is held back may begin, so that somebody sees to it.
-    pub(super) fn lanes_wake_at(&self, now: Time) -> Option<Time> {
+    pub(in crate::pool) fn lanes_wake_at(&self, now: Time) -> Option<Time> {
         let waiting = self.lanes.iter().filter(|lane| lane.waiting > 0);
         waiting.filter_map(|lane| lane.crowd.wakes_at(now)).min()
     }
 
     /// Why items are held back, if some are: of all kinds together.
-    pub fn holding(&self, now: Time) -> Holding {
+    pub(in crate::pool) fn holding(&self, now: Time) -> Holding {
         let holdings = self.lanes.iter().map(|lane| lane.crowd.holding(now));
         holdings.fold(Holding::No, Holding::and)
     }
 
     /// Whether the next item of this queue, or this item, is held back.
-    pub(super) fn is_held_back(&self, queue: u64, work: Option<S::Work>, cx: &Cx<S>) -> bool {
+    pub(in crate::pool) fn is_held_back(
+        &self,
+        queue: u64,
+        work: Option<S::Work>,
+        cx: &Cx<S>,
+    ) -> bool {
         let lane = match work {
             Some(work) => self.lane_of(cx, work).map(|at| &self.lanes[at]),
             None => self.lanes.iter().find(|lane| lane.kind.queue == queue),
@@ -231,15 +244,15 @@ impl<S: Store> WorkerPool<S> {
     }
 
     /// Counts of all lanes that there have been.
-    pub(super) fn growth_stats(&self) -> GrowthStats {
+    pub(in crate::pool) fn growth_stats(&self) -> GrowthStats {
         let lanes = self.lanes.iter().map(|lane| lane.crowd.stats());
-        lanes.fold(self.stats.growth, GrowthStats::and)
+        lanes.fold(self.past, GrowthStats::and)
     }
 
     /// This worker has begun an item.
-    pub(super) fn note_begun(&mut self, cx: &Cx<S>, id: WorkerId) {
+    pub(in crate::pool) fn note_begun(&mut self, cx: &Cx<S>, worker: &Worker<S>) {
         if !self.lanes.is_empty() {
-            let kind = self.kind_executed(cx, id);
+            let kind = Self::kind_executed(cx, worker);
             if let Some(lane) = self.lane(kind) {
                 lane.busy += 1;
             }
@@ -247,11 +260,11 @@ impl<S: Store> WorkerPool<S> {
     }
 
     /// It is about to leave it.
-    pub(super) fn note_ended(&mut self, cx: &Cx<S>, id: WorkerId) {
+    pub(in crate::pool) fn note_ended(&mut self, cx: &Cx<S>, worker: &Worker<S>) {
         if self.lanes.is_empty() {
             return;
         }
-        let (kind, futex) = (self.kind_executed(cx, id), self.crew.get(id).futex);
+        let (kind, futex) = (Self::kind_executed(cx, worker), worker.futex);
         if let Some(lane) = self.lane(kind) {
             lane.busy -= 1;
             if futex.is_some() && futex == lane.crowd.lock() {
@@ -263,13 +276,20 @@ impl<S: Store> WorkerPool<S> {
 
     /// Takes in what a whole look saw, before it is noted of the workers: whose executions queue up at a lock.
     /// True if somebody's do.
-    pub(super) fn look_for_crowds(&mut self, cx: &mut Cx<S>, seen: &[Seen]) -> bool {
-        let seen: Vec<(Kind, &Seen)> = seen
-            .iter()
-            .filter(|one| self.is_in_item(one))
-            .filter_map(|one| Some((self.kind_executed(cx, one.worker)?, one)))
-            .collect();
-        self.open_lanes(cx, &seen);
+    pub(in crate::pool) fn look_for_crowds<'s>(
+        &mut self,
+        cx: &mut Cx<S>,
+        crew: &Crew<S>,
+        seen: &'s [Seen],
+        target: u32,
+    ) -> bool {
+        let kind_seen = |one: &'s Seen| {
+            let worker = crew.get(one.worker);
+            let kind = Self::kind_executed(cx, worker).filter(|_| worker.is_at(one.item));
+            Some((kind?, one))
+        };
+        let seen: Vec<(Kind, &Seen)> = seen.iter().filter_map(kind_seen).collect();
+        self.open_lanes(cx, crew, &seen);
         let mut is_crowded = false;
         for at in 0..self.lanes.len() {
             let kind = self.lanes[at].kind;
@@ -278,35 +298,28 @@ impl<S: Store> WorkerPool<S> {
             if of_kind.is_empty() && self.lanes[at].busy > 0 {
                 continue;
             }
-            let look = self.estimate(cx, kind, &of_kind);
+            let look = Self::estimate(cx, crew, kind, &of_kind);
             is_crowded |= look.is_crowd();
-            let target = self.attrs.target;
             self.lanes[at].crowd.looked(cx.now, look, target);
         }
         self.settle_lanes(cx);
         is_crowded
     }
 
-    /// It executes what it did when it was looked at.
-    fn is_in_item(&self, seen: &Seen) -> bool {
-        let worker = self.crew.get(seen.worker);
-        worker.is_at(seen.item)
-    }
-
     /// Kinds of which two were seen at one lock are watched from now on.
-    fn open_lanes(&mut self, cx: &Cx<S>, seen: &[(Kind, &Seen)]) {
+    fn open_lanes(&mut self, cx: &Cx<S>, crew: &Crew<S>, seen: &[(Kind, &Seen)]) {
         for &(kind, _) in seen {
             let known = self.lanes.iter().any(|lane| lane.kind == kind);
             if known || self.lanes.len() >= MAX_LANES {
                 continue;
             }
             let of_kind: Vec<&Seen> = of_kind(seen, kind).collect();
-            if !self.estimate(cx, kind, &of_kind).is_crowd() {
+            if !Self::estimate(cx, crew, kind, &of_kind).is_crowd() {
                 continue;
             }
             hit!(LaneOpened);
-            let executes = |id: &WorkerId| self.kind_executed(cx, *id) == Some(kind);
-            let busy = self.crew.ids().filter(executes).count() as u32;
+            let executes = |id: &WorkerId| Self::kind_executed(cx, crew.get(*id)) == Some(kind);
+            let busy = crew.ids().filter(executes).count() as u32;
             self.lanes.push(Lane {
                 kind,
                 crowd: Crowd::default(),
@@ -322,29 +335,34 @@ impl<S: Store> WorkerPool<S> {
 
     /// How many executions of this kind sleep, and wait at one futex address: of those who are known to sleep,
     /// and of the others, about the same parts as of those who were looked at.
-    fn estimate(&self, cx: &Cx<S>, kind: Kind, seen: &[&Seen]) -> Look {
+    fn estimate(cx: &Cx<S>, crew: &Crew<S>, kind: Kind, seen: &[&Seen]) -> Look {
         let lock = most_frequent(seen.iter().filter_map(|one| one.futex()));
         let asleep = |one: &Seen| matches!(one.state, SeenState::Asleep(_));
         let at_lock = |one: &Seen| lock.is_some() && one.futex() == lock;
-        let executes = |id: &WorkerId| self.kind_executed(cx, *id) == Some(kind);
+        let executes = |id: &WorkerId| Self::kind_executed(cx, crew.get(*id)) == Some(kind);
         let mut known = [0; 2];
-        for id in self.crew.ids().filter(executes) {
-            known[usize::from(self.crew.is_known_asleep(id))] += 1;
+        for id in crew.ids().filter(executes) {
+            known[usize::from(crew.is_known_asleep(id))] += 1;
         }
         Look {
             busy: known[0] + known[1],
-            asleep: self.about(known, seen, asleep),
-            crowd: self.about(known, seen, at_lock),
+            asleep: Self::about(crew, known, seen, asleep),
+            crowd: Self::about(crew, known, seen, at_lock),
             lock,
         }
     }
 
     /// How many of these, so many not known and so many known to sleep, are of the sort.
-    fn about(&self, known: [u32; 2], seen: &[&Seen], is_one: impl Fn(&Seen) -> bool) -> u32 {
+    fn about(
+        crew: &Crew<S>,
+        known: [u32; 2],
+        seen: &[&Seen],
+        is_one: impl Fn(&Seen) -> bool,
+    ) -> u32 {
         let among = |asleep: bool| {
             let of = seen
                 .iter()
-                .filter(|one| self.crew.is_known_asleep(one.worker) == asleep);
+                .filter(|one| crew.is_known_asleep(one.worker) == asleep);
             let looked_at = of.clone().count() as u32;
             let ones = of.filter(|one| is_one(one)).count() as u32;
             (known[usize::from(asleep)] * ones)
@@ -373,14 +391,14 @@ impl<S: Store> WorkerPool<S> {
     fn close_lane(&mut self, at: usize) {
         hit!(LaneClosed);
         let lane = self.lanes.swap_remove(at);
-        self.stats.growth = self.stats.growth.and(lane.crowd.stats());
+        self.past = self.past.and(lane.crowd.stats());
     }
 
     /// What waits of this kind goes to its lane.
     fn set_aside(&mut self, cx: &mut Cx<S>, at: usize) {
         hit!(LaneHolds);
         self.lanes[at].aside = true;
-        let mut next = self.worklist.first();
+        let mut next = self.list.first();
         while let Some(head) = next {
             next = self.behind_series(cx, head);
             self.send_to_lane(cx, head);
@@ -397,7 +415,7 @@ impl<S: Store> WorkerPool<S> {
         self.held -= series.len() - 1 + usize::from(deferred);
         self.lanes[at].waiting += usize::from(!deferred);
         for &work in &series {
-            self.worklist.remove(cx.store, work);
+            self.list.remove(cx.store, work);
             self.lanes[at].list.push_back(cx.store, work);
         }
     }
@@ -412,12 +430,12 @@ impl<S: Store> WorkerPool<S> {
         (lane.waiting, lane.aside) = (0, false);
         for &work in entries.iter().rev() {
             list.remove(cx.store, work);
-            self.worklist.push_front(cx.store, work);
+            self.list.push_front(cx.store, work);
         }
     }
 
     /// Nothing is held back any more, and what was seen is forgotten.
-    pub(super) fn forget_crowds(&mut self, cx: &mut Cx<S>) {
+    pub(in crate::pool) fn forget_crowds(&mut self, cx: &mut Cx<S>) {
         for at in (0..self.lanes.len()).rev() {
             if self.lanes[at].aside {
                 self.put_back(cx, at);
@@ -427,7 +445,7 @@ impl<S: Store> WorkerPool<S> {
     }
 
     /// Lanes are as their items say.
-    pub(super) fn lanes_are_right(&self, store: &mut S) {
+    pub(in crate::pool) fn lanes_are_right(&self, store: &mut S, crew: &Crew<S>) {
         let mut out = crate::action::Actions::default();
         let cx = Cx {
             store,
@@ -435,14 +453,15 @@ impl<S: Store> WorkerPool<S> {
             cpu: 0,
             out: &mut out,
         };
-        let mut head = self.worklist.first();
+        let mut head = self.list.first();
         while let Some(work) = head {
             assert_eq!(self.lane_of(&cx, work), None, "{work:?} belongs in a lane");
             head = self.behind_series(&cx, work);
         }
         for (at, lane) in self.lanes.iter().enumerate() {
-            let executes = |id: &WorkerId| self.kind_executed(&cx, *id) == Some(lane.kind);
-            let busy = self.crew.ids().filter(executes).count() as u32;
+            let executes =
+                |id: &WorkerId| Self::kind_executed(&cx, crew.get(*id)) == Some(lane.kind);
+            let busy = crew.ids().filter(executes).count() as u32;
             assert_eq!(lane.busy, busy, "executions of a kind");
             let (mut series, mut head) = (0, lane.list.first());
             while let Some(work) = head {

@@ -8,12 +8,11 @@
 
 use alloc::sync::Arc;
 
-use super::{Cx, WorkerPool};
-use crate::action::Action;
+use super::Worklist;
 use crate::affinity::Near;
+use crate::pool::Cx;
 use crate::probe::hit;
 use crate::store::Store;
-use crate::worker::WorkerId;
 
 /// So many waiting items, and so many idle workers, are looked at for a near one.
 pub const NEAR_WINDOW: usize = 32;
@@ -21,27 +20,27 @@ pub const NEAR_WINDOW: usize = 32;
 pub const MOST_OVERTAKEN: u32 = 64;
 
 /// What a pool knows of pods.
-pub(super) struct Nearness {
+pub(in crate::pool) struct Nearness {
     near: Arc<Near>,
     /// How many have overtaken the first item of the worklist.
     overtaken: u32,
 }
 
 impl Nearness {
-    pub(super) fn new(near: Arc<Near>) -> Self {
+    pub(in crate::pool) fn new(near: Arc<Near>) -> Self {
         Nearness { near, overtaken: 0 }
     }
 }
 
 /// The entry of a list that is to be taken next, and how many have overtaken its first one then.
-pub(super) struct Choice<W> {
-    pub(super) work: W,
-    pub(super) overtaken: u32,
+pub(in crate::pool) struct Choice<W> {
+    pub(in crate::pool) work: W,
+    pub(in crate::pool) overtaken: u32,
 }
 
-impl<S: Store> WorkerPool<S> {
+impl<S: Store> Worklist<S> {
     /// The entry of the worklist that the event's CPU is to take next.
-    pub(super) fn next_free(&mut self, cx: &Cx<S>) -> Option<S::Work> {
+    pub(in crate::pool) fn next_free(&mut self, cx: &Cx<S>) -> Option<S::Work> {
         let first = self.first_free(cx)?;
         let overtaken = self.near.as_ref().map_or(0, |near| near.overtaken);
         let choice = self.choose_from(cx, first, overtaken);
@@ -52,7 +51,7 @@ impl<S: Store> WorkerPool<S> {
     }
 
     /// The same of a list with this first entry, which so many have overtaken.
-    pub(super) fn choose_from(
+    pub(in crate::pool) fn choose_from(
         &self,
         cx: &Cx<S>,
         first: S::Work,
@@ -83,48 +82,18 @@ impl<S: Store> WorkerPool<S> {
         best.1
     }
 
-    /// The idle worker to wake: the last that went idle; of a pool that brings workers home, one that was
-    /// last in the pod of the item that it is for, if there is one.
-    pub(super) fn choose_idle(&self, cx: &Cx<S>) -> Option<WorkerId> {
-        let Some((near, home)) = self.spare_home(cx) else {
-            return self.standby();
-        };
-        let at_home = |id: &&WorkerId| near.distance(home, self.crew.get(**id).cpu) == 0;
-        let found = self
-            .crew
-            .idle()
-            .iter()
-            .rev()
-            .take(NEAR_WINDOW)
-            .find(at_home);
-        found.copied().or_else(|| self.standby())
-    }
-
-    /// How a worker is woken that is about to be on its way.
-    pub(super) fn wake_action(&mut self, cx: &Cx<S>, id: WorkerId) -> Action<S::Pwq> {
-        let last = self.crew.get(id).cpu;
-        let spare = self.spare_home(cx);
-        match spare.filter(|(near, home)| near.distance(*home, last) > 0) {
-            None => Action::Wake(id),
-            Some((_, home)) => {
-                hit!(WorkerWokenNear);
-                Action::WakeNear(id, home)
-            }
-        }
-    }
-
-    /// An item of the worklist is about to begin.
-    pub(super) fn count_far(&mut self, cx: &Cx<S>, work: S::Work) {
-        let Some(near) = &self.near else { return };
-        let far = near.near.distance(cx.store.home(work), cx.cpu) > 0;
+    /// Would this item begin outside of the pod that it was queued in?
+    pub(in crate::pool) fn is_far(&self, cx: &Cx<S>, work: S::Work) -> bool {
+        let is_far = |near: &Nearness| near.near.distance(cx.store.home(work), cx.cpu) > 0;
+        let far = self.near.as_deref().is_some_and(is_far);
         hit!(ItemFar if far);
-        self.stats.far += u64::from(far);
+        far
     }
 
-    /// Where the first item was queued that nobody is on the way to, if that matters.
-    fn spare_home(&self, cx: &Cx<S>) -> Option<(&Near, u32)> {
+    /// Where the item with this place in the list was queued, if that matters.
+    pub(in crate::pool) fn spare_home(&self, cx: &Cx<S>, place: u32) -> Option<(&Near, u32)> {
         let near = &self.near.as_ref().filter(|n| n.near.homes())?.near;
-        Some((near, self.home_of(cx, self.crew.counts().on_their_way())?))
+        Some((near, self.home_of(cx, place)?))
     }
 
     /// Where the item with this place in the list was queued; of one far behind, the last that is looked
@@ -139,7 +108,7 @@ impl<S: Store> WorkerPool<S> {
 
     /// How far an item that was queued on `home` is from this CPU; 0 if that does not matter.
     #[cfg(test)]
-    pub(super) fn distance(&self, home: u32, cpu: u32) -> crate::affinity::Distance {
+    pub(in crate::pool) fn distance(&self, home: u32, cpu: u32) -> crate::affinity::Distance {
         let near = self.near.as_ref();
         near.map_or(0, |near| near.near.distance(home, cpu))
     }

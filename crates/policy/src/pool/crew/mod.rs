@@ -12,10 +12,11 @@ mod table;
 mod worker;
 
 use alloc::collections::VecDeque;
+use core::mem::{replace, take};
 
 use crate::probe::{broken, hit};
 use crate::store::{ItemKey, Store};
-use crate::time::Time;
+use crate::time::{Nanos, Time};
 use crate::worker::{State, Wait, WorkerId};
 use table::Table;
 pub(super) use worker::{Claim, Current, Worker};
@@ -240,9 +241,11 @@ impl<S: Store> Crew<S> {
     }
 
     /// Time has passed that does not count for how long they have been idle.
-    pub(super) fn put_off_culling(&mut self, lost: u64) {
+    pub(super) fn put_off_culling(&mut self, lost: Nanos) {
         for &id in &self.idle {
-            self.table.get_mut(id).put_off_culling(lost);
+            if let State::Idle(since) = &mut self.table.get_mut(id).state {
+                *since = since.after(lost);
+            }
         }
     }
 
@@ -299,8 +302,9 @@ impl<S: Store> Crew<S> {
     pub(super) fn uncount(&mut self, id: WorkerId) {
         self.set_extra(id, 0);
         let worker = self.table.get_mut(id);
-        if worker.add_hint() {
-            let asleep = worker.set_asleep(false);
+        worker.hints += 1;
+        if worker.hints == 1 {
+            let asleep = take(&mut worker.asleep);
             hit!(HintReplacesScan if asleep);
             self.counts.asleep -= u32::from(asleep);
             self.counts.hinted += 1;
@@ -309,7 +313,9 @@ impl<S: Store> Crew<S> {
 
     /// One of the reasons is gone.
     pub(super) fn recount(&mut self, id: WorkerId) {
-        let counts_again = self.table.get_mut(id).remove_hint();
+        let worker = self.table.get_mut(id);
+        worker.hints -= 1;
+        let counts_again = worker.hints == 0;
         hit!(HintEnded if counts_again);
         self.counts.hinted -= u32::from(counts_again);
     }
@@ -317,7 +323,7 @@ impl<S: Store> Crew<S> {
     /// So many threads of it were seen to run; of none it sleeps. It is in no hint.
     pub(super) fn seen(&mut self, id: WorkerId, running: u32) {
         let asleep = running == 0;
-        let before = self.table.get_mut(id).set_asleep(asleep);
+        let before = replace(&mut self.table.get_mut(id).asleep, asleep);
         hit!(ScanAsleep if asleep && !before);
         hit!(ScanAwake if before && !asleep);
         self.counts.asleep = self.counts.asleep + u32::from(asleep) - u32::from(before);
@@ -326,7 +332,7 @@ impl<S: Store> Crew<S> {
 
     /// The worker stands for so many threads beside itself.
     fn set_extra(&mut self, id: WorkerId, extra: u32) {
-        let before = self.table.get_mut(id).set_extra(extra);
+        let before = replace(&mut self.table.get_mut(id).extra, extra);
         self.counts.extra = self.counts.extra + extra - before;
     }
 
@@ -336,7 +342,7 @@ impl<S: Store> Crew<S> {
         self.set_extra(id, 0);
         let worker = self.table.get_mut(id);
         (worker.futex, worker.unseen) = (None, None);
-        let (hinted, asleep) = (worker.take_hints(), worker.set_asleep(false));
+        let (hinted, asleep) = (take(&mut worker.hints) > 0, take(&mut worker.asleep));
         hit!(HintEndedWithItem if hinted);
         hit!(SleepEndedWithItem if asleep);
         self.counts.hinted -= u32::from(hinted);
@@ -350,7 +356,7 @@ impl<S: Store> Crew<S> {
         let mut next = Some(id);
         while let Some(id) = next {
             let worker = self.table.get_mut(id);
-            let before = worker.set_waiting(on);
+            let before = replace(&mut worker.waiting, on);
             let counted = match worker.rescues {
                 None => &mut self.counts.waiting,
                 Some(_) => &mut self.counts.rescuers_waiting,
@@ -378,7 +384,6 @@ impl<S: Store> Crew<S> {
 
     pub(super) fn break_worker(&mut self, id: WorkerId, asleep: bool, extra: u32) {
         let worker = self.table.get_mut(id);
-        worker.set_asleep(asleep);
-        worker.set_extra(extra);
+        (worker.asleep, worker.extra) = (asleep, extra);
     }
 }

@@ -7,12 +7,12 @@ use crate::hog::Watch;
 use crate::list::List;
 use crate::pool::unseen::Unseen;
 use crate::store::{ItemKey, Store};
-use crate::time::{Nanos, Time};
+use crate::time::Time;
 use crate::worker::{State, Wait, WorkerId};
 
 /// One worker.
 pub(in crate::pool) struct Worker<S: Store> {
-    state: State,
+    pub(super) state: State,
     /// What it executes, and through which pool workqueue.
     pub current: Option<Current<S::Pwq>>,
     /// What it alone may run, before anything else: the barriers behind its item, and the next
@@ -28,13 +28,13 @@ pub(in crate::pool) struct Worker<S: Store> {
     pub(super) busy_next: Option<WorkerId>,
     /// Not counted as running, for so many reasons: hints that it blocks, a CPU-intensive item, a
     /// rescuer.
-    hints: u32,
+    pub(super) hints: u32,
     /// The last scan saw it asleep in its current item.
-    asleep: bool,
+    pub(super) asleep: bool,
     /// The last scan could not see it in its current item.
     pub unseen: Option<Unseen>,
     /// The last scan saw so many threads of the process tree that it stands for, beyond one.
-    extra: u32,
+    pub(super) extra: u32,
     /// The futex address that it slept on when it was last seen asleep on one, in its current
     /// item.
     pub futex: Option<u64>,
@@ -45,7 +45,7 @@ pub(in crate::pool) struct Worker<S: Store> {
     /// It does not ask again before.
     pub asks_after: Time,
     /// Waits for items of this pool that nobody may have started.
-    waiting: Option<Wait<S::Pwq>>,
+    pub(super) waiting: Option<Wait<S::Pwq>>,
     /// When its item began.
     pub began: Time,
     /// Where it last went idle, in a pool that asks for that.
@@ -116,42 +116,6 @@ impl<S: Store> Worker<S> {
             "worker {id}: {before:?} to {next:?}"
         );
         before
-    }
-
-    /// It has been idle for so much less long.
-    pub(super) fn put_off_culling(&mut self, lost: Nanos) {
-        if let State::Idle(since) = &mut self.state {
-            *since = since.after(lost);
-        }
-    }
-
-    /// True if that is the first one.
-    pub(super) fn add_hint(&mut self) -> bool {
-        self.hints += 1;
-        self.hints == 1
-    }
-
-    /// True if that was the last one.
-    pub(super) fn remove_hint(&mut self) -> bool {
-        self.hints -= 1;
-        self.hints == 0
-    }
-
-    /// Whether there were any.
-    pub(super) fn take_hints(&mut self) -> bool {
-        core::mem::take(&mut self.hints) > 0
-    }
-
-    pub(super) fn set_asleep(&mut self, asleep: bool) -> bool {
-        core::mem::replace(&mut self.asleep, asleep)
-    }
-
-    pub(super) fn set_extra(&mut self, extra: u32) -> u32 {
-        core::mem::replace(&mut self.extra, extra)
-    }
-
-    pub(super) fn set_waiting(&mut self, on: Option<Wait<S::Pwq>>) -> Option<Wait<S::Pwq>> {
-        core::mem::replace(&mut self.waiting, on)
     }
 
     /// Not one of the pool's own: it leaves after its item, or its items.

@@ -55,6 +55,8 @@ fn each_rule_is_applied_to_the_files_on_disk() {
             "crates/os/src/lib.rs",
             b"fn f() {\n    unsafe { g() }\n    a.load(Relaxed);\n}\n",
         ),
+        ("crates/os/src/a.rs", b"use crate::b;\n"),
+        ("crates/os/src/b.rs", b"use crate::a;\n"),
         ("xtask/src/long.rs", long.as_bytes()),
         ("docs/a.md", b"[gone](gone.md) [image](image.bin)\n"),
         ("docs/image.bin", b"\xff\xfe"),
@@ -69,6 +71,7 @@ fn each_rule_is_applied_to_the_files_on_disk() {
     let expected = [
         "crates/none/Cargo.toml:1",
         "crates/none/Cargo.toml:2",
+        "crates/os/src/a.rs:1",
         "crates/os/src/lib.rs:2",
         "crates/os/src/lib.rs:3",
         "crates/policy/src/lib.rs:1",

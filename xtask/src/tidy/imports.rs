@@ -84,15 +84,18 @@ pub(super) fn check(tree: &Tree) -> Vec<Violation> {
         .collect()
 }
 
-/// The manifests of the members: every crate folder and xtask.
+/// The folders of the members: every crate and xtask.
+pub(super) fn folders(tree: &Tree) -> impl Iterator<Item = String> {
+    let crates = tree.folders("crates").into_iter();
+    crates
+        .map(|name| format!("crates/{name}"))
+        .chain(["xtask".to_string()])
+}
+
+/// The manifests of the members.
 pub(super) fn manifests(tree: &Tree) -> Vec<(String, &str)> {
-    let crates = tree
-        .folders("crates")
-        .into_iter()
-        .map(|name| format!("crates/{name}"));
-    let folders = crates.chain(["xtask".to_string()]);
-    let paths = folders.map(|folder| format!("{folder}/Cargo.toml"));
-    paths
+    folders(tree)
+        .map(|folder| format!("{folder}/Cargo.toml"))
         .filter_map(|path| Some((tree.text(&path)?, path)))
         .map(|(text, path)| (path, text))
         .collect()

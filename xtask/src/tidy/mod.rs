@@ -1,12 +1,15 @@
-//! The rules that the whole tree keeps: which crate may import which, where `unsafe` and weak
-//! atomic orderings are argued, how long files get, and that the documents tell the truth.
+//! The rules that the whole tree keeps: which crate and which module may import which, where
+//! `unsafe` and weak atomic orderings are argued, how long files get, and that the documents tell
+//! the truth.
 //!
 //! Each rule is a function from text to violations, so that its tests are small snippets.
 
+mod circles;
 mod docs;
 mod imports;
 mod lengths;
 mod lexer;
+mod modules;
 mod orderings;
 mod purity;
 mod source;
@@ -61,6 +64,9 @@ pub fn check(root: &Path) -> io::Result<Vec<Violation>> {
     let mut found = imports::check(&tree);
     found.extend(purity::check(&tree));
     found.extend(docs::check(&tree));
+    for folder in imports::folders(&tree) {
+        found.extend(circles::check(&tree, &folder));
+    }
     for (path, text) in tree.with_extension("rs") {
         let source = Source::new(path, text);
         found.extend(unsafe_code::check(&source));

@@ -44,7 +44,7 @@ fn check_crate(tree: &Tree, folder: &str) -> Vec<Violation> {
         .filter(|(path, _)| path.starts_with(&within))
         .map(|(path, text)| Source::new(path, text))
         .collect();
-    let tests: Vec<String> = sources.iter().flat_map(test_files).collect();
+    let tests: Vec<String> = sources.iter().flat_map(Source::test_files).collect();
     let is_test = |path: &str| {
         tests
             .iter()
@@ -58,20 +58,6 @@ fn check_crate(tree: &Tree, folder: &str) -> Vec<Violation> {
     let lib = sources.iter().filter(|s| s.path == lib);
     found.extend(lib.flat_map(missing_attributes));
     found
-}
-
-/// The files (without `.rs`) of the modules that `source` declares for tests only.
-fn test_files(source: &Source) -> Vec<String> {
-    let stem = source.path.trim_end_matches(".rs");
-    let folder = match stem.rsplit_once('/') {
-        Some((folder, "lib" | "mod" | "main")) => folder,
-        _ => stem,
-    };
-    let modules = source.test_modules();
-    modules
-        .iter()
-        .map(|name| format!("{folder}/{name}"))
-        .collect()
 }
 
 fn impure(source: &Source) -> Vec<Violation> {

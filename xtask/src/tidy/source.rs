@@ -124,7 +124,7 @@ impl<'a> Source<'a> {
     }
 
     /// The names of the modules that stand in files of their own and are compiled for tests only.
-    pub(super) fn test_modules(&self) -> Vec<&'a str> {
+    fn test_modules(&self) -> Vec<&'a str> {
         (0..self.code.len())
             .filter(|&i| self.is_test_guard(i))
             .map(|i| self.item_end(i))
@@ -133,14 +133,28 @@ impl<'a> Source<'a> {
             .collect()
     }
 
-    /// `#[cfg(test)]` or `#[cfg(all(test, …))]`, but not `#[cfg(not(test))]`.
+    /// The files (without `.rs`) of the modules that this one declares for tests only.
+    pub(super) fn test_files(&self) -> Vec<String> {
+        let stem = self.path.trim_end_matches(".rs");
+        let folder = match stem.rsplit_once('/') {
+            Some((folder, "lib" | "mod" | "main")) => folder,
+            _ => stem,
+        };
+        let modules = self.test_modules();
+        modules
+            .iter()
+            .map(|name| format!("{folder}/{name}"))
+            .collect()
+    }
+
+    /// `#[cfg(test)]` or `#[cfg(all(test, not(…)))]`, but not `#[cfg(not(test))]`.
     fn is_test_guard(&self, i: usize) -> bool {
         if !self.spells(i, &["#", "[", "cfg", "("]) {
             return false;
         }
-        let words = &self.code[i..self.partner(i + 1)];
-        let named = |word| words.iter().any(|t| t.is(word));
-        named("test") && !named("not") && !named("any")
+        let mut words = i..self.partner(i + 1);
+        words.clone().all(|at| !self.is(at, "any"))
+            && words.any(|at| self.is(at, "test") && !self.is(at - 2, "not"))
     }
 
     /// The last token of the item whose attributes start at `i`: its `;` or closing brace, or the

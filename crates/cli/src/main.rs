@@ -2,6 +2,13 @@
 //!
 //! `run` executes jobs read from standard input, `doctor` tells what this system allows, `bench`
 //! measures, `sim` runs scenarios on a made-up machine. `man` and `completions` are for packagers.
+//!
+//! # Floors
+//!
+//! Lowest first; a module imports from its own floor and from those below.
+//!
+//! 1. `startup`
+//! 2. `bench`, `doctor`, `pages`, `run`, `sim`: a command each; none imports another
 
 mod bench;
 mod doctor;

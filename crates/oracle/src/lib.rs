@@ -4,6 +4,19 @@
 //! script out: it runs [`Actor`]s, which decide what comes next, and answers their calls.
 //! [`compare`] names the differences, a [`Table`] says which of them are meant, and [`replay`]
 //! puts all of it together.
+//!
+//! # Floors
+//!
+//! Lowest first; a module imports from its own floor and from those below.
+//!
+//! 1. `error`, `op`, `spin`: the words of a script
+//! 2. `parse`
+//! 3. `scenario`: a script, with the answers of a real kernel
+//! 4. `record`, `trace`, `ledger`: what happened in a run
+//! 5. `actor`, `compare`, `table`: what comes next in it; what differs, and whether that is meant
+//! 6. `replay`: what a backend is
+//! 7. `virt`
+//! 8. `real`
 
 mod actor;
 mod compare;

@@ -3,6 +3,18 @@
 //!
 //! Nothing here decides anything: these are readings and system calls, with the errors the kernel
 //! gave.
+//!
+//! # Floors
+//!
+//! Lowest first; a module imports from its own floor and from those below.
+//!
+//! 1. `adopt`, `cgroup`, `clock`, `generation`, `sched`, `schedstat`, `session`, `stderr`,
+//!    `topology`, `under_miri`, `usage`: one kind of call or file each
+//! 2. `limits`, `thread`
+//! 3. `cpus`, `memory`: how much of the machine may be used
+//! 4. `futex`, `helper`: the helper is a process that waits on futexes
+//! 5. `observe`: what threads and processes do
+//! 6. `inspect`, `probe`
 
 /// Being given the orphans among one's descendants.
 pub mod adopt;

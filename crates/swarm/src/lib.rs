@@ -10,12 +10,26 @@
 //! | --- | --- |
 //! | [`plan`] | what a seed draws |
 //! | [`machine`] | the machine's shape, scheduler, costs and signals |
-//! | [`world`], [`taste`], [`walk`], [`program`] | what programs share, like and do; its items and threads |
+//! | [`world`], [`taste`], [`walk`] | what programs share, like and do |
+//! | [`program`] | the items and threads that do it |
 //! | [`faults`] | what goes wrong around the policy |
 //! | [`run`] | the two phases |
 //! | [`check`] | the invariants |
 //! | [`shrink`] | a smaller plan that fails the same way |
 //! | [`swarm`] | many seeds on all CPUs, and what they came across |
+//!
+//! # Floors
+//!
+//! Lowest first; a module imports from its own floor and from those below.
+//!
+//! 1. `random`
+//! 2. `plan`
+//! 3. `machine`, `taste`: what is drawn from a plan
+//! 4. `world`, `check`: what programs share; who watches them
+//! 5. `walk`, `faults`
+//! 6. `program`
+//! 7. `run`
+//! 8. `shrink`, `swarm`: many runs
 #![forbid(unsafe_code)]
 
 pub mod check;

@@ -6,6 +6,7 @@
 
 mod circles;
 mod docs;
+mod floors;
 mod imports;
 mod lengths;
 mod lexer;
@@ -66,6 +67,7 @@ pub fn check(root: &Path) -> io::Result<Vec<Violation>> {
     found.extend(docs::check(&tree));
     for folder in imports::folders(&tree) {
         found.extend(circles::check(&tree, &folder));
+        found.extend(floors::check(&tree, &folder));
     }
     for (path, text) in tree.with_extension("rs") {
         let source = Source::new(path, text);

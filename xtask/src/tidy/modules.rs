@@ -69,6 +69,12 @@ impl<'a> Crate<'a> {
         Some(found)
     }
 
+    /// The modules that the root declares.
+    pub(super) fn on_top(&self) -> impl Iterator<Item = &str> {
+        let top = self.modules.iter().filter(|m| m.name.len() == 1);
+        top.map(|m| m.name[0].as_str())
+    }
+
     fn place(&self, name: &[String]) -> Option<usize> {
         let found = self.modules.binary_search_by(|m| m.name[..].cmp(name));
         found.ok()

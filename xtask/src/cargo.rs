@@ -2,7 +2,8 @@
 
 use std::process::{Command, ExitCode};
 
-/// Runs `cargo run --quiet` with these arguments, and then those of the chore; its status is the chore's.
+/// Runs `cargo run --quiet` with these arguments, and then those of the chore; its status is the
+/// chore's.
 pub fn run(with: &[&str], args: &[String]) -> ExitCode {
     let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
     let mut command = Command::new(cargo);

@@ -1,8 +1,10 @@
-//! `cargo xtask limit-cost`: what it costs that items are counted against a limit that does not bind.
+//! `cargo xtask limit-cost`: what it costs that items are counted against a limit that does not
+//! bind.
 //!
 //! One example program is built twice, the second time with `--cfg cmwq_unlimited`, which leaves
-//! limits out. Compared are instructions for each item (valgrind's callgrind), in runs of one thread, and
-//! the time of runs in pairs, one of each, in turns: of one thread, and of two that work at once.
+//! limits out. Compared are instructions for each item (valgrind's callgrind), in runs of one
+//! thread, and the time of runs in pairs, one of each, in turns: of one thread, and of two that
+//! work at once.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};

@@ -1,12 +1,14 @@
-//! `cargo xtask run-sets`: `cmwq run` beside `xargs -P` and GNU parallel, on sets of jobs as people have them.
+//! `cargo xtask run-sets`: `cmwq run` beside `xargs -P` and GNU parallel, on sets of jobs as people
+//! have them.
 //!
-//! Every runner gets the same list and the same command. One round of a set is each runner once, one after the
-//! other, in an order that turns from round to round; the table has medians. Before the first round each runs once
-//! while it is looked at: how many processes it has started itself, and the memory of all below it. To look takes CPU
-//! time, more of it where more threads are looked at, so nobody looks at the runs that are timed.
+//! Every runner gets the same list and the same command. One round of a set is each runner once,
+//! one after the other, in an order that turns from round to round; the table has medians. Before
+//! the first round each runs once while it is looked at: how many processes it has started itself,
+//! and the memory of all below it. To look takes CPU time, more of it where more threads are looked
+//! at, so nobody looks at the runs that are timed.
 //!
-//! The best of many widths has the luck of its rounds in its time. So once it is known, it and `cmwq run` take
-//! turns for as many pairs more: what counts is the median of their ratios.
+//! The best of many widths has the luck of its rounds in its time. So once it is known, it and
+//! `cmwq run` take turns for as many pairs more: what counts is the median of their ratios.
 
 mod looks;
 mod medians;
@@ -95,7 +97,8 @@ fn names() -> String {
     names.join(", ")
 }
 
-/// Runs with the arguments after the name. Status 2 for bad arguments, 1 if something could not be run.
+/// Runs with the arguments after the name. Status 2 for bad arguments, 1 if something could not be
+/// run.
 pub fn run(args: &[String]) -> ExitCode {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let options = match Options::parse(args, &root) {

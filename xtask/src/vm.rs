@@ -1,9 +1,9 @@
 //! `cargo xtask vm-test`: where items run, on machines that nobody here has.
 //!
-//! Real kernels with several nodes and caches, in QEMU: a program that is all of the user space there
-//! (`crates/runtime/examples/vm_guest`) compares what it finds with what the machine was made of, and
-//! queues items. Everything is emulated, so it needs no privilege and no CPU feature; `docs/contributing/testing.md`
-//! tells what it shows.
+//! Real kernels with several nodes and caches, in QEMU: a program that is all of the user space
+//! there (`crates/runtime/examples/vm_guest`) compares what it finds with what the machine was made
+//! of, and queues items. Everything is emulated, so it needs no privilege and no CPU feature;
+//! `docs/contributing/testing.md` tells what it shows.
 
 mod boot;
 mod cpio;
@@ -69,9 +69,9 @@ fn boot_all(machines: &[&Machine]) -> Result<Vec<Said>, String> {
     Ok(machines.iter().map(verdict).collect())
 }
 
-/// How often a machine is booted, until all of its checks pass in one boot. Some ask where an emulated kernel puts
-/// threads, which depends on how the CPUs below are shared just then: of a hundred checks one may fail now and then.
-/// What is broken fails in each boot.
+/// How often a machine is booted, until all of its checks pass in one boot. Some ask where an
+/// emulated kernel puts threads, which depends on how the CPUs below are shared just then: of a
+/// hundred checks one may fail now and then. What is broken fails in each boot.
 const BOOTS: usize = 3;
 
 /// The first boot in which all is well, or else the best one.

@@ -59,6 +59,7 @@ fn each_rule_is_applied_to_the_files_on_disk() {
         ("crates/os/src/b.rs", b"use crate::a;\n"),
         ("xtask/src/long.rs", long.as_bytes()),
         ("docs/a.md", b"[gone](gone.md) [image](image.bin)\n"),
+        ("notes.md", format!("short\n{}\n", "word ".repeat(21)).as_bytes()),
         ("docs/image.bin", b"\xff\xfe"),
         ("target/debug/a.rs", b"fn f() { unsafe { g() } }\n"),
     ])
@@ -78,6 +79,7 @@ fn each_rule_is_applied_to_the_files_on_disk() {
         "crates/policy/src/lib.rs:1",
         "crates/policy/src/lib.rs:2",
         "docs/a.md:1",
+        "notes.md:2",
         "xtask/src/long.rs:1001",
     ];
     assert_eq!(places, expected, "{found:#?}");

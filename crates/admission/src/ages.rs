@@ -1,7 +1,7 @@
 //! What jobs have taken, by how long they ran.
 //!
-//! Of a list in which most jobs find nothing to do, the first ones to end are not those that take memory.
-//! A job that has run for a second is compared with those that did so too.
+//! Of a list in which most jobs find nothing to do, the first ones to end are not those that take
+//! memory. A job that has run for a second is compared with those that did so too.
 
 use core::array;
 
@@ -51,7 +51,8 @@ impl Ages {
         self.expected[0]
     }
 
-    /// And one that has run for so long, going by those that ran as long, or else by those that ran longest.
+    /// And one that has run for so long, going by those that ran as long, or else by those that ran
+    /// longest.
     pub(super) fn expected_at(&self, age: Nanos) -> u64 {
         let with_some = class(age).min(class(self.longest));
         self.expected[with_some]

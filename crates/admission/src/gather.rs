@@ -1,6 +1,6 @@
-//! How long to leave a job's output in its pipe before it is read: each time of being woken costs more than
-//! to read, and a program that writes line by line would wake us for each line. But a writer whose pipe is
-//! full stands still, so the pause follows what was found after the last one.
+//! How long to leave a job's output in its pipe before it is read: each time of being woken costs
+//! more than to read, and a program that writes line by line would wake us for each line. But a
+//! writer whose pipe is full stands still, so the pause follows what was found after the last one.
 
 use cmwq_policy::time::{MICROSECOND, MILLISECOND, Nanos};
 
@@ -25,8 +25,8 @@ impl Gather {
         }
     }
 
-    /// The pause after `bytes` were found; None: read on at once. It aims at a pipe that is between one
-    /// sixteenth and one quarter full, which leaves room for a writer that gets faster.
+    /// The pause after `bytes` were found; None: read on at once. It aims at a pipe that is between
+    /// one sixteenth and one quarter full, which leaves room for a writer that gets faster.
     pub fn after(&mut self, bytes: usize) -> Option<Nanos> {
         if bytes == 0 {
             return None;
@@ -48,8 +48,8 @@ mod tests {
     use super::*;
     use cmwq_policy::time::SECOND;
 
-    /// Reads until `end`, of a job that writes so many bytes in a second; how often, and for how long
-    /// altogether its pipe was full.
+    /// Reads until `end`, of a job that writes so many bytes in a second; how often, and for how
+    /// long altogether its pipe was full.
     fn play(capacity: usize, bytes_per_s: f64, end: Nanos) -> (u32, f64) {
         let mut gather = Gather::new(capacity);
         let (mut now, mut reads, mut full) = (0.0, 0, 0.0);

@@ -1,11 +1,12 @@
 //! How many processes of one kind should run at once: a shell's jobs, a build's compilers.
 //!
-//! State, event and time go in, numbers come out, as in `cmwq-policy`: nothing here reads a clock, a file or the
-//! memory that is left. Nothing of a worker pool is here either: an engine sees that a process that waits leaves its CPU
-//! idle, and starts the next one. This crate says how far that may go.
+//! State, event and time go in, numbers come out, as in `cmwq-policy`: nothing here reads a clock,
+//! a file or the memory that is left. Nothing of a worker pool is here either: an engine sees that
+//! a process that waits leaves its CPU idle, and starts the next one. This crate says how far that
+//! may go.
 //!
-//! * [`Admission`]: so many may run. Slow start, the user's limit, what the system had no room for, growth that does
-//!   not help ([`Pace`]), and whether the last ones begin together.
+//! * [`Admission`]: so many may run. Slow start, the user's limit, what the system had no room for,
+//!   growth that does not help ([`Pace`]), and whether the last ones begin together.
 //! * [`Memory`]: whether there is memory for one more.
 //! * [`Relief`]: when to try again where there was no room.
 //! * [`Gather`]: when what they write is read.
@@ -43,20 +44,23 @@ const START_PER_CPU: u64 = 4;
 const PER_COMPLETED: u64 = 2;
 /// A job that has run for so long has loaded: if its CPU is idle now, that is because it waits.
 pub const SHOWS_AFTER: Nanos = 100 * MILLISECOND;
-/// After a shortage the ceiling rises by one with this many jobs that ended, then by two with as many, four, ...
+/// After a shortage the ceiling rises by one with this many jobs that ended, then by two with as
+/// many, four, ...
 pub const JOBS_PER_STEP: u64 = 16;
 
 /// Slow start of processes: one that has just been forked leaves the CPU idle while it loads, so an
-/// idle CPU says little about it. At most `4 x CPUs + 2 x completed` run at once; once one for each CPU has
-/// ended, those that have run for [`SHOWS_AFTER`] count as completed. Not before: what a job needs, memory
-/// above all, is not known until then. Those that come to more than these did are [`memory`]'s concern.
+/// idle CPU says little about it. At most `4 x CPUs + 2 x completed` run at once; once one for each
+/// CPU has ended, those that have run for [`SHOWS_AFTER`] count as completed. Not before: what a
+/// job needs, memory above all, is not known until then. Those that come to more than these did are
+/// [`memory`]'s concern.
 pub fn slow_start(cpus: u32, completed: u64) -> u64 {
     let first = START_PER_CPU * u64::from(cpus.max(1));
     first.saturating_add(completed.saturating_mul(PER_COMPLETED))
 }
 
-/// Files that ended jobs' outputs may keep open while they wait for the one of an earlier job, where a process
-/// may have so many descriptors: with more no job begins, as the others are for those that run.
+/// Files that ended jobs' outputs may keep open while they wait for the one of an earlier job,
+/// where a process may have so many descriptors: with more no job begins, as the others are for
+/// those that run.
 pub fn most_waiting_files(descriptors: u64) -> u64 {
     descriptors / 4
 }
@@ -71,7 +75,8 @@ pub struct Spent {
 }
 
 /// How many jobs may run at this moment: slow start, the user's upper limit, a ceiling where the
-/// system had no room for more (EAGAIN, EMFILE, ENOMEM at fork), memory, and what did not help before.
+/// system had no room for more (EAGAIN, EMFILE, ENOMEM at fork), memory, and what did not help
+/// before.
 #[derive(Clone, Debug)]
 pub struct Admission {
     cpus: u32,
@@ -126,7 +131,8 @@ impl Admission {
         }
     }
 
-    /// A job has ended, beside `running` others: what growth has brought is judged by how fast they do.
+    /// A job has ended, beside `running` others: what growth has brought is judged by how fast they
+    /// do.
     pub fn ended(&mut self, now: Time, running: u64, spent: Spent) {
         self.pace.ended(now, running);
         let waited = spent.ran.saturating_sub(spent.computed);
@@ -163,8 +169,8 @@ impl Admission {
         });
     }
 
-    /// There was no memory for another job while `running` ran ([`memory`]). Until there is, one waits
-    /// for it beside those, and no others.
+    /// There was no memory for another job while `running` ran ([`memory`]). Until there is, one
+    /// waits for it beside those, and no others.
     pub fn refused(&mut self, running: u64) {
         self.refused = Some(running);
     }
@@ -192,12 +198,13 @@ impl Admission {
         }
     }
 
-    /// Whether the `left` jobs, after which there are no others, start beside the `running` ones although
-    /// no CPU is idle. They do when all of them together compute no longer than the longest of them will
-    /// take, going by those that have ended: who waited for an idle CPU would be the last to end, alone on
-    /// an idle machine. That one waits, and computes before, in turns with all the others; the more alike all
-    /// are, the less is won by that. Only where jobs wait longer than they compute, since waiting includes that
-    /// for a CPU; and at most twice as many as run, as most may compute first.
+    /// Whether the `left` jobs, after which there are no others, start beside the `running` ones
+    /// although no CPU is idle. They do when all of them together compute no longer than the
+    /// longest of them will take, going by those that have ended: who waited for an idle CPU would
+    /// be the last to end, alone on an idle machine. That one waits, and computes before, in turns
+    /// with all the others; the more alike all are, the less is won by that. Only where jobs wait
+    /// longer than they compute, since waiting includes that for a CPU; and at most twice as many
+    /// as run, as most may compute first.
     pub fn is_last_round(&self, running: u64, left: u64) -> bool {
         let Spent { ran, computed } = self.spent;
         let mostly_wait = ran.saturating_sub(computed) > computed;
@@ -294,8 +301,8 @@ mod tests {
             jobs.ended(Time(n * 5 * MILLISECOND), 60, spent);
         }
         let most = (1..200).filter(|&left| jobs.is_last_round(60, left)).max();
-        // All that is computed in less than 400 ms on two CPUs, without 5 ms of each, in which the waiting ones
-        // have their turn. What is expected is up to an eighth more.
+        // All that is computed in less than 400 ms on two CPUs, without 5 ms of each, in which the
+        // waiting ones have their turn. What is expected is up to an eighth more.
         let (exactly, eighth) = (2 * 400 / (20 - 5), 2 * 450 / (20 - 5));
         assert!(
             most.is_some_and(|most| (exactly..=eighth).contains(&most)),

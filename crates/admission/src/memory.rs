@@ -1,15 +1,16 @@
 //! Whether there is memory for one more job.
 //!
-//! A start needs `headroom - to be kept free >= what running jobs will still grow + what the new one
-//! will take`. Nobody knows the last two, so they are guessed from what jobs have taken that have ended, and
-//! of a running one from those that ran as long (`ages`). While only a few have ended, the largest of them
-//! and of those that run stands for all. A running job that is older than any that has ended may
-//! become anything in its first 10 s: beside such ones no more run than at the very beginning, unless each
-//! could become 64 times as large as it is.
+//! A start needs
+//! `headroom - to be kept free >= what running jobs will still grow + what the new one will take`.
+//! Nobody knows the last two, so they are guessed from what jobs have taken that have ended, and of
+//! a running one from those that ran as long (`ages`). While only a few have ended, the largest of
+//! them and of those that run stands for all. A running job that is older than any that has ended
+//! may become anything in its first 10 s: beside such ones no more run than at the very beginning,
+//! unless each could become 64 times as large as it is.
 //!
 //! What the system has left is read from files, which costs more than many a job. So a reading is
-//! used for as long as it can be: each start since then is taken to need its whole peak, each end to have
-//! given nothing back. One job always runs, however large it is.
+//! used for as long as it can be: each start since then is taken to need its whole peak, each end
+//! to have given nothing back. One job always runs, however large it is.
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
@@ -22,8 +23,8 @@ use cmwq_policy::time::{MILLISECOND, Nanos, SECOND, Time};
 pub const VALID_FAR: Nanos = 100 * MILLISECOND;
 /// And for so long while memory decides who may start.
 pub const VALID_NEAR: Nanos = 20 * MILLISECOND;
-/// A start that was refused is thought over after so long if a job has ended since: what it gave back may
-/// be enough.
+/// A start that was refused is thought over after so long if a job has ended since: what it gave
+/// back may be enough.
 pub const AFTER_END: Nanos = 5 * MILLISECOND;
 /// If none has, after so long; then after twice as long, and so on.
 pub const RETRY_FIRST: Nanos = 20 * MILLISECOND;
@@ -37,8 +38,8 @@ const PLENTY: u64 = 2;
 const UNKNOWN_GROWTH: u64 = 64;
 /// which is at least that of a shell that runs a program: a size may not have been read yet.
 const UNKNOWN_LEAST: u64 = 4 << 20;
-/// One that has run for so long has the size that it will have, whatever others do: a single one that runs
-/// for hours is not to hold back all others.
+/// One that has run for so long has the size that it will have, whatever others do: a single one
+/// that runs for hours is not to hold back all others.
 const SETTLED: Nanos = 10 * SECOND;
 /// Running jobs whose size one reading looks at, while there is plenty and while there is not.
 const SIZES_FAR: usize = 8;
@@ -75,8 +76,8 @@ struct Size {
     peak: u64,
 }
 
-/// Who was killed for want of memory. The kernel only counts that, for the machine and for each control
-/// group, and other people's processes with ours.
+/// Who was killed for want of memory. The kernel only counts that, for the machine and for each
+/// control group, and other people's processes with ours.
 #[derive(Clone, Debug)]
 pub struct Kills {
     before: Vec<u64>,
@@ -89,8 +90,9 @@ impl Kills {
         Kills { before, ours: 0 }
     }
 
-    /// A job was killed by a signal that may have been the kernel's, and the counts are these now: was it
-    /// killed for memory? It was if one of them has risen more often than jobs were found to be.
+    /// A job was killed by a signal that may have been the kernel's, and the counts are these now:
+    /// was it killed for memory? It was if one of them has risen more often than jobs were found to
+    /// be.
     pub fn is_one(&mut self, now: &[u64]) -> bool {
         let rises = now.iter().zip(&self.before);
         let most = rises.map(|(now, before)| now.saturating_sub(*before)).max();
@@ -181,9 +183,9 @@ impl Memory {
         }
     }
 
-    /// The system has so many bytes that may still be used; `u64::MAX` if it does not say. Read after
-    /// the sizes of jobs, so that what a job takes in between is counted twice rather than not at all.
-    /// `took`: what the reading cost, sizes included.
+    /// The system has so many bytes that may still be used; `u64::MAX` if it does not say. Read
+    /// after the sizes of jobs, so that what a job takes in between is counted twice rather than
+    /// not at all. `took`: what the reading cost, sizes included.
     pub fn read(&mut self, now: Time, headroom: u64, took: Nanos) {
         let spare = headroom.saturating_sub(self.keep_free);
         self.reading = Some(Reading {
@@ -197,9 +199,10 @@ impl Memory {
         }
     }
 
-    /// The job `id` has ended, which ran for so long. `peak`: the most bytes it had, as far as its end tells;
-    /// 0 if it does not. `starter`: the most that the process had which started it. A process begins with the
-    /// size of that one: a peak that is not larger was the starter's, and says nothing of the job.
+    /// The job `id` has ended, which ran for so long. `peak`: the most bytes it had, as far as its
+    /// end tells; 0 if it does not. `starter`: the most that the process had which started it. A
+    /// process begins with the size of that one: a peak that is not larger was the starter's, and
+    /// says nothing of the job.
     pub fn ended(&mut self, id: u64, ran: Nanos, peak: u64, starter: u64) {
         let Some(size) = self.running.remove(&id) else {
             return;

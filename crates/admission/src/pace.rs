@@ -1,10 +1,10 @@
 //! Growth that lowers how many jobs end per second is undone.
 //!
-//! Jobs that wait for one disk, one lock or each other's memory look idle to the CPUs, so more and more
-//! are started, and each further one may slow down all. How fast jobs end is counted in windows, each with
-//! the number that ran. A window that is slower than an earlier one in which fewer ran is only a suspicion:
-//! later jobs may be longer than earlier ones. So it is tried: as few run as then, and what counts is whether
-//! that is faster than just before.
+//! Jobs that wait for one disk, one lock or each other's memory look idle to the CPUs, so more and
+//! more are started, and each further one may slow down all. How fast jobs end is counted in
+//! windows, each with the number that ran. A window that is slower than an earlier one in which
+//! fewer ran is only a suspicion: later jobs may be longer than earlier ones. So it is tried: as
+//! few run as then, and what counts is whether that is faster than just before.
 //!
 //! | while | a window is | then |
 //! | --- | --- | --- |
@@ -26,8 +26,8 @@ const WINDOW_TURNS: u64 = 2;
 const RATE_PART: u64 = 8;
 /// As does a number of jobs.
 const LEVEL_PART: u64 = 8;
-/// So many windows pass before the first thing that was found is tried again; then twice as many, up to
-/// the last.
+/// So many windows pass before the first thing that was found is tried again; then twice as many,
+/// up to the last.
 const DISTANCE_FIRST: u32 = 4;
 const DISTANCE_LAST: u32 = 256;
 
@@ -95,8 +95,8 @@ pub struct Pace {
 }
 
 impl Pace {
-    /// Never holds back to fewer than `least` jobs. `first`: so many are begun with; when as many have ended is
-    /// the end of the first window, before many more run.
+    /// Never holds back to fewer than `least` jobs. `first`: so many are begun with; when as many
+    /// have ended is the end of the first window, before many more run.
     pub fn new(now: Time, least: u64, first: u64) -> Self {
         Pace {
             least,

@@ -1,5 +1,5 @@
-//! How much jobs of one kind have taken, as far as the next one's need can be told from it: of memory, in
-//! bytes, which is what the words here speak of; or of time, in nanoseconds.
+//! How much jobs of one kind have taken, as far as the next one's need can be told from it: of
+//! memory, in bytes, which is what the words here speak of; or of time, in nanoseconds.
 
 /// Sizes between two powers of two are told apart in so many steps, so a quantile is at most one
 /// eighth too large, and never too small.
@@ -7,7 +7,8 @@ const STEPS: u32 = 8;
 const BUCKETS: usize = 64 * STEPS as usize;
 /// A quantile of fewer sizes means little: the largest stands for it.
 const FEW: u32 = 20;
-/// When so many sizes are counted, all counts are halved: jobs of an hour ago say less than recent ones.
+/// When so many sizes are counted, all counts are halved: jobs of an hour ago say less than recent
+/// ones.
 const MANY: u32 = 1024;
 /// Of a hundred jobs so many take no more than what is expected of one.
 const PERCENT: u32 = 95;
@@ -42,13 +43,14 @@ impl Peaks {
         }
     }
 
-    /// Whether so few jobs have ended that [`expected`](Self::expected) is only the largest of them.
+    /// Whether so few jobs have ended that [`expected`](Self::expected) is only the largest of
+    /// them.
     pub(super) fn are_few(&self) -> bool {
         self.total < FEW
     }
 
-    /// What the next job is expected to take at most: the 95 % quantile, rounded up by no more than an
-    /// eighth; the largest while only a few have ended; 0 before any has.
+    /// What the next job is expected to take at most: the 95 % quantile, rounded up by no more than
+    /// an eighth; the largest while only a few have ended; 0 before any has.
     pub(super) fn expected(&self) -> u64 {
         if self.are_few() {
             return self.largest;

@@ -1,9 +1,9 @@
-//! When to try again to make a process for which the system had no room: no process, no descriptor or
-//! no memory was left (EAGAIN, EMFILE, ENFILE, ENOMEM).
+//! When to try again to make a process for which the system had no room: no process, no descriptor
+//! or no memory was left (EAGAIN, EMFILE, ENFILE, ENOMEM).
 //!
-//! The end of one of ours makes room. But what was short may also be others': so it is tried now and then
-//! while ours run on, however long. Where none runs nobody of ours will ever make room, and after some time
-//! an error says more than waiting does.
+//! The end of one of ours makes room. But what was short may also be others': so it is tried now
+//! and then while ours run on, however long. Where none runs nobody of ours will ever make room,
+//! and after some time an error says more than waiting does.
 
 use cmwq_policy::time::{MILLISECOND, Nanos, SECOND};
 

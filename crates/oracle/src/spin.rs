@@ -2,8 +2,8 @@
 
 use std::sync::{Mutex, MutexGuard, TryLockError};
 
-/// Takes a lock that is only held for moments. Whoever slept here would be seen to sleep by the very
-/// queues that are tested, and another item would begin.
+/// Takes a lock that is only held for moments. Whoever slept here would be seen to sleep by the
+/// very queues that are tested, and another item would begin.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     loop {
         match mutex.try_lock() {

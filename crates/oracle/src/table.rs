@@ -49,8 +49,8 @@ const SORTS: [(&str, Sort, usize); 3] = [
     ("Not yet", Sort::NotYet, 3),
 ];
 
-/// Rows as those of what differs, about scenarios that the recorder can ask and our copy has not. The table may be
-/// missing.
+/// Rows as those of what differs, about scenarios that the recorder can ask and our copy has not.
+/// The table may be missing.
 const UNRECORDED: &str = "Differs on purpose, not recorded";
 
 /// One row.
@@ -116,8 +116,8 @@ pub struct Table {
 }
 
 impl Table {
-    /// Reads the tables below the headings `Differs on purpose`, `Not applicable`, `Not yet`, and the one of what is
-    /// not recorded.
+    /// Reads the tables below the headings `Differs on purpose`, `Not applicable`, `Not yet`, and
+    /// the one of what is not recorded.
     pub fn parse(document: &str) -> Result<Table, Error> {
         let mut table = Table::default();
         let (mut sort, mut recorded) = (None, true);

@@ -1,9 +1,9 @@
-//! The simulated machine and real threads carry out the same random programs, and must answer alike: where
-//! they do not, one of them does not obey the policy's text. No kernel is asked.
+//! The simulated machine and real threads carry out the same random programs, and must answer
+//! alike: where they do not, one of them does not obey the policy's text. No kernel is asked.
 //!
 //! `CMWQ_DIFFERENTIAL` is how many programs are tried, from the seed `CMWQ_SEED` on. Programs leave
-//! time between their operations, so that what is asked has settled; one that differs all the same is
-//! tried again with longer times, by the backend.
+//! time between their operations, so that what is asked has settled; one that differs all the same
+//! is tried again with longer times, by the backend.
 
 mod common;
 
@@ -176,7 +176,8 @@ impl Writer {
         }
     }
 
-    /// Items that go on at one time change nothing that others could see: which was first would be a race.
+    /// Items that go on at one time change nothing that others could see: which was first would be
+    /// a race.
     fn body(&mut self, item: &str) -> Vec<String> {
         let gate = self.random.of(&GATES);
         match (item, self.random.below(5)) {

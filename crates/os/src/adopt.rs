@@ -1,11 +1,12 @@
-//! Being given the processes whose parents have ended, below this process (`PR_SET_CHILD_SUBREAPER`,
-//! Linux 3.4), so that what a job leaves behind is still known to be of that job.
+//! Being given the processes whose parents have ended, below this process
+//! (`PR_SET_CHILD_SUBREAPER`, Linux 3.4), so that what a job leaves behind is still known to be of
+//! that job.
 //!
-//! The kernel gives them to the first thread of the process, and the thread that starts a process is
-//! its parent until either ends. So the children of the first thread are the adopted ones, as long as
-//! that thread starts none itself and every other one reaps what it has started: nobody's wait is
-//! taken away when the adopted ones are reaped here. One that goes on when this process ends is given
-//! to the next subreaper or to init, and is not touched.
+//! The kernel gives them to the first thread of the process, and the thread that starts a process
+//! is its parent until either ends. So the children of the first thread are the adopted ones, as
+//! long as that thread starts none itself and every other one reaps what it has started: nobody's
+//! wait is taken away when the adopted ones are reaped here. One that goes on when this process
+//! ends is given to the next subreaper or to init, and is not touched.
 
 use std::fs;
 use std::path::Path;
@@ -15,9 +16,10 @@ use rustix::process::{Pid, WaitId, WaitIdOptions, getpid, set_child_subreaper, w
 
 static ON: AtomicBool = AtomicBool::new(false);
 
-/// From now on the orphans among the descendants of this process are given to it. It takes on two duties:
-/// its first thread starts no process any more, and [`reap`] is called when a child has ended. False
-/// if the kernel cannot (it must also have `children` files, to tell who was given): nothing changes then.
+/// From now on the orphans among the descendants of this process are given to it. It takes on two
+/// duties: its first thread starts no process any more, and [`reap`] is called when a child has
+/// ended. False if the kernel cannot (it must also have `children` files, to tell who was given):
+/// nothing changes then.
 pub fn begin() -> bool {
     let listed = children_of_first_thread().is_some();
     let on = listed && set_child_subreaper(Some(getpid())).is_ok();

@@ -11,7 +11,8 @@ pub fn now() -> Time {
     Time(t.tv_sec as u64 * SECOND + t.tv_nsec as u64)
 }
 
-/// CPU time the calling thread has used since it started; 0 where the system does not tell (a sandbox).
+/// CPU time the calling thread has used since it started; 0 where the system does not tell (a
+/// sandbox).
 pub fn thread_cpu() -> Nanos {
     read_cpu(libc::CLOCK_THREAD_CPUTIME_ID)
 }

@@ -63,7 +63,8 @@ fn target(mask: &CpuMask, quota: Option<Quota>) -> usize {
     mask.count().min(allowed).max(1)
 }
 
-/// The masks of the threads that are not ours. Where `/proc` does not tell there is the calling one.
+/// The masks of the threads that are not ours. Where `/proc` does not tell there is the calling
+/// one.
 fn others() -> impl Iterator<Item = CpuMask> {
     let tids = fs::read_dir("/proc/self/task").map_or(vec![thread::gettid()], |tasks| {
         let name = |task: fs::DirEntry| task.file_name().to_str()?.parse().ok();

@@ -36,8 +36,8 @@ pub fn wake(word: &AtomicU32, n: u32) -> usize {
     futex::wake(word, Flags::PRIVATE, n).unwrap_or(0)
 }
 
-/// As [`wait`] without a timeout, for a word in memory that processes share. Uses nothing of the C library's
-/// or the calling thread's where there is a [`helper`](crate::helper).
+/// As [`wait`] without a timeout, for a word in memory that processes share. Uses nothing of the C
+/// library's or the calling thread's where there is a [`helper`](crate::helper).
 pub fn wait_shared(word: &AtomicU32, expected: u32) {
     #[cfg(all(target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
     // SAFETY: the word is borrowed.

@@ -51,8 +51,8 @@ pub fn claim() -> io::Result<u32> {
     }
 }
 
-/// Whether this process was forked and has not called exec since: it may lack threads that its parent had, and
-/// that held locks. True where the system does not tell.
+/// Whether this process was forked and has not called exec since: it may lack threads that its
+/// parent had, and that held locks. True where the system does not tell.
 pub fn is_forked() -> bool {
     if cfg!(miri) {
         // It has no fork.

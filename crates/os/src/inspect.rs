@@ -1,8 +1,8 @@
 //! What another thread of this process has used, and where it is: for whoever watches over it.
 //!
 //! Other than [`crate::observe`], which is read again and again, these are for questions that are
-//! asked rarely: is this item CPU-intensive, where does that worker hang? Threads are named by their
-//! id in this process; of another process's threads nothing is said.
+//! asked rarely: is this item CPU-intensive, where does that worker hang? Threads are named by
+//! their id in this process; of another process's threads nothing is said.
 
 use std::fs;
 
@@ -24,8 +24,8 @@ pub fn thread_cpu(tid: i32) -> Option<Nanos> {
     cpu_clock(tid, CPUCLOCK_PERTHREAD)
 }
 
-/// CPU time that all threads of a process have used since it started, those that have ended included.
-/// `None`: there is no such process, or the system does not tell.
+/// CPU time that all threads of a process have used since it started, those that have ended
+/// included. `None`: there is no such process, or the system does not tell.
 pub fn process_cpu(pid: i32) -> Option<Nanos> {
     cpu_clock(pid, 0)
 }
@@ -60,8 +60,8 @@ fn parse_voluntary_switches(status: &[u8]) -> Option<u64> {
 }
 
 /// The thread's stack in the kernel, the innermost function first, one to a line, as
-/// `futex_do_wait+0x38/0x70`. `None`: it is not in the kernel, is gone, or we may not know (it takes
-/// `CAP_SYS_ADMIN`). Of a thread that runs, the frames may be nonsense.
+/// `futex_do_wait+0x38/0x70`. `None`: it is not in the kernel, is gone, or we may not know (it
+/// takes `CAP_SYS_ADMIN`). Of a thread that runs, the frames may be nonsense.
 pub fn kernel_stack(tid: i32) -> Option<String> {
     let text = String::from_utf8(read(tid, "stack")?).ok()?;
     let frames: Vec<&str> = text.lines().map(frame).collect();
@@ -86,8 +86,9 @@ fn read(tid: i32, file: &str) -> Option<Vec<u8>> {
     is_own_proc().then(|| fs::read(format!("/proc/self/task/{tid}/{file}")).ok())?
 }
 
-/// Whether the thread goes on without another one of its process: it runs, sleeps for a time, or waits for a
-/// file, a child or a peer. False: it sleeps in a futex until somebody wakes it, or `/proc` does not tell.
+/// Whether the thread goes on without another one of its process: it runs, sleeps for a time, or
+/// waits for a file, a child or a peer. False: it sleeps in a futex until somebody wakes it, or
+/// `/proc` does not tell.
 pub fn goes_on_alone(tid: i32) -> bool {
     let files = TaskFiles::new(tid);
     match (files.state(), files.blocked()) {
@@ -99,8 +100,8 @@ pub fn goes_on_alone(tid: i32) -> bool {
 }
 
 /// What the thread is doing, in words for a report: whether it sleeps, in which system call with
-/// which arguments, and below that its stack in the kernel, or the function it waits in, as far as we
-/// may know. Never empty. The readings are some microseconds apart: a thread that moves may show
+/// which arguments, and below that its stack in the kernel, or the function it waits in, as far as
+/// we may know. Never empty. The readings are some microseconds apart: a thread that moves may show
 /// parts of two moments.
 pub fn where_is(tid: i32) -> String {
     let files = TaskFiles::new(tid);

@@ -2,7 +2,8 @@
 //!
 //! What may be used is what the kernel thinks a new program could have without swapping
 //! (`MemAvailable`), or less where a control group limits us: a group's file cache is given back
-//! before anybody is killed, so it counts as free. A limit of an ancestor binds as much as one's own.
+//! before anybody is killed, so it counts as free. A limit of an ancestor binds as much as one's
+//! own.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -76,8 +77,9 @@ impl Memory {
             .any(|(v2, group)| limit(*v2, group).is_some())
     }
 
-    /// How often the kernel has killed for want of memory: of the machine (Linux 4.13), then of each
-    /// group that counts it. Those of other people's processes are among them; only growth means anything.
+    /// How often the kernel has killed for want of memory: of the machine (Linux 4.13), then of
+    /// each group that counts it. Those of other people's processes are among them; only growth
+    /// means anything.
     pub fn kills(&self) -> Vec<u64> {
         let vmstat = fs::read_to_string(self.root.join("proc/vmstat"));
         let machine = vmstat.ok().and_then(|text| field(&text, "oom_kill"));
@@ -102,8 +104,8 @@ impl Memory {
     }
 }
 
-/// Bytes of memory that only this process has, about: what a fork makes page tables for. 0 if the system
-/// does not tell.
+/// Bytes of memory that only this process has, about: what a fork makes page tables for. 0 if the
+/// system does not tell.
 pub fn private() -> u64 {
     let text = fs::read_to_string("/proc/self/statm").unwrap_or_default();
     let mut pages = text.split_ascii_whitespace().skip(1).map(str::parse::<u64>);
@@ -116,8 +118,8 @@ pub fn private() -> u64 {
     }
 }
 
-/// The group's limit: in version 2 the lower one of `memory.max`, at which processes are killed, and
-/// `memory.high`, at which they are slowed down.
+/// The group's limit: in version 2 the lower one of
+/// `memory.max`, at which processes are killed, and `memory.high`, at which they are slowed down.
 fn limit(v2: bool, group: &Path) -> Option<u64> {
     let files: &[&str] = match v2 {
         true => &["memory.max", "memory.high"],

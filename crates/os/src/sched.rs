@@ -118,8 +118,8 @@ pub(crate) struct SchedAttr {
 }
 
 impl SchedAttr {
-    /// An ordinary thread at the caller's nice level with the kernel's shortest time slice, 0.1 ms: it gets a
-    /// CPU sooner where others compute, and for less long.
+    /// An ordinary thread at the caller's nice level with the kernel's shortest time slice, 0.1 ms:
+    /// it gets a CPU sooner where others compute, and for less long.
     pub(crate) fn short_slice() -> Self {
         SchedAttr {
             size: size_of::<SchedAttr>() as u32,
@@ -134,8 +134,8 @@ impl SchedAttr {
     }
 }
 
-/// Makes the calling thread, an ordinary one, have the shortest time slice; it stays with the thread if the
-/// policy changes.
+/// Makes the calling thread, an ordinary one, have the shortest time slice; it stays with the
+/// thread if the policy changes.
 ///
 /// # Errors
 ///

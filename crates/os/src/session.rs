@@ -1,8 +1,8 @@
 //! The process group and the session of this process.
 //!
-//! Both may be 0: in a PID namespace (a container, `unshare --pid`) whose first processes belong to a
-//! group or session that began outside of it, which has no number inside. rustix has no value for that,
-//! and calls it impossible.
+//! Both may be 0: in a PID namespace (a container, `unshare --pid`) whose first processes belong to
+//! a group or session that began outside of it, which has no number inside. rustix has no value for
+//! that, and calls it impossible.
 
 /// The process group; 0 if it is one of outside of this PID namespace.
 pub fn group() -> i32 {

@@ -39,7 +39,8 @@ pub fn getpid() -> i32 {
     rustix::process::getpid().as_raw_nonzero().get()
 }
 
-/// Whether the calling thread is the process's first one, whose mask everybody takes for the process's.
+/// Whether the calling thread is the process's first one, whose mask everybody takes for the
+/// process's.
 pub fn is_main() -> bool {
     gettid() == getpid()
 }
@@ -48,8 +49,8 @@ pub fn is_main() -> bool {
 /// moment at which it could be picked for a signal of the process. `name` is cut to 15 bytes,
 /// `stack_size` is in bytes.
 ///
-/// In a forked child the standard library does not know of it, and has no name for it: it could wait for a
-/// thread of the parent ([`bare`]).
+/// In a forked child the standard library does not know of it, and has no name for it: it could
+/// wait for a thread of the parent ([`bare`]).
 ///
 /// # Errors
 ///
@@ -96,8 +97,9 @@ pub fn set_name(name: &str) {
     let _ = rustix::thread::set_name(&name);
 }
 
-/// Bytes of stack that the calling thread has left, about. Its bounds are asked for once in each thread;
-/// 0 where the system does not tell, and on a stack that is not the thread's own (a coroutine's).
+/// Bytes of stack that the calling thread has left, about. Its bounds are asked for once in each
+/// thread; 0 where the system does not tell, and on a stack that is not the thread's own (a
+/// coroutine's).
 pub fn stack_left() -> usize {
     thread_local! {
         // Without a destructor, so that it can be used at any moment of a thread's life.
@@ -148,7 +150,8 @@ pub fn set_sigmask(mask: u64) {
     unsafe { rt_sigprocmask(&mask, std::ptr::null_mut()) };
 }
 
-/// Blocks all signals but this one in the calling thread, those of the C library included: for moments.
+/// Blocks all signals but this one in the calling thread, those of the C library included: for
+/// moments.
 pub(crate) fn block_all_but(signal: i32) {
     restore_mask(!bits(&[signal]));
 }

@@ -36,8 +36,8 @@ pub fn process() -> Rusage {
     rusage(libc::RUSAGE_SELF).unwrap_or_default()
 }
 
-/// What a child that has ended and has not been reaped used, with the children that it has waited for:
-/// `max_rss_kib` is that of the largest single process. `None` if there is no such child.
+/// What a child that has ended and has not been reaped used, with the children that it has waited
+/// for: `max_rss_kib` is that of the largest single process. `None` if there is no such child.
 ///
 /// A process begins with the size of the one that started it: the kernel counts what it had between
 /// `fork` and `exec`. So a size not above that of this process says nothing.

@@ -169,8 +169,8 @@ fn may_trace() -> bool {
     status_of(child) == 0
 }
 
-/// A member in a session of its own whose parent has ended belongs to the tree, where this process is
-/// given such orphans; it is reaped when it ends, and nobody else's child is.
+/// A member in a session of its own whose parent has ended belongs to the tree, where this process
+/// is given such orphans; it is reaped when it ends, and nobody else's child is.
 #[test]
 fn orphans_of_a_tree_belong_to_it() {
     assert!(adopt::begin());

@@ -19,7 +19,8 @@ pub(crate) fn progress() -> u64 {
     PROGRESS.load(SeqCst)
 }
 
-/// Writes without a lock: a thread that holds that of standard error may not exist in a forked child.
+/// Writes without a lock: a thread that holds that of standard error may not exist in a forked
+/// child.
 pub(crate) fn say(text: &str) {
     let line = format!("{text}\n");
     // SAFETY: the buffer lives. What is not written is lost.

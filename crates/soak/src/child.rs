@@ -83,7 +83,8 @@ fn leave(plan: &Plan) {
 
 /// Says what is done, each second; and all that is known, if asked by a signal.
 fn watch() {
-    // SAFETY: an empty set is a valid one; changes the mask of this thread, which all others inherit.
+    // SAFETY: an empty set is a valid one; changes the mask of this thread, which all others
+    // inherit.
     let set = unsafe {
         let mut set: libc::sigset_t = std::mem::zeroed();
         libc::sigemptyset(&mut set);
@@ -103,7 +104,8 @@ fn watch() {
                 tell();
             }
             let line = format!("{BEAT}{}\n", books::progress());
-            // SAFETY: the buffer lives. Without the lock of standard output, which another thread may keep.
+            // SAFETY: the buffer lives. Without the lock of standard output, which another thread
+            // may keep.
             unsafe { libc::write(1, line.as_ptr().cast(), line.len()) };
         }
     };
@@ -164,7 +166,8 @@ fn settle(plan: &Plan) {
         if began.elapsed() > Duration::from_secs(60) {
             let tickets = books::unbalanced().join("\n");
             books::fail(&format!("not balanced at the end:\n{tickets}"));
-            // Some thread keeps what is missing: whoever looks after us takes this for a hang, and looks at all of them.
+            // Some thread keeps what is missing: whoever looks after us takes this for a hang, and
+            // looks at all of them.
             return std::thread::sleep(2 * PATIENCE);
         }
         std::thread::sleep(Duration::from_millis(2));

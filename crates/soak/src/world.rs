@@ -1,9 +1,9 @@
 //! The queues that rooms share, and who may wait for whom.
 //!
-//! A program that waits in a circle through foreign locks, or through queues of different attributes,
-//! hangs by its own fault. So items wait upwards: an item of one level waits for items of queues of its
-//! own level, which share a pool, and of higher ones. Queues that are loose have limits, attributes and
-//! states that change; items do not wait for theirs, but threads do.
+//! A program that waits in a circle through foreign locks, or through queues of different
+//! attributes, hangs by its own fault. So items wait upwards: an item of one level waits for items
+//! of queues of its own level, which share a pool, and of higher ones. Queues that are loose have
+//! limits, attributes and states that change; items do not wait for theirs, but threads do.
 
 use std::sync::OnceLock;
 use std::sync::atomic::AtomicUsize;
@@ -45,7 +45,8 @@ pub(crate) fn make(plan: &Plan) {
 
 fn nested_queues(plan: &Plan, rng: &mut Rng) -> Vec<(Level, Workqueue)> {
     let build = |name: &str| Workqueue::builder(name);
-    // With few threads, a queue that has pools for several parts of the machine would wait for itself.
+    // With few threads, a queue that has pools for several parts of the machine would wait for
+    // itself.
     let unmanaged = match plan.thread_limit {
         None => build("unmanaged").unmanaged(),
         Some(_) => build("unmanaged")

@@ -1,5 +1,6 @@
-//! The room of items alone, with seeds that are always the same. `CMWQ_STRESS_SEED` begins with another
-//! one, `CMWQ_STRESS_OPS` does so many calls with each, `CMWQ_STRESS_SEEDS` takes so many one after the other.
+//! The room of items alone, with seeds that are always the same.
+//! `CMWQ_STRESS_SEED` begins with another one, `CMWQ_STRESS_OPS` does so many calls with each,
+//! `CMWQ_STRESS_SEEDS` takes so many one after the other.
 
 use cmwq_soak::rooms::items;
 
@@ -19,7 +20,8 @@ fn items_and_queues_keep_their_promises() {
         number("CMWQ_STRESS_SEEDS", 4),
     );
     let ops = number("CMWQ_STRESS_OPS", 5_000) as usize;
-    // All that a pool can know of itself, after one in so many of its events, and counts after each.
+    // All that a pool can know of itself, after one in so many of its events, and counts after
+    // each.
     cmwq::check_whole(number("CMWQ_STRESS_CHECK", 64) as u32);
     let mut checks = [0; 6];
     for seed in first..first + seeds {

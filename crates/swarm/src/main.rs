@@ -86,7 +86,8 @@ const ELSEWHERE: [&str; 15] = [
     "scan-stale",
     "pwq-emptied-late",
     "canary-kept-quiet",
-    // Much has to come together: 16 items of one rescuer while other pools call it, the budget used up where canaries report.
+    // Much has to come together: 16 items of one rescuer while other pools call it, the budget used
+    // up where canaries report.
     "rescuer-turn-over",
     "rescuer-comes-again",
     "idle-report-no-token",

@@ -7,8 +7,8 @@ use crate::random::{Random, stream};
 /// Makes the features and the list of them.
 macro_rules! features {
     ($($name:ident),* $(,)?) => {
-        /// Something that a seed has or has not. A swarm in which each seed lacks some finds more than one
-        /// in which all have everything (Groce et al., "Swarm testing", ISSTA 2012).
+        /// Something that a seed has or has not. A swarm in which each seed lacks some finds more
+        /// than one in which all have everything (Groce et al., "Swarm testing", ISSTA 2012).
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
         #[repr(u8)]
         #[allow(missing_docs)]

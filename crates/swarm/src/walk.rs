@@ -301,9 +301,9 @@ impl Walk {
         }))
     }
 
-    /// An item waits for itself or its own queue, which is refused. Other items of its queue it waits
-    /// for in chains only: the policy does not see yet that a slot which is waited for is held by the
-    /// waiting item's own next instance, or that who waits is a rescuer.
+    /// An item waits for itself or its own queue, which is refused. Other items of its queue it
+    /// waits for in chains only: the policy does not see yet that a slot which is waited for is
+    /// held by the waiting item's own next instance, or that who waits is a rescuer.
     fn wait_within(&mut self, cx: &ProgramCx<'_>, own: ItemId) -> Option<Act> {
         let pwq = cx.machine().pwq_executed(cx.thread())?;
         let queue = cx.machine().pwq_view(pwq).queue;

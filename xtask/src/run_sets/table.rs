@@ -1,5 +1,5 @@
-//! The rows as a table for people: of each set cmwq, the best xargs, `xargs -P` as wide as the machine, and
-//! GNU parallel's best and by load.
+//! The rows as a table for people: of each set cmwq, the best xargs, `xargs -P` as wide as the
+//! machine, and GNU parallel's best and by load.
 
 use std::fmt::Write;
 

@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// rustc 1.97. Newer ones compare the C types of variadic calls, and miri of 2026-10-29 stops at how
-/// rustix hands `syscall(SYS_futex, ...)` the address of an atomic.
+/// rustc 1.97. Newer ones compare the C types of variadic calls, and miri of 2026-10-29 stops at
+/// how rustix hands `syscall(SYS_futex, ...)` the address of an atomic.
 const TOOLCHAIN: &str = "nightly-2026-05-20";
 
 /// miri interprets the standard library as well, and tsan builds it again: both need its source.
@@ -23,8 +23,9 @@ const INHERITED: [&str; 6] = [
     "CARGO_BUILD_TARGET",
 ];
 
-/// * Isolation stays on: no file of the host, a clock that runs with the program, and so the same run
-///   for the same seed. What the program may not have is refused in silence, as a small system would.
+/// * Isolation stays on: no file of the host, a clock that runs with the program, and so the same
+///   run for the same seed. What the program may not have is refused in silence, as a small system
+///   would.
 /// * Items' words hold addresses, so provenance is permissive.
 /// * Workers never end and the engine is never freed, so leaks say nothing.
 const MIRI_FLAGS: &str = "-Zmiri-isolation-error=hide -Zmiri-permissive-provenance \
@@ -98,8 +99,8 @@ impl Nightly {
         command
     }
 
-    /// Makes the standard library that miri interprets, unless it is there. Left to itself it would lie
-    /// in the user's cache.
+    /// Makes the standard library that miri interprets, unless it is there. Left to itself it would
+    /// lie in the user's cache.
     pub(super) fn set_up_miri(&self) -> Result<(), String> {
         succeed(self.cargo_miri().arg("setup"))
     }
@@ -147,7 +148,8 @@ impl Nightly {
         Ok(folder.join(format!("{suite}.log")))
     }
 
-    /// The target to build for. It has to be named: otherwise the flags are for build scripts as well.
+    /// The target to build for. It has to be named: otherwise the flags are for build scripts as
+    /// well.
     fn host(&self) -> Result<String, String> {
         let mut command = self.program("rustc", "tsan");
         let output = command.arg("-vV").output().map_err(not_started)?;

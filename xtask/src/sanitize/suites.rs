@@ -51,8 +51,8 @@ impl Suite {
     }
 }
 
-/// The core has no `unsafe`, so what miri could find in it is little; the tests that play whole pools
-/// through take it more than an hour. It is interpreted with the runtime's tests anyway.
+/// The core has no `unsafe`, so what miri could find in it is little; the tests that play whole
+/// pools through take it more than an hour. It is interpreted with the runtime's tests anyway.
 pub(super) const MIRI: &[Suite] = &[
     Suite {
         name: "policy",

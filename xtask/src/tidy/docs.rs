@@ -1,5 +1,6 @@
 //! What the documents and every other text promise: links lead somewhere, each dependency is
-//! accounted for, each guarantee names tests that there are, and nothing of one developer's machine or half-done work is left in.
+//! accounted for, each guarantee names tests that there are, and nothing of one developer's machine
+//! or half-done work is left in.
 
 use super::Violation;
 use super::imports::{self, is_ours};

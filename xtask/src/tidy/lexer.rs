@@ -40,7 +40,8 @@ impl Token<'_> {
     }
 }
 
-/// Splits `src` into tokens; white space is dropped. Unfinished literals run to the end of the text.
+/// Splits `src` into tokens; white space is dropped. Unfinished literals run to the end of the
+/// text.
 pub(super) fn tokens(src: &str) -> Vec<Token<'_>> {
     let mut out: Vec<Token> = Vec::new();
     let (mut pos, mut line) = (0, 1);

@@ -1,6 +1,6 @@
 //! The rules that the whole tree keeps: which crate and which module may import which, where
-//! `unsafe` and weak atomic orderings are argued, how long files get, and that the documents tell
-//! the truth.
+//! `unsafe` and weak atomic orderings are argued, how long files and lines of prose get, and that
+//! the documents tell the truth.
 //!
 //! Each rule is a function from text to violations, so that its tests are small snippets.
 
@@ -12,6 +12,7 @@ mod lengths;
 mod lexer;
 mod modules;
 mod orderings;
+mod prose;
 mod purity;
 mod source;
 mod tree;
@@ -65,6 +66,7 @@ pub fn check(root: &Path) -> io::Result<Vec<Violation>> {
     let mut found = imports::check(&tree);
     found.extend(purity::check(&tree));
     found.extend(docs::check(&tree));
+    found.extend(prose::check(&tree));
     for folder in imports::folders(&tree) {
         found.extend(circles::check(&tree, &folder));
         found.extend(floors::check(&tree, &folder));

@@ -1,4 +1,5 @@
-//! One Rust file as the rules see it: code tokens with their brackets matched, comments beside them.
+//! One Rust file as the rules see it: code tokens with their brackets matched, comments beside
+//! them.
 
 use super::lexer::{Kind, Token, tokens};
 use std::collections::BTreeSet;

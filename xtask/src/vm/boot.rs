@@ -14,8 +14,8 @@ use super::said::{Console, Said};
 const QEMU: &str = "qemu-system-x86_64";
 const PACKAGE: &str = "qemu-system-x86";
 
-/// The kind that all kernels boot on (some panic with `max`), without what cannot be emulated, of which
-/// QEMU would warn for each CPU.
+/// The kind that all kernels boot on (some panic with `max`), without what cannot be emulated, of
+/// which QEMU would warn for each CPU.
 const CPU: &str = "Haswell-v4,l3-cache=on,-pcid,-x2apic,-tsc-deadline,-invpcid,-spec-ctrl";
 
 /// The program in it ends before, whatever happens. This is for a kernel that hangs.

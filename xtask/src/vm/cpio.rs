@@ -24,8 +24,8 @@ pub(super) fn with_init(program: &[u8]) -> Vec<u8> {
     archive
 }
 
-/// A header of a magic number and thirteen numbers of eight hexadecimal digits, the name, the contents;
-/// name and contents end at a multiple of four.
+/// A header of a magic number and thirteen numbers of eight hexadecimal digits, the name, the
+/// contents; name and contents end at a multiple of four.
 fn entry(archive: &mut Vec<u8>, name: &str, mode: u32, device: (u32, u32), contents: &[u8]) {
     let (size, name_size) = (contents.len() as u32, name.len() as u32 + 1);
     let (major, minor) = device;

@@ -6,8 +6,8 @@ use std::process::Command;
 
 use super::{at, output};
 
-/// Depends on the kernel for virtual machines of the day. It has serial console, devtmpfs, SMP and NUMA
-/// built in, so it needs no module.
+/// Depends on the kernel for virtual machines of the day. It has serial console, devtmpfs, SMP and
+/// NUMA built in, so it needs no module.
 const PACKAGE: &str = "linux-image-cloud-amd64";
 
 /// Names another kernel: an image that the boot loader would load.

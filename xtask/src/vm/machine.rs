@@ -10,7 +10,8 @@ pub(super) struct Machine {
     nodes: &'static [&'static str],
     /// The scope that the environment of the program names.
     default_scope: Option<&'static str>,
-    /// The pods of each scope, divided by `/`: by hand, as those that the policy makes are compared with them.
+    /// The pods of each scope, divided by `/`: by hand, as those that the policy makes are compared
+    /// with them.
     pods: [(&'static str, &'static str); 6],
 }
 
@@ -78,8 +79,8 @@ impl Machine {
         args
     }
 
-    /// The end of the kernel's command line: what is a variable becomes one of the first program, what
-    /// follows the dashes its arguments. They are its name, and the pods of each scope.
+    /// The end of the kernel's command line: what is a variable becomes one of the first program,
+    /// what follows the dashes its arguments. They are its name, and the pods of each scope.
     pub(super) fn words(&self) -> String {
         let variable = |scope| format!("CMWQ_DEFAULT_AFFINITY_SCOPE={scope} ");
         let variable = self.default_scope.map_or_else(String::new, variable);

@@ -42,8 +42,8 @@ impl Console {
         self.begun
     }
 
-    /// What it came to; an error, with all that was said, if the program did not reach its end, or did
-    /// not find anything to check.
+    /// What it came to; an error, with all that was said, if the program did not reach its end, or
+    /// did not find anything to check.
     pub(super) fn end(self) -> Result<Said, String> {
         let fault = match self.ended {
             None => "the program in it did not reach its end".to_owned(),

@@ -148,7 +148,8 @@ proptest! {
         prop_assert!(rate * 10 > full(most) * 9, "{}", rate);
     }
 
-    /// Now short jobs, now ones that are up to thirty times as long: fewer end, and it is not because many run.
+    /// Now short jobs, now ones that are up to thirty times as long: fewer end, and it is not
+    /// because many run.
     #[test]
     fn jobs_that_become_longer_are_held_back_for_a_short_while(seed: u64, block in 50_u64..1_000,
         times in 2_u64..30)

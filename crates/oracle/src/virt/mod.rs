@@ -94,8 +94,8 @@ fn shard_cores(topology: &str) -> u32 {
     }
 }
 
-/// Of the reports those from this number on that are about misuse go to the record, as they come: the record is
-/// closed with the script. How many there are.
+/// Of the reports those from this number on that are about misuse go to the record, as they come:
+/// the record is closed with the script. How many there are.
 fn tell(machine: &Machine, stage: &Stage, from: usize) -> usize {
     let reports = machine.reports_from(from);
     let dropped = |report: &&Report| report.what == Trouble::TimerDropped;

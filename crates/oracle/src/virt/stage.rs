@@ -29,8 +29,8 @@ pub(super) struct Made {
 }
 
 impl Stage {
-    /// No item is there, and no queue but the system's. Limits are exact if so asked, where there is
-    /// a choice.
+    /// No item is there, and no queue but the system's. Limits are exact if so asked, where there
+    /// is a choice.
     pub(super) fn new(play: &Play, exact: bool) -> Stage {
         Stage {
             play: play.clone(),

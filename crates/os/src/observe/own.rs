@@ -4,8 +4,8 @@ use rustix::fs::{CWD, readlinkat};
 
 use crate::thread;
 
-/// Whether `/proc/self` is this process by the number that it has for itself. In a new PID namespace with
-/// the old /proc all numbers mean others there. One system call.
+/// Whether `/proc/self` is this process by the number that it has for itself. In a new PID
+/// namespace with the old /proc all numbers mean others there. One system call.
 pub fn is_own_proc() -> bool {
     let Ok(own) = readlinkat(CWD, "/proc/self", Vec::new()) else {
         return false;

@@ -2,11 +2,12 @@
 //! they have.
 //!
 //! A tree has more than its leader's descendants: a process whose parent has ended is given to the
-//! next subreaper above it, or to init. Where this process is that ([`adopt`](crate::adopt)), one of
-//! those it was given belongs to the tree if its group or session is one that the tree was seen to have.
+//! next subreaper above it, or to init. Where this process is that ([`adopt`](crate::adopt)), one
+//! of those it was given belongs to the tree if its group or session is one that the tree was seen
+//! to have.
 //!
-//! A [`helper`](crate::helper) of a program that uses cmwq is part of no tree: it wants a CPU only where
-//! nobody does, has no memory to speak of, and ends after its parent by itself.
+//! A [`helper`](crate::helper) of a program that uses cmwq is part of no tree: it wants a CPU only
+//! where nobody does, has no memory to speak of, and ends after its parent by itself.
 
 use std::collections::HashSet;
 use std::ffi::OsStr;
@@ -40,8 +41,9 @@ pub struct TreeState {
 pub struct Tree {
     proc_dir: PathBuf,
     leader: i32,
-    /// Process groups and sessions that members were seen in, the latest last. An id may be used again for
-    /// somebody else's once all of its members are gone; then a look is wrong until the tree ends.
+    /// Process groups and sessions that members were seen in, the latest last. An id may be used
+    /// again for somebody else's once all of its members are gone; then a look is wrong until the
+    /// tree ends.
     groups: Vec<i32>,
 }
 
@@ -65,9 +67,9 @@ impl Tree {
         self.leader
     }
 
-    /// Looks at the threads of the leader, then of its children and so on, until `cap` runnable ones
-    /// are found, in at most [`LOOK_MOST`] processes. Zombies and stopped threads are not runnable.
-    /// Processes may come and go meanwhile: what has gone is not counted.
+    /// Looks at the threads of the leader, then of its children and so on, until
+    /// `cap` runnable ones are found, in at most [`LOOK_MOST`] processes. Zombies and stopped
+    /// threads are not runnable. Processes may come and go meanwhile: what has gone is not counted.
     pub fn look(&mut self, cap: usize) -> TreeState {
         let mut found = TreeState::default();
         if self.proc_dir == Path::new("/proc") && !is_own_proc() {
@@ -87,8 +89,8 @@ impl Tree {
         found
     }
 
-    /// Bytes of memory that the processes of the tree have: the sum of their resident sets, in at most
-    /// [`LOOK_MOST`] of them. What several share, such as libraries, counts for each.
+    /// Bytes of memory that the processes of the tree have: the sum of their resident sets, in at
+    /// most [`LOOK_MOST`] of them. What several share, such as libraries, counts for each.
     pub fn resident(&mut self) -> u64 {
         let mut pages = 0_u64;
         self.walk(|proc_dir, pid, _| {
@@ -162,8 +164,8 @@ fn task_state(proc_dir: &Path, pid: i32, tid: i32) -> TaskState {
     }
 }
 
-/// What says nothing of a member: the group and the session of this process, and 0, which stands for those of
-/// outside of this PID namespace.
+/// What says nothing of a member: the group and the session of this process, and 0, which stands
+/// for those of outside of this PID namespace.
 fn own_groups() -> [i32; 3] {
     [0, session::group(), session::session()]
 }

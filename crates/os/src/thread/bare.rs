@@ -1,10 +1,10 @@
 //! Threads that the standard library does not know of.
 //!
-//! Each thread that the standard library starts enters itself into a table, under a lock, before it runs
-//! anything of ours, and leaves the table when it ends. A thread of the parent may hold that lock at a fork:
-//! then every such thread of the child waits for it, for ever. Threads made here take no lock but those that the
-//! C library sets right in a child. `std::thread::current()` has no name there, and an overflow of the
-//! stack is a plain `SIGSEGV`.
+//! Each thread that the standard library starts enters itself into a table, under a lock, before it
+//! runs anything of ours, and leaves the table when it ends. A thread of the parent may hold that
+//! lock at a fork: then every such thread of the child waits for it, for ever. Threads made here
+//! take no lock but those that the C library sets right in a child.
+//! `std::thread::current()` has no name there, and an overflow of the stack is a plain `SIGSEGV`.
 
 use std::ffi::{CString, c_void};
 use std::io;
@@ -19,11 +19,12 @@ use crate::generation;
 /// The least stack: what the C library keeps of it for itself has to fit in.
 const LEAST_STACK: usize = 64 * 1024;
 
-/// What is known of the process with this number: twice the number, plus one if it needs bare threads.
+/// What is known of the process with this number: twice the number, plus one if it needs bare
+/// threads.
 static KNOWN: AtomicU64 = AtomicU64::new(0);
 
-/// Whether this process was forked and runs what its parent ran: then it may lack a thread that held a lock of
-/// the standard library.
+/// Whether this process was forked and runs what its parent ran: then it may lack a thread that
+/// held a lock of the standard library.
 pub(super) fn are_needed() -> bool {
     let process = u64::from(generation::current());
     // Relaxed: nothing else is read by what it says.
@@ -103,7 +104,8 @@ extern "C" fn begin(start: *mut c_void) -> *mut c_void {
     let start = unsafe { Box::from_raw(start.cast::<Start>()) };
     // Fails only for an unreadable address.
     let _ = rustix::thread::set_name(&start.name);
-    // As in the standard library: the hook has told of a panic, which ends the thread and nothing else.
+    // As in the standard library: the hook has told of a panic, which ends the thread and nothing
+    // else.
     drop(catch_unwind(AssertUnwindSafe(start.body)));
     null_mut()
 }

@@ -25,7 +25,8 @@ impl Files {
         Files { root, warnings }
     }
 
-    /// What `parse` makes of the file. A missing file is silently nothing: most are missing somewhere.
+    /// What `parse` makes of the file. A missing file is silently nothing: most are missing
+    /// somewhere.
     pub(super) fn parsed<T>(
         &mut self,
         path: &str,

@@ -29,23 +29,24 @@ pub struct Topology {
     pub distances: Vec<Vec<u32>>,
     /// CPU numbers that can ever be in use are below this (kernel `nr_cpu_ids`); 0 if not known.
     pub nr_cpu_ids: usize,
-    /// What was malformed, missing or contradictory, and what was taken instead; for people to read.
+    /// What was malformed, missing or contradictory, and what was taken instead; for people to
+    /// read.
     pub warnings: Vec<String>,
 }
 
 impl Topology {
-    /// Where each CPU is: an entry for every number from 0 to the highest that can be in use, at most
-    /// [`MAX_CPUS`], and at least one. Nodes have the numbers that they have in `nodes`.
+    /// Where each CPU is: an entry for every number from 0 to the highest that can be in use, at
+    /// most [`MAX_CPUS`], and at least one. Nodes have the numbers that they have in `nodes`.
     ///
     /// The last-level cache of a CPU is its highest data or unified one, as far as it lies in the
-    /// CPU's node. A CPU of which files tell nothing (it may be offline) is in the first node, has a
-    /// core of its own, and shares a cache with all CPUs of the node of which no cache is known.
+    /// CPU's node. A CPU of which files tell nothing (it may be offline) is in the first node, has
+    /// a core of its own, and shares a cache with all CPUs of the node of which no cache is known.
     pub fn places(&self) -> Vec<Place> {
         shape::places(self)
     }
 
-    /// From one of `nodes` to another: 10 is near, a node to itself; 20 stands for twice as long, and
-    /// for what the firmware does not say (ACPI SLIT, kernel `node_distance`).
+    /// From one of `nodes` to another: 10 is near, a node to itself; 20 stands for twice as long,
+    /// and for what the firmware does not say (ACPI SLIT, kernel `node_distance`).
     pub fn distance(&self, from: usize, to: usize) -> u32 {
         let row = self.distances.get(from);
         let said = row.and_then(|row| row.get(to)).copied();
@@ -125,7 +126,8 @@ fn online(files: &mut Files, numbers: &[u32]) -> CpuMask {
     online
 }
 
-/// The number of CPUs that a boot of this kernel may ever have; those that have a directory without.
+/// The number of CPUs that a boot of this kernel may ever have; those that have a directory
+/// without.
 fn nr_cpu_ids(files: &mut Files, numbers: &[u32]) -> usize {
     let possible = files.cpulist("cpu/possible");
     let last = possible.and_then(|cpus| cpus.iter().last());
@@ -133,8 +135,8 @@ fn nr_cpu_ids(files: &mut Files, numbers: &[u32]) -> usize {
     last.max(highest).map_or(0, |last| last + 1)
 }
 
-/// A cache has a directory for each of its CPUs. The list of CPUs is read in all of them, the rest in
-/// one: on big machines these are thousands of files.
+/// A cache has a directory for each of its CPUs. The list of CPUs is read in all of them, the rest
+/// in one: on big machines these are thousands of files.
 fn caches(files: &mut Files, numbers: &[u32]) -> Vec<Cache> {
     let (mut seen, mut caches) = (HashSet::new(), Vec::new());
     for cpu in numbers {

@@ -69,8 +69,8 @@ fn cores(topology: &Topology, cpus: usize) -> Groups {
 
 /// What is not known: the core is the CPU's own, the cache is one of all such CPUs of the node, the
 /// node is the first. A cache or core that lies in several nodes is cut at their bounds, as the
-/// scheduler does it (`match_llc`, `topology_sane`; Sub-NUMA clusters share a cache that each counts
-/// as its own).
+/// scheduler does it (`match_llc`, `topology_sane`; Sub-NUMA clusters share a cache that each
+/// counts as its own).
 pub(super) fn places(topology: &Topology) -> Vec<Place> {
     let cpus = topology.nr_cpus();
     let (cores, llcs) = (cores(topology, cpus), llcs(topology, cpus));

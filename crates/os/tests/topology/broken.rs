@@ -1,5 +1,5 @@
-//! Trees that say too little, or what cannot be: nothing panics, what is taken instead is the wider,
-//! and a warning names the file or the CPUs.
+//! Trees that say too little, or what cannot be: nothing panics, what is taken instead is the
+//! wider, and a warning names the file or the CPUs.
 
 use std::fs;
 
@@ -238,7 +238,8 @@ fn distances_that_cannot_be_are_the_usual_ones() {
     }
 }
 
-/// An ARM server with Linux 5.15-rc1 ends them so: hwloc's tests/hwloc/linux/128arm-2pa2n8cluster4co.
+/// An ARM server with Linux 5.15-rc1 ends them so: hwloc's
+/// tests/hwloc/linux/128arm-2pa2n8cluster4co.
 #[test]
 fn a_nul_behind_a_list_is_no_part_of_it() {
     let tree = Tree::of(SOUND);

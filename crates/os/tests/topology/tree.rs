@@ -21,8 +21,8 @@ impl Tree {
         tree
     }
 
-    /// The files of lines like `path: content`. Braces in a path stand for a file for each number in
-    /// them; `{}` in the content is the set of the first braces that the number is from.
+    /// The files of lines like `path: content`. Braces in a path stand for a file for each number
+    /// in them; `{}` in the content is the set of the first braces that the number is from.
     pub(crate) fn of(lines: &str) -> Tree {
         let tree = Tree::new();
         let lines = lines.lines().filter(|line| !line.starts_with('#'));

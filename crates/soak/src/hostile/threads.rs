@@ -23,8 +23,8 @@ pub(crate) fn making<R>(make: impl FnOnce() -> R) -> R {
 /// The limit of a user does not bind root: becomes a user who has no other threads.
 pub(crate) fn become_bound() {
     let user = 70_000 + std::process::id();
-    // SAFETY: changes the user of this process; then lets it see its own files again, as if it had been
-    // started by that user.
+    // SAFETY: changes the user of this process; then lets it see its own files again, as if it had
+    // been started by that user.
     unsafe {
         if libc::geteuid() == 0 && libc::setuid(user) == 0 {
             libc::prctl(libc::PR_SET_DUMPABLE, 1, 0, 0, 0);
@@ -44,8 +44,8 @@ fn limit(most: Option<libc::rlim_t>) {
     unsafe { libc::setrlimit(libc::RLIMIT_NPROC, &limit) };
 }
 
-/// The first item, and the first timer, of a process in which no thread can be made for a moment. They
-/// are waited for without cmwq.
+/// The first item, and the first timer, of a process in which no thread can be made for a moment.
+/// They are waited for without cmwq.
 pub(crate) fn first_use_without() {
     let (sender, receiver) = std::sync::mpsc::channel();
     let other = sender.clone();

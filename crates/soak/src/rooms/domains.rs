@@ -1,4 +1,5 @@
-//! Asynchronous calls that panic, wait for each other, and schedule others when something of theirs is dropped.
+//! Asynchronous calls that panic, wait for each other, and schedule others when something of theirs
+//! is dropped.
 
 use std::panic::panic_any;
 use std::sync::Arc;

@@ -32,8 +32,8 @@ pub(super) fn play(player: &mut Player) {
 
 /// Forks; the child calls this and ends with what it returns.
 fn child(what: &str, body: impl FnOnce() -> i32) {
-    // SAFETY: the child uses the C library's allocator, which is fork-safe, no lock of this program's
-    // that another thread may hold, and ends with _exit.
+    // SAFETY: the child uses the C library's allocator, which is fork-safe, no lock of this
+    // program's that another thread may hold, and ends with _exit.
     match unsafe { libc::fork() } {
         0 => {
             let status = catch_unwind(AssertUnwindSafe(body)).unwrap_or(PANICKED);
@@ -56,7 +56,8 @@ fn reap(what: &str, pid: i32) {
             break;
         }
         if began.elapsed() > PATIENCE {
-            // It stays for the process that looks after us, which sees more of it, and then kills it.
+            // It stays for the process that looks after us, which sees more of it, and then kills
+            // it.
             books::fail(&format!("a child hangs: {what}: process {pid}"));
             return;
         }
@@ -135,7 +136,8 @@ fn in_the_middle(player: &mut Player) {
     drop(churn);
 }
 
-/// The system's queue, which says by a panic that no thread can be made; or what the child ends with.
+/// The system's queue, which says by a panic that no thread can be made; or what the child ends
+/// with.
 fn system(plan: &Plan) -> Result<&'static Workqueue, i32> {
     if Workqueue::builder("first").build().is_err() {
         return Err(if plan.no_threads { RIGHT } else { NO_SYSTEM });
@@ -160,7 +162,8 @@ fn in_middle(plan: &Plan, queue: &Workqueue, handle: cmwq::JoinHandle<()>, n: us
             3 => _ = item.disable_sync().is_ok() && item.enable(),
             _ => {}
         }
-        // Nobody has queued it here, and nobody disables it for ever; and it may have been disabled.
+        // Nobody has queued it here, and nobody disables it for ever; and it may have been
+        // disabled.
         let queued = system.try_queue(item);
         let _ = (queued, item.flush());
         item.cancel();
@@ -233,7 +236,8 @@ fn address(plan: &Plan) -> Result<usize, i32> {
 
 extern "C" fn second(data: *mut c_void) -> *mut c_void {
     let body = || {
-        // SAFETY: the first thread joins this one before it looks at the data again, but for `ready`.
+        // SAFETY: the first thread joins this one before it looks at the data again, but for
+        // `ready`.
         let data = unsafe { &*data.cast::<Second>() };
         let at = meet(&data.ready);
         while (at.elapsed().as_nanos() as u64) < data.delay {
@@ -247,8 +251,8 @@ extern "C" fn second(data: *mut c_void) -> *mut c_void {
     std::ptr::null_mut()
 }
 
-/// Runs `first` beside [`second`], for which `data` is. Not by the standard library, whose new threads may wait
-/// for threads of the parent. `None` if threads cannot be made.
+/// Runs `first` beside [`second`], for which `data` is. Not by the standard library, whose new
+/// threads may wait for threads of the parent. `None` if threads cannot be made.
 fn beside_second<R>(data: *mut Second, first: impl FnOnce() -> R) -> Option<R> {
     let (mut thread, attr) = (0, std::ptr::null());
     // SAFETY: the thread is joined below, before the data ends.

@@ -12,8 +12,9 @@ use crate::world::{self, NICE};
 pub(super) fn play(player: &mut Player) {
     let what = player.rng.below(10);
     player.does(&format!("turns knob {what}"));
-    // These move queues to other pools, one after the other: of queues whose items wait for each other some are in
-    // one pool, and some in another. With few threads in each, that may be a circle which cmwq does not see.
+    // These move queues to other pools, one after the other: of queues whose items wait for each
+    // other some are in one pool, and some in another. With few threads in each, that may be a
+    // circle which cmwq does not see.
     let moves = player.plan.thread_limit.is_none();
     let rng = &mut player.rng;
     match what {
@@ -37,8 +38,8 @@ fn limits(rng: &mut Rng) {
     queue.set_min_active(rng.below(4));
 }
 
-/// With few threads it `shares` no pool with queues of a higher level, whose items its own wait for: these would
-/// have the threads that those need.
+/// With few threads it `shares` no pool with queues of a higher level, whose items its own wait
+/// for: these would have the threads that those need.
 fn attrs(rng: &mut Rng, queue: &Workqueue, shares: bool) {
     let mut attrs: Attrs = queue.attrs();
     let nice = rng.below(4) as i32;

@@ -1,4 +1,5 @@
-//! Queues that are built and dropped while they are used: in their own items, with their last item, by who waits.
+//! Queues that are built and dropped while they are used: in their own items, with their last item,
+//! by who waits.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;

@@ -1,4 +1,5 @@
-//! Scopes whose closures borrow, whose values spawn when they are dropped, within each other, given up.
+//! Scopes whose closures borrow, whose values spawn when they are dropped, within each other, given
+//! up.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering::SeqCst;

@@ -1,4 +1,5 @@
-//! Closures whose handles are joined, dropped, forgotten, given to others, and left to the end of a thread.
+//! Closures whose handles are joined, dropped, forgotten, given to others, and left to the end of a
+//! thread.
 
 use std::cell::RefCell;
 use std::sync::{Arc, Mutex};
@@ -67,7 +68,8 @@ pub(super) fn play(player: &mut Player) {
     }
 }
 
-/// Spawns a hostile closure on a queue that an item of this level may wait for, or, from outside, on any.
+/// Spawns a hostile closure on a queue that an item of this level may wait for, or, from outside,
+/// on any.
 fn spawn(rng: &mut Rng, level: Level, depth: u32) -> Spawned {
     let loose = level == 0 && depth == 2 && rng.one_in(3);
     let (queue, level) = match loose {

@@ -220,8 +220,8 @@ impl Books {
         Ok(())
     }
 
-    /// Everything starts at once. Not while a worker waits for a CPU to be set right there: it has ended
-    /// its item, and has nothing left to do but to sleep, or to make another worker.
+    /// Everything starts at once. Not while a worker waits for a CPU to be set right there: it has
+    /// ended its item, and has nothing left to do but to sleep, or to make another worker.
     fn check_prompt(&self, machine: &Machine, pool: PoolId, census: &Census) -> Verdict {
         let waits = |&thread: &ThreadId| machine.whereabouts(thread).0 == ThreadState::Ready;
         let mut workers = machine.worker_threads(pool).into_iter();

@@ -104,8 +104,8 @@ impl Books {
         }
     }
 
-    /// The last instance of the item that is queued (`armed`: or armed) or runs, in this queue or in
-    /// any.
+    /// The last instance of the item that is queued (`armed`: or armed) or runs, in this queue or
+    /// in any.
     fn target(
         &self,
         machine: &Machine,
@@ -210,7 +210,8 @@ impl Books {
         };
         let numbers = text.split_whitespace().filter_map(|word| word.parse().ok());
         let said: Vec<u64> = numbers.collect();
-        // A worker that has no CPU when its item ends says so later: the item runs, as far as is known.
+        // A worker that has no CPU when its item ends says so later: the item runs, as far as is
+        // known.
         let sum = |numbers: &[u64]| numbers[..3].iter().sum::<u64>();
         let fits = said.len() == left.len() && sum(&said) >= sum(&left) && said[3] == left[3];
         ensure!(

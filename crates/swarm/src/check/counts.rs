@@ -224,8 +224,9 @@ impl Books {
         Ok(())
     }
 
-    /// Whoever begins leaves a reserve behind, or one cannot be made. Who executes an item once more goes on
-    /// with its own list, as in the kernel, without being asked: it left one when it began.
+    /// Whoever begins leaves a reserve behind, or one cannot be made. Who executes an item once
+    /// more goes on with its own list, as in the kernel, without being asked: it left one when it
+    /// began.
     pub(super) fn check_spare(&mut self, machine: &Machine, new: &Running) -> Verdict {
         let again = self.counts.last.get(&new.thread) == Some(&new.execution.item);
         if again || machine.is_rescuer(new.thread) {

@@ -1,8 +1,8 @@
 //! The invariants, and the one who checks them while a machine runs.
 //!
 //! The checker keeps its own books: of calls and what they answered, of what begins and ends. It
-//! compares them with each other and with what the policy counts; how the policy decides it does not
-//! know.
+//! compares them with each other and with what the policy counts; how the policy decides it does
+//! not know.
 //!
 //! | file | checks |
 //! | --- | --- |

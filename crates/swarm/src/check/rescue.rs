@@ -118,8 +118,8 @@ impl Books {
         items.try_for_each(|item| self.check_rescuer(machine, pool, since, item))
     }
 
-    /// An item of a queue with a rescuer waits in a pool that needs a worker since then: the rescuer
-    /// comes in time, and stays while there is such an item.
+    /// An item of a queue with a rescuer waits in a pool that needs a worker since then: the
+    /// rescuer comes in time, and stays while there is such an item.
     fn check_rescuer(&self, machine: &Machine, pool: PoolId, since: Time, item: ItemId) -> Verdict {
         let waits = self.waits_since(item);
         let at = machine.item_view(item).pwq;

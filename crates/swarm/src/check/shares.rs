@@ -16,8 +16,8 @@ pub(super) struct Shares {
 }
 
 impl Books {
-    /// Between two instants: a limit is what the rule of kernel 6.9 says. They are looked at in turn, as a
-    /// wrong one stays wrong until something changes it.
+    /// Between two instants: a limit is what the rule of kernel 6.9 says. They are looked at in
+    /// turn, as a wrong one stays wrong until something changes it.
     pub(super) fn check_shares(&mut self, machine: &Machine) -> Verdict {
         let pwqs = machine.nr_pwqs();
         self.shares.next = (self.shares.next + 1) % pwqs.max(1);
@@ -39,8 +39,8 @@ impl Books {
         Ok(())
     }
 
-    /// An event of a pool: the nodes together hold no more slots of an exact limit than it has, but for
-    /// those that they held before it was lowered.
+    /// An event of a pool: the nodes together hold no more slots of an exact limit than it has, but
+    /// for those that they held before it was lowered.
     pub(super) fn check_exact(&mut self, machine: &Machine, view: &PwqView, sum: u32) -> Verdict {
         let (queue, max) = (view.queue, machine.limit_view(view.limit).max());
         let active = &mut self.shares.active;

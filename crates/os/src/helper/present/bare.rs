@@ -1,5 +1,6 @@
-//! System calls without the C library. The helper has no thread-local memory (where `errno` lives), no heap
-//! and no table of the vDSO: it unmaps them. Nothing here may allocate, panic or copy more than a word.
+//! System calls without the C library. The helper has no thread-local memory (where `errno` lives),
+//! no heap and no table of the vDSO: it unmaps them. Nothing here may allocate, panic or copy more
+//! than a word.
 
 use std::arch::asm;
 use std::ffi::c_void;
@@ -36,13 +37,14 @@ pub(super) unsafe fn call(
     answer
 }
 
-/// `clone`: the new thread or process calls `entry(a, b)` on the stack that ends at `stack`. The new
-/// id for the caller, or a negative `errno`.
+/// `clone`: the new thread or process calls `entry(a, b)` on the stack that ends at `stack`. The
+/// new id for the caller, or a negative `errno`.
 ///
 /// # Safety
 ///
-/// `stack` is the end of memory for a stack that nobody else uses, a multiple of 16. What is new shares memory, or
-/// copies it, as the flags say, and `entry` must be content with that: it has the caller's thread-local memory.
+/// `stack` is the end of memory for a stack that nobody else uses, a multiple of 16. What is new
+/// shares memory, or copies it, as the flags say, and `entry` must be content with that: it has the
+/// caller's thread-local memory.
 #[inline(never)]
 pub(super) unsafe fn clone_onto(
     flags: usize,
@@ -52,8 +54,9 @@ pub(super) unsafe fn clone_onto(
     b: usize,
 ) -> isize {
     let answer: isize;
-    // SAFETY: the caller's side returns as from any system call. The new side has the registers of the caller
-    // but rax (0) and rsp, calls `entry`, which does not return, and touches nothing of this frame.
+    // SAFETY: the caller's side returns as from any system call. The new side has the registers of
+    // the caller but rax (0) and rsp, calls `entry`, which does not return, and touches nothing of
+    // this frame.
     unsafe {
         asm!(
             "syscall",
@@ -156,7 +159,8 @@ pub(super) fn exit() -> ! {
     }
 }
 
-/// Unmaps everything from `from` to `to`, but what the kernel has sealed. `to` is a multiple of a page.
+/// Unmaps everything from `from` to `to`, but what the kernel has sealed. `to` is a multiple of a
+/// page.
 ///
 /// # Safety
 ///

@@ -1,8 +1,9 @@
-//! What the helper does: its first thread waits for the parent's end and for orders, the others are pinned.
+//! What the helper does: its first thread waits for the parent's end and for orders, the others are
+//! pinned.
 //!
-//! It was forked from a process with other threads, so it may use nothing that they had in their hands: no
-//! C library, no allocator, no lock. And it drops the parent's memory, so that this is freed when the
-//! parent ends and need not be copied when the parent writes to it.
+//! It was forked from a process with other threads, so it may use nothing that they had in their
+//! hands: no C library, no allocator, no lock. And it drops the parent's memory, so that this is
+//! freed when the parent ends and need not be copied when the parent writes to it.
 
 use std::ffi::c_void;
 use std::sync::atomic::Ordering::SeqCst;
@@ -171,8 +172,8 @@ fn wait_for_either(control: &Control, held: u32, order: u32) {
     }
 }
 
-/// Ends the process. Its threads have to get a CPU to die: they may use any, and are ordinary ones if the
-/// system permits it.
+/// Ends the process. Its threads have to get a CPU to die: they may use any, and are ordinary ones
+/// if the system permits it.
 fn end(control: &Control) -> ! {
     static ALL: [u64; 16] = [u64::MAX; 16];
     let (length, all) = (size_of_val(&ALL), bare::addr(&raw const ALL));
@@ -182,8 +183,8 @@ fn end(control: &Control) -> ! {
     while cpu < control.threads.len() {
         let tid = control.threads[cpu].load(SeqCst) as usize;
         if tid != 0 {
-            // SAFETY: a thread of this process, which none of them leaves before this; the kernel reads a mask and a
-            // priority.
+            // SAFETY: a thread of this process, which none of them leaves before this; the kernel
+            // reads a mask and a priority.
             unsafe {
                 call(libc::SYS_sched_setaffinity, tid, length, all, 0, 0, 0);
                 call(libc::SYS_sched_setscheduler, tid, other, priority, 0, 0, 0);
@@ -223,8 +224,8 @@ fn make(control: &Control, cpu: usize) -> bool {
         return false;
     }
     let (stack, shared) = (stack as usize, bare::addr(control));
-    // SAFETY: the first page of a mapping made above. The stack is the rest of it, never unmapped while the
-    // thread runs, which is as long as the process does.
+    // SAFETY: the first page of a mapping made above. The stack is the rest of it, never unmapped
+    // while the thread runs, which is as long as the process does.
     unsafe {
         call(libc::SYS_mprotect, stack, PAGE, 0, 0, 0, 0);
         let made = bare::clone_onto(FLAGS as usize, stack + STACK, pinned, shared, cpu);

@@ -16,7 +16,8 @@ const WORDS: usize = MAX_CPUS / 64;
 /// The word of a `pthread_mutex_t` that the kernel knows as the lock.
 const LOCK_WORD: usize = if cfg!(target_env = "musl") { 1 } else { 0 };
 
-/// All zero to begin with. The parent fills it in before there is a helper; what both change is atomic.
+/// All zero to begin with. The parent fills it in before there is a helper; what both change is
+/// atomic.
 #[repr(C, align(64))]
 pub(super) struct Control {
     /// Held by the thread that stands for the parent.
@@ -48,7 +49,8 @@ pub(super) struct Control {
 
 impl Control {
     pub(super) fn lock_word(&self) -> &AtomicU32 {
-        // SAFETY: the lock is longer than that, lives as long as this, and its word is only used as an atomic.
+        // SAFETY: the lock is longer than that, lives as long as this, and its word is only used as
+        // an atomic.
         unsafe { &*self.lock.get().cast::<AtomicU32>().add(LOCK_WORD) }
     }
 

@@ -36,7 +36,8 @@ unsafe impl Sync for Helper {}
 
 impl Drop for Helper {
     fn drop(&mut self) {
-        // SAFETY: mapped in `new`; nobody refers to it any more, and no helper was started, or it has ended.
+        // SAFETY: mapped in `new`; nobody refers to it any more, and no helper was started, or it
+        // has ended.
         unsafe { libc::munmap(self.control.as_ptr().cast(), self.length) };
     }
 }
@@ -46,8 +47,8 @@ impl Helper {
     ///
     /// # Errors
     ///
-    /// `ENOMEM`: there is no room. [`Unsupported`](io::ErrorKind::Unsupported): the kernel has not, or a sandbox
-    /// does not permit, what a helper needs (Linux 5.16).
+    /// `ENOMEM`: there is no room. [`Unsupported`](io::ErrorKind::Unsupported): the kernel has not,
+    /// or a sandbox does not permit, what a helper needs (Linux 5.16).
     pub fn new(bytes: usize) -> io::Result<Self> {
         // SAFETY: no waiters and no memory: refused with EINVAL where the call exists.
         if unsafe { bare::call(libc::SYS_futex_waitv, 0, 0, 0, 0, 0, 0) } != -libc::EINVAL as isize
@@ -91,8 +92,8 @@ impl Helper {
             0 => Ok(()),
             errno => Err(io::Error::from_raw_os_error(errno)),
         };
-        // SAFETY: the attributes are made before they are used, and the lock before it is locked; both
-        // live until after the calls. Nobody has the lock yet.
+        // SAFETY: the attributes are made before they are used, and the lock before it is locked;
+        // both live until after the calls. Nobody has the lock yet.
         unsafe {
             done(libc::pthread_mutexattr_init(attr))?;
             let made = done(libc::pthread_mutexattr_setpshared(
@@ -114,8 +115,8 @@ impl Helper {
 
     /// Forks the helper; its process id. The calling thread [holds](Self::hold) the lock and has
     /// [left its descriptors](leave_descriptors). `body` runs in a pinned thread for each CPU that
-    /// is [wanted](Self::want). It may use the shared memory and [`inside`](super::inside), nothing else of the program: it may
-    /// not allocate, lock, panic, or use locals of the thread.
+    /// is [wanted](Self::want). It may use the shared memory and [`inside`](super::inside), nothing
+    /// else of the program: it may not allocate, lock, panic, or use locals of the thread.
     ///
     /// # Errors
     ///
@@ -124,12 +125,12 @@ impl Helper {
         let control = self.control();
         self.fill_in(body)?;
         let (stack, control) = (self.end(), bare::addr(control));
-        // A signal that comes before the helper has blocked it would run a handler there. SIGSYS is what a sandbox
-        // sends for the call itself.
+        // A signal that comes before the helper has blocked it would run a handler there. SIGSYS is
+        // what a sandbox sends for the call itself.
         let before = thread::sigmask();
         thread::block_all_but(libc::SIGSYS);
-        // SAFETY: the stack is the end of the shared mapping, where only this helper is: the one before it has ended.
-        // `main` uses nothing of the parent but that mapping and code.
+        // SAFETY: the stack is the end of the shared mapping, where only this helper is: the one
+        // before it has ended. `main` uses nothing of the parent but that mapping and code.
         let pid = unsafe { bare::clone_onto(0, stack, child::main, control, 0) };
         thread::restore_mask(before);
         match pid {
@@ -208,15 +209,16 @@ impl Helper {
     }
 }
 
-/// The calling thread has no descriptors from now on, and a table of its own: what it opens is nobody else's,
-/// and what is forked from it has none of the process's.
+/// The calling thread has no descriptors from now on, and a table of its own: what it opens is
+/// nobody else's, and what is forked from it has none of the process's.
 ///
 /// # Errors
 ///
 /// `ENOSYS`, `EPERM`: not before Linux 5.9, or forbidden. Nothing has changed then.
 pub fn leave_descriptors() -> io::Result<()> {
     let (last, flags) = (libc::c_uint::MAX, libc::CLOSE_RANGE_UNSHARE as libc::c_uint);
-    // SAFETY: closes descriptors in a table that only this thread has from then on, and it uses none.
+    // SAFETY: closes descriptors in a table that only this thread has from then on, and it uses
+    // none.
     match unsafe { libc::syscall(libc::SYS_close_range, 0 as libc::c_uint, last, flags) } {
         0 => Ok(()),
         _ => Err(io::Error::last_os_error()),
@@ -231,7 +233,8 @@ fn object_of(code: usize) -> Option<(usize, usize)> {
     }
     /// # Safety
     ///
-    /// `info` is what `dl_iterate_phdr` gives, `found` a [`Found`], and both are nobody else's for the time of the call.
+    /// `info` is what `dl_iterate_phdr` gives, `found` a [`Found`], and both are nobody else's for
+    /// the time of the call.
     unsafe extern "C" fn look(
         info: *mut libc::dl_phdr_info,
         _: libc::size_t,

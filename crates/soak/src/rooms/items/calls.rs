@@ -192,7 +192,8 @@ fn allow(item: &Work, held: Held) {
     }
 }
 
-/// Queues an item and waits for it: unless somebody has taken it away, what was said before is done.
+/// Queues an item and waits for it: unless somebody has taken it away, what was said before is
+/// done.
 pub(crate) fn queue_and_flush(world: &World, rng: &mut Rng, item: &Work, n: usize) {
     let tally = &item.tally;
     let (thefts, perished) = (tally.thefts.shut(), tally.perishable.load(SeqCst));

@@ -28,8 +28,8 @@ fn run(item: &DelayedWork<Item>, world: &World) {
     }
     let inside = world.enter();
     let begun = tally.begun.fetch_add(1, SeqCst) + 1;
-    // Relaxed: what one execution stores, the next has to see, and no other execution is between the
-    // load and the store. That is what is tested.
+    // Relaxed: what one execution stores, the next has to see, and no other execution is between
+    // the load and the store. That is what is tested.
     let plain = tally.plain.load(Relaxed);
     let version = tally.version.load(SeqCst);
     check_allowed(tally, world, begun);
@@ -93,7 +93,8 @@ fn again(item: &DelayedWork<Item>, world: &World, rng: &mut Rng) {
     }
 }
 
-/// An item only waits for those that are made after it, so that none waits for itself through others.
+/// An item only waits for those that are made after it, so that none waits for itself through
+/// others.
 fn later_one(
     item: &DelayedWork<Item>,
     world: &World,

@@ -1,4 +1,5 @@
-//! Closures that are joined, or waited for by a scope: on queues that may be claimed from, by the caller itself.
+//! Closures that are joined, or waited for by a scope: on queues that may be claimed from, by the
+//! caller itself.
 
 use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::SeqCst;

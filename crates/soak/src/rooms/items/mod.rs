@@ -1,14 +1,15 @@
-//! Eight threads call whatever there is to call, in an order that a seed determines, on fifty items and
-//! five queues of all kinds; the items do so as well. Books are kept beside that, by which
+//! Eight threads call whatever there is to call, in an order that a seed determines, on fifty items
+//! and five queues of all kinds; the items do so as well. Books are kept beside that, by which
 //!
 //! * no item runs twice at once, and each execution sees what the one before stored;
-//! * each queueing that was said to be one is followed by one execution, or one cancel that was said
-//!   to be one;
-//! * nothing runs when `cancel_sync` or `disable_sync` has returned, until somebody queues it, or enables
-//!   it, again;
+//! * each queueing that was said to be one is followed by one execution, or one cancel that was
+//!   said to be one;
+//! * nothing runs when `cancel_sync` or `disable_sync` has returned, until somebody queues it, or
+//!   enables it, again;
 //! * what was queued before a flush has run after it;
 //! * no queue runs more items than its limit, and an ordered one runs them in order;
-//! * each closure that is spawned runs once, on a worker or claimed by who waits for it, and its value comes back;
+//! * each closure that is spawned runs once, on a worker or claimed by who waits for it, and its
+//!   value comes back;
 //! * every item is dropped with its last handle, and not before.
 
 mod actor;

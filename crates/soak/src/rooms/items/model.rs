@@ -17,8 +17,8 @@ pub(crate) struct Tally {
     /// It is being executed.
     pub(crate) inside: AtomicBool,
     pub(crate) begun: Count,
-    /// Executions, counted with a load and a store: an overlapping execution, or one that does not see
-    /// what the last one stored, loses one.
+    /// Executions, counted with a load and a store: an overlapping execution, or one that does not
+    /// see what the last one stored, loses one.
     pub(crate) plain: Count,
     /// Calls that may queue it, its own among them, before they are made.
     pub(crate) tried: Count,
@@ -32,8 +32,8 @@ pub(crate) struct Tally {
     pub(crate) taken: Count,
     /// Calls that may queue it, but for its own: before, and after.
     pub(crate) attempts: Window,
-    /// Calls that may take it away or refuse it to others: before, and after; of a disable, after the
-    /// enable.
+    /// Calls that may take it away or refuse it to others: before, and after; of a disable, after
+    /// the enable.
     pub(crate) thefts: Window,
     /// `disable_sync` has returned, and the enable is not called yet: so many times.
     pub(crate) forbidden: AtomicI64,

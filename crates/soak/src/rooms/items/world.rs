@@ -119,8 +119,8 @@ impl World {
         self.items[n].read().unwrap().clone()
     }
 
-    /// Calls with the queue, which is not made anew meanwhile: so nothing but the thread that does that
-    /// drops the last handle of a queue, and an item never waits for one.
+    /// Calls with the queue, which is not made anew meanwhile: so nothing but the thread that does
+    /// that drops the last handle of a queue, and an item never waits for one.
     pub(crate) fn with_queue<R>(&self, n: usize, call: impl FnOnce(&Workqueue) -> R) -> R {
         call(&self.queues[n].read().unwrap())
     }

@@ -9,6 +9,7 @@ mod figures;
 mod front;
 mod limits;
 mod machine;
+mod markdown;
 mod measure;
 mod rows;
 mod tables;

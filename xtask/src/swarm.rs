@@ -1,4 +1,5 @@
-//! `cargo xtask swarm`: swarm testing of the policy in the simulated machine; `docs/contributing/swarm.md`.
+//! `cargo xtask swarm`: swarm testing of the policy in the simulated machine;
+//! `docs/contributing/swarm.md`.
 
 use std::process::ExitCode;
 

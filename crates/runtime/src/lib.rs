@@ -45,24 +45,27 @@
 //! parent.
 #![cfg_attr(loom, allow(dead_code, unused_imports))]
 
-// The modules stand on floors; what is on one imports from those below it only. From the ground:
+// # Floors
 //
-// 1. `sync` (atomics and locks, so that loom can stand behind them)
-// 2. `user` (the door to code of the program), `report`, `error`, `options`, `thresholds`, `environment`, `faces`
-// 3. `item`, `limit`, `park`, `stay`: what the core works on, and sleeping
-// 4. `signals`: canaries and the tick, as others see them
-// 5. `base`: what all pools and queues of the process need
-// 6. `queue`: queues and pool workqueues in memory
-// 7. `pool`: the core of a pool under its lock; an event returns what is to be done
-// 8. `engine`: what the process has one of; `turns`, `group`
-// 9. `events`, `machine`: carrying out what pools and protocols decide
-// 10. `wait`: waiting for items
-// 11. `follow`, `threads`: CPUs that come and go; workers, rescuers, canaries, the tick
-// 12. `start`: making the engine
+// Lowest first; a module imports from its own floor and from those below.
 //
-// Up to here nothing knows of handles. Above it are the faces of the engine that programs see: `work`, then
-// `workqueue`, then `delayed`, `task` and `system`, then `scope`, `job` and `async_domain`, and by themselves `affinity`,
-// `builder`, `current`, `freezer`, `process`, `reporting`, `stats` and, upon that, `shutdown`.
+// 1. `sync`: atomics and locks, so that loom can stand behind them
+// 2. `user`: the one door to code of the program
+// 3. `report`, `error`, `options`, `thresholds`, `environment`, `faces`
+// 4. `item`, `limit`, `park`, `stay`: what the core works on, and sleeping
+// 5. `signals`: canaries and the tick, as others see them
+// 6. `base`: what all pools and queues of the process need
+// 7. `queue`: queues and pool workqueues in memory
+// 8. `pool`: the core of a pool under its lock; an event returns what is to be done
+// 9. `turns`, `group`, `engine`: what the process has one of
+// 10. `events`, `machine`: carrying out what pools and protocols decide
+// 11. `wait`: waiting for items
+// 12. `follow`, `threads`: CPUs that come and go; workers, rescuers, canaries, the tick
+// 13. `start`: making the engine; up to here nothing knows of handles
+// 14. `current`, `freezer`, `process`, `reporting`, `affinity`, `builder`, `work`: what programs see
+// 15. `workqueue`: queues as programs hold them
+// 16. `delayed`, `task`, `system`, `stats`
+// 17. `scope`, `job`, `async_domain`, `shutdown`
 mod affinity;
 mod async_domain;
 mod base;

@@ -2,8 +2,8 @@
 
 use super::aims::{self, Aim};
 use super::figures::Figures;
+use super::markdown::{cells, markdown, verdict};
 use super::rows::{Row, Runs};
-use super::tables::{cells, markdown, verdict};
 
 /// Columns of the longest bar, which stands for the bound.
 const WIDTH: f64 = 50.0;

@@ -4,6 +4,7 @@ use super::aims::{self, Aim};
 use super::figures::Figures;
 use super::front;
 use super::limits;
+use super::markdown::{cells, markdown, verdict};
 use super::rows::{Row, Runs};
 
 const BEGIN: &str = "<!-- table: ";
@@ -46,23 +47,6 @@ fn table(name: &str, figures: &Figures) -> Result<String, String> {
         "limits" => Ok(markdown(limits::lines(&figures.limits))),
         other => Err(format!("no such table: {other}")),
     }
-}
-
-/// A table in Markdown; the first line is its header.
-pub(super) fn markdown(lines: Vec<Vec<String>>) -> String {
-    if lines.len() < 2 {
-        return "Not measured.\n".to_owned();
-    }
-    let rule = vec!["---".to_owned(); lines[0].len()];
-    let mut text = String::new();
-    for line in lines[..1].iter().chain([&rule]).chain(&lines[1..]) {
-        text.push_str(&format!("| {} |\n", line.join(" | ")));
-    }
-    text
-}
-
-pub(super) fn cells(texts: &[&str]) -> Vec<String> {
-    texts.iter().map(|&text| text.to_owned()).collect()
 }
 
 fn aims_table(figures: &Figures) -> String {
@@ -127,11 +111,6 @@ fn beside_line(items: &str, runs: &Runs, work: &str) -> Option<Vec<String>> {
         over(runs.of(work, "rayon")),
         over(runs.of(work, "tokio")),
     ])
-}
-
-pub(super) fn verdict(times: f64) -> String {
-    let loss = if times > 1.0 { " (loss)" } else { "" };
-    format!("{times:.3}{loss}")
 }
 
 const MIX_HEADER: [&str; 13] = [

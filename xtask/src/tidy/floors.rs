@@ -8,6 +8,8 @@
 //! //! 2. `plan`, `machine`: what a seed draws
 //! ```
 //!
+//! Where that documentation is for users, it is a plain comment instead (`// # Floors`).
+//!
 //! A module imports from its own floor and from those below it.
 
 use super::Violation;
@@ -15,7 +17,7 @@ use super::modules::Crate;
 use super::tree::Tree;
 use std::collections::BTreeMap;
 
-const HEADING: &str = "//! # Floors";
+const HEADING: &str = " # Floors";
 
 /// A module as the list has it.
 struct Entry {
@@ -39,12 +41,12 @@ pub(super) fn check(tree: &Tree, folder: &str) -> Vec<Violation> {
 /// The list, if there is one. An item is a number, modules in backticks and, after a colon, words.
 fn floors(root: &str) -> Option<BTreeMap<&str, Entry>> {
     let mut lines = (1..).zip(root.lines());
-    lines.find(|(_, line)| *line == HEADING)?;
+    lines.find(|(_, line)| comment(line) == Some(HEADING))?;
     let mut found = BTreeMap::new();
     // Whether the modules of an item may go on.
     let (mut floor, mut open) = (0, false);
     for (line, text) in lines {
-        let Some(text) = text.strip_prefix("//!").filter(|t| !t.starts_with(" #")) else {
+        let Some(text) = comment(text).filter(|t| !t.starts_with(" #")) else {
             break;
         };
         let number = text.trim_start().split_once(". ");
@@ -59,6 +61,11 @@ fn floors(root: &str) -> Option<BTreeMap<&str, Entry>> {
         }
     }
     Some(found)
+}
+
+/// The text of a line of comment that stands alone, or of documentation.
+fn comment(line: &str) -> Option<&str> {
+    line.strip_prefix("//!").or_else(|| line.strip_prefix("//"))
 }
 
 /// Modules without a floor, and entries without a module.

@@ -142,7 +142,11 @@ fn spawn(slot: &'static Slot) -> io::Result<()> {
 /// Name of a worker's thread (kernel: `kworker/1:2H`, `kworker/u8:3`).
 fn thread_name(key: &PoolKey, base_nice: i32, pool: u32, worker: WorkerId) -> String {
     // Above the process's own, which may have been started with any.
-    let high = if i32::from(key.nice()) < base_nice { "H" } else { "" };
+    let high = if i32::from(key.nice()) < base_nice {
+        "H"
+    } else {
+        ""
+    };
     match (key.cpu(), key.rule()) {
         (Some(cpu), Rule::Bh) => format!("cmwq/b{cpu}{high}"),
         (Some(cpu), _) => format!("cmwq/{cpu}:{worker}{high}"),

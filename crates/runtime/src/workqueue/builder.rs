@@ -43,8 +43,21 @@ pub struct WorkqueueBuilder {
     stacking: Stacking,
 }
 
+impl Workqueue {
+    /// Starts building a queue. The name is for people: it need not be unique.
+    ///
+    /// ```
+    /// let queue = cmwq::Workqueue::builder("commit").max_active(1).nice(5).build()?;
+    /// assert_eq!(queue.name(), "commit");
+    /// # Ok::<(), cmwq::BuildError>(())
+    /// ```
+    pub fn builder(name: &str) -> WorkqueueBuilder {
+        WorkqueueBuilder::new(name)
+    }
+}
+
 impl WorkqueueBuilder {
-    pub(super) fn new(name: &str) -> Self {
+    fn new(name: &str) -> Self {
         WorkqueueBuilder {
             name: name.into(),
             kind: Kind::Managed,

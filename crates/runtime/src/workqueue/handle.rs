@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use cmwq_policy::contract;
 
-use super::WorkqueueBuilder;
 use crate::error::{FlushError, NotQueued, QueueError};
 use crate::queue::Queue;
 use crate::work::{EnqueueError, Work};
@@ -64,17 +63,6 @@ impl fmt::Debug for Workqueue {
 }
 
 impl Workqueue {
-    /// Starts building a queue. The name is for people: it need not be unique.
-    ///
-    /// ```
-    /// let queue = cmwq::Workqueue::builder("commit").max_active(1).nice(5).build()?;
-    /// assert_eq!(queue.name(), "commit");
-    /// # Ok::<(), cmwq::BuildError>(())
-    /// ```
-    pub fn builder(name: &str) -> WorkqueueBuilder {
-        WorkqueueBuilder::new(name)
-    }
-
     pub(crate) fn queue_ref(&self) -> &Queue {
         &self.handle.queue
     }

@@ -1,8 +1,8 @@
 //! How far a CPU is from the one that an item was queued on.
 //!
-//! The CPUs that a managed queue may use serve one pool. Its items know where they were queued, and
-//! who looks for the next item takes one that is near ([`crate::pool`], `near.rs`): locality decides
-//! what is run next, never whether a CPU works.
+//! The CPUs that a managed queue may use serve one pool. Its items know where they were queued,
+//! and who looks for the next item takes one that is near ([`crate::pool`], `worklist/near.rs`):
+//! locality decides what is run next, never whether a CPU works.
 //!
 //! # What locality costs, and when it is worth that
 //!

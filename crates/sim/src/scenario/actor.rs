@@ -7,7 +7,7 @@ use cmwq_policy::Nanos;
 use super::acts::{Queueing, Step, Then};
 use super::code::{Code, Op};
 use super::units::Amount;
-use super::world::{Request, World, draw};
+use super::world::{Request, World};
 use crate::{Act, Answer, Call, Completion, LockId, Program, ProgramCx, SemId};
 
 /// Something that is in the middle of its code.
@@ -185,7 +185,7 @@ impl Actor {
     }
 
     fn draw(&self, amount: Amount) -> Nanos {
-        draw(amount, &mut self.request().random.borrow_mut())
+        amount.draw(&mut self.request().random.borrow_mut())
     }
 
     /// Does a step; `None`: no act of the machine comes of it.
@@ -319,9 +319,13 @@ impl Actor {
         now: Option<cmwq_policy::Time>,
     ) -> (usize, crate::ItemId) {
         let from = (what.cpu.unwrap_or_else(|| cx.cpu()), now);
-        let request = self.request();
-        self.world
-            .instance(cx.machine(), what.item, what.queue, request, from)
+        let make = |at, name: &str| {
+            let world = self.world.clone();
+            let body = move |_| -> Box<dyn Program> { Box::new(Actor::item(world.clone(), at)) };
+            cx.machine().item(name, body)
+        };
+        let kind = (what.item, what.queue);
+        self.world.instance(kind, self.request(), from, make)
     }
 
     fn submit(&mut self, cx: &ProgramCx<'_>, device: usize, bytes: u64, then: &Then) -> Act {

@@ -5,7 +5,6 @@ use cmwq_policy::time::MILLISECOND;
 use cmwq_policy::{Nanos, hog};
 
 use super::fields::{Cx, Fields};
-use super::read::kib;
 use super::source::Mistake;
 use super::tree::{Node, Value};
 use super::units;
@@ -129,7 +128,7 @@ fn costs(cx: &Cx<'_>, node: &Node) -> Result<Costs, Mistake> {
         switch: fields.time("switch", 0)?,
         call: fields.time("call", 0)?,
         smt: fields.per_mille("smt", 1000)?,
-        worker_footprint: fields.read("worker_footprint", kib)?.unwrap_or(0),
+        worker_footprint: fields.read("worker_footprint", units::kib)?.unwrap_or(0),
         ..Costs::default()
     };
     if costs.smt == 0 {

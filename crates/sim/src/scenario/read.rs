@@ -350,16 +350,10 @@ fn thread(reader: &ActReader<'_>, fields: &mut Fields<'_>) -> Result<ThreadModel
             .unwrap_or(false),
         start: fields.time("start", 0)?,
         stagger: fields.time("stagger", 0)?,
-        footprint: fields.read("footprint", kib)?.unwrap_or(0),
+        footprint: fields.read("footprint", units::kib)?.unwrap_or(0),
         main: fields.bool("main", false)?,
         does: reader.acts(fields.needed("does")?)?,
     })
-}
-
-/// A size in whole KiB.
-pub(crate) fn kib(text: &str) -> Result<u32, String> {
-    let bytes = units::size(text)?;
-    u32::try_from(bytes.div_ceil(1024)).map_err(|_| format!("`{text}` is too much"))
 }
 
 /// Whether it ever ends.

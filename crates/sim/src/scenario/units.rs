@@ -2,6 +2,8 @@
 
 use cmwq_policy::{CpuMask, Nanos};
 
+use crate::Random;
+
 /// How a length or a time is drawn each time that it is needed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Amount {
@@ -11,6 +13,17 @@ pub(crate) enum Amount {
     Between(Nanos, Nanos),
     /// Exponentially distributed around this mean.
     Around(Nanos),
+}
+
+impl Amount {
+    /// One of them.
+    pub(crate) fn draw(self, random: &mut Random) -> Nanos {
+        match self {
+            Amount::Fixed(nanos) => nanos,
+            Amount::Between(least, most) => random.between(least, most),
+            Amount::Around(mean) => random.exponential(mean),
+        }
+    }
 }
 
 const TIMES: [(&str, u128); 5] = [
@@ -140,6 +153,12 @@ pub(crate) fn share(text: &str, parts: u32) -> Result<u32, String> {
             "`{text}` is more than the whole: 0 to 1, or 0% to 100%"
         )),
     }
+}
+
+/// A size in whole KiB.
+pub(crate) fn kib(text: &str) -> Result<u32, String> {
+    let bytes = size(text)?;
+    u32::try_from(bytes.div_ceil(1024)).map_err(|_| format!("`{text}` is too much"))
 }
 
 /// A whole number of this range.

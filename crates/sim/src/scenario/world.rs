@@ -5,12 +5,11 @@ use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use cmwq_policy::{Nanos, Time};
+use cmwq_policy::Time;
 
-use super::actor::Actor;
 use super::code::Code;
 use super::tally::Tally;
-use crate::{DataId, DeviceId, ItemId, LockId, Machine, Program, QueueId, Random, SemId};
+use crate::{DataId, DeviceId, ItemId, LockId, Machine, QueueId, Random, SemId};
 
 /// Steps of programs in one instant beyond which they are taken for endless. The machine itself gives
 /// up at a million acts, of which each step is at most a handful.
@@ -236,17 +235,17 @@ impl World {
         })
     }
 
-    /// An instance of this kind for the request, to be queued there.
+    /// An instance of this kind for the request, to be queued there. `make` makes the item of a new
+    /// one, from its number and name.
     pub(crate) fn instance(
-        self: &Rc<World>,
-        machine: &Machine,
-        kind: usize,
-        queue: usize,
+        &self,
+        (kind, queue): (usize, usize),
         request: &Rc<Request>,
         from: (usize, Option<Time>),
+        make: impl FnOnce(usize, &str) -> ItemId,
     ) -> (usize, ItemId) {
         let free = self.kinds[kind].free.borrow_mut().pop();
-        let at = free.unwrap_or_else(|| self.new_instance(machine, kind));
+        let at = free.unwrap_or_else(|| self.new_instance(kind, make));
         let mut instances = self.instances.borrow_mut();
         let instance = &mut instances[at];
         instance.request = Some(request.clone());
@@ -258,11 +257,9 @@ impl World {
         (at, instance.item)
     }
 
-    fn new_instance(self: &Rc<World>, machine: &Machine, kind: usize) -> usize {
+    fn new_instance(&self, kind: usize, make: impl FnOnce(usize, &str) -> ItemId) -> usize {
         let at = self.instances.borrow().len();
-        let world = self.clone();
-        let body = move |_| -> Box<dyn Program> { Box::new(Actor::item(world.clone(), at)) };
-        let item = machine.item(self.kinds[kind].name.clone(), body);
+        let item = make(at, &self.kinds[kind].name);
         self.instances.borrow_mut().push(Instance {
             kind,
             item,
@@ -335,15 +332,5 @@ impl World {
         let request = handed.expect("it was handed over once");
         self.own(&request, to);
         request
-    }
-}
-
-/// How long something takes, by what is drawn.
-pub(crate) fn draw(amount: super::units::Amount, random: &mut Random) -> Nanos {
-    use super::units::Amount;
-    match amount {
-        Amount::Fixed(nanos) => nanos,
-        Amount::Between(least, most) => random.between(least, most),
-        Amount::Around(mean) => random.exponential(mean),
     }
 }

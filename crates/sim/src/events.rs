@@ -6,12 +6,12 @@ use cmwq_policy::Time;
 
 /// Names an event that is still to come, so that it can be called off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct EventKey(Time, u64);
+pub(crate) struct EventKey(Time, u64);
 
 /// Events by time; those of one time in the order in which they were added. So a run never depends
 /// on how a heap breaks ties.
 #[derive(Debug)]
-pub struct Events<E> {
+pub(crate) struct Events<E> {
     pending: BTreeMap<EventKey, E>,
     added: u64,
 }
@@ -27,7 +27,7 @@ impl<E> Default for Events<E> {
 
 impl<E> Events<E> {
     /// Adds an event.
-    pub fn add(&mut self, at: Time, event: E) -> EventKey {
+    pub(crate) fn add(&mut self, at: Time, event: E) -> EventKey {
         let key = EventKey(at, self.added);
         self.added += 1;
         self.pending.insert(key, event);
@@ -35,23 +35,23 @@ impl<E> Events<E> {
     }
 
     /// Calls an event off; `None` if it has happened already.
-    pub fn remove(&mut self, key: EventKey) -> Option<E> {
+    pub(crate) fn remove(&mut self, key: EventKey) -> Option<E> {
         self.pending.remove(&key)
     }
 
     /// When the next one happens.
-    pub fn next_at(&self) -> Option<Time> {
+    pub(crate) fn next_at(&self) -> Option<Time> {
         self.pending.first_key_value().map(|(key, _)| key.0)
     }
 
     /// Takes the next one, if its time has come.
-    pub fn pop_due(&mut self, now: Time) -> Option<E> {
+    pub(crate) fn pop_due(&mut self, now: Time) -> Option<E> {
         let entry = self.pending.first_entry()?;
         (entry.key().0 <= now).then(|| entry.remove())
     }
 
     /// Those that are still to come, in order.
-    pub fn iter(&self) -> impl Iterator<Item = &E> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &E> {
         self.pending.values()
     }
 }

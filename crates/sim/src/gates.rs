@@ -1,8 +1,8 @@
 //! Gates: closed, and once opened open for ever.
 
+use crate::api::names::Gate;
 use crate::cpu::ThreadId;
 use crate::machine::Machine;
-use crate::program::Gate;
 use crate::threads::Sleep;
 
 #[derive(Default)]

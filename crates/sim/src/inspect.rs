@@ -6,15 +6,15 @@ use cmwq_policy::limit::Limit;
 use cmwq_policy::pool::Census;
 use cmwq_policy::queue::{Attrs, Kind};
 use cmwq_policy::store::SharedLimit;
-use cmwq_policy::work::WorkWord;
 use cmwq_policy::{CpuMask, Rule, Store};
 
-use crate::calls::Call;
+use crate::api::act::Answer;
+use crate::api::call::Call;
+use crate::api::names::{ItemId, PoolId, PwqId, QueueId};
+use crate::api::report::{ItemView, PwqView};
+use crate::api::trace::Line;
 use crate::cpu::{ThreadId, ThreadState};
 use crate::machine::Machine;
-use crate::program::{Answer, ItemId, PoolId, QueueId};
-use crate::store::PwqId;
-use crate::trace::Line;
 
 /// Is told what happens while it happens. May look at the machine, but not change it.
 pub trait Observer {
@@ -26,40 +26,6 @@ pub trait Observer {
     fn returned(&self, machine: &Machine, thread: ThreadId, answer: &Answer);
     /// One event of this pool's core is over; what it asks for is not carried out yet.
     fn pool_event(&self, machine: &Machine, pool: PoolId);
-}
-
-/// A pool workqueue.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PwqView {
-    /// Its queue.
-    pub queue: QueueId,
-    /// Its pool.
-    pub pool: PoolId,
-    /// The number of the limit that it counts for.
-    pub limit: usize,
-    /// Items that hold a slot.
-    pub nr_active: u32,
-    /// Items queued since it was made.
-    pub nr_queued: u64,
-    /// Entries that wait for a slot.
-    pub nr_inactive: usize,
-    /// Items and barriers queued and not ended.
-    pub nr_in_flight: u64,
-    /// It starts nothing yet.
-    pub plugged: bool,
-}
-
-/// An item.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ItemView {
-    /// Its word.
-    pub word: WorkWord,
-    /// Where it is queued.
-    pub pwq: Option<PwqId>,
-    /// Executions begun.
-    pub started: u32,
-    /// References that queues and timers have.
-    pub references: u32,
 }
 
 impl Machine {

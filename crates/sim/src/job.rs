@@ -12,10 +12,12 @@ use cmwq_policy::job::{
 };
 use cmwq_policy::{Nanos, Time};
 
-use crate::calls::Call;
+use crate::api::act::{Act, Answer};
+use crate::api::call::Call;
+use crate::api::names::{ItemId, QueueId};
 use crate::cpu::ThreadId;
 use crate::machine::Machine;
-use crate::program::{Act, Answer, ItemId, Program, ProgramCx, QueueId};
+use crate::program::{Program, ProgramCx};
 
 /// What a job is like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

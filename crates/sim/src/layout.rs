@@ -5,9 +5,9 @@ use cmwq_policy::affinity::Scope;
 use cmwq_policy::stacking::{self, Stacking};
 use cmwq_policy::{CpuMask, contract};
 
+use crate::api::names::{PoolId, QueueId};
 use crate::cpu::ThreadId;
 use crate::machine::Machine;
-use crate::program::{PoolId, QueueId};
 
 impl Machine {
     /// Takes a CPU out of use or back into it. A pool of that CPU alone goes on elsewhere meanwhile,

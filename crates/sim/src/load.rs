@@ -3,7 +3,8 @@
 use cmwq_policy::time::MILLISECOND;
 use cmwq_policy::{Nanos, Time};
 
-use crate::program::{Act, Answer, Program, ProgramCx};
+use crate::api::act::{Act, Answer};
+use crate::program::{Program, ProgramCx};
 
 /// A program that burns CPU time, for ever or with pauses.
 ///

@@ -14,23 +14,24 @@ use cmwq_policy::contract::{Freezer, WaitGraph};
 use cmwq_policy::time::SECOND;
 use cmwq_policy::{Action, Nanos, Time, WorkerId, hog};
 
+use crate::api::act::{Act, Answer};
+use crate::api::names::{DeviceId, ItemId, LockId, PoolId, PwqId};
+use crate::api::options::Options;
+use crate::api::report::Report;
+use crate::api::trace::{Line, What};
 use crate::cpu::{CpuStats, Run, Scheduler, ThreadId, Waker};
 use crate::events::{EventKey, Events};
 use crate::gates::GateState;
 use crate::inspect::Observer;
-use crate::options::Options;
 use crate::pools::{Armed, Pool};
-use crate::process;
-use crate::program::{Act, Answer, ItemId, PoolId, Program, ProgramCx};
+use crate::program::{Program, ProgramCx};
 use crate::queues::{Queue, SimTimers};
 use crate::random::Streams;
-use crate::resources::{DeviceId, LockId, Request, Resources};
-use crate::signals;
-use crate::store::{Items, PwqId};
+use crate::resources::{Request, Resources};
+use crate::store::Items;
 use crate::threads::{Frame, Sleep};
 use crate::topology::Topology;
-use crate::trace::{Line, What};
-use crate::watch::Report;
+use crate::{process, signals};
 
 /// Acts in one instant beyond which a program is taken for one that lets no time pass.
 const MAX_ACTS: u32 = 1_000_000;

@@ -6,18 +6,19 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use cmwq_policy::affinity::{Near, Nearness};
-use cmwq_policy::contract;
 use cmwq_policy::pool::{PoolKey, PoolStats, SeenState, Served};
 use cmwq_policy::time::MILLISECOND;
-use cmwq_policy::{Action, Actions, CpuMask, Cx, Nanos, PoolAttrs, Time, WorkerId, WorkerPool};
+use cmwq_policy::{
+    Action, Actions, CpuMask, Cx, Nanos, PoolAttrs, Time, WorkerId, WorkerPool, contract,
+};
 
+use crate::api::names::{ItemId, PoolId, PwqId, QueueId};
+use crate::api::options::Options;
 use crate::cpu::ThreadId;
 use crate::events::EventKey;
 use crate::machine::{Event, Machine};
-use crate::options::Options;
-use crate::program::PoolId;
 use crate::signals::Shared;
-use crate::store::{Items, PwqId};
+use crate::store::Items;
 use crate::threads::Sleep;
 
 /// How often somebody looks at the pools with backlog.
@@ -441,7 +442,7 @@ impl Machine {
     }
 
     /// What queues, timers and actions still refer to; nothing when nothing is queued or armed.
-    pub fn referred_to(&self) -> (Vec<crate::ItemId>, Vec<crate::QueueId>) {
+    pub fn referred_to(&self) -> (Vec<ItemId>, Vec<QueueId>) {
         self.items.borrow().referred_to()
     }
 }

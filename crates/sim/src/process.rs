@@ -7,12 +7,13 @@ use cmwq_policy::pwq::Drain;
 use cmwq_policy::worker::Wait;
 use cmwq_policy::{Nanos, Time};
 
+use crate::api::act::Answer;
+use crate::api::names::{PoolId, PwqId, QueueId};
+use crate::api::report::{LeftBehind, PwqView};
 use crate::calls::Reply;
 use crate::cpu::ThreadId;
 use crate::events::EventKey;
 use crate::machine::{Event, Machine};
-use crate::program::{Answer, PoolId, QueueId};
-use crate::tidy::LeftBehind;
 use crate::waits::{Awaited, Pending};
 
 /// What the machine knows of it.
@@ -151,8 +152,8 @@ impl Machine {
     /// Whether a queue has no handle any more, and nobody else keeps it: it would be freed now.
     pub fn is_gone(&self, queue: QueueId) -> bool {
         let kept = self.referred_to().1.contains(&queue);
-        let views = (0..self.nr_pwqs() as u32).map(|pwq| self.pwq_view(crate::store::PwqId(pwq)));
-        let in_flight = |view: crate::PwqView| view.queue == queue && view.nr_in_flight > 0;
+        let views = (0..self.nr_pwqs() as u32).map(|pwq| self.pwq_view(PwqId(pwq)));
+        let in_flight = |view: PwqView| view.queue == queue && view.nr_in_flight > 0;
         self.queue(queue).dropped.get() && !kept && !views.into_iter().any(in_flight)
     }
 

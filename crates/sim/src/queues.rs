@@ -5,148 +5,20 @@ use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::rc::Rc;
 
-use cmwq_policy::affinity::Scope;
 use cmwq_policy::contract::{self, Armed, QueueInfo};
-use cmwq_policy::limit::MAX_LIMIT;
 use cmwq_policy::pool::PoolKey;
-use cmwq_policy::pwq::{DFL_ACTIVE, clamp_max_active};
 use cmwq_policy::queue::{Attrs, Caller, Gate as Admission, Kind, Queue as Core, QueueAttrs};
 use cmwq_policy::store::PwqInfo;
 use cmwq_policy::timers::Timers;
 use cmwq_policy::work::WorkWord;
 use cmwq_policy::{CpuMask, Cx, ItemKey, Store, Time, WorkerPool};
 
+use crate::api::names::{ItemId, PoolId, PwqId, QueueId};
+use crate::api::report::Trouble;
+use crate::api::specs::QueueSpec;
 use crate::cpu::ThreadId;
 use crate::machine::{Event, Machine};
-use crate::program::{ItemId, PoolId, QueueId};
-use crate::store::{Items, PwqId};
-use crate::watch::Trouble;
-
-/// A queue to be.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct QueueSpec {
-    /// Its name.
-    pub name: String,
-    /// What it is made of. A `max_active` of 0 stands for the default.
-    pub made: QueueAttrs,
-}
-
-impl QueueSpec {
-    /// A queue of this kind, of nice 0, on all CPUs, with the default limit.
-    pub fn new(name: impl Into<String>, kind: Kind) -> QueueSpec {
-        QueueSpec {
-            name: name.into(),
-            made: QueueAttrs {
-                kind,
-                attrs: Attrs::default(),
-                max_active: 0,
-                dfl_active: false,
-                exact: false,
-                cpu_intensive: false,
-                mem_reclaim: false,
-                freezable: false,
-            },
-        }
-    }
-
-    /// A queue with a pool for each CPU.
-    pub fn percpu(name: impl Into<String>) -> QueueSpec {
-        QueueSpec::new(name, Kind::PerCpu)
-    }
-
-    /// A queue of the managed pool.
-    pub fn managed(name: impl Into<String>) -> QueueSpec {
-        QueueSpec::new(name, Kind::Managed)
-    }
-
-    /// A queue whose active items all run at once.
-    pub fn unmanaged(name: impl Into<String>) -> QueueSpec {
-        QueueSpec::new(name, Kind::Unmanaged)
-    }
-
-    /// A queue whose items run one at a time, in order.
-    pub fn ordered(name: impl Into<String>) -> QueueSpec {
-        QueueSpec::new(name, Kind::Ordered)
-    }
-
-    /// The same with another limit.
-    #[must_use]
-    pub fn max_active(mut self, max_active: u32) -> QueueSpec {
-        self.made.max_active = max_active;
-        self
-    }
-
-    /// The same with a limit of which nodes have no parts.
-    #[must_use]
-    pub fn max_active_exact(mut self, max_active: u32) -> QueueSpec {
-        self.made.exact = true;
-        self.max_active(max_active)
-    }
-
-    /// The same with another nice level, -20..=19.
-    #[must_use]
-    pub fn at_nice(mut self, nice: i8) -> QueueSpec {
-        self.made.attrs.nice = nice;
-        self
-    }
-
-    /// The same on these CPUs only.
-    #[must_use]
-    pub fn on(mut self, cpus: CpuMask) -> QueueSpec {
-        self.made.attrs.cpumask = Some(cpus);
-        self
-    }
-
-    /// The same with pods of this scope.
-    #[must_use]
-    pub fn scope(mut self, scope: Scope) -> QueueSpec {
-        self.made.attrs.scope = Some(scope);
-        self
-    }
-
-    /// The same; strict: its workers stay in the pod of whoever queues.
-    #[must_use]
-    pub fn strict(mut self, strict: bool) -> QueueSpec {
-        self.made.attrs.strict = strict;
-        self
-    }
-
-    /// The same, but its items do not count as running once they have begun.
-    #[must_use]
-    pub fn cpu_intensive(mut self) -> QueueSpec {
-        self.made.cpu_intensive = true;
-        self
-    }
-
-    /// The same with a rescuer.
-    #[must_use]
-    pub fn mem_reclaim(mut self) -> QueueSpec {
-        self.made.mem_reclaim = true;
-        self
-    }
-
-    /// The same, but it takes part in freezing.
-    #[must_use]
-    pub fn freezable(mut self) -> QueueSpec {
-        self.made.freezable = true;
-        self
-    }
-
-    /// What it is made of, with its default filled in.
-    fn filled_in(&self) -> QueueAttrs {
-        let max_active = match (self.made.kind, self.made.max_active) {
-            (Kind::Ordered, _) => 1,
-            (Kind::Bh, _) => MAX_LIMIT,
-            (_, 0) => DFL_ACTIVE,
-            (_, max) => clamp_max_active(max),
-        };
-        QueueAttrs {
-            dfl_active: self.made.max_active == 0,
-            max_active,
-            ..self.made
-        }
-    }
-}
+use crate::store::Items;
 
 /// A queue of the machine.
 pub(crate) struct Queue {

@@ -6,7 +6,7 @@
 
 use std::cell::Cell;
 
-use crate::program::Execution;
+use crate::api::names::Execution;
 
 /// Kernel `GOLDEN_RATIO_64`, made odd: what SplitMix64 counts by.
 const STEP: u64 = 0x9E37_79B9_7F4A_7C15;

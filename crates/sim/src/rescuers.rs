@@ -3,10 +3,10 @@
 use cmwq_policy::WorkerPool;
 use cmwq_policy::contract::Machine as _;
 
+use crate::api::names::{PoolId, PwqId, QueueId, WorkerRef};
 use crate::cpu::ThreadId;
 use crate::machine::Machine;
-use crate::program::{PoolId, QueueId, WorkerRef};
-use crate::store::{Items, PwqId};
+use crate::store::Items;
 use crate::threads::NewThread;
 use crate::workers::{Rescuer, Worker};
 

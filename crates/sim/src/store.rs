@@ -9,11 +9,9 @@ use cmwq_policy::store::{PwqInfo, SharedLimit};
 use cmwq_policy::work::{PWQ_ALIGN, WorkWord};
 use cmwq_policy::{Budget, ItemKey, PoolWorkqueue, Store};
 
-use crate::program::{Body, ItemId, PoolId, QueueId};
-
-/// A pwq: its number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct PwqId(pub u32);
+use crate::api::names::{ItemId, PoolId, PwqId, QueueId};
+use crate::api::report::PwqView;
+use crate::program::Body;
 
 /// An item: what the runtime has in its header, and what it does.
 pub(crate) struct Item {
@@ -175,9 +173,9 @@ impl Items {
         &self.limits[limit]
     }
 
-    pub(crate) fn pwq_view(&self, pwq: PwqId) -> crate::PwqView {
+    pub(crate) fn pwq_view(&self, pwq: PwqId) -> PwqView {
         let at = self.at(pwq);
-        crate::PwqView {
+        PwqView {
             queue: at.queue,
             pool: at.pool,
             limit: at.limit,

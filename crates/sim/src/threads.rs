@@ -2,12 +2,14 @@
 
 use cmwq_policy::CpuMask;
 
+use crate::api::act::{Act, Answer};
+use crate::api::names::{Execution, Gate, LockId, SemId, WorkerRef};
+use crate::api::specs::ThreadSpec;
+use crate::api::trace::What;
 use crate::cpu::{ThreadAttrs, ThreadId, ThreadState, ThreadStats};
 use crate::machine::Machine;
-use crate::program::{Act, Answer, Execution, Gate, Program, ThreadSpec, WorkerRef};
+use crate::program::Program;
 use crate::random::Random;
-use crate::resources::{LockId, SemId};
-use crate::trace::What;
 use crate::waits::Pending;
 use crate::workers::Worker;
 

@@ -2,26 +2,12 @@
 //! right, or the worker ends (`cmwq_policy::leftovers`).
 
 use cmwq_policy::leftovers::{Leftovers, Remedy, ThreadAttrs};
-use cmwq_policy::{ItemReport, Nanos, Time};
+use cmwq_policy::{ItemReport, Nanos};
 
+use crate::api::names::{PoolId, WorkerRef};
+use crate::api::report::LeftBehind;
 use crate::cpu::ThreadId;
 use crate::machine::Machine;
-use crate::program::{PoolId, WorkerRef};
-
-/// Something that an item has left behind.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct LeftBehind {
-    /// When that was found.
-    pub at: Time,
-    /// In which thread.
-    pub thread: ThreadId,
-    /// One of its last so many items did it.
-    pub items: u32,
-    /// What.
-    pub what: Leftovers,
-    /// It could not be set right: the thread ended, or if it is a rescuer's goes on with it.
-    pub lost: bool,
-}
 
 impl Machine {
     /// What items have left behind so far.

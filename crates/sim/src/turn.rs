@@ -1,11 +1,12 @@
 //! One thread's turn: its acts, from getting the CPU until it burns, sleeps, ends, or loses the CPU.
 
-use crate::calls::{Call, Reply};
+use crate::api::act::{Act, Answer};
+use crate::api::call::Call;
+use crate::api::trace::What;
+use crate::calls::Reply;
 use crate::cpu::ThreadId;
 use crate::machine::{Event, Machine};
-use crate::program::{Act, Answer};
 use crate::threads::Sleep;
-use crate::trace::What;
 
 impl Machine {
     pub(crate) fn turn(&self, id: ThreadId) {

@@ -6,12 +6,13 @@ use cmwq_policy::contract::{self, Machine as _, Node, PwqFlush, Target};
 use cmwq_policy::queue::Gate as Admission;
 use cmwq_policy::worker::Wait;
 
+use crate::api::act::{Act, Answer};
+use crate::api::names::{Gate, ItemId, PwqId, QueueId, WorkerRef};
 use crate::calls::Reply;
 use crate::cpu::ThreadId;
 use crate::machine::Machine;
 use crate::pools::Pool;
-use crate::program::{Act, Answer, Gate, ItemId, QueueId, WorkerRef};
-use crate::store::PwqId;
+use crate::program::{Program, ProgramCx};
 use crate::threads::Sleep;
 
 /// Flushes by which a drain finds its queue not empty, though nothing has happened in between.
@@ -144,8 +145,8 @@ impl Machine {
     /// A barrier, and the gate that it opens.
     fn barrier(&self) -> (ItemId, Gate) {
         let gate = self.gate();
-        let body = move |_| -> Box<dyn crate::Program> {
-            Box::new(move |cx: &mut crate::ProgramCx<'_>, _| {
+        let body = move |_| -> Box<dyn Program> {
+            Box::new(move |cx: &mut ProgramCx<'_>, _| {
                 cx.open(gate);
                 Act::End
             })

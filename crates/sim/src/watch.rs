@@ -1,61 +1,18 @@
 //! What the tick notices beside missing workers: items that keep their CPU, worklists that stand
 //! still.
 
-use cmwq_policy::contract::{self, Starvation, Witness};
+use cmwq_policy::contract::{self, Witness};
 use cmwq_policy::hog::{Sample, Switches};
 use cmwq_policy::limit::MAX_LIMIT;
 use cmwq_policy::pool::{AskSwitches, Holder, HolderIs, Seen, SeenState};
 use cmwq_policy::watchdog::THRESHOLD;
-use cmwq_policy::{Actions, Nanos, Time};
+use cmwq_policy::{Actions, Nanos};
 
-use crate::cpu::ThreadId;
+use crate::api::names::{ItemId, PoolId, PwqId, QueueId};
+use crate::api::report::{Report, SlotHolder, Trouble};
 use crate::machine::{Event, Machine};
 use crate::pools::Pool;
-use crate::program::{ItemId, PoolId, QueueId};
-use crate::store::PwqId;
 use crate::threads::Sleep;
-
-/// Something that a user is told.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Report {
-    /// When.
-    pub at: Time,
-    /// Of which pool, if it is about one.
-    pub pool: Option<PoolId>,
-    /// Of which queue: of the item that keeps the CPU, or that is the first of those that wait.
-    pub queue: QueueId,
-    /// What.
-    pub what: Trouble,
-}
-
-/// What a report is about.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Trouble {
-    /// Items of a function keep their CPU for long without sleeping.
-    Hog {
-        /// The function.
-        func: u64,
-        /// How often that was seen so far.
-        count: u32,
-    },
-    /// The first item of the worklist has been the first for so many nanoseconds.
-    Stall(Nanos),
-    /// The time of a delayed item came, or somebody hurried it, while its queue took no more: it was dropped.
-    TimerDropped,
-    /// Items wait for a slot, and nothing moves, with those that hold the slots.
-    Starvation(Starvation<SlotHolder>),
-}
-
-/// An item that holds a slot and does not end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SlotHolder {
-    /// The item.
-    pub item: ItemId,
-    /// The pool workqueue that it waits for, if it has called to wait for one of its own pool.
-    pub awaits: Option<PwqId>,
-    /// Who executes it.
-    thread: ThreadId,
-}
 
 impl Witness<PwqId> for Machine {
     type Told = SlotHolder;

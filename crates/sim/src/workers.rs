@@ -5,12 +5,11 @@ use cmwq_policy::leftovers::Suspects;
 use cmwq_policy::pool::Step;
 use cmwq_policy::{ItemReport, Time, WorkerId, sampling};
 
+use crate::api::names::{Execution, ItemId, PoolId, PwqId, QueueId, WorkerRef};
+use crate::api::trace::What;
 use crate::cpu::{ThreadId, ThreadStats};
 use crate::machine::{Event, Machine};
-use crate::program::{Execution, ItemId, PoolId, QueueId, WorkerRef};
-use crate::store::PwqId;
 use crate::threads::{NewThread, Sleep};
-use crate::trace::What;
 use crate::waits::Awaited;
 
 /// The part of a thread that makes it a worker.

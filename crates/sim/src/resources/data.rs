@@ -3,7 +3,8 @@
 
 use cmwq_policy::Nanos;
 
-use super::{DataId, add};
+use super::add;
+use crate::api::names::DataId;
 use crate::cpu::ThreadId;
 use crate::machine::Machine;
 

@@ -2,85 +2,19 @@
 
 use std::collections::VecDeque;
 
-use cmwq_policy::contract;
 use cmwq_policy::queue::Caller;
-use cmwq_policy::{Nanos, Time};
+use cmwq_policy::{Nanos, Time, contract};
 
-use super::{DeviceId, SemId, add};
+use super::add;
+use crate::api::act::Completion;
+use crate::api::names::{DeviceId, ItemId, QueueId};
+use crate::api::report::DeviceStats;
+use crate::api::specs::DeviceSpec;
+use crate::api::trace::What;
 use crate::cpu::ThreadId;
 use crate::machine::{Event, Machine};
-use crate::program::{ItemId, QueueId};
 use crate::random::Random;
 use crate::threads::Sleep;
-use crate::trace::What;
-
-/// What happens when a submitted request is done: in an interrupt, on the CPU that submitted it, or
-/// on the first one in use when that one is not.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Completion {
-    /// Nothing.
-    Nothing,
-    /// The semaphore is posted.
-    Post(SemId),
-    /// The same, and the number is what [`Machine::take_brought`] finds there.
-    Bring(SemId, u64),
-    /// The item is queued, unless it is pending or the queue refuses it.
-    Queue {
-        /// The queue.
-        queue: QueueId,
-        /// The item.
-        item: ItemId,
-    },
-}
-
-/// What a device is like. A request takes `takes`, and `per_kib` for each KiB of it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct DeviceSpec {
-    /// Its name.
-    pub name: String,
-    /// Requests that it serves at a time, at least 1.
-    pub depth: u32,
-    /// Nanoseconds per request.
-    pub takes: Nanos,
-    /// Nanoseconds per KiB.
-    pub per_kib: Nanos,
-    /// A request takes up to so many thousandths more or less, 0..=1000, each time as likely.
-    pub jitter: u32,
-}
-
-impl DeviceSpec {
-    /// A device that serves one request at a time, each in `takes` nanoseconds.
-    pub fn new(name: impl Into<String>, takes: Nanos) -> DeviceSpec {
-        DeviceSpec {
-            name: name.into(),
-            depth: 1,
-            takes,
-            per_kib: 0,
-            jitter: 0,
-        }
-    }
-
-    /// The same, serving so many requests at a time, at least 1.
-    #[must_use]
-    pub fn depth(self, depth: u32) -> DeviceSpec {
-        DeviceSpec { depth, ..self }
-    }
-}
-
-/// What a device has done.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct DeviceStats {
-    /// Requests that are done.
-    pub served: u64,
-    /// Bytes of them.
-    pub bytes: u64,
-    /// Nanoseconds in which it served at least one request.
-    pub active_ns: Nanos,
-    /// Nanoseconds of service, of all requests together: at most `depth` times the active ones.
-    pub service_ns: Nanos,
-    /// The most requests that waited for others at a time.
-    pub max_queued: u32,
-}
 
 /// A request of a thread.
 #[derive(Clone, Copy, Debug)]

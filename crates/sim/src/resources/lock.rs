@@ -11,74 +11,17 @@ use std::collections::VecDeque;
 
 use cmwq_policy::{Nanos, Time};
 
+use super::add;
 use super::pass::Passer;
-use super::{LockId, add};
+use crate::api::act::Act;
+use crate::api::names::LockId;
+use crate::api::report::LockStats;
+use crate::api::specs::LockSpec;
+use crate::api::trace::What;
 use crate::cpu::{ThreadId, ThreadState};
 use crate::events::EventKey;
 use crate::machine::{Event, Machine};
-use crate::program::Act;
 use crate::threads::Sleep;
-use crate::trace::What;
-
-/// What a lock is like.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LockSpec {
-    /// Its name.
-    pub name: String,
-    /// A waiter spins for so many nanoseconds before it sleeps; 0: it sleeps at once. It also stops
-    /// when it is its turn on the CPU again after that time.
-    pub spin: Nanos,
-    /// It spins only while the owner has a CPU.
-    pub optimistic: bool,
-    /// The lock is given to the first waiter, rather than free for all.
-    pub handoff: bool,
-    /// Each waiter that spins makes the owner take so many nanoseconds of CPU time longer before it
-    /// releases the lock, once per ownership: the cache line goes back and forth.
-    pub bounce: Nanos,
-}
-
-impl LockSpec {
-    /// A lock that is free for all, and at which waiters sleep at once.
-    pub fn new(name: impl Into<String>) -> LockSpec {
-        LockSpec {
-            name: name.into(),
-            spin: 0,
-            optimistic: false,
-            handoff: false,
-            bounce: 0,
-        }
-    }
-
-    /// The same, given to the first waiter.
-    #[must_use]
-    pub fn handoff(self) -> LockSpec {
-        LockSpec {
-            handoff: true,
-            ..self
-        }
-    }
-
-    /// The same, with waiters that spin for so many nanoseconds first.
-    #[must_use]
-    pub fn spin(self, spin: Nanos) -> LockSpec {
-        LockSpec { spin, ..self }
-    }
-}
-
-/// What a lock has seen.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct LockStats {
-    /// Times it was acquired.
-    pub acquired: u64,
-    /// Times somebody had to wait for it, those who still do included.
-    pub contended: u64,
-    /// The most threads that waited at a time.
-    pub max_waiters: u32,
-    /// Nanoseconds in which somebody had it.
-    pub held_ns: Nanos,
-    /// Nanoseconds that those who got it had waited for it, together.
-    pub waited_ns: Nanos,
-}
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Doing {

@@ -13,26 +13,9 @@ mod semaphore;
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 
+use crate::api::names::LockId;
+
 pub(crate) use device::Request;
-pub use device::{Completion, DeviceSpec, DeviceStats};
-pub use lock::{LockSpec, LockStats};
-pub use semaphore::SemStats;
-
-/// A lock. Numbers are not reused.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct LockId(pub u32);
-
-/// A semaphore. Numbers are not reused.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct SemId(pub u32);
-
-/// A device. Numbers are not reused.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct DeviceId(pub u32);
-
-/// Data that has a home. Numbers are not reused.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct DataId(pub u32);
 
 /// All of a machine's.
 #[derive(Default)]
@@ -44,20 +27,6 @@ pub(crate) struct Resources {
     devices: RefCell<Vec<device::Device>>,
     /// The CPU that touched each last.
     data: RefCell<Vec<Option<usize>>>,
-}
-
-impl LockId {
-    /// Where waiters for it sleep, as the policy is told: nothing else has the same.
-    pub(crate) fn address(self) -> u64 {
-        1 << 32 | u64::from(self.0)
-    }
-}
-
-impl SemId {
-    /// As a lock's.
-    pub(crate) fn address(self) -> u64 {
-        2 << 32 | u64::from(self.0)
-    }
 }
 
 /// Adds one to a table; its number.

@@ -3,13 +3,13 @@
 
 use cmwq_policy::{Nanos, Time};
 
-use super::LockId;
 use super::lock::Doing;
+use crate::api::act::Act;
+use crate::api::names::LockId;
+use crate::api::trace::What;
 use crate::cpu::{ThreadId, ThreadState};
 use crate::machine::{Event, Machine};
-use crate::program::Act;
 use crate::threads::Sleep;
-use crate::trace::What;
 
 /// A thread that waits for a lock to be released.
 pub(super) struct Passer {

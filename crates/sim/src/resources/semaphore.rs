@@ -2,21 +2,12 @@
 
 use std::collections::VecDeque;
 
-use super::{SemId, add};
+use super::add;
+use crate::api::names::SemId;
+use crate::api::report::SemStats;
 use crate::cpu::ThreadId;
 use crate::machine::Machine;
 use crate::threads::Sleep;
-
-/// What a semaphore has seen.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct SemStats {
-    /// Times it was taken.
-    pub taken: u64,
-    /// Takes that had to wait, those that still do included.
-    pub waited: u64,
-    /// The most threads that waited at a time.
-    pub max_waiters: u32,
-}
 
 pub(super) struct Semaphore {
     value: u32,

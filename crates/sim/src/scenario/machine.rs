@@ -8,8 +8,10 @@ use super::fields::{Cx, Fields};
 use super::source::Mistake;
 use super::tree::{Node, Value};
 use super::units;
-use crate::signals::{Signals, UserSignals};
-use crate::{Balance, Costs, Discipline, Domains, Options, Placement, Recent, Topology, WakeTo};
+use crate::{
+    Balance, Costs, Discipline, Domains, Options, Placement, Recent, Signals, Topology,
+    UserSignals, WakeTo,
+};
 
 /// What `[machine]` says.
 pub(crate) struct MachineModel {

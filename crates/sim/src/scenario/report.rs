@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use cmwq_policy::Nanos;
 use serde::Serialize;
 
-use crate::signals::SignalStats;
+use crate::SignalStats;
 
 /// What came of one run. Counts and shares are of the time after the warm-up.
 #[derive(Clone, Debug, PartialEq, Serialize)]

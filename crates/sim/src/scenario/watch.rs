@@ -5,9 +5,8 @@ use std::rc::Rc;
 
 use cmwq_policy::Time;
 
-use crate::calls::Call;
 use crate::output::Observation;
-use crate::{Answer, Line, Machine, Observer, PoolId, ThreadId, What};
+use crate::{Answer, Call, Line, Machine, Observer, PoolId, ThreadId, What};
 
 /// Counts what neither programs nor the machine count.
 pub(crate) struct Watch {

@@ -4,9 +4,11 @@
 use cmwq_policy::canary::{Canary, Confirm, LINGER_YIELDS, armable};
 use cmwq_policy::{CpuMask, Time};
 
+use crate::api::act::{Act, Answer};
+use crate::api::specs::ThreadSpec;
 use crate::cpu::ThreadId;
 use crate::machine::Machine;
-use crate::program::{Act, Answer, Program, ProgramCx, ThreadSpec};
+use crate::program::{Program, ProgramCx};
 
 /// A canary as others see it.
 #[derive(Clone, Copy)]

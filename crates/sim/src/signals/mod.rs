@@ -21,123 +21,17 @@ use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 
 use cmwq_policy::pool::SeenState;
-use cmwq_policy::time::MICROSECOND;
 use cmwq_policy::{CpuMask, Nanos, Published, WorkerId};
 
+use crate::api::options::{Signals, UserSignals};
+use crate::api::report::SignalStats;
+use crate::api::specs::ThreadSpec;
 use crate::cpu::ThreadId;
 use crate::machine::{Event, Machine};
 use crate::pools::{Armed, Pool, TICK};
-use crate::program::{Program, ThreadSpec};
+use crate::program::Program;
 use crate::random::Random;
 use crate::threads::{NewThread, Sleep};
-
-/// How pools learn that workers sleep.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Signals {
-    /// They are told, at once and always.
-    #[default]
-    Exact,
-    /// By the signals that a program in user space has.
-    User(UserSignals),
-}
-
-/// Which signals there are, what they cost, and how reliable they are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct UserSignals {
-    /// Each CPU has a canary.
-    pub canaries: bool,
-    /// Pools hear of [`Act::Hint`](crate::Act::Hint). Of waits in calls they hear in any case.
-    pub hints: bool,
-    /// Nanoseconds between two looks of the tick; 0: as the policy paces it; `Nanos::MAX`: it looks
-    /// once, and then only when a pool asks for it.
-    pub tick: Nanos,
-    /// Each report of a canary, and each tick, comes late by a random time of at most so many
-    /// nanoseconds.
-    pub late: Nanos,
-    /// So many of 1000 reports of canaries are lost.
-    pub lost: u32,
-    /// So many of 1000 yields of a canary that is not alone on its CPU pass for a confirmation that
-    /// it is: a wrong report.
-    pub spurious: u32,
-    /// So many of 1000 looks at a worker cannot see it.
-    pub unseen: u32,
-    /// Then at least the CPU time of its thread is told.
-    pub cpu_told: bool,
-    /// CPU time that the signals take.
-    pub costs: SignalCosts,
-}
-
-/// CPU time that signals take, in nanoseconds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SignalCosts {
-    /// One yield of a canary.
-    pub yielding: Nanos,
-    /// One round of the tick's thread.
-    pub round: Nanos,
-    /// A look at one worker.
-    pub look: Nanos,
-}
-
-impl SignalCosts {
-    /// Signals take no time.
-    pub const NONE: SignalCosts = SignalCosts {
-        yielding: 0,
-        round: 0,
-        look: 0,
-    };
-}
-
-/// As measured on a virtual machine with Linux 6.18: 0.8 us a yield, 15 us a wake-up of a timer's
-/// thread, 25 to 70 us a look at up to 16 workers.
-impl Default for SignalCosts {
-    fn default() -> Self {
-        SignalCosts {
-            yielding: 800,
-            round: 15 * MICROSECOND,
-            look: 4 * MICROSECOND,
-        }
-    }
-}
-
-/// All signals, none late, lost or wrong.
-impl Default for UserSignals {
-    fn default() -> Self {
-        UserSignals {
-            canaries: true,
-            hints: true,
-            tick: 0,
-            late: 0,
-            lost: 0,
-            spurious: 0,
-            unseen: 0,
-            cpu_told: true,
-            costs: SignalCosts::default(),
-        }
-    }
-}
-
-/// What signals have done so far.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct SignalStats {
-    /// Reports that canaries have made.
-    pub reports: u64,
-    /// Of those, the ones that were lost.
-    pub lost: u64,
-    /// And those that came late.
-    pub late: u64,
-    /// And those of canaries that were not alone on their CPUs, as far as that was by chance.
-    pub spurious: u64,
-    /// Reports that a busy worker dropped, because they were old.
-    pub dropped: u64,
-    /// Rounds of the tick's thread that were due.
-    pub ticks: u64,
-    /// Workers that the tick's thread, or the taker of a report, has looked at.
-    pub looked_at: u64,
-    /// Looks at workers that could not see them.
-    pub unseen: u64,
-    /// Hints that items gave, beginnings only.
-    pub hints: u64,
-}
 
 /// The machine's part of it.
 pub(crate) struct State {

@@ -3,10 +3,10 @@
 use cmwq_policy::contract;
 use cmwq_policy::{CpuMask, WorkerId, canary};
 
+use crate::api::names::{PoolId, WorkerRef};
 use crate::cpu::ThreadId;
 use crate::machine::{Event, Machine};
 use crate::pools::Pool;
-use crate::program::{PoolId, WorkerRef};
 
 impl Machine {
     /// The CPU would idle: whoever wants that most is told, if the report gets there.

@@ -9,10 +9,13 @@ use cmwq_policy::pool::{Seen, SeenState};
 use cmwq_policy::tick::Rounds;
 use cmwq_policy::{Nanos, Time, WorkerId, watchdog};
 
+use crate::api::act::{Act, Answer};
+use crate::api::names::PoolId;
+use crate::api::specs::ThreadSpec;
 use crate::cpu::ThreadId;
 use crate::machine::{Event, Machine, NEVER};
 use crate::pools::Pool;
-use crate::program::{Act, Answer, PoolId, Program, ProgramCx, ThreadSpec};
+use crate::program::{Program, ProgramCx};
 
 /// The thread.
 struct Ticker {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use cmwq_policy::Rule;
 use cmwq_policy::pool::Census;
 use cmwq_policy::queue::Kind;
-use cmwq_sim::store::PwqId;
+use cmwq_sim::PwqId;
 use cmwq_sim::{ItemId, Machine, PoolId, PwqView, QueueId, ThreadId};
 
 use super::{Books, Running, Verdict, ensure};

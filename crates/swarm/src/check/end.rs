@@ -1,6 +1,6 @@
 //! When everything has finished: nothing is left behind.
 
-use cmwq_sim::store::PwqId;
+use cmwq_sim::PwqId;
 use cmwq_sim::{Machine, PoolId, ThreadId};
 
 use super::{Books, Verdict, ensure};

@@ -29,7 +29,7 @@ use std::collections::VecDeque;
 use std::fmt;
 
 use cmwq_policy::Time;
-use cmwq_sim::store::PwqId;
+use cmwq_sim::PwqId;
 use cmwq_sim::{
     Answer, Call, Execution, ItemId, Line, Machine, Observer, PoolId, QueueId, ThreadId,
     ThreadStats, What,

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use cmwq_policy::pool::{Census, MAYDAY_INITIAL_TIMEOUT, MAYDAY_INTERVAL};
 use cmwq_policy::time::MILLISECOND;
 use cmwq_policy::{Nanos, Rule, Time};
-use cmwq_sim::store::PwqId;
+use cmwq_sim::PwqId;
 use cmwq_sim::{ItemId, Machine, PoolId, ThreadId};
 
 use super::{Books, Running, Verdict, ensure};

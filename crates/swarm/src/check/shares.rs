@@ -1,7 +1,7 @@
 //! The limits of a queue over all nodes: what its parts are, and what they come to.
 
 use cmwq_policy::CpuMask;
-use cmwq_sim::store::PwqId;
+use cmwq_sim::PwqId;
 use cmwq_sim::{Machine, PwqView, QueueId};
 
 use super::{Books, Verdict, ensure};

@@ -4,9 +4,8 @@ use std::fmt;
 
 use cmwq_policy::Time;
 
+use crate::api::names::{DeviceId, Execution, ItemId, LockId, PoolId, QueueId, WorkerRef};
 use crate::cpu::ThreadId;
-use crate::program::{Execution, ItemId, PoolId, QueueId, WorkerRef};
-use crate::resources::{DeviceId, LockId};
 
 /// One line of the trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

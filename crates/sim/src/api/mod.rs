@@ -1,0 +1,16 @@
+//! What programs say to the machine, and what it says of itself: plain values.
+//!
+//! | file | |
+//! | --- | --- |
+//! | `names.rs` | numbers that name gates, items, queues, pools, locks |
+//! | `act.rs`, `call.rs` | one thing that a program does; a call of the workqueue interface |
+//! | `specs.rs`, `options.rs` | what is made is to be like that: threads, queues, locks, devices; the machine |
+//! | `trace.rs`, `report.rs` | what happened; what users are told, and onlookers see |
+
+pub(crate) mod act;
+pub(crate) mod call;
+pub(crate) mod names;
+pub(crate) mod options;
+pub(crate) mod report;
+pub(crate) mod specs;
+pub(crate) mod trace;

@@ -8,25 +8,10 @@ use cmwq_policy::queue::{Attrs, Kind};
 use cmwq_policy::store::SharedLimit;
 use cmwq_policy::{CpuMask, Rule, Store};
 
-use crate::api::act::Answer;
-use crate::api::call::Call;
 use crate::api::names::{ItemId, PoolId, PwqId, QueueId};
 use crate::api::report::{ItemView, PwqView};
-use crate::api::trace::Line;
 use crate::cpu::{ThreadId, ThreadState};
-use crate::machine::Machine;
-
-/// Is told what happens while it happens. May look at the machine, but not change it.
-pub trait Observer {
-    /// A line of the trace, whether it is kept or not.
-    fn traced(&self, machine: &Machine, line: &Line);
-    /// A thread makes this call now.
-    fn called(&self, machine: &Machine, thread: ThreadId, call: &Call);
-    /// The thread's call is over; the thread itself may hear of it later.
-    fn returned(&self, machine: &Machine, thread: ThreadId, answer: &Answer);
-    /// One event of this pool's core is over; what it asks for is not carried out yet.
-    fn pool_event(&self, machine: &Machine, pool: PoolId);
-}
+use crate::machine::{Machine, Observer};
 
 impl Machine {
     /// From now on this one is told what happens.
@@ -36,12 +21,6 @@ impl Machine {
     pub fn observe(&self, observer: Rc<dyn Observer>) {
         let first = self.observer.set(observer).is_ok();
         assert!(first, "a machine has one observer");
-    }
-
-    pub(crate) fn observed(&self, tell: impl FnOnce(&dyn Observer)) {
-        if let Some(observer) = self.observer.get() {
-            tell(observer.as_ref());
-        }
     }
 
     /// Whether lines of the trace are kept from now on; they are unless this says otherwise.

@@ -19,62 +19,44 @@
 //! assert_eq!(machine.now().0, 5_000_000);
 //! ```
 //!
-//! | module | |
-//! | --- | --- |
-//! | `api` | what programs say to the machine, and what it says of itself: plain values |
-//! | `machine` | the machine and its events; time passes here |
-//! | `threads`, `gates` | threads, asleep and awake; gates |
-//! | `program` | what threads and items do, as resumable state machines |
-//! | `turn` | one thread's acts, from getting the CPU until it burns, sleeps or ends |
-//! | `workers` | the loop of a worker thread, as the runtime has it |
-//! | `waits`, `process` | calls that wait, and may be refused; the process around the queues |
-//! | `tidy` | what items leave behind in their threads |
-//! | `pools` | pools around the core: events in, actions out; the tick |
-//! | `signals` | what pools are told of who sleeps: canaries, the tick, hints, or all of it |
-//! | `watch` | what the tick notices beside that: hogs, stalls |
-//! | `rescuers` | queues' own threads, for when none can be made |
-//! | `queues` | queues, and what the policy's protocols run on |
-//! | `calls` | the workqueue interface |
-//! | `load` | threads of others |
-//! | `resources` | locks, semaphores, devices, data with a home |
-//! | `job` | multithreaded jobs |
-//! | [`random`] | random numbers, from one seed |
-//! | [`cpu`] | CPUs and the scheduler |
-//! | [`output`] | what CPUs did, for Perfetto or as a picture |
-//! | [`scenario`] | scenario files: read, run, reported |
-//! | `inspect` | everything as seen from outside, for those who check it |
-//! | [`topology`], `events`, `store` | shapes of machines; what will happen; items |
+//! # Floors
+//!
+//! The lowest first. A room imports from lower floors only. What the rooms of one floor have to do with
+//! each other goes through methods of [`Machine`].
+//!
+//! 1. `topology`: shapes of machines. `events`: what will happen, in order.
+//! 2. `cpu`: CPUs and the scheduler.
+//! 3. `api`: what programs say to the machine, and what it says of itself: plain values.
+//! 4. `random`: random numbers, from one seed. `state`: what the machine has, in tables.
+//! 5. `machine`: all of that as one; programs and the observer, who are handed it.
+//! 6. `threads`: created, asleep, woken; gates.
+//! 7. `resources`: what threads share: locks, semaphores, devices, data with a home.
+//! 8. `pools`: pools around the core: events in, actions out; workers, rescuers, looks at them.
+//! 9. `queues`: queues, calls of the workqueue interface, waits, the end of the process.
+//! 10. `signals`: what pools are told of who sleeps: canaries, the tick, hints, or all of it.
+//! 11. `programs`: scripts, foreign load, multithreaded jobs.
+//! 12. `run`: a thread's turn, and the loop in which time passes. `inspect`: all as seen from outside.
+//! 13. `output`: what CPUs did, for Perfetto or as a picture.
+//! 14. `scenario`: scenario files: read, run, reported.
 #![forbid(unsafe_code)]
 
 mod api;
-mod calls;
 pub mod cpu;
 mod events;
-mod gates;
 mod inspect;
-mod job;
-mod layout;
-mod load;
 mod machine;
 pub mod output;
 mod pools;
-mod process;
-mod program;
+mod programs;
 mod queues;
 pub mod random;
-mod rescuers;
 mod resources;
+mod run;
 pub mod scenario;
 mod signals;
-mod store;
+mod state;
 mod threads;
-mod tidy;
 pub mod topology;
-mod turn;
-mod waits;
-mod watch;
-mod weight;
-mod workers;
 
 pub use api::act::{Act, Answer, Completion};
 pub use api::call::Call;
@@ -90,13 +72,12 @@ pub use api::specs::{DeviceSpec, LockSpec, QueueSpec, ThreadSpec};
 pub use api::trace::{Line, What};
 pub use cpu::{
     Balance, Costs, CpuStats, Discipline, Domains, Placement, Recent, Run, ThreadId, ThreadState,
-    ThreadStats, WakeTo,
+    ThreadStats, WakeTo, weight,
 };
-pub use inspect::Observer;
-pub use job::{JobSpec, SimJob, SimJobStats};
-pub use load::Load;
-pub use machine::{Ended, Machine};
-pub use program::{Body, Program, ProgramCx, Script};
+pub use machine::{Body, Machine, Observer, Program, ProgramCx};
+pub use programs::Script;
+pub use programs::job::{JobSpec, SimJob, SimJobStats};
+pub use programs::load::Load;
 pub use random::Random;
+pub use run::Ended;
 pub use topology::{Distance, Place, Topology, TopologyError};
-pub use weight::weight;

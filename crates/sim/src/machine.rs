@@ -1,97 +1,50 @@
-//! The machine, and the loop in which time passes.
-//!
-//! An instant goes like this: burns and slices end that end now; events happen whose time is now, in
-//! the order in which they were made; then whoever has a CPU and nothing to burn acts, CPU after
-//! CPU, until nobody can without time passing. So in one instant a thread that wakes up is there
-//! before one that goes on acts.
+//! The machine: its parts, and what each room above needs of all of them. With it those who are
+//! handed the machine: programs, and the observer.
 
 use std::cell::{Cell, OnceCell, RefCell, RefMut};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::rc::Rc;
 
 use cmwq_policy::affinity::Layout;
-use cmwq_policy::contract::{Freezer, WaitGraph};
-use cmwq_policy::time::SECOND;
-use cmwq_policy::{Action, Nanos, Time, WorkerId, hog};
+use cmwq_policy::contract::{self, Freezer, WaitGraph};
+use cmwq_policy::timers::Timers;
+use cmwq_policy::{Action, Nanos, Time, hog};
 
 use crate::api::act::{Act, Answer};
-use crate::api::names::{DeviceId, ItemId, LockId, PoolId, PwqId};
+use crate::api::call::Call;
+use crate::api::names::{ItemId, PoolId, PwqId};
 use crate::api::options::Options;
 use crate::api::report::Report;
 use crate::api::trace::{Line, What};
 use crate::cpu::{CpuStats, Run, Scheduler, ThreadId, Waker};
 use crate::events::{EventKey, Events};
-use crate::gates::GateState;
-use crate::inspect::Observer;
-use crate::pools::{Armed, Pool};
-use crate::program::{Program, ProgramCx};
-use crate::queues::{Queue, SimTimers};
-use crate::random::Streams;
-use crate::resources::{Request, Resources};
-use crate::store::Items;
-use crate::threads::{Frame, Sleep};
+use crate::random::{Random, Streams};
+use crate::state::event::{Armed, Event};
+use crate::state::gate::GateState;
+use crate::state::pool::Pool;
+use crate::state::process::ProcessState;
+use crate::state::queue::Queue;
+use crate::state::resources::Resources;
+use crate::state::signals::SignalState;
+use crate::state::store::Items;
+use crate::state::thread::Frame;
 use crate::topology::Topology;
-use crate::{process, signals};
-
-/// Acts in one instant beyond which a program is taken for one that lets no time pass.
-const MAX_ACTS: u32 = 1_000_000;
-
-/// The time of what never happens.
-pub(crate) const NEVER: Time = Time(Nanos::MAX);
-
-/// Why a run ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ended {
-    /// Nothing is left to happen, but for idle workers that may retire. Who still sleeps sleeps
-    /// for ever.
-    Quiet,
-    /// The time given is over.
-    TimeUp,
-    /// What was waited for has come true.
-    Stopped,
-}
-
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Event {
-    /// A sleep is over.
-    Wake(ThreadId),
-    /// Somebody has waited for something long enough: it is asked anyway.
-    TimeOut,
-    /// A call of this thread has waited for long enough.
-    CallOver(ThreadId),
-    /// The thread of this worker is there, or could not be made; this one has waited for it.
-    Spawned(PoolId, WorkerId, Option<ThreadId>),
-    /// Somebody looks at the pools with backlog.
-    Tick,
-    /// A pool wants to be looked at, beside that.
-    Look(PoolId),
-    /// A pool may have too many idle workers.
-    Cull(PoolId),
-    /// Items of a pool may have waited for a slot for too long.
-    Starving(PoolId),
-    /// An item's timer may have expired.
-    Timers,
-    /// A canary's report of this CPU, for this pool, arrives.
-    Report(PoolId, usize),
-    /// A waiter has spun at this lock for long enough.
-    SpinOver(ThreadId, LockId),
-    /// The device has served this request.
-    IoDone(DeviceId, Request),
-}
 
 /// See the module.
 pub struct Machine {
     pub(crate) options: Options,
-    now: Cell<Time>,
+    pub(crate) now: Cell<Time>,
     scheduler: RefCell<Scheduler>,
     pub(crate) frames: RefCell<Vec<Frame>>,
-    events: RefCell<Events<Event>>,
+    /// By thread: what it executes; nothing when it has ended, or is a worker between two items.
+    programs: RefCell<Vec<Option<Box<dyn Program>>>>,
+    pub(crate) events: RefCell<Events<Event>>,
     pub(crate) gates: RefCell<Vec<GateState>>,
     /// Threads whose programs are asked after everything that happens, and the ends of their times.
-    awaiting: RefCell<BTreeMap<ThreadId, EventKey>>,
+    pub(crate) awaiting: RefCell<BTreeMap<ThreadId, EventKey>>,
     /// Threads that wait in a call.
     pub(crate) calling: RefCell<BTreeSet<ThreadId>>,
-    acts: Cell<u32>,
+    pub(crate) acts: Cell<u32>,
     trace: RefCell<Vec<Line>>,
     pub(crate) keeps_trace: Cell<bool>,
     /// All that a pool can check is checked after each of its events, in any build.
@@ -99,6 +52,8 @@ pub struct Machine {
     pub(crate) observer: OnceCell<Rc<dyn Observer>>,
     pub(crate) layout: RefCell<Layout>,
     pub(crate) items: RefCell<Items>,
+    /// By item.
+    pub(crate) bodies: RefCell<Vec<Body>>,
     pub(crate) pools: RefCell<Vec<Rc<Pool>>>,
     pub(crate) queues: RefCell<Vec<Rc<Queue>>>,
     pub(crate) freezer: Cell<Freezer>,
@@ -107,18 +62,18 @@ pub struct Machine {
     pub(crate) wait_graph: RefCell<WaitGraph<Machine>>,
     pub(crate) next_timer: Cell<Armed>,
     pub(crate) timers_dropped: Cell<u64>,
-    pub(crate) process: process::State,
+    pub(crate) process: ProcessState,
     /// What pools have asked for and is not carried out yet.
     pub(crate) actions: RefCell<VecDeque<(PoolId, Action<PwqId>)>>,
     pub(crate) postponing: Cell<u32>,
     /// The thread whose turn it is.
-    acting: Cell<Option<ThreadId>>,
+    pub(crate) acting: Cell<Option<ThreadId>>,
     /// The CPU of the interrupt that happens.
     interrupted: Cell<Option<usize>>,
     pub(crate) resources: Resources,
     pub(crate) random: Streams,
     pub(crate) tick_is_armed: Cell<bool>,
-    pub(crate) signals: signals::State,
+    pub(crate) signals: SignalState,
     pub(crate) spawns_fail: Cell<bool>,
     /// Per mille of them that fail by chance.
     pub(crate) spawn_fails: Cell<u32>,
@@ -127,6 +82,8 @@ pub struct Machine {
     pub(crate) hogs: RefCell<hog::Reports>,
     pub(crate) reports: RefCell<Vec<Report>>,
 }
+
+pub(crate) type SimTimers = Timers<u64, contract::Armed<Machine>>;
 
 impl Machine {
     /// A machine on which nothing runs, at time 0.
@@ -140,13 +97,14 @@ impl Machine {
         let random = Streams::new(options.seed);
         let spawn_fails = Cell::new(options.spawn_fails);
         let layout = Layout::new(options.topology.cpus.clone());
-        let signals = signals::State::new(random.signals);
+        let signals = SignalState::new(random.signals);
         Machine {
             layout: RefCell::new(layout.with_shards_of(options.shard_cores)),
             options,
             now: Cell::new(Time(0)),
             scheduler: RefCell::new(scheduler),
             frames: RefCell::default(),
+            programs: RefCell::default(),
             events: RefCell::default(),
             gates: RefCell::default(),
             awaiting: RefCell::default(),
@@ -157,6 +115,7 @@ impl Machine {
             checks_whole: Cell::new(false),
             observer: OnceCell::new(),
             items: RefCell::default(),
+            bodies: RefCell::default(),
             pools: RefCell::default(),
             queues: RefCell::default(),
             freezer: Cell::default(),
@@ -164,7 +123,7 @@ impl Machine {
             wait_graph: RefCell::default(),
             next_timer: Cell::new(None),
             timers_dropped: Cell::new(0),
-            process: process::State::default(),
+            process: ProcessState::default(),
             actions: RefCell::default(),
             postponing: Cell::new(0),
             acting: Cell::new(None),
@@ -201,6 +160,21 @@ impl Machine {
         look(&mut self.frames.borrow_mut()[id.0 as usize])
     }
 
+    /// What a thread executes, for a moment.
+    pub(crate) fn program<R>(
+        &self,
+        id: ThreadId,
+        look: impl FnOnce(&mut Option<Box<dyn Program>>) -> R,
+    ) -> R {
+        look(&mut self.programs.borrow_mut()[id.0 as usize])
+    }
+
+    /// A new thread: its number is the next one.
+    pub(crate) fn add_frame(&self, frame: Frame, program: Option<Box<dyn Program>>) {
+        self.frames.borrow_mut().push(frame);
+        self.programs.borrow_mut().push(program);
+    }
+
     /// Something will happen after so many nanoseconds.
     pub(crate) fn after(&self, nanos: Nanos, event: Event) -> EventKey {
         let at = self.now().after(nanos);
@@ -209,6 +183,12 @@ impl Machine {
 
     pub(crate) fn call_off(&self, event: EventKey) {
         self.events.borrow_mut().remove(event);
+    }
+
+    pub(crate) fn observed(&self, tell: impl FnOnce(&dyn Observer)) {
+        if let Some(observer) = self.observer.get() {
+            tell(observer.as_ref());
+        }
     }
 
     pub(crate) fn note(&self, thread: ThreadId, what: What) {
@@ -241,19 +221,17 @@ impl Machine {
         name: impl Into<String>,
         body: impl Fn(u32) -> Box<dyn Program> + 'static,
     ) -> ItemId {
-        let mut items = self.items.borrow_mut();
-        items.add_item(name.into(), Rc::new(body), false)
+        self.add_item(name.into(), Rc::new(body), false)
+    }
+
+    pub(crate) fn add_item(&self, name: String, body: Body, is_barrier: bool) -> ItemId {
+        self.bodies.borrow_mut().push(body);
+        self.items.borrow_mut().add_item(name, is_barrier)
     }
 
     /// An item's name.
     pub fn item_name(&self, item: ItemId) -> String {
         self.items.borrow().item(item).name.clone()
-    }
-
-    pub(crate) fn await_event(&self, id: ThreadId, nanos: Nanos) {
-        let key = self.after(nanos, Event::TimeOut);
-        self.awaiting.borrow_mut().insert(id, key);
-        self.sleep(id, Sleep::Await);
     }
 
     /// The CPU of the interrupt that happens, or of the thread whose turn it is; 0 in other events.
@@ -297,173 +275,39 @@ impl Machine {
     pub fn runs(&self) -> Vec<Run> {
         self.sched().runs(self.now())
     }
+}
 
-    /// Runs until nothing is left to happen.
-    ///
-    /// # Panics
-    /// If something is still happening after an hour of virtual time.
-    pub fn run(&self) {
-        let ended = self.run_until(self.now().after(3600 * SECOND));
-        assert_eq!(ended, Ended::Quiet, "it never ends");
-    }
+/// A resumable program.
+pub trait Program {
+    /// What it does next. `answer` is that of the call it has just made; `None` after other acts.
+    fn next(&mut self, cx: &mut ProgramCx<'_>, answer: Option<Answer>) -> Act;
+}
 
-    /// Runs until nothing is left to happen, or to this time.
-    pub fn run_until(&self, until: Time) -> Ended {
-        self.run_while(until, |_| true)
+/// Any function can be a program.
+impl<F: FnMut(&mut ProgramCx<'_>, Option<Answer>) -> Act> Program for F {
+    fn next(&mut self, cx: &mut ProgramCx<'_>, answer: Option<Answer>) -> Act {
+        self(cx, answer)
     }
+}
 
-    /// As [`run_until`](Self::run_until), but also stops after an instant in which `go_on` says no.
-    pub fn run_while(&self, until: Time, mut go_on: impl FnMut(&Machine) -> bool) -> Ended {
-        loop {
-            self.settle();
-            if !go_on(self) {
-                return Ended::Stopped;
-            }
-            let Some(next) = self.next_at() else {
-                return Ended::Quiet;
-            };
-            if next > until {
-                self.now.set(until);
-                return Ended::TimeUp;
-            }
-            self.pass_to(next);
-        }
-    }
+/// Makes the program of each execution of an item; given the number of the execution, from 1 on.
+pub type Body = Rc<dyn Fn(u32) -> Box<dyn Program>>;
 
-    /// When something next happens; `None` if only idle workers are left to retire.
-    fn next_at(&self) -> Option<Time> {
-        let burns = self.sched().next_at();
-        let events = self.events.borrow();
-        let is_quiet = burns.is_none() && events.iter().all(|e| self.is_background(e));
-        let next = burns.into_iter().chain(events.next_at()).min();
-        next.filter(|&at| !is_quiet && at != NEVER)
-    }
+/// What a program sees of the machine, and may do to it without a call.
+pub struct ProgramCx<'a> {
+    pub(crate) machine: &'a Machine,
+    pub(crate) thread: ThreadId,
+    pub(crate) random: Random,
+}
 
-    /// Nothing comes of it if nothing else happens.
-    fn is_background(&self, event: &Event) -> bool {
-        match event {
-            Event::Cull(_) => true,
-            Event::Tick => !self.has_backlog(),
-            _ => false,
-        }
-    }
-
-    fn pass_to(&self, next: Time) {
-        assert!(next >= self.now(), "{} ns has passed already", next.0);
-        if next > self.now() {
-            self.acts.set(0);
-        }
-        self.now.set(next);
-        self.sched().advance(next);
-        while let Some(event) = self.next_event() {
-            self.count_event(event);
-            self.happen(event);
-        }
-    }
-
-    fn next_event(&self) -> Option<Event> {
-        self.events.borrow_mut().pop_due(self.now())
-    }
-
-    fn happen(&self, event: Event) {
-        match event {
-            Event::Wake(id) => self.wake(id),
-            Event::TimeOut => {}
-            Event::CallOver(id) => self.look_again(id),
-            Event::Spawned(pool, id, manager) => {
-                self.create_worker(pool, id);
-                manager.into_iter().for_each(|id| self.wake(id));
-            }
-            Event::Tick => self.tick(),
-            Event::Look(pool) => self.look_at(pool),
-            Event::Cull(pool) => self.cull(pool),
-            Event::Starving(pool) => self.starving(pool),
-            Event::Timers => self.timers(),
-            Event::Report(pool, cpu) => self.deliver(pool, cpu),
-            Event::SpinOver(id, lock) => self.spin_over(id, lock),
-            Event::IoDone(device, request) => self.io_done(device, request),
-        }
-    }
-
-    /// Lets everybody act who can without time passing.
-    fn settle(&self) {
-        let mut acted = true;
-        while acted {
-            acted = self.ask_awaiting();
-            self.look_at_spinners();
-            acted |= self.sweep();
-        }
-    }
-
-    /// Lets each CPU's thread act that can, CPU after CPU; true if that may go on.
-    fn sweep(&self) -> bool {
-        let mut from = 0;
-        loop {
-            let next = self.sched().next_actor(self.now(), from);
-            let Some((cpu, id)) = next else {
-                return from > 0 || self.sched().is_unsettled();
-            };
-            self.acting.set(Some(id));
-            self.turn(id);
-            self.acting.set(None);
-            self.ask_awaiting();
-            from = cpu + 1;
-        }
-    }
-
-    /// Asks those who wait for something to happen; true if somebody goes on.
-    fn ask_awaiting(&self) -> bool {
-        if self.awaiting.borrow().is_empty() {
-            return false;
-        }
-        let ids: Vec<ThreadId> = self.awaiting.borrow().keys().copied().collect();
-        let before = ids.len();
-        ids.into_iter().for_each(|id| self.ask_again(id));
-        self.awaiting.borrow().len() < before
-    }
-
-    fn ask_again(&self, id: ThreadId) {
-        let act = self.ask_program(id, None);
-        if !matches!(act, Act::Await(_)) {
-            let time_out = self.awaiting.borrow_mut().remove(&id);
-            self.call_off(time_out.expect("it waits"));
-            self.frame(id, |f| f.act = Some(act));
-            self.wake(id);
-        }
-    }
-
-    /// Asks a thread's program for its next act.
-    pub(crate) fn ask_program(&self, id: ThreadId, answer: Option<Answer>) -> Act {
-        let mut program = self
-            .frame(id, |f| f.program.take())
-            .expect("the thread has a program");
-        let mut cx = ProgramCx {
-            machine: self,
-            thread: id,
-            random: self.frame(id, |f| f.random),
-        };
-        let act = program.next(&mut cx, answer);
-        let random = cx.random;
-        self.frame(id, |f| (f.program, f.random) = (Some(program), random));
-        act
-    }
-
-    fn count_event(&self, event: Event) {
-        self.acts.set(self.acts.get() + 1);
-        assert!(
-            self.acts.get() <= MAX_ACTS,
-            "{event:?} and others follow each other without time passing, at {} ns",
-            self.now().0
-        );
-    }
-
-    pub(crate) fn count_act(&self, id: ThreadId) {
-        self.acts.set(self.acts.get() + 1);
-        assert!(
-            self.acts.get() <= MAX_ACTS,
-            "{} and others act without letting time pass, at {} ns",
-            self.thread_name(id),
-            self.now().0
-        );
-    }
+/// Is told what happens while it happens. May look at the machine, but not change it.
+pub trait Observer {
+    /// A line of the trace, whether it is kept or not.
+    fn traced(&self, machine: &Machine, line: &Line);
+    /// A thread makes this call now.
+    fn called(&self, machine: &Machine, thread: ThreadId, call: &Call);
+    /// The thread's call is over; the thread itself may hear of it later.
+    fn returned(&self, machine: &Machine, thread: ThreadId, answer: &Answer);
+    /// One event of this pool's core is over; what it asks for is not carried out yet.
+    fn pool_event(&self, machine: &Machine, pool: PoolId);
 }

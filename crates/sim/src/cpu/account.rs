@@ -8,9 +8,9 @@ use cmwq_policy::{Nanos, Time};
 
 use super::options::{Costs, FULL_SPEED};
 use super::thread::{Thread, ThreadId, ThreadState, Work};
+use super::weight::{IDLE_CLASS_WEIGHT, NICE_0_WEIGHT, weight};
 use super::{Discipline, Scheduler};
 use crate::topology::{Distance, Topology};
-use crate::weight::{IDLE_CLASS_WEIGHT, NICE_0_WEIGHT, weight};
 
 /// The CPUs whose being busy slows this one.
 pub(super) fn siblings_that_slow(topology: &Topology, costs: &Costs, cpu: usize) -> Vec<usize> {

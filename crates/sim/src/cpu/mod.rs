@@ -40,12 +40,14 @@ mod run_queue;
 mod runs;
 mod sets;
 mod thread;
+mod weight;
 
 pub use options::{Balance, Costs, Domains, Placement, Recent, WakeTo};
 pub use place::Waker;
 pub use run_queue::CpuStats;
 pub use runs::Run;
 pub use thread::{ThreadAttrs, ThreadId, ThreadState, ThreadStats};
+pub use weight::weight;
 
 /// The order in which ready threads get their CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

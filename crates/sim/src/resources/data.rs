@@ -3,10 +3,10 @@
 
 use cmwq_policy::Nanos;
 
-use super::add;
 use crate::api::names::DataId;
 use crate::cpu::ThreadId;
 use crate::machine::Machine;
+use crate::state::resources::add;
 
 impl Machine {
     /// New data, at home nowhere.

@@ -1,90 +1,19 @@
 //! Devices: some requests are served at a time, the others queue up.
 
-use std::collections::VecDeque;
-
+use cmwq_policy::contract;
 use cmwq_policy::queue::Caller;
-use cmwq_policy::{Nanos, Time, contract};
 
-use super::add;
 use crate::api::act::Completion;
 use crate::api::names::{DeviceId, ItemId, QueueId};
 use crate::api::report::DeviceStats;
 use crate::api::specs::DeviceSpec;
 use crate::api::trace::What;
 use crate::cpu::ThreadId;
-use crate::machine::{Event, Machine};
-use crate::random::Random;
-use crate::threads::Sleep;
-
-/// A request of a thread.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Request {
-    thread: ThreadId,
-    cpu: usize,
-    bytes: u64,
-    /// `None`: the thread sleeps until then.
-    then: Option<Completion>,
-}
-
-pub(super) struct Device {
-    spec: DeviceSpec,
-    random: Random,
-    serving: u32,
-    queue: VecDeque<Request>,
-    /// The time up to which it is accounted for.
-    since: Time,
-    stats: DeviceStats,
-}
-
-impl Device {
-    fn new(spec: DeviceSpec, random: Random, now: Time) -> Device {
-        assert!(spec.depth > 0, "device {} serves nothing", spec.name);
-        let jitter = spec.jitter;
-        assert!(jitter <= 1000, "device {}: jitter {jitter}", spec.name);
-        Device {
-            spec,
-            random,
-            serving: 0,
-            queue: VecDeque::new(),
-            since: now,
-            stats: DeviceStats::default(),
-        }
-    }
-
-    fn account(&mut self, now: Time) {
-        let passed = now.since(std::mem::replace(&mut self.since, now));
-        self.stats.service_ns += passed * u64::from(self.serving);
-        self.stats.active_ns += passed * u64::from(self.serving > 0);
-    }
-
-    fn add(&mut self, request: Request) {
-        self.queue.push_back(request);
-        let free = self.spec.depth - self.serving;
-        let waits = (self.queue.len() as u32).saturating_sub(free);
-        self.stats.max_queued = self.stats.max_queued.max(waits);
-    }
-
-    /// Begins to serve the next request, if it can; how long that takes.
-    fn begin(&mut self, now: Time) -> Option<(Request, Nanos)> {
-        if self.serving == self.spec.depth {
-            return None;
-        }
-        let request = self.queue.pop_front()?;
-        self.account(now);
-        self.serving += 1;
-        let data = u128::from(self.spec.per_kib) * u128::from(request.bytes) / 1024;
-        let data = u64::try_from(data).unwrap_or(u64::MAX);
-        let takes = self.spec.takes.saturating_add(data);
-        Some((request, self.random.around(takes, self.spec.jitter)))
-    }
-
-    fn end(&mut self, now: Time, request: &Request) {
-        self.account(now);
-        self.serving -= 1;
-        self.stats.served += 1;
-        self.stats.bytes += request.bytes;
-    }
-}
+use crate::machine::Machine;
+use crate::state::device::{Device, Request};
+use crate::state::event::Event;
+use crate::state::resources::add;
+use crate::state::thread::Sleep;
 
 impl Machine {
     /// A new device.

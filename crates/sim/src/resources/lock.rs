@@ -9,105 +9,19 @@
 
 use std::collections::VecDeque;
 
-use cmwq_policy::{Nanos, Time};
+use cmwq_policy::Nanos;
 
-use super::add;
-use super::pass::Passer;
 use crate::api::act::Act;
 use crate::api::names::LockId;
 use crate::api::report::LockStats;
 use crate::api::specs::LockSpec;
 use crate::api::trace::What;
 use crate::cpu::{ThreadId, ThreadState};
-use crate::events::EventKey;
-use crate::machine::{Event, Machine};
-use crate::threads::Sleep;
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Doing {
-    /// Until this event, at the latest.
-    Spins(EventKey),
-    /// It has spun for long enough, and tries once more when it has a CPU.
-    Spun,
-    Sleeps,
-    /// It was woken, and tries again when it has a CPU.
-    Woken,
-}
-
-struct Waiter {
-    thread: ThreadId,
-    since: Time,
-    doing: Doing,
-}
-
-pub(super) struct Lock {
-    pub(super) spec: LockSpec,
-    owner: Option<ThreadId>,
-    /// Since when it has an owner.
-    since: Time,
-    /// In the order in which they came.
-    waiters: VecDeque<Waiter>,
-    /// Those who wait only until it is released.
-    pub(super) passers: Vec<Passer>,
-    /// Waiters that have spun since then, and for which the owner has not paid yet.
-    bounces: u64,
-    pub(super) stats: LockStats,
-}
-
-impl Lock {
-    fn own(&mut self, now: Time, id: ThreadId) {
-        if let Some(at) = self.position(id) {
-            let waiter = self.waiters.remove(at).expect("it is there");
-            self.stats.waited_ns += now.since(waiter.since);
-        }
-        self.owner = Some(id);
-        self.since = now;
-        self.stats.acquired += 1;
-        self.bounces = self.spinners().count() as u64;
-    }
-
-    fn disown(&mut self, now: Time) {
-        self.owner = None;
-        self.stats.held_ns += now.since(self.since);
-    }
-
-    fn position(&self, id: ThreadId) -> Option<usize> {
-        self.waiters.iter().position(|w| w.thread == id)
-    }
-
-    fn waiter(&mut self, id: ThreadId) -> &mut Waiter {
-        let at = self.position(id).expect("it waits");
-        &mut self.waiters[at]
-    }
-
-    /// Gets in line, if it does not wait already; true if it is new.
-    fn line_up(&mut self, now: Time, id: ThreadId) -> bool {
-        let is_new = self.position(id).is_none();
-        if is_new {
-            self.waiters.push_back(Waiter {
-                thread: id,
-                since: now,
-                doing: Doing::Sleeps,
-            });
-            self.stats.contended += 1;
-            let waiters = self.waiters.len() as u32;
-            self.stats.max_waiters = self.stats.max_waiters.max(waiters);
-        }
-        is_new
-    }
-
-    fn spinners(&self) -> impl Iterator<Item = ThreadId> {
-        let spins = |w: &&Waiter| matches!(w.doing, Doing::Spins(_));
-        self.waiters.iter().filter(spins).map(|w| w.thread)
-    }
-
-    /// The first of those who do not spin, if it is still asleep.
-    fn to_wake(&self) -> Option<ThreadId> {
-        let asked = |w: &&Waiter| matches!(w.doing, Doing::Sleeps | Doing::Woken);
-        let first = self.waiters.iter().find(asked)?;
-        (first.doing == Doing::Sleeps).then_some(first.thread)
-    }
-}
+use crate::machine::Machine;
+use crate::state::event::Event;
+use crate::state::lock::{Doing, Lock};
+use crate::state::resources::add;
+use crate::state::thread::Sleep;
 
 impl Machine {
     /// A new lock, free.

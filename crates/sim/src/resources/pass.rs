@@ -1,22 +1,16 @@
 //! Waiting for a lock that is had, without taking it: as the readers of a read-write lock do whose own
 //! sections are short, beside writers whose are not. All who wait go on at once when it is released.
 
-use cmwq_policy::{Nanos, Time};
+use cmwq_policy::Nanos;
 
-use super::lock::Doing;
 use crate::api::act::Act;
 use crate::api::names::LockId;
 use crate::api::trace::What;
 use crate::cpu::{ThreadId, ThreadState};
-use crate::machine::{Event, Machine};
-use crate::threads::Sleep;
-
-/// A thread that waits for a lock to be released.
-pub(super) struct Passer {
-    thread: ThreadId,
-    since: Time,
-    doing: Doing,
-}
+use crate::machine::Machine;
+use crate::state::event::Event;
+use crate::state::lock::{Doing, Passer};
+use crate::state::thread::Sleep;
 
 impl Machine {
     /// The running thread goes on if nobody has the lock, else when it is released. It spins as those

@@ -2,47 +2,13 @@
 
 use std::collections::VecDeque;
 
-use super::add;
 use crate::api::names::SemId;
 use crate::api::report::SemStats;
 use crate::cpu::ThreadId;
 use crate::machine::Machine;
-use crate::threads::Sleep;
-
-pub(super) struct Semaphore {
-    value: u32,
-    waiting: VecDeque<ThreadId>,
-    /// For those who take it.
-    brought: VecDeque<u64>,
-    stats: SemStats,
-}
-
-impl Semaphore {
-    /// Takes it, or gets in line; false: it has to wait.
-    fn take(&mut self, id: ThreadId) -> bool {
-        // While somebody waits the value is 0: a post goes to the first of them.
-        if let Some(left) = self.value.checked_sub(1) {
-            self.value = left;
-            self.stats.taken += 1;
-            return true;
-        }
-        self.waiting.push_back(id);
-        self.stats.waited += 1;
-        let waiters = self.waiting.len() as u32;
-        self.stats.max_waiters = self.stats.max_waiters.max(waiters);
-        false
-    }
-
-    /// One more; who has it now, if somebody waited.
-    fn post(&mut self) -> Option<ThreadId> {
-        let first = self.waiting.pop_front();
-        match first {
-            Some(_) => self.stats.taken += 1,
-            None => self.value = self.value.checked_add(1).expect("so many posts fit"),
-        }
-        first
-    }
-}
+use crate::state::resources::add;
+use crate::state::semaphore::Semaphore;
+use crate::state::thread::Sleep;
 
 impl Machine {
     /// A new semaphore, which may be taken `initial` times before it is posted.

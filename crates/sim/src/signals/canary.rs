@@ -7,15 +7,8 @@ use cmwq_policy::{CpuMask, Time};
 use crate::api::act::{Act, Answer};
 use crate::api::specs::ThreadSpec;
 use crate::cpu::ThreadId;
-use crate::machine::Machine;
-use crate::program::{Program, ProgramCx};
-
-/// A canary as others see it.
-#[derive(Clone, Copy)]
-pub(super) struct Bell {
-    pub(super) thread: ThreadId,
-    state: Canary,
-}
+use crate::machine::{Machine, Program, ProgramCx};
+use crate::state::signals::Bell;
 
 /// The thread of a canary.
 struct Watcher {

@@ -17,102 +17,22 @@ mod canary;
 mod report;
 mod tick;
 
-use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
-
 use cmwq_policy::pool::SeenState;
-use cmwq_policy::{CpuMask, Nanos, Published, WorkerId};
+use cmwq_policy::time::MILLISECOND;
+use cmwq_policy::{Nanos, Published};
 
 use crate::api::options::{Signals, UserSignals};
 use crate::api::report::SignalStats;
 use crate::api::specs::ThreadSpec;
 use crate::cpu::ThreadId;
-use crate::machine::{Event, Machine};
-use crate::pools::{Armed, Pool, TICK};
-use crate::program::Program;
-use crate::random::Random;
-use crate::threads::{NewThread, Sleep};
+use crate::machine::{Machine, Program};
+use crate::state::event::Event;
+use crate::state::pool::Pool;
+use crate::state::thread::Sleep;
+use crate::threads::NewThread;
 
-/// The machine's part of it.
-pub(crate) struct State {
-    random: RefCell<Random>,
-    /// By CPU.
-    bells: RefCell<BTreeMap<usize, canary::Bell>>,
-    /// Pools that want reports.
-    nr_wanting: Cell<u32>,
-    /// The pool that got the last report.
-    last_pool: Cell<usize>,
-    ticker: Cell<Option<ThreadId>>,
-    /// When the tick's thread wakes by itself.
-    due: Cell<Armed>,
-    timers_due: Cell<bool>,
-    cull_due: Cell<bool>,
-    /// Items of some pool may have waited for a slot for too long.
-    starving: Cell<bool>,
-    /// Somebody takes reports, and looks at the workers himself where growth wants that.
-    receiving: Cell<bool>,
-    stats: Cell<SignalStats>,
-}
-
-impl State {
-    pub(crate) fn new(random: Random) -> State {
-        State {
-            random: RefCell::new(random),
-            bells: RefCell::default(),
-            nr_wanting: Cell::new(0),
-            last_pool: Cell::new(0),
-            ticker: Cell::new(None),
-            due: Cell::new(None),
-            timers_due: Cell::new(false),
-            cull_due: Cell::new(false),
-            starving: Cell::new(false),
-            receiving: Cell::new(false),
-            stats: Cell::default(),
-        }
-    }
-
-    fn count(&self, what: impl FnOnce(&mut SignalStats)) {
-        let mut stats = self.stats.get();
-        what(&mut stats);
-        self.stats.set(stats);
-    }
-
-    /// So often of 1000 times.
-    fn happens(&self, per_mille: u32) -> bool {
-        per_mille > 0 && self.random.borrow_mut().chance(per_mille)
-    }
-
-    /// A random delay of at most so much.
-    fn delay(&self, most: Nanos) -> Nanos {
-        match most {
-            0 => 0,
-            most => self.random.borrow_mut().between(0, most),
-        }
-    }
-}
-
-/// A pool's part of it.
-pub(crate) struct Shared {
-    /// What others were told last.
-    published: Cell<Published>,
-    /// CPUs whose canaries have reported to it.
-    reports: Cell<CpuMask>,
-    /// A worker whose thread is to be made.
-    spawn: Cell<Option<WorkerId>>,
-    /// Growth waits for a look at the workers.
-    inspect: Cell<bool>,
-}
-
-impl Default for Shared {
-    fn default() -> Shared {
-        Shared {
-            published: Cell::default(),
-            reports: Cell::new(CpuMask::EMPTY),
-            spawn: Cell::new(None),
-            inspect: Cell::new(false),
-        }
-    }
-}
+/// How often somebody looks at the pools with backlog.
+const TICK: Nanos = 4 * MILLISECOND;
 
 impl Machine {
     /// What the signals have done so far.

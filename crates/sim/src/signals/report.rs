@@ -5,8 +5,9 @@ use cmwq_policy::{CpuMask, WorkerId, canary};
 
 use crate::api::names::{PoolId, WorkerRef};
 use crate::cpu::ThreadId;
-use crate::machine::{Event, Machine};
-use crate::pools::Pool;
+use crate::machine::Machine;
+use crate::state::event::Event;
+use crate::state::pool::Pool;
 
 impl Machine {
     /// The CPU would idle: whoever wants that most is told, if the report gets there.

@@ -13,9 +13,9 @@ use crate::api::act::{Act, Answer};
 use crate::api::names::PoolId;
 use crate::api::specs::ThreadSpec;
 use crate::cpu::ThreadId;
-use crate::machine::{Event, Machine, NEVER};
-use crate::pools::Pool;
-use crate::program::{Program, ProgramCx};
+use crate::machine::{Machine, Program, ProgramCx};
+use crate::state::event::{Event, NEVER};
+use crate::state::pool::Pool;
 
 /// The thread.
 struct Ticker {

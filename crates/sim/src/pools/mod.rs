@@ -1,13 +1,17 @@
 //! Worker pools around the core: events in, actions out, and the tick.
 
-use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
+mod layout;
+mod rescuers;
+mod tidy;
+mod watch;
+mod workers;
+
+use std::cell::Cell;
 use std::rc::Rc;
 use std::sync::Arc;
 
 use cmwq_policy::affinity::{Near, Nearness};
 use cmwq_policy::pool::{PoolKey, PoolStats, SeenState, Served};
-use cmwq_policy::time::MILLISECOND;
 use cmwq_policy::{
     Action, Actions, CpuMask, Cx, Nanos, PoolAttrs, Time, WorkerId, WorkerPool, contract,
 };
@@ -15,92 +19,11 @@ use cmwq_policy::{
 use crate::api::names::{ItemId, PoolId, PwqId, QueueId};
 use crate::api::options::Options;
 use crate::cpu::ThreadId;
-use crate::events::EventKey;
-use crate::machine::{Event, Machine};
-use crate::signals::Shared;
-use crate::store::Items;
-use crate::threads::Sleep;
-
-/// How often somebody looks at the pools with backlog.
-pub(crate) const TICK: Nanos = 4 * MILLISECOND;
-
-/// An event that is to come, and when.
-pub(crate) type Armed = Option<(Time, EventKey)>;
-
-pub(crate) struct Pool {
-    pub(crate) id: PoolId,
-    pub(crate) key: PoolKey,
-    /// How far its items are from its CPUs, if they come from several pods.
-    near: Option<Arc<Near>>,
-    /// The node of its pod, if that is in one.
-    pub(crate) node: Option<u32>,
-    /// The CPU of its pod that was given last to a worker that had left it, and how many there were.
-    pub(crate) turn: Cell<usize>,
-    pub(crate) repatriated: Cell<u64>,
-    pub(crate) signals: Shared,
-    core: RefCell<WorkerPool<Items>>,
-    threads: RefCell<BTreeMap<WorkerId, ThreadId>>,
-    /// When its idle workers are looked at.
-    cull: Cell<Armed>,
-    /// When it wants to be looked at, beside the tick.
-    look: Cell<Armed>,
-    /// When it is looked at because items of it wait for slots.
-    pub(crate) starving: Cell<Armed>,
-}
-
-impl Pool {
-    fn new(key: PoolKey, node: Option<u32>, near: Option<Arc<Near>>, attrs: PoolAttrs) -> Pool {
-        let id = PoolId(attrs.id);
-        let core = match &near {
-            Some(near) => WorkerPool::new(attrs).with_near(near.clone()),
-            None => WorkerPool::new(attrs),
-        };
-        Pool {
-            id,
-            key,
-            near,
-            node,
-            turn: Cell::new(0),
-            repatriated: Cell::new(0),
-            signals: Shared::default(),
-            core: RefCell::new(core),
-            threads: RefCell::default(),
-            cull: Cell::new(None),
-            look: Cell::new(None),
-            starving: Cell::new(None),
-        }
-    }
-
-    pub(crate) fn enter(&self, id: WorkerId, thread: ThreadId) {
-        self.threads.borrow_mut().insert(id, thread);
-    }
-
-    /// The worker's thread ends; its number may have gone to another one.
-    pub(crate) fn forget(&self, id: WorkerId, thread: ThreadId) {
-        let mut threads = self.threads.borrow_mut();
-        if threads.get(&id) == Some(&thread) {
-            threads.remove(&id);
-        }
-    }
-
-    pub(crate) fn worker_name(&self, id: WorkerId) -> String {
-        format!("worker/{}:{id}", self.id.0)
-    }
-
-    pub(crate) fn thread(&self, id: WorkerId) -> Option<ThreadId> {
-        self.threads.borrow().get(&id).copied()
-    }
-
-    /// The idle worker that a report wakes.
-    pub(crate) fn standby(&self) -> Option<ThreadId> {
-        self.thread(self.core.borrow().standby()?)
-    }
-
-    /// Whether idle workers are due to retire.
-    pub(crate) fn is_cull_due(&self, now: Time) -> bool {
-        self.core.borrow().cull_at().is_some_and(|at| at <= now)
-    }
-}
+use crate::machine::Machine;
+use crate::state::event::{Armed, Event};
+use crate::state::pool::Pool;
+use crate::state::store::Items;
+use crate::state::thread::Sleep;
 
 impl Machine {
     pub(crate) fn pool(&self, id: PoolId) -> Rc<Pool> {

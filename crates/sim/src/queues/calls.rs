@@ -10,19 +10,7 @@ use crate::api::names::{ItemId, QueueId};
 use crate::api::trace::What;
 use crate::cpu::ThreadId;
 use crate::machine::Machine;
-use crate::waits::Pending;
-
-/// How a call goes on.
-pub(crate) enum Reply {
-    Done(Answer),
-    Wait(Box<dyn Pending>),
-}
-
-impl Reply {
-    pub(crate) fn wait(pending: impl Pending + 'static) -> Reply {
-        Reply::Wait(Box::new(pending))
-    }
-}
+use crate::state::pending::Reply;
 
 impl Machine {
     pub(crate) fn call(&self, id: ThreadId, call: Call) -> Reply {

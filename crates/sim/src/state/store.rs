@@ -11,7 +11,6 @@ use cmwq_policy::{Budget, ItemKey, PoolWorkqueue, Store};
 
 use crate::api::names::{ItemId, PoolId, PwqId, QueueId};
 use crate::api::report::PwqView;
-use crate::program::Body;
 
 /// An item: what the runtime has in its header, and what it does.
 pub(crate) struct Item {
@@ -22,7 +21,6 @@ pub(crate) struct Item {
     /// The CPU that it was queued on last.
     pub(crate) home: u32,
     pub(crate) name: String,
-    pub(crate) body: Body,
     /// It only tells a flusher that it was reached.
     pub(crate) is_barrier: bool,
     /// Executions begun.
@@ -74,7 +72,7 @@ pub struct Items {
 }
 
 impl Items {
-    pub(crate) fn add_item(&mut self, name: String, body: Body, is_barrier: bool) -> ItemId {
+    pub(crate) fn add_item(&mut self, name: String, is_barrier: bool) -> ItemId {
         let id = self.items.len() as u32;
         self.items.push(Item {
             next: None,
@@ -86,7 +84,6 @@ impl Items {
             },
             home: 0,
             name,
-            body,
             is_barrier,
             started: 0,
             references: 0,

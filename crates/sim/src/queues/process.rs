@@ -1,45 +1,20 @@
 //! The process around the queues: handles that are dropped, the end of the program, a CPU quota.
 
-use std::cell::{Cell, RefCell};
-
+use cmwq_policy::Nanos;
 use cmwq_policy::contract::{self, Machine as _};
 use cmwq_policy::pwq::Drain;
 use cmwq_policy::worker::Wait;
-use cmwq_policy::{Nanos, Time};
 
 use crate::api::act::Answer;
 use crate::api::names::{PoolId, PwqId, QueueId};
-use crate::api::report::{LeftBehind, PwqView};
-use crate::calls::Reply;
+use crate::api::report::PwqView;
 use crate::cpu::ThreadId;
-use crate::events::EventKey;
-use crate::machine::{Event, Machine};
-use crate::waits::{Awaited, Pending};
+use crate::machine::Machine;
+use crate::state::event::Event;
+use crate::state::pending::{Awaited, ForAll, ForDropped, Pending, Reply};
 
-/// What the machine knows of it.
-pub(crate) struct State {
-    /// The program wants to end.
-    pub(crate) closing: Cell<bool>,
-    /// CPUs that a quota leaves.
-    pub(crate) quota: Cell<u32>,
-    pub(crate) left_behind: RefCell<Vec<LeftBehind>>,
-}
-
-impl Default for State {
-    fn default() -> State {
-        State {
-            closing: Cell::new(false),
-            quota: Cell::new(u32::MAX),
-            left_behind: RefCell::default(),
-        }
-    }
-}
-
-/// Until nothing of a queue without handles is left.
-struct ForDropped(QueueId);
-
-impl Pending for ForDropped {
-    fn look(&mut self, m: &Machine) -> Result<Answer, Awaited> {
+impl ForDropped {
+    pub(crate) fn look(&mut self, m: &Machine) -> Result<Answer, Awaited> {
         // Not over with the first pass: while it waits for one pwq, others may get items again.
         while !contract::is_drained(m, self.0) {
             for pwq in m.with_queue(self.0, |q| q.pwqs()) {
@@ -51,23 +26,6 @@ impl Pending for ForDropped {
         }
         Ok(Answer::Bool(true))
     }
-
-    fn give_up(&mut self, m: &Machine) -> Option<Answer> {
-        m.orphan(self.0);
-        Some(Answer::Bool(false))
-    }
-}
-
-/// Until all pools are empty but for the caller's own item.
-struct ForAll {
-    own: Option<PoolId>,
-    deadline: Time,
-    /// Wakes the caller then.
-    alarm: EventKey,
-    /// The pool that is watched.
-    at: Option<PoolId>,
-    /// Items that had ended when it was called.
-    before: u64,
 }
 
 impl ForAll {
@@ -100,8 +58,8 @@ impl ForAll {
     }
 }
 
-impl Pending for ForAll {
-    fn look(&mut self, m: &Machine) -> Result<Answer, Awaited> {
+impl ForAll {
+    pub(crate) fn look(&mut self, m: &Machine) -> Result<Answer, Awaited> {
         // Nothing happens between the looks at two pools, so one pass is enough.
         let busy = m.pool_ids().find(|&pool| self.in_flight(m, pool) > 0);
         let busy = busy.filter(|_| m.now() < self.deadline);
@@ -113,10 +71,6 @@ impl Pending for ForAll {
                 Ok(self.report(m))
             }
         }
-    }
-
-    fn give_up(&mut self, _: &Machine) -> Option<Answer> {
-        unreachable!("it has a deadline");
     }
 }
 
@@ -134,11 +88,11 @@ impl Machine {
             self.orphan(queue);
             return Reply::Done(Answer::Bool(false));
         }
-        Reply::wait(ForDropped(queue))
+        Reply::Wait(Pending::Dropped(ForDropped(queue)))
     }
 
     /// Leaves the queue to whoever ends the last items.
-    fn orphan(&self, queue: QueueId) {
+    pub(crate) fn orphan(&self, queue: QueueId) {
         let pwqs: Vec<_> = self.with_queue(queue, |q| {
             q.orphan();
             q.all_pwqs().collect()
@@ -160,13 +114,13 @@ impl Machine {
     pub(crate) fn shutdown(&self, id: ThreadId, most: Nanos) -> Reply {
         self.process.closing.set(true);
         let executing = self.execution_of(id).and_then(|_| self.worker_of(id));
-        Reply::wait(ForAll {
+        Reply::Wait(Pending::All(ForAll {
             own: executing.map(|who| who.pool),
             deadline: self.now().after(most),
             alarm: self.after(most, Event::CallOver(id)),
             at: None,
             before: self.completed(),
-        })
+        }))
     }
 
     pub(crate) fn pool_ids(&self) -> impl Iterator<Item = PoolId> + use<> {

@@ -1,6 +1,8 @@
 //! Calls that wait: for a barrier, a flush, a drain. An item that waits for items of its own pool says
 //! so to the pool, which may refuse, or let the wait fail later, where nobody could ever begin them.
 
+use std::rc::Rc;
+
 use cmwq_policy::WorkerId;
 use cmwq_policy::contract::{self, Machine as _, Node, PwqFlush, Target};
 use cmwq_policy::queue::Gate as Admission;
@@ -8,46 +10,24 @@ use cmwq_policy::worker::Wait;
 
 use crate::api::act::{Act, Answer};
 use crate::api::names::{Gate, ItemId, PwqId, QueueId, WorkerRef};
-use crate::calls::Reply;
 use crate::cpu::ThreadId;
-use crate::machine::Machine;
-use crate::pools::Pool;
-use crate::program::{Program, ProgramCx};
-use crate::threads::Sleep;
+use crate::machine::{Machine, Program, ProgramCx};
+use crate::state::pending::{Awaited, ForBarrier, ForDrain, ForFlush, Pending, Reply};
+use crate::state::pool::Pool;
+use crate::state::thread::Sleep;
 
 /// Flushes by which a drain finds its queue not empty, though nothing has happened in between.
 const MAX_LOOKS: u32 = 1000;
 
-/// Items that a call waits for now, if it is for particular ones.
-pub(crate) type Awaited = Option<Wait<PwqId>>;
-
-/// What a thread waits for in a call: asked whenever a flush, a drain or a barrier has moved on.
-pub(crate) trait Pending {
-    /// The answer, if it is over; else what it waits for.
-    fn look(&mut self, m: &Machine) -> Result<Answer, Awaited>;
-
-    /// What has to end for that.
-    fn target(&self) -> Option<Target<Machine>> {
-        None
+impl ForBarrier {
+    fn look(&self, m: &Machine) -> Result<Answer, Awaited> {
+        if !m.is_open(self.gate) {
+            return Err(Some(Wait::Items(self.pwq)));
+        }
+        self.end(m);
+        Ok(Answer::Bool(self.answer))
     }
 
-    /// It will never be over, and is not waited for any more. The answer, if it is none of a deadlock.
-    fn give_up(&mut self, m: &Machine) -> Option<Answer>;
-}
-
-/// Until a barrier is reached.
-struct ForBarrier {
-    gate: Gate,
-    barrier: ItemId,
-    /// What it stands behind.
-    item: ItemId,
-    pwq: PwqId,
-    answer: bool,
-    /// Is enabled then.
-    enables: Option<ItemId>,
-}
-
-impl ForBarrier {
     fn end(&self, m: &Machine) {
         // The pwq was kept for us.
         m.items.borrow_mut().let_go(self.pwq);
@@ -57,36 +37,11 @@ impl ForBarrier {
     }
 }
 
-impl Pending for ForBarrier {
-    fn look(&mut self, m: &Machine) -> Result<Answer, Awaited> {
-        if !m.is_open(self.gate) {
-            return Err(Some(Wait::Items(self.pwq)));
-        }
-        self.end(m);
-        Ok(Answer::Bool(self.answer))
-    }
-
-    fn target(&self) -> Option<Target<Machine>> {
-        let &ForBarrier { barrier, item, .. } = self;
-        Some(Target::Barrier { barrier, item })
-    }
-
-    fn give_up(&mut self, m: &Machine) -> Option<Answer> {
-        self.end(m);
-        None
-    }
-}
-
-/// Until what a queue had when it was called has ended.
-struct ForFlush(Vec<PwqFlush<PwqId>>);
-
 impl ForFlush {
     fn begin(m: &Machine, queue: QueueId) -> ForFlush {
         ForFlush(contract::begin_flush(m, queue))
     }
-}
 
-impl Pending for ForFlush {
     fn look(&mut self, m: &Machine) -> Result<Answer, Awaited> {
         self.0.retain_mut(|part| !m.is_flushed(part));
         match self.0.first() {
@@ -98,19 +53,9 @@ impl Pending for ForFlush {
     fn target(&self) -> Option<Target<Machine>> {
         self.0.first().map(|&part| Target::Flush(part))
     }
-
-    fn give_up(&mut self, _: &Machine) -> Option<Answer> {
-        None
-    }
 }
 
-/// Until nothing of a queue is left: flush after flush.
-struct ForDrain {
-    queue: QueueId,
-    flush: ForFlush,
-}
-
-impl Pending for ForDrain {
+impl ForDrain {
     fn look(&mut self, m: &Machine) -> Result<Answer, Awaited> {
         for _ in 0..MAX_LOOKS {
             self.flush.look(m)?;
@@ -123,13 +68,45 @@ impl Pending for ForDrain {
         let queue = self.queue.0;
         panic!("q{queue} is flushed again and again, and never empty");
     }
+}
 
-    fn target(&self) -> Option<Target<Machine>> {
-        self.flush.target()
+impl Pending {
+    /// The answer, if it is over; else what it waits for.
+    fn look(&mut self, m: &Machine) -> Result<Answer, Awaited> {
+        match self {
+            Pending::Barrier(wait) => wait.look(m),
+            Pending::Flush(wait) => wait.look(m),
+            Pending::Drain(wait) => wait.look(m),
+            Pending::Dropped(wait) => wait.look(m),
+            Pending::All(wait) => wait.look(m),
+        }
     }
 
-    fn give_up(&mut self, m: &Machine) -> Option<Answer> {
-        m.count_drainer(self.queue, false);
+    /// What has to end for that.
+    fn target(&self) -> Option<Target<Machine>> {
+        match *self {
+            Pending::Barrier(ForBarrier { barrier, item, .. }) => {
+                Some(Target::Barrier { barrier, item })
+            }
+            Pending::Flush(ref flush) | Pending::Drain(ForDrain { ref flush, .. }) => {
+                flush.target()
+            }
+            Pending::Dropped(_) | Pending::All(_) => None,
+        }
+    }
+
+    /// It will never be over, and is not waited for any more. The answer, if it is none of a deadlock.
+    fn give_up(&self, m: &Machine) -> Option<Answer> {
+        match self {
+            Pending::Barrier(wait) => wait.end(m),
+            Pending::Flush(_) => {}
+            Pending::Drain(wait) => m.count_drainer(wait.queue, false),
+            Pending::Dropped(wait) => {
+                m.orphan(wait.0);
+                return Some(Answer::Bool(false));
+            }
+            Pending::All(_) => unreachable!("it has a deadline"),
+        }
         None
     }
 }
@@ -147,12 +124,11 @@ impl Machine {
         let gate = self.gate();
         let body = move |_| -> Box<dyn Program> {
             Box::new(move |cx: &mut ProgramCx<'_>, _| {
-                cx.open(gate);
+                cx.machine.open(gate);
                 Act::End
             })
         };
-        let mut items = self.items.borrow_mut();
-        let item = items.add_item("barrier".to_owned(), std::rc::Rc::new(body), true);
+        let item = self.add_item("barrier".to_owned(), Rc::new(body), true);
         (item, gate)
     }
 
@@ -168,14 +144,14 @@ impl Machine {
         }
         let (barrier, gate) = self.barrier();
         match insert(self, item, barrier) {
-            Some(pwq) => Reply::wait(ForBarrier {
+            Some(pwq) => Reply::Wait(Pending::Barrier(ForBarrier {
                 gate,
                 barrier,
                 item,
                 pwq,
                 answer: true,
                 enables: None,
-            }),
+            })),
             None => Reply::Done(Answer::Bool(false)),
         }
     }
@@ -191,14 +167,14 @@ impl Machine {
         }
         let (barrier, gate) = self.barrier();
         match contract::flush_item(self, item, barrier) {
-            Some(pwq) => Reply::wait(ForBarrier {
+            Some(pwq) => Reply::Wait(Pending::Barrier(ForBarrier {
                 gate,
                 barrier,
                 item,
                 pwq,
                 answer,
                 enables,
-            }),
+            })),
             None => {
                 enable();
                 Reply::Done(Answer::Bool(answer))
@@ -209,7 +185,7 @@ impl Machine {
     pub(crate) fn flush_workqueue(&self, id: ThreadId, queue: QueueId) -> Reply {
         match self.is_own_queue(id, queue) {
             Some(refused) => Reply::Done(refused),
-            None => Reply::wait(ForFlush::begin(self, queue)),
+            None => Reply::Wait(Pending::Flush(ForFlush::begin(self, queue))),
         }
     }
 
@@ -219,7 +195,7 @@ impl Machine {
         }
         self.count_drainer(queue, true);
         let flush = ForFlush(Vec::new());
-        Reply::wait(ForDrain { queue, flush })
+        Reply::Wait(Pending::Drain(ForDrain { queue, flush }))
     }
 
     pub(crate) fn destroy_workqueue(&self, id: ThreadId, queue: QueueId) -> Reply {
@@ -279,22 +255,22 @@ impl Machine {
     }
 
     /// The running thread sleeps until what it has called for is over, unless it is or never will be.
-    pub(crate) fn wait_in_call(&self, id: ThreadId, mut pending: Box<dyn Pending>) {
+    pub(crate) fn wait_in_call(&self, id: ThreadId, mut pending: Pending) {
         match pending.look(self) {
             Ok(answer) => self.answer(id, answer),
-            Err(on) if self.enters(id, &*pending) && self.waits_on(id, on) => {
+            Err(on) if self.enters(id, &pending) && self.waits_on(id, on) => {
                 self.calling.borrow_mut().insert(id);
                 self.sleep(id, Sleep::Call(pending));
             }
             Err(on) => {
-                let refused = self.refuse(id, &mut *pending, on);
+                let refused = self.refuse(id, &pending, on);
                 self.answer(id, refused);
             }
         }
     }
 
     /// The item of this thread waits for that from now on; false if that waits for the item.
-    fn enters(&self, id: ThreadId, pending: &dyn Pending) -> bool {
+    fn enters(&self, id: ThreadId, pending: &Pending) -> bool {
         let node = self.executing_worker(id).map(node);
         let Some((node, target)) = node.zip(pending.target()) else {
             return true;
@@ -341,7 +317,7 @@ impl Machine {
         self.in_pool(who.pool, |core, _| core.wait_over(who.id));
     }
 
-    fn refuse(&self, id: ThreadId, pending: &mut dyn Pending, on: Awaited) -> Answer {
+    fn refuse(&self, id: ThreadId, pending: &Pending, on: Awaited) -> Answer {
         self.leaves(id);
         let answer = pending.give_up(self);
         let wait = on.expect("only a wait for items can fail");
@@ -370,11 +346,11 @@ impl Machine {
                 told.into_iter().for_each(|(who, _)| self.wait_over(who));
                 self.end_call(id, answer);
             }
-            Err(on) if self.enters(id, &*pending) && self.waits_on(id, on) => {
+            Err(on) if self.enters(id, &pending) && self.waits_on(id, on) => {
                 self.frame(id, |f| f.sleep = Sleep::Call(pending));
             }
             Err(on) => {
-                let refused = self.refuse(id, &mut *pending, on);
+                let refused = self.refuse(id, &pending, on);
                 self.end_call(id, refused);
             }
         }
@@ -387,7 +363,7 @@ impl Machine {
         self.wake(id);
     }
 
-    fn take_pending(&self, id: ThreadId) -> Option<Box<dyn Pending>> {
+    fn take_pending(&self, id: ThreadId) -> Option<Pending> {
         self.frame(id, |f| {
             match std::mem::replace(&mut f.sleep, Sleep::Awake) {
                 Sleep::Call(pending) => Some(pending),

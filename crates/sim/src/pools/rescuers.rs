@@ -6,9 +6,9 @@ use cmwq_policy::contract::Machine as _;
 use crate::api::names::{PoolId, PwqId, QueueId, WorkerRef};
 use crate::cpu::ThreadId;
 use crate::machine::Machine;
-use crate::store::Items;
+use crate::state::store::Items;
+use crate::state::worker::{Rescuer, Worker};
 use crate::threads::NewThread;
-use crate::workers::{Rescuer, Worker};
 
 /// Kernel `RESCUER_NICE_LEVEL`.
 const RESCUER_NICE: i8 = -20;

@@ -16,8 +16,7 @@ use crate::api::act::{Act, Answer};
 use crate::api::call::Call;
 use crate::api::names::{ItemId, QueueId};
 use crate::cpu::ThreadId;
-use crate::machine::Machine;
-use crate::program::{Program, ProgramCx};
+use crate::machine::{Machine, Program, ProgramCx};
 
 /// What a job is like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,14 +3,8 @@
 use crate::api::names::Gate;
 use crate::cpu::ThreadId;
 use crate::machine::Machine;
-use crate::threads::Sleep;
-
-#[derive(Default)]
-pub(crate) struct GateState {
-    open: bool,
-    waiting: Vec<ThreadId>,
-    spinning: Vec<ThreadId>,
-}
+use crate::state::gate::GateState;
+use crate::state::thread::Sleep;
 
 impl Machine {
     /// A new gate, closed.

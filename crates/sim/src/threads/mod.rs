@@ -1,49 +1,17 @@
 //! Threads of the machine: created, looked at, put to sleep and woken.
 
+mod gates;
+
 use cmwq_policy::CpuMask;
 
-use crate::api::act::{Act, Answer};
-use crate::api::names::{Execution, Gate, LockId, SemId, WorkerRef};
+use crate::api::names::{Execution, WorkerRef};
 use crate::api::specs::ThreadSpec;
 use crate::api::trace::What;
 use crate::cpu::{ThreadAttrs, ThreadId, ThreadState, ThreadStats};
-use crate::machine::Machine;
-use crate::program::Program;
+use crate::machine::{Machine, Program};
 use crate::random::Random;
-use crate::waits::Pending;
-use crate::workers::Worker;
-
-/// What a thread sleeps for.
-pub(crate) enum Sleep {
-    Awake,
-    /// Time, or a thread that is being created.
-    Event,
-    Gate(Gate),
-    Lock(LockId),
-    Semaphore(SemId),
-    /// The program is asked again.
-    Await,
-    /// An idle worker: to be unparked.
-    Parked,
-    Call(Box<dyn Pending>),
-}
-
-/// A thread, from the inside.
-pub(crate) struct Frame {
-    pub(crate) name: String,
-    pub(crate) worker: Option<Worker>,
-    /// What it executes; nothing when it has ended, or is a worker between two items.
-    pub(crate) program: Option<Box<dyn Program>>,
-    /// What the program is to be told at its next question.
-    pub(crate) answer: Option<Answer>,
-    /// What it has said and not done yet.
-    pub(crate) act: Option<Act>,
-    pub(crate) sleep: Sleep,
-    /// It was unparked while it did not park.
-    pub(crate) token: bool,
-    /// What its program draws from.
-    pub(crate) random: Random,
-}
+use crate::state::thread::{Frame, Sleep};
+use crate::state::worker::Worker;
 
 /// A thread to be, from the inside.
 pub(crate) struct NewThread {
@@ -87,16 +55,16 @@ impl Machine {
         };
         let id = self.sched().add(self.now(), attrs);
         let worker = new.worker.as_ref().and_then(|worker| worker.who);
-        self.frames.borrow_mut().push(Frame {
+        let frame = Frame {
             name: new.name,
             worker: new.worker,
-            program: new.program,
             answer: None,
             act: None,
             sleep: Sleep::Awake,
             token: false,
             random,
-        });
+        };
+        self.add_frame(frame, new.program);
         if let Some(who) = worker {
             self.bring_home(&self.pool(who.pool), id, None);
         }

@@ -1,60 +1,27 @@
 //! Queues, and what the policy's protocols run on here: no locks, and nobody else in between.
 
+mod calls;
+mod process;
+mod waits;
+
 use std::cell::{Cell, RefCell};
-use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::rc::Rc;
 
-use cmwq_policy::contract::{self, Armed, QueueInfo};
+use cmwq_policy::contract::{self, QueueInfo};
 use cmwq_policy::pool::PoolKey;
 use cmwq_policy::queue::{Attrs, Caller, Gate as Admission, Kind, Queue as Core, QueueAttrs};
 use cmwq_policy::store::PwqInfo;
-use cmwq_policy::timers::Timers;
 use cmwq_policy::work::WorkWord;
 use cmwq_policy::{CpuMask, Cx, ItemKey, Store, Time, WorkerPool};
 
 use crate::api::names::{ItemId, PoolId, PwqId, QueueId};
 use crate::api::report::Trouble;
 use crate::api::specs::QueueSpec;
-use crate::cpu::ThreadId;
-use crate::machine::{Event, Machine};
-use crate::store::Items;
-
-/// A queue of the machine.
-pub(crate) struct Queue {
-    pub(crate) spec: QueueSpec,
-    core: RefCell<Core<PwqId>>,
-    /// All CPUs' items go the first one's way.
-    one_route: Cell<bool>,
-    /// Where new items go, by CPU.
-    by_cpu: RefCell<Vec<Option<PwqId>>>,
-    /// The limits that its pwqs share, where they do: of each node, and of pools that are in none.
-    limits: Vec<usize>,
-    /// What it admits, but for the end of the whole program.
-    pub(crate) admission: Cell<Admission>,
-    /// It has no handle any more.
-    pub(crate) dropped: Cell<bool>,
-    pub(crate) rescuer: Cell<Option<ThreadId>>,
-    /// The pwqs that have called it, in order.
-    pub(crate) maydays: RefCell<VecDeque<PwqId>>,
-}
-
-impl Queue {
-    /// A look at what the policy knows of it.
-    pub(crate) fn with_core<R>(&self, look: impl FnOnce(&Core<PwqId>) -> R) -> R {
-        look(&self.core.borrow())
-    }
-
-    /// Where the route of this CPU stands.
-    fn slot(&self, cpu: usize) -> usize {
-        match self.one_route.get() {
-            true => 0,
-            false => cpu,
-        }
-    }
-}
-
-pub(crate) type SimTimers = Timers<Armed<Machine>>;
+use crate::machine::{Machine, SimTimers};
+use crate::state::event::Event;
+use crate::state::queue::Queue;
+use crate::state::store::Items;
 
 impl Machine {
     /// A new queue.

@@ -1,135 +1,18 @@
 //! Worker threads: the loop that the runtime's workers run (`crates/runtime/src/pool/worker.rs`), as
 //! a state machine.
 
-use cmwq_policy::leftovers::Suspects;
+use cmwq_policy::WorkerId;
 use cmwq_policy::pool::Step;
-use cmwq_policy::{ItemReport, Time, WorkerId, sampling};
 
-use crate::api::names::{Execution, ItemId, PoolId, PwqId, QueueId, WorkerRef};
+use crate::api::names::{Execution, ItemId, PoolId, PwqId, WorkerRef};
 use crate::api::trace::What;
-use crate::cpu::{ThreadId, ThreadStats};
-use crate::machine::{Event, Machine};
-use crate::threads::{NewThread, Sleep};
-use crate::waits::Awaited;
-
-/// The part of a thread that makes it a worker.
-pub(crate) struct Worker {
-    /// The worker that it is; of a rescuer: while it is in a pool.
-    pub(crate) who: Option<WorkerRef>,
-    pub(crate) rescuer: Option<Rescuer>,
-    running: Option<Running>,
-    /// What it has to say of the item it has just ended.
-    ended: Option<ItemReport>,
-    /// It has yielded, at this time.
-    yielded: Option<Time>,
-    /// It has parked: reports may have come for it.
-    parked: bool,
-    /// A report has narrowed its mask to the CPU that it was about.
-    pub(crate) narrowed: bool,
-    /// An item has left another one behind: this one is set before the worker is of use again.
-    pub(crate) own_mask: Option<cmwq_policy::CpuMask>,
-    /// The nice level that it should have.
-    pub(crate) nice: i32,
-    /// Items that may have left something behind in its thread.
-    pub(crate) suspects: Suspects,
-    /// The last one has, and its thread is not fit for another one.
-    lost: bool,
-    meter: Meter,
-}
-
-/// What makes a worker a rescuer.
-#[derive(Clone, Copy)]
-pub(crate) struct Rescuer {
-    pub(crate) queue: QueueId,
-    /// For whom it is where it is.
-    pub(crate) pwq: Option<PwqId>,
-    /// Items it has run there.
-    pub(crate) done: u32,
-}
-
-#[derive(Clone, Copy)]
-pub(crate) struct Running {
-    execution: Execution,
-    pwq: PwqId,
-    /// Hints that the item has begun.
-    hints: u32,
-    /// Its pool was told that it sleeps.
-    told: bool,
-    /// Items of its own pool that it waits for.
-    awaits: Awaited,
-    /// That will never be.
-    pub(crate) failed: bool,
-}
-
-/// What a worker measures of its own items. When: `cmwq_policy::sampling`.
-#[derive(Clone, Copy, Default)]
-struct Meter {
-    /// What the thread had had at the last look, and when that was.
-    used: ThreadStats,
-    looked: Time,
-    begun: Time,
-}
-
-impl Worker {
-    fn new(who: Option<WorkerRef>, rescuer: Option<Rescuer>, nice: i8, now: Time) -> Worker {
-        Worker {
-            who,
-            rescuer,
-            running: None,
-            ended: None,
-            yielded: None,
-            parked: false,
-            narrowed: false,
-            own_mask: None,
-            nice: nice.into(),
-            suspects: Suspects::default(),
-            lost: false,
-            meter: Meter {
-                looked: now,
-                ..Meter::default()
-            },
-        }
-    }
-
-    pub(crate) fn rescuer(queue: QueueId, nice: i8, now: Time) -> Worker {
-        let rescuer = Rescuer {
-            queue,
-            pwq: None,
-            done: 0,
-        };
-        Worker::new(None, Some(rescuer), nice, now)
-    }
-
-    pub(crate) fn execution(&self) -> Option<Execution> {
-        self.running.map(|running| running.execution)
-    }
-
-    /// What it has to say of the item that it has just ended.
-    pub(crate) fn take_report(&mut self) -> Option<ItemReport> {
-        self.ended.take()
-    }
-}
-
-impl Meter {
-    fn end(&mut self, now: Time, used: ThreadStats) -> ItemReport {
-        match sampling::ask_switches(now.since(self.begun)) {
-            true => self.look(now, used),
-            false => ItemReport::default(),
-        }
-    }
-
-    /// Whether the thread has slept since the last look, and if not, how long it had no CPU.
-    fn look(&mut self, now: Time, used: ThreadStats) -> ItemReport {
-        let before = std::mem::replace(&mut self.used, used);
-        let passed = now.since(std::mem::replace(&mut self.looked, now));
-        let slept = used.voluntary_switches != before.voluntary_switches;
-        ItemReport {
-            slept: Some(slept),
-            waited: (!slept).then(|| passed - (used.cpu_ns - before.cpu_ns)),
-            ..ItemReport::default()
-        }
-    }
-}
+use crate::cpu::ThreadId;
+use crate::machine::Machine;
+use crate::state::event::Event;
+use crate::state::pending::Awaited;
+use crate::state::thread::Sleep;
+use crate::state::worker::{Running, Worker};
+use crate::threads::NewThread;
 
 impl Machine {
     pub(crate) fn worker<R>(&self, id: ThreadId, look: impl FnOnce(&mut Worker) -> R) -> R {
@@ -193,13 +76,13 @@ impl Machine {
 
     /// The worker executes this item.
     pub(crate) fn begin(&self, id: ThreadId, work: ItemId, pwq: PwqId) {
-        let (number, body, is_barrier) = {
+        let (number, is_barrier) = {
             let mut items = self.items.borrow_mut();
             let item = items.item_mut(work);
             item.started += 1;
             // From here on the item is its function's.
             item.references -= 1;
-            (item.started, item.body.clone(), item.is_barrier)
+            (item.started, item.is_barrier)
         };
         let execution = Execution { item: work, number };
         self.worker(id, |w| {
@@ -217,9 +100,11 @@ impl Machine {
             let queue = self.items.borrow().queue_of(pwq);
             self.note(id, What::Start(execution, queue));
         }
+        let body = self.bodies.borrow()[work.0 as usize].clone();
         let program = body(number);
         let random = self.random.of_execution(execution);
-        self.frame(id, |f| (f.program, f.random) = (Some(program), random));
+        self.frame(id, |f| f.random = random);
+        self.program(id, |p| *p = Some(program));
     }
 
     /// The item's function has returned.

@@ -4,7 +4,7 @@ use cmwq_policy::time::MILLISECOND;
 use cmwq_policy::{Nanos, Time};
 
 use crate::api::act::{Act, Answer};
-use crate::program::{Program, ProgramCx};
+use crate::machine::{Program, ProgramCx};
 
 /// A program that burns CPU time, for ever or with pauses.
 ///

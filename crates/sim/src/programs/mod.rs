@@ -1,6 +1,7 @@
-//! What a simulated thread or work item does: a state machine that is asked for its next act.
+//! Programs that are there already, and what a program may do to the machine without a call.
 
-use std::rc::Rc;
+pub(crate) mod job;
+pub(crate) mod load;
 
 use cmwq_policy::{CpuMask, Time};
 
@@ -8,14 +9,8 @@ use crate::api::act::{Act, Answer};
 use crate::api::names::{Execution, Gate, LockId, WorkerRef};
 use crate::api::specs::ThreadSpec;
 use crate::cpu::ThreadId;
-use crate::machine::Machine;
+use crate::machine::{Machine, Program, ProgramCx};
 use crate::random::Random;
-
-/// A resumable program.
-pub trait Program {
-    /// What it does next. `answer` is that of the call it has just made; `None` after other acts.
-    fn next(&mut self, cx: &mut ProgramCx<'_>, answer: Option<Answer>) -> Act;
-}
 
 /// A program that needs no answers: its acts, in order.
 pub struct Script(std::vec::IntoIter<Act>);
@@ -36,23 +31,6 @@ impl Program for Script {
     fn next(&mut self, _: &mut ProgramCx<'_>, _: Option<Answer>) -> Act {
         self.0.next().unwrap_or(Act::End)
     }
-}
-
-/// Any function can be a program.
-impl<F: FnMut(&mut ProgramCx<'_>, Option<Answer>) -> Act> Program for F {
-    fn next(&mut self, cx: &mut ProgramCx<'_>, answer: Option<Answer>) -> Act {
-        self(cx, answer)
-    }
-}
-
-/// Makes the program of each execution of an item; given the number of the execution, from 1 on.
-pub type Body = Rc<dyn Fn(u32) -> Box<dyn Program>>;
-
-/// What a program sees of the machine, and may do to it without a call.
-pub struct ProgramCx<'a> {
-    pub(crate) machine: &'a Machine,
-    pub(crate) thread: ThreadId,
-    pub(crate) random: Random,
 }
 
 impl ProgramCx<'_> {

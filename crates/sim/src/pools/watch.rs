@@ -10,9 +10,10 @@ use cmwq_policy::{Actions, Nanos};
 
 use crate::api::names::{ItemId, PoolId, PwqId, QueueId};
 use crate::api::report::{Report, SlotHolder, Trouble};
-use crate::machine::{Event, Machine};
-use crate::pools::Pool;
-use crate::threads::Sleep;
+use crate::machine::Machine;
+use crate::state::event::Event;
+use crate::state::pool::Pool;
+use crate::state::thread::Sleep;
 
 impl Witness<PwqId> for Machine {
     type Told = SlotHolder;

@@ -3,10 +3,11 @@
 use crate::api::act::{Act, Answer};
 use crate::api::call::Call;
 use crate::api::trace::What;
-use crate::calls::Reply;
 use crate::cpu::ThreadId;
-use crate::machine::{Event, Machine};
-use crate::threads::Sleep;
+use crate::machine::Machine;
+use crate::state::event::Event;
+use crate::state::pending::Reply;
+use crate::state::thread::Sleep;
 
 impl Machine {
     pub(crate) fn turn(&self, id: ThreadId) {
@@ -28,7 +29,8 @@ impl Machine {
 
     /// What the thread does next; `None`: it is a worker that executes nothing.
     fn next_act(&self, id: ThreadId) -> Option<Act> {
-        let (said, runs) = self.frame(id, |f| (f.act.take(), f.program.is_some()));
+        let said = self.frame(id, |f| f.act.take());
+        let runs = self.program(id, |p| p.is_some());
         let ask = || {
             let answer = self.frame(id, |f| f.answer.take());
             self.ask_program(id, answer)
@@ -82,7 +84,7 @@ impl Machine {
 
     /// The program is over: the item, or the thread.
     fn end(&self, id: ThreadId) {
-        self.frame(id, |f| f.program = None);
+        self.program(id, |p| *p = None);
         if self.execution_of(id).is_some() {
             return self.item_over(id);
         }

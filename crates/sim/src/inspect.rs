@@ -158,4 +158,12 @@ impl Machine {
     pub fn online_cpus(&self) -> CpuMask {
         self.sched().online()
     }
+
+    /// Whether a queue has no handle any more, and nobody else keeps it: it would be freed now.
+    pub fn is_gone(&self, queue: QueueId) -> bool {
+        let kept = self.referred_to().1.contains(&queue);
+        let views = (0..self.nr_pwqs() as u32).map(|pwq| self.pwq_view(PwqId(pwq)));
+        let in_flight = |view: PwqView| view.queue == queue && view.nr_in_flight > 0;
+        self.queue(queue).dropped.get() && !kept && !views.into_iter().any(in_flight)
+    }
 }

@@ -21,23 +21,25 @@
 //!
 //! # Floors
 //!
-//! The lowest first. A room imports from lower floors only. What the rooms of one floor have to do with
-//! each other goes through methods of [`Machine`].
+//! The lowest first. A room imports from lower floors only. Pools act at once on what happens to threads,
+//! queues and signals, so a method of [`Machine`] may still call one of a higher floor.
 //!
 //! 1. `topology`: shapes of machines. `events`: what will happen, in order.
 //! 2. `cpu`: CPUs and the scheduler.
 //! 3. `api`: what programs say to the machine, and what it says of itself: plain values.
-//! 4. `random`: random numbers, from one seed. `state`: what the machine has, in tables.
-//! 5. `machine`: all of that as one; programs and the observer, who are handed it.
-//! 6. `threads`: created, asleep, woken; gates.
-//! 7. `resources`: what threads share: locks, semaphores, devices, data with a home.
-//! 8. `pools`: pools around the core: events in, actions out; workers, rescuers, looks at them.
-//! 9. `queues`: queues, calls of the workqueue interface, waits, the end of the process.
-//! 10. `signals`: what pools are told of who sleeps: canaries, the tick, hints, or all of it.
-//! 11. `programs`: scripts, foreign load, multithreaded jobs.
-//! 12. `run`: a thread's turn, and the loop in which time passes. `inspect`: all as seen from outside.
-//! 13. `output`: what CPUs did, for Perfetto or as a picture.
-//! 14. `scenario`: scenario files: read, run, reported.
+//! 4. `random`: random numbers, from one seed.
+//! 5. `state`: what the machine has, in tables.
+//! 6. `machine`: all of that as one; programs and the observer, who are handed it.
+//! 7. `threads`: created, asleep, woken; gates.
+//! 8. `resources`: what threads share: locks, semaphores, devices, data with a home.
+//! 9. `pools`: pools around the core: events in, actions out; workers, rescuers, looks at them.
+//! 10. `queues`: queues, calls of the workqueue interface, waits, the end of the process.
+//! 11. `signals`: what pools are told of who sleeps: canaries, the tick, hints, or all of it.
+//! 12. `programs`: scripts, foreign load, multithreaded jobs.
+//! 13. `run`: a thread's turn, interrupts, and the loop in which time passes.
+//! 14. `inspect`: everything as seen from outside, for those who check it.
+//! 15. `output`: what CPUs did, for Perfetto or as a picture.
+//! 16. `scenario`: scenario files: read, run, reported.
 #![forbid(unsafe_code)]
 
 mod api;

@@ -12,8 +12,8 @@ use cmwq_policy::{Action, Nanos, Time, hog};
 
 use crate::api::act::{Act, Answer};
 use crate::api::call::Call;
-use crate::api::names::{ItemId, PoolId, PwqId};
-use crate::api::options::Options;
+use crate::api::names::{ItemId, PoolId, PwqId, QueueId};
+use crate::api::options::{Options, Signals, UserSignals};
 use crate::api::report::Report;
 use crate::api::trace::{Line, What};
 use crate::cpu::{CpuStats, Run, Scheduler, ThreadId, Waker};
@@ -83,7 +83,7 @@ pub struct Machine {
     pub(crate) reports: RefCell<Vec<Report>>,
 }
 
-pub(crate) type SimTimers = Timers<u64, contract::Armed<Machine>>;
+pub(crate) type SimTimers = Timers<contract::Armed<Machine>>;
 
 impl Machine {
     /// A machine on which nothing runs, at time 0.
@@ -173,6 +173,22 @@ impl Machine {
     pub(crate) fn add_frame(&self, frame: Frame, program: Option<Box<dyn Program>>) {
         self.frames.borrow_mut().push(frame);
         self.programs.borrow_mut().push(program);
+    }
+
+    pub(crate) fn pool(&self, id: PoolId) -> Rc<Pool> {
+        self.pools.borrow()[id.0 as usize].clone()
+    }
+
+    pub(crate) fn queue(&self, id: QueueId) -> Rc<Queue> {
+        self.queues.borrow()[id.0 as usize].clone()
+    }
+
+    /// The signals of user space, if they are all there is.
+    pub(crate) fn user_signals(&self) -> Option<&UserSignals> {
+        match &self.options.signals {
+            Signals::Exact => None,
+            Signals::User(user) => Some(user),
+        }
     }
 
     /// Something will happen after so many nanoseconds.

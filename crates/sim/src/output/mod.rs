@@ -8,7 +8,7 @@ mod svg;
 use std::cell::{Ref, RefCell};
 use std::collections::BTreeMap;
 
-use cmwq_policy::Time;
+use cmwq_policy::{Nanos, Time};
 
 use crate::{ItemId, Line, Machine, QueueId, ThreadId, What};
 
@@ -184,5 +184,25 @@ impl Record {
             self.threads[slice.thread.0 as usize].as_str(),
             String::as_str,
         )
+    }
+}
+
+/// A time with three digits or four.
+pub(crate) fn shown_time(ns: Nanos) -> String {
+    let value = ns as f64;
+    match ns {
+        0 => "0".to_owned(),
+        1..1_000 => format!("{ns} ns"),
+        1_000..1_000_000 => format!("{} us", digits(value / 1e3)),
+        1_000_000..1_000_000_000 => format!("{} ms", digits(value / 1e6)),
+        _ => format!("{} s", digits(value / 1e9)),
+    }
+}
+
+fn digits(value: f64) -> String {
+    match value {
+        ..10.0 => format!("{value:.2}"),
+        ..100.0 => format!("{value:.1}"),
+        _ => format!("{value:.0}"),
     }
 }

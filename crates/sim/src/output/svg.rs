@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use cmwq_policy::{Nanos, Time};
 
-use super::{Doing, Observation, Record, Slice};
+use super::{Doing, Observation, Record, Slice, shown_time};
 
 /// Rectangles beyond which lanes are drawn in coarser steps.
 const MOST_RECTANGLES: usize = 20_000;
@@ -160,7 +160,7 @@ impl Record {
             x += 32 + 7 * name.chars().count() as u64;
         }
         if let Some(full) = self.full {
-            let at = crate::scenario::shown_time(full.0);
+            let at = shown_time(full.0);
             let _ = writeln!(
                 svg,
                 "<text x=\"{LEFT}\" y=\"36\">too much happens: nothing is drawn after {at}</text>"
@@ -173,7 +173,7 @@ impl Record {
         let bottom = height - 30;
         for at in (0..=end / step).map(|n| n * step) {
             let x = length(LEFT * PIXEL + place(Time(at), end));
-            let name = crate::scenario::shown_time(at);
+            let name = shown_time(at);
             let _ = writeln!(
                 svg,
                 "<line x1=\"{x}\" y1=\"{}\" x2=\"{x}\" y2=\"{bottom}\" stroke=\"#dddddd\"/>\
@@ -213,8 +213,8 @@ impl Record {
     }
 
     fn block(&self, slice: &Slice) -> Block {
-        let takes = crate::scenario::shown_time(slice.to.since(slice.from));
-        let at = crate::scenario::shown_time(slice.from.0);
+        let takes = shown_time(slice.to.since(slice.from));
+        let at = shown_time(slice.from.0);
         let thread = &self.threads[slice.thread.0 as usize];
         Block {
             from: slice.from,

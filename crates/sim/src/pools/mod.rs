@@ -1,8 +1,8 @@
 //! Worker pools around the core: events in, actions out, and the tick.
 
-mod layout;
 mod rescuers;
 mod tidy;
+mod told;
 mod watch;
 mod workers;
 
@@ -23,13 +23,8 @@ use crate::machine::Machine;
 use crate::state::event::{Armed, Event};
 use crate::state::pool::Pool;
 use crate::state::store::Items;
-use crate::state::thread::Sleep;
 
 impl Machine {
-    pub(crate) fn pool(&self, id: PoolId) -> Rc<Pool> {
-        self.pools.borrow()[id.0 as usize].clone()
-    }
-
     /// The pool with this key, made if there is none.
     pub(crate) fn find_pool(&self, key: PoolKey) -> PoolId {
         let mut pools = self.pools.borrow_mut();
@@ -281,16 +276,6 @@ impl Machine {
         self.watch_stall(pool);
     }
 
-    pub(crate) fn seen(&self, thread: ThreadId) -> SeenState {
-        self.frame(thread, |f| match f.sleep {
-            Sleep::Awake => SeenState::Runnable,
-            Sleep::Gate(gate) => SeenState::Asleep(Some(u64::from(gate.0))),
-            Sleep::Lock(lock) => SeenState::Asleep(Some(lock.address())),
-            Sleep::Semaphore(sem) => SeenState::Asleep(Some(sem.address())),
-            _ => SeenState::Asleep(None),
-        })
-    }
-
     /// Makes every attempt to create a worker's thread fail, or succeed again.
     pub fn fail_spawns(&self, fail: bool) {
         self.spawns_fail.set(fail);
@@ -367,5 +352,9 @@ impl Machine {
     /// What queues, timers and actions still refer to; nothing when nothing is queued or armed.
     pub fn referred_to(&self) -> (Vec<ItemId>, Vec<QueueId>) {
         self.items.borrow().referred_to()
+    }
+
+    pub(crate) fn pool_ids(&self) -> impl Iterator<Item = PoolId> + use<> {
+        (0..self.nr_pools() as u32).map(PoolId)
     }
 }

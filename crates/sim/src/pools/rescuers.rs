@@ -1,7 +1,6 @@
 //! Rescuers: the thread of a queue that carries it forward where no worker can be made.
 
-use cmwq_policy::WorkerPool;
-use cmwq_policy::contract::Machine as _;
+use cmwq_policy::{Store, WorkerPool};
 
 use crate::api::names::{PoolId, PwqId, QueueId, WorkerRef};
 use crate::cpu::ThreadId;
@@ -51,7 +50,7 @@ impl Machine {
 
     /// To the pool of this pwq, unless too many rescuers are there.
     fn attach(&self, id: ThreadId, pwq: PwqId) {
-        let pool = PoolId(self.info(pwq).pool);
+        let pool = PoolId(self.items.borrow().info(pwq).pool);
         let Some(worker) = self.in_pool(pool, |core, cx| core.rescuer_attach(cx, pwq)) else {
             return;
         };

@@ -10,6 +10,7 @@ use crate::cpu::ThreadId;
 use crate::machine::Machine;
 use crate::state::event::Event;
 use crate::state::pending::Awaited;
+use crate::state::pool::Pool;
 use crate::state::thread::Sleep;
 use crate::state::worker::{Running, Worker};
 use crate::threads::NewThread;
@@ -285,5 +286,18 @@ impl Machine {
     /// The pwq through which the item was queued that the thread executes.
     pub fn pwq_executed(&self, id: ThreadId) -> Option<PwqId> {
         self.frame(id, |f| Some(f.worker.as_ref()?.running?.pwq))
+    }
+
+    /// The wait of this worker that goes on now fails: one that it begins later does not.
+    pub(crate) fn fail_wait(&self, pool: &Pool, id: WorkerId) {
+        let thread = pool.thread(id).expect("who waits is there");
+        self.running(thread, |running| running.failed = true);
+    }
+
+    /// A worker that is about to run an item may be where the pool's workers may be.
+    pub(crate) fn widen(&self, id: ThreadId, pool: PoolId) {
+        if self.worker(id, |w| std::mem::take(&mut w.narrowed)) {
+            self.pin(id, self.pool_cpus(pool));
+        }
     }
 }

@@ -1,6 +1,7 @@
 //! Queues, and what the policy's protocols run on here: no locks, and nobody else in between.
 
 mod calls;
+mod layout;
 mod process;
 mod waits;
 
@@ -56,10 +57,6 @@ impl Machine {
     pub fn queue_names(&self) -> Vec<String> {
         let queues = self.queues.borrow();
         queues.iter().map(|queue| queue.spec.name.clone()).collect()
-    }
-
-    pub(crate) fn queue(&self, id: QueueId) -> Rc<Queue> {
-        self.queues.borrow()[id.0 as usize].clone()
     }
 
     /// What a queue admits now.

@@ -6,8 +6,7 @@ use cmwq_policy::pwq::Drain;
 use cmwq_policy::worker::Wait;
 
 use crate::api::act::Answer;
-use crate::api::names::{PoolId, PwqId, QueueId};
-use crate::api::report::PwqView;
+use crate::api::names::{PoolId, QueueId};
 use crate::cpu::ThreadId;
 use crate::machine::Machine;
 use crate::state::event::Event;
@@ -103,14 +102,6 @@ impl Machine {
         }
     }
 
-    /// Whether a queue has no handle any more, and nobody else keeps it: it would be freed now.
-    pub fn is_gone(&self, queue: QueueId) -> bool {
-        let kept = self.referred_to().1.contains(&queue);
-        let views = (0..self.nr_pwqs() as u32).map(|pwq| self.pwq_view(PwqId(pwq)));
-        let in_flight = |view: PwqView| view.queue == queue && view.nr_in_flight > 0;
-        self.queue(queue).dropped.get() && !kept && !views.into_iter().any(in_flight)
-    }
-
     pub(crate) fn shutdown(&self, id: ThreadId, most: Nanos) -> Reply {
         self.process.closing.set(true);
         let executing = self.execution_of(id).and_then(|_| self.worker_of(id));
@@ -121,10 +112,6 @@ impl Machine {
             at: None,
             before: self.completed(),
         }))
-    }
-
-    pub(crate) fn pool_ids(&self) -> impl Iterator<Item = PoolId> + use<> {
-        (0..self.nr_pools() as u32).map(PoolId)
     }
 
     fn completed(&self) -> u64 {

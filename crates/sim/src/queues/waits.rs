@@ -3,7 +3,6 @@
 
 use std::rc::Rc;
 
-use cmwq_policy::WorkerId;
 use cmwq_policy::contract::{self, Machine as _, Node, PwqFlush, Target};
 use cmwq_policy::queue::Gate as Admission;
 use cmwq_policy::worker::Wait;
@@ -13,7 +12,6 @@ use crate::api::names::{Gate, ItemId, PwqId, QueueId, WorkerRef};
 use crate::cpu::ThreadId;
 use crate::machine::{Machine, Program, ProgramCx};
 use crate::state::pending::{Awaited, ForBarrier, ForDrain, ForFlush, Pending, Reply};
-use crate::state::pool::Pool;
 use crate::state::thread::Sleep;
 
 /// Flushes by which a drain finds its queue not empty, though nothing has happened in between.
@@ -305,12 +303,6 @@ impl Machine {
             self.set_awaited(id, None);
         }
         may
-    }
-
-    /// The wait of this worker that goes on now fails: one that it begins later does not.
-    pub(crate) fn fail_wait(&self, pool: &Pool, id: WorkerId) {
-        let thread = pool.thread(id).expect("who waits is there");
-        self.running(thread, |running| running.failed = true);
     }
 
     fn wait_over(&self, who: WorkerRef) {

@@ -1,10 +1,7 @@
 //! Devices: some requests are served at a time, the others queue up.
 
-use cmwq_policy::contract;
-use cmwq_policy::queue::Caller;
-
 use crate::api::act::Completion;
-use crate::api::names::{DeviceId, ItemId, QueueId};
+use crate::api::names::DeviceId;
 use crate::api::report::DeviceStats;
 use crate::api::specs::DeviceSpec;
 use crate::api::trace::What;
@@ -27,7 +24,7 @@ impl Machine {
         DeviceId(add(&self.resources.devices, device))
     }
 
-    fn with_device<R>(&self, id: DeviceId, look: impl FnOnce(&mut Device) -> R) -> R {
+    pub(crate) fn with_device<R>(&self, id: DeviceId, look: impl FnOnce(&mut Device) -> R) -> R {
         let mut table = self.resources.devices.borrow_mut();
         let found = table.get_mut(id.0 as usize);
         look(found.unwrap_or_else(|| panic!("there is no device {}", id.0)))
@@ -68,49 +65,11 @@ impl Machine {
         self.serve(device);
     }
 
-    fn serve(&self, device: DeviceId) {
+    pub(crate) fn serve(&self, device: DeviceId) {
         let now = self.now();
         while let Some((request, takes)) = self.with_device(device, |d| d.begin(now)) {
             self.note_at(request.cpu, request.thread, What::IoBegin(device));
             self.after(takes, Event::IoDone(device, request));
         }
-    }
-
-    /// An interrupt: the device has served this request.
-    pub(crate) fn io_done(&self, device: DeviceId, request: Request) {
-        let now = self.now();
-        let cpu = self.interrupted_cpu(request.cpu);
-        self.with_device(device, |d| d.end(now, &request));
-        self.in_interrupt(cpu, || {
-            self.note_at(cpu, request.thread, What::IoEnd(device));
-            self.serve(device);
-            match request.then {
-                None => self.wake(request.thread),
-                Some(Completion::Nothing) => {}
-                Some(Completion::Post(sem)) => self.post(sem),
-                Some(Completion::Bring(sem, number)) => {
-                    self.bring(sem, number);
-                    self.post(sem);
-                }
-                Some(Completion::Queue { queue, item }) => {
-                    let queued = self.queue_in_interrupt(queue, item);
-                    self.note_at(cpu, request.thread, What::Queued(queue, item, queued));
-                }
-            }
-        });
-    }
-
-    /// Where an interrupt for this CPU happens.
-    fn interrupted_cpu(&self, cpu: usize) -> usize {
-        let online = self.sched().online();
-        if online.contains(cpu) {
-            return cpu;
-        }
-        online.iter().next().expect("a CPU is in use")
-    }
-
-    fn queue_in_interrupt(&self, queue: QueueId, item: ItemId) -> bool {
-        let admitted = self.admission(queue).admits(Caller::Outside);
-        admitted.is_ok() && contract::queue(self, queue, None, item).is_ok()
     }
 }

@@ -5,6 +5,7 @@
 //! CPU, until nobody can without time passing. So in one instant a thread that wakes up is there
 //! before one that goes on acts.
 
+mod interrupt;
 mod turn;
 
 use cmwq_policy::time::SECOND;

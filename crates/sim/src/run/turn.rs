@@ -1,6 +1,6 @@
 //! One thread's turn: its acts, from getting the CPU until it burns, sleeps, ends, or loses the CPU.
 
-use crate::api::act::{Act, Answer};
+use crate::api::act::Act;
 use crate::api::call::Call;
 use crate::api::trace::What;
 use crate::cpu::ThreadId;
@@ -75,11 +75,6 @@ impl Machine {
             Reply::Done(answer) => self.answer(id, answer),
             Reply::Wait(pending) => self.wait_in_call(id, pending),
         }
-    }
-
-    pub(crate) fn answer(&self, id: ThreadId, answer: Answer) {
-        self.observed(|o| o.returned(self, id, &answer));
-        self.frame(id, |f| f.answer = Some(answer));
     }
 
     /// The program is over: the item, or the thread.

@@ -66,8 +66,6 @@ pub use run::RunError;
 pub use settings::Use;
 pub use source::Mistake;
 
-pub(crate) use text::time as shown_time;
-
 use std::rc::Rc;
 
 use model::Model;

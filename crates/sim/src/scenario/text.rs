@@ -2,9 +2,8 @@
 
 use std::fmt::{self, Write as _};
 
-use cmwq_policy::Nanos;
-
 use super::report::{CpuReport, Distances, Report, Sweep};
+use crate::output::shown_time as time;
 
 /// Pools of a report that are shown as text.
 const SHOWN_POOLS: usize = 16;
@@ -324,26 +323,6 @@ fn table(rows: &[Vec<String>]) -> String {
         text.push('\n');
     }
     text
-}
-
-/// A time with three digits or four.
-pub(crate) fn time(ns: Nanos) -> String {
-    let value = ns as f64;
-    match ns {
-        0 => "0".to_owned(),
-        1..1_000 => format!("{ns} ns"),
-        1_000..1_000_000 => format!("{} us", digits(value / 1e3)),
-        1_000_000..1_000_000_000 => format!("{} ms", digits(value / 1e6)),
-        _ => format!("{} s", digits(value / 1e9)),
-    }
-}
-
-fn digits(value: f64) -> String {
-    match value {
-        ..10.0 => format!("{value:.2}"),
-        ..100.0 => format!("{value:.1}"),
-        _ => format!("{value:.0}"),
-    }
 }
 
 fn rate(per_second: f64) -> String {

@@ -17,19 +17,15 @@ mod canary;
 mod report;
 mod tick;
 
-use cmwq_policy::pool::SeenState;
 use cmwq_policy::time::MILLISECOND;
 use cmwq_policy::{Nanos, Published};
 
-use crate::api::options::{Signals, UserSignals};
 use crate::api::report::SignalStats;
 use crate::api::specs::ThreadSpec;
 use crate::cpu::ThreadId;
 use crate::machine::{Machine, Program};
 use crate::state::event::Event;
 use crate::state::pool::Pool;
-use crate::state::thread::Sleep;
-use crate::threads::NewThread;
 
 /// How often somebody looks at the pools with backlog.
 const TICK: Nanos = 4 * MILLISECOND;
@@ -49,47 +45,7 @@ impl Machine {
     /// A thread of the signals. It takes no stream of random numbers: programs draw the same with and
     /// without it.
     fn spawn_signaller(&self, spec: ThreadSpec, program: Box<dyn Program>) -> ThreadId {
-        let new = NewThread {
-            allowed: spec.allowed.unwrap_or_else(|| self.topology().all()),
-            name: spec.name,
-            nice: spec.nice,
-            idle_class: spec.idle_class,
-            footprint: spec.footprint,
-            program: Some(program),
-            worker: None,
-        };
-        self.create_with(new, self.random.signals)
-    }
-
-    /// The signals of user space, if they are all there is.
-    pub(crate) fn user_signals(&self) -> Option<&UserSignals> {
-        match &self.options.signals {
-            Signals::Exact => None,
-            Signals::User(user) => Some(user),
-        }
-    }
-
-    /// Whether a pool is told of this sleep of an item. In user space a worker that waits in a call
-    /// knows that it does.
-    pub(crate) fn is_told(&self, sleep: &Sleep) -> bool {
-        self.user_signals().is_none() || matches!(sleep, Sleep::Call(_))
-    }
-
-    /// What a look at this thread says, where it cannot see it.
-    pub(crate) fn unseen(&self, id: ThreadId) -> Option<SeenState> {
-        let user = self.user_signals()?;
-        let fails = self.signals.happens(user.unseen);
-        self.signals.count(|stats| stats.unseen += u64::from(fails));
-        let told = user.cpu_told.then(|| self.thread_stats(id).cpu_ns);
-        fails.then_some(SeenState::Unknown(told))
-    }
-
-    /// Whether pools hear of hints; who is told exactly needs none.
-    pub(crate) fn hears_hints(&self, begins: bool) -> bool {
-        let hears = self.user_signals().is_some_and(|user| user.hints);
-        let counts = u64::from(hears && begins);
-        self.signals.count(|stats| stats.hints += counts);
-        hears
+        self.create_with(self.of_program(spec, program), self.random.signals)
     }
 
     /// Tells the others what has newly become true of a pool.

@@ -63,13 +63,6 @@ impl Machine {
         self.unpark(id);
     }
 
-    /// A worker that is about to run an item may be where the pool's workers may be.
-    pub(crate) fn widen(&self, id: ThreadId, pool: PoolId) {
-        if self.worker(id, |w| std::mem::take(&mut w.narrowed)) {
-            self.pin(id, self.pool_cpus(pool));
-        }
-    }
-
     /// A parked worker is awake, and takes the reports. True if there were any.
     pub(crate) fn receive(&self, id: ThreadId, who: WorkerRef) -> bool {
         self.take_reports(id, &self.pool(who.pool), Some(who.id))

@@ -88,18 +88,6 @@ impl Pool {
         self.thread(self.core.borrow().standby()?)
     }
 
-    /// Whether items wait, and whether it wants to be looked at now, beside the tick.
-    pub(crate) fn wants_look(&self, now: Time) -> (bool, bool) {
-        let core = self.core.borrow();
-        let early = core.look_at(now).is_some_and(|at| at <= now);
-        (core.nr_queued() > 0, early)
-    }
-
-    /// Whether it holds tokens that it has no use for.
-    pub(crate) fn holds_tokens(&self) -> bool {
-        self.core.borrow().holds_tokens()
-    }
-
     /// Whether idle workers are due to retire.
     pub(crate) fn is_cull_due(&self, now: Time) -> bool {
         self.core.borrow().cull_at().is_some_and(|at| at <= now)

@@ -4,6 +4,7 @@ mod gates;
 
 use cmwq_policy::CpuMask;
 
+use crate::api::act::Answer;
 use crate::api::names::{Execution, WorkerRef};
 use crate::api::specs::ThreadSpec;
 use crate::api::trace::What;
@@ -29,7 +30,12 @@ pub(crate) struct NewThread {
 impl Machine {
     /// Starts a thread of the program.
     pub fn spawn(&self, spec: ThreadSpec, program: Box<dyn Program>) -> ThreadId {
-        self.create(NewThread {
+        self.create(self.of_program(spec, program))
+    }
+
+    /// A thread of this kind that executes this program.
+    pub(crate) fn of_program(&self, spec: ThreadSpec, program: Box<dyn Program>) -> NewThread {
+        NewThread {
             allowed: spec.allowed.unwrap_or_else(|| self.topology().all()),
             name: spec.name,
             nice: spec.nice,
@@ -37,7 +43,7 @@ impl Machine {
             footprint: spec.footprint,
             program: Some(program),
             worker: None,
-        })
+        }
     }
 
     pub(crate) fn create(&self, new: NewThread) -> ThreadId {
@@ -144,5 +150,10 @@ impl Machine {
         self.item_wakes(id);
         self.sched().wake(self.now(), id, self.waker());
         self.note(id, What::Wake);
+    }
+
+    pub(crate) fn answer(&self, id: ThreadId, answer: Answer) {
+        self.observed(|o| o.returned(self, id, &answer));
+        self.frame(id, |f| f.answer = Some(answer));
     }
 }

@@ -21,8 +21,8 @@
 //!
 //! # Floors
 //!
-//! The lowest first. A room imports from lower floors only. Pools act at once on what happens to threads,
-//! queues and signals, so a method of [`Machine`] may still call one of a higher floor.
+//! The lowest first. A room imports from lower floors only. Methods of [`Machine`] still call up
+//! where a pool acts at once on what it hears: threads to pools, pools to queues and signals.
 //!
 //! 1. `topology`: shapes of machines. `events`: what will happen, in order.
 //! 2. `cpu`: CPUs and the scheduler.

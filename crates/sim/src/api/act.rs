@@ -86,7 +86,8 @@ pub enum Completion {
     Nothing,
     /// The semaphore is posted.
     Post(SemId),
-    /// The same, and the number is what [`Machine::take_brought`](crate::Machine::take_brought) finds there.
+    /// The same, and the number is what [`Machine::take_brought`](crate::Machine::take_brought)
+    /// finds there.
     Bring(SemId, u64),
     /// The item is queued, unless it is pending or the queue refuses it.
     Queue {

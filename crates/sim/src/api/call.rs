@@ -7,7 +7,7 @@ use crate::api::names::{ItemId, QueueId};
 
 /// One call. `Bool` and so on: what it answers.
 ///
-/// A call that waits answers with a `Text` that [says so](Answer::is_deadlock) where that would never
+/// A call that waits answers with a `Text` that [says so](crate::Answer::is_deadlock) where that would never
 /// end: called by the very item, for the queue of the item that calls, or where all threads that a pool
 /// may have, or all slots of a queue, wait likewise. What it has done before it waited stays done.
 #[derive(Clone, Debug, PartialEq, Eq)]

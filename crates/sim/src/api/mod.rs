@@ -4,7 +4,7 @@
 //! | --- | --- |
 //! | `names.rs` | numbers that name gates, items, queues, pools, locks |
 //! | `act.rs`, `call.rs` | one thing that a program does; a call of the workqueue interface |
-//! | `specs.rs`, `options.rs` | what is made is to be like that: threads, queues, locks, devices; the machine |
+//! | `specs.rs`, `options.rs` | what a thread, queue, lock, device, or the machine is to be like |
 //! | `trace.rs`, `report.rs` | what happened; what users are told, and onlookers see |
 
 pub(crate) mod act;

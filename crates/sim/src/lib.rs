@@ -24,7 +24,7 @@
 //! The lowest first. A room imports from lower floors only. Methods of [`Machine`] still call up
 //! where a pool acts at once on what it hears: threads to pools, pools to queues and signals.
 //!
-//! 1. `topology`: shapes of machines. `events`: what will happen, in order.
+//! 1. `topology`, `events`: shapes of machines, and what will happen, in order.
 //! 2. `cpu`: CPUs and the scheduler.
 //! 3. `api`: what programs say to the machine, and what it says of itself: plain values.
 //! 4. `random`: random numbers, from one seed.

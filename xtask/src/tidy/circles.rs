@@ -5,24 +5,9 @@ use super::modules::{Arrow, Crate};
 use super::tree::Tree;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-/// Crates that still have circles. One that has none any more leaves this list.
-const NOT_YET: [&str; 1] = ["crates/sim"];
-
-/// Where that list is.
-const HERE: &str = "xtask/src/tidy/circles.rs";
-
 /// Checks the crate in `folder`.
 pub(super) fn check(tree: &Tree, folder: &str) -> Vec<Violation> {
-    let found = Crate::read(tree, folder);
-    let circles = found.as_ref().map_or(Vec::new(), circles);
-    match (NOT_YET.contains(&folder), circles.is_empty()) {
-        (false, _) => circles,
-        (true, true) if tree.exists(HERE) => {
-            let what = format!("{folder} has no circle any more: take it out of NOT_YET");
-            vec![Violation::new(HERE, 1, what)]
-        }
-        (true, _) => Vec::new(),
-    }
+    Crate::read(tree, folder).map_or(Vec::new(), |found| circles(&found))
 }
 
 /// The shortest circle of each knot of modules.
@@ -112,7 +97,7 @@ mod tests {
             .map(|(path, text)| (format!("{folder}/src/{path}"), *text))
             .collect();
         let files = files.iter().map(|(p, t)| (p.as_str(), *t));
-        let files: Vec<(&str, &str)> = files.chain([(HERE, "")]).collect();
+        let files: Vec<(&str, &str)> = files.collect();
         let found = check(&Tree::of(&files), folder);
         found.iter().map(ToString::to_string).collect()
     }
@@ -138,12 +123,5 @@ mod tests {
     fn what_has_floors_passes() {
         assert!(found("crates/a", &CIRCLE[..3]).is_empty());
         assert!(found("crates/a", &[]).is_empty());
-    }
-
-    #[test]
-    fn an_exception_lasts_as_long_as_its_reason() {
-        assert!(found(NOT_YET[0], &CIRCLE).is_empty());
-        let got = found(NOT_YET[0], &CIRCLE[..3]);
-        assert!(got[0].contains("take it out of NOT_YET"), "{got:?}");
     }
 }

@@ -11,7 +11,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use cmwq_policy::affinity::{Near, Nearness};
-use cmwq_policy::pool::{PoolKey, PoolStats, SeenState, Served};
+use cmwq_policy::pool::{PoolKey, PoolStats, Served};
 use cmwq_policy::{
     Action, Actions, CpuMask, Cx, Nanos, PoolAttrs, Time, WorkerId, WorkerPool, contract,
 };

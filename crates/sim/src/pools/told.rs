@@ -30,7 +30,7 @@ impl Machine {
         hears
     }
 
-    pub(super) fn seen(&self, thread: ThreadId) -> SeenState {
+    pub(crate) fn seen(&self, thread: ThreadId) -> SeenState {
         self.frame(thread, |f| match f.sleep {
             Sleep::Awake => SeenState::Runnable,
             Sleep::Gate(gate) => SeenState::Asleep(Some(u64::from(gate.0))),

@@ -1,4 +1,5 @@
-//! `cmwq bench limits` as a user calls it: its JSON, its table, its errors, and what it leaves behind.
+//! `cmwq bench limits` as a user calls it: its JSON, its table, its errors, and what it leaves
+//! behind.
 
 use std::fs;
 use std::os::unix::process::CommandExt;
@@ -94,8 +95,8 @@ fn the_limit_is_the_queue_s() {
         &[&args[..], &["--items", "200", "--runs", "1"]].concat(),
     );
     let row: Value = serde_json::from_str(&line).unwrap();
-    // One that executes, one that was woken when it ended, and a spare: without a limit there would be
-    // one for each item in flight.
+    // One that executes, one that was woken when it ended, and a spare: without a limit there would
+    // be one for each item in flight.
     assert!(row["cmwq"]["peak_workers"].as_u64() <= Some(3), "{row}");
 }
 

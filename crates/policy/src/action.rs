@@ -8,11 +8,12 @@ use crate::worker::{Token, WorkerId};
 pub enum Action<P> {
     /// Wake this worker: it was idle and is now `Waking`, or it is to retire.
     Wake(WorkerId),
-    /// The same, in the pod of this CPU, where an item waits: it was elsewhere before. The scheduler
-    /// may move it on from there.
+    /// The same, in the pod of this CPU, where an item waits: it was elsewhere before. The
+    /// scheduler may move it on from there.
     WakeNear(WorkerId, u32),
-    /// Create a thread for this worker. The thread begins by asking [`next`](crate::pool::WorkerPool::next);
-    /// where none can be made, [`spawn_failed`](crate::pool::WorkerPool::spawn_failed) says so.
+    /// Create a thread for this worker. The thread begins by asking
+    /// [`next`](crate::pool::WorkerPool::next); where none can be made,
+    /// [`spawn_failed`](crate::pool::WorkerPool::spawn_failed) says so.
     Spawn(WorkerId),
     /// Look at the busy workers now: growth waits for what they wait for.
     Inspect,

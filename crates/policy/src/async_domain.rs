@@ -1,10 +1,10 @@
-//! Asynchronous calls in order (kernel `kernel/async.c`): calls are executed whenever, and waited for in the
-//! order in which they were scheduled.
+//! Asynchronous calls in order (kernel `kernel/async.c`): calls are executed whenever, and waited
+//! for in the order in which they were scheduled.
 //!
-//! Each call gets a *cookie*, the next number; all domains share the numbers. To synchronise on a cookie is
-//! to wait until no call with a lower one is pending in a domain, or in any domain that is not exclusive.
-//! A call is pending until it has ended, so what it has not done yet nobody passes, and calls that end out
-//! of order change nothing for who waits.
+//! Each call gets a *cookie*, the next number; all domains share the numbers. To synchronise on a
+//! cookie is to wait until no call with a lower one is pending in a domain, or in any domain that
+//! is not exclusive. A call is pending until it has ended, so what it has not done yet nobody
+//! passes, and calls that end out of order change nothing for who waits.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
@@ -12,7 +12,8 @@ use alloc::vec::Vec;
 /// Number of a call (kernel `async_cookie_t`); from 1 on.
 pub type Cookie = u64;
 
-/// Higher than all cookies (kernel `ASYNC_COOKIE_MAX`): to synchronise on it is to wait until nothing is pending.
+/// Higher than all cookies (kernel `ASYNC_COOKIE_MAX`): to synchronise on it is to wait until
+/// nothing is pending.
 pub const COOKIE_MAX: Cookie = Cookie::MAX;
 
 /// Number of a domain.
@@ -148,8 +149,8 @@ impl AsyncCalls {
     }
 }
 
-/// Whether a call that is executed waits for its own end when it synchronises on `awaited`: it never
-/// would be.
+/// Whether a call that is executed waits for its own end when it synchronises on `awaited`: it
+/// never would be.
 pub fn waits_for_itself(own: (Domain, Cookie), scope: Scope, awaited: Cookie) -> bool {
     let (domain, cookie) = own;
     let seen = match scope {
@@ -159,8 +160,8 @@ pub fn waits_for_itself(own: (Domain, Cookie), scope: Scope, awaited: Cookie) ->
     seen && cookie < awaited
 }
 
-/// Whether such a wait is for calls of its own domain that were scheduled before this one. Whoever waits for this one
-/// waits for those as well: it closes no circle that is not closed without it.
+/// Whether such a wait is for calls of its own domain that were scheduled before this one. Whoever
+/// waits for this one waits for those as well: it closes no circle that is not closed without it.
 pub fn waits_in_order(own: (Domain, Cookie), scope: Scope, awaited: Cookie) -> bool {
     let (domain, cookie) = own;
     scope == Scope::Domain(domain.id) && awaited <= cookie

@@ -28,8 +28,8 @@ impl Kind {
         matches!(self, Kind::PerCpu | Kind::Bh)
     }
 
-    /// Whether the CPUs of a pod share a pool workqueue, so that items come in the order in which they
-    /// were queued. In the kernel each CPU has its own, and they take turns.
+    /// Whether the CPUs of a pod share a pool workqueue, so that items come in the order in which
+    /// they were queued. In the kernel each CPU has its own, and they take turns.
     pub(crate) fn shares_pwq(self) -> bool {
         self == Kind::Managed
     }
@@ -46,7 +46,8 @@ pub struct Attrs {
     pub scope: Option<Scope>,
     /// Workers stay in the pod of whoever queued.
     pub strict: bool,
-    /// What an item loses, about, where it runs in another pod: the time to fetch its data from there.
+    /// What an item loses, about, where it runs in another pod: the time to fetch its data from
+    /// there.
     pub locality: Nanos,
 }
 

@@ -1,7 +1,7 @@
 //! The budget: how many workers, over all pools of one CPU set, may be runnable at once.
 //!
-//! The target of a pool is its own; CPUs are everybody's. A pool's first runnable worker is free, so
-//! that every pool with backlog moves; each further one takes a token. Pools of all nice levels
+//! The target of a pool is its own; CPUs are everybody's. A pool's first runnable worker is free,
+//! so that every pool with backlog moves; each further one takes a token. Pools of all nice levels
 //! together then keep at most `limit` + (one per pool with backlog) workers runnable.
 
 /// The tokens in use, as one load of the shared word returned them.

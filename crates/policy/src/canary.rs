@@ -57,9 +57,10 @@ pub const CONFIRM_QUICK: Nanos = 10 * MICROSECOND;
 /// arming within these few microseconds then costs no wake-up.
 pub const LINGER_YIELDS: u32 = 16;
 
-/// The first yields of a new canary are quick whoever else wants its CPU: until it became SCHED_IDLE it had not had
-/// its whole share, and what it is owed is 340 times as much for its new weight. Beside a spinner 12 were seen. The
-/// kernel owes nobody more than the time of one of its own ticks, which is at most 100 slices of a canary.
+/// The first yields of a new canary are quick whoever else wants its CPU: until it became
+/// SCHED_IDLE it had not had its whole share, and what it is owed is 340 times as much for its new
+/// weight. Beside a spinner 12 were seen. The kernel owes nobody more than the time of one of its
+/// own ticks, which is at most 100 slices of a canary.
 pub const SETTLE_YIELDS: u32 = 128;
 
 /// Whether a new canary has been paid what it was owed before.
@@ -77,8 +78,8 @@ impl Default for Settle {
 }
 
 impl Settle {
-    /// One yield took this long. True when those that follow tell something: somebody else had the CPU, or it
-    /// cannot be owed more.
+    /// One yield took this long. True when those that follow tell something: somebody else had the
+    /// CPU, or it cannot be owed more.
     pub fn yielded(&mut self, took: Nanos) -> bool {
         self.left -= 1;
         took > CONFIRM_QUICK || self.left == 0

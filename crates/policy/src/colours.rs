@@ -2,8 +2,9 @@
 //!
 //! Every item is counted under the colour that was current when it was queued. A flush closes the
 //! current colour and waits until that colour and all older ones have nothing in flight; items
-//! queued later have a newer colour, so a flush ends however fast others queue
-//! (kernel `flush_workqueue_prep_pwqs`). Numbers here only grow; an item keeps the number modulo [`NR_COLOURS`].
+//! queued later have a newer colour, so a flush ends however fast others queue (kernel
+//! `flush_workqueue_prep_pwqs`). Numbers here only grow; an item keeps the number modulo
+//! [`NR_COLOURS`].
 
 use crate::probe::{broken, hit};
 
@@ -89,7 +90,8 @@ impl Colours {
         self.flush > ticket || (broken!(FlushEarly) && self.flush == ticket)
     }
 
-    /// Whether a flush with this ticket waits for an item in flight of this colour; one without waits for all.
+    /// Whether a flush with this ticket waits for an item in flight of this colour; one without
+    /// waits for all.
     pub fn covers(&self, ticket: Option<u64>, colour: u8) -> bool {
         let behind = (u64::from(colour) + NR_COLOURS - self.flush % NR_COLOURS) % NR_COLOURS;
         ticket.is_none_or(|ticket| self.flush + behind <= ticket)

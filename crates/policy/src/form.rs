@@ -1,8 +1,8 @@
 //! Where canaries live: in a process of their own, as threads, or nowhere.
 //!
 //! The last thread of a process to die tears its memory down, and a SCHED_IDLE thread beside busy
-//! loops dies last. So canaries live in a forked process that has next to no memory, wherever that can be had
-//! at a fair price. The price is the fork: 26 ms for each GiB of heap, once.
+//! loops dies last. So canaries live in a forked process that has next to no memory, wherever that
+//! can be had at a fair price. The price is the fork: 26 ms for each GiB of heap, once.
 
 use crate::probe::hit;
 use crate::time::{Nanos, SECOND};
@@ -13,7 +13,8 @@ use crate::time::{Nanos, SECOND};
 pub enum CanaryForm {
     /// In a forked process. This process ends as fast as one without canaries.
     Process,
-    /// As threads of this process. Beside busy loops it ends late: some 0.1 s, and minutes if its heap is large.
+    /// As threads of this process. Beside busy loops it ends late: some 0.1 s, and minutes if its
+    /// heap is large.
     Threads,
     /// There are none: only the tick sees that a CPU is idle.
     Off,
@@ -33,8 +34,8 @@ pub enum CanaryReason {
     Denied(i32),
     /// Their process was ended by others several times.
     Ended,
-    /// This is the first process of a PID namespace, which ends with all others in it: also with the process of the
-    /// canaries. Threads end sooner as long as the heap is small.
+    /// This is the first process of a PID namespace, which ends with all others in it: also with
+    /// the process of the canaries. Threads end sooner as long as the heap is small.
     FirstProcess,
     /// The heap was too large to fork the process at first use.
     LargeHeap,
@@ -43,14 +44,16 @@ pub enum CanaryReason {
 /// A larger heap is not forked: its page tables would be copied for more than 0.1 s, in which no
 /// other thread can map memory.
 pub const FORK_HEAP: u64 = 4 << 30;
-/// Beside a larger heap no canary is a thread of the process: this would be there for long after its end.
+/// Beside a larger heap no canary is a thread of the process: this would be there for long after
+/// its end.
 pub const THREADS_HEAP: u64 = 256 << 20;
 /// A process of canaries that has lived for less than this was ended at once.
 pub const SHORT_LIFE: Nanos = 10 * SECOND;
 /// So often in a row.
 pub const SHORT_LIVES: u32 = 3;
 
-/// Where they live, if a process can be tried. `heap`: bytes of private memory; `pid`: this process's.
+/// Where they live, if a process can be tried. `heap`: bytes of private memory; `pid`: this
+/// process's.
 pub fn first(wish: Option<CanaryForm>, heap: u64, pid: i32) -> (CanaryForm, CanaryReason) {
     match wish {
         Some(form) => (form, CanaryReason::Chosen),

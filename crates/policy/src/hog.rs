@@ -6,20 +6,21 @@
 //! follows from a verdict is the pool's business; in a managed pool only the report does.
 //!
 //! Nobody tells us when a worker sleeps, so somebody samples it: its CPU time, which is cheap to
-//! read (a clock), and the number of its voluntary switches, which is dear (a file of /proc), and is
-//! asked for only when the CPU time makes it matter. Two equal numbers with so much CPU time between
-//! them are a hog; wall time never is.
+//! read (a clock), and the number of its voluntary switches, which is dear (a file of /proc), and
+//! is asked for only when the CPU time makes it matter. Two equal numbers with so much CPU time
+//! between them are a hog; wall time never is.
 
 use alloc::collections::BTreeMap;
 
 use crate::probe::hit;
 use crate::time::{MILLISECOND, Nanos};
 
-/// CPU time without sleeping that makes an item CPU-intensive: the kernel's `cpu_intensive_thresh_us`
-/// for a CPU of usual speed (it doubles it for one half as fast; we leave that to the user).
+/// CPU time without sleeping that makes an item CPU-intensive: the kernel's
+/// `cpu_intensive_thresh_us` for a CPU of usual speed (it doubles it for one half as fast; we leave
+/// that to the user).
 pub const THRESHOLD: Nanos = 10 * MILLISECOND;
-/// The kernel's `cpu_intensive_warning_thresh`: the first report of a function comes with its fourth
-/// occurrence.
+/// The kernel's `cpu_intensive_warning_thresh`: the first report of a function comes with its
+/// fourth occurrence.
 pub const WARNING_THRESH: u32 = 4;
 /// Functions that are counted, the kernel's `WCI_MAX_ENTS`. Those that come later are not.
 pub const MAX_FUNCTIONS: usize = 128;

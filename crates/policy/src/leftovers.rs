@@ -15,9 +15,10 @@ use crate::time::{MILLISECOND, Nanos, Time};
 /// A function that has just been found to leave nothing is taken to leave nothing for so long.
 pub const TRUST: Nanos = MILLISECOND;
 
-/// The CPU mask that is a thread's own from now on, which was given this one (`None`: that was denied) and was found to
-/// have that one right after. A cpuset may leave it less than it was given. What is more, somebody outside has set in
-/// between, who changes the process thread by thread: it has to be taken back again.
+/// The CPU mask that is a thread's own from now on, which was given this one (`None`: that was
+/// denied) and was found to have that one right after. A cpuset may leave it less than it was
+/// given. What is more, somebody outside has set in between, who changes the process thread by
+/// thread: it has to be taken back again.
 pub fn own_mask(given: Option<CpuMask>, found: Option<CpuMask>) -> Option<CpuMask> {
     let is_more = |(given, found): (CpuMask, CpuMask)| given.and(&found) != found;
     match given.zip(found).is_some_and(is_more) {
@@ -60,15 +61,16 @@ impl Funcs {
 }
 
 impl Suspects {
-    /// An item with this function has ended that took `ran`. `Some`: look now; one of the last so many
-    /// items did what is found.
+    /// An item with this function has ended that took `ran`. `Some`: look now; one of the last so
+    /// many items did what is found.
     pub fn item_ended(&mut self, ran: Nanos, func: u64) -> Option<u32> {
         self.items = self.items.saturating_add(1);
         self.funcs = self.funcs.and(func);
         (ran >= SHORT_ITEM).then(|| self.take())?
     }
 
-    /// The worker is about to park, where nobody knows for how long. As [`item_ended`](Self::item_ended).
+    /// The worker is about to park, where nobody knows for how long. As
+    /// [`item_ended`](Self::item_ended).
     pub fn before_parking(&mut self, now: Time) -> Option<u32> {
         let is_trusted = |(func, until)| self.funcs == Funcs::One(func) && now < until;
         match self.trusted.is_some_and(is_trusted) {
@@ -133,7 +135,8 @@ pub struct Leftovers {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 pub enum Remedy {
-    /// What has changed can be set back. Should the system refuse one of it: [`Retire`](Self::Retire).
+    /// What has changed can be set back. Should the system refuse one of it:
+    /// [`Retire`](Self::Retire).
     Restore,
     /// The worker ends, and whoever is needed in its place is a new thread. It must not be the one
     /// to create it.

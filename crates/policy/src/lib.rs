@@ -10,8 +10,8 @@
 //! 2. [`growth`]: when more workers would not help.
 //! 3. [`budget`]: how pools share the CPUs.
 //! 4. [`pwq`] and [`colours`]: the limit of a queue, and what a flush waits for.
-//! 5. [`canary`], [`form`], [`tick`] and [`sampling`]: who reports an idle CPU to whom, how often somebody
-//!    looks, and what is worth measuring.
+//! 5. [`canary`], [`form`], [`tick`] and [`sampling`]: who reports an idle CPU to whom, how often
+//!    somebody looks, and what is worth measuring.
 //! 6. [`work`]: the state word of an item.
 //! 7. [`job`] and [`async_domain`]: what is built of items: multithreaded jobs, calls in order.
 //!

@@ -10,8 +10,9 @@ use core::fmt;
 
 use crate::probe::broken;
 
-/// One load of the limit's word. Every item takes two steps on it, so they are plain arithmetic on the
-/// word: `nr` in the low half, `max` above it, `may_rise` and `waiting` in the two highest bits.
+/// One load of the limit's word. Every item takes two steps on it, so they are plain arithmetic on
+/// the word: `nr` in the low half, `max` above it, `may_rise` and `waiting` in the two highest
+/// bits.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Limit(u64);
 

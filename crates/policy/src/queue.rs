@@ -21,8 +21,8 @@ pub struct QueueAttrs {
     pub max_active: u32,
     /// Nobody has chosen that number: it is raised where items would starve under it.
     pub dfl_active: bool,
-    /// The limit is one number for all nodes at any moment. Otherwise each has its part of it, and the
-    /// parts may come to more ([`Layout::share`](crate::affinity::Layout::share)).
+    /// The limit is one number for all nodes at any moment. Otherwise each has its part of it, and
+    /// the parts may come to more ([`Layout::share`](crate::affinity::Layout::share)).
     pub exact: bool,
     /// Its items do not count as running (per-CPU queues only).
     pub cpu_intensive: bool,
@@ -124,8 +124,8 @@ impl<P: Copy + Eq> Queue<P> {
         }
     }
 
-    /// Nobody holds it any more: whoever ends the last item frees it. Items of it may still queue on,
-    /// also where it has no pool workqueue yet.
+    /// Nobody holds it any more: whoever ends the last item frees it. Items of it may still queue
+    /// on, also where it has no pool workqueue yet.
     pub fn orphan(&mut self) {
         self.orphaned = true;
     }
@@ -178,8 +178,8 @@ impl<P: Copy + Eq> Queue<P> {
         self.min_active = self.min_active.min(max_active);
     }
 
-    /// Doubles a limit that nobody has chosen, up to `most`: the one before. `None`: it stays, now and later
-    /// if there is no room.
+    /// Doubles a limit that nobody has chosen, up to `most`: the one before. `None`: it stays, now
+    /// and later if there is no room.
     pub(crate) fn outgrow(&mut self, most: u32) -> Option<u32> {
         if !self.may_rise || self.frozen {
             return None;

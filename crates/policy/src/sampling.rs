@@ -40,8 +40,8 @@ pub fn ask_switches(ran: Nanos) -> bool {
 }
 
 /// Whether a worker that ended this item should ask, by yielding once, if others wait for its CPU.
-/// Only matters while too many run. One that had a CPU all the time has no reason to ask; of one that
-/// slept nobody knows how long it waited after that.
+/// Only matters while too many run. One that had a CPU all the time has no reason to ask; of one
+/// that slept nobody knows how long it waited after that.
 pub fn ask_for_others(report: &ItemReport, now: Time, not_before: Time) -> bool {
     let had_a_cpu = report.slept == Some(false) && report.waited <= Some(WAIT_TOLERATED);
     now >= not_before && !had_a_cpu

@@ -1,27 +1,28 @@
-//! Who waits for an item of a pool that is bound to its CPU stays on that CPU (kernel 5.6, "Allow a per-CPU
-//! kthread waking a task to stack on the same CPU"), or executes the item itself.
+//! Who waits for an item of a pool that is bound to its CPU stays on that CPU (kernel 5.6, "Allow a
+//! per-CPU kthread waking a task to stack on the same CPU"), or executes the item itself.
 //!
-//! The worker ends the item and wakes the waiter. Its CPU is busy, with the worker that is about to sleep, so
-//! the scheduler looks for an idle one and moves the waiter there; its next item goes to that CPU's pool, and
-//! so on, through all CPUs that share a cache. The kernel knows its own workers and leaves the waiter where it
-//! is; it does not know ours.
+//! The worker ends the item and wakes the waiter. Its CPU is busy, with the worker that is about to
+//! sleep, so the scheduler looks for an idle one and moves the waiter there; its next item goes to
+//! that CPU's pool, and so on, through all CPUs that share a cache. The kernel knows its own
+//! workers and leaves the waiter where it is; it does not know ours.
 //!
-//! *Claiming* needs no worker at all. Here is said which thread may execute what it waits for; whether the
-//! item is still there to be claimed is the pool's to say ([`WorkerPool::claim`](crate::WorkerPool::claim)).
+//! *Claiming* needs no worker at all. Here is said which thread may execute what it waits for;
+//! whether the item is still there to be claimed is the pool's to say
+//! ([`WorkerPool::claim`](crate::WorkerPool::claim)).
 
 use crate::cpumask::CpuMask;
 use crate::queue::Kind;
 use crate::time::{MILLISECOND, Nanos};
 
-/// A waiter gives its CPU away so often before it sleeps: the worker has it then, and what it does in one go
-/// is done without anybody being woken.
+/// A waiter gives its CPU away so often before it sleeps: the worker has it then, and what it does
+/// in one go is done without anybody being woken.
 pub const STAY_YIELDS: u32 = 2;
-/// A waiter stays no longer than this: what takes longer is not helped by a warm cache, and its CPU may have
-/// got other work.
+/// A waiter stays no longer than this: what takes longer is not helped by a warm cache, and its CPU
+/// may have got other work.
 pub const STAY_MOST: Nanos = 2 * MILLISECOND;
 
-/// Claims that one thread may be in the middle of: a claimed item that claims what it waits for, and so on.
-/// Each is on the stack of the one before; who comes after that waits.
+/// Claims that one thread may be in the middle of: a claimed item that claims what it waits for,
+/// and so on. Each is on the stack of the one before; who comes after that waits.
 pub const MOST_NESTED: u32 = 16;
 /// A claimed item finds at least this part of what a worker's stack would have: one half.
 pub const STACK_PART: usize = 2;
@@ -34,8 +35,9 @@ pub enum Stacking {
     /// Who waits for an item that runs on its own CPU stays there.
     #[default]
     Stay,
-    /// The same; and `join` and `scope` execute what they wait for themselves, where no worker has begun it
-    /// and the waiting thread is as good as a worker. Never items of ordered, per-CPU and BH queues.
+    /// The same; and `join` and `scope` execute what they wait for themselves, where no worker has
+    /// begun it and the waiting thread is as good as a worker. Never items of ordered, per-CPU and
+    /// BH queues.
     Claim,
 }
 

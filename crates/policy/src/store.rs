@@ -25,8 +25,8 @@ pub struct PwqInfo {
     pub pool: u32,
     /// Number of its queue.
     pub queue: u64,
-    /// The NUMA node whose part of the limit it counts for: the one that has all CPUs of its pool's pod.
-    /// `None`: what pools that are in no node share, or the whole of an exact limit.
+    /// The NUMA node whose part of the limit it counts for: the one that has all CPUs of its pool's
+    /// pod. `None`: what pools that are in no node share, or the whole of an exact limit.
     pub node: Option<u32>,
 }
 
@@ -64,8 +64,8 @@ pub trait Store: Links + Sized {
     fn pwq_addr(&self, pwq: Self::Pwq) -> u64;
     /// The pool workqueue with this number.
     fn pwq_at(&self, addr: u64) -> Self::Pwq;
-    /// Through which pool workqueue an item was queued, and with which flush colour. One that may be in another
-    /// pool must not be asked for: its pool workqueue may be gone.
+    /// Through which pool workqueue an item was queued, and with which flush colour. One that may
+    /// be in another pool must not be asked for: its pool workqueue may be gone.
     fn queued_as(&self, work: Self::Work) -> Option<(Self::Pwq, u8)> {
         let (addr, colour) = self.word(work).pwq()?;
         Some((self.pwq_at(addr), colour))

@@ -12,14 +12,15 @@ pub const PERIOD_LONG: Nanos = 4 * MILLISECOND;
 pub const PERIOD_SHORT: Nanos = 250 * MICROSECOND;
 /// The first period, before anything is known of the canaries.
 pub const PERIOD_FIRST: Nanos = MILLISECOND;
-/// No period is longer, unless ticks would then use more than one part in [`WORST_PART`] of one CPU: one that was dear
-/// must not keep all others away for seconds.
+/// No period is longer, unless ticks would then use more than one part in [`WORST_PART`] of one
+/// CPU: one that was dear must not keep all others away for seconds.
 pub const PERIOD_MOST: Nanos = 100 * MILLISECOND;
 /// See [`PERIOD_MOST`]. A tick that is hardly ever away keeps others off its CPU.
 pub const WORST_PART: u64 = 10;
 /// The tick may use one part in this many of the CPU time that its CPUs have.
 pub const BUDGET_PART: u64 = 100;
-/// The same while ticks find workers missing that no canary has reported: they are what keeps CPUs busy.
+/// The same while ticks find workers missing that no canary has reported: they are what keeps CPUs
+/// busy.
 pub const PAYING_PART: u64 = 20;
 /// CPUs that count for the budget, at most: looking is one thread's work.
 const BUDGET_CPUS: u64 = 4;
@@ -79,8 +80,8 @@ impl Tick {
         };
     }
 
-    /// Time until the next tick: as wished, unless that would pass the budget of `cpus` CPUs; then at most
-    /// [`PERIOD_MOST`], or what a tick costs [`WORST_PART`] times.
+    /// Time until the next tick: as wished, unless that would pass the budget of `cpus` CPUs; then
+    /// at most [`PERIOD_MOST`], or what a tick costs [`WORST_PART`] times.
     pub fn period(&self, cpus: u32) -> Nanos {
         let part = match self.paid {
             true => PAYING_PART,
@@ -149,8 +150,8 @@ impl Rounds {
 }
 
 impl Round {
-    /// Whether a pool is looked at: it has asked for that, or has wanted it for now, or items wait in
-    /// it and all such pools are looked at.
+    /// Whether a pool is looked at: it has asked for that, or has wanted it for now, or items wait
+    /// in it and all such pools are looked at.
     pub fn looks_at(&self, asked: bool, early: bool, backlog: bool) -> bool {
         asked || early || (self.all && backlog)
     }

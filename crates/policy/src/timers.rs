@@ -88,8 +88,8 @@ impl<T> Timers<T> {
         has_expired.then(|| self.remove(expiry))?
     }
 
-    /// Takes one item of this group out, the next to expire; `None` when none is left. Others of the
-    /// group may be armed between two calls: it is the caller who stops that.
+    /// Takes one item of this group out, the next to expire; `None` when none is left. Others of
+    /// the group may be armed between two calls: it is the caller who stops that.
     pub fn disarm_group(&mut self, group: u64) -> Option<(u64, T)> {
         let first = (group, (Time(0), 0));
         let &(found, expiry) = self.by_group.range(first..).next()?;

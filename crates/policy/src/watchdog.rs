@@ -1,8 +1,8 @@
 //! The watchdog of one pool: does its worklist move?
 //!
-//! The kernel's meaning (`wq_watchdog_timer_fn`): progress is that *the first item changes*. A queue that
-//! is slow but moves is no stall, however long it is. Other than the kernel, which repeats itself
-//! every 30 s, a stall is reported once, until the next progress.
+//! The kernel's meaning (`wq_watchdog_timer_fn`): progress is that *the first item changes*. A
+//! queue that is slow but moves is no stall, however long it is. Other than the kernel, which
+//! repeats itself every 30 s, a stall is reported once, until the next progress.
 
 use crate::time::{Nanos, SECOND, Time};
 
@@ -62,8 +62,8 @@ impl Watchdog {
         (now >= self.due(threshold)).then(|| now.since(self.progress))
     }
 
-    /// It stands still, as what it waits for is slow. Whether that is all is asked again after another
-    /// threshold.
+    /// It stands still, as what it waits for is slow. Whether that is all is asked again after
+    /// another threshold.
     pub fn only_slow(&mut self, now: Time) {
         self.slow = now;
     }
@@ -92,8 +92,8 @@ impl Watchdog {
         self.reported = true;
     }
 
-    /// What belongs to it last `moved` then: it counts from there, if that is news. Unless it is, it need
-    /// not be said again of what stands still since `said`.
+    /// What belongs to it last `moved` then: it counts from there, if that is news. Unless it is,
+    /// it need not be said again of what stands still since `said`.
     pub fn moved_elsewhere(&mut self, moved: Time, said: Option<Time>) {
         if moved > self.progress {
             *self = Watchdog::new(moved);
@@ -101,8 +101,8 @@ impl Watchdog {
         self.reported |= said.is_some_and(|since| since >= moved);
     }
 
-    /// The clock has gone on without us ([`is_gap`]): from here on it counts again. A stall that was
-    /// reported stays so.
+    /// The clock has gone on without us ([`is_gap`]): from here on it counts again. A stall that
+    /// was reported stays so.
     pub fn rebase(&mut self, now: Time) {
         self.progress = now;
     }
@@ -116,16 +116,17 @@ pub struct Looks {
 }
 
 impl Looks {
-    /// Whether it is time: the first look comes at once, and one does when the threshold has changed.
+    /// Whether it is time: the first look comes at once, and one does when the threshold has
+    /// changed.
     pub fn is_due(&mut self, now: Time, threshold: Nanos) -> bool {
         let before = core::mem::replace(&mut self.threshold, threshold);
         let at = self.at.filter(|_| before == threshold);
         threshold > 0 && at.is_none_or(|at| at <= now)
     }
 
-    /// Somebody has looked, and there may be something to say at `due`. The next look is not much before
-    /// the one after it could be, however many queues there are, and not later than the threshold: what
-    /// was said may have moved.
+    /// Somebody has looked, and there may be something to say at `due`. The next look is not much
+    /// before the one after it could be, however many queues there are, and not later than the
+    /// threshold: what was said may have moved.
     pub fn looked(&mut self, now: Time, due: Time) {
         let soonest = now.after(self.threshold / 8);
         self.at = Some(due.clamp(soonest, now.after(self.threshold)));
@@ -253,8 +254,8 @@ mod tests {
     }
 
     proptest! {
-        /// Who asks exactly when it is due finds the stall then, and not a moment earlier: otherwise
-        /// a timer set to that time would spin, or be late.
+        /// Who asks exactly when it is due finds the stall then, and not a moment earlier:
+        /// otherwise a timer set to that time would spin, or be late.
         #[test]
         fn due_is_when_the_answer_changes(
             progress in 0..u64::MAX / 2, threshold in 1..u64::MAX / 4, early in 1..u64::MAX / 4,

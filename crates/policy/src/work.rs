@@ -5,8 +5,8 @@
 //! | queued (`PWQ` set) | PENDING INACTIVE PWQ LINKED DEFERRED | flush colour | pwq, a number of 512-byte units | its pool |
 //! | not queued | PENDING: someone owns it for a moment, or its timer is armed | unused | disable depth (9..25), 0 while PENDING | last pool |
 //!
-//! The pool is in the word of a queued item too (the kernel finds it through the pwq, under RCU): so
-//! nobody follows a pwq's address without holding the lock that keeps the item, and with it the
+//! The pool is in the word of a queued item too (the kernel finds it through the pwq, under RCU):
+//! so nobody follows a pwq's address without holding the lock that keeps the item, and with it the
 //! pwq, in place. Addresses of user space have 47 bits unless a program asks for more.
 //!
 //! *Running* is not in the word: after the function has been called, only the item's address is
@@ -35,8 +35,9 @@ const NO_POOL: u16 = u16::MAX;
 /// Pools are numbered below this.
 pub const MAX_POOLS: u32 = NO_POOL as u32;
 
-/// Whether a process that numbers its pools from `first` on may have so many at `most`. Numbers are never used
-/// again in a chain of forked children: an item may still name a pool of any of the parents.
+/// Whether a process that numbers its pools from `first` on may have so many at `most`. Numbers are
+/// never used again in a chain of forked children: an item may still name a pool of any of the
+/// parents.
 pub fn has_numbers(first: u32, most: u32) -> bool {
     first.checked_add(most).is_some_and(|end| end <= MAX_POOLS)
 }

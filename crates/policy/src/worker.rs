@@ -47,8 +47,9 @@ pub enum State {
     Between,
     /// Executing an item.
     Executing,
-    /// A guest that executes nothing, and counts for nothing: a rescuer between two items (a thread of a
-    /// queue that helps this pool for a while), or a waiter that is about to execute what it has claimed.
+    /// A guest that executes nothing, and counts for nothing: a rescuer between two items (a thread
+    /// of a queue that helps this pool for a while), or a waiter that is about to execute what it
+    /// has claimed.
     Visiting,
     /// Told to end; never runs again.
     Retiring,
@@ -81,8 +82,8 @@ pub enum Wait<P> {
     Items(P),
     /// Everything that was queued through it: over, or to be looked at again, at its next flush.
     Flush(P),
-    /// Items of this pwq that have all begun. Such a wait never fails, but it may be what another one
-    /// fails for: the items that have begun may wait themselves.
+    /// Items of this pwq that have all begun. Such a wait never fails, but it may be what another
+    /// one fails for: the items that have begun may wait themselves.
     Begun(P),
 }
 

@@ -1,8 +1,9 @@
-//! Queues empty items and waits for them, round after round: what `cargo xtask limit-cost` measures.
+//! Queues empty items and waits for them, round after round: what `cargo xtask limit-cost`
+//! measures.
 //!
 //! Usage: `empty_items ROUNDS inside|outside`. Each round queues 1000 items, which is less than the
-//! limit: from an item of the same queue, on one CPU, so that all goes on in one thread and a run is
-//! like any other; or from this thread, while workers run them. Prints nanoseconds.
+//! limit: from an item of the same queue, on one CPU, so that all goes on in one thread and a run
+//! is like any other; or from this thread, while workers run them. Prints nanoseconds.
 
 use std::sync::Arc;
 use std::time::Instant;

@@ -1,7 +1,7 @@
-//! Requests that each wait, through a channel, for an item that waits for an item, and so on: how long they take
-//! beside fixed pools of threads. `nest REQUESTS DEPTH [THREADS ...]`, by default 500 requests of depth 3, and pools
-//! of 2048, 4096 and 8192 threads. Items sleep for 200 us, as for a disk. A pool with fewer threads than items
-//! that wait at once never ends, and is left out.
+//! Requests that each wait, through a channel, for an item that waits for an item, and so on: how
+//! long they take beside fixed pools of threads. `nest REQUESTS DEPTH [THREADS ...]`, by default
+//! 500 requests of depth 3, and pools of 2048, 4096 and 8192 threads. Items sleep for 200 us, as
+//! for a disk. A pool with fewer threads than items that wait at once never ends, and is left out.
 
 use std::collections::VecDeque;
 use std::sync::mpsc::{Sender, channel};

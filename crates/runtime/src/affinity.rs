@@ -9,9 +9,9 @@ use cmwq_policy::{CpuMask, MAX_CPUS};
 use crate::error::AttrsError;
 use crate::start;
 
-/// The scope of queues that name none: [`CacheShard`](AffinityScope::CacheShard) unless the environment
-/// variable `CMWQ_DEFAULT_AFFINITY_SCOPE` or [`set_default_affinity_scope`] says otherwise (kernel
-/// `workqueue.default_affinity_scope`).
+/// The scope of queues that name none: [`CacheShard`](AffinityScope::CacheShard) unless the
+/// environment variable `CMWQ_DEFAULT_AFFINITY_SCOPE` or [`set_default_affinity_scope`] says
+/// otherwise (kernel `workqueue.default_affinity_scope`).
 ///
 /// # Errors
 /// If the system has no page left to tell a forked child by.
@@ -59,8 +59,8 @@ pub fn unbound_cpus() -> io::Result<Vec<usize>> {
 /// outside uses these. Who queues from a CPU outside is served by the others in turn.
 ///
 /// # Errors
-/// [`AttrsError`] names a CPU that cannot be, or says that the machine has none of these. Nothing is
-/// changed then.
+/// [`AttrsError`] names a CPU that cannot be, or says that the machine has none of these. Nothing
+/// is changed then.
 ///
 /// ```
 /// let all = cmwq::unbound_cpus()?;

@@ -1,13 +1,14 @@
 //! Asynchronous calls that are waited for in the order in which they were scheduled (kernel
 //! `async_schedule`).
 //!
-//! Which calls a wait is for, and whom the end of a call releases, is `cmwq_policy::async_domain`; here that is
-//! one value behind one lock for the process, as the kernel has one.
+//! Which calls a wait is for, and whom the end of a call releases, is `cmwq_policy::async_domain`;
+//! here that is one value behind one lock for the process, as the kernel has one.
 //!
-//! Calls are items of one queue, queued under that lock: so they begin in the order of their cookies. One that
-//! waits for those before it waits for what has begun, and a chain of them ends whatever the limits
-//! are. The kernel's queue begins in no order over several nodes; it needs a raised `min_active` for that, which
-//! ours has as well, for calls that wait for each other otherwise.
+//! Calls are items of one queue, queued under that lock: so they begin in the order of their
+//! cookies. One that waits for those before it waits for what has begun, and a chain of them ends
+//! whatever the limits are. The kernel's queue begins in no order over several nodes; it needs a
+//! raised `min_active` for that, which ours has as well, for calls that wait for each other
+//! otherwise.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -67,8 +68,8 @@ struct Awaited {
 }
 
 impl Members for Awaited {
-    /// The item of each that has not ended. These stay in memory meanwhile: who ends one takes it out of the
-    /// book.
+    /// The item of each that has not ended. These stay in memory meanwhile: who ends one takes it
+    /// out of the book.
     fn show(&self, show: &mut dyn FnMut(NonNull<Header>)) {
         let book = self.state.lock();
         let calls = book.calls.awaited(self.scope, self.cookie);
@@ -88,10 +89,10 @@ thread_local! {
 /// Numbers of domains; those of [`AsyncDomain::global`] have 0.
 static NEXT_DOMAIN: AtomicU64 = AtomicU64::new(1);
 
-/// Calls functions asynchronously, several at a time, and lets others wait for them *in the order in
-/// which they were scheduled* (kernel `async_domain`): for whoever waits, what was scheduled earlier is done
-/// first, whatever order execution takes. What the kernel uses it for is to probe slow devices at once and still number them
-/// as if it had been one after the other.
+/// Calls functions asynchronously, several at a time, and lets others wait for them *in the order
+/// in which they were scheduled* (kernel `async_domain`): for whoever waits, what was scheduled
+/// earlier is done first, whatever order execution takes. What the kernel uses it for is to probe
+/// slow devices at once and still number them as if it had been one after the other.
 ///
 /// ```
 /// use std::sync::Mutex;
@@ -122,8 +123,8 @@ impl Default for AsyncDomain {
 }
 
 impl AsyncDomain {
-    /// A domain of its own. [`synchronize_all`](Self::synchronize_all) waits for its calls too (kernel
-    /// `ASYNC_DOMAIN`).
+    /// A domain of its own. [`synchronize_all`](Self::synchronize_all) waits for its calls too
+    /// (kernel `ASYNC_DOMAIN`).
     pub fn new() -> Self {
         Self::made(false)
     }
@@ -158,11 +159,12 @@ impl AsyncDomain {
         AsyncDomain { domain }
     }
 
-    /// Has `func` called by a worker, with its own cookie (kernel `async_schedule_domain`). Cookies of all domains
-    /// go up in the order of these calls.
+    /// Has `func` called by a worker, with its own cookie (kernel `async_schedule_domain`). Cookies
+    /// of all domains go up in the order of these calls.
     ///
-    /// It never waits for the function, with one exception: where no item can be queued any more, after
-    /// [`shutdown`](crate::shutdown), it is called at once, in the calling thread (kernel: when there is no memory).
+    /// It never waits for the function, with one exception: where no item can be queued any more,
+    /// after [`shutdown`](crate::shutdown), it is called at once, in the calling thread (kernel:
+    /// when there is no memory).
     ///
     /// # Panics
     /// At first use, if the system gives no page of memory or no thread.
@@ -206,8 +208,8 @@ impl AsyncDomain {
     /// `async_synchronize_cookie_domain`): with a call's own cookie, for those scheduled before it.
     ///
     /// # Errors
-    /// [`FlushError::WouldDeadlock`] within a call that would wait for its own end, within an item that one of the
-    /// calls waits for, or where nobody could ever begin what is waited for.
+    /// [`FlushError::WouldDeadlock`] within a call that would wait for its own end, within an item
+    /// that one of the calls waits for, or where nobody could ever begin what is waited for.
     ///
     /// ```
     /// let domain = cmwq::AsyncDomain::new();
@@ -230,8 +232,8 @@ impl AsyncDomain {
         synchronize(Scope::Domain(self.domain.id), COOKIE_MAX)
     }
 
-    /// Waits until no call of any domain is pending, but for [exclusive](Self::exclusive) ones (kernel
-    /// `async_synchronize_full`).
+    /// Waits until no call of any domain is pending, but for [exclusive](Self::exclusive) ones
+    /// (kernel `async_synchronize_full`).
     ///
     /// # Errors
     /// As [`synchronize_cookie`](Self::synchronize_cookie).

@@ -1,5 +1,5 @@
-//! What the process has one of and all its pools and queues need: its numbers, its budget of CPUs, and the bells by
-//! which they are heard.
+//! What the process has one of and all its pools and queues need: its numbers, its budget of CPUs,
+//! and the bells by which they are heard.
 
 use std::io;
 use std::sync::atomic::Ordering::SeqCst;
@@ -147,8 +147,8 @@ impl Base {
     }
 }
 
-/// Whether all pools that a process with so many CPUs may make can have numbers, from this one on. Asked once, so
-/// that no pool lacks one later.
+/// Whether all pools that a process with so many CPUs may make can have numbers, from this one on.
+/// Asked once, so that no pool lacks one later.
 fn check_numbers(first: u32, nr_cpus: usize) -> io::Result<()> {
     // One is the engine's own.
     let most = (1 + MAX_SHARED_POOLS + POOLS_OF_A_CPU * nr_cpus).min(MAX_POOLS);

@@ -51,8 +51,8 @@ impl Builder {
     }
 
     /// Workers that each pool may have, from 1 to [`MAX_THREAD_LIMIT`]. A pool at its limit keeps
-    /// working with what it has; a wait inside of it that nobody could end returns `WouldDeadlock`. Without this
-    /// call the limit is 1024, and is raised where nothing moves under it
+    /// working with what it has; a wait inside of it that nobody could end returns `WouldDeadlock`.
+    /// Without this call the limit is 1024, and is raised where nothing moves under it
     /// ([`Report::ThreadLimitRaised`](crate::Report::ThreadLimitRaised)).
     ///
     /// ```
@@ -65,9 +65,10 @@ impl Builder {
         self
     }
 
-    /// Where the SCHED_IDLE threads live that see a CPU idle. By default in a forked process, where that can
-    /// be had: [`CanaryForm`] says what each form costs, [`Stats::canary_form`](crate::Stats::canary_form) which one
-    /// is in use. A process that cannot be forked becomes threads, or nothing beside a large heap.
+    /// Where the SCHED_IDLE threads live that see a CPU idle. By default in a forked process, where
+    /// that can be had: [`CanaryForm`] says what each form costs,
+    /// [`Stats::canary_form`](crate::Stats::canary_form) which one is in use. A process that cannot
+    /// be forked becomes threads, or nothing beside a large heap.
     ///
     /// ```
     /// use cmwq::CanaryForm;
@@ -80,8 +81,8 @@ impl Builder {
         self
     }
 
-    /// The machine's caches and nodes are what `sys/devices/system` in this folder says. For tests of
-    /// machines that are not there.
+    /// The machine's caches and nodes are what `sys/devices/system` in this folder says. For tests
+    /// of machines that are not there.
     #[doc(hidden)]
     pub fn sysfs_root(mut self, root: &'static str) -> Self {
         self.options.sysfs_root = root;
@@ -91,8 +92,8 @@ impl Builder {
     /// Makes these the options of the process.
     ///
     /// # Errors
-    /// [`InstallError::InUse`] once a queue has been made, [`InstallError::ThreadLimit`] for a limit
-    /// that is out of range. Nothing is changed then.
+    /// [`InstallError::InUse`] once a queue has been made, [`InstallError::ThreadLimit`] for a
+    /// limit that is out of range. Nothing is changed then.
     ///
     /// ```
     /// cmwq::Builder::new().thread_limit(8).install()?;

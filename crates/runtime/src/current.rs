@@ -29,8 +29,8 @@ pub fn current_work() -> Option<CurrentWork> {
     })
 }
 
-/// Whether anything waits for the slot or for the worker of the calling item. A long one can step aside
-/// then: put down what it has done, queue itself again, and return. False outside of items.
+/// Whether anything waits for the slot or for the worker of the calling item. A long one can step
+/// aside then: put down what it has done, queue itself again, and return. False outside of items.
 ///
 /// ```
 /// let busy = cmwq::system().spawn(cmwq::others_waiting).join()?;
@@ -41,8 +41,8 @@ pub fn others_waiting() -> bool {
     place::current().is_some_and(|place| place::current_pwq().is_some() && place.others_waiting())
 }
 
-/// Says what the calling item is at, for reports about it (kernel `set_worker_desc`). Forgotten when it ends;
-/// outside of items it does nothing.
+/// Says what the calling item is at, for reports about it (kernel `set_worker_desc`). Forgotten
+/// when it ends; outside of items it does nothing.
 ///
 /// ```
 /// cmwq::system().spawn(|| cmwq::set_worker_desc("page 7 of 12")).join()?;

@@ -14,15 +14,16 @@ use crate::queue::QueueRef;
 use crate::work::{Why, Work};
 use crate::workqueue::Workqueue;
 
-/// An item that is queued after a delay (kernel `delayed_work`). A handle: clones are the same item.
+/// An item that is queued after a delay (kernel `delayed_work`). A handle: clones are the same
+/// item.
 ///
-/// While its timer is armed it is pending. Delays are of `CLOCK_MONOTONIC`: they do not pass while the
-/// machine is suspended. The timers of all items are one thread's, which sleeps until the first of
-/// them. Dropping a queue disarms what is armed for it.
+/// While its timer is armed it is pending. Delays are of `CLOCK_MONOTONIC`: they do not pass while
+/// the machine is suspended. The timers of all items are one thread's, which sleeps until the first
+/// of them. Dropping a queue disarms what is armed for it.
 ///
-/// It [derefs](Deref) to its [`Work`]: [`cancel`](Work::cancel), [`cancel_sync`](Work::cancel_sync),
-/// [`disable`](Work::disable), [`busy`](Work::busy) and the others know of its timer, but for
-/// [`Work::flush`], which does not wait for it.
+/// It [derefs](Deref) to its [`Work`]: [`cancel`](Work::cancel),
+/// [`cancel_sync`](Work::cancel_sync), [`disable`](Work::disable), [`busy`](Work::busy) and the
+/// others know of its timer, but for [`Work::flush`], which does not wait for it.
 ///
 /// ```
 /// use std::time::Duration;
@@ -96,8 +97,9 @@ impl<T: Send + Sync + 'static> DelayedWork<T> {
     }
 
     /// If its timer is armed, queues it at once; then waits for it as [`Work::flush`] does (kernel
-    /// `flush_delayed_work`). True if it was armed, or if there was something to wait for. An armed item
-    /// that its queue does not take from this caller any more is dropped and reported, as when its time comes.
+    /// `flush_delayed_work`). True if it was armed, or if there was something to wait for. An armed
+    /// item that its queue does not take from this caller any more is dropped and reported, as when
+    /// its time comes.
     ///
     /// # Errors
     /// As [`Work::flush`].
@@ -125,11 +127,12 @@ impl<T: Send + Sync + 'static> DelayedWork<T> {
 }
 
 impl Workqueue {
-    /// Queues an item after `delay`, at once if that is zero. False if it was pending, which stays as
-    /// it is; or disabled, or [refused](Self::try_queue).
+    /// Queues an item after `delay`, at once if that is zero. False if it was pending, which stays
+    /// as it is; or disabled, or [refused](Self::try_queue).
     ///
-    /// If the queue takes no more when its time comes (a drain, the shutdown), it is dropped and reported. That is
-    /// done by cmwq's thread for timers: what its destructor does must not wait for items.
+    /// If the queue takes no more when its time comes (a drain, the shutdown), it is dropped and
+    /// reported. That is done by cmwq's thread for timers: what its destructor does must not wait
+    /// for items.
     ///
     /// ```
     /// use std::time::Duration;
@@ -146,12 +149,12 @@ impl Workqueue {
         self.try_queue_after(None, work, delay).unwrap_or(false)
     }
 
-    /// As [`queue_after`](Self::queue_after), for this CPU, and says why an item was refused. `cpu` is
-    /// as for [`queue_on`](Self::queue_on).
+    /// As [`queue_after`](Self::queue_after), for this CPU, and says why an item was refused. `cpu`
+    /// is as for [`queue_on`](Self::queue_on).
     ///
     /// # Errors
-    /// As [`try_queue`](Self::try_queue) and [`queue_on`](Self::queue_on). An item that is armed and
-    /// whose time comes while the queue is drained is dropped.
+    /// As [`try_queue`](Self::try_queue) and [`queue_on`](Self::queue_on). An item that is armed
+    /// and whose time comes while the queue is drained is dropped.
     ///
     /// ```
     /// use std::time::Duration;
@@ -175,8 +178,8 @@ impl Workqueue {
     }
 
     /// Queues an item after `delay` from now, whatever was planned for it (kernel
-    /// `mod_delayed_work`). **True if it was pending**; false if it was idle, or is running: then it
-    /// will run again. A disabled item stays as it is; so does one that is
+    /// `mod_delayed_work`). **True if it was pending**; false if it was idle, or is running: then
+    /// it will run again. A disabled item stays as it is; so does one that is
     /// [refused](Self::try_queue).
     ///
     /// ```

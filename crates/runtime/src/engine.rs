@@ -77,7 +77,8 @@ pub(crate) struct Registry {
     freezer: Freezer,
 }
 
-/// Numbers of pools, and of engines, go on in a forked child, so that an item's word never means another pool there.
+/// Numbers of pools, and of engines, go on in a forked child, so that an item's word never means
+/// another pool there.
 static NEXT_POOL: AtomicU32 = AtomicU32::new(0);
 
 /// The engine made last in this process or, right after a fork, in its parent.
@@ -151,8 +152,8 @@ impl Timers {
 #[derive(Default)]
 pub(crate) struct Waits(pub(crate) WaitGraph<Real>);
 
-// SAFETY: items may be sent between threads, and whoever waits keeps what it waits for in memory until it has
-// left the graph.
+// SAFETY: items may be sent between threads, and whoever waits keeps what it waits for in memory
+// until it has left the graph.
 unsafe impl Send for Waits {}
 
 impl Engine {
@@ -279,7 +280,8 @@ impl Engine {
         self.pool_at(id.checked_sub(self.nowhere())? as usize)
     }
 
-    /// The pools whose bit is set and that this CPU may serve, with their nice levels. Takes no lock.
+    /// The pools whose bit is set and that this CPU may serve, with their nice levels. Takes no
+    /// lock.
     pub(crate) fn wanting_pools<'a>(
         &'a self,
         bits: &'a [crate::sync::AtomicU64],
@@ -333,8 +335,8 @@ impl Engine {
         self.queues.lock().expect("nobody panics with it")
     }
 
-    /// Changes, or asks, what is frozen, with all queues that have a handle. None is made, and none loses its
-    /// last handle, meanwhile.
+    /// Changes, or asks, what is frozen, with all queues that have a handle. None is made, and none
+    /// loses its last handle, meanwhile.
     pub(crate) fn with_freezer<R>(&self, act: impl FnOnce(&mut Freezer, Vec<QueueRef>) -> R) -> R {
         let mut registry = self.registry();
         let kept: Vec<_> = registry.queues.values().filter_map(Weak::upgrade).collect();
@@ -346,8 +348,8 @@ impl Engine {
         result
     }
 
-    /// Where an item for this node goes: the caller's CPU if it is of the node, else the first one that
-    /// the process may use; `None` if there is none.
+    /// Where an item for this node goes: the caller's CPU if it is of the node, else the first one
+    /// that the process may use; `None` if there is none.
     pub(crate) fn cpu_of_node(&self, node: usize) -> Option<usize> {
         let cpus = self.topology().nodes.get(node)?.and(&self.cpus().mask);
         let here = sched::current_cpu();
@@ -434,8 +436,8 @@ impl Engine {
         self.masks.lock().expect("nobody panics with it")
     }
 
-    /// Whether the mask of the first thread is not the one that is known, or was not long ago: that is quickly
-    /// seen, and who changes the CPUs of a process changes it first.
+    /// Whether the mask of the first thread is not the one that is known, or was not long ago: that
+    /// is quickly seen, and who changes the CPUs of a process changes it first.
     pub(crate) fn has_other_cpus(&self) -> bool {
         let first = sched::affinity(thread::getpid());
         first.is_ok_and(|first| {
@@ -443,15 +445,16 @@ impl Engine {
         })
     }
 
-    /// Whether somebody outside may have given a thread this mask, who changes the CPUs of the process
-    /// thread by thread.
+    /// Whether somebody outside may have given a thread this mask, who changes the CPUs of the
+    /// process thread by thread.
     pub(crate) fn is_from_outside(&self, mask: &CpuMask) -> bool {
         let cpus = self.cpus();
         *mask == cpus.mask || *mask == cpus.first
     }
 
-    /// The layout gets the CPUs that the process has now. The machine is looked at again if one of them was
-    /// offline before. Not if one has gone: nothing tells any more of what that was a part.
+    /// The layout gets the CPUs that the process has now. The machine is looked at again if one of
+    /// them was offline before. Not if one has gone: nothing tells any more of what that was a
+    /// part.
     pub(crate) fn follow_topology(&self) {
         let mut topology = self.topology.lock().expect("nobody panics with it");
         let known = topology
@@ -477,7 +480,8 @@ impl Engine {
 
     /// Reads the CPUs, and tells the pools if they are others than before.
     pub(crate) fn tell_pools(&self, tell: impl Fn(&'static Pool, &EffectiveCpus)) -> bool {
-        // So that no pool is made meanwhile with what was known before, and nobody tells them what was read earlier.
+        // So that no pool is made meanwhile with what was known before, and nobody tells them what
+        // was read earlier.
         let _making = self.making.lock().expect("nobody panics with it");
         let fresh = self.read_cpus();
         let before = self.cpus();

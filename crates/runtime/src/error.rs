@@ -178,8 +178,8 @@ impl fmt::Display for QueueError {
 impl std::error::Error for QueueError {}
 
 /// The wait could never end: every worker that could do the awaited items waits as well, and no
-/// other can come; or all slots of the awaited queue are held by items that wait for it, or for other
-/// queues of which the same is true. Seen among queues of equal attributes only.
+/// other can come; or all slots of the awaited queue are held by items that wait for it, or for
+/// other queues of which the same is true. Seen among queues of equal attributes only.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WouldDeadlock {
     /// The queue whose item wanted to wait.

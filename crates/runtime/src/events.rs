@@ -1,4 +1,5 @@
-//! Events of pools: the core decides under the pool's lock; what it asks for is carried out here, with no pool held.
+//! Events of pools: the core decides under the pool's lock; what it asks for is carried out here,
+//! with no pool held.
 
 use cmwq_os::clock;
 use cmwq_policy::{Action, Cx, Time, WorkerPool, contract};

@@ -6,7 +6,8 @@ use std::sync::OnceLock;
 /// Kinds of state there can be: system queues, jobs, asynchronous calls, and room for more.
 const MOST: usize = 8;
 
-/// One value of each type, made at first use. A forked child has an engine of its own, so it begins with none.
+/// One value of each type, made at first use. A forked child has an engine of its own, so it begins
+/// with none.
 #[derive(Default)]
 pub(crate) struct Faces([OnceLock<Box<dyn Any + Send + Sync>>; MOST]);
 

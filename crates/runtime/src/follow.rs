@@ -20,7 +20,8 @@ impl Engine {
         }
     }
 
-    /// As [`refresh_cpus`](Self::refresh_cpus), where there is reason to think that the mask has changed.
+    /// As [`refresh_cpus`](Self::refresh_cpus), where there is reason to think that the mask has
+    /// changed.
     pub(crate) fn notice_cpus(&'static self) {
         if self.has_other_cpus() {
             self.refresh_cpus();

@@ -1,5 +1,5 @@
-//! Freezing: all [freezable](crate::WorkqueueBuilder::freezable) queues of the process stand still, for a
-//! snapshot or before a suspend (kernel `freeze_workqueues_begin`).
+//! Freezing: all [freezable](crate::WorkqueueBuilder::freezable) queues of the process stand still,
+//! for a snapshot or before a suspend (kernel `freeze_workqueues_begin`).
 //!
 //! ```
 //! let uploads = cmwq::Workqueue::builder("uploads").freezable().build()?;
@@ -20,9 +20,10 @@ use crate::queue::QueueRef;
 use crate::start;
 use crate::wait::graph;
 
-/// From now on nothing of freezable queues becomes active: items that are queued wait. What is active,
-/// running or about to, goes on to its end; see [`is_busy`]. Flushing a frozen queue, or one of its
-/// items, waits for the thaw; cancelling does not. A queue that is built meanwhile begins frozen.
+/// From now on nothing of freezable queues becomes active: items that are queued wait. What is
+/// active, running or about to, goes on to its end; see [`is_busy`]. Flushing a frozen queue, or
+/// one of its items, waits for the thaw; cancelling does not. A queue that is built meanwhile
+/// begins frozen.
 ///
 /// ```
 /// cmwq::freezer::freeze();

@@ -24,7 +24,8 @@ impl Group {
 impl Group {
     /// Shows each member that has not ended.
     pub(crate) fn show(self, show: &mut dyn FnMut(NonNull<Header>)) {
-        // SAFETY: whoever waits for them keeps them, and somebody does: the group is in the graph of waits.
+        // SAFETY: whoever waits for them keeps them, and somebody does: the group is in the graph
+        // of waits.
         unsafe { self.0.as_ref() }.show(show);
     }
 }

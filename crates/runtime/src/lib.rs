@@ -1,8 +1,9 @@
-//! Concurrency-managed workqueues for Linux user space: a thread pool whose size nobody has to choose.
+//! Concurrency-managed workqueues for Linux user space: a thread pool whose size nobody has to
+//! choose.
 //!
 //! Queue work of any kind. cmwq starts another worker when a CPU would idle, because running items
-//! block or because there are too few. It stops when the CPUs are busy. All queues of a process share
-//! the CPUs in this way.
+//! block or because there are too few. It stops when the CPUs are busy. All queues of a process
+//! share the CPUs in this way.
 //!
 //! ```
 //! let queue = cmwq::Workqueue::builder("pages").build()?;
@@ -23,9 +24,9 @@
 //!
 //! * A queued item runs once per queueing, unless it is cancelled or the process ends first.
 //! * A [`Work`] never runs twice at once, whichever threads and queues queue it.
-//! * Items of one queue begin in the order of queueing. Several run at once if `max_active` and free
-//!   workers allow it. On a machine with several caches, at most 64 items that were queued nearer may
-//!   overtake an item.
+//! * Items of one queue begin in the order of queueing. Several run at once if `max_active` and
+//!   free workers allow it. On a machine with several caches, at most 64 items that were queued
+//!   nearer may overtake an item.
 //! * An item sees everything stored before it was queued. What it stores is seen after
 //!   [`JoinHandle::join`] and [`Workqueue::flush`].
 //! * A wrong, late or missing signal costs throughput. It never breaks correctness and never hangs.
@@ -33,16 +34,16 @@
 //!
 //! # Threads
 //!
-//! These names may change. Workers are `cmwq/u<pool>:<worker>`. `cmwq/tick` looks at them while items
-//! wait. A helper process has one SCHED_IDLE thread per CPU that reports idle CPUs; where no process
-//! can be had, these are threads `cmwq/c<cpu>`. All sleep while nothing waits.
+//! These names may change. Workers are `cmwq/u<pool>:<worker>`. `cmwq/tick` looks at them while
+//! items wait. A helper process has one SCHED_IDLE thread per CPU that reports idle CPUs; where no
+//! process can be had, these are threads `cmwq/c<cpu>`. All sleep while nothing waits.
 //!
 //! # Fork
 //!
-//! In a forked child the parent's queues return [`QueueError::Forked`], and dropping them does nothing.
-//! [`system`] is a new queue there, with threads of its own. `std::thread::current()` has no name in
-//! those threads, because the standard library does not know of them: it could wait for a thread of the
-//! parent.
+//! In a forked child the parent's queues return [`QueueError::Forked`], and dropping them does
+//! nothing. [`system`] is a new queue there, with threads of its own. `std::thread::current()` has
+//! no name in those threads, because the standard library does not know of them: it could wait for
+//! a thread of the parent.
 #![cfg_attr(loom, allow(dead_code, unused_imports))]
 
 // # Floors
@@ -62,7 +63,8 @@
 // 11. `wait`: waiting for items
 // 12. `follow`, `threads`: CPUs that come and go; workers, rescuers, canaries, the tick
 // 13. `start`: making the engine; up to here nothing knows of handles
-// 14. `current`, `freezer`, `process`, `reporting`, `affinity`, `builder`, `work`: what programs see
+// 14. `current`, `freezer`, `process`, `reporting`, `affinity`, `builder`, `work`: what programs
+//     see
 // 15. `workqueue`: queues as programs hold them
 // 16. `delayed`, `task`, `system`, `stats`
 // 17. `scope`, `job`, `async_domain`, `shutdown`
@@ -136,8 +138,9 @@ pub use task::JoinHandle;
 pub use work::{Busy, EnqueueError, Work};
 pub use workqueue::{Attrs, Waits, Workqueue, WorkqueueBuilder, WorkqueueCounts};
 
-/// Runs `wait` and says so: the calling item is about to block, so another worker may take its CPU at
-/// once. Never needed, sometimes faster than being noticed. Outside of an item it just runs `wait`.
+/// Runs `wait` and says so: the calling item is about to block, so another worker may take its CPU
+/// at once. Never needed, sometimes faster than being noticed. Outside of an item it just runs
+/// `wait`.
 ///
 /// ```
 /// let line = cmwq::blocking(|| std::fs::read_to_string("/proc/self/comm"))?;
@@ -151,8 +154,9 @@ pub fn blocking<R>(waits: impl FnOnce() -> R) -> R {
     }
 }
 
-/// After each how-manieth event a pool of a debug build walks through all it has, and panics if something does not
-/// hold; after the others it compares counts. 0, which it is: never. For stress tests.
+/// After each how-manieth event a pool of a debug build walks through all it has, and panics if
+/// something does not hold; after the others it compares counts. 0, which it is: never. For stress
+/// tests.
 #[doc(hidden)]
 pub fn check_whole(every: u32) {
     pool::check_whole(every);

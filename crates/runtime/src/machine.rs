@@ -1,7 +1,7 @@
 //! The machine that the protocols of `cmwq_policy::contract` run on: this process.
 //!
-//! Locks are taken in the order waits, queue, pool, and waits, tasks of a scope, pool; the lock of the timers and those of limits are held for
-//! a few instructions, with nothing taken inside.
+//! Locks are taken in the order waits, queue, pool, and waits, tasks of a scope, pool; the lock of
+//! the timers and those of limits are held for a few instructions, with nothing taken inside.
 
 use std::ptr::NonNull;
 use std::sync::Arc;
@@ -41,8 +41,9 @@ fn queue_ref<'a>(queue: QueueRef) -> &'a Queue {
 }
 
 impl Real {
-    /// The word as this process has it. An item that was pending at fork, or owned by some thread, or
-    /// that ran before it, is new in the child: it has a number of the parent, see [`ours`](Self::ours).
+    /// The word as this process has it. An item that was pending at fork, or owned by some thread,
+    /// or that ran before it, is new in the child: it has a number of the parent, see
+    /// [`ours`](Self::ours).
     fn here(self, word: WorkWord) -> WorkWord {
         match word.pool() {
             Some(pool) if !self.0.has_number(pool) => {
@@ -165,7 +166,8 @@ impl Machine for Real {
         unsafe { Arc::decrement_strong_count(queue.as_ptr()) };
     }
 
-    /// Read after the item was queued: whoever drops the last handle later than that finds it in flight.
+    /// Read after the item was queued: whoever drops the last handle later than that finds it in
+    /// flight.
     fn timer_has_queued(&self, queue: QueueRef) {
         let queue = queue_ref(queue);
         if queue.gate().destroying {

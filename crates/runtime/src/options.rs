@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicPtr, AtomicUsize};
 
 use cmwq_policy::form::CanaryForm;
 
-/// Pools a process may have. Per-CPU ones are at most four per CPU; the others are sets of attributes
-/// that its queues use.
+/// Pools a process may have. Per-CPU ones are at most four per CPU; the others are sets of
+/// attributes that its queues use.
 pub(crate) const MAX_POOLS: usize = if cfg!(loom) { 64 } else { 8192 };
 /// Of those, pools that are not per CPU: a set of attributes has one for each pod.
 pub(crate) const MAX_SHARED_POOLS: usize = 1000;

@@ -11,7 +11,8 @@ const EMPTY: u32 = 0;
 const TOKEN: u32 = 1;
 const ASLEEP: u32 = 2;
 
-/// See the module's page. A `SHARED` one may be woken by another process that has the memory as well.
+/// See the module's page. A `SHARED` one may be woken by another process that has the memory as
+/// well.
 #[derive(Debug)]
 pub(crate) struct Parker<const SHARED: bool = false> {
     state: Futex<SHARED>,

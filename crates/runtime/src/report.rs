@@ -13,9 +13,9 @@ use crate::user;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Report {
-    /// An item has kept its CPU for at least the [threshold](crate::set_cpu_intensive_threshold) without
-    /// sleeping. Said at the 4th, 5th, 7th, 11th, 19th ... occurrence of its function (kernel
-    /// `wq_cpu_intensive_report`). On a per-CPU queue it does not hold up others any more.
+    /// An item has kept its CPU for at least the [threshold](crate::set_cpu_intensive_threshold)
+    /// without sleeping. Said at the 4th, 5th, 7th, 11th, 19th ... occurrence of its function
+    /// (kernel `wq_cpu_intensive_report`). On a per-CPU queue it does not hold up others any more.
     CpuIntensive {
         /// Its queue.
         queue: String,
@@ -26,8 +26,8 @@ pub enum Report {
         /// How often this function was found so.
         count: u32,
     },
-    /// Items wait and no worker has taken one for the [threshold](crate::set_watchdog_threshold). Said
-    /// once, until there is progress.
+    /// Items wait and no worker has taken one for the [threshold](crate::set_watchdog_threshold).
+    /// Said once, until there is progress.
     Stall {
         /// The queue of the item that waits first.
         queue: String,
@@ -38,11 +38,12 @@ pub enum Report {
         /// What the workers do that could have taken it.
         workers: Vec<StalledWorker>,
     },
-    /// Items wait for a slot, and for the [threshold](crate::set_watchdog_threshold) none of those that have
-    /// one has ended (*thread starvation*). They may wait for each other: a chain of items that depend on
-    /// each other needs a slot for each. Said once, until there is progress; and not while one of those that have
-    /// a slot is seen to be only slow (it computes, sleeps for a time, waits for a file, a child or a
-    /// peer) and none of them waits for an item in a call of this library.
+    /// Items wait for a slot, and for the [threshold](crate::set_watchdog_threshold) none of those
+    /// that have one has ended (*thread starvation*). They may wait for each other: a chain of
+    /// items that depend on each other needs a slot for each. Said once, until there is progress;
+    /// and not while one of those that have a slot is seen to be only slow (it computes, sleeps for
+    /// a time, waits for a file, a child or a peer) and none of them waits for an item in a call of
+    /// this library.
     Starvation {
         /// The queue.
         queue: String,
@@ -63,9 +64,9 @@ pub enum Report {
         /// What the items with a slot are at; of many, some.
         chain: Vec<StalledWorker>,
     },
-    /// Items waited for a slot, and nothing moved, under a limit that the program has not set. The limit was
-    /// doubled, and will be again. Said once for each queue. A program that wants another limit sets
-    /// [`max_active`](crate::WorkqueueBuilder::max_active).
+    /// Items waited for a slot, and nothing moved, under a limit that the program has not set. The
+    /// limit was doubled, and will be again. Said once for each queue. A program that wants another
+    /// limit sets [`max_active`](crate::WorkqueueBuilder::max_active).
     LimitRaised {
         /// The queue.
         queue: String,
@@ -74,16 +75,16 @@ pub enum Report {
         /// And now.
         to: usize,
     },
-    /// The same for the workers of a pool, which [`thread_limit`](crate::Builder::thread_limit) would set.
-    /// Said once for each pool.
+    /// The same for the workers of a pool, which [`thread_limit`](crate::Builder::thread_limit)
+    /// would set. Said once for each pool.
     ThreadLimitRaised {
         /// Workers that it could have before.
         from: usize,
         /// And now.
         to: usize,
     },
-    /// An item changed its thread's nice level, CPU mask or signal mask and left it so. The thread was set
-    /// right, or has ended where it could not be.
+    /// An item changed its thread's nice level, CPU mask or signal mask and left it so. The thread
+    /// was set right, or has ended where it could not be.
     LeftBehind {
         /// Its queue; empty if several short items come into question.
         queue: String,
@@ -102,7 +103,8 @@ pub enum Report {
         /// Rounds so far.
         looks: u32,
     },
-    /// The time of a delayed item came while its queue was drained, or after `shutdown`: it was dropped.
+    /// The time of a delayed item came while its queue was drained, or after `shutdown`: it was
+    /// dropped.
     TimerDropped {
         /// The queue.
         queue: String,
@@ -126,8 +128,8 @@ pub enum Report {
         /// The type name of its function.
         item: &'static str,
     },
-    /// An item of a `mem_reclaim` queue waits for one that is not: no rescuer will help that (kernel
-    /// `check_flush_dependency`). Said once.
+    /// An item of a `mem_reclaim` queue waits for one that is not: no rescuer will help that
+    /// (kernel `check_flush_dependency`). Said once.
     FlushDependency {
         /// The queue that waits.
         waiter: String,
@@ -339,11 +341,13 @@ type Hook = Box<dyn Fn(&Report) + Send + Sync>;
 /// that somebody held.
 static HOOK: AtomicPtr<Hook> = AtomicPtr::new(std::ptr::null_mut());
 
-/// From now on reports go to `hook`, instead of one line each to the standard error output. Without a hook,
-/// [`Report::CpuIntensive`] is not said at all: on other than per-CPU queues that is no fault.
+/// From now on reports go to `hook`, instead of one line each to the standard error output. Without
+/// a hook, [`Report::CpuIntensive`] is not said at all: on other than per-CPU queues that is no
+/// fault.
 ///
-/// It is called on the thread that has found something, often one of cmwq's own, which does nothing else
-/// meanwhile: it should not wait, and must not wait for items, which may be those that this thread is to start.
+/// It is called on the thread that has found something, often one of cmwq's own, which does nothing
+/// else meanwhile: it should not wait, and must not wait for items, which may be those that this
+/// thread is to start.
 ///
 /// A panic in it ends the call and nothing else. A hook is never dropped, also not if another one
 /// replaces it.

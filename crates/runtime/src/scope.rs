@@ -224,16 +224,19 @@ impl<'scope, 'env> Scope<'scope, 'env> {
             return Ok(());
         }
         if !queue.is_ours() {
-            // Forked inside of the body, or of a claimed task: the others run in the parent, which drops them there.
+            // Forked inside of the body, or of a claimed task: the others run in the parent, which
+            // drops them there.
             return Err(queue.would_deadlock());
         }
         self.wait(queue).inspect_err(|_| self.give_up(queue))
     }
 
-    /// Waits for all tasks. Where they are in several pools, only the graph sees that a wait never ends.
+    /// Waits for all tasks. Where they are in several pools, only the graph sees that a wait never
+    /// ends.
     fn wait(&self, queue: &Queue) -> Result<(), WouldDeadlock> {
         let all_ended = &self.shared.all_ended;
-        // Tasks may spawn others meanwhile, and these wait for slots that the caller's item may have.
+        // Tasks may spawn others meanwhile, and these wait for slots that the caller's item may
+        // have.
         let targets = [Target::Group(Group::of(&*self.shared))];
         match self.shared.place.the_one() {
             Some(pwq) => queue.wait_latch(pwq, all_ended, None, &targets),
@@ -245,8 +248,8 @@ impl<'scope, 'env> Scope<'scope, 'env> {
         }
     }
 
-    /// Takes back what nobody has begun. The rest ends by itself, or fails in its own waits. Nothing
-    /// that is spawned from now on begins.
+    /// Takes back what nobody has begun. The rest ends by itself, or fails in its own waits.
+    /// Nothing that is spawned from now on begins.
     fn give_up(&self, queue: &Queue) {
         let shared = &self.shared;
         shared.given_up.store(true, SeqCst);
@@ -323,12 +326,13 @@ impl<T> ScopedJoinHandle<'_, T> {
 
 impl Workqueue {
     /// Runs `body`, which may spawn closures that borrow from outside of it, and waits for all of
-    /// them: also when the body unwinds. Of a queue with [`Stacking::Claim`](crate::Stacking::Claim) the calling
-    /// thread may execute some of them itself.
+    /// them: also when the body unwinds. Of a queue with
+    /// [`Stacking::Claim`](crate::Stacking::Claim) the calling thread may execute some of them
+    /// itself.
     ///
     /// # Errors
-    /// [`WouldDeadlock`], inside an item, if nobody could ever begin what was spawned. Those closures
-    /// are dropped unrun, and so are those that the others spawn meanwhile: joining one is
+    /// [`WouldDeadlock`], inside an item, if nobody could ever begin what was spawned. Those
+    /// closures are dropped unrun, and so are those that the others spawn meanwhile: joining one is
     /// [`JoinError::Cancelled`]. The others have ended, and the body's value is lost. So it is in a
     /// child that the body has forked, where none of them will ever run.
     ///

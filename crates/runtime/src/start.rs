@@ -22,8 +22,8 @@ const MAKING: Duration = Duration::from_micros(50);
 /// The process's engine, made at first use.
 ///
 /// # Errors
-/// If the system has no page left to tell a forked child by, or no thread, or parents have used up the
-/// numbers of pools. The next use tries again.
+/// If the system has no page left to tell a forked child by, or no thread, or parents have used up
+/// the numbers of pools. The next use tries again.
 pub(crate) fn get() -> io::Result<&'static Engine> {
     if let Some(engine) = existing() {
         return Ok(engine);

@@ -38,9 +38,9 @@ pub struct Stats {
     pub ticks: u64,
     /// Workers that the tick started.
     pub tick_starts: u64,
-    /// Workers in an item whose state the last look could not see: `/proc` is missing, hidden or of another
-    /// PID namespace, or no descriptor was left. The CPU time of their threads and the passing of time
-    /// stand in for it.
+    /// Workers in an item whose state the last look could not see: `/proc` is missing, hidden or of
+    /// another PID namespace, or no descriptor was left. The CPU time of their threads and the
+    /// passing of time stand in for it.
     pub unseen: usize,
     /// Such workers that were taken for asleep because no item had ended for 10 ms.
     pub unseen_presumed: u64,
@@ -56,7 +56,8 @@ pub struct Stats {
     pub step_backs: u64,
     /// Workers that went idle although items waited, because others queued up at one lock.
     pub convoy_step_backs: u64,
-    /// Pools in which items are held back now, as others of their queue and function queue up at one lock.
+    /// Pools in which items are held back now, as others of their queue and function queue up at
+    /// one lock.
     pub held_pools: usize,
     /// So many of these may run without delay, in all pools together.
     pub held_workers: usize,
@@ -66,9 +67,10 @@ pub struct Stats {
     pub spawn_failures: u64,
     /// Some worker could not get its queue's nice value.
     pub nice_denied: bool,
-    /// The estimate of runnable workers, integrated over time, in worker-nanoseconds. The difference
-    /// of two snapshots by the time between them is the mean number of runnable workers. Those of unmanaged
-    /// queues are not looked at, and do not count. While no item waits to begin nobody looks but for [`look`].
+    /// The estimate of runnable workers, integrated over time, in worker-nanoseconds. The
+    /// difference of two snapshots by the time between them is the mean number of runnable workers.
+    /// Those of unmanaged queues are not looked at, and do not count. While no item waits to begin
+    /// nobody looks but for [`look`].
     pub runnable_ns: u128,
 }
 
@@ -84,8 +86,9 @@ impl Stats {
     }
 }
 
-/// How many CPUs items of this process can keep busy: those of its affinity mask that are online, at most the CPU quota
-/// of its cgroups, at least 1. It follows changes of both. Makes the engine if there is none yet.
+/// How many CPUs items of this process can keep busy: those of its affinity mask that are online,
+/// at most the CPU quota of its cgroups, at least 1. It follows changes of both. Makes the engine
+/// if there is none yet.
 ///
 /// ```
 /// assert!((1..=1024).contains(&cmwq::cpus()));
@@ -94,10 +97,11 @@ pub fn cpus() -> usize {
     start::get().map_or(1, |engine| engine.cpus().target.max(1))
 }
 
-/// Asks the engine to look at all workers once, soon. By itself it looks only while items wait to begin, so
-/// that nobody is woken for nothing: where none does, an item counts in [`Stats::runnable_ns`] as it
-/// was seen last, perhaps long ago. A look takes some 10 µs for each item that is executed, more for one that
-/// stands for a process tree ([`attach`](crate::process::attach)). Does nothing before first use.
+/// Asks the engine to look at all workers once, soon. By itself it looks only while items wait to
+/// begin, so that nobody is woken for nothing: where none does, an item counts in
+/// [`Stats::runnable_ns`] as it was seen last, perhaps long ago. A look takes some 10 µs for each
+/// item that is executed, more for one that stands for a process tree
+/// ([`attach`](crate::process::attach)). Does nothing before first use.
 ///
 /// ```
 /// let before = cmwq::stats().runnable_ns;

@@ -1,10 +1,10 @@
-//! A thread that waits for an item which runs on its own CPU stays there: see `cmwq_policy::stacking`, which
-//! says when.
+//! A thread that waits for an item which runs on its own CPU stays there: see
+//! `cmwq_policy::stacking`, which says when.
 //!
-//! It first gives the CPU away: the worker, which is bound to it, has it then, and an item that does not
-//! sleep ends without anybody being woken. If the item does sleep, so does the waiter, with a mask of
-//! that one CPU, so that the scheduler leaves it there when the worker wakes it. Its own mask is put
-//! back before the wait returns, or when that takes long.
+//! It first gives the CPU away: the worker, which is bound to it, has it then, and an item that
+//! does not sleep ends without anybody being woken. If the item does sleep, so does the waiter,
+//! with a mask of that one CPU, so that the scheduler leaves it there when the worker wakes it. Its
+//! own mask is put back before the wait returns, or when that takes long.
 
 use std::time::{Duration, Instant};
 
@@ -12,8 +12,8 @@ use cmwq_os::{sched, thread};
 use cmwq_policy::CpuMask;
 use cmwq_policy::stacking::{STAY_MOST, STAY_YIELDS};
 
-/// Waits until `done` says so, or for so long that staying makes no sense any more. `park` sleeps until
-/// somebody has news, or for this long.
+/// Waits until `done` says so, or for so long that staying makes no sense any more. `park` sleeps
+/// until somebody has news, or for this long.
 pub(crate) fn wait(here: usize, done: impl Fn() -> bool, park: impl Fn(Duration)) {
     for _ in 0..STAY_YIELDS {
         if done() {
@@ -39,8 +39,8 @@ pub(crate) struct Confined {
 }
 
 impl Confined {
-    /// `None` if it stays anyway, or cannot, or is elsewhere already. Nor does the main thread: its mask is
-    /// what `sched_getaffinity(2)` and `/proc` say of the process, to us and to others.
+    /// `None` if it stays anyway, or cannot, or is elsewhere already. Nor does the main thread: its
+    /// mask is what `sched_getaffinity(2)` and `/proc` say of the process, to us and to others.
     pub(crate) fn to(only: CpuMask) -> Option<Self> {
         if thread::is_main() {
             return None;

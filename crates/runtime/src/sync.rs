@@ -52,8 +52,8 @@ impl<T> UnsafeCell<T> {
     }
 }
 
-/// A word that a thread can sleep on; where it is `SHARED`, a thread of another process that has the memory
-/// as well.
+/// A word that a thread can sleep on; where it is `SHARED`, a thread of another process that has
+/// the memory as well.
 #[derive(Debug)]
 pub(crate) struct Futex<const SHARED: bool = false> {
     pub(crate) word: AtomicU32,
@@ -73,8 +73,8 @@ impl<const SHARED: bool> Futex<SHARED> {
 
 #[cfg(not(loom))]
 impl<const SHARED: bool> Futex<SHARED> {
-    /// Sleeps while the word holds `expected`, at most `timeout`, which a shared one does not know. May return
-    /// early.
+    /// Sleeps while the word holds `expected`, at most `timeout`, which a shared one does not know.
+    /// May return early.
     pub(crate) fn wait(&self, expected: u32, timeout: Option<Nanos>) {
         if SHARED {
             return cmwq_os::futex::wait_shared(&self.word, expected);

@@ -28,8 +28,8 @@ fn get(
     })
 }
 
-/// The process's own queue, for whatever needs no other (kernel `system_dfl_wq`; but managed: it keeps
-/// as many items running as CPUs serve).
+/// The process's own queue, for whatever needs no other (kernel `system_dfl_wq`; but managed: it
+/// keeps as many items running as CPUs serve).
 ///
 /// ```
 /// let answer = cmwq::system().spawn(|| 6 * 7).join()?;
@@ -38,8 +38,9 @@ fn get(
 /// ```
 ///
 /// # Panics
-/// At first use, if the system gives no page of memory or no thread, or in a child at the end of so long a
-/// chain of forks that its parents have used up the 65,535 numbers of pools. So do the other system queues.
+/// At first use, if the system gives no page of memory or no thread, or in a child at the end of so
+/// long a chain of forks that its parents have used up the 65,535 numbers of pools. So do the other
+/// system queues.
 pub fn system() -> &'static Workqueue {
     get(|queues| &queues.dfl, "system", |queue| queue)
 }
@@ -69,8 +70,8 @@ pub fn system_highpri() -> &'static Workqueue {
     get(|queues| &queues.highpri, "system_highpri", kind)
 }
 
-/// As [`system_percpu`], for items that may take long, so that flushing it does not keep others (kernel
-/// `system_long_wq`).
+/// As [`system_percpu`], for items that may take long, so that flushing it does not keep others
+/// (kernel `system_long_wq`).
 ///
 /// ```
 /// cmwq::system_long().spawn(|| "in a while").join()?;

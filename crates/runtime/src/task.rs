@@ -228,7 +228,8 @@ pub(crate) fn cancel(task: &Arc<impl Cancel + ?Sized>, engine: &'static Engine) 
     }
 }
 
-/// Makes a task and queues it; one that is refused has ended with that. Where it went comes with it.
+/// Makes a task and queues it; one that is refused has ended with that. Where it went comes with
+/// it.
 pub(crate) fn spawn<F, T>(queue: &Queue, func: F) -> (Arc<Task<F, T>>, Option<PwqRef>)
 where
     F: FnOnce() -> T + Send,
@@ -324,7 +325,8 @@ impl<A: AnyTask<T> + ?Sized, T> Handle<A, T> {
         &self.task
     }
 
-    /// Waits for the task, which was queued through this pwq of the queue, and takes what came of it.
+    /// Waits for the task, which was queued through this pwq of the queue, and takes what came of
+    /// it.
     pub(crate) fn join(self, queue: &Queue, pwq: Option<PwqRef>) -> Result<T, JoinError> {
         wait_to_join(queue, pwq, &self.task)?;
         // SAFETY: the latch is set, and this is the handle.
@@ -339,9 +341,9 @@ impl<A: AnyTask<T> + ?Sized, T> Drop for Handle<A, T> {
     }
 }
 
-/// The value of a closure that was spawned on a queue, once it is there. Dropping it lets the closure
-/// run all the same: its value is dropped when it ends, by the worker. [Forgetting](std::mem::forget)
-/// it leaks the value.
+/// The value of a closure that was spawned on a queue, once it is there. Dropping it lets the
+/// closure run all the same: its value is dropped when it ends, by the worker.
+/// [Forgetting](std::mem::forget) it leaks the value.
 #[must_use = "dropping it is fine, but says so nowhere: write drop(handle)"]
 pub struct JoinHandle<T> {
     task: Handle<dyn AnyTask<T>, T>,
@@ -364,9 +366,10 @@ impl<T> fmt::Debug for JoinHandle<T> {
 }
 
 impl<T> JoinHandle<T> {
-    /// Waits for the closure and returns its value. Inside an item the wait counts as a hint: another
-    /// worker takes the CPU meanwhile. Of a queue with [`Stacking::Claim`](crate::Stacking::Claim) the calling
-    /// thread may execute the closure itself.
+    /// Waits for the closure and returns its value. Inside an item the wait counts as a hint:
+    /// another worker takes the CPU meanwhile. Of a queue with
+    /// [`Stacking::Claim`](crate::Stacking::Claim) the calling thread may execute the closure
+    /// itself.
     ///
     /// # Errors
     /// [`JoinError`]: it panicked, was refused, or waiting would never have ended.
@@ -399,8 +402,8 @@ pub(crate) fn claim(queue: &Queue, task: &Arc<impl Headed + ?Sized>) -> bool {
     claim::claim(queue, header_of(task))
 }
 
-/// Waits as a joiner, or executes the task. He may be in a forked child: there items of the parent never
-/// run.
+/// Waits as a joiner, or executes the task. He may be in a forked child: there items of the parent
+/// never run.
 pub(crate) fn wait_to_join<T>(
     queue: &Queue,
     pwq: Option<PwqRef>,

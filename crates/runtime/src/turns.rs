@@ -1,5 +1,5 @@
-//! Turns of a queue's pools for its free slots. Each pool gives one away and says whose turn is next: carried
-//! out where it is said, that would be as deep a recursion as there are slots.
+//! Turns of a queue's pools for its free slots. Each pool gives one away and says whose turn is
+//! next: carried out where it is said, that would be as deep a recursion as there are slots.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -23,7 +23,8 @@ thread_local! {
     };
 }
 
-/// Carries out a turn, which the caller holds: now, or where this is called in `carry_out`, after that.
+/// Carries out a turn, which the caller holds: now, or where this is called in `carry_out`, after
+/// that.
 pub(crate) fn take(pwq: PwqRef, carry_out: impl Fn(PwqRef)) {
     let is_nested = with(|turns| {
         let is_nested = std::mem::replace(&mut turns.busy, true);

@@ -62,8 +62,8 @@ pub struct Work<T = ()> {
     inner: Arc<Inner<T, AnyFn<T>>>,
 }
 
-// SAFETY: closure and data are Send and Sync; of the header, the word is atomic and the links belong
-// to whoever holds the lock of the pool that the item is queued in.
+// SAFETY: closure and data are Send and Sync; of the header, the word is atomic and the links
+// belong to whoever holds the lock of the pool that the item is queued in.
 unsafe impl<T: Send + Sync> Send for Work<T> {}
 // SAFETY: as above.
 unsafe impl<T: Send + Sync> Sync for Work<T> {}
@@ -130,7 +130,8 @@ impl<T: Send + Sync + 'static> Work<T> {
         Work::named::<F>(data, func)
     }
 
-    /// As [`with_data`](Self::with_data); reports say the name of the type `N`, the user's function.
+    /// As [`with_data`](Self::with_data); reports say the name of the type `N`, the user's
+    /// function.
     pub(crate) fn named<N: 'static>(
         data: T,
         func: impl Fn(&Work<T>) + Send + Sync + 'static,
@@ -183,8 +184,8 @@ impl<T: Send + Sync + 'static> Work<T> {
         contract::waits(&Real(engine), self.work())
     }
 
-    /// Takes it off its queue, or disarms its timer. True if it was pending: then that instance does
-    /// not run. An execution that has begun goes on.
+    /// Takes it off its queue, or disarms its timer. True if it was pending: then that instance
+    /// does not run. An execution that has begun goes on.
     ///
     /// ```
     /// let work = cmwq::Work::new(|| ());
@@ -199,8 +200,8 @@ impl<T: Send + Sync + 'static> Work<T> {
     /// unless somebody queued it after that. True if it was pending.
     ///
     /// # Errors
-    /// [`WouldDeadlock`] if it is called by the item itself, or by one that it waits for. It is cancelled
-    /// then, and goes on.
+    /// [`WouldDeadlock`] if it is called by the item itself, or by one that it waits for. It is
+    /// cancelled then, and goes on.
     ///
     /// ```
     /// let work = cmwq::Work::with_data((), |work| {
@@ -230,8 +231,8 @@ impl<T: Send + Sync + 'static> Work<T> {
     /// wait for an armed timer.
     ///
     /// # Errors
-    /// [`FlushError::WouldDeadlock`] if it is called by the item itself or by one that it waits for, or where
-    /// nobody could ever do what is waited for.
+    /// [`FlushError::WouldDeadlock`] if it is called by the item itself or by one that it waits
+    /// for, or where nobody could ever do what is waited for.
     ///
     /// ```
     /// let work = cmwq::Work::new(|| ());
@@ -290,8 +291,8 @@ impl<T: Send + Sync + 'static> Work<T> {
         self.wait_barrier(Why::Cancel, insert).map(|_| was_pending)
     }
 
-    /// Takes one disable back. True if it can be queued now; what was refused meanwhile is not queued.
-    /// Where it was not disabled that is reported, and nothing changes.
+    /// Takes one disable back. True if it can be queued now; what was refused meanwhile is not
+    /// queued. Where it was not disabled that is reported, and nothing changes.
     ///
     /// ```
     /// let work = cmwq::Work::new(|| ());
@@ -432,8 +433,8 @@ where
         // SAFETY: the header comes first, and queueing left one reference to us.
         let inner = unsafe { Arc::from_raw(header.cast::<Inner<T, F>>().as_ptr()) };
         let work: Work<T> = Work { inner };
-        // The closure is called through a shared reference and may be called again: that a panic may
-        // have left what it captured in the middle of a change is its owner's affair, as with a
+        // The closure is called through a shared reference and may be called again: that a panic
+        // may have left what it captured in the middle of a change is its owner's affair, as with a
         // thread.
         user::run(|| (work.inner.func)(&work));
     }

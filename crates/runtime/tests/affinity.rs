@@ -1,5 +1,5 @@
-//! Where items run, on real threads: the machine's description says that each of two CPUs is a node, with
-//! a cache of its own.
+//! Where items run, on real threads: the machine's description says that each of two CPUs is a
+//! node, with a cache of its own.
 
 mod common;
 
@@ -179,8 +179,8 @@ fn items_of_a_queue_whose_cpus_are_all_away_have_its_whole_limit() {
     );
 }
 
-/// Items of each CPU in turn: whoever is woken for them is free to go anywhere again. How often a worker was
-/// brought home for that depends on where workers have gone idle.
+/// Items of each CPU in turn: whoever is woken for them is free to go anywhere again. How often a
+/// worker was brought home for that depends on where workers have gone idle.
 fn repatriated(locality: Duration, [a, b]: [usize; 2]) -> u64 {
     let queue = Workqueue::builder("tiles").locality(locality);
     let (queue, before) = (queue.build().unwrap(), cmwq::stats().repatriated);
@@ -257,8 +257,8 @@ fn nothing_is_lost_when_cpus_go_and_come_while_items_wait() {
     );
 }
 
-/// Whether a waiter was seen to stay on its CPU while an item of a per-CPU queue ran there: one of some tries,
-/// as it may be moved between queueing and waiting. Its mask is what it was after each.
+/// Whether a waiter was seen to stay on its CPU while an item of a per-CPU queue ran there: one of
+/// some tries, as it may be moved between queueing and waiting. Its mask is what it was after each.
 fn waiter_stays(stacking: cmwq::Stacking) -> bool {
     let queue = Workqueue::builder("beside").percpu().stacking(stacking);
     let (queue, tid) = (queue.build().unwrap(), thread::gettid());

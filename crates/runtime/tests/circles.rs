@@ -174,7 +174,8 @@ fn so_is_one_whose_queue_has_changed_pools_since() {
     });
 }
 
-/// An item of an ordered queue waits for X, which waits for a later one; `change` comes before that.
+/// An item of an ordered queue waits for X, which waits for a later one; `change` comes before
+/// that.
 fn circle_through_an_ordered_queue(change: fn(&Workqueue)) {
     let free = queue("free");
     let ordered = Workqueue::builder("ordered")
@@ -312,7 +313,8 @@ fn a_circle_through_a_task_that_was_spawned_while_its_scope_waits_is_told() {
                 // The scope waits by then, as a rule: for this task, and for what follows.
                 std::thread::sleep(Duration::from_millis(20));
                 let (told, after) = std::sync::mpsc::channel();
-                // Of the second queue it has the slot, and waits for the last one of the first queue.
+                // Of the second queue it has the slot, and waits for the last one of the first
+                // queue.
                 let (last_of, counted) = (own.clone(), count.clone());
                 drop(other.spawn(move || {
                     let last: cmwq::JoinHandle<()> = after.recv().unwrap();
@@ -371,7 +373,8 @@ fn a_circle_that_a_task_closes_as_it_spawns_another_one_is_told() {
     let owner = first.spawn(move || {
         let left = own.scope(|scope| {
             let closes = || {
-                // By then the scope waits, as a rule, and the holder of the other CPU's slot waits for its item.
+                // By then the scope waits, as a rule, and the holder of the other CPU's slot waits
+                // for its item.
                 std::thread::sleep(Duration::from_millis(40));
                 on_cpu(there, || drop(scope.spawn(|| ())));
             };

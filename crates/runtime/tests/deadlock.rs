@@ -412,8 +412,8 @@ fn an_item_may_wait_for_the_only_other_one_of_its_queue() {
         let waiter = awaited.clone();
         assert!(queue.queue(&awaited));
         eventually("it runs", || awaited.busy().running);
-        // When it ends, every slot that is taken is that of an item which waits: for a barrier, which
-        // needs none.
+        // When it ends, every slot that is taken is that of an item which waits: for a barrier,
+        // which needs none.
         let waited = queue.spawn(move || (waiter.flush(), waiter.cancel_sync()));
         gate.give(1);
         let (flushed, cancelled) = waited.join().unwrap();

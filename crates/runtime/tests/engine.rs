@@ -85,9 +85,9 @@ fn burn(millis: u64) {
     }
 }
 
-/// Asserts that of 200 items that compute, given to these queues in turn, few find more than `most` of them
-/// running. On a busy machine one may be seen asleep at the lock of its pool, whose holder has lost its CPU,
-/// and another one starts in its place: that must stay the exception.
+/// Asserts that of 200 items that compute, given to these queues in turn, few find more than `most`
+/// of them running. On a busy machine one may be seen asleep at the lock of its pool, whose holder
+/// has lost its CPU, and another one starts in its place: that must stay the exception.
 fn assert_not_crowded(queues: &[Workqueue], most: usize) {
     const ITEMS: usize = 200;
     let (inside, crowded) = (

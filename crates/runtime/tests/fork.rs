@@ -319,7 +319,8 @@ fn a_child_reports_whatever_was_done_with_hooks_at_the_fork() {
     );
 }
 
-/// The standard library's lock of the standard error output may be held by a thread that is not there.
+/// The standard library's lock of the standard error output may be held by a thread that is not
+/// there.
 #[test]
 fn a_child_reports_whoever_wrote_at_the_fork() {
     alone("a_child_reports_whoever_wrote_at_the_fork", || {

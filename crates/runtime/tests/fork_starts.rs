@@ -1,5 +1,5 @@
-//! Children that are forked while a thread of the parent starts. The standard library keeps a table of
-//! threads, under a lock; here the allocator stops threads that start, also those that hold it.
+//! Children that are forked while a thread of the parent starts. The standard library keeps a table
+//! of threads, under a lock; here the allocator stops threads that start, also those that hold it.
 
 mod common;
 
@@ -54,7 +54,8 @@ static ALLOCATOR: Stops = Stops;
 /// More threads than a node of the table has room for: one of them allocates under its lock.
 const THREADS: usize = 24;
 
-/// Starts a thread that then waits until all have started. Calls `meanwhile` each time that it stops.
+/// Starts a thread that then waits until all have started. Calls `meanwhile` each time that it
+/// stops.
 fn start<'scope, 'env>(
     scope: &'scope thread::Scope<'scope, 'env>,
     started: &'env AtomicUsize,

@@ -1,4 +1,5 @@
-//! What holds for the thread that the process began with. A harness of its own: others run tests in threads.
+//! What holds for the thread that the process began with. A harness of its own: others run tests in
+//! threads.
 
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::time::{Duration, Instant};
@@ -8,8 +9,8 @@ fn main() {
     println!("test result: ok. 1 passed; 0 failed");
 }
 
-/// Its mask is what everybody takes for the process's. Who waits for an item that runs on its own CPU stays
-/// there by a mask of one CPU, so the main thread must not.
+/// Its mask is what everybody takes for the process's. Who waits for an item that runs on its own
+/// CPU stays there by a mask of one CPU, so the main thread must not.
 fn the_main_threads_waits_do_not_change_the_cpus_of_the_process() {
     cmwq::system().spawn(|| ()).join().unwrap();
     let cpus = cmwq::stats().cpus;

@@ -1,5 +1,5 @@
-//! Limits on a machine with two memory nodes, on real threads: the machine's description is a folder
-//! that says so. Each CPU is a node, with a cache of its own.
+//! Limits on a machine with two memory nodes, on real threads: the machine's description is a
+//! folder that says so. Each CPU is a node, with a cache of its own.
 
 mod common;
 

@@ -1,5 +1,5 @@
-//! Cancelling, disabling, flushing of single items, delays, kinds of queues, in a few steps each: see
-//! `small.rs`.
+//! Cancelling, disabling, flushing of single items, delays, kinds of queues, in a few steps each:
+//! see `small.rs`.
 
 mod common;
 

@@ -80,8 +80,8 @@ fn waits_that_only_a_new_thread_could_end_fail() {
     alone("waits_that_only_a_new_thread_could_end_fail", || {
         let queue = make_workers(2);
         seccomp::deny_threads();
-        // More items than workers, each of which waits for one that is queued behind all of them: none
-        // goes on before all are queued.
+        // More items than workers, each of which waits for one that is queued behind all of them:
+        // none goes on before all are queued.
         let (ran, gate) = (Arc::new(AtomicUsize::new(0)), Arc::new(Permits::new()));
         let handles: Vec<_> = (0..20)
             .map(|_| {

@@ -39,8 +39,8 @@ fn burn() {
     }
 }
 
-/// The three items on one CPU, the last two perhaps on a queue of their own; each sleeps until it is
-/// given a permit.
+/// The three items on one CPU, the last two perhaps on a queue of their own; each sleeps until it
+/// is given a permit.
 struct Scene {
     log: Log,
     alarms: [Arc<Permits>; 3],

@@ -50,7 +50,8 @@ fn hide_proc() -> bool {
     }
 }
 
-/// Runs the body as the first process of a PID namespace that /proc is not of, where that is permitted.
+/// Runs the body as the first process of a PID namespace that /proc is not of, where that is
+/// permitted.
 fn in_a_new_pid_namespace(body: fn()) {
     // SAFETY: for children of this process only.
     if unsafe { libc::unshare(libc::CLONE_NEWPID) } != 0 {
@@ -232,7 +233,8 @@ fn unseen_items_that_compute_are_not_taken_for_asleep() {
         deny_canaries();
         deny_files(libc::EACCES);
         let queue = queue("q");
-        // Beside other programs each has its CPU for less than a quarter of the time, and nobody can tell.
+        // Beside other programs each has its CPU for less than a quarter of the time, and nobody
+        // can tell.
         let mut rounds = Vec::new();
         let is_right = (0..5).any(|_| {
             let (peak, share) = spinning(&queue);

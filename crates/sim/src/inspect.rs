@@ -28,8 +28,8 @@ impl Machine {
         self.keeps_trace.set(keep);
     }
 
-    /// Whether each pool checks all that it can know after each of its events; otherwise it compares its
-    /// counts, in debug builds.
+    /// Whether each pool checks all that it can know after each of its events; otherwise it
+    /// compares its counts, in debug builds.
     pub fn check_whole(&self, whole: bool) {
         self.checks_whole.set(whole);
     }
@@ -140,7 +140,8 @@ impl Machine {
         self.pool(pool).key.rule() == Rule::PerCpu
     }
 
-    /// CPUs in use that nobody has but a SCHED_IDLE thread. Means something between two instants only.
+    /// CPUs in use that nobody has but a SCHED_IDLE thread. Means something between two instants
+    /// only.
     pub fn idle_cpus(&self) -> CpuMask {
         let online = self.online_cpus();
         let current = |cpu| self.sched().current(cpu);

@@ -1,8 +1,8 @@
 //! A simulated machine around the policy core of cmwq.
 //!
 //! Virtual CPUs, virtual time and threads, and the same text of the rules that the runtime carries
-//! out. There is no clock, thread or hash order here, and every random number comes from one seed: the
-//! same programs on the same machine do the same, in every run.
+//! out. There is no clock, thread or hash order here, and every random number comes from one seed:
+//! the same programs on the same machine do the same, in every run.
 //!
 //! ```
 //! use cmwq_sim::{Act, Call, Machine, Options, QueueSpec, Script, ThreadSpec};

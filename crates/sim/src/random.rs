@@ -107,7 +107,8 @@ fn minus_ln(u: u64) -> u64 {
     ((u128::from(log2) * LN_2) >> 64) as u64
 }
 
-/// log2(m / 2^63) in units of 2^-32; `m` is at least 2^63. A bit of the logarithm for each squaring.
+/// log2(m / 2^63) in units of 2^-32; `m` is at least 2^63. A bit of the logarithm for each
+/// squaring.
 fn log2_fraction(mut m: u64) -> u64 {
     let mut log = 0;
     for _ in 0..32 {

@@ -122,8 +122,8 @@ fn workers_come_back_into_their_pod() {
     assert_eq!(machine.repatriated(machine.pool_of(queue, 4)), 1);
 }
 
-/// Recorded of a kernel (`unb/T16-round-robin-unequal`): CPUs take turns, in the order in which they
-/// began to wait.
+/// Recorded of a kernel (`unb/T16-round-robin-unequal`): CPUs take turns, in the order in which
+/// they began to wait.
 #[test]
 fn cpus_of_an_unmanaged_queue_take_turns() {
     let machine = t16();
@@ -194,7 +194,8 @@ fn the_floor_of_a_node_can_be_changed() {
     assert_eq!(raised, 32);
 }
 
-/// Attributes that cut the machine otherwise: what is queued stays, what comes goes by the new ones.
+/// Attributes that cut the machine otherwise: what is queued stays, what comes goes by the new
+/// ones.
 #[test]
 fn a_change_of_scope_moves_what_comes_after_it() {
     let machine = t16();

@@ -17,8 +17,8 @@ fn moves(duration: &str, balance: &str, threads: &str) -> u64 {
     sweep.cells[0].cpu.migrations.node
 }
 
-/// Two threads share CPU 0 and may not leave it; a third one is alone on CPU 1. The other cache idles,
-/// but not when that one comes.
+/// Two threads share CPU 0 and may not leave it; a third one is alone on CPU 1. The other cache
+/// idles, but not when that one comes.
 const BOUND: &str = r#"
 [[thread]]
 name = "bound"

@@ -24,7 +24,8 @@ impl Bench {
         }
     }
 
-    /// Runs a thread on CPU 0 that does this, and everything else to the end. What its calls answered.
+    /// Runs a thread on CPU 0 that does this, and everything else to the end. What its calls
+    /// answered.
     fn run(&self, acts: impl IntoIterator<Item = Act>) -> Vec<String> {
         self.answers.borrow_mut().clear();
         self.start(acts);

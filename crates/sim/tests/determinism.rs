@@ -1,5 +1,5 @@
-//! The same seed gives the same trace on any machine: the traces of some scenarios, byte by byte, as
-//! a number that was written down on another one.
+//! The same seed gives the same trace on any machine: the traces of some scenarios, byte by byte,
+//! as a number that was written down on another one.
 
 use std::rc::Rc;
 
@@ -33,8 +33,8 @@ fn digest(bytes: &[u8]) -> u64 {
     })
 }
 
-/// Whoever changes what the simulator or the policy does changes these numbers: put the ones in that
-/// the test reports, after a look at why.
+/// Whoever changes what the simulator or the policy does changes these numbers: put the ones in
+/// that the test reports, after a look at why.
 #[track_caller]
 fn assert_known(name: &str, set: &[&str], expected: u64) {
     let first = trace(name, set, 7);

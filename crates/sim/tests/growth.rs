@@ -1,4 +1,5 @@
-//! A managed queue without a limit does about as well as with the best one, whatever its items wait for.
+//! A managed queue without a limit does about as well as with the best one, whatever its items wait
+//! for.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -117,7 +118,8 @@ const SPINNING: &str =
     "[[lock]]\nname = \"l\"\nhandoff = true\noptimistic = true\nspin = \"250us\"";
 const DISK: &str = "[[device]]\nname = \"d\"\ndepth = 400\ntakes = \"2ms\"\njitter = 0.3";
 
-/// With a limit of 32, which does best, and with none. One run alone depends on who was seen at the lock when.
+/// With a limit of 32, which does best, and with none. One run alone depends on who was seen at the
+/// lock when.
 fn over_seeds(text: &str) -> Vec<u64> {
     let counts = ["1", "2", "3"].map(|seed| {
         let seed = format!("machine.seed={seed}");
@@ -135,8 +137,8 @@ fn a_minority_at_a_lock_does_not_keep_the_others_from_the_cpus() {
         let waits = format!(r#""burn {rest}", "lock l", "burn ~{section}", "unlock l""#);
         format!(r#"{{ choose = 0.5, does = [{waits}], else = ["burn ~1ms"] }}"#)
     };
-    // Those that spin are seen at work, so that growth learns of them late: .82 to 1.00 by seed, .90 in the
-    // mean of eight.
+    // Those that spin are seen at work, so that growth learns of them late: .82 to 1.00 by seed,
+    // .90 in the mean of eight.
     for (name, lock, least) in [("plain", LOCK, 950), ("spinning", SPINNING, 850)] {
         let text = closed(lock, &half("20us", "20us"));
         assert_good(name, &over_seeds(&text), least);

@@ -1,5 +1,5 @@
-//! Jobs on machines of 8, 48 and 96 CPUs, with the core that the runtime's jobs have: what a foreground
-//! feels of them, what they make of the rest of the machine, and what their end takes.
+//! Jobs on machines of 8, 48 and 96 CPUs, with the core that the runtime's jobs have: what a
+//! foreground feels of them, what they make of the rest of the machine, and what their end takes.
 
 use cmwq_policy::job::Chunks;
 use cmwq_policy::time::{MICROSECOND, MILLISECOND, SECOND};
@@ -35,8 +35,8 @@ fn start(machine: &Machine, nice: i8, spec: JobSpec) -> SimJob {
     job
 }
 
-/// The foreground's time, in thousandths of its time alone; CPU time that the job has had meanwhile, in
-/// thousandths of what the foreground has left.
+/// The foreground's time, in thousandths of its time alone; CPU time that the job has had
+/// meanwhile, in thousandths of what the foreground has left.
 fn beside(cpus: usize, nice: i8, chunks: Chunks) -> (u64, u64) {
     let machine = machine(cpus);
     // More than there is room for until the foreground ends.
@@ -82,7 +82,8 @@ fn a_foreground_hardly_feels_helpers_at_nice_19_and_they_use_the_rest() {
     }
 }
 
-/// A job of one second of CPU time, while there are two threads of others for every CPU: how long it takes.
+/// A job of one second of CPU time, while there are two threads of others for every CPU: how long
+/// it takes.
 fn beside_hogs(cpus: usize, spec: JobSpec) -> (Nanos, SimJobStats) {
     let machine = machine(cpus);
     for n in 0..2 * cpus {

@@ -1,5 +1,5 @@
-//! Limits that go up and down while items are queued and taken back, on machines of one, two and four
-//! nodes: nothing is stranded, and an exact limit is never passed.
+//! Limits that go up and down while items are queued and taken back, on machines of one, two and
+//! four nodes: nothing is stranded, and an exact limit is never passed.
 
 use std::cell::Cell;
 use std::rc::Rc;

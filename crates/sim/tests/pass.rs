@@ -34,8 +34,8 @@ fn burn(us: u64) -> Act {
     Act::Burn(us * US)
 }
 
-/// An owner from 10 to 110 us, and three who pass at 20, 30 and 40 and then burn 5 us: their ends, and
-/// the CPU time that each of them had.
+/// An owner from 10 to 110 us, and three who pass at 20, 30 and 40 and then burn 5 us: their ends,
+/// and the CPU time that each of them had.
 fn ends(cpus: &str, spec: LockSpec) -> Vec<(u64, u64)> {
     let machine = machine(cpus);
     let lock = machine.lock(spec);

@@ -179,8 +179,8 @@ fn a_recently_used_cpu_before_others() {
     assert_eq!(woke_on(&machine, napper), [1, 0]);
 }
 
-/// Rounds in which a thread queues an item on the pool of the CPU it is on, and sleeps until the item
-/// wakes it; and the CPUs on which it was.
+/// Rounds in which a thread queues an item on the pool of the CPU it is on, and sleeps until the
+/// item wakes it; and the CPUs on which it was.
 fn issues_and_completes(stacking: bool, rounds: u32) -> (u64, Vec<usize>) {
     let placement = Placement {
         stacking,
@@ -373,7 +373,8 @@ fn domains(delay: u64, node_imbalance: u32) -> Placement {
     }
 }
 
-/// When four threads end, in ms, that begin on CPU 0 and may use these CPUs from their first turn on.
+/// When four threads end, in ms, that begin on CPU 0 and may use these CPUs from their first turn
+/// on.
 fn spread(placement: Placement, topology: &str, may_use: &[usize]) -> Vec<u64> {
     let machine = machine(topology, placement);
     let all = mask(may_use).unwrap();

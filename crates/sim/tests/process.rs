@@ -1,5 +1,5 @@
-//! The process around the queues: handles that are dropped, the end of the program, a CPU quota, and
-//! what items leave behind in their workers' threads.
+//! The process around the queues: handles that are dropped, the end of the program, a CPU quota,
+//! and what items leave behind in their workers' threads.
 
 use std::cell::RefCell;
 use std::rc::Rc;

@@ -337,7 +337,8 @@ impl World {
         assert!(stuck.is_empty(), "{stuck:?} wait for ever");
     }
 
-    /// No item runs twice at a time, nor do two of the ordered queue. How many executions there were.
+    /// No item runs twice at a time, nor do two of the ordered queue. How many executions there
+    /// were.
     fn check_overlap(&self) -> i64 {
         let ordered = self.queues[ORDERED];
         let mut running: BTreeMap<ItemId, (u32, QueueId)> = BTreeMap::new();

@@ -75,8 +75,8 @@ fn that_takes_cpus_that_look_for_work_in_other_caches_as_soon_as_they_idle() {
     assert!(patient < eager - 0.02, "{patient} {eager}");
 }
 
-/// A managed queue, by the kernel's best column. Whatever that is: with few jobs the system, with many the
-/// cache.
+/// A managed queue, by the kernel's best column. Whatever that is: with few jobs the system, with
+/// many the cache.
 #[test]
 fn ours_loses_nothing_whatever_is_best_there() {
     for (count, local) in [("24", 0.7), ("8", 0.45), ("4", 0.2)] {

@@ -137,8 +137,8 @@ fn each_cpu_has_one_thread(rig: &Rig) {
     }
 }
 
-/// No thread waits while a CPU idles that it may use. With [`Balance::AtOnce`] at no time; in domains
-/// nobody promises that.
+/// No thread waits while a CPU idles that it may use. With [`Balance::AtOnce`] at no time; in
+/// domains nobody promises that.
 fn nobody_waits_for_nothing(rig: &Rig) {
     let Rig { machine, .. } = rig;
     let cpus = 0..machine.topology().len();
@@ -207,8 +207,8 @@ fn whatever_threads_do() {
     }
 }
 
-/// Threads that only burn, on cores whose siblings slow each other: each CPU does all of its work at
-/// its speed, and loses less than a nanosecond at each end of a burn.
+/// Threads that only burn, on cores whose siblings slow each other: each CPU does all of its work
+/// at its speed, and loses less than a nanosecond at each end of a burn.
 #[test]
 fn smt_work_is_conserved() {
     for seed in 0..200 {

@@ -1,5 +1,5 @@
-//! Chains of items that depend on each other: each waits, by means that no queue knows of, until the one
-//! that was queued behind it has ended. They need as many slots as there are links.
+//! Chains of items that depend on each other: each waits, by means that no queue knows of, until
+//! the one that was queued behind it has ended. They need as many slots as there are links.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -205,8 +205,8 @@ fn slow_items_are_no_starvation() {
     }
 }
 
-/// Two slots: one item waits for word from another one, which has none. It starves once the other holder, which
-/// is only slow, has given its slot to one that waits for word as well.
+/// Two slots: one item waits for word from another one, which has none. It starves once the other
+/// holder, which is only slow, has given its slot to one that waits for word as well.
 #[test]
 fn what_was_only_slow_may_starve_later() {
     let bench = Bench::on(ONE_NODE, Signals::Exact);

@@ -8,34 +8,13 @@ use super::tree::Tree;
 /// The last column of prose.
 const LAST: usize = 100;
 
-/// Files and folders that still have longer lines. One that has none any more leaves this list.
-const NOT_YET: [&str; 4] = [
-    "crates/cli/",
-    "crates/policy/",
-    "crates/runtime/",
-    "crates/sim/",
-];
-
-/// Where that list is.
-const HERE: &str = "xtask/src/tidy/prose.rs";
-
 /// Checks every document and every comment.
 pub(super) fn check(tree: &Tree) -> Vec<Violation> {
     let documents = tree.with_extension("md");
     let documents = documents.flat_map(|(path, text)| of_file(path, long_lines(text, 1)));
     let sources = tree.with_extension("rs");
     let sources = sources.flat_map(|(path, text)| of_file(path, long_comments(text)));
-    let all: Vec<Violation> = documents.chain(sources).collect();
-    let excused = |v: &Violation| NOT_YET.iter().any(|place| v.path.starts_with(place));
-    let stale = NOT_YET.iter().filter(|place| {
-        let long = all.iter().any(|v| v.path.starts_with(*place));
-        tree.exists(HERE) && !long
-    });
-    let what = |place| format!("{place} has no long line any more: take it out of NOT_YET");
-    let stale = stale.map(|place| Violation::new(HERE, 1, what(place)));
-    let mut found: Vec<Violation> = stale.collect();
-    found.extend(all.into_iter().filter(|v| !excused(v)));
-    found
+    documents.chain(sources).collect()
 }
 
 fn of_file(path: &str, lines: Vec<usize>) -> impl Iterator<Item = Violation> + '_ {
@@ -123,16 +102,5 @@ mod tests {
         assert_eq!(lines("a.rs", &code), [2, 3]);
         let kept = format!("//! ```text\n//! {long}\n//! ```\n/* | {long} |\n * {long} */\n");
         assert_eq!(lines("a.rs", &kept), [5]);
-    }
-
-    #[test]
-    fn an_exception_lasts_as_long_as_its_reason() {
-        let [place, ..] = NOT_YET;
-        assert!(lines(place, &long()).is_empty());
-        let got = check(&Tree::of(&[(place, "short"), (HERE, "")]));
-        assert!(
-            got[0].to_string().contains("take it out of NOT_YET"),
-            "{got:?}"
-        );
     }
 }

@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Counters of the measuring process since its start, in JSON's order of keys. Their meaning is that of
-/// [`cmwq::Stats`].
+/// Counters of the measuring process since its start, in JSON's order of keys. Their meaning is
+/// that of [`cmwq::Stats`].
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(super) struct Engine {
     pub(super) tick_cpu_s: f64,

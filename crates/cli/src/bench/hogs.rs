@@ -48,8 +48,8 @@ fn spawn() -> std::io::Result<Child> {
         .spawn()
 }
 
-/// CPU time of a process, in ns. Exact also for a process that is running now, unlike the figures in `/proc`, which lag behind
-/// by up to a scheduler tick.
+/// CPU time of a process, in ns. Exact also for a process that is running now, unlike the figures
+/// in `/proc`, which lag behind by up to a scheduler tick.
 pub(super) fn cpu_time(pid: u32) -> Option<u64> {
     let mut clock: libc::clockid_t = 0;
     // SAFETY: `clock` outlives the call, which writes one clock id to it.

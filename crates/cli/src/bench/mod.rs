@@ -1,10 +1,9 @@
 //! `cmwq bench`: what a pool makes of items that compute, wait, convoy and meet, beside the lower
 //! bound that any pool has.
 //!
-//! `mix` measures pools, `limits` the limits of a queue, `stack` where waiters wake up, `job` multithreaded
-//! jobs. Each pool or limit is measured in a process
-//! of its own, so that threads, peaks and resource usage of one cannot leak into the figures of the
-//! next.
+//! `mix` measures pools, `limits` the limits of a queue, `stack` where waiters wake up, `job`
+//! multithreaded jobs. Each pool or limit is measured in a process of its own, so that threads,
+//! peaks and resource usage of one cannot leak into the figures of the next.
 
 mod clock;
 mod engine;
@@ -45,9 +44,11 @@ enum BenchCommand {
     Mix(MixArgs),
     /// Compare limits of a queue (max_active), and none, over items that queue up at one lock
     Limits(limits::LimitsArgs),
-    /// Clients that wait for items on their own CPU: do they stay there, and what does a round trip take
+    /// Clients that wait for items on their own CPU: do they stay there, and what does a round trip
+    /// take
     Stack(stack::StackArgs),
-    /// Measure multithreaded jobs: what a foreground beside one feels, what its end takes, its speed-up
+    /// Measure multithreaded jobs: what a foreground beside one feels, what its end takes, its
+    /// speed-up
     Job(jobs::JobArgs),
     /// Compute, then sleep: one job of a job set
     #[command(hide = true)]

@@ -8,7 +8,8 @@ use std::thread;
 use rustix::process::{Pid, Signal, getppid, set_parent_process_death_signal};
 use serde::de::DeserializeOwned;
 
-/// Starts `cmwq bench` with `args`, as a process that ends with this thread and has `--child` told it.
+/// Starts `cmwq bench` with `args`, as a process that ends with this thread and has `--child` told
+/// it.
 pub(super) fn start(args: &[impl AsRef<OsStr>]) -> io::Result<Child> {
     Command::new(std::env::current_exe()?)
         .arg("bench")

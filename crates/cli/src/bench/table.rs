@@ -1,7 +1,7 @@
 //! Tables for a terminal.
 
-/// Lines of equally many cells as columns, the first `names` of them to the left and the others, which
-/// are figures, to the right.
+/// Lines of equally many cells as columns, the first `names` of them to the left and the others,
+/// which are figures, to the right.
 pub(super) fn aligned<const N: usize>(lines: &[[String; N]], names: usize) -> String {
     let widths: [usize; N] = std::array::from_fn(|column| {
         let lengths = lines.iter().map(|cells| cells[column].len());

@@ -95,8 +95,8 @@ pub(super) struct LimitsReport {
     pub(super) memory_available_bytes: Option<u64>,
     /// None: no limit.
     pub(super) memory_cgroup_limit_bytes: Option<u64>,
-    /// What `cmwq run` may give to jobs, less what it keeps free. None: could not be read, then it starts
-    /// jobs without asking.
+    /// What `cmwq run` may give to jobs, less what it keeps free. None: could not be read, then it
+    /// starts jobs without asking.
     pub(super) memory_headroom_bytes: Option<u64>,
     /// machine or cgroup: what leaves no more.
     pub(super) memory_headroom_bound: Option<&'static str>,

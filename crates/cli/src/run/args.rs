@@ -175,7 +175,8 @@ pub(super) enum Halt {
 /// When to show progress.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub(super) enum When {
-    /// Where standard error is a terminal and standard output no pipe, without --quiet and --ungroup
+    /// Where standard error is a terminal and standard output no pipe, without --quiet and
+    /// --ungroup
     Auto,
     Always,
     Never,

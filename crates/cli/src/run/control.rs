@@ -11,8 +11,8 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// From the end of the input to the first look at what runs, and the longest time between two: each comes
-/// after twice as long as the one before, so that a long wait costs next to nothing.
+/// From the end of the input to the first look at what runs, and the longest time between two: each
+/// comes after twice as long as the one before, so that a long wait costs next to nothing.
 const FIRST_LOOK: Duration = Duration::from_millis(10);
 const RAREST_LOOK: Duration = Duration::from_secs(5);
 
@@ -112,8 +112,8 @@ impl Control {
         state.tally.skipped = skipped;
     }
 
-    /// Waits until every admitted job has left. Meanwhile kills what was terminated and does not end, and
-    /// calls `look` now and then, ever more rarely.
+    /// Waits until every admitted job has left. Meanwhile kills what was terminated and does not
+    /// end, and calls `look` now and then, ever more rarely.
     pub(super) fn wait_until_all_left(&self, look: impl Fn()) {
         let (mut gap, mut look_at) = (FIRST_LOOK, Instant::now() + FIRST_LOOK);
         let mut state = self.lock();
@@ -218,8 +218,8 @@ impl Control {
     }
 
     /// Ends the jobs that run and those that are just being started: SIGTERM, and SIGKILL where
-    /// that has not helped in some seconds. Once. The run is [stopped](Self::stop) before, or the first of these
-    /// ends would be taken for what has stopped it.
+    /// that has not helped in some seconds. Once. The run is [stopped](Self::stop) before, or the
+    /// first of these ends would be taken for what has stopped it.
     pub(super) fn terminate(&self) {
         let mut state = self.lock();
         debug_assert!(state.stopped, "jobs are ended for a cause");
@@ -327,8 +327,8 @@ impl Control {
         relief.goes_on(state.groups.len() as u64)
     }
 
-    /// Waits until a process ends (one that ended after `seen` counts) or the run is stopped, at most
-    /// this long.
+    /// Waits until a process ends (one that ended after `seen` counts) or the run is stopped, at
+    /// most this long.
     pub(super) fn wait_for_end(&self, seen: u64, most: Duration) {
         let state = self.lock();
         let waits = |state: &mut State| !state.stopped && state.ends == seen;

@@ -92,7 +92,8 @@ impl<'a> Job<'a> {
         Ok((status, Blocks { out, err }))
     }
 
-    /// After `bytes` were read: lets more come together, if nobody waits for them. True: the leader is dead.
+    /// After `bytes` were read: lets more come together, if nobody waits for them. True: the leader
+    /// is dead.
     fn gather(&mut self, bytes: usize) -> io::Result<bool> {
         let is_held = self.out.is_held() && self.err.is_held();
         let (Some(pidfd), true, 1..) = (&self.pidfd, is_held, bytes) else {
@@ -108,7 +109,8 @@ impl<'a> Job<'a> {
         Ok(events > 0)
     }
 
-    /// Whether the leader is. An error says that there is none, or that it is reaped: nobody to wait for.
+    /// Whether the leader is. An error says that there is none, or that it is reaped: nobody to
+    /// wait for.
     pub(super) fn is_dead(&self) -> bool {
         let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
         !matches!(waitid(WaitId::Pid(self.pid), options), Ok(None))

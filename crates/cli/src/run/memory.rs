@@ -81,8 +81,8 @@ impl Memory {
         }
     }
 
-    /// Lets the job of line `sequence` start. Else there is no memory for it: how long to wait before
-    /// asking again, unless a job ends, and how many run.
+    /// Lets the job of line `sequence` start. Else there is no memory for it: how long to wait
+    /// before asking again, unless a job ends, and how many run.
     pub(super) fn admit(&self, sequence: u64) -> Result<(), (Duration, usize)> {
         let mut state = self.lock();
         loop {
@@ -119,8 +119,8 @@ impl Memory {
         state.policy.ended(sequence, ran, peak, own);
     }
 
-    /// Whether the kernel has killed for want of memory since we began, more often than jobs were found
-    /// to have been: asked for a job that was killed, which counts as one of them then.
+    /// Whether the kernel has killed for want of memory since we began, more often than jobs were
+    /// found to have been: asked for a job that was killed, which counts as one of them then.
     pub(super) fn has_killed(&self) -> bool {
         let now = self.files.kills();
         self.lock().kills.is_one(&now)

@@ -1,5 +1,5 @@
-//! What a job leaves behind: it is given to us, and reaped when it ends. Nobody waits for it, and our
-//! own end leaves it as it is.
+//! What a job leaves behind: it is given to us, and reaped when it ends. Nobody waits for it, and
+//! our own end leaves it as it is.
 
 use cmwq_os::adopt;
 use signal_hook::consts::SIGCHLD;
@@ -10,8 +10,8 @@ use std::time::Duration;
 /// So often at most: a signal comes with the end of each job as well.
 const REAP_EVERY: Duration = Duration::from_millis(20);
 
-/// From here on orphans of the jobs are ours, where the system allows it. Jobs are started, and awaited, by
-/// workers: the children of the main thread are such orphans.
+/// From here on orphans of the jobs are ours, where the system allows it. Jobs are started, and
+/// awaited, by workers: the children of the main thread are such orphans.
 pub(super) fn adopt() -> io::Result<()> {
     if !adopt::begin() {
         return Ok(());

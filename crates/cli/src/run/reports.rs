@@ -13,8 +13,8 @@ pub(super) fn listen() {
     });
 }
 
-/// An item of a run starts a process and waits for that. None waits for another item, so that one which waits
-/// for a slot waits for long commands only. What the items compute is nothing.
+/// An item of a run starts a process and waits for that. None waits for another item, so that one
+/// which waits for a slot waits for long commands only. What the items compute is nothing.
 fn is_about_run(report: &Report) -> bool {
     !matches!(
         report,

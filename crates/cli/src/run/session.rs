@@ -182,8 +182,8 @@ impl Session {
         else {
             return;
         };
-        // Those that have begun are all others, also those that wait for room: counted after all of them, so
-        // that they are rather too many than too few.
+        // Those that have begun are all others, also those that wait for room: counted after all of
+        // them, so that they are rather too many than too few.
         let left = self.waiting.len();
         let begun = last_ones.saturating_sub(left);
         if self.limit.is_last_round(begun, left) && !self.last_begun.swap(true, SeqCst) {
@@ -286,8 +286,8 @@ impl Session {
         })
     }
 
-    /// How the job ended. One that the kernel has killed for want of memory has failed; others go on, but
-    /// fewer at a time.
+    /// How the job ended. One that the kernel has killed for want of memory has failed; others go
+    /// on, but fewer at a time.
     fn end(&self, title: &Title, status: ExitStatus) -> JobEnd {
         if !is_kill(status) || !self.memory.has_killed() {
             return JobEnd::of(status);
@@ -371,8 +371,8 @@ impl Session {
         }
     }
 
-    /// Those who were refused try one at a time: two that take half of what is left each would be refused
-    /// again, both of them.
+    /// Those who were refused try one at a time: two that take half of what is left each would be
+    /// refused again, both of them.
     fn launch_in_turn(&self, words: &[OsString], refused: bool) -> io::Result<Child> {
         let turn = || self.turn.lock().unwrap_or_else(PoisonError::into_inner);
         let _turn = refused.then(turn);
@@ -429,8 +429,8 @@ impl Session {
             ran: u64::try_from(ran.as_nanos()).unwrap_or(u64::MAX),
             computed: used.cpu_ns(),
         };
-        // In this order: no more are running than memory was found for, and who waits for an end finds the
-        // memory given back.
+        // In this order: no more are running than memory was found for, and who waits for an end
+        // finds the memory given back.
         self.control.died(sequence);
         self.memory.ended(sequence, spent.ran, &used);
         self.control.has_ended();
@@ -507,8 +507,8 @@ impl Session {
         self.account(last.end, last.spent);
     }
 
-    /// True for the first that stops the run. After a signal to us it is that which decides what becomes of
-    /// the jobs: how they end is its consequence.
+    /// True for the first that stops the run. After a signal to us it is that which decides what
+    /// becomes of the jobs: how they end is its consequence.
     fn stop_by_job(&self, code: u8, terminate: bool) -> bool {
         let first = self.control.stop(code);
         let is_signalled = self.control.is_signalled();
@@ -528,8 +528,8 @@ impl Session {
         }
     }
 
-    /// Stops the run for want of output, and tells what to say if that was the first cause. Where nobody reads ours
-    /// any more, the jobs are ended.
+    /// Stops the run for want of output, and tells what to say if that was the first cause. Where
+    /// nobody reads ours any more, the jobs are ended.
     fn lost(&self, lost: Lost) -> (bool, Ours) {
         let is_read =
             !matches!(&lost, Lost::Unwritten(error) if error.kind() == io::ErrorKind::BrokenPipe);

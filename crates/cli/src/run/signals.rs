@@ -89,8 +89,9 @@ fn stop_ourselves() {
     }
 }
 
-/// Ends this process by `signal`, as if nobody had followed it. No signal of its own ends the init of a PID
-/// namespace (a container's first process): it exits with what a shell says of such a death.
+/// Ends this process by `signal`, as if nobody had followed it. No signal of its own ends the init
+/// of a PID namespace (a container's first process): it exits with what a shell says of such a
+/// death.
 pub(super) fn die_of(signal: i32) -> ! {
     if std::process::id() != 1 {
         // Fails for a signal that does not exist.

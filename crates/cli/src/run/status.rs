@@ -91,8 +91,8 @@ impl Verdict {
         !std::mem::replace(&mut self.is_stopped, true)
     }
 
-    /// Something went wrong that does not stop the run, whose status is `code` unless there was such a
-    /// thing before.
+    /// Something went wrong that does not stop the run, whose status is `code` unless there was
+    /// such a thing before.
     pub(super) fn failed(&mut self, code: u8) {
         self.code.get_or_insert(code);
     }

@@ -1,5 +1,5 @@
-//! The command's own threads, and the first one of the engine. Where none can be made the run ends with an
-//! error that says so.
+//! The command's own threads, and the first one of the engine. Where none can be made the run ends
+//! with an error that says so.
 
 use cmwq::Workqueue;
 use std::fmt::Display;
@@ -19,16 +19,16 @@ pub(super) fn start(
     Builder::new().name(name.into()).spawn(body).map_err(none)
 }
 
-/// Lets the engine have a worker for each of so many jobs, and one that begins the next, where that is more
-/// than it would have. Before its first use.
+/// Lets the engine have a worker for each of so many jobs, and one that begins the next, where that
+/// is more than it would have. Before its first use.
 pub(super) fn allow(jobs: usize) -> io::Result<()> {
     let workers = cmwq::DFL_THREAD_LIMIT.max(jobs + 1);
     let installed = cmwq::Builder::new().thread_limit(workers).install();
     installed.map_err(io::Error::other)
 }
 
-/// Gives the queue back once it has a worker. The engine keeps that one; without any, an item would wait for
-/// ever.
+/// Gives the queue back once it has a worker. The engine keeps that one; without any, an item would
+/// wait for ever.
 pub(super) fn with_worker(queue: Workqueue) -> io::Result<Workqueue> {
     let (began, begins) = mpsc::channel();
     let mut refusals = 0;

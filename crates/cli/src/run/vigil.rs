@@ -1,5 +1,5 @@
-//! When to look after a job that says nothing: whether it has shown what it does, has run for too long,
-//! or stands still.
+//! When to look after a job that says nothing: whether it has shown what it does, has run for too
+//! long, or stands still.
 
 use cmwq_admission::SHOWS_AFTER;
 use std::time::Duration;

@@ -1,5 +1,5 @@
-//! Jobs that are to begin, first come, first served. An item of a workqueue says when one begins, and not
-//! which: so it does not matter which queue an item is in.
+//! Jobs that are to begin, first come, first served. An item of a workqueue says when one begins,
+//! and not which: so it does not matter which queue an item is in.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};

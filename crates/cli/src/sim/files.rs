@@ -39,8 +39,8 @@ pub(super) fn write(
     let mut out = BufWriter::new(file);
     let written = contents(&mut out).and_then(|()| out.flush());
     written.map_err(|error| {
-        // What is left of a device or a pipe is nobody's to remove. That the rest of a file could not
-        // be removed either says less than why it is incomplete.
+        // What is left of a device or a pipe is nobody's to remove. That the rest of a file could
+        // not be removed either says less than why it is incomplete.
         if is_file {
             let _ = fs::remove_file(path);
         }

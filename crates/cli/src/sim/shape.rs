@@ -20,7 +20,8 @@ fn of(found: &Topology) -> Option<cmwq_sim::Topology> {
 }
 
 fn place(found: &Topology, cpu: usize) -> Place {
-    // What the kernel does not say shares nothing, but a node; numbers beyond those that it has said.
+    // What the kernel does not say shares nothing, but a node; numbers beyond those that it has
+    // said.
     let core = found.smt.iter().position(|cpus| cpus.contains(cpu));
     let outer = found.caches.iter().map(|cache| cache.level).max();
     let is_last = |level| Some(level) == outer;

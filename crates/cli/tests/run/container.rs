@@ -1,5 +1,5 @@
-//! As the first process of a PID namespace, as in a container: it is the init there, and its process
-//! group and session are none of the namespace's.
+//! As the first process of a PID namespace, as in a container: it is the init there, and its
+//! process group and session are none of the namespace's.
 
 use crate::support::{feed, heeding};
 use std::process::Command;

@@ -150,8 +150,8 @@ fn few_descriptors_only_make_it_slower() {
     }
 }
 
-/// Jobs that sleep, run by a user who may have so many processes and threads and has no others. The jobs
-/// start none themselves: only our own starts meet the limit.
+/// Jobs that sleep, run by a user who may have so many processes and threads and has no others. The
+/// jobs start none themselves: only our own starts meet the limit.
 fn with_processes(most: u32, input: &str) -> Ran {
     let folder = Folder::new();
     let copy = folder.path("cmwq");
@@ -247,7 +247,8 @@ fn limit_descriptors(pid: u32, soft: u64) -> u64 {
     }
 }
 
-/// What was short were others' processes or descriptors: none of ours ends, and there is room again.
+/// What was short were others' processes or descriptors: none of ours ends, and there is room
+/// again.
 #[test]
 fn room_that_comes_back_is_found_while_a_long_job_runs() {
     let folder = Folder::new();

@@ -14,8 +14,8 @@ fn growth_that_makes_jobs_slower_is_undone() {
     let ran = run(&["--max-active", "40", "sh", "-c", &job], numbers(300));
     assert_eq!(ran.code, Some(0), "{}", ran.err);
     let at_a_time: Vec<u32> = ran.lines().iter().map(|n| n.parse().unwrap()).collect();
-    // Without the rule all 40 run at a time from the thirtieth job on. With it many only do until it is seen
-    // that they end later; what is seen beside others may not last until the end.
+    // Without the rule all 40 run at a time from the thirtieth job on. With it many only do until
+    // it is seen that they end later; what is seen beside others may not last until the end.
     let grown = at_a_time.iter().position(|&n| n >= 25);
     let undone = |from: usize| at_a_time[from..].iter().any(|&n| n <= 12);
     assert!(grown.is_none_or(undone), "{at_a_time:?}");

@@ -108,7 +108,8 @@ fn jobs_that_grow_to_a_tenth_of_the_memory_are_not_killed() {
     assert!((2..=9).contains(&peak), "{peak} at a time");
 }
 
-/// As of a list of which half has been done before: short jobs end at once, and say nothing of the others.
+/// As of a list of which half has been done before: short jobs end at once, and say nothing of the
+/// others.
 #[test]
 fn nor_are_they_where_every_second_job_finds_nothing_to_do() {
     let Some(group) = Group::or_skip("half", 512 * MIB) else {

@@ -239,8 +239,8 @@ fn outputs_behind_a_slow_job_leave_descriptors_to_others() {
         ran.err
     );
     assert_eq!(ran.summary()["jobs"], 81);
-    // Those that have begun when the last one that may wait comes go on, and wait as well: each has two
-    // pipes until it ends.
+    // Those that have begun when the last one that may wait comes go on, and wait as well: each has
+    // two pipes until it ends.
     let most = 25 + (100 - 25) / 2;
     assert!(before <= most, "{before} files, {most} can be had");
 }

@@ -55,8 +55,8 @@ pub(crate) fn command<S: AsRef<OsStr>>(args: &[S]) -> Command {
     command
 }
 
-/// A command that heeds the signals of a terminal: whoever runs the tests in the background may ignore
-/// them, and that is inherited.
+/// A command that heeds the signals of a terminal: whoever runs the tests in the background may
+/// ignore them, and that is inherited.
 pub(crate) fn heeding(program: &str) -> Command {
     let mut command = Command::new(program);
     let heed = || {
@@ -184,7 +184,8 @@ pub(crate) fn wait_for(path: &Path) {
     wait_until(&format!("{} appears", path.display()), || path.exists());
 }
 
-/// A shell loop that waits until the file `name` exists, some minutes at most: a test that is killed leaves it alone.
+/// A shell loop that waits until the file `name` exists, some minutes at most: a test that is
+/// killed leaves it alone.
 pub(crate) fn until(name: &str) -> String {
     format!("n=0; until [ -e '{name}' ] || [ $n -gt 30000 ]; do n=$((n+1)); sleep 0.01; done")
 }

@@ -232,8 +232,8 @@ impl Terminal {
     }
 }
 
-/// Whether a process is stopped. A shell that was just starting a command sleeps in vfork(2) until that, which is
-/// stopped, has become it.
+/// Whether a process is stopped. A shell that was just starting a command sleeps in vfork(2) until
+/// that, which is stopped, has become it.
 fn is_stopped(pid: u32) -> bool {
     match state(pid) {
         'T' => true,

@@ -141,7 +141,8 @@ impl Crew {
         true
     }
 
-    /// As [`end_one`](Self::end_one), of an item that says that it blocks, and then that it is back.
+    /// As [`end_one`](Self::end_one), of an item that says that it blocks, and then that it is
+    /// back.
     pub(crate) fn block_and_end_one(&mut self) -> bool {
         let Some(&(pool, id)) = self.at_work.front() else {
             return false;

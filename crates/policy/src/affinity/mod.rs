@@ -68,8 +68,8 @@ impl Reach {
         or_all(self.allowed.and(online), online)
     }
 
-    /// Workers that a pool keeps runnable: as many as CPUs of its pod are in use, at most the quota, and
-    /// at least one.
+    /// Workers that a pool keeps runnable: as many as CPUs of its pod are in use, at most the
+    /// quota, and at least one.
     pub fn target(&self, online: &CpuMask, quota: usize) -> u32 {
         let cpus = or_all(self.pod.and(online), online);
         cpus.count().min(quota).max(1) as u32
@@ -125,7 +125,8 @@ impl Layout {
         }
     }
 
-    /// The same with nodes that are so far from each other, as the firmware says (ACPI SLIT: 10 is near).
+    /// The same with nodes that are so far from each other, as the firmware says (ACPI SLIT: 10 is
+    /// near).
     #[must_use]
     pub fn with_distances(self, distances: impl IntoIterator<Item = Vec<u32>>) -> Layout {
         let distances = distances.into_iter().map(Vec::into_boxed_slice).collect();
@@ -155,8 +156,8 @@ impl Layout {
         }
     }
 
-    /// These CPUs are in use from now on, and no others. Those that the machine does not have count for
-    /// nothing; if nothing is left, nothing is changed.
+    /// These CPUs are in use from now on, and no others. Those that the machine does not have count
+    /// for nothing; if nothing is left, nothing is changed.
     pub fn set_all_online(&mut self, online: &CpuMask) {
         let online = online.and(&CpuMask::first(self.places.len()));
         if !online.is_empty() {
@@ -254,8 +255,8 @@ impl Layout {
         }
     }
 
-    /// What cuts the queue's CPUs into pods with pools of their own. A managed queue that is not strict
-    /// has one pool, of which each CPU takes what is near ([`nearness`](Self::nearness)).
+    /// What cuts the queue's CPUs into pods with pools of their own. A managed queue that is not
+    /// strict has one pool, of which each CPU takes what is near ([`nearness`](Self::nearness)).
     fn pool_scope(&self, kind: Kind, attrs: &Attrs) -> Scope {
         match kind == Kind::Managed && !is_strict(attrs) {
             true => Scope::System,
@@ -285,13 +286,15 @@ impl Layout {
         near
     }
 
-    /// Whether the items of all CPUs go to one pool workqueue, in the order in which they were queued.
+    /// Whether the items of all CPUs go to one pool workqueue, in the order in which they were
+    /// queued.
     pub fn has_one_route(&self, kind: Kind, attrs: &Attrs) -> bool {
         let one_pod = self.pool_scope(kind, attrs) == Scope::System;
         kind == Kind::Ordered || (kind.shares_pwq() && one_pod)
     }
 
-    /// Where items of this CPU go. A pod of which no CPU is in use and allowed leaves the whole mask.
+    /// Where items of this CPU go. A pod of which no CPU is in use and allowed leaves the whole
+    /// mask.
     pub fn reach(&self, kind: Kind, attrs: &Attrs, cpu: usize) -> Reach {
         let mask = self.effective(attrs);
         let pod = self.pod(self.pool_scope(kind, attrs), cpu).and(&mask);
@@ -323,8 +326,8 @@ impl Layout {
         nodes.max().map_or(0, |last| last + 1)
     }
 
-    /// Limits that a queue has: one for each node, and one for what is in none. Where there is only one node,
-    /// everything is in it.
+    /// Limits that a queue has: one for each node, and one for what is in none. Where there is only
+    /// one node, everything is in it.
     pub fn nr_parts(&self) -> usize {
         match self.nr_nodes() {
             0 | 1 => 1,
@@ -332,13 +335,14 @@ impl Layout {
         }
     }
 
-    /// How many slots of a queue's limit a node has, by its part of the CPUs that are in use and the
-    /// queue's (kernel `wq_update_node_max_active`, 6.9). Pools that are not in one node share
+    /// How many slots of a queue's limit a node has, by its part of the CPUs that are in use and
+    /// the queue's (kernel `wq_update_node_max_active`, 6.9). Pools that are not in one node share
     /// `max_active` among themselves.
     ///
-    /// Never 0, or items that wait in a node when its last CPU goes, or is taken from the queue, would
-    /// wait for ever (in the kernel they do where min_active is 0). While none of the queue's CPUs is in use
-    /// its items run on others, and the parts are as if all of its own were (in the kernel: min_active).
+    /// Never 0, or items that wait in a node when its last CPU goes, or is taken from the queue,
+    /// would wait for ever (in the kernel they do where min_active is 0). While none of the queue's
+    /// CPUs is in use its items run on others, and the parts are as if all of its own were (in the
+    /// kernel: min_active).
     pub fn share(&self, attrs: &Attrs, node: Option<u32>, max_active: u32, min_active: u32) -> u32 {
         let Some(node) = node.filter(|_| !broken!(NodeShareIgnored)) else {
             hit!(ShareOfNone);
@@ -353,8 +357,8 @@ impl Layout {
         part.clamp(min_active.max(1).into(), max_active.into()) as u32
     }
 
-    /// The CPU for whoever queues from `caller` and names none: that, if queues may use it, else one
-    /// that they may, in turn (kernel `wq_select_unbound_cpu`).
+    /// The CPU for whoever queues from `caller` and names none: that, if queues may use it, else
+    /// one that they may, in turn (kernel `wq_select_unbound_cpu`).
     pub fn choose_cpu(&mut self, caller: usize) -> usize {
         let usable = self.unbound.and(&self.online);
         if self.unbound.contains(caller) || usable.is_empty() {

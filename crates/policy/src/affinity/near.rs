@@ -7,11 +7,11 @@
 //! # What locality costs, and when it is worth that
 //!
 //! * *Which item is next* costs nothing: something has to be. So each CPU takes the nearest one.
-//! * *Where a worker wakes up* costs: whoever has just queued the item is busy there, its core is shared
-//!   with it, and an idle CPU of another pod stays idle. The scheduler, left alone, takes an idle core. In
-//!   the simulator's dm-crypt (Ryzen 3900X, items of 150 us that lose 5 us in another cache) bringing
-//!   workers home takes 13 % from the bandwidth of few jobs. So they are brought home only where an item
-//!   loses at least [`HOMING_COST`] elsewhere, and that its queue must say
+//! * *Where a worker wakes up* costs: whoever has just queued the item is busy there, its core is
+//!   shared with it, and an idle CPU of another pod stays idle. The scheduler, left alone, takes an
+//!   idle core. In the simulator's dm-crypt (Ryzen 3900X, items of 150 us that lose 5 us in another
+//!   cache) bringing workers home takes 13 % from the bandwidth of few jobs. So they are brought
+//!   home only where an item loses at least [`HOMING_COST`] elsewhere, and that its queue must say
 //!   ([`Attrs::locality`](crate::queue::Attrs)): nobody else knows how much data an item has.
 
 use alloc::boxed::Box;
@@ -22,8 +22,9 @@ use super::{Layout, Scope};
 use crate::cpumask::CpuMask;
 use crate::time::{MICROSECOND, Nanos};
 
-/// What an item must lose in another pod for its worker to be brought home: about what is lost to the
-/// one who queued it when they share a core for the time of an item, and to two changes of a mask.
+/// What an item must lose in another pod for its worker to be brought home: about what is lost to
+/// the one who queued it when they share a core for the time of an item, and to two changes of a
+/// mask.
 pub const HOMING_COST: Nanos = 20 * MICROSECOND;
 
 /// Of a pool whose items come from several pods.
@@ -84,8 +85,8 @@ impl Near {
         }
     }
 
-    /// How far an item that was queued on `home` is from `cpu`. CPUs that the machine did not have when
-    /// it was looked at stand for the last one.
+    /// How far an item that was queued on `home` is from `cpu`. CPUs that the machine did not have
+    /// when it was looked at stand for the last one.
     pub fn distance(&self, home: u32, cpu: u32) -> Distance {
         let (a, b) = (self.spot(home), self.spot(cpu));
         match () {
@@ -122,7 +123,8 @@ impl Near {
     }
 }
 
-/// For each CPU the first one of its pod. Each pod is looked for once: there may be a thousand CPUs.
+/// For each CPU the first one of its pod. Each pod is looked for once: there may be a thousand
+/// CPUs.
 fn first_of_pods(layout: &Layout, scope: Scope) -> Vec<u16> {
     let mut firsts = vec![u16::MAX; layout.places.len()];
     for cpu in 0..firsts.len() {

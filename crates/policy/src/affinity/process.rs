@@ -1,20 +1,22 @@
 //! The CPUs of a process, which has no mask: its threads have one each.
 //!
-//! It may use each CPU that one of the program's own threads may use: so a program that pins one of them, its first
-//! one perhaps, keeps the others. Who changes the CPUs of a process from outside (`taskset -ap`) does so thread by
-//! thread, the first one first. Between the two, what the threads have says nothing: it may be the old state for the
-//! most part, or one thread that has pinned itself. So what the first thread has is what counts from the moment on in
-//! which it changes, and what all have counts once they have had the time.
+//! It may use each CPU that one of the program's own threads may use: so a program that pins one of
+//! them, its first one perhaps, keeps the others. Who changes the CPUs of a process from outside
+//! (`taskset -ap`) does so thread by thread, the first one first. Between the two, what the threads
+//! have says nothing: it may be the old state for the most part, or one thread that has pinned
+//! itself. So what the first thread has is what counts from the moment on in which it changes, and
+//! what all have counts once they have had the time.
 
 use crate::CpuMask;
 use crate::time::{MILLISECOND, Nanos, Time};
 
-/// So long after the first thread's mask has changed those of the others count again. A process of a thousand threads is
-/// changed in a few milliseconds.
+/// So long after the first thread's mask has changed those of the others count again. A process of
+/// a thousand threads is changed in a few milliseconds.
 pub const SETTLE: Nanos = 50 * MILLISECOND;
 
-/// Where they still differ then, who changes them may have been slowed down by other load. They are looked at again,
-/// each time after a pause four times as long, up to this one; from then on they count as what the program wants.
+/// Where they still differ then, who changes them may have been slowed down by other load. They are
+/// looked at again, each time after a pause four times as long, up to this one; from then on they
+/// count as what the program wants.
 const LAST_LOOK: Nanos = 64 * SETTLE;
 
 /// What is known of the masks.
@@ -68,7 +70,8 @@ impl ProcessCpus {
         }
     }
 
-    /// The CPUs of the process, if its first thread has these and all threads of the program together have `all`.
+    /// The CPUs of the process, if its first thread has these and all threads of the program
+    /// together have `all`.
     pub fn read(&mut self, now: Time, first: CpuMask, all: CpuMask) -> CpuMask {
         if first != self.first {
             self.first = first;

@@ -98,8 +98,8 @@ pub fn flush_delayed<M: Machine>(
     flush_item(m, work, barrier)
 }
 
-/// Queues an armed item at once, as if its time had come; true if that was done. It is dropped where
-/// `admits` refuses, which is asked whether the caller may queue.
+/// Queues an armed item at once, as if its time had come; true if that was done. It is dropped
+/// where `admits` refuses, which is asked whether the caller may queue.
 pub fn hurry<M: Machine>(
     m: &M,
     work: WorkOf<M>,

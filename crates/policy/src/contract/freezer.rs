@@ -3,16 +3,16 @@
 use super::Machine;
 use super::queues::{freeze, is_active, thaw};
 
-/// Whether the freezable queues of a process are frozen (kernel `workqueue_freezing`). It is beside the list
-/// of its queues, behind the lock of that: so no queue is made, or goes, in between.
+/// Whether the freezable queues of a process are frozen (kernel `workqueue_freezing`). It is beside
+/// the list of its queues, behind the lock of that: so no queue is made, or goes, in between.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Freezer {
     frozen: bool,
 }
 
 impl Freezer {
-    /// From now on nothing of these queues, which are all that there are, becomes active: of those that are
-    /// freezable.
+    /// From now on nothing of these queues, which are all that there are, becomes active: of those
+    /// that are freezable.
     pub fn freeze<M: Machine>(&mut self, m: &M, queues: impl IntoIterator<Item = M::Queue>) {
         self.frozen = true;
         freezable(m, queues).for_each(|queue| freeze(m, queue));
@@ -32,7 +32,8 @@ impl Freezer {
     }
 }
 
-/// Whether any of these queues is freezable and has items that hold slots: those that were begun before.
+/// Whether any of these queues is freezable and has items that hold slots: those that were begun
+/// before.
 pub fn is_freezing<M: Machine>(m: &M, queues: impl IntoIterator<Item = M::Queue>) -> bool {
     freezable(m, queues).any(|queue| is_active(m, queue))
 }

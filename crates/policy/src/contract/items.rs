@@ -102,9 +102,9 @@ fn insert<M: Machine>(m: &M, pwq: PwqOf<M>, work: WorkOf<M>, how: Queueing) -> b
 /// Queues an item that runs in another pool: it begins after that. False if the caller is to look
 /// again.
 ///
-/// The execution remembers one pool that it tells of its end, so only who owns the item may name it:
-/// once the item is queued, a thief may queue it elsewhere, and name that. It may end before the item
-/// is there to be told, which is therefore asked afterwards.
+/// The execution remembers one pool that it tells of its end, so only who owns the item may name
+/// it: once the item is queued, a thief may queue it elsewhere, and name that. It may end before
+/// the item is there to be told, which is therefore asked afterwards.
 fn defer<M: Machine>(
     m: &M,
     pwq: PwqOf<M>,
@@ -139,8 +139,8 @@ pub(super) enum Grab {
     Stolen,
 }
 
-/// Takes an item from whatever state it is in (kernel `work_grab_pending`), to queue it. The caller owns it and
-/// has, where it was stolen, the queue's reference. `None`: it is disabled.
+/// Takes an item from whatever state it is in (kernel `work_grab_pending`), to queue it. The caller
+/// owns it and has, where it was stolen, the queue's reference. `None`: it is disabled.
 pub(super) fn grab<M: Machine>(m: &M, work: WorkOf<M>) -> Option<Grab> {
     loop {
         match m.step_word(work, |word| word.try_pend().ok()) {
@@ -152,7 +152,8 @@ pub(super) fn grab<M: Machine>(m: &M, work: WorkOf<M>) -> Option<Grab> {
     }
 }
 
-/// Takes an item that is pending with this word from where it is. False if it is not there any more.
+/// Takes an item that is pending with this word from where it is. False if it is not there any
+/// more.
 fn take<M: Machine>(m: &M, work: WorkOf<M>, word: WorkWord) -> bool {
     match (word.pwq(), word.pool()) {
         (Some(_), Some(pool)) => steal(m, pool, work),
@@ -267,8 +268,8 @@ pub fn enable<M: Machine>(m: &M, work: WorkOf<M>) -> Enabled {
 }
 
 /// Puts a barrier behind the last queued instance of an item: the pending one, or else the one that
-/// runs. Returns where that is, held; `None` if there is neither, also while only its timer is armed. The
-/// barrier is a new item, of which the queue has a reference if it was put somewhere.
+/// runs. Returns where that is, held; `None` if there is neither, also while only its timer is
+/// armed. The barrier is a new item, of which the queue has a reference if it was put somewhere.
 pub fn flush_item<M: Machine>(m: &M, work: WorkOf<M>, barrier: WorkOf<M>) -> Option<PwqOf<M>> {
     let mut word = settled(m, work);
     m.retain(barrier);

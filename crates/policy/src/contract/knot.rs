@@ -1,14 +1,15 @@
-//! Items that wait for each other: the circle is found at the wait that closes it, whatever pools and queues
-//! it goes through and whatever else they do.
+//! Items that wait for each other: the circle is found at the wait that closes it, whatever pools
+//! and queues it goes through and whatever else they do.
 //!
-//! The machine keeps one [`WaitGraph`], under a lock that comes before those of queues and pools. Each
-//! execution that waits for items is in it for as long as it waits, with what it waits for. Where that stands
-//! is asked of the pools, one after the other.
+//! The machine keeps one [`WaitGraph`], under a lock that comes before those of queues and pools.
+//! Each execution that waits for items is in it for as long as it waits, with what it waits for.
+//! Where that stands is asked of the pools, one after the other.
 //!
-//! That the pools go on meanwhile does no harm. A circle is made of executions that are in the graph; none of
-//! them ends before it has left it, for which it takes the lock. What is read of one that is about to go on is
-//! that it waits for nothing any more, and then there is no circle. What looks free, and is taken a moment
-//! later, is taken by an execution: if that ever waits, its own look sees it.
+//! That the pools go on meanwhile does no harm. A circle is made of executions that are in the
+//! graph; none of them ends before it has left it, for which it takes the lock. What is read of one
+//! that is about to go on is that it waits for nothing any more, and then there is no circle. What
+//! looks free, and is taken a moment later, is taken by an execution: if that ever waits, its own
+//! look sees it.
 //!
 //! | it waits for | what is | and ends only if |
 //! | --- | --- | --- |
@@ -19,12 +20,12 @@
 //! | everything that was queued | | each execution of it ends |
 //! | a group of items | each item of it that is there by then | as above |
 //!
-//! Other items that have their slot get a worker. Nor is a frozen queue waited for in vain, or a limit that nobody
-//! has chosen: that rises.
+//! Other items that have their slot get a worker. Nor is a frozen queue waited for in vain, or a
+//! limit that nobody has chosen: that rises.
 //!
-//! What is waited for may come to wait for other things: a limit is lowered, an item joins a group. Where one knows, one
-//! looks at once ([`relieve`](WaitGraph::relieve)); whatever it was, a wait that lasts is looked at again
-//! ([`look`](WaitGraph::look)).
+//! What is waited for may come to wait for other things: a limit is lowered, an item joins a group.
+//! Where one knows, one looks at once ([`relieve`](WaitGraph::relieve)); whatever it was, a wait
+//! that lasts is looked at again ([`look`](WaitGraph::look)).
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
@@ -98,8 +99,8 @@ struct Wait<M: Machine> {
     look_at: Time,
 }
 
-/// When to look again: as the graph said, unless that is too soon after a look at this time, which has cost so much.
-/// `None`: somebody else was at the graph.
+/// When to look again: as the graph said, unless that is too soon after a look at this time, which
+/// has cost so much. `None`: somebody else was at the graph.
 pub fn next_look(said: Option<Time>, now: Time, cost: Nanos) -> Time {
     let gap = LOOK_GAP.max(cost.saturating_mul(BUDGET_PART));
     said.unwrap_or(now).max(now.after(gap))
@@ -128,8 +129,8 @@ enum Need<P> {
 }
 
 impl<M: Machine> WaitGraph<M> {
-    /// These executions, all of one thread and the last one first, are about to wait for all of this. Refused if that never ends.
-    /// Otherwise follow with [`end`](Self::end).
+    /// These executions, all of one thread and the last one first, are about to wait for all of
+    /// this. Refused if that never ends. Otherwise follow with [`end`](Self::end).
     pub fn begin(&mut self, m: &M, nodes: &[Node], targets: &[Target<M>]) -> Result<(), Stuck> {
         self.insert(m, nodes, targets);
         let stuck = nodes.first().is_some_and(|&node| self.is_stuck(m, node));
@@ -141,8 +142,9 @@ impl<M: Machine> WaitGraph<M> {
         Ok(())
     }
 
-    /// As [`begin`](Self::begin), of a thread that cannot do without: others may hold what it owns. Where it would
-    /// wait for ever others give up instead: each that this names is to be told, and waits no more.
+    /// As [`begin`](Self::begin), of a thread that cannot do without: others may hold what it owns.
+    /// Where it would wait for ever others give up instead: each that this names is to be told, and
+    /// waits no more.
     pub fn begin_bound(
         &mut self,
         m: &M,
@@ -163,8 +165,9 @@ impl<M: Machine> WaitGraph<M> {
         }
     }
 
-    /// A limit was lowered, or thawed, or a queue has changed pools: that may close a circle though no wait
-    /// begins. Some give up then, as in [`begin_bound`](Self::begin_bound), until none is left.
+    /// A limit was lowered, or thawed, or a queue has changed pools: that may close a circle though
+    /// no wait begins. Some give up then, as in [`begin_bound`](Self::begin_bound), until none is
+    /// left.
     pub fn relieve(&mut self, m: &M, mut gives_up: impl FnMut(Node)) {
         while let Some(node) = self.one_stuck(m) {
             hit!(WaitGivesUp);
@@ -228,8 +231,8 @@ impl<M: Machine> WaitGraph<M> {
         top
     }
 
-    /// Looks again at the wait whose turn it is, if it is time. When to look next, as long as items wait for slots or
-    /// threads: without these, a circle is closed by a wait that begins.
+    /// Looks again at the wait whose turn it is, if it is time. When to look next, as long as items
+    /// wait for slots or threads: without these, a circle is closed by a wait that begins.
     pub fn look(&mut self, m: &M, gives_up: impl FnMut(Node)) -> Time {
         let now = m.now();
         if let Some((_, node)) = self.looks.first().copied().filter(|(at, _)| *at <= now) {
@@ -384,7 +387,8 @@ impl<M: Machine> WaitGraph<M> {
             .filter(move |node| node.pool == pool)
     }
 
-    /// Those in the graph that execute items of the same queue. While this pwq is plugged these are older.
+    /// Those in the graph that execute items of the same queue. While this pwq is plugged these are
+    /// older.
     fn of_queue(&self, m: &M, pwq: PwqOf<M>) -> impl Iterator<Item = Node> + '_ {
         let queue = m.info(pwq).queue;
         let executes = |node: &Node| {
@@ -420,7 +424,8 @@ fn of(nodes: &BTreeSet<Node>, pool: u32) -> impl Iterator<Item = WorkerId> + '_ 
     nodes.map(|node| node.worker)
 }
 
-/// Slots that this pwq could have and that items hold which never begin, if these executions never end.
+/// Slots that this pwq could have and that items hold which never begin, if these executions never
+/// end.
 fn not_begun<M: Machine>(m: &M, pwq: PwqOf<M>, stuck: &BTreeSet<Node>) -> u32 {
     let pools: BTreeSet<u32> = stuck.iter().map(|node| node.pool).collect();
     let of_pool = |pool: u32| {

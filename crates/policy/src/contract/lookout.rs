@@ -1,5 +1,5 @@
-//! A look at workers from outside: which pools, which of their workers, and what follows. One text for the tick's
-//! thread of a process and for that of a simulated one.
+//! A look at workers from outside: which pools, which of their workers, and what follows. One text
+//! for the tick's thread of a process and for that of a simulated one.
 
 use alloc::vec::Vec;
 
@@ -12,10 +12,11 @@ use crate::worker::WorkerId;
 pub trait Lookout: Machine {
     /// The numbers of its pools. More may be made meanwhile.
     fn pools(&self) -> impl Iterator<Item = u32>;
-    /// Whether somebody has [asked](crate::Action::Inspect) for a look at this pool since this was called last.
+    /// Whether somebody has [asked](crate::Action::Inspect) for a look at this pool since this was
+    /// called last.
     fn take_asked(&self, pool: u32) -> bool;
-    /// What a worker is at; `None`: it has no thread, or somebody else looks at it right now. Of a process tree that
-    /// stands for it, so many threads that run are enough.
+    /// What a worker is at; `None`: it has no thread, or somebody else looks at it right now. Of a
+    /// process tree that stands for it, so many threads that run are enough.
     fn see(&self, pool: u32, worker: WorkerId, threads: u32) -> Option<SeenState>;
     /// A worker was seen: does its item keep the CPU? Asked before the pool hears of it.
     fn watch_item(&self, pool: u32, seen: &Seen);
@@ -39,7 +40,8 @@ impl Looked {
     }
 }
 
-/// Looks at the workers of one pool that its core wants to be looked at, with the pool let go, and tells it.
+/// Looks at the workers of one pool that its core wants to be looked at, with the pool let go, and
+/// tells it.
 pub fn look<M: Lookout>(m: &M, pool: u32) -> Looked {
     let plan = m.with_pool(pool, |core, _| core.plan_scan());
     let mut seen = Vec::with_capacity(MAX_SCAN);

@@ -114,28 +114,29 @@ pub trait Machine: Sized {
     /// And does so no more: the queue may be gone afterwards.
     fn release_queue(&self, queue: Self::Queue);
 
-    /// An item was queued by a timer, which keeps the queue no longer; perhaps no handle does any more, and
-    /// nobody waits for what is in flight. Then the item is to keep it.
+    /// An item was queued by a timer, which keeps the queue no longer; perhaps no handle does any
+    /// more, and nobody waits for what is in flight. Then the item is to keep it.
     fn timer_has_queued(&self, _queue: Self::Queue) {}
 
-    /// An armed item was to be queued, and its queue takes no more: it is dropped, and somebody should hear
-    /// of it. Called without any lock.
+    /// An armed item was to be queued, and its queue takes no more: it is dropped, and somebody
+    /// should hear of it. Called without any lock.
     fn timer_dropped(&self, queue: Self::Queue);
 
     /// What never changes about a pool workqueue of a queue that the caller keeps.
     fn info(&self, pwq: PwqOf<Self>) -> PwqInfo;
     /// What never changes about a queue: its number, and whether it is ordered.
     fn queue_info(&self, queue: Self::Queue) -> QueueInfo;
-    /// Where new items of this queue go, from this CPU or, if none was asked for, from the caller's.
+    /// Where new items of this queue go, from this CPU or, if none was asked for, from the
+    /// caller's.
     fn route(&self, queue: Self::Queue, cpu: Option<usize>) -> PwqOf<Self>;
-    /// The CPU that an item which is queued there is near to: the one asked for, or the caller's. Anything
-    /// where the pool's items come from one pod.
+    /// The CPU that an item which is queued there is near to: the one asked for, or the caller's.
+    /// Anything where the pool's items come from one pod.
     fn home(&self, pwq: PwqOf<Self>, cpu: Option<usize>) -> u32;
     /// Which way the items of a queue's CPUs go follows from these attributes from now on:
     /// [`Layout::has_one_route`](crate::affinity::Layout::has_one_route).
     fn route_by(&self, queue: Self::Queue, attrs: &Attrs);
-    /// The CPUs of this queue, which is not per CPU, that something was published for; the first one
-    /// stands for all while they have one route.
+    /// The CPUs of this queue, which is not per CPU, that something was published for; the first
+    /// one stands for all while they have one route.
     fn routed(&self, queue: Self::Queue) -> CpuMask;
     /// What was published for this CPU.
     fn routed_to(&self, queue: Self::Queue, cpu: usize) -> Option<PwqOf<Self>>;
@@ -157,8 +158,8 @@ pub trait Machine: Sized {
     /// Somebody else owns an item for a moment.
     fn relax(&self);
 
-    /// Shows all items of a group that have not ended, each of which runs once. Whoever waits for a group keeps it.
-    /// Pools are used inside, no queue.
+    /// Shows all items of a group that have not ended, each of which runs once. Whoever waits for a
+    /// group keeps it. Pools are used inside, no queue.
     fn members(&self, group: Self::Group, show: impl FnMut(WorkOf<Self>));
 }
 

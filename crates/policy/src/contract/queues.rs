@@ -45,8 +45,8 @@ pub fn begin_flush<M: Machine>(m: &M, queue: M::Queue) -> Vec<PwqFlush<PwqOf<M>>
     parts
 }
 
-/// One look of a flusher at one part, in that part's pool: takes its ticket first, then asks whether
-/// it is done.
+/// One look of a flusher at one part, in that part's pool: takes its ticket first, then asks
+/// whether it is done.
 pub fn flush_step<S: Store>(
     core: &mut WorkerPool<S>,
     cx: &mut Cx<S>,
@@ -101,8 +101,8 @@ pub fn activate<M: Machine>(m: &M, pwq: PwqOf<M>) {
     m.with_pool(m.info(pwq).pool, |core, cx| core.activate(cx, pwq));
 }
 
-/// Changes the limit, clamped to what limits may be. False, and nothing is changed, for queues whose
-/// kind is their limit.
+/// Changes the limit, clamped to what limits may be. False, and nothing is changed, for queues
+/// whose kind is their limit.
 pub fn set_max_active<M: Machine>(m: &M, queue: M::Queue, max_active: u32) -> bool {
     m.with_queue(queue, |q| {
         let settable = !matches!(q.made().kind, Kind::Ordered | Kind::Bh);
@@ -115,8 +115,8 @@ pub fn set_max_active<M: Machine>(m: &M, queue: M::Queue, max_active: u32) -> bo
     })
 }
 
-/// Changes what each node is granted at least, up to the limit. False for queues that are not limited
-/// by node.
+/// Changes what each node is granted at least, up to the limit. False for queues that are not
+/// limited by node.
 pub fn set_min_active<M: Machine>(m: &M, queue: M::Queue, min_active: u32) -> bool {
     m.with_queue(queue, |q| {
         let settable = matches!(q.made().kind, Kind::Managed | Kind::Unmanaged);
@@ -165,8 +165,9 @@ pub fn limit<M: Machine>(m: &M, q: &Queue<PwqOf<M>>, pwq: PwqOf<M>) {
     });
 }
 
-/// Changes the attributes. New items go by the new ones; old ones end where they are, and come first
-/// on an ordered queue. False, and nothing is changed, for per-CPU queues (kernel: unbound only).
+/// Changes the attributes. New items go by the new ones; old ones end where they are, and come
+/// first on an ordered queue. False, and nothing is changed, for per-CPU queues (kernel: unbound
+/// only).
 pub fn apply_attrs<M: Machine>(m: &M, queue: M::Queue, attrs: Attrs) -> Result<bool, M::NoPool> {
     m.with_queue(queue, |q| {
         if q.made().kind.is_per_cpu() {
@@ -209,8 +210,8 @@ fn fit<M: Machine>(
     Ok(())
 }
 
-/// The pool workqueue for a CPU of this queue, which is not per CPU: made now if nothing was published
-/// for it. Where there is no pool for it, what the queue has for another CPU.
+/// The pool workqueue for a CPU of this queue, which is not per CPU: made now if nothing was
+/// published for it. Where there is no pool for it, what the queue has for another CPU.
 pub fn place<M: Machine>(m: &M, queue: M::Queue, cpu: usize) -> Result<PwqOf<M>, M::NoPool> {
     m.with_queue(queue, |q| {
         if let Some(there) = m.routed_to(queue, cpu) {

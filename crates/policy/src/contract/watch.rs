@@ -28,7 +28,8 @@ pub struct Starvation<T> {
     pub max_active: u32,
     /// The node whose slots they are, if the queue has others as well.
     pub node: Option<u32>,
-    /// Some of the items that hold the slots, of each pool the oldest, as the witness has told of them.
+    /// Some of the items that hold the slots, of each pool the oldest, as the witness has told of
+    /// them.
     pub holders: Vec<T>,
 }
 
@@ -115,8 +116,9 @@ pub struct Raised {
     pub to: u32,
 }
 
-/// Looks at a queue of which items of `pwq` wait for a slot of a limit that nobody has chosen: if nothing has
-/// moved for long, doubles it, up to what `most` says the system has room for. The caller keeps the queue.
+/// Looks at a queue of which items of `pwq` wait for a slot of a limit that nobody has chosen: if
+/// nothing has moved for long, doubles it, up to what `most` says the system has room for. The
+/// caller keeps the queue.
 pub fn outgrow<M: Machine>(
     m: &M,
     queue: M::Queue,
@@ -138,8 +140,8 @@ pub fn outgrow<M: Machine>(
     })
 }
 
-/// Why an item that is pending has not begun; `None` if it is not pending. A hint: it may change at any
-/// time.
+/// Why an item that is pending has not begun; `None` if it is not pending. A hint: it may change at
+/// any time.
 pub fn waits<M: Machine>(m: &M, work: WorkOf<M>) -> Option<Waits> {
     loop {
         let word = settled(m, work);
@@ -196,8 +198,8 @@ impl QueueCounts {
     }
 }
 
-/// How many items of a queue are where. Costs a look at each worker of its pools, and at each timer of
-/// it. A hint: pools are looked at one by one.
+/// How many items of a queue are where. Costs a look at each worker of its pools, and at each timer
+/// of it. A hint: pools are looked at one by one.
 pub fn counts<M: Machine>(m: &M, queue: M::Queue) -> QueueCounts {
     let mut sum = m.with_queue(queue, |q| QueueCounts {
         max_active: q.max_active(),

@@ -49,9 +49,9 @@ impl Crowd {
         !self.has_hold() && now.since(self.seen_at) > LEVEL_VALID
     }
 
-    /// Whether a report of an idle CPU is of use. While held, only if it is needed to see that a worker
-    /// is `missing`: one that is woken instead is placed well, while one that is called to an idle CPU
-    /// may come beside who has the lock, on the same core.
+    /// Whether a report of an idle CPU is of use. While held, only if it is needed to see that a
+    /// worker is `missing`: one that is woken instead is placed well, while one that is called to
+    /// an idle CPU may come beside who has the lock, on the same core.
     pub fn wants_reports(&self, now: Time, busy: u32, missing: bool) -> bool {
         self.held(now)
             .is_none_or(|hold| hold.allows(busy) && !missing)
@@ -124,8 +124,8 @@ impl Crowd {
         self.stats
     }
 
-    /// When one more may begin that is held back, so that somebody sees to it. After a look that could have
-    /// let it begin, the usual looks are enough.
+    /// When one more may begin that is held back, so that somebody sees to it. After a look that
+    /// could have let it begin, the usual looks are enough.
     pub fn wakes_at(&self, now: Time) -> Option<Time> {
         let probe_at = self.held(now)?.probe_at();
         (self.looked_at < probe_at).then_some(probe_at)

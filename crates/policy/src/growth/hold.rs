@@ -1,9 +1,9 @@
 //! A kind of items that is held back, because its executions queue up at one lock.
 //!
 //! It searches for the number of workers that the lock can use: enough to keep it busy, and not so
-//! many that most of them wait. So many are *allowed*; who ends an item while more are busy goes idle.
-//! A start beyond that is a *probe*: it allows one more. Four looks make a verdict; what counts most is
-//! how fast items end, compared with the best pace so far.
+//! many that most of them wait. So many are *allowed*; who ends an item while more are busy goes
+//! idle. A start beyond that is a *probe*: it allows one more. Four looks make a verdict; what
+//! counts most is how fast items end, compared with the best pace so far.
 //!
 //! | verdict | | then |
 //! | --- | --- | --- |
@@ -13,9 +13,9 @@
 //! | elsewhere | most slept, and hardly anybody at the lock | the pool is not held any more |
 //! | fine | anything else | the next probe allows twice as many more; at once, if this one has paid |
 //!
-//! After *too many* and *convoy* the next probe waits twice as long as the one before, 4 ms to 100 ms. It is
-//! put off once at most: within [`START_BOUND`] of one start the next is allowed, whatever is seen, so a
-//! chain of dependent items always finishes.
+//! After *too many* and *convoy* the next probe waits twice as long as the one before, 4 ms to 100
+//! ms. It is put off once at most: within [`START_BOUND`] of one start the next is allowed,
+//! whatever is seen, so a chain of dependent items always finishes.
 
 use super::queue::Queue;
 use super::{FREE_GROWTH, Gate, GrowthStats, Holding, Look};
@@ -23,8 +23,8 @@ use crate::probe::hit;
 use crate::sampling::MAX_SCAN;
 use crate::time::{MILLISECOND, Nanos, SECOND, Time};
 
-/// Each verdict against growth makes probes wait twice as long; before the first one it is this long, about
-/// the time between two looks of the tick.
+/// Each verdict against growth makes probes wait twice as long; before the first one it is this
+/// long, about the time between two looks of the tick.
 pub const DAMP_FIRST: Nanos = 4 * MILLISECOND;
 /// No probe waits longer than this, from the last start or from the verdict that has put it off.
 pub const DAMP_LAST: Nanos = 100 * MILLISECOND;
@@ -76,15 +76,15 @@ pub(super) struct Hold {
     best: Option<Pace>,
     /// Nobody gets through who was seen at the lock.
     is_closed: bool,
-    /// So many looks are not counted: with far more or fewer workers other items are under way, and how fast
-    /// they end says nothing at first.
+    /// So many looks are not counted: with far more or fewer workers other items are under way, and
+    /// how fast they end says nothing at first.
     settling: u32,
     sum: Sum,
 }
 
 impl Hold {
-    /// A convoy was seen in a pool with this target. Of many workers nobody goes idle before the first
-    /// verdict, which also says how fast they are; a few are all seen by one look.
+    /// A convoy was seen in a pool with this target. Of many workers nobody goes idle before the
+    /// first verdict, which also says how fast they are; a few are all seen by one look.
     pub(super) fn begin(now: Time, look: &Look, target: u32) -> Hold {
         let least = LEAST.min(FREE_GROWTH * target);
         let useful = 2 * look.busy.saturating_sub(look.crowd);
@@ -155,8 +155,8 @@ impl Hold {
         self.sum.done += 1;
     }
 
-    /// Takes in a look, which counts for a verdict unless workers are still on their way out. True if the
-    /// pool is not to be held any more.
+    /// Takes in a look, which counts for a verdict unless workers are still on their way out. True
+    /// if the pool is not to be held any more.
     pub(super) fn looked(
         &mut self,
         now: Time,

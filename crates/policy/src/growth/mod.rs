@@ -5,9 +5,10 @@
 //! (a lock whose waiters sleep is handed over only as fast as they wake up; a Python GIL).
 //! So growth asks what the blocked workers wait for, and whether that queue moves.
 //!
-//! Who joins a convoy shows in what the blocked workers execute. Items are of one *kind* if they are of one
-//! queue and have one function: a kind whose executions queue up at one lock is a [`Crowd`], and its other
-//! items are held back. Nobody else is: the pool's workers take what is of other kinds.
+//! Who joins a convoy shows in what the blocked workers execute. Items are of one *kind* if they
+//! are of one queue and have one function: a kind whose executions queue up at one lock is a
+//! [`Crowd`], and its other items are held back. Nobody else is: the pool's workers take what is of
+//! other kinds.
 //!
 //! | most executions of one kind | and | is | its items |
 //! | --- | --- | --- | --- |
@@ -17,10 +18,12 @@
 //!
 //! Of all kinds together a pool grows freely up to twice what the last look saw.
 //!
-//! A crowd from which nobody gets through while items end may be either: a barrier beside other items, or a
-//! lock that is free for all, which one worker takes again and again. It is held, but not hard.
+//! A crowd from which nobody gets through while items end may be either: a barrier beside other
+//! items, or a lock that is free for all, which one worker takes again and again. It is held, but
+//! not hard.
 //!
-//! Looks are samples: a scan looks at [`MAX_SCAN`](crate::pool::MAX_SCAN) workers, and the others are taken to be alike.
+//! Looks are samples: a scan looks at [`MAX_SCAN`](crate::pool::MAX_SCAN) workers, and the others
+//! are taken to be alike.
 
 mod crowd;
 mod hold;
@@ -39,8 +42,8 @@ pub const FREE_GROWTH: u32 = 2;
 pub const SPACING_LEAST: Nanos = MILLISECOND;
 /// A crowd from which nobody got through for so long may be a barrier although items end.
 pub const CLOSED: Nanos = 20 * MILLISECOND;
-/// A look at the workers is believed for this long: a little more than the time between two looks of
-/// the tick while canaries report.
+/// A look at the workers is believed for this long: a little more than the time between two looks
+/// of the tick while canaries report.
 pub const LOOK_VALID: Nanos = 20 * MILLISECOND;
 /// As many workers as a look found to do well may start again for this long without another one.
 pub const LEVEL_VALID: Nanos = 200 * MILLISECOND;

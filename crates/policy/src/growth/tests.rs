@@ -226,7 +226,8 @@ fn probes_that_do_no_harm_allow_twice_as_many_each_time() {
     assert_eq!(steps, [1, 2, 4, 8, 16]);
 }
 
-/// A pool that has learnt to wait 100 ms, with 6 workers and the best pace with those; when it may probe.
+/// A pool that has learnt to wait 100 ms, with 6 workers and the best pace with those; when it may
+/// probe.
 fn at_its_best(done: u64) -> (Crowd, Time) {
     let (mut crowd, mut now) = searching(40);
     for _ in 0..7 {

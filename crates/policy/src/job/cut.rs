@@ -11,8 +11,8 @@ pub struct Cut {
 }
 
 impl Cut {
-    /// `align`: units between two places where work may be cut; `min_chunk`: the fewest units worth a
-    /// call. 0 means 1 for both, and more than 2^60 means that.
+    /// `align`: units between two places where work may be cut; `min_chunk`: the fewest units worth
+    /// a call. 0 means 1 for both, and more than 2^60 means that.
     pub fn new(align: u64, min_chunk: u64) -> Self {
         Cut {
             align: align.clamp(1, MOST),
@@ -32,8 +32,8 @@ impl Cut {
     }
 
     /// Where about `units` end that begin at `at`, when there is work up to `end`: at a multiple of
-    /// `align`, or at `end`. Neither what ends there nor what is left is less than `min_chunk`, unless
-    /// all of it is.
+    /// `align`, or at `end`. Neither what ends there nor what is left is less than `min_chunk`,
+    /// unless all of it is.
     pub fn after(self, at: u64, units: u64, end: u64) -> u64 {
         let longest = at.saturating_add(units.max(self.min_chunk));
         let whole = longest - longest % self.align;

@@ -3,14 +3,15 @@
 /// A chunk was claimed, or there is none: nothing more of it begins.
 const CLOSED: u64 = 1 << 63;
 
-/// How much of a chunk has begun, in units from its beginning: the front of its work. An atomic word;
-/// these are its steps.
+/// How much of a chunk has begun, in units from its beginning: the front of its work. An atomic
+/// word; these are its steps.
 ///
 /// * The thread whose chunk it is *advances* it before each step.
 /// * Any other thread *closes* it, and with that has everything behind the front.
 ///
 /// Each unit is so given away once: by the compare-exchange that moved the front over it, or by the
-/// one that closed the word in front of it. `crates/runtime/src/job/README.md` has the whole protocol.
+/// one that closed the word in front of it. `crates/runtime/src/job/README.md` has the whole
+/// protocol.
 ///
 /// ```
 /// use cmwq_policy::job::Front;
@@ -38,15 +39,15 @@ impl Front {
         self.0
     }
 
-    /// The owner begins the units from `from`, where its last step ended, to `to`. `None`: the rest was
-    /// claimed.
+    /// The owner begins the units from `from`, where its last step ended, to `to`. `None`: the rest
+    /// was claimed.
     pub fn advance(self, from: u64, to: u64) -> Option<Front> {
         debug_assert!(from < to && to < CLOSED, "a step of {from} to {to}");
         (self.0 == from).then_some(Front(to))
     }
 
-    /// Takes everything behind the front away: the word from now on, and how much had begun. `None` if
-    /// somebody else has.
+    /// Takes everything behind the front away: the word from now on, and how much had begun. `None`
+    /// if somebody else has.
     pub fn close(self) -> Option<(Front, u64)> {
         let begun = self.begun()?;
         Some((Front(begun | CLOSED), begun))

@@ -1,9 +1,9 @@
 //! Multithreaded jobs: a long piece of CPU work, cut into chunks that several threads take (the
 //! kernel's ktask, later `padata_do_multithreaded`).
 //!
-//! A job is `size` units of work, numbered. A thread takes a *chunk* of it, and does that in *steps*:
-//! a step is one call of the job's function. What of a chunk has not begun can be *claimed* by
-//! another thread at any time, so nobody ever waits for more than the steps in flight.
+//! A job is `size` units of work, numbered. A thread takes a *chunk* of it, and does that in
+//! *steps*: a step is one call of the job's function. What of a chunk has not begun can be
+//! *claimed* by another thread at any time, so nobody ever waits for more than the steps in flight.
 //!
 //! | file | decides |
 //! | --- | --- |

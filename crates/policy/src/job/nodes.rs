@@ -29,8 +29,8 @@ pub fn by_nodes(range: Range<u64>, cut: Cut, cpus: &[u32]) -> Vec<(Option<u32>, 
     parts
 }
 
-/// The nodes of helpers, which are the threads from 1 on: one after the other, that of the caller, who
-/// helps there already, last.
+/// The nodes of helpers, which are the threads from 1 on: one after the other, that of the caller,
+/// who helps there already, last.
 pub fn nodes_in_turn(
     parts: &[Option<u32>],
     caller: Option<u32>,

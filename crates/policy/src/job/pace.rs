@@ -2,17 +2,18 @@
 
 use crate::time::{MICROSECOND, Nanos};
 
-/// What a step should take: short enough that to wait for one is nothing, long enough that a clock read
-/// and a compare-exchange, some 100 ns, are nothing either.
+/// What a step should take: short enough that to wait for one is nothing, long enough that a clock
+/// read and a compare-exchange, some 100 ns, are nothing either.
 pub const STEP_TIME: Nanos = 250 * MICROSECOND;
-/// A step is at most so many times as long as the one before: the first units may not be like the rest.
+/// A step is at most so many times as long as the one before: the first units may not be like the
+/// rest.
 const GROWTH: u64 = 8;
 /// A step, or a beginning, that took so many times what a step should was kept off its CPU.
 const STARVED: u64 = 8;
 
 /// How fast one thread works. Time is wall time: when a thread is preempted within a step, that one
-/// counts as slow and the next ones are shorter, at worst by half; time slices are so much longer than steps that
-/// few of them are met.
+/// counts as slow and the next ones are shorter, at worst by half; time slices are so much longer
+/// than steps that few of them are met.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pace {
     units: u64,
@@ -34,8 +35,8 @@ impl Pace {
         Pace { gap: 0, ..self }
     }
 
-    /// The same for a helper that began so long after it was queued: as long, about, will it wait whenever it
-    /// loses its CPU.
+    /// The same for a helper that began so long after it was queued: as long, about, will it wait
+    /// whenever it loses its CPU.
     pub fn begun_after(self, delay: Nanos) -> Self {
         Pace {
             gap: if is_starved(delay) { delay } else { 0 },
@@ -71,8 +72,9 @@ impl Pace {
         left / Self::CHUNK_STEPS >= self.chunk()
     }
 
-    /// Whether a helper had better leave: the rest of the job will take less time than this one will wait, once it
-    /// loses its CPU, to have it back. What it had begun then is what all would wait for.
+    /// Whether a helper had better leave: the rest of the job will take less time than this one
+    /// will wait, once it loses its CPU, to have it back. What it had begun then is what all would
+    /// wait for.
     pub fn should_leave(self, sofar: SoFar) -> bool {
         sofar.rest().is_some_and(|rest| rest < self.gap)
     }

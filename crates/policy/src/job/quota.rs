@@ -32,8 +32,8 @@ pub enum Grant {
 }
 
 impl Quota {
-    /// Asks for a helper, on `node` if it wants one; `None`: the process has 4/5 of its `cpus` in use.
-    /// `nodes`: usable CPUs of each node.
+    /// Asks for a helper, on `node` if it wants one; `None`: the process has 4/5 of its `cpus` in
+    /// use. `nodes`: usable CPUs of each node.
     pub fn grant(&mut self, cpus: u32, nodes: &[u32], node: Option<u32>) -> Option<Grant> {
         if self.total >= part(cpus) {
             return None;

@@ -117,8 +117,8 @@ pub struct Asker {
 }
 
 impl<P> Core<P> {
-    /// A job of these parts for so many threads, the caller among them. `keep` what was completed, for
-    /// an [undo](Self::done).
+    /// A job of these parts for so many threads, the caller among them. `keep` what was completed,
+    /// for an [undo](Self::done).
     pub fn new(
         shape: &Shape,
         threads: u32,
@@ -145,8 +145,8 @@ impl<P> Core<P> {
         }
     }
 
-    /// The next chunk for this thread: of what is left or, where nothing is, of what another thread has not
-    /// begun. `None`: there is nothing more to do, or something has [failed](Self::fail).
+    /// The next chunk for this thread: of what is left or, where nothing is, of what another thread
+    /// has not begun. `None`: there is nothing more to do, or something has [failed](Self::fail).
     ///
     /// If `advance` panics, the units it was asked about are lost: [fail](Self::fail).
     pub fn next(
@@ -176,7 +176,8 @@ impl<P> Core<P> {
         self.pace
     }
 
-    /// What is on the thread's own node comes first, then where most is left (kernel ktask: at random).
+    /// What is on the thread's own node comes first, then where most is left (kernel ktask: at
+    /// random).
     fn choose(&self, node: Option<u32>) -> Option<usize> {
         let all = self.left.iter().enumerate();
         let best = all.min_by_key(|(_, left)| {
@@ -224,8 +225,8 @@ impl<P> Core<P> {
         self.cut.after(at, units, end)
     }
 
-    /// The thread of whose chunk most has not begun. For a helper it must be worth it: what it begins
-    /// the caller may have to wait for.
+    /// The thread of whose chunk most has not begun. For a helper it must be worth it: what it
+    /// begins the caller may have to wait for.
     fn victim(&self, asker: Asker, fronts: &impl Fronts) -> Option<usize> {
         let worth = match asker.thread {
             0 => 1,
@@ -266,8 +267,8 @@ impl<P> Core<P> {
         });
     }
 
-    /// A thread is done with its chunk: the first `units` of it are completed, no step is in flight and
-    /// none failed. What is left of it, because the thread leaves, belongs to nobody again.
+    /// A thread is done with its chunk: the first `units` of it are completed, no step is in flight
+    /// and none failed. What is left of it, because the thread leaves, belongs to nobody again.
     ///
     /// The chunk it had is for the caller to drop, without the lock: `P` may be anything.
     pub fn settle(
@@ -284,10 +285,12 @@ impl<P> Core<P> {
         Some(taken)
     }
 
-    /// A thread's step behind the first `units` of its chunk failed, or it has no chunk: nobody takes one
-    /// any more. Both are said at once. Between two calls, another thread would be given what has failed.
+    /// A thread's step behind the first `units` of its chunk failed, or it has no chunk: nobody
+    /// takes one any more. Both are said at once. Between two calls, another thread would be given
+    /// what has failed.
     ///
-    /// True for the first who says so, whose error it is; and the chunk it had, as [`settle`](Self::settle).
+    /// True for the first who says so, whose error it is; and the chunk it had, as
+    /// [`settle`](Self::settle).
     pub fn fail(&mut self, thread: usize, units: u64) -> (bool, Option<Taken<P>>) {
         let first = !core::mem::replace(&mut self.stopped, true);
         (first, self.settled(thread, units))
@@ -345,8 +348,8 @@ impl Steps {
         self.begun
     }
 
-    /// The next step, from [`begun`](Self::begun) to this: what the front is to be [advanced](Front::advance)
-    /// to. `None` at the end of the chunk.
+    /// The next step, from [`begun`](Self::begun) to this: what the front is to be
+    /// [advanced](Front::advance) to. `None` at the end of the chunk.
     pub fn next(&self, pace: Pace) -> Option<u64> {
         let (from, end) = (self.at + self.begun, self.at + self.units);
         (from < end).then(|| self.cut.after(from, pace.step(), end) - self.at)

@@ -82,8 +82,8 @@ impl Rig {
         }
     }
 
-    /// One move of this thread: it takes a chunk, begins a step, or ends one (which takes `took`, and
-    /// fails).
+    /// One move of this thread: it takes a chunk, begins a step, or ends one (which takes `took`,
+    /// and fails).
     fn act(&mut self, index: usize, took: Nanos, fails: bool) {
         let thread = &mut self.threads[index];
         let Some((taken, steps)) = &mut thread.chunk else {
@@ -232,8 +232,8 @@ fn two_threads(size: u64, chunks: Chunks) -> Rig {
     })
 }
 
-/// The helper has a chunk and has begun a step, when its CPU is taken away for ever. The caller does all the
-/// rest: that one step is all that is left.
+/// The helper has a chunk and has begun a step, when its CPU is taken away for ever. The caller
+/// does all the rest: that one step is all that is left.
 #[test]
 fn the_tail_is_one_step() {
     for chunks in [Chunks::Kernel, Chunks::Adaptive] {
@@ -258,8 +258,8 @@ fn only_the_first_error_counts_and_nobody_goes_on() {
     assert_eq!(rig.core.completed(), 0);
 }
 
-/// A step of the helper fails while the caller has nothing left to do: it gets nothing of that chunk,
-/// neither the step nor what is behind it.
+/// A step of the helper fails while the caller has nothing left to do: it gets nothing of that
+/// chunk, neither the step nor what is behind it.
 #[test]
 fn what_failed_is_not_given_out_again() {
     for chunks in [Chunks::Kernel, Chunks::Adaptive] {

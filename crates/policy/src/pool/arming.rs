@@ -1,10 +1,11 @@
-//! When canaries are armed: hysteresis, so that what they cost does not grow with the rate of items.
+//! When canaries are armed: hysteresis, so that what they cost does not grow with the rate of
+//! items.
 //!
-//! Items that wait for the microseconds until some worker ends are no reason to wake a thread on every CPU
-//! that idles: by the time it has looked, they are taken. Whether a pool's backlog is of that kind shows in
-//! what came of arming: if nobody reported before it was gone, twice as much must wait the next time; a
-//! report that led to a start makes it half again. At most a part of the target is waited for, so on few
-//! CPUs every item arms; and the tick looks in any case.
+//! Items that wait for the microseconds until some worker ends are no reason to wake a thread on
+//! every CPU that idles: by the time it has looked, they are taken. Whether a pool's backlog is of
+//! that kind shows in what came of arming: if nobody reported before it was gone, twice as much
+//! must wait the next time; a report that led to a start makes it half again. At most a part of the
+//! target is waited for, so on few CPUs every item arms; and the tick looks in any case.
 
 use crate::probe::hit;
 

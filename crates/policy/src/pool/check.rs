@@ -1,8 +1,9 @@
 //! What holds of a pool after every event, whatever was reported, delayed or refused.
 //!
-//! [`WorkerPool::check`] looks at counts only, and whoever drives a pool asks for it after each event of a debug
-//! build. [`WorkerPool::check_whole`] walks workers and lists as well: for the tests of the rules, the swarm, and
-//! the stress tests. What holds over several pools, or of items that are in none, only the tests can know.
+//! [`WorkerPool::check`] looks at counts only, and whoever drives a pool asks for it after each
+//! event of a debug build. [`WorkerPool::check_whole`] walks workers and lists as well: for the
+//! tests of the rules, the swarm, and the stress tests. What holds over several pools, or of items
+//! that are in none, only the tests can know.
 
 use alloc::vec::Vec;
 
@@ -154,7 +155,8 @@ impl<S: Store> WorkerPool<S> {
         }
     }
 
-    /// A thread that has claimed an item counts for one of those on its stack, and waits for all of them.
+    /// A thread that has claimed an item counts for one of those on its stack, and waits for all of
+    /// them.
     fn claims_count_once(&self) {
         let claims = || {
             self.crew
@@ -185,7 +187,8 @@ impl<S: Store> WorkerPool<S> {
         );
     }
 
-    /// Worklist and own lists: what is there is queued, here, and holds a slot unless it is a barrier.
+    /// Worklist and own lists: what is there is queued, here, and holds a slot unless it is a
+    /// barrier.
     fn entries_are_where_they_say(&self, store: &S) {
         let deferred = self.check_list(store, self.worklist.list());
         assert!(

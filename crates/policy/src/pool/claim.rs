@@ -1,11 +1,12 @@
 //! Claims: a thread that waits for an item which no worker has begun executes it itself.
 //!
-//! It comes into the pool as a rescuer does, as a guest with a number, for this one item: the busy table,
-//! flushes, deferrals, limits and looks from outside see an item that a worker executes. Which threads may
-//! do so: [`crate::stacking`].
+//! It comes into the pool as a rescuer does, as a guest with a number, for this one item: the busy
+//! table, flushes, deferrals, limits and looks from outside see an item that a worker executes.
+//! Which threads may do so: [`crate::stacking`].
 //!
-//! A thread that claims may itself be a worker in the middle of an item, or have claimed that one. Then it
-//! counts as running once, and it waits as a whole: what stands beneath on its stack waits with it.
+//! A thread that claims may itself be a worker in the middle of an item, or have claimed that one.
+//! Then it counts as running once, and it waits as a whole: what stands beneath on its stack waits
+//! with it.
 
 use super::crew::Claim;
 use super::slots::limit_now;
@@ -66,8 +67,8 @@ impl<S: Store> WorkerPool<S> {
         kind && settled && !frozen && free && !self.executes(&cx.store.key(work))
     }
 
-    /// Is there room for a claim, which adds one thread that runs? As many of those as CPUs serve: the
-    /// pool's own workers step back for them.
+    /// Is there room for a claim, which adds one thread that runs? As many of those as CPUs serve:
+    /// the pool's own workers step back for them.
     pub(super) fn may_claim(&self, adds: bool) -> bool {
         let crowded =
             adds && self.manages() && self.crew.counts().claims_added >= self.attrs.target;

@@ -108,8 +108,8 @@ impl<S: Store> WorkerPool<S> {
         }
     }
 
-    /// Items of `pwq` with a slot that wait for the end of an execution of their own: here, or in another
-    /// pool.
+    /// Items of `pwq` with a slot that wait for the end of an execution of their own: here, or in
+    /// another pool.
     fn nr_behind(&self, cx: &Cx<S>, pwq: S::Pwq) -> u32 {
         let active = |&work: &S::Work| {
             cx.store.pwq_of(work) == Some(pwq) && !cx.store.word(work).flags().inactive

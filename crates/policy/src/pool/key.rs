@@ -1,4 +1,5 @@
-//! What makes a pool, and what it is while these CPUs are in use: queues with an equal key share one.
+//! What makes a pool, and what it is while these CPUs are in use: queues with an equal key share
+//! one.
 
 use super::{Cx, Rule, WorkerPool};
 use crate::affinity::{Near, Reach};
@@ -70,8 +71,9 @@ impl PoolKey {
         &self.reach
     }
 
-    /// While the process has these CPUs, of which a quota leaves it so many at a time. The pool of a CPU that is not
-    /// in use goes on elsewhere, and starts every item at once (kernel `unbind_workers`).
+    /// While the process has these CPUs, of which a quota leaves it so many at a time. The pool of
+    /// a CPU that is not in use goes on elsewhere, and starts every item at once (kernel
+    /// `unbind_workers`).
     pub fn served(&self, online: &CpuMask, quota: usize) -> Served {
         let own = self.cpu.is_none_or(|cpu| online.contains(cpu));
         Served {
@@ -93,9 +95,9 @@ impl PoolKey {
         }
     }
 
-    /// Where to wake a worker that was `last` on this CPU: in the pod of the CPU that its item was queued on, if items
-    /// are near to pods, or in the pool's (kernel `kick_pool`: repatriation). `None`: wherever that is, as it is
-    /// there, has to be somewhere else, or may be anywhere.
+    /// Where to wake a worker that was `last` on this CPU: in the pod of the CPU that its item was
+    /// queued on, if items are near to pods, or in the pool's (kernel `kick_pool`: repatriation).
+    /// `None`: wherever that is, as it is there, has to be somewhere else, or may be anywhere.
     pub fn wakes_in(
         &self,
         item: Option<(&Near, u32)>,
@@ -113,7 +115,8 @@ impl PoolKey {
 
 fn rule(kind: Kind) -> Rule {
     match kind {
-        // One item at a time is a limit, and no reason to start it beside others that have the CPUs.
+        // One item at a time is a limit, and no reason to start it beside others that have the
+        // CPUs.
         Kind::Managed | Kind::Ordered => Rule::Managed,
         Kind::PerCpu => Rule::PerCpu,
         Kind::Unmanaged => Rule::Unmanaged,

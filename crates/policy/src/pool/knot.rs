@@ -1,4 +1,5 @@
-//! What an item of this pool waits for, for those who look for circles: `crate::contract::WaitGraph`.
+//! What an item of this pool waits for, for those who look for circles:
+//! `crate::contract::WaitGraph`.
 
 use alloc::vec::Vec;
 
@@ -7,7 +8,8 @@ use super::{Cx, WorkerPool};
 use crate::store::Store;
 use crate::worker::{Token, WorkerId};
 
-/// What has to end before an item does. Of nothing it is over, or begins as soon as a worker takes it.
+/// What has to end before an item does. Of nothing it is over, or begins as soon as a worker takes
+/// it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Behind<P> {
     /// What this worker executes: the item itself, or what it has to wait for.
@@ -34,8 +36,8 @@ impl<S: Store> WorkerPool<S> {
         }
     }
 
-    /// An execution of the same key is waited for besides what keeps the pending item: it may be of an earlier
-    /// item at this address, about to end.
+    /// An execution of the same key is waited for besides what keeps the pending item: it may be of
+    /// an earlier item at this address, about to end.
     fn item_behind(&self, cx: &mut Cx<S>, work: S::Work) -> Behinds<S::Pwq> {
         let executing = self.crew.executing(&cx.store.key(work));
         let [elsewhere, last] = self.pending_behind(cx, work);
@@ -68,7 +70,8 @@ impl<S: Store> WorkerPool<S> {
             && !self.may_outgrow_threads()
     }
 
-    /// Whether these are all the workers that it may have. Rescuers, and those that claim, begin no other item.
+    /// Whether these are all the workers that it may have. Rescuers, and those that claim, begin no
+    /// other item.
     pub fn are_all_threads(&self, ids: impl Iterator<Item = WorkerId>) -> bool {
         let workers = ids.filter(|&id| !self.crew.get(id).is_guest()).count();
         self.has_all_threads() && workers >= self.crew.counts().workers as usize
@@ -87,7 +90,8 @@ impl<S: Store> WorkerPool<S> {
         active.into_iter().filter(of_limit).count() as u32
     }
 
-    /// Whether a flush of this pwq is for items that no worker has taken, and that only one can take.
+    /// Whether a flush of this pwq is for items that no worker has taken, and that only one can
+    /// take.
     pub fn flush_needs_thread(&self, cx: &mut Cx<S>, pwq: S::Pwq, ticket: Option<u64>) -> bool {
         if !self.has_all_threads() || cx.store.pwq(pwq).flags.rescued {
             return false;
@@ -115,7 +119,8 @@ impl<S: Store> WorkerPool<S> {
         if let Some(id) = self.crew.ids().find(has) {
             return [Some(Behind::Worker(id)), None, None];
         }
-        // Behind an instance that is pending; if not, that was taken back, and the barrier goes on alone.
+        // Behind an instance that is pending; if not, that was taken back, and the barrier goes on
+        // alone.
         let word = cx.store.word(item);
         let pending = word.pwq().is_some() && word.pool() == Some(self.attrs.id);
         match pending && self.worklist.series(cx, item).contains(&barrier) {
@@ -130,8 +135,8 @@ impl<S: Store> WorkerPool<S> {
         current.map(|current| current.pwq)
     }
 
-    /// Whether a flush of `pwq` with this ticket waits for the end of what this worker executes; without one,
-    /// for everything in flight.
+    /// Whether a flush of `pwq` with this ticket waits for the end of what this worker executes;
+    /// without one, for everything in flight.
     pub fn is_flushed_with(
         &self,
         cx: &mut Cx<S>,
@@ -152,7 +157,8 @@ impl<S: Store> WorkerPool<S> {
         own.iter().chain(&next).any(is_covered)
     }
 
-    /// Executions of other pools that such a flush waits for, as items of `pwq` are deferred behind them.
+    /// Executions of other pools that such a flush waits for, as items of `pwq` are deferred behind
+    /// them.
     pub fn deferred_and_flushed(
         &self,
         cx: &mut Cx<S>,
@@ -170,8 +176,8 @@ impl<S: Store> WorkerPool<S> {
         tokens.into_iter()
     }
 
-    /// Whether so many slots are all that an item of `pwq` could get. More may be held at this time, since the limit was
-    /// lowered: those are given to nobody.
+    /// Whether so many slots are all that an item of `pwq` could get. More may be held at this
+    /// time, since the limit was lowered: those are given to nobody.
     pub fn are_all_slots(&self, cx: &Cx<S>, pwq: S::Pwq, held: u32) -> bool {
         let limit = limit_now(cx, pwq);
         let frozen = limit.max() == 0;

@@ -19,7 +19,8 @@ pub const BH_WORKER_RESTARTS: u32 = 10;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 pub enum Step<W, P> {
-    /// Execute this item of this pool workqueue, then say [`item_ended`](WorkerPool::item_ended) and ask again.
+    /// Execute this item of this pool workqueue, then say [`item_ended`](WorkerPool::item_ended)
+    /// and ask again.
     Run(W, P),
     /// Create a thread for this other worker, then ask again: the reserve comes before work.
     Create(WorkerId),
@@ -141,8 +142,8 @@ impl<S: Store> WorkerPool<S> {
         self.crew.get(id).asks && matches!(verdict(cx), Start::EnoughRun | Start::NoToken)
     }
 
-    /// How often in a row others may want its CPU before a worker steps back. A per-CPU pool has one
-    /// CPU: there the estimate counts who is on it, and the kernel steps back at once.
+    /// How often in a row others may want its CPU before a worker steps back. A per-CPU pool has
+    /// one CPU: there the estimate counts who is on it, and the kernel steps back at once.
     pub(super) fn most_crowded(&self) -> u32 {
         match self.attrs.rule {
             Rule::PerCpu => 1,

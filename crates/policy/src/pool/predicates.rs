@@ -53,8 +53,8 @@ impl<S: Store> WorkerPool<S> {
         alone && hopeless && !self.awaits_rescuer(cx)
     }
 
-    /// Is every item of this queue that holds a slot in a wait for the queue, or for others of which
-    /// the same is true? Then none of them ever ends, and no other item gets a slot.
+    /// Is every item of this queue that holds a slot in a wait for the queue, or for others of
+    /// which the same is true? Then none of them ever ends, and no other item gets a slot.
     pub(super) fn is_stuck_at_limit(&self, cx: &mut Cx<S>, pwq: S::Pwq) -> bool {
         let mut ring = vec![pwq];
         let mut at = 0;
@@ -67,8 +67,8 @@ impl<S: Store> WorkerPool<S> {
             if limit.may_rise() {
                 return false;
             }
-            // A slot is free, and about to be given to one that waits for it; or the queue is frozen, until
-            // somebody thaws it.
+            // A slot is free, and about to be given to one that waits for it; or the queue is
+            // frozen, until somebody thaws it.
             let may_get_one = limit.waiting() && (active < limit.max() || limit.max() == 0);
             // With none active the wait is over, though the waiter has not noticed.
             if active == 0 || may_get_one || self.awaited_by_slots(cx, pwq, &mut ring) < active {
@@ -78,8 +78,8 @@ impl<S: Store> WorkerPool<S> {
         !self.has_barrier_of(cx, &ring)
     }
 
-    /// Does a barrier of one of these run, or will one without a slot? Then the wait for it ends: the item
-    /// in front of it has given its slot back.
+    /// Does a barrier of one of these run, or will one without a slot? Then the wait for it ends:
+    /// the item in front of it has given its slot back.
     fn has_barrier_of(&self, cx: &Cx<S>, ring: &[S::Pwq]) -> bool {
         let of_ring = |pwq| ring.iter().any(|&one| self.share_limit(cx, one, pwq));
         let queued = |work| {
@@ -100,8 +100,8 @@ impl<S: Store> WorkerPool<S> {
                 .any(queued)
     }
 
-    /// Whether two pwqs, of queues that the caller keeps, count for one limit. A pool may have two of one queue:
-    /// one that was retired, and is not empty yet.
+    /// Whether two pwqs, of queues that the caller keeps, count for one limit. A pool may have two
+    /// of one queue: one that was retired, and is not empty yet.
     pub fn share_limit(&self, cx: &Cx<S>, one: S::Pwq, other: S::Pwq) -> bool {
         core::ptr::eq(cx.store.limit(one), cx.store.limit(other))
     }
@@ -126,8 +126,8 @@ impl<S: Store> WorkerPool<S> {
         (self.slots_held(cx, id, pwq) > 0).then(|| wait.pwq())
     }
 
-    /// Slots that `pwq` could have and that nobody gives back before this worker's item has ended: its
-    /// own, and the one of its next instance.
+    /// Slots that `pwq` could have and that nobody gives back before this worker's item has ended:
+    /// its own, and the one of its next instance.
     pub fn slots_held(&self, cx: &Cx<S>, id: WorkerId, pwq: S::Pwq) -> u32 {
         let current = self.crew.get(id).current.as_ref();
         let Some(current) = current.filter(|current| !current.barrier) else {
@@ -137,8 +137,8 @@ impl<S: Store> WorkerPool<S> {
         u32::from(own) + u32::from(self.next_holds(cx, id, current, pwq))
     }
 
-    /// Does the next instance of what this worker executes hold a slot that `pwq` could have? One that is
-    /// in another pool is not seen.
+    /// Does the next instance of what this worker executes hold a slot that `pwq` could have? One
+    /// that is in another pool is not seen.
     fn next_holds(&self, cx: &Cx<S>, id: WorkerId, of: &Current<S::Pwq>, pwq: S::Pwq) -> bool {
         let holds = |work| {
             let word = cx.store.word(work);

@@ -1,8 +1,8 @@
 //! Forward progress where no worker can be made: rescuers (kernel `rescuer_thread`).
 //!
-//! A queue built for it has a thread of its own. When this pool needs a worker that would have to be
-//! made, and 10 ms later still does, it calls the rescuers of the queues whose items wait, and again
-//! each 100 ms. A rescuer attaches to the pool, runs items of its own queue only, and leaves.
+//! A queue built for it has a thread of its own. When this pool needs a worker that would have to
+//! be made, and 10 ms later still does, it calls the rescuers of the queues whose items wait, and
+//! again each 100 ms. A rescuer attaches to the pool, runs items of its own queue only, and leaves.
 
 use alloc::vec::Vec;
 
@@ -45,8 +45,8 @@ impl<S: Store> WorkerPool<S> {
         }
     }
 
-    /// Does an item wait here that a rescuer may start, who has not come yet, and for whose queue somebody
-    /// waits? It brings nobody else anything.
+    /// Does an item wait here that a rescuer may start, who has not come yet, and for whose queue
+    /// somebody waits? It brings nobody else anything.
     pub(super) fn awaits_rescuer(&self, cx: &mut Cx<S>) -> bool {
         let heads: Vec<S::Work> = self.worklist.heads(cx).collect();
         for work in heads {

@@ -16,8 +16,8 @@ use crate::worker::{Token, WorkerId};
 pub struct Executing<P> {
     /// Which one.
     pub token: Token,
-    /// The pool workqueue through which it was queued. May be gone once the pool is let go, unless it
-    /// is of a queue that the caller keeps.
+    /// The pool workqueue through which it was queued. May be gone once the pool is let go, unless
+    /// it is of a queue that the caller keeps.
     pub pwq: P,
     /// The number of its queue.
     pub queue: u64,
@@ -52,8 +52,8 @@ impl<S: Store> WorkerPool<S> {
     }
 
     /// Puts a barrier right behind the queued item, or behind the execution of it that goes on: the
-    /// pwq that it is counted for, [held](Store::hold) for the caller. `None` if this pool has neither.
-    /// The barrier is a new item.
+    /// pwq that it is counted for, [held](Store::hold) for the caller. `None` if this pool has
+    /// neither. The barrier is a new item.
     pub fn insert_barrier(
         &mut self,
         cx: &mut Cx<S>,
@@ -182,8 +182,8 @@ impl<S: Store> WorkerPool<S> {
         here.then(|| (cx.store.pwq_at(addr), colour))
     }
 
-    /// Where a queued item of this pool is. Lists are linked through the items, so whoever takes one
-    /// out, or puts one behind it, must know the head.
+    /// Where a queued item of this pool is. Lists are linked through the items, so whoever takes
+    /// one out, or puts one behind it, must know the head.
     pub(super) fn place(&self, cx: &Cx<S>, work: S::Work) -> Place {
         let word = cx.store.word(work);
         if word.flags().inactive {
@@ -209,8 +209,8 @@ impl<S: Store> WorkerPool<S> {
         self.worklist.list_series(cx, series, false);
     }
 
-    /// Asks the execution to say `Undefer` to that pool when it ends: its next instance waits there, in
-    /// that queue. False if it has ended.
+    /// Asks the execution to say `Undefer` to that pool when it ends: its next instance waits
+    /// there, in that queue. False if it has ended.
     pub fn defer_behind(&mut self, token: Token, pool: u32, queue: u64) -> bool {
         let current = self.execution(token);
         current
@@ -234,8 +234,8 @@ impl<S: Store> WorkerPool<S> {
         }
     }
 
-    /// The queue in which the next instance of what this worker executes is pending: waiting for that
-    /// queue, it would wait for itself.
+    /// The queue in which the next instance of what this worker executes is pending: waiting for
+    /// that queue, it would wait for itself.
     pub fn requeued_to(&self, id: WorkerId) -> Option<u64> {
         self.crew.get(id).current.as_ref()?.requeued_to
     }

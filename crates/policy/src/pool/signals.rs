@@ -1,4 +1,5 @@
-//! What the world reports: a CPU would idle, a scan has seen, a worker says that it blocks or waits.
+//! What the world reports: a CPU would idle, a scan has seen, a worker says that it blocks or
+//! waits.
 //!
 //! Every report may be wrong, late or missing. It moves the estimate, which stays within its bounds
 //! whatever was said, and it never makes an item wait for ever: the tick looks again.
@@ -40,8 +41,8 @@ impl<S: Store> WorkerPool<S> {
         started
     }
 
-    /// At most one less than the target runs: whoever is counted beyond that is presumed asleep. Pools without
-    /// backlog may sleep on all tokens; then this one can only give its own.
+    /// At most one less than the target runs: whoever is counted beyond that is presumed asleep.
+    /// Pools without backlog may sleep on all tokens; then this one can only give its own.
     fn presume_sleepers(&mut self, cx: &mut Cx<S>) {
         let beyond = (self.nr_running() + 1).saturating_sub(self.attrs.target);
         let lacks_token = self.lacks_token(cx);
@@ -60,9 +61,9 @@ impl<S: Store> WorkerPool<S> {
         if !self.manages() {
             return Plan::default();
         }
-        // Growth waits for a whole look, and who is presumed asleep is looked for: a report that was wrong
-        // would keep too many running for as long as there is work. Otherwise enough is known when
-        // the target is seen to run.
+        // Growth waits for a whole look, and who is presumed asleep is looked for: a report that
+        // was wrong would keep too many running for as long as there is work. Otherwise enough is
+        // known when the target is seen to run.
         let whole = self.growth.is_asking() || self.worklist.holds_back();
         let enough = match whole || self.estimate.presumed() > 0 {
             true => u32::MAX,
@@ -131,8 +132,8 @@ impl<S: Store> WorkerPool<S> {
         missing
     }
 
-    /// The next scan begins where this one has stopped: a worker beside one that is always found able to
-    /// run has its turn as well, and is found out if it keeps its CPU.
+    /// The next scan begins where this one has stopped: a worker beside one that is always found
+    /// able to run has its turn as well, and is found out if it keeps its CPU.
     fn go_on_behind(&mut self, last: Option<&Seen>) {
         if let Some(seen) = last {
             let asleep = self.crew.get(seen.worker).is_asleep();
@@ -238,7 +239,8 @@ impl<S: Store> WorkerPool<S> {
         self.crew.get(id).waiting().is_some_and(Wait::may_fail)
     }
 
-    /// As [`fail_a_wait`](Self::fail_a_wait), for a queue whose limit or last free slot has changed.
+    /// As [`fail_a_wait`](Self::fail_a_wait), for a queue whose limit or last free slot has
+    /// changed.
     pub(super) fn fail_at_limit(&mut self, cx: &mut Cx<S>, pwq: S::Pwq) {
         if self.crew.counts().waiting + self.crew.counts().rescuers_waiting == 0
             || !self.is_stuck_at_limit(cx, pwq)

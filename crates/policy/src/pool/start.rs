@@ -240,8 +240,8 @@ impl<S: Store> WorkerPool<S> {
             .spare_home(cx, self.crew.counts().on_their_way())
     }
 
-    /// The idle worker to wake: the last that went idle; of a pool that brings workers home, one that was
-    /// last in the pod of the item that it is for, if there is one.
+    /// The idle worker to wake: the last that went idle; of a pool that brings workers home, one
+    /// that was last in the pod of the item that it is for, if there is one.
     fn choose_idle(&self, cx: &Cx<S>) -> Option<WorkerId> {
         let Some((near, home)) = self.spare_home(cx) else {
             return self.standby();

@@ -1,11 +1,11 @@
 //! Items that wait for a slot while nothing moves: starvation (the field's word: *thread starvation
-//! deadlock*). All items that hold the slots of a queue wait, perhaps for the ones that have none: a
-//! chain of items that depend on each other and is longer than the limit. The worklist is empty then,
-//! so the watchdog of the worklist sees nothing.
+//! deadlock*). All items that hold the slots of a queue wait, perhaps for the ones that have none:
+//! a chain of items that depend on each other and is longer than the limit. The worklist is empty
+//! then, so the watchdog of the worklist sees nothing.
 //!
-//! Items that wait for a slot whose holders are only *slow* do not starve: they compute, sleep for a time, or
-//! wait for a disk, a child or a peer, and go on when that is over. What a holder is at can be seen in part
-//! ([`HolderIs`]), and [`may_starve`] is the rule.
+//! Items that wait for a slot whose holders are only *slow* do not starve: they compute, sleep for
+//! a time, or wait for a disk, a child or a peer, and go on when that is over. What a holder is at
+//! can be seen in part ([`HolderIs`]), and [`may_starve`] is the rule.
 //!
 //! Progress is that the first waiting item changes, or that any item with a slot of the same limit
 //! ends. A pool knows which of its pwqs have items that wait; what the others of the same limit are
@@ -56,16 +56,17 @@ impl SlotsSeen {
 pub enum HolderIs {
     /// It waits for an item, in a call of ours.
     AwaitsItem,
-    /// It sleeps until another thread of the process wakes it (a channel, a lock), or nobody can see what
-    /// it is at: perhaps that is up to an item without a slot.
+    /// It sleeps until another thread of the process wakes it (a channel, a lock), or nobody can
+    /// see what it is at: perhaps that is up to an item without a slot.
     AwaitsThread,
     /// It computes, sleeps for a time, or waits for something outside of the process.
     Slow,
 }
 
-/// Whether those who hold the slots of a limit may be waiting for one that has none: one of them waits for an
-/// item, or each of them for some other thread. With one that is only slow among those it goes on when that
-/// one ends. Looks at no more of them than it takes: `looks` may cost something.
+/// Whether those who hold the slots of a limit may be waiting for one that has none: one of them
+/// waits for an item, or each of them for some other thread. With one that is only slow among those
+/// it goes on when that one ends. Looks at no more of them than it takes: `looks` may cost
+/// something.
 pub fn may_starve<T>(
     holders: &[T],
     awaits_item: impl Fn(&T) -> bool,
@@ -89,14 +90,15 @@ pub struct Holder<P> {
     pub awaits: Option<P>,
 }
 
-/// Bytes of memory that one more thread takes, about: its stack in the kernel, what it touches of its own, and
-/// what the kernel keeps of it.
+/// Bytes of memory that one more thread takes, about: its stack in the kernel, what it touches of
+/// its own, and what the kernel keeps of it.
 const THREAD_TAKES: u64 = 64 * 1024;
 /// Limits that nobody has chosen leave one part in so many of the memory that is left.
 const MEMORY_PART: u64 = 2;
 
-/// Threads that a process with so many workers may have, where nobody has chosen how many: as many as the half of
-/// the `memory` that is left has room for, and the system allows. What is not known limits nothing.
+/// Threads that a process with so many workers may have, where nobody has chosen how many: as many
+/// as the half of the `memory` that is left has room for, and the system allows. What is not known
+/// limits nothing.
 pub fn most_threads(workers: u32, memory: Option<u64>, system: Option<u64>) -> u32 {
     let more = memory.map(|bytes| bytes / MEMORY_PART / THREAD_TAKES);
     let fit = more.map(|more| more.saturating_add(u64::from(workers)));
@@ -105,13 +107,14 @@ pub fn most_threads(workers: u32, memory: Option<u64>, system: Option<u64>) -> u
 }
 
 impl<S: Store> WorkerPool<S> {
-    /// Whether items wait at a limit that nobody has chosen: somebody looks soon whether that goes on.
+    /// Whether items wait at a limit that nobody has chosen: somebody looks soon whether that goes
+    /// on.
     pub fn waits_at_dfl(&self) -> bool {
         self.slots.any_at_dfl()
     }
 
-    /// The next pwq, from the cursor on, of which items wait at a limit that nobody has chosen, and have
-    /// not moved for long. Held for the caller: [`outgrow`](crate::contract::outgrow).
+    /// The next pwq, from the cursor on, of which items wait at a limit that nobody has chosen, and
+    /// have not moved for long. Held for the caller: [`outgrow`](crate::contract::outgrow).
     pub fn next_at_dfl(&mut self, cx: &mut Cx<S>, cursor: &mut usize) -> Option<S::Pwq> {
         while let Some(&pwq) = self
             .slots
@@ -129,8 +132,8 @@ impl<S: Store> WorkerPool<S> {
         None
     }
 
-    /// Do items of `pwq` wait for a slot of a limit that nobody has chosen, while all that have one, of which
-    /// `seen` is the whole, are at it and go on and on?
+    /// Do items of `pwq` wait for a slot of a limit that nobody has chosen, while all that have
+    /// one, of which `seen` is the whole, are at it and go on and on?
     pub fn stands_at_limit(&self, cx: &mut Cx<S>, pwq: S::Pwq, seen: &SlotsSeen) -> bool {
         let limit = limit_now(cx, pwq);
         let state = cx.store.pwq(pwq);
@@ -144,8 +147,8 @@ impl<S: Store> WorkerPool<S> {
         self.attrs.thread_limit < self.attrs.thread_most
     }
 
-    /// Does an item wait for a worker for which there is no thread, under a limit that nobody has chosen, and
-    /// nothing moves? Follow with [`outgrow_threads`](Self::outgrow_threads).
+    /// Does an item wait for a worker for which there is no thread, under a limit that nobody has
+    /// chosen, and nothing moves? Follow with [`outgrow_threads`](Self::outgrow_threads).
     pub fn stands_at_thread_limit(&self, now: Time) -> bool {
         let full =
             self.crew.counts().workers >= self.attrs.thread_limit && self.crew.idle().is_empty();
@@ -197,8 +200,8 @@ impl<S: Store> WorkerPool<S> {
         dues.min().unwrap_or(Time(Nanos::MAX))
     }
 
-    /// The next pwq, from the cursor on, that is to be looked at: of which items wait for so long, or of
-    /// which that was said before, since it may have moved. Held for the caller.
+    /// The next pwq, from the cursor on, that is to be looked at: of which items wait for so long,
+    /// or of which that was said before, since it may have moved. Held for the caller.
     pub fn next_starving(
         &mut self,
         cx: &mut Cx<S>,
@@ -238,8 +241,8 @@ impl<S: Store> WorkerPool<S> {
         }
     }
 
-    /// If items of `pwq` have waited for a slot for `threshold` and nothing of its limit, of which `seen`
-    /// is the whole, has moved: since when, unless that was said.
+    /// If items of `pwq` have waited for a slot for `threshold` and nothing of its limit, of which
+    /// `seen` is the whole, has moved: since when, unless that was said.
     pub fn starves(
         &mut self,
         cx: &mut Cx<S>,
@@ -260,8 +263,8 @@ impl<S: Store> WorkerPool<S> {
         dog.stands(cx.now, threshold)
     }
 
-    /// Those of `pwq` that wait [may starve](may_starve), which is said now and not again before something
-    /// moves; or those who hold the slots are only slow.
+    /// Those of `pwq` that wait [may starve](may_starve), which is said now and not again before
+    /// something moves; or those who hold the slots are only slow.
     pub fn judged(&mut self, cx: &mut Cx<S>, pwq: S::Pwq, starves: bool) {
         let state = cx.store.pwq(pwq);
         match starves {

@@ -1,4 +1,5 @@
-//! Workers that nobody can see: no /proc, one of another PID namespace, a sandbox, no descriptor left.
+//! Workers that nobody can see: no /proc, one of another PID namespace, a sandbox, no descriptor
+//! left.
 //!
 //! Such a worker is *unknown*, not running. What is left is the CPU time of its thread, and if even
 //! that is not told, the time that passes.
@@ -8,9 +9,9 @@
 //! | used a CPU for a quarter of the time | runs |
 //! | used less, or does not tell | may sleep, or may have no CPU |
 //!
-//! Nobody knows which of the two it is. So one of those is taken for asleep when no item of the pool has
-//! ended for [`PATIENCE`], two after as long again, then four: whatever they wait for gets its worker. The
-//! next end of an item begins anew.
+//! Nobody knows which of the two it is. So one of those is taken for asleep when no item of the
+//! pool has ended for [`PATIENCE`], two after as long again, then four: whatever they wait for gets
+//! its worker. The next end of an item begins anew.
 
 use super::seen::SeenState;
 use super::{Cx, WorkerPool};
@@ -19,8 +20,8 @@ use crate::store::Store;
 use crate::time::{MILLISECOND, Nanos, Time};
 use crate::worker::WorkerId;
 
-/// What a look at an unseen worker is compared over, and how long nothing ends before one is taken for
-/// asleep.
+/// What a look at an unseen worker is compared over, and how long nothing ends before one is taken
+/// for asleep.
 pub const PATIENCE: Nanos = 10 * MILLISECOND;
 /// A thread that used a CPU for one part in so many of the time has run.
 const RAN_PART: u64 = 4;

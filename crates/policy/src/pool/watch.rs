@@ -1,5 +1,5 @@
-//! What only shows over time: an item that keeps its CPU, a worklist that stands still, a clock that
-//! was away.
+//! What only shows over time: an item that keeps its CPU, a worklist that stands still, a clock
+//! that was away.
 
 use alloc::vec::Vec;
 
@@ -90,7 +90,8 @@ impl<S: Store> WorkerPool<S> {
         Ok(Some(hog))
     }
 
-    /// If the worklist has stood still for `threshold`, and nobody has said so: what there is to say.
+    /// If the worklist has stood still for `threshold`, and nobody has said so: what there is to
+    /// say.
     pub fn stalled(&mut self, cx: &mut Cx<S>, threshold: Nanos) -> Option<Stall<S::Pwq>> {
         let waits = self.nr_queued() > 0;
         let stood = self.dog.stalled(cx.now, threshold, waits)?;

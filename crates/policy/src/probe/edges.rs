@@ -31,12 +31,14 @@ pub enum Group {
     Affinity,
     /// Forward progress where no worker can be made.
     Rescue,
-    /// Canaries, the pace of the tick, gaps of the clock: only where signals are those of user space.
+    /// Canaries, the pace of the tick, gaps of the clock: only where signals are those of user
+    /// space.
     Watchers,
-    /// Only between two threads inside one protocol, where the simulator has none and the tests under
-    /// loom go; or at bounds that no random run comes to, where the policy's own tests go.
+    /// Only between two threads inside one protocol, where the simulator has none and the tests
+    /// under loom go; or at bounds that no random run comes to, where the policy's own tests go.
     Rare,
-    /// The process around the queues: handles that are dropped, a CPU quota, what items leave behind.
+    /// The process around the queues: handles that are dropped, a CPU quota, what items leave
+    /// behind.
     Process,
     /// Child processes, which the simulator has not: the tests of `cmwq run` and of the runtime's
     /// `process` go there.

@@ -1,5 +1,5 @@
-//! Where items of a managed queue run when more wait than there are CPUs: each CPU has the choice then, and takes
-//! what was queued near it.
+//! Where items of a managed queue run when more wait than there are CPUs: each CPU has the choice
+//! then, and takes what was queued near it.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -17,8 +17,8 @@ const ITEMS: usize = 32;
 /// CPU time of each item.
 const LEAST: Duration = Duration::from_millis(1);
 
-/// Of which one has to show it. Below the machine CPUs may be busy, so that those of one pod get more done than
-/// those of another, and help that one.
+/// Of which one has to show it. Below the machine CPUs may be busy, so that those of one pod get
+/// more done than those of another, and help that one.
 const ROUNDS: usize = 4;
 
 /// With each scope that makes a few pods.
@@ -53,8 +53,8 @@ fn rounds(expected: &Expected, scope: AffinityScope) -> Outcome {
     Err(format!("{} in the pod", seen.join(", ")))
 }
 
-/// Items for the first CPU of each pod in turn. They wait together before the first one begins: queueing them takes
-/// longer than executing them where the machine is emulated.
+/// Items for the first CPU of each pod in turn. They wait together before the first one begins:
+/// queueing them takes longer than executing them where the machine is emulated.
 fn round(expected: &Expected, scope: AffinityScope, queue: &Workqueue) -> Result<Vec<Ran>, String> {
     let seen = Arc::new(Mutex::new(Vec::new()));
     let mut items = Vec::new();

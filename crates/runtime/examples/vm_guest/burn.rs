@@ -45,8 +45,8 @@ impl Fire {
     }
 }
 
-/// From one CPU, twice as many items as the machine has CPUs, none of which ends before all the CPUs
-/// that they may use are used. Tells which were used.
+/// From one CPU, twice as many items as the machine has CPUs, none of which ends before all the
+/// CPUs that they may use are used. Tells which were used.
 pub(crate) fn burn(queue: &Workqueue, from: usize, aim: &CpuMask) -> Outcome {
     let cpus = std::thread::available_parallelism()
         .expect("it is known")

@@ -52,8 +52,8 @@ fn set_online(cpu: usize, online: bool) -> Result<(), String> {
     noticed()
 }
 
-/// Has more items compute than there are CPUs, until cmwq counts the CPUs as the kernel does: it looks
-/// while items wait. Then it reads where they are.
+/// Has more items compute than there are CPUs, until cmwq counts the CPUs as the kernel does: it
+/// looks while items wait. Then it reads where they are.
 fn noticed() -> Result<(), String> {
     let cpus = cmwq_os::cpus::effective().target;
     let until = Instant::now() + LIMIT;

@@ -1,9 +1,10 @@
-//! All of the user space of a virtual machine that `cargo xtask vm-test` boots: checks where items of
-//! each affinity scope run on its CPUs.
+//! All of the user space of a virtual machine that `cargo xtask vm-test` boots: checks where items
+//! of each affinity scope run on its CPUs.
 //!
 //! The arguments are the machine's name and, for each scope, its pods: `nodes cache=0-3/4-7 ...`.
-//! Each check is a line that begins with `ok` or `FAILED`; the last line counts them. It can be started
-//! on any machine by hand; as the first process it prepares the machine and turns it off at the end.
+//! Each check is a line that begins with `ok` or `FAILED`; the last line counts them. It can be
+//! started on any machine by hand; as the first process it prepares the machine and turns it off at
+//! the end.
 
 mod backlog;
 mod boot;
@@ -22,7 +23,8 @@ use std::time::Duration;
 use checks::Checks;
 use expected::Expected;
 
-/// Of all checks, for one that hangs. They take a minute at most, with two busy CPUs below the machine's.
+/// Of all checks, for one that hangs. They take a minute at most, with two busy CPUs below the
+/// machine's.
 const LIMIT: Duration = Duration::from_secs(270);
 
 fn main() -> ExitCode {

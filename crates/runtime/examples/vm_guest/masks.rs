@@ -82,8 +82,8 @@ fn set_unbound(cpus: &[usize]) -> Result<(), String> {
     }
 }
 
-/// At first it is what the environment says. Queues that name no scope follow it, also those that are
-/// there.
+/// At first it is what the environment says. Queues that name no scope follow it, also those that
+/// are there.
 fn default_scope(expected: &Expected) -> Outcome {
     let queue = Workqueue::builder("default")
         .unmanaged()

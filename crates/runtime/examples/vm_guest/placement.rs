@@ -1,5 +1,5 @@
-//! Where items of each scope run: near to whoever queues them on an idle machine, strict ones always,
-//! and on every CPU that they may use when there are enough of them.
+//! Where items of each scope run: near to whoever queues them on an idle machine, strict ones
+//! always, and on every CPU that they may use when there are enough of them.
 
 use std::time::Duration;
 
@@ -85,8 +85,8 @@ impl Case<'_> {
         checks.note(&format!("{}, burning", self.name), burnt);
     }
 
-    /// Whoever queues from a CPU keeps its core busy. Where the pod has no other one, the kernel takes an
-    /// idle core outside.
+    /// Whoever queues from a CPU keeps its core busy. Where the pod has no other one, the kernel
+    /// takes an idle core outside.
     fn has_other_core(&self, cpu: usize) -> bool {
         let core = self.expected.pod(AffinityScope::Smt, cpu);
         self.expected.pod(self.scope, cpu).and(&core) != self.expected.pod(self.scope, cpu)
@@ -100,9 +100,10 @@ impl Case<'_> {
         }
     }
 
-    /// Whether items ran where they may and, if that is asked for, most of them in the pod: nothing else
-    /// runs, so the kernel has little reason to move a worker that started there. Below the machine, though,
-    /// CPUs may be busy: then it looks as if theirs were, so one good round is enough.
+    /// Whether items ran where they may and, if that is asked for, most of them in the pod: nothing
+    /// else runs, so the kernel has little reason to move a worker that started there. Below the
+    /// machine, though, CPUs may be busy: then it looks as if theirs were, so one good round is
+    /// enough.
     fn rounds(&self, cpus: &[usize], round: impl Fn(usize) -> Vec<Ran>, near: bool) -> Outcome {
         let mut seen = Vec::new();
         while seen.len() < ROUNDS {

@@ -15,9 +15,9 @@ const HELPER_NICE: i32 = 19;
 
 pub(super) type AdvanceFn<'a, P> = Box<dyn Fn(&P, u64) -> P + Sync + 'a>;
 
-/// A long piece of CPU work that threads of idle CPUs help with. The calling thread works too, at its own
-/// priority; helpers run at nice 19, so that other work on the machine hardly feels them. The call returns
-/// when all is done and every helper is out: what it runs may borrow.
+/// A long piece of CPU work that threads of idle CPUs help with. The calling thread works too, at
+/// its own priority; helpers run at nice 19, so that other work on the machine hardly feels them.
+/// The call returns when all is done and every helper is out: what it runs may borrow.
 ///
 /// ```
 /// use std::sync::atomic::{AtomicU64, Ordering};
@@ -32,16 +32,17 @@ pub(super) type AdvanceFn<'a, P> = Box<dyn Fn(&P, u64) -> P + Sync + 'a>;
 /// # Ok::<(), cmwq::JobError<std::convert::Infallible>>(())
 /// ```
 ///
-/// The function is called for *steps* of about 250 us each, whatever a unit takes, and never for fewer units than
-/// [`min_chunk`](Self::min_chunk). Calls run at the same time on several threads, in no order. No call may wait for
-/// another one: there may be one thread only, when [helpers are scarce](Self::max_threads).
+/// The function is called for *steps* of about 250 us each, whatever a unit takes, and never for
+/// fewer units than [`min_chunk`](Self::min_chunk). Calls run at the same time on several threads,
+/// in no order. No call may wait for another one: there may be one thread only, when [helpers are
+/// scarce](Self::max_threads).
 ///
 /// # The end
 ///
-/// A caller with nothing left to do takes over what its helpers have not begun, step by step, so all
-/// that it may ever wait for is one step of each helper that is running. Where the process may
-/// (`CAP_SYS_NICE` or `RLIMIT_NICE`), the helper that it waits for has the caller's nice level until it is out.
-/// Helpers that find out that they are starved leave before the end.
+/// A caller with nothing left to do takes over what its helpers have not begun, step by step, so
+/// all that it may ever wait for is one step of each helper that is running. Where the process may
+/// (`CAP_SYS_NICE` or `RLIMIT_NICE`), the helper that it waits for has the caller's nice level
+/// until it is out. Helpers that find out that they are starved leave before the end.
 #[must_use = "a job does nothing before it is run"]
 pub struct Job<'a, P = usize> {
     parts: Vec<(Option<u32>, Range<u64>)>,
@@ -68,8 +69,9 @@ impl Job<'_, usize> {
         Self::of_parts(Vec::from([(None, range)]))
     }
 
-    /// A job over ranges that are best done on their NUMA nodes, where their memory is, for example (kernel
-    /// `ktask_run_numa`). Threads take what is of their own node first, then help the others.
+    /// A job over ranges that are best done on their NUMA nodes, where their memory is, for example
+    /// (kernel `ktask_run_numa`). Threads take what is of their own node first, then help the
+    /// others.
     ///
     /// ```
     /// let job = cmwq::Job::on_nodes([(0, 0..1000), (1, 1000..1500)]);
@@ -110,7 +112,8 @@ impl Job<'_, usize> {
         }
     }
 
-    /// From the first position to behind the last one, as long as they are [plain](Self::count_plainly).
+    /// From the first position to behind the last one, as long as they are
+    /// [plain](Self::count_plainly).
     pub(super) fn range(&self) -> Range<usize> {
         let units = self.end() - self.parts[0].1.start;
         self.start..self.start.saturating_add(units as usize)
@@ -127,9 +130,9 @@ fn plainly(at: &usize, units: u64) -> usize {
 }
 
 impl<'a, P: Clone + Send> Job<'a, P> {
-    /// A job of `size` units that begins at a position of any type; `advance` tells the position so many
-    /// units after another one (kernel ktask: `iter_func`). It is called with the job's lock held, as is `clone` of a
-    /// position, so it had better be quick.
+    /// A job of `size` units that begins at a position of any type; `advance` tells the position so
+    /// many units after another one (kernel ktask: `iter_func`). It is called with the job's lock
+    /// held, as is `clone` of a position, so it had better be quick.
     ///
     /// ```
     /// // Days of weeks that begin on a Sunday.
@@ -148,15 +151,15 @@ impl<'a, P: Clone + Send> Job<'a, P> {
         }
     }
 
-    /// The work is cut at multiples of this only: of the numbers themselves in a job over ranges. 0 means 1, and more
-    /// than 2^60 means that.
+    /// The work is cut at multiples of this only: of the numbers themselves in a job over ranges. 0
+    /// means 1, and more than 2^60 means that.
     pub fn align(mut self, align: usize) -> Self {
         self.align = align as u64;
         self
     }
 
-    /// The fewest units worth a call of the function; it gets fewer only if a whole part of the job has fewer.
-    /// Also the fewest units worth a thread. 0 means 1, and more than 2^60 means that.
+    /// The fewest units worth a call of the function; it gets fewer only if a whole part of the job
+    /// has fewer. Also the fewest units worth a thread. 0 means 1, and more than 2^60 means that.
     ///
     /// ```
     /// use std::sync::atomic::{AtomicUsize, Ordering};
@@ -173,24 +176,25 @@ impl<'a, P: Clone + Send> Job<'a, P> {
         self
     }
 
-    /// At most so many threads, the calling one among them; 0, which is the default: as many as the process
-    /// has CPUs. All helpers of the process together are at most 4/5 of its CPUs, on each node and in total:
-    /// whoever comes first has them, and the others have none.
+    /// At most so many threads, the calling one among them; 0, which is the default: as many as the
+    /// process has CPUs. All helpers of the process together are at most 4/5 of its CPUs, on each
+    /// node and in total: whoever comes first has them, and the others have none.
     pub fn max_threads(mut self, max_threads: usize) -> Self {
         self.settings.max_threads = u32::try_from(max_threads).unwrap_or(u32::MAX);
         self
     }
 
-    /// Gives each NUMA node a part of the range, as large as its share of CPUs, and helpers of its own.
-    /// Threads that are done with their node's part help the others.
+    /// Gives each NUMA node a part of the range, as large as its share of CPUs, and helpers of its
+    /// own. Threads that are done with their node's part help the others.
     pub fn numa_aware(mut self, numa_aware: bool) -> Self {
         self.settings.numa_aware = numa_aware;
         self
     }
 
-    /// Chunks of about 1 ms, whatever a unit takes, instead of `size / (threads x 4)` units (kernel's rule,
-    /// the default). Threads then work side by side from the beginning of the range to its end, instead of
-    /// far from each other: for work that is to be finished roughly in order. Steps are the same in both.
+    /// Chunks of about 1 ms, whatever a unit takes, instead of `size / (threads x 4)` units
+    /// (kernel's rule, the default). Threads then work side by side from the beginning of the range
+    /// to its end, instead of far from each other: for work that is to be finished roughly in
+    /// order. Steps are the same in both.
     pub fn adaptive_chunks(mut self) -> Self {
         self.settings.chunks = Chunks::Adaptive;
         self
@@ -206,9 +210,10 @@ impl<'a, P: Clone + Send> Job<'a, P> {
         self
     }
 
-    /// Called if the job is not completed, after all threads are out, on the calling thread: once for
-    /// each range that was completed, in ascending order. The step that failed is not in them: what it has done
-    /// by halves, the function itself must undo. So is it after a panic. Nobody tries that step again.
+    /// Called if the job is not completed, after all threads are out, on the calling thread: once
+    /// for each range that was completed, in ascending order. The step that failed is not in them:
+    /// what it has done by halves, the function itself must undo. So is it after a panic. Nobody
+    /// tries that step again.
     ///
     /// ```
     /// use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
@@ -226,8 +231,8 @@ impl<'a, P: Clone + Send> Job<'a, P> {
         self
     }
 
-    /// Called on the calling thread, between its own steps, when about a hundredth more is done, and at
-    /// the end.
+    /// Called on the calling thread, between its own steps, when about a hundredth more is done,
+    /// and at the end.
     ///
     /// ```
     /// let mut last = 0;
@@ -246,14 +251,16 @@ impl<'a, P: Clone + Send> Job<'a, P> {
         self
     }
 
-    /// Calls `func` until each unit of the job was in one call, and returns when every helper is out.
+    /// Calls `func` until each unit of the job was in one call, and returns when every helper is
+    /// out.
     ///
-    /// What helpers have stored is seen by the caller afterwards. It may be called from an item, from
-    /// within another job, and on many threads at once.
+    /// What helpers have stored is seen by the caller afterwards. It may be called from an item,
+    /// from within another job, and on many threads at once.
     ///
     /// # Errors
-    /// [`JobError::Failed`] with the first error that a call returned; [`JobError::Cancelled`]. No step begins
-    /// after that, those that are running end, and what was completed is [undone](Self::undo).
+    /// [`JobError::Failed`] with the first error that a call returned; [`JobError::Cancelled`]. No
+    /// step begins after that, those that are running end, and what was completed is
+    /// [undone](Self::undo).
     ///
     /// # Panics
     /// With the panic of a call, after all that; with that of a callback.

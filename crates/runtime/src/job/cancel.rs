@@ -3,7 +3,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 
-/// Cancels a job from any thread, also from within it. Clones are the same token; one may be given to several jobs.
+/// Cancels a job from any thread, also from within it. Clones are the same token; one may be given
+/// to several jobs.
 ///
 /// ```
 /// let token = cmwq::CancelToken::new();
@@ -20,8 +21,8 @@ impl CancelToken {
         Self::default()
     }
 
-    /// From now on no step of its jobs begins. Those that are running end by themselves. There is no way
-    /// back.
+    /// From now on no step of its jobs begins. Those that are running end by themselves. There is
+    /// no way back.
     pub fn cancel(&self) {
         self.0.store(true, SeqCst);
     }

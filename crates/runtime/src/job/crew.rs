@@ -1,8 +1,9 @@
 //! The helpers of a job: how many, where, and waiting for them.
 //!
-//! A helper is one item on an unmanaged queue of the job's nice level. Not on a managed one: a helper that
-//! starves at nice 19 would count there as one that runs, and would keep a token of the CPUs' budget from
-//! the pools of ordinary items. How many helpers there are is limited by the job's quota instead.
+//! A helper is one item on an unmanaged queue of the job's nice level. Not on a managed one: a
+//! helper that starves at nice 19 would count there as one that runs, and would keep a token of the
+//! CPUs' budget from the pools of ordinary items. How many helpers there are is limited by the
+//! job's quota instead.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -123,8 +124,8 @@ impl<'r, 'a, P: Clone + Send, E: Send> Crew<'r, 'a, P, E> {
             .extend(masks.iter().map(|mask| mask.count() as u32));
     }
 
-    /// Between two steps of the caller: another job may have given helpers back. Not in a child that the
-    /// step has forked, where the locks may be held for ever.
+    /// Between two steps of the caller: another job may have given helpers back. Not in a child
+    /// that the step has forked, where the locks may be held for ever.
     pub(super) fn ask_again(&mut self, pace: Pace) {
         if pace.is_worth_a_helper(self.run.left()) && !self.run.is_foreign() {
             self.recruit();
@@ -167,8 +168,9 @@ impl<'r, 'a, P: Clone + Send, E: Send> Crew<'r, 'a, P, E> {
         self.caller_node
     }
 
-    /// The caller has nothing left to do: those who have not begun never do, and the others are in their last
-    /// steps. Waits for one after the other, lifted to the caller's nice level if that is permitted.
+    /// The caller has nothing left to do: those who have not begun never do, and the others are in
+    /// their last steps. Waits for one after the other, lifted to the caller's nice level if that
+    /// is permitted.
     pub(super) fn dismiss(self) {}
 
     fn wait_for(&self, index: usize) {
@@ -213,8 +215,8 @@ impl<P: Clone, E> Run<'_, P, E> {
         }
     }
 
-    /// Gives a helper that is still in the job the caller's nice level. Under the lock, so that it cannot leave
-    /// meanwhile.
+    /// Gives a helper that is still in the job the caller's nice level. Under the lock, so that it
+    /// cannot leave meanwhile.
     fn lift(&self, index: usize) {
         let mut state = self.lock();
         let tid = state.helpers[index].tid;

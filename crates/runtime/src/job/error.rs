@@ -11,7 +11,8 @@ pub enum JobError<E> {
     Failed(E),
     /// Its [token](super::CancelToken) was cancelled before all was done.
     Cancelled,
-    /// Its function has forked, and this is the child: what the parent's helpers had begun never ends here.
+    /// Its function has forked, and this is the child: what the parent's helpers had begun never
+    /// ends here.
     Forked,
 }
 

@@ -1,7 +1,8 @@
 //! Multithreaded jobs: a long piece of CPU work that idle CPUs help with, and nobody else feels
 //! (kernel ktask, `padata_do_multithreaded`).
 //!
-//! What a thread takes, when it leaves and whom it waits for is `cmwq_policy::job`; this carries it out.
+//! What a thread takes, when it leaves and whom it waits for is `cmwq_policy::job`; this carries it
+//! out.
 //!
 //! | file | |
 //! | --- | --- |

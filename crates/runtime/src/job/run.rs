@@ -152,7 +152,8 @@ impl<'r, P: Clone, E> Run<'r, P, E> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether this is a child that the job's function has forked: the lock may be held for ever there.
+    /// Whether this is a child that the job's function has forked: the lock may be held for ever
+    /// there.
     pub(super) fn is_foreign(&self) -> bool {
         self.engine.is_some_and(|engine| !engine.is_ours())
     }
@@ -293,8 +294,8 @@ impl<'r, P: Clone, E> Run<'r, P, E> {
         cancelled.then_some(End::Fails(Failure::Cancelled))
     }
 
-    /// A thread that has completed so much of its chunk fails, and has no chunk from now on. The first
-    /// failure counts.
+    /// A thread that has completed so much of its chunk fails, and has no chunk from now on. The
+    /// first failure counts.
     pub(super) fn fail(&self, thread: usize, completed: u64, failure: Failure<E>) {
         let mut state = self.lock();
         let (first, chunk) = state.core.fail(thread, completed);

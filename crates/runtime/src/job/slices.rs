@@ -31,8 +31,8 @@ impl<T> Elements<'_, T> {
 }
 
 impl Job<'_, usize> {
-    /// Calls `func` for chunks of the slice, which it may change, with the index of the first element in
-    /// each. The job's range is one of indices of the slice.
+    /// Calls `func` for chunks of the slice, which it may change, with the index of the first
+    /// element in each. The job's range is one of indices of the slice.
     ///
     /// ```
     /// let mut squares = vec![0u64; 10_000];
@@ -70,7 +70,8 @@ impl Job<'_, usize> {
         };
         self.for_each(|range| {
             let first = range.start;
-            // SAFETY: a job calls its function once for each unit, so no element is given out twice.
+            // SAFETY: a job calls its function once for each unit, so no element is given out
+            // twice.
             func(first, unsafe { elements.range(range) });
         })
     }

@@ -60,8 +60,8 @@ fn a_thief_takes_it_elsewhere() {
 /// It is disabled while it runs in one pool and is deferred in the other: disable waits for the
 /// execution, wherever that is.
 ///
-/// Fails if stealing a deferred item leaves its own pool, and not that of the execution, as the last
-/// pool in its word.
+/// Fails if stealing a deferred item leaves its own pool, and not that of the execution, as the
+/// last pool in its word.
 #[test]
 fn it_is_disabled_while_deferred() {
     bounded(3, || {

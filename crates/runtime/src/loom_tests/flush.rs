@@ -52,8 +52,8 @@ fn two_flush_one_queue() {
     });
 }
 
-/// A flush of one item comes while it waits, while it runs and when it is over; each time, what it did
-/// is seen.
+/// A flush of one item comes while it waits, while it runs and when it is over; each time, what it
+/// did is seen.
 ///
 /// Fails if `flush_item` looks for the item in its queue only, and not for who executes it.
 #[test]
@@ -108,11 +108,11 @@ fn an_item_that_is_deferred() {
     });
 }
 
-/// Somebody queues an item; another thread, who is refused because of that, flushes it: the instance
-/// that it relies on has ended then.
+/// Somebody queues an item; another thread, who is refused because of that, flushes it: the
+/// instance that it relies on has ended then.
 ///
-/// Fails if `flush_item` does not wait while the item is on its way to its pool, where it can be found
-/// nowhere.
+/// Fails if `flush_item` does not wait while the item is on its way to its pool, where it can be
+/// found nowhere.
 #[test]
 fn who_is_refused_can_wait_for_the_pending_one() {
     bounded(3, || {

@@ -1,4 +1,5 @@
-//! An item's word: queue, cancel, disable, enable and run at once (`../../../policy/src/contract/README.md`).
+//! An item's word: queue, cancel, disable, enable and run at once
+//! (`../../../policy/src/contract/README.md`).
 //!
 //! Every model ends with all books balanced: each queueing that was accepted has run once or was
 //! taken back once, and the queue's references are back.
@@ -82,9 +83,9 @@ fn one_of_two_queueings_counts() {
     });
 }
 
-/// A queueing that is refused because the item is pending: the execution that it relies on sees what
-/// was stored before, wherever between queueing and running the refusal fell. Nothing but the word
-/// carries it over: who is refused takes no lock.
+/// A queueing that is refused because the item is pending: the execution that it relies on sees
+/// what was stored before, wherever between queueing and running the refusal fell. Nothing but the
+/// word carries it over: who is refused takes no lock.
 ///
 /// Fails if `pend` only loads the word where it refuses, or if the word is stored to, and not
 /// swapped, on the way to the worker.
@@ -134,8 +135,8 @@ fn nothing_runs_while_disabled() {
     });
 }
 
-/// Whatever others disable and enable meanwhile: an item that is disabled is not pending, and one that is
-/// not queued neither.
+/// Whatever others disable and enable meanwhile: an item that is disabled is not pending, and one
+/// that is not queued neither.
 ///
 /// Fails if who changes the depth owns the item meanwhile.
 #[test]

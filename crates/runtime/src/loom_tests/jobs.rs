@@ -35,10 +35,11 @@ impl Units {
     }
 }
 
-/// Two threads claim the rest of a chunk while its owner goes through it: one of them has it, exactly from
-/// where the owner has to stop.
+/// Two threads claim the rest of a chunk while its owner goes through it: one of them has it,
+/// exactly from where the owner has to stop.
 ///
-/// Fails if the owner stores the front instead of comparing it, and if a claimer closes what is closed.
+/// Fails if the owner stores the front instead of comparing it, and if a claimer closes what is
+/// closed.
 #[test]
 fn the_rest_of_a_chunk_has_one_owner() {
     const UNITS: u64 = 3;
@@ -162,8 +163,8 @@ fn two_threads_share_a_job() {
     });
 }
 
-/// A step fails, and what it had is given to nobody: each unit is tried once at most, and what is to be
-/// undone is what was completed.
+/// A step fails, and what it had is given to nobody: each unit is tried once at most, and what is
+/// to be undone is what was completed.
 ///
 /// Fails if the thread settles its chunk, and says only then that something has failed.
 #[test]

@@ -1,7 +1,8 @@
-//! Two pools share the limit of a queue: who gets a free slot (`../../../policy/src/pool/README.md`).
+//! Two pools share the limit of a queue: who gets a free slot
+//! (`../../../policy/src/pool/README.md`).
 //!
-//! Never more than the limit: with a limit of 1 all items use one cell, which loom watches. Nobody is
-//! stranded: in the end nothing is in flight, and nobody waits for a slot.
+//! Never more than the limit: with a limit of 1 all items use one cell, which loom watches. Nobody
+//! is stranded: in the end nothing is in flight, and nobody waits for a slot.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering::SeqCst;
@@ -90,8 +91,8 @@ fn the_first_waiter_is_cancelled() {
     });
 }
 
-/// The limit is raised while an item joins those who wait, and the holder of the only slot does not end
-/// before that item has run.
+/// The limit is raised while an item joins those who wait, and the holder of the only slot does not
+/// end before that item has run.
 ///
 /// Fails if a new limit does not serve those who wait.
 #[test]
@@ -136,11 +137,11 @@ fn a_frozen_queue_thaws() {
     });
 }
 
-/// Each of two nodes hands its own slot over: items join those who wait in one node while the slot is given
-/// back there, and in the other one.
+/// Each of two nodes hands its own slot over: items join those who wait in one node while the slot
+/// is given back there, and in the other one.
 ///
-/// Fails if a node's slot is used twice at once, and if a release in one node is taken for one in the
-/// other.
+/// Fails if a node's slot is used twice at once, and if a release in one node is taken for one in
+/// the other.
 #[test]
 fn each_node_hands_its_own_slot_over() {
     bounded(3, || {
@@ -159,8 +160,8 @@ fn each_node_hands_its_own_slot_over() {
     });
 }
 
-/// The limit is raised for both nodes while an item joins those who wait in the second one, and the holder
-/// of that node's slot does not end before that item has run.
+/// The limit is raised for both nodes while an item joins those who wait in the second one, and the
+/// holder of that node's slot does not end before that item has run.
 ///
 /// Fails if a new limit serves the first node only.
 #[test]

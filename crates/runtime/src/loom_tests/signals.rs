@@ -43,7 +43,8 @@ impl Machine {
         self.canaries.arm_all();
     }
 
-    /// The canary's life, with every CPU idle: after each step `report` says whether that was the last one.
+    /// The canary's life, with every CPU idle: after each step `report` says whether that was the
+    /// last one.
     fn watch(&self, report: impl Fn() -> bool) {
         let board = self.canaries.board();
         let bell = &board.seat(0).bell;
@@ -111,7 +112,8 @@ impl Machine {
     }
 }
 
-/// Fails if one of the fences is left out, and if the canary does not look once more before it sleeps.
+/// Fails if one of the fences is left out, and if the canary does not look once more before it
+/// sleeps.
 #[test]
 fn none_parks_while_it_is_wanted() {
     bounded(PREEMPTIONS, || {
@@ -125,7 +127,8 @@ fn none_parks_while_it_is_wanted() {
 
 /// The same by a relay, which sleeps until the canary has fired.
 ///
-/// Fails if the relay looks at the pools before it takes its token, and for the faults of the one above.
+/// Fails if the relay looks at the pools before it takes its token, and for the faults of the one
+/// above.
 #[test]
 fn a_relay_passes_on_what_a_canary_says() {
     bounded(PREEMPTIONS, || {

@@ -2,7 +2,8 @@
 //! (`../signals/README.md`).
 //!
 //! Of time there are two kinds: what is due `SOON` is due whenever the thread looks; a sleep until
-//! later than that counts as one that never ends. So an arming that it does not notice is a deadlock.
+//! later than that counts as one that never ends. So an arming that it does not notice is a
+//! deadlock.
 
 use std::sync::Arc;
 
@@ -171,7 +172,8 @@ fn it_is_put_off_while_it_is_cancelled() {
     });
 }
 
-/// An armed item is disabled while it expires: it does not run or begin to after that, nor is it armed.
+/// An armed item is disabled while it expires: it does not run or begin to after that, nor is it
+/// armed.
 ///
 /// Fails if `flush_item` does not find who executes it.
 #[test]
@@ -210,7 +212,8 @@ fn a_queue_is_destroyed_while_one_expires() {
     });
 }
 
-/// `flush_now` of an item that expires at this moment: it is queued, by one of them, and waited for.
+/// `flush_now` of an item that expires at this moment: it is queued, by one of them, and waited
+/// for.
 ///
 /// Fails if `flush_item` does not wait while the item is on its way from the timers to its pool.
 #[test]

@@ -1,5 +1,6 @@
-//! A worker pool: the core under its lock, and what others may know without it. What an event asks for is carried
-//! out in `events.rs`, by the threads of `threads/`. `README.md` in this folder: how nothing is lost between them.
+//! A worker pool: the core under its lock, and what others may know without it. What an event asks
+//! for is carried out in `events.rs`, by the threads of `threads/`. `README.md` in this folder: how
+//! nothing is lost between them.
 
 mod slot;
 mod table;
@@ -64,8 +65,8 @@ struct Core {
 // whichever thread holds it; items may be sent between threads (their owners require `Send`).
 unsafe impl Send for Core {}
 
-/// After each how-manieth event pools check all that they can know, not only their counts; 0: never. Only tests
-/// say so.
+/// After each how-manieth event pools check all that they can know, not only their counts; 0:
+/// never. Only tests say so.
 static CHECK_WHOLE: AtomicU32 = AtomicU32::new(0);
 /// Events so far, where that is asked for.
 static CHECKED: AtomicU32 = AtomicU32::new(0);
@@ -305,8 +306,8 @@ impl Pool {
         self.slot(id)
     }
 
-    /// A canary's report. Takes no lock and creates no thread: sets a bit and wakes somebody who may.
-    /// The tick's thread is there, it has made the canary's.
+    /// A canary's report. Takes no lock and creates no thread: sets a bit and wakes somebody who
+    /// may. The tick's thread is there, it has made the canary's.
     pub(crate) fn report_idle(&self, cpu: usize) {
         self.reports[cpu / 64].fetch_or(1 << (cpu % 64), SeqCst);
         // SAFETY: null or a leaked slot of this pool.

@@ -29,8 +29,8 @@ pub(crate) struct Slot {
     pub(crate) parker: Parker,
     /// The thread, 0 while there is none.
     pub(crate) tid: AtomicI32,
-    /// The thread that executes what it has claimed, 0 while there is none. Apart from `tid`: nobody wakes
-    /// it, and nobody may change its mask.
+    /// The thread that executes what it has claimed, 0 while there is none. Apart from `tid`:
+    /// nobody wakes it, and nobody may change its mask.
     visitor: AtomicI32,
     /// Of a claim: the worker or claim whose item called.
     beneath: AtomicPtr<Slot>,
@@ -43,7 +43,8 @@ pub(crate) struct Slot {
     pub(crate) wait_failed: AtomicBool,
     /// Its wait was given up for others. Changed under the lock of the graph of waits.
     pub(crate) gave_up: AtomicBool,
-    /// The CPU that the worker is parked on, where the kernel will try to wake it; else [`NOWHERE`].
+    /// The CPU that the worker is parked on, where the kernel will try to wake it; else
+    /// [`NOWHERE`].
     pub(crate) parked_on: AtomicU32,
     /// [`NARROWED`] if whoever woke it has narrowed the thread's mask, and [`NARROWS`] for each
     /// that is about to. While it is not zero nobody else can be blamed for the mask.
@@ -96,9 +97,9 @@ impl Slot {
         (last != NOWHERE).then_some(last as usize)
     }
 
-    /// Wakes the worker on one of these CPUs: left alone, the kernel often wakes it where it last ran,
-    /// behind somebody else. Its mask is narrowed before the wake, and widened by the worker. False: it
-    /// is parked on one of them, or not parked.
+    /// Wakes the worker on one of these CPUs: left alone, the kernel often wakes it where it last
+    /// ran, behind somebody else. Its mask is narrowed before the wake, and widened by the worker.
+    /// False: it is parked on one of them, or not parked.
     pub(crate) fn unpark_in(&self, cpus: &CpuMask) -> bool {
         let elsewhere = self.parked_on().is_some_and(|last| !cpus.contains(last));
         if elsewhere {
@@ -108,11 +109,13 @@ impl Slot {
         elsewhere
     }
 
-    /// The caller may be kept off its CPU anywhere in here, while somebody else wakes the worker. The thread
-    /// does not end meanwhile, see [`let_go`](Self::let_go): its number is nobody else's.
+    /// The caller may be kept off its CPU anywhere in here, while somebody else wakes the worker.
+    /// The thread does not end meanwhile, see [`let_go`](Self::let_go): its number is nobody
+    /// else's.
     pub(crate) fn narrow_to(&self, cpus: &CpuMask) {
         self.narrow.fetch_add(NARROWS, SeqCst);
-        // After that: either this finds no thread, or the thread finds that it is about to be narrowed.
+        // After that: either this finds no thread, or the thread finds that it is about to be
+        // narrowed.
         let tid = self.tid.load(SeqCst);
         if tid != 0 {
             self.narrow_thread(tid, cpus);
@@ -131,14 +134,15 @@ impl Slot {
         };
         set(cpus);
         if self.parked_on().is_none() {
-            // It widens its mask before its next item, and not in the middle of this one. One that says so
-            // later than this sees that it was narrowed.
+            // It widens its mask before its next item, and not in the middle of this one. One that
+            // says so later than this sees that it was narrowed.
             set(&self.pool.usable());
         }
     }
 
-    /// Waits until nobody narrows the mask of the calling thread, which has said that it [ends](Self::thread_ends):
-    /// its number may be another thread's right after. Nobody waits for a thread that does.
+    /// Waits until nobody narrows the mask of the calling thread, which has said that it
+    /// [ends](Self::thread_ends): its number may be another thread's right after. Nobody waits for
+    /// a thread that does.
     pub(crate) fn let_go(&self) {
         loop {
             let narrow = self.narrow.load(SeqCst);
@@ -215,7 +219,8 @@ impl Slot {
         self.waits.load(SeqCst)
     }
 
-    /// From now on the worker's state is that of this process tree, or its own with 0; what it was before.
+    /// From now on the worker's state is that of this process tree, or its own with 0; what it was
+    /// before.
     pub(crate) fn attach(&self, pid: i32) -> i32 {
         self.was_foreign.store(true, SeqCst);
         self.attached.swap(pid, SeqCst)
@@ -244,8 +249,8 @@ impl Slot {
             .compare_exchange(thread::gettid(), 0, SeqCst, SeqCst);
     }
 
-    /// Looks at the worker from outside: its thread, or the process tree that stands for it, of which
-    /// `threads` that run are enough.
+    /// Looks at the worker from outside: its thread, or the process tree that stands for it, of
+    /// which `threads` that run are enough.
     pub(crate) fn look(&self, threads: u32) -> Option<SeenState> {
         match self.attached.load(SeqCst) {
             0 => self.look_at_thread(),
@@ -284,8 +289,8 @@ impl Slot {
     }
 }
 
-/// What a look at a process tree says of the worker that it stands for, where so many threads are as
-/// good as more.
+/// What a look at a process tree says of the worker that it stands for, where so many threads are
+/// as good as more.
 fn state_of(tree: &mut Tree, threads: u32) -> SeenState {
     let seen = tree.look(threads.max(1) as usize);
     if !seen.seen {

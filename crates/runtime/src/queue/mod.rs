@@ -32,8 +32,8 @@ const DESTROYING: u32 = 2;
 /// A queue in memory. Lives as long as a handle, a timer or an action refers to it.
 pub(crate) struct Queue {
     base: &'static Base,
-    /// Itself: a pointer to the whole allocation, which one made from a `&Queue` is not. It may be used
-    /// to count references, and it stays valid whatever references come and go.
+    /// Itself: a pointer to the whole allocation, which one made from a `&Queue` is not. It may be
+    /// used to count references, and it stays valid whatever references come and go.
     me: Weak<Queue>,
     id: u64,
     name: Arc<str>,
@@ -43,8 +43,9 @@ pub(crate) struct Queue {
     gate: AtomicU32,
     core: Mutex<queue::Queue<PwqRef>>,
     routes: Routes,
-    /// The limits of the nodes, and at the end that of pools which are in none; where there is only one
-    /// node, all are in it. Parts of pwqs, null until there is one; of a per-CPU queue each has its own.
+    /// The limits of the nodes, and at the end that of pools which are in none; where there is only
+    /// one node, all are in it. Parts of pwqs, null until there is one; of a per-CPU queue each has
+    /// its own.
     limits: Box<[AtomicPtr<LimitCell<PwqRef>>]>,
     rescuer: Option<Rescuer>,
 }
@@ -119,8 +120,8 @@ impl Queue {
         &self.routes
     }
 
-    /// The limit that a new pwq of this node counts for: `own`, if it is the first one or each has its own.
-    /// Called under the queue's lock.
+    /// The limit that a new pwq of this node counts for: `own`, if it is the first one or each has
+    /// its own. Called under the queue's lock.
     pub(crate) fn shared_limit(
         &self,
         node: Option<u32>,

@@ -23,9 +23,9 @@ use crate::sync::SeqCst;
 /// Where one queue meets one pool. Its address goes into items' words, hence the alignment.
 #[repr(C, align(512))]
 pub(crate) struct Pwq {
-    /// The limit of a per-CPU queue, for this CPU; else that of all pwqs of its queue and node, if it is
-    /// the first of them. It stands in front of the core because each item changes both: one line of a cache
-    /// that goes from CPU to CPU, instead of two.
+    /// The limit of a per-CPU queue, for this CPU; else that of all pwqs of its queue and node, if
+    /// it is the first of them. It stands in front of the core because each item changes both: one
+    /// line of a cache that goes from CPU to CPU, instead of two.
     own_limit: LimitCell<PwqRef>,
     core: UnsafeCell<PoolWorkqueue<Items>>,
     info: PwqInfo,

@@ -9,8 +9,8 @@ use cmwq_policy::CpuMask;
 
 use super::pwq::{Pwq, PwqRef};
 
-/// A pool workqueue for each CPU, none until it is first used. Read without a lock; changed under that
-/// of the queue.
+/// A pool workqueue for each CPU, none until it is first used. Read without a lock; changed under
+/// that of the queue.
 pub(crate) struct Routes {
     /// All CPUs' items go the first one's way.
     one: AtomicBool,

@@ -42,8 +42,8 @@ impl Bell {
         }
     }
 
-    /// Takes the right to one report; false if it was not armed. Only the canary calls it, and looks
-    /// after it who is to have the report.
+    /// Takes the right to one report; false if it was not armed. Only the canary calls it, and
+    /// looks after it who is to have the report.
     pub(crate) fn fire(&self, off_duty: &AtomicU32) -> bool {
         self.disarm(Canary::Fired, off_duty)
     }
@@ -63,8 +63,8 @@ impl Bell {
         }
     }
 
-    /// From armed to a state in which it says nothing. `off_duty` counts the canaries in such states,
-    /// never one too few, so that a publisher who finds none need look no further.
+    /// From armed to a state in which it says nothing. `off_duty` counts the canaries in such
+    /// states, never one too few, so that a publisher who finds none need look no further.
     fn disarm(&self, next: Canary, off_duty: &AtomicU32) -> bool {
         off_duty.fetch_add(1, SeqCst);
         let was_armed = self.step(Canary::Armed, next);

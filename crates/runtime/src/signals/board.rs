@@ -71,8 +71,8 @@ impl Ground {
 
     pub(crate) fn board(&self) -> &Board {
         match self {
-            // SAFETY: the helper's memory lives as long as it does, is aligned and large enough, and all zero
-            // at first, which is a board. What changes in it is atomic.
+            // SAFETY: the helper's memory lives as long as it does, is aligned and large enough,
+            // and all zero at first, which is a board. What changes in it is atomic.
             Ground::Shared(helper) => unsafe { &*helper.memory().cast::<Board>() },
             Ground::Own(board, _) => board,
         }

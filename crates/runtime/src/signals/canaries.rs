@@ -1,5 +1,5 @@
-//! Canaries as others see them: who wants their reports, who there is, and arming them. Their threads are
-//! `threads/canary.rs`.
+//! Canaries as others see them: who wants their reports, who there is, and arming them. Their
+//! threads are `threads/canary.rs`.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicI32};
@@ -88,8 +88,8 @@ impl Canaries {
         &self.ground
     }
 
-    /// Publishes that a pool newly wants reports, or none any more. Said under the pool's lock. Follow
-    /// with [`arm_all`](Self::arm_all) where it newly does, after the lock is dropped.
+    /// Publishes that a pool newly wants reports, or none any more. Said under the pool's lock.
+    /// Follow with [`arm_all`](Self::arm_all) where it newly does, after the lock is dropped.
     pub(crate) fn set_wanting(&self, pool: usize, wants: bool) {
         let (word, bit) = (&self.wanting[pool / 64], 1 << (pool % 64));
         let nr_wanting = &self.board().nr_wanting;
@@ -190,8 +190,8 @@ impl Canaries {
         self.crew().is_settled = true;
     }
 
-    /// The process ends in order: its helper is told before, and reaped if it ends at once. Beside busy loops it
-    /// does not, and nobody waits for it.
+    /// The process ends in order: its helper is told before, and reaped if it ends at once. Beside
+    /// busy loops it does not, and nobody waits for it.
     pub(crate) fn leave(&self) {
         let Ground::Shared(helper) = &self.ground else {
             return;
@@ -277,8 +277,8 @@ impl Canaries {
     }
 }
 
-/// What decides beside whom the kernel weighs a process: its session (autogroup) and its control groups. A helper
-/// that is not where its parent is would see idle CPUs where there are none.
+/// What decides beside whom the kernel weighs a process: its session (autogroup) and its control
+/// groups. A helper that is not where its parent is would see idle CPUs where there are none.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Home {
     session: i32,

@@ -39,8 +39,8 @@ impl Tick {
         }
     }
 
-    /// Publishes that items of a pool newly wait, or none any more. Said under the pool's lock. Follow
-    /// with [`arm`](Self::arm) where they do.
+    /// Publishes that items of a pool newly wait, or none any more. Said under the pool's lock.
+    /// Follow with [`arm`](Self::arm) where they do.
     pub(crate) fn set_backlog(&self, waits: bool) {
         match waits {
             true => self.backlog.fetch_add(1, SeqCst),
@@ -66,8 +66,8 @@ impl Tick {
         !self.armed.load(SeqCst) && !self.armed.swap(true, SeqCst)
     }
 
-    /// Workers idle that may be too many: somebody must look in time. Does not arm: the thread itself
-    /// says this at each of its looks, and would wake itself for ever.
+    /// Workers idle that may be too many: somebody must look in time. Does not arm: the thread
+    /// itself says this at each of its looks, and would wake itself for ever.
     pub(crate) fn watch_idle(&self) {
         self.watch(&self.culling);
     }

@@ -133,7 +133,8 @@ extern "C" fn see_off() {
         return;
     };
     engine.canaries().leave();
-    // Who would get a CPU last may use any of them, and is an ordinary thread if the system permits it.
+    // Who would get a CPU last may use any of them, and is an ordinary thread if the system permits
+    // it.
     let all = sched::affinity(thread::getpid()).unwrap_or(CpuMask::EMPTY);
     for tid in engine.canaries().threads() {
         let _ = sched::set_affinity(tid, &all);

@@ -1,5 +1,5 @@
-//! A thread that waits for an item executes it itself: `cmwq_policy::stacking` says which thread may,
-//! `pool/README.md`, "Claims", what that means to the pool.
+//! A thread that waits for an item executes it itself: `cmwq_policy::stacking` says which thread
+//! may, `pool/README.md`, "Claims", what that means to the pool.
 
 use std::ptr::NonNull;
 
@@ -16,8 +16,8 @@ use crate::queue::pwq::{PwqRef, name_of};
 use crate::stay::Confined;
 use crate::wait::place::{self, Place};
 
-/// Executes the item, which the caller keeps and was queued through this queue of this process, if no worker
-/// has begun it and the calling thread may. False: it is to be waited for.
+/// Executes the item, which the caller keeps and was queued through this queue of this process, if
+/// no worker has begun it and the calling thread may. False: it is to be waited for.
 pub(crate) fn claim(queue: &Queue, work: NonNull<Header>) -> bool {
     if queue.stacking() != Stacking::Claim {
         return false;
@@ -97,7 +97,8 @@ impl Claimed {
         while let Some(item) = next {
             let report = run(pool, id, item);
             if !pool.base().is_ours() {
-                // An item that has forked returns in the child too, where the pools are not its own.
+                // An item that has forked returns in the child too, where the pools are not its
+                // own.
                 return;
             }
             next = pool.with(|core, cx| core.claim_ended(cx, id, report));
@@ -120,8 +121,8 @@ fn run(pool: &'static Pool, id: WorkerId, (work, pwq): (NonNull<Header>, PwqRef)
     report
 }
 
-/// What the item has left in the thread is taken back, as far as that is possible. The thread is not ours to
-/// end; a worker finds what is left when its own item ends.
+/// What the item has left in the thread is taken back, as far as that is possible. The thread is
+/// not ours to end; a worker finds what is left when its own item ends.
 fn tidy(pool: &Pool, tidiness: &Tidiness, within: Option<Place>, pwq: PwqRef) {
     let is_items = |mask: &CpuMask| is_items_mask(pool, within, mask);
     let found = tidiness.claimed_ended(is_items);
@@ -136,8 +137,8 @@ fn tidy(pool: &Pool, tidiness: &Tidiness, within: Option<Place>, pwq: PwqRef) {
     });
 }
 
-/// Whether the item may have given the thread this mask: unless somebody outside has changed the CPUs of the
-/// process, or has narrowed the mask of the worker whose thread it is.
+/// Whether the item may have given the thread this mask: unless somebody outside has changed the
+/// CPUs of the process, or has narrowed the mask of the worker whose thread it is.
 fn is_items_mask(pool: &Pool, within: Option<Place>, mask: &CpuMask) -> bool {
     let engine = pool.engine();
     engine.notice_cpus();

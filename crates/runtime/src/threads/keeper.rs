@@ -1,7 +1,8 @@
-//! The thread that stands for this process to its helper: forks it, waits for its end, and reaps it.
+//! The thread that stands for this process to its helper: forks it, waits for its end, and reaps
+//! it.
 //!
-//! It holds the lock by whose loss the helper notices that the process has gone, and has no descriptors. It runs
-//! no code of the program.
+//! It holds the lock by whose loss the helper notices that the process has gone, and has no
+//! descriptors. It runs no code of the program.
 
 use std::io;
 

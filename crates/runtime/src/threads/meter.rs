@@ -105,8 +105,8 @@ impl Tidiness {
         self.look(suspects, is_items)
     }
 
-    /// As [`item_ended`](Self::item_ended), in a rescuer. With a nice level that cannot be set right it
-    /// goes on: it is needed just when no other thread can be made.
+    /// As [`item_ended`](Self::item_ended), in a rescuer. With a nice level that cannot be set
+    /// right it goes on: it is needed just when no other thread can be made.
     pub(super) fn rescued_ended(
         &mut self,
         mut is_items: impl FnMut(&CpuMask) -> bool,

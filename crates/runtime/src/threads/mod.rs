@@ -1,5 +1,5 @@
-//! The engine's threads, and those of others that do the same: workers, rescuers, claims; the tick, canaries, their
-//! keeper and relays.
+//! The engine's threads, and those of others that do the same: workers, rescuers, claims; the tick,
+//! canaries, their keeper and relays.
 
 mod canary;
 pub(crate) mod claim;

@@ -27,7 +27,8 @@ fn room(engine: &'static Engine) -> u32 {
     )
 }
 
-/// Raises the limits under which items of this pool wait, if they are nobody's choice and nothing moves.
+/// Raises the limits under which items of this pool wait, if they are nobody's choice and nothing
+/// moves.
 pub(crate) fn look_at_limits(pool: &'static Pool) {
     let engine = pool.engine();
     let mut cursor = 0;

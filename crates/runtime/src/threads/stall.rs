@@ -1,5 +1,5 @@
-//! The watchdog: says once what a pool is at that does not move, and which queue's items wait for slots
-//! in vain.
+//! The watchdog: says once what a pool is at that does not move, and which queue's items wait for
+//! slots in vain.
 
 use std::time::Duration;
 
@@ -65,8 +65,8 @@ fn names(busy: &Busy<PwqRef>) -> (String, &'static str) {
     (name_of(busy.pwq).to_owned(), Header::name_of(busy.key))
 }
 
-/// Reports the queues of which items of this pool have waited for slots for too long. When there may be
-/// something to say again.
+/// Reports the queues of which items of this pool have waited for slots for too long. When there
+/// may be something to say again.
 pub(crate) fn look_at_slots(pool: &'static Pool, threshold: Nanos) -> Time {
     let mut cursor = 0;
     let mut next = || pool.with(|core, cx| core.next_starving(cx, &mut cursor, threshold));

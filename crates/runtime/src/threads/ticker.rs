@@ -147,7 +147,8 @@ impl Ticker {
         self.tick().ticked(cpu);
     }
 
-    /// Reads the masks of all threads once they have had the time to follow the first one's; when to do so.
+    /// Reads the masks of all threads once they have had the time to follow the first one's; when
+    /// to do so.
     fn settle_cpus(&self, now: Time) -> Option<Time> {
         if self.engine.cpus_due()? <= now {
             self.engine.notice_cpus();
@@ -205,7 +206,8 @@ impl Ticker {
         Some(self.outgrows_at)
     }
 
-    /// Looks at items that wait for others, while any wait for slots or threads; when to look again.
+    /// Looks at items that wait for others, while any wait for slots or threads; when to look
+    /// again.
     fn look_at_waits(&mut self, now: Time) -> Option<Time> {
         let tick = self.tick();
         let watches = tick.is_watching_slots() || tick.is_watching_dfl();
@@ -221,8 +223,8 @@ impl Ticker {
         Some(self.waits_at)
     }
 
-    /// Sleeps until the next tick, the next damped start or what else is `due`; for ever if there is
-    /// none of them.
+    /// Sleeps until the next tick, the next damped start or what else is `due`; for ever if there
+    /// is none of them.
     fn sleep(&mut self, due: Option<Time>) {
         let tick = self.tick();
         let mut until = due;

@@ -316,11 +316,11 @@ impl Worker {
     }
 }
 
-/// Gives the calling thread the pool's mask, if that is not the one that it has seen: which one, or `None` if that was
-/// denied.
+/// Gives the calling thread the pool's mask, if that is not the one that it has seen: which one, or
+/// `None` if that was denied.
 ///
-/// Who changes the CPUs of the process changes those of its first thread first, and of this one once: what
-/// is set here is not what was true before that, or is set again.
+/// Who changes the CPUs of the process changes those of its first thread first, and of this one
+/// once: what is set here is not what was true before that, or is set again.
 fn set_pool_mask(slot: &Slot, seen: &mut u32) -> Option<Option<CpuMask>> {
     let mut given = None;
     loop {
@@ -336,8 +336,9 @@ fn set_pool_mask(slot: &Slot, seen: &mut u32) -> Option<Option<CpuMask>> {
 }
 
 /// Whether an item may have given its worker this mask. Not if a report has narrowed it, nor if
-/// somebody outside has changed the CPUs of the process: he gives all threads what he gives its first one
-/// (`taskset -ap`, a cpuset), the first one first. Then the pool's mask is set before the next item.
+/// somebody outside has changed the CPUs of the process: he gives all threads what he gives its
+/// first one (`taskset -ap`, a cpuset), the first one first. Then the pool's mask is set before the
+/// next item.
 fn is_items_mask(slot: &Slot, cpus_seen: &mut u32, mask: &CpuMask) -> bool {
     let engine = slot.pool.engine();
     engine.notice_cpus();

@@ -1,4 +1,5 @@
-//! Waits of items as all others see them: who closes a circle is refused (`cmwq_policy::contract::WaitGraph`).
+//! Waits of items as all others see them: who closes a circle is refused
+//! (`cmwq_policy::contract::WaitGraph`).
 
 use std::sync::atomic::Ordering::SeqCst;
 
@@ -11,8 +12,8 @@ use crate::engine::{Engine, Real};
 use crate::pool::Pool;
 
 impl Place {
-    /// Runs `wait`, for the end of all of these, unless that would never come: they wait for the calling item.
-    /// They stay in memory until this returns.
+    /// Runs `wait`, for the end of all of these, unless that would never come: they wait for the
+    /// calling item. They stay in memory until this returns.
     pub(crate) fn in_graph<R>(
         self,
         targets: &[Target<Real>],
@@ -41,8 +42,8 @@ impl Place {
         self.while_in_graph(&nodes, wait)
     }
 
-    /// Under the lock of the graph: whoever is told to give up is in it. Not told under the lock of the pool, which
-    /// guards `wait_failed`: the wait may not have begun there.
+    /// Under the lock of the graph: whoever is told to give up is in it. Not told under the lock of
+    /// the pool, which guards `wait_failed`: the wait may not have begun there.
     fn begins(self) {
         self.slot.wait_failed.store(false, SeqCst);
         self.slot.gave_up.store(false, SeqCst);
@@ -80,7 +81,8 @@ fn give_up(engine: &'static Engine, node: Node) {
     engine.pools().for_each(Pool::announce_progress);
 }
 
-/// A limit or a queue has changed: waits that would never end from now on fail. Called without any lock.
+/// A limit or a queue has changed: waits that would never end from now on fail. Called without any
+/// lock.
 pub(crate) fn relieve(engine: &'static Engine) {
     let mut graph = engine.waits().lock().expect("the core does not panic");
     if !graph.0.is_empty() {
@@ -88,8 +90,9 @@ pub(crate) fn relieve(engine: &'static Engine) {
     }
 }
 
-/// One wait that lasts is looked at again, if it is time; when to do so next. `None`: somebody begins or ends a wait
-/// at this moment, perhaps at nice 19. Not waited for. Called without any lock.
+/// One wait that lasts is looked at again, if it is time; when to do so next. `None`: somebody
+/// begins or ends a wait at this moment, perhaps at nice 19. Not waited for. Called without any
+/// lock.
 pub(crate) fn look(engine: &'static Engine) -> Option<Time> {
     let mut graph = engine.waits().try_lock().ok()?;
     let gives_up = |node| give_up(engine, node);

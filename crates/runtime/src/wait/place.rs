@@ -51,8 +51,8 @@ pub(crate) fn current() -> Option<Place> {
         .then_some(Place { slot: current.slot })
 }
 
-/// Runs what is not an item's, and may wait: meanwhile the thread is no worker to the core, which knows of no
-/// item that it executes.
+/// Runs what is not an item's, and may wait: meanwhile the thread is no worker to the core, which
+/// knows of no item that it executes.
 pub(crate) fn as_stranger<R>(act: impl FnOnce() -> R) -> R {
     let before = CURRENT.take();
     let _back = OnDrop(move || CURRENT.set(before));
@@ -189,8 +189,8 @@ impl Place {
     }
 
     /// Runs `body`, which waits for items of this worker's pool, unless the wait could never end or
-    /// is `over`. What it returns is whether it did end: it looks at [`has_failed`](Self::has_failed)
-    /// as well.
+    /// is `over`. What it returns is whether it did end: it looks at
+    /// [`has_failed`](Self::has_failed) as well.
     fn waiting(
         self,
         wait: Wait<PwqRef>,
@@ -200,8 +200,8 @@ impl Place {
         let slot = self.slot;
         let begun = self.pool().with(|core, cx| {
             slot.wait_failed.store(false, SeqCst);
-            // Looked at under the lock: whoever ends the wait later says so under the lock. A worker
-            // that counted as waiting for what is over would make others' waits fail.
+            // Looked at under the lock: whoever ends the wait later says so under the lock. A
+            // worker that counted as waiting for what is over would make others' waits fail.
             match over(core, cx) {
                 true => Ok(false),
                 false => core.wait_begin(cx, slot.id, wait).map(|()| true),
@@ -234,8 +234,8 @@ impl Place {
         )
     }
 
-    /// As [`wait_for`](Self::wait_for), for items that have all begun: they end, or fail in waits of
-    /// their own.
+    /// As [`wait_for`](Self::wait_for), for items that have all begun: they end, or fail in waits
+    /// of their own.
     pub(crate) fn wait_begun(self, pwq: PwqRef, done: impl Fn() -> bool) {
         let ended = self.waiting(
             Wait::Begun(pwq),

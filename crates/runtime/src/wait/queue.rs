@@ -48,8 +48,8 @@ impl Queue {
         }
     }
 
-    /// Waits until `done`, which is about an item that was queued through this pwq of the queue: as a
-    /// hint in a worker.
+    /// Waits until `done`, which is about an item that was queued through this pwq of the queue: as
+    /// a hint in a worker.
     pub(crate) fn wait(&self, pwq: PwqRef, done: impl Fn() -> bool) -> Result<(), WouldDeadlock> {
         match place::current() {
             Some(place) if place.is_of(pool_of(pwq)) => place
@@ -87,9 +87,9 @@ impl Queue {
         }
     }
 
-    /// Waits until `done` for items that have all begun, which these are as far as they are known; of this
-    /// pwq, if they are of one. The caller cannot do without: where they wait for its item, or for what only
-    /// its worker could begin, they are told that this never ends.
+    /// Waits until `done` for items that have all begun, which these are as far as they are known;
+    /// of this pwq, if they are of one. The caller cannot do without: where they wait for its item,
+    /// or for what only its worker could begin, they are told that this never ends.
     pub(crate) fn wait_begun(
         &self,
         pwq: Option<PwqRef>,
@@ -113,8 +113,8 @@ impl Queue {
     }
 
     /// Waits for a latch that an item will set which was queued through this pwq of the queue.
-    /// `item` is its name for people, if it is one. `targets`: what has to end for that, as far as it is known,
-    /// which the caller keeps.
+    /// `item` is its name for people, if it is one. `targets`: what has to end for that, as far as
+    /// it is known, which the caller keeps.
     pub(crate) fn wait_latch(
         &self,
         pwq: PwqRef,
@@ -183,8 +183,8 @@ impl Queue {
         place::current_pwq().is_some_and(|pwq| queue_of(pwq) == self.this())
     }
 
-    /// Whether the calling item, waiting for this queue, would wait for itself: for this very execution,
-    /// or for its next one, which is pending here and begins when this one has ended.
+    /// Whether the calling item, waiting for this queue, would wait for itself: for this very
+    /// execution, or for its next one, which is pending here and begins when this one has ended.
     fn waits_for_itself(&self) -> bool {
         let next = place::current().and_then(|place| place.requeued_to());
         self.is_current() || next == Some(self.id())
@@ -222,8 +222,8 @@ impl Queue {
         Ok(true)
     }
 
-    /// Waits until nothing is in flight, what its items queue on itself included; others are refused.
-    /// False at the deadline.
+    /// Waits until nothing is in flight, what its items queue on itself included; others are
+    /// refused. False at the deadline.
     pub(crate) fn drain(&self, deadline: Option<Time>) -> Result<bool, FlushError> {
         if !self.is_ours() {
             return Err(FlushError::Forked);
@@ -265,7 +265,8 @@ impl Queue {
         }
     }
 
-    /// Runs a wait for this, unless that waits for the calling item. With a deadline it ends in any case.
+    /// Runs a wait for this, unless that waits for the calling item. With a deadline it ends in any
+    /// case.
     fn wait_in_graph(
         &self,
         target: Target<Real>,

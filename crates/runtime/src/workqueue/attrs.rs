@@ -17,18 +17,19 @@ use crate::wait::graph;
 pub struct Attrs {
     /// Nice value, -20 (most CPU) to 19, on top of that of the process at first use.
     pub nice: i32,
-    /// CPUs that the workers may use, by number; `None`: all of the process. CPUs that the process may
-    /// not use count for nothing, and so does a list of which nothing is left.
+    /// CPUs that the workers may use, by number; `None`: all of the process. CPUs that the process
+    /// may not use count for nothing, and so does a list of which nothing is left.
     pub cpus: Option<Vec<usize>>,
-    /// What cuts those CPUs into pods, in which the items that are queued from one run; `None`: what is
-    /// the [default](crate::default_affinity_scope) of all queues.
+    /// What cuts those CPUs into pods, in which the items that are queued from one run; `None`:
+    /// what is the [default](crate::default_affinity_scope) of all queues.
     pub affinity_scope: Option<AffinityScope>,
-    /// Items run in the pod that they were queued from and nowhere else, whether its CPUs are busy or not.
-    /// Otherwise they begin there if they can.
+    /// Items run in the pod that they were queued from and nowhere else, whether its CPUs are busy
+    /// or not. Otherwise they begin there if they can.
     pub affinity_strict: bool,
-    /// What an item loses, about, where it runs in another pod than it was queued in: the time to fetch its
-    /// data from there. From 20 us on, workers of a managed queue are brought to the pod of the item that
-    /// waits. Zero unless set: then each CPU takes what is near, but a worker wakes up where a core idles.
+    /// What an item loses, about, where it runs in another pod than it was queued in: the time to
+    /// fetch its data from there. From 20 us on, workers of a managed queue are brought to the pod
+    /// of the item that waits. Zero unless set: then each CPU takes what is near, but a worker
+    /// wakes up where a core idles.
     pub locality: Duration,
 }
 
@@ -75,12 +76,12 @@ impl Workqueue {
     }
 
     /// Changes the attributes, all at once. What is queued from then on goes by the new ones; older
-    /// items end where they are, before any newer one on an ordered queue. An item that queues itself
-    /// without a pause stays where it is.
+    /// items end where they are, before any newer one on an ordered queue. An item that queues
+    /// itself without a pause stays where it is.
     ///
     /// # Errors
-    /// [`AttrsError`] names what is out of range or cannot be had; nothing is changed then. Per-CPU and
-    /// BH queues have no attributes to change.
+    /// [`AttrsError`] names what is out of range or cannot be had; nothing is changed then. Per-CPU
+    /// and BH queues have no attributes to change.
     ///
     /// ```
     /// let queue = cmwq::Workqueue::builder("index").build()?;
@@ -106,8 +107,9 @@ impl Workqueue {
     }
 
     /// Changes how many items may be active at once; clamped to 1..=2048. Raising it starts waiting
-    /// items at once, in their order. Lowering it lets active ones end; a wait of an item that then never would fails. False, and nothing changes, for
-    /// ordered and BH queues: their kind is their limit.
+    /// items at once, in their order. Lowering it lets active ones end; a wait of an item that then
+    /// never would fails. False, and nothing changes, for ordered and BH queues: their kind is
+    /// their limit.
     ///
     /// ```
     /// let queue = cmwq::Workqueue::builder("download").max_active(2).build()?;
@@ -135,9 +137,9 @@ impl Workqueue {
         self.queue_ref().lock_core().max_active() as usize
     }
 
-    /// Changes what each NUMA node is granted of the limit at least; clamped to the limit, 8 or the limit
-    /// unless set. On a machine with one node it changes nothing: there the node's share is the whole
-    /// limit. False, and nothing changes, for kinds whose limit is not shared by nodes.
+    /// Changes what each NUMA node is granted of the limit at least; clamped to the limit, 8 or the
+    /// limit unless set. On a machine with one node it changes nothing: there the node's share is
+    /// the whole limit. False, and nothing changes, for kinds whose limit is not shared by nodes.
     ///
     /// ```
     /// let queue = cmwq::Workqueue::builder("chain").max_active(64).build()?;

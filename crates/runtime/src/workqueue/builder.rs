@@ -78,9 +78,9 @@ impl WorkqueueBuilder {
         }
     }
 
-    /// A pool for each CPU, which runs the items queued from that CPU, one at a time unless they sleep
-    /// (kernel `WQ_PERCPU`). `max_active` counts for each CPU. Such queues have no other attributes than
-    /// [`highpri`](Self::highpri).
+    /// A pool for each CPU, which runs the items queued from that CPU, one at a time unless they
+    /// sleep (kernel `WQ_PERCPU`). `max_active` counts for each CPU. Such queues have no other
+    /// attributes than [`highpri`](Self::highpri).
     ///
     /// ```
     /// let queue = cmwq::Workqueue::builder("percpu").percpu().build()?;
@@ -91,8 +91,8 @@ impl WorkqueueBuilder {
         self
     }
 
-    /// Every active item runs at once, on as many threads as there are (kernel `WQ_UNBOUND`). For items
-    /// that must not wait for a CPU to be free.
+    /// Every active item runs at once, on as many threads as there are (kernel `WQ_UNBOUND`). For
+    /// items that must not wait for a CPU to be free.
     ///
     /// ```
     /// let queue = cmwq::Workqueue::builder("heartbeats").unmanaged().build()?;
@@ -115,9 +115,9 @@ impl WorkqueueBuilder {
         self
     }
 
-    /// A thread for each CPU runs the items queued from that CPU to their ends, in order, and lets others
-    /// run after 10 items or 2 ms (kernel `WQ_BH`). An item that blocks holds up all others of its CPU.
-    /// No `max_active`, no attributes but [`highpri`](Self::highpri).
+    /// A thread for each CPU runs the items queued from that CPU to their ends, in order, and lets
+    /// others run after 10 items or 2 ms (kernel `WQ_BH`). An item that blocks holds up all others
+    /// of its CPU. No `max_active`, no attributes but [`highpri`](Self::highpri).
     ///
     /// ```
     /// let completions = cmwq::Workqueue::builder("completions").bh().build()?;
@@ -136,22 +136,25 @@ impl WorkqueueBuilder {
     /// # Ok::<(), cmwq::BuildError>(())
     /// ```
     ///
-    /// Without it the limit is 1024, and is raised where all items that hold a slot stand still while others
-    /// wait for one ([`Report::LimitRaised`](crate::Report::LimitRaised)). A limit that was set stays.
+    /// Without it the limit is 1024, and is raised where all items that hold a slot stand still
+    /// while others wait for one ([`Report::LimitRaised`](crate::Report::LimitRaised)). A limit
+    /// that was set stays.
     ///
-    /// It counts for the whole process (kernel 6.9). On a machine with several NUMA nodes each node has its
-    /// part of it, by the CPUs that the queue may use there, but at least
-    /// [`min_active`](Workqueue::set_min_active): the parts together may come to more, and only a chain of
-    /// `min_active` items that wait for each other is sure to end. See [`max_active_exact`](Self::max_active_exact).
-    /// Pools that are not in one node, such as that of a managed queue on all CPUs, share the whole limit.
+    /// It counts for the whole process (kernel 6.9). On a machine with several NUMA nodes each node
+    /// has its part of it, by the CPUs that the queue may use there, but at least
+    /// [`min_active`](Workqueue::set_min_active): the parts together may come to more, and only a
+    /// chain of `min_active` items that wait for each other is sure to end. See
+    /// [`max_active_exact`](Self::max_active_exact). Pools that are not in one node, such as that
+    /// of a managed queue on all CPUs, share the whole limit.
     pub fn max_active(mut self, max_active: usize) -> Self {
         (self.max_active, self.exact) = (Some(max_active), false);
         self
     }
 
-    /// As [`max_active`](Self::max_active), but one number for all nodes: never more are active, whatever one
-    /// node does not use another may, and a chain of that many items that wait for each other ends. All nodes
-    /// then count in one word of memory, which goes to and fro between them with each item.
+    /// As [`max_active`](Self::max_active), but one number for all nodes: never more are active,
+    /// whatever one node does not use another may, and a chain of that many items that wait for
+    /// each other ends. All nodes then count in one word of memory, which goes to and fro between
+    /// them with each item.
     ///
     /// ```
     /// let queue = cmwq::Workqueue::builder("licences").max_active_exact(3).build()?;
@@ -197,8 +200,8 @@ impl WorkqueueBuilder {
         self
     }
 
-    /// What cuts the CPUs into pods: items run near where they were queued, as far as that leaves no CPU
-    /// idle (kernel `affinity_scope`). `docs/affinity.md` says which one when.
+    /// What cuts the CPUs into pods: items run near where they were queued, as far as that leaves
+    /// no CPU idle (kernel `affinity_scope`). `docs/affinity.md` says which one when.
     ///
     /// ```
     /// use cmwq::AffinityScope;
@@ -211,8 +214,8 @@ impl WorkqueueBuilder {
         self
     }
 
-    /// Whether items run in their pod and nowhere else, although other CPUs may idle meanwhile (kernel
-    /// `affinity_strict`).
+    /// Whether items run in their pod and nowhere else, although other CPUs may idle meanwhile
+    /// (kernel `affinity_strict`).
     ///
     /// ```
     /// use cmwq::AffinityScope;
@@ -240,8 +243,8 @@ impl WorkqueueBuilder {
         self
     }
 
-    /// Its items do not count as running once they have begun, so others of their CPU start beside them
-    /// (kernel `WQ_CPU_INTENSIVE`). Means something on per-CPU queues only.
+    /// Its items do not count as running once they have begun, so others of their CPU start beside
+    /// them (kernel `WQ_CPU_INTENSIVE`). Means something on per-CPU queues only.
     ///
     /// ```
     /// let crypto = cmwq::Workqueue::builder("crypto").percpu().cpu_intensive().build()?;
@@ -252,8 +255,8 @@ impl WorkqueueBuilder {
         self
     }
 
-    /// A thread of its own, made at build, carries the queue forward when no worker can be made (kernel
-    /// `WQ_MEM_RECLAIM`): 10 ms after one is missing, and then each 100 ms.
+    /// A thread of its own, made at build, carries the queue forward when no worker can be made
+    /// (kernel `WQ_MEM_RECLAIM`): 10 ms after one is missing, and then each 100 ms.
     ///
     /// ```
     /// let writeback = cmwq::Workqueue::builder("writeback").mem_reclaim().build()?;
@@ -264,8 +267,8 @@ impl WorkqueueBuilder {
         self
     }
 
-    /// It stands still between [`freeze`](crate::freezer::freeze) and [`thaw`](crate::freezer::thaw)
-    /// (kernel `WQ_FREEZABLE`).
+    /// It stands still between [`freeze`](crate::freezer::freeze) and
+    /// [`thaw`](crate::freezer::thaw) (kernel `WQ_FREEZABLE`).
     ///
     /// ```
     /// let queue = cmwq::Workqueue::builder("uploads").freezable().build()?;
@@ -276,16 +279,18 @@ impl WorkqueueBuilder {
         self
     }
 
-    /// What a thread does that waits for an item of this queue which runs on the thread's own CPU, as those
-    /// of per-CPU queues do: unless turned off, it stays there, instead of being moved to a CPU that idles
-    /// by each wake-up. While it waits, for at most 2 ms, its mask may be that CPU alone.
+    /// What a thread does that waits for an item of this queue which runs on the thread's own CPU,
+    /// as those of per-CPU queues do: unless turned off, it stays there, instead of being moved to
+    /// a CPU that idles by each wake-up. While it waits, for at most 2 ms, its mask may be that CPU
+    /// alone.
     ///
-    /// With [`Stacking::Claim`], [`join`](crate::JoinHandle::join) and [`scope`](Workqueue::scope) also execute
-    /// what they would wait for, if no worker has begun it: on the calling thread and its stack, with its
-    /// signal mask and thread-locals, perhaps before older items. Only where that thread is like a worker: its
-    /// nice value and scheduling policy, a CPU that the item may use (while it runs, no other ones), half of a
-    /// worker's stack; and at most 16 deep. Never items of ordered, per-CPU and BH queues, never by `flush`
-    /// or `cancel_sync`. When that pays: `docs/affinity.md`.
+    /// With [`Stacking::Claim`], [`join`](crate::JoinHandle::join) and [`scope`](Workqueue::scope)
+    /// also execute what they would wait for, if no worker has begun it: on the calling thread and
+    /// its stack, with its signal mask and thread-locals, perhaps before older items. Only where
+    /// that thread is like a worker: its nice value and scheduling policy, a CPU that the item may
+    /// use (while it runs, no other ones), half of a worker's stack; and at most 16 deep. Never
+    /// items of ordered, per-CPU and BH queues, never by `flush` or `cancel_sync`. When that pays:
+    /// `docs/affinity.md`.
     ///
     /// ```
     /// use cmwq::{Stacking, Workqueue};

@@ -28,20 +28,20 @@ impl Drop for Handle {
         contract::cancel_timers(&queue.machine(), queue.this());
         // Nothing would ever thaw it.
         contract::thaw(&queue.machine(), queue.this());
-        // Inside one of its own items, or where waiting would never end, whoever ends the last items
-        // finishes the teardown.
+        // Inside one of its own items, or where waiting would never end, whoever ends the last
+        // items finishes the teardown.
         if queue.is_current() || queue.wait_drained().is_err() {
             queue.orphan();
         }
     }
 }
 
-/// A queue of work items. A handle: clones are the same queue, and dropping the last one waits until
-/// everything queued has ended. Dropped inside one of its own items it does not wait; the queue goes
-/// when that item, and what else is queued, has ended.
+/// A queue of work items. A handle: clones are the same queue, and dropping the last one waits
+/// until everything queued has ended. Dropped inside one of its own items it does not wait; the
+/// queue goes when that item, and what else is queued, has ended.
 ///
-/// Threads belong to pools that all queues of the process share, so a queue costs a few hundred bytes
-/// and no thread.
+/// Threads belong to pools that all queues of the process share, so a queue costs a few hundred
+/// bytes and no thread.
 ///
 /// ```
 /// let queue = cmwq::Workqueue::builder("thumbnails").max_active(8).build()?;
@@ -99,9 +99,10 @@ impl Workqueue {
         self.insert(None, work)
     }
 
-    /// As [`try_queue`](Self::try_queue), for this CPU: on a per-CPU or BH queue its pool runs the item,
-    /// on the CPU itself if the process may use it. On other queues the item belongs to the pod of that
-    /// CPU: a strict queue runs it there, others prefer workers there. Ordered queues ignore the CPU.
+    /// As [`try_queue`](Self::try_queue), for this CPU: on a per-CPU or BH queue its pool runs the
+    /// item, on the CPU itself if the process may use it. On other queues the item belongs to the
+    /// pod of that CPU: a strict queue runs it there, others prefer workers there. Ordered queues
+    /// ignore the CPU.
     ///
     /// # Errors
     /// Those of `try_queue`, and [`QueueError::NoSuchCpu`].
@@ -121,9 +122,9 @@ impl Workqueue {
         self.insert(Some(cpu), work)
     }
 
-    /// As [`queue_on`](Self::queue_on), for the first CPU of this NUMA node that the process may use, or
-    /// for the caller's own if that is of the node. A node without such CPUs means any CPU (kernel
-    /// `queue_work_node`).
+    /// As [`queue_on`](Self::queue_on), for the first CPU of this NUMA node that the process may
+    /// use, or for the caller's own if that is of the node. A node without such CPUs means any CPU
+    /// (kernel `queue_work_node`).
     ///
     /// # Errors
     /// Those of `try_queue`.
@@ -155,8 +156,8 @@ impl Workqueue {
         Ok(contract::queue(&queue.machine(), queue.this(), cpu, work.work()).is_ok())
     }
 
-    /// Queues an item and gives the reference to the queue; hands it back with the reason if it was not
-    /// queued (`rust/kernel/workqueue.rs` of Linux, `Queue::enqueue`).
+    /// Queues an item and gives the reference to the queue; hands it back with the reason if it was
+    /// not queued (`rust/kernel/workqueue.rs` of Linux, `Queue::enqueue`).
     ///
     /// ```
     /// let work = cmwq::Work::new(|| ());
@@ -212,9 +213,9 @@ impl Workqueue {
     }
 
     /// Waits until nothing is queued or running, what its items queue on itself included. Meanwhile
-    /// others are refused with [`QueueError::Draining`], and a delayed item whose time comes is dropped
-    /// (kernel `drain_workqueue`, which drops and says true). A queue whose items queue themselves for
-    /// ever is reported after 10 rounds and goes on draining.
+    /// others are refused with [`QueueError::Draining`], and a delayed item whose time comes is
+    /// dropped (kernel `drain_workqueue`, which drops and says true). A queue whose items queue
+    /// themselves for ever is reported after 10 rounds and goes on draining.
     ///
     /// # Errors
     /// As [`flush`](Self::flush).
@@ -229,8 +230,8 @@ impl Workqueue {
         self.queue_ref().drain(None).map(drop)
     }
 
-    /// As [`drain`](Self::drain), at most for `timeout`: false if items were left, which go on. Inside
-    /// an item it has no deadline.
+    /// As [`drain`](Self::drain), at most for `timeout`: false if items were left, which go on.
+    /// Inside an item it has no deadline.
     ///
     /// # Errors
     /// As [`flush`](Self::flush).
@@ -247,8 +248,8 @@ impl Workqueue {
             .drain(Some(cmwq_os::clock::now().after(nanos)))
     }
 
-    /// Whether items wait because the limit is reached (kernel `workqueue_congested`), of a per-CPU queue:
-    /// on this CPU, or the caller's own. A hint: it may change at any time.
+    /// Whether items wait because the limit is reached (kernel `workqueue_congested`), of a per-CPU
+    /// queue: on this CPU, or the caller's own. A hint: it may change at any time.
     ///
     /// ```
     /// assert!(!cmwq::system().is_congested(None));

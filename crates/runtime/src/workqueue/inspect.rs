@@ -5,8 +5,8 @@ pub use cmwq_policy::pool::Waits;
 
 use super::Workqueue;
 
-/// How many items of a queue are where. Names are the kernel's. A snapshot: pools are looked at one by
-/// one.
+/// How many items of a queue are where. Names are the kernel's. A snapshot: pools are looked at one
+/// by one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct WorkqueueCounts {
@@ -14,8 +14,8 @@ pub struct WorkqueueCounts {
     pub max_active: usize,
     /// What each NUMA node is granted of it at least.
     pub min_active: usize,
-    /// Items that hold a slot: those that are executed, or need nothing but a worker, or wait for an
-    /// execution of their own.
+    /// Items that hold a slot: those that are executed, or need nothing but a worker, or wait for
+    /// an execution of their own.
     pub nr_active: usize,
     /// Items that are being executed.
     pub nr_executing: usize,
@@ -56,8 +56,8 @@ impl WorkqueueCounts {
 }
 
 impl Workqueue {
-    /// How many of its items are where. Not for the hot path: it looks at each worker of the queue's pools,
-    /// under their locks. All zero in a child of the process that made the queue.
+    /// How many of its items are where. Not for the hot path: it looks at each worker of the
+    /// queue's pools, under their locks. All zero in a child of the process that made the queue.
     ///
     /// ```
     /// let queue = cmwq::Workqueue::builder("slow").max_active(1).build()?;

@@ -340,7 +340,8 @@ fn nobody_wakes_while_only_a_far_timer_is_armed() {
     assert_eq!(switches(child.pid()), seen);
 }
 
-/// The timer's reference may be the last one: then the item keeps the queue that it was just put into.
+/// The timer's reference may be the last one: then the item keeps the queue that it was just put
+/// into.
 #[test]
 fn a_queue_that_goes_while_its_item_is_hurried_outlives_it() {
     let _watch = watchdog();

@@ -130,7 +130,8 @@ impl Gated {
     }
 }
 
-/// A gated item that this queue executes at this moment, on the process's first CPU if that matters.
+/// A gated item that this queue executes at this moment, on the process's first CPU if that
+/// matters.
 pub(crate) fn running_on(queue: &Workqueue) -> Item {
     let item = gated();
     start(queue, &item);
@@ -157,7 +158,8 @@ pub(crate) fn others_run(queue: &Workqueue, items: usize) {
     }
 }
 
-/// Looks in a row at which a thread has to be asleep, a millisecond apart: it waits, and not for a lock.
+/// Looks in a row at which a thread has to be asleep, a millisecond apart: it waits, and not for a
+/// lock.
 const LOOKS: usize = 20;
 
 /// Calls `wait` on a thread of its own, and returns when that sleeps or has ended.

@@ -1,6 +1,6 @@
 //! Items on real threads, in every state: what the calls return, that none ever runs twice at once,
-//! and what flush, cancel, disable, timers, drain and drop promise. By order, gates and counters, not
-//! by the clock.
+//! and what flush, cancel, disable, timers, drain and drop promise. By order, gates and counters,
+//! not by the clock.
 
 #[path = "../common/mod.rs"]
 mod common;

@@ -146,7 +146,8 @@ fn enqueue(queue: &Workqueue, item: &Item) -> bool {
     false
 }
 
-/// An item in that state, beside one that keeps the queue's only slot, or its only worker, if need be.
+/// An item in that state, beside one that keeps the queue's only slot, or its only worker, if need
+/// be.
 struct Scene {
     queue: Workqueue,
     item: Item,

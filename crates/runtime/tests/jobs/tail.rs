@@ -10,8 +10,8 @@ use crate::rig::{Caller, has_room_for_a_helper};
 
 const SIZE: usize = 200_000;
 
-/// A job whose helper stands still in its first step, as if it had lost its CPU, until the caller has done
-/// everything else. It calls `first` in the beginning and `last` then.
+/// A job whose helper stands still in its first step, as if it had lost its CPU, until the caller
+/// has done everything else. It calls `first` in the beginning and `last` then.
 fn with_a_starved_helper(
     job: Job<'_>,
     first: impl Fn() + Sync,

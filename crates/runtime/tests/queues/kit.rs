@@ -78,8 +78,9 @@ pub(crate) fn burn(millis: u64) {
     }
 }
 
-/// For tests of what does not start, before the first item: no canaries in this process, only the tick's looks. Beside
-/// other programs a canary's word may come late, when the CPU that was idle is busy again, and another item starts.
+/// For tests of what does not start, before the first item: no canaries in this process, only the
+/// tick's looks. Beside other programs a canary's word may come late, when the CPU that was idle is
+/// busy again, and another item starts.
 pub(crate) fn without_canaries() {
     seccomp::deny(&[libc::SYS_sched_setscheduler], libc::EPERM);
 }

@@ -58,8 +58,8 @@ fn one(name: &str) -> Workqueue {
 }
 
 /// Has an item do this and take a while; then waits for one that runs on the same thread, and says
-/// what that found. `None` if the thread has ended. Other workers of the pool may be chosen for ever:
-/// each keeps its item until that one is found.
+/// what that found. `None` if the thread has ended. Other workers of the pool may be chosen for
+/// ever: each keeps its item until that one is found.
 fn next_sees(queue: &Workqueue, leave: fn()) -> Option<(i32, u64)> {
     let spoilt = queue.spawn(move || {
         leave();

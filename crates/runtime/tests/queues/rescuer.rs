@@ -75,7 +75,8 @@ fn it_is_there_from_the_beginning_and_goes_with_its_queue() {
     );
 }
 
-/// Queues items on both, one by one; how many of the first ran on a rescuer, and of the second at all.
+/// Queues items on both, one by one; how many of the first ran on a rescuer, and of the second at
+/// all.
 fn items_of(rescued: &Workqueue, other: &Workqueue, items: usize) -> (Log<bool>, Log<bool>) {
     let (ours, theirs) = (Log::default(), Log::default());
     for _ in 0..items {

@@ -26,7 +26,8 @@ struct Starvation {
     text: String,
 }
 
-/// The reports that are of that kind: on a busy machine a worker may be long in coming, which is a stall.
+/// The reports that are of that kind: on a busy machine a worker may be long in coming, which is a
+/// stall.
 fn reports() -> Log<Report> {
     let log = Log::default();
     let hook = log.clone();
@@ -75,8 +76,8 @@ fn one_starvation(log: &Log<Report>) -> Starvation {
     found[0].clone()
 }
 
-/// A chain of so many items, the first of which ends last: each waits for word from the next one. What
-/// is returned gives the word to the last one.
+/// A chain of so many items, the first of which ends last: each waits for word from the next one.
+/// What is returned gives the word to the last one.
 fn chain(queue: &Workqueue, links: usize) -> (Sender<()>, Vec<cmwq::JoinHandle<()>>) {
     let (mut first, mut ends): (Vec<Sender<()>>, Vec<Receiver<()>>) = (vec![], vec![]);
     for _ in 0..=links {
@@ -274,8 +275,8 @@ fn an_ordered_queue_is_told_what_helps_it() {
     });
 }
 
-/// Long sleeps, a peer that says nothing, a long computation: those with a slot go on by themselves, and nobody
-/// starves behind them.
+/// Long sleeps, a peer that says nothing, a long computation: those with a slot go on by
+/// themselves, and nobody starves behind them.
 #[test]
 fn behind_items_that_are_only_slow_nobody_starves() {
     alone(

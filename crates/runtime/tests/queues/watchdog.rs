@@ -44,8 +44,8 @@ fn stalls(log: &Log<Report>) -> Vec<Stall> {
     log.take().into_iter().filter_map(stall).collect()
 }
 
-/// Turns the watchdog on, waits for the one stall there is, and that it is not said again. It is off
-/// before: on a busy machine a new worker may be long in coming, which is a stall.
+/// Turns the watchdog on, waits for the one stall there is, and that it is not said again. It is
+/// off before: on a busy machine a new worker may be long in coming, which is a stall.
 fn one_stall(log: &Log<Report>) -> Stall {
     cmwq::set_watchdog_threshold(THRESHOLD);
     eventually("it is reported", || log.len() > 0);

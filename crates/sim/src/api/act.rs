@@ -16,12 +16,12 @@ pub enum Act {
     Sleep(Nanos),
     /// Sleeps until the gate opens; not at all if it is open.
     Wait(Gate),
-    /// Sleeps, and is asked again, without an answer, after everything that happens and when so many
-    /// nanoseconds have passed, until it answers otherwise. When it says so again, that is not
+    /// Sleeps, and is asked again, without an answer, after everything that happens and when so
+    /// many nanoseconds have passed, until it answers otherwise. When it says so again, that is not
     /// counted anew.
     Await(Nanos),
-    /// Says that what follows will block (`cmwq::blocking` begins), or that this is over. Nests. Only
-    /// tells something to pools that are not told exactly who sleeps.
+    /// Says that what follows will block (`cmwq::blocking` begins), or that this is over. Nests.
+    /// Only tells something to pools that are not told exactly who sleeps.
     Hint(bool),
     /// Calls the workqueue interface; the next question brings the answer. May sleep.
     Call(Call),
@@ -35,8 +35,8 @@ pub enum Act {
     /// # Panics
     /// If the thread does not have it.
     Unlock(LockId),
-    /// Waits while another one has the lock, and does not take it. All who wait so go on at once when it
-    /// is released: readers with short sections beside writers.
+    /// Waits while another one has the lock, and does not take it. All who wait so go on at once
+    /// when it is released: readers with short sections beside writers.
     ///
     /// # Panics
     /// If the thread has it.

@@ -7,9 +7,10 @@ use crate::api::names::{ItemId, QueueId};
 
 /// One call. `Bool` and so on: what it answers.
 ///
-/// A call that waits answers with a `Text` that [says so](crate::Answer::is_deadlock) where that would never
-/// end: called by the very item, for the queue of the item that calls, or where all threads that a pool
-/// may have, or all slots of a queue, wait likewise. What it has done before it waited stays done.
+/// A call that waits answers with a `Text` that [says so](crate::Answer::is_deadlock) where that
+/// would never end: called by the very item, for the queue of the item that calls, or where all
+/// threads that a pool may have, or all slots of a queue, wait likewise. What it has done before it
+/// waited stays done.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Call {
     /// Queues an item; `Bool`: this call did. `Text`: the queue refuses, and why.
@@ -38,14 +39,14 @@ pub enum Call {
     DrainWorkqueue(QueueId),
     /// Drains the queue for ever, without its armed items; `Void`.
     DestroyWorkqueue(QueueId),
-    /// Lets go of the queue's last handle: as destroying it, but it is thawed; `Bool`: it has waited until
-    /// nothing is left. Not so inside one of its own items, or where that would never end: then
-    /// whoever ends the last item frees the queue. Once per queue; nobody but its own items calls
-    /// anything of it afterwards.
+    /// Lets go of the queue's last handle: as destroying it, but it is thawed; `Bool`: it has
+    /// waited until nothing is left. Not so inside one of its own items, or where that would never
+    /// end: then whoever ends the last item frees the queue. Once per queue; nobody but its own
+    /// items calls anything of it afterwards.
     DropWorkqueue(QueueId),
     /// The program wants to end: from now on nothing is queued but by items. Waits until everything
-    /// has ended but the caller's own item, at most for so many nanoseconds. `Text`: `3 ended, 1 queued,
-    /// 2 running, 1 armed`: since it was called, and what is left.
+    /// has ended but the caller's own item, at most for so many nanoseconds. `Text`:
+    /// `3 ended, 1 queued, 2 running, 1 armed`: since it was called, and what is left.
     Shutdown(Nanos),
     /// Takes a pending item off its queue or timer; `Bool`: it was pending.
     CancelWork(ItemId),

@@ -33,7 +33,8 @@ pub enum Trouble {
     },
     /// The first item of the worklist has been the first for so many nanoseconds.
     Stall(Nanos),
-    /// The time of a delayed item came, or somebody hurried it, while its queue took no more: it was dropped.
+    /// The time of a delayed item came, or somebody hurried it, while its queue took no more: it
+    /// was dropped.
     TimerDropped,
     /// Items wait for a slot, and nothing moves, with those that hold the slots.
     Starvation(Starvation<SlotHolder>),

@@ -1,8 +1,8 @@
 //! What threads had of the CPUs, and how fast a CPU is.
 //!
 //! A CPU whose sibling is busy has only part of its speed: its threads have it for as long as ever,
-//! but get less done. Work is counted in thousandths of nanoseconds, and what is left of it when the
-//! speed changes is exact; its end is the first whole nanosecond in which it is all done.
+//! but get less done. Work is counted in thousandths of nanoseconds, and what is left of it when
+//! the speed changes is exact; its end is the first whole nanosecond in which it is all done.
 
 use cmwq_policy::{Nanos, Time};
 
@@ -71,7 +71,8 @@ impl Scheduler {
         thread.work_off(Work::from(passed) * Work::from(speed));
     }
 
-    /// How long the CPU takes for so much work as things are: until the nanosecond in which it ends.
+    /// How long the CPU takes for so much work as things are: until the nanosecond in which it
+    /// ends.
     pub(super) fn takes(&self, cpu: usize, left: Work) -> Nanos {
         let speed = match self.cpus[cpu].busy_siblings {
             0 => FULL_SPEED,

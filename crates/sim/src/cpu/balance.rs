@@ -153,8 +153,8 @@ impl Scheduler {
         None
     }
 
-    /// The heaviest thread that waits there and is no heavier than this: so that the loads become more
-    /// equal, or change places. The latter makes what cannot be divided go round (kernel
+    /// The heaviest thread that waits there and is no heavier than this: so that the loads become
+    /// more equal, or change places. The latter makes what cannot be divided go round (kernel
     /// `fix_small_imbalance`, and since 5.5 `nr_balance_failed`).
     fn heaviest(&self, from: usize, to: usize, most: u64) -> Option<ThreadId> {
         let queue = self.cpus[from].queue.iter().map(|entry| entry.2);

@@ -1,7 +1,7 @@
-//! Balance between the last-level caches of a node, as Linux does it: a CPU that gets idle takes who
-//! waits elsewhere, if it has time for that; and from time to time an idle CPU takes threads from the
-//! cache that has more of them. When those that wait there may not come, a thread that has a CPU goes
-//! in their place after some attempts: what is bound makes what is not wander.
+//! Balance between the last-level caches of a node, as Linux does it: a CPU that gets idle takes
+//! who waits elsewhere, if it has time for that; and from time to time an idle CPU takes threads
+//! from the cache that has more of them. When those that wait there may not come, a thread that has
+//! a CPU goes in their place after some attempts: what is bound makes what is not wander.
 
 use cmwq_policy::{CpuMask, Time};
 
@@ -9,14 +9,15 @@ use super::thread::{ThreadId, ThreadState};
 use super::{Domains, Scheduler};
 use crate::topology::Distance;
 
-/// After so many attempts in vain who ran a moment ago is taken as well (kernel `cache_nice_tries`).
+/// After so many attempts in vain who ran a moment ago is taken as well (kernel
+/// `cache_nice_tries`).
 const PATIENCE: u32 = 1;
 /// And after so many more who has a CPU (kernel `imbalanced_active_balance`).
 const MORE_PATIENCE: u32 = 2;
 
 impl Scheduler {
-    /// Whom a CPU takes that has just got idle: who waits in the same cache, else in another one, if
-    /// there is time for it (kernel `newidle_balance`).
+    /// Whom a CPU takes that has just got idle: who waits in the same cache, else in another one,
+    /// if there is time for it (kernel `newidle_balance`).
     pub(super) fn newly_idle(&self, now: Time, cpu: usize, domains: Domains) -> Option<ThreadId> {
         let cold = Time(now.0.saturating_sub(domains.hot));
         let has_time = self.cpus[cpu].average_idle >= domains.newidle_cost;
@@ -57,7 +58,8 @@ impl Scheduler {
         }
     }
 
-    /// The CPU takes a thread from the busiest cache; how many attempts were in vain since one was not.
+    /// The CPU takes a thread from the busiest cache; how many attempts were in vain since one was
+    /// not.
     fn balance_cache(&mut self, now: Time, cpu: usize, domains: Domains) -> u32 {
         let Some(busiest) = self.busiest_cache(cpu) else {
             return 0;
@@ -86,8 +88,8 @@ impl Scheduler {
             .unwrap_or(cpu)
     }
 
-    /// The CPUs of the cache of this node that has most threads, if it has at least two more than this
-    /// CPU's (kernel `SD_PREFER_SIBLING`).
+    /// The CPUs of the cache of this node that has most threads, if it has at least two more than
+    /// this CPU's (kernel `SD_PREFER_SIBLING`).
     fn busiest_cache(&self, cpu: usize) -> Option<CpuMask> {
         let load = |cache: &CpuMask| {
             cache

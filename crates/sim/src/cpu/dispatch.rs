@@ -12,8 +12,8 @@ use super::{Balance, Discipline, Scheduler};
 const IDLE_CLASS_SLICE: Nanos = 750 * MICROSECOND;
 
 impl Scheduler {
-    /// The thread begins to wait for this CPU; it may go before those who have had least of it by so
-    /// much.
+    /// The thread begins to wait for this CPU; it may go before those who have had least of it by
+    /// so much.
     pub(super) fn enqueue(&mut self, now: Time, id: ThreadId, cpu: usize, credit: i128) {
         self.clock = self.clock.max(now);
         // Its slices count from now on for others: they end at times to come.
@@ -153,9 +153,9 @@ impl Scheduler {
         }
     }
 
-    /// The thread has come to the CPU: does it take it from the current one, or from the one whose turn
-    /// it would be? That happens before the current one does anything else, but not in the midst of
-    /// what it does.
+    /// The thread has come to the CPU: does it take it from the current one, or from the one whose
+    /// turn it would be? That happens before the current one does anything else, but not in the
+    /// midst of what it does.
     pub(super) fn check_preemption(&mut self, id: ThreadId, cpu: usize) {
         let first = || self.cpus[cpu].queue.first().map(|entry| entry.2);
         let Some(current) = self.cpus[cpu].current.or_else(first) else {

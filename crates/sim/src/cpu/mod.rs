@@ -2,11 +2,11 @@
 //!
 //! A CPU runs one thread; the others that are ready there wait in its queue. Fair: the one that has
 //! had least of the CPU, by its nice level, goes first, and is followed by the next one after a
-//! slice. Fifo: who came first runs until it sleeps. SCHED_IDLE threads lose their CPU at once to any
-//! other thread that comes.
+//! slice. Fifo: who came first runs until it sleeps. SCHED_IDLE threads lose their CPU at once to
+//! any other thread that comes.
 //!
-//! By default a thread that wakes preempts nobody else, but takes a CPU that idles at once; a CPU that
-//! has nothing left to do takes a thread that waits elsewhere; and all that costs nothing.
+//! By default a thread that wakes preempts nobody else, but takes a CPU that idles at once; a CPU
+//! that has nothing left to do takes a thread that waits elsewhere; and all that costs nothing.
 //! [`Placement`] and [`Costs`] say otherwise.
 //!
 //! What threads do is not known here, only what they need the CPU for: to burn so many nanoseconds,

@@ -21,7 +21,8 @@ pub struct Costs {
     pub refill: [Nanos; 5],
     /// The footprint of each worker's thread, in KiB.
     pub worker_footprint: u32,
-    /// Burnt by a thread for each call of the workqueue interface, right after the call took effect.
+    /// Burnt by a thread for each call of the workqueue interface, right after the call took
+    /// effect.
     pub call: Nanos,
     /// Per mille of its speed that a CPU keeps while a sibling of its core is busy, 1..=1000; 1000:
     /// all of it.
@@ -79,18 +80,19 @@ impl Costs {
 pub enum WakeTo {
     /// To an idle CPU, the nearest to where the thread was before; else to where the fewest are.
     Nearest,
-    /// As Linux (`select_task_rq_fair`): the waker's CPU or the previous one, and from there an idle
-    /// CPU of the same last-level cache; else it waits there. New threads go where most idle.
+    /// As Linux (`select_task_rq_fair`): the waker's CPU or the previous one, and from there an
+    /// idle CPU of the same last-level cache; else it waits there. New threads go where most idle.
     Linux,
 }
 
-/// Where a thread goes back to if it can neither stay nor go to its waker (kernel `recent_used_cpu`).
+/// Where a thread goes back to if it can neither stay nor go to its waker (kernel
+/// `recent_used_cpu`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Recent {
     /// To the CPU that it left last (from kernel 5.15 on).
     Left,
-    /// To the CPU from where it last woke another thread (until then). Who does so wherever it comes
-    /// never goes back, and walks through the whole cache.
+    /// To the CPU from where it last woke another thread (until then). Who does so wherever it
+    /// comes never goes back, and walks through the whole cache.
     Woke,
 }
 
@@ -117,8 +119,8 @@ pub struct Domains {
     /// A node leaves another one alone unless that one has more than so many threads more (kernel
     /// `adjust_numa_imbalance`).
     pub node_imbalance: u32,
-    /// A CPU that has nothing left to do looks in other caches of its node as well if it idles for at
-    /// least so long on average (kernel `max_newidle_lb_cost`); `Nanos::MAX`: never.
+    /// A CPU that has nothing left to do looks in other caches of its node as well if it idles for
+    /// at least so long on average (kernel `max_newidle_lb_cost`); `Nanos::MAX`: never.
     pub newidle_cost: Nanos,
     /// Who ran less than this ago is left where it is by a CPU that has nothing left to do, unless
     /// that is a sibling (kernel `task_hot`, `sched_migration_cost`).
@@ -147,8 +149,8 @@ impl Default for Domains {
 pub struct Placement {
     /// Where threads that wake up go.
     pub wake_to: WakeTo,
-    /// Whether a thread that a bound worker wakes may go to that worker's CPU if it was there before
-    /// (kernel 5.6). Only with [`WakeTo::Linux`].
+    /// Whether a thread that a bound worker wakes may go to that worker's CPU if it was there
+    /// before (kernel 5.6). Only with [`WakeTo::Linux`].
     pub stacking: bool,
     /// Where else a thread may have been lately. Only with [`WakeTo::Linux`].
     pub recent: Recent,
@@ -160,8 +162,8 @@ pub struct Placement {
     pub wakeup_granularity: Nanos,
     /// When threads that wait get another CPU.
     pub balance: Balance,
-    /// Whether who wakes up looks at the fewer CPUs the busier the cache is (kernel `SIS_UTIL`, 6.0).
-    /// Only with [`WakeTo::Linux`].
+    /// Whether who wakes up looks at the fewer CPUs the busier the cache is (kernel `SIS_UTIL`,
+    /// 6.0). Only with [`WakeTo::Linux`].
     pub scan_by_load: bool,
 }
 

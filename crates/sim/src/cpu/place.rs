@@ -199,8 +199,8 @@ impl Scheduler {
             .or_else(|| around(&|cpu| scanned.contains(cpu)))
     }
 
-    /// The CPUs of the cache that are looked at one by one: all, or the fewer the busier the cache is
-    /// (kernel `update_idle_cpu_scan`, by what is busy now rather than of late).
+    /// The CPUs of the cache that are looked at one by one: all, or the fewer the busier the cache
+    /// is (kernel `update_idle_cpu_scan`, by what is busy now rather than of late).
     fn scanned(&self, target: usize) -> CpuMask {
         let near = |cpu: &usize| self.share_cache(*cpu, target);
         let cpus: Vec<usize> = (0..self.cpus.len()).filter(near).collect();

@@ -91,7 +91,8 @@ impl RunQueue {
         self.nr_normal == 0 && self.nr_idle_class > 0
     }
 
-    /// It has idled for so long (kernel `update_avg`, 1/8 of what is new, and at most a millisecond).
+    /// It has idled for so long (kernel `update_avg`, 1/8 of what is new, and at most a
+    /// millisecond).
     pub(super) fn note_idle(&mut self, idled: Nanos) {
         self.average_idle = (self.average_idle * 7 + idled.min(LONG_IDLE)) / 8;
     }

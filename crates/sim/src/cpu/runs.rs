@@ -47,8 +47,8 @@ impl Scheduler {
         });
     }
 
-    /// Who had which CPU when, in the order in which they began, and then of the CPUs; nothing unless
-    /// that [is kept](Self::keep_runs).
+    /// Who had which CPU when, in the order in which they began, and then of the CPUs; nothing
+    /// unless that [is kept](Self::keep_runs).
     pub fn runs(&mut self, now: Time) -> Vec<Run> {
         for cpu in 0..self.cpus.len() {
             self.note_run(now, cpu);

@@ -57,8 +57,8 @@ pub struct ThreadStats {
     pub moves: [u64; 5],
 }
 
-/// CPU time at full speed, in nanoseconds times 1000: so that a CPU that has only part of its speed,
-/// in per mille, does a whole number of it in each nanosecond.
+/// CPU time at full speed, in nanoseconds times 1000: so that a CPU that has only part of its
+/// speed, in per mille, does a whole number of it in each nanosecond.
 pub(super) type Work = u128;
 
 /// So many nanoseconds at full speed.

@@ -1,5 +1,5 @@
-//! The Chrome trace format, as an array of events: a track for each CPU, one for each thread, and an
-//! arrow from where an item was queued to where it began.
+//! The Chrome trace format, as an array of events: a track for each CPU, one for each thread, and
+//! an arrow from where an item was queued to where it began.
 
 use std::io::{self, Write};
 

@@ -163,8 +163,8 @@ impl Machine {
         }
     }
 
-    /// A worker is about to be woken, for an item that was queued on this CPU: it starts where the policy says.
-    /// False: anywhere.
+    /// A worker is about to be woken, for an item that was queued on this CPU: it starts where the
+    /// policy says. False: anywhere.
     pub(crate) fn bring_home(&self, pool: &Pool, thread: ThreadId, item: Option<u32>) -> bool {
         let last = self.sched().cpu_of(thread);
         let usable = pool.key.reach().usable(self.layout.borrow().online());

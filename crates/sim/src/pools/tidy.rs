@@ -1,5 +1,5 @@
-//! What items leave behind in their worker's thread: another nice level, another CPU mask. It is set
-//! right, or the worker ends (`cmwq_policy::leftovers`).
+//! What items leave behind in their worker's thread: another nice level, another CPU mask. It is
+//! set right, or the worker ends (`cmwq_policy::leftovers`).
 
 use cmwq_policy::leftovers::{Leftovers, Remedy, ThreadAttrs};
 use cmwq_policy::{ItemReport, Nanos};
@@ -79,8 +79,8 @@ impl Machine {
         lost
     }
 
-    /// The mask that was to be set right is. The thread may lose its CPU by that: it is the last thing
-    /// that it does before it sleeps, or after.
+    /// The mask that was to be set right is. The thread may lose its CPU by that: it is the last
+    /// thing that it does before it sleeps, or after.
     pub(crate) fn put_back(&self, id: ThreadId) {
         let mask = self.worker(id, |w| w.own_mask.take());
         mask.into_iter().for_each(|mask| self.pin(id, mask));

@@ -1,5 +1,5 @@
-//! Worker threads: the loop that the runtime's workers run (`crates/runtime/src/pool/worker.rs`), as
-//! a state machine.
+//! Worker threads: the loop that the runtime's workers run (`crates/runtime/src/pool/worker.rs`),
+//! as a state machine.
 
 use cmwq_policy::WorkerId;
 use cmwq_policy::pool::Step;
@@ -235,8 +235,8 @@ impl Machine {
         self.frame(id, |f| f.worker.as_ref()?.running?.awaits)
     }
 
-    /// The item of this thread waits for that from now on; what it has waited for before, and whether
-    /// that has failed.
+    /// The item of this thread waits for that from now on; what it has waited for before, and
+    /// whether that has failed.
     pub(crate) fn set_awaited(&self, id: ThreadId, on: Awaited) -> (Awaited, bool) {
         self.running(id, |running| {
             let failed = std::mem::take(&mut running.failed);

@@ -1,7 +1,7 @@
 //! Multithreaded jobs (ktask): threads around the core that the runtime's jobs have.
 //!
-//! A unit burns CPU time, and nothing else; the job's lock costs nothing. One thread of the program runs
-//! [`SimJob::caller`]; helpers are items of an unmanaged queue.
+//! A unit burns CPU time, and nothing else; the job's lock costs nothing. One thread of the program
+//! runs [`SimJob::caller`]; helpers are items of an unmanaged queue.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -64,7 +64,8 @@ struct Shared {
     stats: Cell<SimJobStats>,
     /// When its helpers were queued.
     queued_at: Cell<Time>,
-    /// Of each helper that is in the job: its thread, and the nice level it had before it was lifted.
+    /// Of each helper that is in the job: its thread, and the nice level it had before it was
+    /// lifted.
     inside: RefCell<Vec<Option<(ThreadId, i8)>>>,
 }
 

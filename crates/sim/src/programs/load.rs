@@ -8,8 +8,8 @@ use crate::machine::{Program, ProgramCx};
 
 /// A program that burns CPU time, for ever or with pauses.
 ///
-/// While one without an end runs, [`Machine::run`](crate::Machine::run) does not come to an end: use
-/// [`run_until`](crate::Machine::run_until) or [`run_while`](crate::Machine::run_while).
+/// While one without an end runs, [`Machine::run`](crate::Machine::run) does not come to an end:
+/// use [`run_until`](crate::Machine::run_until) or [`run_while`](crate::Machine::run_while).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Load {
     burn: Nanos,

@@ -74,8 +74,8 @@ impl ProgramCx<'_> {
         self.machine.execution_of(self.thread)
     }
 
-    /// Random numbers that belong to this thread of the program, or to this execution of an item: they
-    /// are the same whichever worker executes it, and whatever others draw.
+    /// Random numbers that belong to this thread of the program, or to this execution of an item:
+    /// they are the same whichever worker executes it, and whatever others draw.
     pub fn random(&mut self) -> &mut Random {
         &mut self.random
     }

@@ -10,8 +10,8 @@ use crate::cpu::ThreadId;
 use crate::machine::Machine;
 
 impl Machine {
-    /// Takes a CPU out of use or back into it. A pool of that CPU alone goes on elsewhere meanwhile,
-    /// and starts every item at once; other pools and limits follow the CPUs in use.
+    /// Takes a CPU out of use or back into it. A pool of that CPU alone goes on elsewhere
+    /// meanwhile, and starts every item at once; other pools and limits follow the CPUs in use.
     pub fn set_online(&self, cpu: usize, online: bool) {
         self.sched().set_online(self.now(), cpu, online);
         self.layout.borrow_mut().set_online(cpu, online);

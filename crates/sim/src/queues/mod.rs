@@ -99,8 +99,8 @@ impl Machine {
         PoolId(self.info(self.route(queue, Some(cpu))).pool)
     }
 
-    /// Items whose timers expired while their queue admitted nothing, or were armed for one that was
-    /// destroyed: they were dropped.
+    /// Items whose timers expired while their queue admitted nothing, or were armed for one that
+    /// was destroyed: they were dropped.
     pub fn timers_dropped(&self) -> u64 {
         self.timers_dropped.get()
     }

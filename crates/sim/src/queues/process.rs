@@ -125,7 +125,8 @@ impl Machine {
     }
 
     /// What a CPU quota leaves the process, in whole CPUs, at least 1: pools keep no more workers
-    /// runnable, and no more canaries are armed. Nobody is throttled by it. `u32::MAX`: there is none.
+    /// runnable, and no more canaries are armed. Nobody is throttled by it. `u32::MAX`: there is
+    /// none.
     pub fn set_quota(&self, cpus: u32) {
         self.process.quota.set(cpus.max(1));
         self.follow_cpus();

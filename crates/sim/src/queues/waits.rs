@@ -1,5 +1,6 @@
-//! Calls that wait: for a barrier, a flush, a drain. An item that waits for items of its own pool says
-//! so to the pool, which may refuse, or let the wait fail later, where nobody could ever begin them.
+//! Calls that wait: for a barrier, a flush, a drain. An item that waits for items of its own pool
+//! says so to the pool, which may refuse, or let the wait fail later, where nobody could ever begin
+//! them.
 
 use std::rc::Rc;
 
@@ -93,7 +94,8 @@ impl Pending {
         }
     }
 
-    /// It will never be over, and is not waited for any more. The answer, if it is none of a deadlock.
+    /// It will never be over, and is not waited for any more. The answer, if it is none of a
+    /// deadlock.
     fn give_up(&self, m: &Machine) -> Option<Answer> {
         match self {
             Pending::Barrier(wait) => wait.end(m),
@@ -234,8 +236,8 @@ impl Machine {
         (own == item).then(|| self.deadlock(id, queue))
     }
 
-    /// The refusal, if the caller is an item that waits for its own queue: for this very execution, or
-    /// for its next one, which is pending there and begins when this one has ended.
+    /// The refusal, if the caller is an item that waits for its own queue: for this very execution,
+    /// or for its next one, which is pending there and begins when this one has ended.
     fn is_own_queue(&self, id: ThreadId, queue: QueueId) -> Option<Answer> {
         let who = self.worker_of(id)?;
         let own = self.items.borrow().queue_of(self.pwq_executed(id)?);
@@ -252,7 +254,8 @@ impl Machine {
         Answer::Text(format!("deadlock: {waiter} waits for {awaited}"))
     }
 
-    /// The running thread sleeps until what it has called for is over, unless it is or never will be.
+    /// The running thread sleeps until what it has called for is over, unless it is or never will
+    /// be.
     pub(crate) fn wait_in_call(&self, id: ThreadId, mut pending: Pending) {
         match pending.look(self) {
             Ok(answer) => self.answer(id, answer),

@@ -3,9 +3,9 @@
 //! A released lock goes to somebody in one of two ways. A *fair* lock (`handoff`) is the first
 //! waiter's from that moment on, even if it sleeps and needs time to get a CPU; meanwhile nobody
 //! else may have the lock, and the others queue up behind it: a convoy. Any other lock is free: a
-//! waiter that spins on a CPU takes it at once, else the first sleeper is woken and tries again when
-//! it has a CPU, unless somebody who came by was faster (barging); then it sleeps on, in its old
-//! place.
+//! waiter that spins on a CPU takes it at once, else the first sleeper is woken and tries again
+//! when it has a CPU, unless somebody who came by was faster (barging); then it sleeps on, in its
+//! old place.
 
 use std::collections::VecDeque;
 

@@ -1,7 +1,8 @@
 //! What threads and items share beside CPUs and queues: locks, semaphores, devices, data that has a
 //! home.
 //!
-//! Each kind is a table of plain values in `state/`; a module here has what may be done to one kind.
+//! Each kind is a table of plain values in `state/`; a module here has what may be done to one
+//! kind.
 
 mod data;
 mod device;

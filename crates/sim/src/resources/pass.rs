@@ -1,5 +1,6 @@
-//! Waiting for a lock that is had, without taking it: as the readers of a read-write lock do whose own
-//! sections are short, beside writers whose are not. All who wait go on at once when it is released.
+//! Waiting for a lock that is had, without taking it: as the readers of a read-write lock do whose
+//! own sections are short, beside writers whose are not. All who wait go on at once when it is
+//! released.
 
 use cmwq_policy::Nanos;
 
@@ -13,8 +14,8 @@ use crate::state::lock::{Doing, Passer};
 use crate::state::thread::Sleep;
 
 impl Machine {
-    /// The running thread goes on if nobody has the lock, else when it is released. It spins as those
-    /// do who wait for the lock itself, then sleeps.
+    /// The running thread goes on if nobody has the lock, else when it is released. It spins as
+    /// those do who wait for the lock itself, then sleeps.
     pub(crate) fn pass(&self, id: ThreadId, lock: LockId) {
         let Some(owner) = self.owner_of(lock) else {
             self.with_lock(lock, |l| l.passers.retain(|p| p.thread != id));

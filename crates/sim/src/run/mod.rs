@@ -1,7 +1,7 @@
 //! The loop in which time passes.
 //!
-//! An instant goes like this: burns and slices end that end now; events happen whose time is now, in
-//! the order in which they were made; then whoever has a CPU and nothing to burn acts, CPU after
+//! An instant goes like this: burns and slices end that end now; events happen whose time is now,
+//! in the order in which they were made; then whoever has a CPU and nothing to burn acts, CPU after
 //! CPU, until nobody can without time passing. So in one instant a thread that wakes up is there
 //! before one that goes on acts.
 

@@ -1,4 +1,5 @@
-//! One thread's turn: its acts, from getting the CPU until it burns, sleeps, ends, or loses the CPU.
+//! One thread's turn: its acts, from getting the CPU until it burns, sleeps, ends, or loses the
+//! CPU.
 
 use crate::api::act::Act;
 use crate::api::call::Call;

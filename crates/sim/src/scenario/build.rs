@@ -130,8 +130,8 @@ fn name_of(thread: &ThreadModel, n: u32) -> String {
 }
 
 impl Built {
-    /// What semaphores have from the start are requests too, where requests are handed over: of whoever
-    /// takes them first.
+    /// What semaphores have from the start are requests too, where requests are handed over: of
+    /// whoever takes them first.
     fn fill_semaphores(&self, model: &Model) {
         let hand_over = model.semaphores.iter().zip(&self.world.semaphores);
         for (many, group) in hand_over.filter(|(many, _)| many.one.requests) {

@@ -37,11 +37,13 @@ pub struct Report {
     pub devices: BTreeMap<String, DeviceReport>,
     /// What the signals of user space did; `null` where pools are told exactly.
     pub signals: Option<SignalReport>,
-    /// Threads that were not over when nothing was left to happen: they wait for something for ever.
+    /// Threads that were not over when nothing was left to happen: they wait for something for
+    /// ever.
     pub stuck: Vec<String>,
     /// Attempts to create a thread that failed.
     pub spawn_failures: u64,
-    /// Items that kept their CPU for long, and worklists that stood still: how often that was reported.
+    /// Items that kept their CPU for long, and worklists that stood still: how often that was
+    /// reported.
     pub troubles: u64,
 }
 

@@ -12,9 +12,9 @@ const MOST_CELLS: usize = 1_000;
 /// How a scenario is used.
 #[derive(Clone, Debug, Default)]
 pub struct Use {
-    /// Settings, each `key=value`: `queue.NAME.key`, `machine.key`, `constants.name`, ... A value that
-    /// begins with `*` is a factor for the one in the file. One of a key that the file sweeps, or
-    /// `variants.NAME=VALUE`, keeps the cells with that value only.
+    /// Settings, each `key=value`: `queue.NAME.key`, `machine.key`, `constants.name`, ... A value
+    /// that begins with `*` is a factor for the one in the file. One of a key that the file sweeps,
+    /// or `variants.NAME=VALUE`, keeps the cells with that value only.
     pub set: Vec<String>,
     /// The seed, in place of the file's.
     pub seed: Option<u64>,

@@ -122,7 +122,8 @@ pub(crate) fn suggestion<'a>(name: &str, known: impl IntoIterator<Item = &'a str
     }
 }
 
-/// How many characters must be changed, added, left out or swapped with the next to make `b` of `a`.
+/// How many characters must be changed, added, left out or swapped with the next to make `b` of
+/// `a`.
 fn edits(a: &str, b: &str) -> usize {
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
     let mut rows = vec![(0..=b.len()).collect::<Vec<usize>>()];

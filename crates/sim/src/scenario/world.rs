@@ -11,8 +11,8 @@ use super::code::Code;
 use super::tally::Tally;
 use crate::{DataId, DeviceId, ItemId, LockId, Machine, QueueId, Random, SemId};
 
-/// Steps of programs in one instant beyond which they are taken for endless. The machine itself gives
-/// up at a million acts, of which each step is at most a handful.
+/// Steps of programs in one instant beyond which they are taken for endless. The machine itself
+/// gives up at a million acts, of which each step is at most a handful.
 const MOST_STEPS: u32 = 150_000;
 
 /// The same thing for several threads.
@@ -302,8 +302,8 @@ impl World {
         (instance.uses == uses && instance.request.is_some()).then_some((at, instance.item))
     }
 
-    /// An instance has ended, or will not run: what is to be posted, because its owner waits and that
-    /// was the last one.
+    /// An instance has ended, or will not run: what is to be posted, because its owner waits and
+    /// that was the last one.
     pub(crate) fn over(&self, instance: usize) -> Option<SemId> {
         let owner = &self.owners[self.started(instance).request.owner()];
         owner.outstanding.set(owner.outstanding.get() - 1);

@@ -1,11 +1,11 @@
 //! What pools are told of who sleeps: exactly, as the kernel's scheduler tells it, or as little as
 //! user space knows.
 //!
-//! In user space nobody is told. There are *canaries*, one for each CPU, which run when nothing else
-//! wants it and report that; the *tick*, a thread that looks at the workers while items wait; and
-//! *hints* of items that are about to block. The threads are threads of the simulated machine: they
-//! wait for CPUs like others, and are late or starve with them. What they decide is decided in the
-//! policy; the runtime's `signals/README.md` has the protocol and why nothing is lost for ever.
+//! In user space nobody is told. There are *canaries*, one for each CPU, which run when nothing
+//! else wants it and report that; the *tick*, a thread that looks at the workers while items wait;
+//! and *hints* of items that are about to block. The threads are threads of the simulated machine:
+//! they wait for CPUs like others, and are late or starve with them. What they decide is decided in
+//! the policy; the runtime's `signals/README.md` has the protocol and why nothing is lost for ever.
 //!
 //! | file | |
 //! | --- | --- |
@@ -42,8 +42,8 @@ impl Machine {
         self.signals.ticker.get() == Some(id) || bells.values().any(|bell| bell.thread == id)
     }
 
-    /// A thread of the signals. It takes no stream of random numbers: programs draw the same with and
-    /// without it.
+    /// A thread of the signals. It takes no stream of random numbers: programs draw the same with
+    /// and without it.
     fn spawn_signaller(&self, spec: ThreadSpec, program: Box<dyn Program>) -> ThreadId {
         self.create_with(self.of_program(spec, program), self.random.signals)
     }

@@ -17,7 +17,8 @@ pub(crate) enum Reply {
     Wait(Pending),
 }
 
-/// What a thread waits for in a call: looked at whenever a flush, a drain or a barrier has moved on.
+/// What a thread waits for in a call: looked at whenever a flush, a drain or a barrier has moved
+/// on.
 pub(crate) enum Pending {
     Barrier(ForBarrier),
     Flush(ForFlush),

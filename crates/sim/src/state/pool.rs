@@ -21,7 +21,8 @@ pub(crate) struct Pool {
     pub(crate) near: Option<Arc<Near>>,
     /// The node of its pod, if that is in one.
     pub(crate) node: Option<u32>,
-    /// The CPU of its pod that was given last to a worker that had left it, and how many there were.
+    /// The CPU of its pod that was given last to a worker that had left it, and how many there
+    /// were.
     pub(crate) turn: Cell<usize>,
     pub(crate) repatriated: Cell<u64>,
     pub(crate) signals: PoolSignals,

@@ -1,16 +1,16 @@
 //! Machines described as hwloc does: `pack:2 l3:4 core:3 pu:2`.
 //!
 //! From the outside in, each level says how many of it each of the level before has. Types are
-//! `machine`, `group`, `node` (also `numa`, `numanode`), `pack` (`package`, `socket`), `die`, `l1` to
-//! `l5` (also `l1d`, `l1i`, `l3u`, `l3cache`), `core` and, last, `pu`; `[numa]` attaches a node to each
-//! object of the level before. If no level has a type, hwloc's choice is taken. Attributes in
-//! parentheses are ignored, but for `indexes=` of `pu`.
+//! `machine`, `group`, `node` (also `numa`, `numanode`), `pack` (`package`, `socket`), `die`, `l1`
+//! to `l5` (also `l1d`, `l1i`, `l3u`, `l3cache`), `core` and, last, `pu`; `[numa]` attaches a node
+//! to each object of the level before. If no level has a type, hwloc's choice is taken. Attributes
+//! in parentheses are ignored, but for `indexes=` of `pu`.
 //!
-//! What decides here: `core`, else each CPU is one; `l3` as last-level cache, else the package, die or
-//! node, else the whole machine; `node`, else the machine is one.
+//! What decides here: `core`, else each CPU is one; `l3` as last-level cache, else the package, die
+//! or node, else the whole machine; `node`, else the machine is one.
 //!
-//! CPUs are numbered consecutively, as in hwloc: siblings follow each other. Linux on a PC counts the
-//! first siblings of all cores, then the second ones: `pu:2(indexes=...)`, or
+//! CPUs are numbered consecutively, as in hwloc: siblings follow each other. Linux on a PC counts
+//! the first siblings of all cores, then the second ones: `pu:2(indexes=...)`, or
 //! [`Topology::siblings_apart`].
 
 use std::fmt;
@@ -85,8 +85,8 @@ impl Topology {
     /// A machine from its hwloc synthetic description, which is also its name.
     ///
     /// # Errors
-    /// If the description is none, or of a machine with more than [`MAX_CPUS`] CPUs: the part that is
-    /// wrong, where it is, and why.
+    /// If the description is none, or of a machine with more than [`MAX_CPUS`] CPUs: the part that
+    /// is wrong, where it is, and why.
     pub fn synthetic(description: &str) -> Result<Topology, TopologyError> {
         let levels = levels(description)?;
         let total = count_cpus(&levels)?;

@@ -264,8 +264,8 @@ fn also_beside_hogs_on_every_cpu() {
     survive(true);
 }
 
-/// Each item waits, where nobody hears of it, for the next one: all of them have to run at once. How
-/// long that takes, if it ends.
+/// Each item waits, where nobody hears of it, for the next one: all of them have to run at once.
+/// How long that takes, if it ends.
 fn chain(topology: &str, signals: Signals, hogs: bool, length: usize) -> Option<Time> {
     let mut options = Options::on(topology).unwrap();
     options.signals = signals;

@@ -1,5 +1,5 @@
-//! The items of `cmwq bench mix` on two CPUs: signals of user space reach about what was measured on
-//! a real machine. What is held here are orderings and wide bounds; the figures are printed.
+//! The items of `cmwq bench mix` on two CPUs: signals of user space reach about what was measured
+//! on a real machine. What is held here are orderings and wide bounds; the figures are printed.
 
 use cmwq_policy::time::{MICROSECOND, MILLISECOND, SECOND};
 use cmwq_policy::{Nanos, Time};

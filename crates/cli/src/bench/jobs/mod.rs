@@ -1,9 +1,9 @@
-//! `cmwq bench job`: what a multithreaded job costs a foreground beside it, what the caller of a job waits
-//! for at its end, and what helpers are worth on an idle machine.
+//! `cmwq bench job`: what a multithreaded job costs a foreground beside it, what the caller of a
+//! job waits for at its end, and what helpers are worth on an idle machine.
 //!
-//! * *beside* has the shape of the two tables that brought nice 19 to ktask: a foreground of CPUs - 1 threads, alone and
-//!   beside a job of CPUs threads with helpers at nice 19, at nice 0 and in SCHED_IDLE. The job begins before the
-//!   foreground and ends after it.
+//! * *beside* has the shape of the two tables that brought nice 19 to ktask: a foreground of CPUs -
+//!   1 threads, alone and beside a job of CPUs threads with helpers at nice 19, at nice 0 and in
+//!   SCHED_IDLE. The job begins before the foreground and ends after it.
 //! * *tail*: each CPU is kept busy by a foreign thread; a job alone and with helpers that starve.
 //! * *idle*: a billion simple steps, by one thread, by a job, and by rayon.
 

@@ -39,7 +39,8 @@ pub(in super::super) struct LimitsArgs {
     /// Runs of each setting; settings take turns. The table shows medians
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(super) runs: u32,
-    /// Where the scratch file is made, which never has a name there [default: the temporary directory]
+    /// Where the scratch file is made, which never has a name there [default: the temporary
+    /// directory]
     #[arg(long)]
     dir: Option<PathBuf>,
     /// Size of the scratch file in MiB, all of it written before each run; blocks go round in it

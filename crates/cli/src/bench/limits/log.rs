@@ -3,10 +3,10 @@
 //! Under the lock an item takes the next place in the file, inserts its checksum into the tree and
 //! writes its block there; the checksum itself is computed before. That is btrfs's shape: checksums
 //! are made in parallel, then each goes into the one checksum tree, under the locks of the nodes
-//! between root and leaf. There that is most of the time once a hundred CPUs come; with the few CPUs
-//! of a small machine the insert alone (about a microsecond) would never be contended. The write of the
-//! block, a copy into the page cache, makes what is under the lock about as long as what is not, so
-//! that the lock decides here, too. How long it was held is part of the figures.
+//! between root and leaf. There that is most of the time once a hundred CPUs come; with the few
+//! CPUs of a small machine the insert alone (about a microsecond) would never be contended. The
+//! write of the block, a copy into the page cache, makes what is under the lock about as long as
+//! what is not, so that the lock decides here, too. How long it was held is part of the figures.
 
 use std::collections::BTreeMap;
 use std::fs::File;

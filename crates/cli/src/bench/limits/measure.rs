@@ -106,8 +106,8 @@ fn start_producers(args: &LimitsArgs, load: &Arc<Load>) -> Result<Receiver<Usage
     Ok(told)
 }
 
-/// The sum of what all producers have used. A pool that hangs would hang when it is dropped, too: then
-/// this leaves it all behind.
+/// The sum of what all producers have used. A pool that hangs would hang when it is dropped, too:
+/// then this leaves it all behind.
 fn wait_for(args: &LimitsArgs, told: &Receiver<Usage>) -> Usage {
     let mut sum = Usage::default();
     for ended in 0..args.producers {

@@ -2,9 +2,9 @@
 //! whether a queue without one finds as good a number by itself.
 //!
 //! The shape is that of the report that made the kernel's limits system-wide: 32 writers keep 32
-//! requests each in flight; every request checksums 64 KiB on the CPU, outside of any lock, then puts
-//! the checksum into one shared tree. Throughput there was 2495 MiB/s with a limit of 8 and 1276 with
-//! one of 768. See [`log`] for what is under the lock here, and why.
+//! requests each in flight; every request checksums 64 KiB on the CPU, outside of any lock, then
+//! puts the checksum into one shared tree. Throughput there was 2495 MiB/s with a limit of 8 and
+//! 1276 with one of 768. See [`log`] for what is under the lock here, and why.
 
 mod args;
 mod crc32c;

@@ -11,8 +11,8 @@ use super::super::parent::Failure;
 pub(super) const BLOCK: usize = 64 * 1024;
 pub(super) const MIB: usize = 1024 * 1024;
 
-/// Makes a scratch file of `mib` MiB in `dir`, all of it written: a full disk shows now, and no run pays
-/// for pages that the one before it has made.
+/// Makes a scratch file of `mib` MiB in `dir`, all of it written: a full disk shows now, and no run
+/// pays for pages that the one before it has made.
 pub(super) fn make(dir: &Path, mib: u32) -> Result<File, Failure> {
     let file = tempfile::tempfile_in(dir)
         .map_err(|e| Failure::Usage(format!("no scratch file in {}: {e}", dir.display())))?;

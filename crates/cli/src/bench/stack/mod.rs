@@ -1,10 +1,10 @@
 //! `cmwq bench stack`: does a client that waits for an item on its own CPU stay there?
 //!
-//! The shape is that of dbench on XFS (kernel 5.6, "Allow a per-CPU kthread waking a task to stack on the
-//! same CPU"): each client queues an item on a per-CPU queue and waits for it, over and over. The worker is
-//! bound to the client's CPU; the client is not. The same with a managed queue, whose items the clients claim
-//! (`Stacking::Claim`) or do not. Beside it a ping-pong of two threads by futexes on one CPU:
-//! what the kernel itself takes for such a round trip.
+//! The shape is that of dbench on XFS (kernel 5.6, "Allow a per-CPU kthread waking a task to stack
+//! on the same CPU"): each client queues an item on a per-CPU queue and waits for it, over and
+//! over. The worker is bound to the client's CPU; the client is not. The same with a managed queue,
+//! whose items the clients claim (`Stacking::Claim`) or do not. Beside it a ping-pong of two
+//! threads by futexes on one CPU: what the kernel itself takes for such a round trip.
 
 mod clients;
 mod measure;

@@ -144,8 +144,8 @@ mod tests {
         }
     }
 
-    /// A process that another test is just starting has our descriptors until its exec, and so the lock of a
-    /// log that was closed.
+    /// A process that another test is just starting has our descriptors until its exec, and so the
+    /// lock of a log that was closed.
     fn open(path: &Path, resume: bool) -> io::Result<(JobLog, Done)> {
         let is_locked = |opened: &io::Result<_>| {
             let error = opened.as_ref().err();

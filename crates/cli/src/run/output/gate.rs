@@ -7,8 +7,8 @@ type Deferred = Box<dyn FnOnce() + Send>;
 
 /// Closed while somebody waits for room.
 ///
-/// Who is held back does not wait but ends, and is begun anew: waiting, each would keep a thread, and
-/// for each that sleeps the engine would begin another.
+/// Who is held back does not wait but ends, and is begun anew: waiting, each would keep a thread,
+/// and for each that sleeps the engine would begin another.
 #[derive(Clone, Default)]
 pub(super) struct Gate(Arc<Mutex<State>>);
 

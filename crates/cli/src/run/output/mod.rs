@@ -168,8 +168,8 @@ impl Output {
         self.print(&format!("cmwq run: {text}"));
     }
 
-    /// As `note`, but never waits: lost where standard error has no room, which false says. If somebody
-    /// waits to write output, it does not wait for its turn.
+    /// As `note`, but never waits: lost where standard error has no room, which false says. If
+    /// somebody waits to write output, it does not wait for its turn.
     pub(super) fn note_at_once(&self, text: &str) -> bool {
         if self.quiet {
             return true;
@@ -239,7 +239,8 @@ fn files_of(finished: &Option<Finished>) -> u64 {
 }
 
 impl State {
-    /// Tries all, as what cannot be logged can be written. Gives the first error, of output before the log's.
+    /// Tries all, as what cannot be logged can be written. Gives the first error, of output before
+    /// the log's.
     fn write_those_in_turn(&mut self) -> Result<(), Lost> {
         let mut result = Ok(());
         while let Some(finished) = self.early.remove(&self.next) {
@@ -289,7 +290,8 @@ impl State {
 
     fn print(&mut self, line: &str) {
         self.erase_bar();
-        // At once, as some messages do not wait for their turn. A failure to complain cannot be told to anybody.
+        // At once, as some messages do not wait for their turn. A failure to complain cannot be
+        // told to anybody.
         let _ = self.err.write_all(format!("{line}\n").as_bytes());
         self.err.is_written();
     }

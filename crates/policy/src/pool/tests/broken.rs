@@ -1,5 +1,6 @@
-//! Each rule that can be broken changes a decision: what these tests decide with all rules in order,
-//! and with one broken. Where that leads to a state that must not be, the invariants notice it.
+//! Each rule that can be broken changes a decision: what these tests decide with all rules in
+//! order, and with one broken. Where that leads to a state that must not be, the invariants notice
+//! it.
 
 use super::contract::{drained, expired, queued_elsewhere};
 use super::rig::Todo;

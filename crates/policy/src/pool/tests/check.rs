@@ -1,5 +1,5 @@
-//! What holds after every event over all pools, and of those in the middle of something. What holds of one
-//! pool it knows itself (`../check.rs`); what holds of items is in `check_items.rs`.
+//! What holds after every event over all pools, and of those in the middle of something. What holds
+//! of one pool it knows itself (`../check.rs`); what holds of items is in `check_items.rs`.
 
 pub(super) use super::check_items::{InFlight, barriers_of, begins};
 use super::check_items::{
@@ -43,7 +43,8 @@ fn all_that_wait_for_slots_are_known(rig: &Rig, pool: &Pool) {
     assert_eq!(pool.slots.waits().len(), waiting);
 }
 
-/// Here, where events come in the order of their times. On real threads each has its time from before the lock.
+/// Here, where events come in the order of their times. On real threads each has its time from
+/// before the lock.
 fn the_oldest_idle_one_comes_first(pool: &Pool) {
     let since = |&id: &_| match pool.crew.get(id).state() {
         State::Idle(since) => since,

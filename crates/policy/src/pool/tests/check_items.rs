@@ -301,7 +301,8 @@ pub(super) fn begins(rig: &Rig, work: usize, own: bool) {
         assert!(!waits && !runs, "barrier {work} passes {target}");
         return;
     }
-    // One that was given back when the execution had ended is before those that have not waited for theirs.
+    // One that was given back when the execution had ended is before those that have not waited for
+    // theirs.
     let own = own || item.went_behind == item.begun;
     for (other, waiting) in rig.store.items.iter().enumerate() {
         let older = waiting.stamp < item.begun && !is_nearer(rig, work, waiting.home);

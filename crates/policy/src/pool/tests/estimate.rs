@@ -216,8 +216,8 @@ fn a_scan_that_stopped_early_corrects_only_what_it_saw() {
     assert_eq!(rig.pools[0].estimate.presumed(), 1, "one was not looked at");
 }
 
-/// Reports were wrong: four run, and two are enough to see that the target is reached, but not that too
-/// many do.
+/// Reports were wrong: four run, and two are enough to see that the target is reached, but not that
+/// too many do.
 #[test]
 fn who_is_presumed_asleep_is_looked_for() {
     let mut rig = Rig::one(attrs(2), 100);

@@ -171,7 +171,8 @@ fn a_reserve_that_arrives_passes_the_gate_too() {
     assert_eq!(rig.executing().len(), 6);
 }
 
-/// A rig of one pool in which items of the first queue have queued up at a lock, and more of them wait.
+/// A rig of one pool in which items of the first queue have queued up at a lock, and more of them
+/// wait.
 fn convoy_beside_another_queue() -> (Rig, usize) {
     let mut rig = Rig::one(attrs(2), 1000);
     let other = rig.pwq(0, 1000);

@@ -225,8 +225,9 @@ fn a_group_is_waited_for_with_those_that_joined_it_since() {
     assert_eq!(world.joins(later, other), Ok(()), "the owner goes on");
 }
 
-/// Memory is used again as soon as nobody needs it, and by then the worker need not have said that it is done with
-/// what was there. That it soon will gives no slot to the new item, where the worker's is of another limit.
+/// Memory is used again as soon as nobody needs it, and by then the worker need not have said that
+/// it is done with what was there. That it soon will gives no slot to the new item, where the
+/// worker's is of another limit.
 #[test]
 fn an_item_at_the_address_of_one_that_is_about_to_end_waits_for_its_slot_as_well() {
     let mut world = World::new(2);

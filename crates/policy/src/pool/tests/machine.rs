@@ -337,7 +337,8 @@ impl Machine {
         Some(())
     }
 
-    /// All sleep for themselves, so that there are many; then they wait at one lock, and some get through.
+    /// All sleep for themselves, so that there are many; then they wait at one lock, and some get
+    /// through.
     fn convoy(&mut self, pool: usize) {
         let of_pool = |pwq: &super::store::TestPwq| pwq.pool == pool && !pwq.state.retired;
         if let Some(pwq) = self.rig.store.pwqs.iter().position(of_pool) {
@@ -449,8 +450,8 @@ impl Machine {
         self.heard = self.rig.said.len();
     }
 
-    /// The faults stop: threads can be made, queues are thawed, everybody goes on, the ticks see the
-    /// truth.
+    /// The faults stop: threads can be made, queues are thawed, everybody goes on, the ticks see
+    /// the truth.
     pub(super) fn finish(&mut self) {
         self.rig.spawns_fail = false;
         self.rig.yield_takes = MILLISECOND;

@@ -1,9 +1,10 @@
 //! Tests of the pool's rules.
 //!
 //! `rig.rs` carries out what the pool decides, in virtual time and in any order, on the items of
-//! `store.rs`; `ops.rs` is what users of queues do, and rescuers. `check.rs` and `check_items.rs` hold
-//! the invariants, and the rig asks for them after every single call of every test. `properties.rs`
-//! lets anything happen (`events.rs`, `machine.rs`); the other files have tests of one rule each.
+//! `store.rs`; `ops.rs` is what users of queues do, and rescuers. `check.rs` and `check_items.rs`
+//! hold the invariants, and the rig asks for them after every single call of every test.
+//! `properties.rs` lets anything happen (`events.rs`, `machine.rs`); the other files have tests of
+//! one rule each.
 
 mod barriers;
 #[cfg(feature = "broken")]

@@ -1,5 +1,5 @@
-//! Any sequence of events, true or false reports, any order of what they ask for: the invariants
-//! of `check.rs` and `check_items.rs` hold after each, and when the faults stop everything finishes.
+//! Any sequence of events, true or false reports, any order of what they ask for: the invariants of
+//! `check.rs` and `check_items.rs` hold after each, and when the faults stop everything finishes.
 
 use super::events::{event, machine};
 use super::rig::{Rig, Todo};

@@ -134,8 +134,8 @@ fn a_chain_longer_than_the_limit_is_said_once_with_its_links() {
     assert_eq!(again[0].1.holders, [items[0], items[2]]);
 }
 
-/// A queue whose items are longer than the threshold is only slow: as long as one of those that have a slot is
-/// seen to go on by itself, and none waits for an item.
+/// A queue whose items are longer than the threshold is only slow: as long as one of those that
+/// have a slot is seen to go on by itself, and none waits for an item.
 #[test]
 fn behind_who_is_slow_nobody_starves() {
     let (machine, _) = machine(1, 2);

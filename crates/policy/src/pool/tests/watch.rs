@@ -1,4 +1,5 @@
-//! What shows over time: items that keep their CPU, worklists that stand still, clocks that were away.
+//! What shows over time: items that keep their CPU, worklists that stand still, clocks that were
+//! away.
 
 use super::super::watch::{AskSwitches, Hog};
 use super::super::{IDLE_WORKER_TIMEOUT, Rule};

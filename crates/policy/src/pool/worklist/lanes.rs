@@ -1,11 +1,13 @@
-//! Items that would join a convoy wait aside, each kind in a lane of its own; nobody else waits for them.
+//! Items that would join a convoy wait aside, each kind in a lane of its own; nobody else waits for
+//! them.
 //!
-//! A kind has a lane from the look on that saw its executions queue up at one lock (`crate::growth`). While it
-//! is held back, what a worker could take of it is listed in the lane and not on the worklist. A worker takes
-//! from lanes that have room and from the worklist in turns; a pool needs workers for what is ready in either.
+//! A kind has a lane from the look on that saw its executions queue up at one lock
+//! (`crate::growth`). While it is held back, what a worker could take of it is listed in the lane
+//! and not on the worklist. A worker takes from lanes that have room and from the worklist in
+//! turns; a pool needs workers for what is ready in either.
 //!
-//! Barriers whose item was taken back are on the worklist: they are of no kind. Rescuers, and waiters that
-//! claim, take an item of a lane as they would any: they count for it as well.
+//! Barriers whose item was taken back are on the worklist: they are of no kind. Rescuers, and
+//! waiters that claim, take an item of a lane as they would any: they count for it as well.
 
 use alloc::vec::Vec;
 
@@ -83,8 +85,8 @@ impl<S: Store> Worklist<S> {
         self.lanes.iter_mut().find(|lane| Some(lane.kind) == kind)
     }
 
-    /// The lane in which this item, the head of a series of the pool, is or belongs if it is not on the list of
-    /// a worker; `None`: the worklist.
+    /// The lane in which this item, the head of a series of the pool, is or belongs if it is not on
+    /// the list of a worker; `None`: the worklist.
     pub(in crate::pool) fn lane_of(&self, cx: &Cx<S>, head: S::Work) -> Option<usize> {
         if self.lanes.is_empty() {
             return None;
@@ -204,7 +206,8 @@ impl<S: Store> Worklist<S> {
         Some(choice.work)
     }
 
-    /// Whether reports of idle CPUs are of use for what is ready, where a worker is `missing` or not.
+    /// Whether reports of idle CPUs are of use for what is ready, where a worker is `missing` or
+    /// not.
     pub(in crate::pool) fn lanes_want(&self, now: Time, missing: bool) -> bool {
         let wants = |lane: &Lane<S>| {
             lane.nr_ready() > 0 && lane.crowd.wants_reports(now, lane.busy, missing)
@@ -274,8 +277,8 @@ impl<S: Store> Worklist<S> {
         }
     }
 
-    /// Takes in what a whole look saw, before it is noted of the workers: whose executions queue up at a lock.
-    /// True if somebody's do.
+    /// Takes in what a whole look saw, before it is noted of the workers: whose executions queue up
+    /// at a lock. True if somebody's do.
     pub(in crate::pool) fn look_for_crowds<'s>(
         &mut self,
         cx: &mut Cx<S>,
@@ -333,8 +336,8 @@ impl<S: Store> Worklist<S> {
         }
     }
 
-    /// How many executions of this kind sleep, and wait at one futex address: of those who are known to sleep,
-    /// and of the others, about the same parts as of those who were looked at.
+    /// How many executions of this kind sleep, and wait at one futex address: of those who are
+    /// known to sleep, and of the others, about the same parts as of those who were looked at.
     fn estimate(cx: &Cx<S>, crew: &Crew<S>, kind: Kind, seen: &[&Seen]) -> Look {
         let lock = most_frequent(seen.iter().filter_map(|one| one.futex()));
         let asleep = |one: &Seen| matches!(one.state, SeenState::Asleep(_));
@@ -420,7 +423,8 @@ impl<S: Store> Worklist<S> {
         }
     }
 
-    /// What waits of this kind goes back to the worklist: before what is there, which has not waited as long.
+    /// What waits of this kind goes back to the worklist: before what is there, which has not
+    /// waited as long.
     fn put_back(&mut self, cx: &mut Cx<S>, at: usize) {
         hit!(LaneLetsGo);
         let lane = &mut self.lanes[at];

@@ -1,10 +1,11 @@
 //! Items that come from several pods, in one pool: each CPU takes what was queued near it.
 //!
-//! Locality is a matter of *which* item is next, never of whether there is one: a CPU that finds nothing
-//! of its own pod takes from the nearest one that waits, so none idles while anything waits. What that
-//! costs is bounded on both sides. Nobody looks further than [`NEAR_WINDOW`] items into the list, and the
-//! first one is overtaken by at most [`MOST_OVERTAKEN`] others: with as many workers as a pod has CPUs
-//! taking from the list, its own pod comes by long before, unless somebody else has all its CPUs.
+//! Locality is a matter of *which* item is next, never of whether there is one: a CPU that finds
+//! nothing of its own pod takes from the nearest one that waits, so none idles while anything
+//! waits. What that costs is bounded on both sides. Nobody looks further than [`NEAR_WINDOW`] items
+//! into the list, and the first one is overtaken by at most [`MOST_OVERTAKEN`] others: with as many
+//! workers as a pod has CPUs taking from the list, its own pod comes by long before, unless
+//! somebody else has all its CPUs.
 
 use alloc::sync::Arc;
 
@@ -96,8 +97,8 @@ impl<S: Store> Worklist<S> {
         Some((near, self.home_of(cx, place)?))
     }
 
-    /// Where the item with this place in the list was queued; of one far behind, the last that is looked
-    /// at.
+    /// Where the item with this place in the list was queued; of one far behind, the last that is
+    /// looked at.
     fn home_of(&self, cx: &Cx<S>, place: u32) -> Option<u32> {
         let mut at = self.first_free(cx)?;
         for _ in 0..(place as usize).min(NEAR_WINDOW) {

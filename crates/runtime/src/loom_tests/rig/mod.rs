@@ -1,8 +1,8 @@
 //! A process in small: the protocols of `cmwq_policy::contract` and the pools' core, as they are,
 //! over loom's locks and words. Items have the runtime's headers, limits are the runtime's.
 //!
-//! What only keeps books of a run (counts, tokens of workers) is in the standard library's words: loom
-//! runs one thread at a time, and does not switch at them.
+//! What only keeps books of a run (counts, tokens of workers) is in the standard library's words:
+//! loom runs one thread at a time, and does not switch at them.
 //!
 //! | file | |
 //! | --- | --- |
@@ -48,7 +48,8 @@ pub(super) struct Made {
     pub(super) kind: Kind,
     pub(super) max_active: u32,
     pub(super) pools: &'static [u32],
-    /// The node of each of them, of which each has an equal part of the limit; empty: one limit for all.
+    /// The node of each of them, of which each has an equal part of the limit; empty: one limit for
+    /// all.
     pub(super) nodes: &'static [u32],
 }
 
@@ -109,7 +110,8 @@ struct Pool {
 #[derive(Default)]
 struct Caller {
     token: AtomicBool,
-    /// The worker, while it parks. At no other time: loom would let it into a lock that it waits for.
+    /// The worker, while it parks. At no other time: loom would let it into a lock that it waits
+    /// for.
     parked: Books<Option<Thread>>,
 }
 

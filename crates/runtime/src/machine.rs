@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use cmwq_os::{clock, sched};
-use cmwq_policy::contract::{self, Machine, QueueInfo, TimersOf};
+use cmwq_policy::contract::{self, Decides, Machine, QueueInfo, TimersOf};
 use cmwq_policy::pool::PoolKey;
 use cmwq_policy::pwq::PwqFlags;
 use cmwq_policy::queue::{Attrs, Kind, Queue as QueueCore};
@@ -279,6 +279,16 @@ impl Machine for Real {
 
     fn members(&self, group: Group, mut show: impl FnMut(NonNull<Header>)) {
         group.show(&mut show);
+    }
+}
+
+impl Decides for Real {
+    fn usable(&self, pool: u32) -> CpuMask {
+        self.pool(pool).usable()
+    }
+
+    fn wakes_in(&self, pool: u32, cpu: usize, last: usize) -> Option<CpuMask> {
+        self.pool(pool).wakes_in(Some(cpu as u32), last)
     }
 }
 

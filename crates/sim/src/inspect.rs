@@ -2,6 +2,7 @@
 
 use std::rc::Rc;
 
+use cmwq_policy::contract::{self, Decides, Decision};
 use cmwq_policy::limit::Limit;
 use cmwq_policy::pool::Census;
 use cmwq_policy::queue::{Attrs, Kind};
@@ -61,6 +62,11 @@ impl Machine {
             started: at.started,
             references: at.references,
         }
+    }
+
+    /// What holds for items of a queue that are queued on this CPU, now.
+    pub fn decision(&self, queue: QueueId, cpu: usize) -> Decision {
+        contract::decision(self, queue, cpu, self.topology().len())
     }
 
     /// What a pool counts.
@@ -166,5 +172,16 @@ impl Machine {
         let views = (0..self.nr_pwqs() as u32).map(|pwq| self.pwq_view(PwqId(pwq)));
         let in_flight = |view: PwqView| view.queue == queue && view.nr_in_flight > 0;
         self.queue(queue).dropped.get() && !kept && !views.into_iter().any(in_flight)
+    }
+}
+
+impl Decides for Machine {
+    fn usable(&self, pool: u32) -> CpuMask {
+        let pool = self.pool(PoolId(pool));
+        pool.key.reach().usable(&self.online_cpus())
+    }
+
+    fn wakes_in(&self, pool: u32, cpu: usize, last: usize) -> Option<CpuMask> {
+        Machine::wakes_in(self, &self.pool(PoolId(pool)), Some(cpu as u32), last)
     }
 }

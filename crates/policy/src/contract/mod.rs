@@ -9,12 +9,14 @@
 //! | --- | --- |
 //! | `items.rs` | queue, cancel, disable, enable, flush of one item, busy |
 //! | `delayed.rs` | items with a timer |
+//! | `decision.rs` | no protocol: what a machine has made of a queue |
 //! | `knot.rs` | items that wait for each other |
 //! | `lookout.rs` | looks at workers: a round of the tick |
 //! | `watch.rs` | no protocols: why items wait, and whether that will ever end |
 //! | `queues.rs` | flush and drain of a queue, limits, attributes, freezing of one |
 //! | `freezer.rs` | freezing of all that are freezable |
 
+mod decision;
 mod delayed;
 mod freezer;
 mod items;
@@ -23,6 +25,7 @@ mod lookout;
 mod queues;
 mod watch;
 
+pub use decision::{Decides, Decision, decision};
 pub use delayed::{cancel_timers, expire, flush_delayed, hurry, mod_delayed, queue_delayed};
 pub use freezer::{Freezer, is_freezing};
 pub use items::{

@@ -163,8 +163,8 @@ impl Pool {
 
     /// Wakes a worker in the pod of this CPU, or of the pool.
     pub(crate) fn wake(&self, id: WorkerId, cpu: Option<u32>) {
-        let (slot, item) = (self.slot(id), self.near.as_deref().zip(cpu));
-        let to = |last| self.key.wakes_in(item, &self.usable(), last);
+        let slot = self.slot(id);
+        let to = |last| self.wakes_in(cpu, last);
         match slot.parked_on().and_then(to) {
             None => slot.unpark(),
             Some(cpus) => {
@@ -172,6 +172,13 @@ impl Pool {
                 self.repatriated.fetch_add(u64::from(moved), SeqCst);
             }
         }
+    }
+
+    /// Where a worker is woken that was `last` there, for an item that was queued on this CPU;
+    /// `None`: anywhere.
+    pub(crate) fn wakes_in(&self, cpu: Option<u32>, last: usize) -> Option<CpuMask> {
+        let item = self.near.as_deref().zip(cpu);
+        self.key.wakes_in(item, &self.usable(), last)
     }
 
     /// The CPUs that its workers may use at this moment.

@@ -1,6 +1,6 @@
 //! Looking at queues: how many items wait, and for what.
 
-use cmwq_policy::contract::{self, QueueCounts};
+use cmwq_policy::contract::{self, Decision, QueueCounts};
 pub use cmwq_policy::pool::Waits;
 
 use super::Workqueue;
@@ -56,6 +56,16 @@ impl WorkqueueCounts {
 }
 
 impl Workqueue {
+    /// What holds for items that are queued on this CPU, which is one of so many, now: the
+    /// process's CPUs are read again first. For tests that compare this machine with a simulated
+    /// one.
+    #[doc(hidden)]
+    pub fn decision(&self, cpu: usize, nr_cpus: usize) -> Decision {
+        let queue = self.queue_ref();
+        queue.engine().refresh_cpus();
+        contract::decision(&queue.machine(), queue.this(), cpu, nr_cpus)
+    }
+
     /// How many of its items are where. Not for the hot path: it looks at each worker of the
     /// queue's pools, under their locks. All zero in a child of the process that made the queue.
     ///

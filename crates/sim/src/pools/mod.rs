@@ -163,16 +163,22 @@ impl Machine {
         }
     }
 
+    /// Where a worker is woken that was `last` there, for an item that was queued on this CPU;
+    /// `None`: anywhere.
+    pub(crate) fn wakes_in(&self, pool: &Pool, item: Option<u32>, last: usize) -> Option<CpuMask> {
+        let usable = pool.key.reach().usable(self.layout.borrow().online());
+        let item = pool.near.as_deref().zip(item);
+        pool.key.wakes_in(item, &usable, last)
+    }
+
     /// A worker is about to be woken, for an item that was queued on this CPU: it starts where the
     /// policy says. False: anywhere.
     pub(crate) fn bring_home(&self, pool: &Pool, thread: ThreadId, item: Option<u32>) -> bool {
-        let last = self.sched().cpu_of(thread);
-        let usable = pool.key.reach().usable(self.layout.borrow().online());
-        let item = pool.near.as_deref().zip(item);
-        let cpus = pool.key.wakes_in(item, &usable, last);
+        let cpus = self.wakes_in(pool, item, self.sched().cpu_of(thread));
         // Of several, the one that the item comes from, or the next one.
+        let item = item.filter(|_| pool.near.is_some());
         let its_own = |cpus: &CpuMask| {
-            item.map(|(_, cpu)| cpu as usize)
+            item.map(|cpu| cpu as usize)
                 .filter(|&cpu| cpus.contains(cpu))
         };
         let start =

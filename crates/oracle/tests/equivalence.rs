@@ -1,0 +1,352 @@
+//! The process and the simulated machine are one machine to the policy: random programs build,
+//! change and freeze queues on both, CPUs go and come, and after each step both have decided the
+//! same.
+
+#[path = "../../runtime/tests/common/alone.rs"]
+#[allow(dead_code, reason = "other tests use the rest")]
+mod alone;
+#[path = "../../runtime/tests/common/sysfs.rs"]
+#[allow(dead_code, reason = "other tests use the rest")]
+mod sysfs;
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use alone::alone;
+use cmwq::{AffinityScope, Workqueue};
+use cmwq_os::{sched, thread};
+use cmwq_policy::CpuMask;
+use cmwq_policy::contract::Decision;
+use cmwq_policy::queue::{Attrs, Kind};
+use cmwq_sim::{Act, Call, Machine, Options, Place, QueueId, QueueSpec, Random, Script};
+use cmwq_sim::{ThreadSpec, Topology};
+use sysfs::Sysfs;
+
+/// CPUs of both machines.
+const CPUS: usize = 2;
+/// Programs on each machine, and steps of each program.
+const PROGRAMS: u64 = 60;
+const STEPS: usize = 24;
+
+/// What watches a test in a process of its own. This one ends by itself.
+struct Unwatched;
+
+fn watchdog() -> Unwatched {
+    Unwatched
+}
+
+/// A step of a program. A queue is named by its number among those that were built.
+#[derive(Clone, Debug)]
+enum Step {
+    Build(QueueSpec),
+    Apply(usize, Attrs),
+    MaxActive(usize, u32),
+    MinActive(usize, u32),
+    Freeze,
+    Thaw,
+    Unbound(CpuMask),
+    Scope(AffinityScope),
+    /// The CPUs of the process, which are those that are online in the simulator.
+    Online(CpuMask),
+}
+
+fn mask(cpus: &[usize]) -> CpuMask {
+    cpus.iter().copied().collect()
+}
+
+/// One CPU, the other, or both: both as often as the two together.
+fn some_cpus(random: &mut Random) -> CpuMask {
+    random.one_of(&[mask(&[0]), mask(&[1]), mask(&[0, 1]), mask(&[0, 1])])
+}
+
+fn attrs(random: &mut Random) -> Attrs {
+    Attrs {
+        nice: random.one_of(&[0, 0, 3, 19]),
+        cpumask: random.chance(400).then(|| some_cpus(random)),
+        scope: random
+            .chance(600)
+            .then(|| random.one_of(&AffinityScope::ALL)),
+        strict: random.chance(300),
+        locality: random.one_of(&[0, 0, 100_000]),
+    }
+}
+
+/// Any queue that the builder can make.
+fn queue(random: &mut Random, number: usize) -> QueueSpec {
+    let kinds = [
+        Kind::Managed,
+        Kind::PerCpu,
+        Kind::Unmanaged,
+        Kind::Ordered,
+        Kind::Bh,
+    ];
+    let kind = random.one_of(&kinds);
+    let mut spec = QueueSpec::new(format!("q{number}"), kind);
+    if !kind.is_per_cpu() {
+        spec.made.attrs = attrs(random);
+    }
+    if !matches!(kind, Kind::Ordered | Kind::Bh) && random.chance(600) {
+        spec.made.max_active = random.between(1, 40) as u32;
+        spec.made.exact = !kind.is_per_cpu() && random.chance(300);
+    }
+    spec.made.freezable = kind != Kind::Bh && random.chance(400);
+    spec.made.cpu_intensive = kind == Kind::PerCpu && random.chance(300);
+    spec
+}
+
+fn step(random: &mut Random, built: usize) -> Step {
+    let one = |random: &mut Random| random.below(built as u64) as usize;
+    match random.below(if built == 0 { 1 } else { 16 }) {
+        0..4 => Step::Build(queue(random, built)),
+        4..7 => Step::Apply(one(random), attrs(random)),
+        7 => Step::MaxActive(one(random), random.between(1, 40) as u32),
+        8 => Step::MinActive(one(random), random.between(1, 40) as u32),
+        9 => Step::Freeze,
+        10 => Step::Thaw,
+        11 => Step::Unbound(some_cpus(random)),
+        12 => Step::Scope(random.one_of(&AffinityScope::ALL)),
+        _ => Step::Online(some_cpus(random)),
+    }
+}
+
+/// The process.
+#[derive(Default)]
+struct Process(Vec<Workqueue>);
+
+fn listed(mask: &CpuMask) -> Vec<usize> {
+    mask.iter().collect()
+}
+
+fn set_process_mask(mask: &CpuMask) {
+    sched::set_affinity(thread::getpid(), mask).unwrap();
+    for task in std::fs::read_dir("/proc/self/task").unwrap().flatten() {
+        let tid = task.file_name().to_str().and_then(|name| name.parse().ok());
+        // It may have ended since.
+        let _ = tid.map(|tid: i32| sched::set_affinity(tid, mask));
+    }
+}
+
+impl Process {
+    fn build(spec: &QueueSpec) -> Workqueue {
+        let made = &spec.made;
+        let mut builder = Workqueue::builder(&spec.name);
+        builder = match made.kind {
+            Kind::Managed => builder,
+            Kind::PerCpu => builder.percpu(),
+            Kind::Unmanaged => builder.unmanaged(),
+            Kind::Ordered => builder.ordered(),
+            Kind::Bh => builder.bh(),
+        };
+        if !made.kind.is_per_cpu() {
+            let attrs = &made.attrs;
+            builder = builder
+                .nice(i32::from(attrs.nice))
+                .affinity_strict(attrs.strict)
+                .locality(Duration::from_nanos(attrs.locality));
+            if let Some(mask) = &attrs.cpumask {
+                builder = builder.cpus(listed(mask));
+            }
+            if let Some(scope) = attrs.scope {
+                builder = builder.affinity_scope(scope);
+            }
+        }
+        builder = match (made.max_active as usize, made.exact) {
+            (0, _) => builder,
+            (limit, true) => builder.max_active_exact(limit),
+            (limit, false) => builder.max_active(limit),
+        };
+        if made.freezable {
+            builder = builder.freezable();
+        }
+        if made.cpu_intensive {
+            builder = builder.cpu_intensive();
+        }
+        builder
+            .build()
+            .unwrap_or_else(|error| panic!("{spec:?}: {error}"))
+    }
+
+    fn take(&mut self, step: &Step) {
+        match step {
+            Step::Build(spec) => self.0.push(Process::build(spec)),
+            Step::Apply(queue, attrs) => {
+                let queue = &self.0[*queue];
+                let mut now = queue.attrs();
+                now.nice = i32::from(attrs.nice);
+                now.cpus = attrs.cpumask.as_ref().map(listed);
+                now.affinity_scope = attrs.scope;
+                now.affinity_strict = attrs.strict;
+                now.locality = Duration::from_nanos(attrs.locality);
+                // Refused by those that have none.
+                let _ = queue.apply_attrs(&now);
+            }
+            Step::MaxActive(queue, limit) => {
+                self.0[*queue].set_max_active(*limit as usize);
+            }
+            Step::MinActive(queue, limit) => {
+                self.0[*queue].set_min_active(*limit as usize);
+            }
+            Step::Freeze => cmwq::freezer::freeze(),
+            Step::Thaw => cmwq::freezer::thaw(),
+            Step::Unbound(mask) => cmwq::set_unbound_cpus(&listed(mask)).unwrap(),
+            Step::Scope(scope) => cmwq::set_default_affinity_scope(*scope).unwrap(),
+            Step::Online(mask) => set_process_mask(mask),
+        }
+    }
+
+    fn decisions(&self) -> Vec<Decision> {
+        let cpus = |queue| (0..CPUS).map(move |cpu| Workqueue::decision(queue, cpu, CPUS));
+        self.0.iter().flat_map(cpus).collect()
+    }
+}
+
+/// The simulated machine.
+struct Simulated {
+    machine: Machine,
+    queues: Vec<QueueId>,
+}
+
+impl Simulated {
+    fn new(places: Vec<Place>, quota: u32) -> Simulated {
+        let topology = Topology {
+            name: "two".to_owned(),
+            cpus: places,
+        };
+        let machine = Machine::new(Options::of(topology));
+        machine.set_quota(quota);
+        Simulated {
+            machine,
+            queues: Vec::new(),
+        }
+    }
+
+    fn call(&self, call: Call) {
+        let script = Script::boxed([Act::Call(call)]);
+        self.machine.spawn(ThreadSpec::named("main"), script);
+        self.machine.run();
+    }
+
+    fn take(&mut self, step: &Step) {
+        match step {
+            Step::Build(spec) => {
+                let queue = self.machine.alloc_workqueue(spec.clone());
+                self.queues.push(queue);
+            }
+            Step::Apply(queue, attrs) => self.call(Call::ApplyAttrs(self.queues[*queue], *attrs)),
+            Step::MaxActive(queue, n) => self.call(Call::SetMaxActive(self.queues[*queue], *n)),
+            Step::MinActive(queue, n) => self.call(Call::SetMinActive(self.queues[*queue], *n)),
+            Step::Freeze => self.call(Call::FreezeBegin),
+            Step::Thaw => self.call(Call::Thaw),
+            Step::Unbound(mask) => {
+                self.machine.set_unbound_cpus(*mask);
+            }
+            Step::Scope(scope) => self.machine.set_default_scope(*scope),
+            Step::Online(mask) => {
+                // The new ones first: there is always one.
+                (0..CPUS)
+                    .filter(|&cpu| mask.contains(cpu))
+                    .for_each(|cpu| self.machine.set_online(cpu, true));
+                (0..CPUS)
+                    .filter(|&cpu| !mask.contains(cpu))
+                    .for_each(|cpu| self.machine.set_online(cpu, false));
+            }
+        }
+    }
+
+    fn decisions(&self) -> Vec<Decision> {
+        let cpus = |queue| (0..CPUS).map(move |cpu| (queue, cpu));
+        let all = self.queues.iter().flat_map(cpus);
+        all.map(|(queue, cpu)| self.machine.decision(*queue, cpu))
+            .collect()
+    }
+}
+
+/// Pools are numbered as they are met: only who shares one counts.
+fn renumbered(mut decisions: Vec<Decision>) -> Vec<Decision> {
+    let mut numbers = BTreeMap::new();
+    for decision in &mut decisions {
+        let next = numbers.len() as u32;
+        decision.pool = *numbers.entry(decision.pool).or_insert(next);
+    }
+    decisions
+}
+
+/// Plays programs on both, on a machine that is described and simulated alike.
+fn compare(sysfs: &Sysfs, places: [Place; CPUS]) {
+    set_process_mask(&mask(&[0, 1]));
+    sysfs.install();
+    let quota = cmwq::cpus() as u32;
+    for seed in 0..PROGRAMS {
+        let mut random = Random::new(seed);
+        let mut process = Process::default();
+        let mut simulated = Simulated::new(places.to_vec(), quota);
+        let mut done = Vec::new();
+        for _ in 0..STEPS {
+            let step = step(&mut random, process.0.len());
+            process.take(&step);
+            simulated.take(&step);
+            done.push(step);
+            let (real, made_up) = (process.decisions(), simulated.decisions());
+            for (at, (real, made_up)) in renumbered(real)
+                .iter()
+                .zip(&renumbered(made_up))
+                .enumerate()
+            {
+                let (queue, cpu) = (at / CPUS, at % CPUS);
+                assert_eq!(
+                    real, made_up,
+                    "queue {queue}, CPU {cpu}, seed {seed}, after {done:#?}"
+                );
+            }
+        }
+        // As it was before the next program.
+        for step in [
+            Step::Thaw,
+            Step::Online(mask(&[0, 1])),
+            Step::Unbound(mask(&[0, 1])),
+            Step::Scope(AffinityScope::CacheShard),
+        ] {
+            process.take(&step);
+        }
+    }
+}
+
+/// Whether this process has the CPUs, and the nice value, that programs take for granted.
+fn can_compare() -> bool {
+    let has_cpus = sched::affinity(thread::getpid())
+        .is_ok_and(|cpus| mask(&[0, 1]).and(&cpus) == mask(&[0, 1]));
+    let is_plain = sched::nice_self() == 0;
+    if !has_cpus || !is_plain {
+        eprintln!("left out: needs CPUs 0 and 1, and nice 0");
+    }
+    has_cpus && is_plain
+}
+
+#[test]
+fn both_machines_decide_the_same_where_nothing_is_known_of_the_cpus() {
+    if can_compare() {
+        let test = "both_machines_decide_the_same_where_nothing_is_known_of_the_cpus";
+        alone(test, || {
+            let place = |core| Place {
+                core,
+                llc: 0,
+                node: 0,
+            };
+            compare(&Sysfs::of_cpus(CPUS), [place(0), place(1)]);
+        });
+    }
+}
+
+#[test]
+fn both_machines_decide_the_same_on_two_nodes() {
+    if can_compare() {
+        alone("both_machines_decide_the_same_on_two_nodes", || {
+            let place = |cpu| Place {
+                core: cpu,
+                llc: cpu,
+                node: cpu,
+            };
+            compare(&Sysfs::of_nodes(&[0, 1]), [place(0), place(1)]);
+        });
+    }
+}

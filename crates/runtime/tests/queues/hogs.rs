@@ -45,15 +45,13 @@ fn a_flagged_item_holds_up_no_other_queue_but_waits_its_turn() {
             let _raises = Raises(&end);
             let (begun, until) = (first.clone(), end.clone());
             on(&plain, cpu, move || {
-                begun.raise();
-                until.spin();
+                begun.spins_until(&until);
             });
             first.wait("the plain one spins");
             let (second, last) = (Flag::default(), Flag::default());
             let (begun, until) = (second.clone(), last.clone());
             on(&flagged, cpu, move || {
-                begun.raise();
-                until.spin();
+                begun.spins_until(&until);
             });
             ticks_pass(40);
             let early = second.is_up();
@@ -75,8 +73,7 @@ fn keep_cpu(queue: &Workqueue, cpu: usize) -> u64 {
     let (first, behind, log) = (begun.clone(), next.clone(), took.clone());
     on(queue, cpu, move || {
         let before = clock::thread_cpu();
-        first.raise();
-        behind.spin();
+        first.spins_until(&behind);
         log.push(clock::thread_cpu() - before);
     });
     begun.wait("it spins");
@@ -143,8 +140,7 @@ fn a_threshold_of_zero_turns_it_off() {
             let _raises = Raises(&end);
             let (first, until, second) = (begun.clone(), end.clone(), next.clone());
             on(&queue, cpus()[0], move || {
-                first.raise();
-                until.spin();
+                first.spins_until(&until);
                 burn(30);
             });
             begun.wait("it spins");

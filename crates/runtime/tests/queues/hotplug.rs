@@ -58,8 +58,7 @@ fn the_pool_of_a_cpu_that_left_goes_on_unbound_and_is_bound_again() {
                 let _raises = Raises(&end);
                 let (first, until) = (begun.clone(), end.clone());
                 on(&queue, leaves, move || {
-                    first.raise();
-                    until.spin();
+                    first.spins_until(&until);
                 });
                 begun.wait("it computes");
                 for _ in 0..5 {
@@ -102,8 +101,7 @@ fn is_bound(queue: &Workqueue, cpu: usize) {
     let ran = Log::default();
     let (first, until) = (begun.clone(), end.clone());
     on(queue, cpu, move || {
-        first.raise();
-        until.spin();
+        first.spins_until(&until);
     });
     begun.wait("it computes");
     for _ in 0..10 {
@@ -158,8 +156,7 @@ fn bh_pools_lose_their_cpu_and_keep_their_order() {
                 let _raises = Raises(&end);
                 let (first, until) = (begun.clone(), end.clone());
                 on(&queue, leaves, move || {
-                    first.raise();
-                    until.spin();
+                    first.spins_until(&until);
                 });
                 begun.wait("it computes");
                 for n in 0..30 {

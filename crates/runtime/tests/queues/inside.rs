@@ -15,8 +15,7 @@ fn asks(queue: &Workqueue) -> (bool, bool) {
     let cpu = cpus()[0];
     on(queue, cpu, move || {
         let alone = cmwq::others_waiting();
-        first.raise();
-        until.spin();
+        first.spins_until(&until);
         answers.push((alone, cmwq::others_waiting()));
     });
     begun.wait("it runs");

@@ -155,15 +155,13 @@ fn a_long_row_of_bh_items_lets_others_have_the_cpu() {
             let spins = ready.clone();
             let rival = std::thread::spawn(move || {
                 sched::set_affinity_self(&[cpu].into_iter().collect()).unwrap();
-                spins.raise();
-                until.spin();
+                spins.spins_until(&until);
             });
             ready.wait("it spins");
             let (first, until) = (Flag::default(), end.clone());
             let begun = first.clone();
             on(&queue, cpu, move || {
-                begun.raise();
-                until.spin();
+                begun.spins_until(&until);
             });
             first.wait("the row can be queued behind it");
             (0..ITEMS).for_each(|_| on(&queue, cpu, || ()));

@@ -4,6 +4,7 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::Ordering::SeqCst;
 use std::sync::atomic::{AtomicBool, AtomicIsize, AtomicUsize};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use cmwq::{Report, Workqueue};
 use cmwq_os::{clock, sched, thread};
@@ -56,6 +57,18 @@ impl Flag {
         }
     }
 
+    /// Raises this one, and keeps the CPU until `end` is raised. It has gone round before it says
+    /// so: to wait for a page of the loop is to sleep, and lets another item start.
+    pub(crate) fn spins_until(&self, end: &Flag) {
+        let mut turns = 0_u64;
+        while !end.is_up() {
+            turns += 1;
+            self.0.store(turns > 1_000, SeqCst);
+            std::hint::spin_loop();
+        }
+        self.raise();
+    }
+
     pub(crate) fn wait(&self, what: &str) {
         eventually(what, || self.is_up());
     }
@@ -80,16 +93,32 @@ pub(crate) fn burn(millis: u64) {
 
 /// For tests of what does not start, before the first item: no canaries in this process, only the
 /// tick's looks. Beside other programs a canary's word may come late, when the CPU that was idle is
-/// busy again, and another item starts.
+/// busy again, and another item starts. The vain attempt to make them is over when this returns: it
+/// forks, and after that each item waits for its pages once.
 pub(crate) fn without_canaries() {
     seccomp::deny(&[libc::SYS_sched_setscheduler], libc::EPERM);
+    let end = Flag::default();
+    let _raises = Raises(&end);
+    for _ in 0..=cpus().len() {
+        let end = end.clone();
+        drop(cmwq::system().spawn(move || end.spin()));
+    }
+    eventually("there are none", || cmwq::stats().canary_denied.is_some());
+    end.raise();
+    eventually("none is left", || cmwq::stats().in_flight == 0);
 }
 
 /// Waits until the tick has looked so often, as it does while items wait: time enough for whoever
 /// would start one.
 pub(crate) fn ticks_pass(ticks: u64) {
-    let until = cmwq::stats().ticks + ticks;
-    eventually("ticks pass", || cmwq::stats().ticks >= until);
+    let before = cmwq::stats();
+    for _ in 0..60_000 {
+        if cmwq::stats().ticks >= before.ticks + ticks {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    panic!("no ticks: {before:?}\n then {:?}", cmwq::stats());
 }
 
 /// Has other items run, one after another: time enough where nothing waits for a worker.

@@ -68,8 +68,7 @@ fn spinner_and_next(queue: &Workqueue, cpu: usize) -> (Flag, Flag) {
     let (begun, end, next) = (Flag::default(), Flag::default(), Flag::default());
     let (first, until) = (begun.clone(), end.clone());
     on(queue, cpu, move || {
-        first.raise();
-        until.spin();
+        first.spins_until(&until);
     });
     begun.wait("the first one spins");
     let second = next.clone();

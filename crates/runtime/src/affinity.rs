@@ -3,11 +3,10 @@
 
 use std::io;
 
+use cmwq_engine::Process;
+use cmwq_engine::error::AttrsError;
 pub use cmwq_policy::affinity::Scope as AffinityScope;
 use cmwq_policy::{CpuMask, MAX_CPUS};
-
-use crate::error::AttrsError;
-use crate::start;
 
 /// The scope of queues that name none: [`CacheShard`](AffinityScope::CacheShard) unless the
 /// environment variable `CMWQ_DEFAULT_AFFINITY_SCOPE` or [`set_default_affinity_scope`] says
@@ -21,7 +20,7 @@ use crate::start;
 /// # Ok::<(), std::io::Error>(())
 /// ```
 pub fn default_affinity_scope() -> io::Result<AffinityScope> {
-    Ok(start::get()?.with_layout(|layout| layout.default_scope()))
+    Ok(Process::get()?.default_scope())
 }
 
 /// Changes that, also for the queues that there are: what is queued from then on goes by it.
@@ -35,7 +34,7 @@ pub fn default_affinity_scope() -> io::Result<AffinityScope> {
 /// # Ok::<(), std::io::Error>(())
 /// ```
 pub fn set_default_affinity_scope(scope: AffinityScope) -> io::Result<()> {
-    start::get()?.change_layout(|layout| layout.set_default_scope(scope));
+    Process::get()?.set_default_scope(scope);
     Ok(())
 }
 
@@ -50,8 +49,7 @@ pub fn set_default_affinity_scope(scope: AffinityScope) -> io::Result<()> {
 /// # Ok::<(), std::io::Error>(())
 /// ```
 pub fn unbound_cpus() -> io::Result<Vec<usize>> {
-    let usable = start::get()?.with_layout(|layout| layout.unbound().and(layout.online()));
-    Ok(usable.iter().collect())
+    Ok(Process::get()?.unbound_cpus().iter().collect())
 }
 
 /// Changes that: queues leave the other CPUs to threads which must not be disturbed. Counts for the
@@ -73,8 +71,8 @@ pub fn set_unbound_cpus(cpus: &[usize]) -> Result<(), AttrsError> {
         return Err(AttrsError::Cpu(cpu));
     }
     let mask: CpuMask = cpus.iter().copied().collect();
-    let engine = start::get().map_err(|error| AttrsError::NoPool(error.to_string()))?;
-    match engine.change_layout(|layout| layout.set_unbound(mask)) {
+    let process = Process::get().map_err(|error| AttrsError::NoPool(error.to_string()))?;
+    match process.set_unbound_cpus(mask) {
         true => Ok(()),
         false => Err(AttrsError::NoCpus),
     }

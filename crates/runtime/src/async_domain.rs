@@ -18,23 +18,16 @@ use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::SeqCst;
 use std::sync::{Arc, OnceLock};
 
+use cmwq_engine::error::{FlushError, WouldDeadlock};
+use cmwq_engine::sync::{Mutex, MutexGuard};
+use cmwq_engine::{Awaits, Group, Header, Latch, Members, Process, RawPwq, user};
 use cmwq_policy::affinity::Scope as AffinityScope;
 use cmwq_policy::async_domain::{
     AsyncCalls, COOKIE_MAX, Domain, Scope, WaiterId, waits_for_itself, waits_in_order,
 };
-use cmwq_policy::contract::Target;
 use cmwq_policy::pwq::DFL_ACTIVE;
 
-use crate::engine::{self, Engine};
-use crate::error::{FlushError, WouldDeadlock};
-use crate::group::{Group, Members};
-use crate::item::Header;
-use crate::queue::pwq::PwqRef;
-use crate::start;
-use crate::sync::Mutex;
 use crate::task::{self, Handle, Headed, Task};
-use crate::user;
-use crate::wait::latch::Latch;
 use crate::workqueue::Workqueue;
 
 /// The place of an asynchronous call in the order of all (kernel `async_cookie_t`).
@@ -57,7 +50,7 @@ struct Book {
     /// The items of those that are pending.
     tasks: BTreeMap<u64, Arc<dyn Headed + Send + Sync>>,
     /// Where calls are queued.
-    pwq: Option<PwqRef>,
+    pwq: Option<RawPwq>,
 }
 
 /// Calls that are waited for together.
@@ -74,12 +67,9 @@ impl Members for Awaited {
         let book = self.state.lock();
         let calls = book.calls.awaited(self.scope, self.cookie);
         let tasks = calls.filter_map(|cookie| book.tasks.get(&cookie));
-        tasks.map(task::header_of).for_each(show);
+        tasks.map(|task| task::raw(task).header()).for_each(show);
     }
 }
-
-// SAFETY: the pwq is of the queue, which is kept as long as the book.
-unsafe impl Send for Book {}
 
 thread_local! {
     /// The call that this thread executes.
@@ -176,12 +166,12 @@ impl AsyncDomain {
     /// # domain.synchronize_full().unwrap();
     /// ```
     pub fn schedule(&self, func: impl FnOnce(Cookie) + Send + 'static) -> Cookie {
-        let engine =
-            start::get().expect("the first use of cmwq needs a page of memory and a thread");
-        let state = engine.state::<AsyncState>();
-        let queue = state.queue(engine).queue_ref();
+        let process =
+            Process::get().expect("the first use of cmwq needs a page of memory and a thread");
+        let state = process.state::<AsyncState>();
+        let queue = state.queue(process).raw();
         let order = state.order.lock().expect("nobody panics with it");
-        let call = Call::new(engine, self.domain);
+        let call = Call::new(process, self.domain);
         let cookie = Cookie(call.cookie);
         let body = Arc::new(Mutex::new(Some(move || call.execute(func))));
         let item = body.clone();
@@ -248,8 +238,8 @@ impl AsyncDomain {
     /// ```
     pub fn pending(&self) -> usize {
         let scope = Scope::Domain(self.domain.id);
-        engine::existing().map_or(0, |engine| {
-            engine.state::<AsyncState>().lock().calls.pending(scope)
+        Process::existing().map_or(0, |process| {
+            process.state::<AsyncState>().lock().calls.pending(scope)
         })
     }
 
@@ -270,16 +260,16 @@ fn take<T>(body: &Mutex<Option<T>>) -> Option<T> {
 
 /// A call that is pending; ended when dropped.
 struct Call {
-    engine: &'static Engine,
+    process: Process,
     domain: Domain,
     cookie: u64,
 }
 
 impl Call {
-    fn new(engine: &'static Engine, domain: Domain) -> Self {
-        let cookie = engine.state::<AsyncState>().lock().calls.schedule(domain);
+    fn new(process: Process, domain: Domain) -> Self {
+        let cookie = process.state::<AsyncState>().lock().calls.schedule(domain);
         Call {
-            engine,
+            process,
             domain,
             cookie,
         }
@@ -297,10 +287,10 @@ impl Call {
 
 impl Drop for Call {
     fn drop(&mut self) {
-        if !self.engine.is_ours() {
+        if !self.process.is_ours() {
             return;
         }
-        let mut book = self.engine.state::<AsyncState>().lock();
+        let mut book = self.process.state::<AsyncState>().lock();
         let released = book.calls.end(self.domain, self.cookie);
         let latches: Vec<_> = released
             .iter()
@@ -322,21 +312,21 @@ impl Drop for Restore {
 }
 
 impl AsyncState {
-    fn lock(&self) -> crate::sync::MutexGuard<'_, Book> {
+    fn lock(&self) -> MutexGuard<'_, Book> {
         self.book.lock().expect("nobody panics with it")
     }
 
-    fn queued_to(&self, pwq: Option<PwqRef>) {
+    fn queued_to(&self, pwq: Option<RawPwq>) {
         let mut book = self.lock();
         book.pwq = pwq.or(book.pwq);
     }
 
-    fn queue(&self, engine: &'static Engine) -> &Workqueue {
+    fn queue(&self, process: Process) -> &Workqueue {
         self.queue.get_or_init(|| {
             let queue = Workqueue::builder("async")
                 // Near ones first would be another order than that of the cookies.
                 .affinity_scope(AffinityScope::System)
-                .build_in(engine);
+                .build_in(process);
             let queue = queue.expect("the attributes are valid");
             queue.set_min_active(DFL_ACTIVE as usize);
             queue
@@ -345,11 +335,11 @@ impl AsyncState {
 }
 
 fn synchronize(scope: Scope, cookie: u64) -> Result<(), FlushError> {
-    let Some(engine) = engine::existing() else {
+    let Some(process) = Process::existing() else {
         return Ok(());
     };
-    let state = engine.state::<AsyncState>();
-    let queue = state.queue(engine).queue_ref();
+    let state = process.state::<AsyncState>();
+    let queue = state.queue(process).raw();
     if CURRENT
         .get()
         .is_some_and(|own| waits_for_itself(own, scope, cookie))
@@ -369,16 +359,18 @@ fn synchronize(scope: Scope, cookie: u64) -> Result<(), FlushError> {
         scope,
         cookie,
     };
-    let targets = [Target::Group(Group::of(&awaited))];
+    let awaits = [Awaits::Group(Group::of(&awaited))];
     let own = CURRENT.get();
     let in_order = own.is_some_and(|own| waits_in_order(own, scope, cookie));
-    let targets = if in_order { &[] } else { &targets[..] };
+    let awaits = if in_order { &[] } else { &awaits[..] };
     let waited = match pwq {
-        Some(pwq) => queue.wait_latch(pwq, &latch, None, targets),
+        // SAFETY: calls were queued through this pwq of the queue.
+        Some(_) => unsafe { queue.wait_latch(pwq, &latch, None, awaits) },
         // All that there are, their callers execute.
         None => {
             latch.announce();
-            queue.wait_begun(None, &[], || latch.is_set());
+            // SAFETY: no pwq is named.
+            unsafe { queue.wait_begun(None, &latch, None, &[]) };
             Ok(())
         }
     };

@@ -1,10 +1,8 @@
 //! Options of the process, set before first use.
 
+use cmwq_engine::error::InstallError;
+use cmwq_engine::{Options, Process};
 use cmwq_policy::form::CanaryForm;
-
-use crate::engine;
-use crate::error::InstallError;
-use crate::options::{MAX_THREAD_LIMIT, Options};
 
 /// Options of the whole process. Threads belong to pools, which all queues share, so these are not
 /// options of a queue.
@@ -35,7 +33,7 @@ impl Builder {
     /// ```
     pub fn new() -> Self {
         Builder {
-            options: Options::dfl(),
+            options: Options::default(),
         }
     }
 
@@ -54,6 +52,8 @@ impl Builder {
     /// working with what it has; a wait inside of it that nobody could end returns `WouldDeadlock`.
     /// Without this call the limit is 1024, and is raised where nothing moves under it
     /// ([`Report::ThreadLimitRaised`](crate::Report::ThreadLimitRaised)).
+    ///
+    /// [`MAX_THREAD_LIMIT`]: crate::MAX_THREAD_LIMIT
     ///
     /// ```
     /// let error = cmwq::Builder::new().thread_limit(0).install().unwrap_err();
@@ -102,14 +102,6 @@ impl Builder {
     /// # Ok::<(), cmwq::InstallError>(())
     /// ```
     pub fn install(self) -> Result<(), InstallError> {
-        let thread_limit = self.options.thread_limit;
-        if !(1..=MAX_THREAD_LIMIT).contains(&thread_limit) {
-            return Err(InstallError::ThreadLimit(thread_limit));
-        }
-        if engine::existing().is_some() {
-            return Err(InstallError::InUse);
-        }
-        self.options.install();
-        Ok(())
+        Process::install(self.options)
     }
 }

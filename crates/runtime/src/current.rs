@@ -1,6 +1,6 @@
 //! What an item can ask of its worker.
 
-use crate::wait::place;
+use cmwq_engine::worker;
 
 /// The item that the calling thread executes (kernel `current_work`): the queue and the function.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,11 +22,8 @@ pub struct CurrentWork {
 /// # Ok::<(), cmwq::JoinError>(())
 /// ```
 pub fn current_work() -> Option<CurrentWork> {
-    let (pwq, key) = place::current_pwq().zip(place::current_key())?;
-    Some(CurrentWork {
-        queue: crate::queue::pwq::name_of(pwq).to_owned(),
-        item: crate::item::Header::name_of(key),
-    })
+    let (queue, item) = worker::current_work()?;
+    Some(CurrentWork { queue, item })
 }
 
 /// Whether anything waits for the slot or for the worker of the calling item. A long one can step
@@ -38,7 +35,7 @@ pub fn current_work() -> Option<CurrentWork> {
 /// # Ok::<(), cmwq::JoinError>(())
 /// ```
 pub fn others_waiting() -> bool {
-    place::current().is_some_and(|place| place::current_pwq().is_some() && place.others_waiting())
+    worker::others_waiting()
 }
 
 /// Says what the calling item is at, for reports about it (kernel `set_worker_desc`). Forgotten
@@ -49,9 +46,7 @@ pub fn others_waiting() -> bool {
 /// # Ok::<(), cmwq::JoinError>(())
 /// ```
 pub fn set_worker_desc(text: &str) {
-    if let Some(place) = place::current() {
-        place.describe(text);
-    }
+    worker::describe(text);
 }
 
 /// Whether the calling thread is a rescuer (kernel `current_is_workqueue_rescuer`).
@@ -60,5 +55,5 @@ pub fn set_worker_desc(text: &str) {
 /// assert!(!cmwq::is_rescuer());
 /// ```
 pub fn is_rescuer() -> bool {
-    place::current().is_some_and(|place| place.is_rescuer())
+    worker::is_rescuer()
 }

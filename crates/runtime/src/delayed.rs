@@ -4,15 +4,11 @@ use std::fmt;
 use std::ops::Deref;
 use std::time::Duration;
 
+use cmwq_engine::error::{FlushError, QueueError};
 use cmwq_policy::Nanos;
-use cmwq_policy::contract;
 
-use crate::engine;
-use crate::engine::Real;
-use crate::error::{FlushError, QueueError};
-use crate::queue::QueueRef;
-use crate::work::{Why, Work};
-use crate::workqueue::Workqueue;
+use crate::work::Work;
+use crate::workqueue::{Workqueue, was_queued};
 
 /// An item that is queued after a delay (kernel `delayed_work`). A handle: clones are the same
 /// item.
@@ -110,19 +106,7 @@ impl<T: Send + Sync + 'static> DelayedWork<T> {
     /// # Ok::<(), cmwq::FlushError>(())
     /// ```
     pub fn flush_now(&self) -> Result<bool, FlushError> {
-        let Some(engine) = engine::existing() else {
-            return Ok(false);
-        };
-        let (m, mut was_armed) = (Real(engine), false);
-        let waited = self.work.wait_barrier(Why::Flush, |barrier| {
-            // It may end before the barrier is there.
-            // SAFETY: the timer's reference to the queue is ours until it has been dealt with.
-            let admits = |queue: QueueRef| unsafe { queue.as_ref() }.admits_here();
-            was_armed = contract::hurry(&m, self.work(), admits);
-            contract::flush_item(&m, self.work(), barrier)
-        });
-        let waited = waited.map_err(FlushError::WouldDeadlock)?;
-        Ok(waited || was_armed)
+        self.work.raw().flush_delayed()
     }
 }
 
@@ -169,12 +153,7 @@ impl Workqueue {
         work: &DelayedWork<T>,
         delay: Duration,
     ) -> Result<bool, QueueError> {
-        let queue = self.queue_ref();
-        queue.admits()?;
-        cpu.map_or(Ok(()), |cpu| queue.has_cpu(cpu))?;
-        let (work, delay) = (work.work(), nanos(delay));
-        let queued = contract::queue_delayed(&queue.machine(), queue.this(), cpu, work, delay);
-        Ok(queued.is_ok())
+        was_queued(self.raw().queue_delayed(cpu, work.work.raw(), nanos(delay)))
     }
 
     /// Queues an item after `delay` from now, whatever was planned for it (kernel
@@ -211,17 +190,7 @@ impl Workqueue {
         work: &DelayedWork<T>,
         delay: Duration,
     ) -> Result<bool, QueueError> {
-        let queue = self.queue_ref();
-        queue.admits()?;
-        cpu.map_or(Ok(()), |cpu| queue.has_cpu(cpu))?;
-        let (work, delay) = (work.work(), nanos(delay));
-        Ok(contract::mod_delayed(
-            &queue.machine(),
-            queue.this(),
-            cpu,
-            work,
-            delay,
-        ))
+        self.raw().mod_delayed(cpu, work.work.raw(), nanos(delay))
     }
 }
 

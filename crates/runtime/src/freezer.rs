@@ -12,13 +12,7 @@
 //! # Ok::<(), cmwq::BuildError>(())
 //! ```
 
-use cmwq_policy::contract::{self, Freezer};
-
-use crate::engine;
-use crate::engine::Real;
-use crate::queue::QueueRef;
-use crate::start;
-use crate::wait::graph;
+use cmwq_engine::Process;
 
 /// From now on nothing of freezable queues becomes active: items that are queued wait. What is
 /// active, running or about to, goes on to its end; see [`is_busy`]. Flushing a frozen queue, or
@@ -30,7 +24,9 @@ use crate::wait::graph;
 /// cmwq::freezer::thaw();
 /// ```
 pub fn freeze() {
-    change(Freezer::freeze);
+    if let Ok(process) = Process::get() {
+        process.freeze();
+    }
 }
 
 /// Whether active items of frozen queues are left.
@@ -39,10 +35,7 @@ pub fn freeze() {
 /// assert!(!cmwq::freezer::is_busy());
 /// ```
 pub fn is_busy() -> bool {
-    let Some(engine) = engine::existing() else {
-        return false;
-    };
-    engine.with_freezer(|_, queues| contract::is_freezing(&Real(engine), queues))
+    Process::existing().is_some_and(Process::is_freezing)
 }
 
 /// Freezable queues go on.
@@ -51,12 +44,7 @@ pub fn is_busy() -> bool {
 /// cmwq::freezer::thaw();
 /// ```
 pub fn thaw() {
-    change(Freezer::thaw);
-}
-
-fn change(change: impl FnOnce(&mut Freezer, &Real, Vec<QueueRef>)) {
-    if let Ok(engine) = start::get() {
-        engine.with_freezer(|freezer, queues| change(freezer, &Real(engine), queues));
-        graph::relieve(engine);
+    if let Ok(process) = Process::get() {
+        process.thaw();
     }
 }

@@ -48,67 +48,29 @@
 
 // # Floors
 //
-// Lowest first; a module imports from its own floor and from those below.
+// Lowest first; a module imports from its own floor and from those below. All stand on
+// `cmwq_engine`, which knows of none of them.
 //
-// 1. `sync`: atomics and locks, so that loom can stand behind them
-// 2. `user`: the one door to code of the program
-// 3. `report`, `error`, `options`, `thresholds`, `environment`, `faces`
-// 4. `item`, `limit`, `park`, `stay`: what the core works on, and sleeping
-// 5. `signals`: canaries and the tick, as others see them
-// 6. `base`: what all pools and queues of the process need
-// 7. `queue`: queues and pool workqueues in memory
-// 8. `pool`: the core of a pool under its lock; an event returns what is to be done
-// 9. `turns`, `group`, `engine`: what the process has one of
-// 10. `events`, `machine`: carrying out what pools and protocols decide
-// 11. `wait`: waiting for items
-// 12. `follow`, `threads`: CPUs that come and go; workers, rescuers, canaries, the tick
-// 13. `start`: making the engine; up to here nothing knows of handles
-// 14. `current`, `freezer`, `process`, `reporting`, `affinity`, `builder`, `work`: what programs
-//     see
-// 15. `workqueue`: queues as programs hold them
-// 16. `delayed`, `task`, `system`, `stats`
-// 17. `scope`, `job`, `async_domain`, `shutdown`
+// 1. `join_error`, `current`, `freezer`, `process`, `reporting`, `affinity`, `builder`, `stats`,
+//    `shutdown`, `work`: what programs see
+// 2. `workqueue`: queues as programs hold them
+// 3. `delayed`, `task`, `system`
+// 4. `scope`, `job`, `async_domain`
 mod affinity;
 mod async_domain;
-mod base;
 mod builder;
 mod current;
 mod delayed;
-mod engine;
-mod environment;
-mod error;
-mod events;
-mod faces;
-mod follow;
 pub mod freezer;
-mod group;
-mod item;
 mod job;
-mod limit;
-#[cfg(all(test, loom))]
-mod loom_tests;
-mod machine;
-mod options;
-mod park;
-mod pool;
+mod join_error;
 pub mod process;
-mod queue;
-mod report;
 mod reporting;
 mod scope;
 mod shutdown;
-mod signals;
-mod start;
 mod stats;
-mod stay;
-mod sync;
 mod system;
 mod task;
-mod threads;
-mod thresholds;
-mod turns;
-mod user;
-mod wait;
 mod work;
 mod workqueue;
 
@@ -118,24 +80,28 @@ pub use affinity::{
 };
 pub use async_domain::{AsyncDomain, Cookie};
 pub use builder::Builder;
+#[doc(hidden)]
+pub use cmwq_engine::check_whole;
+pub use cmwq_engine::error::{
+    AttrsError, BuildError, FlushError, InstallError, NotQueued, QueueError, WouldDeadlock,
+};
+pub use cmwq_engine::report::{Awaited, LimitPart, Report, StalledWorker};
+pub use cmwq_engine::{
+    Busy, DFL_STACK_SIZE, DFL_THREAD_LIMIT, GrowthStats, MAX_THREAD_LIMIT, ShutdownReport, Stats,
+};
 pub use cmwq_policy::form::{CanaryForm, CanaryReason};
 pub use cmwq_policy::stacking::Stacking;
 pub use current::{CurrentWork, current_work, is_rescuer, others_waiting, set_worker_desc};
 pub use delayed::DelayedWork;
-pub use error::{
-    AttrsError, BuildError, FlushError, InstallError, JoinError, NotQueued, QueueError,
-    WouldDeadlock,
-};
 pub use job::{CancelToken, Job, JobError, JobProgress, JobStats};
-pub use options::{DFL_STACK_SIZE, DFL_THREAD_LIMIT, MAX_THREAD_LIMIT};
-pub use report::{Awaited, LimitPart, Report, StalledWorker, set_report_hook};
-pub use reporting::{set_cpu_intensive_threshold, set_watchdog_threshold};
+pub use join_error::JoinError;
+pub use reporting::{set_cpu_intensive_threshold, set_report_hook, set_watchdog_threshold};
 pub use scope::{Scope, ScopedJoinHandle};
-pub use shutdown::{ShutdownReport, shutdown};
-pub use stats::{GrowthStats, Stats, cpus, look, stats};
+pub use shutdown::shutdown;
+pub use stats::{cpus, look, stats};
 pub use system::{system, system_bh, system_freezable, system_highpri, system_long, system_percpu};
 pub use task::JoinHandle;
-pub use work::{Busy, EnqueueError, Work};
+pub use work::{EnqueueError, Work};
 pub use workqueue::{Attrs, Waits, Workqueue, WorkqueueBuilder, WorkqueueCounts};
 
 /// Runs `wait` and says so: the calling item is about to block, so another worker may take its CPU
@@ -148,18 +114,7 @@ pub use workqueue::{Attrs, Waits, Workqueue, WorkqueueBuilder, WorkqueueCounts};
 /// # Ok::<(), std::io::Error>(())
 /// ```
 pub fn blocking<R>(waits: impl FnOnce() -> R) -> R {
-    match wait::place::current() {
-        Some(place) => place.blocking(waits),
-        None => waits(),
-    }
-}
-
-/// After each how-manieth event a pool of a debug build walks through all it has, and panics if
-/// something does not hold; after the others it compares counts. 0, which it is: never. For stress
-/// tests.
-#[doc(hidden)]
-pub fn check_whole(every: u32) {
-    pool::check_whole(every);
+    cmwq_engine::worker::blocking(waits)
 }
 
 /// The examples of the guide are compiled and run with those of the reference.

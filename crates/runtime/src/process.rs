@@ -1,6 +1,6 @@
 //! Items that stand for processes: a worker that waits for a child is as busy as the child.
 
-use crate::wait::place;
+use cmwq_engine::worker;
 
 /// While it lives, the state of its worker is that of a process tree.
 #[derive(Debug)]
@@ -27,7 +27,7 @@ pub struct Attached {
 /// ```
 pub fn attach(pid: u32) -> Attached {
     let pid = i32::try_from(pid).unwrap_or(0);
-    let before = place::current().map_or(0, |place| place.attach(pid));
+    let before = worker::attach(pid);
     Attached {
         before,
         not_send: std::marker::PhantomData,
@@ -36,6 +36,6 @@ pub fn attach(pid: u32) -> Attached {
 
 impl Drop for Attached {
     fn drop(&mut self) {
-        place::current().map(|place| place.attach(self.before));
+        worker::attach(self.before);
     }
 }

@@ -3,9 +3,27 @@
 
 use std::time::Duration;
 
+use cmwq_engine::Process;
+use cmwq_engine::report::{self, Report};
 use cmwq_policy::Nanos;
 
-use crate::{engine, thresholds};
+/// From now on reports go to `hook`, instead of one line each to the standard error output. Without
+/// a hook, [`Report::CpuIntensive`] is not said at all: on other than per-CPU queues that is no
+/// fault.
+///
+/// It is called on the thread that has found something, often one of cmwq's own, which does nothing
+/// else meanwhile: it should not wait, and must not wait for items, which may be those that this
+/// thread is to start.
+///
+/// A panic in it ends the call and nothing else. A hook is never dropped, also not if another one
+/// replaces it.
+///
+/// ```
+/// cmwq::set_report_hook(|report| eprintln!("my log: {report}"));
+/// ```
+pub fn set_report_hook(hook: impl Fn(&Report) + Send + Sync + 'static) {
+    report::set_hook(hook);
+}
 
 /// An item that uses so much CPU time without sleeping is CPU-intensive: reported, and on a per-CPU
 /// queue no longer in the way of others (kernel `cpu_intensive_thresh_us`). 10 ms unless set; zero
@@ -15,7 +33,7 @@ use crate::{engine, thresholds};
 /// cmwq::set_cpu_intensive_threshold(std::time::Duration::from_millis(50));
 /// ```
 pub fn set_cpu_intensive_threshold(threshold: Duration) {
-    thresholds::set_cpu_intensive(nanos(threshold));
+    Process::set_cpu_intensive_threshold(nanos(threshold));
 }
 
 /// A pool whose next item stays the same for so long is reported (kernel `watchdog_thresh`), and so
@@ -26,11 +44,7 @@ pub fn set_cpu_intensive_threshold(threshold: Duration) {
 /// cmwq::set_watchdog_threshold(std::time::Duration::from_secs(120));
 /// ```
 pub fn set_watchdog_threshold(threshold: Duration) {
-    thresholds::set_watchdog(nanos(threshold));
-    // What stands still already may be due by the new one.
-    if let Some(engine) = engine::existing() {
-        engine.tick().unpark();
-    }
+    Process::set_watchdog_threshold(nanos(threshold));
 }
 
 fn nanos(time: Duration) -> Nanos {

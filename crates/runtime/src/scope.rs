@@ -14,24 +14,18 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::SeqCst;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize};
 
-use cmwq_policy::contract::Target;
+use cmwq_engine::error::WouldDeadlock;
+use cmwq_engine::sync::{Mutex, fence};
+use cmwq_engine::{Awaits, Group, Header, Latch, Members, Process, RawPwq, RawQueue};
 use cmwq_policy::stacking::Stacking;
 
-use crate::engine::Engine;
-use crate::engine::Real;
-use crate::error::{JoinError, WouldDeadlock};
-use crate::group::{Group, Members};
-use crate::item::Header;
-use crate::queue::Queue;
-use crate::queue::pwq::{Pwq, PwqRef};
-use crate::sync::{Mutex, fence};
+use crate::join_error::JoinError;
 use crate::task::{self, AnyTask, Cancel, Handle, Observer, OnEnd, Task};
-use crate::wait::latch::Latch;
 use crate::workqueue::Workqueue;
 
 /// What a scope shares with its tasks.
 struct Shared {
-    engine: &'static Engine,
+    process: Process,
     /// The body, and each task that has not ended.
     open: AtomicUsize,
     all_ended: Latch,
@@ -46,9 +40,9 @@ struct Shared {
 }
 
 impl Shared {
-    fn new(engine: &'static Engine) -> Self {
+    fn new(process: Process) -> Self {
         Shared {
-            engine,
+            process,
             open: AtomicUsize::new(1),
             all_ended: Latch::new(),
             tasks: Mutex::default(),
@@ -83,7 +77,7 @@ impl Shared {
 impl Observer for Shared {
     fn ended(&self, number: u64) {
         // In a child that the task has forked somebody who is not there may hold the lock.
-        let task = self.engine.is_ours().then(|| {
+        let task = self.process.is_ours().then(|| {
             let mut tasks = self.tasks.lock().expect("nobody panics with it");
             tasks.remove(&number)
         });
@@ -104,13 +98,13 @@ impl Observer for Shared {
 /// Where tasks went: nowhere yet, to one pwq, or to several.
 #[derive(Default)]
 struct Place {
-    first: AtomicPtr<Pwq>,
+    first: AtomicPtr<()>,
     several: AtomicBool,
 }
 
 impl Place {
-    fn add(&self, pwq: PwqRef) {
-        let (null, pwq) = (std::ptr::null_mut(), pwq.as_ptr());
+    fn add(&self, pwq: RawPwq) {
+        let (null, pwq) = (std::ptr::null_mut(), pwq.into_raw());
         if let Err(first) = self.first.compare_exchange(null, pwq, SeqCst, SeqCst)
             && first != pwq
         {
@@ -119,8 +113,8 @@ impl Place {
     }
 
     /// The pwq, if it is one.
-    fn the_one(&self) -> Option<PwqRef> {
-        let first = NonNull::new(self.first.load(SeqCst))?;
+    fn the_one(&self) -> Option<RawPwq> {
+        let first = RawPwq::from_raw(self.first.load(SeqCst))?;
         (!self.several.load(SeqCst)).then_some(first)
     }
 }
@@ -130,14 +124,16 @@ impl Members for Shared {
     /// Each that has not ended. These stay in memory meanwhile: who ends one takes it off the list.
     fn show(&self, show: &mut dyn FnMut(NonNull<Header>)) {
         let tasks = self.tasks.lock().expect("nobody panics with it");
-        tasks.values().for_each(|task| show(task::header_of(task)));
+        tasks
+            .values()
+            .for_each(|task| show(task::raw(task).header()));
     }
 }
 
 /// As the protocols name them.
-fn targets(tasks: &[Arc<dyn Cancel>]) -> Vec<Target<Real>> {
-    let target = |task| Target::Item(task::header_of(task));
-    tasks.iter().map(target).collect()
+fn awaits(tasks: &[Arc<dyn Cancel>]) -> Vec<Awaits> {
+    let item = |task| Awaits::Item(task::raw(task));
+    tasks.iter().map(item).collect()
 }
 
 /// Spawns closures that may borrow what outlives the scope. See [`Workqueue::scope`].
@@ -161,7 +157,7 @@ impl<'scope, 'env> Scope<'scope, 'env> {
     fn new(queue: &'env Workqueue) -> Self {
         Scope {
             queue,
-            shared: Arc::new(Shared::new(queue.queue_ref().engine())),
+            shared: Arc::new(Shared::new(queue.raw().process())),
             scope: PhantomData,
             env: PhantomData,
         }
@@ -185,7 +181,7 @@ impl<'scope, 'env> Scope<'scope, 'env> {
         F: FnOnce() -> T + Send + 'scope,
         T: Send + 'scope,
     {
-        let (shared, queue) = (&self.shared, self.queue.queue_ref());
+        let (shared, queue) = (&self.shared, self.queue.raw());
         shared.open.fetch_add(1, SeqCst);
         let number = shared.spawned.fetch_add(1, SeqCst);
         let observer: Arc<dyn Observer> = shared.clone();
@@ -197,7 +193,7 @@ impl<'scope, 'env> Scope<'scope, 'env> {
         let pwq = task::start(queue, &task);
         pwq.into_iter().for_each(|pwq| shared.place.add(pwq));
         if shared.has_given_up() {
-            task::cancel(&task, queue.engine());
+            task::cancel(&task);
         }
         ScopedJoinHandle {
             task: handle,
@@ -217,7 +213,7 @@ impl<'scope, 'env> Scope<'scope, 'env> {
     /// The body has ended: waits for the tasks. If that would never end, takes back those that
     /// nobody has begun, waits for the others, and says so.
     fn finish(&self) -> Result<(), WouldDeadlock> {
-        let (shared, queue) = (&self.shared, self.queue.queue_ref());
+        let (shared, queue) = (&self.shared, self.queue.raw());
         shared.one_ended();
         self.claim_all(queue);
         if shared.all_ended.is_set() {
@@ -233,47 +229,41 @@ impl<'scope, 'env> Scope<'scope, 'env> {
 
     /// Waits for all tasks. Where they are in several pools, only the graph sees that a wait never
     /// ends.
-    fn wait(&self, queue: &Queue) -> Result<(), WouldDeadlock> {
+    fn wait(&self, queue: &RawQueue) -> Result<(), WouldDeadlock> {
         let all_ended = &self.shared.all_ended;
         // Tasks may spawn others meanwhile, and these wait for slots that the caller's item may
         // have.
-        let targets = [Target::Group(Group::of(&*self.shared))];
-        match self.shared.place.the_one() {
-            Some(pwq) => queue.wait_latch(pwq, all_ended, None, &targets),
-            None => {
-                all_ended.announce();
-                let wait = || queue.wait_elsewhere(|| all_ended.is_set());
-                queue.awaiting(None, || queue.in_graph(&targets, wait))?
-            }
-        }
+        let awaits = [Awaits::Group(Group::of(&*self.shared))];
+        let pwq = self.shared.place.the_one();
+        // SAFETY: tasks were queued through this pwq of the queue.
+        unsafe { queue.wait_latch(pwq, all_ended, None, &awaits) }
     }
 
     /// Takes back what nobody has begun. The rest ends by itself, or fails in its own waits.
     /// Nothing that is spawned from now on begins.
-    fn give_up(&self, queue: &Queue) {
+    fn give_up(&self, queue: &RawQueue) {
         let shared = &self.shared;
         shared.given_up.store(true, SeqCst);
         // Partner: the fence in `has_given_up`.
         fence(SeqCst);
         for task in shared.open_tasks() {
-            task::cancel(&task, queue.engine());
+            task::cancel(&task);
         }
         let open = shared.open_tasks();
-        let targets = targets(&open);
-        let place = shared.place.the_one();
-        queue.awaiting(None, || {
-            queue.wait_begun(place, &targets, || shared.all_ended.is_set());
-        });
+        let pwq = shared.place.the_one();
+        // SAFETY: tasks were queued through this pwq of the queue. The latch was announced by the
+        // wait that failed.
+        unsafe { queue.wait_begun(pwq, &shared.all_ended, None, &awaits(&open)) };
     }
 
     /// Executes what no worker has begun, the oldest first, as far as the calling thread may.
-    fn claim_all(&self, queue: &Queue) {
+    fn claim_all(&self, queue: &RawQueue) {
         let claims = queue.stacking() == Stacking::Claim;
         while claims && self.claim_open(queue) {}
     }
 
     /// True if it has executed any: that may have spawned others.
-    fn claim_open(&self, queue: &Queue) -> bool {
+    fn claim_open(&self, queue: &RawQueue) -> bool {
         if !queue.is_ours() {
             return false;
         }
@@ -293,13 +283,8 @@ pub struct ScopedJoinHandle<'scope, T> {
     task: Handle<dyn AnyTask<T> + 'scope, T>,
     queue: &'scope Workqueue,
     /// Where it was queued; `None` if it was refused.
-    pwq: Option<PwqRef>,
+    pwq: Option<RawPwq>,
 }
-
-// SAFETY: the pwq is the queue's, which outlives the handle; a task may be shared.
-unsafe impl<T> Send for ScopedJoinHandle<'_, T> {}
-// SAFETY: as above.
-unsafe impl<T> Sync for ScopedJoinHandle<'_, T> {}
 
 impl<T> fmt::Debug for ScopedJoinHandle<'_, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -320,7 +305,7 @@ impl<T> ScopedJoinHandle<'_, T> {
     /// # Errors
     /// As there.
     pub fn join(self) -> Result<T, JoinError> {
-        self.task.join(self.queue.queue_ref(), self.pwq)
+        self.task.join(self.queue.raw(), self.pwq)
     }
 }
 

@@ -2,7 +2,8 @@
 
 use std::sync::OnceLock;
 
-use crate::start;
+use cmwq_engine::Process;
+
 use crate::workqueue::{Workqueue, WorkqueueBuilder};
 
 /// The system queues of one process, each made at first use.
@@ -21,9 +22,9 @@ fn get(
     name: &str,
     kind: impl FnOnce(WorkqueueBuilder) -> WorkqueueBuilder,
 ) -> &'static Workqueue {
-    let engine = start::get().expect("cmwq can be used in this process");
-    which(engine.state()).get_or_init(|| {
-        let queue = kind(Workqueue::builder(name)).build_in(engine);
+    let process = Process::get().expect("cmwq can be used in this process");
+    which(process.state()).get_or_init(|| {
+        let queue = kind(Workqueue::builder(name)).build_in(process);
         queue.expect("the attributes of the system queues are valid")
     })
 }

@@ -11,18 +11,11 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 use std::thread;
 
-use cmwq_policy::contract::{self, Machine, Target};
+use cmwq_engine::error::QueueError;
+use cmwq_engine::sync::{AtomicU32, SeqCst};
+use cmwq_engine::{Awaits, Header, Latch, RawItem, RawPwq, RawQueue, Ref, Vtable, count_arc, user};
 
-use crate::engine::Engine;
-use crate::engine::Real;
-use crate::error::{JoinError, QueueError};
-use crate::item::{Header, Ref, Vtable, count_arc};
-use crate::queue::Queue;
-use crate::queue::pwq::PwqRef;
-use crate::sync::{AtomicU32, SeqCst};
-use crate::threads::claim;
-use crate::user;
-use crate::wait::latch::Latch;
+use crate::join_error::JoinError;
 use crate::workqueue::Workqueue;
 
 /// What a task holds: first the closure, then what came of it.
@@ -213,16 +206,20 @@ impl<F, T> Task<F, T> {
     }
 }
 
-/// The header of a task, by a pointer to all of it: through that it is executed and freed.
-pub(crate) fn header_of(task: &Arc<impl Headed + ?Sized>) -> NonNull<Header> {
+/// The task as the engine knows it, by a pointer to all of it: through that it is executed and
+/// freed.
+pub(crate) fn raw(task: &Arc<impl Headed + ?Sized>) -> RawItem {
     let header = Arc::as_ptr(task).cast::<Header>().cast_mut();
-    NonNull::new(header).expect("an Arc is not null")
+    let header = NonNull::new(header).expect("an Arc is not null");
+    // SAFETY: it begins with its header; whoever calls this keeps the task while he uses what he
+    // gets, and so does the reference that goes to the queue. Closure and value may be sent.
+    unsafe { RawItem::new(header) }
 }
 
 /// Takes a task off its queue if no worker has begun it; its closure is dropped then. The queue's
 /// reference goes with it: the caller has another one.
-pub(crate) fn cancel(task: &Arc<impl Cancel + ?Sized>, engine: &'static Engine) {
-    if contract::cancel(&Real(engine), header_of(task)) {
+pub(crate) fn cancel(task: &Arc<impl Cancel + ?Sized>) {
+    if raw(task).cancel() {
         // SAFETY: off the queue before anybody began it.
         unsafe { task.cancelled() };
     }
@@ -230,7 +227,7 @@ pub(crate) fn cancel(task: &Arc<impl Cancel + ?Sized>, engine: &'static Engine) 
 
 /// Makes a task and queues it; one that is refused has ended with that. Where it went comes with
 /// it.
-pub(crate) fn spawn<F, T>(queue: &Queue, func: F) -> (Arc<Task<F, T>>, Option<PwqRef>)
+pub(crate) fn spawn<F, T>(queue: &RawQueue, func: F) -> (Arc<Task<F, T>>, Option<RawPwq>)
 where
     F: FnOnce() -> T + Send,
     T: Send,
@@ -241,7 +238,7 @@ where
 }
 
 /// Queues a new task; where it went. One that is refused has ended with that.
-pub(crate) fn start<F, T>(queue: &Queue, task: &Arc<Task<F, T>>) -> Option<PwqRef>
+pub(crate) fn start<F, T>(queue: &RawQueue, task: &Arc<Task<F, T>>) -> Option<RawPwq>
 where
     F: FnOnce() -> T + Send,
     T: Send,
@@ -251,18 +248,19 @@ where
 }
 
 /// As [`start`], where something is locked: follow with [`refuse`](Task::refuse) where nothing is.
-pub(crate) fn try_start<F, T>(queue: &Queue, task: &Arc<Task<F, T>>) -> Result<PwqRef, QueueError>
+pub(crate) fn try_start<F, T>(
+    queue: &RawQueue,
+    task: &Arc<Task<F, T>>,
+) -> Result<RawPwq, QueueError>
 where
     F: FnOnce() -> T + Send,
     T: Send,
 {
-    queue.admits()?;
-    let m = queue.machine();
-    let pended = m.step_word(header_of(task), |word| word.try_pend().ok());
-    assert!(pended.is_ok(), "a new task is not pending");
-    let item = Arc::into_raw(task.clone()).cast::<Header>();
-    let item = NonNull::new(item.cast_mut()).expect("an Arc is not null");
-    Ok(contract::enqueue(&m, queue.this(), None, item))
+    let queued = task.clone();
+    let pwq = queue.queue_new(raw(&queued))?;
+    // The queue's from now on: `run` takes it.
+    std::mem::forget(queued);
+    Ok(pwq)
 }
 
 /// The functions of one type of task.
@@ -272,7 +270,7 @@ impl<F: FnOnce() -> T, T> Of<F, T> {
     const VTABLE: &'static Vtable = &Vtable {
         run: run::<F, T>,
         count: count::<F, T>,
-        name: std::any::type_name::<F>,
+        name: |_| std::any::type_name::<F>(),
     };
 }
 
@@ -327,7 +325,7 @@ impl<A: AnyTask<T> + ?Sized, T> Handle<A, T> {
 
     /// Waits for the task, which was queued through this pwq of the queue, and takes what came of
     /// it.
-    pub(crate) fn join(self, queue: &Queue, pwq: Option<PwqRef>) -> Result<T, JoinError> {
+    pub(crate) fn join(self, queue: &RawQueue, pwq: Option<RawPwq>) -> Result<T, JoinError> {
         wait_to_join(queue, pwq, &self.task)?;
         // SAFETY: the latch is set, and this is the handle.
         unsafe { self.task.take() }
@@ -349,13 +347,8 @@ pub struct JoinHandle<T> {
     task: Handle<dyn AnyTask<T>, T>,
     queue: Workqueue,
     /// Where it was queued; `None` if it was refused.
-    pwq: Option<PwqRef>,
+    pwq: Option<RawPwq>,
 }
-
-// SAFETY: the pwq is the queue's, which the handle keeps; a task may be shared.
-unsafe impl<T> Send for JoinHandle<T> {}
-// SAFETY: as above.
-unsafe impl<T> Sync for JoinHandle<T> {}
 
 impl<T> fmt::Debug for JoinHandle<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -379,7 +372,7 @@ impl<T> JoinHandle<T> {
     /// assert!(handle.join().unwrap_err().is_panic());
     /// ```
     pub fn join(self) -> Result<T, JoinError> {
-        self.task.join(self.queue.queue_ref(), self.pwq)
+        self.task.join(self.queue.raw(), self.pwq)
     }
 
     /// Whether [`join`](Self::join) would return at once.
@@ -398,15 +391,15 @@ impl<T> JoinHandle<T> {
 }
 
 /// Executes a task of this queue on the calling thread, which would wait for it, if that may be.
-pub(crate) fn claim(queue: &Queue, task: &Arc<impl Headed + ?Sized>) -> bool {
-    claim::claim(queue, header_of(task))
+pub(crate) fn claim(queue: &RawQueue, task: &Arc<impl Headed + ?Sized>) -> bool {
+    queue.claim(raw(task))
 }
 
 /// Waits as a joiner, or executes the task. He may be in a forked child: there items of the parent
 /// never run.
 pub(crate) fn wait_to_join<T>(
-    queue: &Queue,
-    pwq: Option<PwqRef>,
+    queue: &RawQueue,
+    pwq: Option<RawPwq>,
     task: &Arc<impl AnyTask<T> + ?Sized>,
 ) -> Result<(), JoinError> {
     match pwq {
@@ -415,8 +408,10 @@ pub(crate) fn wait_to_join<T>(
         // Also in a child that the claimed item has forked.
         Some(_) if queue.is_ours() && claim(queue, task) => Ok(()),
         Some(pwq) if queue.is_ours() => {
-            let target = Target::Item(header_of(task));
-            let waited = queue.wait_latch(pwq, task.latch(), Some(task.name()), &[target]);
+            let (latch, name) = (task.latch(), Some(task.name()));
+            let awaits = [Awaits::Item(raw(task))];
+            // SAFETY: the task was queued through this pwq of the queue.
+            let waited = unsafe { queue.wait_latch(Some(pwq), latch, name, &awaits) };
             waited.map_err(JoinError::WouldDeadlock)
         }
         Some(_) => Err(JoinError::Refused(QueueError::Forked)),
@@ -439,7 +434,7 @@ impl Workqueue {
     {
         let task = Task::new(func, None);
         let handle = Handle::new(task.clone() as Arc<dyn AnyTask<T>>);
-        let pwq = start(self.queue_ref(), &task);
+        let pwq = start(self.raw(), &task);
         JoinHandle {
             task: handle,
             queue: self.clone(),

@@ -6,17 +6,8 @@ use std::ops::Deref;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-use cmwq_policy::contract::{self, Machine, Target};
-
-use crate::engine::Real;
-use crate::error::{FlushError, NotQueued, WouldDeadlock};
-use crate::item::{Header, Ref, Vtable, count_arc};
-use crate::queue::pwq::{PwqRef, queue_of, unhold};
-use crate::report::{self, Report};
-use crate::start;
-use crate::wait::barrier::Barrier;
-use crate::wait::place;
-use crate::{engine, user};
+use cmwq_engine::error::{FlushError, NotQueued, WouldDeadlock};
+use cmwq_engine::{Busy, Header, RawItem, Ref, Vtable, count_arc, user};
 use cmwq_policy::pool::Waits;
 
 /// The header comes first, so that its address is the item's.
@@ -62,12 +53,6 @@ pub struct Work<T = ()> {
     inner: Arc<Inner<T, AnyFn<T>>>,
 }
 
-// SAFETY: closure and data are Send and Sync; of the header, the word is atomic and the links
-// belong to whoever holds the lock of the pool that the item is queued in.
-unsafe impl<T: Send + Sync> Send for Work<T> {}
-// SAFETY: as above.
-unsafe impl<T: Send + Sync> Sync for Work<T> {}
-
 impl<T> Clone for Work<T> {
     fn clone(&self) -> Self {
         Work {
@@ -87,18 +72,9 @@ impl<T> Deref for Work<T> {
 impl<T> fmt::Debug for Work<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Work")
-            .field("word", &self.inner.header.word())
+            .field("busy", &self.raw().busy())
             .finish_non_exhaustive()
     }
-}
-
-/// What an item is doing. A hint: it may change at any time (kernel `work_busy`).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Busy {
-    /// Queued and not begun, or its timer is armed.
-    pub pending: bool,
-    /// Being executed.
-    pub running: bool,
 }
 
 impl Work {
@@ -149,10 +125,7 @@ impl<T: Send + Sync + 'static> Work<T> {
     /// assert!(!work.is_pending());
     /// ```
     pub fn is_pending(&self) -> bool {
-        match engine::existing() {
-            Some(engine) => Real(engine).word(self.work()).is_pending(),
-            None => false,
-        }
+        self.raw().is_pending()
     }
 
     /// What it is doing.
@@ -162,11 +135,7 @@ impl<T: Send + Sync + 'static> Work<T> {
     /// assert_eq!(work.busy(), cmwq::Busy::default());
     /// ```
     pub fn busy(&self) -> Busy {
-        let Some(engine) = engine::existing() else {
-            return Busy::default();
-        };
-        let contract::Busy { pending, running } = contract::busy(&Real(engine), self.work());
-        Busy { pending, running }
+        self.raw().busy()
     }
 
     /// Why it has not begun; `None` if it is not pending. A hint: it may change at any time.
@@ -180,8 +149,7 @@ impl<T: Send + Sync + 'static> Work<T> {
     /// # work.cancel();
     /// ```
     pub fn waits(&self) -> Option<Waits> {
-        let engine = engine::existing()?;
-        contract::waits(&Real(engine), self.work())
+        self.raw().waits()
     }
 
     /// Takes it off its queue, or disarms its timer. True if it was pending: then that instance
@@ -192,7 +160,7 @@ impl<T: Send + Sync + 'static> Work<T> {
     /// assert!(!work.cancel(), "it was not pending");
     /// ```
     pub fn cancel(&self) -> bool {
-        engine::existing().is_some_and(|engine| contract::cancel(&Real(engine), self.work()))
+        self.raw().cancel()
     }
 
     /// As [`cancel`](Self::cancel), and waits for an execution that has begun. Whoever queues it
@@ -213,17 +181,7 @@ impl<T: Send + Sync + 'static> Work<T> {
     /// # Ok::<(), cmwq::WouldDeadlock>(())
     /// ```
     pub fn cancel_sync(&self) -> Result<bool, WouldDeadlock> {
-        let Some(engine) = engine::existing() else {
-            return Ok(false);
-        };
-        let m = Real(engine);
-        let disabled = contract::disable(&m, self.work());
-        let insert = |barrier| contract::flush_item(&m, self.work(), barrier);
-        let waited = self.wait_barrier(Why::Cancel, insert);
-        if !disabled.overflow {
-            contract::enable(&m, self.work());
-        }
-        waited.map(|_| disabled.was_pending)
+        self.raw().cancel_sync()
     }
 
     /// Waits until the last queued instance has ended: the pending one, or else the one that runs.
@@ -240,12 +198,7 @@ impl<T: Send + Sync + 'static> Work<T> {
     /// # Ok::<(), cmwq::FlushError>(())
     /// ```
     pub fn flush(&self) -> Result<bool, FlushError> {
-        let Some(engine) = engine::existing() else {
-            return Ok(false);
-        };
-        let insert = |barrier| contract::flush_item(&Real(engine), self.work(), barrier);
-        self.wait_barrier(Why::Flush, insert)
-            .map_err(FlushError::WouldDeadlock)
+        self.raw().flush()
     }
 
     /// Cancels it, and refuses to queue it until it is [enabled](Self::enable) as often as it was
@@ -258,16 +211,7 @@ impl<T: Send + Sync + 'static> Work<T> {
     /// assert!(work.enable());
     /// ```
     pub fn disable(&self) -> bool {
-        let Ok(engine) = start::get() else {
-            return false;
-        };
-        let disabled = contract::disable(&Real(engine), self.work());
-        if disabled.overflow {
-            report::say(&Report::DisableOverflow {
-                item: self.inner.header.name(),
-            });
-        }
-        disabled.was_pending
+        self.raw().disable()
     }
 
     /// As [`disable`](Self::disable), and waits for an execution that has begun.
@@ -283,12 +227,7 @@ impl<T: Send + Sync + 'static> Work<T> {
     /// # Ok::<(), cmwq::WouldDeadlock>(())
     /// ```
     pub fn disable_sync(&self) -> Result<bool, WouldDeadlock> {
-        let was_pending = self.disable();
-        let Some(engine) = engine::existing() else {
-            return Ok(was_pending);
-        };
-        let insert = |barrier| contract::flush_item(&Real(engine), self.work(), barrier);
-        self.wait_barrier(Why::Cancel, insert).map(|_| was_pending)
+        self.raw().disable_sync()
     }
 
     /// Takes one disable back. True if it can be queued now; what was refused meanwhile is not
@@ -302,16 +241,7 @@ impl<T: Send + Sync + 'static> Work<T> {
     /// assert!(work.enable());
     /// ```
     pub fn enable(&self) -> bool {
-        let Ok(engine) = start::get() else {
-            return false;
-        };
-        let enabled = contract::enable(&Real(engine), self.work());
-        if enabled.underflow {
-            report::say(&Report::EnableUnderflow {
-                item: self.inner.header.name(),
-            });
-        }
-        enabled.enabled
+        self.raw().enable()
     }
 
     /// Whether the calling thread executes this item.
@@ -323,41 +253,18 @@ impl<T: Send + Sync + 'static> Work<T> {
     /// # work.flush();
     /// ```
     pub fn is_current(&self) -> bool {
-        place::current_key() == Some(self.inner.header.key())
+        self.raw().is_current()
     }
+}
 
-    /// Puts a barrier somewhere and waits for it. False if there was nothing to wait for.
-    pub(crate) fn wait_barrier(
-        &self,
-        why: Why,
-        insert: impl FnOnce(NonNull<Header>) -> Option<PwqRef>,
-    ) -> Result<bool, WouldDeadlock> {
-        if self.is_current() {
-            return Err(place::waits_for_itself());
-        }
-        let barrier = Barrier::new();
-        let Some(pwq) = insert(barrier.work()) else {
-            return Ok(false);
-        };
-        let _held = Held(pwq);
-        // SAFETY: the queue is held.
-        let queue = unsafe { queue_of(pwq).as_ref() };
-        if why == Why::Flush {
-            queue.check_dependency();
-        }
-        let item = Some(self.inner.header.name());
-        let target = Target::Barrier {
-            barrier: barrier.work(),
-            item: self.work(),
-        };
-        queue.wait_latch(pwq, barrier.latch(), item, &[target])?;
-        Ok(true)
-    }
-
-    /// As the protocols name it.
-    pub(crate) fn work(&self) -> NonNull<Header> {
+impl<T> Work<T> {
+    /// As the engine knows it.
+    pub(crate) fn raw(&self) -> RawItem {
         let item = Arc::as_ptr(&self.inner).cast::<Header>().cast_mut();
-        NonNull::new(item).expect("an Arc is not null")
+        let header = NonNull::new(item).expect("an Arc is not null");
+        // SAFETY: the header comes first, the item is there as long as a handle is, and its table
+        // counts the references of queues. Closure and data may be used on any thread.
+        unsafe { RawItem::new(header) }
     }
 }
 
@@ -382,22 +289,6 @@ impl<T> fmt::Display for EnqueueError<T> {
 }
 
 impl<T> std::error::Error for EnqueueError<T> {}
-
-/// What a wait for an item is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Why {
-    Flush,
-    Cancel,
-}
-
-/// A pwq whose queue was kept for us.
-struct Held(PwqRef);
-
-impl Drop for Held {
-    fn drop(&mut self) {
-        unhold(self.0);
-    }
-}
 
 fn new_inner<T, F, N>(data: T, func: F) -> Arc<Inner<T, AnyFn<T>>>
 where
@@ -424,7 +315,7 @@ where
     const VTABLE: &'static Vtable = &Vtable {
         run: Self::run,
         count: Self::count,
-        name: std::any::type_name::<N>,
+        name: |_| std::any::type_name::<N>(),
     };
 
     /// # Safety

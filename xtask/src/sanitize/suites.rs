@@ -61,6 +61,13 @@ pub(super) const MIRI: &[Suite] = &[
         only: &[],
         skip: &["pool::tests", "properties"],
     },
+    Suite {
+        name: "raw",
+        package: "cmwq-engine",
+        of: &["--test", "raw"],
+        only: &[],
+        skip: &[],
+    },
     Suite::whole("small", &["--test", "small"]),
     Suite::whole("contract", &["--test", "small_contract"]),
     Suite::some(
@@ -129,6 +136,13 @@ pub(super) const MIRI: &[Suite] = &[
 /// Not those that fork, exec, deny system calls or count switches: the tool has a thread of its own
 /// and does not follow a child.
 pub(super) const TSAN: &[Suite] = &[
+    Suite {
+        name: "raw",
+        package: "cmwq-engine",
+        of: &["--test", "raw"],
+        only: &[],
+        skip: &[],
+    },
     Suite::whole("small", &["--test", "small"]),
     Suite::whole("contract", &["--test", "small_contract"]),
     Suite::whole("items", &["--test", "items"]),

@@ -12,7 +12,7 @@ struct Member {
 }
 
 /// The import arrows. A new crate starts with a line here.
-const MEMBERS: [Member; 10] = [
+const MEMBERS: [Member; 11] = [
     Member {
         folder: "crates/policy",
         package: "cmwq-policy",
@@ -29,9 +29,14 @@ const MEMBERS: [Member; 10] = [
         may_import: &["cmwq-policy"],
     },
     Member {
+        folder: "crates/engine",
+        package: "cmwq-engine",
+        may_import: &["cmwq-policy", "cmwq-os"],
+    },
+    Member {
         folder: "crates/runtime",
         package: "cmwq",
-        may_import: &["cmwq-policy", "cmwq-os"],
+        may_import: &["cmwq-engine", "cmwq-policy", "cmwq-os"],
     },
     Member {
         folder: "crates/sim",

@@ -8,12 +8,12 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use cmwq_engine::Process;
+use cmwq_engine::sync::Mutex;
 use cmwq_os::{clock, sched, thread};
 use cmwq_policy::job::{Grant, Pace, Quota, nodes_in_turn, willing};
 
 use super::run::{Helper, Run};
-use crate::engine::Engine;
-use crate::sync::Mutex;
 use crate::task::{self, AnyTask, Cancel};
 use crate::workqueue::Workqueue;
 
@@ -28,23 +28,23 @@ struct Jobs {
 }
 
 impl Jobs {
-    fn seat(&'static self, engine: &Engine, nodes: &[u32], node: Option<u32>) -> Option<Seat> {
-        let cpus = engine.cpus().target as u32;
+    fn seat(&'static self, process: Process, nodes: &[u32], node: Option<u32>) -> Option<Seat> {
+        let cpus = process.cpus() as u32;
         let mut quota = self.quota.lock().expect("nobody panics with it");
         let grant = quota.grant(cpus, nodes, node)?;
         Some(Seat { jobs: self, grant })
     }
 
     /// The queue for helpers of this nice level, on this node.
-    fn queue(&self, engine: &'static Engine, nice: i32, node: Option<u32>) -> Option<Workqueue> {
+    fn queue(&self, process: Process, nice: i32, node: Option<u32>) -> Option<Workqueue> {
         let mut queues = self.queues.lock().expect("nobody panics with it");
         let queue = queues.entry((nice, node)).or_insert_with(|| {
             let name = format!("job/{nice}");
             let mut builder = Workqueue::builder(&name).unmanaged().nice(nice);
             if let Some(node) = node {
-                builder = builder.cpus(engine.node_cpus()[node as usize].iter());
+                builder = builder.cpus(process.node_cpus()[node as usize].iter());
             }
-            builder.build_in(engine).ok()
+            builder.build_in(process).ok()
         });
         queue.clone()
     }
@@ -79,7 +79,7 @@ impl<T: AnyTask<()> + Cancel> Member for T {}
 /// The helpers of one job. However it is dropped, none of them is in the job any more then.
 pub(super) struct Crew<'r, 'a, P: Clone + Send, E: Send> {
     run: &'r Run<'a, P, E>,
-    engine: Option<&'static Engine>,
+    process: Option<Process>,
     members: Vec<(Arc<dyn Member + 'r>, Workqueue)>,
     nice: i32,
     /// Of the job's parts.
@@ -93,14 +93,14 @@ impl<'r, 'a, P: Clone + Send, E: Send> Crew<'r, 'a, P, E> {
     /// Queues as many helpers as the job is worth and the process has left.
     pub(super) fn start(
         run: &'r Run<'a, P, E>,
-        engine: Option<&'static Engine>,
+        process: Option<Process>,
         nice: i32,
         nodes: Vec<Option<u32>>,
     ) -> Self {
         run.lock().helpers = vec![Helper::default(); run.threads() as usize - 1];
         let mut crew = Crew {
             run,
-            engine,
+            process,
             members: Vec::new(),
             nice,
             nodes,
@@ -113,8 +113,8 @@ impl<'r, 'a, P: Clone + Send, E: Send> Crew<'r, 'a, P, E> {
     }
 
     fn look_at_nodes(&mut self) {
-        let masks = match self.engine {
-            Some(engine) if self.nodes.iter().any(Option::is_some) => engine.node_cpus(),
+        let masks = match self.process {
+            Some(process) if self.nodes.iter().any(Option::is_some) => process.node_cpus(),
             _ => return,
         };
         let here = sched::current_cpu();
@@ -143,12 +143,12 @@ impl<'r, 'a, P: Clone + Send, E: Send> Crew<'r, 'a, P, E> {
     }
 
     fn member(&self, thread: usize) -> Option<(Arc<dyn Member + 'r>, Workqueue)> {
-        let engine = self.engine?;
+        let process = self.process?;
         let wanted = nodes_in_turn(&self.nodes, self.caller_node).nth(thread - 1)?;
-        let seat = engine.state::<Jobs>().seat(engine, &self.cpus, wanted)?;
-        let queue = engine
+        let seat = process.state::<Jobs>().seat(process, &self.cpus, wanted)?;
+        let queue = process
             .state::<Jobs>()
-            .queue(engine, self.nice, seat.node())?;
+            .queue(process, self.nice, seat.node())?;
         Some((self.help(seat, thread, &queue), queue))
     }
 
@@ -161,7 +161,7 @@ impl<'r, 'a, P: Clone + Send, E: Send> Crew<'r, 'a, P, E> {
             drop(seat);
         };
         // What it borrows is there until the crew is dropped, which waits for it.
-        task::spawn(queue.queue_ref(), help).0
+        task::spawn(queue.raw(), help).0
     }
 
     pub(super) fn caller_node(&self) -> Option<u32> {
@@ -179,21 +179,24 @@ impl<'r, 'a, P: Clone + Send, E: Send> Crew<'r, 'a, P, E> {
             return;
         }
         self.run.lift(index);
-        let queue = queue.queue_ref();
-        member.latch().announce();
-        queue.awaiting(Some(member.name()), || {
-            queue.wait_begun(None, &[], || member.latch().is_set());
-        });
+        let latch = member.latch();
+        latch.announce();
+        // SAFETY: no pwq is named.
+        unsafe {
+            queue
+                .raw()
+                .wait_begun(None, latch, Some(member.name()), &[])
+        };
     }
 }
 
 impl<P: Clone + Send, E: Send> Drop for Crew<'_, '_, P, E> {
     fn drop(&mut self) {
-        let Some(engine) = self.engine.filter(|_| !self.run.is_foreign()) else {
+        if self.run.is_foreign() {
             return;
-        };
+        }
         for (member, _) in &self.members {
-            task::cancel(member, engine);
+            task::cancel(member);
         }
         (0..self.members.len()).for_each(|index| self.wait_for(index));
     }

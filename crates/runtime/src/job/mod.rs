@@ -19,6 +19,8 @@ mod cancel;
 mod crew;
 mod error;
 pub(crate) mod fronts;
+#[cfg(all(test, loom))]
+mod loom_tests;
 mod run;
 mod slices;
 mod whole;

@@ -6,6 +6,8 @@ use std::sync::PoisonError;
 use std::sync::atomic::Ordering::SeqCst;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 
+use cmwq_engine::Process;
+use cmwq_engine::sync::{Mutex, MutexGuard};
 use cmwq_os::clock;
 use cmwq_policy::Time;
 use cmwq_policy::job::{Asker, Chunks, Core, Cut, Pace, Part, Shape, SoFar, Steps, Taken};
@@ -13,8 +15,6 @@ use cmwq_policy::job::{Asker, Chunks, Core, Cut, Pace, Part, Shape, SoFar, Steps
 use super::error::Failure;
 use super::fronts::Fronts;
 use super::{CancelToken, JobError, JobProgress, JobStats};
-use crate::engine::Engine;
-use crate::sync::{Mutex, MutexGuard};
 
 pub(super) type UndoFn<'a, P> = Box<dyn FnMut(Range<P>) + 'a>;
 pub(super) type ProgressFn<'a> = Box<dyn FnMut(JobProgress) + 'a>;
@@ -39,7 +39,7 @@ pub(super) struct Run<'r, P, E> {
     func: Func<'r, P, E>,
     advance: AdvanceRef<'r, P>,
     cancel: Option<CancelToken>,
-    engine: Option<&'static Engine>,
+    process: Option<Process>,
     cut: Cut,
     size: u64,
     threads: u32,
@@ -99,7 +99,7 @@ impl<'r, P: Clone, E> Run<'r, P, E> {
     pub(super) fn new(
         shape: &Shape,
         parts: Vec<Part<P>>,
-        engine: Option<&'static Engine>,
+        process: Option<Process>,
         advance: AdvanceRef<'r, P>,
         settings: &Settings<'_, P>,
         func: Func<'r, P, E>,
@@ -116,7 +116,7 @@ impl<'r, P: Clone, E> Run<'r, P, E> {
             func,
             advance,
             cancel: settings.cancel.clone(),
-            engine,
+            process,
             cut: shape.cut,
             size: shape.size,
             threads,
@@ -155,7 +155,7 @@ impl<'r, P: Clone, E> Run<'r, P, E> {
     /// Whether this is a child that the job's function has forked: the lock may be held for ever
     /// there.
     pub(super) fn is_foreign(&self) -> bool {
-        self.engine.is_some_and(|engine| !engine.is_ours())
+        self.process.is_some_and(|process| !process.is_ours())
     }
 
     /// A helper, which was queued at that time, works if it had better not leave at once.

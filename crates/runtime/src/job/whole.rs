@@ -3,14 +3,13 @@
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use cmwq_engine::Process;
 use cmwq_policy::job::{Cut, Part, Piece, Progress, Shape, by_nodes};
 
 use super::crew::Crew;
 use super::error::Failure;
 use super::run::{AdvanceRef, Func, ProgressFn, Run, Settings, drop_quietly};
 use super::{JobError, JobProgress, JobStats};
-use crate::engine::Engine;
-use crate::start;
 
 /// Runs a job: see [`Job::run`](super::Job::run).
 pub(super) fn job<P: Clone + Send, E: Send>(
@@ -21,10 +20,10 @@ pub(super) fn job<P: Clone + Send, E: Send>(
     mut settings: Settings<'_, P>,
     func: Func<'_, P, E>,
 ) -> Result<JobStats, JobError<E>> {
-    let engine = start::get().ok();
-    let cpus = engine.map_or(1, |engine| engine.cpus().target as u32);
+    let process = Process::get().ok();
+    let cpus = process.map_or(1, |process| process.cpus() as u32);
     let shape = Shape { cpus, ..shape };
-    let parts = parts_by_node(engine, &settings, shape.cut, parts);
+    let parts = parts_by_node(process, &settings, shape.cut, parts);
     let first = parts.first().map_or(0, |(_, range)| range.start);
     let nodes: Vec<_> = parts.iter().map(|(node, _)| *node).collect();
     let pieces = parts.into_iter().map(|(node, range)| Part {
@@ -35,8 +34,8 @@ pub(super) fn job<P: Clone + Send, E: Send>(
             end: range.end,
         },
     });
-    let run = Run::new(&shape, pieces.collect(), engine, advance, &settings, func);
-    let mut crew = Crew::start(&run, engine, settings.nice, nodes);
+    let run = Run::new(&shape, pieces.collect(), process, advance, &settings, func);
+    let mut crew = Crew::start(&run, process, settings.nice, nodes);
     let node = crew.caller_node();
     let mut tell = told(&run, settings.progress.take());
     run.work(0, node, None, &mut |pace| {
@@ -62,14 +61,14 @@ pub(super) fn job<P: Clone + Send, E: Send>(
 
 /// Nodes of their own for a job that wants them and names none.
 fn parts_by_node<P>(
-    engine: Option<&'static Engine>,
+    process: Option<Process>,
     settings: &Settings<'_, P>,
     cut: Cut,
     parts: Vec<(Option<u32>, Range<u64>)>,
 ) -> Vec<(Option<u32>, Range<u64>)> {
-    match (engine, &parts[..]) {
-        (Some(engine), [(None, range)]) if settings.numa_aware => {
-            let nodes = engine.node_cpus();
+    match (process, &parts[..]) {
+        (Some(process), [(None, range)]) if settings.numa_aware => {
+            let nodes = process.node_cpus();
             let cpus: Vec<u32> = nodes.iter().map(|node| node.count() as u32).collect();
             by_nodes(range.clone(), cut, &cpus)
         }

@@ -2,13 +2,11 @@
 
 use std::time::Duration;
 
-use cmwq_policy::pwq::MAX_ACTIVE_RANGE;
-use cmwq_policy::{CpuMask, contract, queue};
+use cmwq_engine::error::AttrsError;
+use cmwq_policy::{CpuMask, queue};
 
 use super::Workqueue;
 use crate::affinity::AffinityScope;
-use crate::error::AttrsError;
-use crate::wait::graph;
 
 /// Attributes of the workers of a queue (kernel `workqueue_attrs`). Begin with the
 /// [present ones](Workqueue::attrs), change, [apply](Workqueue::apply_attrs).
@@ -65,7 +63,7 @@ impl Workqueue {
     /// # Ok::<(), cmwq::BuildError>(())
     /// ```
     pub fn attrs(&self) -> Attrs {
-        let attrs = self.queue_ref().lock_core().attrs();
+        let attrs = self.raw().attrs();
         Attrs {
             nice: i32::from(attrs.nice),
             cpus: attrs.cpumask.map(|mask| mask.iter().collect()),
@@ -91,19 +89,7 @@ impl Workqueue {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn apply_attrs(&self, attrs: &Attrs) -> Result<(), AttrsError> {
-        let queue = self.queue_ref();
-        let attrs = attrs.checked()?;
-        if !queue.is_ours() {
-            return Err(AttrsError::Forked);
-        }
-        match contract::apply_attrs(&queue.machine(), queue.this(), attrs) {
-            Ok(true) => {
-                graph::relieve(queue.engine());
-                Ok(())
-            }
-            Ok(false) => Err(AttrsError::PerCpu),
-            Err(no_pool) => Err(AttrsError::NoPool(no_pool.to_string())),
-        }
+        self.raw().apply_attrs(attrs.checked()?)
     }
 
     /// Changes how many items may be active at once; clamped to 1..=2048. Raising it starts waiting
@@ -118,14 +104,7 @@ impl Workqueue {
     /// # Ok::<(), cmwq::BuildError>(())
     /// ```
     pub fn set_max_active(&self, max_active: usize) -> bool {
-        let queue = self.queue_ref();
-        let max_active = max_active.min(*MAX_ACTIVE_RANGE.end() as usize) as u32;
-        let set = || contract::set_max_active(&queue.machine(), queue.this(), max_active);
-        let is_set = queue.is_ours() && set();
-        if is_set {
-            graph::relieve(queue.engine());
-        }
-        is_set
+        self.raw().set_max_active(max_active)
     }
 
     /// The limit, also while the queue is frozen.
@@ -134,7 +113,7 @@ impl Workqueue {
     /// assert_eq!(cmwq::system().max_active(), 1024);
     /// ```
     pub fn max_active(&self) -> usize {
-        self.queue_ref().lock_core().max_active() as usize
+        self.raw().max_active() as usize
     }
 
     /// Changes what each NUMA node is granted of the limit at least; clamped to the limit, 8 or the
@@ -148,14 +127,7 @@ impl Workqueue {
     /// # Ok::<(), cmwq::BuildError>(())
     /// ```
     pub fn set_min_active(&self, min_active: usize) -> bool {
-        let queue = self.queue_ref();
-        let min_active = u32::try_from(min_active).unwrap_or(u32::MAX);
-        let set = || contract::set_min_active(&queue.machine(), queue.this(), min_active);
-        let is_set = queue.is_ours() && set();
-        if is_set {
-            graph::relieve(queue.engine());
-        }
-        is_set
+        self.raw().set_min_active(min_active)
     }
 
     /// See [`set_min_active`](Self::set_min_active).
@@ -164,6 +136,6 @@ impl Workqueue {
     /// assert_eq!(cmwq::system().min_active(), 8);
     /// ```
     pub fn min_active(&self) -> usize {
-        self.queue_ref().lock_core().min_active() as usize
+        self.raw().min_active() as usize
     }
 }

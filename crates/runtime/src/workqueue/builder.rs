@@ -2,25 +2,13 @@
 
 use std::time::Duration;
 
-use cmwq_policy::contract::{self, Machine};
-use cmwq_policy::limit::MAX_LIMIT;
-use cmwq_policy::pwq::{DFL_ACTIVE, MAX_ACTIVE_RANGE};
-use cmwq_policy::queue::{self, Kind, QueueAttrs};
+use cmwq_engine::error::BuildError;
+use cmwq_engine::{Process, QueueSpec, RawQueue};
+use cmwq_policy::queue::Kind;
 use cmwq_policy::stacking::Stacking;
 
-use crate::affinity::AffinityScope;
-
 use super::{Attrs, Workqueue};
-use crate::engine::Engine;
-use crate::error::BuildError;
-use crate::queue::Queue;
-use crate::start;
-use crate::threads::rescuer;
-
-/// Nice value of high-priority workers (kernel `HIGHPRI_NICE_LEVEL`).
-const HIGHPRI_NICE_LEVEL: i32 = -20;
-/// More than there can be items: a BH queue has no limit.
-const UNLIMITED: u32 = MAX_LIMIT;
+use crate::affinity::AffinityScope;
 
 /// What a queue is to be like. The kinds exclude each other; the last one named counts.
 ///
@@ -32,15 +20,9 @@ const UNLIMITED: u32 = MAX_LIMIT;
 #[must_use = "a queue is made by build()"]
 pub struct WorkqueueBuilder {
     name: Box<str>,
-    kind: Kind,
-    max_active: Option<usize>,
-    exact: bool,
     attrs: Attrs,
-    highpri: bool,
-    cpu_intensive: bool,
-    mem_reclaim: bool,
-    freezable: bool,
-    stacking: Stacking,
+    /// All but the attributes.
+    spec: QueueSpec,
 }
 
 impl Workqueue {
@@ -60,9 +42,6 @@ impl WorkqueueBuilder {
     fn new(name: &str) -> Self {
         WorkqueueBuilder {
             name: name.into(),
-            kind: Kind::Managed,
-            max_active: None,
-            exact: false,
             attrs: Attrs {
                 nice: 0,
                 cpus: None,
@@ -70,11 +49,7 @@ impl WorkqueueBuilder {
                 affinity_strict: false,
                 locality: Duration::ZERO,
             },
-            highpri: false,
-            cpu_intensive: false,
-            mem_reclaim: false,
-            freezable: false,
-            stacking: Stacking::default(),
+            spec: QueueSpec::default(),
         }
     }
 
@@ -87,7 +62,7 @@ impl WorkqueueBuilder {
     /// # Ok::<(), cmwq::BuildError>(())
     /// ```
     pub fn percpu(mut self) -> Self {
-        self.kind = Kind::PerCpu;
+        self.spec.kind = Kind::PerCpu;
         self
     }
 
@@ -99,7 +74,7 @@ impl WorkqueueBuilder {
     /// # Ok::<(), cmwq::BuildError>(())
     /// ```
     pub fn unmanaged(mut self) -> Self {
-        self.kind = Kind::Unmanaged;
+        self.spec.kind = Kind::Unmanaged;
         self
     }
 
@@ -111,7 +86,7 @@ impl WorkqueueBuilder {
     /// # Ok::<(), cmwq::BuildError>(())
     /// ```
     pub fn ordered(mut self) -> Self {
-        self.kind = Kind::Ordered;
+        self.spec.kind = Kind::Ordered;
         self
     }
 
@@ -124,7 +99,7 @@ impl WorkqueueBuilder {
     /// # Ok::<(), cmwq::BuildError>(())
     /// ```
     pub fn bh(mut self) -> Self {
-        self.kind = Kind::Bh;
+        self.spec.kind = Kind::Bh;
         self
     }
 
@@ -147,7 +122,7 @@ impl WorkqueueBuilder {
     /// [`max_active_exact`](Self::max_active_exact). Pools that are not in one node, such as that
     /// of a managed queue on all CPUs, share the whole limit.
     pub fn max_active(mut self, max_active: usize) -> Self {
-        (self.max_active, self.exact) = (Some(max_active), false);
+        (self.spec.max_active, self.spec.exact) = (Some(max_active), false);
         self
     }
 
@@ -161,7 +136,7 @@ impl WorkqueueBuilder {
     /// # Ok::<(), cmwq::BuildError>(())
     /// ```
     pub fn max_active_exact(mut self, max_active: usize) -> Self {
-        (self.max_active, self.exact) = (Some(max_active), true);
+        (self.spec.max_active, self.spec.exact) = (Some(max_active), true);
         self
     }
 
@@ -185,7 +160,7 @@ impl WorkqueueBuilder {
     /// # Ok::<(), cmwq::BuildError>(())
     /// ```
     pub fn highpri(mut self) -> Self {
-        self.highpri = true;
+        self.spec.highpri = true;
         self
     }
 
@@ -251,7 +226,7 @@ impl WorkqueueBuilder {
     /// # Ok::<(), cmwq::BuildError>(())
     /// ```
     pub fn cpu_intensive(mut self) -> Self {
-        self.cpu_intensive = true;
+        self.spec.cpu_intensive = true;
         self
     }
 
@@ -263,7 +238,7 @@ impl WorkqueueBuilder {
     /// # Ok::<(), cmwq::BuildError>(())
     /// ```
     pub fn mem_reclaim(mut self) -> Self {
-        self.mem_reclaim = true;
+        self.spec.mem_reclaim = true;
         self
     }
 
@@ -275,7 +250,7 @@ impl WorkqueueBuilder {
     /// # Ok::<(), cmwq::BuildError>(())
     /// ```
     pub fn freezable(mut self) -> Self {
-        self.freezable = true;
+        self.spec.freezable = true;
         self
     }
 
@@ -308,7 +283,7 @@ impl WorkqueueBuilder {
     /// # Ok::<(), cmwq::BuildError>(())
     /// ```
     pub fn stacking(mut self, stacking: Stacking) -> Self {
-        self.stacking = stacking;
+        self.spec.stacking = stacking;
         self
     }
 
@@ -324,114 +299,12 @@ impl WorkqueueBuilder {
     /// assert_eq!(error.to_string(), "max_active 0 is not in 1..=2048");
     /// ```
     pub fn build(self) -> Result<Workqueue, BuildError> {
-        self.build_in(start::get().map_err(BuildError::System)?)
+        self.build_in(Process::get().map_err(BuildError::System)?)
     }
 
-    pub(crate) fn build_in(self, engine: &'static Engine) -> Result<Workqueue, BuildError> {
-        let made = self.made()?;
-        let layout = engine.layout_version();
-        let id = engine.next_queue_id();
-        let rescuer = self.mem_reclaim.then(|| rescuer::start(engine, &self.name));
-        let rescuer = rescuer.transpose().map_err(BuildError::Rescuer)?;
-        let is_per_cpu = made.kind.is_per_cpu();
-        let parts = match is_per_cpu {
-            true => 0,
-            false => engine.with_layout(|layout| layout.nr_parts()),
-        };
-        let what = (made, self.stacking);
-        let queue = Queue::new(engine.base(), id, &self.name, what, parts, rescuer);
-        if !is_per_cpu {
-            first_pwq(&queue, &made.attrs)?;
-        }
-        engine.remember_queue(&queue);
-        if engine.layout_version() != layout {
-            // CPUs have changed in between, when nobody knew of this queue.
-            let _ = contract::refit(&queue.machine(), queue.this());
-        }
-        Ok(queue.into())
+    /// The same for a process that the caller knows.
+    pub(crate) fn build_in(mut self, process: Process) -> Result<Workqueue, BuildError> {
+        self.spec.attrs = self.attrs.checked().map_err(BuildError::Attrs)?;
+        Ok(RawQueue::make(process, &self.name, &self.spec)?.into())
     }
-
-    fn made(&self) -> Result<QueueAttrs, BuildError> {
-        let mut attrs = self.attrs.checked().map_err(BuildError::Attrs)?;
-        let unlike = |what| {
-            Err(BuildError::NotOfKind {
-                what,
-                kind: name(self.kind),
-            })
-        };
-        if self.kind.is_per_cpu() && self.attrs.nice != 0 {
-            return unlike("nice");
-        }
-        if self.kind.is_per_cpu() && self.attrs.cpus.is_some() {
-            return unlike("cpus");
-        }
-        if self.kind.is_per_cpu() && self.attrs.affinity_scope.is_some() {
-            return unlike("affinity_scope");
-        }
-        if self.kind.is_per_cpu() && self.attrs.affinity_strict {
-            return unlike("affinity_strict");
-        }
-        if self.kind.is_per_cpu() && self.exact {
-            return unlike("max_active_exact");
-        }
-        if self.kind == Kind::Bh {
-            let more = [
-                (self.max_active.is_some(), "max_active"),
-                (self.mem_reclaim, "mem_reclaim"),
-                (self.freezable, "freezable"),
-                (self.cpu_intensive, "cpu_intensive"),
-            ];
-            if let Some((_, what)) = more.into_iter().find(|(set, _)| *set) {
-                return unlike(what);
-            }
-        }
-        if self.highpri {
-            attrs.nice = HIGHPRI_NICE_LEVEL as i8;
-        }
-        Ok(QueueAttrs {
-            kind: self.kind,
-            attrs,
-            max_active: self.limit()?,
-            dfl_active: self.max_active.is_none(),
-            exact: self.exact,
-            cpu_intensive: self.cpu_intensive,
-            mem_reclaim: self.mem_reclaim,
-            freezable: self.freezable,
-        })
-    }
-
-    fn limit(&self) -> Result<u32, BuildError> {
-        let asked = self.max_active.unwrap_or(DFL_ACTIVE as usize);
-        let in_range = u32::try_from(asked)
-            .ok()
-            .filter(|n| MAX_ACTIVE_RANGE.contains(n));
-        let limit = in_range.ok_or(BuildError::MaxActive(asked))?;
-        match self.kind {
-            Kind::Ordered => match self.max_active {
-                None | Some(1) => Ok(1),
-                Some(_) => Err(BuildError::NotOfKind {
-                    what: "max_active",
-                    kind: name(self.kind),
-                }),
-            },
-            Kind::Bh => Ok(UNLIMITED),
-            _ => Ok(limit),
-        }
-    }
-}
-
-fn name(kind: Kind) -> &'static str {
-    match kind {
-        Kind::Managed => "managed",
-        Kind::PerCpu => "percpu",
-        Kind::Unmanaged => "unmanaged",
-        Kind::Ordered => "ordered",
-        Kind::Bh => "bh",
-    }
-}
-
-/// A queue that is not per CPU has its pool workqueue from the beginning.
-fn first_pwq(queue: &Queue, attrs: &queue::Attrs) -> Result<(), BuildError> {
-    queue.machine().route_by(queue.this(), attrs);
-    contract::place(&queue.machine(), queue.this(), 0).map(|_| ())
 }

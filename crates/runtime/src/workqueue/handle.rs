@@ -1,40 +1,12 @@
 //! Handles of queues.
 
 use std::fmt;
-use std::sync::Arc;
 use std::time::Duration;
 
-use cmwq_policy::contract;
+use cmwq_engine::RawQueue;
+use cmwq_engine::error::{FlushError, NotQueued, QueueError};
 
-use crate::error::{FlushError, NotQueued, QueueError};
-use crate::queue::Queue;
 use crate::work::{EnqueueError, Work};
-
-/// The one owner behind all handles of a queue.
-struct Handle {
-    queue: Arc<Queue>,
-}
-
-impl Drop for Handle {
-    fn drop(&mut self) {
-        let queue = &self.queue;
-        if !queue.is_ours() {
-            // The parent's: its locks and items are not ours to touch.
-            std::mem::forget(queue.clone());
-            return;
-        }
-        queue.engine().forget_queue(queue.id());
-        queue.set_destroying();
-        contract::cancel_timers(&queue.machine(), queue.this());
-        // Nothing would ever thaw it.
-        contract::thaw(&queue.machine(), queue.this());
-        // Inside one of its own items, or where waiting would never end, whoever ends the last
-        // items finishes the teardown.
-        if queue.is_current() || queue.wait_drained().is_err() {
-            queue.orphan();
-        }
-    }
-}
 
 /// A queue of work items. A handle: clones are the same queue, and dropping the last one waits
 /// until everything queued has ended. Dropped inside one of its own items it does not wait; the
@@ -51,7 +23,7 @@ impl Drop for Handle {
 /// ```
 #[derive(Clone)]
 pub struct Workqueue {
-    handle: Arc<Handle>,
+    raw: RawQueue,
 }
 
 impl fmt::Debug for Workqueue {
@@ -63,8 +35,9 @@ impl fmt::Debug for Workqueue {
 }
 
 impl Workqueue {
-    pub(crate) fn queue_ref(&self) -> &Queue {
-        &self.handle.queue
+    /// As the engine knows it.
+    pub(crate) fn raw(&self) -> &RawQueue {
+        &self.raw
     }
 
     /// Queues an item; false if it was already pending, or was [refused](Self::try_queue).
@@ -96,7 +69,7 @@ impl Workqueue {
     /// # Ok::<(), cmwq::QueueError>(())
     /// ```
     pub fn try_queue<T: Send + Sync + 'static>(&self, work: &Work<T>) -> Result<bool, QueueError> {
-        self.insert(None, work)
+        was_queued(self.raw.queue_item(None, work.raw()))
     }
 
     /// As [`try_queue`](Self::try_queue), for this CPU: on a per-CPU or BH queue its pool runs the
@@ -118,8 +91,7 @@ impl Workqueue {
         cpu: usize,
         work: &Work<T>,
     ) -> Result<bool, QueueError> {
-        self.queue_ref().has_cpu(cpu)?;
-        self.insert(Some(cpu), work)
+        was_queued(self.raw.queue_item(Some(cpu), work.raw()))
     }
 
     /// As [`queue_on`](Self::queue_on), for the first CPU of this NUMA node that the process may
@@ -140,20 +112,7 @@ impl Workqueue {
         node: usize,
         work: &Work<T>,
     ) -> Result<bool, QueueError> {
-        let queue = self.queue_ref();
-        // In a forked child the topology may be locked for ever.
-        queue.admits()?;
-        self.insert(queue.engine().cpu_of_node(node), work)
-    }
-
-    fn insert<T: Send + Sync + 'static>(
-        &self,
-        cpu: Option<usize>,
-        work: &Work<T>,
-    ) -> Result<bool, QueueError> {
-        let queue = self.queue_ref();
-        queue.admits()?;
-        Ok(contract::queue(&queue.machine(), queue.this(), cpu, work.work()).is_ok())
+        was_queued(self.raw.queue_item_node(node, work.raw()))
     }
 
     /// Queues an item and gives the reference to the queue; hands it back with the reason if it was
@@ -168,11 +127,7 @@ impl Workqueue {
     /// # let _ = work;
     /// ```
     pub fn enqueue<T: Send + Sync + 'static>(&self, work: Work<T>) -> Result<(), EnqueueError<T>> {
-        let queue = self.queue_ref();
-        let queued = queue.admits().map_err(NotQueued::Refused).and_then(|()| {
-            let queued = contract::queue(&queue.machine(), queue.this(), None, work.work());
-            queued.map_err(NotQueued::from)
-        });
+        let queued = self.raw.queue_item(None, work.raw());
         queued.map_err(|reason| EnqueueError { work, reason })
     }
 
@@ -209,7 +164,7 @@ impl Workqueue {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn flush(&self) -> Result<(), FlushError> {
-        self.queue_ref().flush()
+        self.raw.flush()
     }
 
     /// Waits until nothing is queued or running, what its items queue on itself included. Meanwhile
@@ -227,7 +182,7 @@ impl Workqueue {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn drain(&self) -> Result<(), FlushError> {
-        self.queue_ref().drain(None).map(drop)
+        self.raw.drain(None).map(drop)
     }
 
     /// As [`drain`](Self::drain), at most for `timeout`: false if items were left, which go on.
@@ -244,8 +199,7 @@ impl Workqueue {
     /// ```
     pub fn drain_timeout(&self, timeout: Duration) -> Result<bool, FlushError> {
         let nanos = u64::try_from(timeout.as_nanos()).unwrap_or(u64::MAX);
-        self.queue_ref()
-            .drain(Some(cmwq_os::clock::now().after(nanos)))
+        self.raw.drain(Some(cmwq_os::clock::now().after(nanos)))
     }
 
     /// Whether items wait because the limit is reached (kernel `workqueue_congested`), of a per-CPU
@@ -255,9 +209,7 @@ impl Workqueue {
     /// assert!(!cmwq::system().is_congested(None));
     /// ```
     pub fn is_congested(&self, cpu: Option<usize>) -> bool {
-        let queue = self.queue_ref();
-        let known = cpu.is_none_or(|cpu| queue.has_cpu(cpu).is_ok());
-        queue.is_ours() && known && contract::is_congested(&queue.machine(), queue.this(), cpu)
+        self.raw.is_congested(cpu)
     }
 
     /// The name it was built with.
@@ -266,14 +218,20 @@ impl Workqueue {
     /// assert_eq!(cmwq::system().name(), "system");
     /// ```
     pub fn name(&self) -> &str {
-        self.queue_ref().name()
+        self.raw.name()
     }
 }
 
-impl From<Arc<Queue>> for Workqueue {
-    fn from(queue: Arc<Queue>) -> Self {
-        Workqueue {
-            handle: Arc::new(Handle { queue }),
-        }
+impl From<RawQueue> for Workqueue {
+    fn from(raw: RawQueue) -> Self {
+        Workqueue { raw }
+    }
+}
+
+/// False if it was pending, or is disabled.
+pub(crate) fn was_queued(queued: Result<(), NotQueued>) -> Result<bool, QueueError> {
+    match queued {
+        Err(NotQueued::Refused(error)) => Err(error),
+        queued => Ok(queued.is_ok()),
     }
 }

@@ -1,6 +1,6 @@
 //! Looking at queues: how many items wait, and for what.
 
-use cmwq_policy::contract::{self, Decision, QueueCounts};
+use cmwq_policy::contract::{Decision, QueueCounts};
 pub use cmwq_policy::pool::Waits;
 
 use super::Workqueue;
@@ -61,9 +61,7 @@ impl Workqueue {
     /// one.
     #[doc(hidden)]
     pub fn decision(&self, cpu: usize, nr_cpus: usize) -> Decision {
-        let queue = self.queue_ref();
-        queue.engine().refresh_cpus();
-        contract::decision(&queue.machine(), queue.this(), cpu, nr_cpus)
+        self.raw().decision(cpu, nr_cpus)
     }
 
     /// How many of its items are where. Not for the hot path: it looks at each worker of the
@@ -83,10 +81,8 @@ impl Workqueue {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn counts(&self) -> WorkqueueCounts {
-        let queue = self.queue_ref();
-        match queue.is_ours() {
-            true => contract::counts(&queue.machine(), queue.this()).into(),
-            false => WorkqueueCounts::default(),
-        }
+        self.raw()
+            .counts()
+            .map_or_else(Default::default, Into::into)
     }
 }

@@ -15,4 +15,5 @@ mod inspect;
 pub use attrs::Attrs;
 pub use builder::WorkqueueBuilder;
 pub use handle::Workqueue;
+pub(crate) use handle::was_queued;
 pub use inspect::{Waits, WorkqueueCounts};

@@ -1,14 +1,22 @@
-//! Who does which unit of a job: `../job/README.md`.
+//! Who does which unit of a job, tried in every order that the memory model allows: `README.md`.
+//! Run with `RUSTFLAGS="--cfg loom" cargo test --release -p cmwq --lib loom`.
 
 use std::sync::Arc;
 
+use cmwq_engine::sync::{AtomicBool, Mutex, SeqCst};
 use cmwq_policy::job::{Asker, Chunks, Core, Cut, Fronts as _, Pace, Part, Piece, Shape, Steps};
 use loom::cell::UnsafeCell;
 use loom::thread;
 
-use super::model;
-use crate::job::fronts::Fronts;
-use crate::sync::{AtomicBool, Mutex, SeqCst};
+use super::fronts::Fronts;
+
+/// With the preemptions that the known faults need, and some more.
+fn model(run: impl Fn() + Sync + Send + 'static) {
+    let mut builder = loom::model::Builder::new();
+    builder.preemption_bound = Some(4);
+    builder.max_branches = 10_000;
+    builder.check(run);
+}
 
 /// Units of a job; loom fails if two threads are at one of them at once.
 struct Units(Vec<UnsafeCell<u32>>);

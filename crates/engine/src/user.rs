@@ -14,13 +14,13 @@ use crate::sync::assert_none_held;
 
 /// Calls code of the program. `Err`: it has panicked, with this payload, which is code of the
 /// program too: hand it to [`discard`], or to somebody who may unwind.
-pub(crate) fn call<R>(func: impl FnOnce() -> R) -> Result<R> {
+pub fn call<R>(func: impl FnOnce() -> R) -> Result<R> {
     assert_none_held();
     catch_unwind(AssertUnwindSafe(func))
 }
 
 /// As [`call`], where nobody is interested in what came of it. True if it did not panic.
-pub(crate) fn run(func: impl FnOnce()) -> bool {
+pub fn run(func: impl FnOnce()) -> bool {
     match call(func) {
         Ok(()) => true,
         Err(payload) => {
@@ -31,7 +31,7 @@ pub(crate) fn run(func: impl FnOnce()) -> bool {
 }
 
 /// Drops a value of the program. True if that did not panic.
-pub(crate) fn discard<T>(value: T) -> bool {
+pub fn discard<T>(value: T) -> bool {
     run(|| drop(value))
 }
 

@@ -1,5 +1,5 @@
 //! The protocols, tried in every order that the memory model allows. Run with
-//! `RUSTFLAGS="--cfg loom" cargo test --release -p cmwq --lib loom`.
+//! `RUSTFLAGS="--cfg loom" cargo test --release -p cmwq-engine --lib loom`.
 //!
 //! A lost wake-up shows as a deadlock: loom then finds every thread asleep. What is not modelled is
 //! time; a sleep that only a timeout would end counts as one that never ends, so these hand-overs
@@ -10,7 +10,6 @@
 //! | `rig/` | a process in small: the real core and the real protocols over loom's locks and words |
 //! | `claims.rs` | who waits for an item executes it, or a worker does |
 //! | `items.rs` | an item's word: queue, cancel, disable, enable and run at once |
-//! | `jobs.rs` | chunks of a job, claimed while their threads go through them |
 //! | `deferral.rs` | an item runs in one pool and is queued to another |
 //! | `flush.rs` | flush of an item, and of a queue with two pool workqueues |
 //! | `limits.rs` | two pools share one limit |
@@ -24,7 +23,6 @@ mod claims;
 mod deferral;
 mod flush;
 mod items;
-mod jobs;
 mod limits;
 mod rig;
 mod signals;

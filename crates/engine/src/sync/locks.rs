@@ -13,20 +13,25 @@ use std::sync as inner;
 
 /// `std::sync::Mutex`, counted.
 #[derive(Default)]
-pub(crate) struct Mutex<T>(inner::Mutex<T>);
+pub struct Mutex<T>(inner::Mutex<T>);
 
 /// The lock is held until this is dropped.
-pub(crate) struct MutexGuard<'a, T> {
+pub struct MutexGuard<'a, T> {
     guard: inner::MutexGuard<'a, T>,
     _held: Held,
 }
 
 impl<T> Mutex<T> {
-    pub(crate) fn new(value: T) -> Self {
+    /// One that nobody holds.
+    pub fn new(value: T) -> Self {
         Mutex(inner::Mutex::new(value))
     }
 
-    pub(crate) fn lock(&self) -> LockResult<MutexGuard<'_, T>> {
+    /// Waits for it.
+    ///
+    /// # Errors
+    /// If somebody has panicked with it.
+    pub fn lock(&self) -> LockResult<MutexGuard<'_, T>> {
         match self.0.lock() {
             Ok(guard) => Ok(MutexGuard::new(guard)),
             Err(poisoned) => Err(std::sync::PoisonError::new(MutexGuard::new(
@@ -35,18 +40,30 @@ impl<T> Mutex<T> {
         }
     }
 
-    pub(crate) fn try_lock(&self) -> TryLockResult<MutexGuard<'_, T>> {
+    /// Takes it if nobody holds it.
+    ///
+    /// # Errors
+    /// If somebody does.
+    pub fn try_lock(&self) -> TryLockResult<MutexGuard<'_, T>> {
         match self.0.try_lock() {
             Ok(guard) => Ok(MutexGuard::new(guard)),
             Err(_) => Err(TryLockError::WouldBlock),
         }
     }
 
-    pub(crate) fn get_mut(&mut self) -> LockResult<&mut T> {
+    /// What it guards, which nobody else can be at.
+    ///
+    /// # Errors
+    /// If somebody has panicked with it.
+    pub fn get_mut(&mut self) -> LockResult<&mut T> {
         self.0.get_mut()
     }
 
-    pub(crate) fn into_inner(self) -> LockResult<T> {
+    /// What it has guarded.
+    ///
+    /// # Errors
+    /// If somebody has panicked with it.
+    pub fn into_inner(self) -> LockResult<T> {
         self.0.into_inner()
     }
 }

@@ -363,20 +363,37 @@ pub(super) fn say(found: Found, queue: &str) -> bool {
 
 #[cfg(all(test, not(loom)))]
 mod tests {
+    use std::ptr::NonNull;
+    use std::sync::OnceLock;
+
     use super::*;
+    use crate::item::{Header, Vtable};
+    use crate::raw::{Process, QueueSpec, RawItem, RawQueue};
     use crate::wait::place;
 
-    #[test]
-    fn a_late_canary_does_not_keep_an_item_on_its_cpu() {
-        let item = crate::system().spawn(|| {
+    static MASKS: OnceLock<(CpuMask, CpuMask)> = OnceLock::new();
+    static TABLE: Vtable = Vtable {
+        run: |_| {
             let slot = place::current().expect("a worker's").slot;
             let before = sched::affinity(0).unwrap();
             let here = [sched::current_cpu()].into_iter().collect();
             // It has seen the worker parked.
             slot.narrow_to(&here);
-            (before, sched::affinity(0).unwrap())
-        });
-        let (before, after) = item.join().unwrap();
+            MASKS.set((before, sched::affinity(0).unwrap())).unwrap();
+        },
+        count: |_, _| (),
+        name: |_| "item",
+    };
+    static ITEM: Header = Header::new(&TABLE);
+
+    #[test]
+    fn a_late_canary_does_not_keep_an_item_on_its_cpu() {
+        let queue = RawQueue::make(Process::get().unwrap(), "narrow", &QueueSpec::default());
+        // SAFETY: it is there for ever.
+        let item = unsafe { RawItem::new(NonNull::from(&ITEM)) };
+        queue.unwrap().queue_item(None, item).unwrap();
+        item.flush().unwrap();
+        let (before, after) = MASKS.get().unwrap();
         assert_eq!(before, after);
     }
 }

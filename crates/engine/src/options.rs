@@ -43,19 +43,24 @@ impl Places {
     }
 }
 
+/// Options of the process.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Options {
-    pub(crate) stack_size: usize,
-    pub(crate) thread_limit: usize,
+pub struct Options {
+    /// Bytes of stack of each worker. The system rounds up to what it needs at least.
+    pub stack_size: usize,
+    /// Workers that each pool may have, from 1 to [`MAX_THREAD_LIMIT`].
+    pub thread_limit: usize,
     /// What that may be raised to where nothing moves.
-    pub(crate) thread_most: usize,
-    pub(crate) canaries: Option<CanaryForm>,
-    pub(crate) sysfs_root: &'static str,
+    pub thread_most: usize,
+    /// Where canaries are to live, if somebody wants them somewhere.
+    pub canaries: Option<CanaryForm>,
+    /// The machine's caches and nodes are what `sys/devices/system` in this folder says.
+    pub sysfs_root: &'static str,
 }
 
-impl Options {
-    /// What holds if nothing is installed.
-    pub(crate) fn dfl() -> Self {
+/// What holds if nothing is installed.
+impl Default for Options {
+    fn default() -> Self {
         Options {
             stack_size: DFL_STACK_SIZE,
             thread_limit: DFL_THREAD_LIMIT,
@@ -64,7 +69,9 @@ impl Options {
             sysfs_root: "/",
         }
     }
+}
 
+impl Options {
     /// Makes these the ones of the process.
     pub(crate) fn install(self) {
         STACK_SIZE.store(self.stack_size, SeqCst);

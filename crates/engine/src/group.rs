@@ -5,18 +5,18 @@ use std::ptr::NonNull;
 use crate::item::Header;
 
 /// Items that are waited for together, as a face knows them.
-pub(crate) trait Members: Sync {
+pub trait Members: Sync {
     /// Shows each that has not ended, and keeps it in memory meanwhile.
     fn show(&self, show: &mut dyn FnMut(NonNull<Header>));
 }
 
 /// Members that whoever waits for them keeps.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Group(NonNull<dyn Members>);
+pub struct Group(NonNull<dyn Members>);
 
 impl Group {
     /// They stay where they are until the wait that names the group is over.
-    pub(crate) fn of(members: &(dyn Members + 'static)) -> Self {
+    pub fn of(members: &(dyn Members + 'static)) -> Self {
         Group(NonNull::from(members))
     }
 }

@@ -23,8 +23,8 @@ enum Waiter {
     Thread(Thread),
 }
 
-/// See the module's page.
-pub(crate) struct Latch {
+/// Set once, waited for by at most one thread.
+pub struct Latch {
     state: AtomicU32,
     waiter: UnsafeCell<Option<Waiter>>,
 }
@@ -34,20 +34,28 @@ unsafe impl Sync for Latch {}
 // SAFETY: nothing in it belongs to a thread.
 unsafe impl Send for Latch {}
 
+impl Default for Latch {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl Latch {
-    pub(crate) fn new() -> Self {
+    /// One that is not set.
+    pub fn new() -> Self {
         Latch {
             state: AtomicU32::new(OPEN),
             waiter: UnsafeCell::new(None),
         }
     }
 
-    pub(crate) fn is_set(&self) -> bool {
+    /// Whether it is set. What was stored before that is seen then.
+    pub fn is_set(&self) -> bool {
         self.state.load(SeqCst) == SET
     }
 
     /// Sets it and wakes the waiter. What was stored before is seen by who finds it set.
-    pub(crate) fn set(&self) {
+    pub fn set(&self) {
         if self.state.swap(SET, SeqCst) != WAITED {
             return;
         }
@@ -63,7 +71,7 @@ impl Latch {
     ///
     /// # Panics
     /// If there already was a waiter: a latch has one.
-    pub(crate) fn announce(&self) {
+    pub fn announce(&self) {
         let waiter = match place::current() {
             Some(place) => Waiter::Worker(place.next_wait()),
             None => Waiter::Thread(thread::current()),

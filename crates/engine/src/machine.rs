@@ -295,7 +295,13 @@ impl Decides for Real {
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
-    use crate::work::Work;
+    use crate::item::Vtable;
+
+    static TABLE: Vtable = Vtable {
+        run: |_| unreachable!(),
+        count: |_, _| (),
+        name: |_| "item",
+    };
 
     /// What a forked child goes by: see `Real::ours`.
     #[test]
@@ -304,12 +310,13 @@ mod tests {
         let steps: [fn(WorkWord) -> Option<WorkWord>; 3] =
             [|w| w.try_pend().ok(), WorkWord::try_disable, Some];
         for step in steps {
-            let work = Work::new(|| ());
-            let new = header(work.work()).word();
+            let item = Header::new(&TABLE);
+            let work = NonNull::from(&item);
+            let new = header(work).word();
             assert_eq!((new, new.pool()), (WorkWord::NEW, None));
-            m.step_word(work.work(), step).unwrap();
-            assert_eq!(header(work.work()).word().pool(), Some(m.0.nowhere()));
-            assert_eq!(m.word(work.work()).pool(), None, "and it has run nowhere");
+            m.step_word(work, step).unwrap();
+            assert_eq!(header(work).word().pool(), Some(m.0.nowhere()));
+            assert_eq!(m.word(work).pool(), None, "and it has run nowhere");
         }
     }
 }

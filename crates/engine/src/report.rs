@@ -13,9 +13,11 @@ use crate::user;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Report {
-    /// An item has kept its CPU for at least the [threshold](crate::set_cpu_intensive_threshold)
-    /// without sleeping. Said at the 4th, 5th, 7th, 11th, 19th ... occurrence of its function
-    /// (kernel `wq_cpu_intensive_report`). On a per-CPU queue it does not hold up others any more.
+    /// An item has kept its CPU for at least the [threshold] without sleeping. Said at the 4th,
+    /// 5th, 7th, 11th, 19th ... occurrence of its function (kernel `wq_cpu_intensive_report`). On a
+    /// per-CPU queue it does not hold up others any more.
+    ///
+    /// [threshold]: crate::Process::set_cpu_intensive_threshold
     CpuIntensive {
         /// Its queue.
         queue: String,
@@ -26,8 +28,10 @@ pub enum Report {
         /// How often this function was found so.
         count: u32,
     },
-    /// Items wait and no worker has taken one for the [threshold](crate::set_watchdog_threshold).
-    /// Said once, until there is progress.
+    /// Items wait and no worker has taken one for the [threshold]. Said once, until there is
+    /// progress.
+    ///
+    /// [threshold]: crate::Process::set_watchdog_threshold
     Stall {
         /// The queue of the item that waits first.
         queue: String,
@@ -38,12 +42,13 @@ pub enum Report {
         /// What the workers do that could have taken it.
         workers: Vec<StalledWorker>,
     },
-    /// Items wait for a slot, and for the [threshold](crate::set_watchdog_threshold) none of those
-    /// that have one has ended (*thread starvation*). They may wait for each other: a chain of
-    /// items that depend on each other needs a slot for each. Said once, until there is progress;
-    /// and not while one of those that have a slot is seen to be only slow (it computes, sleeps for
-    /// a time, waits for a file, a child or a peer) and none of them waits for an item in a call of
-    /// this library.
+    /// Items wait for a slot, and for the [threshold] none of those that have one has ended
+    /// (*thread starvation*). They may wait for each other: a chain of items that depend on each
+    /// other needs a slot for each. Said once, until there is progress; and not while one of those
+    /// that have a slot is seen to be only slow (it computes, sleeps for a time, waits for a file,
+    /// a child or a peer) and none of them waits for an item in a call of this library.
+    ///
+    /// [threshold]: crate::Process::set_watchdog_threshold
     Starvation {
         /// The queue.
         queue: String,
@@ -66,7 +71,7 @@ pub enum Report {
     },
     /// Items waited for a slot, and nothing moved, under a limit that the program has not set. The
     /// limit was doubled, and will be again. Said once for each queue. A program that wants another
-    /// limit sets [`max_active`](crate::WorkqueueBuilder::max_active).
+    /// limit sets [`max_active`](crate::QueueSpec::max_active).
     LimitRaised {
         /// The queue.
         queue: String,
@@ -75,7 +80,7 @@ pub enum Report {
         /// And now.
         to: usize,
     },
-    /// The same for the workers of a pool, which [`thread_limit`](crate::Builder::thread_limit)
+    /// The same for the workers of a pool, which [`thread_limit`](crate::Options::thread_limit)
     /// would set. Said once for each pool.
     ThreadLimitRaised {
         /// Workers that it could have before.
@@ -175,7 +180,7 @@ pub struct StalledWorker {
     pub queue: String,
     /// The type name of the item's function.
     pub item: &'static str,
-    /// What the item [says of itself](crate::set_worker_desc).
+    /// What the item [says of itself](crate::worker::describe).
     pub desc: Option<String>,
     /// What the item waits for, if it is in a call of this library that waits.
     pub awaits: Option<Awaited>,
@@ -342,20 +347,9 @@ type Hook = Box<dyn Fn(&Report) + Send + Sync>;
 static HOOK: AtomicPtr<Hook> = AtomicPtr::new(std::ptr::null_mut());
 
 /// From now on reports go to `hook`, instead of one line each to the standard error output. Without
-/// a hook, [`Report::CpuIntensive`] is not said at all: on other than per-CPU queues that is no
-/// fault.
-///
-/// It is called on the thread that has found something, often one of cmwq's own, which does nothing
-/// else meanwhile: it should not wait, and must not wait for items, which may be those that this
-/// thread is to start.
-///
-/// A panic in it ends the call and nothing else. A hook is never dropped, also not if another one
-/// replaces it.
-///
-/// ```
-/// cmwq::set_report_hook(|report| eprintln!("my log: {report}"));
-/// ```
-pub fn set_report_hook(hook: impl Fn(&Report) + Send + Sync + 'static) {
+/// one [`Report::CpuIntensive`] is not said. It is called on the thread that has found something,
+/// with nothing locked, and never dropped.
+pub fn set_hook(hook: impl Fn(&Report) + Send + Sync + 'static) {
     let hook: Box<Hook> = Box::new(Box::new(hook));
     HOOK.store(Box::into_raw(hook), SeqCst);
 }

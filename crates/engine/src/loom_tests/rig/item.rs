@@ -40,7 +40,7 @@ unsafe impl Sync for Item {}
 static VTABLE: Vtable = Vtable {
     run: run_item,
     count: count_item,
-    name: || "an item",
+    name: |_| "an item",
 };
 
 impl Item {

@@ -13,15 +13,10 @@ pub(crate) struct Barrier {
     latch: Latch,
 }
 
-// SAFETY: the latch may be shared; the header's links belong to the holder of the pool's lock.
-unsafe impl Send for Barrier {}
-// SAFETY: as above.
-unsafe impl Sync for Barrier {}
-
 static VTABLE: Vtable = Vtable {
     run,
     count,
-    name: || "barrier",
+    name: |_| "barrier",
 };
 
 impl Barrier {

@@ -1,6 +1,5 @@
 //! What can go wrong, by operation.
 
-use std::any::Any;
 use std::fmt;
 use std::io;
 
@@ -144,6 +143,12 @@ pub enum NotQueued {
     Refused(QueueError),
 }
 
+impl From<QueueError> for NotQueued {
+    fn from(refused: QueueError) -> Self {
+        NotQueued::Refused(refused)
+    }
+}
+
 impl From<NotPended> for NotQueued {
     fn from(not: NotPended) -> Self {
         match not {
@@ -162,6 +167,8 @@ impl fmt::Display for NotQueued {
         }
     }
 }
+
+impl std::error::Error for NotQueued {}
 
 impl fmt::Display for QueueError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -220,72 +227,3 @@ impl fmt::Display for FlushError {
 }
 
 impl std::error::Error for FlushError {}
-
-/// A spawned closure gave no value.
-pub enum JoinError {
-    /// It panicked, with this payload.
-    Panicked(Box<dyn Any + Send + 'static>),
-    /// Waiting would never have ended. The closure stays queued and runs when somebody can.
-    WouldDeadlock(WouldDeadlock),
-    /// It was never queued.
-    Refused(QueueError),
-    /// It was taken off its queue before it began, because its scope could not wait for it.
-    Cancelled,
-}
-
-impl JoinError {
-    /// Whether the closure panicked.
-    ///
-    /// ```
-    /// let error = cmwq::system().spawn(|| panic!("gone")).join().unwrap_err();
-    /// assert!(error.is_panic());
-    /// ```
-    pub fn is_panic(&self) -> bool {
-        matches!(self, JoinError::Panicked(_))
-    }
-
-    /// The panic's payload, for `std::panic::resume_unwind`; the error itself if it is another.
-    ///
-    /// ```
-    /// let error = cmwq::system().spawn(|| panic!("gone")).join().unwrap_err();
-    /// assert_eq!(*error.into_panic().unwrap().downcast::<&str>().unwrap(), "gone");
-    /// ```
-    pub fn into_panic(self) -> Result<Box<dyn Any + Send + 'static>, JoinError> {
-        match self {
-            JoinError::Panicked(payload) => Ok(payload),
-            other => Err(other),
-        }
-    }
-}
-
-impl fmt::Debug for JoinError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            JoinError::Panicked(_) => f.write_str("Panicked(..)"),
-            JoinError::WouldDeadlock(error) => f.debug_tuple("WouldDeadlock").field(error).finish(),
-            JoinError::Refused(error) => f.debug_tuple("Refused").field(error).finish(),
-            JoinError::Cancelled => f.write_str("Cancelled"),
-        }
-    }
-}
-
-impl fmt::Display for JoinError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            JoinError::Panicked(payload) => match panic_message(payload.as_ref()) {
-                Some(message) => write!(f, "the item panicked: {message}"),
-                None => f.write_str("the item panicked"),
-            },
-            JoinError::WouldDeadlock(error) => error.fmt(f),
-            JoinError::Refused(error) => error.fmt(f),
-            JoinError::Cancelled => f.write_str("the item was cancelled with its scope"),
-        }
-    }
-}
-
-impl std::error::Error for JoinError {}
-
-fn panic_message(payload: &(dyn Any + Send)) -> Option<&str> {
-    let literal = payload.downcast_ref::<&'static str>().copied();
-    literal.or_else(|| payload.downcast_ref::<String>().map(String::as_str))
-}

@@ -6,13 +6,14 @@
 //! are.
 
 #[cfg(not(loom))]
-pub(crate) use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, fence};
+pub use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, fence};
 
 #[cfg(loom)]
-pub(crate) use loom::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, fence};
+pub use loom::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, fence};
 
 mod locks;
-pub(crate) use locks::{Mutex, MutexGuard, assert_none_held};
+pub(crate) use locks::assert_none_held;
+pub use locks::{Mutex, MutexGuard};
 
 /// What a lock elsewhere guards.
 #[cfg(not(loom))]
@@ -31,7 +32,7 @@ pub(crate) use loom::thread;
 #[cfg(loom)]
 pub(crate) use loom::cell::UnsafeCell;
 
-pub(crate) use std::sync::atomic::Ordering::SeqCst;
+pub use std::sync::atomic::Ordering::SeqCst;
 
 use cmwq_policy::Nanos;
 

@@ -1,0 +1,104 @@
+//! The engine of cmwq: pools of workers, raw items and raw queues.
+//!
+//! No program uses this by itself. It is what faces stand on: the Rust one is the crate `cmwq`.
+//! A face embeds [`Header`]s in its items, holds [`RawQueue`]s, and keeps what it has one of with
+//! the [`Process`]. How many workers run, where and when is decided in `cmwq_policy`; here that is
+//! carried out.
+//!
+//! # Items
+//!
+//! ```
+//! use std::ptr::NonNull;
+//! use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+//!
+//! use cmwq_engine::{Header, Process, QueueSpec, RawItem, RawQueue, Ref, Vtable};
+//!
+//! static RAN: AtomicBool = AtomicBool::new(false);
+//! static VTABLE: Vtable = Vtable {
+//!     run: |_item| RAN.store(true, SeqCst),
+//!     count: |_item, _what: Ref| (), // a static needs no references
+//!     name: |_func| "example",
+//! };
+//! static ITEM: Header = Header::new(&VTABLE);
+//!
+//! let queue = RawQueue::make(Process::get()?, "example", &QueueSpec::default())?;
+//! // SAFETY: it is there for ever, and its function may run on any thread.
+//! let item = unsafe { RawItem::new(NonNull::from(&ITEM)) };
+//! queue.queue_item(None, item)?;
+//! item.flush()?;
+//! assert!(RAN.load(SeqCst));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # Code of the program
+//!
+//! An item's function is called with no lock held, and must not unwind: a face calls what may
+//! panic by [`user::call`]. So are hooks and destructors.
+#![cfg_attr(loom, allow(dead_code, unused_imports))]
+
+// # Floors
+//
+// Lowest first; a module imports from its own floor and from those below.
+//
+// 1. `sync`: atomics and locks, so that loom can stand behind them
+// 2. `user`: the one door to code of the program
+// 3. `report`, `error`, `options`, `thresholds`, `environment`, `faces`
+// 4. `item`, `limit`, `park`, `stay`: what the core works on, and sleeping
+// 5. `signals`: canaries and the tick, as others see them
+// 6. `base`: what all pools and queues of the process need
+// 7. `queue`: queues and pool workqueues in memory
+// 8. `pool`: the core of a pool under its lock; an event returns what is to be done
+// 9. `turns`, `group`, `engine`: what the process has one of
+// 10. `events`, `machine`: carrying out what pools and protocols decide
+// 11. `wait`: waiting for items
+// 12. `follow`, `threads`: CPUs that come and go; workers, rescuers, canaries, the tick
+// 13. `start`: making the engine
+// 14. `stats`, `shutdown`
+// 15. `raw`: what faces hold
+mod base;
+mod engine;
+mod environment;
+pub mod error;
+mod events;
+mod faces;
+mod follow;
+mod group;
+mod item;
+mod limit;
+#[cfg(all(test, loom))]
+mod loom_tests;
+mod machine;
+mod options;
+mod park;
+mod pool;
+mod queue;
+mod raw;
+pub mod report;
+mod shutdown;
+mod signals;
+mod start;
+mod stats;
+mod stay;
+pub mod sync;
+mod threads;
+mod thresholds;
+mod turns;
+pub mod user;
+mod wait;
+
+pub use cmwq_policy::growth::GrowthStats;
+pub use group::{Group, Members};
+pub use item::{Header, Ref, RefFn, Vtable, WorkFn, count_arc};
+pub use options::{DFL_STACK_SIZE, DFL_THREAD_LIMIT, MAX_THREAD_LIMIT, Options};
+pub use raw::{Awaits, Busy, Process, QueueSpec, RawItem, RawPwq, RawQueue, worker};
+pub use shutdown::ShutdownReport;
+pub use stats::Stats;
+pub use wait::latch::Latch;
+
+/// After each how-manieth event a pool of a debug build walks through all it has, and panics if
+/// something does not hold; after the others it compares counts. 0, which it is: never. For stress
+/// tests.
+#[doc(hidden)]
+pub fn check_whole(every: u32) {
+    pool::check_whole(every);
+}

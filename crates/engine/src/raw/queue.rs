@@ -1,0 +1,333 @@
+//! Queues by their one owner.
+
+use std::sync::Arc;
+
+use cmwq_policy::contract::{self, Decision, Machine, QueueCounts};
+use cmwq_policy::pwq::MAX_ACTIVE_RANGE;
+use cmwq_policy::queue::Attrs;
+use cmwq_policy::stacking::Stacking;
+use cmwq_policy::{Nanos, Time};
+
+use super::{Process, QueueSpec, RawItem};
+use crate::error::{AttrsError, BuildError, FlushError, NotQueued, QueueError};
+use crate::queue::Queue;
+use crate::queue::pwq::{Pwq, PwqRef};
+use crate::threads::{claim, rescuer};
+use crate::wait::graph;
+
+/// A queue. Clones are the same queue. Dropping the last one waits until everything that was
+/// queued has ended (kernel `destroy_workqueue`). Inside one of its own items, and where that would
+/// never end, it does not wait: whoever ends the last items tears the queue down. In a child of the
+/// process that made it dropping does nothing.
+#[derive(Clone)]
+pub struct RawQueue {
+    owner: Arc<Owner>,
+}
+
+/// The pool workqueue by which an item went to a pool. It means something together with its queue,
+/// while that is there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RawPwq(pub(super) PwqRef);
+
+// SAFETY: only an address, which is followed where its queue is kept.
+unsafe impl Send for RawPwq {}
+// SAFETY: as above.
+unsafe impl Sync for RawPwq {}
+
+impl RawPwq {
+    /// As a pointer, for an atomic word.
+    pub fn into_raw(self) -> *mut () {
+        self.0.as_ptr().cast()
+    }
+
+    /// What [`into_raw`](Self::into_raw) gave; `None` for null.
+    pub fn from_raw(pwq: *mut ()) -> Option<Self> {
+        std::ptr::NonNull::new(pwq.cast::<Pwq>()).map(RawPwq)
+    }
+}
+
+struct Owner {
+    queue: Arc<Queue>,
+}
+
+impl Drop for Owner {
+    fn drop(&mut self) {
+        let queue = &self.queue;
+        if !queue.is_ours() {
+            // The parent's: its locks and items are not ours to touch.
+            std::mem::forget(queue.clone());
+            return;
+        }
+        queue.engine().forget_queue(queue.id());
+        queue.set_destroying();
+        contract::cancel_timers(&queue.machine(), queue.this());
+        // Nothing would ever thaw it.
+        contract::thaw(&queue.machine(), queue.this());
+        // Inside one of its own items, or where waiting would never end, whoever ends the last
+        // items finishes the teardown.
+        if queue.is_current() || queue.wait_drained().is_err() {
+            queue.orphan();
+        }
+    }
+}
+
+/// Making one, and what it is.
+impl RawQueue {
+    /// A new queue of this process (kernel `alloc_workqueue`).
+    ///
+    /// # Errors
+    /// If the kind of queue does not have what is asked for, or there is no pool, or no thread for
+    /// its rescuer.
+    pub fn make(process: Process, name: &str, spec: &QueueSpec) -> Result<RawQueue, BuildError> {
+        let (engine, made) = (process.engine(), spec.checked()?);
+        let layout = engine.layout_version();
+        let id = engine.next_queue_id();
+        let rescuer = made.mem_reclaim.then(|| rescuer::start(engine, name));
+        let rescuer = rescuer.transpose().map_err(BuildError::Rescuer)?;
+        let is_per_cpu = made.kind.is_per_cpu();
+        let parts = match is_per_cpu {
+            true => 0,
+            false => engine.with_layout(|layout| layout.nr_parts()),
+        };
+        let what = (made, spec.stacking);
+        let queue = Queue::new(engine.base(), id, name, what, parts, rescuer);
+        if !is_per_cpu {
+            first_pwq(&queue, &made.attrs)?;
+        }
+        engine.remember_queue(&queue);
+        if engine.layout_version() != layout {
+            // CPUs have changed in between, when nobody knew of this queue.
+            let _ = contract::refit(&queue.machine(), queue.this());
+        }
+        let owner = Arc::new(Owner { queue });
+        Ok(RawQueue { owner })
+    }
+
+    pub(super) fn queue(&self) -> &Queue {
+        &self.owner.queue
+    }
+
+    /// The process that made it, which may be a parent of this one: see [`is_ours`](Self::is_ours).
+    pub fn process(&self) -> Process {
+        Process::of(self.queue().engine())
+    }
+
+    /// Whether this is the process that made it, and not a forked child.
+    pub fn is_ours(&self) -> bool {
+        self.queue().is_ours()
+    }
+
+    /// The name it was made with.
+    pub fn name(&self) -> &str {
+        self.queue().name()
+    }
+
+    /// What waiters for its items do.
+    pub fn stacking(&self) -> Stacking {
+        self.queue().stacking()
+    }
+
+    /// How many of its items are where; `None` in a child of its process.
+    pub fn counts(&self) -> Option<QueueCounts> {
+        let queue = self.queue();
+        queue
+            .is_ours()
+            .then(|| contract::counts(&queue.machine(), queue.this()))
+    }
+
+    /// Whether items wait because the limit is reached (kernel `workqueue_congested`), of a per-CPU
+    /// queue: on this CPU, or the caller's own. A hint.
+    pub fn is_congested(&self, cpu: Option<usize>) -> bool {
+        let queue = self.queue();
+        let known = cpu.is_none_or(|cpu| queue.has_cpu(cpu).is_ok());
+        queue.is_ours() && known && contract::is_congested(&queue.machine(), queue.this(), cpu)
+    }
+
+    /// What holds for items that are queued on this CPU, which is one of so many, now: the
+    /// process's CPUs are read again first. For comparing machines.
+    #[doc(hidden)]
+    pub fn decision(&self, cpu: usize, nr_cpus: usize) -> Decision {
+        let queue = self.queue();
+        queue.engine().refresh_cpus();
+        contract::decision(&queue.machine(), queue.this(), cpu, nr_cpus)
+    }
+}
+
+/// Items.
+impl RawQueue {
+    /// Queues an item (kernel `queue_work_on`), for this CPU if one is named.
+    ///
+    /// # Errors
+    /// Why it was not queued: it is pending, or disabled, or the queue refuses.
+    pub fn queue_item(&self, cpu: Option<usize>, item: RawItem) -> Result<(), NotQueued> {
+        self.admits(cpu)?;
+        let queue = self.queue();
+        contract::queue(&queue.machine(), queue.this(), cpu, item.header())?;
+        Ok(())
+    }
+
+    /// As [`queue_item`](Self::queue_item), for the caller's CPU if it is of this NUMA node, else
+    /// for the first one of the node that the process may use (kernel `queue_work_node`).
+    ///
+    /// # Errors
+    /// As there.
+    pub fn queue_item_node(&self, node: usize, item: RawItem) -> Result<(), NotQueued> {
+        // In a forked child the topology may be locked for ever.
+        self.admits(None)?;
+        self.queue_item(self.queue().engine().cpu_of_node(node), item)
+    }
+
+    /// Queues an item that nobody else knows yet. Where it went.
+    ///
+    /// # Errors
+    /// If the queue refuses.
+    ///
+    /// # Panics
+    /// If it is pending: somebody knows it.
+    pub fn queue_new(&self, item: RawItem) -> Result<RawPwq, QueueError> {
+        let queue = self.queue();
+        queue.admits()?;
+        let m = queue.machine();
+        let pended = m.step_word(item.header(), |word| word.try_pend().ok());
+        assert!(pended.is_ok(), "a new item is not pending");
+        Ok(RawPwq(contract::enqueue(
+            &m,
+            queue.this(),
+            None,
+            item.header(),
+        )))
+    }
+
+    /// Queues an item after `delay` (kernel `queue_delayed_work_on`).
+    ///
+    /// # Errors
+    /// As [`queue_item`](Self::queue_item).
+    pub fn queue_delayed(
+        &self,
+        cpu: Option<usize>,
+        item: RawItem,
+        delay: Nanos,
+    ) -> Result<(), NotQueued> {
+        self.admits(cpu)?;
+        let queue = self.queue();
+        contract::queue_delayed(&queue.machine(), queue.this(), cpu, item.header(), delay)?;
+        Ok(())
+    }
+
+    /// Queues an item after `delay` from now, whatever was planned for it (kernel
+    /// `mod_delayed_work_on`). True if it was pending.
+    ///
+    /// # Errors
+    /// If the queue refuses.
+    pub fn mod_delayed(
+        &self,
+        cpu: Option<usize>,
+        item: RawItem,
+        delay: Nanos,
+    ) -> Result<bool, QueueError> {
+        self.admits(cpu)?;
+        let (queue, item) = (self.queue(), item.header());
+        let m = queue.machine();
+        Ok(contract::mod_delayed(&m, queue.this(), cpu, item, delay))
+    }
+
+    /// Executes the item, which was queued through this queue, on the calling thread, which would
+    /// wait for it, if the queue and the machine permit that. False: it is to be waited for.
+    pub fn claim(&self, item: RawItem) -> bool {
+        claim::claim(self.queue(), item.header())
+    }
+
+    fn admits(&self, cpu: Option<usize>) -> Result<(), QueueError> {
+        self.queue().admits()?;
+        cpu.map_or(Ok(()), |cpu| self.queue().has_cpu(cpu))
+    }
+}
+
+/// All of its items.
+impl RawQueue {
+    /// Waits until everything queued before this call has ended (kernel `flush_workqueue`).
+    ///
+    /// # Errors
+    /// Inside an item of this very queue, or where nobody could ever do what is waited for; in a
+    /// child process.
+    pub fn flush(&self) -> Result<(), FlushError> {
+        self.queue().flush()
+    }
+
+    /// Waits until nothing is queued or running, what its items queue on itself included; others
+    /// are refused meanwhile (kernel `drain_workqueue`). False at the deadline, which a worker does
+    /// not have.
+    ///
+    /// # Errors
+    /// As [`flush`](Self::flush).
+    pub fn drain(&self, deadline: Option<Time>) -> Result<bool, FlushError> {
+        self.queue().drain(deadline)
+    }
+}
+
+/// What can be changed.
+impl RawQueue {
+    /// The attributes as they are now.
+    pub fn attrs(&self) -> Attrs {
+        self.queue().lock_core().attrs()
+    }
+
+    /// Changes the attributes, all at once (kernel `apply_workqueue_attrs`).
+    ///
+    /// # Errors
+    /// If they cannot be had; nothing is changed then.
+    pub fn apply_attrs(&self, attrs: Attrs) -> Result<(), AttrsError> {
+        let queue = self.queue();
+        if !queue.is_ours() {
+            return Err(AttrsError::Forked);
+        }
+        match contract::apply_attrs(&queue.machine(), queue.this(), attrs) {
+            Ok(true) => {
+                graph::relieve(queue.engine());
+                Ok(())
+            }
+            Ok(false) => Err(AttrsError::PerCpu),
+            Err(no_pool) => Err(AttrsError::NoPool(no_pool.to_string())),
+        }
+    }
+
+    /// The limit, also while the queue is frozen.
+    pub fn max_active(&self) -> u32 {
+        self.queue().lock_core().max_active()
+    }
+
+    /// Changes the limit, which is clamped to its range. False, and nothing changes, for kinds that
+    /// are their own limit.
+    pub fn set_max_active(&self, max_active: usize) -> bool {
+        let queue = self.queue();
+        let max_active = max_active.min(*MAX_ACTIVE_RANGE.end() as usize) as u32;
+        self.change(|| contract::set_max_active(&queue.machine(), queue.this(), max_active))
+    }
+
+    /// What each NUMA node is granted of the limit at least.
+    pub fn min_active(&self) -> u32 {
+        self.queue().lock_core().min_active()
+    }
+
+    /// Changes that; clamped to the limit. False, and nothing changes, for kinds whose limit is not
+    /// shared by nodes.
+    pub fn set_min_active(&self, min_active: usize) -> bool {
+        let queue = self.queue();
+        let min_active = u32::try_from(min_active).unwrap_or(u32::MAX);
+        self.change(|| contract::set_min_active(&queue.machine(), queue.this(), min_active))
+    }
+
+    fn change(&self, change: impl FnOnce() -> bool) -> bool {
+        let changed = self.queue().is_ours() && change();
+        if changed {
+            graph::relieve(self.queue().engine());
+        }
+        changed
+    }
+}
+
+/// A queue that is not per CPU has its pool workqueue from the beginning.
+fn first_pwq(queue: &Queue, attrs: &Attrs) -> Result<(), BuildError> {
+    queue.machine().route_by(queue.this(), attrs);
+    contract::place(&queue.machine(), queue.this(), 0).map(|_| ())
+}

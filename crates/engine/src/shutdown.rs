@@ -5,7 +5,7 @@ use cmwq_policy::Time;
 use crate::engine::Engine;
 use crate::pool::Pool;
 use crate::stats;
-use crate::wait::place;
+use crate::wait::this_worker;
 
 /// What became of the items.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -36,10 +36,10 @@ pub(crate) fn shut_down(engine: &'static Engine, deadline: Time) -> ShutdownRepo
     engine.close();
     let completed = || stats::of(engine).completed;
     let before = completed();
-    let own_pool = place::current().map(|place| place.pool());
+    let own_pool = this_worker::current().map(|worker| worker.pool());
     let wait = || wait_for_all(engine, deadline, own_pool);
-    match place::current() {
-        Some(place) => place.blocking(wait),
+    match this_worker::current() {
+        Some(worker) => worker.blocking(wait),
         None => wait(),
     };
     let mut report = left_over(engine, own_pool);

@@ -34,7 +34,7 @@ struct Shared {
     spawned: AtomicU64,
     /// The scope cannot wait for what nobody has begun: that never begins.
     given_up: AtomicBool,
-    place: Place,
+    spawned_to: SpawnedTo,
     /// Panics that nobody has joined. May wrap: a join can be faster than the count.
     panics: AtomicUsize,
 }
@@ -48,7 +48,7 @@ impl Shared {
             tasks: Mutex::default(),
             spawned: AtomicU64::new(0),
             given_up: AtomicBool::new(false),
-            place: Place::default(),
+            spawned_to: SpawnedTo::default(),
             panics: AtomicUsize::new(0),
         }
     }
@@ -97,12 +97,12 @@ impl Observer for Shared {
 
 /// Where tasks went: nowhere yet, to one pwq, or to several.
 #[derive(Default)]
-struct Place {
+struct SpawnedTo {
     first: AtomicPtr<()>,
     several: AtomicBool,
 }
 
-impl Place {
+impl SpawnedTo {
     fn add(&self, pwq: RawPwq) {
         let (null, pwq) = (std::ptr::null_mut(), pwq.into_raw());
         if let Err(first) = self.first.compare_exchange(null, pwq, SeqCst, SeqCst)
@@ -191,7 +191,7 @@ impl<'scope, 'env> Scope<'scope, 'env> {
             self.remember(number, task.clone());
         }
         let pwq = task::start(queue, &task);
-        pwq.into_iter().for_each(|pwq| shared.place.add(pwq));
+        pwq.into_iter().for_each(|pwq| shared.spawned_to.add(pwq));
         if shared.has_given_up() {
             task::cancel(&task);
         }
@@ -234,7 +234,7 @@ impl<'scope, 'env> Scope<'scope, 'env> {
         // Tasks may spawn others meanwhile, and these wait for slots that the caller's item may
         // have.
         let awaits = [Awaits::Group(Group::of(&*self.shared))];
-        let pwq = self.shared.place.the_one();
+        let pwq = self.shared.spawned_to.the_one();
         // SAFETY: tasks were queued through this pwq of the queue.
         unsafe { queue.wait_latch(pwq, all_ended, None, &awaits) }
     }
@@ -250,7 +250,7 @@ impl<'scope, 'env> Scope<'scope, 'env> {
             task::cancel(&task);
         }
         let open = shared.open_tasks();
-        let pwq = shared.place.the_one();
+        let pwq = shared.spawned_to.the_one();
         // SAFETY: tasks were queued through this pwq of the queue. The latch was announced by the
         // wait that failed.
         unsafe { queue.wait_begun(pwq, &shared.all_ended, None, &awaits(&open)) };

@@ -85,7 +85,7 @@ impl Machine {
 
     fn report(&self) -> Option<usize> {
         let pool = (0..2).find(|&pool| self.canaries.wants(pool))?;
-        // Relaxed: the receiver's token carries it over.
+        // Relaxed: the receiver's wake carries it over.
         self.reported.fetch_or(1 << pool, Relaxed);
         self.receiver.unpark();
         Some(pool)
@@ -127,7 +127,7 @@ fn none_parks_while_it_is_wanted() {
 
 /// The same by a relay, which sleeps until the canary has fired.
 ///
-/// Fails if the relay looks at the pools before it takes its token, and for the faults of the one
+/// Fails if the relay looks at the pools before it takes its wake, and for the faults of the one
 /// above.
 #[test]
 fn a_relay_passes_on_what_a_canary_says() {

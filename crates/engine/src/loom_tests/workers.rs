@@ -12,9 +12,9 @@ use super::rig::{Item, Made, Rig};
 use crate::park::Parker;
 use crate::wait::latch::Latch;
 
-/// No token is lost, and who takes one sees what its giver stored.
+/// No wake is lost, and who takes one sees what its giver stored.
 ///
-/// Fails if a token is left only for who sleeps already.
+/// Fails if a wake is left only for who sleeps already.
 #[test]
 fn every_unpark_is_noticed() {
     model(|| {
@@ -23,7 +23,7 @@ fn every_unpark_is_noticed() {
         let givers = [0, 1].map(|i| {
             let (parker, news) = (parker.clone(), news.clone());
             thread::spawn(move || {
-                // Relaxed: the token has to carry it over.
+                // Relaxed: the wake has to carry it over.
                 news[i].store(true, Relaxed);
                 parker.unpark();
             })
@@ -36,18 +36,18 @@ fn every_unpark_is_noticed() {
     });
 }
 
-/// A wake-up that comes late, after its token was taken, ends no later sleep for good.
+/// A wake-up that comes late, after its wake was taken, ends no later sleep for good.
 ///
 /// Fails as the one above.
 #[test]
-fn a_token_is_for_one_sleep() {
+fn a_wake_is_for_one_sleep() {
     model(|| {
         let parker = Arc::new(<Parker>::default());
         let round = Arc::new(AtomicU32::new(0));
         let (giver, count) = (parker.clone(), round.clone());
         let giver = thread::spawn(move || {
             for _ in 0..2 {
-                // Relaxed: the token has to carry it over.
+                // Relaxed: the wake has to carry it over.
                 count.fetch_add(1, Relaxed);
                 giver.unpark();
             }

@@ -131,7 +131,7 @@ impl Pool {
     }
 
     /// Its number among the pools of this process, for people.
-    pub(crate) fn place(&self) -> u32 {
+    pub(crate) fn index(&self) -> u32 {
         self.id - self.base.nowhere() - 1
     }
 

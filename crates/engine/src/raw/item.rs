@@ -13,7 +13,7 @@ use crate::queue::pwq::{PwqRef, queue_of, unhold};
 use crate::report::{self, Report};
 use crate::start;
 use crate::wait::barrier::Barrier;
-use crate::wait::place;
+use crate::wait::this_worker;
 
 /// An item of a face. Compares as its address does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,7 +85,7 @@ impl RawItem {
 
     /// Whether the calling thread executes it.
     pub fn is_current(self) -> bool {
-        place::current_key() == Some(self.get().key())
+        this_worker::current_key() == Some(self.get().key())
     }
 
     /// Takes it off its queue, or disarms its timer (kernel `cancel_work`). True if it was pending:
@@ -196,7 +196,7 @@ impl RawItem {
         insert: impl FnOnce(NonNull<Header>) -> Option<PwqRef>,
     ) -> Result<bool, WouldDeadlock> {
         if self.is_current() {
-            return Err(place::waits_for_itself());
+            return Err(this_worker::waits_for_itself());
         }
         let barrier = Barrier::new();
         let Some(pwq) = insert(barrier.work()) else {

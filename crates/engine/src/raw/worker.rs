@@ -2,12 +2,12 @@
 
 use crate::item::Header;
 use crate::queue::pwq::name_of;
-use crate::wait::place;
+use crate::wait::this_worker;
 
 /// Runs `wait`, which blocks: another worker may take the CPU meanwhile.
 pub fn blocking<R>(wait: impl FnOnce() -> R) -> R {
-    match place::current() {
-        Some(place) => place.blocking(wait),
+    match this_worker::current() {
+        Some(worker) => worker.blocking(wait),
         None => wait(),
     }
 }
@@ -15,29 +15,30 @@ pub fn blocking<R>(wait: impl FnOnce() -> R) -> R {
 /// The queue of the item that the calling thread executes, and the name of its function (kernel
 /// `current_work`).
 pub fn current_work() -> Option<(String, &'static str)> {
-    let (pwq, key) = place::current_pwq().zip(place::current_key())?;
+    let (pwq, key) = this_worker::current_pwq().zip(this_worker::current_key())?;
     Some((name_of(pwq).to_owned(), Header::name_of(key)))
 }
 
 /// Whether anything waits for the slot or the worker of the calling item.
 pub fn others_waiting() -> bool {
-    place::current().is_some_and(|place| place::current_pwq().is_some() && place.others_waiting())
+    this_worker::current()
+        .is_some_and(|worker| this_worker::current_pwq().is_some() && worker.others_waiting())
 }
 
 /// What people are told of the calling item (kernel `set_worker_desc`).
 pub fn describe(text: &str) {
-    if let Some(place) = place::current() {
-        place.describe(text);
+    if let Some(worker) = this_worker::current() {
+        worker.describe(text);
     }
 }
 
 /// Whether the calling thread is a rescuer (kernel `current_is_workqueue_rescuer`).
 pub fn is_rescuer() -> bool {
-    place::current().is_some_and(|place| place.is_rescuer())
+    this_worker::current().is_some_and(|worker| worker.is_rescuer())
 }
 
 /// From now on the worker is as busy as this process and its descendants; 0: as itself. What held
 /// before.
 pub fn attach(pid: i32) -> i32 {
-    place::current().map_or(0, |place| place.attach(pid))
+    this_worker::current().map_or(0, |worker| worker.attach(pid))
 }

@@ -14,7 +14,7 @@ use crate::pool::Pool;
 use crate::queue::Queue;
 use crate::queue::pwq::{PwqRef, name_of};
 use crate::stay::Confined;
-use crate::wait::place::{self, Place};
+use crate::wait::this_worker::{self, ThisWorker};
 
 /// Executes the item, which the caller keeps and was queued through this queue of this process, if
 /// no worker has begun it and the calling thread may. False: it is to be waited for.
@@ -59,7 +59,7 @@ fn may_claim(queue: &Queue, pool: &Pool) -> Option<ClaimOn> {
         cpu: sched::current_cpu(),
         cpus: sched::affinity(0).ok()?,
         stack: thread::stack_left(),
-        nested: place::current().map_or(0, |place| place.claims()),
+        nested: this_worker::current().map_or(0, |worker| worker.claims()),
     };
     stacking::may_claim(queue.stacking(), &item, &waiter)
 }
@@ -73,7 +73,7 @@ struct Claimed {
 
 /// Takes an item that the caller keeps, for the calling thread. `None`: it is to wait.
 fn take(pool: &'static Pool, work: NonNull<Header>) -> Option<Claimed> {
-    let by = place::current().map(|place| place.claimant(pool));
+    let by = this_worker::current().map(|worker| worker.claimant(pool));
     let claimed = pool.with(|core, cx| {
         let claimed = core.claim(cx, work, by.unwrap_or_default());
         // Before anybody who looks at the workers can see it.
@@ -108,8 +108,8 @@ impl Claimed {
 
 /// The thread stands for the claim until this returns: after that the number may be another one's.
 fn run(pool: &'static Pool, id: WorkerId, (work, pwq): (NonNull<Header>, PwqRef)) -> ItemReport {
-    let (slot, within) = (pool.slot(id), place::current());
-    slot.visited(within.map(|place| place.slot));
+    let (slot, within) = (pool.slot(id), this_worker::current());
+    slot.visited(within.map(|worker| worker.slot));
     let tidiness = Tidiness::new();
     let mut hands = Hands::stand_for(slot);
     let (report, _) = hands.execute(work, pwq);
@@ -123,7 +123,7 @@ fn run(pool: &'static Pool, id: WorkerId, (work, pwq): (NonNull<Header>, PwqRef)
 
 /// What the item has left in the thread is taken back, as far as that is possible. The thread is
 /// not ours to end; a worker finds what is left when its own item ends.
-fn tidy(pool: &Pool, tidiness: &Tidiness, within: Option<Place>, pwq: PwqRef) {
+fn tidy(pool: &Pool, tidiness: &Tidiness, within: Option<ThisWorker>, pwq: PwqRef) {
     let is_items = |mask: &CpuMask| is_items_mask(pool, within, mask);
     let found = tidiness.claimed_ended(is_items);
     found.map(|found| {
@@ -139,8 +139,8 @@ fn tidy(pool: &Pool, tidiness: &Tidiness, within: Option<Place>, pwq: PwqRef) {
 
 /// Whether the item may have given the thread this mask: unless somebody outside has changed the
 /// CPUs of the process, or has narrowed the mask of the worker whose thread it is.
-fn is_items_mask(pool: &Pool, within: Option<Place>, mask: &CpuMask) -> bool {
+fn is_items_mask(pool: &Pool, within: Option<ThisWorker>, mask: &CpuMask) -> bool {
     let engine = pool.engine();
     engine.notice_cpus();
-    !engine.is_from_outside(mask) && !within.is_some_and(Place::may_be_narrow)
+    !engine.is_from_outside(mask) && !within.is_some_and(ThisWorker::may_be_narrow)
 }

@@ -15,7 +15,7 @@ use crate::pool::Pool;
 use crate::queue::pwq::{PwqRef, name_of};
 use crate::report::{self, Report};
 use crate::thresholds;
-use crate::wait::place::as_stranger;
+use crate::wait::this_worker::as_stranger;
 
 impl Lookout for Real {
     fn pools(&self) -> impl Iterator<Item = u32> {

@@ -15,7 +15,7 @@ use crate::pool::{NOWHERE, Pool, Slot};
 use crate::queue::pwq::{PwqRef, name_of};
 use crate::report::{self, Report};
 use crate::user;
-use crate::wait::place::{CURRENT, Current, as_stranger};
+use crate::wait::this_worker::{CURRENT, Current, as_stranger};
 
 /// A thread that executes items: what workers, rescuers and claims have in common.
 pub(super) struct Hands {
@@ -133,7 +133,7 @@ pub(super) fn create(pool: &'static Pool, id: WorkerId) {
 fn spawn(slot: &'static Slot) -> io::Result<()> {
     let pool = slot.pool;
     let base = pool.base().base_nice();
-    let name = thread_name(pool.key(), base, pool.place(), slot.id);
+    let name = thread_name(pool.key(), base, pool.index(), slot.id);
     thread::spawn(&name, pool.base().stack_size(), move || {
         Worker::new(slot).run()
     })
@@ -369,12 +369,12 @@ mod tests {
     use super::*;
     use crate::item::{Header, Vtable};
     use crate::raw::{Process, QueueSpec, RawItem, RawQueue};
-    use crate::wait::place;
+    use crate::wait::this_worker;
 
     static MASKS: OnceLock<(CpuMask, CpuMask)> = OnceLock::new();
     static TABLE: Vtable = Vtable {
         run: |_| {
-            let slot = place::current().expect("a worker's").slot;
+            let slot = this_worker::current().expect("a worker's").slot;
             let before = sched::affinity(0).unwrap();
             let here = [sched::current_cpu()].into_iter().collect();
             // It has seen the worker parked.

@@ -7,11 +7,11 @@ use cmwq_policy::Time;
 use cmwq_policy::contract::{Node, Target};
 use cmwq_policy::pool::Stuck;
 
-use super::place::{OnDrop, Place};
+use super::this_worker::{OnDrop, ThisWorker};
 use crate::engine::{Engine, Real};
 use crate::pool::Pool;
 
-impl Place {
+impl ThisWorker {
     /// Runs `wait`, for the end of all of these, unless that would never come: they wait for the
     /// calling item. They stay in memory until this returns.
     pub(crate) fn in_graph<R>(
@@ -51,9 +51,9 @@ impl Place {
 
     /// All that the calling thread stands for, the last first.
     fn nodes(self) -> Vec<Node> {
-        let node = |place: Place| Node {
-            pool: place.pool().id(),
-            worker: place.slot.id,
+        let node = |worker: ThisWorker| Node {
+            pool: worker.pool().id(),
+            worker: worker.slot.id,
         };
         self.stack().map(node).collect()
     }

@@ -10,7 +10,7 @@
 //! found WAITED by its swap to SET, so the cell is never shared. Whoever sets keeps the latch alive
 //! until `set` has returned.
 
-use super::place::{self, WaitRef};
+use super::this_worker::{self, WaitRef};
 use crate::sync::thread::{self, Thread};
 use crate::sync::{AtomicU32, SeqCst, UnsafeCell};
 
@@ -72,8 +72,8 @@ impl Latch {
     /// # Panics
     /// If there already was a waiter: a latch has one.
     pub fn announce(&self) {
-        let waiter = match place::current() {
-            Some(place) => Waiter::Worker(place.next_wait()),
+        let waiter = match this_worker::current() {
+            Some(worker) => Waiter::Worker(worker.next_wait()),
             None => Waiter::Thread(thread::current()),
         };
         // One look: it may be set at any moment.

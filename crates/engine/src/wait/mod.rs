@@ -3,5 +3,5 @@
 pub(crate) mod barrier;
 pub(crate) mod graph;
 pub(crate) mod latch;
-pub(crate) mod place;
 pub(crate) mod queue;
+pub(crate) mod this_worker;

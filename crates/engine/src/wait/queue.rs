@@ -10,7 +10,7 @@ use cmwq_policy::queue::{Caller, Refused};
 use cmwq_policy::{Cx, Time, WorkerPool, queue, stacking};
 
 use super::latch::Latch;
-use super::place;
+use super::this_worker;
 use crate::engine::{Real, pool_of};
 use crate::error::{FlushError, QueueError, WouldDeadlock};
 use crate::pool::Pool;
@@ -32,7 +32,7 @@ impl Queue {
 
     /// The same, in the process that made it.
     pub(crate) fn admits_here(&self) -> Result<(), Refused> {
-        let caller = match place::current_pwq() {
+        let caller = match this_worker::current_pwq() {
             Some(pwq) if queue_of(pwq) == self.this() => Caller::SameQueue,
             Some(_) => Caller::Item,
             None => Caller::Outside,
@@ -51,11 +51,11 @@ impl Queue {
     /// Waits until `done`, which is about an item that was queued through this pwq of the queue: as
     /// a hint in a worker.
     pub(crate) fn wait(&self, pwq: PwqRef, done: impl Fn() -> bool) -> Result<(), WouldDeadlock> {
-        match place::current() {
-            Some(place) if place.is_of(pool_of(pwq)) => place
+        match this_worker::current() {
+            Some(worker) if worker.is_of(pool_of(pwq)) => worker
                 .wait_for(pwq, done)
                 .map_err(|Stuck| self.would_deadlock()),
-            Some(place) => place
+            Some(worker) => worker
                 .wait_elsewhere(done)
                 .map_err(|Stuck| self.would_deadlock()),
             None => {
@@ -76,8 +76,8 @@ impl Queue {
 
     /// Waits until `done`, for items of several pools.
     pub(crate) fn wait_elsewhere(&self, done: impl Fn() -> bool) -> Result<(), WouldDeadlock> {
-        match place::current() {
-            Some(place) => place
+        match this_worker::current() {
+            Some(worker) => worker
                 .wait_elsewhere(done)
                 .map_err(|Stuck| self.would_deadlock()),
             None => {
@@ -96,13 +96,13 @@ impl Queue {
         targets: &[Target<Real>],
         done: impl Fn() -> bool,
     ) {
-        let Some(place) = place::current() else {
+        let Some(worker) = this_worker::current() else {
             return self.wait_outside(done);
         };
-        place.bound_in_graph(targets, || match pwq {
-            Some(pwq) if place.is_of(pool_of(pwq)) => place.wait_begun(pwq, &done),
+        worker.bound_in_graph(targets, || match pwq {
+            Some(pwq) if worker.is_of(pool_of(pwq)) => worker.wait_begun(pwq, &done),
             // Nobody tells it to give up.
-            _ => while place.wait_elsewhere(&done).is_err() {},
+            _ => while worker.wait_elsewhere(&done).is_err() {},
         });
     }
 
@@ -136,8 +136,8 @@ impl Queue {
         targets: &[Target<Real>],
         wait: impl FnOnce() -> R,
     ) -> Result<R, WouldDeadlock> {
-        match place::current() {
-            Some(place) => place
+        match this_worker::current() {
+            Some(worker) => worker
                 .in_graph(targets, wait)
                 .map_err(|Stuck| self.would_deadlock()),
             None => Ok(wait()),
@@ -146,15 +146,16 @@ impl Queue {
 
     /// Runs `wait`; if the caller is an item, people are told meanwhile what it waits for.
     pub(crate) fn awaiting<R>(&self, item: Option<&'static str>, wait: impl FnOnce() -> R) -> R {
-        match place::current() {
-            Some(place) => place.awaiting((self.shared_name(), item), wait),
+        match this_worker::current() {
+            Some(worker) => worker.awaiting((self.shared_name(), item), wait),
             None => wait(),
         }
     }
 
     /// The error for a wait of the calling worker's item for items of this queue.
     pub(crate) fn would_deadlock(&self) -> WouldDeadlock {
-        let waiter = place::current_pwq().map_or_else(String::new, |pwq| name_of(pwq).to_owned());
+        let waiter =
+            this_worker::current_pwq().map_or_else(String::new, |pwq| name_of(pwq).to_owned());
         WouldDeadlock {
             waiter,
             awaited: self.name().to_owned(),
@@ -165,7 +166,7 @@ impl Queue {
     /// worker can be made it waits for ever (kernel `check_flush_dependency`).
     pub(crate) fn check_dependency(&self) {
         static SAID: AtomicBool = AtomicBool::new(false);
-        let Some(pwq) = place::current_pwq().filter(|_| self.rescuer().is_none()) else {
+        let Some(pwq) = this_worker::current_pwq().filter(|_| self.rescuer().is_none()) else {
             return;
         };
         // SAFETY: the queue of the item that is being executed.
@@ -180,13 +181,13 @@ impl Queue {
 
     /// Whether the calling thread executes an item of this queue.
     pub(crate) fn is_current(&self) -> bool {
-        place::current_pwq().is_some_and(|pwq| queue_of(pwq) == self.this())
+        this_worker::current_pwq().is_some_and(|pwq| queue_of(pwq) == self.this())
     }
 
     /// Whether the calling item, waiting for this queue, would wait for itself: for this very
     /// execution, or for its next one, which is pending here and begins when this one has ended.
     fn waits_for_itself(&self) -> bool {
-        let next = place::current().and_then(|place| place.requeued_to());
+        let next = this_worker::current().and_then(|worker| worker.requeued_to());
         self.is_current() || next == Some(self.id())
     }
 
@@ -273,8 +274,8 @@ impl Queue {
         deadline: Option<Time>,
         wait: impl FnOnce() -> Result<bool, Stuck>,
     ) -> Result<bool, Stuck> {
-        match place::current().filter(|_| deadline.is_none()) {
-            Some(place) => place.in_graph(&[target], wait)?,
+        match this_worker::current().filter(|_| deadline.is_none()) {
+            Some(worker) => worker.in_graph(&[target], wait)?,
             None => wait(),
         }
     }
@@ -316,8 +317,8 @@ fn wait_moves(
     done: impl FnMut(&mut WorkerPool<Items>, &mut Cx<Items>) -> bool,
 ) -> Result<bool, Stuck> {
     let pool = pool_of(pwq);
-    match place::current() {
-        Some(place) => place.wait_flush(pool, pwq, deadline, done),
+    match this_worker::current() {
+        Some(worker) => worker.wait_flush(pool, pwq, deadline, done),
         None => Ok(pool.wait_progress(deadline, done)),
     }
 }

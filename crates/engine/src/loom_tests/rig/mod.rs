@@ -1,7 +1,7 @@
 //! A process in small: the protocols of `cmwq_policy::contract` and the pools' core, as they are,
 //! over loom's locks and words. Items have the runtime's headers, limits are the runtime's.
 //!
-//! What only keeps books of a run (counts, tokens of workers) is in the standard library's words:
+//! What only keeps books of a run (counts, wakes of workers) is in the standard library's words:
 //! loom runs one thread at a time, and does not switch at them.
 //!
 //! | file | |
@@ -109,7 +109,7 @@ struct Pool {
 /// A worker's parking place: `park.rs` is proved by itself.
 #[derive(Default)]
 struct Caller {
-    token: AtomicBool,
+    woken: AtomicBool,
     /// The worker, while it parks. At no other time: loom would let it into a lock that it waits
     /// for.
     parked: Books<Option<Thread>>,
@@ -157,7 +157,7 @@ impl Rig {
     fn live(&self, pool: u32) {
         let caller = &self.pools[pool as usize].worker;
         loop {
-            if caller.token.swap(false, SeqCst) {
+            if caller.woken.swap(false, SeqCst) {
                 self.serve(pool);
             } else if self.over.load(SeqCst) {
                 return;
@@ -205,7 +205,7 @@ impl Rig {
     }
 
     fn called(&self) -> Option<u32> {
-        let called = |pool: &Pool| pool.worker.token.swap(false, SeqCst);
+        let called = |pool: &Pool| pool.worker.woken.swap(false, SeqCst);
         self.pools.iter().position(called).map(|pool| pool as u32)
     }
 
@@ -313,7 +313,7 @@ impl Rig {
     /// `Pool::carry_out`.
     fn carry_out(&self, pool: u32, action: Action<usize>) {
         match action {
-            // A thread that is to be made is here, and waits for its first token.
+            // A thread that is to be made is here, and waits for its first wake.
             Action::Wake(id) | Action::WakeNear(id, _) | Action::Spawn(id) => {
                 assert_eq!(id, WORKER);
                 self.pools[pool as usize].worker.unpark();
@@ -357,7 +357,7 @@ impl Pool {
 
 impl Caller {
     fn unpark(&self) {
-        self.token.store(true, SeqCst);
+        self.woken.store(true, SeqCst);
         self.rouse();
     }
 

@@ -1,4 +1,4 @@
-//! A worker's place, as the item sees it that it executes: what this may ask for, and how it waits.
+//! The worker that the calling thread is: what its item may ask for, and how it waits.
 
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
@@ -13,9 +13,9 @@ use crate::pool::{Pool, Slot};
 use crate::queue::pwq::Items;
 use crate::queue::pwq::{PwqRef, name_of};
 
-/// A worker's place, from the inside: what items may ask for.
+/// The worker that the calling thread is, from the inside: what items may ask for.
 #[derive(Clone, Copy)]
-pub(crate) struct Place {
+pub(crate) struct ThisWorker {
     pub(crate) slot: &'static Slot,
 }
 
@@ -39,8 +39,8 @@ thread_local! {
     pub(crate) static CURRENT: Cell<Option<Current>> = const { Cell::new(None) };
 }
 
-/// The calling thread's place, if it is a worker of this process.
-pub(crate) fn current() -> Option<Place> {
+/// The calling thread as a worker, if it is one of this process.
+pub(crate) fn current() -> Option<ThisWorker> {
     let current = CURRENT.get()?;
     // In a forked child this thread is no worker any more.
     current
@@ -48,7 +48,7 @@ pub(crate) fn current() -> Option<Place> {
         .pool
         .base()
         .is_ours()
-        .then_some(Place { slot: current.slot })
+        .then_some(ThisWorker { slot: current.slot })
 }
 
 /// Runs what is not an item's, and may wait: meanwhile the thread is no worker to the core, which
@@ -82,7 +82,7 @@ pub(crate) fn waits_for_itself() -> WouldDeadlock {
     }
 }
 
-impl Place {
+impl ThisWorker {
     pub(crate) fn pool(self) -> &'static Pool {
         self.slot.pool
     }
@@ -103,7 +103,7 @@ impl Place {
     }
 
     pub(crate) fn is_rescuer(self) -> bool {
-        self.stack().any(|place| place.slot.rescues.load(SeqCst))
+        self.stack().any(|worker| worker.slot.rescues.load(SeqCst))
     }
 
     /// Whether anything waits for the slot or the worker of this item.
@@ -134,13 +134,13 @@ impl Place {
     }
 
     /// Itself, and for a claim those whose items are in the middle of it.
-    pub(crate) fn stack(self) -> impl Iterator<Item = Place> + Clone {
-        std::iter::successors(Some(self), |place| place.beneath())
+    pub(crate) fn stack(self) -> impl Iterator<Item = ThisWorker> + Clone {
+        std::iter::successors(Some(self), |worker| worker.beneath())
     }
 
-    fn beneath(self) -> Option<Place> {
+    fn beneath(self) -> Option<ThisWorker> {
         let slot = self.slot.beneath()?;
-        Some(Place { slot })
+        Some(ThisWorker { slot })
     }
 
     /// How many claims the calling thread is in the middle of.
@@ -151,14 +151,14 @@ impl Place {
 
     /// Whether somebody may have narrowed the thread's mask.
     pub(crate) fn may_be_narrow(self) -> bool {
-        self.stack().any(|place| place.slot.may_be_narrow())
+        self.stack().any(|worker| worker.slot.may_be_narrow())
     }
 
     /// As the core of this pool knows the thread, if that claims an item of it.
     pub(crate) fn claimant(self, pool: &'static Pool) -> Claimant {
-        let is_counted = |place: Place| {
-            let id = place.slot.id;
-            !place.is_of(pool) && place.pool().with(|core, _| core.is_counted(id))
+        let is_counted = |worker: ThisWorker| {
+            let id = worker.slot.id;
+            !worker.is_of(pool) && worker.pool().with(|core, _| core.is_counted(id))
         };
         Claimant {
             within: self.stack().find(|p| p.is_of(pool)).map(|p| p.slot.id),
@@ -337,15 +337,15 @@ impl WaitRef {
 }
 
 /// The calling thread is about to block: all that it stands for does. Until dropped.
-fn hint(stack: impl Iterator<Item = Place> + Clone) -> impl Drop {
-    for place in stack.clone() {
-        let id = place.slot.id;
-        place.pool().with(|core, cx| core.hint_begin(cx, id));
+fn hint(stack: impl Iterator<Item = ThisWorker> + Clone) -> impl Drop {
+    for worker in stack.clone() {
+        let id = worker.slot.id;
+        worker.pool().with(|core, cx| core.hint_begin(cx, id));
     }
     OnDrop(move || {
-        for place in stack.clone() {
-            let id = place.slot.id;
-            place.leave(|core, cx| core.hint_end(cx, id));
+        for worker in stack.clone() {
+            let id = worker.slot.id;
+            worker.leave(|core, cx| core.hint_end(cx, id));
         }
     })
 }

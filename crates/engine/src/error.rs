@@ -3,6 +3,7 @@
 use std::fmt;
 use std::io;
 
+use cmwq_policy::pwq::MAX_ACTIVE_RANGE;
 use cmwq_policy::queue::Refused;
 use cmwq_policy::work::NotPended;
 
@@ -10,7 +11,7 @@ use cmwq_policy::work::NotPended;
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum BuildError {
-    /// `max_active` goes from 1 to 2048.
+    /// `max_active` is out of its range (`cmwq_policy::pwq::MAX_ACTIVE_RANGE`).
     MaxActive(usize),
     /// An attribute is out of range.
     Attrs(AttrsError),
@@ -35,7 +36,7 @@ impl fmt::Display for BuildError {
             BuildError::Attrs(error) => error.fmt(f),
             BuildError::NotOfKind { what, kind } => write!(f, "a {kind} queue has no {what}"),
             BuildError::Rescuer(error) => write!(f, "cannot make the rescuer's thread: {error}"),
-            BuildError::MaxActive(n) => write!(f, "max_active {n} is not in 1..=2048"),
+            BuildError::MaxActive(n) => write!(f, "max_active {n} is not in {MAX_ACTIVE_RANGE:?}"),
             BuildError::TooManyPools => f.write_str("more than 1000 pools of different attributes"),
             BuildError::System(error) => write!(f, "cannot start: {error}"),
         }

@@ -5,8 +5,11 @@ use std::ptr::NonNull;
 use crate::item::Header;
 
 /// Items that are waited for together, as a face knows them.
-pub trait Members: Sync {
-    /// Shows each that has not ended, and keeps it in memory meanwhile.
+///
+/// # Safety
+/// What is shown is a header, which stays in memory until `show` has returned.
+pub unsafe trait Members: Sync {
+    /// Shows each that has not ended.
     fn show(&self, show: &mut dyn FnMut(NonNull<Header>));
 }
 

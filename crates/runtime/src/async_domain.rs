@@ -60,7 +60,8 @@ struct Awaited {
     cookie: u64,
 }
 
-impl Members for Awaited {
+// SAFETY: calls are in the book, which is locked meanwhile, until they have ended.
+unsafe impl Members for Awaited {
     /// The item of each that has not ended. These stay in memory meanwhile: who ends one takes it
     /// out of the book.
     fn show(&self, show: &mut dyn FnMut(NonNull<Header>)) {
@@ -364,7 +365,7 @@ fn synchronize(scope: Scope, cookie: u64) -> Result<(), FlushError> {
     let in_order = own.is_some_and(|own| waits_in_order(own, scope, cookie));
     let awaits = if in_order { &[] } else { &awaits[..] };
     let waited = match pwq {
-        // SAFETY: calls were queued through this pwq of the queue.
+        // SAFETY: calls were queued through this pwq of the queue; `awaited` outlives the wait.
         Some(_) => unsafe { queue.wait_latch(pwq, &latch, None, awaits) },
         // All that there are, their callers execute.
         None => {

@@ -120,7 +120,8 @@ impl SpawnedTo {
 }
 
 /// The tasks of a scope, which somebody waits for: so it has not returned.
-impl Members for Shared {
+// SAFETY: tasks are on the list, which is locked meanwhile, until they have ended.
+unsafe impl Members for Shared {
     /// Each that has not ended. These stay in memory meanwhile: who ends one takes it off the list.
     fn show(&self, show: &mut dyn FnMut(NonNull<Header>)) {
         let tasks = self.tasks.lock().expect("nobody panics with it");
@@ -235,7 +236,7 @@ impl<'scope, 'env> Scope<'scope, 'env> {
         // have.
         let awaits = [Awaits::Group(Group::of(&*self.shared))];
         let pwq = self.shared.spawned_to.the_one();
-        // SAFETY: tasks were queued through this pwq of the queue.
+        // SAFETY: tasks were queued through this pwq of the queue; the scope has them.
         unsafe { queue.wait_latch(pwq, all_ended, None, &awaits) }
     }
 
@@ -251,8 +252,8 @@ impl<'scope, 'env> Scope<'scope, 'env> {
         }
         let open = shared.open_tasks();
         let pwq = shared.spawned_to.the_one();
-        // SAFETY: tasks were queued through this pwq of the queue. The latch was announced by the
-        // wait that failed.
+        // SAFETY: tasks were queued through this pwq of the queue, and `open` has them. The latch
+        // was announced by the wait that failed.
         unsafe { queue.wait_begun(pwq, &shared.all_ended, None, &awaits(&open)) };
     }
 

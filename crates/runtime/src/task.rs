@@ -410,7 +410,7 @@ pub(crate) fn wait_to_join<T>(
         Some(pwq) if queue.is_ours() => {
             let (latch, name) = (task.latch(), Some(task.name()));
             let awaits = [Awaits::Item(raw(task))];
-            // SAFETY: the task was queued through this pwq of the queue.
+            // SAFETY: the task, which the caller has, was queued through this pwq of the queue.
             let waited = unsafe { queue.wait_latch(Some(pwq), latch, name, &awaits) };
             waited.map_err(JoinError::WouldDeadlock)
         }

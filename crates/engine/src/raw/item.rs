@@ -2,7 +2,7 @@
 
 use std::ptr::NonNull;
 
-use cmwq_policy::contract::{self, Target};
+use cmwq_policy::contract::{self, Machine, Target};
 use cmwq_policy::pool::Waits;
 
 use crate::engine::{self, Real};
@@ -63,10 +63,7 @@ impl RawItem {
 
     /// Whether it is queued and has not begun, or its timer is armed. A hint.
     pub fn is_pending(self) -> bool {
-        engine::existing().is_some_and(|engine| {
-            use contract::Machine;
-            Real(engine).word(self.0).is_pending()
-        })
+        engine::existing().is_some_and(|engine| Real(engine).word(self.0).is_pending())
     }
 
     /// What it is doing. A hint.

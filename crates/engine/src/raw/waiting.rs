@@ -38,7 +38,7 @@ impl RawQueue {
 
     /// Waits for a latch that items of this queue will set; those which were queued through this
     /// pwq, if it is one. `item` is the name of what is waited for, for people. `awaits`: what has
-    /// to end for that, as far as it is known, which stays in memory until this returns.
+    /// to end for that, as far as it is known.
     ///
     /// # Errors
     /// If it would wait for ever.
@@ -47,7 +47,7 @@ impl RawQueue {
     /// If the latch has a waiter.
     ///
     /// # Safety
-    /// The pwq is of this queue.
+    /// The pwq is of this queue. What `awaits` names stays in memory until this returns.
     pub unsafe fn wait_latch(
         &self,
         pwq: Option<RawPwq>,
@@ -70,7 +70,7 @@ impl RawQueue {
     /// [announced](Latch::announce).
     ///
     /// # Safety
-    /// The pwq is of this queue.
+    /// The pwq is of this queue. What `awaits` names stays in memory until this returns.
     pub unsafe fn wait_begun(
         &self,
         pwq: Option<RawPwq>,

@@ -5,6 +5,7 @@ use cmwq_policy::time::MILLISECOND;
 use cmwq_policy::{CpuMask, Nanos, Rule, Time};
 use cmwq_sim::{Balance, Machine, Options, Placement, PoolId, Signals, ThreadId, ThreadState};
 
+use super::rescue::enough;
 use super::{Books, Verdict, ensure};
 
 /// What was forbidden a moment ago is started by the next look of the tick, at the latest: so long
@@ -246,9 +247,9 @@ impl Books {
         // Without canaries as many start as the pod has CPUs, wherever they run.
         let (pod, reach) = (machine.pool_pod(pool), machine.pool_cpus(pool));
         let outside = self.terms.pulls || pod == reach;
-        let quota = machine.quota();
-        let by_quota = quota < pod.count() as u32 && census.running >= quota;
-        let enough = by_quota || (!outside && census.running >= pod.count() as u32);
+        let (quota, most) = (machine.quota(), enough(machine, pool));
+        let by_quota = quota < most && census.running >= quota;
+        let enough = by_quota || (!outside && census.running >= most);
         let since = &mut self.backlog.pools[pool.0 as usize].idle_since;
         let Some(bound) = self.terms.bound else {
             return Ok(());

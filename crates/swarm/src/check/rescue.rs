@@ -34,6 +34,15 @@ impl Rescue {
     }
 }
 
+/// How many running workers are enough in a managed pool, but for the quota: what its pod has of
+/// CPUs that are there, or the machine if it has none.
+pub(super) fn enough(machine: &Machine, pool: PoolId) -> u32 {
+    let online = machine.online_cpus();
+    let own = machine.pool_pod(pool).and(&online);
+    let cpus = if own.is_empty() { online } else { own };
+    cpus.count() as u32
+}
+
 fn note(since: &mut BTreeMap<PoolId, Time>, pool: PoolId, holds: bool, now: Time) {
     match holds {
         true => drop(since.entry(pool).or_insert(now)),
@@ -60,8 +69,7 @@ impl Books {
     pub(super) fn note_needs(&mut self, machine: &Machine, pool: PoolId, census: &Census) {
         let coming = census.waking + census.between + census.creating > 0;
         let managed = matches!(machine.pool_rule(pool), Rule::Managed | Rule::PerCpu);
-        let enough = managed
-            && census.running >= (machine.pool_pod(pool).count() as u32).min(machine.quota());
+        let enough = managed && census.running >= enough(machine, pool).min(machine.quota());
         let needs = census.queued > 0 && census.idle == 0 && !coming && !enough;
         let (rescue, now) = (&mut self.rescue, machine.now());
         note(&mut rescue.needs, pool, needs, now);

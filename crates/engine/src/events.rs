@@ -79,9 +79,9 @@ impl Pool {
                     contract::pwq_emptied(&Real(self.engine()), queue_of(pwq), pwq);
                     unhold(pwq);
                 }
-                Action::Undefer { pool, token } => {
+                Action::Undefer { pool, execution } => {
                     let pool = self.engine().pool(pool).expect("the pool exists");
-                    pool.with(|core, cx| core.undefer(cx, token));
+                    pool.with(|core, cx| core.undefer(cx, execution));
                 }
                 Action::Mayday(pwq) => {
                     // SAFETY: the queue is held.

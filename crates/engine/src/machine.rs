@@ -170,7 +170,7 @@ impl Machine for Real {
     /// flight.
     fn timer_has_queued(&self, queue: QueueRef) {
         let queue = queue_ref(queue);
-        if queue.gate().destroying {
+        if queue.intake().destroying {
             queue.orphan();
         }
     }
@@ -205,7 +205,7 @@ impl Machine for Real {
         match this.made().kind.is_per_cpu() {
             true => self.cpu_pwq(this, slot),
             false => {
-                contract::place(self, queue, slot).expect("it has had a pwq since it was made")
+                contract::pwq_for(self, queue, slot).expect("it has had a pwq since it was made")
             }
         }
     }

@@ -173,7 +173,7 @@ mod tests {
     use std::thread::Scope;
     use std::time::Duration;
 
-    use cmwq_policy::hog::{Sample, Switches, THRESHOLD, Verdict, Watch};
+    use cmwq_policy::hog::{Sample, Sampled, Switches, THRESHOLD, Watch};
     use cmwq_policy::time::MILLISECOND;
 
     use super::*;
@@ -291,7 +291,7 @@ mod tests {
     }
 
     /// What the watch says of a thread, asked as it wants to be asked.
-    fn look(watch: &mut Watch, tid: i32) -> Verdict {
+    fn look(watch: &mut Watch, tid: i32) -> Sampled {
         let sample = |switches| Sample {
             item: 1,
             cpu: thread_cpu(tid).unwrap(),
@@ -299,7 +299,7 @@ mod tests {
             switches,
         };
         match watch.sampled(sample(Switches::NotRead), THRESHOLD) {
-            Verdict::AskSwitches => {
+            Sampled::AskSwitches => {
                 let switches = voluntary_switches(tid);
                 let switches = switches.map_or(Switches::Unknown, Switches::Count);
                 watch.sampled(sample(switches), THRESHOLD)
@@ -321,8 +321,8 @@ mod tests {
             let (mut spins, mut sleeps) = (Watch::default(), Watch::default());
             let mut found = false;
             eventually("a hog, and 100 ms of CPU time for the other", || {
-                assert_eq!(look(&mut sleeps, sleepy), Verdict::Fine);
-                found |= matches!(look(&mut spins, spinner), Verdict::Hog(ran) if ran >= THRESHOLD);
+                assert_eq!(look(&mut sleeps, sleepy), Sampled::Fine);
+                found |= matches!(look(&mut spins, spinner), Sampled::Hog(ran) if ran >= THRESHOLD);
                 found && thread_cpu(sleepy).unwrap() >= 100 * MILLISECOND
             });
         });

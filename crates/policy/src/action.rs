@@ -1,6 +1,6 @@
 //! What the core asks for.
 
-use crate::worker::{Token, WorkerId};
+use crate::worker::{Execution, WorkerId};
 
 /// One thing to do after the pool's lock is dropped. Stays valid however late it is carried out:
 /// whatever it needs was already marked in the pool when it was pushed.
@@ -33,7 +33,7 @@ pub enum Action<P> {
         /// Number of the pool.
         pool: u32,
         /// The execution.
-        token: Token,
+        execution: Execution,
     },
     /// No worker can be made for the items of this pool workqueue: its rescuer is to come. Held.
     Mayday(P),

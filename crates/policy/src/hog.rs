@@ -52,7 +52,7 @@ pub enum Switches {
 /// What a sample shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
-pub enum Verdict {
+pub enum Sampled {
     /// Nothing.
     Fine,
     /// It depends on the worker's switches. Read them, then its CPU time again, in this order, and
@@ -88,12 +88,12 @@ impl Watch {
     /// An item is found when it has had the threshold of CPU time since its first sample; one that
     /// slept in between, after at most twice as much since then; each time plus what passes between
     /// two samples.
-    pub fn sampled(&mut self, sample: Sample, threshold: Nanos) -> Verdict {
+    pub fn sampled(&mut self, sample: Sample, threshold: Nanos) -> Sampled {
         if self.item != sample.item {
             (self.item, self.seen) = (sample.item, Seen::Nothing);
         }
         match self.seen {
-            Seen::Hog => Verdict::Fine,
+            Seen::Hog => Sampled::Fine,
             _ if threshold == 0 || sample.asleep => self.see(Seen::Nothing),
             Seen::Awake { cpu, switches } => {
                 self.compare(sample, sample.cpu.saturating_sub(cpu), switches, threshold)
@@ -102,22 +102,22 @@ impl Watch {
         }
     }
 
-    fn compare(&mut self, sample: Sample, ran: Nanos, before: u64, threshold: Nanos) -> Verdict {
+    fn compare(&mut self, sample: Sample, ran: Nanos, before: u64, threshold: Nanos) -> Sampled {
         match sample.switches {
             // It has slept; when, nobody knows.
             Switches::Count(switches) if switches != before => self.begin(sample),
-            _ if ran < threshold => Verdict::Fine,
-            Switches::NotRead => Verdict::AskSwitches,
+            _ if ran < threshold => Sampled::Fine,
+            Switches::NotRead => Sampled::AskSwitches,
             Switches::Count(_) | Switches::Unknown => {
                 self.seen = Seen::Hog;
-                Verdict::Hog(ran)
+                Sampled::Hog(ran)
             }
         }
     }
 
-    fn begin(&mut self, sample: Sample) -> Verdict {
+    fn begin(&mut self, sample: Sample) -> Sampled {
         let switches = match sample.switches {
-            Switches::NotRead => return Verdict::AskSwitches,
+            Switches::NotRead => return Sampled::AskSwitches,
             Switches::Count(switches) => switches,
             Switches::Unknown => 0,
         };
@@ -125,9 +125,9 @@ impl Watch {
         self.see(Seen::Awake { cpu, switches })
     }
 
-    fn see(&mut self, seen: Seen) -> Verdict {
+    fn see(&mut self, seen: Seen) -> Sampled {
         self.seen = seen;
-        Verdict::Fine
+        Sampled::Fine
     }
 }
 
@@ -204,36 +204,36 @@ mod tests {
     fn ten_milliseconds_of_cpu_without_sleep_make_a_hog_once() {
         let mut watch = Watch::default();
         let mut see = |s| watch.sampled(s, THRESHOLD);
-        assert_eq!(see(sample(1, 5, None)), Verdict::AskSwitches, "the base");
-        assert_eq!(see(sample(1, 5, 40)), Verdict::Fine);
-        assert_eq!(see(sample(1, 14, None)), Verdict::Fine, "9 ms");
-        assert_eq!(see(sample(1, 15, None)), Verdict::AskSwitches);
-        assert_eq!(see(sample(1, 15, 40)), Verdict::Hog(10 * MS));
-        assert_eq!(see(sample(1, 99, None)), Verdict::Fine, "said once");
-        assert_eq!(see(sample(2, 99, None)), Verdict::AskSwitches, "another");
+        assert_eq!(see(sample(1, 5, None)), Sampled::AskSwitches, "the base");
+        assert_eq!(see(sample(1, 5, 40)), Sampled::Fine);
+        assert_eq!(see(sample(1, 14, None)), Sampled::Fine, "9 ms");
+        assert_eq!(see(sample(1, 15, None)), Sampled::AskSwitches);
+        assert_eq!(see(sample(1, 15, 40)), Sampled::Hog(10 * MS));
+        assert_eq!(see(sample(1, 99, None)), Sampled::Fine, "said once");
+        assert_eq!(see(sample(2, 99, None)), Sampled::AskSwitches, "another");
     }
 
     #[test]
     fn who_sleeps_begins_anew() {
         let mut watch = Watch::default();
         let mut see = |s| watch.sampled(s, THRESHOLD);
-        assert_eq!(see(sample(1, 0, 40)), Verdict::Fine);
-        assert_eq!(see(sample(1, 12, 41)), Verdict::Fine, "it has slept");
-        assert_eq!(see(sample(1, 21, None)), Verdict::Fine, "9 ms since then");
-        assert_eq!(see(asleep(1, 21)), Verdict::Fine);
+        assert_eq!(see(sample(1, 0, 40)), Sampled::Fine);
+        assert_eq!(see(sample(1, 12, 41)), Sampled::Fine, "it has slept");
+        assert_eq!(see(sample(1, 21, None)), Sampled::Fine, "9 ms since then");
+        assert_eq!(see(asleep(1, 21)), Sampled::Fine);
         let woken = see(sample(1, 21, None));
-        assert_eq!(woken, Verdict::AskSwitches, "a new base");
-        assert_eq!(see(sample(1, 22, 42)), Verdict::Fine);
-        assert_eq!(see(sample(1, 31, 42)), Verdict::Fine, "9 ms since then");
-        assert_eq!(see(sample(1, 33, 42)), Verdict::Hog(11 * MS));
+        assert_eq!(woken, Sampled::AskSwitches, "a new base");
+        assert_eq!(see(sample(1, 22, 42)), Sampled::Fine);
+        assert_eq!(see(sample(1, 31, 42)), Sampled::Fine, "9 ms since then");
+        assert_eq!(see(sample(1, 33, 42)), Sampled::Hog(11 * MS));
     }
 
     #[test]
     fn cpu_time_of_an_earlier_item_does_not_count() {
         let mut watch = Watch::default();
-        assert_eq!(watch.sampled(sample(1, 0, 40), THRESHOLD), Verdict::Fine);
-        assert_eq!(watch.sampled(sample(2, 50, 40), THRESHOLD), Verdict::Fine);
-        assert_eq!(watch.sampled(sample(2, 59, 40), THRESHOLD), Verdict::Fine);
+        assert_eq!(watch.sampled(sample(1, 0, 40), THRESHOLD), Sampled::Fine);
+        assert_eq!(watch.sampled(sample(2, 50, 40), THRESHOLD), Sampled::Fine);
+        assert_eq!(watch.sampled(sample(2, 59, 40), THRESHOLD), Sampled::Fine);
     }
 
     #[test]
@@ -241,7 +241,7 @@ mod tests {
         let mut watch = Watch::default();
         for cpu in [0, 20, 40] {
             let verdict = watch.sampled(sample(1, cpu, None), THRESHOLD);
-            assert_eq!(verdict, Verdict::AskSwitches);
+            assert_eq!(verdict, Sampled::AskSwitches);
         }
     }
 
@@ -258,20 +258,20 @@ mod tests {
             };
             watch.sampled(sample, THRESHOLD)
         };
-        assert_eq!([see(0, false), see(9, false)], [Verdict::Fine; 2]);
-        assert_eq!([see(10, true), see(11, false)], [Verdict::Fine; 2]);
-        assert_eq!(see(21, false), Verdict::Hog(10 * MS));
+        assert_eq!([see(0, false), see(9, false)], [Sampled::Fine; 2]);
+        assert_eq!([see(10, true), see(11, false)], [Sampled::Fine; 2]);
+        assert_eq!(see(21, false), Sampled::Hog(10 * MS));
     }
 
     #[test]
     fn a_threshold_of_zero_is_off_and_what_passed_meanwhile_does_not_count() {
         let mut watch = Watch::default();
-        assert_eq!(watch.sampled(sample(1, 0, 40), THRESHOLD), Verdict::Fine);
+        assert_eq!(watch.sampled(sample(1, 0, 40), THRESHOLD), Sampled::Fine);
         for cpu in [0, 5_000] {
-            assert_eq!(watch.sampled(sample(1, cpu, None), 0), Verdict::Fine);
+            assert_eq!(watch.sampled(sample(1, cpu, None), 0), Sampled::Fine);
         }
         let again = watch.sampled(sample(1, 5_000, 40), THRESHOLD);
-        assert_eq!(again, Verdict::Fine);
+        assert_eq!(again, Sampled::Fine);
     }
 
     /// A stretch of an item: how much CPU time it takes, and whether it then sleeps.
@@ -299,11 +299,11 @@ mod tests {
                 let asleep = sleeps && sees_sleep;
                 let seen = Sample { item: 1, cpu, asleep, switches: Switches::NotRead };
                 let mut verdict = watch.sampled(seen, THRESHOLD);
-                if verdict == Verdict::AskSwitches {
+                if verdict == Sampled::AskSwitches {
                     let switches = Switches::Count(switches);
                     verdict = watch.sampled(Sample { switches, ..seen }, THRESHOLD);
                 }
-                if let Verdict::Hog(had) = verdict {
+                if let Sampled::Hog(had) = verdict {
                     prop_assert!(!found && had >= THRESHOLD && cpu - slept_at >= had);
                     found = true;
                 }

@@ -63,4 +63,4 @@ pub use pool::{Cx, ItemReport, PoolAttrs, Published, Rule, Step, WorkerPool};
 pub use pwq::PoolWorkqueue;
 pub use store::{ItemKey, Store};
 pub use time::{Nanos, Time};
-pub use worker::{Token, WorkerId};
+pub use worker::{Execution, WorkerId};

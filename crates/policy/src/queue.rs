@@ -224,7 +224,7 @@ pub enum Refused {
 
 /// What a queue admits, one load of a shared word.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Gate {
+pub struct Intake {
     /// Somebody drains it.
     pub draining: bool,
     /// Its last handle is gone.
@@ -245,7 +245,7 @@ pub enum Caller {
     Outside,
 }
 
-impl Gate {
+impl Intake {
     /// Whether this caller may queue.
     pub fn admits(self, caller: Caller) -> Result<(), Refused> {
         let answer = match caller {
@@ -276,23 +276,23 @@ mod tests {
 
     #[test]
     fn a_draining_queue_takes_only_its_own() {
-        let gate = Gate {
+        let intake = Intake {
             draining: true,
-            ..Gate::default()
+            ..Intake::default()
         };
-        assert_eq!(gate.admits(Caller::SameQueue), Ok(()));
-        assert_eq!(gate.admits(Caller::Item), Err(Refused::Draining));
-        assert_eq!(gate.admits(Caller::Outside), Err(Refused::Draining));
+        assert_eq!(intake.admits(Caller::SameQueue), Ok(()));
+        assert_eq!(intake.admits(Caller::Item), Err(Refused::Draining));
+        assert_eq!(intake.admits(Caller::Outside), Err(Refused::Draining));
     }
 
     #[test]
     fn after_shutdown_items_may_queue_on() {
-        let gate = Gate {
+        let intake = Intake {
             closing: true,
-            ..Gate::default()
+            ..Intake::default()
         };
-        assert_eq!(gate.admits(Caller::Item), Ok(()));
-        assert_eq!(gate.admits(Caller::Outside), Err(Refused::ShutDown));
+        assert_eq!(intake.admits(Caller::Item), Ok(()));
+        assert_eq!(intake.admits(Caller::Outside), Err(Refused::ShutDown));
     }
 
     #[test]

@@ -17,7 +17,7 @@ impl fmt::Display for WorkerId {
 
 /// One execution: this item of this worker of this pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Token {
+pub struct Execution {
     /// Number of the pool.
     pub pool: u32,
     /// The worker.

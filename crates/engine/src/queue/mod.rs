@@ -15,7 +15,7 @@ use std::ptr::NonNull;
 use std::sync::atomic::AtomicPtr;
 use std::sync::{Arc, Weak};
 
-use cmwq_policy::queue::{self, Gate, QueueAttrs};
+use cmwq_policy::queue::{self, Intake, QueueAttrs};
 use cmwq_policy::stacking::Stacking;
 
 use crate::base::Base;
@@ -25,7 +25,7 @@ use mayday::Rescuer;
 use pwq::{Pwq, PwqRef};
 use routes::Routes;
 
-/// Bits of a queue's gate word.
+/// Bits of a queue's intake word.
 const DRAINING: u32 = 1;
 const DESTROYING: u32 = 2;
 
@@ -40,7 +40,7 @@ pub(crate) struct Queue {
     made: QueueAttrs,
     /// What its waiters do.
     stacking: Stacking,
-    gate: AtomicU32,
+    intake: AtomicU32,
     core: Mutex<queue::Queue<PwqRef>>,
     routes: Routes,
     /// The limits of the nodes, and at the end that of pools which are in none; where there is only
@@ -75,7 +75,7 @@ impl Queue {
             name: name.into(),
             made,
             stacking,
-            gate: AtomicU32::new(0),
+            intake: AtomicU32::new(0),
             core: Mutex::new(queue::Queue::new(made)),
             routes: Routes::new(base.nr_cpus()),
             limits: (0..parts).map(|_| AtomicPtr::default()).collect(),
@@ -147,27 +147,27 @@ impl Queue {
         self.base.is_ours()
     }
 
-    pub(crate) fn gate(&self) -> Gate {
-        let gate = self.gate.load(SeqCst);
-        Gate {
-            draining: gate & DRAINING != 0,
-            destroying: gate & DESTROYING != 0,
+    pub(crate) fn intake(&self) -> Intake {
+        let intake = self.intake.load(SeqCst);
+        Intake {
+            draining: intake & DRAINING != 0,
+            destroying: intake & DESTROYING != 0,
             closing: self.base.is_closing(),
         }
     }
 
     pub(crate) fn set_destroying(&self) {
-        self.set_gate(DESTROYING, true);
+        self.set_intake(DESTROYING, true);
     }
 
     pub(crate) fn set_draining(&self, set: bool) {
-        self.set_gate(DRAINING, set);
+        self.set_intake(DRAINING, set);
     }
 
-    fn set_gate(&self, bit: u32, set: bool) {
+    fn set_intake(&self, bit: u32, set: bool) {
         match set {
-            true => self.gate.fetch_or(bit, SeqCst),
-            false => self.gate.fetch_and(!bit, SeqCst),
+            true => self.intake.fetch_or(bit, SeqCst),
+            false => self.intake.fetch_and(!bit, SeqCst),
         };
     }
 }

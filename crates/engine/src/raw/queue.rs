@@ -329,5 +329,5 @@ impl RawQueue {
 /// A queue that is not per CPU has its pool workqueue from the beginning.
 fn first_pwq(queue: &Queue, attrs: &Attrs) -> Result<(), BuildError> {
     queue.machine().route_by(queue.this(), attrs);
-    contract::place(&queue.machine(), queue.this(), 0).map(|_| ())
+    contract::pwq_for(&queue.machine(), queue.this(), 0).map(|_| ())
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use cmwq_os::inspect;
 use cmwq_policy::contract::{self, Starvation, Witness};
-use cmwq_policy::pool::{Busy, Holder, HolderIs, Stall};
+use cmwq_policy::pool::{Executed, Holder, HolderIs, Stall};
 use cmwq_policy::queue::Kind;
 use cmwq_policy::{Nanos, Time, WorkerId};
 
@@ -48,7 +48,7 @@ fn describe(pool: &'static Pool, stall: &Stall<PwqRef>) -> Report {
 }
 
 /// What a worker is at, but for the place.
-fn worker(pool: &'static Pool, id: WorkerId, busy: &Busy<PwqRef>) -> StalledWorker {
+fn worker(pool: &'static Pool, id: WorkerId, busy: &Executed<PwqRef>) -> StalledWorker {
     let slot = pool.slot(id);
     let (queue, item) = names(busy);
     StalledWorker {
@@ -61,7 +61,7 @@ fn worker(pool: &'static Pool, id: WorkerId, busy: &Busy<PwqRef>) -> StalledWork
     }
 }
 
-fn names(busy: &Busy<PwqRef>) -> (String, &'static str) {
+fn names(busy: &Executed<PwqRef>) -> (String, &'static str) {
     (name_of(busy.pwq).to_owned(), Header::name_of(busy.key))
 }
 

@@ -37,7 +37,7 @@ impl Queue {
             Some(_) => Caller::Item,
             None => Caller::Outside,
         };
-        self.gate().admits(caller)
+        self.intake().admits(caller)
     }
 
     /// Whether there is such a CPU to ask for.

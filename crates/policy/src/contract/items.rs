@@ -112,20 +112,22 @@ fn defer<M: Machine>(
     running: Executing<PwqOf<M>>,
     how: Queueing,
 ) -> bool {
-    let (PwqInfo { pool, queue, .. }, token) = (m.info(pwq), running.token);
+    let (PwqInfo { pool, queue, .. }, execution) = (m.info(pwq), running.execution);
     let how = Queueing {
-        deferred: Some(token),
+        deferred: Some(execution),
         ..how
     };
-    let named = m.with_pool(token.pool, |core, _| core.defer_behind(token, pool, queue));
+    let named = m.with_pool(execution.pool, |core, _| {
+        core.defer_behind(execution, pool, queue)
+    });
     hit!(ItemDeferTooLate if !named);
     if !named || !insert(m, pwq, work, how) {
         return false;
     }
-    // From here on the item may be anywhere: only the token is used.
-    if !m.with_pool(token.pool, |core, _| core.goes_on(token)) {
+    // From here on the item may be anywhere: only the name of the execution is used.
+    if !m.with_pool(execution.pool, |core, _| core.goes_on(execution)) {
         hit!(ItemDeferEnded);
-        m.with_pool(pool, |core, cx| core.undefer(cx, token));
+        m.with_pool(pool, |core, cx| core.undefer(cx, execution));
     }
     true
 }
@@ -164,8 +166,8 @@ fn take<M: Machine>(m: &M, work: WorkOf<M>, word: WorkWord) -> bool {
 
 fn steal<M: Machine>(m: &M, pool: u32, work: WorkOf<M>) -> bool {
     let stolen = m.with_pool(pool, |core, cx| core.steal(cx, work));
-    if let Some(Some(token)) = stolen {
-        m.with_pool(token.pool, |core, _| core.not_deferred(token));
+    if let Some(Some(execution)) = stolen {
+        m.with_pool(execution.pool, |core, _| core.not_deferred(execution));
     }
     hit!(ItemStealMissed if stolen.is_none());
     stolen.is_some()
@@ -318,7 +320,7 @@ pub fn busy<M: Machine>(m: &M, work: WorkOf<M>) -> Busy {
     let key = m.key(work);
     let look = |pool| {
         m.with_pool(pool, |core, _| {
-            let deferred = core.deferred_for(work).map(|token| token.pool);
+            let deferred = core.deferred_for(work).map(|execution| execution.pool);
             (core.executes(&key), deferred)
         })
     };

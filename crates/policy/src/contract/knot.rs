@@ -357,9 +357,9 @@ impl<M: Machine> WaitGraph<M> {
                 .filter(|node| core.is_flushed_with(cx, part.pwq, ticket, node.worker))
                 .collect();
             let deferred = core.deferred_and_flushed(cx, part.pwq, ticket);
-            nodes.extend(deferred.map(|token| Node {
-                pool: token.pool,
-                worker: token.worker,
+            nodes.extend(deferred.map(|execution| Node {
+                pool: execution.pool,
+                worker: execution.worker,
             }));
             nodes
         });
@@ -459,9 +459,9 @@ fn need<M: Machine>(m: &M, pool: u32, behind: Behind<PwqOf<M>>) -> Option<Need<P
         Behind::Older(pwq) => Some(Need::Unplug(pwq)),
         Behind::Thread => Some(Need::Thread(pool)),
         Behind::Worker(worker) => Some(Need::End(Node { pool, worker })),
-        Behind::Execution(token) => {
-            let goes_on = m.with_pool(token.pool, |core, _| core.goes_on(token));
-            let (pool, worker) = (token.pool, token.worker);
+        Behind::Execution(execution) => {
+            let goes_on = m.with_pool(execution.pool, |core, _| core.goes_on(execution));
+            let (pool, worker) = (execution.pool, execution.worker);
             goes_on.then_some(Need::End(Node { pool, worker }))
         }
     }

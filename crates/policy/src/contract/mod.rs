@@ -35,7 +35,7 @@ pub use knot::{Node, Target, WaitGraph, next_look};
 pub use lookout::{Looked, Lookout, look, look_round};
 pub use queues::{
     PwqFlush, activate, apply_attrs, begin_flush, flush_step, freeze, is_congested, is_drained,
-    limit, place, pwq_emptied, refit, set_max_active, set_min_active, thaw,
+    limit, pwq_emptied, pwq_for, refit, set_max_active, set_min_active, thaw,
 };
 
 pub use watch::{QueueCounts, Raised, Starvation, Witness, counts, outgrow, starving, waits};

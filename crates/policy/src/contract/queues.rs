@@ -212,7 +212,7 @@ fn fit<M: Machine>(
 
 /// The pool workqueue for a CPU of this queue, which is not per CPU: made now if nothing was
 /// published for it. Where there is no pool for it, what the queue has for another CPU.
-pub fn place<M: Machine>(m: &M, queue: M::Queue, cpu: usize) -> Result<PwqOf<M>, M::NoPool> {
+pub fn pwq_for<M: Machine>(m: &M, queue: M::Queue, cpu: usize) -> Result<PwqOf<M>, M::NoPool> {
     m.with_queue(queue, |q| {
         if let Some(there) = m.routed_to(queue, cpu) {
             return Ok(there);

@@ -183,37 +183,37 @@ impl Hold {
     fn judge(&mut self, now: Time, sum: &Sum, queue: &Queue, stats: &mut GrowthStats) -> bool {
         let before = self.best;
         match self.verdict(now, sum) {
-            Verdict::TooMany(fewer) => {
+            Finding::TooMany(fewer) => {
                 stats.undone += 1;
                 self.lower(now, sum, fewer - 1);
             }
-            Verdict::TooFew(more) => {
+            Finding::TooFew(more) => {
                 self.needed = more;
                 self.allow(self.allowed.max(more));
             }
-            Verdict::Convoy if !queue.is_stuck(now) => {
+            Finding::Convoy if !queue.is_stuck(now) => {
                 stats.convoys += 1;
                 self.lower(now, sum, sum.useful().max(self.needed));
             }
-            Verdict::Convoy => {}
-            Verdict::Elsewhere => return true,
-            Verdict::Fine => self.found_fine(now, before.zip(sum.pace(now))),
+            Finding::Convoy => {}
+            Finding::Elsewhere => return true,
+            Finding::Fine => self.found_fine(now, before.zip(sum.pace(now))),
         }
         false
     }
 
-    fn verdict(&mut self, now: Time, sum: &Sum) -> Verdict {
+    fn verdict(&mut self, now: Time, sum: &Sum) -> Finding {
         let by_pace = sum.pace(now).and_then(|pace| self.compare(pace));
         match by_pace {
             Some(verdict) => verdict,
-            None if sum.is_convoy() => Verdict::Convoy,
-            None if sum.is_elsewhere() => Verdict::Elsewhere,
-            None => Verdict::Fine,
+            None if sum.is_convoy() => Finding::Convoy,
+            None if sum.is_elsewhere() => Finding::Elsewhere,
+            None => Finding::Fine,
         }
     }
 
     /// What is to be said of this pace, and notes it if it is the best one.
-    fn compare(&mut self, pace: Pace) -> Option<Verdict> {
+    fn compare(&mut self, pace: Pace) -> Option<Finding> {
         let best = self.best.get_or_insert(pace);
         let is_slower = pace.is_slower_than(best);
         if pace.busy.abs_diff(best.busy) <= best.busy / NEAR_PART {
@@ -228,9 +228,9 @@ impl Hold {
         if is_slower {
             let busy = best.busy;
             return Some(if is_more {
-                Verdict::TooMany(busy)
+                Finding::TooMany(busy)
             } else {
-                Verdict::TooFew(busy)
+                Finding::TooFew(busy)
             });
         }
         let is_better = match is_more {
@@ -283,7 +283,7 @@ impl Hold {
 }
 
 /// What four looks have shown.
-enum Verdict {
+enum Finding {
     /// With so many fewer it went faster.
     TooMany(u32),
     /// With so many more it did.

@@ -9,7 +9,7 @@
 //! | --- | --- |
 //! | [`Shape`] | how many threads, how long a chunk (the kernel's rule) |
 //! | [`Cut`] | where chunks and steps may end |
-//! | [`Pace`] | how long a step is, by what the last ones took; when a starved helper leaves |
+//! | [`Speed`] | how long a step is, by what the last ones took; when a starved helper leaves |
 //! | [`Front`] | the word between a thread and who claims the rest of its chunk |
 //! | [`Core`] | who takes what, whose chunk is claimed, what was completed |
 //! | [`by_nodes`] | which units are for which NUMA node |
@@ -34,7 +34,7 @@ pub use cut::Cut;
 pub use done::Done;
 pub use front::Front;
 pub use nodes::{by_nodes, nodes_in_turn};
-pub use pace::{Pace, STEP_TIME, SoFar};
+pub use pace::{STEP_TIME, SoFar, Speed};
 pub use progress::Progress;
 pub use quota::{Grant, Quota};
 pub use shape::{Chunks, Shape};

@@ -15,30 +15,30 @@ const STARVED: u64 = 8;
 /// counts as slow and the next ones are shorter, at worst by half; time slices are so much longer
 /// than steps that few of them are met.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Pace {
+pub struct Speed {
     units: u64,
     /// The longest that the thread was kept off a CPU, lately.
     gap: Nanos,
 }
 
-impl Pace {
+impl Speed {
     /// Steps in a chunk of the adaptive kind: about 1 ms.
     pub const CHUNK_STEPS: u64 = 4;
 
     /// Before anything is known: one unit, or what it may least be.
     pub fn new() -> Self {
-        Pace { units: 1, gap: 0 }
+        Speed { units: 1, gap: 0 }
     }
 
     /// For another thread of the same job: as fast, not kept off its CPU yet.
     pub fn for_another(self) -> Self {
-        Pace { gap: 0, ..self }
+        Speed { gap: 0, ..self }
     }
 
     /// The same for a helper that began so long after it was queued: as long, about, will it wait
     /// whenever it loses its CPU.
     pub fn begun_after(self, delay: Nanos) -> Self {
-        Pace {
+        Speed {
             gap: if is_starved(delay) { delay } else { 0 },
             ..self
         }
@@ -104,9 +104,9 @@ fn is_starved(took: Nanos) -> bool {
     took > STARVED * STEP_TIME
 }
 
-impl Default for Pace {
+impl Default for Speed {
     fn default() -> Self {
-        Pace::new()
+        Speed::new()
     }
 }
 
@@ -117,8 +117,8 @@ mod tests {
     use proptest::prelude::*;
 
     /// After so many steps of a thread that needs `unit` picoseconds for each.
-    fn settle(steps: u32, unit: u64) -> Pace {
-        (0..steps).fold(Pace::new(), |mut pace, _| {
+    fn settle(steps: u32, unit: u64) -> Speed {
+        (0..steps).fold(Speed::new(), |mut pace, _| {
             let units = pace.step();
             pace.took(units, units * unit / 1000);
             pace
@@ -212,7 +212,7 @@ mod tests {
 
         #[test]
         fn a_step_is_never_empty(took in any::<u64>(), units in any::<u64>()) {
-            let mut pace = Pace::new();
+            let mut pace = Speed::new();
             pace.took(units, took);
             prop_assert!(pace.step() >= 1);
             let (elapsed, done, left) = (took, units, u64::MAX);

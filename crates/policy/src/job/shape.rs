@@ -14,7 +14,7 @@ pub enum Chunks {
     /// `size / (threads x 4)` units, whatever a unit takes: few, large and contiguous.
     #[default]
     Kernel,
-    /// What takes about [`CHUNK_STEPS`](super::Pace::CHUNK_STEPS) steps, about 1 ms.
+    /// What takes about [`CHUNK_STEPS`](super::Speed::CHUNK_STEPS) steps, about 1 ms.
     Adaptive,
 }
 

@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 use core::cell::Cell;
 use core::cmp::Reverse;
 
-use super::{Chunks, Cut, Done, Front, Pace, Shape};
+use super::{Chunks, Cut, Done, Front, Shape, Speed};
 
 /// Some of a job's units in a row, and the position of the first one.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -91,7 +91,7 @@ pub struct Core<P> {
     chunk: u64,
     left: Vec<Left<P>>,
     taken: Vec<Option<Taken<P>>>,
-    pace: Pace,
+    pace: Speed,
     done: Option<Done>,
     completed: u64,
     claims: u64,
@@ -113,7 +113,7 @@ pub struct Asker {
     /// The NUMA node that it is on.
     pub node: Option<u32>,
     /// How fast it is, if it knows.
-    pub pace: Option<Pace>,
+    pub pace: Option<Speed>,
 }
 
 impl<P> Core<P> {
@@ -137,7 +137,7 @@ impl<P> Core<P> {
             chunk: shape.chunk(threads),
             left: left.collect(),
             taken: (0..threads).map(|_| None).collect(),
-            pace: Pace::new(),
+            pace: Speed::new(),
             done: keep.then(Done::default),
             completed: 0,
             claims: 0,
@@ -158,7 +158,7 @@ impl<P> Core<P> {
     where
         P: Clone,
     {
-        self.pace = asker.pace.map_or(self.pace, Pace::for_another);
+        self.pace = asker.pace.map_or(self.pace, Speed::for_another);
         while !self.stopped {
             if let Some(index) = self.choose(asker.node) {
                 return Some(self.take(index, asker.thread, fronts, advance));
@@ -172,7 +172,7 @@ impl<P> Core<P> {
     }
 
     /// How fast the threads are, for one that does not know yet.
-    pub fn pace(&self) -> Pace {
+    pub fn pace(&self) -> Speed {
         self.pace
     }
 
@@ -350,7 +350,7 @@ impl Steps {
 
     /// The next step, from [`begun`](Self::begun) to this: what the front is to be
     /// [advanced](Front::advance) to. `None` at the end of the chunk.
-    pub fn next(&self, pace: Pace) -> Option<u64> {
+    pub fn next(&self, pace: Speed) -> Option<u64> {
         let (from, end) = (self.at + self.begun, self.at + self.units);
         (from < end).then(|| self.cut.after(from, pace.step(), end) - self.at)
     }

@@ -28,7 +28,7 @@ struct Thread {
     completed: u64,
     /// A step is in flight, from here to there.
     flying: Option<(u64, u64)>,
-    pace: Pace,
+    pace: Speed,
     is_out: bool,
 }
 
@@ -326,7 +326,7 @@ fn the_longest_chunk_fits_its_word() {
     let mut units = 0;
     while let Some(taken) = core.next(asker, &fronts, &|(), _| ()) {
         assert!(taken.piece.units() < 1 << 63);
-        let to = Steps::new(cut, &taken).next(Pace::new()).unwrap();
+        let to = Steps::new(cut, &taken).next(Speed::new()).unwrap();
         assert_eq!(Front::OPEN.advance(0, to).unwrap().begun(), Some(to));
         core.settle(0, taken.piece.units(), &|(), _| ());
         units += taken.piece.units();
@@ -362,8 +362,8 @@ fn a_helper_does_not_claim_crumbs() {
 }
 
 /// A thread that does so many units in a step.
-fn settled(units: u64) -> Pace {
-    let mut pace = Pace::new();
+fn settled(units: u64) -> Speed {
+    let mut pace = Speed::new();
     pace.took(units, STEP_TIME);
     pace
 }

@@ -10,7 +10,7 @@
 
 use super::crew::Claim;
 use super::slots::limit_now;
-use super::{Cx, ItemReport, Place, Rule, WorkerPool};
+use super::{Cx, ItemReport, QueuedIn, Rule, WorkerPool};
 use crate::store::Store;
 use crate::worker::WorkerId;
 
@@ -63,7 +63,7 @@ impl<S: Store> WorkerPool<S> {
         let settled = !state.retired && !state.flags.plugged;
         let frozen = limit_now(cx, pwq).max() == 0;
         let kind = matches!(self.attrs.rule, Rule::Managed | Rule::Unmanaged);
-        let free = !word.flags().deferred && self.place(cx, work) == Place::Worklist;
+        let free = !word.flags().deferred && self.place(cx, work) == QueuedIn::Worklist;
         kind && settled && !frozen && free && !self.executes(&cx.store.key(work))
     }
 

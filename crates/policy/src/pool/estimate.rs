@@ -5,7 +5,7 @@
 //! never more than there are
 //! *presumable* ones. The tokens of the budget that the pool holds follow from what is left.
 
-use super::unseen::{Found, Pace};
+use super::unseen::{Found, Presumption};
 use crate::probe::{broken, hit};
 use crate::store::Store;
 use crate::time::Time;
@@ -16,7 +16,7 @@ pub(super) struct Estimate {
     /// Workers that are presumed asleep.
     presumed: u32,
     /// Of workers that nobody can see.
-    unseen: Pace,
+    unseen: Presumption,
     /// How many of those were taken for asleep since the pool was made.
     unseen_presumed: u64,
     /// Tokens of the shared budget that the pool holds.

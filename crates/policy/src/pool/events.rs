@@ -16,7 +16,7 @@ use crate::limit::Limit;
 use crate::probe::{broken, hit};
 use crate::store::{SharedLimit, Store};
 use crate::time::Nanos;
-use crate::worker::{State, Token, Wait, WorkerId};
+use crate::worker::{Execution, State, Wait, WorkerId};
 
 /// What an item of this store was queued as, and through which pool workqueue.
 type Begun<S> = (<S as crate::list::Links>::Work, <S as Store>::Pwq);
@@ -69,14 +69,14 @@ impl<S: Store> WorkerPool<S> {
     /// Takes a queued item back, for a caller who owns it from then on: it does not run. `None` if
     /// it is not queued in this pool. Barriers behind it go on without it. If it was deferred, the
     /// execution is named: tell it with [`not_deferred`](Self::not_deferred).
-    pub fn steal(&mut self, cx: &mut Cx<S>, work: S::Work) -> Option<Option<Token>> {
+    pub fn steal(&mut self, cx: &mut Cx<S>, work: S::Work) -> Option<Option<Execution>> {
         self.event(cx, |pool, cx| pool.take_back(cx, work))
     }
 
     /// The execution that an item of this pool waited for has ended, unless the item was taken
     /// back in between.
-    pub fn undefer(&mut self, cx: &mut Cx<S>, token: Token) {
-        self.event(cx, |pool, cx| pool.end_deferral(cx, token));
+    pub fn undefer(&mut self, cx: &mut Cx<S>, execution: Execution) {
+        self.event(cx, |pool, cx| pool.end_deferral(cx, execution));
     }
 
     /// Changes the limit that `pwq` counts for; 0 freezes it. Items that wait become active in

@@ -1,6 +1,6 @@
 //! Why an item waits, and how many do. Looks, no events: whoever asks may be told what is over.
 
-use super::series::Place;
+use super::series::QueuedIn;
 use super::start::{Asks, Start};
 use super::{Cx, WorkerPool};
 use crate::store::Store;
@@ -69,11 +69,11 @@ impl<S: Store> WorkerPool<S> {
         let pwq = cx.store.pwq_at(addr);
         let behind = word.flags().deferred || self.executes(&cx.store.key(work));
         Some(match self.place(cx, work) {
-            Place::Inactive if cx.store.pwq(pwq).flags.plugged => Waits::Plugged,
-            Place::Inactive => Waits::Limit,
-            Place::Scheduled(_) => Waits::Behind,
-            Place::Worklist if behind => Waits::Behind,
-            Place::Worklist => self.worklist_waits(cx, pwq, Some(work)),
+            QueuedIn::Inactive if cx.store.pwq(pwq).flags.plugged => Waits::Plugged,
+            QueuedIn::Inactive => Waits::Limit,
+            QueuedIn::Scheduled(_) => Waits::Behind,
+            QueuedIn::Worklist if behind => Waits::Behind,
+            QueuedIn::Worklist => self.worklist_waits(cx, pwq, Some(work)),
         })
     }
 

@@ -9,13 +9,13 @@ use crate::pwq::Drain;
 use crate::sampling::{self, ItemReport};
 use crate::store::{ItemKey, Store};
 use crate::work::{QueuedFlags, WorkWord};
-use crate::worker::{Token, Wait, WorkerId};
+use crate::worker::{Execution, Wait, WorkerId};
 
 /// How an item comes to a pool workqueue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Queueing {
     /// The execution in another pool that must end before it begins.
-    pub deferred: Option<Token>,
+    pub deferred: Option<Execution>,
     /// It goes where its current execution is, whatever the attributes of the queue are by now,
     /// unless nothing is in flight there any more.
     pub redirected: bool,
@@ -62,9 +62,9 @@ impl<S: Store> WorkerPool<S> {
         }
         let queue = cx.store.info(pwq).queue;
         self.note_requeued(cx, work, Some(queue));
-        if let Some(token) = how.deferred {
+        if let Some(execution) = how.deferred {
             hit!(active => ItemDeferred, ItemDeferredInactive);
-            self.worklist.defer(work, token);
+            self.worklist.defer(work, execution);
         }
         match active {
             true => self.push_series(cx, &[work]),
@@ -125,7 +125,7 @@ impl<S: Store> WorkerPool<S> {
     pub fn item_ended(&mut self, cx: &mut Cx<S>, id: WorkerId, report: ItemReport) {
         self.worklist.note_ended(cx, self.crew.get(id));
         self.forget_sleep(id, report);
-        let token = self.token(id);
+        let execution = self.execution_of(id);
         let ended = self.crew.end(id);
         if !ended.barrier {
             hit!(ItemEnded);
@@ -139,7 +139,7 @@ impl<S: Store> WorkerPool<S> {
         self.fail_at_limit(cx, ended.pwq);
         hit!(ItemForeign if report.foreign);
         if let Some(pool) = ended.deferred_to {
-            self.push(cx, Action::Undefer { pool, token });
+            self.push(cx, Action::Undefer { pool, execution });
         }
         self.turn.items += 1;
         let most = self.most_crowded();
@@ -251,8 +251,8 @@ impl<S: Store> WorkerPool<S> {
     }
 
     /// The execution that this worker is at.
-    pub(super) fn token(&self, id: WorkerId) -> Token {
-        Token {
+    pub(super) fn execution_of(&self, id: WorkerId) -> Execution {
+        Execution {
             pool: self.attrs.id,
             worker: id,
             seq: self.crew.get(id).item_seq,

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use super::slots::limit_now;
 use super::{Cx, WorkerPool};
 use crate::store::Store;
-use crate::worker::{Token, WorkerId};
+use crate::worker::{Execution, WorkerId};
 
 /// What has to end before an item does. Of nothing it is over, or begins as soon as a worker takes
 /// it.
@@ -15,7 +15,7 @@ pub enum Behind<P> {
     /// What this worker executes: the item itself, or what it has to wait for.
     Worker(WorkerId),
     /// This execution, of another pool.
-    Execution(Token),
+    Execution(Execution),
     /// It has no slot of its limit.
     Slot(P),
     /// Everything older of its ordered queue: its pool workqueue is plugged.
@@ -164,14 +164,14 @@ impl<S: Store> WorkerPool<S> {
         cx: &mut Cx<S>,
         pwq: S::Pwq,
         ticket: Option<u64>,
-    ) -> impl Iterator<Item = Token> {
+    ) -> impl Iterator<Item = Execution> {
         let mut tokens = Vec::new();
         for deferred in self.worklist.deferred() {
             let of = cx.store.queued_as(deferred.work);
             let colours = &cx.store.pwq(pwq).colours;
             let covered =
                 |&(one, colour): &(S::Pwq, u8)| one == pwq && colours.covers(ticket, colour);
-            tokens.extend(of.filter(covered).map(|_| deferred.token));
+            tokens.extend(of.filter(covered).map(|_| deferred.execution));
         }
         tokens.into_iter()
     }

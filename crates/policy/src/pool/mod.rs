@@ -58,11 +58,11 @@ pub use knot::{Behind, Behinds};
 pub use life::{BH_WORKER_RESTARTS, BH_WORKER_TURN, Step};
 pub use rescue::{MAX_RESCUERS, MAYDAY_INITIAL_TIMEOUT, MAYDAY_INTERVAL, RESCUER_BATCH};
 pub use seen::{Plan, Seen, SeenState};
-pub use series::{Executing, Place};
+pub use series::{Executing, QueuedIn};
 pub use signals::Stuck;
 pub use starvation::{Holder, HolderIs, SlotsSeen, may_starve, most_threads};
 pub use unseen::PATIENCE;
-pub use watch::{AskSwitches, Busy, Hog, Stall};
+pub use watch::{AskSwitches, Executed, Hog, Stall};
 pub use worklist::{MOST_OVERTAKEN, NEAR_WINDOW};
 
 use alloc::sync::Arc;

@@ -9,13 +9,13 @@ use super::{Cx, WorkerPool};
 use crate::probe::{broken, hit};
 use crate::store::{ItemKey, Store};
 use crate::work::{QueuedFlags, WorkWord};
-use crate::worker::{Token, WorkerId};
+use crate::worker::{Execution, WorkerId};
 
 /// An execution that goes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Executing<P> {
     /// Which one.
-    pub token: Token,
+    pub execution: Execution,
     /// The pool workqueue through which it was queued. May be gone once the pool is let go, unless
     /// it is of a queue that the caller keeps.
     pub pwq: P,
@@ -25,7 +25,7 @@ pub struct Executing<P> {
 
 /// Where a queued item is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum QueuedIn {
     /// It waits for a slot.
     Inactive,
     /// It waits for a worker.
@@ -40,7 +40,7 @@ impl<S: Store> WorkerPool<S> {
         let id = self.crew.executing(key)?;
         let pwq = self.crew.get(id).current.as_ref()?.pwq;
         Some(Executing {
-            token: self.token(id),
+            execution: self.execution_of(id),
             pwq,
             queue: cx.store.info(pwq).queue,
         })
@@ -88,18 +88,18 @@ impl<S: Store> WorkerPool<S> {
     fn link_behind(&mut self, cx: &mut Cx<S>, work: S::Work, barrier: S::Work) -> bool {
         let word = cx.store.word(work);
         match self.place(cx, work) {
-            Place::Inactive => {
+            QueuedIn::Inactive => {
                 hit!(BarrierBehindInactive);
                 let pwq = cx.store.pwq_of(work).expect("it is queued");
                 self.slots
                     .with_inactive(cx, pwq, |s, list| list.insert_after(s, work, barrier));
             }
-            Place::Scheduled(id) => {
+            QueuedIn::Scheduled(id) => {
                 hit!(BarrierBehindScheduled);
                 let list = &mut self.crew.get_mut(id).scheduled;
                 list.insert_after(cx.store, work, barrier);
             }
-            Place::Worklist => {
+            QueuedIn::Worklist => {
                 hit!(BarrierBehindActive);
                 self.worklist.insert_behind(cx, work, barrier);
             }
@@ -115,32 +115,32 @@ impl<S: Store> WorkerPool<S> {
     }
 
     /// See [`steal`](Self::steal).
-    pub(super) fn take_back(&mut self, cx: &mut Cx<S>, work: S::Work) -> Option<Option<Token>> {
+    pub(super) fn take_back(&mut self, cx: &mut Cx<S>, work: S::Work) -> Option<Option<Execution>> {
         let (pwq, colour) = self.queued_here(cx, work)?;
         let flags = cx.store.word(work).flags();
-        let token = flags.deferred.then(|| self.worklist.forget_deferred(work));
+        let behind = flags.deferred.then(|| self.worklist.forget_deferred(work));
         hit!(ItemStolenDeferred if flags.deferred);
         match self.place(cx, work) {
-            Place::Inactive => self.steal_inactive(cx, work, pwq),
-            Place::Scheduled(id) => {
+            QueuedIn::Inactive => self.steal_inactive(cx, work, pwq),
+            QueuedIn::Scheduled(id) => {
                 hit!(ItemStolenScheduled);
                 let list = &mut self.crew.get_mut(id).scheduled;
                 list.remove(cx.store, work);
                 self.put_stolen_slot(cx, pwq);
             }
-            Place::Worklist => {
+            QueuedIn::Worklist => {
                 hit!(ItemStolenActive);
                 self.worklist.take_out(cx, work);
                 self.put_stolen_slot(cx, pwq);
             }
         }
         // While it was deferred it ran, or still runs, in that other pool.
-        let last_pool = token.map_or(self.attrs.id, |token| token.pool);
+        let last_pool = behind.map_or(self.attrs.id, |execution| execution.pool);
         cx.store.set_word(work, WorkWord::owned(last_pool));
         self.note_requeued(cx, work, None);
         self.count_out(cx, pwq, colour);
         self.fail_at_limit(cx, pwq);
-        Some(token)
+        Some(behind)
     }
 
     fn put_stolen_slot(&mut self, cx: &mut Cx<S>, pwq: S::Pwq) {
@@ -184,10 +184,10 @@ impl<S: Store> WorkerPool<S> {
 
     /// Where a queued item of this pool is. Lists are linked through the items, so whoever takes
     /// one out, or puts one behind it, must know the head.
-    pub(super) fn place(&self, cx: &Cx<S>, work: S::Work) -> Place {
+    pub(super) fn place(&self, cx: &Cx<S>, work: S::Work) -> QueuedIn {
         let word = cx.store.word(work);
         if word.flags().inactive {
-            return Place::Inactive;
+            return QueuedIn::Inactive;
         }
         // Workers have items of their own only where an item was queued while it ran.
         let has = |&id: &WorkerId| {
@@ -198,7 +198,7 @@ impl<S: Store> WorkerPool<S> {
             Some(id) if has(&id) => Some(id),
             _ => self.crew.ids().find(has),
         };
-        own.map_or(Place::Worklist, Place::Scheduled)
+        own.map_or(QueuedIn::Worklist, QueuedIn::Scheduled)
     }
 
     /// Appends a series, which is in no list, to the worklist.
@@ -211,8 +211,8 @@ impl<S: Store> WorkerPool<S> {
 
     /// Asks the execution to say `Undefer` to that pool when it ends: its next instance waits
     /// there, in that queue. False if it has ended.
-    pub fn defer_behind(&mut self, token: Token, pool: u32, queue: u64) -> bool {
-        let current = self.execution(token);
+    pub fn defer_behind(&mut self, execution: Execution, pool: u32, queue: u64) -> bool {
+        let current = self.current_of(execution);
         current
             .map(|current| {
                 current.deferred_to = Some(pool);
@@ -222,14 +222,14 @@ impl<S: Store> WorkerPool<S> {
     }
 
     /// Whether the execution has not ended.
-    pub fn goes_on(&self, token: Token) -> bool {
-        let worker = self.crew.get(token.worker);
-        worker.is_at(token.seq)
+    pub fn goes_on(&self, execution: Execution) -> bool {
+        let worker = self.crew.get(execution.worker);
+        worker.is_at(execution.seq)
     }
 
     /// The item that waited for this execution in another pool was taken back.
-    pub fn not_deferred(&mut self, token: Token) {
-        if let Some(current) = self.execution(token) {
+    pub fn not_deferred(&mut self, execution: Execution) {
+        if let Some(current) = self.current_of(execution) {
             current.requeued_to = None;
         }
     }
@@ -240,18 +240,18 @@ impl<S: Store> WorkerPool<S> {
         self.crew.get(id).current.as_ref()?.requeued_to
     }
 
-    fn execution(&mut self, token: Token) -> Option<&mut Current<S::Pwq>> {
-        let same = self.goes_on(token);
-        let current = self.crew.get_mut(token.worker).current.as_mut();
+    fn current_of(&mut self, execution: Execution) -> Option<&mut Current<S::Pwq>> {
+        let same = self.goes_on(execution);
+        let current = self.crew.get_mut(execution.worker).current.as_mut();
         current.filter(|_| same)
     }
 
     /// See [`undefer`](Self::undefer).
-    pub(super) fn end_deferral(&mut self, cx: &mut Cx<S>, token: Token) -> Option<()> {
+    pub(super) fn end_deferral(&mut self, cx: &mut Cx<S>, execution: Execution) -> Option<()> {
         if broken!(DeferralLost) {
             return None;
         }
-        let Some(work) = self.worklist.end_of_deferral(token) else {
+        let Some(work) = self.worklist.end_of_deferral(execution) else {
             hit!(ItemUndeferStale);
             return None;
         };
@@ -273,9 +273,9 @@ impl<S: Store> WorkerPool<S> {
     }
 
     /// The execution that this item of the pool waits for, if it does.
-    pub fn deferred_for(&self, work: S::Work) -> Option<Token> {
+    pub fn deferred_for(&self, work: S::Work) -> Option<Execution> {
         let found = self.worklist.deferred().iter().find(|d| d.work == work);
-        found.map(|d| d.token)
+        found.map(|d| d.execution)
     }
 
     /// Moves a series of the worklist that is not deferred to the end of a worker's own list.

@@ -13,7 +13,7 @@
 
 use super::slots::limit_now;
 use super::unseen::PATIENCE;
-use super::{Busy, Cx, WorkerPool};
+use super::{Cx, Executed, WorkerPool};
 use crate::probe::hit;
 use crate::store::{ItemKey, Store};
 use crate::time::{Nanos, Time};
@@ -83,7 +83,7 @@ pub struct Holder<P> {
     /// Who executes it.
     pub worker: WorkerId,
     /// The item.
-    pub item: Busy<P>,
+    pub item: Executed<P>,
     /// When it began.
     pub began: Time,
     /// Through which pwq of the same pool that was queued what it waits for, if it has said so.
@@ -289,7 +289,7 @@ impl<S: Store> WorkerPool<S> {
             holds.then(|| Holder {
                 pool: self.attrs.id,
                 worker,
-                item: Busy {
+                item: Executed {
                     key: current.key,
                     pwq,
                 },

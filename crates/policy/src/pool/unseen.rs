@@ -32,12 +32,12 @@ pub(super) struct Unseen {
     /// CPU time of the thread at `since`, if that was told.
     cpu: Option<Nanos>,
     since: Time,
-    verdict: Verdict,
+    verdict: Sight,
 }
 
 /// Of an unseen worker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Verdict {
+pub(super) enum Sight {
     /// It has not been looked at for long enough.
     Open,
     /// It had a CPU.
@@ -52,20 +52,20 @@ impl Unseen {
         Unseen {
             cpu,
             since: now,
-            verdict: Verdict::Open,
+            verdict: Sight::Open,
         }
     }
 
     /// One more look.
-    pub(super) fn looked(&mut self, now: Time, cpu: Option<Nanos>) -> Verdict {
+    pub(super) fn looked(&mut self, now: Time, cpu: Option<Nanos>) -> Sight {
         let passed = now.since(self.since);
         if passed >= PATIENCE {
             let ran = cpu
                 .zip(self.cpu)
                 .map(|(now, then)| now.saturating_sub(then));
             let verdict = match ran.is_some_and(|ran| ran >= passed / RAN_PART) {
-                true => Verdict::Ran,
-                false => Verdict::Idle,
+                true => Sight::Ran,
+                false => Sight::Idle,
             };
             let since = now;
             *self = Unseen {
@@ -79,13 +79,13 @@ impl Unseen {
 
     /// Whether it was found to use no CPU, or not to tell.
     pub(super) fn is_idle(&self) -> bool {
-        self.verdict == Verdict::Idle
+        self.verdict == Sight::Idle
     }
 }
 
 /// When unseen workers of one pool are taken for asleep.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Pace {
+pub(super) struct Presumption {
     /// The last item ended then, or this many were last taken for asleep.
     since: Time,
     next: u32,
@@ -95,9 +95,9 @@ pub(super) struct Pace {
     credit: u32,
 }
 
-impl Default for Pace {
+impl Default for Presumption {
     fn default() -> Self {
-        Pace {
+        Presumption {
             since: Time(0),
             next: 1,
             idle: false,
@@ -106,12 +106,12 @@ impl Default for Pace {
     }
 }
 
-impl Pace {
+impl Presumption {
     /// An item has ended, or nobody could look until now.
     pub(super) fn begin_anew(&mut self, now: Time) {
-        *self = Pace {
+        *self = Presumption {
             since: now,
-            ..Pace::default()
+            ..Presumption::default()
         };
     }
 
@@ -178,9 +178,9 @@ impl<S: Store> WorkerPool<S> {
             .unseen
             .get_or_insert_with(|| Unseen::new(cx.now, cpu));
         match known.looked(cx.now, cpu) {
-            Verdict::Open => None,
-            Verdict::Ran => Some(SeenState::Runnable),
-            Verdict::Idle => {
+            Sight::Open => None,
+            Sight::Ran => Some(SeenState::Runnable),
+            Sight::Idle => {
                 found.idle += u32::from(worker.hints() == 0 && !worker.is_asleep());
                 None
             }
@@ -200,34 +200,34 @@ mod tests {
     fn a_thread_is_judged_by_what_it_used_of_the_time() {
         let used = |share: u64| {
             let mut unseen = Unseen::new(ms(1), Some(5));
-            assert_eq!(unseen.looked(ms(10), Some(5)), Verdict::Open);
+            assert_eq!(unseen.looked(ms(10), Some(5)), Sight::Open);
             unseen.looked(ms(21), Some(5 + share * MILLISECOND))
         };
-        assert_eq!([used(0), used(4)], [Verdict::Idle; 2]);
-        assert_eq!([used(5), used(20)], [Verdict::Ran; 2]);
+        assert_eq!([used(0), used(4)], [Sight::Idle; 2]);
+        assert_eq!([used(5), used(20)], [Sight::Ran; 2]);
     }
 
     #[test]
     fn a_verdict_holds_until_the_next_one() {
         let mut unseen = Unseen::new(ms(0), Some(0));
-        assert_eq!(unseen.looked(ms(10), Some(10 * MILLISECOND)), Verdict::Ran);
-        assert_eq!(unseen.looked(ms(19), Some(10 * MILLISECOND)), Verdict::Ran);
-        assert_eq!(unseen.looked(ms(20), Some(10 * MILLISECOND)), Verdict::Idle);
-        assert_eq!(unseen.looked(ms(30), Some(20 * MILLISECOND)), Verdict::Ran);
+        assert_eq!(unseen.looked(ms(10), Some(10 * MILLISECOND)), Sight::Ran);
+        assert_eq!(unseen.looked(ms(19), Some(10 * MILLISECOND)), Sight::Ran);
+        assert_eq!(unseen.looked(ms(20), Some(10 * MILLISECOND)), Sight::Idle);
+        assert_eq!(unseen.looked(ms(30), Some(20 * MILLISECOND)), Sight::Ran);
     }
 
     #[test]
     fn who_tells_nothing_may_sleep() {
         let mut unseen = Unseen::new(ms(0), None);
-        assert_eq!(unseen.looked(ms(9), None), Verdict::Open);
-        assert_eq!(unseen.looked(ms(10), None), Verdict::Idle);
+        assert_eq!(unseen.looked(ms(9), None), Sight::Open);
+        assert_eq!(unseen.looked(ms(10), None), Sight::Idle);
         // It has begun to tell: nothing to compare with yet.
-        assert_eq!(unseen.looked(ms(20), Some(7)), Verdict::Idle);
+        assert_eq!(unseen.looked(ms(20), Some(7)), Sight::Idle);
     }
 
     #[test]
     fn while_nothing_ends_twice_as_many_are_taken_for_asleep_each_time() {
-        let mut pace = Pace::default();
+        let mut pace = Presumption::default();
         pace.begin_anew(ms(5));
         let taken: std::vec::Vec<u32> = (5..70).map(|at| pace.presumes(ms(at))).collect();
         let taken: std::vec::Vec<u32> = taken.into_iter().filter(|&n| n > 0).collect();

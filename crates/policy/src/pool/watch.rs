@@ -4,7 +4,7 @@
 use alloc::vec::Vec;
 
 use super::{Cx, Rule, WorkerPool};
-use crate::hog::{Sample, Verdict};
+use crate::hog::{Sample, Sampled};
 use crate::probe::{broken, hit};
 use crate::store::{ItemKey, Store};
 use crate::time::{MILLISECOND, Nanos};
@@ -32,14 +32,14 @@ pub struct Stall<P> {
     /// Since how long.
     pub stood: Nanos,
     /// The item that is first.
-    pub first: Busy<P>,
+    pub first: Executed<P>,
     /// Some of the workers, with what they execute.
-    pub workers: Vec<(WorkerId, Busy<P>)>,
+    pub workers: Vec<(WorkerId, Executed<P>)>,
 }
 
 /// An item and where it was queued.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Busy<P> {
+pub struct Executed<P> {
     /// The item.
     pub key: ItemKey,
     /// The pool workqueue that it was queued through.
@@ -72,12 +72,12 @@ impl<S: Store> WorkerPool<S> {
         let asleep = sample.asleep || worker.unseen.is_some_and(|unseen| unseen.is_idle());
         let sample = Sample { asleep, ..sample };
         let cpu = match worker.watch.sampled(sample, threshold) {
-            Verdict::Fine => return Ok(None),
-            Verdict::AskSwitches => {
+            Sampled::Fine => return Ok(None),
+            Sampled::AskSwitches => {
                 hit!(HogAsks);
                 return Err(AskSwitches);
             }
-            Verdict::Hog(cpu) => cpu,
+            Sampled::Hog(cpu) => cpu,
         };
         let current = self.crew.get(id).current.as_ref().expect("it executes");
         let hog = Hog {
@@ -103,11 +103,11 @@ impl<S: Store> WorkerPool<S> {
         let busy = |id: WorkerId| {
             let current = self.crew.get(id).current.as_ref()?;
             let (key, pwq) = (current.key, current.pwq);
-            Some((id, Busy { key, pwq }))
+            Some((id, Executed { key, pwq }))
         };
         Some(Stall {
             stood,
-            first: Busy {
+            first: Executed {
                 key: cx.store.key(first),
                 pwq: cx.store.pwq_of(first)?,
             },

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use cmwq_engine::Process;
 use cmwq_engine::sync::Mutex;
 use cmwq_os::{clock, sched, thread};
-use cmwq_policy::job::{Grant, Pace, Quota, nodes_in_turn, willing};
+use cmwq_policy::job::{Grant, Quota, Speed, nodes_in_turn, willing};
 
 use super::run::{Helper, Run};
 use crate::task::{self, AnyTask, Cancel};
@@ -126,7 +126,7 @@ impl<'r, 'a, P: Clone + Send, E: Send> Crew<'r, 'a, P, E> {
 
     /// Between two steps of the caller: another job may have given helpers back. Not in a child
     /// that the step has forked, where the locks may be held for ever.
-    pub(super) fn ask_again(&mut self, pace: Pace) {
+    pub(super) fn ask_again(&mut self, pace: Speed) {
         if pace.is_worth_a_helper(self.run.left()) && !self.run.is_foreign() {
             self.recruit();
         }

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use cmwq_engine::sync::{AtomicBool, Mutex, SeqCst};
-use cmwq_policy::job::{Asker, Chunks, Core, Cut, Fronts as _, Pace, Part, Piece, Shape, Steps};
+use cmwq_policy::job::{Asker, Chunks, Core, Cut, Fronts as _, Part, Piece, Shape, Speed, Steps};
 use loom::cell::UnsafeCell;
 use loom::thread;
 
@@ -118,7 +118,7 @@ impl Job {
             let asker = Asker {
                 thread,
                 node: None,
-                pace: Some(Pace::new()),
+                pace: Some(Speed::new()),
             };
             let taken = self
                 .core
@@ -127,7 +127,7 @@ impl Job {
                 .next(asker, &self.fronts, &|_, _| ());
             let Some(taken) = taken else { return };
             let mut steps = Steps::new(Cut::new(CUT.0, CUT.1), &taken);
-            while let Some(to) = steps.next(Pace::new()) {
+            while let Some(to) = steps.next(Speed::new()) {
                 let from = steps.begun();
                 if self.stop.load(SeqCst) || !self.fronts.advance(thread, from, to) {
                     break;

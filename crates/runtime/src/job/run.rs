@@ -10,7 +10,7 @@ use cmwq_engine::Process;
 use cmwq_engine::sync::{Mutex, MutexGuard};
 use cmwq_os::clock;
 use cmwq_policy::Time;
-use cmwq_policy::job::{Asker, Chunks, Core, Cut, Pace, Part, Shape, SoFar, Steps, Taken};
+use cmwq_policy::job::{Asker, Chunks, Core, Cut, Part, Shape, SoFar, Speed, Steps, Taken};
 
 use super::error::Failure;
 use super::fronts::Fronts;
@@ -20,7 +20,7 @@ pub(super) type UndoFn<'a, P> = Box<dyn FnMut(Range<P>) + 'a>;
 pub(super) type ProgressFn<'a> = Box<dyn FnMut(JobProgress) + 'a>;
 pub(super) type Func<'r, P, E> = &'r (dyn Fn(Range<P>) -> Result<(), E> + Sync);
 /// What the caller does between its steps.
-type Between<'b> = &'b mut dyn FnMut(Pace);
+type Between<'b> = &'b mut dyn FnMut(Speed);
 pub(super) type AdvanceRef<'r, P> = &'r (dyn Fn(&P, u64) -> P + Sync);
 
 /// How a job is to be run.
@@ -172,7 +172,7 @@ impl<'r, P: Clone, E> Run<'r, P, E> {
         &self,
         thread: usize,
         node: Option<u32>,
-        mut pace: Option<Pace>,
+        mut pace: Option<Speed>,
         between: Between<'_>,
     ) {
         let mut now = clock::now();
@@ -194,7 +194,7 @@ impl<'r, P: Clone, E> Run<'r, P, E> {
     }
 
     /// The next chunk, and the pace of threads that know theirs.
-    fn next(&self, asker: Asker) -> Option<(Taken<P>, Pace)> {
+    fn next(&self, asker: Asker) -> Option<(Taken<P>, Speed)> {
         let take = || {
             let core = &mut self.lock().core;
             let taken = core.next(asker, &self.fronts, &self.advance)?;
@@ -374,12 +374,12 @@ fn undo_all<P: Clone>(
 struct Walk {
     steps: Steps,
     completed: u64,
-    pace: Pace,
+    pace: Speed,
     now: Time,
 }
 
 impl Walk {
-    fn new<P>(cut: Cut, taken: &Taken<P>, pace: Pace, now: Time) -> Self {
+    fn new<P>(cut: Cut, taken: &Taken<P>, pace: Speed, now: Time) -> Self {
         let (steps, completed) = (Steps::new(cut, taken), 0);
         Walk {
             steps,

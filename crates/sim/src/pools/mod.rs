@@ -144,8 +144,8 @@ impl Machine {
             }
             Action::Spawn(id) => self.spawn_worker(pool, id),
             Action::Inspect => self.inspect(&self.pool(pool)),
-            Action::Undefer { pool, token } => {
-                self.in_pool(PoolId(pool), |core, cx| core.undefer(cx, token));
+            Action::Undefer { pool, execution } => {
+                self.in_pool(PoolId(pool), |core, cx| core.undefer(cx, execution));
             }
             Action::Flushed(_) | Action::Drained(_) => self.progress(),
             Action::Released(pwq)

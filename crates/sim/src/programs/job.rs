@@ -7,7 +7,7 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use cmwq_policy::job::{
-    Asker, Chunks, Core, Cut, Front, Grant, Pace, Part, Piece, Quota, Shape, SoFar, Steps, Taken,
+    Asker, Chunks, Core, Cut, Front, Grant, Part, Piece, Quota, Shape, SoFar, Speed, Steps, Taken,
     willing,
 };
 use cmwq_policy::{Nanos, Time};
@@ -141,7 +141,7 @@ impl Shared {
 struct Worker {
     job: Rc<Shared>,
     thread: usize,
-    pace: Option<Pace>,
+    pace: Option<Speed>,
     chunk: Option<Chunk>,
     came: bool,
     leaves: bool,

@@ -11,7 +11,7 @@ use std::rc::Rc;
 
 use cmwq_policy::contract::{self, QueueInfo};
 use cmwq_policy::pool::PoolKey;
-use cmwq_policy::queue::{Attrs, Caller, Gate as Admission, Kind, Queue as Core, QueueAttrs};
+use cmwq_policy::queue::{Attrs, Caller, Intake, Kind, Queue as Core, QueueAttrs};
 use cmwq_policy::store::PwqInfo;
 use cmwq_policy::work::WorkWord;
 use cmwq_policy::{CpuMask, Cx, ItemKey, Store, Time, WorkerPool};
@@ -60,8 +60,8 @@ impl Machine {
     }
 
     /// What a queue admits now.
-    pub(crate) fn admission(&self, queue: QueueId) -> Admission {
-        Admission {
+    pub(crate) fn admission(&self, queue: QueueId) -> Intake {
+        Intake {
             closing: self.process.closing.get(),
             ..self.queue(queue).admission.get()
         }
@@ -89,7 +89,7 @@ impl Machine {
 
     /// The pwq for this CPU of a queue that is not per CPU.
     fn place(&self, id: QueueId, cpu: usize) -> PwqId {
-        let Ok(pwq) = contract::place(self, id, cpu);
+        let Ok(pwq) = contract::pwq_for(self, id, cpu);
         pwq
     }
 

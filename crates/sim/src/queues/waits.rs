@@ -5,7 +5,7 @@
 use std::rc::Rc;
 
 use cmwq_policy::contract::{self, Machine as _, Node, PwqFlush, Target};
-use cmwq_policy::queue::Gate as Admission;
+use cmwq_policy::queue::Intake;
 use cmwq_policy::worker::Wait;
 
 use crate::api::act::{Act, Answer};
@@ -205,7 +205,7 @@ impl Machine {
 
     /// From now on the queue admits its own items' alone. What is armed is dropped.
     pub(crate) fn close_workqueue(&self, queue: QueueId) {
-        self.change_admission(queue, |now| Admission {
+        self.change_admission(queue, |now| Intake {
             destroying: true,
             ..now
         });
@@ -221,10 +221,10 @@ impl Machine {
     /// One more, or one less, drains the queue.
     fn count_drainer(&self, queue: QueueId, comes: bool) {
         let draining = self.with_queue(queue, |q| q.count_drainer(comes));
-        self.change_admission(queue, |now| Admission { draining, ..now });
+        self.change_admission(queue, |now| Intake { draining, ..now });
     }
 
-    fn change_admission(&self, queue: QueueId, change: impl Fn(Admission) -> Admission) {
+    fn change_admission(&self, queue: QueueId, change: impl Fn(Intake) -> Intake) {
         let queue = self.queue(queue);
         queue.admission.set(change(queue.admission.get()));
     }

@@ -3,7 +3,7 @@
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 
-use cmwq_policy::queue::{Gate as Admission, Queue as Core};
+use cmwq_policy::queue::{Intake, Queue as Core};
 
 use crate::api::names::PwqId;
 use crate::api::specs::QueueSpec;
@@ -20,7 +20,7 @@ pub(crate) struct Queue {
     /// The limits that its pwqs share, where they do: of each node, and of pools that are in none.
     pub(crate) limits: Vec<usize>,
     /// What it admits, but for the end of the whole program.
-    pub(crate) admission: Cell<Admission>,
+    pub(crate) admission: Cell<Intake>,
     /// It has no handle any more.
     pub(crate) dropped: Cell<bool>,
     pub(crate) rescuer: Cell<Option<ThreadId>>,

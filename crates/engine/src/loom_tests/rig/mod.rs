@@ -327,8 +327,8 @@ impl Rig {
                 contract::activate(self, pwq);
                 self.parts.unhold(pwq);
             }
-            Action::Undefer { pool, token } => {
-                self.with_pool(pool, |core, cx| core.undefer(cx, token));
+            Action::Undefer { pool, execution } => {
+                self.with_pool(pool, |core, cx| core.undefer(cx, execution));
             }
             action => unreachable!("{action:?}"),
         }

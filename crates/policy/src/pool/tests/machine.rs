@@ -7,7 +7,7 @@ use super::rig::{Doing, Pool, Rig, Todo};
 use super::store::TestStore;
 use super::*;
 use crate::hog::{self, Sample, Switches};
-use crate::pool::{Claimant, Place, Rule};
+use crate::pool::{Claimant, QueuedIn, Rule};
 use crate::pwq::{Drain, PwqFlags};
 use crate::store::Store;
 use crate::time::MICROSECOND;
@@ -171,9 +171,9 @@ impl Machine {
         let linked = self.rig.store.items[work].word.flags().linked;
         self.reached.extend(linked.then_some("steal linked"));
         self.reached.extend(match self.place(work) {
-            Some(Place::Inactive) => Some("steal inactive"),
-            Some(Place::Worklist) => Some("steal queued"),
-            Some(Place::Scheduled(_)) => Some("steal scheduled"),
+            Some(QueuedIn::Inactive) => Some("steal inactive"),
+            Some(QueuedIn::Worklist) => Some("steal queued"),
+            Some(QueuedIn::Scheduled(_)) => Some("steal scheduled"),
             None => Some("steal deferred"),
         });
         assert!(self.rig.steal(work));
@@ -213,9 +213,9 @@ impl Machine {
         };
         if self.rig.barrier(work).is_some() {
             self.reached.insert(match place {
-                Some(Some(Place::Inactive)) => "barrier behind inactive",
-                Some(Some(Place::Worklist)) => "barrier behind queued",
-                Some(Some(Place::Scheduled(_))) => "barrier behind scheduled",
+                Some(Some(QueuedIn::Inactive)) => "barrier behind inactive",
+                Some(Some(QueuedIn::Worklist)) => "barrier behind queued",
+                Some(Some(QueuedIn::Scheduled(_))) => "barrier behind scheduled",
                 Some(None) => "barrier behind deferred",
                 None => "barrier behind running",
             });
@@ -223,15 +223,15 @@ impl Machine {
     }
 
     /// Where a queued item is; nothing if it is deferred.
-    fn place(&self, work: usize) -> Option<Place> {
+    fn place(&self, work: usize) -> Option<QueuedIn> {
         let flags = self.rig.store.items[work].word.flags();
         if flags.deferred || flags.inactive {
-            return (!flags.deferred).then_some(Place::Inactive);
+            return (!flags.deferred).then_some(QueuedIn::Inactive);
         }
         let threads = self.rig.threads.iter().enumerate();
         let mut all = threads.flat_map(|(pool, threads)| threads.keys().map(move |&id| (pool, id)));
         let own = all.find(|&(pool, id)| self.rig.own_list(pool, id).contains(&work));
-        Some(own.map_or(Place::Worklist, |(_, id)| Place::Scheduled(id)))
+        Some(own.map_or(QueuedIn::Worklist, |(_, id)| QueuedIn::Scheduled(id)))
     }
 
     /// Orphans stay orphans.

@@ -11,7 +11,7 @@ use super::store::{Instance, TestPwq};
 use crate::colours::Flush;
 use crate::pwq::{Drain, PoolWorkqueue, PwqFlags};
 use crate::work::WorkWord;
-use crate::worker::{Token, WorkerId};
+use crate::worker::{Execution, WorkerId};
 use std::collections::{BTreeSet, VecDeque};
 use std::vec::Vec;
 
@@ -145,7 +145,7 @@ impl Rig {
                 },
             );
         }
-        let (at, token) = (running.token.pool as usize, running.token);
+        let (at, token) = (running.execution.pool as usize, running.execution);
         assert!(self.call(at, |p, _| p.defer_behind(token, pool as u32, queue as u64)));
         let deferred = Some(token);
         let redirected = false;
@@ -192,7 +192,7 @@ impl Rig {
     }
 
     /// The execution that an item of this pool was queued behind may have ended before it was.
-    pub(super) fn confirm(&mut self, pool: usize, token: Token) {
+    pub(super) fn confirm(&mut self, pool: usize, token: Execution) {
         if !self.pools[token.pool as usize].goes_on(token) {
             self.call(pool, |p, cx| p.undefer(cx, token));
         }

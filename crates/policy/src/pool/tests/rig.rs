@@ -9,7 +9,7 @@ use super::ops::{Flushing, Queue};
 use super::store::TestStore;
 use crate::action::{Action, Actions};
 use crate::time::{MILLISECOND, Nanos, Time};
-use crate::worker::{State, Token, Wait, WorkerId};
+use crate::worker::{Execution, State, Wait, WorkerId};
 use std::collections::BTreeMap;
 use std::vec::Vec;
 
@@ -31,7 +31,7 @@ pub(super) enum Doing {
 pub(super) struct Thread {
     pub(super) doing: Doing,
     /// A wake-up that came while it did not sleep.
-    pub(super) token: bool,
+    pub(super) woken: bool,
 }
 
 /// Something that was asked for and is not carried out yet.
@@ -45,9 +45,9 @@ pub(super) enum Todo {
     Emptied(usize),
     Released(usize),
     Mayday(usize),
-    Undefer(Token),
+    Undefer(Execution),
     /// Who has queued an item of this pool behind an execution looks whether it still goes on.
-    Confirm(Token),
+    Confirm(Execution),
     /// Who owns the item queues it through the pwq.
     Insert(usize, usize, Queueing),
     /// Who has taken the item back lets it go.
@@ -64,7 +64,7 @@ impl Todo {
             Action::Emptied(pwq) => Some(Todo::Emptied(pwq)),
             Action::Activate(pwq) => Some(Todo::Activate(pwq)),
             Action::Mayday(pwq) => Some(Todo::Mayday(pwq)),
-            Action::Undefer { token, .. } => Some(Todo::Undefer(token)),
+            Action::Undefer { execution, .. } => Some(Todo::Undefer(execution)),
             Action::Inspect | Action::Flushed(_) | Action::Drained(_) | Action::FailWait(_) => None,
         }
     }
@@ -271,7 +271,7 @@ impl Rig {
         };
         let thread = self.thread(pool, id);
         thread.doing = doing;
-        if doing == Doing::Parked && core::mem::take(&mut thread.token) {
+        if doing == Doing::Parked && core::mem::take(&mut thread.woken) {
             thread.doing = Doing::Awake;
         }
     }
@@ -299,8 +299,8 @@ impl Rig {
             Todo::Emptied(pwq) => self.pwq_emptied(pwq),
             Todo::Released(_) => {}
             Todo::Mayday(pwq) => self.mayday(pwq),
-            Todo::Undefer(token) => self.call(pool, |p, cx| p.undefer(cx, token)),
-            Todo::Confirm(token) => self.confirm(pool, token),
+            Todo::Undefer(execution) => self.call(pool, |p, cx| p.undefer(cx, execution)),
+            Todo::Confirm(execution) => self.confirm(pool, execution),
             Todo::Insert(work, pwq, how) => self.insert(work, pwq, how),
             Todo::Disown(work) => self.disown(work),
         }
@@ -313,7 +313,7 @@ impl Rig {
         };
         match thread.doing {
             Doing::Parked => thread.doing = Doing::Awake,
-            _ => thread.token = true,
+            _ => thread.woken = true,
         }
     }
 
@@ -327,7 +327,7 @@ impl Rig {
     pub(super) fn add_thread(&mut self, pool: usize, id: WorkerId) {
         let thread = Thread {
             doing: Doing::Awake,
-            token: false,
+            woken: false,
         };
         assert!(self.threads[pool].insert(id, thread).is_none());
     }

@@ -6,7 +6,7 @@ use crate::list::Links;
 use crate::pwq::PoolWorkqueue;
 use crate::store::{ItemKey, PwqInfo, SharedLimit, Store};
 use crate::work::{PWQ_ALIGN, WorkWord};
-use crate::worker::Token;
+use crate::worker::Execution;
 use core::cell::{Cell, RefCell};
 use std::vec::Vec;
 
@@ -31,7 +31,7 @@ pub(super) struct Item {
     /// What it stands behind, if it is a barrier.
     pub(super) target: Option<Instance>,
     /// The execution that its pending instance waits for.
-    pub(super) behind: Option<Token>,
+    pub(super) behind: Option<Execution>,
 }
 
 impl Item {

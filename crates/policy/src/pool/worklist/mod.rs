@@ -17,7 +17,7 @@ use crate::affinity::Near;
 use crate::growth::GrowthStats;
 use crate::list::List;
 use crate::store::Store;
-use crate::worker::Token;
+use crate::worker::Execution;
 use lanes::Lane;
 pub use near::{MOST_OVERTAKEN, NEAR_WINDOW};
 
@@ -25,7 +25,7 @@ pub use near::{MOST_OVERTAKEN, NEAR_WINDOW};
 #[derive(Debug)]
 pub(super) struct Deferred<W> {
     pub(super) work: W,
-    pub(super) token: Token,
+    pub(super) execution: Execution,
 }
 
 /// Items that no worker has taken.
@@ -84,21 +84,24 @@ impl<S: Store> Worklist<S> {
     }
 
     /// The item is to wait for this execution.
-    pub(super) fn defer(&mut self, work: S::Work, token: Token) {
-        self.deferred.push(Deferred { work, token });
+    pub(super) fn defer(&mut self, work: S::Work, execution: Execution) {
+        self.deferred.push(Deferred { work, execution });
     }
 
     /// The execution has ended: the item that has waited for it. It is still marked.
-    pub(super) fn end_of_deferral(&mut self, token: Token) -> Option<S::Work> {
-        let at = self.deferred.iter().position(|d| d.token == token)?;
+    pub(super) fn end_of_deferral(&mut self, execution: Execution) -> Option<S::Work> {
+        let at = self
+            .deferred
+            .iter()
+            .position(|d| d.execution == execution)?;
         Some(self.deferred.swap_remove(at).work)
     }
 
     /// The item does not wait for an execution any more: which one that was.
-    pub(super) fn forget_deferred(&mut self, work: S::Work) -> Token {
+    pub(super) fn forget_deferred(&mut self, work: S::Work) -> Execution {
         let at = self.deferred.iter().position(|d| d.work == work);
         let at = at.expect("a deferred item is known");
-        self.deferred.swap_remove(at).token
+        self.deferred.swap_remove(at).execution
     }
 
     /// An item of the list, which was deferred, may be taken now.

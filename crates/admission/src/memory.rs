@@ -48,7 +48,7 @@ const SIZES_NEAR: usize = 64;
 /// What to do with a job that could start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
-pub enum Verdict {
+pub enum Admit {
     /// Start it, after [`Memory::started`].
     Start,
     /// Read first ([`Memory::sizes_to_read`], then [`Memory::read`]) and ask again.
@@ -132,20 +132,20 @@ impl Memory {
     }
 
     /// Whether one more job may start now.
-    pub fn may_start(&self, now: Time) -> Verdict {
+    pub fn may_start(&self, now: Time) -> Admit {
         if self.running.is_empty() {
-            return Verdict::Start;
+            return Admit::Start;
         }
         let Some(reading) = self.reading else {
-            return Verdict::Read;
+            return Admit::Read;
         };
         let age = now.since(reading.at);
         match self.fits(now, reading.spare) {
-            true if age <= self.valid(&reading) => Verdict::Start,
-            true => Verdict::Read,
+            true if age <= self.valid(&reading) => Admit::Start,
+            true => Admit::Read,
             false => match self.pause(&reading).saturating_sub(age) {
-                0 => Verdict::Read,
-                left => Verdict::Wait(left),
+                0 => Admit::Read,
+                left => Admit::Wait(left),
             },
         }
     }

@@ -19,19 +19,19 @@ const ROUND: Nanos = MS * 3 / 20;
 pub enum Act {
     /// Use the CPU so long.
     Burn(Nanos),
-    /// Use the CPU until a gate is open.
+    /// Use the CPU until a latch is open.
     SpinUntil(Name),
     /// Block so long.
     Sleep(Nanos),
-    /// Block until a gate is open.
+    /// Block until a latch is open.
     Wait(Name),
-    /// A gate is open from now on: who waits for it goes on.
+    /// A latch is open from now on: who waits for it goes on.
     Open(Name),
     /// Block until something has happened, at most so long. Answered with a truth value: whether
     /// it has.
     Await(Cond, Nanos),
     /// A thread of its own begins to act.
-    Start(Box<Actor>, Place),
+    Start(Box<Actor>, RunsOn),
     /// A call of the implementation, answered with its result.
     Call(Call),
     /// Nothing more.
@@ -40,7 +40,7 @@ pub enum Act {
 
 /// Where a new thread runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place {
+pub enum RunsOn {
     /// Anywhere.
     Free,
     /// On this CPU only.
@@ -124,9 +124,9 @@ impl Play {
         self.ledger.holds(cond)
     }
 
-    /// Whether a gate is open. At the end of the script all are.
-    pub fn is_open(&self, gate: &str) -> bool {
-        self.ledger.is_open(gate)
+    /// Whether a latch is open. At the end of the script all are.
+    pub fn is_open(&self, latch: &str) -> bool {
+        self.ledger.is_open(latch)
     }
 
     /// Whether the main thread is at its end: nothing is recorded any more.
@@ -139,7 +139,7 @@ impl Play {
         self.ledger.misuse(text.into());
     }
 
-    /// Opens all gates and ends the recording. The main thread's end does that too.
+    /// Opens all latches and ends the recording. The main thread's end does that too.
     pub fn close(&self) {
         self.ledger.close();
     }
@@ -186,7 +186,7 @@ struct Loop {
 #[derive(Debug)]
 enum Until {
     Count { left: u32, trues: u32 },
-    Gate { gate: Name, paused: bool },
+    Latch { latch: Name, paused: bool },
 }
 
 /// What the answer to the last act is for.
@@ -278,7 +278,7 @@ impl Actor {
                     .flatten();
             }
             Op::Repeat(n, inner) => return self.repeat(&step, inner, Until::count(*n)),
-            Op::Until(gate, inner) => return self.repeat(&step, inner, Until::gate(gate)),
+            Op::Until(latch, inner) => return self.repeat(&step, inner, Until::latch(latch)),
             _ => {}
         }
         if let Some(result) = self.known(&step.op) {
@@ -308,11 +308,11 @@ impl Actor {
             Op::Call(call) => (Doing::Call, Act::Call(call.clone())),
             Op::Sleep(time) => (Doing::Quiet, Act::Sleep(*time)),
             Op::Spin(time) => (Doing::Quiet, Act::Burn(*time)),
-            Op::Wait(gate) => (Doing::Quiet, Act::Wait(gate.clone())),
-            Op::SpinWait(gate) => (Doing::Quiet, Act::SpinUntil(gate.clone())),
-            Op::Open(gate) => {
-                self.play.ledger.open(gate);
-                (Doing::Quiet, Act::Open(gate.clone()))
+            Op::Wait(latch) => (Doing::Quiet, Act::Wait(latch.clone())),
+            Op::SpinWait(latch) => (Doing::Quiet, Act::SpinUntil(latch.clone())),
+            Op::Open(latch) => {
+                self.play.ledger.open(latch);
+                (Doing::Quiet, Act::Open(latch.clone()))
             }
             Op::Start(thread) => (Doing::Quiet, self.start(thread)),
             Op::Aside(context, inner) => self.aside(*context, inner),
@@ -350,7 +350,7 @@ impl Actor {
         let of = &self.play.script.threads[thread];
         let who = Who::Thread(thread.clone());
         let actor = self.play.actor(who, thread.to_string(), of.body.clone());
-        let place = of.cpu.map_or(Place::Free, Place::Cpu);
+        let place = of.cpu.map_or(RunsOn::Free, RunsOn::Cpu);
         Act::Start(Box::new(actor), place)
     }
 
@@ -359,7 +359,7 @@ impl Actor {
         let body: Body = [Step::clone(inner)].into();
         let name = context.actor().to_string();
         let actor = self.play.actor(Who::Aside(id), name, body);
-        (Doing::Aside(id), Act::Start(Box::new(actor), Place::Here))
+        (Doing::Aside(id), Act::Start(Box::new(actor), RunsOn::Here))
     }
 
     /// Goes on after an act; the next one belongs to the same operation, if there is any.
@@ -429,8 +429,8 @@ impl Loop {
                 *left -= 1;
                 Ok(self.inner.clone())
             }
-            Until::Gate { gate, .. } if ledger.is_open(gate) => Err("stopped".into()),
-            Until::Gate { paused, .. } => {
+            Until::Latch { latch, .. } if ledger.is_open(latch) => Err("stopped".into()),
+            Until::Latch { paused, .. } => {
                 *paused = !*paused;
                 Ok(match paused {
                     true => self.inner.clone(),
@@ -449,9 +449,9 @@ impl Until {
         Until::Count { left: n, trues: 0 }
     }
 
-    fn gate(gate: &Name) -> Until {
-        Until::Gate {
-            gate: gate.clone(),
+    fn latch(latch: &Name) -> Until {
+        Until::Latch {
+            latch: latch.clone(),
             paused: false,
         }
     }

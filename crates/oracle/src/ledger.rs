@@ -38,7 +38,7 @@ pub(crate) struct Ledger(Mutex<State>);
 #[derive(Debug, Default)]
 struct State {
     over: bool,
-    gates: BTreeSet<Name>,
+    latches: BTreeSet<Name>,
     done: BTreeSet<Name>,
     /// Results of what was done from other contexts; none yet: still under way.
     asides: Vec<Option<Option<String>>>,
@@ -78,14 +78,14 @@ impl Ledger {
         self.state().over = true;
     }
 
-    pub(crate) fn open(&self, gate: &Name) {
-        self.state().gates.insert(gate.clone());
+    pub(crate) fn open(&self, latch: &Name) {
+        self.state().latches.insert(latch.clone());
     }
 
-    /// At the end of the script every gate is open.
-    pub(crate) fn is_open(&self, gate: &str) -> bool {
+    /// At the end of the script every latch is open.
+    pub(crate) fn is_open(&self, latch: &str) -> bool {
         let state = self.state();
-        state.over || state.gates.contains(gate)
+        state.over || state.latches.contains(latch)
     }
 
     pub(crate) fn holds(&self, cond: &Cond) -> bool {

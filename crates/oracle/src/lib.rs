@@ -33,7 +33,7 @@ mod table;
 mod trace;
 mod virt;
 
-pub use actor::{Act, Actor, Answer, Place, Play};
+pub use actor::{Act, Actor, Answer, Play, RunsOn};
 pub use compare::{Difference, Switches, compare};
 pub use error::{Error, ScriptError};
 pub use ledger::{Cond, Seat};

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-/// The name of a queue, item, gate or thread.
+/// The name of a queue, item, latch or thread.
 pub type Name = Arc<str>;
 
 /// Nanoseconds: a duration, or a time from any fixed point of the run.
@@ -29,11 +29,11 @@ pub enum Op {
     Sleep(Nanos),
     /// Burns CPU time without blocking.
     Spin(Nanos),
-    /// Blocks until a gate is open.
+    /// Blocks until a latch is open.
     Wait(Name),
-    /// Burns CPU until a gate is open.
+    /// Burns CPU until a latch is open.
     SpinWait(Name),
-    /// Opens a gate for ever.
+    /// Opens a latch for ever.
     Open(Name),
     /// Only in the executions up to this number.
     Upto(u32, Arc<Step>),
@@ -41,7 +41,7 @@ pub enum Op {
     Only(u32, Arc<Step>),
     /// So many times; the answer is how often the result was true.
     Repeat(u32, Arc<Step>),
-    /// Again and again until a gate is open.
+    /// Again and again until a latch is open.
     Until(Name, Arc<Step>),
     /// From another context on this CPU, waiting for it.
     Aside(Context, Arc<Step>),

@@ -66,7 +66,7 @@ pub(crate) struct Trace<'a> {
 }
 
 /// Where the operations of a body stand in the trace; sleeping leaves no line.
-type Places = Vec<Option<Range<usize>>>;
+type CpuPairs = Vec<Option<Range<usize>>>;
 
 impl<'a> Trace<'a> {
     pub(crate) fn new(scenario: &'a Scenario) -> Trace<'a> {
@@ -143,7 +143,14 @@ impl<'a> Trace<'a> {
 
     /// Whether `item`, queued by operation `at`, started before `actor` waited for something or
     /// let others go on.
-    fn starts(&self, actor: &str, body: &[Step], places: &Places, at: usize, item: &Name) -> bool {
+    fn starts(
+        &self,
+        actor: &str,
+        body: &[Step],
+        places: &CpuPairs,
+        at: usize,
+        item: &Name,
+    ) -> bool {
         let Some(place) = &places[at] else {
             return false;
         };
@@ -164,7 +171,7 @@ impl<'a> Trace<'a> {
     }
 
     /// The line by which operation `at` is over: its last one, or else the next that is known.
-    fn over(&self, places: &Places, at: usize) -> usize {
+    fn over(&self, places: &CpuPairs, at: usize) -> usize {
         match &places[at] {
             Some(place) => place.end,
             None => {
@@ -174,8 +181,8 @@ impl<'a> Trace<'a> {
         }
     }
 
-    fn places(&self, actor: &str, body: &[Step]) -> Places {
-        let mut places: Places = vec![None; body.len()];
+    fn places(&self, actor: &str, body: &[Step]) -> CpuPairs {
+        let mut places: CpuPairs = vec![None; body.len()];
         let mut at = 0;
         for (number, line) in self.lines.iter().enumerate() {
             let Some((op, over)) = line.op_of(actor) else {

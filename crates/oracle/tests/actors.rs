@@ -2,7 +2,7 @@
 
 mod common;
 
-use cmwq_oracle::{Act, Actor, Answer, Call, Cond, MS, Place, Play, Record, Scenario, Seat};
+use cmwq_oracle::{Act, Actor, Answer, Call, Cond, MS, Play, Record, RunsOn, Scenario, Seat};
 use common::script::{scenario, with_bodies};
 
 fn play(main: &[&str]) -> (Play, Actor) {
@@ -118,7 +118,7 @@ fn repeating_counts_what_was_true() {
 fn until_goes_on_with_pauses_until_the_gate_is_open() {
     let scenario = with_bodies(&["start t", "open g", "sleep 1"], &[], &["until g cpu"]);
     let (play, mut main) = from(scenario.expect("a good script"));
-    let Act::Start(mut thread, Place::Free) = main.next(0, None) else {
+    let Act::Start(mut thread, RunsOn::Free) = main.next(0, None) else {
         panic!("it starts a thread");
     };
     for _ in 0..3 {
@@ -173,7 +173,7 @@ fn threads_are_watched_and_joined() {
         "join t2",
     ];
     let (play, mut main) = play(&main);
-    let Act::Start(mut thread, Place::Free) = main.next(0, None) else {
+    let Act::Start(mut thread, RunsOn::Free) = main.next(0, None) else {
         panic!("it starts a thread");
     };
     assert!(matches!(main.next(0, None), Act::Sleep(t) if t == 30 * MS));
@@ -205,7 +205,7 @@ fn threads_are_watched_and_joined() {
 fn a_thread_runs_where_the_script_says() {
     let (_, mut main) = play(&["start t2"]);
     let act = main.next(0, None);
-    assert!(matches!(act, Act::Start(_, Place::Cpu(2))), "{act:?}");
+    assert!(matches!(act, Act::Start(_, RunsOn::Cpu(2))), "{act:?}");
 }
 
 #[test]
@@ -241,7 +241,7 @@ fn other_contexts_are_actors_of_their_own() {
     let mut answers = [true, true, false].into_iter();
     loop {
         match main.next(0, None) {
-            Act::Start(mut aside, Place::Here) => {
+            Act::Start(mut aside, RunsOn::Here) => {
                 let Act::Await(cond, _) = main.next(0, None) else {
                     panic!("it waits for the other context");
                 };

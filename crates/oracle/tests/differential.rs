@@ -166,8 +166,8 @@ impl Writer {
             8 => self.wait(),
             9 => self.change(),
             10 => {
-                let gate = self.random.of(&GATES);
-                self.act(format!("open {gate}"));
+                let latch = self.random.of(&GATES);
+                self.act(format!("open {latch}"));
             }
             _ => {
                 self.say(format!("work_busy {item}"));
@@ -179,19 +179,19 @@ impl Writer {
     /// Items that go on at one time change nothing that others could see: which was first would be
     /// a race.
     fn body(&mut self, item: &str) -> Vec<String> {
-        let gate = self.random.of(&GATES);
+        let latch = self.random.of(&GATES);
         match (item, self.random.below(5)) {
             // It queues one that nobody else does: accepted also while its own queue is drained.
             (CHAINS, _) => {
                 let queue = self.queue();
                 vec![
-                    format!("wait {gate}"),
+                    format!("wait {latch}"),
                     format!("upto 1 queue_work {queue} {CHAINED}"),
                 ]
             }
             (CHAINED, _) | (_, 0 | 1) => Vec::new(),
-            (_, 2 | 3) => vec![format!("wait {gate}")],
-            _ => vec![format!("wait {gate}"), "sleep 1".into()],
+            (_, 2 | 3) => vec![format!("wait {latch}")],
+            _ => vec![format!("wait {latch}"), "sleep 1".into()],
         }
     }
 

@@ -23,7 +23,7 @@ fn run(scenario: &Scenario) -> Result<(), String> {
 fn every_operation_is_done_or_refused_beforehand() {
     let mut refused = Vec::new();
     for &text in EVERY {
-        // Whoever waits for a gate waits for ever; whoever awaits gives up.
+        // Whoever waits for a latch waits for ever; whoever awaits gives up.
         if text.starts_with("until") || text.contains("wait g") {
             continue;
         }
@@ -36,7 +36,7 @@ fn every_operation_is_done_or_refused_beforehand() {
 #[test]
 fn every_operation_is_done_by_items_and_threads() {
     for &text in EVERY {
-        // These wait for the very item that does them, or for a gate.
+        // These wait for the very item that does them, or for a latch.
         let waits = ["flush", "drain", "destroy", "sync", "wait", "join", "until"];
         if waits.iter().any(|word| text.contains(word)) || text.contains("start") {
             continue;

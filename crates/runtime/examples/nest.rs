@@ -8,22 +8,22 @@ use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, Instant};
 
-type Job = Box<dyn FnOnce() + Send>;
+type Task = Box<dyn FnOnce() + Send>;
 
 /// Whatever runs closures.
 trait Pool: Clone + Send + 'static {
-    fn run(&self, job: Job);
+    fn run(&self, job: Task);
 }
 
 impl Pool for cmwq::Workqueue {
-    fn run(&self, job: Job) {
+    fn run(&self, job: Task) {
         drop(self.spawn(job));
     }
 }
 
 /// So many threads, which take jobs from one list.
 #[derive(Clone)]
-struct Fixed(Arc<(Mutex<VecDeque<Job>>, Condvar)>);
+struct Fixed(Arc<(Mutex<VecDeque<Task>>, Condvar)>);
 
 impl Fixed {
     fn new(threads: usize) -> Fixed {
@@ -47,7 +47,7 @@ impl Fixed {
 }
 
 impl Pool for Fixed {
-    fn run(&self, job: Job) {
+    fn run(&self, job: Task) {
         self.0.0.lock().unwrap().push_back(job);
         self.0.1.notify_one();
     }

@@ -30,7 +30,7 @@
 //! 4. `random`: random numbers, from one seed.
 //! 5. `state`: what the machine has, in tables.
 //! 6. `machine`: all of that as one; programs and the observer, who are handed it.
-//! 7. `threads`: created, asleep, woken; gates.
+//! 7. `threads`: created, asleep, woken; latches.
 //! 8. `resources`: what threads share: locks, semaphores, devices, data with a home.
 //! 9. `pools`: pools around the core: events in, actions out; workers, rescuers, looks at them.
 //! 10. `queues`: queues, calls of the workqueue interface, waits, the end of the process.
@@ -63,7 +63,7 @@ pub mod topology;
 pub use api::act::{Act, Answer, Completion};
 pub use api::call::Call;
 pub use api::names::{
-    DataId, DeviceId, Execution, Gate, ItemId, LockId, PoolId, PwqId, QueueId, SemId, WorkerRef,
+    DataId, DeviceId, Execution, ItemId, Latch, LockId, PoolId, PwqId, QueueId, SemId, WorkerRef,
 };
 pub use api::options::{Options, SignalCosts, Signals, UserSignals};
 pub use api::report::{

@@ -20,7 +20,7 @@ use crate::cpu::{CpuStats, Run, Scheduler, ThreadId, Waker};
 use crate::events::{EventKey, Events};
 use crate::random::{Random, Streams};
 use crate::state::event::{Armed, Event};
-use crate::state::gate::GateState;
+use crate::state::latch::LatchState;
 use crate::state::pool::Pool;
 use crate::state::process::ProcessState;
 use crate::state::queue::Queue;
@@ -39,7 +39,7 @@ pub struct Machine {
     /// By thread: what it executes; nothing when it has ended, or is a worker between two items.
     programs: RefCell<Vec<Option<Box<dyn Program>>>>,
     pub(crate) events: RefCell<Events<Event>>,
-    pub(crate) gates: RefCell<Vec<GateState>>,
+    pub(crate) latches: RefCell<Vec<LatchState>>,
     /// Threads whose programs are asked after everything that happens, and the ends of their times.
     pub(crate) awaiting: RefCell<BTreeMap<ThreadId, EventKey>>,
     /// Threads that wait in a call.
@@ -106,7 +106,7 @@ impl Machine {
             frames: RefCell::default(),
             programs: RefCell::default(),
             events: RefCell::default(),
-            gates: RefCell::default(),
+            latches: RefCell::default(),
             awaiting: RefCell::default(),
             calling: RefCell::default(),
             acts: Cell::new(0),

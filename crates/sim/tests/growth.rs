@@ -183,7 +183,7 @@ fn run_to_end(machine: &Machine, main: ThreadId) -> Time {
 
 /// Items that all wait until so many of them have begun.
 fn barrier(machine: &Machine, count: u32) -> Vec<ItemId> {
-    let (gate, here) = (machine.gate(), Rc::new(Cell::new(0)));
+    let (latch, here) = (machine.latch(), Rc::new(Cell::new(0)));
     let item = |_| {
         let here = here.clone();
         machine.item("barrier", move |_| {
@@ -195,9 +195,9 @@ fn barrier(machine: &Machine, count: u32) -> Vec<ItemId> {
                 }
                 here.set(here.get() + 1);
                 match here.get() < count {
-                    true => Act::Wait(gate),
+                    true => Act::Wait(latch),
                     false => {
-                        cx.open(gate);
+                        cx.open(latch);
                         Act::End
                     }
                 }
@@ -257,7 +257,7 @@ fn a_barrier_among_items_that_come_and_go_opens() {
 fn a_chain_of_items_that_wait_for_each_other_ends() {
     let (machine, queue) = machine();
     let mut items = convoy(&machine, 4000);
-    let ends: Vec<Gate> = (0..65).map(|_| machine.gate()).collect();
+    let ends: Vec<Latch> = (0..65).map(|_| machine.latch()).collect();
     let mut next = None;
     for at in (0..64).rev() {
         let (wait, done, calls) = (ends[at + 1], ends[at], next);

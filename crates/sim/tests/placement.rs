@@ -43,15 +43,15 @@ fn sleep(ms: u64) -> Act {
     Act::Sleep(ms * MS)
 }
 
-/// Opens a gate after so many milliseconds of sleep, then burns on for a while.
-fn opens(gate: Gate, after: u64, then: u64) -> Box<dyn Program> {
+/// Opens a latch after so many milliseconds of sleep, then burns on for a while.
+fn opens(latch: Latch, after: u64, then: u64) -> Box<dyn Program> {
     let mut steps = 0;
     Box::new(move |cx: &mut ProgramCx<'_>, _| {
         steps += 1;
         match steps {
             1 => sleep(after),
             2 => {
-                cx.open(gate);
+                cx.open(latch);
                 burn(then)
             }
             _ => Act::End,
@@ -74,11 +74,11 @@ fn end(machine: &Machine, thread: ThreadId) -> u64 {
     line.expect("it has ended").at.0
 }
 
-/// A thread that waits at a gate on CPU `prev`, until one on CPU `waker` opens it after 5 ms, which
-/// burns on; others burn on `busy` from 1 ms on. Where does it wake up?
+/// A thread waits at a latch on CPU `prev`, until one on CPU `waker` opens it after 5 ms and burns
+/// on; others burn on `busy` from 1 ms on. Where does it wake up?
 fn wakes_on(topology: &str, prev: usize, waker: usize, busy: &[usize], allowed: &[usize]) -> usize {
     let machine = machine(topology, linux_wakeups());
-    let gate = machine.gate();
+    let latch = machine.latch();
     let mut steps = 0;
     let allowed: cmwq_policy::CpuMask = allowed.iter().copied().collect();
     let waits = move |cx: &mut ProgramCx<'_>, _: Option<Answer>| {
@@ -86,13 +86,13 @@ fn wakes_on(topology: &str, prev: usize, waker: usize, busy: &[usize], allowed: 
         match steps {
             1 => {
                 cx.pin(allowed);
-                Act::Wait(gate)
+                Act::Wait(latch)
             }
             _ => Act::End,
         }
     };
     let waits = machine.spawn(named("waits").on(prev), Box::new(waits));
-    machine.spawn(named("opens").on(waker), opens(gate, 5, 5));
+    machine.spawn(named("opens").on(waker), opens(latch, 5, 5));
     for &cpu in busy {
         start(&machine, named("hog").on(cpu), &[sleep(1), burn(20)]);
     }
@@ -188,10 +188,10 @@ fn issues_and_completes(stacking: bool, rounds: u32) -> (u64, Vec<usize>) {
     };
     let machine = machine("core:8 pu:1", placement);
     let queue = machine.alloc_workqueue(QueueSpec::percpu("io"));
-    let gates: Vec<Gate> = (0..rounds).map(|_| machine.gate()).collect();
-    let items: Vec<ItemId> = gates
+    let latches: Vec<Latch> = (0..rounds).map(|_| machine.latch()).collect();
+    let items: Vec<ItemId> = latches
         .iter()
-        .map(|&gate| {
+        .map(|&latch| {
             machine.item("complete", move |_| {
                 let mut steps = 0;
                 Box::new(move |cx: &mut ProgramCx<'_>, _: Option<Answer>| {
@@ -199,7 +199,7 @@ fn issues_and_completes(stacking: bool, rounds: u32) -> (u64, Vec<usize>) {
                     match steps {
                         1 => Act::Burn(1000),
                         2 => {
-                            cx.open(gate);
+                            cx.open(latch);
                             Act::Burn(100)
                         }
                         _ => Act::End,
@@ -208,13 +208,13 @@ fn issues_and_completes(stacking: bool, rounds: u32) -> (u64, Vec<usize>) {
             })
         })
         .collect();
-    let acts = gates.iter().zip(&items).flat_map(|(&gate, &item)| {
+    let acts = latches.iter().zip(&items).flat_map(|(&latch, &item)| {
         let call = Call::QueueWork {
             queue,
             cpu: None,
             item,
         };
-        [Act::Burn(5000), Act::Call(call), Act::Wait(gate)]
+        [Act::Burn(5000), Act::Call(call), Act::Wait(latch)]
     });
     let acts: Vec<Act> = acts.collect();
     let client = start(&machine, named("client"), &acts);
@@ -285,15 +285,15 @@ fn who_wakes_takes_the_cpu_from_one_that_has_had_more() {
 #[test]
 fn a_waker_that_is_preempted_ends_its_act_first_and_goes_on_later() {
     let machine = machine("pu:1", preempting());
-    let gate = machine.gate();
-    let woken = start(&machine, named("woken"), &[Act::Wait(gate), burn(1)]);
+    let latch = machine.latch();
+    let woken = start(&machine, named("woken"), &[Act::Wait(latch), burn(1)]);
     let mut steps = 0;
     let waker = move |cx: &mut ProgramCx<'_>, _: Option<Answer>| {
         steps += 1;
         match steps {
             1 => burn(2),
             2 => {
-                cx.open(gate);
+                cx.open(latch);
                 burn(1)
             }
             _ => Act::End,

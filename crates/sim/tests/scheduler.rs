@@ -194,17 +194,20 @@ fn threads_leave_a_cpu_that_goes_and_come_back_to_it() {
 #[test]
 fn spinning_burns_and_waiting_does_not() {
     let machine = fair("T2");
-    let gate = machine.gate();
+    let latch = machine.latch();
     let spins = machine.spawn(
         ThreadSpec::named("spins"),
-        Script::boxed([Act::SpinUntil(gate)]),
+        Script::boxed([Act::SpinUntil(latch)]),
     );
-    let waits = machine.spawn(ThreadSpec::named("waits"), Script::boxed([Act::Wait(gate)]));
+    let waits = machine.spawn(
+        ThreadSpec::named("waits"),
+        Script::boxed([Act::Wait(latch)]),
+    );
     let mut slept = false;
     let opener = move |cx: &mut ProgramCx<'_>, _| match std::mem::replace(&mut slept, true) {
         false => Act::Sleep(5 * MILLISECOND),
         true => {
-            cx.open(gate);
+            cx.open(latch);
             Act::End
         }
     };
@@ -218,10 +221,10 @@ fn spinning_burns_and_waiting_does_not() {
 #[test]
 fn who_awaits_is_asked_after_everything_and_at_its_time() {
     let machine = fair("T2");
-    let gate = machine.gate();
+    let latch = machine.latch();
     let awaits = |nanos| {
         let program = move |cx: &mut ProgramCx<'_>, _: Option<Answer>| {
-            let over = cx.machine().is_open(gate) || cx.now().0 >= nanos;
+            let over = cx.machine().is_open(latch) || cx.now().0 >= nanos;
             if over { Act::End } else { Act::Await(nanos) }
         };
         machine.spawn(ThreadSpec::named("awaits"), Box::new(program))
@@ -231,7 +234,7 @@ fn who_awaits_is_asked_after_everything_and_at_its_time() {
     let opener = move |cx: &mut ProgramCx<'_>, _| match std::mem::replace(&mut slept, true) {
         false => Act::Sleep(5 * MILLISECOND),
         true => {
-            cx.open(gate);
+            cx.open(latch);
             Act::End
         }
     };

@@ -31,13 +31,13 @@ impl Bench {
 
     /// A chain of so many items, the first of which ends last.
     fn chain(&self, links: u32) -> Vec<ItemId> {
-        let gates: Vec<Gate> = (0..=links).map(|_| self.machine.gate()).collect();
-        self.machine.open(gates[links as usize]);
-        let link = |pair: &[Gate]| self.link(pair[0], pair[1]);
-        gates.windows(2).map(link).collect()
+        let latches: Vec<Latch> = (0..=links).map(|_| self.machine.latch()).collect();
+        self.machine.open(latches[links as usize]);
+        let link = |pair: &[Latch]| self.link(pair[0], pair[1]);
+        latches.windows(2).map(link).collect()
     }
 
-    fn link(&self, own: Gate, next: Gate) -> ItemId {
+    fn link(&self, own: Latch, next: Latch) -> ItemId {
         let ended = self.ended.clone();
         self.machine.item("link", move |_| {
             let (ended, mut waited) = (ended.clone(), false);
@@ -212,7 +212,7 @@ fn what_was_only_slow_may_starve_later() {
     let bench = Bench::on(ONE_NODE, Signals::Exact);
     let machine = &bench.machine;
     let queue = machine.alloc_workqueue(QueueSpec::managed("w").max_active(2));
-    let never = machine.gate();
+    let never = machine.latch();
     let waits = |name| machine.item(name, move |_| Script::boxed([Act::Wait(never)]));
     let slow = machine.item("slow", |_| Script::boxed([Act::Sleep(100 * SECOND)]));
     let items = [waits("first"), slow, waits("second"), waits("third")];
@@ -251,7 +251,7 @@ fn an_item_that_waits_through_its_queue_says_for_which() {
     let machine = &bench.machine;
     let [starved, other] = ["starved", "other"]
         .map(|name| machine.alloc_workqueue(QueueSpec::managed(name).max_active(1)));
-    let never = machine.gate();
+    let never = machine.latch();
     let stuck = machine.item("stuck", move |_| Script::boxed([Act::Wait(never)]));
     let waits = machine.item("waits", move |_| {
         Script::boxed([Act::Call(Call::FlushWork(stuck))])

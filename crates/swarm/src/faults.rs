@@ -87,8 +87,8 @@ impl Faults {
         }
         // Threads may all wait for what only another one could do.
         if one_in(random, 4) {
-            let gate = world.take_gate();
-            gate.into_iter().for_each(|gate| machine.open(gate));
+            let latch = world.take_latch();
+            latch.into_iter().for_each(|latch| machine.open(latch));
         }
         if world.plan.has(Feature::Freeze) && one_in(random, 12) {
             thaw(machine, 1);
@@ -102,8 +102,8 @@ impl Faults {
         machine.set_quota(u32::MAX);
         (0..world.plan.cpus as usize).for_each(|cpu| machine.set_online(cpu, true));
         machine.set_unbound_cpus(machine.topology().all());
-        while let Some(gate) = world.take_gate() {
-            machine.open(gate);
+        while let Some(latch) = world.take_latch() {
+            machine.open(latch);
         }
         thaw(machine, 5);
     }

@@ -25,7 +25,7 @@ macro_rules! features {
 
 features! {
     Delayed, Modify, Cancel, CancelSync, Disable, FlushItem, FlushQueue, Drain, Destroy,
-    Freeze, MaxActive, MinActive, Attrs, Gates, Chains, Requeue, Nice, Masks, CpuIntensive,
+    Freeze, MaxActive, MinActive, Attrs, Latches, Chains, Requeue, Nice, Masks, CpuIntensive,
     Rescuers, Bh, Ordered, PerCpu, Unmanaged, ThreadLimit, Fifo, Hogs, SpawnFails, SlowSpawn,
     Hotplug, Crowd, Convoy, Flushers, Outage, LongBurns, Scopes, DefaultScope, UnboundCpus,
     UserSignals, NoCanaries, FixedTick, LateReports, LostReports, SpuriousReports, Hints,

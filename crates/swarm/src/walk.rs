@@ -114,7 +114,7 @@ impl Walk {
             Doing::Burn => Act::Burn(time(&mut self.random)),
             Doing::BurnLong => Act::Burn(self.random.between(5, 60) * MILLISECOND),
             Doing::Sleep if self.may_sleep(cx) => self.hinted(|w| Act::Sleep(time(&mut w.random))),
-            Doing::WaitAtGate if self.may_sleep(cx) => self.hinted(Walk::wait_at_gate),
+            Doing::WaitAtLatch if self.may_sleep(cx) => self.hinted(Walk::wait_at_gate),
             Doing::Lock if self.may_sleep(cx) => self.hold_lock(),
             Doing::Semaphore if self.may_sleep(cx) => self.hold_semaphore(),
             Doing::Io if self.may_sleep(cx) => {
@@ -128,13 +128,13 @@ impl Walk {
             Doing::Interrupt => self.interrupt(),
             Doing::Touch => Act::Touch(self.world.resources.data, self.random.below(65_536)),
             Doing::Yield => Act::Yield,
-            Doing::CloseGate => {
+            Doing::MakeLatch => {
                 self.world.close_gate(cx.machine());
                 Act::Burn(0)
             }
-            Doing::OpenGate => {
-                let gate = self.world.take_gate();
-                gate.into_iter().for_each(|gate| cx.open(gate));
+            Doing::OpenLatch => {
+                let latch = self.world.take_latch();
+                latch.into_iter().for_each(|latch| cx.open(latch));
                 Act::Burn(0)
             }
             Doing::Destroy => {
@@ -148,7 +148,7 @@ impl Walk {
                 Act::Call(Call::DropWorkqueue(dropped))
             }
             Doing::Leave => self.leave_behind(cx),
-            Doing::Sleep | Doing::WaitAtGate | Doing::Lock | Doing::Semaphore | Doing::Io => {
+            Doing::Sleep | Doing::WaitAtLatch | Doing::Lock | Doing::Semaphore | Doing::Io => {
                 Act::Burn(1)
             }
             doing => self.call(cx, doing),
@@ -198,10 +198,10 @@ impl Walk {
     }
 
     fn wait_at_gate(&mut self) -> Act {
-        let gate = self.world.closed_gate(&mut self.random);
-        gate.map_or(Act::Burn(0), |gate| match one_in(&mut self.random, 8) {
-            true => Act::SpinUntil(gate),
-            false => Act::Wait(gate),
+        let latch = self.world.closed_latch(&mut self.random);
+        latch.map_or(Act::Burn(0), |latch| match one_in(&mut self.random, 8) {
+            true => Act::SpinUntil(latch),
+            false => Act::Wait(latch),
         })
     }
 

@@ -1,4 +1,4 @@
-//! What the programs of a plan share: queues, gates, locks and devices.
+//! What the programs of a plan share: queues, latches, locks and devices.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -8,7 +8,7 @@ use cmwq_policy::queue::{Attrs, Kind};
 use cmwq_policy::time::{MICROSECOND, MILLISECOND};
 use cmwq_policy::{CpuMask, Nanos};
 use cmwq_sim::{
-    DataId, DeviceId, DeviceSpec, Gate, ItemId, LockId, LockSpec, Machine, QueueId, QueueSpec,
+    DataId, DeviceId, DeviceSpec, ItemId, Latch, LockId, LockSpec, Machine, QueueId, QueueSpec,
     SemId,
 };
 
@@ -16,7 +16,7 @@ use crate::plan::{Feature, Plan};
 use crate::random::{Random, one_in, streams, time};
 use crate::taste::Taste;
 
-/// Gates that are closed at one time, at most.
+/// Latches that are closed at one time, at most.
 const CLOSED: usize = 4;
 
 /// What programs wait for beside the workqueue.
@@ -65,7 +65,7 @@ pub struct World {
     pub taste: Taste,
     /// What they wait for beside the workqueue.
     pub resources: Resources,
-    closed: RefCell<Vec<Gate>>,
+    closed: RefCell<Vec<Latch>>,
     renewed: Cell<u64>,
 }
 
@@ -112,22 +112,22 @@ impl World {
         std::mem::replace(&mut self.queues.borrow_mut()[at], new)
     }
 
-    /// A gate that is closed, if there may be one more.
+    /// A latch that is closed, if there may be one more.
     pub fn close_gate(&self, machine: &Machine) {
         let mut closed = self.closed.borrow_mut();
         if closed.len() < CLOSED && !self.stop.get() {
-            closed.push(machine.gate());
+            closed.push(machine.latch());
         }
     }
 
-    /// One of the gates that are closed.
-    pub fn closed_gate(&self, random: &mut Random) -> Option<Gate> {
+    /// One of the latches that are closed.
+    pub fn closed_latch(&self, random: &mut Random) -> Option<Latch> {
         let closed = self.closed.borrow();
         (!closed.is_empty()).then(|| random.one_of(&closed))
     }
 
-    /// Takes the oldest closed gate: to be opened.
-    pub fn take_gate(&self) -> Option<Gate> {
+    /// Takes the oldest closed latch: to be opened.
+    pub fn take_latch(&self) -> Option<Latch> {
         let mut closed = self.closed.borrow_mut();
         (!closed.is_empty()).then(|| closed.remove(0))
     }

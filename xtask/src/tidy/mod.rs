@@ -11,6 +11,7 @@ mod imports;
 mod lengths;
 mod lexer;
 mod modules;
+mod names;
 mod orderings;
 mod prose;
 mod purity;
@@ -77,6 +78,7 @@ pub fn check(root: &Path) -> io::Result<Vec<Violation>> {
         found.extend(unsafe_code::check(&source));
         found.extend(orderings::check(&source));
         found.extend(lengths::check(&source));
+        found.extend(names::check(&source));
     }
     found.sort();
     Ok(found)

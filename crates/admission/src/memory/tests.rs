@@ -11,10 +11,10 @@ const MIB: u64 = 1 << 20;
 
 /// Asks, and reads this headroom where it is asked to.
 fn ask(memory: &mut Memory, now: Time, headroom: u64) -> bool {
-    if memory.may_start(now) == Verdict::Read {
+    if memory.may_start(now) == Admit::Read {
         memory.read(now, headroom, 0);
     }
-    memory.may_start(now) == Verdict::Start
+    memory.may_start(now) == Admit::Start
 }
 
 /// After `count` jobs that took `peak` each.
@@ -100,7 +100,7 @@ fn where_there_is_plenty_it_is_read_seldom() {
     for id in 0..10_000 {
         let now = Time(id * MILLISECOND / 2);
         memory.started(100 + id, Time(0));
-        if memory.may_start(now) == Verdict::Read {
+        if memory.may_start(now) == Admit::Read {
             readings += 1;
             assert!(memory.sizes_to_read().len() <= SIZES_NEAR);
             memory.read(now, u64::MAX, 0);
@@ -116,11 +116,11 @@ fn readings_that_are_dear_are_rare() {
     memory.started(0, Time(0));
     memory.is_now(0, MIB);
     memory.read(Time(0), 0, 10 * MILLISECOND);
-    let wait = Verdict::Wait(640 * MILLISECOND);
+    let wait = Admit::Wait(640 * MILLISECOND);
     assert_eq!(memory.may_start(Time(0)), wait);
     memory.read(Time(0), u64::MAX, 10 * MILLISECOND);
-    assert_eq!(memory.may_start(Time(639 * MILLISECOND)), Verdict::Start);
-    assert_eq!(memory.may_start(Time(641 * MILLISECOND)), Verdict::Read);
+    assert_eq!(memory.may_start(Time(639 * MILLISECOND)), Admit::Start);
+    assert_eq!(memory.may_start(Time(641 * MILLISECOND)), Admit::Read);
 }
 
 #[test]
@@ -132,7 +132,7 @@ fn who_is_refused_asks_less_and_less_often_until_a_job_ends() {
     let mut waits = Vec::new();
     for _ in 0..9 {
         memory.read(now, 0, 0);
-        let Verdict::Wait(nanos) = memory.may_start(now) else {
+        let Admit::Wait(nanos) = memory.may_start(now) else {
             panic!("there is no room");
         };
         waits.push(nanos);
@@ -142,7 +142,7 @@ fn who_is_refused_asks_less_and_less_often_until_a_job_ends() {
     assert_eq!(waits[8], RETRY_LAST);
     memory.read(now, 0, 0);
     memory.ended(1, 0, 0, 0);
-    assert_eq!(memory.may_start(now), Verdict::Wait(AFTER_END));
+    assert_eq!(memory.may_start(now), Admit::Wait(AFTER_END));
 }
 
 #[test]
@@ -262,10 +262,10 @@ impl Machine {
     /// Starts as many as may, at most `most`.
     fn start(&mut self, ids: &mut core::ops::Range<u64>, most: usize) {
         for _ in 0..most {
-            if self.memory.may_start(self.now) == Verdict::Read {
+            if self.memory.may_start(self.now) == Admit::Read {
                 self.read();
             }
-            if self.memory.may_start(self.now) != Verdict::Start {
+            if self.memory.may_start(self.now) != Admit::Start {
                 return;
             }
             let Some(id) = ids.next() else {

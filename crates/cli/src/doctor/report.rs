@@ -6,7 +6,7 @@ use cmwq_os::cpus::{self, EffectiveCpus};
 use cmwq_os::limits::{self, Limits};
 use cmwq_os::memory::{Bound, Headroom, Memory};
 use cmwq_os::observe::is_own_proc;
-use cmwq_os::probe::{self, Probe, Verdict};
+use cmwq_os::probe::{self, Probe, Support};
 use cmwq_os::topology::{self, Topology};
 use serde::Serialize;
 use std::path::Path;
@@ -128,13 +128,13 @@ impl Report {
 
 /// Without canaries the tick starts workers, without the tick the canaries do.
 fn is_usable(probe: &Probe) -> bool {
-    let denied = |verdict: &Verdict| matches!(verdict, Verdict::Denied(_));
+    let denied = |support: &Support| matches!(support, Support::Denied(_));
     !(denied(&probe.canary) && denied(&probe.tick))
 }
 
 /// Neither an idle CPU nor a sleeping worker shows.
 fn is_blind(probe: &Probe) -> bool {
-    let denied = |verdict: &Verdict| matches!(verdict, Verdict::Denied(_));
+    let denied = |support: &Support| matches!(support, Support::Denied(_));
     let unseen = denied(&probe.stat_file) && denied(&probe.syscall_file);
     denied(&probe.canary) && (unseen || !is_own_proc())
 }
@@ -234,11 +234,11 @@ fn canaries() -> Option<(&'static str, String)> {
     Some((form, reason))
 }
 
-fn signal(name: &'static str, purpose: &'static str, verdict: &Verdict) -> Signal {
-    let (verdict, reason) = match verdict {
-        Verdict::Works => ("works", None),
-        Verdict::Degraded(reason) => ("degraded", Some(reason.clone())),
-        Verdict::Denied(reason) => ("denied", Some(reason.clone())),
+fn signal(name: &'static str, purpose: &'static str, support: &Support) -> Signal {
+    let (verdict, reason) = match support {
+        Support::Works => ("works", None),
+        Support::Degraded(reason) => ("degraded", Some(reason.clone())),
+        Support::Denied(reason) => ("denied", Some(reason.clone())),
     };
     Signal {
         name,

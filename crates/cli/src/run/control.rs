@@ -1,7 +1,7 @@
 //! The state that reader, jobs and signals share: who runs, what has ended, whether to go on.
 
 use super::groups::Groups;
-use super::status::{JobEnd, RunEnd, Verdict};
+use super::status::{JobEnd, RunEnd, RunStatus};
 use super::vigil::GRACE;
 use cmwq_admission::Relief;
 use rustix::event::{EventfdFlags, eventfd};
@@ -53,7 +53,7 @@ struct State {
     /// Processes that ended.
     ends: u64,
     tally: Tally,
-    verdict: Verdict,
+    verdict: RunStatus,
     stopped: bool,
     /// How often the user has pressed Ctrl-C.
     interrupts: u32,

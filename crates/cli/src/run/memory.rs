@@ -1,6 +1,6 @@
 //! Memory for the jobs: reads what [`memory::Memory`] wants to know, and keeps to what it says.
 
-use cmwq_admission::memory::{self, Kills, Verdict};
+use cmwq_admission::memory::{self, Admit, Kills};
 use cmwq_os::clock;
 use cmwq_os::memory::Memory as Files;
 use cmwq_os::observe::tree::Tree;
@@ -87,12 +87,12 @@ impl Memory {
         let mut state = self.lock();
         loop {
             match state.policy.may_start(clock::now()) {
-                Verdict::Start => {
+                Admit::Start => {
                     state.policy.started(sequence, clock::now());
                     return Ok(());
                 }
-                Verdict::Read => self.read(&mut state),
-                Verdict::Wait(nanos) => {
+                Admit::Read => self.read(&mut state),
+                Admit::Wait(nanos) => {
                     return Err((Duration::from_nanos(nanos), state.policy.running()));
                 }
             }

@@ -2,12 +2,12 @@
 
 use super::control::Control;
 use super::halt::{Next, Rules};
-use super::job::{Job, Sink};
 use super::launch::{Launcher, Own, failure, is_shortage};
 use super::limit::Limit;
 use super::log::{Entry, JobLog};
 use super::memory::Memory;
 use super::output::{Blocks, Finished, Held, LineSink, Lost, Output, Spool, To};
+use super::process_job::{ProcessJob, Sink};
 use super::status::{JobEnd, OTHER_ERROR};
 use super::template::Template;
 use super::threads;
@@ -390,7 +390,7 @@ impl Session {
         self.control.started(sequence, group);
         let pid = child.id();
         let attached = cmwq::process::attach(pid);
-        let mut job = Job::new(child, |to| self.sink(to));
+        let mut job = ProcessJob::new(child, |to| self.sink(to));
         let age = self.age();
         let watched = job.watch(|| self.tend(title, group, vigil, age()));
         let mut first = false;

@@ -72,14 +72,14 @@ pub(super) enum RunEnd {
 
 /// The exit status of the run so far.
 #[derive(Default)]
-pub(super) struct Verdict {
+pub(super) struct RunStatus {
     job_failed: bool,
     code: Option<u8>,
     is_stopped: bool,
     signal: Option<i32>,
 }
 
-impl Verdict {
+impl RunStatus {
     pub(super) fn job_failed(&mut self) {
         self.job_failed = true;
     }
@@ -130,25 +130,25 @@ mod tests {
 
     #[test]
     fn first_cause_wins_and_a_signal_to_us_wins_over_all() {
-        let mut verdict = Verdict::default();
-        assert_eq!(verdict.end(), RunEnd::Code(0));
-        verdict.job_failed();
-        assert_eq!(verdict.end(), RunEnd::Code(JOB_FAILED));
-        assert!(verdict.stopped(NOT_FOUND));
-        assert!(!verdict.stopped(JOB_KILLED));
-        assert_eq!(verdict.end(), RunEnd::Code(NOT_FOUND));
-        verdict.signalled(libc::SIGTERM);
-        verdict.signalled(libc::SIGINT);
-        assert_eq!(verdict.end(), RunEnd::Signal(libc::SIGTERM));
+        let mut status = RunStatus::default();
+        assert_eq!(status.end(), RunEnd::Code(0));
+        status.job_failed();
+        assert_eq!(status.end(), RunEnd::Code(JOB_FAILED));
+        assert!(status.stopped(NOT_FOUND));
+        assert!(!status.stopped(JOB_KILLED));
+        assert_eq!(status.end(), RunEnd::Code(NOT_FOUND));
+        status.signalled(libc::SIGTERM);
+        status.signalled(libc::SIGINT);
+        assert_eq!(status.end(), RunEnd::Signal(libc::SIGTERM));
     }
 
     #[test]
     fn what_stops_the_run_is_said_also_after_what_did_not() {
-        let mut verdict = Verdict::default();
-        verdict.failed(OTHER_ERROR);
-        verdict.signalled(libc::SIGINT);
-        assert!(verdict.stopped(JOB_FAILED));
-        assert!(!verdict.stopped(JOB_FAILED));
+        let mut status = RunStatus::default();
+        status.failed(OTHER_ERROR);
+        status.signalled(libc::SIGINT);
+        assert!(status.stopped(JOB_FAILED));
+        assert!(!status.stopped(JOB_FAILED));
     }
 
     #[test]

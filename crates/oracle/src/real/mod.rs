@@ -16,7 +16,7 @@ use crate::record::Record;
 use crate::replay::{Backend, NotApplicable};
 use crate::scenario::Scenario;
 use crate::table::{Sort, Table};
-use places::Places;
+use places::CpuPairs;
 use runner::Runner;
 use std::sync::{Mutex, MutexGuard};
 
@@ -57,7 +57,7 @@ impl Backend for Real {
 
     fn run(&self, scenario: &Scenario) -> Result<Record, NotApplicable> {
         limits::check(scenario)?;
-        let places = Places::fit(scenario)?;
+        let places = CpuPairs::fit(scenario)?;
         let _one: MutexGuard<'_, ()> = ONE.lock().unwrap_or_else(|broken| broken.into_inner());
         let mut record = Record::default();
         for stretch in STRETCH {

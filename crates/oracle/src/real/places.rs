@@ -11,11 +11,11 @@ const MAIN: u32 = 0;
 
 /// Pairs of a CPU of the script and the one of this machine that plays it.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Places(Vec<(u32, usize)>);
+pub(super) struct CpuPairs(Vec<(u32, usize)>);
 
-impl Places {
+impl CpuPairs {
     /// A CPU for each that the script names.
-    pub(super) fn fit(scenario: &Scenario) -> Result<Places, NotApplicable> {
+    pub(super) fn fit(scenario: &Scenario) -> Result<CpuPairs, NotApplicable> {
         let ours: Vec<usize> = sched::affinity(0).map_or(Vec::new(), |mask| mask.iter().collect());
         let mut theirs = named(scenario);
         if theirs.len() > ours.len() {
@@ -28,9 +28,9 @@ impl Places {
         }
         // The same numbers, where they fit: easier to read.
         if theirs.iter().all(|&cpu| ours.contains(&(cpu as usize))) {
-            return Ok(Places(theirs.iter().map(|&c| (c, c as usize)).collect()));
+            return Ok(CpuPairs(theirs.iter().map(|&c| (c, c as usize)).collect()));
         }
-        Ok(Places(theirs.into_iter().zip(ours).collect()))
+        Ok(CpuPairs(theirs.into_iter().zip(ours).collect()))
     }
 
     /// Where the main thread is; anywhere, if all CPUs play others.

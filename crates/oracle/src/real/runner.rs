@@ -1,9 +1,9 @@
 //! Real threads that carry out actors.
 
 use super::calls;
-use super::places::Places;
+use super::places::CpuPairs;
 use super::stage::Stage;
-use crate::actor::{Act, Actor, Answer, Place, Play};
+use crate::actor::{Act, Actor, Answer, Play, RunsOn};
 use crate::ledger::{Cond, Seat};
 use crate::op::{Name, Nanos};
 use crate::record::Record;
@@ -23,7 +23,7 @@ const WHOLE: [Duration; 2] = [Duration::from_secs(30), Duration::from_secs(10)];
 const ONE_THING: [Duration; 2] = [Duration::from_secs(5), Duration::from_secs(1)];
 /// Between two looks at whether something has happened.
 const OFTEN: Duration = Duration::from_micros(200);
-/// Between two looks at a gate whose opening may have been missed: somebody came just then.
+/// Between two looks at a latch whose opening may have been missed: somebody came just then.
 const RARELY: Duration = Duration::from_millis(5);
 
 /// The scenario in which a dependency was reported, and the text: a process says it once.
@@ -40,7 +40,7 @@ pub(super) struct Runner {
     stage: Stage,
     threads: Mutex<Vec<JoinHandle<()>>>,
     main_op: Mutex<String>,
-    /// Who waits at which gate.
+    /// Who waits at which latch.
     parked: Mutex<BTreeMap<Name, Vec<Thread>>>,
 }
 
@@ -48,7 +48,7 @@ impl Runner {
     pub(super) fn new(
         scenario: &Scenario,
         play: Play,
-        places: Places,
+        places: CpuPairs,
         stretch: u64,
     ) -> Arc<Runner> {
         let runner = Arc::new(Runner {
@@ -124,7 +124,7 @@ impl Runner {
         let items = std::mem::take(&mut *lock(&self.stage.items));
         let threads = std::mem::take(&mut *lock(&self.threads));
         for item in items.values() {
-            // Of those who wait for it some are still to come back; all gates are open.
+            // Of those who wait for it some are still to come back; all latches are open.
             item.cancel_sync().ok();
         }
         for thread in threads {
@@ -165,8 +165,8 @@ impl Runner {
     fn perform(self: &Arc<Self>, act: Act) {
         match act {
             Act::Burn(time) => burn(time * self.stage.stretch),
-            Act::SpinUntil(gate) => {
-                while !self.stage.play.is_open(&gate) {
+            Act::SpinUntil(latch) => {
+                while !self.stage.play.is_open(&latch) {
                     std::hint::spin_loop();
                 }
             }
@@ -174,9 +174,9 @@ impl Runner {
                 let time = Duration::from_nanos(time * self.stage.stretch);
                 cmwq::blocking(|| thread::sleep(time));
             }
-            Act::Wait(gate) => cmwq::blocking(|| self.wait_at(&gate)),
-            Act::Open(gate) => {
-                let waiting = lock(&self.parked).remove(&gate);
+            Act::Wait(latch) => cmwq::blocking(|| self.wait_at(&latch)),
+            Act::Open(latch) => {
+                let waiting = lock(&self.parked).remove(&latch);
                 waiting.iter().flatten().for_each(Thread::unpark);
             }
             Act::Start(actor, place) => self.start(*actor, place),
@@ -184,11 +184,11 @@ impl Runner {
         }
     }
 
-    fn start(self: &Arc<Self>, actor: Actor, place: Place) {
+    fn start(self: &Arc<Self>, actor: Actor, place: RunsOn) {
         let cpu = match place {
-            Place::Free => None,
-            Place::Cpu(cpu) => Some(self.stage.places.ours(cpu)),
-            Place::Here => Some(sched::current_cpu()),
+            RunsOn::Free => None,
+            RunsOn::Cpu(cpu) => Some(self.stage.places.ours(cpu)),
+            RunsOn::Here => Some(sched::current_cpu()),
         };
         let runner = self.clone();
         let thread = thread::spawn(move || {
@@ -198,11 +198,13 @@ impl Runner {
         lock(&self.threads).push(thread);
     }
 
-    fn wait_at(&self, gate: &Name) {
+    fn wait_at(&self, latch: &Name) {
         let mut all = lock(&self.parked);
-        all.entry(gate.clone()).or_default().push(thread::current());
+        all.entry(latch.clone())
+            .or_default()
+            .push(thread::current());
         drop(all);
-        while !self.stage.play.is_open(gate) {
+        while !self.stage.play.is_open(latch) {
             thread::park_timeout(RARELY);
         }
     }

@@ -3,7 +3,7 @@
 use super::calls;
 use super::reply::{Reading, Reply};
 use super::stage::Stage;
-use crate::actor::{Act, Actor, Answer, Place};
+use crate::actor::{Act, Actor, Answer, RunsOn};
 use crate::ledger::{Cond, Seat};
 use crate::op::{Name, Nanos};
 use cmwq_sim::{Program, ProgramCx, ThreadSpec};
@@ -71,12 +71,12 @@ impl Player {
         act
     }
 
-    fn start(&self, cx: &mut ProgramCx<'_>, actor: Actor, place: Place) {
+    fn start(&self, cx: &mut ProgramCx<'_>, actor: Actor, place: RunsOn) {
         let named = ThreadSpec::named(actor.name());
         let spec = match place {
-            Place::Free => named,
-            Place::Cpu(cpu) => named.on(cpu as usize),
-            Place::Here => named.on(cx.cpu()),
+            RunsOn::Free => named,
+            RunsOn::Cpu(cpu) => named.on(cpu as usize),
+            RunsOn::Here => named.on(cx.cpu()),
         };
         cx.spawn(spec, Player::of_thread(&self.stage, actor));
     }
@@ -104,16 +104,16 @@ enum Next {
 
 impl Player {
     fn perform(&mut self, cx: &mut ProgramCx<'_>, act: Act) -> Next {
-        let gate = |name| self.stage.gate(cx.machine(), name);
+        let latch = |name| self.stage.latch(cx.machine(), name);
         let act = match act {
             Act::Burn(time) => cmwq_sim::Act::Burn(time),
             Act::Sleep(time) => cmwq_sim::Act::Sleep(time),
-            Act::SpinUntil(name) => cmwq_sim::Act::SpinUntil(gate(&name)),
-            Act::Wait(name) => cmwq_sim::Act::Wait(gate(&name)),
+            Act::SpinUntil(name) => cmwq_sim::Act::SpinUntil(latch(&name)),
+            Act::Wait(name) => cmwq_sim::Act::Wait(latch(&name)),
             Act::End => cmwq_sim::Act::End,
             Act::Open(name) => {
-                let gate = gate(&name);
-                cx.open(gate);
+                let latch = latch(&name);
+                cx.open(latch);
                 return Next::Done(None);
             }
             Act::Await(cond, patience) => {

@@ -4,7 +4,7 @@ use crate::actor::Play;
 use crate::op::{Flag, Flags, Name};
 use cmwq_policy::CpuMask;
 use cmwq_policy::queue::Kind;
-use cmwq_sim::{Gate, ItemId, Machine, Program, QueueId, QueueSpec};
+use cmwq_sim::{ItemId, Latch, Machine, Program, QueueId, QueueSpec};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ pub(super) struct Stage {
     pub(super) play: Play,
     items: RefCell<BTreeMap<Name, ItemId>>,
     queues: RefCell<BTreeMap<Name, Made>>,
-    gates: RefCell<BTreeMap<Name, Gate>>,
+    latches: RefCell<BTreeMap<Name, Latch>>,
     main_op: RefCell<String>,
     exact: bool,
 }
@@ -36,7 +36,7 @@ impl Stage {
             play: play.clone(),
             items: RefCell::default(),
             queues: RefCell::default(),
-            gates: RefCell::default(),
+            latches: RefCell::default(),
             main_op: RefCell::default(),
             exact,
         }
@@ -105,9 +105,11 @@ impl Stage {
         }
     }
 
-    pub(super) fn gate(&self, machine: &Machine, name: &Name) -> Gate {
-        let mut gates = self.gates.borrow_mut();
-        *gates.entry(name.clone()).or_insert_with(|| machine.gate())
+    pub(super) fn latch(&self, machine: &Machine, name: &Name) -> Latch {
+        let mut latches = self.latches.borrow_mut();
+        *latches
+            .entry(name.clone())
+            .or_insert_with(|| machine.latch())
     }
 
     pub(super) fn at(&self, actor: &str, op: &str) {

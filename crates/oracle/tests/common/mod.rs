@@ -105,7 +105,7 @@ impl<'a> Show<'a> {
         }
     }
 
-    /// An operation without a result is over: a gate was opened or passed.
+    /// An operation without a result is over: a latch was opened or passed.
     fn pass(&mut self, name: &str) {
         let act = &self.actors[name].act;
         if matches!(act, Act::Wait(_) | Act::SpinUntil(_) | Act::Open(_)) {

@@ -3,7 +3,7 @@
 use std::io;
 use std::os::fd::{FromRawFd, OwnedFd};
 
-use super::{Verdict, denied};
+use super::{Support, denied};
 
 /// `struct perf_event_attr` up to its version 5, the first that has all that is used here.
 #[repr(C)]
@@ -26,7 +26,7 @@ const CONTEXT_SWITCH: u64 = 1 << 26;
 const PERF_FLAG_FD_CLOEXEC: u64 = 8;
 
 /// Opens, and closes, switch records of the calling thread.
-pub(super) fn perf_switch() -> Verdict {
+pub(super) fn perf_switch() -> Support {
     let attr = PerfEventAttr {
         kind: PERF_TYPE_SOFTWARE,
         size: size_of::<PerfEventAttr>() as u32,
@@ -46,7 +46,7 @@ pub(super) fn perf_switch() -> Verdict {
             PERF_FLAG_FD_CLOEXEC,
         )
     };
-    verdict("perf_event_open", fd)
+    support("perf_event_open", fd)
 }
 
 /// The part of `union bpf_attr` that loading a program needs.
@@ -71,7 +71,7 @@ const BPF_PROG_TYPE_TRACEPOINT: u32 = 5;
 const RETURN_0: [u8; 16] = [0xb7, 0, 0, 0, 0, 0, 0, 0, 0x95, 0, 0, 0, 0, 0, 0, 0];
 
 /// Loads, and drops, a program that does nothing.
-pub(super) fn bpf() -> Verdict {
+pub(super) fn bpf() -> Support {
     let attr = BpfProgLoad {
         prog_type: BPF_PROG_TYPE_TRACEPOINT,
         insn_cnt: 2,
@@ -81,15 +81,15 @@ pub(super) fn bpf() -> Verdict {
     };
     // SAFETY: the kernel reads `attr` and the two constants it points to, which live for ever.
     let fd = unsafe { libc::syscall(libc::SYS_bpf, BPF_PROG_LOAD, &attr, size_of_val(&attr)) };
-    verdict("bpf(BPF_PROG_LOAD)", fd)
+    support("bpf(BPF_PROG_LOAD)", fd)
 }
 
 /// Reads what a call that makes a descriptor returned, and closes the descriptor.
-fn verdict(call: &str, fd: libc::c_long) -> Verdict {
+fn support(call: &str, fd: libc::c_long) -> Support {
     if fd < 0 {
         return denied(call, &io::Error::last_os_error());
     }
     // SAFETY: the call has just made this descriptor for us.
     drop(unsafe { OwnedFd::from_raw_fd(fd as i32) });
-    Verdict::Works
+    Support::Works
 }

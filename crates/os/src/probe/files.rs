@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering::SeqCst;
 use std::sync::mpsc;
 use std::time::Duration;
 
-use super::{Verdict, denied};
+use super::{Support, denied};
 use crate::observe::parse_stat;
 use crate::schedstat::{OwnSchedStat, SchedStat};
 use crate::{futex, observe, thread};
@@ -15,32 +15,32 @@ use crate::{futex, observe, thread};
 /// A sleeper needs a moment to fall asleep, on a busy machine a long one.
 const TRIES: u32 = 2_000;
 
-pub(super) fn schedstat() -> Verdict {
+pub(super) fn schedstat() -> Support {
     let file = match OwnSchedStat::open() {
         Ok(file) => file,
         Err(error) => return denied("/proc/thread-self/schedstat", &error),
     };
     match file.read() {
-        None => Verdict::Denied("/proc/thread-self/schedstat: unreadable".to_owned()),
-        Some(stat) if stat == SchedStat::default() => Verdict::Denied(
+        None => Support::Denied("/proc/thread-self/schedstat: unreadable".to_owned()),
+        Some(stat) if stat == SchedStat::default() => Support::Denied(
             "/proc/thread-self/schedstat: all zero, the kernel does not count".to_owned(),
         ),
-        Some(_) => Verdict::Works,
+        Some(_) => Support::Works,
     }
 }
 
-pub(super) fn process_children() -> Verdict {
+pub(super) fn process_children() -> Support {
     match fs::read("/proc/thread-self/children") {
-        Ok(_) => Verdict::Works,
+        Ok(_) => Support::Works,
         Err(error) => {
             let why = super::reason("/proc/thread-self/children", &error);
-            Verdict::Degraded(format!("{why}; all of /proc is searched instead"))
+            Support::Degraded(format!("{why}; all of /proc is searched instead"))
         }
     }
 }
 
 /// Whether this file of a thread that sleeps on a futex comes to say so.
-pub(super) fn of_a_sleeper(file: &str) -> Verdict {
+pub(super) fn of_a_sleeper(file: &str) -> Support {
     let word = Arc::new(AtomicU32::new(0));
     let tid = match start_sleeper(&word) {
         Ok(tid) => tid,
@@ -64,16 +64,16 @@ fn start_sleeper(word: &Arc<AtomicU32>) -> std::io::Result<i32> {
     told.recv().map_err(std::io::Error::other)
 }
 
-fn watch(tid: i32, file: &str) -> Verdict {
+fn watch(tid: i32, file: &str) -> Support {
     let path = format!("/proc/self/task/{tid}/{file}");
     for _ in 0..TRIES {
         match fs::read(&path) {
-            Ok(text) if says_asleep(file, &text) => return Verdict::Works,
+            Ok(text) if says_asleep(file, &text) => return Support::Works,
             Ok(_) => std::thread::sleep(Duration::from_millis(1)),
             Err(error) => return denied(&format!("/proc/self/task/TID/{file}"), &error),
         }
     }
-    Verdict::Denied(format!(
+    Support::Denied(format!(
         "/proc/self/task/TID/{file}: does not show that a thread sleeps"
     ))
 }

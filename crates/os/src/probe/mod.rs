@@ -15,7 +15,7 @@ use crate::{clock, futex, generation, sched, thread};
 
 /// Whether something works here.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum Support {
     /// As it should.
     Works,
     /// Not as it should, but cmwq does without; with the reason.
@@ -24,12 +24,12 @@ pub enum Verdict {
     Denied(String),
 }
 
-impl fmt::Display for Verdict {
+impl fmt::Display for Support {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Verdict::Works => f.write_str("works"),
-            Verdict::Degraded(why) => write!(f, "degraded: {why}"),
-            Verdict::Denied(why) => write!(f, "denied: {why}"),
+            Support::Works => f.write_str("works"),
+            Support::Degraded(why) => write!(f, "degraded: {why}"),
+            Support::Denied(why) => write!(f, "denied: {why}"),
         }
     }
 }
@@ -38,27 +38,27 @@ impl fmt::Display for Verdict {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Probe {
     /// A thread can become `SCHED_IDLE`.
-    pub canary: Verdict,
+    pub canary: Support,
     /// A thread can be pinned to one CPU.
-    pub pinning: Verdict,
+    pub pinning: Support,
     /// A thread can read how long it waited for a CPU.
-    pub schedstat: Verdict,
+    pub schedstat: Support,
     /// `/proc/self/task/TID/syscall` tells what a thread waits in.
-    pub syscall_file: Verdict,
+    pub syscall_file: Support,
     /// `/proc/self/task/TID/stat` tells whether a thread sleeps.
-    pub stat_file: Verdict,
+    pub stat_file: Support,
     /// Short timeouts are short.
-    pub tick: Verdict,
+    pub tick: Support,
     /// The children of a process are listed in `/proc`.
-    pub process_children: Verdict,
+    pub process_children: Support,
     /// A page can be wiped in forked children.
-    pub wipe_on_fork: Verdict,
+    pub wipe_on_fork: Support,
     /// A process can be held by a descriptor.
-    pub pidfd: Verdict,
+    pub pidfd: Support,
     /// The kernel would report each switch of a thread: `PERF_RECORD_SWITCH`.
-    pub perf_switch: Verdict,
+    pub perf_switch: Support,
     /// A BPF program can be loaded for the scheduler's trace points.
-    pub bpf: Verdict,
+    pub bpf: Support,
 }
 
 /// Tries everything. Takes some milliseconds and starts a few short-lived threads; changes nothing
@@ -80,7 +80,7 @@ pub fn probe() -> Probe {
 }
 
 /// What `trial` finds on a thread whose settings may be spoilt.
-fn on_scratch_thread(trial: impl FnOnce() -> Verdict + Send + 'static) -> Verdict {
+fn on_scratch_thread(trial: impl FnOnce() -> Support + Send + 'static) -> Support {
     let (tell, told) = mpsc::channel();
     let body = move || {
         // Nobody listens only if the prober itself is gone.
@@ -89,36 +89,36 @@ fn on_scratch_thread(trial: impl FnOnce() -> Verdict + Send + 'static) -> Verdic
     match thread::spawn("cmwq-probe", 128 * 1024, body) {
         Ok(()) => told
             .recv()
-            .unwrap_or_else(|_| Verdict::Denied("the thread died".to_owned())),
+            .unwrap_or_else(|_| Support::Denied("the thread died".to_owned())),
         Err(error) => denied("starting a thread", &error),
     }
 }
 
-fn canary() -> Verdict {
+fn canary() -> Support {
     match sched::set_idle_policy_self() {
         Err(error) => denied("sched_setscheduler(SCHED_IDLE)", &error),
-        Ok(()) if sched::policy_self() == i64::from(libc::SCHED_IDLE) => Verdict::Works,
-        Ok(()) => Verdict::Denied(
+        Ok(()) if sched::policy_self() == i64::from(libc::SCHED_IDLE) => Support::Works,
+        Ok(()) => Support::Denied(
             "sched_setscheduler(SCHED_IDLE): accepted, but without effect".to_owned(),
         ),
     }
 }
 
-fn pinning() -> Verdict {
+fn pinning() -> Support {
     let first = sched::affinity(0).map(|mask| mask.iter().take(1).collect::<CpuMask>());
     let pinned = first.and_then(|one| {
         sched::set_affinity_self(&one)?;
         Ok(sched::affinity(0)? == one)
     });
     match pinned {
-        Ok(true) => Verdict::Works,
-        Ok(false) => Verdict::Denied("sched_setaffinity: accepted, but without effect".to_owned()),
+        Ok(true) => Support::Works,
+        Ok(false) => Support::Denied("sched_setaffinity: accepted, but without effect".to_owned()),
         Err(error) => denied("sched_setaffinity", &error),
     }
 }
 
 /// The best of several tries: a busy machine makes some late, a coarse timer all.
-fn tick() -> Verdict {
+fn tick() -> Support {
     const ASKED: u64 = 250 * MICROSECOND;
     const GOOD: u64 = 4 * ASKED;
     sched::set_timer_slack_self(1);
@@ -131,32 +131,32 @@ fn tick() -> Verdict {
     match best.min() {
         Some(best) if best > GOOD => {
             let took = best / MICROSECOND;
-            Verdict::Degraded(format!("a wait of 250 us takes {took} us at best"))
+            Support::Degraded(format!("a wait of 250 us takes {took} us at best"))
         }
-        _ => Verdict::Works,
+        _ => Support::Works,
     }
 }
 
-fn wipe_on_fork() -> Verdict {
+fn wipe_on_fork() -> Support {
     match generation::try_wiped_page() {
-        Ok(()) => Verdict::Works,
+        Ok(()) => Support::Works,
         Err(error) => {
             let why = reason("madvise(MADV_WIPEONFORK)", &error);
-            Verdict::Degraded(format!("{why}; a handler of fork() does it instead"))
+            Support::Degraded(format!("{why}; a handler of fork() does it instead"))
         }
     }
 }
 
-fn pidfd() -> Verdict {
+fn pidfd() -> Support {
     let own = rustix::process::getpid();
     match rustix::process::pidfd_open(own, rustix::process::PidfdFlags::empty()) {
-        Ok(_) => Verdict::Works,
+        Ok(_) => Support::Works,
         Err(error) => denied("pidfd_open", &error.into()),
     }
 }
 
-fn denied(what: &str, error: &io::Error) -> Verdict {
-    Verdict::Denied(reason(what, error))
+fn denied(what: &str, error: &io::Error) -> Support {
+    Support::Denied(reason(what, error))
 }
 
 fn reason(what: &str, error: &io::Error) -> String {
@@ -211,18 +211,18 @@ mod tests {
         let idle = std::thread::spawn(|| sched::set_idle_policy_self().is_ok())
             .join()
             .unwrap();
-        assert_eq!(probe.canary == Verdict::Works, idle);
+        assert_eq!(probe.canary == Support::Works, idle);
         let stat = std::fs::read("/proc/thread-self/stat").is_ok();
-        assert_eq!(probe.stat_file == Verdict::Works, stat);
+        assert_eq!(probe.stat_file == Support::Works, stat);
         let children = std::fs::read("/proc/thread-self/children").is_ok();
-        assert_eq!(probe.process_children == Verdict::Works, children);
+        assert_eq!(probe.process_children == Support::Works, children);
     }
 
     #[test]
     fn reasons_name_the_call_and_the_error() {
         let verdict = denied("some call", &io::Error::from_raw_os_error(libc::EPERM));
         assert_eq!(verdict.to_string(), "denied: some call: EPERM");
-        assert_eq!(Verdict::Works.to_string(), "works");
+        assert_eq!(Support::Works.to_string(), "works");
         assert!(reason("x", &io::Error::from_raw_os_error(libc::ELOOP)).contains("40"));
         assert!(reason("x", &io::Error::other("odd")).contains("odd"));
     }

@@ -63,7 +63,7 @@ impl<S: Store> WorkerPool<S> {
         let settled = !state.retired && !state.flags.plugged;
         let frozen = limit_now(cx, pwq).max() == 0;
         let kind = matches!(self.attrs.rule, Rule::Managed | Rule::Unmanaged);
-        let free = !word.flags().deferred && self.place(cx, work) == QueuedIn::Worklist;
+        let free = !word.flags().deferred && self.queued_in(cx, work) == QueuedIn::Worklist;
         kind && settled && !frozen && free && !self.executes(&cx.store.key(work))
     }
 

@@ -68,7 +68,7 @@ impl<S: Store> WorkerPool<S> {
         }
         let pwq = cx.store.pwq_at(addr);
         let behind = word.flags().deferred || self.executes(&cx.store.key(work));
-        Some(match self.place(cx, work) {
+        Some(match self.queued_in(cx, work) {
             QueuedIn::Inactive if cx.store.pwq(pwq).flags.plugged => Waits::Plugged,
             QueuedIn::Inactive => Waits::Limit,
             QueuedIn::Scheduled(_) => Waits::Behind,

@@ -87,7 +87,7 @@ impl<S: Store> WorkerPool<S> {
     /// Links a barrier directly behind a queued item; true if others follow it.
     fn link_behind(&mut self, cx: &mut Cx<S>, work: S::Work, barrier: S::Work) -> bool {
         let word = cx.store.word(work);
-        match self.place(cx, work) {
+        match self.queued_in(cx, work) {
             QueuedIn::Inactive => {
                 hit!(BarrierBehindInactive);
                 let pwq = cx.store.pwq_of(work).expect("it is queued");
@@ -120,7 +120,7 @@ impl<S: Store> WorkerPool<S> {
         let flags = cx.store.word(work).flags();
         let behind = flags.deferred.then(|| self.worklist.forget_deferred(work));
         hit!(ItemStolenDeferred if flags.deferred);
-        match self.place(cx, work) {
+        match self.queued_in(cx, work) {
             QueuedIn::Inactive => self.steal_inactive(cx, work, pwq),
             QueuedIn::Scheduled(id) => {
                 hit!(ItemStolenScheduled);
@@ -184,7 +184,7 @@ impl<S: Store> WorkerPool<S> {
 
     /// Where a queued item of this pool is. Lists are linked through the items, so whoever takes
     /// one out, or puts one behind it, must know the head.
-    pub(super) fn place(&self, cx: &Cx<S>, work: S::Work) -> QueuedIn {
+    pub(super) fn queued_in(&self, cx: &Cx<S>, work: S::Work) -> QueuedIn {
         let word = cx.store.word(work);
         if word.flags().inactive {
             return QueuedIn::Inactive;

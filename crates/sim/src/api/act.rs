@@ -3,19 +3,19 @@
 use cmwq_policy::Nanos;
 
 use crate::api::call::Call;
-use crate::api::names::{DataId, DeviceId, Gate, ItemId, LockId, QueueId, SemId};
+use crate::api::names::{DataId, DeviceId, ItemId, Latch, LockId, QueueId, SemId};
 
 /// One thing that a program does.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Act {
     /// Burns so many nanoseconds of CPU time.
     Burn(Nanos),
-    /// Burns CPU time until the gate opens.
-    SpinUntil(Gate),
+    /// Burns CPU time until the latch opens.
+    SpinUntil(Latch),
     /// Sleeps for so many nanoseconds.
     Sleep(Nanos),
-    /// Sleeps until the gate opens; not at all if it is open.
-    Wait(Gate),
+    /// Sleeps until the latch opens; not at all if it is open.
+    Wait(Latch),
     /// Sleeps, and is asked again, without an answer, after everything that happens and when so
     /// many nanoseconds have passed, until it answers otherwise. When it says so again, that is not
     /// counted anew.

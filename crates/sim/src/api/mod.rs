@@ -2,7 +2,7 @@
 //!
 //! | file | |
 //! | --- | --- |
-//! | `names.rs` | numbers that name gates, items, queues, pools, locks |
+//! | `names.rs` | numbers that name latches, items, queues, pools, locks |
 //! | `act.rs`, `call.rs` | one thing that a program does; a call of the workqueue interface |
 //! | `specs.rs`, `options.rs` | what a thread, queue, lock, device, or the machine is to be like |
 //! | `trace.rs`, `report.rs` | what happened; what users are told, and onlookers see |

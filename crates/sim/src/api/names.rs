@@ -4,7 +4,7 @@ use cmwq_policy::WorkerId;
 
 /// Something that is closed, and once opened stays open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Gate(pub u32);
+pub struct Latch(pub u32);
 
 /// A work item. Numbers are not reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -18,7 +18,7 @@
 //! | `thread`, `run_queue` | the state: of a thread, of a CPU |
 //! | `account` | what threads had, and how fast a CPU is |
 //! | `dispatch` | who gets the CPU, and until when |
-//! | `place` | where a thread goes that wakes up |
+//! | `select_cpu` | where a thread goes that wakes up |
 //! | `balance`, `caches` | who takes over whose threads; the same among last-level caches |
 //! | `sets` | sets of CPUs, and times by CPU |
 //! | `runs` | who had which CPU when, for drawings |
@@ -35,17 +35,17 @@ mod balance;
 mod caches;
 mod dispatch;
 mod options;
-mod place;
 mod run_queue;
 mod runs;
+mod select_cpu;
 mod sets;
 mod thread;
 mod weight;
 
 pub use options::{Balance, Costs, Domains, Placement, Recent, WakeTo};
-pub use place::Waker;
 pub use run_queue::CpuStats;
 pub use runs::Run;
+pub use select_cpu::Waker;
 pub use thread::{ThreadAttrs, ThreadId, ThreadState, ThreadStats};
 pub use weight::weight;
 
@@ -202,7 +202,7 @@ impl Scheduler {
         let stays = until.is_some_and(|until| now <= until) && self.may_use(id, there);
         let cpu = match stays {
             true => there,
-            false => self.place(id, waker),
+            false => self.select_cpu(id, waker),
         };
         // While it slept, others have caught up with it.
         self.charge(self.cpu_of(id), now);

@@ -33,7 +33,7 @@ impl Machine {
     pub(crate) fn seen(&self, thread: ThreadId) -> SeenState {
         self.frame(thread, |f| match f.sleep {
             Sleep::Awake => SeenState::Runnable,
-            Sleep::Gate(gate) => SeenState::Asleep(Some(u64::from(gate.0))),
+            Sleep::Latch(latch) => SeenState::Asleep(Some(u64::from(latch.0))),
             Sleep::Lock(lock) => SeenState::Asleep(Some(lock.address())),
             Sleep::Semaphore(sem) => SeenState::Asleep(Some(sem.address())),
             _ => SeenState::Asleep(None),

@@ -34,7 +34,7 @@ impl Witness<PwqId> for Machine {
     /// What `/proc` shows of a thread, and no more: that it waits for another one, not for which.
     fn look(&self, told: &SlotHolder) -> HolderIs {
         match self.frames.borrow()[told.thread.0 as usize].sleep {
-            Sleep::Gate(_) | Sleep::Lock(_) | Sleep::Semaphore(_) => HolderIs::AwaitsThread,
+            Sleep::Latch(_) | Sleep::Lock(_) | Sleep::Semaphore(_) => HolderIs::AwaitsThread,
             Sleep::Call(_) => HolderIs::AwaitsItem,
             Sleep::Awake | Sleep::Event | Sleep::Await | Sleep::Parked => HolderIs::Slow,
         }

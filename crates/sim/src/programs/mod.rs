@@ -6,7 +6,7 @@ pub(crate) mod load;
 use cmwq_policy::{CpuMask, Time};
 
 use crate::api::act::{Act, Answer};
-use crate::api::names::{Execution, Gate, LockId, WorkerRef};
+use crate::api::names::{Execution, Latch, LockId, WorkerRef};
 use crate::api::specs::ThreadSpec;
 use crate::cpu::ThreadId;
 use crate::machine::{Machine, Program, ProgramCx};
@@ -100,9 +100,9 @@ impl ProgramCx<'_> {
         may
     }
 
-    /// Opens a gate: who waits for it wakes up.
-    pub fn open(&mut self, gate: Gate) {
-        self.machine.open(gate);
+    /// Opens a latch: who waits for it wakes up.
+    pub fn open(&mut self, latch: Latch) {
+        self.machine.open(latch);
     }
 
     /// Starts another thread.

@@ -44,7 +44,7 @@ impl Machine {
         match made.kind.is_per_cpu() {
             true => self.add_percpu_pwqs(id, &queue, made),
             // As in the runtime: the other CPUs' are made when they are first queued from.
-            false => drop(self.place(id, 0)),
+            false => drop(self.pwq_for(id, 0)),
         }
         if made.mem_reclaim {
             queue.rescuer.set(Some(self.create_rescuer(id)));
@@ -88,7 +88,7 @@ impl Machine {
     }
 
     /// The pwq for this CPU of a queue that is not per CPU.
-    fn place(&self, id: QueueId, cpu: usize) -> PwqId {
+    fn pwq_for(&self, id: QueueId, cpu: usize) -> PwqId {
         let Ok(pwq) = contract::pwq_for(self, id, cpu);
         pwq
     }
@@ -220,7 +220,7 @@ impl contract::Machine for Machine {
         });
         let slot = queue.slot(cpu);
         let there = queue.by_cpu.borrow()[slot];
-        there.unwrap_or_else(|| self.place(id, slot))
+        there.unwrap_or_else(|| self.pwq_for(id, slot))
     }
 
     fn home(&self, _: PwqId, cpu: Option<usize>) -> u32 {

@@ -9,7 +9,7 @@ use cmwq_policy::queue::Intake;
 use cmwq_policy::worker::Wait;
 
 use crate::api::act::{Act, Answer};
-use crate::api::names::{Gate, ItemId, PwqId, QueueId, WorkerRef};
+use crate::api::names::{ItemId, Latch, PwqId, QueueId, WorkerRef};
 use crate::cpu::ThreadId;
 use crate::machine::{Machine, Program, ProgramCx};
 use crate::state::pending::{Awaited, ForBarrier, ForDrain, ForFlush, Pending, Reply};
@@ -20,7 +20,7 @@ const MAX_LOOKS: u32 = 1000;
 
 impl ForBarrier {
     fn look(&self, m: &Machine) -> Result<Answer, Awaited> {
-        if !m.is_open(self.gate) {
+        if !m.is_open(self.latch) {
             return Err(Some(Wait::Items(self.pwq)));
         }
         self.end(m);
@@ -119,17 +119,17 @@ fn node(who: WorkerRef) -> Node {
 }
 
 impl Machine {
-    /// A barrier, and the gate that it opens.
-    fn barrier(&self) -> (ItemId, Gate) {
-        let gate = self.gate();
+    /// A barrier, and the latch that it opens.
+    fn barrier(&self) -> (ItemId, Latch) {
+        let latch = self.latch();
         let body = move |_| -> Box<dyn Program> {
             Box::new(move |cx: &mut ProgramCx<'_>, _| {
-                cx.machine.open(gate);
+                cx.machine.open(latch);
                 Act::End
             })
         };
         let item = self.add_item("barrier".to_owned(), Rc::new(body), true);
-        (item, gate)
+        (item, latch)
     }
 
     /// Waits for the item, unless it is the caller.
@@ -142,10 +142,10 @@ impl Machine {
         if let Some(refused) = self.is_own_item(id, item) {
             return Reply::Done(refused);
         }
-        let (barrier, gate) = self.barrier();
+        let (barrier, latch) = self.barrier();
         match insert(self, item, barrier) {
             Some(pwq) => Reply::Wait(Pending::Barrier(ForBarrier {
-                gate,
+                latch,
                 barrier,
                 item,
                 pwq,
@@ -165,10 +165,10 @@ impl Machine {
             enable();
             return Reply::Done(refused);
         }
-        let (barrier, gate) = self.barrier();
+        let (barrier, latch) = self.barrier();
         match contract::flush_item(self, item, barrier) {
             Some(pwq) => Reply::Wait(Pending::Barrier(ForBarrier {
-                gate,
+                latch,
                 barrier,
                 item,
                 pwq,

@@ -43,9 +43,9 @@ impl Machine {
         match act {
             Act::Burn(0) => {}
             Act::Burn(nanos) => self.sched().burn(id, nanos),
-            Act::SpinUntil(gate) | Act::Wait(gate) if self.is_open(gate) => {}
-            Act::SpinUntil(gate) => self.spin_at(id, gate),
-            Act::Wait(gate) => self.wait_at(id, gate),
+            Act::SpinUntil(latch) | Act::Wait(latch) if self.is_open(latch) => {}
+            Act::SpinUntil(latch) => self.spin_at(id, latch),
+            Act::Wait(latch) => self.wait_at(id, latch),
             Act::Sleep(nanos) => {
                 self.after(nanos, Event::Wake(id));
                 self.sleep(id, Sleep::Event);

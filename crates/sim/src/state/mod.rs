@@ -4,13 +4,13 @@
 //! | --- | --- |
 //! | `thread.rs`, `worker.rs` | a thread from the inside; what makes it a worker |
 //! | `pool.rs`, `queue.rs`, `store.rs` | pools and queues around the core; items, pwqs and limits |
-//! | `lock.rs`, `semaphore.rs`, `device.rs`, `gate.rs`, `resources.rs` | what threads share |
+//! | `lock.rs`, `semaphore.rs`, `device.rs`, `latch.rs`, `resources.rs` | what threads share |
 //! | `pending.rs`, `process.rs`, `signals.rs` | what a call waits for; the process; what signals know |
 //! | `event.rs` | what will happen |
 
 pub(crate) mod device;
 pub(crate) mod event;
-pub(crate) mod gate;
+pub(crate) mod latch;
 pub(crate) mod lock;
 pub(crate) mod pending;
 pub(crate) mod pool;

@@ -5,7 +5,7 @@ use cmwq_policy::contract::PwqFlush;
 use cmwq_policy::worker::Wait;
 
 use crate::api::act::Answer;
-use crate::api::names::{Gate, ItemId, PoolId, PwqId, QueueId};
+use crate::api::names::{ItemId, Latch, PoolId, PwqId, QueueId};
 use crate::events::EventKey;
 
 /// Items that a call waits for now, if it is for particular ones.
@@ -29,7 +29,7 @@ pub(crate) enum Pending {
 
 /// Until a barrier is reached.
 pub(crate) struct ForBarrier {
-    pub(crate) gate: Gate,
+    pub(crate) latch: Latch,
     pub(crate) barrier: ItemId,
     /// What it stands behind.
     pub(crate) item: ItemId,

@@ -1,7 +1,7 @@
 //! A thread, from the inside.
 
 use crate::api::act::{Act, Answer};
-use crate::api::names::{Gate, LockId, SemId};
+use crate::api::names::{Latch, LockId, SemId};
 use crate::random::Random;
 use crate::state::pending::Pending;
 use crate::state::worker::Worker;
@@ -11,7 +11,7 @@ pub(crate) enum Sleep {
     Awake,
     /// Time, or a thread that is being created.
     Event,
-    Gate(Gate),
+    Latch(Latch),
     Lock(LockId),
     Semaphore(SemId),
     /// The program is asked again.

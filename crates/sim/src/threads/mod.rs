@@ -1,6 +1,6 @@
 //! Threads of the machine: created, looked at, put to sleep and woken.
 
-mod gates;
+mod latches;
 
 use cmwq_policy::CpuMask;
 

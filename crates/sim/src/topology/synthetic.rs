@@ -61,17 +61,17 @@ struct Level<'a> {
     count: usize,
     /// A node is attached to each.
     has_node: bool,
-    attributes: Option<Token<'a>>,
-    token: Token<'a>,
+    attributes: Option<Word<'a>>,
+    word: Word<'a>,
 }
 
 #[derive(Clone, Copy)]
-struct Token<'a> {
+struct Word<'a> {
     text: &'a str,
     at: usize,
 }
 
-impl Token<'_> {
+impl Word<'_> {
     fn error<T>(self, problem: impl Into<String>) -> Result<T, TopologyError> {
         Err(TopologyError {
             token: self.text.to_owned(),
@@ -130,11 +130,11 @@ fn renumbered(places: &[Place], indexes: &[usize]) -> Vec<Place> {
 
 fn levels(description: &str) -> Result<Vec<Level<'_>>, TopologyError> {
     let mut levels: Vec<Level<'_>> = Vec::new();
-    for token in tokens(description)? {
-        if token.text.starts_with('[') {
-            attach(&mut levels, token)?;
-        } else if !token.text.starts_with('(') {
-            levels.push(level(token)?);
+    for word in words(description)? {
+        if word.text.starts_with('[') {
+            attach(&mut levels, word)?;
+        } else if !word.text.starts_with('(') {
+            levels.push(level(word)?);
         }
     }
     choose_kinds(&mut levels)?;
@@ -143,7 +143,7 @@ fn levels(description: &str) -> Result<Vec<Level<'_>>, TopologyError> {
 }
 
 /// Splits at spaces that are not in parentheses or brackets.
-fn tokens(text: &str) -> Result<Vec<Token<'_>>, TopologyError> {
+fn words(text: &str) -> Result<Vec<Word<'_>>, TopologyError> {
     let mut found = Vec::new();
     let mut begin = None;
     let mut closing = Vec::new();
@@ -152,16 +152,16 @@ fn tokens(text: &str) -> Result<Vec<Token<'_>>, TopologyError> {
             '(' => closing.push(')'),
             '[' => closing.push(']'),
             ')' | ']' if closing.pop() != Some(c) => {
-                let token = Token {
+                let word = Word {
                     text: &text[at..=at],
                     at,
                 };
-                return token.error("closes nothing");
+                return word.error("closes nothing");
             }
             _ => {}
         }
         if c.is_whitespace() && closing.is_empty() {
-            let end = |at_begin| Token {
+            let end = |at_begin| Word {
                 text: &text[at_begin..at],
                 at: at_begin,
             };
@@ -170,7 +170,7 @@ fn tokens(text: &str) -> Result<Vec<Token<'_>>, TopologyError> {
             begin = begin.or(Some(at));
         }
     }
-    let rest = |at| Token {
+    let rest = |at| Word {
         text: &text[at..],
         at,
     };
@@ -181,22 +181,22 @@ fn tokens(text: &str) -> Result<Vec<Token<'_>>, TopologyError> {
     Ok(found)
 }
 
-fn attach(levels: &mut [Level<'_>], token: Token<'_>) -> Result<(), TopologyError> {
-    let inner = token.text.trim_matches(['[', ']']);
+fn attach(levels: &mut [Level<'_>], word: Word<'_>) -> Result<(), TopologyError> {
+    let inner = word.text.trim_matches(['[', ']']);
     let name = inner.split(['(', ' ']).next().unwrap_or_default();
     match (kind(name), levels.last_mut()) {
         (Some(Kind::Node), Some(level)) => level.has_node = true,
         // Of the whole machine: it is one node anyway.
         (Some(Kind::Node), None) => {}
-        _ => return token.error("only nodes are attached: [numa]"),
+        _ => return word.error("only nodes are attached: [numa]"),
     }
     Ok(())
 }
 
-fn level(token: Token<'_>) -> Result<Level<'_>, TopologyError> {
-    let (plain, attributes) = match token.text.find('(') {
-        Some(at) => token.text.split_at(at),
-        None => (token.text, ""),
+fn level(word: Word<'_>) -> Result<Level<'_>, TopologyError> {
+    let (plain, attributes) = match word.text.find('(') {
+        Some(at) => word.text.split_at(at),
+        None => (word.text, ""),
     };
     let (name, number) = match plain.split_once(':') {
         Some((name, number)) => (Some(name), number),
@@ -204,28 +204,28 @@ fn level(token: Token<'_>) -> Result<Level<'_>, TopologyError> {
     };
     let known = match name.map(|name| (name, kind(name))) {
         Some((_, Some(kind))) => Some(kind),
-        Some((name, None)) => return token.error(unknown(name)),
+        Some((name, None)) => return word.error(unknown(name)),
         None if kind(plain).is_some() => {
-            return token.error(format!("how many? `{plain}:1`, for example"));
+            return word.error(format!("how many? `{plain}:1`, for example"));
         }
         None => None,
     };
     let count = match number.parse() {
-        Ok(0) => return token.error("none of them makes no machine"),
+        Ok(0) => return word.error("none of them makes no machine"),
         Ok(count) => count,
-        Err(_) if name.is_none() => return token.error(unknown(plain)),
-        Err(_) => return token.error(format!("`{number}` is no number of objects")),
+        Err(_) if name.is_none() => return word.error(unknown(plain)),
+        Err(_) => return word.error(format!("`{number}` is no number of objects")),
     };
-    let at = token.at + plain.len();
+    let at = word.at + plain.len();
     Ok(Level {
         kind: known,
         count,
         has_node: false,
-        attributes: (!attributes.is_empty()).then_some(Token {
+        attributes: (!attributes.is_empty()).then_some(Word {
             text: attributes,
             at,
         }),
-        token,
+        word,
     })
 }
 
@@ -264,19 +264,17 @@ fn inner_cache(name: &str) -> Option<Kind> {
 /// Levels without a type: hwloc's choice for so many of them.
 fn choose_kinds(levels: &mut [Level<'_>]) -> Result<(), TopologyError> {
     let Some((last, others)) = levels.split_last_mut() else {
-        let nothing = Token { text: "", at: 0 };
+        let nothing = Word { text: "", at: 0 };
         return nothing.error("a machine is described as in `pack:2 l3:4 core:3 pu:2`");
     };
     if last.kind.get_or_insert(Kind::Pu) != &Kind::Pu {
-        return last.token.error("the last level is `pu`");
+        return last.word.error("the last level is `pu`");
     }
     if let Some(with) = others.iter().position(|level| level.kind.is_some()) {
         return match others.iter().find(|level| level.kind.is_none()) {
             Some(without) => {
-                let with = others[with].token.text;
-                without
-                    .token
-                    .error(format!("has no type, but `{with}` has"))
+                let with = others[with].word.text;
+                without.word.error(format!("has no type, but `{with}` has"))
             }
             None => Ok(()),
         };
@@ -302,7 +300,7 @@ fn choose_kinds(levels: &mut [Level<'_>]) -> Result<(), TopologyError> {
             Kind::Other,
             Kind::Core,
         ],
-        _ => return others[0].token.error("eight and more levels need types"),
+        _ => return others[0].word.error("eight and more levels need types"),
     };
     for (level, kind) in others.iter_mut().zip(kinds) {
         level.kind = Some(*kind);
@@ -314,11 +312,11 @@ fn check_kinds(levels: &[Level<'_>]) -> Result<(), TopologyError> {
     for (at, level) in levels.iter().enumerate() {
         let same = levels[..at].iter().find(|l| l.kind == level.kind);
         if let Some(same) = same.filter(|_| level.kind != Some(Kind::Other)) {
-            let same = same.token.text;
-            return level.token.error(format!("there is `{same}` already"));
+            let same = same.word.text;
+            return level.word.error(format!("there is `{same}` already"));
         }
         if level.kind == Some(Kind::Machine) && (at, level.count) != (0, 1) {
-            return level.token.error("there is one machine, outermost");
+            return level.word.error("there is one machine, outermost");
         }
     }
     Ok(())
@@ -329,9 +327,7 @@ fn count_cpus(levels: &[Level<'_>]) -> Result<usize, TopologyError> {
     for level in levels {
         total = total.saturating_mul(level.count);
         if total > MAX_CPUS {
-            return level
-                .token
-                .error(format!("makes more than {MAX_CPUS} CPUs"));
+            return level.word.error(format!("makes more than {MAX_CPUS} CPUs"));
         }
     }
     Ok(total)
@@ -362,7 +358,7 @@ fn place(levels: &[Level<'_>], total: usize, cpu: usize) -> Place {
 
 /// The numbers that `indexes=` gives: one by one (`0,2,1,3`), or as hwloc writes regular ones, as
 /// loops `step*count:...`, the innermost first.
-fn indexes(attributes: Token<'_>, total: usize) -> Result<Option<Vec<usize>>, TopologyError> {
+fn indexes(attributes: Word<'_>, total: usize) -> Result<Option<Vec<usize>>, TopologyError> {
     let words = attributes.text.trim_matches(['(', ')']).split_whitespace();
     let Some(text) = words
         .filter_map(|word| word.strip_prefix("indexes="))
@@ -371,18 +367,18 @@ fn indexes(attributes: Token<'_>, total: usize) -> Result<Option<Vec<usize>>, To
         return Ok(None);
     };
     let at = attributes.at + attributes.text.find(text).unwrap_or(0);
-    let token = Token { text, at };
+    let word = Word { text, at };
     let found = match text.contains('*') {
         true => from_loops(text, total),
         false => text.split(',').map(|n| n.parse().ok()).collect(),
     };
     let Some(found) = found else {
-        return token.error("indexes are `0,2,1,3` or `2*2:1*2`");
+        return word.error("indexes are `0,2,1,3` or `2*2:1*2`");
     };
     let mut sorted = found.clone();
     sorted.sort_unstable();
     if !sorted.into_iter().eq(0..total) {
-        return token.error(format!("does not give each of {total} CPUs its own number"));
+        return word.error(format!("does not give each of {total} CPUs its own number"));
     }
     Ok(Some(found))
 }

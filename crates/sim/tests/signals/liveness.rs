@@ -274,15 +274,15 @@ fn chain(topology: &str, signals: Signals, hogs: bool, length: usize) -> Option<
         add_hogs(&machine);
     }
     let queue = machine.alloc_workqueue(QueueSpec::managed("w"));
-    let gates: Vec<Gate> = (0..length).map(|_| machine.gate()).collect();
+    let latches: Vec<Latch> = (0..length).map(|_| machine.latch()).collect();
     let cpu = None;
     let mut acts = Vec::new();
     for at in 0..length {
-        let (own, next) = (gates[at], gates.get(at + 1).copied());
+        let (own, next) = (latches[at], latches.get(at + 1).copied());
         let body = move |_| -> Box<dyn Program> {
             let mut waits = next;
             Box::new(move |cx: &mut ProgramCx<'_>, _| match waits.take() {
-                Some(gate) => Act::Wait(gate),
+                Some(latch) => Act::Wait(latch),
                 None => {
                     cx.open(own);
                     Act::End
@@ -292,7 +292,7 @@ fn chain(topology: &str, signals: Signals, hogs: bool, length: usize) -> Option<
         let item = machine.item("link", body);
         acts.push(Act::Call(Call::QueueWork { queue, cpu, item }));
     }
-    acts.push(Act::Wait(gates[0]));
+    acts.push(Act::Wait(latches[0]));
     let main = machine.spawn(ThreadSpec::named("main"), Script::boxed(acts));
     machine.run_while(Time(600 * SECOND), |m| !m.is_done(main));
     machine.is_done(main).then(|| machine.now())

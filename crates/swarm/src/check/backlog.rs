@@ -6,7 +6,7 @@ use cmwq_policy::{CpuMask, Nanos, Rule, Time};
 use cmwq_sim::{Balance, Machine, Options, Placement, PoolId, Signals, ThreadId, ThreadState};
 
 use super::rescue::enough;
-use super::{Books, Verdict, ensure};
+use super::{Books, Checked, ensure};
 
 /// What was forbidden a moment ago is started by the next look of the tick, at the latest: so long
 /// after that, where signals are exact.
@@ -97,7 +97,7 @@ fn is_forbidden(machine: &Machine, pool: PoolId, census: &Census) -> bool {
 
 impl Books {
     /// The pools as they are between two instants.
-    pub(super) fn check_pools(&mut self, machine: &Machine) -> Verdict {
+    pub(super) fn check_pools(&mut self, machine: &Machine) -> Checked {
         for at in 0..self.backlog.pools.len() {
             if self.backlog.pools[at].is_busy {
                 self.check_truth(machine, PoolId(at as u32))?;
@@ -108,7 +108,7 @@ impl Books {
     }
 
     /// Who executes is known; and where signals are exact, who of them sleeps.
-    fn check_truth(&self, machine: &Machine, pool: PoolId) -> Verdict {
+    fn check_truth(&self, machine: &Machine, pool: PoolId) -> Checked {
         let census = machine.census(pool);
         let here = self.running.iter().filter(|r| r.pool == pool);
         let (mut executing, mut asleep) = (0, 0);
@@ -144,7 +144,7 @@ impl Books {
     }
 
     /// Who waits for a slot has reason to.
-    fn check_waiters(&self, machine: &Machine, pool: PoolId) -> Verdict {
+    fn check_waiters(&self, machine: &Machine, pool: PoolId) -> Checked {
         for pwq in self.counts.pwqs_of(pool) {
             let limit = machine.limit_view(pwq.limit);
             ensure!(
@@ -160,7 +160,7 @@ impl Books {
     }
 
     /// Items that a worker may take, and nobody comes.
-    pub(super) fn check_backlog(&mut self, machine: &Machine) -> Verdict {
+    pub(super) fn check_backlog(&mut self, machine: &Machine) -> Checked {
         let mut idle = None;
         for at in 0..self.backlog.pools.len() {
             if !self.backlog.pools[at].is_busy {
@@ -202,7 +202,7 @@ impl Books {
         pool: PoolId,
         census: &Census,
         idle: &CpuMask,
-    ) -> Verdict {
+    ) -> Checked {
         // Its CPU gone, a per-CPU pool starts everything at once, whatever it thinks.
         let lost = machine.is_percpu(pool) && !machine.is_served(pool);
         let rule = machine.pool_rule(pool);
@@ -223,7 +223,7 @@ impl Books {
 
     /// Everything starts at once. Not while a worker waits for a CPU to be set right there: it has
     /// ended its item, and has nothing left to do but to sleep, or to make another worker.
-    fn check_prompt(&self, machine: &Machine, pool: PoolId, census: &Census) -> Verdict {
+    fn check_prompt(&self, machine: &Machine, pool: PoolId, census: &Census) -> Checked {
         let waits = |&thread: &ThreadId| machine.whereabouts(thread).0 == ThreadState::Ready;
         let mut workers = machine.worker_threads(pool).into_iter();
         let excused = self.terms.leaves && workers.any(|t| waits(&t));
@@ -243,7 +243,7 @@ impl Books {
         pool: PoolId,
         census: &Census,
         idle: &CpuMask,
-    ) -> Verdict {
+    ) -> Checked {
         // Without canaries as many start as the pod has CPUs, wherever they run.
         let (pod, reach) = (machine.pool_pod(pool), machine.pool_cpus(pool));
         let outside = self.terms.pulls || pod == reach;

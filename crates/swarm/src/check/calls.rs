@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use cmwq_sim::{Answer, Call, ItemId, Machine, QueueId, ThreadId};
 
-use super::{Books, Verdict, ensure};
+use super::{Books, Checked, ensure};
 
 /// An instance that has to be over when a flush returns.
 #[derive(Clone, Copy, Debug)]
@@ -48,7 +48,7 @@ pub(super) struct Calls {
 
 impl Books {
     /// A call begins.
-    pub(super) fn called(&mut self, machine: &Machine, thread: ThreadId, call: &Call) -> Verdict {
+    pub(super) fn called(&mut self, machine: &Machine, thread: ThreadId, call: &Call) -> Checked {
         let targets = self.targets(machine, call);
         let mut disabled = false;
         match *call {
@@ -137,7 +137,7 @@ impl Books {
         machine: &Machine,
         thread: ThreadId,
         answer: &Answer,
-    ) -> Verdict {
+    ) -> Checked {
         let pending = self.calls.pending.remove(&thread);
         let pending = pending.expect("who is answered has called");
         if answer.is_deadlock() {
@@ -197,7 +197,7 @@ impl Books {
     }
 
     /// What has ended, and what is left, is said; barriers count as well.
-    fn check_shut_down(&self, machine: &Machine, answer: &Answer, before: u64) -> Verdict {
+    fn check_shut_down(&self, machine: &Machine, answer: &Answer, before: u64) -> Checked {
         let queued = |&item: &ItemId| machine.item_view(item).pwq.is_some();
         let left = [
             self.ledger.all_ended() - before,
@@ -223,7 +223,7 @@ impl Books {
     }
 
     /// The call would wait for ever: it does not, and what it has done before waiting stays done.
-    fn refused(&mut self, pending: &Pending) -> Verdict {
+    fn refused(&mut self, pending: &Pending) -> Checked {
         match pending.call {
             Call::CancelWorkSync(item) => {
                 self.enabled(item);
@@ -234,14 +234,14 @@ impl Books {
         }
     }
 
-    fn modified(&mut self, item: ItemId, answer: &Answer, pending: &Pending) -> Verdict {
+    fn modified(&mut self, item: ItemId, answer: &Answer, pending: &Pending) -> Checked {
         match answer {
             Answer::Bool(false) if !pending.disabled => self.ledger.accepted(item),
             _ => Ok(()),
         }
     }
 
-    fn take_back(&mut self, item: ItemId, was_pending: bool) -> Verdict {
+    fn take_back(&mut self, item: ItemId, was_pending: bool) -> Checked {
         match was_pending {
             true => self.ledger.taken(item),
             false => Ok(()),
@@ -254,7 +254,7 @@ impl Books {
     }
 
     /// Nothing of the item is pending; `sync`: nor running.
-    fn check_idle(&self, machine: &Machine, item: ItemId, sync: bool) -> Verdict {
+    fn check_idle(&self, machine: &Machine, item: ItemId, sync: bool) -> Checked {
         let pending = machine.item_view(item).word.is_pending();
         ensure!(!pending, CancelSyncIsIdle, "i{} is pending", item.0);
         let runs = sync && self.running(item).is_some();
@@ -262,7 +262,7 @@ impl Books {
         Ok(())
     }
 
-    fn check_flushed(&self, machine: &Machine, pending: &Pending) -> Verdict {
+    fn check_flushed(&self, machine: &Machine, pending: &Pending) -> Checked {
         // What it hurries into a queue that is drained is dropped, and does not run.
         let drops = matches!(pending.call, Call::FlushDelayedWork(_))
             && machine.timers_dropped() > pending.timers_dropped;
@@ -283,7 +283,7 @@ impl Books {
         Ok(())
     }
 
-    fn check_drained(&self, machine: &Machine, queue: QueueId) -> Verdict {
+    fn check_drained(&self, machine: &Machine, queue: QueueId) -> Checked {
         let left = self.ledger.items().find(|&item| {
             let pwq = machine.item_view(item).pwq;
             let queued = pwq.is_some_and(|pwq| machine.pwq_view(pwq).queue == queue);

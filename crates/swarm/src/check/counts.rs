@@ -8,7 +8,7 @@ use cmwq_policy::queue::Kind;
 use cmwq_sim::PwqId;
 use cmwq_sim::{ItemId, Machine, PoolId, PwqView, QueueId, ThreadId};
 
-use super::{Books, Running, Verdict, ensure};
+use super::{Books, Checked, Running, ensure};
 
 /// What was counted at the last look.
 #[derive(Default)]
@@ -89,7 +89,7 @@ impl Counts {
 
 impl Books {
     /// An event of this pool is over.
-    pub(super) fn pool_event(&mut self, machine: &Machine, pool: PoolId) -> Verdict {
+    pub(super) fn pool_event(&mut self, machine: &Machine, pool: PoolId) -> Checked {
         self.counts.learn(machine);
         self.backlog.touch(pool);
         grow(&mut self.counts.pools, pool.0 as usize);
@@ -108,7 +108,7 @@ impl Books {
     }
 
     /// One pwq: what has changed.
-    fn check_pwq(&mut self, machine: &Machine, at: usize) -> Verdict {
+    fn check_pwq(&mut self, machine: &Machine, at: usize) -> Checked {
         let pwq = &mut self.counts.pwqs[at];
         let before = std::mem::replace(&mut pwq.view, machine.pwq_view(PwqId(at as u32)));
         let slots = &mut self.counts.limits[before.limit];
@@ -134,7 +134,7 @@ impl Books {
     }
 
     /// The limits that the pool's pwqs count for.
-    fn check_limits(&mut self, machine: &Machine, pool: PoolId) -> Verdict {
+    fn check_limits(&mut self, machine: &Machine, pool: PoolId) -> Checked {
         let counts = &mut self.counts;
         for &at in &counts.pools[pool.0 as usize].pwqs {
             let view = counts.pwqs[at].view;
@@ -169,7 +169,7 @@ impl Books {
     }
 
     /// The queues that the pool's pwqs are of.
-    fn check_sums(&mut self, machine: &Machine, pool: PoolId) -> Verdict {
+    fn check_sums(&mut self, machine: &Machine, pool: PoolId) -> Checked {
         for n in 0..self.counts.pools[pool.0 as usize].pwqs.len() {
             let at = self.counts.pools[pool.0 as usize].pwqs[n];
             let view = self.counts.pwqs[at].view;
@@ -180,7 +180,7 @@ impl Books {
 
     /// Every pool has a token for each runnable worker but the first, and all of them together are
     /// those in use.
-    fn check_tokens(&mut self, machine: &Machine, pool: PoolId, census: &Census) -> Verdict {
+    fn check_tokens(&mut self, machine: &Machine, pool: PoolId, census: &Census) -> Checked {
         let book = &mut self.counts.pools[pool.0 as usize];
         let before = std::mem::replace(&mut book.tokens, census.tokens);
         self.counts.tokens = self.counts.tokens + census.tokens - before;
@@ -210,7 +210,7 @@ impl Books {
     }
 
     /// Who begins holds a slot of its queue.
-    pub(super) fn check_slots(&self, machine: &Machine, new: &Running) -> Verdict {
+    pub(super) fn check_slots(&self, machine: &Machine, new: &Running) -> Checked {
         let limit = machine.pwq_view(new.pwq).limit;
         let same = |r: &&Running| machine.pwq_view(r.pwq).limit == limit;
         let running = 1 + self.running.iter().filter(same).count() as u32;
@@ -227,7 +227,7 @@ impl Books {
     /// Whoever begins leaves a reserve behind, or one cannot be made. Who executes an item once
     /// more goes on with its own list, as in the kernel, without being asked: it left one when it
     /// began.
-    pub(super) fn check_spare(&mut self, machine: &Machine, new: &Running) -> Verdict {
+    pub(super) fn check_spare(&mut self, machine: &Machine, new: &Running) -> Checked {
         let again = self.counts.last.get(&new.thread) == Some(&new.execution.item);
         if again || machine.is_rescuer(new.thread) {
             return Ok(());
@@ -255,7 +255,7 @@ impl Books {
     }
 }
 
-fn check_workers(machine: &Machine, pool: PoolId, census: &Census) -> Verdict {
+fn check_workers(machine: &Machine, pool: PoolId, census: &Census) -> Checked {
     let limit = machine.thread_limit(pool);
     ensure!(
         census.workers + census.creating <= limit,

@@ -3,14 +3,14 @@
 use cmwq_sim::PwqId;
 use cmwq_sim::{Machine, PoolId, ThreadId};
 
-use super::{Books, Verdict, ensure};
+use super::{Books, Checked, ensure};
 
 /// Idle workers that a pool keeps.
 const KEPT: u32 = 2;
 
 impl Books {
     /// Nothing has happened for longer than idle workers stay: few are left, but not none.
-    pub(super) fn check_rested(&self, machine: &Machine) -> Verdict {
+    pub(super) fn check_rested(&self, machine: &Machine) -> Checked {
         // One whose thread is not fit for another item ends, though it is the last.
         let least = u32::from(!self.terms.leaves);
         for pool in (0..machine.nr_pools() as u32).map(PoolId) {
@@ -27,7 +27,7 @@ impl Books {
     }
 
     /// Nothing happens any more.
-    pub(super) fn finish(&mut self, machine: &Machine) -> Verdict {
+    pub(super) fn finish(&mut self, machine: &Machine) -> Checked {
         self.check_threads(machine)?;
         self.check_ledger(machine)?;
         let (items, queues) = machine.referred_to();
@@ -51,7 +51,7 @@ impl Books {
         pwqs.try_for_each(|pwq| check_pwq(machine, pwq))
     }
 
-    fn check_threads(&self, machine: &Machine) -> Verdict {
+    fn check_threads(&self, machine: &Machine) -> Checked {
         let all = (0..machine.nr_threads() as u32).map(ThreadId);
         let is_ours = |t: ThreadId| {
             machine.worker_of(t).is_some() || machine.is_rescuer(t) || machine.is_signaller(t)
@@ -73,7 +73,7 @@ impl Books {
     }
 
     /// Each accepted queueing has run, or was taken back, or was dropped where that was said.
-    fn check_ledger(&self, machine: &Machine) -> Verdict {
+    fn check_ledger(&self, machine: &Machine) -> Checked {
         let owed = self.ledger.items().map(|i| self.ledger.of(i).owed());
         let (owed, dropped) = (owed.sum::<i64>(), machine.timers_dropped());
         ensure!(
@@ -85,7 +85,7 @@ impl Books {
     }
 }
 
-fn check_pool(machine: &Machine, pool: PoolId) -> Verdict {
+fn check_pool(machine: &Machine, pool: PoolId) -> Checked {
     let census = machine.census(pool);
     ensure!(
         census.idle == census.workers && census.creating == 0 && census.rescuers == 0,
@@ -102,7 +102,7 @@ fn check_pool(machine: &Machine, pool: PoolId) -> Verdict {
     Ok(())
 }
 
-fn check_pwq(machine: &Machine, pwq: PwqId) -> Verdict {
+fn check_pwq(machine: &Machine, pwq: PwqId) -> Checked {
     let view = machine.pwq_view(pwq);
     let limit = machine.limit_view(view.limit);
     let empty = view.nr_active == 0 && view.nr_inactive == 0 && view.nr_in_flight == 0;

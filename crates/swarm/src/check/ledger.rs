@@ -3,7 +3,7 @@
 use cmwq_policy::Time;
 use cmwq_sim::{Execution, ItemId, ItemView, Machine};
 
-use super::{Books, Verdict, ensure};
+use super::{Books, Checked, ensure};
 
 /// One item.
 #[derive(Clone, Copy, Debug, Default)]
@@ -54,13 +54,13 @@ impl Ledger {
         self.1
     }
 
-    pub(super) fn accepted(&mut self, item: ItemId) -> Verdict {
+    pub(super) fn accepted(&mut self, item: ItemId) -> Checked {
         self.of_mut(item).accepted += 1;
         Ok(())
     }
 
     /// A call has answered that it took a pending instance back.
-    pub(super) fn taken(&mut self, item: ItemId) -> Verdict {
+    pub(super) fn taken(&mut self, item: ItemId) -> Checked {
         let entry = self.of_mut(item);
         entry.taken += 1;
         let owed = entry.owed();
@@ -73,7 +73,7 @@ impl Ledger {
         Ok(())
     }
 
-    pub(super) fn starts(&mut self, execution: Execution) -> Verdict {
+    pub(super) fn starts(&mut self, execution: Execution) -> Checked {
         let entry = self.of_mut(execution.item);
         entry.started = execution.number;
         let owed = entry.owed();
@@ -119,7 +119,7 @@ impl Books {
     }
 
     /// A pending item has exactly one reference, and is somewhere.
-    pub(super) fn check_items(&mut self, machine: &Machine) -> Verdict {
+    pub(super) fn check_items(&mut self, machine: &Machine) -> Checked {
         for item in self.ledger.items() {
             let view = machine.item_view(item);
             self.note_waiting(machine, item, &view);

@@ -171,7 +171,7 @@ pub struct Checker {
 }
 
 /// What a check says.
-type Verdict = Result<(), (Invariant, String)>;
+type Checked = Result<(), (Invariant, String)>;
 
 /// `Err` with this text unless it holds.
 macro_rules! ensure {
@@ -231,7 +231,7 @@ impl Checker {
     }
 
     /// One more event: checks it, unless something is wrong already.
-    fn event(&self, machine: &Machine, check: impl FnOnce(&mut Books) -> Verdict) {
+    fn event(&self, machine: &Machine, check: impl FnOnce(&mut Books) -> Checked) {
         self.events.set(self.events.get() + 1);
         if self.has_failed() {
             return;
@@ -291,7 +291,7 @@ impl Books {
         self.running.iter().find(|r| r.execution.item == item)
     }
 
-    fn traced(&mut self, machine: &Machine, line: &Line) -> Verdict {
+    fn traced(&mut self, machine: &Machine, line: &Line) -> Checked {
         match line.what {
             What::Start(execution, queue) => self.starts(machine, line, execution, queue),
             What::End(execution) => self.ends(machine, execution),
@@ -306,7 +306,7 @@ impl Books {
         line: &Line,
         execution: Execution,
         queue: QueueId,
-    ) -> Verdict {
+    ) -> Checked {
         let pwq = machine.pwq_executed(line.thread).expect("it executes");
         let running = Running {
             thread: line.thread,
@@ -325,7 +325,7 @@ impl Books {
         Ok(())
     }
 
-    fn ends(&mut self, machine: &Machine, execution: Execution) -> Verdict {
+    fn ends(&mut self, machine: &Machine, execution: Execution) -> Checked {
         let at = self.running.iter().position(|r| r.execution == execution);
         let at = at.expect("what ends has begun");
         let over = self.running.remove(at);
@@ -335,7 +335,7 @@ impl Books {
         Ok(())
     }
 
-    fn instant(&mut self, machine: &Machine) -> Verdict {
+    fn instant(&mut self, machine: &Machine) -> Checked {
         self.check_items(machine)?;
         self.check_pools(machine)?;
         self.check_help(machine)?;

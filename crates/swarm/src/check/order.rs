@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use cmwq_policy::queue::Kind;
 use cmwq_sim::{ItemId, Line, Machine, QueueId};
 
-use super::{Books, Running, Verdict, ensure};
+use super::{Books, Checked, Running, ensure};
 
 /// The items of ordered queues, in the order in which they were queued.
 #[derive(Default)]
@@ -25,7 +25,7 @@ impl Order {
 
 impl Books {
     /// What must hold when this begins.
-    pub(super) fn check_start(&mut self, machine: &Machine, new: &Running) -> Verdict {
+    pub(super) fn check_start(&mut self, machine: &Machine, new: &Running) -> Checked {
         let item = new.execution.item;
         let twice = self.running(item).map(|r| r.execution.number);
         ensure!(
@@ -49,7 +49,7 @@ impl Books {
         }
     }
 
-    fn check_order(&mut self, machine: &Machine, new: &Running) -> Verdict {
+    fn check_order(&mut self, machine: &Machine, new: &Running) -> Checked {
         let item = new.execution.item;
         let other = self.running.iter().find(|r| r.queue == new.queue);
         ensure!(
@@ -79,7 +79,7 @@ impl Books {
     }
 
     /// It runs on a CPU of its pool; that of a queue that was always strict, in its pod.
-    pub(super) fn check_place(&self, machine: &Machine, line: &Line, new: &Running) -> Verdict {
+    pub(super) fn check_place(&self, machine: &Machine, line: &Line, new: &Running) -> Checked {
         let relaxed = self.calls.relaxed.contains(&new.queue);
         let cpus = match machine.was_made_strict(new.queue) && !relaxed {
             true => machine.pool_pod(new.pool),

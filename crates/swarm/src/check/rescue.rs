@@ -8,7 +8,7 @@ use cmwq_policy::{Nanos, Rule, Time};
 use cmwq_sim::PwqId;
 use cmwq_sim::{ItemId, Machine, PoolId, ThreadId};
 
-use super::{Books, Running, Verdict, ensure};
+use super::{Books, Checked, Running, ensure};
 
 /// A hog is looked at by so many ticks before it counts as one, at most.
 const HOG_LOOKS: Nanos = 16 * MILLISECOND;
@@ -52,7 +52,7 @@ fn note(since: &mut BTreeMap<PoolId, Time>, pool: PoolId, holds: bool, now: Time
 
 impl Books {
     /// Those who should help do.
-    pub(super) fn check_help(&mut self, machine: &Machine) -> Verdict {
+    pub(super) fn check_help(&mut self, machine: &Machine) -> Checked {
         if !self.terms.exact {
             return Ok(());
         }
@@ -94,7 +94,7 @@ impl Books {
     }
 
     /// Of a per-CPU pool in which items wait: what keeps the CPU does not count as running.
-    fn check_hogs(&self, machine: &Machine, pool: PoolId, census: &Census) -> Verdict {
+    fn check_hogs(&self, machine: &Machine, pool: PoolId, census: &Census) -> Checked {
         let enough = self.terms.hog_threshold + HOG_LOOKS;
         let waited = self.rescue.backlog.get(&pool);
         if waited.is_none_or(|since| machine.now().since(*since) < enough) {
@@ -118,7 +118,7 @@ impl Books {
         Ok(())
     }
 
-    fn check_rescuers(&self, machine: &Machine, pool: PoolId) -> Verdict {
+    fn check_rescuers(&self, machine: &Machine, pool: PoolId) -> Checked {
         let Some(&since) = self.rescue.needs.get(&pool) else {
             return Ok(());
         };
@@ -128,7 +128,7 @@ impl Books {
 
     /// An item of a queue with a rescuer waits in a pool that needs a worker since then: the
     /// rescuer comes in time, and stays while there is such an item.
-    fn check_rescuer(&self, machine: &Machine, pool: PoolId, since: Time, item: ItemId) -> Verdict {
+    fn check_rescuer(&self, machine: &Machine, pool: PoolId, since: Time, item: ItemId) -> Checked {
         let waits = self.waits_since(item);
         let at = machine.item_view(item).pwq;
         let pwq = at.map(|pwq| machine.pwq_view(pwq));

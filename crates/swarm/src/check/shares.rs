@@ -4,7 +4,7 @@ use cmwq_policy::CpuMask;
 use cmwq_sim::PwqId;
 use cmwq_sim::{Machine, PwqView, QueueId};
 
-use super::{Books, Verdict, ensure};
+use super::{Books, Checked, ensure};
 
 /// What is known of queues.
 #[derive(Default)]
@@ -18,7 +18,7 @@ pub(super) struct Shares {
 impl Books {
     /// Between two instants: a limit is what the rule of kernel 6.9 says. They are looked at in
     /// turn, as a wrong one stays wrong until something changes it.
-    pub(super) fn check_shares(&mut self, machine: &Machine) -> Verdict {
+    pub(super) fn check_shares(&mut self, machine: &Machine) -> Checked {
         let pwqs = machine.nr_pwqs();
         self.shares.next = (self.shares.next + 1) % pwqs.max(1);
         if self.shares.next >= pwqs {
@@ -41,7 +41,7 @@ impl Books {
 
     /// An event of a pool: the nodes together hold no more slots of an exact limit than it has, but
     /// for those that they held before it was lowered.
-    pub(super) fn check_exact(&mut self, machine: &Machine, view: &PwqView, sum: u32) -> Verdict {
+    pub(super) fn check_exact(&mut self, machine: &Machine, view: &PwqView, sum: u32) -> Checked {
         let (queue, max) = (view.queue, machine.limit_view(view.limit).max());
         let active = &mut self.shares.active;
         active.resize(active.len().max(queue.0 as usize + 1), 0);

@@ -2,7 +2,7 @@
 
 use cmwq::Workqueue;
 
-use super::{Job, Pool};
+use super::{Pool, Task};
 use crate::bench::engine::Engine;
 use crate::bench::spec::Work;
 
@@ -32,8 +32,8 @@ fn queue(work: Work, i: usize) -> Result<Workqueue, String> {
 }
 
 impl Pool for CmwqPool {
-    fn submit(&self, queue: usize, job: Job) {
-        drop(self.queues[queue].spawn(job));
+    fn submit(&self, queue: usize, task: Task) {
+        drop(self.queues[queue].spawn(task));
     }
 
     fn engine(&self) -> Option<Engine> {

@@ -4,11 +4,11 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex};
 use std::thread::{self, JoinHandle};
 
-use super::{Job, Pool};
+use super::{Pool, Task};
 
 #[derive(Default)]
 struct State {
-    jobs: VecDeque<Job>,
+    tasks: VecDeque<Task>,
     /// Threads that have come up.
     ready: usize,
     closed: bool,
@@ -58,9 +58,9 @@ impl Shared {
         state.ready += 1;
         self.came_up.notify_one();
         loop {
-            if let Some(job) = state.jobs.pop_front() {
+            if let Some(task) = state.tasks.pop_front() {
                 drop(state);
-                job();
+                task();
                 state = self.state.lock().unwrap();
             } else if state.closed {
                 return;
@@ -72,8 +72,8 @@ impl Shared {
 }
 
 impl Pool for FixedPool {
-    fn submit(&self, _queue: usize, job: Job) {
-        self.shared.state.lock().unwrap().jobs.push_back(job);
+    fn submit(&self, _queue: usize, task: Task) {
+        self.shared.state.lock().unwrap().tasks.push_back(task);
         self.shared.more.notify_one();
     }
 }
@@ -83,7 +83,7 @@ impl Drop for FixedPool {
         self.shared.state.lock().unwrap().closed = true;
         self.shared.more.notify_all();
         for thread in self.threads.drain(..) {
-            // A job's panic has been reported on standard error.
+            // A task's panic has been reported on standard error.
             let _ = thread.join();
         }
     }

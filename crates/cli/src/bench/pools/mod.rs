@@ -9,12 +9,12 @@ use super::engine::Engine;
 use super::spec::{PoolSpec, Work};
 
 /// What a pool runs.
-pub(super) type Job = Box<dyn FnOnce() + Send>;
+pub(super) type Task = Box<dyn FnOnce() + Send>;
 
 /// A pool of threads.
 pub(super) trait Pool {
-    /// Runs `job` some time; `queue` is 0 except for work over several queues.
-    fn submit(&self, queue: usize, job: Job);
+    /// Runs `task` some time; `queue` is 0 except for work over several queues.
+    fn submit(&self, queue: usize, task: Task);
 
     /// What the pool knows about itself after the run.
     fn engine(&self) -> Option<Engine> {

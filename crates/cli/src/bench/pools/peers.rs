@@ -1,13 +1,13 @@
 //! Pools of other libraries, set up as their documentation says.
 
-use super::{Job, Pool};
+use super::{Pool, Task};
 use crate::bench::spec::PoolSpec;
 
 struct Rayon(rayon::ThreadPool);
 
 impl Pool for Rayon {
-    fn submit(&self, _queue: usize, job: Job) {
-        self.0.spawn(job);
+    fn submit(&self, _queue: usize, task: Task) {
+        self.0.spawn(task);
     }
 }
 
@@ -15,8 +15,8 @@ impl Pool for Rayon {
 struct TokioBlocking(tokio::runtime::Runtime);
 
 impl Pool for TokioBlocking {
-    fn submit(&self, _queue: usize, job: Job) {
-        self.0.spawn_blocking(job);
+    fn submit(&self, _queue: usize, task: Task) {
+        self.0.spawn_blocking(task);
     }
 }
 
@@ -24,8 +24,8 @@ impl Pool for TokioBlocking {
 struct TokioSpawn(tokio::runtime::Runtime);
 
 impl Pool for TokioSpawn {
-    fn submit(&self, _queue: usize, job: Job) {
-        self.0.spawn(async move { job() });
+    fn submit(&self, _queue: usize, task: Task) {
+        self.0.spawn(async move { task() });
     }
 }
 

@@ -1,7 +1,7 @@
 //! Where the jobs' output goes: each job's as a whole, in the order of ends or of lines, or line by
 //! line. What has been written is then said to have been in the joblog.
 
-mod gate;
+mod backpressure;
 mod lines;
 mod spool;
 mod stream;
@@ -10,8 +10,8 @@ pub(super) use lines::LineSink;
 pub(super) use spool::{Held, Spool};
 
 use super::log::{Entry, JobLog};
+use backpressure::{Backpressure, Closed};
 use cmwq_admission::most_waiting_files;
-use gate::{Closed, Gate};
 use rustix::fs::{FileType, fstat};
 use std::collections::BTreeMap;
 use std::io::{self, IsTerminal, Write};
@@ -60,7 +60,7 @@ pub(super) struct Finished {
 pub(super) struct Output {
     keep_order: bool,
     quiet: bool,
-    gate: Gate,
+    backpressure: Backpressure,
     state: Mutex<State>,
 }
 
@@ -81,10 +81,10 @@ struct State {
 
 impl Output {
     pub(super) fn new(keep_order: bool, quiet: bool, log: Option<JobLog>) -> io::Result<Self> {
-        let gate = Gate::default();
+        let backpressure = Backpressure::default();
         let state = State {
-            out: Stream::of(io::stdout().as_fd(), "standard output", &gate)?,
-            err: Stream::of(io::stderr().as_fd(), "standard error", &gate)?,
+            out: Stream::of(io::stdout().as_fd(), "standard output", &backpressure)?,
+            err: Stream::of(io::stderr().as_fd(), "standard error", &backpressure)?,
             log,
             has_bar: false,
             next: 0,
@@ -96,7 +96,7 @@ impl Output {
         Ok(Self {
             keep_order,
             quiet,
-            gate,
+            backpressure,
             state: Mutex::new(state),
         })
     }
@@ -123,7 +123,7 @@ impl Output {
             drop(opened);
         } else if state.crowded.is_none() {
             // Not for ever: the job whose turn it is began before those that have ended.
-            state.crowded = Some(self.gate.close());
+            state.crowded = Some(self.backpressure.close());
         }
         written
     }
@@ -141,12 +141,12 @@ impl Output {
     /// Whether a job may not begin, because somebody waits for room for the output of others; what
     /// it would write would have nowhere to go. `again` is then called once there is room.
     pub(super) fn defer(&self, again: impl FnOnce() -> Box<dyn FnOnce() + Send>) -> bool {
-        self.gate.defer(again)
+        self.backpressure.defer(again)
     }
 
     /// Whether `defer` would hold a job back.
     pub(super) fn is_held_up(&self) -> bool {
-        self.gate.is_closed()
+        self.backpressure.is_closed()
     }
 
     /// Waits until there is room in our standard output, or until `stop` is readable. Each job
@@ -182,7 +182,7 @@ impl Output {
             }
             return has_room;
         }
-        match Stream::of(io::stderr().as_fd(), "standard error", &self.gate) {
+        match Stream::of(io::stderr().as_fd(), "standard error", &self.backpressure) {
             Ok(mut stream) if stream.has_room() => {
                 stream.write_fleeting(&format!("{text}\n"));
                 true

@@ -1,6 +1,6 @@
 //! One of our own standard streams.
 
-use super::gate::{Closed, Gate};
+use super::backpressure::{Backpressure, Closed};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{FileType, fstat};
 use std::fs::File;
@@ -21,7 +21,7 @@ pub(super) struct Stream {
     is_terminal: bool,
     /// A file takes everything at once or fails; a pipe or a terminal may make us wait.
     can_fill: bool,
-    gate: Gate,
+    backpressure: Backpressure,
     /// While we wait for room, and until what had to be written is.
     full: Option<Closed>,
     /// Whether the next byte on the terminal begins a line.
@@ -29,15 +29,19 @@ pub(super) struct Stream {
 }
 
 impl Stream {
-    /// While this stream has no room for something, `gate` is closed.
-    pub(super) fn of(fd: BorrowedFd<'_>, name: &'static str, gate: &Gate) -> io::Result<Self> {
+    /// While this stream has no room for something, `backpressure` is closed.
+    pub(super) fn of(
+        fd: BorrowedFd<'_>,
+        name: &'static str,
+        backpressure: &Backpressure,
+    ) -> io::Result<Self> {
         let kind = FileType::from_raw_mode(fstat(fd)?.st_mode);
         Ok(Self {
             is_terminal: fd.is_terminal(),
             can_fill: kind != FileType::RegularFile,
             file: File::from(fd.try_clone_to_owned()?),
             name,
-            gate: gate.clone(),
+            backpressure: backpressure.clone(),
             full: None,
             at_line_start: true,
         })
@@ -52,7 +56,7 @@ impl Stream {
         if !self.can_fill || self.has_room() {
             return;
         }
-        let _full = self.gate.close();
+        let _full = self.backpressure.close();
         let room = PollFd::new(&self.file, PollFlags::OUT);
         let mut fds = [room, PollFd::from_borrowed_fd(stop, PollFlags::IN)];
         // Where this fails, the writer will find out why.
@@ -67,7 +71,7 @@ impl Stream {
 
     fn wait_for_room(&mut self) -> io::Result<()> {
         if !self.has_room() {
-            self.full.get_or_insert_with(|| self.gate.close());
+            self.full.get_or_insert_with(|| self.backpressure.close());
             let mut fds = [PollFd::new(&self.file, PollFlags::OUT)];
             rustix::io::retry_on_intr(|| poll(&mut fds, None))?;
         }

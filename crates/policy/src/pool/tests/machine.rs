@@ -170,7 +170,7 @@ impl Machine {
         let work = Self::pick(&queued, work)?;
         let linked = self.rig.store.items[work].word.flags().linked;
         self.reached.extend(linked.then_some("steal linked"));
-        self.reached.extend(match self.place(work) {
+        self.reached.extend(match self.queued_in(work) {
             Some(QueuedIn::Inactive) => Some("steal inactive"),
             Some(QueuedIn::Worklist) => Some("steal queued"),
             Some(QueuedIn::Scheduled(_)) => Some("steal scheduled"),
@@ -208,7 +208,7 @@ impl Machine {
 
     fn barrier(&mut self, work: usize) {
         let place = match self.rig.store.items[work].is_queued() {
-            true => Some(self.place(work)),
+            true => Some(self.queued_in(work)),
             false => None,
         };
         if self.rig.barrier(work).is_some() {
@@ -223,7 +223,7 @@ impl Machine {
     }
 
     /// Where a queued item is; nothing if it is deferred.
-    fn place(&self, work: usize) -> Option<QueuedIn> {
+    fn queued_in(&self, work: usize) -> Option<QueuedIn> {
         let flags = self.rig.store.items[work].word.flags();
         if flags.deferred || flags.inactive {
             return (!flags.deferred).then_some(QueuedIn::Inactive);

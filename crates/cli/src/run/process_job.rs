@@ -30,7 +30,7 @@ pub(super) enum Sink<'a> {
 }
 
 /// A process and what it has written so far.
-pub(super) struct Job<'a> {
+pub(super) struct ProcessJob<'a> {
     child: Child,
     pid: Pid,
     /// None where the kernel or a sandbox has none, or no descriptor is left.
@@ -41,7 +41,7 @@ pub(super) struct Job<'a> {
     gather: Option<Gather>,
 }
 
-impl<'a> Job<'a> {
+impl<'a> ProcessJob<'a> {
     /// Those standard streams of `child` that are pipes go to a sink each.
     pub(super) fn new(mut child: Child, sink: impl Fn(To) -> Sink<'a>) -> Self {
         let pid = Pid::from_child(&child);
@@ -226,18 +226,18 @@ mod tests {
 
     const FOR_EVER: Duration = Duration::from_secs(3600);
 
-    fn job(script: &str) -> Job<'static> {
+    fn job(script: &str) -> ProcessJob<'static> {
         let mut shell = Command::new("sh");
         shell
             .args(["-c", script])
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
-        Job::new(shell.spawn().unwrap(), |_| {
+        ProcessJob::new(shell.spawn().unwrap(), |_| {
             Sink::Held(Spool::new(&Held::default()))
         })
     }
 
-    fn end_of(mut job: Job<'_>) -> (Option<i32>, Vec<u8>, Vec<u8>) {
+    fn end_of(mut job: ProcessJob<'_>) -> (Option<i32>, Vec<u8>, Vec<u8>) {
         job.watch(|| FOR_EVER).unwrap();
         let (status, blocks) = job.reap().unwrap();
         let (mut out, mut err) = (Vec::new(), Vec::new());

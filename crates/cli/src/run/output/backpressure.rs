@@ -10,7 +10,7 @@ type Deferred = Box<dyn FnOnce() + Send>;
 /// Who is held back does not wait but ends, and is begun anew: waiting, each would keep a thread,
 /// and for each that sleeps the engine would begin another.
 #[derive(Clone, Default)]
-pub(super) struct Gate(Arc<Mutex<State>>);
+pub(super) struct Backpressure(Arc<Mutex<State>>);
 
 #[derive(Default)]
 struct State {
@@ -18,7 +18,7 @@ struct State {
     waiting: Vec<Deferred>,
 }
 
-impl Gate {
+impl Backpressure {
     /// Closed until the value is dropped, and as long as there is another such value.
     pub(super) fn close(&self) -> Closed {
         self.lock().closed += 1;
@@ -44,8 +44,8 @@ impl Gate {
     }
 }
 
-/// See [`Gate::close`].
-pub(super) struct Closed(Gate);
+/// See [`Backpressure::close`].
+pub(super) struct Closed(Backpressure);
 
 impl Drop for Closed {
     fn drop(&mut self) {
@@ -67,15 +67,15 @@ mod tests {
 
     #[test]
     fn who_is_deferred_begins_in_order_once_nobody_keeps_it_closed() {
-        let (gate, (sender, receiver)) = (Gate::default(), channel());
+        let (backpressure, (sender, receiver)) = (Backpressure::default(), channel());
         let defer = |number: u32| {
             let sender = sender.clone();
-            gate.defer(|| Box::new(move || sender.send(number).unwrap()))
+            backpressure.defer(|| Box::new(move || sender.send(number).unwrap()))
         };
         assert!(!defer(0));
-        let first = gate.close();
+        let first = backpressure.close();
         assert!(defer(1));
-        let second = gate.close();
+        let second = backpressure.close();
         assert!(defer(2));
         drop(first);
         assert!(defer(3) && receiver.try_recv().is_err());

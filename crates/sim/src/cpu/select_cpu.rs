@@ -22,7 +22,7 @@ pub enum Waker {
 }
 
 impl Scheduler {
-    pub(super) fn place(&mut self, id: ThreadId, waker: Waker) -> usize {
+    pub(super) fn select_cpu(&mut self, id: ThreadId, waker: Waker) -> usize {
         let hint = self.thread_mut(id).wake_cpu.take();
         let is_new = self.thread(id).ran_on.is_none() && hint.is_none();
         let last = hint.unwrap_or(self.cpu_of(id));

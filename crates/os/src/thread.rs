@@ -50,7 +50,7 @@ pub fn is_main() -> bool {
 /// `stack_size` is in bytes.
 ///
 /// In a forked child the standard library does not know of it, and has no name for it: it could
-/// wait for a thread of the parent ([`bare`]).
+/// wait for a thread of the parent (`bare`).
 ///
 /// # Errors
 ///

@@ -1,7 +1,7 @@
 //! Hostile but safe programs at random against the public API of cmwq, on real threads.
 //!
 //! A parent ([`parent`]) starts one process for each seed. The seed determines what that process is
-//! ([`plan`]): who else is hostile to it ([`hostile`]) and which rooms it has ([`rooms`]), each a
+//! ([`plan`]): who else is hostile to it (`hostile`) and which rooms it has (`rooms`), each a
 //! kind of program that is played again and again. Books are kept beside all that ([`books`]): the
 //! process ends with an error as soon as they do not agree, and its parent kills it when nothing
 //! goes on.

@@ -2,7 +2,7 @@
 //! every event.
 //!
 //! A seed is a [`Plan`]: a machine, queues, items, threads, and which features of the interface and
-//! which faults take part. [`run`] does it: a safety phase with faults, then a liveness phase in
+//! which faults take part. [`run()`] does it: a safety phase with faults, then a liveness phase in
 //! which everything must finish. While it runs, a [`Checker`] that knows the interface's promises,
 //! and nothing of how the policy keeps them, watches.
 //!
@@ -13,7 +13,7 @@
 //! | [`world`], [`taste`], [`walk`] | what programs share, like and do |
 //! | [`program`] | the items and threads that do it |
 //! | [`faults`] | what goes wrong around the policy |
-//! | [`run`] | the two phases |
+//! | [`run`](mod@run) | the two phases |
 //! | [`check`] | the invariants |
 //! | [`shrink`] | a smaller plan that fails the same way |
 //! | [`swarm`] | many seeds on all CPUs, and what they came across |

@@ -1,5 +1,5 @@
 //! Which CPUs share what: memory nodes, caches, cores. From sysfs; what is missing there, or
-//! malformed, is missing here, and [`Topology::warnings`] tells.
+//! malformed, is missing here, and `Topology::warnings` tells.
 
 use std::collections::HashSet;
 use std::hash::Hash;

@@ -4,9 +4,9 @@
 //! Both are behind cargo features that are off by default. Without them the hooks, one line each at
 //! a decision, are nothing: no code, no word of memory.
 //!
-//! * `probe`: each hook [counts](counts) how often a rule was applied or a state was entered. A
+//! * `probe`: each hook counts how often a rule was applied or a state was entered. A
 //!   long random test shows by these that it came everywhere.
-//! * `broken`: one rule at a time can be made wrong ([`breakage`]). A test that is worth running
+//! * `broken`: one rule at a time can be made wrong (`breakage`). A test that is worth running
 //!   notices every one of them.
 
 #[cfg(feature = "broken")]

@@ -50,3 +50,19 @@ unsafe extern "C" fn getrlimit64(_resource: c_uint, limit: *mut libc::rlimit64) 
     };
     0
 }
+
+/// No path is a link.
+///
+/// # Safety
+/// As in C.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn readlinkat(
+    _dir: c_int,
+    _path: *const libc::c_char,
+    _to: *mut libc::c_char,
+    _room: usize,
+) -> isize {
+    // SAFETY: the calling thread's own.
+    unsafe { *libc::__errno_location() = libc::EINVAL };
+    -1
+}

@@ -5,7 +5,6 @@
 //! The protocol and why no report is lost for ever: `README.md` beside the runtime's canary.
 
 use crate::cpumask::CpuMask;
-use crate::probe::hit;
 use crate::time::{MICROSECOND, Nanos};
 
 /// The state of one canary.
@@ -37,7 +36,6 @@ impl Canary {
     /// Report, if it is armed.
     #[must_use]
     pub fn fire(self) -> Option<Canary> {
-        hit!(self == Canary::Armed => CanaryFired, CanaryKeptQuiet);
         (self == Canary::Armed).then_some(Canary::Fired)
     }
 
@@ -104,8 +102,6 @@ impl Confirm {
         } else {
             0
         };
-        hit!(CanaryAlone if self.quick >= CONFIRM_YIELDS);
-        hit!(CanaryNotAlone if self.quick == 0);
         self.quick >= CONFIRM_YIELDS
     }
 }
@@ -113,7 +109,6 @@ impl Confirm {
 /// The pool that an idle CPU's report goes to: best nice first, then round robin behind `last`.
 pub fn choose_pool(wanting: impl Iterator<Item = (usize, i8)>, last: usize) -> Option<usize> {
     let best = wanting.min_by_key(|&(pool, nice)| (nice, pool <= last, pool));
-    hit!(CanaryChoosesPool if best.is_some());
     best.map(|(pool, _)| pool)
 }
 
@@ -124,7 +119,6 @@ pub fn armable(mask: &CpuMask, target: usize, turn: usize) -> CpuMask {
     if count <= target {
         return *mask;
     }
-    hit!(CanaryQuota);
     let from = turn % count;
     mask.iter()
         .enumerate()

@@ -56,28 +56,23 @@ impl Colours {
             .checked_sub(1)
             .expect("an item of this colour was in flight");
         self.total -= 1;
-        let (last, older) = (*count == 0, u64::from(colour) != self.flush % NR_COLOURS);
-        hit!(FlushLater if last && older && self.work > self.flush);
-        last && self.advance()
+        *count == 0 && self.advance()
     }
 
     /// Starts a flush of everything counted in so far.
     pub fn begin_flush(&mut self) -> Flush {
         if self.total == 0 {
-            hit!(FlushNothing);
             return Flush::Done;
         }
         if self.work > self.flush && self.in_flight[(self.work % NR_COLOURS) as usize] == 0 {
             // Nothing was queued since the last flush began: it waits for the same items. So do all
             // who find the ring full (kernel: overflowed flushers share the colour they get).
-            hit!(FlushShared);
             return Flush::Wait(self.work - 1);
         }
         if self.work + 1 - self.flush == NR_COLOURS {
             hit!(FlushFull);
             return Flush::Full;
         }
-        hit!(FlushBegun);
         let ticket = self.work;
         self.work += 1;
         let done = self.advance() && self.is_done(ticket);

@@ -4,7 +4,6 @@
 //! loops dies last. So canaries live in a forked process that has next to no memory, wherever that
 //! can be had at a fair price. The price is the fork: 26 ms for each GiB of heap, once.
 
-use crate::probe::hit;
 use crate::time::{Nanos, SECOND};
 
 /// Where canaries live.
@@ -58,13 +57,9 @@ pub fn first(wish: Option<CanaryForm>, heap: u64, pid: i32) -> (CanaryForm, Cana
     match wish {
         Some(form) => (form, CanaryReason::Chosen),
         None if pid == 1 && heap <= THREADS_HEAP => {
-            hit!(CanariesFirstProcess);
             (CanaryForm::Threads, CanaryReason::FirstProcess)
         }
-        None if heap > FORK_HEAP => {
-            hit!(CanariesHeap);
-            (CanaryForm::Off, CanaryReason::LargeHeap)
-        }
+        None if heap > FORK_HEAP => (CanaryForm::Off, CanaryReason::LargeHeap),
         None => (CanaryForm::Process, CanaryReason::Default),
     }
 }
@@ -75,7 +70,6 @@ pub fn instead(
     heap: u64,
     why: CanaryReason,
 ) -> (CanaryForm, CanaryReason) {
-    hit!(CanariesInstead);
     match wish {
         Some(CanaryForm::Threads) => (CanaryForm::Threads, CanaryReason::Chosen),
         Some(CanaryForm::Off) => (CanaryForm::Off, CanaryReason::Chosen),
@@ -98,7 +92,6 @@ impl Lives {
         } else {
             0
         };
-        hit!(CanariesGiveUp if self.short >= SHORT_LIVES);
         self.short < SHORT_LIVES
     }
 }

@@ -154,13 +154,12 @@ impl Reports {
     /// 19, 35, 67.
     pub fn noted(&mut self, func: u64) -> Option<u32> {
         if self.counts.len() >= MAX_FUNCTIONS && !self.counts.contains_key(&func) {
-            hit!(HogTableFull);
             return None;
         }
         let count = self.counts.entry(func).or_default();
         *count = count.checked_add(1)?;
         let due = is_due(*count, self.warning_thresh);
-        hit!(due => HogWarned, HogHeldBack);
+        hit!(HogHeldBack if !due);
         due.then_some(*count)
     }
 

@@ -161,7 +161,7 @@ impl Leftovers {
     pub fn remedy(&self, nice_best: i32) -> Remedy {
         let for_ever = |nice: Changed<i32>| nice.own < nice.found && nice.own < nice_best;
         let retires = self.nice.is_some_and(for_ever);
-        hit!(retires => LeftoverRetires, LeftoverRestored);
+        hit!(LeftoverRetires if retires);
         match retires {
             true => Remedy::Retire,
             false => Remedy::Restore,

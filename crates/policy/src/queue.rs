@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 
 pub use crate::attrs::{Attrs, Kind};
 use crate::limit::MAX_LIMIT;
-use crate::probe::{broken, hit};
+use crate::probe::broken;
 use crate::pwq::{DFL_MIN_ACTIVE, PwqFlags};
 
 /// What a queue is made of.
@@ -97,7 +97,6 @@ impl<P: Copy + Eq> Queue<P> {
     /// count for. An exact limit has no parts: all count for what pools that are in no node share.
     pub fn counts_for(&self, node: Option<u32>) -> Option<u32> {
         let exact = self.made.exact && !broken!(ExactIgnored);
-        hit!(LimitExact if exact && node.is_some());
         node.filter(|_| !exact)
     }
 
@@ -170,8 +169,6 @@ impl<P: Copy + Eq> Queue<P> {
     }
 
     pub(crate) fn set_max_active(&mut self, max_active: u32) {
-        hit!(LimitRaised if max_active > self.max_active);
-        hit!(LimitLowered if max_active < self.max_active);
         // Somebody has chosen.
         (self.max_active, self.may_rise) = (max_active, false);
         // Kernel: lowering the limit also lowers the floor.
@@ -186,18 +183,15 @@ impl<P: Copy + Eq> Queue<P> {
         }
         let next = self.max_active.saturating_mul(2).min(most).min(MAX_LIMIT);
         self.may_rise = next > self.max_active;
-        hit!(self.may_rise => LimitOutgrown, LimitNoRoom);
         self.may_rise
             .then(|| core::mem::replace(&mut self.max_active, next))
     }
 
     pub(crate) fn set_min_active(&mut self, min_active: u32) {
-        hit!(MinActiveSet);
         self.min_active = min_active.min(self.max_active);
     }
 
     pub(crate) fn set_frozen(&mut self, frozen: bool) {
-        hit!(frozen => QueueFrozen, QueueThawed);
         self.frozen = frozen;
     }
 
@@ -248,18 +242,13 @@ pub enum Caller {
 impl Intake {
     /// Whether this caller may queue.
     pub fn admits(self, caller: Caller) -> Result<(), Refused> {
-        let answer = match caller {
+        match caller {
             Caller::SameQueue => Ok(()),
             _ if self.destroying => Err(Refused::Destroying),
             _ if self.draining => Err(Refused::Draining),
             Caller::Outside if self.closing => Err(Refused::ShutDown),
             _ => Ok(()),
-        };
-        hit!(AdmittedChained if answer.is_ok() && (self.destroying || self.draining));
-        hit!(RefusedDestroying if answer == Err(Refused::Destroying));
-        hit!(RefusedDraining if answer == Err(Refused::Draining));
-        hit!(RefusedShutDown if answer == Err(Refused::ShutDown));
-        answer
+        }
     }
 }
 

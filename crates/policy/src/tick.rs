@@ -57,7 +57,7 @@ impl Tick {
     /// see every idle CPU, so nobody is missing then.
     pub fn looks(&mut self, reported: bool) -> bool {
         let looks = !reported || self.skipped + 1 >= LOOK_EVERY;
-        hit!(looks => TickLooks, TickSkips);
+        hit!(TickSkips if !looks);
         self.skipped = if looks { 0 } else { self.skipped + 1 };
         looks
     }
@@ -65,7 +65,6 @@ impl Tick {
     /// A tick used `cost` of CPU time. It was `starved` if it found a worker missing that no canary
     /// had reported: then the next one comes in half the time, otherwise the pace slows down again.
     pub fn ran(&mut self, starved: bool, cost: Nanos) {
-        hit!(starved => TickQuickens, TickSlows);
         let wished = if starved {
             self.wished / 2
         } else {

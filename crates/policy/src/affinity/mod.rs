@@ -23,7 +23,7 @@ use alloc::vec::Vec;
 
 use crate::attrs::{Attrs, Kind};
 use crate::cpumask::CpuMask;
-use crate::probe::{broken, hit};
+use crate::probe::broken;
 
 /// Where one CPU is. Numbers are unique in the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -242,7 +242,6 @@ impl Layout {
     /// anything; if nothing is left of it, it counts for nothing.
     pub fn effective(&self, attrs: &Attrs) -> CpuMask {
         let own = attrs.cpumask.map(|mask| mask.and(&self.unbound));
-        hit!(MaskIgnored if own.is_some_and(|mask| mask.is_empty()));
         own.filter(|mask| !mask.is_empty()).unwrap_or(self.unbound)
     }
 
@@ -298,7 +297,6 @@ impl Layout {
     pub fn reach(&self, kind: Kind, attrs: &Attrs, cpu: usize) -> Reach {
         let mask = self.effective(attrs);
         let pod = self.pod(self.pool_scope(kind, attrs), cpu).and(&mask);
-        hit!(pod.and(&self.online).is_empty() => PodIgnored, PodUsed);
         let pod = match pod.and(&self.online).is_empty() {
             true => mask,
             false => pod,
@@ -345,10 +343,8 @@ impl Layout {
     /// kernel: min_active).
     pub fn share(&self, attrs: &Attrs, node: Option<u32>, max_active: u32, min_active: u32) -> u32 {
         let Some(node) = node.filter(|_| !broken!(NodeShareIgnored)) else {
-            hit!(ShareOfNone);
             return max_active;
         };
-        hit!(ShareOfNode);
         let mask = self.effective(attrs);
         let cpus = or_all(mask.and(&self.online), &mask);
         let of_node = cpus.iter().filter(|&cpu| self.places[cpu].node == node);
@@ -364,7 +360,6 @@ impl Layout {
         if self.unbound.contains(caller) || usable.is_empty() {
             return caller;
         }
-        hit!(CpuInTurn);
         self.turn = usable.next_after(self.turn).unwrap_or(caller);
         self.turn
     }

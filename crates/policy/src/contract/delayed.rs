@@ -31,10 +31,8 @@ pub fn mod_delayed<M: Machine>(
     delay: Nanos,
 ) -> bool {
     let Some(grab) = grab(m, work) else {
-        hit!(TimerModifyDisabled);
         return false;
     };
-    hit!(grab == Grab::Idle => TimerModifiedIdle, TimerModified);
     if grab == Grab::Idle {
         m.retain(work);
     }
@@ -44,7 +42,6 @@ pub fn mod_delayed<M: Machine>(
 
 fn arm<M: Machine>(m: &M, armed: Armed<M>, delay: Nanos) {
     let Armed { work, queue, cpu } = armed;
-    hit!(delay == 0 => TimerSkipped, TimerArmed);
     if delay == 0 {
         enqueue(m, queue, cpu, work);
         return;
@@ -68,7 +65,6 @@ pub fn expire<M: Machine>(
     };
     let Armed { work, queue, cpu } = armed;
     let admitted = admits(queue);
-    hit!(admitted.is_ok() => TimerExpired, TimerRefused);
     match admitted {
         Ok(()) if broken!(TimerDropsItem) => let_go(m, work),
         Ok(()) => {
@@ -109,12 +105,11 @@ pub fn hurry<M: Machine>(
     // Somebody may be about to arm it.
     settled(m, work);
     let armed = m.with_timers(|timers| timers.disarm(addr));
-    hit!(armed.is_some() => TimerHurried, TimerNotArmed);
+    hit!(TimerHurried if armed.is_some());
     let Some(Armed { work, queue, cpu }) = armed else {
         return false;
     };
     let admitted = admits(queue);
-    hit!(TimerRefused if admitted.is_err());
     match admitted {
         Ok(()) => {
             enqueue(m, queue, cpu, work);
@@ -132,7 +127,6 @@ pub fn cancel_timers<M: Machine>(m: &M, queue: M::Queue) -> usize {
     let take = || m.with_timers(|timers| timers.disarm_group(id));
     core::iter::from_fn(take)
         .map(|(_, armed)| {
-            hit!(TimerOfQueueTaken);
             let_go(m, armed.work);
             m.release_queue(armed.queue);
         })

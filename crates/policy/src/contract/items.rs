@@ -2,7 +2,7 @@
 
 use super::{Machine, PwqOf, WorkOf};
 use crate::pool::{Executing, Queueing};
-use crate::probe::{broken, hit};
+use crate::probe::broken;
 use crate::store::PwqInfo;
 use crate::work::{MAX_DISABLE_DEPTH, NotPended, WorkWord};
 
@@ -27,9 +27,6 @@ pub(super) fn pend<M: Machine>(m: &M, work: WorkOf<M>) -> Result<(), NotPended> 
     let before = m.step_word(work, |word| Some(word.try_pend().unwrap_or(word)));
     let before = before.unwrap_or_else(|word| word);
     let refused = before.try_pend().err();
-    hit!(ItemPended if refused.is_none());
-    hit!(ItemRefusedPending if refused == Some(NotPended::Pending));
-    hit!(ItemRefusedDisabled if refused == Some(NotPended::Disabled));
     refused.map_or(Ok(()), Err)?;
     m.retain(work);
     Ok(())
@@ -67,7 +64,6 @@ pub fn enqueue<M: Machine>(
                 };
                 // Refused if that has ended, and was the last one of a retired pwq.
                 if insert(m, running.pwq, work, how) {
-                    hit!(ItemRedirected);
                     return running.pwq;
                 }
             }
@@ -120,13 +116,11 @@ fn defer<M: Machine>(
     let named = m.with_pool(execution.pool, |core, _| {
         core.defer_behind(execution, pool, queue)
     });
-    hit!(ItemDeferTooLate if !named);
     if !named || !insert(m, pwq, work, how) {
         return false;
     }
     // From here on the item may be anywhere: only the name of the execution is used.
     if !m.with_pool(execution.pool, |core, _| core.goes_on(execution)) {
-        hit!(ItemDeferEnded);
         m.with_pool(pool, |core, cx| core.undefer(cx, execution));
     }
     true
@@ -169,7 +163,6 @@ fn steal<M: Machine>(m: &M, pool: u32, work: WorkOf<M>) -> bool {
     if let Some(Some(execution)) = stolen {
         m.with_pool(execution.pool, |core, _| core.not_deferred(execution));
     }
-    hit!(ItemStealMissed if stolen.is_none());
     stolen.is_some()
 }
 
@@ -178,7 +171,6 @@ pub(super) fn disarm<M: Machine>(m: &M, work: WorkOf<M>) -> bool {
     let addr = m.key(work).addr;
     let armed = m.with_timers(|timers| timers.disarm(addr));
     if let Some(armed) = &armed {
-        hit!(TimerDisarmed);
         m.release_queue(armed.queue);
     }
     armed.is_some()
@@ -200,13 +192,11 @@ pub fn cancel<M: Machine>(m: &M, work: WorkOf<M>) -> bool {
         && word.is_pending()
     {
         if take(m, work, word) {
-            hit!(ItemCancelled);
             let_go(m, work);
             return true;
         }
         m.relax();
     }
-    hit!(ItemCancelIdle);
     false
 }
 
@@ -226,15 +216,12 @@ pub fn disable<M: Machine>(m: &M, work: WorkOf<M>) -> Disabled {
             Ok(before) => {
                 let depth = before.disable_depth();
                 let overflow = depth == MAX_DISABLE_DEPTH;
-                hit!(ItemDisableOverflow if overflow);
-                hit!(depth == 0 => ItemDisabled, ItemDisabledAgain);
                 return Disabled {
                     was_pending: false,
                     overflow,
                 };
             }
             Err(word) if take(m, work, word) => {
-                hit!(ItemDisabled);
                 let _ = m.step_word(work, |word| word.disowned().try_disable());
                 m.release(work);
                 return Disabled {
@@ -262,10 +249,6 @@ pub fn enable<M: Machine>(m: &M, work: WorkOf<M>) -> Enabled {
         Ok(before) => (before.disable_depth() == 1, false),
         Err(_) => (true, true),
     };
-    hit!(ItemEnableUnderflow if underflow);
-    if !underflow {
-        hit!(enabled => ItemEnabled, ItemEnabledPartly);
-    }
     Enabled { enabled, underflow }
 }
 
@@ -286,7 +269,6 @@ pub fn flush_item<M: Machine>(m: &M, work: WorkOf<M>, barrier: WorkOf<M>) -> Opt
             break;
         }
     }
-    hit!(BarrierNowhere);
     m.release(barrier);
     None
 }

@@ -32,7 +32,6 @@ use alloc::vec::Vec;
 
 use super::{Machine, PwqFlush, PwqOf, WorkOf};
 use crate::pool::{Behind, Stuck};
-use crate::probe::hit;
 use crate::tick::BUDGET_PART;
 use crate::time::{MILLISECOND, Nanos, SECOND, Time};
 use crate::worker::WorkerId;
@@ -134,7 +133,6 @@ impl<M: Machine> WaitGraph<M> {
     pub fn begin(&mut self, m: &M, nodes: &[Node], targets: &[Target<M>]) -> Result<(), Stuck> {
         self.insert(m, nodes, targets);
         let stuck = nodes.first().is_some_and(|&node| self.is_stuck(m, node));
-        hit!(stuck => WaitCircle, WaitOpen);
         if stuck {
             self.end(nodes);
             return Err(Stuck);
@@ -160,7 +158,6 @@ impl<M: Machine> WaitGraph<M> {
             .into_iter()
             .find(|node| !self.bound.contains(node))
         {
-            hit!(WaitGivesUp);
             gives_up(self.remove_thread_of(node));
         }
     }
@@ -170,7 +167,6 @@ impl<M: Machine> WaitGraph<M> {
     /// left.
     pub fn relieve(&mut self, m: &M, mut gives_up: impl FnMut(Node)) {
         while let Some(node) = self.one_stuck(m) {
-            hit!(WaitGivesUp);
             gives_up(self.remove_thread_of(node));
         }
     }

@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use super::{Machine, PwqOf};
 use crate::colours::Flush;
 use crate::pool::{Cx, WorkerPool};
-use crate::probe::{broken, hit};
+use crate::probe::broken;
 use crate::pwq::clamp_max_active;
 use crate::queue::{Attrs, Kind, Queue};
 use crate::store::Store;
@@ -59,19 +59,14 @@ pub fn flush_step<S: Store>(
             Flush::Wait(new) => part.ticket = Some(new),
         }
     }
-    let over = core.is_flushed(cx, part.pwq, part.ticket.expect("taken above"));
-    hit!(over => FlushOver, FlushNotYet);
-    over
+    core.is_flushed(cx, part.pwq, part.ticket.expect("taken above"))
 }
 
 /// Whether nothing of the queue is in flight. Its items may queue on from one pool to another, so a
 /// look at each in turn may miss them: it counts if between two such looks nothing was queued.
 pub fn is_drained<M: Machine>(m: &M, queue: M::Queue) -> bool {
     let first = nr_queued_if_empty(m, queue);
-    hit!(DrainGoesOn if first.is_none());
-    let drained = first.is_some() && first == nr_queued_if_empty(m, queue);
-    hit!(DrainOver if drained);
-    drained
+    first.is_some() && first == nr_queued_if_empty(m, queue)
 }
 
 /// How many items were ever queued, if each pool workqueue was found empty.
@@ -110,7 +105,6 @@ pub fn set_max_active<M: Machine>(m: &M, queue: M::Queue, max_active: u32) -> bo
             q.set_max_active(clamp_max_active(max_active));
             apply_limit(m, q);
         }
-        hit!(LimitFixed if !settable);
         settable
     })
 }
@@ -171,7 +165,6 @@ pub fn limit<M: Machine>(m: &M, q: &Queue<PwqOf<M>>, pwq: PwqOf<M>) {
 pub fn apply_attrs<M: Machine>(m: &M, queue: M::Queue, attrs: Attrs) -> Result<bool, M::NoPool> {
     m.with_queue(queue, |q| {
         if q.made().kind.is_per_cpu() {
-            hit!(AttrsFixed);
             return Ok(false);
         }
         fit(m, queue, q, attrs)?;
@@ -184,10 +177,7 @@ pub fn apply_attrs<M: Machine>(m: &M, queue: M::Queue, attrs: Attrs) -> Result<b
 pub fn refit<M: Machine>(m: &M, queue: M::Queue) -> Result<(), M::NoPool> {
     m.with_queue(queue, |q| match q.made().kind.is_per_cpu() {
         true => Ok(()),
-        false => {
-            hit!(AttrsRefit);
-            fit(m, queue, q, q.attrs())
-        }
+        false => fit(m, queue, q, q.attrs()),
     })
 }
 
@@ -217,7 +207,6 @@ pub fn pwq_for<M: Machine>(m: &M, queue: M::Queue, cpu: usize) -> Result<PwqOf<M
         if let Some(there) = m.routed_to(queue, cpu) {
             return Ok(there);
         }
-        hit!(PwqPlaced);
         match m.pool_for(queue, &q.attrs(), cpu) {
             Ok(pool) => Ok(publish(m, queue, q, cpu, pool, false)),
             Err(no_pool) => {
@@ -231,7 +220,6 @@ pub fn pwq_for<M: Machine>(m: &M, queue: M::Queue, cpu: usize) -> Result<PwqOf<M
 fn move_to<M: Machine>(m: &M, queue: M::Queue, q: &mut Queue<PwqOf<M>>, cpu: usize, pool: u32) {
     let old = m.routed_to(queue, cpu).expect("it is routed");
     if m.info(old).pool == pool {
-        hit!(AttrsSamePool);
         return;
     }
     // The new one is plugged, of an ordered queue, until everything older has ended.
@@ -254,10 +242,7 @@ fn publish<M: Machine>(
     plugged: bool,
 ) -> PwqOf<M> {
     let pwq = match shared(m, queue, q, pool) {
-        Some(pwq) => {
-            hit!(PwqShared);
-            pwq
-        }
+        Some(pwq) => pwq,
         None => {
             let pwq = make(m, queue, q, pool, plugged);
             q.add(pwq);
@@ -284,8 +269,6 @@ fn make<M: Machine>(
     plugged: bool,
 ) -> PwqOf<M> {
     let spare = q.take_spare(|spare| m.info(spare).pool == pool);
-    hit!(spare.is_some() => PwqReused, PwqMade);
-    hit!(PwqPlugged if plugged);
     match spare {
         Some(spare) => {
             m.with_pool(pool, |core, cx| core.reuse_pwq(cx, spare, plugged));
@@ -301,7 +284,6 @@ pub fn pwq_emptied<M: Machine>(m: &M, queue: M::Queue, pwq: PwqOf<M>) {
         let pool = m.info(pwq).pool;
         // A self-requeueing item may have come back to it, or it may be in use again.
         let unused = m.with_pool(pool, |core, cx| core.is_retired_and_empty(cx, pwq));
-        hit!(unused => PwqEmptied, PwqEmptiedLate);
         if unused {
             retire(m, q, pwq);
         }

@@ -6,7 +6,6 @@ use super::items::settled;
 use super::queues::apply_limit;
 use super::{Machine, PwqOf, WorkOf};
 use crate::pool::{Holder, HolderIs, PwqCounts, SlotsSeen, Waits, may_starve};
-use crate::probe::hit;
 use crate::store::ItemKey;
 use crate::time::Nanos;
 
@@ -79,7 +78,6 @@ pub fn starving<M: Machine, W: Witness<PwqOf<M>>>(
     for &one in &same {
         m.with_pool(m.info(one).pool, |core, cx| core.judged(cx, one, starves));
     }
-    hit!(starves => StarvationReported, StarvationOnlySlow);
     holders.truncate(NAMED);
     starves.then_some(Starvation {
         stood,

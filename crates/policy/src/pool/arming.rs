@@ -7,8 +7,6 @@
 //! must wait the next time; a report that led to a start makes it half again. At most a part of the
 //! target is waited for, so on few CPUs every item arms; and the tick looks in any case.
 
-use crate::probe::hit;
-
 /// No more than one item for so many CPUs must wait.
 const CPUS_PER_ITEM: u32 = 2;
 
@@ -38,17 +36,13 @@ impl Arming {
         let most = (target / CPUS_PER_ITEM).max(1);
         match self.on {
             true if spare == 0 => self.disarm(most),
-            false if spare >= self.needs.min(most) => {
-                hit!(ArmingOn);
-                (self.on, self.paid) = (true, false);
-            }
-            _ => hit!(ArmingHeld if !self.on && spare > 0),
+            false if spare >= self.needs.min(most) => (self.on, self.paid) = (true, false),
+            _ => (),
         }
     }
 
     fn disarm(&mut self, most: u32) {
         self.on = false;
-        hit!(ArmingUseless if !self.paid);
         self.needs = match self.paid {
             true => self.needs,
             false => (2 * self.needs).min(most),

@@ -87,7 +87,6 @@ impl Estimate {
     /// One more token of at most `limit`, if one is left.
     pub(super) fn take_token<S: Store>(&mut self, store: &mut S, limit: u32) -> bool {
         let taken = store.step_budget(|b| b.try_take(limit));
-        hit!(taken => StartToken, StartNoToken);
         self.tokens += u32::from(taken);
         taken
     }
@@ -96,10 +95,8 @@ impl Estimate {
     pub(super) fn settle_tokens<S: Store>(&mut self, store: &mut S, due: u32) {
         let held = core::mem::replace(&mut self.tokens, due);
         if due > held {
-            hit!(TokensUnasked);
             store.step_budget(|b| Some(b.take(due - held)));
         } else if due < held && !broken!(TokenLeaked) {
-            hit!(TokensReturned);
             store.step_budget(|b| Some(b.put(held - due)));
         }
     }

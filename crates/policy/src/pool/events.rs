@@ -12,7 +12,6 @@
 use super::{AskSwitches, Claimant};
 use super::{Cx, Hog, ItemReport, Queueing, Retired, Rule, Seen, Step, Stuck, WorkerPool};
 use crate::hog::Sample;
-use crate::limit::Limit;
 use crate::probe::{broken, hit};
 use crate::store::{SharedLimit, Store};
 use crate::time::Nanos;
@@ -82,8 +81,7 @@ impl<S: Store> WorkerPool<S> {
     /// Changes the limit that `pwq` counts for; 0 freezes it. Items that wait become active in
     /// turn.
     pub fn set_limit(&mut self, cx: &mut Cx<S>, pwq: S::Pwq, max: u32) {
-        let limit = cx.store.limit(pwq).step(|limit| Some(limit.with_max(max)));
-        hit!(LimitBelowUse if limit.is_ok_and(|before: Limit| before.nr() > max));
+        let _ = cx.store.limit(pwq).step(|limit| Some(limit.with_max(max)));
         self.event(cx, |pool, cx| pool.serve(cx, pwq));
     }
 
@@ -143,8 +141,6 @@ impl<S: Store> WorkerPool<S> {
     /// How it chooses from now on: a per-CPU pool's CPU has gone, or is back (kernel
     /// `unbind_workers`, `rebind_workers`). Pending items stay.
     pub(super) fn set_rule(&mut self, cx: &mut Cx<S>, rule: Rule) {
-        hit!(PoolUnbound if (self.attrs.rule, rule) == (Rule::PerCpu, Rule::Unmanaged));
-        hit!(PoolRebound if (self.attrs.rule, rule) == (Rule::Unmanaged, Rule::PerCpu));
         self.event(cx, |pool, cx| {
             if !broken!(HotplugIgnored) {
                 pool.attrs.rule = rule;
@@ -159,7 +155,6 @@ impl<S: Store> WorkerPool<S> {
     /// The CPUs it serves have changed.
     pub(super) fn set_target(&mut self, cx: &mut Cx<S>, target: u32, budget: u32) {
         assert!(target > 0 && budget > 0);
-        hit!(PoolResized if self.attrs.target != target);
         self.event(cx, |pool, _| {
             (pool.attrs.target, pool.attrs.budget) = (target, budget);
             Some(())
@@ -207,7 +202,6 @@ impl<S: Store> WorkerPool<S> {
     pub fn hint_begin(&mut self, cx: &mut Cx<S>, id: WorkerId) {
         let worker = self.crew.get(id);
         assert_eq!(worker.state(), State::Executing, "only an item blocks");
-        hit!(worker.hints() > 0 => HintNested, HintBegun);
         self.event(cx, |pool, cx| pool.stop_counting(cx, id));
     }
 

@@ -39,7 +39,6 @@ impl<S: Store> WorkerPool<S> {
         let state = cx.store.pwq(pwq);
         // A retired one that has emptied stays empty: its queue may have forgotten it.
         if state.retired && !(how.redirected && state.nr_in_flight() > 0) {
-            hit!(PwqRefused);
             return None;
         }
         hit!(ItemRedirectedRetired if cx.store.pwq(pwq).retired);
@@ -47,9 +46,7 @@ impl<S: Store> WorkerPool<S> {
         let colour = cx.store.pwq(pwq).colours.queued();
         // Never past items that already wait.
         let first = cx.store.pwq(pwq).inactive.is_empty() || broken!(WaitersOvertaken);
-        hit!(SlotBehindOwn if !first);
         let active = first && self.take_slot(cx, pwq);
-        hit!(active => ItemActive, ItemInactive);
         let flags = QueuedFlags {
             inactive: !active,
             linked: false,
@@ -63,7 +60,6 @@ impl<S: Store> WorkerPool<S> {
         let queue = cx.store.info(pwq).queue;
         self.note_requeued(cx, work, Some(queue));
         if let Some(execution) = how.deferred {
-            hit!(active => ItemDeferred, ItemDeferredInactive);
             self.worklist.defer(work, execution);
         }
         match active {
@@ -91,7 +87,6 @@ impl<S: Store> WorkerPool<S> {
     pub fn begin_drain(&mut self, cx: &mut Cx<S>, pwq: S::Pwq, drain: Drain) -> bool {
         let state = cx.store.pwq(pwq);
         let empty = state.nr_in_flight() == 0;
-        hit!(empty => DrainEmpty, DrainWaits);
         // An orphan stays one: it may have been held, once.
         if state.drain != Drain::Orphaned {
             state.drain = drain;
@@ -128,7 +123,6 @@ impl<S: Store> WorkerPool<S> {
         let execution = self.execution_of(id);
         let ended = self.crew.end(id);
         if !ended.barrier {
-            hit!(ItemEnded);
             self.stats.completed += 1;
             self.moved = cx.now;
             self.estimate.begin_anew(cx.now);
@@ -137,7 +131,6 @@ impl<S: Store> WorkerPool<S> {
         }
         self.count_out(cx, ended.pwq, ended.colour);
         self.fail_at_limit(cx, ended.pwq);
-        hit!(ItemForeign if report.foreign);
         if let Some(pool) = ended.deferred_to {
             self.push(cx, Action::Undefer { pool, execution });
         }
@@ -176,7 +169,6 @@ impl<S: Store> WorkerPool<S> {
             deferred_to: None,
             requeued_to: None,
         };
-        hit!(current.barrier => BarrierReached, ItemBegun);
         self.stats.started += u64::from(!current.barrier);
         self.crew.begin(id, current);
         self.worklist.note_begun(cx, self.crew.get(id));
@@ -185,7 +177,6 @@ impl<S: Store> WorkerPool<S> {
         self.moved = cx.now;
         cx.store.set_word(work, WorkWord::off_queue(self.attrs.id));
         let hog = cx.store.pwq(pwq).flags.cpu_intensive && self.attrs.rule == Rule::PerCpu;
-        hit!(ItemCpuIntensive if hog);
         if hog || self.crew.get(id).rescues.is_some() {
             self.crew.uncount(id);
         }
@@ -212,7 +203,6 @@ impl<S: Store> WorkerPool<S> {
     /// Who executes this item, which therefore goes to that worker.
     pub(super) fn who_executes(&self, key: &ItemKey) -> Option<WorkerId> {
         let busy = self.crew.executing(key);
-        hit!(ItemBehindItself if busy.is_some());
         busy.filter(|_| !broken!(ReentrantInPool))
     }
 
@@ -223,7 +213,6 @@ impl<S: Store> WorkerPool<S> {
         let empty = state.nr_in_flight() == 0;
         let (drain, retired) = (state.drain, state.retired);
         if flushed {
-            hit!(FlushTold);
             self.flush_moved(pwq);
             self.push(cx, Action::Flushed(pwq));
         }
@@ -231,9 +220,6 @@ impl<S: Store> WorkerPool<S> {
             cx.store.hold(pwq);
             self.push(cx, Action::Emptied(pwq));
         }
-        hit!(OrphanReleased if empty && drain == Drain::Orphaned);
-        hit!(DrainTold if empty && drain == Drain::Awaited);
-        hit!(DrainWatched if self.drain_watchers > 0);
         match drain {
             Drain::Orphaned if empty => self.push(cx, Action::Released(pwq)),
             Drain::Awaited if empty => self.push(cx, Action::Drained(pwq)),

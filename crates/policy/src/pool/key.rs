@@ -4,7 +4,6 @@
 use super::{Cx, Rule, WorkerPool};
 use crate::affinity::{Near, Reach};
 use crate::cpumask::CpuMask;
-use crate::probe::hit;
 use crate::queue::Kind;
 use crate::store::Store;
 
@@ -108,7 +107,6 @@ impl PoolKey {
         let pod = near.or(self.reach.starts_in().copied())?;
         let there = pod.and(usable);
         let moves = !there.is_empty() && there != *usable && !there.contains(last);
-        hit!(moves => WorkerRepatriated, WorkerStartsAnywhere);
         moves.then_some(there)
     }
 }

@@ -57,7 +57,6 @@ impl<S: Store> WorkerPool<S> {
         // any more, so a canceller would look for them on the worklist.
         if self.crew.get(id).scheduled.is_empty() {
             if from == State::Between && (self.should_yield(cx, id) || self.ends_turn(cx)) {
-                hit!(WorkerYields);
                 return Step::Yield;
             }
             if !self.keep_working(cx, id, from) {
@@ -66,7 +65,6 @@ impl<S: Store> WorkerPool<S> {
             if self.lacks_spare() && self.may_manage(cx.now) {
                 return self.manage(id);
             }
-            hit!(WorkerWithoutSpare if !self.may_start_working());
         }
         match self.take_item(cx, id) {
             Some((work, pwq)) => {
@@ -104,20 +102,17 @@ impl<S: Store> WorkerPool<S> {
         match verdict {
             Start::NothingWaits => self.find_nothing(ended),
             Start::EnoughRun | Start::NoToken if !ended || self.is_crowded(id) => {
-                hit!(ended => WorkerCrowded, WorkerLate);
+                hit!(WorkerCrowded if ended);
                 self.stats.step_backs += u64::from(ended);
                 false
             }
-            _ => {
-                hit!(WorkerGoesOn);
-                from != State::Creating || self.admit_new(cx, verdict)
-            }
+            _ => from != State::Creating || self.admit_new(cx, verdict),
         }
     }
 
     fn find_nothing(&mut self, ended: bool) -> bool {
         let convoy = ended && self.worklist.nr_aside() > 0;
-        hit!(convoy => WorkerConvoy, WorkerFindsNothing);
+        hit!(WorkerConvoy if convoy);
         self.stats.convoy_step_backs += u64::from(convoy);
         false
     }
@@ -125,8 +120,7 @@ impl<S: Store> WorkerPool<S> {
     /// Lets a new worker start at once, if growth would start one now.
     fn admit_new(&mut self, cx: &mut Cx<S>, verdict: Start) -> bool {
         let admitted = verdict == Start::Worker || self.ask_for_look(cx);
-        hit!(GrowthOpen if admitted && self.manages());
-        hit!(admitted => WorkerIsAdmitted, WorkerIsSpare);
+        hit!(WorkerIsSpare if !admitted);
         admitted
     }
 
@@ -155,10 +149,7 @@ impl<S: Store> WorkerPool<S> {
     fn ends_turn(&self, cx: &Cx<S>) -> bool {
         let turn = self.turn;
         let over = turn.items >= BH_WORKER_RESTARTS || cx.now.since(turn.began) >= BH_WORKER_TURN;
-        let ends =
-            self.attrs.rule == Rule::Bh && turn.items > 0 && over && self.worklist.nr_ready() > 0;
-        hit!(BhTurnOver if ends);
-        ends
+        self.attrs.rule == Rule::Bh && turn.items > 0 && over && self.worklist.nr_ready() > 0
     }
 
     fn start_turn(&mut self, cx: &mut Cx<S>) {
@@ -176,7 +167,6 @@ impl<S: Store> WorkerPool<S> {
         worker.asks = false;
         worker.asks_after = cx.now.after(sampling::pause_after_asking(took));
         worker.crowded = if crowded { worker.crowded + 1 } else { 0 };
-        hit!(crowded => WorkerYieldCrowded, WorkerYieldAlone);
         if !crowded && self.manages() {
             let beyond = self.nr_running().saturating_sub(self.attrs.target);
             self.estimate.presume(beyond);
@@ -184,7 +174,6 @@ impl<S: Store> WorkerPool<S> {
     }
 
     fn go_idle(&mut self, cx: &mut Cx<S>, id: WorkerId) -> Step<S::Work, S::Pwq> {
-        hit!(WorkerIdle);
         self.crew.go_idle(id, cx.now, cx.cpu);
         Step::Park
     }
@@ -217,13 +206,11 @@ impl<S: Store> WorkerPool<S> {
     }
 
     fn manage(&mut self, id: WorkerId) -> Step<S::Work, S::Pwq> {
-        hit!(WorkerAskedByManager);
         Step::Create(self.crew.create_by(id))
     }
 
     /// See [`spawn_failed`](Self::spawn_failed).
     pub(super) fn not_created(&mut self, cx: &mut Cx<S>, id: WorkerId) -> Option<()> {
-        hit!(WorkerNotCreated);
         self.crew.not_created(id);
         self.stats.spawn_failures += 1;
         self.spawn_after = cx.now.after(CREATE_COOLDOWN);
@@ -239,7 +226,6 @@ impl<S: Store> WorkerPool<S> {
                 return true;
             }
             let oldest = self.crew.dismiss_oldest().expect("cull_at saw one");
-            hit!(WorkerCulled);
             self.push(cx, Action::Wake(oldest));
         }
         false

@@ -33,12 +33,10 @@ impl<S: Store> WorkerPool<S> {
     pub(super) fn settle_need(&mut self, now: Time) {
         match (self.needs_creation(), self.needs_since) {
             (true, None) => {
-                hit!(RescueNeeded);
                 self.needs_since = Some(now);
                 self.mayday_at = now.after(MAYDAY_INITIAL_TIMEOUT);
             }
             (false, Some(_)) => {
-                hit!(RescueNotNeeded);
                 self.needs_since = None;
             }
             _ => {}
@@ -91,10 +89,7 @@ impl<S: Store> WorkerPool<S> {
         for work in heads {
             let pwq = cx.store.pwq_of(work).expect("a listed item is queued");
             let state = cx.store.pwq(pwq);
-            hit!(RescuerOnItsWay if state.mayday);
-            hit!(RescuerNoRoom if state.flags.rescued && !state.mayday && cx.out.room() == 0);
             if state.flags.rescued && !state.mayday && cx.out.room() > 0 {
-                hit!(RescuerCalled);
                 state.mayday = true;
                 cx.store.hold(pwq);
                 self.push(cx, Action::Mayday(pwq));
@@ -108,10 +103,8 @@ impl<S: Store> WorkerPool<S> {
     pub fn rescuer_attach(&mut self, cx: &mut Cx<S>, pwq: S::Pwq) -> Option<WorkerId> {
         cx.store.pwq(pwq).mayday = false;
         if self.crew.rescuers().count() as u32 >= MAX_RESCUERS {
-            hit!(RescuersTooMany);
             return None;
         }
-        hit!(RescuerAttached);
         Some(self.crew.rescuer(pwq))
     }
 
@@ -126,8 +119,6 @@ impl<S: Store> WorkerPool<S> {
         let own = self.crew.get_mut(id).scheduled.pop_front(cx.store);
         let turn_over = Self::is_turn_over(done, patient);
         let goes_on = !turn_over && self.needs_creation();
-        hit!(RescuerTurnOver if own.is_none() && turn_over);
-        hit!(RescuerNotNeeded if own.is_none() && !turn_over && !self.needs_creation());
         let work = match own {
             None if goes_on => self.take_to_rescue(cx, id),
             own => {
@@ -150,7 +141,6 @@ impl<S: Store> WorkerPool<S> {
             match self.who_executes(&cx.store.key(work)) {
                 Some(busy) => self.schedule_series(cx, work, busy),
                 None => {
-                    hit!(RescuerTakes);
                     self.schedule_series(cx, work, id);
                     return self.crew.get_mut(id).scheduled.pop_front(cx.store);
                 }
@@ -164,7 +154,6 @@ impl<S: Store> WorkerPool<S> {
     pub(super) fn comes_again(&self, cx: &mut Cx<S>, pwq: Option<S::Pwq>) -> bool {
         let pwq = pwq.filter(|_| self.needs_creation());
         let again = pwq.filter(|&pwq| cx.store.pwq(pwq).nr_active > 0);
-        hit!(again.is_some() => RescuerComesAgain, RescuerDetached);
         if let Some(pwq) = again {
             cx.store.pwq(pwq).mayday = true;
         }

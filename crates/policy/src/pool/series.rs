@@ -64,7 +64,6 @@ impl<S: Store> WorkerPool<S> {
             Some((pwq, colour)) => (pwq, colour, self.link_behind(cx, work, barrier)),
             None => {
                 let id = self.crew.executing(&cx.store.key(work))?;
-                hit!(BarrierBehindRunning);
                 let worker = self.crew.get_mut(id);
                 worker.scheduled.push_front(cx.store, barrier);
                 let current = worker.current.as_ref().expect("it executes");
@@ -89,7 +88,6 @@ impl<S: Store> WorkerPool<S> {
         let word = cx.store.word(work);
         match self.queued_in(cx, work) {
             QueuedIn::Inactive => {
-                hit!(BarrierBehindInactive);
                 let pwq = cx.store.pwq_of(work).expect("it is queued");
                 self.slots
                     .with_inactive(cx, pwq, |s, list| list.insert_after(s, work, barrier));
@@ -100,7 +98,6 @@ impl<S: Store> WorkerPool<S> {
                 list.insert_after(cx.store, work, barrier);
             }
             QueuedIn::Worklist => {
-                hit!(BarrierBehindActive);
                 self.worklist.insert_behind(cx, work, barrier);
             }
         }
@@ -110,7 +107,6 @@ impl<S: Store> WorkerPool<S> {
             ..flags
         };
         cx.store.set_word(work, word.with_flags(next));
-        hit!(BarrierBesideOthers if flags.linked);
         flags.linked
     }
 
@@ -129,7 +125,6 @@ impl<S: Store> WorkerPool<S> {
                 self.put_stolen_slot(cx, pwq);
             }
             QueuedIn::Worklist => {
-                hit!(ItemStolenActive);
                 self.worklist.take_out(cx, work);
                 self.put_stolen_slot(cx, pwq);
             }
@@ -153,7 +148,6 @@ impl<S: Store> WorkerPool<S> {
     /// If the item is being executed here: its next instance is pending in that queue, or no more.
     pub(super) fn note_requeued(&mut self, cx: &Cx<S>, work: S::Work, queue: Option<u64>) {
         if let Some(id) = self.crew.executing(&cx.store.key(work)) {
-            hit!(ItemRequeued if queue.is_some());
             let current = self.crew.get_mut(id).current.as_mut();
             current.expect("it executes").requeued_to = queue;
         }
@@ -163,7 +157,6 @@ impl<S: Store> WorkerPool<S> {
     /// in the kernel, somebody is woken to run them.
     fn steal_inactive(&mut self, cx: &mut Cx<S>, work: S::Work, pwq: S::Pwq) {
         let series = self.worklist.series(cx, work);
-        hit!(ItemStolenInactive);
         hit!(BarrierFreed if series.len() > 1);
         for &member in &series {
             self.slots
@@ -255,7 +248,6 @@ impl<S: Store> WorkerPool<S> {
             hit!(ItemUndeferStale);
             return None;
         };
-        hit!(ItemUndeferred);
         let word = cx.store.word(work);
         let flags = QueuedFlags {
             deferred: false,

@@ -47,7 +47,6 @@ impl<S: Store> WorkerPool<S> {
         let beyond = (self.nr_running() + 1).saturating_sub(self.attrs.target);
         let lacks_token = self.lacks_token(cx);
         hit!(IdleReportPresumes if beyond > 0);
-        hit!(IdleReportNoToken if beyond == 0 && lacks_token);
         self.estimate.presume(beyond.max(u32::from(lacks_token)));
     }
 
@@ -123,10 +122,8 @@ impl<S: Store> WorkerPool<S> {
         self.settle(cx);
         self.fail_a_wait(cx);
         let missing = self.need_more_worker();
-        hit!(ScanMissing if missing);
         for _ in 0..SCAN_STARTS {
             let started = self.kick(cx);
-            hit!(ScanStarts if started);
             self.stats.tick_starts += u64::from(started);
         }
         missing
@@ -145,7 +142,6 @@ impl<S: Store> WorkerPool<S> {
     fn note_seen(&mut self, cx: &Cx<S>, seen: &Seen, found: &mut Found) {
         let worker = self.crew.get_mut(seen.worker);
         if worker.state() != State::Executing || worker.item_seq != seen.item {
-            hit!(ScanStale);
             return;
         }
         let state = match seen.state {
@@ -189,14 +185,12 @@ impl<S: Store> WorkerPool<S> {
         self.crew.set_waiting(id, Some(wait));
         if !wait.may_fail() {
             // One that it waits for may wait in vain from now on.
-            hit!(WaitForBegun);
             self.fail_a_wait(cx);
             self.fail_at_limit(cx, wait.pwq());
             return Ok(());
         }
         let no_worker = self.is_stuck(cx);
         if no_worker || self.is_stuck_at_limit(cx, wait.pwq()) {
-            hit!(no_worker => WaitRefusedNoWorker, WaitRefusedAtLimit);
             self.crew.set_waiting(id, None);
             return Err(Stuck);
         }
@@ -216,7 +210,6 @@ impl<S: Store> WorkerPool<S> {
     pub(super) fn flush_moved(&mut self, pwq: S::Pwq) {
         for id in self.crew.ids() {
             if self.waits_to_flush(id, pwq) {
-                hit!(WaitFlushMoved);
                 self.crew.set_waiting(id, None);
             }
         }
@@ -229,7 +222,6 @@ impl<S: Store> WorkerPool<S> {
         }
         let waiter = self.crew.ids().find(|&id| self.may_fail(id));
         if let Some(waiter) = waiter {
-            hit!(WaitFailedNoWorker);
             self.fail_wait(cx, waiter);
         }
     }
@@ -251,7 +243,6 @@ impl<S: Store> WorkerPool<S> {
             |&id: &WorkerId| self.awaited_by_slot(cx, id, pwq).is_some() && self.may_fail(id);
         let waiter = self.crew.ids().find(waits);
         if let Some(waiter) = waiter {
-            hit!(WaitFailedAtLimit);
             self.fail_wait(cx, waiter);
         }
     }

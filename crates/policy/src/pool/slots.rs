@@ -10,7 +10,7 @@ use super::{Cx, WorkerPool};
 use crate::action::Action;
 use crate::limit::Limit;
 use crate::list::List;
-use crate::probe::{broken, hit};
+use crate::probe::broken;
 use crate::store::{SharedLimit, Store};
 use crate::work::QueuedFlags;
 
@@ -113,7 +113,6 @@ impl<S: Store> WorkerPool<S> {
     /// A slot for an item of `pwq`; if there is none, the pwq waits for one from now on.
     pub(super) fn take_slot(&mut self, cx: &mut Cx<S>, pwq: S::Pwq) -> bool {
         if is_plugged(cx, pwq) {
-            hit!(SlotPlugged);
             return false;
         }
         let limit = cx.store.limit(pwq);
@@ -123,13 +122,11 @@ impl<S: Store> WorkerPool<S> {
                     .step(|l| Some(l.take_or_wait()))
                     .expect("never refused");
                 let taken = before.try_take().is_some();
-                hit!(taken => SlotTakenLate, SlotRefused);
                 if !taken {
                     waiters.join(pwq);
                 }
                 taken
             });
-        hit!(SlotTaken if taken);
         cx.store.pwq(pwq).nr_active += u32::from(taken);
         taken
     }
@@ -139,7 +136,6 @@ impl<S: Store> WorkerPool<S> {
         cx.store.pwq(pwq).nr_active -= 1;
         let before = cx.store.limit(pwq).step(|l| Some(l.put()));
         let waiting = before.is_ok_and(|limit| limit.waiting());
-        hit!(waiting => SlotPassedOn, SlotReturned);
         if waiting {
             self.serve_waiters(cx, pwq);
         }
@@ -150,7 +146,6 @@ impl<S: Store> WorkerPool<S> {
         if !cx.store.pwq(pwq).inactive.is_empty() || is_plugged(cx, pwq) {
             return;
         }
-        hit!(WaiterLeaves);
         let limit = cx.store.limit(pwq);
         limit.with_waiters(|waiters| {
             if waiters.leave(pwq) {
@@ -167,7 +162,6 @@ impl<S: Store> WorkerPool<S> {
             // it.
             if cx.store.info(first).pool != self.attrs.id {
                 let free = limit_now(cx, pwq).take_waiting().is_some();
-                hit!(free => TurnElsewhere, TurnNoSlot);
                 if free {
                     cx.store.hold(first);
                     self.push(cx, Action::Activate(first));
@@ -175,10 +169,8 @@ impl<S: Store> WorkerPool<S> {
                 return;
             }
             if cx.store.limit(pwq).step(Limit::take_waiting).is_err() {
-                hit!(TurnNoSlot);
                 return;
             }
-            hit!(TurnOwn);
             cx.store.pwq(first).nr_active += 1;
             self.activate_first(cx, first);
             self.end_turn(cx, first);
@@ -187,7 +179,6 @@ impl<S: Store> WorkerPool<S> {
 
     fn end_turn(&mut self, cx: &mut Cx<S>, pwq: S::Pwq) {
         let more = !cx.store.pwq(pwq).inactive.is_empty();
-        hit!(more => TurnRotates, TurnLast);
         let limit = cx.store.limit(pwq);
         limit.with_waiters(|waiters| match more {
             true => waiters.rotate(),
@@ -198,7 +189,6 @@ impl<S: Store> WorkerPool<S> {
 
     /// The item of `pwq` that waits longest becomes active, with its barriers.
     fn activate_first(&mut self, cx: &mut Cx<S>, pwq: S::Pwq) {
-        hit!(ItemActivated);
         let head = cx.store.pwq(pwq).inactive.first().expect("an item waits");
         let series = self.worklist.series(cx, head);
         for &member in &series {
@@ -233,7 +223,6 @@ impl<S: Store> WorkerPool<S> {
 
     /// See [`unplug`](Self::unplug).
     pub(super) fn pull_plug(&mut self, cx: &mut Cx<S>, pwq: S::Pwq) -> Option<()> {
-        hit!(PwqUnplugged);
         cx.store.pwq(pwq).flags.plugged = false;
         while let Some(work) = cx.store.pwq(pwq).inactive.first() {
             let deferred = cx.store.word(work).flags().deferred;
@@ -252,7 +241,6 @@ impl<S: Store> WorkerPool<S> {
     pub fn retire_pwq(&mut self, cx: &mut Cx<S>, pwq: S::Pwq) -> bool {
         let state = cx.store.pwq(pwq);
         state.retired = true;
-        hit!(state.nr_in_flight() == 0 => PwqRetiredEmpty, PwqRetiredBusy);
         state.nr_in_flight() == 0
     }
 

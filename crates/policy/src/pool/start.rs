@@ -191,21 +191,13 @@ impl<S: Store> WorkerPool<S> {
     pub(super) fn start(&mut self, cx: &mut Cx<S>, asks: Asks, receiver: Option<WorkerId>) -> bool {
         self.worklist.look_for_room(cx.now);
         let verdict = self.start_verdict(cx, asks);
-        self.count_verdict(asks, verdict);
+        hit!(StartNoToken if verdict == Start::NoToken);
         match verdict {
             Start::NothingWaits | Start::EnoughRun | Start::NoToken | Start::NoThread => false,
             Start::Look => self.ask_for_look(cx),
             Start::Worker => self.wake(cx, receiver),
             Start::Create => self.spawn(cx),
         }
-    }
-
-    fn count_verdict(&self, asks: Asks, verdict: Start) {
-        let needed = !matches!(verdict, Start::NothingWaits | Start::EnoughRun);
-        hit!(StartNeeded if needed && asks == Asks::Event);
-        hit!(GrowthOpen if needed && verdict != Start::Look && self.manages());
-        hit!(StartNoToken if verdict == Start::NoToken);
-        hit!(StartNoThread if verdict == Start::NoThread);
     }
 
     /// Growth wants to know what the busy workers wait for. Nobody is started for now.
@@ -227,7 +219,7 @@ impl<S: Store> WorkerPool<S> {
         }
         let action = receiver.is_none().then(|| self.wake_action(cx, id));
         self.crew.wake(id);
-        hit!(action.is_none() => WorkerReceiver, WorkerWoken);
+        hit!(WorkerReceiver if action.is_none());
         if let Some(action) = action.filter(|_| !broken!(WakeLost)) {
             self.push(cx, action);
         }
@@ -263,17 +255,13 @@ impl<S: Store> WorkerPool<S> {
         let spare = self.spare_home(cx);
         match spare.filter(|(near, home)| near.distance(*home, last) > 0) {
             None => Action::Wake(id),
-            Some((_, home)) => {
-                hit!(WorkerWokenNear);
-                Action::WakeNear(id, home)
-            }
+            Some((_, home)) => Action::WakeNear(id, home),
         }
     }
 
     fn spawn(&mut self, cx: &mut Cx<S>) -> bool {
         // A worker that creates another one starts that.
         let may = self.crew.manager().is_none();
-        hit!(may => WorkerAsked, StartNoThread);
         if may {
             let new = self.crew.create();
             self.push(cx, Action::Spawn(new));
@@ -285,7 +273,6 @@ impl<S: Store> WorkerPool<S> {
     fn take_token(&mut self, cx: &mut Cx<S>) -> bool {
         let limit = self.attrs.budget;
         if self.nr_running() == 0 || !self.manages() {
-            hit!(self.manages() => StartFirst, StartUnmanaged);
             return true;
         }
         // Another pool may just have taken the last one.

@@ -14,7 +14,6 @@
 use super::slots::limit_now;
 use super::unseen::PATIENCE;
 use super::{Cx, Executed, WorkerPool};
-use crate::probe::hit;
 use crate::store::{ItemKey, Store};
 use crate::time::{Nanos, Time};
 use crate::worker::WorkerId;
@@ -170,7 +169,6 @@ impl<S: Store> WorkerPool<S> {
             self.attrs.thread_most = from;
             self.fail_a_wait(cx);
         }
-        hit!(ThreadsOutgrown if to > from);
         // The new ones have as long again to begin.
         self.moved = cx.now;
         Some((from, to))

@@ -15,7 +15,6 @@
 
 use super::seen::SeenState;
 use super::{Cx, WorkerPool};
-use crate::probe::hit;
 use crate::store::Store;
 use crate::time::{MILLISECOND, Nanos, Time};
 use crate::worker::WorkerId;
@@ -172,7 +171,6 @@ impl<S: Store> WorkerPool<S> {
         cpu: Option<Nanos>,
         found: &mut Found,
     ) -> Option<SeenState> {
-        hit!(ScanUnseen);
         let worker = self.crew.get_mut(id);
         let known = worker
             .unseen

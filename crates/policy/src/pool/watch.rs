@@ -74,7 +74,6 @@ impl<S: Store> WorkerPool<S> {
         let cpu = match worker.watch.sampled(sample, threshold) {
             Sampled::Fine => return Ok(None),
             Sampled::AskSwitches => {
-                hit!(HogAsks);
                 return Err(AskSwitches);
             }
             Sampled::Hog(cpu) => cpu,
@@ -95,7 +94,6 @@ impl<S: Store> WorkerPool<S> {
     pub fn stalled(&mut self, cx: &mut Cx<S>, threshold: Nanos) -> Option<Stall<S::Pwq>> {
         let waits = self.nr_queued() > 0;
         let stood = self.dog.stalled(cx.now, threshold, waits)?;
-        hit!(StallReported);
         let first = self
             .worklist
             .heads(cx)
@@ -117,7 +115,6 @@ impl<S: Store> WorkerPool<S> {
 
     /// The machine was suspended, or nobody looked for long: what happened meanwhile says nothing.
     pub fn clock_was_away(&mut self, cx: &mut Cx<S>, lost: Nanos) {
-        hit!(ClockAway);
         self.dog.rebase(cx.now);
         self.slots.rebase(cx);
         self.growth.rebase(cx.now);

@@ -4,8 +4,10 @@
 //! Both are behind cargo features that are off by default. Without them the hooks, one line each at
 //! a decision, are nothing: no code, no word of memory.
 //!
-//! * `probe`: each hook counts how often a rule was applied or a state was entered. A
-//!   long random test shows by these that it came everywhere.
+//! * `probe`: each hook counts how often a rule was applied or a state was entered. A long random
+//!   test shows by these that it came everywhere. What each few of its programs do anyway (an item
+//!   begins, a slot is given back) has no hook, nor has what no random program comes to: the
+//!   policy's own tests go there.
 //! * `broken`: one rule at a time can be made wrong (`breakage`). A test that is worth running
 //!   notices every one of them.
 
@@ -15,7 +17,7 @@ pub mod breakage;
 mod edges;
 
 #[cfg(feature = "probe")]
-pub use edges::{Edge, Group, counts, reset};
+pub use edges::Edge;
 
 /// Counts an edge, or counts it if a condition is met, or one of two by a condition.
 #[cfg(feature = "probe")]

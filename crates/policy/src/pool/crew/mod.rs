@@ -199,9 +199,7 @@ impl<S: Store> Crew<S> {
 
     /// A worker that was chosen, or made, is there: true if it is new.
     pub(super) fn arrive(&mut self, id: WorkerId) -> bool {
-        let is_new = self.set_state(id, State::Between) == State::Creating;
-        hit!(is_new => WorkerCreated, WorkerArrived);
-        is_new
+        self.set_state(id, State::Between) == State::Creating
     }
 
     /// It goes idle on this CPU.
@@ -236,7 +234,6 @@ impl<S: Store> Crew<S> {
 
     /// It ends.
     pub(super) fn retire(&mut self, id: WorkerId) {
-        hit!(WorkerRetired);
         self.set_state(id, State::Free);
     }
 
@@ -316,7 +313,6 @@ impl<S: Store> Crew<S> {
         let worker = self.table.get_mut(id);
         worker.hints -= 1;
         let counts_again = worker.hints == 0;
-        hit!(HintEnded if counts_again);
         self.counts.hinted -= u32::from(counts_again);
     }
 
@@ -324,7 +320,6 @@ impl<S: Store> Crew<S> {
     pub(super) fn seen(&mut self, id: WorkerId, running: u32) {
         let asleep = running == 0;
         let before = replace(&mut self.table.get_mut(id).asleep, asleep);
-        hit!(ScanAsleep if asleep && !before);
         hit!(ScanAwake if before && !asleep);
         self.counts.asleep = self.counts.asleep + u32::from(asleep) - u32::from(before);
         self.set_extra(id, running.saturating_sub(1));
@@ -343,8 +338,6 @@ impl<S: Store> Crew<S> {
         let worker = self.table.get_mut(id);
         (worker.futex, worker.unseen) = (None, None);
         let (hinted, asleep) = (take(&mut worker.hints) > 0, take(&mut worker.asleep));
-        hit!(HintEndedWithItem if hinted);
-        hit!(SleepEndedWithItem if asleep);
         self.counts.hinted -= u32::from(hinted);
         self.counts.asleep -= u32::from(asleep);
         hinted || asleep

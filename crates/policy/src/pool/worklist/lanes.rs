@@ -392,7 +392,6 @@ impl<S: Store> Worklist<S> {
     }
 
     fn close_lane(&mut self, at: usize) {
-        hit!(LaneClosed);
         let lane = self.lanes.swap_remove(at);
         self.past = self.past.and(lane.crowd.stats());
     }
@@ -426,7 +425,6 @@ impl<S: Store> Worklist<S> {
     /// What waits of this kind goes back to the worklist: before what is there, which has not
     /// waited as long.
     fn put_back(&mut self, cx: &mut Cx<S>, at: usize) {
-        hit!(LaneLetsGo);
         let lane = &mut self.lanes[at];
         let mut list = core::mem::take(&mut lane.list);
         let entries: Vec<S::Work> = list.iter(cx.store).collect();

@@ -12,7 +12,6 @@ use alloc::sync::Arc;
 use super::Worklist;
 use crate::affinity::Near;
 use crate::pool::Cx;
-use crate::probe::hit;
 use crate::store::Store;
 
 /// So many waiting items, and so many idle workers, are looked at for a near one.
@@ -61,8 +60,6 @@ impl<S: Store> Worklist<S> {
         let near = self.near.as_ref().filter(|_| overtaken < MOST_OVERTAKEN);
         let work = near.map_or(first, |near| self.nearest(cx, &near.near, first));
         let overtakes = work != first;
-        hit!(ItemOvertakes if overtakes);
-        hit!(ItemFirst if !overtakes && self.near.is_some());
         let overtaken = if overtakes { overtaken + 1 } else { 0 };
         Choice { work, overtaken }
     }
@@ -86,9 +83,7 @@ impl<S: Store> Worklist<S> {
     /// Would this item begin outside of the pod that it was queued in?
     pub(in crate::pool) fn is_far(&self, cx: &Cx<S>, work: S::Work) -> bool {
         let is_far = |near: &Nearness| near.near.distance(cx.store.home(work), cx.cpu) > 0;
-        let far = self.near.as_deref().is_some_and(is_far);
-        hit!(ItemFar if far);
-        far
+        self.near.as_deref().is_some_and(is_far)
     }
 
     /// Where the item with this place in the list was queued, if that matters.

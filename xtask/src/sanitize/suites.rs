@@ -118,7 +118,7 @@ pub(super) const MIRI: &[Suite] = &[
         &[
             "cover::an_empty_job_calls_nobody",
             "cover::the_range_need_not_begin_at_nothing",
-            "cover::elements_are_given_out_once_whatever_positions_are",
+            "cover::elements_of_a_slice",
             "ends::cancelled_before_it_began",
             "ends::helpers_that_have_not_begun_are_taken_back",
         ],

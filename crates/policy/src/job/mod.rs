@@ -38,5 +38,5 @@ pub use pace::{STEP_TIME, SoFar, Speed};
 pub use progress::Progress;
 pub use quota::{Grant, Quota};
 pub use shape::{Chunks, Shape};
-pub use state::{Advance, Asker, Core, Fronts, Part, Piece, Steps, Taken};
+pub use state::{Asker, Core, Fronts, Part, Steps, Taken};
 pub use tail::willing;

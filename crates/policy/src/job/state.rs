@@ -3,54 +3,29 @@
 use alloc::vec::Vec;
 use core::cell::Cell;
 use core::cmp::Reverse;
+use core::ops::Range;
 
 use super::{Chunks, Cut, Done, Front, Shape, Speed};
 
-/// Some of a job's units in a row, and the position of the first one.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Piece<P> {
-    /// Position of `at`, of the caller's type.
-    pub pos: P,
-    /// The first unit.
-    pub at: u64,
-    /// Behind the last unit.
-    pub end: u64,
-}
-
-impl<P> Piece<P> {
-    /// Units in it.
-    pub fn units(&self) -> u64 {
-        self.end - self.at
-    }
-
-    /// The piece from `at` on, which is within it.
-    fn from(&self, at: u64, advance: Advance<'_, P>) -> Self {
-        Piece {
-            pos: advance(&self.pos, at - self.at),
-            at,
-            end: self.end,
-        }
-    }
-}
-
-/// The position that comes so many units after another one (kernel ktask: `iter_func`).
-pub type Advance<'a, P> = &'a dyn Fn(&P, u64) -> P;
-
 /// Units that nobody has taken, and the NUMA node that they are best done on.
 #[derive(Clone, Debug)]
-pub struct Part<P> {
+pub struct Part {
     /// `None`: any.
     pub node: Option<u32>,
     /// What there is.
-    pub piece: Piece<P>,
+    pub units: Range<u64>,
 }
 
 /// A chunk as its thread holds it.
 #[derive(Clone, Debug)]
-pub struct Taken<P> {
+pub struct Taken {
     /// What is in it.
-    pub piece: Piece<P>,
+    pub units: Range<u64>,
     node: Option<u32>,
+}
+
+fn length(units: &Range<u64>) -> u64 {
+    units.end - units.start
 }
 
 /// Where the [fronts](Front) of the threads' chunks are: atomic words in the runtime.
@@ -84,13 +59,13 @@ impl Fronts for Vec<Cell<Front>> {
 
 /// What is left of a job, and who does what of it: owned state, behind the job's lock.
 #[derive(Debug)]
-pub struct Core<P> {
+pub struct Core {
     cut: Cut,
     chunks: Chunks,
     /// The kernel's length of a chunk.
     chunk: u64,
-    left: Vec<Left<P>>,
-    taken: Vec<Option<Taken<P>>>,
+    left: Vec<Left>,
+    taken: Vec<Option<Taken>>,
     pace: Speed,
     done: Option<Done>,
     completed: u64,
@@ -99,8 +74,8 @@ pub struct Core<P> {
 }
 
 #[derive(Debug)]
-struct Left<P> {
-    part: Part<P>,
+struct Left {
+    part: Part,
     /// A thread had taken it and not begun it.
     claimed: bool,
 }
@@ -116,17 +91,11 @@ pub struct Asker {
     pub pace: Option<Speed>,
 }
 
-impl<P> Core<P> {
+impl Core {
     /// A job of these parts for so many threads, the caller among them. `keep` what was completed,
     /// for an [undo](Self::done).
-    pub fn new(
-        shape: &Shape,
-        threads: u32,
-        chunks: Chunks,
-        parts: Vec<Part<P>>,
-        keep: bool,
-    ) -> Self {
-        let left = parts.into_iter().filter(|part| part.piece.units() > 0);
+    pub fn new(shape: &Shape, threads: u32, chunks: Chunks, parts: Vec<Part>, keep: bool) -> Self {
+        let left = parts.into_iter().filter(|part| !part.units.is_empty());
         let left = left.map(|part| Left {
             part,
             claimed: false,
@@ -147,25 +116,15 @@ impl<P> Core<P> {
 
     /// The next chunk for this thread: of what is left or, where nothing is, of what another thread
     /// has not begun. `None`: there is nothing more to do, or something has [failed](Self::fail).
-    ///
-    /// If `advance` panics, the units it was asked about are lost: [fail](Self::fail).
-    pub fn next(
-        &mut self,
-        asker: Asker,
-        fronts: &impl Fronts,
-        advance: Advance<'_, P>,
-    ) -> Option<Taken<P>>
-    where
-        P: Clone,
-    {
+    pub fn next(&mut self, asker: Asker, fronts: &impl Fronts) -> Option<Taken> {
         self.pace = asker.pace.map_or(self.pace, Speed::for_another);
         while !self.stopped {
             if let Some(index) = self.choose(asker.node) {
-                return Some(self.take(index, asker.thread, fronts, advance));
+                return Some(self.take(index, asker.thread, fronts));
             }
             let victim = self.victim(asker, fronts)?;
             if let Some(begun) = fronts.close(victim) {
-                self.claim(victim, begun, advance);
+                self.claim(victim, begun);
             }
         }
         None
@@ -182,30 +141,22 @@ impl<P> Core<P> {
         let all = self.left.iter().enumerate();
         let best = all.min_by_key(|(_, left)| {
             let far = node.is_some() && left.part.node != node;
-            (far, Reverse(left.part.piece.units()))
+            (far, Reverse(length(&left.part.units)))
         });
         best.map(|(index, _)| index)
     }
 
-    fn take(
-        &mut self,
-        index: usize,
-        thread: usize,
-        fronts: &impl Fronts,
-        advance: Advance<'_, P>,
-    ) -> Taken<P>
-    where
-        P: Clone,
-    {
+    fn take(&mut self, index: usize, thread: usize, fronts: &impl Fronts) -> Taken {
         let end = self.chunk_end(&self.left[index]);
-        let Part { node, piece } = &mut self.left[index].part;
-        let (node, rest) = (*node, (end < piece.end).then(|| piece.from(end, advance)));
-        let mut taken = match rest {
-            Some(rest) => core::mem::replace(piece, rest),
-            None => self.left.remove(index).part.piece,
+        let Part { node, units } = &mut self.left[index].part;
+        let taken = Taken {
+            units: units.start..end,
+            node: *node,
         };
-        taken.end = end;
-        let taken = Taken { piece: taken, node };
+        units.start = end;
+        if units.is_empty() {
+            self.left.remove(index);
+        }
         self.taken[thread] = Some(taken.clone());
         fronts.open(thread);
         taken
@@ -213,8 +164,8 @@ impl<P> Core<P> {
 
     /// Of what was claimed a thread takes half, and leaves the rest to whoever comes next: so the
     /// last units are shared out in ever smaller parts.
-    fn chunk_end(&self, left: &Left<P>) -> u64 {
-        let Piece { at, end, .. } = left.part.piece;
+    fn chunk_end(&self, left: &Left) -> u64 {
+        let Range { start: at, end } = left.part.units;
         // Up to a multiple, so that the later ones are in line (padata).
         let kernel = self.chunk - at % self.chunk;
         let units = match (left.claimed, self.chunks) {
@@ -232,10 +183,10 @@ impl<P> Core<P> {
             0 => 1,
             _ => self.pace.chunk(),
         };
-        let rest = |(thread, taken): (usize, &Option<Taken<P>>)| {
+        let rest = |(thread, taken): (usize, &Option<Taken>)| {
             let begun = fronts.load(thread).begun()?;
             Some((
-                taken.as_ref()?.piece.units().saturating_sub(begun),
+                length(&taken.as_ref()?.units).saturating_sub(begun),
                 Reverse(thread),
             ))
         };
@@ -245,61 +196,52 @@ impl<P> Core<P> {
     }
 
     /// What `victim` has not begun belongs to nobody again.
-    fn claim(&mut self, victim: usize, begun: u64, advance: Advance<'_, P>) {
+    fn claim(&mut self, victim: usize, begun: u64) {
         let taken = self.taken[victim]
             .as_mut()
             .expect("an open front has a chunk");
-        let at = taken.piece.at + begun;
-        if at == taken.piece.end {
-            return;
+        let at = taken.units.start + begun;
+        let (node, rest) = (taken.node, at..taken.units.end);
+        taken.units.end = at;
+        if !rest.is_empty() {
+            self.claims += 1;
+            self.put_back(node, rest);
         }
-        let (node, rest) = (taken.node, taken.piece.from(at, advance));
-        taken.piece.end = at;
-        self.claims += 1;
-        self.put_back(node, rest);
     }
 
-    fn put_back(&mut self, node: Option<u32>, piece: Piece<P>) {
-        let part = Part { node, piece };
+    fn put_back(&mut self, node: Option<u32>, units: Range<u64>) {
         self.left.push(Left {
-            part,
+            part: Part { node, units },
             claimed: true,
         });
     }
 
     /// A thread is done with its chunk: the first `units` of it are completed, no step is in flight
     /// and none failed. What is left of it, because the thread leaves, belongs to nobody again.
-    ///
-    /// The chunk it had is for the caller to drop, without the lock: `P` may be anything.
-    pub fn settle(
-        &mut self,
-        thread: usize,
-        units: u64,
-        advance: Advance<'_, P>,
-    ) -> Option<Taken<P>> {
-        let taken = self.settled(thread, units)?;
-        let (piece, ended) = (&taken.piece, taken.piece.at + units);
-        if ended < piece.end && !self.stopped {
-            self.put_back(taken.node, piece.from(ended, advance));
+    pub fn settle(&mut self, thread: usize, units: u64) {
+        let Some(Taken { units: chunk, node }) = self.settled(thread, units) else {
+            return;
+        };
+        let rest = chunk.start + units..chunk.end;
+        if !rest.is_empty() && !self.stopped {
+            self.put_back(node, rest);
         }
-        Some(taken)
     }
 
     /// A thread's step behind the first `units` of its chunk failed, or it has no chunk: nobody
     /// takes one any more. Both are said at once. Between two calls, another thread would be given
     /// what has failed.
     ///
-    /// True for the first who says so, whose error it is; and the chunk it had, as
-    /// [`settle`](Self::settle).
-    pub fn fail(&mut self, thread: usize, units: u64) -> (bool, Option<Taken<P>>) {
+    /// True for the first who says so, whose error it is; and whether it had a chunk.
+    pub fn fail(&mut self, thread: usize, units: u64) -> (bool, bool) {
         let first = !core::mem::replace(&mut self.stopped, true);
-        (first, self.settled(thread, units))
+        (first, self.settled(thread, units).is_some())
     }
 
     /// The first `units` of a thread's chunk are completed, and it has none now.
-    fn settled(&mut self, thread: usize, units: u64) -> Option<Taken<P>> {
+    fn settled(&mut self, thread: usize, units: u64) -> Option<Taken> {
         let taken = self.taken[thread].take()?;
-        let at = taken.piece.at;
+        let at = taken.units.start;
         self.completed += units;
         if let Some(done) = &mut self.done {
             done.add(at..at + units);
@@ -334,12 +276,12 @@ pub struct Steps {
 
 impl Steps {
     /// Of this chunk.
-    pub fn new<P>(cut: Cut, taken: &Taken<P>) -> Self {
+    pub fn new(cut: Cut, taken: &Taken) -> Self {
         Steps {
             cut,
-            at: taken.piece.at,
+            at: taken.units.start,
             begun: 0,
-            units: taken.piece.units(),
+            units: length(&taken.units),
         }
     }
 

@@ -11,7 +11,7 @@ use crate::time::Nanos;
 
 /// A job and its threads, each between two of its steps.
 struct Rig {
-    core: Core<u64>,
+    core: Core,
     cut: Cut,
     fronts: Vec<Cell<Front>>,
     threads: Vec<Thread>,
@@ -23,18 +23,13 @@ struct Rig {
 
 #[derive(Default)]
 struct Thread {
-    chunk: Option<(Taken<u64>, Steps)>,
+    chunk: Option<(Taken, Steps)>,
     /// Units completed of its chunk.
     completed: u64,
     /// A step is in flight, from here to there.
     flying: Option<(u64, u64)>,
     pace: Speed,
     is_out: bool,
-}
-
-/// Positions are ten times the unit and seven.
-fn advance(pos: &u64, units: u64) -> u64 {
-    pos + 10 * units
 }
 
 #[derive(Clone, Debug)]
@@ -63,11 +58,7 @@ impl Rig {
             let node = (given.nodes > 1).then_some(node as u32);
             Part {
                 node,
-                piece: Piece {
-                    pos: 7 + 10 * at,
-                    at,
-                    end,
-                },
+                units: at..end,
             }
         };
         let parts = (0..given.nodes.into()).map(part).collect();
@@ -91,12 +82,11 @@ impl Rig {
         };
         if let Some((from, to)) = thread.flying.take() {
             if fails {
-                let at = taken.piece.at;
+                let at = taken.units.start;
                 self.failed.push((at + from, at + to));
                 return self.fail(index);
             }
-            let at = taken.piece.at;
-            assert_eq!(taken.piece.pos, 7 + 10 * at);
+            let at = taken.units.start;
             (at + from..at + to).for_each(|unit| self.counts[unit as usize] += 1);
             self.steps.push((at + from, at + to));
             thread.completed = to;
@@ -130,7 +120,7 @@ impl Rig {
             node,
             pace: Some(thread.pace),
         };
-        let taken = self.core.next(asker, &self.fronts, &advance);
+        let taken = self.core.next(asker, &self.fronts);
         thread.is_out = taken.is_none();
         thread.chunk = taken.map(|taken| (taken.clone(), Steps::new(self.cut, &taken)));
         thread.completed = 0;
@@ -138,7 +128,7 @@ impl Rig {
 
     fn settle(&mut self, index: usize) {
         let thread = &mut self.threads[index];
-        self.core.settle(index, thread.completed, &advance);
+        self.core.settle(index, thread.completed);
         thread.chunk = None;
         self.fronts[index].set(Front::NONE);
     }
@@ -265,7 +255,7 @@ fn what_failed_is_not_given_out_again() {
     for chunks in [Chunks::Kernel, Chunks::Adaptive] {
         let mut rig = two_threads(1000, chunks);
         rig.act(1, 1, false);
-        let helpers = rig.threads[1].chunk.as_ref().unwrap().0.piece.clone();
+        let helpers = rig.threads[1].chunk.as_ref().unwrap().0.units.clone();
         rig.act(1, 1, false);
         rig.act(1, 1, false);
         rig.act(1, 1, false);
@@ -276,7 +266,7 @@ fn what_failed_is_not_given_out_again() {
             rig.act(0, 1, false);
         }
         let mut done = rig.core.done().unwrap().ranges();
-        assert_eq!(done.next(), Some(helpers.at..helpers.at + failed));
+        assert_eq!(done.next(), Some(helpers.start..helpers.start + failed));
         assert_eq!(done.next(), None);
     }
 }
@@ -310,12 +300,10 @@ fn the_longest_chunk_fits_its_word() {
         max_threads: 0,
         cpus: 1,
     };
-    let piece = Piece {
-        pos: (),
-        at: 0,
-        end: u64::MAX,
-    };
-    let parts = vec![Part { node: None, piece }];
+    let parts = vec![Part {
+        node: None,
+        units: 0..u64::MAX,
+    }];
     let mut core = Core::new(&shape, 1, Chunks::Kernel, parts, false);
     let fronts = vec![Cell::new(Front::NONE)];
     let asker = Asker {
@@ -324,12 +312,12 @@ fn the_longest_chunk_fits_its_word() {
         pace: None,
     };
     let mut units = 0;
-    while let Some(taken) = core.next(asker, &fronts, &|(), _| ()) {
-        assert!(taken.piece.units() < 1 << 63);
+    while let Some(taken) = core.next(asker, &fronts) {
+        assert!((taken.units.end - taken.units.start) < 1 << 63);
         let to = Steps::new(cut, &taken).next(Speed::new()).unwrap();
         assert_eq!(Front::OPEN.advance(0, to).unwrap().begun(), Some(to));
-        core.settle(0, taken.piece.units(), &|(), _| ());
-        units += taken.piece.units();
+        core.settle(0, taken.units.end - taken.units.start);
+        units += taken.units.end - taken.units.start;
     }
     assert_eq!(units, u64::MAX);
 }
@@ -348,14 +336,13 @@ fn a_helper_does_not_claim_crumbs() {
                 pace: None,
             },
             &rig.fronts,
-            &advance,
         )
         .unwrap()
-        .piece
+        .units
         .end
         < 1000
     {
-        rig.core.settle(0, 125, &advance);
+        rig.core.settle(0, 125);
     }
     rig.act(1, 1, false);
     assert!(rig.threads[1].is_out);

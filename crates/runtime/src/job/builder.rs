@@ -6,14 +6,12 @@ use std::ops::Range;
 
 use cmwq_policy::job::{Chunks, Cut, Shape};
 
-use super::run::Settings;
+use super::run::{Settings, numbers};
 use super::whole;
 use super::{CancelToken, JobError, JobProgress, JobStats};
 
 /// Nice level of helpers (kernel `MAX_NICE`).
 const HELPER_NICE: i32 = 19;
-
-pub(super) type AdvanceFn<'a, P> = Box<dyn Fn(&P, u64) -> P + Sync + 'a>;
 
 /// A long piece of CPU work that threads of idle CPUs help with. The calling thread works too, at
 /// its own priority; helpers run at nice 19, so that other work on the machine hardly feels them.
@@ -44,25 +42,23 @@ pub(super) type AdvanceFn<'a, P> = Box<dyn Fn(&P, u64) -> P + Sync + 'a>;
 /// (`CAP_SYS_NICE` or `RLIMIT_NICE`), the helper that it waits for has the caller's nice level
 /// until it is out. Helpers that find out that they are starved leave before the end.
 #[must_use = "a job does nothing before it is run"]
-pub struct Job<'a, P = usize> {
+pub struct Job<'a> {
     parts: Vec<(Option<u32>, Range<u64>)>,
-    start: P,
-    advance: AdvanceFn<'a, P>,
     align: u64,
     min_chunk: u64,
-    settings: Settings<'a, P>,
+    settings: Settings<'a>,
 }
 
-impl<P: fmt::Debug> fmt::Debug for Job<'_, P> {
+impl fmt::Debug for Job<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Job")
-            .field("start", &self.start)
+            .field("range", &self.range())
             .field("size", &self.size())
             .finish_non_exhaustive()
     }
 }
 
-impl Job<'_, usize> {
+impl<'a> Job<'a> {
     /// A job over the numbers of a range.
     pub fn new(range: Range<usize>) -> Self {
         let range = range.start as u64..range.end.max(range.start) as u64;
@@ -101,58 +97,22 @@ impl Job<'_, usize> {
     }
 
     fn of_parts(parts: Vec<(Option<u32>, Range<u64>)>) -> Self {
-        let start = parts[0].1.start as usize;
         Job {
-            start,
             parts,
-            advance: Box::new(plainly),
             align: 1,
             min_chunk: 1,
             settings: Settings::new(),
         }
     }
 
-    /// From the first position to behind the last one, as long as they are
-    /// [plain](Self::count_plainly).
+    /// From the first unit to behind the last one.
     pub(super) fn range(&self) -> Range<usize> {
-        let units = self.end() - self.parts[0].1.start;
-        self.start..self.start.saturating_add(units as usize)
+        let first = self.parts.first().map_or(0, |(_, range)| range.start);
+        let end = self.parts.last().map_or(0, |(_, range)| range.end);
+        numbers(first..end)
     }
 
-    /// Its positions are the numbers from the first one on.
-    pub(super) fn count_plainly(&mut self) {
-        self.advance = Box::new(plainly);
-    }
-}
-
-fn plainly(at: &usize, units: u64) -> usize {
-    at + units as usize
-}
-
-impl<'a, P: Clone + Send> Job<'a, P> {
-    /// A job of `size` units that begins at a position of any type; `advance` tells the position so
-    /// many units after another one (kernel ktask: `iter_func`). It is called with the job's lock
-    /// held, as is `clone` of a position, so it had better be quick.
-    ///
-    /// ```
-    /// // Days of weeks that begin on a Sunday.
-    /// let job = cmwq::Job::from_position((1, "Sun"), 52, |week, n| (week.0 + n as u32, week.1));
-    /// job.for_each(|weeks| assert_eq!(weeks.start.1, "Sun"))?;
-    /// # Ok::<(), cmwq::JobError<std::convert::Infallible>>(())
-    /// ```
-    pub fn from_position(start: P, size: u64, advance: impl Fn(&P, u64) -> P + Sync + 'a) -> Self {
-        Job {
-            start,
-            parts: Vec::from([(None, 0..size)]),
-            advance: Box::new(advance),
-            align: 1,
-            min_chunk: 1,
-            settings: Settings::new(),
-        }
-    }
-
-    /// The work is cut at multiples of this only: of the numbers themselves in a job over ranges. 0
-    /// means 1, and more than 2^60 means that.
+    /// The work is cut at multiples of this only. 0 means 1, and more than 2^60 means that.
     pub fn align(mut self, align: usize) -> Self {
         self.align = align as u64;
         self
@@ -226,7 +186,7 @@ impl<'a, P: Clone + Send> Job<'a, P> {
     /// assert_eq!(result, Err(cmwq::JobError::Failed("no memory")));
     /// assert_eq!(pinned.load(SeqCst), 0);
     /// ```
-    pub fn undo(mut self, undo: impl FnMut(Range<P>) + 'a) -> Self {
+    pub fn undo(mut self, undo: impl FnMut(Range<usize>) + 'a) -> Self {
         self.settings.undo = Some(Box::new(undo));
         self
     }
@@ -273,7 +233,7 @@ impl<'a, P: Clone + Send> Job<'a, P> {
     /// ```
     pub fn run<E: Send>(
         self,
-        func: impl Fn(Range<P>) -> Result<(), E> + Sync,
+        func: impl Fn(Range<usize>) -> Result<(), E> + Sync,
     ) -> Result<JobStats, JobError<E>> {
         let shape = Shape {
             size: self.size(),
@@ -282,14 +242,7 @@ impl<'a, P: Clone + Send> Job<'a, P> {
             // The runtime knows.
             cpus: 1,
         };
-        whole::job(
-            shape,
-            self.parts,
-            self.start,
-            &*self.advance,
-            self.settings,
-            &func,
-        )
+        whole::job(shape, self.parts, self.settings, &func)
     }
 
     /// As [`run`](Self::run), for a function that cannot fail.
@@ -301,7 +254,7 @@ impl<'a, P: Clone + Send> Job<'a, P> {
     /// As there.
     pub fn for_each(
         self,
-        func: impl Fn(Range<P>) + Sync,
+        func: impl Fn(Range<usize>) + Sync,
     ) -> Result<JobStats, JobError<Infallible>> {
         self.run(|range| {
             func(range);
@@ -310,20 +263,16 @@ impl<'a, P: Clone + Send> Job<'a, P> {
     }
 }
 
-impl<P> Job<'_, P> {
+impl Job<'_> {
     fn size(&self) -> u64 {
         self.parts
             .iter()
             .map(|(_, range)| range.end - range.start)
             .sum()
     }
-
-    fn end(&self) -> u64 {
-        self.parts.last().map_or(0, |(_, range)| range.end)
-    }
 }
 
-impl<P> Settings<'_, P> {
+impl Settings<'_> {
     fn new() -> Self {
         Settings {
             max_threads: 0,

@@ -77,8 +77,8 @@ trait Member: AnyTask<()> + Cancel {}
 impl<T: AnyTask<()> + Cancel> Member for T {}
 
 /// The helpers of one job. However it is dropped, none of them is in the job any more then.
-pub(super) struct Crew<'r, 'a, P: Clone + Send, E: Send> {
-    run: &'r Run<'a, P, E>,
+pub(super) struct Crew<'r, 'a, E: Send> {
+    run: &'r Run<'a, E>,
     process: Option<Process>,
     members: Vec<(Arc<dyn Member + 'r>, Workqueue)>,
     nice: i32,
@@ -89,10 +89,10 @@ pub(super) struct Crew<'r, 'a, P: Clone + Send, E: Send> {
     caller_node: Option<u32>,
 }
 
-impl<'r, 'a, P: Clone + Send, E: Send> Crew<'r, 'a, P, E> {
+impl<'r, 'a, E: Send> Crew<'r, 'a, E> {
     /// Queues as many helpers as the job is worth and the process has left.
     pub(super) fn start(
-        run: &'r Run<'a, P, E>,
+        run: &'r Run<'a, E>,
         process: Option<Process>,
         nice: i32,
         nodes: Vec<Option<u32>>,
@@ -190,7 +190,7 @@ impl<'r, 'a, P: Clone + Send, E: Send> Crew<'r, 'a, P, E> {
     }
 }
 
-impl<P: Clone + Send, E: Send> Drop for Crew<'_, '_, P, E> {
+impl<E: Send> Drop for Crew<'_, '_, E> {
     fn drop(&mut self) {
         if self.run.is_foreign() {
             return;
@@ -202,7 +202,7 @@ impl<P: Clone + Send, E: Send> Drop for Crew<'_, '_, P, E> {
     }
 }
 
-impl<P: Clone, E> Run<'_, P, E> {
+impl<E> Run<'_, E> {
     fn begin(&self, thread: usize) {
         let mut state = self.lock();
         state.helpers[thread - 1].tid = thread::gettid();

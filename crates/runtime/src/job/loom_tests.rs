@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use cmwq_engine::sync::{AtomicBool, Mutex, SeqCst};
-use cmwq_policy::job::{Asker, Chunks, Core, Cut, Fronts as _, Part, Piece, Shape, Speed, Steps};
+use cmwq_policy::job::{Asker, Chunks, Core, Cut, Fronts as _, Part, Shape, Speed, Steps};
 use loom::cell::UnsafeCell;
 use loom::thread;
 
@@ -77,7 +77,7 @@ fn the_rest_of_a_chunk_has_one_owner() {
 }
 
 struct Job {
-    core: Mutex<Core<()>>,
+    core: Mutex<Core>,
     fronts: Fronts,
     units: Units,
     /// The step that begins with it fails.
@@ -97,12 +97,10 @@ impl Job {
             max_threads: 2,
             cpus: 2,
         };
-        let piece = Piece {
-            pos: (),
-            at: 0,
-            end: units,
-        };
-        let parts = vec![Part { node: None, piece }];
+        let parts = vec![Part {
+            node: None,
+            units: 0..units,
+        }];
         Job {
             core: Mutex::new(Core::new(&shape, 2, Chunks::Kernel, parts, fails.is_some())),
             fronts: Fronts::new(2),
@@ -120,11 +118,7 @@ impl Job {
                 node: None,
                 pace: Some(Speed::new()),
             };
-            let taken = self
-                .core
-                .lock()
-                .unwrap()
-                .next(asker, &self.fronts, &|_, _| ());
+            let taken = self.core.lock().unwrap().next(asker, &self.fronts);
             let Some(taken) = taken else { return };
             let mut steps = Steps::new(Cut::new(CUT.0, CUT.1), &taken);
             while let Some(to) = steps.next(Speed::new()) {
@@ -132,7 +126,7 @@ impl Job {
                 if self.stop.load(SeqCst) || !self.fronts.advance(thread, from, to) {
                     break;
                 }
-                let (first, end) = (taken.piece.at + from, taken.piece.at + to);
+                let (first, end) = (taken.units.start + from, taken.units.start + to);
                 // A step that fails has changed something as well.
                 self.units.do_them(first, end);
                 if self.fails == Some(first) {
@@ -142,7 +136,7 @@ impl Job {
                 steps.begin(to);
             }
             let mut core = self.core.lock().unwrap();
-            core.settle(thread, steps.begun(), &|_, _| ());
+            core.settle(thread, steps.begun());
         }
     }
 

@@ -2,7 +2,6 @@
 
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::PoisonError;
 use std::sync::atomic::Ordering::SeqCst;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 
@@ -16,28 +15,26 @@ use super::error::Failure;
 use super::fronts::Fronts;
 use super::{CancelToken, JobError, JobProgress, JobStats};
 
-pub(super) type UndoFn<'a, P> = Box<dyn FnMut(Range<P>) + 'a>;
+pub(super) type UndoFn<'a> = Box<dyn FnMut(Range<usize>) + 'a>;
 pub(super) type ProgressFn<'a> = Box<dyn FnMut(JobProgress) + 'a>;
-pub(super) type Func<'r, P, E> = &'r (dyn Fn(Range<P>) -> Result<(), E> + Sync);
+pub(super) type Func<'r, E> = &'r (dyn Fn(Range<usize>) -> Result<(), E> + Sync);
 /// What the caller does between its steps.
 type Between<'b> = &'b mut dyn FnMut(Speed);
-pub(super) type AdvanceRef<'r, P> = &'r (dyn Fn(&P, u64) -> P + Sync);
 
 /// How a job is to be run.
-pub(super) struct Settings<'a, P> {
+pub(super) struct Settings<'a> {
     pub(super) max_threads: u32,
     pub(super) numa_aware: bool,
     pub(super) chunks: Chunks,
     pub(super) nice: i32,
-    pub(super) undo: Option<UndoFn<'a, P>>,
+    pub(super) undo: Option<UndoFn<'a>>,
     pub(super) progress: Option<ProgressFn<'a>>,
     pub(super) cancel: Option<CancelToken>,
 }
 
 /// What the threads of a job share. It is on the caller's stack.
-pub(super) struct Run<'r, P, E> {
-    func: Func<'r, P, E>,
-    advance: AdvanceRef<'r, P>,
+pub(super) struct Run<'r, E> {
+    func: Func<'r, E>,
     cancel: Option<CancelToken>,
     process: Option<Process>,
     cut: Cut,
@@ -49,12 +46,12 @@ pub(super) struct Run<'r, P, E> {
     stop: AtomicBool,
     /// Units in steps that were completed.
     done: AtomicU64,
-    state: Mutex<State<P, E>>,
+    state: Mutex<State<E>>,
 }
 
 /// What is behind the job's lock.
-pub(super) struct State<P, E> {
-    core: Core<P>,
+pub(super) struct State<E> {
+    core: Core,
     failure: Option<Failure<E>>,
     pub(super) helpers: Vec<Helper>,
     pub(super) stats: JobStats,
@@ -69,7 +66,7 @@ pub(super) struct Helper {
     pub(super) lifted_from: Option<i32>,
 }
 
-impl<P, E> State<P, E> {
+impl<E> State<E> {
     /// A thread is done with a chunk, of which it has completed so much.
     fn settled(&mut self, thread: usize, completed: u64) {
         self.stats.chunks += 1;
@@ -77,6 +74,11 @@ impl<P, E> State<P, E> {
             self.stats.helped += completed;
         }
     }
+}
+
+/// Units as programs count them.
+pub(super) fn numbers(units: Range<u64>) -> Range<usize> {
+    units.start as usize..units.end as usize
 }
 
 pub(super) fn drop_quietly<T>(value: T) {
@@ -95,14 +97,13 @@ enum End<E> {
     Fails(Failure<E>),
 }
 
-impl<'r, P: Clone, E> Run<'r, P, E> {
+impl<'r, E> Run<'r, E> {
     pub(super) fn new(
         shape: &Shape,
-        parts: Vec<Part<P>>,
+        parts: Vec<Part>,
         process: Option<Process>,
-        advance: AdvanceRef<'r, P>,
-        settings: &Settings<'_, P>,
-        func: Func<'r, P, E>,
+        settings: &Settings<'_>,
+        func: Func<'r, E>,
     ) -> Self {
         let threads = shape.threads();
         let core = Core::new(
@@ -114,7 +115,6 @@ impl<'r, P: Clone, E> Run<'r, P, E> {
         );
         Run {
             func,
-            advance,
             cancel: settings.cancel.clone(),
             process,
             cut: shape.cut,
@@ -147,9 +147,8 @@ impl<'r, P: Clone, E> Run<'r, P, E> {
         self.threads
     }
 
-    /// Code of the user that panics with the lock held (`advance`) has changed nothing yet.
-    pub(super) fn lock(&self) -> MutexGuard<'_, State<P, E>> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(super) fn lock(&self) -> MutexGuard<'_, State<E>> {
+        self.state.lock().expect("nobody panics with it")
     }
 
     /// Whether this is a child that the job's function has forked: the lock may be held for ever
@@ -178,7 +177,7 @@ impl<'r, P: Clone, E> Run<'r, P, E> {
         let mut now = clock::now();
         while let Some((taken, known)) = self.next(Asker { thread, node, pace }) {
             let mut walk = Walk::new(self.cut, &taken, pace.unwrap_or(known), now);
-            let end = self.chunk(thread, taken, &mut walk, between);
+            let end = self.chunk(thread, taken.units.start, &mut walk, between);
             if self.is_foreign() {
                 return;
             }
@@ -194,53 +193,26 @@ impl<'r, P: Clone, E> Run<'r, P, E> {
     }
 
     /// The next chunk, and the pace of threads that know theirs.
-    fn next(&self, asker: Asker) -> Option<(Taken<P>, Speed)> {
-        let take = || {
-            let core = &mut self.lock().core;
-            let taken = core.next(asker, &self.fronts, &self.advance)?;
-            Some((taken, core.pace()))
-        };
-        // The position is told by code of the user.
-        catch_unwind(AssertUnwindSafe(take)).unwrap_or_else(|payload| {
-            self.fail(asker.thread, 0, Failure::Panic(payload));
-            None
-        })
+    fn next(&self, asker: Asker) -> Option<(Taken, Speed)> {
+        let core = &mut self.lock().core;
+        let taken = core.next(asker, &self.fronts)?;
+        Some((taken, core.pace()))
     }
 
     fn settle(&self, thread: usize, completed: u64) {
-        let settle = || {
-            let mut state = self.lock();
-            state.settled(thread, completed);
-            let chunk = state.core.settle(thread, completed, &self.advance);
-            drop(state);
-            drop(chunk);
-        };
-        if let Err(payload) = catch_unwind(AssertUnwindSafe(settle)) {
-            self.fail(thread, 0, Failure::Panic(payload));
-        }
+        let mut state = self.lock();
+        state.settled(thread, completed);
+        state.core.settle(thread, completed);
     }
 
     /// Does a chunk step by step.
-    fn chunk(
-        &self,
-        thread: usize,
-        taken: Taken<P>,
-        walk: &mut Walk,
-        between: Between<'_>,
-    ) -> End<E> {
-        // All of it: positions are dropped here as well.
-        let go = || self.go_through(thread, taken.piece.pos, walk, between);
+    fn chunk(&self, thread: usize, at: u64, walk: &mut Walk, between: Between<'_>) -> End<E> {
+        let go = || self.go_through(thread, at, walk, between);
         catch_unwind(AssertUnwindSafe(go))
             .unwrap_or_else(|payload| End::Fails(Failure::Panic(payload)))
     }
 
-    fn go_through(
-        &self,
-        thread: usize,
-        mut pos: P,
-        walk: &mut Walk,
-        between: Between<'_>,
-    ) -> End<E> {
+    fn go_through(&self, thread: usize, at: u64, walk: &mut Walk, between: Between<'_>) -> End<E> {
         while let Some(to) = walk.steps.next(walk.pace) {
             if let Some(end) = self.stopped() {
                 return end;
@@ -250,10 +222,10 @@ impl<'r, P: Clone, E> Run<'r, P, E> {
                 return End::Over;
             }
             walk.steps.begin(to);
-            pos = match self.step(pos, to - from) {
-                Ok(next) => next,
-                Err(error) => return End::Fails(Failure::Error(error)),
-            };
+            if let Err(error) = (self.func)(numbers(at + from..at + to)) {
+                return End::Fails(Failure::Error(error));
+            }
+            self.done.fetch_add(to - from, SeqCst);
             walk.completed(from, to);
             // Completed, also if what comes between two steps panics.
             between(walk.pace);
@@ -278,14 +250,6 @@ impl<'r, P: Clone, E> Run<'r, P, E> {
         }
     }
 
-    /// One call of the job's function; the position behind it.
-    fn step(&self, pos: P, units: u64) -> Result<P, E> {
-        let end = (self.advance)(&pos, units);
-        (self.func)(pos..end.clone())?;
-        self.done.fetch_add(units, SeqCst);
-        Ok(end)
-    }
-
     fn stopped(&self) -> Option<End<E>> {
         if self.stop.load(SeqCst) {
             return Some(End::Leaves);
@@ -298,8 +262,8 @@ impl<'r, P: Clone, E> Run<'r, P, E> {
     /// first failure counts.
     pub(super) fn fail(&self, thread: usize, completed: u64, failure: Failure<E>) {
         let mut state = self.lock();
-        let (first, chunk) = state.core.fail(thread, completed);
-        if chunk.is_some() {
+        let (first, had_chunk) = state.core.fail(thread, completed);
+        if had_chunk {
             state.settled(thread, completed);
         }
         self.stop.store(true, SeqCst);
@@ -309,23 +273,15 @@ impl<'r, P: Clone, E> Run<'r, P, E> {
         };
         drop(state);
         // Without the lock. What panics there is not the first failure.
-        drop_quietly(chunk);
         drop_quietly(late);
     }
 
     /// All threads are out.
-    pub(super) fn finish(
-        self,
-        start: (P, u64),
-        undo: Option<UndoFn<'_, P>>,
-    ) -> Result<JobStats, JobError<E>> {
+    pub(super) fn finish(self, undo: Option<UndoFn<'_>>) -> Result<JobStats, JobError<E>> {
         if self.is_foreign() {
             return Err(JobError::Forked);
         }
-        let state = self
-            .state
-            .into_inner()
-            .unwrap_or_else(PoisonError::into_inner);
+        let state = self.state.into_inner().expect("nobody panics with it");
         let State {
             core,
             failure,
@@ -341,9 +297,7 @@ impl<'r, P: Clone, E> Run<'r, P, E> {
             Some(failure) => failure,
             None => unreachable!("a job ends when all is completed, or fails"),
         };
-        let undone = catch_unwind(AssertUnwindSafe(|| {
-            undo_all(&core, start, self.advance, undo)
-        }));
+        let undone = catch_unwind(AssertUnwindSafe(|| undo_all(&core, undo)));
         match (error, undone) {
             (Failure::Panic(payload), _) | (_, Err(payload)) => resume_unwind(payload),
             (Failure::Error(error), Ok(())) => Err(JobError::Failed(error)),
@@ -353,20 +307,9 @@ impl<'r, P: Clone, E> Run<'r, P, E> {
 }
 
 /// Calls `undo` for what was completed, in ascending order.
-fn undo_all<P: Clone>(
-    core: &Core<P>,
-    (mut pos, mut at): (P, u64),
-    advance: AdvanceRef<'_, P>,
-    undo: Option<UndoFn<'_, P>>,
-) {
-    let Some((mut undo, done)) = undo.zip(core.done()) else {
-        return;
-    };
-    for range in done.ranges() {
-        let start = advance(&pos, range.start - at);
-        let end = advance(&start, range.end - range.start);
-        undo(start..end.clone());
-        (pos, at) = (end, range.end);
+fn undo_all(core: &Core, undo: Option<UndoFn<'_>>) {
+    if let Some((undo, done)) = undo.zip(core.done()) {
+        done.ranges().map(numbers).for_each(undo);
     }
 }
 
@@ -379,7 +322,7 @@ struct Walk {
 }
 
 impl Walk {
-    fn new<P>(cut: Cut, taken: &Taken<P>, pace: Speed, now: Time) -> Self {
+    fn new(cut: Cut, taken: &Taken, pace: Speed, now: Time) -> Self {
         let (steps, completed) = (Steps::new(cut, taken), 0);
         Walk {
             steps,

@@ -30,7 +30,7 @@ impl<T> Elements<'_, T> {
     }
 }
 
-impl Job<'_, usize> {
+impl Job<'_> {
     /// Calls `func` for chunks of the slice, which it may change, with the index of the first
     /// element in each. The job's range is one of indices of the slice.
     ///
@@ -51,7 +51,7 @@ impl Job<'_, usize> {
     /// # Panics
     /// If the job's range is not within the slice; with a panic of `func`.
     pub fn for_each_chunk_mut<T: Send>(
-        mut self,
+        self,
         slice: &mut [T],
         func: impl Fn(usize, &mut [T]) + Sync,
     ) -> Result<JobStats, JobError<Infallible>> {
@@ -61,8 +61,6 @@ impl Job<'_, usize> {
             range.end <= len,
             "{range:?} is not within a slice of {len} elements"
         );
-        // Whatever the job was made with: the elements are given out by this.
-        self.count_plainly();
         let elements = Elements {
             first,
             len,

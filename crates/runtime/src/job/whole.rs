@@ -4,37 +4,27 @@ use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use cmwq_engine::Process;
-use cmwq_policy::job::{Cut, Part, Piece, Progress, Shape, by_nodes};
+use cmwq_policy::job::{Cut, Part, Progress, Shape, by_nodes};
 
 use super::crew::Crew;
 use super::error::Failure;
-use super::run::{AdvanceRef, Func, ProgressFn, Run, Settings, drop_quietly};
+use super::run::{Func, ProgressFn, Run, Settings, drop_quietly};
 use super::{JobError, JobProgress, JobStats};
 
 /// Runs a job: see [`Job::run`](super::Job::run).
-pub(super) fn job<P: Clone + Send, E: Send>(
+pub(super) fn job<E: Send>(
     shape: Shape,
     parts: Vec<(Option<u32>, Range<u64>)>,
-    start: P,
-    advance: AdvanceRef<'_, P>,
-    mut settings: Settings<'_, P>,
-    func: Func<'_, P, E>,
+    mut settings: Settings<'_>,
+    func: Func<'_, E>,
 ) -> Result<JobStats, JobError<E>> {
     let process = Process::get().ok();
     let cpus = process.map_or(1, |process| process.cpus() as u32);
     let shape = Shape { cpus, ..shape };
     let parts = parts_by_node(process, &settings, shape.cut, parts);
-    let first = parts.first().map_or(0, |(_, range)| range.start);
     let nodes: Vec<_> = parts.iter().map(|(node, _)| *node).collect();
-    let pieces = parts.into_iter().map(|(node, range)| Part {
-        node,
-        piece: Piece {
-            pos: advance(&start, range.start - first),
-            at: range.start,
-            end: range.end,
-        },
-    });
-    let run = Run::new(&shape, pieces.collect(), process, advance, &settings, func);
+    let parts = parts.into_iter().map(|(node, units)| Part { node, units });
+    let run = Run::new(&shape, parts.collect(), process, &settings, func);
     let mut crew = Crew::start(&run, process, settings.nice, nodes);
     let node = crew.caller_node();
     let mut tell = told(&run, settings.progress.take());
@@ -56,13 +46,13 @@ pub(super) fn job<P: Clone + Send, E: Send>(
             false => run.fail(0, 0, Failure::Panic(payload)),
         }
     }
-    run.finish((start, first), settings.undo)
+    run.finish(settings.undo)
 }
 
 /// Nodes of their own for a job that wants them and names none.
-fn parts_by_node<P>(
+fn parts_by_node(
     process: Option<Process>,
-    settings: &Settings<'_, P>,
+    settings: &Settings<'_>,
     cut: Cut,
     parts: Vec<(Option<u32>, Range<u64>)>,
 ) -> Vec<(Option<u32>, Range<u64>)> {
@@ -77,10 +67,7 @@ fn parts_by_node<P>(
 }
 
 /// Tells how far the job is when that is due.
-fn told<'r, P: Clone, E>(
-    run: &'r Run<'_, P, E>,
-    tell: Option<ProgressFn<'r>>,
-) -> impl FnMut() + use<'r, P, E> {
+fn told<'r, E>(run: &'r Run<'_, E>, tell: Option<ProgressFn<'r>>) -> impl FnMut() + use<'r, E> {
     let mut due = Progress::new(run.size());
     let mut tell = tell;
     move || {

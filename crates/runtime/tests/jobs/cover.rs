@@ -69,28 +69,6 @@ fn the_range_need_not_begin_at_nothing() {
 }
 
 #[test]
-fn positions_of_any_type() {
-    // A list whose elements only know the next one.
-    let next: Vec<usize> = (0..5000).map(|index| (index + 7) % 5000).collect();
-    let follow = |&at: &usize, units: u64| (0..units).fold(at, |at, _| next[at]);
-    let counts = Counts::new(5000);
-    let job = Job::from_position(3, 5000, follow)
-        .adaptive_chunks()
-        .min_chunk(10);
-    let result = job.run(|range| {
-        let mut at = range.start;
-        loop {
-            counts.add(at..at + 1);
-            at = next[at];
-            if at == range.end {
-                return Ok::<(), ()>(());
-            }
-        }
-    });
-    assert!(result.is_ok() && counts.all_are(1));
-}
-
-#[test]
 fn the_last_numbers_there_are() {
     let counts = Counts::new(1000);
     let first = usize::MAX - 1000;
@@ -132,24 +110,6 @@ fn elements_of_a_slice() {
             .enumerate()
             .all(|(index, &element)| element == want(index))
     );
-}
-
-/// A job's own way to count must not give an element to two threads.
-#[test]
-fn elements_are_given_out_once_whatever_positions_are() {
-    let mut slice = vec![0u32; 3000];
-    let job = Job::from_position(5usize, 1000, |_, _| 5);
-    job.for_each_chunk_mut(&mut slice, |_, chunk| {
-        chunk.iter_mut().for_each(|element| *element += 1)
-    })
-    .unwrap();
-    assert!(
-        slice[..5]
-            .iter()
-            .chain(&slice[1005..])
-            .all(|&element| element == 0)
-    );
-    assert!(slice[5..1005].iter().all(|&element| element == 1));
 }
 
 #[test]

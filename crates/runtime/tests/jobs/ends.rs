@@ -116,23 +116,6 @@ fn the_panic_of_a_helper_is_the_callers() {
     });
 }
 
-#[test]
-fn an_advance_that_panics_ends_the_job() {
-    let _watch = crate::common::watchdog();
-    let counts = Counts::new(100_000);
-    let advance = |&at: &usize, units: u64| match at + units as usize {
-        next if next > 60_000 => panic!("behind the end"),
-        next => next,
-    };
-    let job = Job::from_position(0, 100_000, advance).undo(|range| counts.take_back(range));
-    let ended = catch_unwind(AssertUnwindSafe(|| job.for_each(|range| counts.add(range))));
-    assert_eq!(
-        *ended.unwrap_err().downcast::<&str>().unwrap(),
-        "behind the end"
-    );
-    assert_eq!(counts.sum(), 0);
-}
-
 /// What comes between two steps is not the step: that was completed, and is undone.
 #[test]
 fn a_progress_that_panics_behind_a_step_undoes_that_step() {
@@ -163,41 +146,6 @@ fn a_progress_that_panics_when_it_is_dropped_undoes_all() {
     let ended = catch_unwind(AssertUnwindSafe(|| job.for_each(|range| counts.add(range))));
     assert_eq!(*ended.unwrap_err().downcast::<&str>().unwrap(), "dropped");
     assert!(counts.all_are(0));
-}
-
-/// A position that panics once when it is dropped, on the thread that has gone so far.
-#[derive(Clone)]
-struct Fragile<'a> {
-    at: usize,
-    panics_at: Option<&'a AtomicUsize>,
-}
-
-impl Drop for Fragile<'_> {
-    fn drop(&mut self) {
-        let Some(left) = self.panics_at else { return };
-        if left.fetch_sub(1, SeqCst) == 1 {
-            panic!("dropped at {}", self.at);
-        }
-    }
-}
-
-#[test]
-fn a_position_that_panics_when_dropped_ends_the_job() {
-    let _watch = crate::common::watchdog();
-    for drops in 1..40 {
-        let left = AtomicUsize::new(drops);
-        let panics_at = Some(&left);
-        let start = Fragile { at: 0, panics_at };
-        let advance = |from: &Fragile<'_>, units: u64| Fragile {
-            at: from.at + units as usize,
-            panics_at,
-        };
-        let job = Job::from_position(start, 10_000, advance);
-        let ended = catch_unwind(AssertUnwindSafe(|| job.for_each(|_| spin(100))));
-        let payload = ended.expect_err("it has panicked");
-        let text = payload.downcast::<String>().unwrap();
-        assert!(text.starts_with("dropped at"), "{text}");
-    }
 }
 
 #[test]

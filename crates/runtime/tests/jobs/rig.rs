@@ -31,10 +31,6 @@ impl Counts {
     pub(crate) fn any_above(&self, times: u32) -> bool {
         self.0.iter().any(|count| count.load(SeqCst) > times)
     }
-
-    pub(crate) fn sum(&self) -> usize {
-        self.0.iter().map(|count| count.load(SeqCst) as usize).sum()
-    }
 }
 
 /// Whether this machine lets a job have a helper at all.

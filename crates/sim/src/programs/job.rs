@@ -7,8 +7,7 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use cmwq_policy::job::{
-    Asker, Chunks, Core, Cut, Front, Grant, Part, Piece, Quota, Shape, SoFar, Speed, Steps, Taken,
-    willing,
+    Asker, Chunks, Core, Cut, Front, Grant, Part, Quota, Shape, SoFar, Speed, Steps, Taken, willing,
 };
 use cmwq_policy::{Nanos, Time};
 
@@ -59,7 +58,7 @@ struct Shared {
     cut: Cut,
     threads: u32,
     queue: QueueId,
-    core: RefCell<Core<()>>,
+    core: RefCell<Core>,
     fronts: Vec<Cell<Front>>,
     stats: Cell<SimJobStats>,
     /// When its helpers were queued.
@@ -81,12 +80,10 @@ impl Machine {
             cpus,
         };
         let threads = shape.threads();
-        let piece = Piece {
-            pos: (),
-            at: 0,
-            end: spec.units,
-        };
-        let parts = vec![Part { node: None, piece }];
+        let parts = vec![Part {
+            node: None,
+            units: 0..spec.units,
+        }];
         SimJob(Rc::new(Shared {
             spec,
             cut,
@@ -240,11 +237,11 @@ impl Worker {
     fn settle(&mut self) {
         if let Some(chunk) = self.chunk.take() {
             let mut core = self.job.core.borrow_mut();
-            core.settle(self.thread, chunk.completed, &|(), _| ());
+            core.settle(self.thread, chunk.completed);
         }
     }
 
-    fn take(&mut self) -> Option<Taken<()>> {
+    fn take(&mut self) -> Option<Taken> {
         let mut core = self.job.core.borrow_mut();
         let (thread, pace) = (self.thread, self.pace);
         let taken = core.next(
@@ -254,7 +251,6 @@ impl Worker {
                 pace,
             },
             &self.job.fronts,
-            &|(), _| (),
         )?;
         self.pace.get_or_insert(core.pace());
         Some(taken)

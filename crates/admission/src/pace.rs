@@ -16,7 +16,8 @@
 //! | | not slower | more still are tried, until nothing is held back any more |
 //! | all but *free* | slower than the one that began the trial, with fewer jobs | free again, and the next trial is put off |
 
-use cmwq_policy::time::{Nanos, SECOND, Time};
+use cmwq_policy::rate::Rate;
+use cmwq_policy::time::Time;
 
 /// A window has at least so many ends of jobs,
 const WINDOW_LEAST: u64 = 32;
@@ -24,30 +25,10 @@ const WINDOW_LEAST: u64 = 32;
 const WINDOW_TURNS: u64 = 2;
 /// A rate differs from another if it does by more than one part of so many.
 const RATE_PART: u64 = 8;
-/// As does a number of jobs.
-const LEVEL_PART: u64 = 8;
 /// So many windows pass before the first thing that was found is tried again; then twice as many,
 /// up to the last.
 const DISTANCE_FIRST: u32 = 4;
 const DISTANCE_LAST: u32 = 256;
-
-/// How fast jobs ended while so many ran.
-#[derive(Clone, Copy, Debug)]
-struct Rate {
-    level: u64,
-    /// Per 1000 s.
-    ended: u64,
-}
-
-impl Rate {
-    fn is_slower_than(&self, other: &Rate) -> bool {
-        self.ended < other.ended - other.ended / RATE_PART
-    }
-
-    fn is_near(&self, other: &Rate) -> bool {
-        self.level.abs_diff(other.level) <= other.level / LEVEL_PART
-    }
-}
 
 /// The ends that are being counted.
 #[derive(Clone, Copy, Debug, Default)]
@@ -139,7 +120,7 @@ impl Pace {
         }
         match self.phase {
             Phase::Free => self.suspect(rate),
-            Phase::Lowering { before, good } => match before.is_slower_than(&rate) {
+            Phase::Lowering { before, good } => match before.is_slower_than(&rate, RATE_PART) {
                 true => self.lower(rate, Some(self.ceiling), self.ceiling / 2),
                 false => self.end_lowering(rate, good),
             },
@@ -149,7 +130,7 @@ impl Pace {
                     windows: windows - 1,
                 }
             }
-            Phase::Raising { before, good } => match rate.is_slower_than(&before) {
+            Phase::Raising { before, good } => match rate.is_slower_than(&before, RATE_PART) {
                 true => self.hold(good),
                 // It does not hold anybody back.
                 false if rate.level < self.ceiling - self.ceiling / 4 => self.free(rate),
@@ -164,7 +145,7 @@ impl Pace {
         let is_more = rate.level > best.level && !rate.is_near(&best);
         if self.pause > 0 {
             self.pause -= 1;
-        } else if is_more && rate.is_slower_than(&best) {
+        } else if is_more && rate.is_slower_than(&best, RATE_PART) {
             self.suspected = Some(rate);
             return self.lower(rate, None, best.level);
         }
@@ -259,13 +240,9 @@ impl Window {
             return None;
         }
         let mean = self.levels / self.ended;
-        let took: Nanos = now.since(since).max(1);
-        let per_second = u128::from(self.ended) * u128::from(1_000 * SECOND) / u128::from(took);
+        let rate = Rate::new(mean, self.ended, now.since(since));
         *self = Window::begin(now, level);
-        Some(Rate {
-            level: mean,
-            ended: u64::try_from(per_second).unwrap_or(u64::MAX),
-        })
+        Some(rate)
     }
 }
 

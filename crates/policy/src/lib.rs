@@ -46,6 +46,7 @@ pub mod pool;
 pub mod probe;
 pub mod pwq;
 pub mod queue;
+pub mod rate;
 pub mod sampling;
 pub mod stacking;
 pub mod store;

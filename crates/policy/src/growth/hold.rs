@@ -20,6 +20,7 @@
 use super::queue::Queue;
 use super::{FREE_GROWTH, Gate, GrowthStats, Holding, Look};
 use crate::probe::hit;
+use crate::rate::Rate;
 use crate::sampling::MAX_SCAN;
 use crate::time::{MILLISECOND, Nanos, SECOND, Time};
 
@@ -48,8 +49,6 @@ const PACE_PART: u64 = 16;
 const FEWER_PART: u64 = 32;
 /// So many workers are few.
 const FEW: u32 = MAX_SCAN as u32;
-/// Numbers of workers that differ by no more than one part of so many are taken for the same.
-const NEAR_PART: u32 = 8;
 /// Hardly anybody waits at the lock: not more than one of so many sleepers.
 const FEW_PART: u32 = 8;
 
@@ -73,7 +72,7 @@ pub(super) struct Hold {
     /// When growth was last found to be bad, and with how many busy workers.
     bad: (Time, u32),
     /// The best pace so far.
-    best: Option<Pace>,
+    best: Option<Rate>,
     /// Nobody gets through who was seen at the lock.
     is_closed: bool,
     /// So many looks are not counted: with far more or fewer workers other items are under way, and
@@ -213,20 +212,20 @@ impl Hold {
     }
 
     /// What is to be said of this pace, and notes it if it is the best one.
-    fn compare(&mut self, pace: Pace) -> Option<Finding> {
+    fn compare(&mut self, pace: Rate) -> Option<Finding> {
         let best = self.best.get_or_insert(pace);
-        let is_slower = pace.is_slower_than(best);
-        if pace.busy.abs_diff(best.busy) <= best.busy / NEAR_PART {
+        let is_slower = pace.is_slower_than(best, PACE_PART);
+        if pace.is_near(best) {
             if is_slower && self.needed > 0 {
                 // So many were asked for, and do not keep what they promised.
                 (self.needed, *best) = (0, pace);
             }
-            best.per_second = (3 * best.per_second + pace.per_second) / 4;
+            best.ended = (3 * best.ended + pace.ended) / 4;
             return None;
         }
-        let is_more = pace.busy > best.busy;
+        let is_more = pace.level > best.level;
         if is_slower {
-            let busy = best.busy;
+            let busy = best.level as u32;
             return Some(if is_more {
                 Finding::TooMany(busy)
             } else {
@@ -234,8 +233,8 @@ impl Hold {
             });
         }
         let is_better = match is_more {
-            true => best.is_slower_than(&pace),
-            false => pace.per_second >= best.per_second - best.per_second / FEWER_PART,
+            true => best.is_slower_than(&pace, PACE_PART),
+            false => !pace.is_slower_than(best, FEWER_PART),
         };
         if is_better {
             *best = pace;
@@ -244,10 +243,10 @@ impl Hold {
     }
 
     /// The next probe goes further, and comes at once if this one has paid.
-    fn found_fine(&mut self, now: Time, paces: Option<(Pace, Pace)>) {
+    fn found_fine(&mut self, now: Time, paces: Option<(Rate, Rate)>) {
         if core::mem::take(&mut self.tried) {
             self.step = (2 * self.step).min(STEP_MOST);
-            if paces.is_some_and(|(before, pace)| pace.pays_against(&before)) {
+            if paces.is_some_and(|(before, pace)| pays(&pace, &before)) {
                 self.probe_at = self.probe_at.min(now);
             }
         }
@@ -343,31 +342,15 @@ impl Sum {
         (2 * (self.busy - self.crowd)).div_ceil(self.looks)
     }
 
-    fn pace(&self, now: Time) -> Option<Pace> {
-        let took = now.since(self.since).max(1);
-        (self.done >= PACE_LEAST).then(|| Pace {
-            // Items may begin and end between the looks.
-            busy: self.mean_busy().max(1),
-            per_second: self.done.saturating_mul(SECOND) / took,
-        })
+    fn pace(&self, now: Time) -> Option<Rate> {
+        // Items may begin and end between the looks.
+        let busy = u64::from(self.mean_busy().max(1));
+        (self.done >= PACE_LEAST).then(|| Rate::new(busy, self.done, now.since(self.since)))
     }
 }
 
-/// How fast items ended while so many workers were busy.
-#[derive(Clone, Copy, Debug)]
-struct Pace {
-    busy: u32,
-    per_second: u64,
-}
-
-impl Pace {
-    fn is_slower_than(&self, other: &Pace) -> bool {
-        self.per_second < other.per_second - other.per_second / PACE_PART
-    }
-
-    /// More workers have brought at least half of what they would if nothing held them up.
-    fn pays_against(&self, before: &Pace) -> bool {
-        let (busy, then) = (u64::from(self.busy), u64::from(before.busy));
-        busy > then && 2 * self.per_second * then >= before.per_second * (busy + then)
-    }
+/// More workers have brought at least half of what they would if nothing held them up.
+fn pays(pace: &Rate, before: &Rate) -> bool {
+    let (busy, then) = (pace.level, before.level);
+    busy > then && 2 * pace.ended * then >= before.ended * (busy + then)
 }

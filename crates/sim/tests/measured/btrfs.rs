@@ -1,31 +1,9 @@
 //! `btrfs.toml`, shortened: the more items at a time, the less gets done.
 
-use std::collections::BTreeMap;
-
-use cmwq_sim::scenario::{Report, Scenario, Use};
-
-/// What came of it, by kernel.
-fn kernels() -> BTreeMap<String, Report> {
-    let path = format!("{}/scenarios/btrfs.toml", env!("CARGO_MANIFEST_DIR"));
-    let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"));
-    let set = ["machine.duration=600ms", "machine.warmup=200ms"];
-    let used = Use {
-        set: set.iter().map(|set| (*set).to_owned()).collect(),
-        ..Use::default()
-    };
-    let scenario = Scenario::parse("btrfs.toml", &text, &used);
-    let cells = scenario
-        .unwrap_or_else(|mistake| panic!("{mistake}"))
-        .run()
-        .unwrap()
-        .cells;
-    let named = |report: Report| (report.cell["kernel"].clone(), report);
-    cells.into_iter().map(named).collect()
-}
-
 #[test]
 fn fewer_is_better_and_the_limit_had_better_be_the_machine_s() {
-    let cells = kernels();
+    let set = ["machine.duration=600ms", "machine.warmup=200ms"];
+    let cells = super::cells_by("kernel", "btrfs.toml", &set);
     let written = |name: &str| cells[name].counters["written"].per_second / f64::from(1 << 20);
     // From the best to the worst.
     let order = [

@@ -3,35 +3,31 @@
 
 use std::collections::BTreeMap;
 
-use cmwq_sim::scenario::{Scenario, Use};
+use cmwq_sim::scenario::Report;
 
 /// How many seconds the foreground of 5 s takes longer, and how many times works ran, by pool.
 fn extra(load: &str, burn: &str) -> BTreeMap<String, (f64, u64)> {
-    let path = format!("{}/scenarios/perf-wq.toml", env!("CARGO_MANIFEST_DIR"));
-    let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"));
+    let load = format!("variants.load={load}");
+    let burn = format!("variants.burn={burn}");
     let set = [
-        &format!("variants.load={load}"),
-        &format!("variants.burn={burn}"),
+        load.as_str(),
+        burn.as_str(),
         "constants.foreground=5s",
         "constants.short_cycles=80",
         "constants.medium_cycles=25",
         "constants.long_cycles=8",
     ];
-    let set = set.iter().map(|set| (*set).to_owned()).collect();
-    let used = Use {
-        set,
-        ..Use::default()
-    };
-    let scenario = Scenario::parse("perf-wq.toml", &text, &used).unwrap_or_else(|m| panic!("{m}"));
-    let cells = scenario.run().unwrap().cells;
-    let row = |report: cmwq_sim::scenario::Report| {
+    let row = |report: Report| {
         let seconds = report.spans["foreground"].mean_ns as f64 / 1e9;
         (
             report.cell["pool"].clone(),
             (seconds - 5.0, report.counters["runs"].total),
         )
     };
-    cells.into_iter().map(row).collect()
+    super::cells("perf-wq.toml", &set)
+        .into_iter()
+        .map(row)
+        .collect()
 }
 
 #[test]

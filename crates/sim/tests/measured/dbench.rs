@@ -2,18 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use cmwq_sim::scenario::{Report, Scenario, Use};
-
-fn scenario(name: &str, set: &[&str]) -> Scenario {
-    let path = format!("{}/scenarios/{name}", env!("CARGO_MANIFEST_DIR"));
-    let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"));
-    let set = set.iter().map(|set| (*set).to_owned()).collect();
-    let used = Use {
-        set,
-        ..Use::default()
-    };
-    Scenario::parse(name, &text, &used).unwrap_or_else(|mistake| panic!("{mistake}"))
-}
+use cmwq_sim::scenario::Report;
 
 /// What came of so many clients, by `plain` and `stacking`.
 fn both(name: &str, clients: &str, more: &[&str]) -> BTreeMap<String, Report> {
@@ -24,11 +13,7 @@ fn both(name: &str, clients: &str, more: &[&str]) -> BTreeMap<String, Report> {
         "machine.warmup=300ms",
     ];
     set.extend(more);
-    let cells = scenario(name, &set).run().unwrap().cells;
-    cells
-        .into_iter()
-        .map(|report| (report.cell["kernel"].clone(), report))
-        .collect()
+    super::cells_by("kernel", name, &set)
 }
 
 /// Stacking's mean time for a load file by the plain kernel's.

@@ -2,19 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use cmwq_sim::scenario::{Report, Scenario, Use};
+use cmwq_sim::scenario::Report;
 
-fn reports(file: &str, set: &[&str]) -> Vec<Report> {
-    let path = format!("{}/scenarios/{file}", env!("CARGO_MANIFEST_DIR"));
-    let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"));
-    let set = set.iter().map(|set| (*set).to_owned()).collect();
-    let used = Use {
-        set,
-        ..Use::default()
-    };
-    let scenario = Scenario::parse(file, &text, &used).unwrap_or_else(|m| panic!("{m}"));
-    scenario.run().unwrap().cells
-}
+use super::cells;
 
 /// Seconds of the spans `job` and `rival`, by case and nice level.
 fn seconds(set: &[&str]) -> BTreeMap<(String, String), [f64; 2]> {
@@ -26,7 +16,7 @@ fn seconds(set: &[&str]) -> BTreeMap<(String, String), [f64; 2]> {
         let mean = |span: &str| report.spans[span].mean_ns as f64 / 1e9;
         (key, [mean("job"), mean("rival")])
     };
-    reports("ktask.toml", set).into_iter().map(row).collect()
+    cells("ktask.toml", set).into_iter().map(row).collect()
 }
 
 #[test]
@@ -50,8 +40,8 @@ fn nice_helpers_leave_the_foreground_alone_and_others_share_with_it() {
 
 #[test]
 fn helpers_of_a_job_leave_the_foreground_alone_on_machines_of_all_sizes() {
-    let mut cells = 0;
-    for report in reports("ktask-job.toml", &[]) {
+    let mut seen = 0;
+    for report in cells("ktask-job.toml", &[]) {
         let (cpus, helpers) = (&report.cell["cpus"], report.cell["helpers"].as_str());
         let rival = report.spans["rival"].mean_ns as f64 / 2e9;
         let expected = match helpers {
@@ -60,7 +50,7 @@ fn helpers_of_a_job_leave_the_foreground_alone_on_machines_of_all_sizes() {
             _ => 1.0..1.001,
         };
         assert!(expected.contains(&rival), "{cpus} CPUs, {helpers}: {rival}");
-        cells += 1;
+        seen += 1;
     }
-    assert_eq!(cells, 9);
+    assert_eq!(seen, 9);
 }

@@ -2,27 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use cmwq_sim::scenario::{Report, Scenario, Use};
+use cmwq_sim::scenario::Report;
 
 /// What came of so many jobs, by affinity.
 fn jobs(count: &str, more: &[&str]) -> BTreeMap<String, Report> {
-    let path = format!("{}/scenarios/dm-crypt.toml", env!("CARGO_MANIFEST_DIR"));
-    let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"));
     let count = format!("thread.fio.count={count}");
     let base = [count.as_str(), "machine.warmup=200ms"];
-    let set = base.iter().chain(more);
-    let used = Use {
-        set: set.map(|set| (*set).to_owned()).collect(),
-        ..Use::default()
-    };
-    let scenario = Scenario::parse("dm-crypt.toml", &text, &used);
-    let cells = scenario
-        .unwrap_or_else(|mistake| panic!("{mistake}"))
-        .run()
-        .unwrap()
-        .cells;
-    let named = |report: Report| (report.cell["affinity"].clone(), report);
-    cells.into_iter().map(named).collect()
+    super::cells_by("affinity", "dm-crypt.toml", &[&base, more].concat())
 }
 
 /// MiB/s, by affinity.

@@ -3,26 +3,15 @@
 
 use std::collections::BTreeMap;
 
-use cmwq_sim::scenario::{Report, Scenario, Use};
+use cmwq_sim::scenario::Report;
 
 /// Pools, and the total.
 type Cells = BTreeMap<(String, String), Report>;
 
 fn run(nodes: &str, changes: &[&str], pools: &[&str], totals: &[&str]) -> Cells {
-    let path = format!("{}/scenarios/btrfs-nodes.toml", env!("CARGO_MANIFEST_DIR"));
-    let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"));
     let nodes = format!("variants.nodes={nodes}");
     let times = ["machine.duration=400ms", "machine.warmup=150ms", &nodes];
-    let used = Use {
-        set: times
-            .iter()
-            .chain(changes)
-            .map(|set| (*set).to_owned())
-            .collect(),
-        ..Use::default()
-    };
-    let scenario = Scenario::parse("btrfs-nodes.toml", &text, &used);
-    let scenario = scenario.unwrap_or_else(|mistake| panic!("{mistake}"));
+    let scenario = super::scenario("btrfs-nodes.toml", &[&times, changes].concat());
     let is_meant = |values: &[(String, String)]| {
         let is = |axis: &str, names: &[&str]| {
             values

@@ -39,14 +39,10 @@ pub const LEAST: u32 = 4;
 pub const VERDICT_LOOKS: u32 = 4;
 /// A pool of which nothing bad was found for so long is not held any more.
 pub const HOLD_LAST: Nanos = SECOND;
-/// No probe allows more than so many further workers.
-const STEP_MOST: u32 = 64;
 /// A pace is known if at least so many items ended.
 const PACE_LEAST: u64 = 64;
 /// It is slower than another one if it is less by more than one part of so many.
 const PACE_PART: u64 = 16;
-/// Fewer workers are better if they lose no more than one part of so many.
-const FEWER_PART: u64 = 32;
 /// So many workers are few.
 const FEW: u32 = MAX_SCAN as u32;
 /// Hardly anybody waits at the lock: not more than one of so many sleepers.
@@ -140,7 +136,7 @@ impl Hold {
         if !self.allows(busy) {
             hit!(GrowthProbes);
             stats.probes += 1;
-            self.allowed += self.step;
+            self.allowed = self.allowed.saturating_add(self.step);
             self.probe_at = now.after(self.delay);
             self.put_off = false;
             if !core::mem::replace(&mut self.tried, true) {
@@ -234,7 +230,7 @@ impl Hold {
         }
         let is_better = match is_more {
             true => best.is_slower_than(&pace, PACE_PART),
-            false => !pace.is_slower_than(best, FEWER_PART),
+            false => pace.ended >= best.ended,
         };
         if is_better {
             *best = pace;
@@ -245,7 +241,7 @@ impl Hold {
     /// The next probe goes further, and comes at once if this one has paid.
     fn found_fine(&mut self, now: Time, paces: Option<(Rate, Rate)>) {
         if core::mem::take(&mut self.tried) {
-            self.step = (2 * self.step).min(STEP_MOST);
+            self.step = self.step.saturating_mul(2);
             if paces.is_some_and(|(before, pace)| pays(&pace, &before)) {
                 self.probe_at = self.probe_at.min(now);
             }

@@ -2,13 +2,21 @@
 
 use cmwq_policy::time::SECOND;
 use cmwq_policy::{Nanos, Time};
-use rustix::time::{ClockId, clock_gettime};
 
 /// `CLOCK_MONOTONIC`. Does not count while the machine is suspended.
+///
+/// # Panics
+/// Where the system has no such clock: none that a process sees without a system call, and the call
+/// is denied.
 pub fn now() -> Time {
-    let t = clock_gettime(ClockId::Monotonic);
-    // It is never negative.
-    Time(t.tv_sec as u64 * SECOND + t.tv_nsec as u64)
+    let (status, time) = read(libc::CLOCK_MONOTONIC);
+    assert_eq!(
+        status,
+        0,
+        "no monotonic clock: {}",
+        std::io::Error::last_os_error()
+    );
+    Time(time)
 }
 
 /// CPU time the calling thread has used since it started; 0 where the system does not tell (a
@@ -27,14 +35,24 @@ fn read_cpu(clock: libc::clockid_t) -> Nanos {
     if cfg!(miri) {
         return now().0;
     }
+    let (_, time) = read(clock);
+    time
+}
+
+/// Status and time, which is 0 if the call failed.
+///
+/// Not through rustix, which takes for granted that it cannot fail, and makes a system call of the
+/// monotonic clock as well while another thread looks for the code that needs none. The C library
+/// has that code before there is a second thread.
+fn read(clock: libc::clockid_t) -> (libc::c_int, Nanos) {
     let mut time = libc::timespec {
         tv_sec: 0,
         tv_nsec: 0,
     };
-    // Not through rustix, which takes for granted that it cannot fail.
     // SAFETY: `time` is valid for the write, and stays zero where the call fails.
-    unsafe { libc::clock_gettime(clock, &mut time) };
-    time.tv_sec as u64 * SECOND + time.tv_nsec as u64
+    let status = unsafe { libc::clock_gettime(clock, &mut time) };
+    // It is never negative.
+    (status, time.tv_sec as u64 * SECOND + time.tv_nsec as u64)
 }
 
 #[cfg(test)]

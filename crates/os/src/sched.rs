@@ -186,9 +186,12 @@ pub fn yield_now() {
     thread::sched_yield();
 }
 
-/// The CPU the calling thread is on; it may have moved by the time the caller looks.
+/// The CPU the calling thread is on; it may have moved by the time the caller looks. 0 where the
+/// system does not tell (a sandbox on an old C library, which makes a system call of it).
 pub fn current_cpu() -> usize {
-    thread::sched_getcpu()
+    // SAFETY: reads what the kernel keeps for the thread.
+    let cpu = unsafe { libc::sched_getcpu() };
+    cpu.try_into().unwrap_or(0)
 }
 
 /// How much later than asked, in nanoseconds, the calling thread's timeouts may fire so that the

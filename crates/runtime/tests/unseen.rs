@@ -151,6 +151,26 @@ fn also_where_not_even_cpu_time_is_told() {
     });
 }
 
+/// The first readings of a process, by several threads at once, are no system call either.
+#[test]
+fn the_clock_and_the_cpu_are_told_without_system_calls_from_the_first_time_on() {
+    let test = "the_clock_and_the_cpu_are_told_without_system_calls_from_the_first_time_on";
+    alone(test, || {
+        seccomp::deny(&[libc::SYS_clock_gettime, libc::SYS_getcpu], libc::EPERM);
+        let barrier = Barrier::new(8);
+        let read = || {
+            barrier.wait();
+            (clock::now(), cmwq_os::sched::current_cpu())
+        };
+        std::thread::scope(|scope| {
+            let readers: Vec<_> = (0..8).map(|_| scope.spawn(read)).collect();
+            for reader in readers {
+                reader.join().unwrap();
+            }
+        });
+    });
+}
+
 #[test]
 fn without_proc_everything_ends() {
     alone("without_proc_everything_ends", || {

@@ -1,8 +1,9 @@
 //! Clocks, burning CPU, sleeping. All times are nanoseconds.
 
-use rustix::time::{ClockId, clock_gettime};
 use std::hint::black_box;
 use std::time::Duration;
+
+use cmwq_os::clock::{self, thread_cpu};
 
 pub(super) const US: u64 = 1_000;
 pub(super) const MS: u64 = 1_000_000;
@@ -11,21 +12,16 @@ pub(super) const MS: u64 = 1_000_000;
 /// (a system call) is not most of the burn, and the overshoot is a few tenths of a percent.
 const BLOCK: u32 = 1_000;
 
-fn read(clock: ClockId) -> u64 {
-    let time = clock_gettime(clock);
-    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
-}
-
 /// CLOCK_MONOTONIC: the same in all processes of the machine.
 pub(super) fn now() -> u64 {
-    read(ClockId::Monotonic)
+    clock::now().0
 }
 
 /// Computes for `ns` of the calling thread's CPU time, so that preemption does not shorten it.
 pub(super) fn burn(ns: u64) {
-    let end = read(ClockId::ThreadCPUTime) + ns;
+    let end = thread_cpu() + ns;
     let mut seed = end;
-    while read(ClockId::ThreadCPUTime) < end {
+    while thread_cpu() < end {
         seed = black_box(compute(seed));
     }
 }
@@ -62,9 +58,9 @@ mod tests {
 
     #[test]
     fn burning_takes_the_cpu_time_asked_for() {
-        let before = read(ClockId::ThreadCPUTime);
+        let before = thread_cpu();
         burn(2 * MS);
-        assert!(read(ClockId::ThreadCPUTime) - before >= 2 * MS);
+        assert!(thread_cpu() - before >= 2 * MS);
     }
 
     #[test]

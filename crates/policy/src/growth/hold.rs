@@ -10,7 +10,7 @@
 //! | too many | slower than with fewer workers | one less than those are allowed: perhaps they do as well |
 //! | too few | slower than with more | so many are allowed again, and a convoy lowers that no more |
 //! | convoy | most waited at the lock | twice as many as did not wait are allowed |
-//! | elsewhere | most slept, and hardly anybody at the lock | the pool is not held any more |
+//! | elsewhere | most slept, and most not at the lock | the pool is not held any more |
 //! | fine | anything else | the next probe allows twice as many more; at once, if this one has paid |
 //!
 //! After *too many* and *convoy* the next probe waits twice as long as the one before, 4 ms to 100
@@ -21,7 +21,6 @@ use super::queue::Queue;
 use super::{FREE_GROWTH, Gate, GrowthStats, Holding, Look};
 use crate::probe::hit;
 use crate::rate::Rate;
-use crate::sampling::MAX_SCAN;
 use crate::time::{MILLISECOND, Nanos, SECOND, Time};
 
 /// Each verdict against growth makes probes wait twice as long; before the first one it is this
@@ -43,10 +42,6 @@ pub const HOLD_LAST: Nanos = SECOND;
 const PACE_LEAST: u64 = 64;
 /// It is slower than another one if it is less by more than one part of so many.
 const PACE_PART: u64 = 16;
-/// So many workers are few.
-const FEW: u32 = MAX_SCAN as u32;
-/// Hardly anybody waits at the lock: not more than one of so many sleepers.
-const FEW_PART: u32 = 8;
 
 /// The search.
 #[derive(Clone, Copy, Debug)]
@@ -78,17 +73,12 @@ pub(super) struct Hold {
 }
 
 impl Hold {
-    /// A convoy was seen in a pool with this target. Of many workers nobody goes idle before the
-    /// first verdict, which also says how fast they are; a few are all seen by one look.
+    /// A convoy was seen in a pool with this target. Nobody goes idle before the first verdict,
+    /// which also says how fast they are.
     pub(super) fn begin(now: Time, look: &Look, target: u32) -> Hold {
         let least = LEAST.min(FREE_GROWTH * target);
-        let useful = 2 * look.busy.saturating_sub(look.crowd);
-        let allowed = match look.busy <= FEW {
-            true => useful.clamp(least, look.busy.max(least)),
-            false => look.busy,
-        };
         Hold {
-            allowed,
+            allowed: look.busy.max(least),
             least,
             needed: 0,
             delay: DAMP_FIRST,
@@ -324,9 +314,9 @@ impl Sum {
         self.crowd * 2 > self.busy
     }
 
-    /// Most of them slept, and hardly anybody at the lock.
+    /// Most of them slept. Whoever asks has found that most did not wait at the lock.
     fn is_elsewhere(&self) -> bool {
-        self.asleep * 2 > self.busy && self.crowd <= self.asleep / FEW_PART
+        self.asleep * 2 > self.busy
     }
 
     fn mean_busy(&self) -> u32 {

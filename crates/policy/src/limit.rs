@@ -1,4 +1,5 @@
-//! The limit of a queue over all its pwqs (kernel `wq_node_nr_active`).
+//! A limit of a queue. The queue has one for each NUMA node, which its pwqs there share (kernel
+//! `wq_node_nr_active`). [`contract::limit`](crate::contract::limit) sets how large each is.
 //!
 //! One word says how many items hold a slot, how many may, and whether anybody waits for one; who
 //! waits, and in which order, is a list under a small lock of its own. Slots are taken without that

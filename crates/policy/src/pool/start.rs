@@ -11,6 +11,9 @@
 //! | a worker that has arrived or has ended an item | [`Asks::Worker`] | goes on, or steps back |
 //! | whoever wants to know why an item waits | [`Asks::Event`] | [`Waits`](super::Waits) |
 //!
+//! `README.md` in this folder tells it in order. No verdict is asked for a spare, which a worker
+//! creates before it takes an item if it would leave nobody idle (`choose` in `life.rs`).
+//!
 //! How many are busy, and who is idle, is in `crew/`; when more workers would not help, in
 //! [`growth`](crate::growth).
 

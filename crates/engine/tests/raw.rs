@@ -10,7 +10,7 @@ use cmwq_engine::{Header, Latch, Process, QueueSpec, RawItem, RawQueue, Ref, Vta
 use cmwq_policy::queue::Kind;
 use cmwq_policy::time::SECOND;
 
-/// As a C struct: the header, then the function that the item was made with, then data.
+/// As a C struct: the header first, which keeps the item's function, then data.
 #[repr(C)]
 struct CWork {
     header: Header,

@@ -69,7 +69,7 @@ pub enum Scope {
 }
 
 impl Scope {
-    /// Every scope, the narrowest first.
+    /// Every scope, in the kernel's order.
     pub const ALL: [Scope; 6] = [
         Scope::Cpu,
         Scope::Smt,

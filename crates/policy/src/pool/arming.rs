@@ -4,8 +4,8 @@
 //! Items that wait for the microseconds until some worker ends are no reason to wake a thread on
 //! every CPU that idles: by the time it has looked, they are taken. Whether a pool's backlog is of
 //! that kind shows in what came of arming: if nobody reported before it was gone, twice as much
-//! must wait the next time; a report that led to a start makes it half again. At most a part of the
-//! target is waited for, so on few CPUs every item arms; and the tick looks in any case.
+//! must wait the next time; a report that led to a start halves it. At most a part of the target is
+//! waited for, so on few CPUs every item arms; and the tick looks in any case.
 
 /// No more than one item for so many CPUs must wait.
 const CPUS_PER_ITEM: u32 = 2;

@@ -1,4 +1,4 @@
-//! What miri's machine lacks of Linux, so that the runtime can be run in it: each answers as a
+//! What miri's machine lacks of Linux, so that the engine can be run in it: each answers as a
 //! small, unprivileged system would. Compiled with `cfg(miri)` only.
 //!
 //! miri looks here for C functions that it does not know itself.

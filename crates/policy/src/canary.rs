@@ -1,8 +1,9 @@
 //! The canary's word and rules: who tells whom that a CPU would idle.
 //!
 //! One thread per CPU, pinned, SCHED_IDLE, gets the CPU when nothing else wants it. Its word is
-//! shared with those that arm it; the steps are here, the compare-exchange loops in the runtime.
-//! The protocol and why no report is lost for ever: `README.md` beside the runtime's canary.
+//! shared with those that arm it. The steps are here, the compare-exchange loops in the engine
+//! (`bell.rs`). The protocol and why no report is lost for ever:
+//! `crates/engine/src/signals/README.md`.
 
 use crate::cpumask::CpuMask;
 use crate::time::{MICROSECOND, Nanos};

@@ -1,7 +1,7 @@
 //! The pure core of cmwq: every decision of a concurrency-managed workqueue.
 //!
 //! State, event and time go in; actions come out. There is no clock, thread, lock, system call,
-//! float or hash order here, and no dependency: the runtime and the simulator carry out what this
+//! float or hash order here, and no dependency: the engine and the simulator carry out what this
 //! crate decides, and a test can ask it anything.
 //!
 //! Read in this order:
@@ -9,7 +9,8 @@
 //! 1. [`pool`]: worker pools. Which worker starts, who steps back, when a thread is made.
 //! 2. [`growth`]: when more workers would not help.
 //! 3. [`budget`]: how pools share the CPUs.
-//! 4. [`pwq`] and [`colours`]: the limit of a queue, and what a flush waits for.
+//! 4. [`limit`], [`pwq`] and [`colours`]: the limit of a queue, where a queue meets a pool, and
+//!    what a flush waits for.
 //! 5. [`canary`], [`form`], [`tick`] and [`sampling`]: who reports an idle CPU to whom, how often
 //!    somebody looks, and what is worth measuring.
 //! 6. [`work`]: the state word of an item.
@@ -17,7 +18,7 @@
 //!
 //! Two shapes of step. *Owned state* (a pool) is a value that its owner locks: `&mut self`, a
 //! context with the time in it, actions into a fixed-capacity list. *Shared words* (the budget, an
-//! item, a canary) are `Copy` snapshots with a pure step to the next one; the runtime owns the
+//! item, a canary) are `Copy` snapshots with a pure step to the next one; the engine owns the
 //! compare-exchange loop.
 #![no_std]
 #![forbid(unsafe_code)]

@@ -51,7 +51,7 @@ impl Limit {
         self.0 & MAY_RISE != 0
     }
 
-    /// As one word: that is how the runtime keeps it.
+    /// As one word: that is how the engine keeps it.
     pub fn to_word(self) -> u64 {
         self.0
     }

@@ -1,7 +1,7 @@
 //! Lists of work items that own no pointers.
 //!
 //! A list is a head, a tail and a length; the links live with the items, behind a [`Links`]
-//! accessor. The runtime implements it on intrusive headers (that is where the `unsafe` is), the
+//! accessor. The engine implements it on intrusive headers (that is where the `unsafe` is), the
 //! simulator and the tests on indices. Every operation here is O(1).
 
 use core::marker::PhantomData;

@@ -33,7 +33,7 @@ pub struct PwqInfo {
 /// A limit that several pools share. Its lock is the innermost: nothing else is taken under it.
 pub trait SharedLimit<P> {
     /// Applies a pure step to the word: `Ok` with the word as it was before, or `Err` with the word
-    /// that the step refused. The runtime repeats the step until its compare-exchange succeeds.
+    /// that the step refused. The engine repeats the step until its compare-exchange succeeds.
     fn step(&self, step: impl Fn(Limit) -> Option<Limit>) -> Result<Limit, Limit>;
 
     /// Works on the list of those who wait for a slot, under its lock.
@@ -84,6 +84,6 @@ pub trait Store: Links + Sized {
     /// included, has been carried out.
     fn hold(&mut self, pwq: Self::Pwq);
     /// Applies a pure step to the budget word of the pool's CPU set: `None` leaves it unchanged and
-    /// answers false. The runtime repeats the step until its compare-exchange succeeds.
+    /// answers false. The engine repeats the step until its compare-exchange succeeds.
     fn step_budget(&mut self, step: impl Fn(Budget) -> Option<Budget>) -> bool;
 }

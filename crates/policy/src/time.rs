@@ -10,7 +10,7 @@ pub const MILLISECOND: Nanos = 1_000 * MICROSECOND;
 /// One second.
 pub const SECOND: Nanos = 1_000 * MILLISECOND;
 
-/// A point on the clock of whoever drives the core: `CLOCK_MONOTONIC` in the runtime, virtual time
+/// A point on the clock of whoever drives the core: `CLOCK_MONOTONIC` in the engine, virtual time
 /// in the simulator. The core never reads a clock.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Time(pub Nanos);

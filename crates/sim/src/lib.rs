@@ -1,6 +1,6 @@
 //! A simulated machine around the policy core of cmwq.
 //!
-//! Virtual CPUs, virtual time and threads, and the same text of the rules that the runtime carries
+//! Virtual CPUs, virtual time and threads, and the same text of the rules that the engine carries
 //! out. There is no clock, thread or hash order here, and every random number comes from one seed:
 //! the same programs on the same machine do the same, in every run.
 //!

@@ -38,7 +38,7 @@ impl Backend for Virtual {
         play(scenario, false)
     }
 
-    /// What waits for what is checked by the runtime alone.
+    /// What waits for what is checked by the engine alone.
     fn switches(&self, scenario: &Scenario) -> Switches {
         Switches {
             warnings: !scenario.warns_of_dependency(),

@@ -1,7 +1,7 @@
 //! The protocols that take more than one pool: what queueing, cancelling, flushing and changing a
 //! queue mean, whatever happens at the same time.
 //!
-//! Each is written once, over a [`Machine`]: the runtime has real locks behind it, the simulator
+//! Each is written once, over a [`Machine`]: the engine has real locks behind it, the simulator
 //! none. No protocol holds two pools at once; where two are needed, `README.md` in this folder says
 //! why what happens between the two steps does no harm.
 //!

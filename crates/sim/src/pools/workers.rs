@@ -1,4 +1,4 @@
-//! Worker threads: the loop that the runtime's workers run (`crates/engine/src/threads/worker.rs`),
+//! Worker threads: the loop that the engine's workers run (`crates/engine/src/threads/worker.rs`),
 //! as a state machine.
 
 use cmwq_policy::WorkerId;

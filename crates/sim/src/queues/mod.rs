@@ -43,7 +43,7 @@ impl Machine {
         self.queues.borrow_mut().push(queue.clone());
         match made.kind.is_per_cpu() {
             true => self.add_percpu_pwqs(id, &queue, made),
-            // As in the runtime: the other CPUs' are made when they are first queued from.
+            // As in the engine: the other CPUs' are made when they are first queued from.
             false => drop(self.pwq_for(id, 0)),
         }
         if made.mem_reclaim {

@@ -1,5 +1,5 @@
 //! Canaries: one SCHED_IDLE thread for each CPU, which reports that the CPU would idle. As the
-//! runtime's, but that nothing comes between two steps of a bell here.
+//! engine's, but that nothing comes between two steps of a bell here.
 
 use cmwq_policy::canary::{Canary, Confirm, LINGER_YIELDS, armable};
 use cmwq_policy::{CpuMask, Time};

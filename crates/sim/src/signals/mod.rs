@@ -5,7 +5,7 @@
 //! else wants it and report that; the *tick*, a thread that looks at the workers while items wait;
 //! and *hints* of items that are about to block. The threads are threads of the simulated machine:
 //! they wait for CPUs like others, and are late or starve with them. What they decide is decided in
-//! the policy; the runtime's `signals/README.md` has the protocol and why nothing is lost for ever.
+//! the policy; the engine's `signals/README.md` has the protocol and why nothing is lost for ever.
 //!
 //! | file | |
 //! | --- | --- |

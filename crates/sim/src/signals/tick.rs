@@ -1,6 +1,6 @@
 //! The tick: one ordinary thread that looks at the workers while items wait. It also expires
 //! timers, calls rescuers, retires workers, and makes the threads that nobody else may make. As the
-//! runtime's (`crates/engine/src/threads/ticker.rs`).
+//! engine's (`crates/engine/src/threads/ticker.rs`).
 
 use std::rc::Rc;
 

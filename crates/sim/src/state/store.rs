@@ -12,7 +12,7 @@ use cmwq_policy::{Budget, ItemKey, PoolWorkqueue, Store};
 use crate::api::names::{ItemId, PoolId, PwqId, QueueId};
 use crate::api::report::PwqView;
 
-/// An item: what the runtime has in its header, and what it does.
+/// An item: what the engine has in its header, and what it does.
 pub(crate) struct Item {
     next: Option<ItemId>,
     prev: Option<ItemId>,

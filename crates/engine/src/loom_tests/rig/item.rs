@@ -1,4 +1,4 @@
-//! The items of the models, with the runtime's headers.
+//! The items of the models, with the engine's headers.
 
 use std::ptr::NonNull;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use loom::cell::UnsafeCell;
 use crate::item::{Header, Ref, Vtable, count_arc};
 
 pub(super) fn header<'a>(work: NonNull<Header>) -> &'a Header {
-    // SAFETY: the model keeps its items until its end, and barriers as the runtime does.
+    // SAFETY: the model keeps its items until its end, and barriers as the engine does.
     unsafe { work.as_ref() }
 }
 

@@ -1,12 +1,12 @@
 //! A process in small: the protocols of `cmwq_policy::contract` and the pools' core, as they are,
-//! over loom's locks and words. Items have the runtime's headers, limits are the runtime's.
+//! over loom's locks and words. Items have the engine's headers, limits are the engine's.
 //!
 //! What only keeps books of a run (counts, wakes of workers) is in the standard library's words:
 //! loom runs one thread at a time, and does not switch at them.
 //!
 //! | file | |
 //! | --- | --- |
-//! | `mod.rs` | pools, workers, and what the runtime's handles do with the protocols |
+//! | `mod.rs` | pools, workers, and what the engine's handles do with the protocols |
 //! | `machine.rs` | what the protocols run on |
 //! | `store.rs` | what the core of a pool works on |
 //! | `item.rs` | items |

@@ -1,4 +1,4 @@
-//! What the runtime keeps in headers and shared words: items, pool workqueues, limits, the budget.
+//! What the engine keeps in headers and shared words: items, pool workqueues, limits, the budget.
 
 use crate::budget::Budget;
 use crate::limit::{Limit, Waiters};
@@ -13,7 +13,7 @@ use std::vec::Vec;
 /// One instance of an item: the item, and its number among all queueings.
 pub(super) type Instance = (usize, u64);
 
-/// One item: what the runtime keeps in its header, and what the checks want to know.
+/// One item: what the engine keeps in its header, and what the checks want to know.
 #[derive(Clone, Debug)]
 pub(super) struct Item {
     next: Option<usize>,

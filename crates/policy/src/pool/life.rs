@@ -1,7 +1,8 @@
 //! The life of a worker: made, woken, given its next step, idle, retired.
 
 use super::start::{Asks, Start};
-use super::{CREATE_COOLDOWN, CROWDED, Cx, Rule, Turn, WorkerPool};
+use super::{CREATE_COOLDOWN, CROWDED, Cx, IDLE_WORKER_TIMEOUT, MAX_IDLE_WORKERS_RATIO};
+use super::{Rule, Turn, WorkerPool};
 use crate::action::Action;
 use crate::canary::CONFIRM_QUICK;
 use crate::probe::{broken, hit};
@@ -216,6 +217,26 @@ impl<S: Store> WorkerPool<S> {
         self.spawn_after = cx.now.after(CREATE_COOLDOWN);
         self.fail_a_wait(cx);
         Some(())
+    }
+
+    /// Whether more are idle than are kept for what comes (kernel `too_many_workers`).
+    fn too_many_workers(&self) -> bool {
+        let manager = u32::from(self.crew.manager().is_some());
+        let idle = self.nr_idle() + manager;
+        // Those on their way out count as neither.
+        let busy = self.crew.counts().busy() - manager;
+        let kept = if broken!(LastIdleCulled) { 0 } else { 2 };
+        idle > kept && (idle - kept) * MAX_IDLE_WORKERS_RATIO >= busy
+    }
+
+    /// When the oldest idle worker is to be looked at for culling; `None` while there are few.
+    pub fn cull_at(&self) -> Option<Time> {
+        let oldest = *self.crew.idle().front()?;
+        let State::Idle(since) = self.crew.get(oldest).state() else {
+            unreachable!("the idle list holds idle workers");
+        };
+        self.too_many_workers()
+            .then(|| since.after(IDLE_WORKER_TIMEOUT))
     }
 
     /// Retires workers that have been idle too long, while there are too many. True if more are

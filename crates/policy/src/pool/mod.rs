@@ -15,7 +15,8 @@
 //! | `items.rs`, `series.rs` | an item is queued, taken, ends; barriers, cancelled and deferred items |
 //! | `slots.rs`, `starvation.rs` | the limit of a queue: who gets a free slot, and when nobody ever would |
 //! | `worklist/` | items that no worker has taken; which are held back at a lock, which are near to a CPU |
-//! | `life.rs`, `predicates.rs` | a worker's next step, to its end; too many idle, stuck for ever |
+//! | `life.rs` | a worker's next step, to its end; which of too many idle ones end |
+//! | `stuck.rs` | waits that no worker or slot of the pool could ever end |
 //! | `signals.rs`, `seen.rs`, `arming.rs` | a CPU would idle, a scan has seen; when reports are asked for |
 //! | `claim.rs`, `rescue.rs` | guests: a waiter executes the awaited item, a queue's own thread helps |
 //! | `watch.rs` | an item keeps its CPU for long, the worklist stands still, the clock was away |
@@ -34,7 +35,6 @@ mod items;
 mod key;
 mod knot;
 mod life;
-mod predicates;
 mod rescue;
 mod seen;
 mod series;
@@ -42,6 +42,7 @@ mod signals;
 mod slots;
 mod start;
 mod starvation;
+mod stuck;
 #[cfg(test)]
 mod tests;
 mod unseen;

@@ -1,38 +1,16 @@
-//! The questions of a pool (kernel `workqueue.c`, "Policy functions"), with the target in place of
-//! the kernel's 0 and 1.
+//! Waits that would never end: every worker of the pool waits likewise, or every slot of a limit is
+//! held by such a wait. Circles over several pools are found in `contract/knot.rs`.
 
 use alloc::vec;
 use alloc::vec::Vec;
 
 use super::crew::Current;
 use super::slots::limit_now;
-use super::{Cx, IDLE_WORKER_TIMEOUT, MAX_IDLE_WORKERS_RATIO, WorkerPool};
-use crate::probe::broken;
+use super::{Cx, WorkerPool};
 use crate::store::Store;
-use crate::time::Time;
 use crate::worker::WorkerId;
 
 impl<S: Store> WorkerPool<S> {
-    /// How many idle workers are too many, and for how long: kernel `too_many_workers`.
-    pub(super) fn too_many_workers(&self) -> bool {
-        let manager = u32::from(self.crew.manager().is_some());
-        let idle = self.nr_idle() + manager;
-        // Those on their way out count as neither.
-        let busy = self.crew.counts().busy() - manager;
-        let kept = if broken!(LastIdleCulled) { 0 } else { 2 };
-        idle > kept && (idle - kept) * MAX_IDLE_WORKERS_RATIO >= busy
-    }
-
-    /// When the oldest idle worker is to be looked at for culling; `None` while there are few.
-    pub fn cull_at(&self) -> Option<Time> {
-        let oldest = *self.crew.idle().front()?;
-        let crate::worker::State::Idle(since) = self.crew.get(oldest).state() else {
-            unreachable!("the idle list holds idle workers");
-        };
-        self.too_many_workers()
-            .then(|| since.after(IDLE_WORKER_TIMEOUT))
-    }
-
     /// Does everybody, guests included, wait for items that only another worker could start, with
     /// no other worker and no rescuer to come?
     pub(super) fn is_stuck(&self, cx: &mut Cx<S>) -> bool {

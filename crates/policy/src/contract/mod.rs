@@ -13,9 +13,11 @@
 //! | `knot.rs` | items that wait for each other |
 //! | `lookout.rs` | looks at workers: a round of the tick |
 //! | `watch.rs` | no protocols: why items wait, and whether that will ever end |
+//! | `counts.rs` | no protocol: how many items of a queue are where |
 //! | `queues.rs` | flush and drain of a queue, limits, attributes, freezing of one |
 //! | `freezer.rs` | freezing of all that are freezable |
 
+mod counts;
 mod decision;
 mod delayed;
 mod freezer;
@@ -25,6 +27,7 @@ mod lookout;
 mod queues;
 mod watch;
 
+pub use counts::{QueueCounts, counts};
 pub use decision::{Decides, Decision, decision};
 pub use delayed::{cancel_timers, expire, flush_delayed, hurry, mod_delayed, queue_delayed};
 pub use freezer::{Freezer, is_freezing};
@@ -38,7 +41,7 @@ pub use queues::{
     limit, pwq_emptied, pwq_for, refit, set_max_active, set_min_active, thaw,
 };
 
-pub use watch::{QueueCounts, Raised, Starvation, Witness, counts, outgrow, starving, waits};
+pub use watch::{Raised, Starvation, Witness, outgrow, starving, waits};
 
 use crate::cpumask::CpuMask;
 use crate::pool::{Cx, WorkerPool};

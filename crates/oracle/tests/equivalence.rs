@@ -327,11 +327,7 @@ fn both_machines_decide_the_same_where_nothing_is_known_of_the_cpus() {
     if can_compare() {
         let test = "both_machines_decide_the_same_where_nothing_is_known_of_the_cpus";
         alone(test, || {
-            let place = |core| Place {
-                core,
-                llc: 0,
-                node: 0,
-            };
+            let place = |core| Place::new(core, 0, 0);
             compare(&Sysfs::of_cpus(CPUS), [place(0), place(1)]);
         });
     }
@@ -341,11 +337,7 @@ fn both_machines_decide_the_same_where_nothing_is_known_of_the_cpus() {
 fn both_machines_decide_the_same_on_two_nodes() {
     if can_compare() {
         alone("both_machines_decide_the_same_on_two_nodes", || {
-            let place = |cpu| Place {
-                core: cpu,
-                llc: cpu,
-                node: cpu,
-            };
+            let place = |cpu| Place::new(cpu, cpu, cpu);
             compare(&Sysfs::of_nodes(&[0, 1]), [place(0), place(1)]);
         });
     }

@@ -1,6 +1,7 @@
 //! Real machines. `machines/NAME.sysfs` has the files, as in [`Tree::of`], and where they are from;
 //! `machines/NAME.pods` what is expected, worked out by hand from the kernel's rules.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -10,18 +11,11 @@ use cmwq_policy::affinity::{Layout, Scope};
 
 use crate::tree::{Tree, sets};
 
-const SCOPES: [Scope; 5] = [
-    Scope::Smt,
-    Scope::CacheShard,
-    Scope::Cache,
-    Scope::Numa,
-    Scope::System,
-];
-
 /// What a file of expectations says.
 #[derive(Default)]
 struct Expected {
-    pods: Vec<(String, Vec<CpuMask>)>,
+    /// Of each scope but the one that makes each CPU a pod.
+    pods: BTreeMap<String, Vec<CpuMask>>,
     distances: Vec<Vec<u32>>,
     warnings: Vec<String>,
 }
@@ -34,7 +28,10 @@ impl Expected {
             match key {
                 "warning" => expected.warnings.push(value.to_owned()),
                 "distances" => expected.distances = value.split('|').map(row).collect(),
-                scope => expected.pods.push((scope.to_owned(), sets(value))),
+                scope => {
+                    let twice = expected.pods.insert(scope.to_owned(), sets(value));
+                    assert_eq!(twice, None, "{line}");
+                }
             }
         }
         expected
@@ -65,7 +62,8 @@ fn check(sysfs: &Path) {
     let topology = Tree::of(&fs::read_to_string(sysfs).unwrap()).read();
     let expected = fs::read_to_string(sysfs.with_extension("pods")).unwrap();
     let expected = Expected::parse(&expected);
-    let pods = SCOPES.map(|scope| pods(&topology, scope));
+    let scopes = Scope::ALL.into_iter().filter(|&scope| scope != Scope::Cpu);
+    let pods: BTreeMap<_, _> = scopes.map(|scope| pods(&topology, scope)).collect();
     assert_eq!(expected.pods, pods, "{}", sysfs.display());
     assert_eq!(
         expected.distances,

@@ -148,11 +148,7 @@ mod tests {
 
     /// Two threads a core, four CPUs a cache, eight a node.
     fn machine(cpus: u32) -> Layout {
-        let place = |cpu: u32| Place {
-            core: cpu / 2,
-            llc: cpu / 4,
-            node: cpu / 8,
-        };
+        let place = |cpu: u32| Place::new(cpu / 2, cpu / 4, cpu / 8);
         Layout::new((0..cpus).map(place).collect()).with_shards_of(1)
     }
 

@@ -7,11 +7,7 @@ use std::vec;
 
 /// CPUs of a core, a cache and a node follow each other.
 fn regular(cpus: u32, core: u32, llc: u32, node: u32) -> Layout {
-    let place = |cpu: u32| Place {
-        core: cpu / core,
-        llc: cpu / llc,
-        node: cpu / node,
-    };
+    let place = |cpu: u32| Place::new(cpu / core, cpu / llc, cpu / node);
     Layout::new((0..cpus).map(place).collect())
 }
 
@@ -52,11 +48,7 @@ fn caches_are_cut_into_shards_of_about_eight_cores() {
 
 #[test]
 fn siblings_that_are_numbered_apart_stay_in_one_shard() {
-    let place = |cpu: u32| Place {
-        core: cpu % 12,
-        llc: 0,
-        node: 0,
-    };
+    let place = |cpu: u32| Place::new(cpu % 12, 0, 0);
     let layout = Layout::new((0..24).map(place).collect());
     assert_eq!(layout.pod(Scope::CacheShard, 13).to_string(), "0-5,12-17");
 }
@@ -175,7 +167,7 @@ proptest! {
     ) {
         let mut places = vec![];
         for (core, &(llc, threads)) in cores.iter().enumerate() {
-            let place = Place { core: core as u32, llc, node: llc / 2 };
+            let place = Place::new(core as u32, llc, llc / 2);
             places.extend((0..threads).map(|_| place));
         }
         let layout = Layout::new(places).with_shards_of(shard);

@@ -410,11 +410,7 @@ fn the_loss_of_a_cpu_is_ignored() {
 
 /// Two nodes of two CPUs.
 fn two_nodes() -> Layout {
-    let place = |cpu: u32| Place {
-        core: cpu,
-        llc: cpu / 2,
-        node: cpu / 2,
-    };
+    let place = |cpu: u32| Place::new(cpu, cpu / 2, cpu / 2);
     Layout::new((0..4).map(place).collect())
 }
 

@@ -12,11 +12,7 @@ const DONE: ItemReport = ItemReport {
 
 /// Twelve CPUs in three caches of four; the first two are in one node.
 fn rig(target: u32, homes: bool) -> Rig {
-    let place = |cpu: u32| Place {
-        core: cpu,
-        llc: cpu / 4,
-        node: cpu / 8,
-    };
+    let place = |cpu: u32| Place::new(cpu, cpu / 4, cpu / 8);
     let mut layout = Layout::new((0..12).map(place).collect());
     let scope = Scope::Cache;
     let near = layout.near(Nearness { scope, homes });

@@ -156,15 +156,7 @@ fn fresh(attrs: &Attrs) -> Changed {
 
 /// `None`: the default of all queues.
 fn scope(scope: Scope) -> Option<Pods> {
-    match scope {
-        Scope::Default | Scope::Bad => None,
-        Scope::Cpu => Some(Pods::Cpu),
-        Scope::Smt => Some(Pods::Smt),
-        Scope::Cache => Some(Pods::Cache),
-        Scope::CacheShard => Some(Pods::CacheShard),
-        Scope::Numa => Some(Pods::Numa),
-        Scope::System => Some(Pods::System),
-    }
+    Pods::parse(scope.word())
 }
 
 fn on_item(stage: &Stage, machine: &Machine, what: ItemCall, item: &Name) -> Reply {

@@ -3,36 +3,17 @@
 use std::path::Path;
 
 use cmwq_os::topology::{self, Topology};
-use cmwq_sim::Place;
 
 /// The CPUs that are online, as the kernel describes them; `None` if it does not.
 pub(super) fn of_this_machine() -> Option<cmwq_sim::Topology> {
     of(&topology::read(Path::new("/")))
 }
 
+/// With the places that the engine works with here.
 fn of(found: &Topology) -> Option<cmwq_sim::Topology> {
-    let cpus = found.nodes.iter().flat_map(|node| node.iter());
-    let mut cpus: Vec<usize> = cpus.collect();
-    cpus.sort_unstable();
-    cpus.dedup();
-    let places = cpus.iter().map(|&cpu| place(found, cpu)).collect();
-    cmwq_sim::Topology::from_places("this", places).ok()
-}
-
-fn place(found: &Topology, cpu: usize) -> Place {
-    // What the kernel does not say shares nothing, but a node; numbers beyond those that it has
-    // said.
-    let core = found.smt.iter().position(|cpus| cpus.contains(cpu));
-    let outer = found.caches.iter().map(|cache| cache.level).max();
-    let is_last = |level| Some(level) == outer;
-    let mut caches = found.caches.iter();
-    let llc = caches.position(|cache| is_last(cache.level) && cache.cpus.contains(cpu));
-    let node = found.nodes.iter().position(|cpus| cpus.contains(cpu));
-    Place {
-        core: core.unwrap_or(found.smt.len() + cpu) as u32,
-        llc: llc.unwrap_or(found.caches.len() + node.unwrap_or(0)) as u32,
-        node: node.unwrap_or(0) as u32,
-    }
+    let places = found.places();
+    let online = found.online().iter().map(|cpu| places[cpu]).collect();
+    cmwq_sim::Topology::from_places("this", online).ok()
 }
 
 #[cfg(test)]

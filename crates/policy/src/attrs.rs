@@ -52,6 +52,8 @@ pub struct Attrs {
 }
 
 /// What makes a pod.
+///
+/// For contributors: `docs/contributing/recipes.md` lists what a new scope changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Scope {
     /// Each CPU is one.
@@ -67,6 +69,9 @@ pub enum Scope {
     /// All CPUs.
     System,
 }
+
+// A new one is in the list as well.
+const _: () = assert!(Scope::ALL.len() == Scope::System as usize + 1);
 
 impl Scope {
     /// Every scope, in the kernel's order.

@@ -69,12 +69,14 @@ pub unsafe fn count_arc<T>(item: NonNull<T>, what: Ref) {
 ///
 /// | offset | field | of a new item |
 /// | --- | --- | --- |
-/// | 0 | `word`, 64 bits | [`Header::NEW_WORD`] |
+/// | 0 | `word`, 64 bits | [`Header::NEW_WORD`]: `0xffff_0000_0000_0000` |
 /// | 8 | `next`, a pointer | null |
 /// | 16 | `prev`, a pointer | null |
 /// | 24 | `home`, 32 bits, and 32 of padding | 0 |
 /// | 32 | `vtable`, a pointer | to the [`Vtable`] |
 /// | 40 | `func`, a pointer | null, or what [`with_func`](Header::with_func) is called with |
+///
+/// A word of 0 is not a new item's: it names the pool with the number 0 as the item's last one.
 #[repr(C)]
 #[derive(Debug)]
 pub struct Header {
@@ -87,9 +89,11 @@ pub struct Header {
     func: *const (),
 }
 
+// As the documents promise.
 #[cfg(all(not(loom), target_pointer_width = "64"))]
 const _: () = assert!(
-    size_of::<Header>() == 48
+    Header::NEW_WORD == 0xffff_0000_0000_0000
+        && size_of::<Header>() == 48
         && std::mem::offset_of!(Header, next) == 8
         && std::mem::offset_of!(Header, home) == 24
         && std::mem::offset_of!(Header, func) == 40
@@ -108,7 +112,7 @@ static NAMES: AtomicPtr<()> = AtomicPtr::new(std::ptr::null_mut());
 const IS_FUNC: u64 = 1;
 
 impl Header {
-    /// The word of an item that was never queued.
+    /// The word of an item that was never queued: in no pool, not pending, not disabled.
     pub const NEW_WORD: u64 = WorkWord::NEW.0;
 
     /// Of an item that nobody has queued. The table's `run` is its one function.

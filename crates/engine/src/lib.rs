@@ -30,6 +30,71 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
+//! # Items in a C struct
+//!
+//! A C program embeds the header in a struct of its own, at any offset. Its face, which is Rust,
+//! gets back from the header to the struct:
+//!
+//! ```
+//! use std::mem::offset_of;
+//! use std::ptr::NonNull;
+//! use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
+//!
+//! use cmwq_engine::{Header, Process, QueueSpec, RawItem, RawQueue, Ref, Vtable};
+//!
+//! #[repr(C)]
+//! struct Request {
+//!     served: AtomicU32,
+//!     work: Header,
+//! }
+//!
+//! static SERVE: Vtable = Vtable {
+//!     run: |work| {
+//!         // SAFETY: this table's headers are in requests, which are there until they have run.
+//!         let request = unsafe { container_of(work).as_ref() };
+//!         request.served.fetch_add(1, SeqCst);
+//!     },
+//!     count: |_work, _what: Ref| (), // a static needs no references
+//!     name: |_func| "serve",
+//! };
+//!
+//! /// # Safety
+//! /// The header is the one of a request.
+//! unsafe fn container_of(work: NonNull<Header>) -> NonNull<Request> {
+//!     // SAFETY: so the request begins this far in front of it.
+//!     unsafe { work.byte_sub(offset_of!(Request, work)).cast() }
+//! }
+//!
+//! /// # Safety
+//! /// As for [`RawItem::new`].
+//! unsafe fn item_of(request: NonNull<Request>) -> RawItem {
+//!     // SAFETY: the header is in the request.
+//!     unsafe { RawItem::new(request.byte_add(offset_of!(Request, work)).cast()) }
+//! }
+//!
+//! static REQUEST: Request = Request {
+//!     served: AtomicU32::new(0),
+//!     work: Header::new(&SERVE),
+//! };
+//!
+//! let queue = RawQueue::make(Process::get()?, "requests", &QueueSpec::default())?;
+//! // SAFETY: it is there for ever, and its function may run on any thread.
+//! let item = unsafe { item_of(NonNull::from(&REQUEST)) };
+//! queue.queue_item(None, item)?;
+//! item.flush()?;
+//! assert_eq!(REQUEST.served.load(SeqCst), 1);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! * Make the [`RawItem`] from the pointer to the struct, as here. A pointer made from
+//!   `&request.work` may reach the header only, so `container_of` must not leave it.
+//! * The layout of [`Header`] is C's. A new item's word is [`Header::NEW_WORD`],
+//!   `0xffff_0000_0000_0000`. Memory that is all zero is no new item.
+//! * A [`Vtable`] is Rust's: its functions have Rust's calling convention, and its fields no fixed
+//!   order. A face for C exports its table under a symbol, and C only takes the address.
+//! * One table serves several functions if each header has its own in `func`
+//!   ([`Header::with_func`]). `tests/raw.rs` has such a face in small.
+//!
 //! # Code of the program
 //!
 //! An item's function is called with no lock held, and must not unwind: a face calls what may

@@ -1,5 +1,6 @@
 //! What a face may do that is not the Rust one: items that are made at compile time, several
-//! functions behind one table, queues by name and kind.
+//! functions behind one table, queues by name and kind. The engine's page has a struct whose header
+//! is not its first field.
 
 use std::ptr::NonNull;
 use std::sync::atomic::Ordering::SeqCst;

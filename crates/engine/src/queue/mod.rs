@@ -43,9 +43,9 @@ pub(crate) struct Queue {
     intake: AtomicU32,
     core: Mutex<queue::Queue<PwqRef>>,
     routes: Routes,
-    /// The limits of the nodes, and at the end that of pools which are in none; where there is only
-    /// one node, all are in it. Parts of pwqs, null until there is one; of a per-CPU queue each has
-    /// its own.
+    /// One limit per NUMA node, then one for pools that span nodes; a single one where there is one
+    /// node. Each is a part of a pwq, and null until used. Empty in a per-CPU queue, where each pwq
+    /// has its own.
     limits: Box<[AtomicPtr<LimitCell<PwqRef>>]>,
     rescuer: Option<Rescuer>,
 }

@@ -16,19 +16,30 @@ impl Pool {
         &'static self,
         event: impl FnOnce(&mut WorkerPool<Items>, &mut Cx<Items>) -> R,
     ) -> R {
-        let (result, inspect) = self.with_inspect(event);
+        self.with_at(clock::now(), event)
+    }
+
+    /// As [`with`](Self::with), for a caller that has just read the clock.
+    pub(crate) fn with_at<R>(
+        &'static self,
+        now: Time,
+        event: impl FnOnce(&mut WorkerPool<Items>, &mut Cx<Items>) -> R,
+    ) -> R {
+        let (result, inspect) = self.with_inspect(now, event);
         if inspect {
             self.request_inspect();
         }
         result
     }
 
-    /// As [`with`](Self::with), but tells the caller whether a look at the workers was asked for.
+    /// As that, but tells the caller whether a look at the workers was asked for.
     pub(crate) fn with_inspect<R>(
         &'static self,
+        now: Time,
         event: impl FnOnce(&mut WorkerPool<Items>, &mut Cx<Items>) -> R,
     ) -> (R, bool) {
-        let (result, actions, news) = self.run(event);
+        let mut actions = PoolActions::default();
+        let (result, news) = self.run(now, &mut actions, event);
         self.carry_out(&actions, news);
         let inspect = actions.iter().any(|action| action == Action::Inspect);
         (result, inspect)

@@ -21,6 +21,10 @@ pub const MAX_SCAN: usize = 16;
 /// What a worker can say of the item that it has just ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ItemReport {
+    /// How long it took, if the worker has read the clock right before and after it. Else it is
+    /// taken to have taken the time between two calls of the core, waits at the pool's lock
+    /// included.
+    pub ran: Option<Nanos>,
     /// Whether its voluntary switches grew, if they were sampled.
     pub slept: Option<bool>,
     /// How long it had no CPU, if it was sampled and did not sleep.

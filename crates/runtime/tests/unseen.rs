@@ -105,6 +105,9 @@ fn nest(queue: &Workqueue, depth: usize, done: mpsc::Sender<()>) {
 fn everything_ends() {
     let managed = queue("managed");
     barrier(&managed, 12);
+    let brief: Vec<_> = (0..2_000).map(|_| managed.spawn(|| ())).collect();
+    barrier(&managed, 4);
+    all_end("brief ones", &brief);
     let (tell, told) = mpsc::channel();
     nest(&managed, 100, tell);
     told.recv().unwrap();

@@ -13,7 +13,7 @@ use cmwq_os::sched;
 use cmwq_policy::affinity::Near;
 use cmwq_policy::pool::PoolKey;
 use cmwq_policy::{
-    Action, Actions, CpuMask, Cx, MAX_CPUS, Nanos, PoolAttrs, Published, WorkerId, WorkerPool,
+    Action, Actions, CpuMask, Cx, MAX_CPUS, Nanos, PoolAttrs, Published, Time, WorkerId, WorkerPool,
 };
 
 use crate::base::Base;
@@ -212,13 +212,14 @@ impl Pool {
         (lock..lock + size_of_val(&self.core) as u64).contains(&addr)
     }
 
-    /// Runs one event of the core under the pool's lock. The caller carries out what it asks for.
+    /// Runs one event of the core, which happens `now`, under the pool's lock. The caller carries
+    /// out what it asks for.
     pub(crate) fn run<R>(
         &'static self,
+        now: Time,
+        actions: &mut PoolActions,
         event: impl FnOnce(&mut WorkerPool<Items>, &mut Cx<Items>) -> R,
-    ) -> (R, PoolActions, News) {
-        let now = cmwq_os::clock::now();
-        let mut actions = Actions::default();
+    ) -> (R, News) {
         let mut core = self.core.lock().expect("the core does not panic");
         // SAFETY: the lock is held until after the last use of the items.
         let mut items = unsafe { Items::of(self.base, self.id) };
@@ -226,13 +227,13 @@ impl Pool {
             store: &mut items,
             now,
             cpu: self.here(),
-            out: &mut actions,
+            out: &mut *actions,
         };
         let result = event(&mut core.pool, &mut cx);
         check(&core.pool, cx.store);
         let published = core.pool.published(now);
-        let news = self.publish(core, published, &actions);
-        (result, actions, news)
+        let news = self.publish(core, published, actions);
+        (result, news)
     }
 
     /// Publishes what changed and lets the pool go. The stores are ordered by the lock; who reads

@@ -112,7 +112,7 @@ fn run(pool: &'static Pool, id: WorkerId, (work, pwq): (NonNull<Header>, PwqRef)
     slot.visited(within.map(|worker| worker.slot));
     let tidiness = Tidiness::new();
     let mut hands = Hands::stand_for(slot);
-    let (report, _) = hands.execute(work, pwq);
+    let report = hands.execute(work, pwq).report;
     drop(hands);
     slot.visit_ends();
     if pool.base().is_ours() {

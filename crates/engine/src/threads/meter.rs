@@ -4,14 +4,13 @@
 use cmwq_os::usage::{self, Rusage};
 use cmwq_os::{clock, limits, sched, thread};
 use cmwq_policy::leftovers::{self, Leftovers, Remedy, Suspects, ThreadAttrs};
-use cmwq_policy::{CpuMask, ItemReport, Time, sampling};
+use cmwq_policy::{CpuMask, ItemReport, Nanos, Time, sampling};
 
 /// Voluntary switches and CPU time of the thread, item by item.
 pub(super) struct Meter {
     /// What the thread had used at the last look, and when that was.
     used: Option<Rusage>,
     looked: Time,
-    begun: Time,
 }
 
 impl Meter {
@@ -20,7 +19,6 @@ impl Meter {
         Meter {
             used: usage::thread(),
             looked: now,
-            begun: now,
         }
     }
 
@@ -29,21 +27,16 @@ impl Meter {
         *self = Meter::new();
     }
 
-    pub(super) fn begin(&mut self) {
-        self.begun = clock::now();
-    }
-
-    /// The report of an item, and how long it took.
-    pub(super) fn end(&mut self, foreign: bool) -> (ItemReport, u64) {
-        let now = clock::now();
-        let ran = now.since(self.begun);
+    /// The report of an item that has ended `now`, and took so long.
+    pub(super) fn end(&mut self, now: Time, ran: Nanos, foreign: bool) -> ItemReport {
         let report = ItemReport {
+            ran: Some(ran),
             foreign,
             ..ItemReport::default()
         };
         match !foreign && sampling::ask_switches(ran) {
-            true => (self.look(now, report), ran),
-            false => (report, ran),
+            true => self.look(now, report),
+            false => report,
         }
     }
 
@@ -98,7 +91,7 @@ impl Tidiness {
     /// thread's own.
     pub(super) fn item_ended(
         &mut self,
-        (ran, func): (u64, u64),
+        (ran, func): (Nanos, u64),
         is_items: impl FnOnce(&CpuMask) -> bool,
     ) -> Option<Found> {
         let suspects = self.suspects.item_ended(ran, func)?;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use cmwq_os::inspect;
+use cmwq_os::{clock, inspect};
 use cmwq_policy::contract::{self, Lookout};
 use cmwq_policy::hog::{Sample, Switches};
 use cmwq_policy::pool::{AskSwitches, Hog, Seen, SeenState};
@@ -57,7 +57,7 @@ pub(super) fn look(pool: &'static Pool) {
 pub(super) fn handle_reports(pool: &'static Pool, receiver: Option<WorkerId>) {
     let mut cpus = CpuMask::EMPTY;
     for cpu in pool.take_reports() {
-        let (_, inspect) = pool.with_inspect(|core, cx| core.cpu_idle(cx, receiver));
+        let (_, inspect) = pool.with_inspect(clock::now(), |core, cx| core.cpu_idle(cx, receiver));
         if inspect {
             // Whoever took the report has an idle CPU to look with.
             look(pool);

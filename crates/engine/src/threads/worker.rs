@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering::SeqCst;
 
 use cmwq_os::{clock, sched, thread};
 use cmwq_policy::pool::{PoolKey, Step};
-use cmwq_policy::{CpuMask, ItemReport, Rule, WorkerId};
+use cmwq_policy::{CpuMask, ItemReport, Nanos, Rule, Time, WorkerId, sampling};
 
 use super::meter::{Found, Meter, Tidiness};
 use super::scan;
@@ -16,6 +16,15 @@ use crate::queue::pwq::{PwqRef, name_of};
 use crate::report::{self, Report};
 use crate::user;
 use crate::wait::this_worker::{CURRENT, Current, as_stranger};
+
+/// What came of an item.
+pub(super) struct Executed {
+    pub(super) report: ItemReport,
+    /// When it ended.
+    at: Time,
+    /// How long it took, and its function.
+    item: (Nanos, u64),
+}
 
 /// A thread that executes items: what workers, rescuers and claims have in common.
 pub(super) struct Hands {
@@ -42,12 +51,8 @@ impl Hands {
         }
     }
 
-    /// Executes an item; how long it took, and its function, come with the report.
-    pub(super) fn execute(
-        &mut self,
-        work: NonNull<Header>,
-        pwq: PwqRef,
-    ) -> (ItemReport, (u64, u64)) {
+    /// Executes an item.
+    pub(super) fn execute(&mut self, work: NonNull<Header>, pwq: PwqRef) -> Executed {
         // SAFETY: the item was just taken off its queue; its header is alive until its function
         // is called.
         let (key, run) = unsafe { (work.as_ref().key(), work.as_ref().vtable().run) };
@@ -57,7 +62,7 @@ impl Hands {
             item: Some((pwq, key)),
         }));
         slot.was_foreign.store(false, SeqCst);
-        self.meter.begin();
+        let begun = clock::now();
         // SAFETY: the function that the item was made with, called once per queueing. From here on
         // the item may be gone.
         //
@@ -66,8 +71,14 @@ impl Hands {
         user::run(|| unsafe { run(work) });
         CURRENT.set(Some(Current { slot, item: None }));
         slot.described.store(false, SeqCst);
-        let (report, ran) = self.meter.end(slot.was_foreign.load(SeqCst));
-        (report, (ran, key.func))
+        let at = clock::now();
+        let ran = at.since(begun);
+        let report = self.meter.end(at, ran, slot.was_foreign.load(SeqCst));
+        Executed {
+            report,
+            at,
+            item: (ran, key.func),
+        }
     }
 }
 
@@ -104,7 +115,7 @@ impl Rescue {
     }
 
     pub(crate) fn execute(&mut self, work: NonNull<Header>, pwq: PwqRef) -> ItemReport {
-        let (report, _) = self.hands.execute(work, pwq);
+        let report = self.hands.execute(work, pwq).report;
         let (slot, seen) = (self.hands.slot, &mut self.cpus_seen);
         if slot.pool.base().is_ours() {
             let is_items = |mask: &CpuMask| is_items_mask(slot, seen, mask);
@@ -209,11 +220,13 @@ impl Worker {
     pub(super) fn run(mut self) {
         let slot = self.hands.slot;
         let mut ended = None;
+        // When a short item has ended is when the next one is asked for.
+        let mut now = clock::now();
         loop {
-            match self.ask(ended.take()) {
+            match self.ask(now, ended.take()) {
                 Step::Run(work, pwq) => {
                     self.follow_cpus();
-                    let (report, item) = self.hands.execute(work, pwq);
+                    let done = self.hands.execute(work, pwq);
                     if !slot.pool.base().is_ours() {
                         // The item has forked and returned in the child, where its thread is the
                         // only one: the other items are the parent's, so the child ends.
@@ -221,12 +234,17 @@ impl Worker {
                     }
                     let seen = &mut self.cpus_seen;
                     let is_items = |mask: &CpuMask| is_items_mask(slot, seen, mask);
-                    let found = self.tidiness.item_ended(item, is_items);
+                    let found = self.tidiness.item_ended(done.item, is_items);
                     let found = self.settle(found);
                     if found.is_some_and(|found| say(found, name_of(pwq))) {
-                        return self.give_up(Some(report));
+                        return self.give_up(Some(done.report));
                     }
-                    ended = Some(report);
+                    ended = Some(done.report);
+                    if !sampling::ask_switches(done.item.0) {
+                        now = done.at;
+                        continue;
+                    }
+                    // What a longer one has left was looked at, which took its time.
                 }
                 Step::Create(id) if self.is_lost() => {
                     // A thread has what its creator has: another one makes it.
@@ -242,6 +260,7 @@ impl Worker {
                     return slot.let_go();
                 }
             }
+            now = clock::now();
         }
     }
 
@@ -264,13 +283,13 @@ impl Worker {
     }
 
     /// Reports the ended item, if there is one, and asks for the next step, in one go.
-    fn ask(&self, ended: Option<ItemReport>) -> Step<NonNull<Header>, PwqRef> {
+    fn ask(&self, now: Time, ended: Option<ItemReport>) -> Step<NonNull<Header>, PwqRef> {
         let slot = self.hands.slot;
         // Reports that came while this worker was busy are old: their CPUs look again.
         if ended.is_some() && slot.pool.has_reports() {
             slot.pool.drop_reports();
         }
-        slot.pool.with(|core, cx| {
+        slot.pool.with_at(now, |core, cx| {
             if let Some(report) = ended {
                 core.item_ended(cx, slot.id, report);
             }

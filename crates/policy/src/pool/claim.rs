@@ -111,6 +111,7 @@ impl<S: Store> WorkerPool<S> {
     fn leave_claim(&mut self, cx: &mut Cx<S>, id: WorkerId, report: ItemReport) {
         self.item_ended(cx, id, report);
         self.give_back(cx, id);
+        self.brief.left(id);
         self.crew.leave(id);
         // Perhaps it was the last one that could have ended others' waits.
         self.fail_a_wait(cx);

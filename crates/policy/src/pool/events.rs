@@ -267,6 +267,7 @@ impl<S: Store> WorkerPool<S> {
     /// again after its turns in their pools.
     pub fn rescuer_detach(&mut self, cx: &mut Cx<S>, id: WorkerId, turn_over: bool) -> bool {
         let pwq = self.event(cx, |pool, cx| {
+            pool.brief.left(id);
             let pwq = pool.crew.leave(id);
             pool.fail_a_wait(cx);
             pwq

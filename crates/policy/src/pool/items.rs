@@ -123,6 +123,10 @@ impl<S: Store> WorkerPool<S> {
         let execution = self.execution_of(id);
         let ended = self.crew.end(id);
         if !ended.barrier {
+            let ran = cx.now.since(self.crew.get(id).began);
+            let ran = report.ran.unwrap_or(ran);
+            self.brief.moved(id, cx.now);
+            self.brief.ended(ran, self.nr_spare() > 0);
             self.stats.completed += 1;
             self.moved = cx.now;
             self.estimate.begin_anew(cx.now);
@@ -175,6 +179,7 @@ impl<S: Store> WorkerPool<S> {
         self.crew.get_mut(id).began = cx.now;
         self.dog.progressed(cx.now);
         self.moved = cx.now;
+        self.brief.moved(id, cx.now);
         cx.store.set_word(work, WorkWord::off_queue(self.attrs.id));
         let hog = cx.store.pwq(pwq).flags.cpu_intensive && self.attrs.rule == Rule::PerCpu;
         if hog || self.crew.get(id).rescues.is_some() {

@@ -102,6 +102,7 @@ impl<S: Store> WorkerPool<S> {
         let verdict = self.start_verdict(cx, Asks::Worker(from));
         match verdict {
             Start::NothingWaits => self.find_nothing(ended),
+            _ if self.is_served_without(id, cx.now) => false,
             Start::EnoughRun | Start::NoToken if !ended || self.is_crowded(id) => {
                 hit!(WorkerCrowded if ended);
                 self.stats.step_backs += u64::from(ended);
@@ -175,6 +176,7 @@ impl<S: Store> WorkerPool<S> {
     }
 
     fn go_idle(&mut self, cx: &mut Cx<S>, id: WorkerId) -> Step<S::Work, S::Pwq> {
+        self.brief.left(id);
         self.crew.go_idle(id, cx.now, cx.cpu);
         Step::Park
     }
@@ -184,6 +186,7 @@ impl<S: Store> WorkerPool<S> {
         self.crew.dismiss(id);
         hit!(self.crew.get(id).scheduled.is_empty() => WorkerGaveUp, WorkerGaveItemsUp);
         self.give_back(cx, id);
+        self.brief.left(id);
         self.crew.retire(id);
         self.settle(cx);
         Some(())

@@ -9,7 +9,7 @@
 //! | file | |
 //! | --- | --- |
 //! | `events.rs` | what the machine tells it, and what follows |
-//! | `start.rs` | when a worker is started: one verdict |
+//! | `start.rs`, `brief.rs` | when a worker is started: one verdict; where one worker is enough |
 //! | `crew/` | workers and their states, which keep the counts |
 //! | `estimate.rs`, `unseen.rs` | who is presumed asleep, and what is believed of workers that nobody can see |
 //! | `items.rs`, `series.rs` | an item is queued, taken, ends; barriers, cancelled and deferred items |
@@ -24,6 +24,7 @@
 //! | `inspect.rs`, `knot.rs`, `census.rs`, `check.rs` | questions: why an item waits, for whom, how many, is all in order |
 
 mod arming;
+mod brief;
 mod census;
 mod check;
 mod claim;
@@ -201,6 +202,7 @@ pub struct WorkerPool<S: Store> {
     estimate: Estimate,
     growth: Growth,
     arming: arming::Arming,
+    brief: brief::Brief,
     /// No thread is asked for before this time, after one could not be made.
     spawn_after: Time,
     /// Where the next scan goes on, among workers not known to sleep and among sleepers.
@@ -243,6 +245,7 @@ impl<S: Store> WorkerPool<S> {
             estimate: Estimate::default(),
             growth: Growth::default(),
             arming: arming::Arming::default(),
+            brief: brief::Brief::default(),
             spawn_after: Time(0),
             scan_cursor: [0; 2],
             nr_in_flight: 0,

@@ -121,7 +121,7 @@ impl<S: Store> WorkerPool<S> {
         }
         self.settle(cx);
         self.fail_a_wait(cx);
-        let missing = self.need_more_worker();
+        let missing = self.need_more_worker() && !self.is_served(cx.now);
         for _ in 0..SCAN_STARTS {
             let started = self.kick(cx);
             self.stats.tick_starts += u64::from(started);

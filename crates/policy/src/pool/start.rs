@@ -18,7 +18,7 @@
 //! [`growth`](crate::growth).
 
 use super::worklist::NEAR_WINDOW;
-use super::{Cx, WorkerPool};
+use super::{Cx, Rule, WorkerPool};
 use crate::action::Action;
 use crate::affinity::Near;
 use crate::growth::Gate;
@@ -78,7 +78,7 @@ impl<S: Store> WorkerPool<S> {
         if !self.waits_for_workers(now, asks) {
             return Start::NothingWaits;
         }
-        if self.manages() && self.enough_run(asks) {
+        if self.manages() && self.enough_run(now, asks) {
             return Start::EnoughRun;
         }
         if self.manages() && self.is_look_needed(now, asks) {
@@ -107,14 +107,28 @@ impl<S: Store> WorkerPool<S> {
     }
 
     /// Do as many run as the pool aims at?
-    fn enough_run(&self, asks: Asks) -> bool {
-        let target = self.attrs.target;
+    fn enough_run(&self, now: Time, asks: Asks) -> bool {
+        let is_there = matches!(asks, Asks::Worker(_));
+        (!is_there && self.is_served(now)) || self.as_many_run(self.attrs.target, asks)
+    }
+
+    fn as_many_run(&self, target: u32, asks: Asks) -> bool {
         match asks {
             Asks::Event => self.nr_running() >= target,
             Asks::Reported => self.nr_arrived() >= target,
             Asks::Report => self.nr_arrived() >= target && !self.may_presume_more(),
             Asks::Worker(_) => self.nr_running() > target,
         }
+    }
+
+    /// Are the items so short that one worker serves them best, and does one?
+    pub(super) fn is_served(&self, now: Time) -> bool {
+        self.attrs.rule == Rule::Managed && self.brief.is_served(now)
+    }
+
+    /// Does another one than this?
+    pub(super) fn is_served_without(&self, id: WorkerId, now: Time) -> bool {
+        self.attrs.rule == Rule::Managed && self.brief.is_served_without(id, now)
     }
 
     /// Has somebody to look first at what the busy workers wait for?
@@ -130,9 +144,9 @@ impl<S: Store> WorkerPool<S> {
         }
     }
 
-    /// Is one needed, if it can be had?
+    /// Is one needed, if it can be had, however short the items are?
     pub(super) fn need_more_worker(&self) -> bool {
-        let enough = self.manages() && self.enough_run(Asks::Event);
+        let enough = self.manages() && self.as_many_run(self.attrs.target, Asks::Event);
         self.nr_spare() > 0 && !enough
     }
 
@@ -193,6 +207,9 @@ impl<S: Store> WorkerPool<S> {
     /// that went idle, or a new one.
     pub(super) fn start(&mut self, cx: &mut Cx<S>, asks: Asks, receiver: Option<WorkerId>) -> bool {
         self.worklist.look_for_room(cx.now);
+        if self.nr_spare() > 0 && self.nr_running() > 0 {
+            self.brief.looked(cx.now);
+        }
         let verdict = self.start_verdict(cx, asks);
         hit!(StartNoToken if verdict == Start::NoToken);
         match verdict {
@@ -222,6 +239,7 @@ impl<S: Store> WorkerPool<S> {
         }
         let action = receiver.is_none().then(|| self.wake_action(cx, id));
         self.crew.wake(id);
+        self.brief.moved(id, cx.now);
         hit!(WorkerReceiver if action.is_none());
         if let Some(action) = action.filter(|_| !broken!(WakeLost)) {
             self.push(cx, action);

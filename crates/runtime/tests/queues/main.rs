@@ -6,6 +6,7 @@
 mod common;
 mod kit;
 
+mod brief;
 mod changes;
 mod freeze;
 mod hogs;

@@ -21,6 +21,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::string::String;
 
 const DONE: ItemReport = ItemReport {
+    ran: None,
     slept: None,
     waited: None,
     foreign: false,

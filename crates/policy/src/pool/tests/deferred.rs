@@ -5,6 +5,7 @@ use super::rig::Todo;
 use super::*;
 
 const DONE: ItemReport = ItemReport {
+    ran: None,
     slept: None,
     waited: None,
     foreign: false,

@@ -5,6 +5,7 @@ use crate::colours::Flush;
 use crate::pwq::{Drain, clamp_max_active};
 
 const DONE: ItemReport = ItemReport {
+    ran: None,
     slept: None,
     waited: None,
     foreign: false,

@@ -5,6 +5,7 @@ use super::*;
 use crate::pwq::PwqFlags;
 
 const DONE: ItemReport = ItemReport {
+    ran: None,
     slept: None,
     waited: None,
     foreign: false,

@@ -5,6 +5,7 @@ use super::*;
 use crate::pwq::Drain;
 
 const DONE: ItemReport = ItemReport {
+    ran: None,
     slept: None,
     waited: None,
     foreign: false,

@@ -7,6 +7,7 @@
 //! one rule each.
 
 mod barriers;
+mod brief;
 #[cfg(feature = "broken")]
 mod broken;
 mod budget;

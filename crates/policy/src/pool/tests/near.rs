@@ -5,6 +5,7 @@ use super::*;
 use crate::affinity::{Layout, Nearness, Place, Scope};
 
 const DONE: ItemReport = ItemReport {
+    ran: None,
     slept: None,
     waited: None,
     foreign: false,

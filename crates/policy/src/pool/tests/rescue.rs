@@ -6,6 +6,7 @@ use crate::action::MAX_ACTIONS;
 use crate::pwq::PwqFlags;
 
 const DONE: ItemReport = ItemReport {
+    ran: None,
     slept: None,
     waited: None,
     foreign: false,

@@ -10,6 +10,7 @@ use crate::watchdog::THRESHOLD;
 use crate::worker::Wait;
 
 const DONE: ItemReport = ItemReport {
+    ran: None,
     slept: None,
     waited: None,
     foreign: false,

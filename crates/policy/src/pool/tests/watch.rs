@@ -8,6 +8,7 @@ use crate::hog::{self, Sample, Switches};
 use crate::watchdog;
 
 const DONE: ItemReport = ItemReport {
+    ran: None,
     slept: None,
     waited: None,
     foreign: false,

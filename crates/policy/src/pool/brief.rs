@@ -1,0 +1,234 @@
+//! Items that are over before another worker could have begun one: one worker serves them best.
+//!
+//! Between two items a worker has the pool's lock for some tenths of a microsecond, and whoever is
+//! woken takes some tens of microseconds to its first item. Of items that are [`BRIEF`] a second
+//! worker makes none end sooner: the two wait for each other at the lock, and each of them idles,
+//! parks and is woken more often. So after many brief items in a row one running worker is enough,
+//! for as long as it goes from item to item. It is [`LATE`] when none has begun or ended for longer
+//! than a wake takes; from then on as many run as always. Whoever queues the next item sees that,
+//! and if nobody does, the tick.
+//!
+//! What that may cost is bounded, by a balance. Each brief item that one worker served alone has
+//! saved a little; one that took long while others waited has lost its time. When more is lost than
+//! was saved, twice as many brief items in a row are needed until one worker is enough again.
+
+use crate::time::{MICROSECOND, MILLISECOND, Nanos, Time};
+use crate::worker::WorkerId;
+
+/// An item shorter than this is brief.
+pub(super) const BRIEF: Nanos = MICROSECOND;
+/// One worker is enough until no item has begun or ended for so long: about what a wake takes.
+pub(super) const LATE: Nanos = 50 * MICROSECOND;
+/// So many brief items in a row make one worker enough, at first and at most.
+const NEEDS_FIRST: u32 = 64;
+const NEEDS_LAST: u32 = 1 << 20;
+/// The brief items in a row count up to so many times that number. Each that is not brief takes
+/// that number back: an interrupt makes any item look longer than it is.
+const MOST: u32 = 4;
+/// What an item saves that one worker has served alone.
+const SAVES: Nanos = MICROSECOND / 4;
+/// So much more may be lost than saved. After so many times that was saved, half as many brief
+/// items are needed.
+const CREDIT: Nanos = MILLISECOND;
+const PROVEN: u64 = 64;
+
+/// What the last items of a pool were like.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Brief {
+    /// Brief items in a row.
+    run: u32,
+    /// So many of them make one worker enough.
+    needs: u32,
+    /// What that has saved and lost, since either was last much more than the other.
+    saved: Nanos,
+    lost: Nanos,
+    /// The last two workers that began or ended an item, or were woken for one, and when.
+    servers: [Option<(WorkerId, Time)>; 2],
+}
+
+impl Default for Brief {
+    fn default() -> Self {
+        Brief {
+            run: 0,
+            needs: NEEDS_FIRST,
+            saved: 0,
+            lost: 0,
+            servers: [None; 2],
+        }
+    }
+}
+
+impl Brief {
+    /// This worker has begun or ended an item, or was woken for one.
+    pub(super) fn moved(&mut self, id: WorkerId, now: Time) {
+        let [last, before] = self.servers;
+        let other = if is_by(id, last) { before } else { last };
+        self.servers = [Some((id, now)), other];
+    }
+
+    /// This worker goes idle.
+    pub(super) fn left(&mut self, id: WorkerId) {
+        let [last, before] = self.servers;
+        self.servers = match is_by(id, last) {
+            true => [before, None],
+            false => [last, before.filter(|_| !is_by(id, before))],
+        };
+    }
+
+    /// Items wait while a worker runs. If none has begun or ended for long, they are not brief.
+    pub(super) fn looked(&mut self, now: Time) {
+        if self.run >= self.needs && !self.is_served(now) {
+            self.run = 0;
+        }
+    }
+
+    /// An item has ended that took so long, while others waited for a worker or not.
+    pub(super) fn ended(&mut self, ran: Nanos, others_wait: bool) {
+        let is_brief = ran < BRIEF;
+        if self.run >= self.needs {
+            self.saved += if is_brief { SAVES } else { 0 };
+            self.lost += if others_wait && ran >= LATE { ran } else { 0 };
+        }
+        self.run = match is_brief {
+            true => (self.run + 1).min(MOST * self.needs),
+            false => self.run.saturating_sub(self.needs),
+        };
+        self.strike_the_balance();
+    }
+
+    fn strike_the_balance(&mut self) {
+        if self.lost > self.saved + CREDIT {
+            (self.run, self.needs) = (0, (2 * self.needs).min(NEEDS_LAST));
+        } else if self.saved > self.lost + PROVEN * CREDIT {
+            self.needs = (self.needs / 2).max(NEEDS_FIRST);
+        } else {
+            return;
+        }
+        (self.saved, self.lost) = (0, 0);
+    }
+
+    /// Whether one worker is enough, and goes from item to item.
+    pub(super) fn is_served(&self, now: Time) -> bool {
+        self.is_enough(now, self.servers[0])
+    }
+
+    /// The same, by another worker than this one.
+    pub(super) fn is_served_without(&self, id: WorkerId, now: Time) -> bool {
+        let [last, before] = self.servers;
+        self.is_enough(now, if is_by(id, last) { before } else { last })
+    }
+
+    fn is_enough(&self, now: Time, server: Option<(WorkerId, Time)>) -> bool {
+        self.run >= self.needs && server.is_some_and(|(_, at)| now.since(at) < LATE)
+    }
+}
+
+fn is_by(id: WorkerId, server: Option<(WorkerId, Time)>) -> bool {
+    server.is_some_and(|(by, _)| by == id)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// So many items that took so long, one right after the other, from then on.
+    fn items(brief: &mut Brief, from: Time, count: u32, ran: Nanos) -> Time {
+        (0..count).fold(from, |now, _| {
+            let end = now.after(ran);
+            brief.moved(WorkerId(0), end);
+            brief.ended(ran, true);
+            end
+        })
+    }
+
+    #[test]
+    fn one_is_enough_after_many_brief_items_until_none_moves() {
+        let mut brief = Brief::default();
+        let now = items(&mut brief, Time(0), NEEDS_FIRST - 1, 100);
+        assert!(!brief.is_served(now));
+        let now = items(&mut brief, now, 1, 100);
+        assert!(brief.is_served(now));
+        assert!(brief.is_served(now.after(LATE - 1)));
+        assert!(!brief.is_served(now.after(LATE)));
+        brief.moved(WorkerId(1), now.after(LATE));
+        assert!(brief.is_served(now.after(LATE)), "somebody was woken");
+    }
+
+    #[test]
+    fn of_two_that_serve_one_leaves() {
+        let mut brief = Brief::default();
+        let now = items(&mut brief, Time(LATE), NEEDS_FIRST, 100);
+        let (one, two) = (WorkerId(0), WorkerId(1));
+        assert!(!brief.is_served_without(one, now) && brief.is_served_without(two, now));
+        brief.moved(two, now.after(1));
+        assert!(brief.is_served_without(two, now.after(1)));
+        brief.moved(one, now.after(2));
+        assert!(brief.is_served_without(one, now.after(2)));
+        brief.left(one);
+        assert!(brief.is_served(now.after(3)));
+        brief.moved(two, now.after(3));
+        assert!(!brief.is_served_without(two, now.after(3)));
+    }
+
+    #[test]
+    fn who_is_at_a_long_item_does_not_serve() {
+        let mut brief = Brief::default();
+        let now = items(&mut brief, Time(LATE), NEEDS_FIRST, 100);
+        let (long, other) = (WorkerId(0), WorkerId(1));
+        brief.moved(long, now);
+        assert!(brief.is_served_without(other, now.after(LATE - 1)));
+        brief.moved(other, now.after(LATE));
+        assert!(!brief.is_served_without(other, now.after(LATE)));
+        assert!(brief.is_served(now.after(LATE)));
+    }
+
+    #[test]
+    fn an_interrupt_changes_nothing_and_items_that_are_not_brief_do() {
+        let mut brief = Brief::default();
+        let mut now = Time(0);
+        for _ in 0..100 {
+            now = items(&mut brief, now, 2 * NEEDS_FIRST, 100);
+            assert!(brief.is_served(now));
+            now = items(&mut brief, now, 1, 10 * BRIEF);
+            assert!(brief.is_served(now));
+        }
+        let now = items(&mut brief, now, MOST, BRIEF);
+        assert!(!brief.is_served(now));
+    }
+
+    /// Brief items, of which one worker was thought to be enough for this share; after each
+    /// `distance` of them comes one that takes `long`. And what those have lost, in all.
+    fn share(distance: u32, long: Nanos) -> (f64, Nanos) {
+        let mut brief = Brief::default();
+        let (mut now, mut alone, mut lost) = (Time(0), 0, 0);
+        let times = 2_000_000 / distance;
+        for _ in 0..times {
+            for _ in 0..distance {
+                now = items(&mut brief, now, 1, 100);
+                alone += u64::from(brief.is_served(now));
+            }
+            lost += if brief.is_served(now) { long } else { 0 };
+            now = items(&mut brief, now, 1, long);
+        }
+        (alone as f64 / f64::from(distance * times), lost)
+    }
+
+    #[test]
+    fn no_more_is_lost_by_long_items_than_brief_ones_have_saved() {
+        for distance in [50, 100, 1_000, 10_000, 100_000] {
+            for long in [LATE, 20 * LATE, 2_000 * LATE] {
+                let (alone, lost) = share(distance, long);
+                let saved = alone * 2e6 * SAVES as f64;
+                // As often as the number that is needed can double, and once more.
+                let most = 1.1 * saved + 16.0 * (CREDIT + long) as f64;
+                assert!(lost as f64 <= most, "{distance}, {long}: {lost} of {saved}");
+            }
+        }
+    }
+
+    #[test]
+    fn short_pauses_leave_it_as_it_is() {
+        assert!(share(2_000, 2 * LATE).0 > 0.9);
+        assert!(share(100_000, 20 * LATE).0 > 0.9);
+    }
+}

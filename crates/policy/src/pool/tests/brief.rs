@@ -1,0 +1,92 @@
+//! One worker serves items that are brief, for as long as it goes from item to item.
+
+use super::*;
+use crate::pool::brief::{BRIEF, LATE};
+
+/// An item that took so long.
+fn took(ran: u64) -> ItemReport {
+    ItemReport {
+        ran: Some(ran),
+        ..ItemReport::default()
+    }
+}
+
+/// A pool for four CPUs in which one item executes, after many brief ones; and nothing waits.
+fn after_brief_ones() -> Rig {
+    let mut rig = Rig::one(attrs(4), 1000);
+    rig.queue_and_run(1, 0);
+    for work in 0..200 {
+        rig.queue_new(1, 0);
+        rig.run();
+        rig.advance(BRIEF / 2);
+        if rig.who(work).is_some() {
+            rig.end_and_run(work, took(BRIEF / 2));
+        }
+    }
+    while rig.executing().len() > 1 {
+        let first = rig.executing()[0];
+        rig.end_and_run(first, took(BRIEF / 2));
+    }
+    assert_eq!((rig.executing().len(), rig.pools[0].nr_queued()), (1, 0));
+    rig
+}
+
+#[test]
+fn who_goes_from_brief_item_to_brief_item_is_alone() {
+    let mut rig = after_brief_ones();
+    rig.queue_new(100, 0);
+    rig.run();
+    assert_eq!(rig.executing().len(), 1);
+    for _ in 0..100 {
+        rig.advance(BRIEF / 2);
+        let work = rig.executing()[0];
+        rig.end_and_run(work, took(BRIEF / 2));
+        assert_eq!(rig.executing().len(), 1);
+    }
+    assert_eq!(rig.pools[0].nr_queued(), 0);
+}
+
+#[test]
+fn when_it_is_late_others_start_as_always() {
+    let mut rig = after_brief_ones();
+    rig.queue_new(10, 0);
+    rig.run();
+    rig.advance(LATE - 1);
+    rig.queue_new(1, 0);
+    rig.run();
+    assert_eq!(rig.executing().len(), 1);
+    assert!(!rig.published(0).wants, "no report is of use yet");
+    rig.advance(1);
+    rig.queue_new(1, 0);
+    rig.run();
+    assert!(rig.executing().len() > 1, "whoever queues sees it");
+}
+
+#[test]
+fn if_nobody_queues_the_tick_sees_that_it_is_late() {
+    let mut rig = after_brief_ones();
+    rig.queue_new(10, 0);
+    rig.run();
+    assert!(rig.published(0).backlog, "so the tick is armed");
+    rig.advance(MILLISECOND);
+    rig.tick(|_| SeenState::Runnable);
+    rig.run();
+    assert_eq!(rig.executing().len(), 4);
+}
+
+#[test]
+fn two_who_serve_become_one_and_not_none() {
+    let mut rig = after_brief_ones();
+    rig.queue_new(20, 0);
+    rig.advance(LATE);
+    rig.queue_new(20, 0);
+    rig.run();
+    assert!(rig.executing().len() > 1);
+    for _ in 0..40 {
+        rig.advance(BRIEF / 4);
+        let work = rig.executing()[0];
+        rig.end_and_run(work, took(BRIEF / 4));
+        assert!(!rig.executing().is_empty() || rig.pools[0].nr_queued() == 0);
+    }
+    assert!(rig.executing().len() <= 1);
+}

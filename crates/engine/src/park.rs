@@ -38,6 +38,11 @@ impl<const SHARED: bool> Parker<SHARED> {
         word.swap(EMPTY, SeqCst);
     }
 
+    /// Whether there is a wake: the next park returns at once.
+    pub(crate) fn is_woken(&self) -> bool {
+        self.state.word.load(SeqCst) == WOKEN
+    }
+
     /// Leaves a wake, and wakes the thread if it sleeps.
     pub(crate) fn unpark(&self) {
         if self.state.word.swap(WOKEN, SeqCst) == ASLEEP {

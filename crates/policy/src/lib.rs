@@ -42,6 +42,7 @@ pub mod hog;
 pub mod job;
 pub mod leftovers;
 pub mod limit;
+pub mod linger;
 pub mod list;
 pub mod pool;
 pub mod probe;

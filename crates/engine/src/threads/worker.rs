@@ -5,6 +5,7 @@ use std::ptr::NonNull;
 use std::sync::atomic::Ordering::SeqCst;
 
 use cmwq_os::{clock, sched, thread};
+use cmwq_policy::linger::Linger;
 use cmwq_policy::pool::{PoolKey, Step};
 use cmwq_policy::{CpuMask, ItemReport, Nanos, Rule, Time, WorkerId, sampling};
 
@@ -169,6 +170,7 @@ fn thread_name(key: &PoolKey, base_nice: i32, pool: u32, worker: WorkerId) -> St
 struct Worker {
     hands: Hands,
     tidiness: Tidiness,
+    linger: Linger,
     cpus_seen: u32,
 }
 
@@ -187,6 +189,7 @@ impl Worker {
         let mut worker = Worker {
             hands: Hands::take(slot),
             tidiness: Tidiness::new(),
+            linger: Linger::default(),
             cpus_seen: 0,
         };
         worker.follow_cpus();
@@ -319,16 +322,31 @@ impl Worker {
         slot.pool.with(|core, cx| core.yielded(cx, slot.id, took));
     }
 
+    /// Stays for a moment, if that has been of use. True if it was.
+    fn linger(&self) -> bool {
+        let parker = &self.hands.slot.parker;
+        (0..self.linger.yields()).any(|_| {
+            sched::yield_now();
+            parker.is_woken()
+        })
+    }
+
     fn park(&mut self) {
         let slot = self.hands.slot;
         if slot.may_be_narrow() {
             // It was woken on a CPU that it may have lost meanwhile, and others got its item.
             self.follow_cpus();
         }
-        slot.parked_on.store(sched::current_cpu() as u32, SeqCst);
+        let idle_from = clock::now();
+        let woken = self.linger();
+        if !woken {
+            slot.parked_on.store(sched::current_cpu() as u32, SeqCst);
+        }
         slot.parker.park(None);
         slot.parked_on.store(NOWHERE, SeqCst);
         self.hands.meter.restart();
+        let idle = clock::now().since(idle_from);
+        self.linger.spell_ended(woken, idle);
         if slot.pool.has_reports() {
             scan::handle_reports(slot.pool, Some(slot.id));
         }

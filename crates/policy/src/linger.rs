@@ -1,0 +1,97 @@
+//! Some yields before a worker parks.
+//!
+//! To sleep and to be woken costs more than a tiny item does, above all where the CPU idles in
+//! between: 10 us and more. Where one such item follows another, a worker that stays for a moment
+//! has the next one for a yield. Nothing is polled where nothing comes: a worker stays after its
+//! idle spells have been short, not after a long one, and the more seldom the more often it has
+//! stayed in vain. Between two yields whoever waits for the CPU has it.
+
+use crate::time::{MICROSECOND, Nanos};
+
+/// A worker that stays yields so often, which takes about 20 us on an idle CPU.
+pub const YIELDS: u32 = 32;
+/// No shorter spell shows that it is of no use to stay.
+pub const SHORT_SPELL: Nanos = 100 * MICROSECOND;
+/// After having stayed in vain it goes to sleep at once for so many short spells, at most.
+const LONGEST_PAUSE: u32 = 256;
+
+/// What the last idle spells of one worker have shown.
+#[derive(Clone, Copy, Debug)]
+pub struct Linger {
+    /// Short spells until it stays again, and the next such distance.
+    pause: u32,
+    next_pause: u32,
+}
+
+impl Default for Linger {
+    fn default() -> Self {
+        Linger {
+            pause: 1,
+            next_pause: 1,
+        }
+    }
+}
+
+impl Linger {
+    /// How often it yields before it parks.
+    pub fn yields(&self) -> u32 {
+        if self.pause == 0 { YIELDS } else { 0 }
+    }
+
+    /// It is awake again: whether it was woken while it stayed, and how long it was idle.
+    pub fn spell_ended(&mut self, woken: bool, idle: Nanos) {
+        match self.pause {
+            0 if woken => self.next_pause = 1,
+            0 => {
+                self.pause = self.next_pause;
+                self.next_pause = (2 * self.next_pause).min(LONGEST_PAUSE);
+            }
+            _ if idle < SHORT_SPELL => self.pause -= 1,
+            _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SHORT: Nanos = SHORT_SPELL / 4;
+
+    /// So many spells of this length, woken within the yields or not; how often it stayed.
+    fn spells(linger: &mut Linger, count: u32, woken: bool, idle: Nanos) -> u32 {
+        let spell = |_| {
+            let stays = linger.yields() > 0;
+            linger.spell_ended(woken && stays, idle);
+            u32::from(stays)
+        };
+        (0..count).map(spell).sum()
+    }
+
+    #[test]
+    fn one_who_is_woken_soon_stays_from_the_second_spell_on() {
+        assert_eq!(spells(&mut Linger::default(), 100, true, SHORT), 99);
+    }
+
+    #[test]
+    fn one_who_is_woken_late_never_stays() {
+        assert_eq!(spells(&mut Linger::default(), 100, false, SHORT_SPELL), 0);
+    }
+
+    #[test]
+    fn one_who_stays_in_vain_stays_less_and_less() {
+        let mut linger = Linger::default();
+        assert!(spells(&mut linger, 1_000, false, SHORT) <= 12);
+        assert!(spells(&mut linger, 10_000, false, SHORT) <= 40);
+        // It finds out again when that changes.
+        assert!(spells(&mut linger, 1_000, true, SHORT) >= 700);
+    }
+
+    #[test]
+    fn one_long_spell_ends_it_until_there_is_a_short_one() {
+        let mut linger = Linger::default();
+        spells(&mut linger, 10, true, SHORT);
+        assert_eq!(spells(&mut linger, 5, false, SHORT_SPELL), 1);
+        assert_eq!(spells(&mut linger, 3, true, SHORT), 2);
+    }
+}

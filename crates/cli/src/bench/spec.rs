@@ -42,10 +42,7 @@ pub(super) enum Work {
 
 impl Work {
     pub(super) fn name(self) -> String {
-        let value = self
-            .to_possible_value()
-            .expect("no kind of work is skipped");
-        value.get_name().to_owned()
+        name(self)
     }
 
     /// How many items are run when `asked` were asked for.
@@ -67,6 +64,12 @@ impl Work {
     pub(super) fn queues(self) -> usize {
         if self == Work::Multi { 8 } else { 1 }
     }
+}
+
+/// A value of an option, as it is written in arguments.
+pub(super) fn name(value: impl ValueEnum) -> String {
+    let value = value.to_possible_value().expect("no value is skipped");
+    value.get_name().to_owned()
 }
 
 /// A pool as named on the command line.

@@ -119,9 +119,3 @@ pub(super) enum Role {
     Tail,
     Idle,
 }
-
-/// As it is written in arguments.
-pub(super) fn name(value: impl ValueEnum) -> String {
-    let value = value.to_possible_value().expect("none is skipped");
-    value.get_name().to_owned()
-}

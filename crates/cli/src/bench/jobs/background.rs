@@ -10,7 +10,8 @@ use cmwq::Job;
 use cmwq_os::sched;
 
 use super::super::parent::print;
-use super::args::{Helpers, JobArgs, Load, name};
+use super::super::spec::name;
+use super::args::{Helpers, JobArgs, Load};
 
 /// Longer than any measurement.
 const UNITS: usize = 1 << 60;

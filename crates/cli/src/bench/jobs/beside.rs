@@ -7,8 +7,9 @@ use super::super::clock::now;
 use super::super::hogs::cpu_time;
 use super::super::process::cpus;
 use super::super::row::{quotient, seconds};
+use super::super::spec::name;
 use super::super::usage::Usage;
-use super::args::{Helpers, JobArgs, Load, name};
+use super::args::{Helpers, JobArgs, Load};
 use super::background::Background;
 use super::row::{Beside, Row};
 

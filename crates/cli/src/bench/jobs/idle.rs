@@ -9,7 +9,8 @@ use super::super::clock::now;
 use super::super::process;
 use super::super::process::cpus;
 use super::super::row::{quotient, seconds};
-use super::args::{By, JobArgs, name};
+use super::super::spec::name;
+use super::args::{By, JobArgs};
 use super::load::multiply;
 use super::row::{Idle, Row};
 

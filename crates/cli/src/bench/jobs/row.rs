@@ -2,9 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::super::spec::name;
 use super::super::stats::median;
 use super::super::table::aligned;
-use super::args::{By, Helpers, Load, name};
+use super::args::{By, Helpers, Load};
 
 /// The figures of one run of one setting.
 #[derive(Debug, Clone, Serialize)]

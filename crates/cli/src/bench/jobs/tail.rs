@@ -7,7 +7,8 @@ use super::super::hogs::Hogs;
 use super::super::process;
 use super::super::process::cpus;
 use super::super::row::{quotient, seconds};
-use super::args::{Helpers, JobArgs, Load, name};
+use super::super::spec::name;
+use super::args::{Helpers, JobArgs, Load};
 use super::row::{Row, Tail};
 
 const SETTINGS: [Helpers; 4] = [

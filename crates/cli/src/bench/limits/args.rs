@@ -8,6 +8,8 @@ use std::str::FromStr;
 use clap::{Args, ValueEnum};
 use serde::{Deserialize, Serialize};
 
+use super::super::spec::name;
+
 /// Limits that a queue can have.
 const RANGE: std::ops::RangeInclusive<usize> = 1..=2_048;
 
@@ -64,7 +66,7 @@ impl LimitsArgs {
     pub(super) fn of_child(&self, limit: Limit) -> Vec<OsString> {
         let mut words = vec!["limits".into()];
         let mut add = |name: &str, value: String| words.extend([name.into(), value.into()]);
-        add("--kind", self.kind.name());
+        add("--kind", name(self.kind));
         add("--limits", limit.to_string());
         add("--producers", self.producers.to_string());
         add("--depth", self.depth.to_string());
@@ -85,13 +87,6 @@ pub(super) enum Kind {
     Managed,
     /// Every item that the limit lets through starts at once, as the kernel's unbound queues do.
     Unmanaged,
-}
-
-impl Kind {
-    pub(super) fn name(self) -> String {
-        let value = self.to_possible_value().expect("no kind is skipped");
-        value.get_name().to_owned()
-    }
 }
 
 /// What `max_active` is set to; None leaves it as it is.

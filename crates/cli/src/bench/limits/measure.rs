@@ -12,6 +12,7 @@ use super::super::engine::Engine;
 use super::super::parent::{Failure, json_line, print};
 use super::super::process::die_with_parent;
 use super::super::row::{quotient, seconds};
+use super::super::spec::name;
 use super::super::usage::{Usage, threads};
 use super::args::{Kind, Limit, LimitsArgs};
 use super::load::{Load, PRODUCER, Until};
@@ -140,7 +141,7 @@ fn row(args: &LimitsArgs, limit: Limit, load: &Load, cost: &Cost) -> Row {
     let written = tally.items as f64 * BLOCK as f64 / MIB as f64;
     let mean_us = |ns: u64| quotient(ns as f64 / 1e3, tally.items.max(1) as f64);
     Row {
-        kind: args.kind.name(),
+        kind: name(args.kind),
         limit,
         run: 0,
         producers: args.producers,

@@ -1,14 +1,16 @@
 //! `cmwq bench`: what a pool makes of items that compute, wait, convoy and meet, beside the lower
 //! bound that any pool has.
 //!
-//! `mix` measures pools, `limits` the limits of a queue, `stack` where waiters wake up, `job`
-//! multithreaded jobs. Each pool or limit is measured in a process of its own, so that threads,
-//! peaks and resource usage of one cannot leak into the figures of the next.
+//! `mix` measures pools, `items` what an empty item costs, `limits` the limits of a queue, `stack`
+//! where waiters wake up, `job` multithreaded jobs. Each pool or limit is measured in a process of
+//! its own, so that threads, peaks and resource usage of one cannot leak into the figures of the
+//! next.
 
 mod clock;
 mod engine;
 mod execute;
 mod hogs;
+mod items;
 mod jobs;
 mod limits;
 mod parent;
@@ -42,6 +44,8 @@ pub(crate) struct BenchArgs {
 enum BenchCommand {
     /// Run one kind of work on one or more pools and compare the time with the lower bound
     Mix(MixArgs),
+    /// Queue empty items in several ways and compare what each costs, in time, CPU and switches
+    Items(items::ItemsArgs),
     /// Compare limits of a queue (max_active), and none, over items that queue up at one lock
     Limits(limits::LimitsArgs),
     /// Clients that wait for items on their own CPU: do they stay there, and what does a round trip
@@ -109,6 +113,7 @@ pub(crate) fn command(args: BenchArgs) -> ExitCode {
             Some(parent) => run::child(&mix, parent),
             None => parent::measure_all(&mix),
         }),
+        BenchCommand::Items(items) => parent::finish(items::run(&items)),
         BenchCommand::Limits(limits) => parent::finish(limits::run(&limits)),
         BenchCommand::Stack(stack) => parent::finish(stack::run(&stack)),
         BenchCommand::Job(job) => parent::finish(jobs::run(&job)),

@@ -3,7 +3,7 @@
 mod cmwq;
 mod fixed;
 #[cfg(feature = "peers")]
-mod peers;
+pub(super) mod peers;
 
 use super::engine::Engine;
 use super::spec::{PoolSpec, Work};

@@ -31,19 +31,22 @@ impl Pool for TokioSpawn {
 
 pub(super) fn make(spec: PoolSpec, cpus: usize) -> Result<Box<dyn Pool>, String> {
     match spec {
-        PoolSpec::Rayon => rayon(cpus),
+        PoolSpec::Rayon => Ok(Box::new(Rayon(rayon(cpus)?))),
         PoolSpec::Tokio => Ok(Box::new(TokioBlocking(runtime(cpus)?))),
         _ => Ok(Box::new(TokioSpawn(runtime(cpus)?))),
     }
 }
 
-fn rayon(cpus: usize) -> Result<Box<dyn Pool>, String> {
+pub(in crate::bench) fn rayon(cpus: usize) -> Result<rayon::ThreadPool, String> {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(cpus).build();
-    let pool = pool.map_err(|e| format!("rayon: no pool: {e}"))?;
-    Ok(Box::new(Rayon(pool)))
+    pool.map_err(|e| format!("rayon: no pool: {e}"))
 }
 
-fn runtime(cpus: usize) -> Result<tokio::runtime::Runtime, String> {
+pub(in crate::bench) fn threadpool(cpus: usize) -> threadpool::ThreadPool {
+    threadpool::ThreadPool::new(cpus)
+}
+
+pub(in crate::bench) fn runtime(cpus: usize) -> Result<tokio::runtime::Runtime, String> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(cpus)
         .build();

@@ -6,6 +6,7 @@
 //! its own, so that threads, peaks and resource usage of one cannot leak into the figures of the
 //! next.
 
+mod canaries;
 mod clock;
 mod engine;
 mod execute;

@@ -1,5 +1,12 @@
 //! What a run has cost this process.
 
+use std::fs;
+use std::path::Path;
+
+use cmwq_os::schedstat;
+
+use super::canaries;
+
 /// What a process or a thread has used.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Usage {
@@ -10,10 +17,12 @@ pub(super) struct Usage {
 }
 
 impl Usage {
-    /// Of the whole process: all its threads, so that a canary that spins shows, and also the
-    /// producers and the delivering thread.
+    /// Of the whole process and of the one that its canaries live in, so that a canary that spins
+    /// shows; also of the producers and the delivering thread.
     pub(super) fn now() -> Usage {
-        Usage::of(libc::RUSAGE_SELF)
+        let canaries = canaries::threads();
+        let canaries = canaries.iter().filter_map(|thread| of_thread(thread));
+        canaries.fold(Usage::of(libc::RUSAGE_SELF), |sum, used| sum.plus(&used))
     }
 
     /// Of the calling thread.
@@ -46,13 +55,29 @@ impl Usage {
         }
     }
 
+    /// At least nothing: canaries that have ended meanwhile take their numbers with them.
     pub(super) fn since(&self, before: &Usage) -> Usage {
         Usage {
-            cpu: self.cpu - before.cpu,
-            voluntary: self.voluntary - before.voluntary,
-            involuntary: self.involuntary - before.involuntary,
+            cpu: self.cpu.saturating_sub(before.cpu),
+            voluntary: self.voluntary.saturating_sub(before.voluntary),
+            involuntary: self.involuntary.saturating_sub(before.involuntary),
         }
     }
+}
+
+/// What the thread with this folder in /proc has used. None: it has ended.
+fn of_thread(folder: &Path) -> Option<Usage> {
+    let status = fs::read_to_string(folder.join("status")).ok()?;
+    let times = fs::read(folder.join("schedstat")).ok()?;
+    let count = |name: &str| {
+        let value = status.lines().find_map(|line| line.strip_prefix(name))?;
+        value.trim().parse().ok()
+    };
+    Some(Usage {
+        cpu: schedstat::parse(&times)?.run,
+        voluntary: count("voluntary_ctxt_switches:")?,
+        involuntary: count("nonvoluntary_ctxt_switches:")?,
+    })
 }
 
 fn ns(time: libc::timeval) -> u64 {
@@ -78,7 +103,8 @@ mod tests {
 
     #[test]
     fn computing_and_waiting_are_seen() {
-        for now in [Usage::now, Usage::of_this_thread] {
+        let of_a_folder = || of_thread(Path::new("/proc/thread-self")).unwrap();
+        for now in [Usage::now, Usage::of_this_thread, of_a_folder] {
             let before = now();
             burn(5 * MS);
             sleep(MS);

@@ -7,6 +7,7 @@
 mod aims;
 mod figures;
 mod front;
+mod items;
 mod limits;
 mod machine;
 mod markdown;
@@ -20,8 +21,9 @@ use std::process::ExitCode;
 use machine::Bench;
 pub(crate) use measure::ninety;
 
-const USAGE: &str = "usage: cargo xtask bench [--quick] [--tables] [--out DIR]
+const USAGE: &str = "usage: cargo xtask bench [--quick] [--only PART | --tables] [--out DIR]
   --quick   60 items, one run of each, into target/bench-report unless --out says otherwise
+  --only    measure one part, the name of a file of JSON lines (mix-600, items, jobs ...)
   --tables  do not measure: make the tables again from the JSON lines that are there
   --out     where benchmarks.md, bench/tables.md and bench/*.jsonl go; default docs";
 
@@ -33,6 +35,8 @@ const PAGES: [&str; 2] = ["benchmarks.md", "bench/tables.md"];
 struct Options {
     quick: bool,
     tables_only: bool,
+    /// The name of a file of JSON lines, which alone is measured and written again.
+    only: Option<String>,
     out: PathBuf,
 }
 
@@ -41,6 +45,7 @@ impl Options {
         let mut options = Options {
             quick: false,
             tables_only: false,
+            only: None,
             out: PathBuf::new(),
         };
         let mut out = None;
@@ -49,6 +54,7 @@ impl Options {
             match arg.as_str() {
                 "--quick" => options.quick = true,
                 "--tables" => options.tables_only = true,
+                "--only" => options.only = Some(args.next().ok_or("--only needs a part")?.into()),
                 "--out" => out = Some(args.next().ok_or("--out needs a directory")?.into()),
                 other => return Err(format!("unknown argument {other:?}\n{USAGE}")),
             }
@@ -61,6 +67,19 @@ impl Options {
         };
         options.out = out.unwrap_or_else(|| root.join(default));
         Ok(options)
+    }
+
+    /// What is measured.
+    fn plan(&self) -> Result<Vec<measure::Run>, String> {
+        let mut plan = measure::plan(self.item_counts(), self.rounds(), machine::cpus());
+        let Some(only) = &self.only else {
+            return Ok(plan);
+        };
+        plan.retain(|run| run.is_of(only));
+        match plan.is_empty() {
+            true => Err(format!("--only {only}: no such part")),
+            false => Ok(plan),
+        }
     }
 
     fn rounds(&self) -> usize {
@@ -98,9 +117,10 @@ fn bench(options: &Options, root: &Path) -> Result<usize, String> {
     let raw = options.out.join("bench");
     let mut failed = 0;
     if !options.tables_only {
+        let plan = options.plan()?;
         let bench = Bench::prepare(root)?;
         std::fs::create_dir_all(&raw).map_err(|e| format!("{}: {e}", raw.display()))?;
-        failed = measure::all(&bench, options.item_counts(), options.rounds(), &raw)?;
+        failed = measure::all(&bench, &plan, &raw)?;
     }
     let figures = figures::Figures::load(&raw)?;
     for page in PAGES {
@@ -141,8 +161,18 @@ mod tests {
     }
 
     #[test]
+    fn one_part_can_be_measured_alone() {
+        let plan = |args: &[&str]| parse(args).unwrap().plan();
+        assert_eq!(plan(&["--only", "items"]).unwrap().len(), 1);
+        assert!(plan(&[]).unwrap().len() > 100);
+        let error = plan(&["--only", "itens"]).err().unwrap();
+        assert!(error.contains("itens"), "{error}");
+    }
+
+    #[test]
     fn bad_arguments_are_named() {
         assert!(parse(&["--quik"]).unwrap_err().contains("--quik"));
+        assert!(parse(&["--only"]).unwrap_err().contains("--only"));
         assert!(parse(&["--out"]).unwrap_err().contains("--out"));
     }
 }

@@ -8,7 +8,7 @@ use xtask::{bench, limit_cost, run_sets, soak, swarm, tidy, vm};
 const USAGE: &str = "\
 usage: cargo xtask COMMAND
   tidy    check the rules that the whole tree keeps (also part of `cargo test`)
-  bench   [--quick] [--tables] [--out DIR]: measure, and write docs/benchmarks.md and docs/bench
+  bench   [--quick] [--only PART] [--tables] [--out DIR]: measure, and write docs/benchmarks.md and docs/bench
   run-sets  [--rounds N] [--out FILE] [SET...]: `cmwq run` beside xargs and GNU parallel
   swarm   [--seeds N] [--from S] [--seed S] [--broken NAME]: random machines, programs and faults
   soak    [--minutes N] [--seed S] [--room NAME] | --one S: hostile programs on real threads

@@ -1,6 +1,7 @@
 //! What we aim for, and what was measured.
 
 use super::figures::Figures;
+use super::items;
 use super::limits;
 use super::rows::{Row, Runs};
 
@@ -180,7 +181,9 @@ pub(super) fn of_rest(figures: &Figures) -> Vec<Aim> {
         jobs(figures),
         unlimited(&figures.limits),
     ];
-    all.into_iter().flatten().collect()
+    let empty = items::aims(&figures.items).into_iter();
+    let empty = empty.map(|(shape, what, figure, aim)| at_most(shape, &what, figure, aim));
+    all.into_iter().flatten().chain(empty).collect()
 }
 
 fn long(figures: &Figures) -> Option<Aim> {

@@ -5,6 +5,7 @@ use std::path::Path;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use super::items;
 use super::limits;
 use super::rows::{Row, Runs, distinct, median};
 
@@ -41,6 +42,7 @@ pub(super) struct Figures {
     pub(super) pair: Runs,
     pub(super) jobs: Vec<JobRun>,
     pub(super) limits: Vec<limits::Row>,
+    pub(super) items: Vec<items::Row>,
 }
 
 impl Figures {
@@ -58,6 +60,7 @@ impl Figures {
             pair: Runs(together(lines(&dir.join("pair.jsonl"))?)),
             jobs: lines(&dir.join("jobs.jsonl"))?,
             limits: lines(&dir.join(limits::FILE))?,
+            items: lines(&dir.join(items::FILE))?,
         })
     }
 

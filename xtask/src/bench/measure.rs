@@ -9,6 +9,7 @@ use std::time::Instant;
 use serde_json::{Value, json};
 
 use super::figures::MACHINE;
+use super::items;
 use super::limits;
 use super::machine::{Bench, cpus, describe};
 
@@ -20,7 +21,7 @@ const FIXED: [usize; 9] = [1, 2, 4, 8, 16, 32, 64, 128, 256];
 const XARGS: [usize; 8] = [1, 2, 4, 8, 16, 32, 64, 90];
 
 /// One measurement: its file of JSON lines, its name, the arguments of the command.
-struct Run {
+pub(super) struct Run {
     file: String,
     name: String,
     kind: Kind,
@@ -33,16 +34,9 @@ enum Kind {
     Jobs(Option<usize>),
 }
 
-/// Measures everything `rounds` times; returns how many measurements failed. Pools take turns
-/// within each kind of work, so that a drift of the machine hits them alike.
-pub(super) fn all(
-    bench: &Bench,
-    counts: &[usize],
-    rounds: usize,
-    out: &Path,
-) -> Result<usize, String> {
-    let runs = plan(counts, rounds, cpus());
-    for run in &runs {
+/// Carries out `runs`; returns how many of them failed.
+pub(super) fn all(bench: &Bench, runs: &[Run], out: &Path) -> Result<usize, String> {
+    for run in runs {
         write(&out.join(&run.file), "")?;
     }
     let list = bench
@@ -77,7 +71,9 @@ fn append(file: &Path, lines: &str) -> Result<(), String> {
     written.map_err(|e| format!("{}: {e}", file.display()))
 }
 
-fn plan(counts: &[usize], rounds: usize, cpus: usize) -> Vec<Run> {
+/// Everything, `rounds` times. Pools take turns within each kind of work, so that a drift of the
+/// machine hits them alike.
+pub(super) fn plan(counts: &[usize], rounds: usize, cpus: usize) -> Vec<Run> {
     let mut runs = Vec::new();
     for &count in counts {
         for work in WORKS {
@@ -108,6 +104,7 @@ fn plan(counts: &[usize], rounds: usize, cpus: usize) -> Vec<Run> {
     add_mix(&mut runs, rounds, "pair", "mixed", 600, &pairs);
     add_jobs(&mut runs, rounds, cpus);
     runs.extend(limits::KINDS.map(|kind| limits_run(kind, rounds)));
+    runs.push(items_run(rounds));
     runs
 }
 
@@ -117,6 +114,15 @@ fn limits_run(kind: &str, rounds: usize) -> Run {
         file: limits::FILE.to_owned(),
         name: format!("limits {kind}"),
         kind: Kind::Bench(limits::args(kind, rounds)),
+    }
+}
+
+/// As `limits_run`, with rounds of the command's own choice.
+fn items_run(rounds: usize) -> Run {
+    Run {
+        file: items::FILE.to_owned(),
+        name: "items".to_owned(),
+        kind: Kind::Bench(items::args(rounds)),
     }
 }
 
@@ -188,6 +194,11 @@ fn runner(width: Option<usize>) -> String {
 }
 
 impl Run {
+    /// Whether its lines go to the file of this name.
+    pub(super) fn is_of(&self, part: &str) -> bool {
+        self.file.strip_suffix(".jsonl") == Some(part)
+    }
+
     /// The lines to keep, and the seconds that it took.
     fn carry_out(&self, bench: &Bench, list: &PathBuf) -> Result<(String, f64), String> {
         match &self.kind {

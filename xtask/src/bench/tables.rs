@@ -3,6 +3,7 @@
 use super::aims::{self, Aim};
 use super::figures::Figures;
 use super::front;
+use super::items;
 use super::limits;
 use super::markdown::{cells, markdown, verdict};
 use super::rows::{Row, Runs};
@@ -44,6 +45,9 @@ fn table(name: &str, figures: &Figures) -> Result<String, String> {
         "asleep" => Ok(mix_table(&figures.asleep, figures.machine.cpus)),
         "pair" => Ok(mix_table(&figures.pair, figures.machine.cpus)),
         "jobs" => Ok(jobs_table(figures)),
+        "items" => Ok(markdown(items::lines(&figures.items))),
+        "trips" => Ok(markdown(items::trips(&figures.items))),
+        "empty" => Ok(markdown(items::summary(&figures.items))),
         "limits" => Ok(markdown(limits::lines(&figures.limits))),
         other => Err(format!("no such table: {other}")),
     }

@@ -19,6 +19,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use machine::Bench;
+pub(crate) use machine::{build, project_root};
 pub(crate) use measure::ninety;
 
 const USAGE: &str = "usage: cargo xtask bench [--quick] [--only PART | --tables] [--out DIR]

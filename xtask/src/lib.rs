@@ -1,15 +1,18 @@
 //! The chores of the project: `cargo xtask tidy`, `bench`, `swarm`, `soak`, `limit-cost`,
-//! `miri`, `tsan` and `vm-test`.
+//! `item-cost`, `miri`, `tsan` and `vm-test`.
 //!
 //! # Floors
 //!
 //! Lowest first; a module imports from its own floor and from those below.
 //!
-//! 1. `bench`, `cargo`, `limit_cost`, `sanitize`, `tidy`, `vm`
-//! 2. `run_sets`, `soak`, `swarm`: with a command of cargo, or beside the benchmarks
+//! 1. `bench`, `callgrind`, `cargo`, `sanitize`, `tidy`, `vm`
+//! 2. `item_cost`, `limit_cost`, `run_sets`, `soak`, `swarm`: with a command of cargo, callgrind,
+//!    or beside the benchmarks
 
 pub mod bench;
+mod callgrind;
 pub mod cargo;
+pub mod item_cost;
 pub mod limit_cost;
 pub mod run_sets;
 pub mod sanitize;

@@ -9,6 +9,8 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
+use crate::callgrind::{self, output};
+
 const EXAMPLE: &str = "empty_items";
 /// Items of one round of the example.
 const ITEMS: u64 = 1000;
@@ -87,14 +89,8 @@ fn instructions(example: &Path) -> Result<u64, String> {
 }
 
 fn counted(example: &Path, rounds: u64) -> Result<u64, String> {
-    let mut valgrind = Command::new("valgrind");
-    valgrind.args(["--tool=callgrind", "--callgrind-out-file=/dev/null"]);
-    let printed = output(valgrind.arg(example).args([&rounds.to_string(), "inside"]))?;
-    let count = printed
-        .lines()
-        .find_map(|line| line.split("Collected : ").nth(1));
-    let count = count.and_then(|count| count.trim().parse().ok());
-    count.ok_or_else(|| format!("callgrind printed no count:\n{printed}"))
+    let args = [&*rounds.to_string(), "inside"];
+    callgrind::instructions(&example.to_string_lossy(), &args)
 }
 
 /// Nanoseconds of a run.
@@ -102,20 +98,6 @@ fn time(example: &Path, from: &str) -> Result<f64, String> {
     let printed = output(Command::new(example).args([&TIMED.to_string(), from]))?;
     let number = printed.trim().parse();
     number.map_err(|_| format!("{} printed no number: {printed}", example.display()))
-}
-
-/// What a command printed, on either stream.
-fn output(command: &mut Command) -> Result<String, String> {
-    let name = command.get_program().to_string_lossy().into_owned();
-    let output = command
-        .output()
-        .map_err(|error| format!("{name}: {error}"))?;
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    let printed = text(&output.stdout) + &text(&output.stderr);
-    match output.status.success() {
-        true => Ok(printed),
-        false => Err(format!("{name}: {}\n{printed}", output.status)),
-    }
 }
 
 #[cfg(test)]
@@ -126,11 +108,5 @@ mod tests {
     fn the_median_and_its_bounds() {
         let ratios = (0..PAIRS).rev().map(|n| n as f64).collect();
         assert_eq!(middle(ratios), (7.0, 12.0, 17.0));
-    }
-
-    #[test]
-    fn what_fails_says_who_failed() {
-        let error = output(Command::new("false").arg("x")).unwrap_err();
-        assert!(error.starts_with("false: exit status: 1"), "{error}");
     }
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::ExitCode;
 use xtask::sanitize::{self, Tool};
-use xtask::{bench, limit_cost, run_sets, soak, swarm, tidy, vm};
+use xtask::{bench, item_cost, limit_cost, run_sets, soak, swarm, tidy, vm};
 
 const USAGE: &str = "\
 usage: cargo xtask COMMAND
@@ -12,6 +12,7 @@ usage: cargo xtask COMMAND
   run-sets  [--rounds N] [--out FILE] [SET...]: `cmwq run` beside xargs and GNU parallel
   swarm   [--seeds N] [--from S] [--seed S] [--broken NAME]: random machines, programs and faults
   soak    [--minutes N] [--seed S] [--room NAME] | --one S: hostile programs on real threads
+  item-cost   what an empty item costs beside rayon's: instructions (valgrind)
   limit-cost  what a limit that does not bind costs: instructions (valgrind) and time
   miri    [--seeds N] [SUITE...]: tests under an interpreter that finds undefined behaviour
   tsan    [SUITE...]: tests under ThreadSanitizer, which finds data races
@@ -25,6 +26,7 @@ fn main() -> ExitCode {
         Some("run-sets") => run_sets::run(&args[1..]),
         Some("swarm") => swarm::run(&args[1..]),
         Some("soak") => soak::run(&args[1..]),
+        Some("item-cost") => item_cost::run(&args[1..]),
         Some("limit-cost") => limit_cost::run(&args[1..]),
         Some("miri") => sanitize::run(Tool::Miri, &args[1..]),
         Some("tsan") => sanitize::run(Tool::Tsan, &args[1..]),

@@ -76,7 +76,7 @@ fn is_root() -> io::Result<bool> {
     Ok(fs::metadata("/proc/self")?.uid() == 0)
 }
 
-pub(super) fn project_root() -> PathBuf {
+pub(crate) fn project_root() -> PathBuf {
     let xtask = Path::new(env!("CARGO_MANIFEST_DIR"));
     xtask.parent().unwrap_or(xtask).to_owned()
 }
@@ -103,8 +103,9 @@ fn kernel() -> String {
         .to_owned()
 }
 
-/// Builds into a folder of its own, so that the other features do not rebuild the usual one.
-fn build(root: &Path) -> Result<PathBuf, String> {
+/// Builds the command into a folder of its own, so that the other features do not rebuild the usual
+/// one.
+pub(crate) fn build(root: &Path) -> Result<PathBuf, String> {
     let target =
         std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
     let target = root.join(target).join("bench");

@@ -89,7 +89,16 @@
 //! * Make the [`RawItem`] from the pointer to the struct, as here. A pointer made from
 //!   `&request.work` may reach the header only, so `container_of` must not leave it.
 //! * The layout of [`Header`] is C's. A new item's word is [`Header::NEW_WORD`],
-//!   `0xffff_0000_0000_0000`. Memory that is all zero is no new item.
+//!   `0xffff_0000_0000_0000`. Memory that is all zero is no new item. In C, the initialiser of a
+//!   static item sets all six fields:
+//!
+//!   ```c
+//!   static struct request request = {
+//!       .work = { .word = 0xffff000000000000, .next = NULL, .prev = NULL, .home = 0,
+//!                 .vtable = &face_table, .func = (const void *)serve },
+//!   };
+//!   ```
+//!
 //! * A [`Vtable`] is Rust's: its functions have Rust's calling convention, and its fields no fixed
 //!   order. A face for C exports its table under a symbol, and C only takes the address.
 //! * One table serves several functions if each header has its own in `func`

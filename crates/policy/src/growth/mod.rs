@@ -56,7 +56,8 @@ pub enum Gate {
     Open,
     /// Not before somebody looked at what the busy workers wait for.
     Ask,
-    /// Not before this time.
+    /// Not before this time. Only a crowd says it (`hold.rs`), never the pool's own gate
+    /// ([`Growth::gate`]).
     Wait(Time),
 }
 

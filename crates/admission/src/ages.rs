@@ -1,20 +1,20 @@
 //! What jobs have taken, by how long they ran.
 //!
-//! Of a list in which most jobs find nothing to do, the first ones to end are not those that take
-//! memory. A job that has run for a second is compared with those that did so too.
+//! If most jobs of a list find nothing to do, the first ones to end are not those that take memory.
+//! So a job that has run for a second is compared with jobs that ran as long.
 
 use core::array;
 
 use super::peaks::Peaks;
 use cmwq_policy::time::{MILLISECOND, Nanos};
 
-/// Class 0: below 4 ms; each further one is four times as long; the last: from 12 days on.
+/// Class 0 is below 4 ms. Each further one reaches four times as far; the last begins at 12 days.
 const CLASSES: usize = 16;
 
 /// Peaks of ended jobs.
 #[derive(Clone, Debug)]
 pub(super) struct Ages {
-    /// Of jobs that ran at least as long as the class says: one that has ended is in several.
+    /// For each class, the jobs that ran at least that long. A job is in several classes.
     at_least: [Peaks; CLASSES],
     /// What each of them expects.
     expected: [u64; CLASSES],
@@ -32,7 +32,7 @@ impl Default for Ages {
 }
 
 impl Ages {
-    /// A job has ended that ran for so long and took so many bytes.
+    /// A job has ended. It ran for `ran` and took `bytes`.
     pub(super) fn add(&mut self, ran: Nanos, bytes: u64) {
         self.longest = self.longest.max(ran);
         for class in 0..=class(ran) {
@@ -41,7 +41,7 @@ impl Ages {
         }
     }
 
-    /// Whether so few have ended that what is expected of a new job is only the largest of them.
+    /// Whether too few have ended to expect more of a new job than the largest of them.
     pub(super) fn are_few(&self) -> bool {
         self.at_least[0].are_few()
     }
@@ -51,14 +51,14 @@ impl Ages {
         self.expected[0]
     }
 
-    /// And one that has run for so long, going by those that ran as long, or else by those that ran
-    /// longest.
+    /// What a job of this age is expected to take at most, going by jobs that ran as long. If there
+    /// are none, those that ran longest count.
     pub(super) fn expected_at(&self, age: Nanos) -> u64 {
         let with_some = class(age).min(class(self.longest));
         self.expected[with_some]
     }
 
-    /// Whether jobs have ended that one which has run for so long may be compared with.
+    /// Whether an ended job ran as long as this, so that one of this age may be compared with it.
     pub(super) fn knows(&self, age: Nanos) -> bool {
         age <= self.longest
     }

@@ -1,11 +1,13 @@
-//! How long to leave a job's output in its pipe before it is read: each time of being woken costs
-//! more than to read, and a program that writes line by line would wake us for each line. But a
-//! writer whose pipe is full stands still, so the pause follows what was found after the last one.
+//! How long to leave a job's output in its pipe before it is read.
+//!
+//! Being woken costs more than reading, and a program that writes line by line would wake us for
+//! each line. But a writer stands still while its pipe is full. So the pause follows what the last
+//! read has found.
 
 use cmwq_policy::time::{MICROSECOND, MILLISECOND, Nanos};
 
 const FIRST: Nanos = 8 * MILLISECOND;
-/// No pause at all: to sleep for so long takes twice as long.
+/// A pause this short is left out: such a sleep takes twice as long.
 const LEAST: Nanos = 64 * MICROSECOND;
 const MOST: Nanos = 64 * MILLISECOND;
 
@@ -25,8 +27,10 @@ impl Gather {
         }
     }
 
-    /// The pause after `bytes` were found; None: read on at once. It aims at a pipe that is between
-    /// one sixteenth and one quarter full, which leaves room for a writer that gets faster.
+    /// The pause after a read has found `bytes`. `None`: read on at once.
+    ///
+    /// It aims at a pipe between one sixteenth and one quarter full. That leaves room for a writer
+    /// that gets faster.
     pub fn after(&mut self, bytes: usize) -> Option<Nanos> {
         if bytes == 0 {
             return None;

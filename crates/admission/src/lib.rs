@@ -5,11 +5,12 @@
 //! a process that waits leaves its CPU idle, and starts the next one. This crate says how far that
 //! may go.
 //!
-//! * [`Admission`]: so many may run. Slow start, the user's limit, what the system had no room for,
-//!   growth that does not help ([`Pace`]), and whether the last ones begin together.
+//! * [`Admission`]: how many may run. The least of slow start, the user's limit, what the system
+//!   has room and memory for, and a ceiling where growth did not help ([`Pace`]). It also says
+//!   whether the last ones begin together.
 //! * [`Memory`]: whether there is memory for one more.
 //! * [`Relief`]: when to try again where there was no room.
-//! * [`Gather`]: when what they write is read.
+//! * [`Gather`]: when to read what they write.
 #![no_std]
 #![forbid(unsafe_code)]
 
@@ -40,27 +41,28 @@ pub use relief::Relief;
 
 /// Jobs per CPU that may run before the first one has ended.
 const START_PER_CPU: u64 = 4;
-/// Further jobs that each one lets in which has ended, or has shown what it does.
+/// How many more may run for each job that has ended, or has shown what it does.
 const PER_COMPLETED: u64 = 2;
-/// A job that has run for so long has loaded: if its CPU is idle now, that is because it waits.
+/// A job has loaded by this age. If its CPU is idle then, the job waits.
 pub const SHOWS_AFTER: Nanos = 100 * MILLISECOND;
-/// After a shortage the ceiling rises by one with this many jobs that ended, then by two with as
-/// many, four, ...
+/// After a shortage the ceiling rises whenever this many jobs have ended: by one, two, four, ...
 pub const JOBS_PER_STEP: u64 = 16;
 
-/// Slow start of processes: one that has just been forked leaves the CPU idle while it loads, so an
-/// idle CPU says little about it. At most `4 x CPUs + 2 x completed` run at once; once one for each
-/// CPU has ended, those that have run for [`SHOWS_AFTER`] count as completed. Not before: what a
-/// job needs, memory above all, is not known until then. Those that come to more than these did are
-/// [`memory`]'s concern.
+/// Slow start of processes: at most `4 x CPUs + 2 x completed` run at once.
+///
+/// A process that was just forked leaves its CPU idle while it loads, so an idle CPU says little.
+/// What a job needs, memory above all, is known once as many have ended as there are CPUs. From
+/// then on [`Admission`] counts jobs that have run for [`SHOWS_AFTER`] as completed too. Jobs that
+/// need more than the ended ones did are [`memory`]'s concern.
 pub fn slow_start(cpus: u32, completed: u64) -> u64 {
     let first = START_PER_CPU * u64::from(cpus.max(1));
     first.saturating_add(completed.saturating_mul(PER_COMPLETED))
 }
 
-/// Files that ended jobs' outputs may keep open while they wait for the one of an earlier job,
-/// where a process may have so many descriptors: with more no job begins, as the others are for
-/// those that run.
+/// How many files ended jobs may keep open while their output waits for an earlier job's.
+///
+/// A quarter of the process's `descriptors`. Beyond that no job starts, because running jobs need
+/// the rest.
 pub fn most_waiting_files(descriptors: u64) -> u64 {
     descriptors / 4
 }
@@ -74,9 +76,10 @@ pub struct Spent {
     pub computed: Nanos,
 }
 
-/// How many jobs may run at this moment: slow start, the user's upper limit, a ceiling where the
-/// system had no room for more (EAGAIN, EMFILE, ENOMEM at fork), memory, and what did not help
-/// before.
+/// How many jobs may run at this moment.
+///
+/// The least of slow start, the user's limit, memory, and two ceilings: one where the system had no
+/// room for more (EAGAIN, EMFILE, ENOMEM at fork), one where more did not help before.
 #[derive(Clone, Debug)]
 pub struct Admission {
     cpus: u32,
@@ -94,7 +97,7 @@ pub struct Admission {
     pace: Pace,
 }
 
-/// What those have computed that waited for long: at least half as long as was expected at most.
+/// Jobs that waited for at least half of the longest wait expected, and what they computed.
 #[derive(Clone, Copy, Debug, Default)]
 struct Waiters {
     jobs: u64,
@@ -115,7 +118,7 @@ struct Shortage {
 }
 
 impl Admission {
-    /// For this many CPUs, and at most `most` jobs, of which the first may begin `now`.
+    /// For this many CPUs, and at most `most` jobs. The first may begin `now`.
     pub fn new(now: Time, cpus: u32, most: u64) -> Self {
         Admission {
             cpus,
@@ -131,8 +134,7 @@ impl Admission {
         }
     }
 
-    /// A job has ended, beside `running` others: what growth has brought is judged by how fast they
-    /// do.
+    /// A job has ended, beside `running` others. Growth is judged by how fast jobs end.
     pub fn ended(&mut self, now: Time, running: u64, spent: Spent) {
         self.pace.ended(now, running);
         let waited = spent.ran.saturating_sub(spent.computed);
@@ -146,7 +148,7 @@ impl Admission {
         sums.computed = sums.computed.saturating_add(spent.computed);
     }
 
-    /// So many jobs have ended, over all. A smaller number than before is old news.
+    /// `completed` jobs have ended in all. A number smaller than an earlier one is ignored.
     pub fn completed(&mut self, completed: u64) {
         self.completed = self.completed.max(completed);
     }
@@ -156,7 +158,7 @@ impl Admission {
         self.shown += 1;
     }
 
-    /// One of those has ended.
+    /// A job that has [shown](Self::shown) what it does has ended.
     pub fn shown_over(&mut self) {
         self.shown = self.shown.saturating_sub(1);
     }
@@ -169,13 +171,13 @@ impl Admission {
         });
     }
 
-    /// There was no memory for another job while `running` ran ([`memory`]). Until there is, one
-    /// waits for it beside those, and no others.
+    /// There was no memory for another job while `running` ran ([`memory`]). Until it is
+    /// [granted](Self::granted), only that job waits for memory beside those that run.
     pub fn refused(&mut self, running: u64) {
         self.refused = Some(running);
     }
 
-    /// There was memory for the one that had been refused.
+    /// There is memory for the job that was refused.
     pub fn granted(&mut self) {
         self.refused = None;
     }
@@ -198,13 +200,16 @@ impl Admission {
         }
     }
 
-    /// Whether the `left` jobs, after which there are no others, start beside the `running` ones
-    /// although no CPU is idle. They do when all of them together compute no longer than the
-    /// longest of them will take, going by those that have ended: who waited for an idle CPU would
-    /// be the last to end, alone on an idle machine. That one waits, and computes before, in turns
-    /// with all the others; the more alike all are, the less is won by that. Only where jobs wait
-    /// longer than they compute, since waiting includes that for a CPU; and at most twice as many
-    /// as run, as most may compute first.
+    /// Whether the `left` last jobs all start now, beside `running` others, though no CPU idles.
+    ///
+    /// They do if their total CPU time fits into the longest job's expected wait, on all CPUs.
+    /// Ended jobs tell both. A job that waited for an idle CPU would end last, alone on an idle
+    /// machine.
+    ///
+    /// * The total leaves out what long waiters compute before they wait: the others have their
+    ///   turns in that time. The part is at most what an average job computes beyond it.
+    /// * Jobs must wait longer than they compute, since their waits include those for a CPU.
+    /// * At most twice as many start as run, because most may compute first.
     pub fn is_last_round(&self, running: u64, left: u64) -> bool {
         let Spent { ran, computed } = self.spent;
         let mostly_wait = ran.saturating_sub(computed) > computed;

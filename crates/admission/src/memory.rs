@@ -2,15 +2,17 @@
 //!
 //! A start needs
 //! `headroom - to be kept free >= what running jobs will still grow + what the new one will take`.
-//! Nobody knows the last two, so they are guessed from what jobs have taken that have ended, and of
-//! a running one from those that ran as long (`ages`). While only a few have ended, the largest of
-//! them and of those that run stands for all. A running job that is older than any that has ended
-//! may become anything in its first 10 s: beside such ones no more run than at the very beginning,
-//! unless each could become 64 times as large as it is.
+//! Nobody knows the last two, so ended jobs tell what to expect. A running job is compared with
+//! those that ran as long (`ages`). While only a few have ended, the largest job stands for all,
+//! whether it runs or has ended.
+//!
+//! A running job that is older than all ended ones may become anything in its first 10 s. Beside
+//! such jobs no more run than at the very beginning, unless each could become 64 times as large as
+//! it is.
 //!
 //! What the system has left is read from files, which costs more than many a job. So a reading is
-//! used for as long as it can be: each start since then is taken to need its whole peak, each end
-//! to have given nothing back. One job always runs, however large it is.
+//! used as long as possible. Until the next one, each start is taken to need its whole peak, and
+//! each end to have given nothing back. One job always runs, however large it is.
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
@@ -19,27 +21,27 @@ use super::ages::Ages;
 use super::slow_start;
 use cmwq_policy::time::{MILLISECOND, Nanos, SECOND, Time};
 
-/// A reading is used for so long while there is plenty.
+/// How long a reading is used while there is plenty.
 pub const VALID_FAR: Nanos = 100 * MILLISECOND;
-/// And for so long while memory decides who may start.
+/// How long it is used while memory decides who may start.
 pub const VALID_NEAR: Nanos = 20 * MILLISECOND;
-/// A start that was refused is thought over after so long if a job has ended since: what it gave
-/// back may be enough.
+/// A refused start is considered again after this time if a job has ended: what that job gave back
+/// may be enough.
 pub const AFTER_END: Nanos = 5 * MILLISECOND;
-/// If none has, after so long; then after twice as long, and so on.
+/// If none has ended, after this time; then after twice as long, and so on.
 pub const RETRY_FIRST: Nanos = 20 * MILLISECOND;
 /// But not longer than this: memory may also come from outside.
 pub const RETRY_LAST: Nanos = 640 * MILLISECOND;
-/// Nobody reads again before so many times what the last reading took: at most 1.6 % of one CPU.
+/// A reading is used for at least this many times what it took: at most 1.6 % of one CPU.
 const COST_PART: u64 = 64;
-/// There is plenty if so many times what is needed is there.
+/// There is plenty if this many times the need is there.
 const PLENTY: u64 = 2;
-/// What a job that is like none that has ended is taken to become, in times of its size,
+/// A job that is like no ended one is taken to grow to this many times its size.
 const UNKNOWN_GROWTH: u64 = 64;
-/// which is at least that of a shell that runs a program: a size may not have been read yet.
+/// Its size counts as at least a shell's that runs a program: it may not have been read yet.
 const UNKNOWN_LEAST: u64 = 4 << 20;
-/// One that has run for so long has the size that it will have, whatever others do: a single one
-/// that runs for hours is not to hold back all others.
+/// A job that has run for this long has its final size, whatever others do. One that runs for hours
+/// must not hold back all others.
 const SETTLED: Nanos = 10 * SECOND;
 /// Running jobs whose size one reading looks at, while there is plenty and while there is not.
 const SIZES_FAR: usize = 8;
@@ -76,8 +78,8 @@ struct Size {
     peak: u64,
 }
 
-/// Who was killed for want of memory. The kernel only counts that, for the machine and for each
-/// control group, and other people's processes with ours.
+/// Tells which jobs were killed for want of memory. The kernel only counts such kills, for the
+/// machine and for each control group. It counts other people's processes too.
 #[derive(Clone, Debug)]
 pub struct Kills {
     before: Vec<u64>,
@@ -90,9 +92,8 @@ impl Kills {
         Kills { before, ours: 0 }
     }
 
-    /// A job was killed by a signal that may have been the kernel's, and the counts are these now:
-    /// was it killed for memory? It was if one of them has risen more often than jobs were found to
-    /// be.
+    /// Whether a job was killed for memory, if its signal may have been the kernel's. `now`: the
+    /// counts after its end. It was if a count has risen more often than jobs were found killed.
     pub fn is_one(&mut self, now: &[u64]) -> bool {
         let rises = now.iter().zip(&self.before);
         let most = rises.map(|(now, before)| now.saturating_sub(*before)).max();
@@ -106,7 +107,7 @@ impl Kills {
 #[derive(Clone, Debug)]
 pub struct Memory {
     keep_free: u64,
-    /// So many may run, whatever they may become.
+    /// This many may run, whatever they become.
     first: usize,
     ages: Ages,
     running: BTreeMap<u64, Size>,
@@ -150,7 +151,7 @@ impl Memory {
         }
     }
 
-    /// The job `id` starts. Said before it does, so that who asks next knows of it.
+    /// The job `id` is about to start. Said before it does, so that the next answer counts it.
     pub fn started(&mut self, id: u64, now: Time) {
         let size = Size {
             since: now,
@@ -175,7 +176,7 @@ impl Memory {
         ids
     }
 
-    /// The job `id` was seen to take so many bytes; nothing for one that has ended.
+    /// The job `id` was seen to take `bytes`. Does nothing if it has ended.
     pub fn is_now(&mut self, id: u64, bytes: u64) {
         if let Some(size) = self.running.get_mut(&id) {
             size.now = bytes;
@@ -183,9 +184,11 @@ impl Memory {
         }
     }
 
-    /// The system has so many bytes that may still be used; `u64::MAX` if it does not say. Read
-    /// after the sizes of jobs, so that what a job takes in between is counted twice rather than
-    /// not at all. `took`: what the reading cost, sizes included.
+    /// Takes in a reading. `headroom`: bytes that may still be used; `u64::MAX` if the system does
+    /// not say. `took`: what the reading cost, sizes included.
+    ///
+    /// Read the headroom after the sizes of jobs. What a job takes in between is then counted twice
+    /// rather than not at all.
     pub fn read(&mut self, now: Time, headroom: u64, took: Nanos) {
         let spare = headroom.saturating_sub(self.keep_free);
         self.reading = Some(Reading {
@@ -199,10 +202,11 @@ impl Memory {
         }
     }
 
-    /// The job `id` has ended, which ran for so long. `peak`: the most bytes it had, as far as its
-    /// end tells; 0 if it does not. `starter`: the most that the process had which started it. A
-    /// process begins with the size of that one: a peak that is not larger was the starter's, and
-    /// says nothing of the job.
+    /// The job `id` has ended, and ran for `ran`. `peak`: the most bytes it had, or 0 if its end
+    /// does not tell. `starter`: the most bytes of the process that started it.
+    ///
+    /// A process begins with the size of its starter. A peak that is not larger was the starter's,
+    /// and says nothing of the job.
     pub fn ended(&mut self, id: u64, ran: Nanos, peak: u64, starter: u64) {
         let Some(size) = self.running.remove(&id) else {
             return;
@@ -239,7 +243,7 @@ impl Memory {
         self.need(now) <= spare
     }
 
-    /// What all running jobs will take beyond what they have, and a new one.
+    /// What running jobs will still grow, and what a new one will take.
     fn need(&self, now: Time) -> u64 {
         let expected = self.expected();
         let growth = |size: &Size| {
@@ -251,7 +255,7 @@ impl Memory {
         growths.fold(expected, u64::saturating_add)
     }
 
-    /// What a running job of this age may take at most, that has or will have `at_least`.
+    /// What a running job of this age may take at most. It has, or will have, `at_least`.
     fn becomes(&self, at_least: u64, age: Nanos) -> u64 {
         let is_known = self.ages.knows(age) || age >= SETTLED;
         match is_known || self.running.len() < self.first {
@@ -265,7 +269,7 @@ impl Memory {
         enough <= reading.spare
     }
 
-    /// For how long a reading is used that has room.
+    /// How long a reading that shows room is used.
     fn valid(&self, reading: &Reading) -> Nanos {
         let valid = match self.has_plenty(reading) {
             true => VALID_FAR,
@@ -274,7 +278,7 @@ impl Memory {
         valid.max(reading.took.saturating_mul(COST_PART))
     }
 
-    /// For how long one is used that has none.
+    /// How long a reading that shows no room is used.
     fn pause(&self, reading: &Reading) -> Nanos {
         let doubled = RETRY_FIRST << self.refusals.saturating_sub(1).min(8);
         let pause = match reading.ended {

@@ -2,9 +2,9 @@
 //!
 //! Jobs that wait for one disk, one lock or each other's memory look idle to the CPUs, so more and
 //! more are started, and each further one may slow down all. How fast jobs end is counted in
-//! windows, each with the number that ran. A window that is slower than an earlier one in which
-//! fewer ran is only a suspicion: later jobs may be longer than earlier ones. So it is tried: as
-//! few run as then, and what counts is whether that is faster than just before.
+//! windows, each with the number that ran. If a window is slower than an earlier one with fewer
+//! jobs, that is only a suspicion: later jobs may be longer. So it is tried. As few run as then,
+//! and what counts is whether that is faster than just before.
 //!
 //! | while | a window is | then |
 //! | --- | --- | --- |
@@ -19,14 +19,13 @@
 use cmwq_policy::rate::Rate;
 use cmwq_policy::time::Time;
 
-/// A window has at least so many ends of jobs,
+/// A window has at least this many ends of jobs,
 const WINDOW_LEAST: u64 = 32;
-/// and so many for each job that ran when it began: a window must end although more and more run.
+/// and this many for each job that ran when it began: it must end although more and more run.
 const WINDOW_TURNS: u64 = 2;
-/// A rate differs from another if it does by more than one part of so many.
+/// Two rates differ if one is off by more than this part of the other: an eighth.
 const RATE_PART: u64 = 8;
-/// So many windows pass before the first thing that was found is tried again; then twice as many,
-/// up to the last.
+/// Windows that pass before the first finding is tried again. They double each time, to the last.
 const DISTANCE_FIRST: u32 = 4;
 const DISTANCE_LAST: u32 = 256;
 
@@ -63,9 +62,9 @@ pub struct Pace {
     least: u64,
     phase: Phase,
     window: Window,
-    /// So many ends do not count: of jobs that began when another number of them was allowed.
+    /// Ends that still do not count: those jobs began under another ceiling.
     settling: u64,
-    /// So many may run.
+    /// How many may run.
     ceiling: u64,
     best: Option<Rate>,
     /// What began the trial.
@@ -76,8 +75,8 @@ pub struct Pace {
 }
 
 impl Pace {
-    /// Never holds back to fewer than `least` jobs. `first`: so many are begun with; when as many
-    /// have ended is the end of the first window, before many more run.
+    /// Never holds back to fewer than `least` jobs. `first`: jobs to begin with. The first window
+    /// ends when as many have ended, before many more run.
     pub fn new(now: Time, least: u64, first: u64) -> Self {
         Pace {
             least,
@@ -92,7 +91,7 @@ impl Pace {
         }
     }
 
-    /// Jobs that may run, as far as their pace goes.
+    /// How many jobs their pace lets run.
     pub fn ceiling(&self) -> u64 {
         self.ceiling
     }
@@ -169,7 +168,7 @@ impl Pace {
         self.ceiling = level;
     }
 
-    /// Fewer end than did when more ran: it was the jobs, not how many of them.
+    /// Jobs end more slowly than when more ran: the jobs are slow, not their number.
     fn was_refuted_by(&self, rate: &Rate) -> bool {
         let fewer = |more: Rate| rate.level < more.level && rate.ended < more.ended;
         self.suspected.is_some_and(fewer)

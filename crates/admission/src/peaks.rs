@@ -1,16 +1,16 @@
-//! How much jobs of one kind have taken, as far as the next one's need can be told from it: of
-//! memory, in bytes, which is what the words here speak of; or of time, in nanoseconds.
+//! What jobs of one kind have taken, and what the next one will therefore need at most.
+//!
+//! The words here speak of memory, in bytes. Time, in nanoseconds, is told in the same way.
 
-/// Sizes between two powers of two are told apart in so many steps, so a quantile is at most one
-/// eighth too large, and never too small.
+/// Steps between two powers of two. A quantile is at most an eighth too large, never too small.
 const STEPS: u32 = 8;
 const BUCKETS: usize = 64 * STEPS as usize;
 /// A quantile of fewer sizes means little: the largest stands for it.
 const FEW: u32 = 20;
-/// When so many sizes are counted, all counts are halved: jobs of an hour ago say less than recent
-/// ones.
+/// When this many sizes are counted, all counts are halved: jobs of an hour ago say less than
+/// recent ones.
 const MANY: u32 = 1024;
-/// Of a hundred jobs so many take no more than what is expected of one.
+/// The percentage of jobs that take no more than is expected of one.
 const PERCENT: u32 = 95;
 
 /// Peaks of ended jobs, in bytes: how many were about as large as each other.
@@ -33,7 +33,7 @@ impl Default for Peaks {
 }
 
 impl Peaks {
-    /// A job has ended that took so many bytes.
+    /// A job has ended, and took `bytes`.
     pub(super) fn add(&mut self, bytes: u64) {
         self.counts[bucket(bytes)] += 1;
         self.total += 1;
@@ -43,14 +43,13 @@ impl Peaks {
         }
     }
 
-    /// Whether so few jobs have ended that [`expected`](Self::expected) is only the largest of
-    /// them.
+    /// Whether too few jobs have ended: [`expected`](Self::expected) is only the largest of them.
     pub(super) fn are_few(&self) -> bool {
         self.total < FEW
     }
 
     /// What the next job is expected to take at most: the 95 % quantile, rounded up by no more than
-    /// an eighth; the largest while only a few have ended; 0 before any has.
+    /// an eighth. While only a few have ended, the largest; 0 before any has.
     pub(super) fn expected(&self) -> u64 {
         if self.are_few() {
             return self.largest;

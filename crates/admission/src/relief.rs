@@ -1,18 +1,18 @@
 //! When to try again to make a process for which the system had no room: no process, no descriptor
 //! or no memory was left (EAGAIN, EMFILE, ENFILE, ENOMEM).
 //!
-//! The end of one of ours makes room. But what was short may also be others': so it is tried now
-//! and then while ours run on, however long. Where none runs nobody of ours will ever make room,
-//! and after some time an error says more than waiting does.
+//! The end of one of our jobs makes room. Other people's processes may make room too, so the tries
+//! go on while ours run, however long. If none of ours runs, none of them will make room. After
+//! some time an error then says more than waiting does.
 
 use cmwq_policy::time::{MILLISECOND, Nanos, SECOND};
 
-/// From a refusal to the next try; then twice as long, and so on up to the last.
+/// The pause from a refusal to the next try. It doubles up to the last.
 const RETRY_FIRST: Nanos = 10 * MILLISECOND;
 const RETRY_LAST: Nanos = 1280 * MILLISECOND;
-/// So long it is tried while none of ours runs.
+/// How long the tries go on while none of ours runs.
 const PATIENCE: Nanos = 10 * SECOND;
-/// Who has waited for so long may say so.
+/// A wait this long may be reported.
 const LONG: Nanos = 2 * SECOND;
 
 /// The tries at one process.
@@ -50,7 +50,7 @@ impl Relief {
         self.alone < PATIENCE
     }
 
-    /// One of ours has ended: before the next pause it is tried at once.
+    /// One of ours has ended. The caller tries at once, before the next pause.
     pub fn has_ended(&mut self) {
         self.alone = 0;
     }

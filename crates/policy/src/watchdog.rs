@@ -1,20 +1,20 @@
 //! The watchdog of one pool: does its worklist move?
 //!
 //! The kernel's meaning (`wq_watchdog_timer_fn`): progress is that *the first item changes*. A
-//! queue that is slow but moves is no stall, however long it is. Other than the kernel, which
-//! repeats itself every 30 s, a stall is reported once, until the next progress.
+//! queue that is slow but moves is no stall, however long it is. The kernel repeats itself every
+//! 30 s. Here a stall is reported once, until the next progress.
 
 use crate::time::{Nanos, SECOND, Time};
 
 /// A worklist that stands still for this long is stalled, unless changed: the kernel's
 /// `watchdog_thresh`.
 pub const THRESHOLD: Nanos = 30 * SECOND;
-/// Who wakes this much later than it was to has been away, and so has everybody else: the machine
-/// was suspended, the process stopped or frozen, or starved.
+/// A thread that wakes this much too late was away, and so was everybody else: the machine was
+/// suspended, or the process was stopped, frozen or starved.
 pub const GAP: Nanos = SECOND;
 
-/// Whether there is a gap between when somebody was to wake and `now`. What measures by the passing
-/// of time is then set to begin anew, and nothing is reported.
+/// Whether `now` is long after `due`, when somebody was to wake. All that measures time then begins
+/// anew, and nothing is reported.
 pub fn is_gap(due: Time, now: Time) -> bool {
     now.since(due) > GAP
 }
@@ -24,7 +24,7 @@ pub fn is_gap(due: Time, now: Time) -> bool {
 pub struct Watchdog {
     /// Since when its first item has been the first.
     progress: Time,
-    /// When it was last seen to stand still because others are slow, and nothing is wrong.
+    /// When it was last found to stand still only because others are slow.
     slow: Time,
     reported: bool,
 }
@@ -44,8 +44,8 @@ impl Watchdog {
         *self = Watchdog::new(now);
     }
 
-    /// If the worklist stands still and nobody has said so yet: for how long it has. `threshold` 0
-    /// turns the watchdog off.
+    /// For how long the worklist has stood still, once that is `threshold` and nobody has said so
+    /// yet. A `threshold` of 0 turns the watchdog off.
     pub fn stalled(
         &mut self,
         now: Time,
@@ -57,19 +57,19 @@ impl Watchdog {
         stood
     }
 
-    /// If what it watches stands still, and nobody has [said](Self::say) so: for how long.
+    /// For how long what it watches has stood still, once that is `threshold` and nobody has
+    /// [said](Self::say) so.
     pub fn stands(&self, now: Time, threshold: Nanos) -> Option<Nanos> {
         (now >= self.due(threshold)).then(|| now.since(self.progress))
     }
 
-    /// It stands still, as what it waits for is slow. Whether that is all is asked again after
-    /// another threshold.
+    /// It stands still because what it waits for is slow. The question is asked again after another
+    /// threshold.
     pub fn only_slow(&mut self, now: Time) {
         self.slow = now;
     }
 
-    /// When to ask again, if the worklist does not move until then; the end of time if no answer
-    /// would be new.
+    /// When to ask again if the worklist does not move; the end of time if no answer would be new.
     pub fn due(&self, threshold: Nanos) -> Time {
         match self.reported || threshold == 0 {
             true => Time(Nanos::MAX),
@@ -92,8 +92,8 @@ impl Watchdog {
         self.reported = true;
     }
 
-    /// What belongs to it last `moved` then: it counts from there, if that is news. Unless it is,
-    /// it need not be said again of what stands still since `said`.
+    /// Adopts a later progress time, `moved`, seen in another pool. A stall reported there and
+    /// standing since `said` is not repeated, unless there was progress after it began.
     pub fn moved_elsewhere(&mut self, moved: Time, said: Option<Time>) {
         if moved > self.progress {
             *self = Watchdog::new(moved);
@@ -116,17 +116,17 @@ pub struct Looks {
 }
 
 impl Looks {
-    /// Whether it is time: the first look comes at once, and one does when the threshold has
-    /// changed.
+    /// Whether it is time to look. The first look comes at once, and so does one after the
+    /// threshold has changed.
     pub fn is_due(&mut self, now: Time, threshold: Nanos) -> bool {
         let before = core::mem::replace(&mut self.threshold, threshold);
         let at = self.at.filter(|_| before == threshold);
         threshold > 0 && at.is_none_or(|at| at <= now)
     }
 
-    /// Somebody has looked, and there may be something to say at `due`. The next look is not much
-    /// before the one after it could be, however many queues there are, and not later than the
-    /// threshold: what was said may have moved.
+    /// Somebody has looked, and there may be something to say at `due`: the next look comes then.
+    /// It comes no sooner than an eighth of the threshold, however many queues there are. It comes
+    /// no later than the threshold: what was said may have moved.
     pub fn looked(&mut self, now: Time, due: Time) {
         let soonest = now.after(self.threshold / 8);
         self.at = Some(due.clamp(soonest, now.after(self.threshold)));

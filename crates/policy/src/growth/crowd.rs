@@ -33,7 +33,7 @@ impl Crowd {
         }
     }
 
-    /// Not while nothing moves: then it may be what all wait for that is held back.
+    /// The hold, unless nothing moves: a held item may be what all wait for.
     fn held(&self, now: Time) -> Option<&Hold> {
         let hold = self.hold.as_ref()?;
         (!self.queue.is_stuck(now) && !hold.is_over(now)).then_some(hold)
@@ -44,14 +44,16 @@ impl Crowd {
         self.hold.is_some()
     }
 
-    /// It was no crowd for long.
+    /// Whether it has been no crowd for long.
     pub fn is_over(&self, now: Time) -> bool {
         !self.has_hold() && now.since(self.seen_at) > LEVEL_VALID
     }
 
-    /// Whether a report of an idle CPU is of use. While held, only if it is needed to see that a
-    /// worker is `missing`: one that is woken instead is placed well, while one that is called to
-    /// an idle CPU may come beside who has the lock, on the same core.
+    /// Whether a report of an idle CPU is of use.
+    ///
+    /// While held, it is if one more is allowed and no worker is known to be `missing`. A missing
+    /// worker is better woken without a report, since the scheduler places it well. A report calls
+    /// it to an idle CPU, perhaps on the core of the lock's holder.
     pub fn wants_reports(&self, now: Time, busy: u32, missing: bool) -> bool {
         self.held(now)
             .is_none_or(|hold| hold.allows(busy) && !missing)
@@ -67,7 +69,7 @@ impl Crowd {
         self.held(now).map_or(Holding::No, Hold::holding)
     }
 
-    /// The futex address at which the last look has seen most sleepers.
+    /// The futex on which the last look has seen the most sleepers.
     pub fn lock(&self) -> Option<u64> {
         self.queue.lock()
     }
@@ -87,7 +89,7 @@ impl Crowd {
         }
     }
 
-    /// An item has ended whose worker was seen asleep at [`lock`](Self::lock).
+    /// An item has ended. Its worker was seen asleep at [`lock`](Self::lock).
     pub fn passed(&mut self, now: Time) {
         self.queue.passed(now);
     }
@@ -124,8 +126,8 @@ impl Crowd {
         self.stats
     }
 
-    /// When one more may begin that is held back, so that somebody sees to it. After a look that
-    /// could have let it begin, the usual looks are enough.
+    /// When a held item may begin, so that somebody sees to it. `None` after a look that could have
+    /// let it begin: then the usual looks are enough.
     pub fn wakes_at(&self, now: Time) -> Option<Time> {
         let probe_at = self.held(now)?.probe_at();
         (self.looked_at < probe_at).then_some(probe_at)

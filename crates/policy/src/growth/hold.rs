@@ -1,14 +1,14 @@
 //! A kind of items that is held back, because its executions queue up at one lock.
 //!
-//! It searches for the number of workers that the lock can use: enough to keep it busy, and not so
-//! many that most of them wait. So many are *allowed*; who ends an item while more are busy goes
-//! idle. A start beyond that is a *probe*: it allows one more. Four looks make a verdict; what
-//! counts most is how fast items end, compared with the best pace so far.
+//! It searches for the number of workers that the lock can use: enough to keep it busy, without
+//! most of them waiting. That number is *allowed*. A worker that ends an item of the kind while
+//! more are busy takes no other one. A start beyond the number is a *probe*: it allows more. Four
+//! looks make a verdict. What counts most is how fast items end, beside the best pace so far.
 //!
 //! | verdict | | then |
 //! | --- | --- | --- |
-//! | too many | slower than with fewer workers | one less than those are allowed: perhaps they do as well |
-//! | too few | slower than with more | so many are allowed again, and a convoy lowers that no more |
+//! | too many | slower than with fewer workers | one less than then is allowed: perhaps that does as well |
+//! | too few | slower than with more | the earlier number is allowed again; while it keeps its pace, *convoy* cannot go below it |
 //! | convoy | most waited at the lock | twice as many as did not wait are allowed |
 //! | elsewhere | most slept, and most not at the lock | the pool is not held any more |
 //! | fine | anything else | the next probe allows twice as many more; at once, if this one has paid |
@@ -23,30 +23,30 @@ use crate::probe::hit;
 use crate::rate::Rate;
 use crate::time::{MILLISECOND, Nanos, SECOND, Time};
 
-/// Each verdict against growth makes probes wait twice as long; before the first one it is this
-/// long, about the time between two looks of the tick.
+/// How long probes wait before the first verdict: about the time between two looks of the tick.
+/// Each verdict against growth doubles it.
 pub const DAMP_FIRST: Nanos = 4 * MILLISECOND;
 /// No probe waits longer than this, from the last start or from the verdict that has put it off.
 pub const DAMP_LAST: Nanos = 100 * MILLISECOND;
-/// Nor longer than this while nobody who was seen at the lock gets through: it may be a barrier.
+/// Nor longer than this while nobody from the lock gets through: it may be a barrier.
 pub const DAMP_CLOSED: Nanos = 4 * MILLISECOND;
-/// So long after one start of a pool that is held back, the next one is allowed.
+/// While a pool is held back, the next start is allowed this long after the last one.
 pub const START_BOUND: Nanos = 2 * DAMP_LAST;
-/// So many workers are always allowed; on one CPU, half as many.
+/// This many workers are always allowed; on one CPU, half as many.
 pub const LEAST: u32 = 4;
-/// So many looks make a verdict: one alone sees a moment.
+/// Looks that make a verdict: one alone sees a moment.
 pub const VERDICT_LOOKS: u32 = 4;
-/// A pool of which nothing bad was found for so long is not held any more.
+/// A hold ends when nothing bad was found for this long.
 pub const HOLD_LAST: Nanos = SECOND;
-/// A pace is known if at least so many items ended.
+/// A pace is known if at least this many items ended.
 const PACE_LEAST: u64 = 64;
-/// It is slower than another one if it is less by more than one part of so many.
+/// A pace is slower than another if it is less by more than this part of it: a sixteenth.
 const PACE_PART: u64 = 16;
 
 /// The search.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Hold {
-    /// So many workers may be busy without delay, and never less than `least`.
+    /// How many workers may be busy without delay; never less than `least`.
     allowed: u32,
     least: u32,
     /// With fewer than this, items ended more slowly.
@@ -56,7 +56,7 @@ pub(super) struct Hold {
     probe_at: Time,
     /// The next probe was put off.
     put_off: bool,
-    /// It allows so many more.
+    /// How many more it allows.
     step: u32,
     /// There was a probe since the last verdict.
     tried: bool,
@@ -64,10 +64,10 @@ pub(super) struct Hold {
     bad: (Time, u32),
     /// The best pace so far.
     best: Option<Rate>,
-    /// Nobody gets through who was seen at the lock.
+    /// Nobody from the lock gets through.
     is_closed: bool,
-    /// So many looks are not counted: with far more or fewer workers other items are under way, and
-    /// how fast they end says nothing at first.
+    /// Looks that still do not count. With far more or fewer workers than before, other items are
+    /// under way, and how fast they end says nothing at first.
     settling: u32,
     sum: Sum,
 }
@@ -197,13 +197,13 @@ impl Hold {
         }
     }
 
-    /// What is to be said of this pace, and notes it if it is the best one.
+    /// The finding that this pace leads to, if any. Notes the pace if it is the best one.
     fn compare(&mut self, pace: Rate) -> Option<Finding> {
         let best = self.best.get_or_insert(pace);
         let is_slower = pace.is_slower_than(best, PACE_PART);
         if pace.is_near(best) {
             if is_slower && self.needed > 0 {
-                // So many were asked for, and do not keep what they promised.
+                // The number that was asked for does not keep what it promised.
                 (self.needed, *best) = (0, pace);
             }
             best.ended = (3 * best.ended + pace.ended) / 4;
@@ -238,7 +238,7 @@ impl Hold {
         }
     }
 
-    /// At most so many are allowed, and the next probe waits longer.
+    /// Allows at most `allowed`, and makes the next probe wait longer.
     fn lower(&mut self, now: Time, sum: &Sum, allowed: u32) {
         self.bad = (now, sum.mean_busy());
         self.allow(allowed.min(self.allowed).max(self.least));
@@ -269,9 +269,9 @@ impl Hold {
 
 /// What four looks have shown.
 enum Finding {
-    /// With so many fewer it went faster.
+    /// With this many, which are fewer, it went faster.
     TooMany(u32),
-    /// With so many more it did.
+    /// With this many, which are more, it did.
     TooFew(u32),
     Convoy,
     Elsewhere,
@@ -314,7 +314,7 @@ impl Sum {
         self.crowd * 2 > self.busy
     }
 
-    /// Most of them slept. Whoever asks has found that most did not wait at the lock.
+    /// Most of them slept. The caller has found that most did not wait at the lock.
     fn is_elsewhere(&self) -> bool {
         self.asleep * 2 > self.busy
     }
@@ -335,7 +335,7 @@ impl Sum {
     }
 }
 
-/// More workers have brought at least half of what they would if nothing held them up.
+/// Whether more workers have brought at least half of what they would with nothing to hold them up.
 fn pays(pace: &Rate, before: &Rate) -> bool {
     let (busy, then) = (pace.level, before.level);
     busy > then && 2 * pace.ended * then >= before.ended * (busy + then)

@@ -5,10 +5,10 @@
 //! (a lock whose waiters sleep is handed over only as fast as they wake up; a Python GIL).
 //! So growth asks what the blocked workers wait for, and whether that queue moves.
 //!
-//! Who joins a convoy shows in what the blocked workers execute. Items are of one *kind* if they
-//! are of one queue and have one function: a kind whose executions queue up at one lock is a
-//! [`Crowd`], and its other items are held back. Nobody else is: the pool's workers take what is of
-//! other kinds.
+//! What the blocked workers execute shows which items would join a convoy. Items of one queue with
+//! one function are of one *kind*. If a kind's executions queue up at one lock, the kind is a
+//! [`Crowd`], and its other items are held back. Items of other kinds are not: the pool's workers
+//! take them.
 //!
 //! | most executions of one kind | and | is | its items |
 //! | --- | --- | --- | --- |
@@ -18,9 +18,9 @@
 //!
 //! Of all kinds together a pool grows freely up to twice what the last look saw.
 //!
-//! A crowd from which nobody gets through while items end may be either: a barrier beside other
-//! items, or a lock that is free for all, which one worker takes again and again. It is held, but
-//! not hard.
+//! Items may end while nobody from the crowd gets through. Then it may be a barrier beside other
+//! items, or an unfair lock that one worker takes again and again. Such a crowd is held, but not
+//! hard.
 //!
 //! Looks are samples: a scan looks at [`MAX_SCAN`](crate::pool::MAX_SCAN) workers, and the others
 //! are taken to be alike.
@@ -40,12 +40,13 @@ pub use hold::{DAMP_CLOSED, DAMP_FIRST, DAMP_LAST, HOLD_LAST, LEAST, START_BOUND
 pub const FREE_GROWTH: u32 = 2;
 /// Items that end closer together than this count as this far apart.
 pub const SPACING_LEAST: Nanos = MILLISECOND;
-/// A crowd from which nobody got through for so long may be a barrier although items end.
+/// If nobody from a crowd got through for this long, it may be a barrier although items end.
 pub const CLOSED: Nanos = 20 * MILLISECOND;
 /// A look at the workers is believed for this long: a little more than the time between two looks
 /// of the tick while canaries report.
 pub const LOOK_VALID: Nanos = 20 * MILLISECOND;
-/// As many workers as a look found to do well may start again for this long without another one.
+/// A number of workers that a look found to do well is believed for this long: as many may start
+/// again without another look.
 pub const LEVEL_VALID: Nanos = 200 * MILLISECOND;
 
 /// Whether one more worker may start.
@@ -69,7 +70,7 @@ pub enum Holding {
     No,
     /// Workers have queued up at one lock.
     Convoy {
-        /// So many workers start without delay.
+        /// How many workers start without delay.
         workers: u32,
         /// When one more may start.
         until: Time,
@@ -105,7 +106,7 @@ pub struct Look {
     pub asleep: u32,
     /// About how many of them wait at [`lock`](Self::lock).
     pub crowd: u32,
-    /// The futex address that most of those wait at that wait at one.
+    /// The futex that the most sleepers wait on, if any waits on one.
     pub lock: Option<u64>,
 }
 
@@ -162,7 +163,7 @@ impl Growth {
         if is_free { Gate::Open } else { Gate::Ask }
     }
 
-    /// Not more than have lately done well together.
+    /// Whether one more makes no more than have lately done well together.
     fn is_known_level(&self, now: Time, busy: u32) -> bool {
         let (at, level) = self.level;
         !self.is_crowded && busy < level && now.since(at) <= LEVEL_VALID
@@ -187,7 +188,7 @@ impl Growth {
         self.asked
     }
 
-    /// Takes in a look at a pool with so many busy workers, some of which are a crowd or not.
+    /// Takes in a look at a pool with `busy` busy workers. `is_crowded`: some of them are a crowd.
     pub fn looked(&mut self, now: Time, busy: u32, is_crowded: bool) {
         (self.asked, self.is_crowded) = (false, is_crowded);
         self.look = Some((now, busy));

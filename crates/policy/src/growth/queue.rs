@@ -10,7 +10,7 @@ pub(super) struct Queue {
     lock: Option<u64>,
     /// Since when each look has seen a crowd there.
     since: Option<Time>,
-    /// When somebody last got through who was seen there.
+    /// When a worker that was seen there last got through.
     passed: Option<Time>,
     /// The last item that ended, and the usual time between two (a moving average).
     ended: Option<Time>,
@@ -22,7 +22,7 @@ impl Queue {
         self.lock
     }
 
-    /// Somebody has got through who was seen there.
+    /// A worker that was seen there has got through.
     pub(super) fn passed(&mut self, now: Time) {
         self.passed = Some(now);
     }
@@ -61,7 +61,7 @@ impl Queue {
         self.since.is_some() && !self.is_moving(now)
     }
 
-    /// Nobody who was seen in the crowd has got through for long.
+    /// No worker that was seen in the crowd has got through for long.
     pub(super) fn is_closed(&self, now: Time) -> bool {
         let began = |since: Time| since.max(self.passed.unwrap_or_default());
         self.since

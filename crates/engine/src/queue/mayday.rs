@@ -25,7 +25,7 @@ unsafe impl Send for Maydays {}
 unsafe impl Sync for Maydays {}
 
 impl Rescuer {
-    /// Whose thread listens to these.
+    /// A rescuer. Its thread listens to these calls.
     pub(crate) fn new(maydays: Arc<Maydays>) -> Self {
         Rescuer(maydays)
     }

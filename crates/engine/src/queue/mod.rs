@@ -32,8 +32,8 @@ const DESTROYING: u32 = 2;
 /// A queue in memory. Lives as long as a handle, a timer or an action refers to it.
 pub(crate) struct Queue {
     base: &'static Base,
-    /// Itself: a pointer to the whole allocation, which one made from a `&Queue` is not. It may be
-    /// used to count references, and it stays valid whatever references come and go.
+    /// Itself, as a pointer to the whole allocation. One made from a `&Queue` would cover less.
+    /// This one may count references, and stays valid whatever references come and go.
     me: Weak<Queue>,
     id: u64,
     name: Arc<str>,
@@ -59,7 +59,8 @@ unsafe impl Sync for Queue {}
 pub(crate) type QueueRef = NonNull<Queue>;
 
 impl Queue {
-    /// One that is not known yet, and has no pwq: `parts` nodes share its limit.
+    /// A queue that nobody knows yet, without pwqs. `parts`: how many limits its pwqs share; 0 if
+    /// each has its own.
     pub(crate) fn new(
         base: &'static Base,
         id: u64,
@@ -120,8 +121,8 @@ impl Queue {
         &self.routes
     }
 
-    /// The limit that a new pwq of this node counts for: `own`, if it is the first one or each has
-    /// its own. Called under the queue's lock.
+    /// The limit that a new pwq of this node counts for. It is `own` if the pwq is the first there,
+    /// or if each pwq has its own. Called under the queue's lock.
     pub(crate) fn shared_limit(
         &self,
         node: Option<u32>,

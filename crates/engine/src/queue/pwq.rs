@@ -1,8 +1,11 @@
 //! Pool workqueues in memory, and the core's store: how its handles become pointers.
 //!
 //! A pwq belongs to its queue and is freed with it, never before. Whoever follows a pointer to one
-//! either has a handle of the queue, or holds the lock of the pool in which an item of it is queued
-//! or executed, or was given the pointer by an action that [holds](Items::hold) the queue.
+//! has one of these:
+//!
+//! * a handle of the queue;
+//! * the lock of a pool in which an item of the pwq is queued or executed;
+//! * the pointer from an action that [holds](Items::hold) the queue.
 
 use std::cell::UnsafeCell;
 use std::ptr::NonNull;
@@ -23,9 +26,9 @@ use crate::sync::SeqCst;
 /// Where one queue meets one pool. Its address goes into items' words, hence the alignment.
 #[repr(C, align(512))]
 pub(crate) struct Pwq {
-    /// The limit of a per-CPU queue, for this CPU; else that of all pwqs of its queue and node, if
-    /// it is the first of them. It stands in front of the core because each item changes both: one
-    /// line of a cache that goes from CPU to CPU, instead of two.
+    /// In a per-CPU queue: its limit for this CPU. Else, in the first pwq of a node: the limit of
+    /// all pwqs of the queue there. It stands in front of the core because each item changes both:
+    /// one cache line goes from CPU to CPU, instead of two.
     own_limit: LimitCell<PwqRef>,
     core: UnsafeCell<PoolWorkqueue<Items>>,
     info: PwqInfo,

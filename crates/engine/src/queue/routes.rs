@@ -10,12 +10,12 @@ use cmwq_policy::CpuMask;
 use super::pwq::{Pwq, PwqRef};
 
 /// A pool workqueue for each CPU, none until it is first used. Read without a lock; changed under
-/// that of the queue.
+/// the queue's lock.
 pub(crate) struct Routes {
-    /// All CPUs' items go the first one's way.
+    /// All CPUs use the first CPU's route.
     one: AtomicBool,
     first: AtomicPtr<Pwq>,
-    /// Of the CPUs behind the first, made when one of them is used: most queues have one route.
+    /// The routes of all other CPUs, made when one of them is used: most queues have one route.
     others: OnceLock<Box<[AtomicPtr<Pwq>]>>,
     nr_cpus: usize,
 }
@@ -34,11 +34,11 @@ impl Routes {
         self.one.store(one, SeqCst);
     }
 
-    /// The CPU whose route the items of this one go; `here` says which CPU it is.
+    /// Index of the route used for this CPU; `here` says which CPU it is.
     pub(crate) fn slot(&self, here: impl FnOnce() -> usize) -> usize {
         match self.one.load(SeqCst) {
             true => 0,
-            // A CPU may have come since the process began; its items go to the last that is known.
+            // A CPU may have come since the process began. It uses the last known CPU's route.
             false => here().min(self.nr_cpus - 1),
         }
     }
@@ -60,7 +60,7 @@ impl Routes {
         route.store(pwq.as_ptr(), SeqCst);
     }
 
-    /// The CPUs that have one.
+    /// The CPUs that have a route.
     pub(crate) fn routed(&self) -> CpuMask {
         let cpus = 0..self.nr_cpus;
         cpus.filter(|&cpu| self.get(cpu).is_some()).collect()

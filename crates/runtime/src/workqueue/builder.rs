@@ -254,18 +254,21 @@ impl WorkqueueBuilder {
         self
     }
 
-    /// What a thread does that waits for an item of this queue which runs on the thread's own CPU,
-    /// as those of per-CPU queues do: unless turned off, it stays there, instead of being moved to
-    /// a CPU that idles by each wake-up. While it waits, for at most 2 ms, its mask may be that CPU
-    /// alone.
+    /// Sets what a thread does that waits for an item of this queue.
+    ///
+    /// The default, [`Stacking::Stay`], keeps the thread on its CPU if the item runs there, as
+    /// items of per-CPU queues do. A wake-up would otherwise move the thread to an idle CPU. For at
+    /// most 2 ms of its wait, its mask may be that CPU alone. [`Stacking::Off`] turns this off.
     ///
     /// With [`Stacking::Claim`], [`join`](crate::JoinHandle::join) and [`scope`](Workqueue::scope)
-    /// also execute what they would wait for, if no worker has begun it: on the calling thread and
-    /// its stack, with its signal mask and thread-locals, perhaps before older items. Only where
-    /// that thread is like a worker: its nice value and scheduling policy, a CPU that the item may
-    /// use (while it runs, no other ones), half of a worker's stack; and at most 16 deep. Never
-    /// items of ordered, per-CPU and BH queues, never by `flush` or `cancel_sync`. When that pays:
-    /// `docs/affinity.md`.
+    /// also execute what they would wait for, if no worker has begun it. The item then runs on the
+    /// calling thread and its stack, with its signal mask and thread-locals, perhaps before older
+    /// items. When that pays: `docs/affinity.md`.
+    ///
+    /// The thread must be like a worker: with the worker's nice value and scheduling policy, half
+    /// of a worker's stack, and on a CPU that the item may use. While the item runs, the thread
+    /// uses no CPU that the item may not use. Claims nest at most 16 deep. Items of ordered,
+    /// per-CPU and BH queues are never claimed, and `flush` and `cancel_sync` never claim.
     ///
     /// ```
     /// use cmwq::{Stacking, Workqueue};

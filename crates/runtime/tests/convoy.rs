@@ -88,12 +88,12 @@ fn nor_do_they_hold_up_other_items_of_their_queue() {
     let queue = queue("both");
     let lock = Arc::new(Mutex::new(()));
     let (ended, others) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
-    // Some 0.6 s of one after another.
+    // Some 2.4 s of one after another: a look may be long in coming beside other programs.
     for _ in 0..600 {
         let (lock, ended) = (lock.clone(), ended.clone());
         drop(queue.spawn(move || {
             let guard = lock.lock().unwrap();
-            std::thread::sleep(Duration::from_millis(1));
+            std::thread::sleep(Duration::from_millis(4));
             drop(guard);
             ended.fetch_add(1, SeqCst);
         }));

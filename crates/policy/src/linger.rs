@@ -10,15 +10,15 @@ use crate::time::{MICROSECOND, Nanos};
 
 /// A worker that stays yields so often, which takes about 20 us on an idle CPU.
 pub const YIELDS: u32 = 32;
-/// No shorter spell shows that it is of no use to stay.
+/// An idle spell shorter than this shows that it is of use to stay.
 pub const SHORT_SPELL: Nanos = 100 * MICROSECOND;
-/// After having stayed in vain it goes to sleep at once for so many short spells, at most.
+/// A worker that has stayed in vain sleeps at once in at most this many short spells.
 const LONGEST_PAUSE: u32 = 256;
 
 /// What the last idle spells of one worker have shown.
 #[derive(Clone, Copy, Debug)]
 pub struct Linger {
-    /// Short spells until it stays again, and the next such distance.
+    /// Short spells until it stays again, and how many there will be the next time.
     pause: u32,
     next_pause: u32,
 }

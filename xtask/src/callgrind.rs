@@ -1,6 +1,25 @@
 //! Instructions of a program, counted by valgrind's callgrind.
 
-use std::process::Command;
+use std::process::{Command, ExitCode};
+
+/// Runs `measure` as the command of this name, which takes no arguments.
+pub(crate) fn command(
+    name: &str,
+    args: &[String],
+    measure: impl FnOnce() -> Result<(), String>,
+) -> ExitCode {
+    let done = match args {
+        [] => measure(),
+        _ => Err(format!("not an argument: `{}`", args[0])),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("xtask {name}: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
 
 /// Runs `program` with `args` and counts the instructions of all its threads.
 pub(crate) fn instructions(program: &str, args: &[&str]) -> Result<u64, String> {

@@ -17,17 +17,7 @@ const COUNTED: [u64; 2] = [10_000, 60_000];
 
 /// Runs the command; `args` must be empty.
 pub fn run(args: &[String]) -> ExitCode {
-    let done = match args {
-        [] => measure(),
-        _ => Err(format!("not an argument: `{}`", args[0])),
-    };
-    match done {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("xtask item-cost: {error}");
-            ExitCode::FAILURE
-        }
-    }
+    callgrind::command("item-cost", args, measure)
 }
 
 fn measure() -> Result<(), String> {

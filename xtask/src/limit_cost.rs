@@ -25,17 +25,7 @@ const BOUND: usize = 7;
 
 /// Runs the command; `args` must be empty.
 pub fn run(args: &[String]) -> ExitCode {
-    let done = match args {
-        [] => measure(),
-        _ => Err(format!("not an argument: `{}`", args[0])),
-    };
-    match done {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("xtask limit-cost: {error}");
-            ExitCode::FAILURE
-        }
-    }
+    callgrind::command("limit-cost", args, measure)
 }
 
 fn measure() -> Result<(), String> {

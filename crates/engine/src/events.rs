@@ -32,7 +32,7 @@ impl Pool {
         result
     }
 
-    /// As that, but tells the caller whether a look at the workers was asked for.
+    /// As [`with_at`](Self::with_at). Tells the caller whether a look at the workers was asked for.
     pub(crate) fn with_inspect<R>(
         &'static self,
         now: Time,

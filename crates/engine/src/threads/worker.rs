@@ -223,7 +223,8 @@ impl Worker {
     pub(super) fn run(mut self) {
         let slot = self.hands.slot;
         let mut ended = None;
-        // When a short item has ended is when the next one is asked for.
+        // The end of a short item is also the time at which the worker asks for the next one: the
+        // clock is read once for both.
         let mut now = clock::now();
         loop {
             match self.ask(now, ended.take()) {

@@ -1,16 +1,16 @@
 //! Items that are over before another worker could have begun one: one worker serves them best.
 //!
-//! Between two items a worker has the pool's lock for some tenths of a microsecond, and whoever is
-//! woken takes some tens of microseconds to its first item. Of items that are [`BRIEF`] a second
+//! Between two items a worker holds the pool's lock for some tenths of a microsecond. A worker that
+//! is woken begins its first item some tens of microseconds later. If items are [`BRIEF`], a second
 //! worker makes none end sooner: the two wait for each other at the lock, and each of them idles,
 //! parks and is woken more often. So after many brief items in a row one running worker is enough,
-//! for as long as it goes from item to item. It is [`LATE`] when none has begun or ended for longer
-//! than a wake takes; from then on as many run as always. Whoever queues the next item sees that,
-//! and if nobody does, the tick.
+//! for as long as it goes from item to item. The worker is [`LATE`] when no item has begun or ended
+//! for about as long as a wake takes. Then as many run as always. Whoever queues the next item sees
+//! that it is late; if nobody queues one, the tick sees it.
 //!
-//! What that may cost is bounded, by a balance. Each brief item that one worker served alone has
-//! saved a little; one that took long while others waited has lost its time. When more is lost than
-//! was saved, twice as many brief items in a row are needed until one worker is enough again.
+//! A balance bounds what this may cost. A brief item that one worker served alone has saved a
+//! little. An item that took long while others waited has lost its time. When more is lost than was
+//! saved, the number of brief items in a row that make one worker enough doubles.
 
 use crate::time::{MICROSECOND, MILLISECOND, Nanos, Time};
 use crate::worker::WorkerId;
@@ -19,16 +19,16 @@ use crate::worker::WorkerId;
 pub(super) const BRIEF: Nanos = MICROSECOND;
 /// One worker is enough until no item has begun or ended for so long: about what a wake takes.
 pub(super) const LATE: Nanos = 50 * MICROSECOND;
-/// So many brief items in a row make one worker enough, at first and at most.
+/// The number of brief items in a row that make one worker enough: at first, and at most.
 const NEEDS_FIRST: u32 = 64;
 const NEEDS_LAST: u32 = 1 << 20;
-/// The brief items in a row count up to so many times that number. Each that is not brief takes
-/// that number back: an interrupt makes any item look longer than it is.
+/// The count of brief items in a row stops at this multiple of that number. An item that is not
+/// brief takes the number off once: an interrupt makes any item look longer than it is.
 const MOST: u32 = 4;
 /// What an item saves that one worker has served alone.
 const SAVES: Nanos = MICROSECOND / 4;
-/// So much more may be lost than saved. After so many times that was saved, half as many brief
-/// items are needed.
+/// This much more may be lost than saved. When [`PROVEN`] times as much is saved, the number of
+/// brief items that are needed is halved.
 const CREDIT: Nanos = MILLISECOND;
 const PROVEN: u64 = 64;
 
@@ -37,7 +37,7 @@ const PROVEN: u64 = 64;
 pub(super) struct Brief {
     /// Brief items in a row.
     run: u32,
-    /// So many of them make one worker enough.
+    /// How many of them make one worker enough.
     needs: u32,
     /// What that has saved and lost, since either was last much more than the other.
     saved: Nanos,

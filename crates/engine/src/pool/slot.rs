@@ -91,6 +91,11 @@ impl Slot {
         self.parker.unpark();
     }
 
+    /// The calling thread, which is the worker's, is about to park on its CPU.
+    pub(crate) fn parks_here(&self) {
+        self.parked_on.store(sched::current_cpu() as u32, SeqCst);
+    }
+
     /// The CPU that its thread has parked on; `None`: it is not parked.
     pub(crate) fn parked_on(&self) -> Option<usize> {
         let last = self.parked_on.load(SeqCst);

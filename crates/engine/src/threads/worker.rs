@@ -323,12 +323,14 @@ impl Worker {
         slot.pool.with(|core, cx| core.yielded(cx, slot.id, took));
     }
 
-    /// Stays for a moment, if that has been of use. True if it was.
+    /// Stays for a moment, if that has been of use. True if it was. Whoever wakes it meanwhile may
+    /// bring it to the item, as if it had parked.
     fn linger(&self) -> bool {
-        let parker = &self.hands.slot.parker;
+        let slot = self.hands.slot;
         (0..self.linger.yields()).any(|_| {
+            slot.parks_here();
             sched::yield_now();
-            parker.is_woken()
+            slot.parker.is_woken()
         })
     }
 
@@ -341,7 +343,7 @@ impl Worker {
         let idle_from = clock::now();
         let woken = self.linger();
         if !woken {
-            slot.parked_on.store(sched::current_cpu() as u32, SeqCst);
+            slot.parks_here();
         }
         slot.parker.park(None);
         slot.parked_on.store(NOWHERE, SeqCst);

@@ -19,8 +19,9 @@ pub const PERIOD_MOST: Nanos = 100 * MILLISECOND;
 pub const WORST_PART: u64 = 10;
 /// The tick may use one part in this many of the CPU time that its CPUs have.
 pub const BUDGET_PART: u64 = 100;
-/// The same while ticks find workers missing that no canary has reported: they are what keeps CPUs
-/// busy.
+/// The same while ticks start workers that no canary has reported missing: they are what keeps CPUs
+/// busy. One that finds a worker missing, and can start none, does not pay: all CPUs may be busy for
+/// other pools.
 pub const PAYING_PART: u64 = 20;
 /// CPUs that count for the budget, at most: looking is one thread's work.
 const BUDGET_CPUS: u64 = 4;
@@ -37,7 +38,7 @@ pub struct Tick {
     wished: Nanos,
     /// Moving average of what one tick costs.
     cost: Nanos,
-    /// The last one has found that a worker was missing.
+    /// The last one has started a worker that was missing.
     paid: bool,
 }
 
@@ -62,16 +63,17 @@ impl Tick {
         looks
     }
 
-    /// A tick used `cost` of CPU time. It was `starved` if it found a worker missing that no canary
-    /// had reported: then the next one comes in half the time, otherwise the pace slows down again.
-    pub fn ran(&mut self, starved: bool, cost: Nanos) {
-        let wished = if starved {
+    /// A tick used `cost` of CPU time. It has `paid` if it started a worker that no canary had
+    /// reported missing: then the next one comes in half the time, otherwise the pace slows down
+    /// again.
+    pub fn ran(&mut self, paid: bool, cost: Nanos) {
+        let wished = if paid {
             self.wished / 2
         } else {
             self.wished + self.wished / 32
         };
         self.wished = wished.clamp(PERIOD_SHORT, PERIOD_LONG);
-        self.paid = starved;
+        self.paid = paid;
         self.cost = match self.cost {
             // The first one need not be like the others.
             0 => cost.min(PERIOD_MOST / WORST_PART),
@@ -134,10 +136,10 @@ impl Rounds {
         Round { due, all }
     }
 
-    /// The tick that was due is over: it used `cost` of the CPU time of `cpus` CPUs, and found a
-    /// worker `missing` or not.
-    pub fn ended(&mut self, now: Time, missing: bool, cost: Nanos, cpus: u32) {
-        self.pace.ran(missing && self.silent, cost);
+    /// The tick that was due is over: it used `cost` of the CPU time of `cpus` CPUs, and has paid
+    /// or not.
+    pub fn ended(&mut self, now: Time, paid: bool, cost: Nanos, cpus: u32) {
+        self.pace.ran(paid && self.silent, cost);
         let period = self.fixed.unwrap_or_else(|| self.pace.period(cpus));
         self.next = now.after(period);
     }

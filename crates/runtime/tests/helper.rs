@@ -218,6 +218,58 @@ fn where_no_process_may_be_forked_they_are_threads() {
     });
 }
 
+/// How long the kernel lets the thread run in one go, 0: the calling one; 0 before Linux 6.12.
+fn slice_of(tid: i32) -> u64 {
+    // `struct sched_attr` in its first version: the slice is its fourth word.
+    let mut attr = [0_u64; 6];
+    let (at, size) = (attr.as_mut_ptr(), size_of_val(&attr));
+    // SAFETY: the kernel writes as many bytes as it is told that there are.
+    let got = unsafe { libc::syscall(libc::SYS_sched_getattr, tid, at, size, 0) };
+    assert_eq!(got, 0, "{}", std::io::Error::last_os_error());
+    attr[3]
+}
+
+/// Beside a runnable thread with a short slice all others on its CPU, of any process, run as short.
+fn canaries_have_a_usual_slice(pid: i32, name: &str) {
+    let canaries = threads::of(pid).into_iter();
+    let canaries: Vec<_> = canaries
+        .filter(|thread| thread.name.starts_with(name))
+        .collect();
+    assert!(canaries.len() >= cmwq::stats().cpus, "{}", canaries.len());
+    for thread in canaries {
+        assert_eq!(slice_of(thread.tid), slice_of(0), "{}", thread.name);
+    }
+}
+
+#[test]
+fn canaries_in_a_process_leave_others_their_time_slices() {
+    if IS_HERE {
+        alone(
+            "canaries_in_a_process_leave_others_their_time_slices",
+            || {
+                use_it();
+                canaries_have_a_usual_slice(own_helper(), "cmwq/canary");
+            },
+        );
+    }
+}
+
+#[test]
+fn canaries_that_are_threads_leave_others_their_time_slices() {
+    alone(
+        "canaries_that_are_threads_leave_others_their_time_slices",
+        || {
+            let builder = cmwq::Builder::new().canaries(CanaryForm::Threads);
+            builder.install().unwrap();
+            eventually("one for each CPU", || {
+                use_it();
+                threads::count("cmwq/c") == cmwq::stats().cpus
+            });
+            canaries_have_a_usual_slice(std::process::id() as i32, "cmwq/c");
+        },
+    );
+}
+
 #[test]
 fn a_program_may_choose() {
     for (name, form) in [("threads", CanaryForm::Threads), ("off", CanaryForm::Off)] {

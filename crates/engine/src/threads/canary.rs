@@ -101,8 +101,6 @@ fn serve_with_threads(engine: &'static Engine, mask: &CpuMask) {
 fn run(engine: &'static Engine, cpu: usize) {
     let canaries = engine.canaries();
     inside::pin(cpu);
-    // Refused by older kernels, and no matter: it gets a CPU sooner to end.
-    let _ = sched::set_short_slice_self();
     canaries.note_thread(cpu, thread::gettid());
     // Last: a SCHED_IDLE thread could be kept off its CPU amid its own end, which takes locks.
     if let Err(error) = sched::set_idle_policy_self() {

@@ -119,7 +119,7 @@ impl Ticker {
         }
         let looked = contract::look_round(&Real(self.engine), round);
         if round.due {
-            self.end_tick(now, looked.missing);
+            self.end_tick(now, looked.paid);
         }
     }
 
@@ -138,12 +138,12 @@ impl Ticker {
     }
 
     /// Canaries that lost a report are armed again, and the pace is set by what was found.
-    fn end_tick(&mut self, now: Time, missing: bool) {
+    fn end_tick(&mut self, now: Time, paid: bool) {
         self.engine.canaries().arm_wanted();
         let cpu = clock::thread_cpu();
         let cost = cpu.saturating_sub(std::mem::replace(&mut self.cpu_seen, cpu));
         let cpus = self.engine.cpus().target as u32;
-        self.rounds.ended(now, missing, cost, cpus);
+        self.rounds.ended(now, paid, cost, cpus);
         self.tick().ticked(cpu);
     }
 

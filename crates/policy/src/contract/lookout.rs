@@ -29,6 +29,8 @@ pub trait Lookout: Machine {
 pub struct Looked {
     /// A worker was missing.
     pub missing: bool,
+    /// It has paid: one was started, or a pool has given back tokens that another one lacks.
+    pub paid: bool,
     /// So many workers were looked at.
     pub workers: u64,
 }
@@ -36,6 +38,7 @@ pub struct Looked {
 impl Looked {
     fn add(&mut self, more: Looked) {
         self.missing |= more.missing;
+        self.paid |= more.paid;
         self.workers += more.workers;
     }
 }
@@ -63,8 +66,10 @@ pub fn look<M: Lookout>(m: &M, pool: u32) -> Looked {
         m.watch_item(pool, &found);
         seen.push(found);
     }
+    let shortage = m.with_pool(pool, |core, cx| core.scanned(cx, &seen, complete));
     Looked {
-        missing: m.with_pool(pool, |core, cx| core.scanned(cx, &seen, complete)),
+        missing: shortage.missing,
+        paid: shortage.ended,
         workers: seen.len() as u64,
     }
 }
@@ -96,8 +101,10 @@ pub fn look_round<M: Lookout>(m: &M, round: Round) -> Looked {
 fn look_for_tokens<M: Lookout>(m: &M) -> Looked {
     let mut looked = Looked::default();
     for pool in m.pools() {
-        if m.with_pool(pool, |core, _| core.holds_tokens()) {
+        let holds = || m.with_pool(pool, |core, _| core.holds_tokens());
+        if holds() {
             looked.add(look(m, pool));
+            looked.paid |= !holds();
         }
     }
     looked

@@ -10,7 +10,9 @@
 //! (`slots.rs`), questions.
 
 use super::{AskSwitches, Claimant};
-use super::{Cx, Hog, ItemReport, Queueing, Retired, Rule, Seen, Step, Stuck, WorkerPool};
+use super::{
+    Cx, Hog, ItemReport, Queueing, Retired, Rule, Seen, Shortage, Step, Stuck, WorkerPool,
+};
 use crate::hog::Sample;
 use crate::probe::{broken, hit};
 use crate::store::{SharedLimit, Store};
@@ -175,9 +177,9 @@ impl<S: Store> WorkerPool<S> {
 
     /// A scan has looked, at everybody [planned](Self::plan_scan) or until it had seen enough. Its
     /// findings replace what reports had made of the estimate: who was seen to run is not presumed
-    /// asleep. True if fewer run than should although items wait: the signals that should have
-    /// said so are late.
-    pub fn scanned(&mut self, cx: &mut Cx<S>, seen: &[Seen], complete: bool) -> bool {
+    /// asleep. Tells whether fewer run than should although items wait: the signals that should
+    /// have said so are late.
+    pub fn scanned(&mut self, cx: &mut Cx<S>, seen: &[Seen], complete: bool) -> Shortage {
         self.note(cx, |pool, cx| pool.take_look(cx, seen, complete))
     }
 

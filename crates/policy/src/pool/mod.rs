@@ -59,7 +59,7 @@ pub use key::{PoolKey, Served};
 pub use knot::{Behind, Behinds};
 pub use life::{BH_WORKER_RESTARTS, BH_WORKER_TURN, Step};
 pub use rescue::{MAX_RESCUERS, MAYDAY_INITIAL_TIMEOUT, MAYDAY_INTERVAL, RESCUER_BATCH};
-pub use seen::{Plan, Seen, SeenState};
+pub use seen::{Plan, Seen, SeenState, Shortage};
 pub use series::{Executing, QueuedIn};
 pub use signals::Stuck;
 pub use starvation::{Holder, HolderIs, SlotsSeen, may_starve, most_threads};

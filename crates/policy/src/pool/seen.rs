@@ -117,3 +117,13 @@ impl Seen {
         }
     }
 }
+
+/// Whether fewer workers run than should, although items wait.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Shortage {
+    /// A worker was missing.
+    pub missing: bool,
+    /// One was started. Otherwise there may be no thread for it, or no token: the CPUs are busy for
+    /// other pools.
+    pub ended: bool,
+}

@@ -4,7 +4,7 @@
 //! Every report may be wrong, late or missing. It moves the estimate, which stays within its bounds
 //! whatever was said, and it never makes an item wait for ever: the tick looks again.
 
-use super::seen::{Plan, Seen, SeenState};
+use super::seen::{Plan, Seen, SeenState, Shortage};
 use super::start::Asks;
 use super::unseen::Found;
 use super::{Cx, WorkerPool};
@@ -102,7 +102,7 @@ impl<S: Store> WorkerPool<S> {
     }
 
     /// See [`scanned`](Self::scanned).
-    pub(super) fn take_look(&mut self, cx: &mut Cx<S>, seen: &[Seen], complete: bool) -> bool {
+    pub(super) fn take_look(&mut self, cx: &mut Cx<S>, seen: &[Seen], complete: bool) -> Shortage {
         if !complete {
             self.go_on_behind(seen.last());
         }
@@ -122,11 +122,12 @@ impl<S: Store> WorkerPool<S> {
         self.settle(cx);
         self.fail_a_wait(cx);
         let missing = self.need_more_worker() && !self.is_served(cx.now);
-        for _ in 0..SCAN_STARTS {
-            let started = self.kick(cx);
-            self.stats.tick_starts += u64::from(started);
+        let started = (0..SCAN_STARTS).filter(|_| self.kick(cx)).count();
+        self.stats.tick_starts += started as u64;
+        Shortage {
+            missing,
+            ended: started > 0,
         }
-        missing
     }
 
     /// The next scan begins where this one has stopped: a worker beside one that is always found

@@ -107,7 +107,7 @@ impl Ticker {
         let user = machine.user_signals().expect("there is a tick");
         let cost = user.costs.round + user.costs.look * looked.workers;
         let cpus = online.count() as u32;
-        self.rounds.ended(machine.now(), looked.missing, cost, cpus);
+        self.rounds.ended(machine.now(), looked.paid, cost, cpus);
     }
 
     /// Until the next tick while items wait, otherwise until somebody kicks it.

@@ -87,7 +87,8 @@ fn the_tick_finds_out_when_it_looks() {
     assert_eq!(second_starts(signals, &SLEEPER), Time(4 * MS));
     // The policy's first period has passed by then: the tick's thread waits for the CPU.
     let signals = UserSignals { tick: 0, ..none() };
-    assert_eq!(second_starts(signals, &SLEEPER), Time(MS));
+    let late = second_starts(signals, &SLEEPER).since(Time(MS));
+    assert!(late < MS / 16, "{late}");
 }
 
 #[test]

@@ -243,14 +243,10 @@ extern "C" fn pinned(control: usize, cpu: usize) -> ! {
     // SAFETY: as in `main`.
     let control = unsafe { &*control };
     bare::pin(cpu);
-    let (attr, priority) = (bare::addr(control.short_slice.get()), 0_i32);
+    let priority = 0_i32;
     let (idle, priority) = (libc::SCHED_IDLE as usize, bare::addr(&raw const priority));
-    // SAFETY: the kernel reads a `struct sched_attr` that begins with its size, and a priority.
-    let denied = unsafe {
-        // Refused by older kernels, and no matter.
-        call(libc::SYS_sched_setattr, 0, attr, 0, 0, 0, 0);
-        call(libc::SYS_sched_setscheduler, 0, idle, priority, 0, 0, 0)
-    };
+    // SAFETY: the kernel reads a priority.
+    let denied = unsafe { call(libc::SYS_sched_setscheduler, 0, idle, priority, 0, 0, 0) };
     if denied != 0 {
         control.denied.store(-denied as i32, SeqCst);
         bare::exit();

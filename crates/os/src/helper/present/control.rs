@@ -7,8 +7,6 @@ use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, AtomicUsize};
 
 use cmwq_policy::MAX_CPUS;
 
-use crate::sched::SchedAttr;
-
 /// What a pinned thread runs, with the shared memory and its CPU.
 pub type Body = extern "C" fn(*mut c_void, usize) -> !;
 
@@ -42,7 +40,6 @@ pub(super) struct Control {
     /// Address of a [`Body`], and what it is given.
     pub(super) body: AtomicUsize,
     pub(super) memory: AtomicUsize,
-    pub(super) short_slice: UnsafeCell<SchedAttr>,
     pub(super) waiters: UnsafeCell<[u64; 6]>,
     no_limit: [u64; 2],
 }

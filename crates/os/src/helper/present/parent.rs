@@ -11,7 +11,6 @@ use cmwq_policy::CpuMask;
 use super::bare;
 use super::child;
 use super::control::{Body, Control};
-use crate::sched::SchedAttr;
 use crate::thread;
 
 /// Bytes of stack of the first thread.
@@ -164,10 +163,6 @@ impl Helper {
         control.quit.store(0, SeqCst);
         control.made.iter().for_each(|word| word.store(0, SeqCst));
         control.threads.iter().for_each(|tid| tid.store(0, SeqCst));
-        // SAFETY: there is no helper, so nobody reads it.
-        unsafe {
-            *control.short_slice.get() = SchedAttr::short_slice();
-        }
         Ok(())
     }
 

@@ -112,6 +112,17 @@ fn the_last_runnable_worker_of_a_pool_never_steps_back() {
 }
 
 #[test]
+fn a_look_that_finds_no_token_ends_no_shortage() {
+    let mut rig = pools(3);
+    let poor = rig.pools.iter().position(|p| p.nr_running() == 1);
+    let poor = poor.expect("two tokens are no three");
+    let busy = rig.scan(poor, |_| SeenState::Runnable);
+    assert!(busy.missing && !busy.ended, "{busy:?}");
+    let slept = rig.scan(poor, |_| SeenState::Asleep(None));
+    assert!(slept.missing && slept.ended, "{slept:?}");
+}
+
+#[test]
 fn an_idle_report_starts_a_worker_though_others_hold_all_tokens() {
     // Two pools without backlog sleep on the tokens, and nobody looks at them.
     let mut rig = Rig::new((0..3).map(|_| attrs(2)));

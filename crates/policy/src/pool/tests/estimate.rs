@@ -171,14 +171,14 @@ fn a_complete_scan_replaces_the_estimate() {
         rig.run();
     }
     assert_eq!(rig.pools[0].estimate.presumed(), 2);
-    let missing = rig.scan(0, |work| {
+    let shortage = rig.scan(0, |work| {
         if work == 0 {
             ASLEEP
         } else {
             SeenState::Runnable
         }
     });
-    assert!(!missing);
+    assert!(!shortage.missing);
     assert_eq!(rig.pools[0].estimate.presumed(), 0);
     assert_eq!(rig.pools[0].crew.counts().asleep, 1);
     assert_eq!(
@@ -191,7 +191,7 @@ fn a_complete_scan_replaces_the_estimate() {
 fn a_scan_that_finds_workers_asleep_starts_others() {
     let mut rig = Rig::one(attrs(2), 100);
     rig.queue_and_run(9, 0);
-    assert!(rig.scan(0, |_| ASLEEP), "a signal is late");
+    assert!(rig.scan(0, |_| ASLEEP).missing, "a signal is late");
     assert!(rig.pools[0].stats().tick_starts >= 1);
     rig.run();
     assert_eq!(rig.executing().len(), 4);

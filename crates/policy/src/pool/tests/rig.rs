@@ -1,8 +1,8 @@
 //! A machine of make-believe threads around the real core.
 
 use super::super::{
-    Cx, ItemReport, PoolAttrs, Published, Queueing, Rule, Seen, SeenState, Step, Stuck, WorkerPool,
-    seen::Plan,
+    Cx, ItemReport, PoolAttrs, Published, Queueing, Rule, Seen, SeenState, Shortage, Step, Stuck,
+    WorkerPool, seen::Plan,
 };
 use super::check::{self, Memory};
 use super::ops::{Flushing, Queue};
@@ -414,7 +414,7 @@ impl Rig {
     }
 
     /// Looks at the planned workers as they are now, and reports.
-    pub(super) fn scan(&mut self, pool: usize, look: impl Fn(usize) -> SeenState) -> bool {
+    pub(super) fn scan(&mut self, pool: usize, look: impl Fn(usize) -> SeenState) -> Shortage {
         let plan = self.pools[pool].plan_scan();
         let seen = self.seen(pool, &plan, look);
         self.call(pool, |p, cx| p.scanned(cx, &seen, true))

@@ -1,5 +1,6 @@
 //! Who starts, who creates, who retires.
 
+use super::super::Shortage;
 use super::rig::{Doing, Todo};
 use super::*;
 
@@ -114,7 +115,8 @@ fn nobody_else_is_woken_for_an_item_that_a_worker_is_on_its_way_to() {
     let mut rig = idle_workers(5);
     rig.queue_new(1, 0);
     assert_eq!(rig.todo.len(), 1);
-    assert!(!rig.scan(0, |_| SeenState::Runnable), "nobody is missing");
+    let shortage = rig.scan(0, |_| SeenState::Runnable);
+    assert_eq!(shortage, Shortage::default(), "nobody is missing");
     assert!(!rig.idle_report(0));
     assert_eq!(rig.todo.len(), 1);
     assert!(!rig.published(0).wants);

@@ -20,8 +20,8 @@ pub const WORST_PART: u64 = 10;
 /// The tick may use one part in this many of the CPU time that its CPUs have.
 pub const BUDGET_PART: u64 = 100;
 /// The same while ticks start workers that no canary has reported missing: they are what keeps CPUs
-/// busy. One that finds a worker missing, and can start none, does not pay: all CPUs may be busy for
-/// other pools.
+/// busy. One that finds a worker missing, and can start none, does not pay: all CPUs may be busy
+/// for other pools.
 pub const PAYING_PART: u64 = 20;
 /// CPUs that count for the budget, at most: looking is one thread's work.
 const BUDGET_CPUS: u64 = 4;

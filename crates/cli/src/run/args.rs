@@ -1,5 +1,7 @@
 //! The command line of `cmwq run`.
 
+use super::columns::Separator;
+use super::habits::Habits;
 use super::memory::MinFree;
 use clap::ValueEnum;
 use clap::builder::RangedU64ValueParser;
@@ -23,13 +25,13 @@ The output of a job is held and written as a whole when the job ends, unless --l
 --ungroup is given.";
 
 /// Run a job for each line of standard input, as many at a time as keep the CPUs busy
-#[derive(clap::Args)]
+#[derive(clap::Args, Clone)]
 #[command(
-    override_usage = "cmwq run [OPTIONS] [--] [COMMAND [ARG]...]",
+    override_usage = "cmwq run [OPTIONS] [--] [COMMAND [ARG]...] [::: VALUE...] [:::: FILE...]",
     after_long_help = EXIT_STATUS
 )]
 pub(crate) struct RunArgs {
-    /// Read the lines from FILE
+    /// Read the lines from FILE; - is standard input
     ///
     /// Jobs then get the standard input of cmwq, unless that is a terminal, instead of /dev/null.
     #[arg(short, long, value_name = "FILE", help_heading = INPUT)]
@@ -39,24 +41,64 @@ pub(crate) struct RunArgs {
     #[arg(short = '0', long, help_heading = INPUT)]
     pub(super) null: bool,
 
+    /// Lines end with this byte (\n, \t, \0 and \xHH are what they are in C)
+    #[arg(short, long, value_name = "BYTE", value_parser = delimiter, conflicts_with = "null",
+          help_heading = INPUT)]
+    pub(super) delimiter: Option<u8>,
+
+    /// Cut lines into columns at SEP, for {1}, {2}, ...
+    ///
+    /// SEP is a string in which \t is a tab, \s any blank and [...] any of these, and a + behind
+    /// one repeats it.
+    #[arg(short = 'C', long, value_name = "SEP", value_parser = Separator::parse,
+          conflicts_with = "max_args", help_heading = INPUT)]
+    pub(super) colsep: Option<Separator>,
+
+    /// Take one of each source (:::, ::::) together, not each with each
+    ///
+    /// The shorter ones begin again. :::+ and ::::+ link a source to the one before, up to the end
+    /// of the shorter one.
+    #[arg(long, alias = "xapply", help_heading = INPUT)]
+    pub(super) link: bool,
+
+    /// Read all lines first, and run them in random order
+    #[arg(long, help_heading = INPUT)]
+    pub(super) shuf: bool,
+
     /// Give up to N lines to a job
     ///
     /// Fewer at the end of the input, and where an argument list can hold no more. With N above 1,
-    /// {} must be a word of its own in COMMAND, and becomes the lines, each a word.
-    #[arg(short = 'n', long, value_name = "N", default_value = "1", help_heading = INPUT,
+    /// {} must be a word of its own in COMMAND, and becomes the lines, each a word; {1}, {2}, ... are
+    /// single ones.
+    #[arg(short = 'n', short_aliases = ['N', 'L'], long, aliases = ["max-lines", "max-replace-args"],
+          value_name = "N", default_value = "1", help_heading = INPUT,
           value_parser = RangedU64ValueParser::<usize>::new().range(1..=1_000_000))]
     pub(super) max_args: usize,
 
     /// Print the commands that would run, in order and quoted for a shell; run nothing
-    #[arg(long, help_heading = INPUT)]
+    #[arg(long, alias = "dryrun", help_heading = INPUT)]
     pub(super) dry_run: bool,
+
+    /// WORD, instead of {}, stands for the line in COMMAND; nothing else does
+    #[arg(short = 'I', long, value_name = "WORD", help_heading = INPUT,
+          value_parser = clap::builder::NonEmptyStringValueParser::new())]
+    pub(super) replace: Option<String>,
 
     /// Never run more than N jobs at a time (1 to 2048)
     ///
     /// Fewer run while they keep the CPUs busy.
     #[arg(long, value_name = "N", default_value = "1024", help_heading = JOBS,
-          value_parser = RangedU64ValueParser::<usize>::new().range(1..=2048))]
+          value_parser = RangedU64ValueParser::<usize>::new().range(1..=MOST_ACTIVE as u64))]
     pub(super) max_active: usize,
+
+    /// The same, as xargs and GNU parallel have it: N, 0 for no limit, or of the CPUs +N, -N, N%
+    #[arg(short, short_alias = 'P', long, alias = "max-procs", value_name = "N",
+          allow_hyphen_values = true, conflicts_with = "max_active", help_heading = JOBS)]
+    pub(super) jobs: Option<String>,
+
+    /// Wait for SECS seconds between the starts of two jobs (fractions are allowed)
+    #[arg(long, value_name = "SECS", value_parser = seconds, help_heading = JOBS)]
+    pub(super) delay: Option<Duration>,
 
     /// Run the jobs at nice value N (-20 to 19)
     ///
@@ -93,14 +135,22 @@ pub(crate) struct RunArgs {
     pub(super) keep_order: bool,
 
     /// Write the jobs' output line by line, as it comes
-    #[arg(long, conflicts_with_all = ["keep_order", "ungroup"], help_heading = OUTPUT)]
+    #[arg(long, aliases = ["lb", "linebuffer"], conflicts_with_all = ["keep_order", "ungroup"], help_heading = OUTPUT)]
     pub(super) line_buffer: bool,
 
     /// Jobs write to our standard output and standard error themselves
     ///
     /// Output of jobs that run at the same time may be mixed anywhere.
-    #[arg(long, conflicts_with = "keep_order", help_heading = OUTPUT)]
+    #[arg(short_alias = 'u', long, conflicts_with = "keep_order", help_heading = OUTPUT)]
     pub(super) ungroup: bool,
+
+    /// Begin each line of output with the arguments of its job and a tab
+    #[arg(long, conflicts_with = "ungroup", help_heading = OUTPUT)]
+    pub(super) tag: bool,
+
+    /// Print each command to standard error as its job begins
+    #[arg(short = 't', long, help_heading = OUTPUT)]
+    pub(super) verbose: bool,
 
     /// Say nothing but errors that end the run and the summary
     #[arg(long, help_heading = OUTPUT)]
@@ -117,7 +167,7 @@ pub(crate) struct RunArgs {
     ///
     /// What a job takes is guessed from those that have ended, or that run. One job always runs. 0
     /// keeps nothing free.
-    #[arg(long, value_name = "SIZE|PERCENT%", default_value = "5%", help_heading = JOBS)]
+    #[arg(long, alias = "memfree", value_name = "SIZE|PERCENT%", default_value = "5%", help_heading = JOBS)]
     pub(super) min_free_memory: MinFree,
 
     /// Write a summary to standard error at the end
@@ -135,16 +185,26 @@ pub(crate) struct RunArgs {
     pub(super) joblog: Option<PathBuf>,
 
     /// Leave out the lines that have succeeded according to the joblog, and continue it
-    #[arg(long, requires = "joblog", help_heading = LOG)]
+    #[arg(long, alias = "resume-failed", requires = "joblog", help_heading = LOG)]
     pub(super) resume: bool,
+
+    #[command(flatten)]
+    pub(super) habits: Habits,
 
     /// What to run for each line; {} in it stands for the line
     ///
-    /// Where there is no {} in COMMAND, the line is appended as its last argument. Without COMMAND
-    /// each line is itself a command, run by sh -c; empty lines are skipped then.
+    /// {.} is the line without its extension, {/} without its folder, {//} the folder, {/.} without
+    /// both, {#} the number of the job and {%} of its slot. {1}, {2.}, ... are columns. Where none
+    /// of {} and the columns is in COMMAND, the line is appended as its last argument. COMMAND as
+    /// one word with blanks or shell syntax is run by sh -c. Without COMMAND each line is itself a
+    /// command, run by sh -c; empty lines are skipped then. Behind ::: and :::: are values, and
+    /// files with lines, instead of standard input: each of one with each of the others.
     #[arg(value_name = "COMMAND", trailing_var_arg = true)]
     pub(super) command: Vec<OsString>,
 }
+
+/// Jobs at a time, at most.
+pub(super) const MOST_ACTIVE: usize = 2048;
 
 const INPUT: &str = "Input";
 const JOBS: &str = "Jobs";
@@ -165,10 +225,13 @@ pub(super) enum SummaryFormat {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub(super) enum Halt {
     /// Nothing that a job does stops the run
+    #[value(alias = "0")]
     Never,
     /// Start nothing more and wait for the running jobs
+    #[value(aliases = ["soon,fail=1", "1"])]
     Soon,
     /// Start nothing more and terminate the running jobs
+    #[value(aliases = ["now,fail=1", "2"])]
     Now,
 }
 
@@ -180,6 +243,20 @@ pub(super) enum When {
     Auto,
     Always,
     Never,
+}
+
+/// One byte, which may be escaped as in C.
+fn delimiter(text: &str) -> Result<u8, String> {
+    let wrong = || format!("{text:?} is not one byte");
+    match text.as_bytes() {
+        [byte] => Ok(*byte),
+        b"\\n" => Ok(b'\n'),
+        b"\\t" => Ok(b'\t'),
+        b"\\0" => Ok(0),
+        b"\\\\" => Ok(b'\\'),
+        [b'\\', b'x', ..] => u8::from_str_radix(&text[2..], 16).map_err(|_| wrong()),
+        _ => Err(wrong()),
+    }
 }
 
 /// A positive number of seconds, at most some thirty years.
@@ -196,6 +273,22 @@ fn seconds(text: &str) -> Result<Duration, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_delimiter_is_one_byte() {
+        for (text, byte) in [
+            (",", b','),
+            ("\\n", b'\n'),
+            ("\\0", 0),
+            ("\\x1f", 31),
+            ("\\", b'\\'),
+        ] {
+            assert_eq!(delimiter(text), Ok(byte), "{text}");
+        }
+        for wrong in ["", "ab", "\\q", "\\xg", "\u{e4}"] {
+            assert!(delimiter(wrong).is_err(), "{wrong}");
+        }
+    }
 
     #[test]
     fn seconds_are_positive_numbers() {

@@ -1,7 +1,6 @@
 //! Lines put together into jobs: as many as asked for, and no more than an argument list can hold.
 
 use super::template::Template;
-use std::os::unix::ffi::OsStrExt;
 
 /// The kernel takes no more than 6 MiB, whatever the limit of the stack says; who needs more than
 /// this for one job gains nothing by it.
@@ -62,7 +61,7 @@ fn room(template: &Template) -> usize {
     let most = unsafe { libc::sysconf(libc::_SC_ARG_MAX) };
     let most = usize::try_from(most).map_or(MOST, |most| most.min(MOST));
     let environment = std::env::vars_os().map(|(name, value)| name.len() + value.len() + 1);
-    let words = template.fixed().iter().map(|word| word.as_bytes().len());
+    let words = template.fixed().into_iter();
     let taken: usize = environment.chain(words).map(|size| size + OVERHEAD).sum();
     most.saturating_sub(taken + SPARE)
 }

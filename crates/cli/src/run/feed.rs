@@ -1,14 +1,14 @@
 //! The lines of the next job, of those that are still to be done.
 
 use super::batch::Batch;
-use super::input::Lines;
+use super::input::Input;
 use super::log::Done;
 use super::template::Template;
 use std::io;
 
 /// From an input to the lines of one job after the other.
 pub(super) struct Feed<'a> {
-    lines: Lines<'a>,
+    input: Input<'a>,
     template: &'a Template,
     batch: Batch,
     done: Done,
@@ -20,13 +20,13 @@ pub(super) struct Feed<'a> {
 impl<'a> Feed<'a> {
     /// `done`: what is to be left out.
     pub(super) fn new(
-        lines: Lines<'a>,
+        input: Input<'a>,
         template: &'a Template,
         max_args: usize,
         done: Done,
     ) -> Self {
         Self {
-            lines,
+            input,
             template,
             batch: Batch::new(template, max_args),
             done,
@@ -38,7 +38,7 @@ impl<'a> Feed<'a> {
     /// None at the end of the input.
     pub(super) fn next(&mut self) -> io::Result<Option<Vec<Vec<u8>>>> {
         while self.error.is_none() {
-            match self.lines.next() {
+            match self.input.next() {
                 Ok(None) => return Ok(self.batch.rest()),
                 Ok(Some(line)) if !self.template.accepts(&line) => {}
                 Ok(Some(line)) if self.done.take(&line) => self.skipped += 1,

@@ -9,6 +9,24 @@ use std::os::fd::BorrowedFd;
 /// Linux takes no longer argument than this (MAX_ARG_STRLEN, less the NUL at its end).
 const LONGEST: usize = 128 * 1024 - 1;
 
+/// Where lines come from.
+pub(super) enum Input<'a> {
+    /// One file, as there is room for jobs.
+    Lines(Lines<'a>),
+    /// They are all there.
+    All(Box<dyn Iterator<Item = Vec<u8>> + 'a>),
+}
+
+impl Input<'_> {
+    /// The next line; None at the end.
+    pub(super) fn next(&mut self) -> io::Result<Option<Vec<u8>>> {
+        match self {
+            Input::Lines(lines) => lines.next(),
+            Input::All(all) => Ok(all.next()),
+        }
+    }
+}
+
 /// Splits a file into lines. `'a` is the life of the descriptor that interrupts it.
 pub(super) struct Lines<'a> {
     reader: BufReader<Interruptible<'a>>,

@@ -7,6 +7,12 @@ use std::io;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 
+/// What tells a job its number and that of its slot; the second name is GNU parallel's.
+const TOLD: [([&str; 2], usize); 2] = [
+    (["CMWQ_SEQ", "PARALLEL_SEQ"], 0),
+    (["CMWQ_SLOT", "PARALLEL_JOBSLOT"], 1),
+];
+
 /// What jobs inherit.
 pub(super) struct Launcher {
     signal_mask: u64,
@@ -43,15 +49,24 @@ impl Launcher {
     }
 
     /// Starts a process in a process group of its own.
-    pub(super) fn start(&self, words: &[OsString]) -> io::Result<Child> {
-        let mut command = self.command(words);
+    /// `sequence`, `slot`: what the job is told of itself.
+    pub(super) fn start(
+        &self,
+        words: &[OsString],
+        sequence: u64,
+        slot: usize,
+    ) -> io::Result<Child> {
+        let told = [sequence, slot as u64];
+        let mut command = self.command(words, told);
         let _mask = MaskedAs::new(self.signal_mask);
         // A worker that was just woken on one CPU may still be confined to it.
         if let Some(cpus) = &self.affinity {
             let _ = cmwq_os::sched::set_affinity_self(cpus);
         }
         match command.spawn() {
-            Err(error) if error.raw_os_error() == Some(libc::ENOEXEC) => self.start_script(words),
+            Err(error) if error.raw_os_error() == Some(libc::ENOEXEC) => {
+                self.start_script(words, told)
+            }
             result => result,
         }
     }
@@ -59,14 +74,14 @@ impl Launcher {
     /// A script without `#!` is run by the shell. `posix_spawn`, which `Command` prefers because
     /// it does not copy our page tables, leaves that out; `execvp`, which it uses when there is
     /// something to do between fork and exec, does it.
-    fn start_script(&self, words: &[OsString]) -> io::Result<Child> {
-        let mut command = self.command(words);
+    fn start_script(&self, words: &[OsString], told: [u64; 2]) -> io::Result<Child> {
+        let mut command = self.command(words, told);
         // SAFETY: the closure does nothing, so nothing that is unsafe after fork.
         unsafe { command.pre_exec(|| Ok(())) };
         command.spawn()
     }
 
-    fn command(&self, words: &[OsString]) -> Command {
+    fn command(&self, words: &[OsString], told: [u64; 2]) -> Command {
         let mut command = Command::new(&words[0]);
         let output = || match self.own.output {
             true => Stdio::inherit(),
@@ -74,6 +89,10 @@ impl Launcher {
         };
         command
             .args(&words[1..])
+            .envs(TOLD.iter().flat_map(|(names, at)| {
+                let value = told[*at].to_string();
+                names.map(|name| (name, value.clone()))
+            }))
             .process_group(0)
             .stdin(match self.own.stdin {
                 true => Stdio::inherit(),
@@ -169,7 +188,8 @@ mod tests {
     }
 
     fn start(words: &[&str]) -> io::Result<Child> {
-        launcher().start(&words.iter().map(OsString::from).collect::<Vec<_>>())
+        let words: Vec<_> = words.iter().map(OsString::from).collect();
+        launcher().start(&words, 1, 1)
     }
 
     #[test]

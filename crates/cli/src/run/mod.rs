@@ -1,17 +1,21 @@
 //! `cmwq run`: a job for each input line, as many at a time as keep the CPUs busy.
 //!
-//! The main thread reads lines (`input`), puts them together into jobs (`feed`, `batch`) and queues
-//! an item for each (`session`), which makes the job's words (`template`), starts it (`launch`),
+//! The main thread finds out what is to be run (`plan`: `habits`, `sources`), reads lines (`input`),
+//! puts them together into jobs (`feed`, `batch`) and queues an item for each (`session`), which
+//! makes the job's words (`template`: `columns`, `hole`, `script`), starts it (`launch`),
 //! follows it (`job`, `vigil`), decides whether its end counts (`halt`) and hands its output over
 //! (`output`), which is then logged (`log`). They all meet in `control`. How many run at a time is
 //! the engine's decision.
 
 mod args;
 mod batch;
+mod columns;
 mod control;
 mod feed;
 mod groups;
+mod habits;
 mod halt;
+mod hole;
 mod input;
 mod launch;
 mod limit;
@@ -19,13 +23,18 @@ mod log;
 mod memory;
 mod orphans;
 mod output;
+mod pace;
+mod plan;
 mod process_job;
 mod progress;
 mod quote;
 mod reports;
 mod scheduling;
+mod script;
 mod session;
 mod signals;
+mod slots;
+mod sources;
 mod status;
 mod summary;
 mod template;
@@ -38,19 +47,18 @@ pub(crate) use status::OTHER_ERROR;
 
 use args::When;
 use feed::Feed;
-use input::Lines;
 use log::{Done, JobLog};
+use plan::{Opened, Plan};
 use progress::Progress;
 use rustix::event::{EventfdFlags, eventfd};
 use session::Session;
 use status::RunEnd;
-use std::fs::File;
 use std::io::{self, BufWriter, Write};
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::AsFd;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Instant;
-use template::Template;
+use template::Given;
 
 /// Runs the jobs; gives the exit status of the process, unless a signal is to end it.
 pub(crate) fn command(args: &RunArgs) -> ExitCode {
@@ -65,27 +73,33 @@ pub(crate) fn command(args: &RunArgs) -> ExitCode {
     }
 }
 
-fn run(args: &RunArgs) -> io::Result<RunEnd> {
+fn run(given: &RunArgs) -> io::Result<RunEnd> {
     let started = Instant::now();
-    let template = Template::new(&args.command, args.max_args).map_err(io::Error::other)?;
-    let source = open_input(args)?;
+    let cpus = std::thread::available_parallelism().map_or(1, usize::from);
+    let (args, note) = habits::settle(given, cpus).map_err(io::Error::other)?;
+    let (plan, args) = (Plan::new(&args)?, &args);
+    let source = plan.open()?;
     if crate::startup::stdout_was_closed() {
         return Err(io::Error::other("standard output is closed"));
     }
     if args.dry_run {
-        return dry_run(args, &template, source);
+        return dry_run(args, &plan, source);
     }
     crate::startup::keep_exit_statuses();
     reports::listen();
     let (log, done) = open_log(args)?;
     threads::allow(args.max_active)?;
-    let session = Arc::new(Session::new(args, template, log)?);
+    let session = Arc::new(Session::new(args, plan.template()?, log)?);
+    for note in note.into_iter().chain(plan.note()) {
+        session.output.note(&note);
+    }
     signals::watch(&session)?;
     orphans::adopt()?;
     let progress = Progress::start(progress_wanted(args), &session)?;
     let stop = session.control.stop_event();
-    let feed = feed(args, &session.template, source, done, stop);
-    submit_all(&session, feed, &input_name(args));
+    let input = plan.input(source, stop)?;
+    let feed = Feed::new(input, &session.template, args.max_args, done);
+    submit_all(&session, feed, plan.name());
     session.wait()?;
     drop(progress);
     let (tally, runnable_ns) = (session.control.tally(), cmwq::stats().runnable_ns);
@@ -93,25 +107,6 @@ fn run(args: &RunArgs) -> io::Result<RunEnd> {
         session.output.print(&text);
     }
     Ok(session.control.end())
-}
-
-/// What messages call it.
-fn input_name(args: &RunArgs) -> String {
-    let path = args.arg_file.as_ref();
-    path.map_or("standard input".to_owned(), |path| {
-        path.display().to_string()
-    })
-}
-
-fn open_input(args: &RunArgs) -> io::Result<File> {
-    match &args.arg_file {
-        Some(path) => File::open(path)
-            .map_err(|error| io::Error::other(format!("{}: {error}", input_name(args)))),
-        None if crate::startup::stdin_was_closed() => {
-            Err(io::Error::other("standard input is closed"))
-        }
-        None => Ok(File::from(io::stdin().as_fd().try_clone_to_owned()?)),
-    }
 }
 
 fn open_log(args: &RunArgs) -> io::Result<(Option<JobLog>, Done)> {
@@ -128,18 +123,6 @@ fn progress_wanted(args: &RunArgs) -> When {
         When::Auto if args.ungroup || args.quiet => When::Never,
         when => when,
     }
-}
-
-fn feed<'a>(
-    args: &RunArgs,
-    template: &'a Template,
-    source: File,
-    done: Done,
-    stop: BorrowedFd<'a>,
-) -> Feed<'a> {
-    let delimiter = if args.null { 0 } else { b'\n' };
-    let lines = Lines::new(source, delimiter, stop);
-    Feed::new(lines, template, args.max_args, done)
 }
 
 /// Submits jobs until the input ends or the run is stopped. What was submitted before an input
@@ -165,26 +148,33 @@ fn submit_all(session: &Arc<Session>, mut feed: Feed<'_>, input: &str) {
 }
 
 /// Prints what would run.
-fn dry_run(args: &RunArgs, template: &Template, source: File) -> io::Result<RunEnd> {
+fn dry_run(args: &RunArgs, plan: &Plan, source: Opened) -> io::Result<RunEnd> {
     let done = match &args.joblog {
         Some(path) if args.resume => log::done(path)?,
         _ => Done::default(),
     };
+    let template = plan.template()?;
     // Nobody stops this but a signal, which nobody follows.
     let never = eventfd(0, EventfdFlags::CLOEXEC)?;
-    let mut feed = feed(args, template, source, done, never.as_fd());
+    let input = plan.input(source, never.as_fd())?;
+    let mut feed = Feed::new(input, &template, args.max_args, done);
     let mut out = BufWriter::new(io::stdout().lock());
     let printed = |error| io::Error::other(format!("standard output: {error}"));
-    loop {
+    for sequence in 0.. {
         match feed.next() {
             Ok(None) => break,
             Ok(Some(lines)) => {
-                out.write_all(&[&template.typed(&lines)[..], b"\n"].concat())
+                let given = Given {
+                    lines: &lines,
+                    sequence,
+                    slot: 1,
+                };
+                out.write_all(&[&template.typed(given)[..], b"\n"].concat())
                     .map_err(printed)?;
             }
             Err(error) => {
                 out.flush().map_err(printed)?;
-                let input = input_name(args);
+                let input = plan.name();
                 return Err(io::Error::other(format!("{input}: {error}")));
             }
         }

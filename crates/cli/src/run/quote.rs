@@ -12,7 +12,7 @@ pub(super) fn line(words: &[OsString]) -> Vec<u8> {
     words.join(&b' ')
 }
 
-fn quoted(word: &OsStr) -> Vec<u8> {
+pub(super) fn quoted(word: &OsStr) -> Vec<u8> {
     let bytes = word.as_bytes();
     let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || PLAIN.contains(byte);
     // A word with "=" in front would be an assignment.

@@ -7,9 +7,11 @@ use super::limit::Limit;
 use super::log::{Entry, JobLog};
 use super::memory::Memory;
 use super::output::{Blocks, Finished, Held, LineSink, Lost, Output, Spool, To};
+use super::pace::Pace;
 use super::process_job::{ProcessJob, Sink};
+use super::slots::Slots;
 use super::status::{JobEnd, OTHER_ERROR};
-use super::template::Template;
+use super::template::{Given, Template};
 use super::threads;
 use super::vigil::{Due, Vigil};
 use super::waiting::{Line, Waiting};
@@ -49,6 +51,10 @@ pub(super) struct Session {
     last_begun: AtomicBool,
     limit: Limit,
     memory: Memory,
+    slots: Slots,
+    pace: Option<Pace>,
+    verbose: bool,
+    tag: bool,
 }
 
 /// What messages call a job.
@@ -56,6 +62,10 @@ struct Title {
     /// From 0.
     sequence: u64,
     name: String,
+    /// From 1.
+    slot: usize,
+    /// With `--tag`: what its lines begin with.
+    tag: Option<Vec<u8>>,
 }
 
 /// On both clocks: one for people, one that nobody sets.
@@ -111,7 +121,7 @@ impl Session {
             stdin: args.arg_file.is_some() && !io::stdin().is_terminal(),
             output: args.ungroup,
         };
-        let output = Output::new(args.keep_order, args.quiet, log)?;
+        let output = Output::new(args.keep_order, args.quiet, args.tag, log)?;
         let nice = args.nice.filter(|&nice| is_allowed(nice, &output));
         Ok(Self {
             control: Control::new()?,
@@ -133,6 +143,10 @@ impl Session {
             last_begun: AtomicBool::new(false),
             limit,
             memory: Memory::new(args.min_free_memory),
+            slots: Slots::default(),
+            pace: args.delay.map(Pace::new),
+            verbose: args.verbose,
+            tag: args.tag,
         })
     }
 
@@ -207,9 +221,20 @@ impl Session {
     }
 
     fn run(&self, sequence: u64, lines: Vec<Vec<u8>>) {
-        let words = self.template.words(&lines);
+        let slot = self.slots.take();
+        let given = Given {
+            lines: &lines,
+            sequence,
+            slot: slot.number,
+        };
+        let words = self.template.words(given);
         let name = self.template.name(&words).display().to_string();
-        let title = Title::new(sequence, name);
+        let tag = self.tag.then(|| Template::arguments(&lines));
+        let title = Title::new(sequence, name, slot.number, tag);
+        if self.verbose && !self.control.is_stopped() {
+            let typed = self.template.typed(given);
+            self.output.print(&String::from_utf8_lossy(&typed));
+        }
         match self.attempts(&title, &words) {
             Ok(Some(last)) => self.conclude(&title, lines, last),
             Ok(None) => self.put(sequence, None),
@@ -246,7 +271,7 @@ impl Session {
         words: &[OsString],
         number: u32,
     ) -> Result<Option<Launched>, Ours> {
-        let launched = self.launch(title.sequence, words);
+        let launched = self.launch(title, words);
         let launched = launched.map_err(|error| failure(&error));
         if number == 1 {
             return launched;
@@ -299,11 +324,13 @@ impl Session {
     }
 
     /// Starts the process, waiting for memory for it if need be. None: the run was stopped before.
-    fn launch(&self, sequence: u64, words: &[OsString]) -> io::Result<Option<Launched>> {
-        if !self.wait_for_memory(sequence) {
+    fn launch(&self, title: &Title, words: &[OsString]) -> io::Result<Option<Launched>> {
+        let sequence = title.sequence;
+        let paced = self.pace.as_ref();
+        if !paced.is_none_or(|pace| pace.wait(&self.control)) || !self.wait_for_memory(sequence) {
             return Ok(None);
         }
-        let started = self.start(words);
+        let started = self.start(title, words);
         match &started {
             Ok(Some((child, _))) => self.memory.started(sequence, child.id()),
             _ => self.memory.not_started(sequence),
@@ -334,7 +361,7 @@ impl Session {
     }
 
     /// Starts the process, waiting for room for it if need be. None: the run was stopped before.
-    fn start(&self, words: &[OsString]) -> io::Result<Option<Launched>> {
+    fn start(&self, title: &Title, words: &[OsString]) -> io::Result<Option<Launched>> {
         let (mut refused, mut relief) = (false, Relief::default());
         loop {
             self.output.wait_for_room_or(self.control.stop_event());
@@ -342,7 +369,7 @@ impl Session {
                 return Ok(None);
             }
             let (seen, moment) = (self.control.ends(), Moment::now());
-            match self.launch_in_turn(words, refused) {
+            match self.launch_in_turn(title, words, refused) {
                 Ok(child) => return Ok(Some((child, moment))),
                 Err(error) => {
                     refused = true;
@@ -373,10 +400,15 @@ impl Session {
 
     /// Those who were refused try one at a time: two that take half of what is left each would be
     /// refused again, both of them.
-    fn launch_in_turn(&self, words: &[OsString], refused: bool) -> io::Result<Child> {
+    fn launch_in_turn(
+        &self,
+        title: &Title,
+        words: &[OsString],
+        refused: bool,
+    ) -> io::Result<Child> {
         let turn = || self.turn.lock().unwrap_or_else(PoisonError::into_inner);
         let _turn = refused.then(turn);
-        self.launcher.start(words)
+        self.launcher.start(words, title.sequence + 1, title.slot)
     }
 
     /// Follows a process from its start to its end.
@@ -390,7 +422,7 @@ impl Session {
         self.control.started(sequence, group);
         let pid = child.id();
         let attached = cmwq::process::attach(pid);
-        let mut job = ProcessJob::new(child, |to| self.sink(to));
+        let mut job = ProcessJob::new(child, |to| self.sink(title, to));
         let age = self.age();
         let watched = job.watch(|| self.tend(title, group, vigil, age()));
         let mut first = false;
@@ -437,9 +469,9 @@ impl Session {
         spent
     }
 
-    fn sink(&self, to: To) -> Sink<'_> {
+    fn sink(&self, title: &Title, to: To) -> Sink<'_> {
         match self.line_buffer {
-            true => Sink::Lines(LineSink::new(&self.output, to)),
+            true => Sink::Lines(LineSink::new(&self.output, to, title.tag.clone())),
             false => Sink::Held(Spool::new(&self.held)),
         }
     }
@@ -553,12 +585,17 @@ impl Session {
 
 impl Title {
     /// Shortens the name of a job that is a whole script.
-    fn new(sequence: u64, mut name: String) -> Self {
+    fn new(sequence: u64, mut name: String, slot: usize, tag: Option<Vec<u8>>) -> Self {
         if let Some((at, _)) = name.char_indices().nth(LONGEST_NAME) {
             name.truncate(at);
             name.push_str("...");
         }
-        Self { sequence, name }
+        Self {
+            sequence,
+            name,
+            slot,
+            tag,
+        }
     }
 
     fn says(&self, what: &str) -> String {

@@ -1,162 +1,235 @@
 //! From COMMAND and the lines of a job to its words. Bytes throughout: nothing here needs UTF-8.
 
+use super::columns::{Cut, JOINT};
+use super::hole::{Form, Hole, Holes, Job, Part};
+use super::script::{self, Script};
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
-const PLACEHOLDER: &[u8] = b"{}";
-
 /// How the words of a job are made of its lines.
-pub(super) enum Template {
+pub(super) struct Template {
+    how: How,
+    cut: Cut,
+    /// Lines of a job are its columns.
+    is_of_many: bool,
+}
+
+enum How {
     /// No COMMAND: the line is a command for the shell.
-    Shell,
-    /// Words of COMMAND, at least one with a placeholder, which stands for the one line.
-    Replace(Vec<OsString>),
-    /// Words of COMMAND, of which those that are a placeholder become the lines.
-    Insert(Vec<OsString>),
-    /// Words of COMMAND, to which the lines are appended.
-    Append(Vec<OsString>),
+    Line,
+    /// COMMAND is one word with shell syntax.
+    Script(Script),
+    /// Words of COMMAND.
+    Words {
+        words: Vec<Vec<Part>>,
+        /// Nothing in them stands for a line, so the lines are the last words.
+        append: bool,
+        /// The first one is a function that the caller's shell exports.
+        is_function: bool,
+    },
+}
+
+/// What a job is made of.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Given<'a> {
+    pub(super) lines: &'a [Vec<u8>],
+    /// From 0.
+    pub(super) sequence: u64,
+    /// From 1.
+    pub(super) slot: usize,
 }
 
 impl Template {
-    /// For up to `max_args` lines a job. The error is one of usage.
-    pub(super) fn new(command: &[OsString], max_args: usize) -> Result<Self, String> {
-        let holds = |word: &OsString| find(word.as_bytes()).is_some();
-        if command.is_empty() && max_args > 1 {
+    /// The error is one of usage.
+    pub(super) fn new(command: &[OsString], holes: &Holes) -> Result<Self, String> {
+        let is_of_many = holes.max_args > 1;
+        if command.is_empty() && is_of_many {
             return Err("--max-args needs a COMMAND: without one a line is a command".into());
         }
-        if command.is_empty() {
-            return Ok(Self::Shell);
-        }
-        let words = command.to_vec();
-        if max_args > 1 {
-            return Self::of_many(words);
-        }
-        Ok(if words.iter().any(holds) {
-            Self::Replace(words)
+        let how = if command.is_empty() {
+            How::Line
+        } else if script::is_script(command) {
+            How::Script(Script::new(&command[0], holes))
         } else {
-            Self::Append(words)
-        })
-    }
-
-    fn of_many(words: Vec<OsString>) -> Result<Self, String> {
-        let part = |word: &&OsString| !is_placeholder(word) && find(word.as_bytes()).is_some();
-        if let Some(word) = words.iter().find(part) {
-            return Err(format!(
-                "with --max-args above 1, {{}} must be a word of its own; it is part of \"{}\"",
-                word.display()
-            ));
-        }
-        Ok(if words.iter().any(|word| is_placeholder(word)) {
-            Self::Insert(words)
-        } else {
-            Self::Append(words)
+            of_words(command, holes)?
+        };
+        Ok(Self {
+            how,
+            cut: holes.cut.clone(),
+            is_of_many,
         })
     }
 
     /// Whether `line` is a job at all: a shell has nothing to do for an empty line, but a COMMAND
     /// takes it as an empty argument.
     pub(super) fn accepts(&self, line: &[u8]) -> bool {
-        !matches!(self, Self::Shell) || !line.is_empty()
+        !matches!(self.how, How::Line) || !line.is_empty()
     }
 
-    /// The words of the job; never empty. `lines` has one line for `Shell` and `Replace`.
-    pub(super) fn words(&self, lines: &[Vec<u8>]) -> Vec<OsString> {
-        let lines = lines.iter().map(|line| OsStr::from_bytes(line));
-        match self {
-            Self::Shell => ["/bin/sh", "-c"]
-                .into_iter()
-                .map(OsString::from)
-                .chain(lines.map(OsString::from))
-                .collect(),
-            Self::Replace(words) => {
-                let line = lines.clone().next().unwrap_or_default();
-                words.iter().map(|word| replace(word, line)).collect()
-            }
-            Self::Insert(words) => {
-                let mut made = Vec::with_capacity(words.len() + lines.len());
+    /// The words of the job; never empty. There is one line, unless there may be many.
+    pub(super) fn words(&self, given: Given<'_>) -> Vec<OsString> {
+        let columns = self.columns(given.lines);
+        let job = Job {
+            columns: &columns,
+            sequence: given.sequence + 1,
+            slot: given.slot,
+        };
+        let run = |shell: &str, text| vec![shell.into(), "-c".into(), text];
+        match &self.how {
+            How::Line => run("/bin/sh", OsString::from_vec(columns.join(&b' '))),
+            How::Script(script) => run(script::shell(), script.text(&job)),
+            How::Words {
+                words,
+                append,
+                is_function,
+            } => {
+                let mut made = match is_function {
+                    true => run("bash", "\"$0\" \"$@\"".into()),
+                    false => Vec::new(),
+                };
                 for word in words {
-                    if is_placeholder(word) {
-                        made.extend(lines.clone().map(OsString::from));
-                    } else {
-                        made.push(word.clone());
-                    }
+                    put(word, &job, &mut made);
+                }
+                if *append {
+                    put(&[Part::Hole(Hole::All(Form::Whole))], &job, &mut made);
                 }
                 made
             }
-            Self::Append(words) => words
-                .iter()
-                .cloned()
-                .chain(lines.map(OsString::from))
-                .collect(),
+        }
+    }
+
+    fn columns<'a>(&self, lines: &'a [Vec<u8>]) -> Vec<&'a [u8]> {
+        match (self.is_of_many, lines) {
+            (false, [line]) => self.cut.columns(line),
+            _ => lines.iter().map(|line| &line[..]).collect(),
         }
     }
 
     /// How many times the words of a job have each of its lines.
     pub(super) fn copies(&self) -> usize {
-        match self {
-            Self::Insert(words) => words.iter().filter(|word| is_placeholder(word)).count(),
-            Self::Shell | Self::Replace(_) | Self::Append(_) => 1,
+        match &self.how {
+            How::Words {
+                words,
+                append: false,
+                ..
+            } if self.is_of_many => words.iter().filter(|word| is_list(word)).count(),
+            _ => 1,
         }
     }
 
-    /// The words that every job has.
-    pub(super) fn fixed(&self) -> &[OsString] {
-        match self {
-            Self::Shell => &[],
-            Self::Replace(words) | Self::Insert(words) | Self::Append(words) => words,
+    /// Bytes of each word that every job has.
+    pub(super) fn fixed(&self) -> Vec<usize> {
+        match &self.how {
+            How::Line => Vec::new(),
+            How::Script(script) => vec![script.fixed()],
+            How::Words { words, .. } => words.iter().map(|word| length(word)).collect(),
         }
     }
 
     /// What messages call a job: its program, or the shell's whole line.
     pub(super) fn name<'a>(&self, words: &'a [OsString]) -> &'a OsStr {
-        match self {
-            Self::Shell => &words[2],
-            Self::Replace(_) | Self::Insert(_) | Self::Append(_) => &words[0],
+        match self.how {
+            How::Line | How::Script(_) => &words[2],
+            How::Words { is_function, .. } => &words[if is_function { 3 } else { 0 }],
         }
     }
 
     /// The command as somebody would type it: for the shell, the line as it is.
-    pub(super) fn typed(&self, lines: &[Vec<u8>]) -> Vec<u8> {
-        match self {
-            Self::Shell => lines.concat(),
-            _ => super::quote::line(&self.words(lines)),
+    pub(super) fn typed(&self, given: Given<'_>) -> Vec<u8> {
+        let words = self.words(given);
+        match self.how {
+            How::Line | How::Script(_) => words[2].as_bytes().to_vec(),
+            How::Words { .. } => super::quote::line(&words),
         }
     }
-}
 
-fn is_placeholder(word: &OsStr) -> bool {
-    word.as_bytes() == PLACEHOLDER
-}
-
-fn find(word: &[u8]) -> Option<usize> {
-    word.windows(PLACEHOLDER.len())
-        .position(|window| window == PLACEHOLDER)
-}
-
-fn replace(word: &OsStr, line: &OsStr) -> OsString {
-    let mut rest = word.as_bytes();
-    let mut made = Vec::with_capacity(rest.len() + line.len());
-    // The line itself is not searched: a file may be called "{}".
-    while let Some(at) = find(rest) {
-        made.extend_from_slice(&rest[..at]);
-        made.extend_from_slice(line.as_bytes());
-        rest = &rest[at + PLACEHOLDER.len()..];
+    /// The arguments of a job for people.
+    pub(super) fn arguments(lines: &[Vec<u8>]) -> Vec<u8> {
+        let joined = lines.join(&b' ');
+        let visible = |byte| if byte == JOINT { b' ' } else { byte };
+        joined.into_iter().map(visible).collect()
     }
-    made.extend_from_slice(rest);
-    OsString::from_vec(made)
+}
+
+fn of_words(command: &[OsString], holes: &Holes) -> Result<How, String> {
+    let part = |word: &&OsString| {
+        let parts = holes.parts(word.as_bytes());
+        let all = |part: &Part| matches!(part, Part::Hole(Hole::All(_)));
+        !is_list(&parts) && parts.iter().any(all)
+    };
+    if let Some(word) = command.iter().find(part).filter(|_| holes.max_args > 1) {
+        return Err(format!(
+            "with --max-args above 1, {{}} must be a word of its own; it is part of \"{}\"",
+            word.display()
+        ));
+    }
+    let words = command.iter().map(|word| holes.parts(word.as_bytes()));
+    let words: Vec<Vec<Part>> = words.collect();
+    let append = !words.iter().flatten().any(script::is_argument);
+    let is_function = script::is_function(&command[0]);
+    Ok(How::Words {
+        words,
+        append,
+        is_function,
+    })
+}
+
+/// Whether it becomes a word for each column.
+fn is_list(word: &[Part]) -> bool {
+    matches!(word, [Part::Hole(Hole::All(_))])
+}
+
+fn length(word: &[Part]) -> usize {
+    let texts = word.iter().map(|part| match part {
+        Part::Text(text) => text.len(),
+        Part::Hole(_) => 0,
+    });
+    texts.sum()
+}
+
+/// Adds what the word becomes. Values are not searched: a file may be called "{}".
+fn put(word: &[Part], job: &Job<'_>, made: &mut Vec<OsString>) {
+    if let [Part::Hole(hole)] = word {
+        let values = job.values(*hole).into_iter();
+        made.extend(values.map(OsString::from_vec));
+        return;
+    }
+    let bytes = word.iter().flat_map(|part| match part {
+        Part::Text(text) => text.clone(),
+        Part::Hole(hole) => job.values(*hole).join(&b' '),
+    });
+    made.push(OsString::from_vec(bytes.collect()));
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn template(command: &[&str], max_args: usize) -> Result<Template, String> {
+    fn template(command: &[&str], max_args: usize, cut: Cut) -> Result<Template, String> {
         let command: Vec<OsString> = command.iter().map(OsString::from).collect();
-        Template::new(&command, max_args)
+        let holes = Holes {
+            only: None,
+            cut,
+            max_args,
+        };
+        Template::new(&command, &holes)
+    }
+
+    fn given(lines: &[Vec<u8>]) -> Given<'_> {
+        Given {
+            lines,
+            sequence: 4,
+            slot: 2,
+        }
     }
 
     fn words(command: &[&str], line: &[u8]) -> Vec<Vec<u8>> {
-        let words = template(command, 1).unwrap().words(&[line.to_vec()]);
+        of_cut(command, line, Cut::Whole)
+    }
+
+    fn of_cut(command: &[&str], line: &[u8], cut: Cut) -> Vec<Vec<u8>> {
+        let lines = [line.to_vec()];
+        let words = template(command, 1, cut).unwrap().words(given(&lines));
         words.into_iter().map(OsString::into_vec).collect()
     }
 
@@ -167,6 +240,7 @@ mod tests {
             [&b"echo"[..], b"{", b"}", b"a b"]
         );
         assert_eq!(words(&["echo"], b""), [&b"echo"[..], b""]);
+        assert_eq!(words(&["echo", "{#}"], b"x"), [&b"echo"[..], b"5", b"x"]);
     }
 
     #[test]
@@ -179,6 +253,27 @@ mod tests {
             words(&["a", "{}}", "{{}"], b"{}"),
             [&b"a"[..], b"{}}", b"{{}"]
         );
+        assert_eq!(
+            words(&["mv", "{}", "{.}-{%}.{//}"], b"d/a.b"),
+            [&b"mv"[..], b"d/a.b", b"d/a-2.d"]
+        );
+    }
+
+    #[test]
+    fn columns_are_words_where_they_stand_alone() {
+        let two = || Cut::Joints(2);
+        assert_eq!(
+            of_cut(&["echo"], b"a b\0c", two()),
+            [&b"echo"[..], b"a b", b"c"]
+        );
+        assert_eq!(
+            of_cut(&["{2}", "{}", "x{}"], b"a\0c", two()),
+            [&b"c"[..], b"a", b"c", b"xa c"]
+        );
+        assert_eq!(
+            of_cut(&[], b"a\0c", two()),
+            [&b"/bin/sh"[..], b"-c", b"a c"]
+        );
     }
 
     #[test]
@@ -187,28 +282,40 @@ mod tests {
     }
 
     #[test]
+    fn a_command_with_shell_syntax_goes_to_the_shell() {
+        let made = words(&["sort {} >{}.out"], b"it's");
+        assert_eq!(made[1..], [&b"-c"[..], br"sort 'it'\''s' >'it'\''s'.out"]);
+    }
+
+    #[test]
     fn empty_lines_are_jobs_only_for_a_command() {
-        assert!(!template(&[], 1).unwrap().accepts(b""));
-        assert!(template(&["echo"], 1).unwrap().accepts(b""));
+        assert!(!template(&[], 1, Cut::Whole).unwrap().accepts(b""));
+        assert!(template(&["echo"], 1, Cut::Whole).unwrap().accepts(b""));
     }
 
     #[test]
-    fn many_lines_are_words_each() {
-        let lines = [b"a".to_vec(), b"{}".to_vec()];
-        let template = |command| template(command, 2).unwrap();
-        assert_eq!(template(&["x", "y"]).words(&lines), ["x", "y", "a", "{}"]);
-        let inserted = template(&["x", "{}", "y", "{}"]);
-        assert_eq!(inserted.words(&lines), ["x", "a", "{}", "y", "a", "{}"]);
-        assert_eq!(inserted.copies(), 2);
-    }
-
-    #[test]
-    fn usage_errors_say_what_is_wrong() {
-        let part = template(&["cp", "{}", "{}.old"], 2).err().unwrap();
-        assert!(
-            part.contains("{}.old") && part.contains("of its own"),
-            "{part}"
+    fn lines_of_a_job_are_its_columns() {
+        let lines = [b"a".to_vec(), b"b".to_vec()];
+        let of = |command: &[&str]| {
+            let words = template(command, 2, Cut::Whole)
+                .unwrap()
+                .words(given(&lines));
+            words
+                .into_iter()
+                .map(|word| word.into_string().unwrap())
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(of(&["echo", "x"]), ["echo", "x", "a", "b"]);
+        assert_eq!(of(&["{}", "-", "{}"]), ["a", "b", "-", "a", "b"]);
+        assert_eq!(of(&["cp", "{1}", "{2}.{1}"]), ["cp", "a", "b.a"]);
+        let one = template(&["cp", "{}", "{}.old"], 2, Cut::Whole);
+        assert!(one.err().unwrap().contains("{}.old"));
+        assert!(template(&[], 2, Cut::Whole).is_err());
+        assert_eq!(
+            template(&["{}", "-", "{}"], 2, Cut::Whole)
+                .unwrap()
+                .copies(),
+            2
         );
-        assert!(template(&[], 2).err().unwrap().contains("COMMAND"));
     }
 }

@@ -4,6 +4,7 @@ mod basics;
 mod container;
 mod faults;
 mod growth;
+mod habits;
 mod inherited;
 mod joblog;
 mod memory;

@@ -1,7 +1,9 @@
 //! Output of a job that is written line by line while the job runs.
 
+use super::tag::Tagged;
 use super::{Lost, Output, READ_SIZE, To};
 use rustix::io::Errno;
+use std::io::Write;
 use std::os::fd::BorrowedFd;
 
 /// A longer line is not waited for.
@@ -11,15 +13,18 @@ const LONGEST_LINE: usize = 1024 * 1024;
 pub(in crate::run) struct LineSink<'a> {
     output: &'a Output,
     to: To,
+    /// Before each line.
+    tag: Option<Vec<u8>>,
     /// The beginning of a line.
     rest: Vec<u8>,
 }
 
 impl<'a> LineSink<'a> {
-    pub(in crate::run) fn new(output: &'a Output, to: To) -> Self {
+    pub(in crate::run) fn new(output: &'a Output, to: To, tag: Option<Vec<u8>>) -> Self {
         Self {
             output,
             to,
+            tag,
             rest: Vec::new(),
         }
     }
@@ -47,7 +52,7 @@ impl<'a> LineSink<'a> {
             None if self.rest.len() > LONGEST_LINE => self.rest.len(),
             None => return Ok(()),
         };
-        self.output.write_now(self.to, &self.rest[..whole])?;
+        self.write(whole)?;
         self.rest.drain(..whole);
         Ok(())
     }
@@ -58,8 +63,22 @@ impl<'a> LineSink<'a> {
             return Ok(());
         }
         self.rest.push(b'\n');
-        let written = self.output.write_now(self.to, &self.rest);
+        let written = self.write(self.rest.len());
         self.rest.clear();
         written
+    }
+
+    /// Writes so much of the beginning, tagged.
+    fn write(&self, length: usize) -> Result<(), Lost> {
+        let lines = &self.rest[..length];
+        let Some(tag) = &self.tag else {
+            return self.output.write_now(self.to, lines);
+        };
+        let mut tagged = Vec::with_capacity(2 * length);
+        let unheld = Lost::Unheld;
+        let mut writer = Tagged::new(tag, &mut tagged);
+        writer.write_all(lines).map_err(unheld)?;
+        writer.finish().map_err(unheld)?;
+        self.output.write_now(self.to, &tagged)
     }
 }

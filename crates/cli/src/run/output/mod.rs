@@ -5,11 +5,13 @@ mod backpressure;
 mod lines;
 mod spool;
 mod stream;
+mod tag;
 
 pub(super) use lines::LineSink;
 pub(super) use spool::{Held, Spool};
 
 use super::log::{Entry, JobLog};
+use super::template::Template;
 use backpressure::{Backpressure, Closed};
 use cmwq_admission::most_waiting_files;
 use rustix::fs::{FileType, fstat};
@@ -68,6 +70,8 @@ struct State {
     out: Stream,
     err: Stream,
     log: Option<JobLog>,
+    /// Lines begin with their job's arguments.
+    tag: bool,
     /// Progress is on the last line of the terminal.
     has_bar: bool,
     /// With `keep_order`: the job whose turn it is, and those that ended before their turn.
@@ -80,12 +84,18 @@ struct State {
 }
 
 impl Output {
-    pub(super) fn new(keep_order: bool, quiet: bool, log: Option<JobLog>) -> io::Result<Self> {
+    pub(super) fn new(
+        keep_order: bool,
+        quiet: bool,
+        tag: bool,
+        log: Option<JobLog>,
+    ) -> io::Result<Self> {
         let backpressure = Backpressure::default();
         let state = State {
             out: Stream::of(io::stdout().as_fd(), "standard output", &backpressure)?,
             err: Stream::of(io::stderr().as_fd(), "standard error", &backpressure)?,
             log,
+            tag,
             has_bar: false,
             next: 0,
             early: BTreeMap::new(),
@@ -259,9 +269,10 @@ impl State {
         let Some(Finished { blocks, entry }) = finished else {
             return Ok(());
         };
+        let tag = self.tag.then(|| Template::arguments(&entry.lines));
         let written = self
-            .write_block(To::Out, blocks.out)
-            .and_then(|()| self.write_block(To::Err, blocks.err));
+            .write_block(To::Out, blocks.out, tag.as_deref())
+            .and_then(|()| self.write_block(To::Err, blocks.err, tag.as_deref()));
         self.out.is_written();
         self.err.is_written();
         written?;
@@ -271,13 +282,21 @@ impl State {
         }
     }
 
-    fn write_block(&mut self, to: To, block: Option<Spool>) -> Result<(), Lost> {
+    fn write_block(
+        &mut self,
+        to: To,
+        block: Option<Spool>,
+        tag: Option<&[u8]>,
+    ) -> Result<(), Lost> {
         let Some(block) = block.filter(|block| !block.is_empty()) else {
             return Ok(());
         };
         self.erase_bar();
         let stream = self.stream(to);
-        let written = block.write_to(stream);
+        let written = match tag {
+            None => block.write_to(stream),
+            Some(tag) => block.write_tagged(tag, stream),
+        };
         written.map_err(|error| Lost::Unwritten(stream.name_in(error)))
     }
 

@@ -2,9 +2,10 @@
 //! temporary file.
 
 use super::READ_SIZE;
+use super::tag::Tagged;
 use rustix::io::Errno;
 use std::fs::File;
-use std::io::{self, BufReader, Seek, Write};
+use std::io::{self, BufReader, BufWriter, Seek, Write};
 use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -105,6 +106,14 @@ impl Spool {
 
     pub(in crate::run) fn is_empty(&self) -> bool {
         self.memory.is_empty() && self.file.is_none()
+    }
+
+    /// Writes everything to `to`, each line behind a tag.
+    pub(super) fn write_tagged(self, tag: &[u8], to: &mut impl Write) -> io::Result<()> {
+        let buffer = BufWriter::with_capacity(READ_SIZE, to);
+        let mut tagged = Tagged::new(tag, buffer);
+        self.write_to(&mut tagged)?;
+        tagged.finish()
     }
 
     /// Writes everything to `to`.

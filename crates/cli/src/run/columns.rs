@@ -1,0 +1,178 @@
+//! The columns of a line, for `{1}`, `{2}`, ...: parts between separators, or one of each source.
+
+/// Between the columns of a line that was put together of several sources. No argument has it.
+pub(super) const JOINT: u8 = 0;
+
+/// What separates columns: a string, as `--colsep` has it.
+///
+/// `\t`, `\n` and `\\` are what they are in C, `\s` is any blank, `[...]` any of these bytes, and
+/// `+` behind one of them repeats it. Everything else is itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Separator(Vec<Atom>);
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Atom {
+    any_of: Vec<u8>,
+    repeats: bool,
+}
+
+impl Separator {
+    /// The error is one of usage.
+    pub(super) fn parse(text: &str) -> Result<Self, String> {
+        let mut atoms: Vec<Atom> = Vec::new();
+        let mut rest = text.as_bytes();
+        while let Some((&byte, after)) = rest.split_first() {
+            let before = atoms
+                .last_mut()
+                .filter(|atom| !atom.repeats && text.len() > 1);
+            if let (b'+', Some(atom)) = (byte, before) {
+                (atom.repeats, rest) = (true, after);
+                continue;
+            }
+            let any_of;
+            (any_of, rest) = class(byte, after, text)?;
+            atoms.push(Atom {
+                any_of,
+                repeats: false,
+            });
+        }
+        match atoms.is_empty() {
+            true => Err("a separator has at least one character".to_owned()),
+            false => Ok(Self(atoms)),
+        }
+    }
+
+    /// How long the separator is that the text begins with; `None`: with none.
+    fn length(&self, text: &[u8]) -> Option<usize> {
+        self.0.iter().try_fold(0, |at, atom| {
+            let fits = |byte: &&u8| atom.any_of.contains(byte);
+            let most = if atom.repeats { usize::MAX } else { 1 };
+            let count = text[at..].iter().take(most).take_while(fits).count();
+            (count > 0).then_some(at + count)
+        })
+    }
+
+    fn split<'a>(&self, line: &'a [u8]) -> Vec<&'a [u8]> {
+        let (mut columns, mut from, mut at) = (Vec::new(), 0, 0);
+        while at < line.len() {
+            match self.length(&line[at..]) {
+                Some(length) => {
+                    columns.push(&line[from..at]);
+                    at += length;
+                    from = at;
+                }
+                None => at += 1,
+            }
+        }
+        columns.push(&line[from..]);
+        columns
+    }
+}
+
+/// The bytes that `byte` stands for, and what is left behind it.
+fn class<'a>(byte: u8, after: &'a [u8], text: &str) -> Result<(Vec<u8>, &'a [u8]), String> {
+    match (byte, after.split_first()) {
+        (b'\\', Some((&escaped, rest))) => Ok((escape(escaped), rest)),
+        (b'[', Some(_)) => {
+            let end = after.iter().position(|&byte| byte == b']');
+            let end = end.ok_or_else(|| format!("\"{text}\": a [ without a ]"))?;
+            Ok((set(&after[..end]), &after[end + 1..]))
+        }
+        _ => Ok((vec![byte], after)),
+    }
+}
+
+fn set(mut inner: &[u8]) -> Vec<u8> {
+    let mut any_of = Vec::new();
+    while let Some((&byte, after)) = inner.split_first() {
+        let escaped = after.split_first().filter(|_| byte == b'\\');
+        let (bytes, rest) = match escaped {
+            Some((&escaped, rest)) => (escape(escaped), rest),
+            None => (vec![byte], after),
+        };
+        any_of.extend(bytes);
+        inner = rest;
+    }
+    any_of
+}
+
+fn escape(byte: u8) -> Vec<u8> {
+    match byte {
+        b't' => vec![b'\t'],
+        b'n' => vec![b'\n'],
+        b's' => b" \t\n\r\x0b\x0c".to_vec(),
+        other => vec![other],
+    }
+}
+
+/// How a line is cut into columns.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Cut {
+    /// It is one.
+    Whole,
+    /// At the joints of so many sources.
+    Joints(usize),
+    /// At separators.
+    At(Separator),
+}
+
+impl Cut {
+    /// What the line has: at least one.
+    pub(super) fn columns<'a>(&self, line: &'a [u8]) -> Vec<&'a [u8]> {
+        match self {
+            Cut::Whole => vec![line],
+            Cut::Joints(_) => line.split(|&byte| byte == JOINT).collect(),
+            Cut::At(separator) => separator.split(line),
+        }
+    }
+
+    /// Whether `{number}` stands for a column, and does not only look like it.
+    pub(super) fn has(&self, number: usize) -> bool {
+        match self {
+            Cut::Whole => false,
+            Cut::Joints(sources) => number <= *sources,
+            Cut::At(_) => true,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn split(separator: &str, line: &str) -> Vec<String> {
+        let cut = Cut::At(Separator::parse(separator).unwrap());
+        let columns = cut.columns(line.as_bytes()).into_iter();
+        columns
+            .map(|column| String::from_utf8(column.to_vec()).unwrap())
+            .collect()
+    }
+
+    #[test]
+    fn separators_are_strings_with_a_few_classes() {
+        assert_eq!(split(",", "a,,b"), ["a", "", "b"]);
+        assert_eq!(split(r"\t", "a b\tc"), ["a b", "c"]);
+        assert_eq!(split(r"\s+", "a  \t b"), ["a", "b"]);
+        assert_eq!(split(" +", "a   b c"), ["a", "b", "c"]);
+        assert_eq!(split("[,;]", "a,b;c"), ["a", "b", "c"]);
+        assert_eq!(split(r"[\t,]+", "a\t,b"), ["a", "b"]);
+        assert_eq!(split(r"\|", "a|b"), ["a", "b"]);
+        assert_eq!(split("|", "a|b"), ["a", "b"]);
+        assert_eq!(split("+", "a+b"), ["a", "b"]);
+        assert_eq!(split("::", "a:b::c"), ["a:b", "c"]);
+        assert_eq!(split(",", ""), [""]);
+    }
+
+    #[test]
+    fn a_separator_is_not_empty_and_a_class_ends() {
+        assert!(Separator::parse("").is_err());
+        assert!(Separator::parse("[ab").unwrap_err().contains("[ab"));
+    }
+
+    #[test]
+    fn lines_of_several_sources_have_their_joints() {
+        let cut = Cut::Joints(2);
+        assert_eq!(cut.columns(b"a b\0c"), [&b"a b"[..], b"c"]);
+        assert!(cut.has(2) && !cut.has(3) && !Cut::Whole.has(1));
+    }
+}

@@ -1,0 +1,138 @@
+//! What people are used to write for GNU parallel and xargs: taken where it means the same here,
+//! refused with a sentence where it does not.
+
+use super::args::{RunArgs, When};
+use std::path::Path;
+
+/// Options that `--help` leaves out.
+#[derive(clap::Args, Clone, Debug, Default)]
+pub(crate) struct Habits {
+    /// Always so.
+    #[arg(
+        short = 'r', long = "no-run-if-empty", hide = true, action = clap::ArgAction::Count,
+        aliases = ["no-notice", "will-cite", "gnu", "group", "no-swap", "noswap"]
+    )]
+    always: u8,
+
+    /// As --progress.
+    #[arg(long, aliases = ["eta"], hide = true, action = clap::ArgAction::Count)]
+    bar: u8,
+
+    #[arg(short = 'p', long, hide = true)]
+    interactive: bool,
+
+    #[arg(short = 'X', hide = true)]
+    context_replace: bool,
+
+    #[arg(short = 'm', long, hide = true)]
+    xargs: bool,
+
+    #[arg(long, aliases = ["pipepart", "spreadstdin"], hide = true)]
+    pipe: bool,
+
+    #[arg(short = 'S', long, aliases = ["slf", "sshloginfile"], hide = true)]
+    sshlogin: bool,
+
+    #[arg(long, aliases = ["sem"], hide = true)]
+    semaphore: bool,
+
+    #[arg(long, hide = true)]
+    load: bool,
+}
+
+impl Habits {
+    /// What to do instead of an option that there is not.
+    fn refused(&self) -> Option<&'static str> {
+        let refused = [
+            (
+                self.interactive,
+                "there is no -p: --dry-run prints what would run",
+            ),
+            (
+                self.context_replace || self.xargs,
+                "there is no -m or -X: -n N gives up to N lines to a job",
+            ),
+            (
+                self.pipe,
+                "there is no --pipe: split(1) makes files of a stream, and a job for each",
+            ),
+            (
+                self.sshlogin,
+                "jobs run on this machine: COMMAND may be ssh, with the host as the line",
+            ),
+            (
+                self.semaphore,
+                "there is no --semaphore: flock(1) runs one command at a time",
+            ),
+            (
+                self.load,
+                "there is no --load: a job starts only where a CPU would idle",
+            ),
+        ];
+        let mut said = refused.into_iter().filter(|(is_given, _)| *is_given);
+        said.next().map(|(_, text)| text)
+    }
+}
+
+/// The arguments in our own words, and what to say of them. The error is one of usage.
+pub(super) fn settle(args: &RunArgs, cpus: usize) -> Result<(RunArgs, Option<String>), String> {
+    if let Some(text) = args.habits.refused() {
+        return Err(text.to_owned());
+    }
+    let mut args = args.clone();
+    // That is standard input, and no job's.
+    args.arg_file = args.arg_file.filter(|path| path != Path::new("-"));
+    if args.habits.bar > 0 {
+        args.progress = When::Always;
+    }
+    let Some(text) = &args.jobs else {
+        return Ok((args, None));
+    };
+    let Some(most) = most_jobs(text, cpus)? else {
+        return Ok((args, None));
+    };
+    args.max_active = most;
+    let note = format!(
+        "-j {text} is taken as --max-active {most}, an upper limit: without it as many run as keep \
+         the CPUs busy"
+    );
+    Ok((args, Some(note)))
+}
+
+/// `-j`: a number, or one that depends on the CPUs. `None`: as many as possible.
+fn most_jobs(text: &str, cpus: usize) -> Result<Option<usize>, String> {
+    let wrong = |_| format!("-j {text}: N, +N, -N or N%, of the {cpus} CPUs");
+    let number = |text: &str| text.parse::<usize>().map_err(wrong);
+    let most = if let Some(more) = text.strip_prefix('+') {
+        cpus.saturating_add(number(more)?)
+    } else if let Some(fewer) = text.strip_prefix('-') {
+        cpus.saturating_sub(number(fewer)?).max(1)
+    } else if let Some(percent) = text.strip_suffix('%') {
+        (cpus.saturating_mul(number(percent)?) / 100).max(1)
+    } else {
+        number(text)?
+    };
+    Ok((most > 0).then_some(most.min(super::args::MOST_ACTIVE)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn jobs_are_a_number_or_depend_on_the_cpus() {
+        let of = |text| most_jobs(text, 4).unwrap();
+        assert_eq!(of("3"), Some(3));
+        assert_eq!(of("0"), None);
+        assert_eq!(of("+2"), Some(6));
+        assert_eq!((of("-1"), of("-9")), (Some(3), Some(1)));
+        assert_eq!((of("50%"), of("1%")), (Some(2), Some(1)));
+        assert_eq!(of("100000"), Some(2048));
+        for wrong in ["x", "", "+", "2x", "%", "1.5"] {
+            assert!(
+                most_jobs(wrong, 4).unwrap_err().contains("4 CPUs"),
+                "{wrong}"
+            );
+        }
+    }
+}

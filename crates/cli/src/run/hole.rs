@@ -1,0 +1,259 @@
+//! What stands for a job's arguments in the words of COMMAND: `{}`, `{.}`, `{2/}`, `{#}`, ...
+//!
+//! The names are GNU parallel's. A word that only looks alike stays as it is: `{2}` where there is
+//! no second column (`grep -E 'a{2}'`), and whatever stands behind a `$`, which is the shell's.
+
+use super::columns::Cut;
+
+/// A part of a word.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Part {
+    Text(Vec<u8>),
+    Hole(Hole),
+}
+
+/// What is put in its place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Hole {
+    /// `{}` and the like: all columns.
+    All(Form),
+    /// `{2}` and the like: one column, from 1; from the last one if negative.
+    Column(i32, Form),
+    /// `{#}`: the number of the job, from 1.
+    Sequence,
+    /// `{%}`: the number of its slot, from 1.
+    Slot,
+}
+
+/// What of a column.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Form {
+    /// `{}`
+    Whole,
+    /// `{.}`: without the extension.
+    Stem,
+    /// `{/}`: without the folder.
+    Base,
+    /// `{//}`: the folder.
+    Folder,
+    /// `{/.}`: without folder and extension.
+    BaseStem,
+}
+
+const FORMS: [(&[u8], Form); 5] = [
+    (b"/.", Form::BaseStem),
+    (b"//", Form::Folder),
+    (b"/", Form::Base),
+    (b".", Form::Stem),
+    (b"", Form::Whole),
+];
+
+impl Form {
+    /// As a path: the extension is what is behind the last dot of the last component, if that has
+    /// something before it.
+    pub(super) fn of(self, column: &[u8]) -> &[u8] {
+        let slash = column.iter().rposition(|&byte| byte == b'/');
+        let base_at = slash.map_or(0, |at| at + 1);
+        let dot = column[base_at..].iter().rposition(|&byte| byte == b'.');
+        let stem_end = match dot {
+            Some(at) if at > 0 => base_at + at,
+            _ => column.len(),
+        };
+        match self {
+            Form::Whole => column,
+            Form::Stem => &column[..stem_end],
+            Form::Base => &column[base_at..],
+            Form::BaseStem => &column[base_at..stem_end],
+            Form::Folder => match slash {
+                None => b".",
+                Some(0) => b"/",
+                Some(at) => &column[..at],
+            },
+        }
+    }
+}
+
+/// Which words are holes.
+#[derive(Clone, Debug)]
+pub(super) struct Holes {
+    /// `-I`: this alone stands for the line.
+    pub(super) only: Option<Vec<u8>>,
+    pub(super) cut: Cut,
+    /// Lines a job is given at most: above 1 they are its columns.
+    pub(super) max_args: usize,
+}
+
+impl Holes {
+    /// The hole that the text begins with, and its length. `before`: the byte in front of it.
+    pub(super) fn at(&self, text: &[u8], before: Option<u8>) -> Option<(Hole, usize)> {
+        if let Some(only) = &self.only {
+            let found = text.starts_with(only);
+            return found.then_some((Hole::All(Form::Whole), only.len()));
+        }
+        let end = text.iter().take(16).position(|&byte| byte == b'}')?;
+        let inner = text[..end].strip_prefix(b"{")?;
+        if inner.is_empty() {
+            return Some((Hole::All(Form::Whole), 2));
+        }
+        let hole = self.named(inner).filter(|_| before != Some(b'$'));
+        hole.map(|hole| (hole, end + 1))
+    }
+
+    fn named(&self, inner: &[u8]) -> Option<Hole> {
+        match inner {
+            b"#" => return Some(Hole::Sequence),
+            b"%" => return Some(Hole::Slot),
+            _ => {}
+        }
+        let is_number = |byte: &&u8| byte.is_ascii_digit() || **byte == b'-';
+        let digits = inner.iter().take_while(is_number).count();
+        let (number, form) = inner.split_at(digits);
+        let (_, form) = FORMS.into_iter().find(|(name, _)| *name == form)?;
+        if number.is_empty() {
+            return Some(Hole::All(form));
+        }
+        let number: i32 = std::str::from_utf8(number).ok()?.parse().ok()?;
+        let is_column = number != 0 && self.has(number.unsigned_abs() as usize);
+        is_column.then_some(Hole::Column(number, form))
+    }
+
+    fn has(&self, number: usize) -> bool {
+        match self.max_args {
+            1 => self.cut.has(number),
+            most => number <= most,
+        }
+    }
+
+    /// The parts of a word.
+    pub(super) fn parts(&self, word: &[u8]) -> Vec<Part> {
+        let (mut parts, mut text, mut at) = (Vec::new(), Vec::new(), 0);
+        while at < word.len() {
+            let before = at.checked_sub(1).map(|before| word[before]);
+            let Some((hole, length)) = self.at(&word[at..], before) else {
+                text.push(word[at]);
+                at += 1;
+                continue;
+            };
+            if !text.is_empty() {
+                parts.push(Part::Text(std::mem::take(&mut text)));
+            }
+            parts.push(Part::Hole(hole));
+            at += length;
+        }
+        if !text.is_empty() || parts.is_empty() {
+            parts.push(Part::Text(text));
+        }
+        parts
+    }
+}
+
+/// What a job is, to fill the holes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Job<'a> {
+    pub(super) columns: &'a [&'a [u8]],
+    /// From 1.
+    pub(super) sequence: u64,
+    pub(super) slot: usize,
+}
+
+impl Job<'_> {
+    /// What the hole stands for: one value, or one for each column.
+    pub(super) fn values(&self, hole: Hole) -> Vec<Vec<u8>> {
+        match hole {
+            Hole::All(form) => {
+                let columns = self.columns.iter();
+                columns.map(|column| form.of(column).to_vec()).collect()
+            }
+            Hole::Column(number, form) => vec![form.of(self.column(number)).to_vec()],
+            Hole::Sequence => vec![self.sequence.to_string().into_bytes()],
+            Hole::Slot => vec![self.slot.to_string().into_bytes()],
+        }
+    }
+
+    /// Empty where this line has fewer.
+    fn column(&self, number: i32) -> &[u8] {
+        let distance = number.unsigned_abs() as usize;
+        let at = match number > 0 {
+            true => Some(distance - 1),
+            false => self.columns.len().checked_sub(distance),
+        };
+        at.and_then(|at| self.columns.get(at))
+            .copied()
+            .unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn holes(cut: Cut) -> Holes {
+        Holes {
+            only: None,
+            cut,
+            max_args: 1,
+        }
+    }
+
+    fn filled(holes: &Holes, word: &str, columns: &[&str]) -> String {
+        let columns: Vec<&[u8]> = columns.iter().map(|column| column.as_bytes()).collect();
+        let job = Job {
+            columns: &columns,
+            sequence: 7,
+            slot: 3,
+        };
+        let parts = holes.parts(word.as_bytes()).into_iter();
+        let fill = |part| match part {
+            Part::Text(text) => text,
+            Part::Hole(hole) => job.values(hole).join(&b' '),
+        };
+        String::from_utf8(parts.flat_map(fill).collect()).unwrap()
+    }
+
+    #[test]
+    fn paths_are_taken_apart_as_parallel_does() {
+        let holes = holes(Cut::Whole);
+        let of = |path| filled(&holes, "{} {.} {/} {//} {/.}", &[path]);
+        assert_eq!(of("a/b.c.gz"), "a/b.c.gz a/b.c b.c.gz a b.c");
+        assert_eq!(of("b.gz"), "b.gz b b.gz . b");
+        assert_eq!(of("/b"), "/b /b b / b");
+        assert_eq!(of("a.d/b"), "a.d/b a.d/b b a.d b");
+        assert_eq!(of("a/.rc"), "a/.rc a/.rc .rc a .rc");
+    }
+
+    #[test]
+    fn what_only_looks_alike_stays() {
+        let whole = holes(Cut::Whole);
+        for word in [
+            "a{2}", "{1}", "{0}", "{ }", "{a}", "{", "{...}", "${#}", "${1}", "{1,2}",
+        ] {
+            assert_eq!(filled(&whole, word, &["x"]), word);
+        }
+        let two = holes(Cut::Joints(2));
+        assert_eq!(
+            filled(&two, "a{3} {2}{1} ${2}", &["x", "y"]),
+            "a{3} yx ${2}"
+        );
+        assert_eq!(filled(&two, "{-1} {2.} {-2/}", &["d/x", "y.z"]), "y.z y x");
+    }
+
+    #[test]
+    fn numbers_and_missing_columns() {
+        let columns = holes(Cut::At(
+            super::super::columns::Separator::parse(",").unwrap(),
+        ));
+        assert_eq!(
+            filled(&columns, "{#}-{%} [{9}] {}", &["x", "y"]),
+            "7-3 [] x y"
+        );
+    }
+
+    #[test]
+    fn another_placeholder_is_the_only_one() {
+        let only = Holes {
+            only: Some(b"@@".to_vec()),
+            ..holes(Cut::Whole)
+        };
+        assert_eq!(filled(&only, "{} @@.@@ {#}", &["x"]), "{} x.x {#}");
+    }
+}

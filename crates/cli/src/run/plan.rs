@@ -1,0 +1,166 @@
+//! What is to be run, and on which lines: COMMAND and where its arguments come from.
+
+use super::args::RunArgs;
+use super::columns::Cut;
+use super::hole::Holes;
+use super::input::{Input, Lines};
+use super::script;
+use super::sources::{Rows, Source, Sources};
+use super::template::Template;
+use std::ffi::OsString;
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::path::{Path, PathBuf};
+
+/// From the command line.
+pub(super) struct Plan {
+    command: Vec<OsString>,
+    holes: Holes,
+    sources: Sources,
+    /// The one file with lines, if there are no sources; `None`: standard input.
+    file: Option<PathBuf>,
+    /// What messages call the input.
+    name: String,
+    delimiter: u8,
+    shuffled: bool,
+}
+
+/// The files of the sources, each once.
+pub(super) enum Opened {
+    One(File),
+    Sources(Vec<Option<File>>),
+}
+
+impl Plan {
+    /// The error is one of usage.
+    pub(super) fn new(args: &RunArgs) -> io::Result<Self> {
+        let mut command = args.command.clone();
+        let sources = Sources::split_off(&mut command, args.link);
+        let file = args.arg_file.clone();
+        let cut = match (&args.colsep, sources.len()) {
+            (Some(separator), _) => Cut::At(separator.clone()),
+            (None, 0) => Cut::Whole,
+            (None, sources) => Cut::Joints(sources),
+        };
+        if args.arg_file.is_some() && sources.len() > 0 {
+            return Err(usage("lines are either of --arg-file or of ::: and ::::"));
+        }
+        if sources.len() > 1 && (args.colsep.is_some() || args.max_args > 1) {
+            return Err(usage("several sources go without --colsep and --max-args"));
+        }
+        let name = match (&file, sources.len()) {
+            (Some(path), _) => path.display().to_string(),
+            (None, 0) => "standard input".to_owned(),
+            (None, _) => "arguments".to_owned(),
+        };
+        let plan = Plan {
+            command,
+            holes: Holes {
+                only: args.replace.clone().map(String::into_bytes),
+                cut,
+                max_args: args.max_args,
+            },
+            sources,
+            file,
+            name,
+            delimiter: args.delimiter.unwrap_or(if args.null { 0 } else { b'\n' }),
+            shuffled: args.shuf,
+        };
+        plan.template()?;
+        Ok(plan)
+    }
+
+    pub(super) fn template(&self) -> io::Result<Template> {
+        Template::new(&self.command, &self.holes).map_err(io::Error::other)
+    }
+
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// What is to be said once of COMMAND.
+    pub(super) fn note(&self) -> Option<String> {
+        let word = script::operator(&self.command)?;
+        Some(format!(
+            "\"{word}\" is given to COMMAND as an argument; for a shell, quote COMMAND as a whole"
+        ))
+    }
+
+    /// Opens what there is to read, so that nothing has begun if that fails.
+    pub(super) fn open(&self) -> io::Result<Opened> {
+        if self.sources.len() == 0 {
+            return open(self.file.as_deref()).map(Opened::One);
+        }
+        let sources = self.sources.0.iter().map(|(_, source)| match source {
+            Source::Words(_) => Ok(None),
+            Source::File(path) => open(Some(path)).map(Some),
+        });
+        sources.collect::<io::Result<_>>().map(Opened::Sources)
+    }
+
+    /// The lines, until `stop` becomes readable.
+    pub(super) fn input<'a>(&self, opened: Opened, stop: BorrowedFd<'a>) -> io::Result<Input<'a>> {
+        let lines = |file| Lines::new(file, self.delimiter, stop);
+        let input = match opened {
+            Opened::One(file) => Input::Lines(lines(file)),
+            Opened::Sources(files) => {
+                let mut values = Vec::new();
+                for ((with, source), file) in self.sources.0.iter().zip(files) {
+                    let all = match (source, file) {
+                        (Source::Words(words), _) => words.clone(),
+                        (Source::File(path), file) => {
+                            let file = file.expect("it was opened");
+                            let named =
+                                |error| io::Error::other(format!("{}: {error}", path.display()));
+                            all(lines(file)).map_err(named)?
+                        }
+                    };
+                    values.push((*with, all));
+                }
+                Input::All(Box::new(Rows::new(values)))
+            }
+        };
+        match self.shuffled {
+            true => shuffled(input),
+            false => Ok(input),
+        }
+    }
+}
+
+fn usage(text: &str) -> io::Error {
+    io::Error::other(text)
+}
+
+/// `None` and "-": standard input.
+fn open(path: Option<&Path>) -> io::Result<File> {
+    match path.filter(|path| *path != Path::new("-")) {
+        Some(path) => File::open(path)
+            .map_err(|error| io::Error::other(format!("{}: {error}", path.display()))),
+        None if crate::startup::stdin_was_closed() => {
+            Err(io::Error::other("standard input is closed"))
+        }
+        None => Ok(File::from(io::stdin().as_fd().try_clone_to_owned()?)),
+    }
+}
+
+fn all(mut lines: Lines<'_>) -> io::Result<Vec<Vec<u8>>> {
+    std::iter::from_fn(|| lines.next().transpose()).collect()
+}
+
+/// All lines, in an order that nobody knows.
+fn shuffled(mut input: Input<'_>) -> io::Result<Input<'_>> {
+    let mut lines: Vec<_> =
+        std::iter::from_fn(|| input.next().transpose()).collect::<io::Result<_>>()?;
+    for left in (1..lines.len()).rev() {
+        lines.swap(left, random_below(left as u64 + 1)? as usize);
+    }
+    Ok(Input::All(Box::new(lines.into_iter())))
+}
+
+/// Below `end`, each number as likely as any other one, as far as 2^64 is large.
+fn random_below(end: u64) -> io::Result<u64> {
+    let mut bytes = [0; 8];
+    rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty())?;
+    Ok(u64::from_ne_bytes(bytes) % end)
+}

@@ -1,0 +1,199 @@
+//! What people write for GNU parallel and xargs.
+
+use crate::support::{Folder, command, feed, run};
+use std::process::Command;
+
+fn lines(args: &[&str], input: &str) -> Vec<String> {
+    let ran = run(args, input);
+    assert_eq!(ran.code, Some(0), "{args:?}: {}", ran.err);
+    ran.lines()
+}
+
+#[test]
+fn values_come_from_the_command_line_each_with_each() {
+    assert_eq!(
+        lines(&["-k", "echo", ":::", "a b", "c"], "not read\n"),
+        ["a b", "c"]
+    );
+    let product = ["-k", "echo", "{2}-{1}", ":::", "a", "b", ":::", "1", "2"];
+    assert_eq!(lines(&product, ""), ["1-a", "2-a", "1-b", "2-b"]);
+    let linked = [
+        "-k", "--link", "echo", ":::", "a", "b", ":::", "1", "2", "3",
+    ];
+    assert_eq!(lines(&linked, ""), ["a 1", "b 2", "a 3"]);
+    assert_eq!(lines(&["-k", "echo", ":::"], "not read\n"), [""; 0]);
+    assert_eq!(lines(&["-k", ":::", "echo a; echo b"], ""), ["a", "b"]);
+}
+
+#[test]
+fn sources_are_files_too_and_one_may_be_standard_input() {
+    let folder = Folder::new();
+    std::fs::write(folder.path("f"), "x\ny\n").unwrap();
+    let file = folder.name("f");
+    let args = ["-k", "echo", "::::", &file, "-", ":::", "z"];
+    assert_eq!(lines(&args, "1\n2\n"), ["x 1 z", "x 2 z", "y 1 z", "y 2 z"]);
+    let ran = run(&["echo", "::::", "no-such-file"], "");
+    assert_eq!(ran.code, Some(1));
+    assert!(ran.err.contains("no-such-file: "), "{}", ran.err);
+    assert_eq!(lines(&["-k", "-a", "-", "cat"], "/dev/null\n"), [""; 0]);
+}
+
+#[test]
+fn names_are_taken_apart_and_look_alikes_left_alone() {
+    let names = ["-k", "echo", "{.} {/} {//} {/.}"];
+    assert_eq!(lines(&names, "d/a.tar.gz\n"), ["d/a.tar a.tar.gz d a.tar"]);
+    let grep = ["-k", "grep", "-c", "-E", "a{2}", "{}"];
+    let folder = Folder::new();
+    std::fs::write(folder.path("f"), "aa\na\n").unwrap();
+    assert_eq!(lines(&grep, &format!("{}\n", folder.name("f"))), ["1"]);
+    let shell = ["-k", "sh", "-c", "set a b; echo ${#} \"$0\""];
+    assert_eq!(lines(&shell, "x\n"), ["2 x"]);
+    assert_eq!(lines(&["-I", "%", "echo", "{}", "%%"], "x\n"), ["{} xx"]);
+}
+
+#[test]
+fn one_word_with_shell_syntax_is_run_by_a_shell() {
+    let folder = Folder::new();
+    let file = folder.name("it's \"a\" $HOME.txt");
+    lines(&["echo {/} >{}; echo \"{/.}\" >>{}"], &format!("{file}\n"));
+    let made = std::fs::read_to_string(&file).unwrap();
+    assert_eq!(made, "it's \"a\" $HOME.txt\nit's \"a\" $HOME\n");
+    let ran = run(&["--dry-run", "wc -l {} >{.}.n"], "a b.c\n");
+    assert_eq!(ran.lines(), ["wc -l 'a b.c' >'a b'.n"]);
+    let ran = run(&["exit 7"], "x\n");
+    assert_eq!(ran.code, Some(123), "{}", ran.err);
+}
+
+#[test]
+fn an_operator_that_is_an_argument_is_said_to_be_one() {
+    let ran = run(&["echo", "{}", ">", "x"], "a\n");
+    assert_eq!((ran.code, ran.lines()), (Some(0), vec!["a > x".to_owned()]));
+    assert!(ran.err.contains("\">\" is given to COMMAND"), "{}", ran.err);
+    assert_eq!(run(&["--quiet", "echo", ">"], "a\n").err, "");
+}
+
+#[test]
+fn lines_have_columns() {
+    let csv = ["-k", "--colsep", ",", "echo", "{2}", "{1}", "[{3}]"];
+    assert_eq!(lines(&csv, "a,b,c\nd,e\n"), ["b a [c]", "e d []"]);
+    assert_eq!(lines(&["-C", r"\s+", "echo", "{-1}"], "a  b\tc\n"), ["c"]);
+    assert_eq!(
+        lines(&["-k", "-N2", "echo", "{2}{1}"], "a\nb\nc\n"),
+        ["ba", "c"]
+    );
+    assert_eq!(lines(&["-d", ",", "-k", "echo"], "a,b c"), ["a", "b c"]);
+}
+
+#[test]
+fn functions_of_the_callers_bash_are_commands() {
+    let bash = Command::new("bash").args(["-c", "exit"]).status();
+    if bash.is_err() {
+        return println!("skipped: no bash");
+    }
+    let script = "f() { echo \"$CMWQ_SEQ:$1\"; }; export -f f; \"$0\" run -k f; \
+                  \"$0\" run 'f {} | tr : -' ::: b";
+    let mut shell = Command::new("bash");
+    let ran = feed(
+        shell.args(["-c", script, env!("CARGO_BIN_EXE_cmwq")]),
+        "a b\n",
+    );
+    assert_eq!(ran.lines(), ["1:a b", "1-b"], "{}", ran.err);
+}
+
+#[test]
+fn jobs_know_their_number_and_their_slot() {
+    let script =
+        "echo $CMWQ_SEQ $PARALLEL_SEQ {#}; echo $CMWQ_SLOT $PARALLEL_JOBSLOT {%} >&2; : {}";
+    let ran = run(&["-k", "-j2", "--quiet", script], "a\n".repeat(40));
+    let expected: Vec<String> = (1..=40).map(|n| format!("{n} {n} {n}")).collect();
+    assert_eq!(ran.lines(), expected);
+    let slots: Vec<&str> = ran.err.lines().collect();
+    assert_eq!(slots.len(), 40);
+    for slot in slots {
+        assert!(["1 1 1", "2 2 2"].contains(&slot), "{slot}");
+    }
+}
+
+#[test]
+fn output_is_tagged() {
+    let script = "echo x; printf y; printf 'e\\n' >&2";
+    for how in ["--keep-order", "--line-buffer"] {
+        let ran = run(&[how, "--tag", "--max-active=1", script, ":::", "a b"], "");
+        assert_eq!(ran.lines(), ["a b\tx", "a b\ty"], "{how}: {}", ran.err);
+        assert_eq!(ran.err, "a b\te\n", "{how}");
+    }
+}
+
+#[test]
+fn dash_j_is_an_upper_limit_and_says_so_once() {
+    let ran = run(&["-j4", "true"], "a\nb\n");
+    assert_eq!(ran.code, Some(0));
+    assert_eq!(ran.err.matches("--max-active 4").count(), 1, "{}", ran.err);
+    assert_eq!(run(&["-P", "0", "true"], "a\n").err, "");
+    let ran = run(&["-jx", "true"], "a\n");
+    assert!(
+        ran.code == Some(1) && ran.err.contains("-j x"),
+        "{}",
+        ran.err
+    );
+    let ran = run(&["-j1", "--max-active=2", "true"], "a\n");
+    assert_eq!(ran.code, Some(1));
+}
+
+#[test]
+fn what_there_is_not_is_refused_with_what_to_do() {
+    for (option, says) in [
+        ("--pipe", "split(1)"),
+        ("-p", "--dry-run"),
+        ("-X", "-n N"),
+        ("--semaphore", "flock(1)"),
+    ] {
+        let ran = run(&[option, "true"], "a\n");
+        assert_eq!(ran.code, Some(1), "{option}");
+        assert!(ran.err.contains(says), "{option}: {}", ran.err);
+    }
+    assert_eq!(
+        lines(&["-r", "--will-cite", "--group", "echo"], "a\n"),
+        ["a"]
+    );
+    let ran = run(
+        &["--halt", "now,fail=1", "-j1", "--quiet", "false"],
+        "a\nb\n",
+    );
+    assert_eq!(ran.code, Some(123), "{}", ran.err);
+}
+
+#[test]
+fn verbose_prints_commands_and_shuf_keeps_all_lines() {
+    let ran = run(&["-t", "true", "a b"], "c\n");
+    assert_eq!(ran.err, "true 'a b' c\n");
+    let ran = run(&["--shuf", "echo"], "1\n2\n3\n4\n");
+    assert_eq!(ran.sorted_lines(), ["1", "2", "3", "4"]);
+}
+
+#[test]
+fn starts_are_apart_as_far_as_asked() {
+    let began = std::time::Instant::now();
+    assert_eq!(
+        lines(&["--delay", "0.1", "-k", "echo"], "1\n2\n3\n").len(),
+        3
+    );
+    assert!(began.elapsed() >= std::time::Duration::from_millis(200));
+}
+
+#[test]
+fn the_joblog_knows_products_again() {
+    let folder = Folder::new();
+    let log = folder.name("log");
+    let args = [
+        "--joblog", &log, "--resume", "-k", "echo", ":::", "a", "b", ":::", "1", "2",
+    ];
+    assert_eq!(lines(&args, "").len(), 4);
+    assert_eq!(lines(&args, ""), [""; 0]);
+    let ran = feed(&mut command(&["-a", "x", "echo", ":::", "a"]), "");
+    assert!(
+        ran.code == Some(1) && ran.err.contains(":::"),
+        "{}",
+        ran.err
+    );
+}

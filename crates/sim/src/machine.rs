@@ -38,6 +38,8 @@ pub struct Machine {
     pub(crate) frames: RefCell<Vec<Frame>>,
     /// By thread: what it executes; nothing when it has ended, or is a worker between two items.
     programs: RefCell<Vec<Option<Box<dyn Program>>>>,
+    /// What goes on when the thread's claims are over, the last one at the end.
+    set_aside: RefCell<BTreeMap<ThreadId, Vec<Box<dyn Program>>>>,
     pub(crate) events: RefCell<Events<Event>>,
     pub(crate) latches: RefCell<Vec<LatchState>>,
     /// Threads whose programs are asked after everything that happens, and the ends of their times.
@@ -105,6 +107,7 @@ impl Machine {
             scheduler: RefCell::new(scheduler),
             frames: RefCell::default(),
             programs: RefCell::default(),
+            set_aside: RefCell::default(),
             events: RefCell::default(),
             latches: RefCell::default(),
             awaiting: RefCell::default(),
@@ -167,6 +170,24 @@ impl Machine {
         look: impl FnOnce(&mut Option<Box<dyn Program>>) -> R,
     ) -> R {
         look(&mut self.programs.borrow_mut()[id.0 as usize])
+    }
+
+    /// What the thread executes goes on later: it executes another thing first.
+    pub(crate) fn set_aside(&self, id: ThreadId) {
+        let program = self.program(id, Option::take);
+        let program = program.expect("the thread has a program");
+        self.set_aside
+            .borrow_mut()
+            .entry(id)
+            .or_default()
+            .push(program);
+    }
+
+    /// What was set aside last goes on.
+    pub(crate) fn take_up_again(&self, id: ThreadId) {
+        let mut aside = self.set_aside.borrow_mut();
+        let program = aside.get_mut(&id).and_then(Vec::pop);
+        self.program(id, |p| *p = program);
     }
 
     /// A new thread: its number is the next one.

@@ -30,6 +30,10 @@ pub enum Call {
     ModDelayedWork(QueueId, Option<usize>, ItemId, Nanos),
     /// Waits for the last queued instance of the item; `Bool`: there was one.
     FlushWork(ItemId),
+    /// The same, but if its queue [claims](crate::QueueSpec::stacking) and no worker has begun the
+    /// item, the caller executes it itself where it may. Locks that the caller has are its own
+    /// meanwhile.
+    Join(ItemId),
     /// The same, after queueing it at once if its timer is armed.
     FlushDelayedWork(ItemId),
     /// Waits until everything queued so far has ended; `Void`.

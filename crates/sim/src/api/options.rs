@@ -36,7 +36,7 @@ pub struct Options {
     pub placement: Placement,
     /// The best nice level that a thread may give itself, -20..=19; -20: the program is privileged.
     pub nice_best: i8,
-    /// What threads do that wait for an item of a pool that is bound to their CPU.
+    /// What threads do that wait for items of queues which do not say it themselves.
     pub stacking: Stacking,
     /// Cores of a cache shard, about (kernel `wq_cache_shard_size`).
     pub shard_cores: u32,

@@ -4,6 +4,7 @@ use cmwq_policy::affinity::Scope;
 use cmwq_policy::limit::MAX_LIMIT;
 use cmwq_policy::pwq::{DFL_ACTIVE, clamp_max_active};
 use cmwq_policy::queue::{Attrs, Kind, QueueAttrs};
+use cmwq_policy::stacking::Stacking;
 use cmwq_policy::{CpuMask, Nanos};
 
 /// A thread to be.
@@ -71,6 +72,8 @@ pub struct QueueSpec {
     pub name: String,
     /// What it is made of. A `max_active` of 0 stands for the default.
     pub made: QueueAttrs,
+    /// What threads do that wait for its items; `None`: as the machine's options say.
+    pub stacking: Option<Stacking>,
 }
 
 impl QueueSpec {
@@ -88,6 +91,7 @@ impl QueueSpec {
                 mem_reclaim: false,
                 freezable: false,
             },
+            stacking: None,
         }
     }
 
@@ -171,6 +175,13 @@ impl QueueSpec {
     #[must_use]
     pub fn freezable(mut self) -> QueueSpec {
         self.made.freezable = true;
+        self
+    }
+
+    /// The same, whose waiters do this.
+    #[must_use]
+    pub fn stacking(mut self, stacking: Stacking) -> QueueSpec {
+        self.stacking = Some(stacking);
         self
     }
 

@@ -31,8 +31,8 @@ struct Record {
     flows: Vec<Flow>,
     /// Items that are queued: where and when that was.
     queued: BTreeMap<ItemId, (Time, usize)>,
-    /// The queues of the items that threads execute.
-    executes: BTreeMap<ThreadId, QueueId>,
+    /// The queues of the items that threads execute, one in the middle of the other.
+    executes: BTreeMap<ThreadId, Vec<QueueId>>,
     end: Time,
     /// From when on nothing is recorded because there was too much.
     full: Option<Time>,
@@ -86,11 +86,15 @@ impl Observation {
                 record.queued.insert(item, here);
             }
             What::Start(execution, queue) => {
-                record.executes.insert(line.thread, queue);
+                record.executes.entry(line.thread).or_default().push(queue);
                 let from = record.queued.remove(&execution.item);
                 if let Some(from) = from.filter(|_| record.flows.len() < MOST_SLICES) {
                     record.flows.push(Flow { from, to: here });
                 }
+            }
+            What::End(_) => {
+                let queues = record.executes.get_mut(&line.thread);
+                queues.and_then(Vec::pop);
             }
             _ => {}
         }
@@ -148,7 +152,7 @@ impl Record {
     fn seen(&self, machine: &Machine, cpu: usize) -> Option<Slice> {
         let thread = machine.current(cpu)?;
         let execution = machine.execution_of(thread);
-        let queue = self.executes.get(&thread).copied();
+        let queue = self.executes.get(&thread).and_then(|of| of.last().copied());
         let what = match (execution, queue) {
             (Some(execution), Some(queue)) => Doing::Item(queue, execution.item, execution.number),
             _ if machine.is_idle_class(thread) => Doing::IdleClass,

@@ -1,5 +1,6 @@
 //! Worker pools around the core: events in, actions out, and the tick.
 
+mod claims;
 mod rescuers;
 mod tidy;
 mod told;
@@ -345,7 +346,7 @@ impl Machine {
         self.pool(id).core.borrow().nr_running()
     }
 
-    /// The threads of a pool's workers.
+    /// The threads of a pool's workers, and those that help there or have claimed an item of it.
     pub fn worker_threads(&self, id: PoolId) -> Vec<ThreadId> {
         self.pool(id).threads.borrow().values().copied().collect()
     }

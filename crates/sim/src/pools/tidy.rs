@@ -2,7 +2,7 @@
 //! set right, or the worker ends (`cmwq_policy::leftovers`).
 
 use cmwq_policy::leftovers::{Leftovers, Remedy, ThreadAttrs};
-use cmwq_policy::{ItemReport, Nanos};
+use cmwq_policy::{CpuMask, ItemReport, Nanos};
 
 use crate::api::names::{PoolId, WorkerRef};
 use crate::api::report::LeftBehind;
@@ -52,23 +52,58 @@ impl Machine {
             cpumask: (!narrowed).then(|| self.pool_cpus(pool)),
             sigmask: 0,
         };
-        let found = ThreadAttrs {
+        let Some(left) = Leftovers::of(&own, &self.found(id)) else {
+            return false;
+        };
+        let lost = !self.set_nice_right(id, &left);
+        if let Some(mask) = left.cpumask {
+            self.worker(id, |w| w.own_mask = Some(mask.own));
+        }
+        self.say_left(id, items, left, lost);
+        lost
+    }
+
+    /// What the thread of a claim has, whose item is about to begin. Its mask only where nobody
+    /// outside may have narrowed it.
+    pub(crate) fn before_claim(&self, id: ThreadId) -> ThreadAttrs {
+        let narrowed = self.frame(id, |f| f.worker.as_ref().is_some_and(|w| w.narrowed));
+        let found = self.found(id);
+        ThreadAttrs {
+            cpumask: found.cpumask.filter(|_| !narrowed),
+            ..found
+        }
+    }
+
+    /// A claimed item is over, before which the thread had this: what it has left is taken back, as
+    /// far as that is possible. The thread is not ours to end. Returns the mask that is still to be
+    /// set: the thread may lose its CPU by that.
+    pub(crate) fn tidy_claim(&self, id: ThreadId, own: &ThreadAttrs) -> Option<CpuMask> {
+        let left = Leftovers::of(own, &self.found(id))?;
+        self.set_nice_right(id, &left);
+        let mask = left.cpumask.map(|mask| mask.own);
+        self.say_left(id, 1, left, false);
+        mask
+    }
+
+    fn found(&self, id: ThreadId) -> ThreadAttrs {
+        ThreadAttrs {
             nice: self.nice(id),
             cpumask: Some(self.allowed(id)),
             sigmask: 0,
-        };
-        Leftovers::of(&own, &found).is_some_and(|left| self.set_right(id, items, left))
+        }
     }
 
-    fn set_right(&self, id: ThreadId, items: u32, what: Leftovers) -> bool {
+    /// False if that is not possible.
+    fn set_nice_right(&self, id: ThreadId, what: &Leftovers) -> bool {
         let nice_best = self.options.nice_best;
-        let lost = what.remedy(i32::from(nice_best)) == Remedy::Retire;
-        if let Some(nice) = what.nice.filter(|_| !lost) {
+        let may = what.remedy(i32::from(nice_best)) != Remedy::Retire;
+        if let Some(nice) = what.nice.as_ref().filter(|_| may) {
             self.sched().set_nice(self.now(), id, nice.own as i8);
         }
-        if let Some(mask) = what.cpumask {
-            self.worker(id, |w| w.own_mask = Some(mask.own));
-        }
+        may
+    }
+
+    fn say_left(&self, id: ThreadId, items: u32, what: Leftovers, lost: bool) {
         self.process.left_behind.borrow_mut().push(LeftBehind {
             at: self.now(),
             thread: id,
@@ -76,7 +111,6 @@ impl Machine {
             what,
             lost,
         });
-        lost
     }
 
     /// The mask that was to be set right is. The thread may lose its CPU by that: it is the last

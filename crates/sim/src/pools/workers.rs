@@ -77,35 +77,42 @@ impl Machine {
 
     /// The worker executes this item.
     pub(crate) fn begin(&self, id: ThreadId, work: ItemId, pwq: PwqId) {
-        let (number, is_barrier) = {
-            let mut items = self.items.borrow_mut();
-            let item = items.item_mut(work);
-            item.started += 1;
-            // From here on the item is its function's.
-            item.references -= 1;
-            (item.started, item.is_barrier)
-        };
-        let execution = Execution { item: work, number };
+        let running = self.take_off(work, pwq);
         self.worker(id, |w| {
-            w.running = Some(Running {
-                execution,
-                pwq,
-                hints: 0,
-                told: false,
-                awaits: None,
-                failed: false,
-            });
+            w.running = Some(running);
             w.meter.begun = self.now();
         });
-        if !is_barrier {
-            let queue = self.items.borrow().queue_of(pwq);
+        self.execute(id, &running);
+    }
+
+    /// An execution of an item that is on no list any more: from here on the item is its
+    /// function's.
+    pub(crate) fn take_off(&self, work: ItemId, pwq: PwqId) -> Running {
+        let mut items = self.items.borrow_mut();
+        let item = items.item_mut(work);
+        item.started += 1;
+        item.references -= 1;
+        let number = item.started;
+        Running::new(Execution { item: work, number }, pwq)
+    }
+
+    /// The thread does what the item's function does.
+    pub(crate) fn execute(&self, id: ThreadId, running: &Running) {
+        let execution = running.execution;
+        if !self.is_barrier(execution.item) {
+            let queue = self.items.borrow().queue_of(running.pwq);
             self.note(id, What::Start(execution, queue));
         }
-        let body = self.bodies.borrow()[work.0 as usize].clone();
-        let program = body(number);
+        let body = self.bodies.borrow()[execution.item.0 as usize].clone();
+        let program = body(execution.number);
         let random = self.random.of_execution(execution);
         self.frame(id, |f| f.random = random);
         self.program(id, |p| *p = Some(program));
+    }
+
+    /// Whether it is none of the program's items.
+    pub(crate) fn is_barrier(&self, item: ItemId) -> bool {
+        self.items.borrow().item(item).is_barrier
     }
 
     /// The item's function has returned.
@@ -117,8 +124,7 @@ impl Machine {
             let over = w.running.take().expect("it has executed an item");
             (over, now.since(w.meter.begun))
         });
-        let is_barrier = self.items.borrow().item(over.execution.item).is_barrier;
-        if !is_barrier {
+        if !self.is_barrier(over.execution.item) {
             self.note(id, What::End(over.execution));
         }
         let lost = self.tidy_up(id, ran);
@@ -198,22 +204,29 @@ impl Machine {
         pool.enter(id, thread);
     }
 
-    /// The thread sleeps: if it executes an item, its pool may hear of it.
+    /// The thread sleeps: if it executes an item, its pool may hear of it, and those of the items
+    /// beneath that one.
     pub(crate) fn item_sleeps(&self, id: ThreadId) {
-        let told = self.frame(id, |f| self.is_told(&f.sleep));
-        if let Some(who) = self.executing_worker(id).filter(|_| told) {
-            self.running(id, |running| running.told = true);
-            let awaits = self.awaited(id);
-            self.in_pool(who.pool, |core, cx| match awaits {
-                Some(wait) => core.wait_begin(cx, who.id, wait).expect("asked before"),
-                None => core.hint_begin(cx, who.id),
-            });
-        }
+        let (told, stack) = self.frame(id, |f| (self.is_told(&f.sleep), f.stack()));
+        let Some((who, beneath)) = stack.split_first().filter(|_| told) else {
+            return;
+        };
+        self.running(id, |running| running.told = true);
+        let awaits = self.awaited(id);
+        // Nothing comes of it before all of them know.
+        self.postpone_actions();
+        self.in_pool(who.pool, |core, cx| match awaits {
+            Some(wait) => core.wait_begin(cx, who.id, wait).expect("asked before"),
+            None => core.hint_begin(cx, who.id),
+        });
+        beneath.iter().for_each(|&who| self.tell_hint(who, true));
+        self.carry_out_postponed();
     }
 
     /// And of the end of that.
     pub(crate) fn item_wakes(&self, id: ThreadId) {
-        let Some(who) = self.executing_worker(id) else {
+        let stack = self.frame(id, |f| f.stack());
+        let Some((who, beneath)) = stack.split_first() else {
             return;
         };
         let (told, awaits) = self.running(id, |running| {
@@ -223,16 +236,27 @@ impl Machine {
             )
         });
         if told {
+            self.postpone_actions();
+            beneath.iter().for_each(|&who| self.tell_hint(who, false));
             self.in_pool(who.pool, |core, cx| match awaits {
                 Some(_) => core.wait_end(cx, who.id),
                 None => core.hint_end(cx, who.id),
             });
+            self.carry_out_postponed();
         }
+    }
+
+    /// The pool hears that its worker, or a guest, blocks, or that this is over.
+    pub(crate) fn tell_hint(&self, who: WorkerRef, begins: bool) {
+        self.in_pool(who.pool, |core, cx| match begins {
+            true => core.hint_begin(cx, who.id),
+            false => core.hint_end(cx, who.id),
+        });
     }
 
     /// What the item of this thread waits for.
     pub(crate) fn awaited(&self, id: ThreadId) -> Awaited {
-        self.frame(id, |f| f.worker.as_ref()?.running?.awaits)
+        self.frame(id, |f| f.running()?.awaits)
     }
 
     /// The item of this thread waits for that from now on; what it has waited for before, and
@@ -249,9 +273,9 @@ impl Machine {
     /// # Panics
     /// If it is back from where it has not said that it goes.
     pub(crate) fn hint(&self, id: ThreadId, begins: bool) {
-        let Some(who) = self.executing_worker(id) else {
+        if self.execution_of(id).is_none() {
             return;
-        };
+        }
         let open = self.running(id, |running| {
             let left = running.hints.checked_sub(1);
             running.hints = if begins { running.hints + 1 } else { left? };
@@ -263,29 +287,22 @@ impl Machine {
             self.thread_name(id)
         );
         if self.hears_hints(begins) {
-            self.in_pool(who.pool, |core, cx| match begins {
-                true => core.hint_begin(cx, who.id),
-                false => core.hint_end(cx, who.id),
-            });
+            let stack = self.frame(id, |f| f.stack());
+            stack.iter().for_each(|&who| self.tell_hint(who, begins));
         }
     }
 
     pub(crate) fn running<R>(&self, id: ThreadId, look: impl FnOnce(&mut Running) -> R) -> R {
-        self.worker(id, |w| {
-            look(w.running.as_mut().expect("it executes an item"))
-        })
+        self.frame(id, |f| look(f.running_mut().expect("it executes an item")))
     }
 
     pub(crate) fn executing_worker(&self, id: ThreadId) -> Option<WorkerRef> {
-        self.frame(id, |f| {
-            let worker = f.worker.as_ref()?;
-            worker.running.and(worker.who)
-        })
+        self.frame(id, |f| f.running().and(f.who()))
     }
 
     /// The pwq through which the item was queued that the thread executes.
     pub fn pwq_executed(&self, id: ThreadId) -> Option<PwqId> {
-        self.frame(id, |f| Some(f.worker.as_ref()?.running?.pwq))
+        self.frame(id, |f| Some(f.running()?.pwq))
     }
 
     /// The wait of this worker that goes on now fails: one that it begins later does not.

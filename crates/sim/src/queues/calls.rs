@@ -15,6 +15,7 @@ use crate::state::pending::Reply;
 impl Machine {
     pub(crate) fn call(&self, id: ThreadId, call: Call) -> Reply {
         match call {
+            Call::Join(item) => self.join(id, item),
             Call::FlushWork(item) => self.flush_work(id, item, contract::flush_item),
             Call::FlushDelayedWork(item) => self.flush_work(id, item, |m, work, barrier| {
                 let admits = |queue| m.admission(queue).admits(m.caller(id, queue));

@@ -51,14 +51,21 @@ impl Machine {
         }
     }
 
+    /// What threads do that wait for items of this queue.
+    pub(crate) fn stacking(&self, queue: QueueId) -> Stacking {
+        let spec = self.queue(queue).spec.stacking;
+        spec.unwrap_or(self.options.stacking)
+    }
+
     /// The thread is about to wait for an item that it has queued there from where it is.
     pub(crate) fn wait_beside(&self, thread: ThreadId, queue: QueueId) {
-        if self.options.stacking == Stacking::Off {
+        let how = self.stacking(queue);
+        if how == Stacking::Off {
             return;
         }
         let here = self.sched().cpu_of(thread);
         let item = self.pool_cpus(self.pool_of(queue, here));
-        if stacking::stays(self.options.stacking, &item, here) {
+        if stacking::stays(how, &item, here) {
             let until = self.now().after(stacking::STAY_MOST);
             self.sched().stay(thread, until);
         }

@@ -1,6 +1,7 @@
 //! Queues, and what the policy's protocols run on here: no locks, and nobody else in between.
 
 mod calls;
+mod joins;
 mod layout;
 mod process;
 mod waits;

@@ -272,18 +272,23 @@ impl Machine {
 
     /// The item of this thread waits for that from now on; false if that waits for the item.
     fn enters(&self, id: ThreadId, pending: &Pending) -> bool {
-        let node = self.executing_worker(id).map(node);
-        let Some((node, target)) = node.zip(pending.target()) else {
+        let nodes = self.nodes(id);
+        let target = pending.target().filter(|_| !nodes.is_empty());
+        let Some(target) = target else {
             return true;
         };
         let mut graph = self.wait_graph.borrow_mut();
-        graph.begin(self, &[node], &[target]).is_ok()
+        graph.begin(self, &nodes, &[target]).is_ok()
     }
 
     fn leaves(&self, id: ThreadId) {
-        if let Some(who) = self.executing_worker(id) {
-            self.wait_graph.borrow_mut().end(&[node(who)]);
-        }
+        self.wait_graph.borrow_mut().end(&self.nodes(id));
+    }
+
+    /// All that the thread stands for.
+    fn nodes(&self, id: ThreadId) -> Vec<Node> {
+        let stack = self.frame(id, |f| f.stack());
+        stack.into_iter().map(node).collect()
     }
 
     /// The calling thread waits for that from now on; false if nobody could ever do it.

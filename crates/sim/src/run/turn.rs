@@ -75,12 +75,16 @@ impl Machine {
         match self.call(id, call) {
             Reply::Done(answer) => self.answer(id, answer),
             Reply::Wait(pending) => self.wait_in_call(id, pending),
+            Reply::Claimed => {}
         }
     }
 
     /// The program is over: the item, or the thread.
     fn end(&self, id: ThreadId) {
         self.program(id, |p| *p = None);
+        if self.is_claiming(id) {
+            return self.claim_over(id);
+        }
         if self.execution_of(id).is_some() {
             return self.item_over(id);
         }

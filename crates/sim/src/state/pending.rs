@@ -15,6 +15,8 @@ pub(crate) type Awaited = Option<Wait<PwqId>>;
 pub(crate) enum Reply {
     Done(Answer),
     Wait(Pending),
+    /// The thread executes what it would wait for, and is answered when that is over.
+    Claimed,
 }
 
 /// What a thread waits for in a call: looked at whenever a flush, a drain or a barrier has moved

@@ -42,6 +42,7 @@ pub(crate) struct Rescuer {
     pub(crate) done: u32,
 }
 
+/// An execution of an item that goes on.
 #[derive(Clone, Copy)]
 pub(crate) struct Running {
     pub(crate) execution: Execution,
@@ -100,17 +101,35 @@ impl Worker {
         Worker::new(None, Some(rescuer), nice, now)
     }
 
-    pub(crate) fn execution(&self) -> Option<Execution> {
-        self.running.map(|running| running.execution)
-    }
-
     /// What it has to say of the item that it has just ended.
     pub(crate) fn take_report(&mut self) -> Option<ItemReport> {
         self.ended.take()
     }
 }
 
+impl Running {
+    pub(crate) fn new(execution: Execution, pwq: PwqId) -> Running {
+        Running {
+            execution,
+            pwq,
+            hints: 0,
+            told: false,
+            awaits: None,
+            failed: false,
+        }
+    }
+}
+
 impl Meter {
+    /// Of a thread that has had so much before.
+    pub(crate) fn from(now: Time, used: ThreadStats) -> Meter {
+        Meter {
+            used,
+            looked: now,
+            begun: now,
+        }
+    }
+
     pub(crate) fn end(&mut self, now: Time, used: ThreadStats) -> ItemReport {
         match sampling::ask_switches(now.since(self.begun)) {
             true => self.look(now, used),

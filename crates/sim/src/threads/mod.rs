@@ -64,6 +64,7 @@ impl Machine {
         let frame = Frame {
             name: new.name,
             worker: new.worker,
+            claims: Vec::new(),
             answer: None,
             act: None,
             sleep: Sleep::Awake,
@@ -114,14 +115,14 @@ impl Machine {
         self.sched().stats(self.now(), id)
     }
 
-    /// The worker that a thread is.
+    /// The worker that a thread is, or the guest of its claim.
     pub fn worker_of(&self, id: ThreadId) -> Option<WorkerRef> {
-        self.frame(id, |f| f.worker.as_ref()?.who)
+        self.frame(id, |f| f.who())
     }
 
-    /// The execution that a thread is in.
+    /// The execution that a thread is in: of several, the last.
     pub fn execution_of(&self, id: ThreadId) -> Option<Execution> {
-        self.frame(id, |f| f.worker.as_ref()?.execution())
+        self.frame(id, |f| Some(f.running()?.execution))
     }
 
     /// Where a thread may run.

@@ -472,6 +472,24 @@ fn items_may_do_what_threads_may() {
 }
 
 #[test]
+fn items_of_a_queue_that_claims_are_executed_by_who_joins_them() {
+    let rest = r#"
+        [[item]]
+        name = "work"
+        does = ["burn 1ms"]
+        [[thread]]
+        name = "main"
+        does = [{ repeat = 10, does = ["queue q work", "join work"] }]
+    "#;
+    for (stacking, claimed) in [("claim", 10), ("stay", 0), ("off", 0)] {
+        let report = run(&format!("stacking = \"{stacking}\"\n{rest}"));
+        assert_eq!(report.virtual_ns, 10 * MS, "{stacking}");
+        let pool = &report.pools[0];
+        assert_eq!((pool.executions, pool.claimed), (10, claimed), "{stacking}");
+    }
+}
+
+#[test]
 fn the_warm_up_is_not_counted() {
     let rest = "[[thread]]\nname = \"t\"\ndoes = [{ repeat = \"forever\", does = [\"burn 1ms\", \"count n\"] }]";
     let text = small(rest).replace("\"T2\"", "\"T2\"\nduration = \"100ms\"\nwarmup = \"40ms\"");

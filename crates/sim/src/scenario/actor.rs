@@ -8,7 +8,7 @@ use super::acts::{Queueing, Step, Then};
 use super::code::{Code, Op};
 use super::units::Amount;
 use super::world::{Request, World};
-use crate::{Act, Answer, Call, Completion, LockId, Program, ProgramCx, SemId};
+use crate::{Act, Answer, Call, Completion, ItemId, LockId, Program, ProgramCx, SemId};
 
 /// Something that is in the middle of its code.
 pub(crate) struct Actor {
@@ -224,13 +224,8 @@ impl Actor {
                 let queue = self.world.queues[*queue].of(owner);
                 Some(Act::Call(Call::FlushWorkqueue(queue)))
             }
-            Step::FlushItem(kind) => {
-                let (instance, item) = self.world.last(self.request(), *kind)?;
-                if self.instance == Some(instance) {
-                    return self.fail("flushes itself: it would wait forever");
-                }
-                Some(Act::Call(Call::FlushWork(item)))
-            }
+            Step::FlushItem(kind) => self.await_item(*kind, "flushes", Call::FlushWork),
+            Step::Join(kind) => self.await_item(*kind, "joins", Call::Join),
             Step::Cancel { item, sync } => self.cancel(*item, *sync),
             Step::Wait => self.wait(cx),
             Step::Job(queue, spec) => {
@@ -245,6 +240,15 @@ impl Actor {
                 None
             }
         }
+    }
+
+    /// Waits by this call for the last instance of this kind that the request has queued.
+    fn await_item(&mut self, kind: usize, does: &str, call: fn(ItemId) -> Call) -> Option<Act> {
+        let (instance, item) = self.world.last(self.request(), kind)?;
+        if self.instance == Some(instance) {
+            return self.fail(&format!("{does} itself: it would wait forever"));
+        }
+        Some(Act::Call(call(item)))
     }
 
     fn note(&mut self, cx: &ProgramCx<'_>, step: &Step) {

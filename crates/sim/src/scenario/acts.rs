@@ -46,6 +46,7 @@ pub(crate) enum Step {
     Queue(Queueing),
     FlushQueue(usize),
     FlushItem(usize),
+    Join(usize),
     Cancel {
         item: usize,
         sync: bool,
@@ -81,10 +82,10 @@ pub(crate) struct Names {
     pub(crate) spans: RefCell<Vec<String>>,
 }
 
-const VERBS: [&str; 22] = [
+const VERBS: [&str; 23] = [
     "burn", "sleep", "lock", "unlock", "pass", "take", "post", "io", "submit", "touch", "queue",
-    "flush", "cancel", "wait", "job", "yield", "hint", "count", "mark", "request", "repeat",
-    "choose",
+    "flush", "join", "cancel", "wait", "job", "yield", "hint", "count", "mark", "request",
+    "repeat", "choose",
 ];
 
 /// Acts in one list, those in other acts included.
@@ -304,6 +305,7 @@ impl Words<'_> {
             "touch" => self.touch()?,
             "queue" => Step::Queue(self.queueing()?),
             "flush" => self.flush()?,
+            "join" => Step::Join(self.name("item", &names.items)?),
             "cancel" => {
                 let sync = self.take_if("sync");
                 let item = self.name("item", &names.items)?;

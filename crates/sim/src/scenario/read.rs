@@ -4,6 +4,7 @@ use std::cell::RefCell;
 
 use cmwq_policy::affinity::Scope;
 use cmwq_policy::queue::Kind;
+use cmwq_policy::stacking::Stacking;
 
 use super::acts::{ActReader, Names, Step};
 use super::fields::{Cx, Fields};
@@ -37,6 +38,12 @@ const KINDS: [(&str, Kind); 6] = [
     ("percpu", Kind::PerCpu),
     ("ordered", Kind::Ordered),
     ("bh", Kind::Bh),
+];
+
+const STACKING: [(&str, Stacking); 3] = [
+    ("off", Stacking::Off),
+    ("stay", Stacking::Stay),
+    ("claim", Stacking::Claim),
 ];
 
 /// Reads a document whose settings were put in and whose sweeps were taken out. `this` is the
@@ -253,6 +260,7 @@ fn queue(fields: &mut Fields<'_>, cpus: usize) -> Result<Many<QueueModel>, Mista
         spec.made.cpu_intensive = fields.bool("cpu_intensive", false)?;
         spec.made.mem_reclaim = fields.bool("mem_reclaim", false)?;
         spec.made.freezable = fields.bool("freezable", false)?;
+        spec.stacking = fields.word("stacking", &STACKING)?;
         let min_active = fields.number("min_active", 1, 0)?;
         check_queue(fields, &spec)?;
         Ok(QueueModel {

@@ -163,6 +163,8 @@ pub struct PoolReport {
     pub cpus: String,
     /// Items begun.
     pub executions: u64,
+    /// Of those, executed by who joined them.
+    pub claimed: u64,
     /// The most workers at a time.
     pub max_workers: u32,
     /// The most workers at a time that slept in the middle of an item.

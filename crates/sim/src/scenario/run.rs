@@ -241,6 +241,7 @@ fn pools(machine: &Machine, watch: &Watch) -> Vec<PoolReport> {
             rule: format!("{:?}", machine.pool_rule(id)).to_lowercase(),
             cpus: machine.pool_cpus(id).to_string(),
             executions: stats.started,
+            claimed: stats.claimed,
             max_workers: stats.peak_workers,
             max_blocked: watch.max_blocked(number),
             convoys: stats.growth.convoys,

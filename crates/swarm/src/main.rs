@@ -151,6 +151,10 @@ fn print(totals: &Totals, seconds: f64) {
         "{} seeds in {seconds:.1} s: {per_second:.0} a second; {} events, at least {} a seed; {} items begun",
         totals.seeds, totals.events, totals.fewest, totals.started
     );
+    println!(
+        "{} items were claimed, in {} seeds",
+        totals.claimed, totals.claiming
+    );
     for (fault, n) in FAULTS.iter().zip(totals.faults) {
         println!("{n:>12}  {fault}");
     }

@@ -30,7 +30,7 @@ features! {
     Hotplug, Crowd, Convoy, Flushers, Outage, LongBurns, Scopes, DefaultScope, UnboundCpus,
     UserSignals, NoCanaries, FixedTick, LateReports, LostReports, SpuriousReports, Hints,
     Locks, Semaphores, Devices, Interrupts, Data, Yield, Costs, Smt, LinuxScheduler, ItemWaits,
-    DropQueues, Shutdown, Quota, LeaveBehind, ExactLimits, Unseen,
+    DropQueues, Shutdown, Quota, LeaveBehind, ExactLimits, Unseen, Claims,
 }
 
 impl Feature {

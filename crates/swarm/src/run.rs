@@ -33,6 +33,8 @@ pub struct Outcome {
     pub time: Nanos,
     /// Items begun.
     pub started: u64,
+    /// Of those, begun by who joined them.
+    pub claimed: u64,
     /// How often each of [`FAULTS`](crate::faults::FAULTS) happened.
     pub faults: [u64; FAULT_KINDS],
     /// What happened last, if that was asked for.
@@ -60,6 +62,7 @@ pub fn run(plan: &Plan, trace: bool) -> Outcome {
         events: checker.events(),
         time: machine.now().0,
         started: checker.started(),
+        claimed: checker.claimed(),
         faults: faults.counts(&machine),
         trace: checker.trace(),
     }

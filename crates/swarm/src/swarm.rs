@@ -19,6 +19,10 @@ pub struct Totals {
     pub fewest: u64,
     /// Items begun.
     pub started: u64,
+    /// Of those, begun by who joined them.
+    pub claimed: u64,
+    /// Seeds with such.
+    pub claiming: u64,
     /// See [`FAULTS`](crate::faults::FAULTS).
     pub faults: [u64; FAULT_KINDS],
     /// Seeds with each feature.
@@ -36,6 +40,8 @@ impl Totals {
         self.seeds += 1;
         self.events += outcome.events;
         self.started += outcome.started;
+        self.claimed += outcome.claimed;
+        self.claiming += u64::from(outcome.claimed > 0);
         for (sum, n) in self.faults.iter_mut().zip(outcome.faults) {
             *sum += n;
         }

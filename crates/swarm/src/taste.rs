@@ -42,11 +42,12 @@ pub enum Doing {
     Yield,
     Drop,
     Leave,
+    Join,
     Ask,
 }
 
 /// Everything, what it takes, how often it is liked, and whether items do it as well.
-const DOINGS: [(Doing, Option<Feature>, u32, bool); 36] = {
+const DOINGS: [(Doing, Option<Feature>, u32, bool); 37] = {
     use Doing::*;
     [
         (Burn, None, 12, true),
@@ -84,6 +85,7 @@ const DOINGS: [(Doing, Option<Feature>, u32, bool); 36] = {
         (Yield, Some(Feature::Yield), 3, true),
         (Drop, Some(Feature::DropQueues), 1, false),
         (Leave, Some(Feature::LeaveBehind), 4, true),
+        (Join, Some(Feature::Claims), 16, false),
         (Ask, None, 3, true),
     ]
 };

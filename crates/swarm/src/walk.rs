@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::rc::Rc;
 
 use cmwq_policy::Rule;
+use cmwq_policy::stacking::Stacking;
 use cmwq_policy::time::MILLISECOND;
 use cmwq_sim::{Act, Answer, Call, Completion, ItemId, Program, ProgramCx, QueueId};
 
@@ -14,6 +15,8 @@ use crate::world::{World, delay};
 
 /// Items that one thread has disabled at one time, at most.
 const DISABLED: usize = 3;
+/// Items that one looks at for one to join, at most.
+const TRIES: u32 = 6;
 
 /// A thread, or one execution of an item.
 pub struct Walk {
@@ -222,6 +225,10 @@ impl Walk {
             Doing::Disable | Doing::DisableSync => return self.disable(doing, item),
             Doing::Enable | Doing::EnableAndQueue => return self.enable(doing),
             Doing::FlushItem => Call::FlushWork(item),
+            Doing::Join => {
+                let (item, queue, cpu) = self.claimable(cx);
+                self.join(item, queue, cpu)
+            }
             Doing::FlushDelayed => Call::FlushDelayedWork(item),
             Doing::FlushQueue if self.world.plan.has(Feature::Flushers) => self.queue_and_flush(),
             Doing::FlushQueue => Call::FlushWorkqueue(self.any_queue()),
@@ -229,6 +236,31 @@ impl Walk {
             doing => return self.change(cx, doing, queue),
         };
         Act::Call(call)
+    }
+
+    /// An item for a join, rather one that may be claimed once it is queued.
+    fn claimable(&mut self, cx: &ProgramCx<'_>) -> (ItemId, QueueId, Option<usize>) {
+        let machine = cx.machine();
+        let mut target = self.target();
+        for _ in 0..TRIES {
+            let (item, queue, _) = target;
+            let claims = machine.stacking(queue) == Stacking::Claim;
+            let busy = machine.item_view(item).word.is_pending();
+            if claims && !busy && !machine.queue_kind(queue).is_per_cpu() {
+                break;
+            }
+            target = self.target();
+        }
+        target
+    }
+
+    /// Joins the item: mostly one that is queued just before, so that no worker has begun it.
+    fn join(&mut self, item: ItemId, queue: QueueId, cpu: Option<usize>) -> Call {
+        if one_in(&mut self.random, 4) {
+            return Call::Join(item);
+        }
+        self.planned.push_back(Act::Call(Call::Join(item)));
+        Call::QueueWork { queue, cpu, item }
     }
 
     fn change(&mut self, cx: &mut ProgramCx<'_>, doing: Doing, queue: QueueId) -> Act {
@@ -286,29 +318,43 @@ impl Walk {
     }
 
     /// An item waits for one of a queue further on, so that no two wait for each other.
-    fn chain(&mut self, own: ItemId) -> Option<Act> {
-        let other = self.any_item();
+    fn chain(&mut self, cx: &ProgramCx<'_>, own: ItemId) -> Option<Act> {
+        let joins = self.world.plan.has(Feature::Claims) && one_in(&mut self.random, 2);
+        let other = match joins {
+            true => self.claimable(cx).0,
+            false => self.any_item(),
+        };
         let (from, to) = (self.world.home(own)?, self.world.home(other)?);
-        let further = to > from && one_in(&mut self.random, 6);
+        let further = to > from && one_in(&mut self.random, if joins { 2 } else { 6 });
         if !further {
             return None;
         }
         // Not for a whole queue: somebody may queue this item there while it waits.
         Some(Act::Call(match self.random.below(4) {
+            _ if joins => {
+                let queue = self.queue_for(other);
+                self.join(other, queue, None)
+            }
             0 => Call::CancelWorkSync(other),
             1 => Call::FlushDelayedWork(other),
             _ => Call::FlushWork(other),
         }))
     }
 
-    /// An item waits for itself or its own queue, which is refused. Other items of its queue it
-    /// waits for in chains only: the policy does not see yet that a slot which is waited for is
-    /// held by the waiting item's own next instance, or that who waits is a rescuer.
+    /// An item waits for itself, its own queue, or an item of which it is in the middle: all of
+    /// that is refused. Other items of its queue it waits for in chains only: the policy does not
+    /// see yet that a slot which is waited for is held by the waiting item's own next instance, or
+    /// that who waits is a rescuer.
     fn wait_within(&mut self, cx: &ProgramCx<'_>, own: ItemId) -> Option<Act> {
         let pwq = cx.machine().pwq_executed(cx.thread())?;
         let queue = cx.machine().pwq_view(pwq).queue;
-        Some(match self.random.below(6) {
+        let all = cx.machine().executions_of(cx.thread());
+        let any = self.random.one_of(&all).item;
+        Some(match self.random.below(8) {
             0 => Act::Call(Call::CancelWorkSync(own)),
+            // Of those that it is in the middle of, if it was claimed.
+            6 => Act::Call(Call::FlushWork(any)),
+            7 => Act::Call(Call::Join(any)),
             1 if self.world.plan.has(Feature::Disable) => self.disable(Doing::DisableSync, own),
             2 => Act::Call(Call::FlushWorkqueue(queue)),
             3 => Act::Call(Call::DrainWorkqueue(queue)),
@@ -346,7 +392,7 @@ impl Walk {
         if plan.has(Feature::DropQueues) && one_in(&mut self.random, 40) {
             return self.drop_own(cx, own);
         }
-        self.chain(own)
+        self.chain(cx, own)
     }
 
     /// An item changes its worker's thread, and goes on for a while.

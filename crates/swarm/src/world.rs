@@ -5,6 +5,7 @@ use std::rc::Rc;
 
 use cmwq_policy::affinity::Scope;
 use cmwq_policy::queue::{Attrs, Kind};
+use cmwq_policy::stacking::Stacking;
 use cmwq_policy::time::{MICROSECOND, MILLISECOND};
 use cmwq_policy::{CpuMask, Nanos};
 use cmwq_sim::{
@@ -152,6 +153,8 @@ fn spec(plan: &Plan, at: u32, renewed: u64) -> QueueSpec {
     spec.made.mem_reclaim =
         plan.has(Feature::Rescuers) && kind != Kind::Bh && one_in(&mut random, 2);
     spec.made.freezable = plan.has(Feature::Freeze) && one_in(&mut random, 2);
+    let claims = plan.has(Feature::Claims) && random.below(4) > 0;
+    spec.stacking = claims.then_some(Stacking::Claim);
     spec
 }
 

@@ -23,6 +23,8 @@ pub struct Census {
     pub hinted: u32,
     /// Rescuers that are here.
     pub rescuers: u32,
+    /// Threads that execute here what they have claimed, once for each claim.
+    pub claims: u32,
     /// The estimate of runnable workers.
     pub running: u32,
     /// Items that a worker may take now.
@@ -46,6 +48,7 @@ impl<S: Store> WorkerPool<S> {
             executing: c.executing,
             hinted: c.hinted,
             rescuers: self.crew.rescuers().count() as u32,
+            claims: c.claims,
             running: self.nr_running(),
             queued: self.worklist.nr_ready(),
             tokens: self.estimate.tokens(),

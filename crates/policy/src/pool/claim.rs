@@ -11,6 +11,7 @@
 use super::crew::Claim;
 use super::slots::limit_now;
 use super::{Cx, ItemReport, QueuedIn, Rule, WorkerPool};
+use crate::probe::hit;
 use crate::store::Store;
 use crate::worker::WorkerId;
 
@@ -47,6 +48,8 @@ impl<S: Store> WorkerPool<S> {
         self.schedule_series(cx, work, id);
         let own = self.crew.get_mut(id).scheduled.pop_front(cx.store);
         let (_, pwq) = self.execute(cx, id, own.expect("it was put there"));
+        hit!(ClaimWithin if within.is_some());
+        hit!(ClaimElsewhere if !adds && within.is_none());
         if !adds {
             self.crew.uncount(id);
         }
@@ -72,6 +75,7 @@ impl<S: Store> WorkerPool<S> {
     pub(super) fn may_claim(&self, adds: bool) -> bool {
         let crowded =
             adds && self.manages() && self.crew.counts().claims_added >= self.attrs.target;
+        hit!(ClaimCrowded if crowded);
         self.crew.counts().claims < MAX_CLAIMS && !crowded
     }
 
@@ -88,7 +92,10 @@ impl<S: Store> WorkerPool<S> {
                 self.leave_claim(cx, id, report);
                 None
             }
-            Some(_) => Some(self.next_barrier(cx, id, report)),
+            Some(_) => {
+                hit!(ClaimBarrier);
+                Some(self.next_barrier(cx, id, report))
+            }
         }
     }
 
@@ -110,6 +117,7 @@ impl<S: Store> WorkerPool<S> {
 
     fn leave_claim(&mut self, cx: &mut Cx<S>, id: WorkerId, report: ItemReport) {
         self.item_ended(cx, id, report);
+        hit!(ClaimGivesBack if !self.crew.get(id).scheduled.is_empty());
         self.give_back(cx, id);
         self.brief.left(id);
         self.crew.leave(id);

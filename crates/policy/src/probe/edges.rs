@@ -59,6 +59,11 @@ edges! {
     TickSkips "tick-skips" "A tick looks at nobody: canaries report."
     WorkerGaveUp "worker-gave-up" "A worker ended because its thread is unfit."
     WorkerGaveItemsUp "worker-gave-items-up" "A worker whose thread is unfit ended, with items that only it was to run."
+    ClaimWithin "claim-within" "An item, or a claim, claimed what it was about to wait for, in its own pool."
+    ClaimElsewhere "claim-elsewhere" "An item of another pool claimed, and counts there."
+    ClaimCrowded "claim-crowded" "A claim was refused: as many threads of others run as CPUs serve the pool."
+    ClaimBarrier "claim-barrier" "A barrier behind a claimed item was executed by who had claimed it."
+    ClaimGivesBack "claim-gives-back" "Items that stood behind a claimed one went to the workers."
     OrphanRevived "orphan-revived" "An item of a queue without handles queued on."
     LeftoverRetires "leftover-retires" "An item left something behind that cannot be undone: its thread ends."
 }

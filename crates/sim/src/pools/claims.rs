@@ -136,7 +136,7 @@ impl Machine {
     }
 
     /// Claims that the thread is in the middle of.
-    pub(crate) fn claims_of(&self, id: ThreadId) -> u32 {
+    pub fn claims_of(&self, id: ThreadId) -> u32 {
         self.frame(id, |f| f.claims.len() as u32)
     }
 }

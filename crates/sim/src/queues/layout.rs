@@ -52,7 +52,7 @@ impl Machine {
     }
 
     /// What threads do that wait for items of this queue.
-    pub(crate) fn stacking(&self, queue: QueueId) -> Stacking {
+    pub fn stacking(&self, queue: QueueId) -> Stacking {
         let spec = self.queue(queue).spec.stacking;
         spec.unwrap_or(self.options.stacking)
     }

@@ -1,7 +1,7 @@
 //! A thread, from the inside.
 
 use crate::api::act::{Act, Answer};
-use crate::api::names::{Latch, LockId, SemId, WorkerRef};
+use crate::api::names::{Execution, Latch, LockId, SemId, WorkerRef};
 use crate::random::Random;
 use crate::state::claim::Claimed;
 use crate::state::pending::Pending;
@@ -61,6 +61,15 @@ impl Frame {
             Some(claimed) => Some(&mut claimed.running),
             None => self.worker.as_mut()?.running.as_mut(),
         }
+    }
+
+    /// All that it executes, one in the middle of the other, the last one first.
+    pub(crate) fn executions(&self) -> Vec<Execution> {
+        let claims = self.claims.iter().rev();
+        let claims = claims.map(|claimed| claimed.running.execution);
+        let worker = self.worker.iter();
+        let worker = worker.filter_map(|w| Some(w.running?.execution));
+        claims.chain(worker).collect()
     }
 
     /// All that the thread stands for while it executes, the last one first.

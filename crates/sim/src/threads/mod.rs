@@ -125,6 +125,11 @@ impl Machine {
         self.frame(id, |f| Some(f.running()?.execution))
     }
 
+    /// All executions that a thread is in, one in the middle of the other, the last one first.
+    pub fn executions_of(&self, id: ThreadId) -> Vec<Execution> {
+        self.frame(id, |f| f.executions())
+    }
+
     /// Where a thread may run.
     pub fn allowed(&self, id: ThreadId) -> CpuMask {
         self.sched().allowed(id)

@@ -133,10 +133,12 @@ impl Books {
             true => census.executing,
             false => census.rescuers + census.executing - executing,
         };
+        let nested = self.nested(machine, pool);
+        let (least, most) = (asleep + nested.certain, asleep + hogs + nested.may);
         ensure!(
-            !self.terms.exact || (asleep..=asleep + hogs).contains(&census.hinted),
+            !self.terms.exact || (least..=most).contains(&census.hinted),
             EstimateInRange,
-            "pool {}: {asleep} sleep, {} counted",
+            "pool {}: {asleep} sleep, {} counted; {least} to {most} are right",
             pool.0,
             census.hinted
         );
@@ -257,7 +259,9 @@ impl Books {
         // An item that has pinned its worker may wait for a CPU while others idle.
         let is_pinned = |&thread: &ThreadId| machine.allowed(thread) != reach;
         let mut workers = machine.worker_threads(pool).into_iter();
-        let enough = enough || (self.terms.leaves && workers.any(|t| is_pinned(&t)));
+        // So may one that was claimed by a thread with fewer CPUs.
+        let pins = self.terms.leaves || census.claims > 0;
+        let enough = enough || (pins && workers.any(|t| is_pinned(&t)));
         if enough || idle.and(&reach).is_empty() {
             *since = None;
             return Ok(());

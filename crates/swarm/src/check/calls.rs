@@ -39,7 +39,8 @@ struct Pending {
 /// The calls that go on.
 #[derive(Default)]
 pub(super) struct Calls {
-    pending: BTreeMap<ThreadId, Pending>,
+    /// Of a thread that executes what it has joined, one in the middle of the other.
+    pending: BTreeMap<ThreadId, Vec<Pending>>,
     /// Queues that were made not strict, perhaps for a while.
     pub(super) relaxed: BTreeSet<QueueId>,
     /// Queues without handles.
@@ -80,7 +81,7 @@ impl Books {
             ended: self.ledger.all_ended(),
             timers_dropped: machine.timers_dropped(),
         };
-        self.calls.pending.insert(thread, pending);
+        self.calls.pending.entry(thread).or_default().push(pending);
         Ok(())
     }
 
@@ -93,7 +94,7 @@ impl Books {
         };
         match *call {
             Call::FlushWorkqueue(queue) => of_queue(queue),
-            Call::FlushWork(item) => self
+            Call::FlushWork(item) | Call::Join(item) => self
                 .target(machine, item, None, false)
                 .into_iter()
                 .collect(),
@@ -131,6 +132,15 @@ impl Books {
         })
     }
 
+    /// The item that this thread joins now, if it does.
+    pub(super) fn joined(&self, thread: ThreadId) -> Option<ItemId> {
+        let pending = self.calls.pending.get(&thread)?.last()?;
+        match pending.call {
+            Call::Join(item) => Some(item),
+            _ => None,
+        }
+    }
+
     /// A call is over.
     pub(super) fn returned(
         &mut self,
@@ -138,7 +148,7 @@ impl Books {
         thread: ThreadId,
         answer: &Answer,
     ) -> Checked {
-        let pending = self.calls.pending.remove(&thread);
+        let pending = self.calls.pending.get_mut(&thread).and_then(Vec::pop);
         let pending = pending.expect("who is answered has called");
         if answer.is_deadlock() {
             return self.refused(&pending);
@@ -172,7 +182,7 @@ impl Books {
                 self.counts.frozen = all.filter(freezes).collect();
                 Ok(())
             }
-            Call::FlushWork(_) => {
+            Call::FlushWork(_) | Call::Join(_) => {
                 // A worker that is moved when its item ends says so when it has a CPU again.
                 let may_be_late = self.terms.leaves && yes;
                 ensure!(

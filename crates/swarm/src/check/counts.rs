@@ -229,7 +229,7 @@ impl Books {
     /// began.
     pub(super) fn check_spare(&mut self, machine: &Machine, new: &Running) -> Checked {
         let again = self.counts.last.get(&new.thread) == Some(&new.execution.item);
-        if again || machine.is_rescuer(new.thread) {
+        if again || machine.is_rescuer(new.thread) || machine.claims_of(new.thread) > 0 {
             return Ok(());
         }
         let census = machine.census(new.pool);
@@ -280,8 +280,9 @@ fn check_workers(machine: &Machine, pool: PoolId, census: &Census) -> Checked {
         pool.0,
         census.running
     );
+    let guests = census.rescuers + census.claims;
     ensure!(
-        census.idle + busy <= census.workers + census.rescuers + census.creating,
+        census.idle + busy <= census.workers + guests + census.creating,
         EstimateInRange,
         "pool {}: {census:?}",
         pool.0

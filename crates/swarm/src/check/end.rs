@@ -88,7 +88,13 @@ impl Books {
 fn check_pool(machine: &Machine, pool: PoolId) -> Checked {
     let census = machine.census(pool);
     ensure!(
-        census.idle == census.workers && census.creating == 0 && census.rescuers == 0,
+        census.idle == census.workers && census.creating == 0,
+        NoLeak,
+        "pool {}: {census:?}",
+        pool.0
+    );
+    ensure!(
+        census.rescuers == 0 && census.claims == 0,
         NoLeak,
         "pool {}: {census:?}",
         pool.0

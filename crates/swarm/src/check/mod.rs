@@ -9,6 +9,7 @@
 //! | `ledger.rs` | items: each accepted queueing runs once or was taken back |
 //! | `order.rs` | ordered queues, non-reentrancy, disabled items |
 //! | `calls.rs` | what holds when a flush, drain or cancel returns |
+//! | `claims.rs` | items that are executed by who joins them |
 //! | `counts.rs` | limits, slots, tokens, the estimate, managers: after every event of a pool |
 //! | `shares.rs` | the parts of limits, and what they come to: between instants |
 //! | `backlog.rs` | nobody waits without need: between instants |
@@ -17,6 +18,7 @@
 
 mod backlog;
 mod calls;
+mod claims;
 mod counts;
 mod end;
 mod ledger;
@@ -69,6 +71,7 @@ pub enum Invariant {
     FrozenDoesNotStart,
     HogStepsAside,
     RescuerComes,
+    ClaimedByRight,
     IdleWorkersRetire,
     EverythingFinishes,
     NoLeak,
@@ -77,7 +80,7 @@ pub enum Invariant {
 
 impl Invariant {
     /// All of them, with their names.
-    pub const ALL: [(Invariant, &str); 28] = {
+    pub const ALL: [(Invariant, &str); 29] = {
         use Invariant::*;
         [
             (LimitNeverExceeded, "limit-never-exceeded"),
@@ -104,6 +107,7 @@ impl Invariant {
             (FrozenDoesNotStart, "frozen-does-not-start"),
             (HogStepsAside, "hog-steps-aside"),
             (RescuerComes, "rescuer-comes"),
+            (ClaimedByRight, "claimed-by-right"),
             (IdleWorkersRetire, "idle-workers-retire"),
             (EverythingFinishes, "everything-finishes"),
             (NoLeak, "no-leak"),
@@ -159,6 +163,8 @@ struct Books {
     backlog: backlog::Backlog,
     rescue: rescue::Rescue,
     running: Vec<Running>,
+    /// Items that were begun by who joined them.
+    claimed: u64,
 }
 
 /// Watches one machine.
@@ -200,6 +206,7 @@ impl Checker {
             backlog: backlog::Backlog::default(),
             rescue: rescue::Rescue::default(),
             running: Vec::new(),
+            claimed: 0,
         };
         assert_eq!(machine.now(), Time(0));
         Checker {
@@ -278,6 +285,11 @@ impl Checker {
         self.books.borrow().ledger.started()
     }
 
+    /// Of those, begun by who joined them.
+    pub fn claimed(&self) -> u64 {
+        self.books.borrow().claimed
+    }
+
     /// What happened last, if that is kept.
     pub fn trace(&self) -> Vec<String> {
         let lines = self.recent.iter().flat_map(|lines| lines.borrow().clone());
@@ -316,6 +328,7 @@ impl Books {
             pool: machine.pwq_view(pwq).pool,
             before: machine.thread_stats(line.thread),
         };
+        self.check_claim(machine, &running)?;
         self.check_start(machine, &running)?;
         self.ledger.starts(execution)?;
         self.check_place(machine, line, &running)?;
@@ -328,9 +341,13 @@ impl Books {
     fn ends(&mut self, machine: &Machine, execution: Execution) -> Checked {
         let at = self.running.iter().position(|r| r.execution == execution);
         let at = at.expect("what ends has begun");
-        let over = self.running.remove(at);
-        self.counts.ended(&over);
-        self.rescue.ended(machine, &over);
+        let over = self.running[at];
+        let nested = self.is_nested(&over);
+        self.running.remove(at);
+        if !nested {
+            self.counts.ended(&over);
+            self.rescue.ended(machine, &over);
+        }
         self.ledger.ends(execution);
         Ok(())
     }

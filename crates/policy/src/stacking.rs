@@ -11,6 +11,7 @@
 //! ([`WorkerPool::claim`](crate::WorkerPool::claim)).
 
 use crate::cpumask::CpuMask;
+use crate::probe::broken;
 use crate::queue::Kind;
 use crate::time::{MILLISECOND, Nanos};
 
@@ -93,7 +94,7 @@ pub fn may_claim(stacking: Stacking, item: &Awaited, waiter: &Waiter) -> Option<
     let here = item.cpus.contains(waiter.cpu) && waiter.cpus.contains(waiter.cpu);
     let may = stacking == Stacking::Claim && is_claimed(item.kind) && alike && !deep && here;
     let only = waiter.cpus.and(&item.cpus);
-    may.then(|| match only == waiter.cpus {
+    may.then(|| match only == waiter.cpus || broken!(ClaimUnconfined) {
         true => ClaimOn::Anywhere,
         false => ClaimOn::Only(only),
     })
@@ -101,7 +102,7 @@ pub fn may_claim(stacking: Stacking, item: &Awaited, waiter: &Waiter) -> Option<
 
 /// Whether items of such a queue are ever claimed: who runs them is not part of what was promised.
 fn is_claimed(kind: Kind) -> bool {
-    matches!(kind, Kind::Managed | Kind::Unmanaged)
+    matches!(kind, Kind::Managed | Kind::Unmanaged) || broken!(ClaimOfAnyKind)
 }
 
 #[cfg(test)]

@@ -92,7 +92,7 @@ impl<S: Store> WorkerPool<S> {
         assert_eq!(c.creating, in_state(State::Creating), "in the making");
         let exist = self.count(|worker| !matches!(worker.state(), State::Free | State::Creating));
         let rescuers = self.count(|worker| worker.rescues.is_some());
-        assert_eq!(c.workers + rescuers + c.claims, exist);
+        assert_eq!(c.workers + rescuers + c.claims, exist, "who is here");
         for (_, worker) in self.crew.all() {
             if worker.state() != State::Executing {
                 assert!(worker.current.is_none() && worker.waiting().is_none());

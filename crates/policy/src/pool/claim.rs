@@ -11,7 +11,7 @@
 use super::crew::Claim;
 use super::slots::limit_now;
 use super::{Cx, ItemReport, QueuedIn, Rule, WorkerPool};
-use crate::probe::hit;
+use crate::probe::{broken, hit};
 use crate::store::Store;
 use crate::worker::WorkerId;
 
@@ -50,7 +50,7 @@ impl<S: Store> WorkerPool<S> {
         let (_, pwq) = self.execute(cx, id, own.expect("it was put there"));
         hit!(ClaimWithin if within.is_some());
         hit!(ClaimElsewhere if !adds && within.is_none());
-        if !adds {
+        if !adds && !broken!(ClaimCountsTwice) {
             self.crew.uncount(id);
         }
         (id, pwq)
@@ -118,9 +118,13 @@ impl<S: Store> WorkerPool<S> {
     fn leave_claim(&mut self, cx: &mut Cx<S>, id: WorkerId, report: ItemReport) {
         self.item_ended(cx, id, report);
         hit!(ClaimGivesBack if !self.crew.get(id).scheduled.is_empty());
-        self.give_back(cx, id);
+        if !broken!(ClaimLosesItems) {
+            self.give_back(cx, id);
+        }
         self.brief.left(id);
-        self.crew.leave(id);
+        if !broken!(ClaimNotGivenBack) {
+            self.crew.leave(id);
+        }
         // Perhaps it was the last one that could have ended others' waits.
         self.fail_a_wait(cx);
     }

@@ -208,7 +208,9 @@ impl<S: Store> WorkerPool<S> {
     /// Who executes this item, which therefore goes to that worker.
     pub(super) fn who_executes(&self, key: &ItemKey) -> Option<WorkerId> {
         let busy = self.crew.executing(key);
+        let claimed = |id| self.crew.get(id).claim.is_some();
         busy.filter(|_| !broken!(ReentrantInPool))
+            .filter(|&id| !(broken!(ClaimNotBusy) && claimed(id)))
     }
 
     pub(super) fn count_out(&mut self, cx: &mut Cx<S>, pwq: S::Pwq, colour: u8) {

@@ -52,6 +52,12 @@ rules! {
     NodeShareIgnored "node-share-ignored" "Each node may use the whole limit of a queue."
     StrictIgnored "strict-ignored" "Workers of a strict queue leave its pod."
     RescuerNotCalled "rescuer-not-called" "Nobody calls rescuers."
+    ClaimNotBusy "claim-not-busy" "Who looks whether an item runs does not see that somebody has claimed it."
+    ClaimCountsTwice "claim-counts-twice" "A claim counts as running beside the item that it is in the middle of."
+    ClaimNotGivenBack "claim-not-given-back" "A claim that is over keeps its number."
+    ClaimLosesItems "claim-loses-items" "What stands behind a claimed item is not given to the workers."
+    ClaimOfAnyKind "claim-of-any-kind" "Items of ordered queues are claimed."
+    ClaimUnconfined "claim-unconfined" "A thread may leave the CPUs of the item that it has claimed."
     RescuerLeavesEarly "rescuer-leaves-early" "A rescuer leaves after its first item, though more wait that only it can run."
 }
 

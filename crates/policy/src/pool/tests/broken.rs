@@ -20,7 +20,7 @@ use core::fmt::Debug;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::string::String;
 
-const DONE: ItemReport = ItemReport {
+pub(super) const DONE: ItemReport = ItemReport {
     ran: None,
     slept: None,
     waited: None,
@@ -39,13 +39,23 @@ fn broken<T>(rule: Broken, scenario: impl Fn() -> T) -> Result<T, String> {
 }
 
 /// The scenario comes out right, and wrong with this rule broken.
-fn decides<T: Debug + PartialEq>(rule: Broken, scenario: impl Fn() -> T, right: T, wrong: T) {
+pub(super) fn decides<T: Debug + PartialEq>(
+    rule: Broken,
+    scenario: impl Fn() -> T,
+    right: T,
+    wrong: T,
+) {
     assert_eq!(scenario(), right, "all rules in order");
     assert_eq!(broken(rule, scenario), Ok(wrong), "{}", rule.name());
 }
 
 /// The scenario comes out right, and with this rule broken an invariant fails with these words.
-fn fails<T: Debug + PartialEq>(rule: Broken, scenario: impl Fn() -> T, right: T, words: &str) {
+pub(super) fn fails<T: Debug + PartialEq>(
+    rule: Broken,
+    scenario: impl Fn() -> T,
+    right: T,
+    words: &str,
+) {
     assert_eq!(scenario(), right, "all rules in order");
     let error = broken(rule, scenario).expect_err(rule.name());
     assert!(error.contains(words), "{}: {error}", rule.name());

@@ -10,6 +10,8 @@ mod barriers;
 mod brief;
 #[cfg(feature = "broken")]
 mod broken;
+#[cfg(feature = "broken")]
+mod broken_claims;
 mod budget;
 mod check;
 mod check_items;

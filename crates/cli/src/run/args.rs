@@ -1,7 +1,7 @@
 //! The command line of `cmwq run`.
 
 use super::columns::Separator;
-use super::habits::Habits;
+use super::habits::{Habits, MOST_ACTIVE};
 use super::memory::MinFree;
 use clap::ValueEnum;
 use clap::builder::RangedU64ValueParser;
@@ -68,8 +68,8 @@ pub(crate) struct RunArgs {
     /// Give up to N lines to a job
     ///
     /// Fewer at the end of the input, and where an argument list can hold no more. With N above 1,
-    /// {} must be a word of its own in COMMAND, and becomes the lines, each a word; {1}, {2}, ... are
-    /// single ones.
+    /// {} must be a word of its own in COMMAND, and becomes the lines, each a word; {1}, {2}, ...
+    /// are single ones.
     #[arg(short = 'n', short_aliases = ['N', 'L'], long, aliases = ["max-lines", "max-replace-args"],
           value_name = "N", default_value = "1", help_heading = INPUT,
           value_parser = RangedU64ValueParser::<usize>::new().range(1..=1_000_000))]
@@ -202,9 +202,6 @@ pub(crate) struct RunArgs {
     #[arg(value_name = "COMMAND", trailing_var_arg = true)]
     pub(super) command: Vec<OsString>,
 }
-
-/// Jobs at a time, at most.
-pub(super) const MOST_ACTIVE: usize = 2048;
 
 const INPUT: &str = "Input";
 const JOBS: &str = "Jobs";

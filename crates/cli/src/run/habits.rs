@@ -1,8 +1,8 @@
 //! What people are used to write for GNU parallel and xargs: taken where it means the same here,
 //! refused with a sentence where it does not.
 
-use super::args::{RunArgs, When};
-use std::path::Path;
+/// Jobs at a time, at most.
+pub(super) const MOST_ACTIVE: usize = 2048;
 
 /// Options that `--help` leaves out.
 #[derive(clap::Args, Clone, Debug, Default)]
@@ -16,7 +16,7 @@ pub(crate) struct Habits {
 
     /// As --progress.
     #[arg(long, aliases = ["eta"], hide = true, action = clap::ArgAction::Count)]
-    bar: u8,
+    pub(super) bar: u8,
 
     #[arg(short = 'p', long, hide = true)]
     interactive: bool,
@@ -42,7 +42,7 @@ pub(crate) struct Habits {
 
 impl Habits {
     /// What to do instead of an option that there is not.
-    fn refused(&self) -> Option<&'static str> {
+    pub(super) fn refused(&self) -> Option<&'static str> {
         let refused = [
             (
                 self.interactive,
@@ -74,33 +74,8 @@ impl Habits {
     }
 }
 
-/// The arguments in our own words, and what to say of them. The error is one of usage.
-pub(super) fn settle(args: &RunArgs, cpus: usize) -> Result<(RunArgs, Option<String>), String> {
-    if let Some(text) = args.habits.refused() {
-        return Err(text.to_owned());
-    }
-    let mut args = args.clone();
-    // That is standard input, and no job's.
-    args.arg_file = args.arg_file.filter(|path| path != Path::new("-"));
-    if args.habits.bar > 0 {
-        args.progress = When::Always;
-    }
-    let Some(text) = &args.jobs else {
-        return Ok((args, None));
-    };
-    let Some(most) = most_jobs(text, cpus)? else {
-        return Ok((args, None));
-    };
-    args.max_active = most;
-    let note = format!(
-        "-j {text} is taken as --max-active {most}, an upper limit: without it as many run as keep \
-         the CPUs busy"
-    );
-    Ok((args, Some(note)))
-}
-
 /// `-j`: a number, or one that depends on the CPUs. `None`: as many as possible.
-fn most_jobs(text: &str, cpus: usize) -> Result<Option<usize>, String> {
+pub(super) fn most_jobs(text: &str, cpus: usize) -> Result<Option<usize>, String> {
     let wrong = |_| format!("-j {text}: N, +N, -N or N%, of the {cpus} CPUs");
     let number = |text: &str| text.parse::<usize>().map_err(wrong);
     let most = if let Some(more) = text.strip_prefix('+') {
@@ -112,7 +87,7 @@ fn most_jobs(text: &str, cpus: usize) -> Result<Option<usize>, String> {
     } else {
         number(text)?
     };
-    Ok((most > 0).then_some(most.min(super::args::MOST_ACTIVE)))
+    Ok((most > 0).then_some(most.min(MOST_ACTIVE)))
 }
 
 #[cfg(test)]

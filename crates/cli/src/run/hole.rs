@@ -149,14 +149,14 @@ impl Holes {
 
 /// What a job is, to fill the holes.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Job<'a> {
+pub(super) struct Arguments<'a> {
     pub(super) columns: &'a [&'a [u8]],
     /// From 1.
     pub(super) sequence: u64,
     pub(super) slot: usize,
 }
 
-impl Job<'_> {
+impl Arguments<'_> {
     /// What the hole stands for: one value, or one for each column.
     pub(super) fn values(&self, hole: Hole) -> Vec<Vec<u8>> {
         match hole {
@@ -197,7 +197,7 @@ mod tests {
 
     fn filled(holes: &Holes, word: &str, columns: &[&str]) -> String {
         let columns: Vec<&[u8]> = columns.iter().map(|column| column.as_bytes()).collect();
-        let job = Job {
+        let job = Arguments {
             columns: &columns,
             sequence: 7,
             slot: 3,

@@ -1,16 +1,17 @@
 //! `cmwq run`: a job for each input line, as many at a time as keep the CPUs busy.
 //!
-//! The main thread finds out what is to be run (`plan`: `habits`, `sources`), reads lines (`input`),
-//! puts them together into jobs (`feed`, `batch`) and queues an item for each (`session`), which
-//! makes the job's words (`template`: `columns`, `hole`, `script`), starts it (`launch`),
-//! follows it (`job`, `vigil`), decides whether its end counts (`halt`) and hands its output over
-//! (`output`), which is then logged (`log`). They all meet in `control`. How many run at a time is
-//! the engine's decision.
+//! The main thread finds out what is to be run (`plan`: `habits`, `sources`), reads lines
+//! (`input`), puts them together into jobs (`feed`, `batch`) and queues an item for each
+//! (`session`), which makes the job's words (`template`: `columns`, `hole`, `script`), starts it
+//! (`launch`), follows it (`job`, `vigil`), decides whether its end counts (`halt`) and hands its
+//! output over (`output`), which is then logged (`log`). They all meet in `control`. How many run
+//! at a time is the engine's decision.
 
 mod args;
 mod batch;
 mod columns;
 mod control;
+mod delay;
 mod feed;
 mod groups;
 mod habits;
@@ -23,7 +24,6 @@ mod log;
 mod memory;
 mod orphans;
 mod output;
-mod pace;
 mod plan;
 mod process_job;
 mod progress;
@@ -76,7 +76,7 @@ pub(crate) fn command(args: &RunArgs) -> ExitCode {
 fn run(given: &RunArgs) -> io::Result<RunEnd> {
     let started = Instant::now();
     let cpus = std::thread::available_parallelism().map_or(1, usize::from);
-    let (args, note) = habits::settle(given, cpus).map_err(io::Error::other)?;
+    let (args, note) = plan::settle(given, cpus).map_err(io::Error::other)?;
     let (plan, args) = (Plan::new(&args)?, &args);
     let source = plan.open()?;
     if crate::startup::stdout_was_closed() {

@@ -1,7 +1,8 @@
 //! What is to be run, and on which lines: COMMAND and where its arguments come from.
 
-use super::args::RunArgs;
+use super::args::{RunArgs, When};
 use super::columns::Cut;
+use super::habits;
 use super::hole::Holes;
 use super::input::{Input, Lines};
 use super::script;
@@ -126,6 +127,31 @@ impl Plan {
             false => Ok(input),
         }
     }
+}
+
+/// The arguments in our own words, and what to say of them. The error is one of usage.
+pub(super) fn settle(args: &RunArgs, cpus: usize) -> Result<(RunArgs, Option<String>), String> {
+    if let Some(text) = args.habits.refused() {
+        return Err(text.to_owned());
+    }
+    let mut args = args.clone();
+    // That is standard input, and no job's.
+    args.arg_file = args.arg_file.filter(|path| path != Path::new("-"));
+    if args.habits.bar > 0 {
+        args.progress = When::Always;
+    }
+    let Some(text) = &args.jobs else {
+        return Ok((args, None));
+    };
+    let Some(most) = habits::most_jobs(text, cpus)? else {
+        return Ok((args, None));
+    };
+    args.max_active = most;
+    let note = format!(
+        "-j {text} is taken as --max-active {most}, an upper limit: without it as many run as keep \
+         the CPUs busy"
+    );
+    Ok((args, Some(note)))
 }
 
 fn usage(text: &str) -> io::Error {

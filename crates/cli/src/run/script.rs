@@ -1,7 +1,7 @@
 //! COMMAND as one word with shell syntax: `'gzip -dc {} > {.}'`. A shell runs it; what is put into
 //! it stays what it is, also between quotes.
 
-use super::hole::{Hole, Holes, Job, Part};
+use super::hole::{Arguments, Hole, Holes, Part};
 use super::quote::quoted;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -86,7 +86,7 @@ impl Script {
     }
 
     /// What the shell runs for this job.
-    pub(super) fn text(&self, job: &Job<'_>) -> OsString {
+    pub(super) fn text(&self, job: &Arguments<'_>) -> OsString {
         let mut made = Vec::new();
         for (part, quotes) in &self.0 {
             match part {
@@ -226,7 +226,7 @@ mod tests {
             cut: Cut::Whole,
             max_args: 1,
         };
-        let job = Job {
+        let job = Arguments {
             columns: &[value],
             sequence: 1,
             slot: 1,

@@ -1,13 +1,13 @@
 //! From a job's lines to its end: what one item of the workqueue does.
 
 use super::control::Control;
+use super::delay::Delay;
 use super::halt::{Next, Rules};
 use super::launch::{Launcher, Own, failure, is_shortage};
 use super::limit::Limit;
 use super::log::{Entry, JobLog};
 use super::memory::Memory;
 use super::output::{Blocks, Finished, Held, LineSink, Lost, Output, Spool, To};
-use super::pace::Pace;
 use super::process_job::{ProcessJob, Sink};
 use super::slots::Slots;
 use super::status::{JobEnd, OTHER_ERROR};
@@ -52,7 +52,7 @@ pub(super) struct Session {
     limit: Limit,
     memory: Memory,
     slots: Slots,
-    pace: Option<Pace>,
+    delay: Option<Delay>,
     verbose: bool,
     tag: bool,
 }
@@ -144,7 +144,7 @@ impl Session {
             limit,
             memory: Memory::new(args.min_free_memory),
             slots: Slots::default(),
-            pace: args.delay.map(Pace::new),
+            delay: args.delay.map(Delay::new),
             verbose: args.verbose,
             tag: args.tag,
         })
@@ -326,8 +326,9 @@ impl Session {
     /// Starts the process, waiting for memory for it if need be. None: the run was stopped before.
     fn launch(&self, title: &Title, words: &[OsString]) -> io::Result<Option<Launched>> {
         let sequence = title.sequence;
-        let paced = self.pace.as_ref();
-        if !paced.is_none_or(|pace| pace.wait(&self.control)) || !self.wait_for_memory(sequence) {
+        let delay = self.delay.as_ref();
+        let is_turn = delay.is_none_or(|delay| delay.wait(&self.control));
+        if !is_turn || !self.wait_for_memory(sequence) {
             return Ok(None);
         }
         let started = self.start(title, words);

@@ -1,7 +1,7 @@
 //! From COMMAND and the lines of a job to its words. Bytes throughout: nothing here needs UTF-8.
 
 use super::columns::{Cut, JOINT};
-use super::hole::{Form, Hole, Holes, Job, Part};
+use super::hole::{Arguments, Form, Hole, Holes, Part};
 use super::script::{self, Script};
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -69,7 +69,7 @@ impl Template {
     /// The words of the job; never empty. There is one line, unless there may be many.
     pub(super) fn words(&self, given: Given<'_>) -> Vec<OsString> {
         let columns = self.columns(given.lines);
-        let job = Job {
+        let job = Arguments {
             columns: &columns,
             sequence: given.sequence + 1,
             slot: given.slot,
@@ -188,7 +188,7 @@ fn length(word: &[Part]) -> usize {
 }
 
 /// Adds what the word becomes. Values are not searched: a file may be called "{}".
-fn put(word: &[Part], job: &Job<'_>, made: &mut Vec<OsString>) {
+fn put(word: &[Part], job: &Arguments<'_>, made: &mut Vec<OsString>) {
     if let [Part::Hole(hole)] = word {
         let values = job.values(*hole).into_iter();
         made.extend(values.map(OsString::from_vec));

@@ -7,16 +7,16 @@ use std::time::{Duration, Instant};
 /// Who waits sees after this long that the run is stopped.
 const LOOK: Duration = Duration::from_millis(50);
 
-pub(super) struct Pace {
-    delay: Duration,
+pub(super) struct Delay {
+    between: Duration,
     /// When the next job may start.
     next: Mutex<Option<Instant>>,
 }
 
-impl Pace {
-    pub(super) fn new(delay: Duration) -> Self {
+impl Delay {
+    pub(super) fn new(between: Duration) -> Self {
         Self {
-            delay,
+            between,
             next: Mutex::default(),
         }
     }
@@ -38,7 +38,7 @@ impl Pace {
     fn turn(&self, now: Instant) -> Instant {
         let mut next = self.next.lock().unwrap_or_else(PoisonError::into_inner);
         let at = next.map_or(now, |next| next.max(now));
-        *next = at.checked_add(self.delay);
+        *next = at.checked_add(self.between);
         at
     }
 }
@@ -49,10 +49,10 @@ mod tests {
 
     #[test]
     fn each_has_a_turn_after_the_one_before() {
-        let pace = Pace::new(Duration::from_secs(2));
+        let delay = Delay::new(Duration::from_secs(2));
         let now = Instant::now();
         let after = |at: Instant| at.duration_since(now).as_secs();
-        let turns = [0, 0, 1, 9].map(|secs| pace.turn(now + Duration::from_secs(secs)));
+        let turns = [0, 0, 1, 9].map(|secs| delay.turn(now + Duration::from_secs(secs)));
         assert_eq!(turns.map(after), [0, 2, 4, 9]);
     }
 }

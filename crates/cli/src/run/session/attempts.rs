@@ -1,0 +1,211 @@
+//! A job's attempts: each is one process, for which there has to be room.
+
+use super::{Attempt, Ours, Session, Title};
+use crate::run::halt::Next;
+use crate::run::launch::{failure, is_shortage};
+use crate::run::status::JobEnd;
+use crate::run::vigil::Vigil;
+use cmwq_admission::Relief;
+use std::ffi::OsString;
+use std::io;
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Child, ExitStatus};
+use std::sync::PoisonError;
+use std::time::{Instant, SystemTime};
+
+/// On both clocks: one for people, one that nobody sets.
+#[derive(Clone, Copy)]
+struct Moment {
+    wall: SystemTime,
+    monotonic: Instant,
+}
+
+impl Moment {
+    fn now() -> Self {
+        Self {
+            wall: SystemTime::now(),
+            monotonic: Instant::now(),
+        }
+    }
+}
+
+/// A process, and when it was started.
+type Launched = (Child, Moment);
+
+impl Session {
+    /// Runs the job until an end of it counts. None: the run was stopped before the job began.
+    pub(super) fn attempts(
+        &self,
+        title: &Title,
+        words: &[OsString],
+    ) -> Result<Option<Attempt>, Ours> {
+        let mut last: Option<Attempt> = None;
+        loop {
+            let number = last.as_ref().map_or(1, |last| last.number + 1);
+            let Some(launched) = self.launch_attempt(title, words, number)? else {
+                // No further one: the end before it counts.
+                return Ok(last);
+            };
+            // Gives back what its output takes.
+            drop(last);
+            let attempt = self.attempt(title, launched, number)?;
+            if attempt.next != Next::Retry || self.control.is_stopped() {
+                return Ok(Some(attempt));
+            }
+            last = Some(attempt);
+        }
+    }
+
+    /// None: the run was stopped before, or this stops it and is no end of the job.
+    fn launch_attempt(
+        &self,
+        title: &Title,
+        words: &[OsString],
+        number: u32,
+    ) -> Result<Option<Launched>, Ours> {
+        let launched = self.launch(title, words);
+        let launched = launched.map_err(|error| failure(&error));
+        if number == 1 {
+            return launched;
+        }
+        match launched {
+            Ok(Some(_)) => self.control.retried(),
+            Ok(None) => {}
+            Err((code, why)) => {
+                self.stop(code, &title.says(&why));
+                return Ok(None);
+            }
+        }
+        launched
+    }
+
+    fn attempt(
+        &self,
+        title: &Title,
+        (child, moment): Launched,
+        number: u32,
+    ) -> Result<Attempt, Ours> {
+        let mut vigil = Vigil::new(self.timeout);
+        let ((status, blocks), spent) = self.attend(title, child, &mut vigil)?;
+        let end = match vigil.is_over() {
+            true => JobEnd::TimedOut,
+            false => self.end(title, status),
+        };
+        Ok(Attempt {
+            start: moment.wall,
+            runtime: moment.monotonic.elapsed(),
+            spent,
+            status,
+            end,
+            blocks,
+            number,
+            next: self.rules.after(end, number),
+        })
+    }
+
+    /// How the job ended. One that the kernel has killed for want of memory has failed; others go
+    /// on, but fewer at a time.
+    fn end(&self, title: &Title, status: ExitStatus) -> JobEnd {
+        if !is_kill(status) || !self.memory.has_killed() {
+            return JobEnd::of(status);
+        }
+        self.limit.lower(self.control.running(), &self.queue);
+        let why = "killed, as memory ran out; fewer jobs run at a time now";
+        self.output.note(&title.says(why));
+        JobEnd::NoMemory
+    }
+
+    /// Starts the process, waiting for memory for it if need be. None: the run was stopped before.
+    fn launch(&self, title: &Title, words: &[OsString]) -> io::Result<Option<Launched>> {
+        let sequence = title.sequence;
+        let delay = self.delay.as_ref();
+        let is_turn = delay.is_none_or(|delay| delay.wait(&self.control));
+        if !is_turn || !self.wait_for_memory(sequence) {
+            return Ok(None);
+        }
+        let started = self.start(title, words);
+        match &started {
+            Ok(Some((child, _))) => self.memory.started(sequence, child.id()),
+            _ => self.memory.not_started(sequence),
+        }
+        started
+    }
+
+    /// False: the run was stopped before there was any.
+    fn wait_for_memory(&self, sequence: u64) -> bool {
+        let mut refused = false;
+        while !self.control.is_stopped() {
+            let seen = self.control.ends();
+            match self.memory.admit(sequence) {
+                Ok(()) => {
+                    if refused {
+                        self.limit.granted(&self.queue);
+                    }
+                    return true;
+                }
+                Err((pause, running)) => {
+                    refused = true;
+                    self.limit.refused(running, &self.queue);
+                    self.control.wait_for_end(seen, pause);
+                }
+            }
+        }
+        false
+    }
+
+    /// Starts the process, waiting for room for it if need be. None: the run was stopped before.
+    fn start(&self, title: &Title, words: &[OsString]) -> io::Result<Option<Launched>> {
+        let (mut refused, mut relief) = (false, Relief::default());
+        loop {
+            self.output.wait_for_room_or(self.control.stop_event());
+            if !self.control.start() {
+                return Ok(None);
+            }
+            let (seen, moment) = (self.control.ends(), Moment::now());
+            match self.launch_in_turn(title, words, refused) {
+                Ok(child) => return Ok(Some((child, moment))),
+                Err(error) => {
+                    refused = true;
+                    self.control.not_started();
+                    if !is_shortage(&error) {
+                        return Err(error);
+                    }
+                    // More workers that wait like this one would take what is left.
+                    self.limit.lower(self.control.with_starting(), &self.queue);
+                    let again = self.control.wait_for_relief(seen, &mut relief);
+                    if !again && !self.control.is_stopped() {
+                        return Err(error);
+                    }
+                    self.tell_of(&relief, &error);
+                }
+            }
+        }
+    }
+
+    /// Says once why nothing new starts, if that takes long.
+    fn tell_of(&self, relief: &Relief, error: &io::Error) {
+        let mut has_told = self.has_told.lock().unwrap_or_else(PoisonError::into_inner);
+        if relief.is_long() && !*has_told {
+            let why = format!("cannot start another process: {error}; it is tried again");
+            *has_told = self.output.note_at_once(&why);
+        }
+    }
+
+    /// Those who were refused try one at a time: two that take half of what is left each would be
+    /// refused again, both of them.
+    fn launch_in_turn(
+        &self,
+        title: &Title,
+        words: &[OsString],
+        refused: bool,
+    ) -> io::Result<Child> {
+        let turn = || self.turn.lock().unwrap_or_else(PoisonError::into_inner);
+        let _turn = refused.then(turn);
+        self.launcher.start(words, title.sequence + 1, title.slot)
+    }
+}
+
+/// Whether the job was killed, or a shell says so of what it ran.
+fn is_kill(status: ExitStatus) -> bool {
+    status.signal() == Some(libc::SIGKILL) || status.code() == Some(128 + libc::SIGKILL)
+}

@@ -1,0 +1,123 @@
+//! A process from its start to its end.
+
+use super::{Ours, Session, Title};
+use crate::run::output::{Blocks, LineSink, Lost, Spool, To};
+use crate::run::process_job::{ProcessJob, Sink};
+use crate::run::vigil::{Due, Vigil};
+use cmwq_admission::Spent;
+use cmwq_os::usage;
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, waitid};
+use std::process::{Child, ExitStatus};
+use std::time::{Duration, Instant};
+
+impl Session {
+    /// Follows a process from its start to its end.
+    pub(super) fn attend(
+        &self,
+        title: &Title,
+        child: Child,
+        vigil: &mut Vigil,
+    ) -> Result<((ExitStatus, Blocks), Spent), Ours> {
+        let (group, sequence) = (Pid::from_child(&child), title.sequence);
+        self.control.started(sequence, group);
+        let pid = child.id();
+        let attached = cmwq::process::attach(pid);
+        let mut job = ProcessJob::new(child, |to| self.sink(title, to));
+        let age = self.age();
+        let watched = job.watch(|| self.tend(title, group, vigil, age()));
+        let mut first = false;
+        let watched = watched.map_err(|lost| {
+            let ours;
+            (first, ours) = self.lost(lost);
+            if !job.is_dead() {
+                self.control.kill_job(sequence, Signal::TERM);
+                vigil.has_been_terminated(age());
+                job.watch_only(|| self.tend(title, group, vigil, age()));
+            }
+            ours
+        });
+        let spent = self.died(sequence, pid, vigil, age());
+        drop(attached);
+        let ended = watched.and(job.reap().map_err(|error| {
+            let (is_first, ours) = self.lost(Lost::Unheld(error));
+            first |= is_first;
+            ours
+        }));
+        if let (true, Err((_, why))) = (first, &ended) {
+            // May have to wait, so it is said when nothing else has to be done.
+            self.output.error(&title.says(why));
+        }
+        Ok((ended?, spent))
+    }
+
+    /// The leader of a job, the process `pid`, is dead and not reaped: gives back what the job had.
+    fn died(&self, sequence: u64, pid: u32, vigil: &Vigil, ran: Duration) -> Spent {
+        if vigil.has_shown() {
+            self.limit.shown_over(&self.queue);
+        }
+        let used = i32::try_from(pid).ok().and_then(usage::ended_child);
+        let used = used.unwrap_or_default();
+        let spent = Spent {
+            ran: u64::try_from(ran.as_nanos()).unwrap_or(u64::MAX),
+            computed: used.cpu_ns(),
+        };
+        // In this order: no more are running than memory was found for, and who waits for an end
+        // finds the memory given back.
+        self.control.died(sequence);
+        self.memory.ended(sequence, spent.ran, &used);
+        self.control.has_ended();
+        spent
+    }
+
+    fn sink(&self, title: &Title, to: To) -> Sink<'_> {
+        match self.line_buffer {
+            true => Sink::Lines(LineSink::new(&self.output, to, title.tag.clone())),
+            false => Sink::Held(Spool::new(&self.held)),
+        }
+    }
+
+    /// A clock that begins now and stands still while the run is suspended.
+    fn age(&self) -> impl Fn() -> Duration {
+        let began = Instant::now();
+        let before = self.control.suspended_for();
+        move || {
+            let suspended = self.control.suspended_for() - before;
+            began.elapsed().saturating_sub(suspended)
+        }
+    }
+
+    /// Does what is due after `ran`, and says how long nothing else will be.
+    fn tend(&self, title: &Title, group: Pid, vigil: &mut Vigil, ran: Duration) -> Duration {
+        while let Some(due) = vigil.due(ran) {
+            self.follow(title, group, due);
+        }
+        vigil.quiet_for(ran)
+    }
+
+    fn follow(&self, title: &Title, group: Pid, due: Due) {
+        match due {
+            Due::Shown => {
+                self.limit.shown(&self.queue);
+                self.control.has_more_room();
+            }
+            Due::Terminate => {
+                self.control.kill_job(title.sequence, Signal::TERM);
+                self.output.note_at_once(&title.says("timed out"));
+            }
+            Due::Kill => self.control.kill_job(title.sequence, Signal::KILL),
+            Due::Look if was_stopped(group) => {
+                let pid = group.as_raw_nonzero();
+                let why =
+                    format!("was stopped, the others go on; \"kill -CONT -{pid}\" continues it");
+                self.output.note_at_once(&title.says(&why));
+            }
+            Due::Look => {}
+        }
+    }
+}
+
+/// Whether the process was stopped since this was asked last.
+fn was_stopped(pid: Pid) -> bool {
+    let options = WaitIdOptions::STOPPED | WaitIdOptions::NOHANG;
+    matches!(waitid(WaitId::Pid(pid), options), Ok(Some(_)))
+}

@@ -1,0 +1,339 @@
+//! From a job's lines to its end: what one item of the workqueue does.
+
+mod attempts;
+mod follow;
+
+use crate::run::control::Control;
+use crate::run::delay::Delay;
+use crate::run::halt::{Next, Rules};
+use crate::run::launch::{Launcher, Own};
+use crate::run::limit::Limit;
+use crate::run::log::{Entry, JobLog};
+use crate::run::memory::Memory;
+use crate::run::output::{Blocks, Finished, Held, Lost, Output};
+use crate::run::slots::Slots;
+use crate::run::status::{JobEnd, OTHER_ERROR};
+use crate::run::template::{Given, Template};
+use crate::run::threads;
+use crate::run::waiting::{Line, Waiting};
+use cmwq::Workqueue;
+use cmwq_admission::Spent;
+use std::io::{self, IsTerminal};
+use std::process::ExitStatus;
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// Characters of it in messages.
+const LONGEST_NAME: usize = 80;
+
+/// All that the jobs of a run share.
+pub(super) struct Session {
+    pub(super) control: Control,
+    pub(super) output: Output,
+    pub(super) template: Template,
+    rules: Rules,
+    timeout: Option<Duration>,
+    line_buffer: bool,
+    launcher: Launcher,
+    /// Held while a process is started for which there was no room before.
+    turn: Mutex<()>,
+    /// That this took long was said.
+    has_told: Mutex<bool>,
+    held: Held,
+    waiting: Waiting,
+    queue: Workqueue,
+    /// For the last ones, and whether these have been queued there: see `start_last`.
+    at_once: Workqueue,
+    last_begun: AtomicBool,
+    limit: Limit,
+    memory: Memory,
+    slots: Slots,
+    delay: Option<Delay>,
+    verbose: bool,
+    tag: bool,
+}
+
+/// What messages call a job.
+struct Title {
+    /// From 0.
+    sequence: u64,
+    name: String,
+    /// From 1.
+    slot: usize,
+    /// With `--tag`: what its lines begin with.
+    tag: Option<Vec<u8>>,
+}
+
+/// An attempt at a job that has ended.
+struct Attempt {
+    start: SystemTime,
+    runtime: Duration,
+    spent: Spent,
+    status: ExitStatus,
+    end: JobEnd,
+    blocks: Blocks,
+    /// How many there were at this job, with this one.
+    number: u32,
+    next: Next,
+}
+
+/// Why there is no end of a job: the exit status of the run and the words of the message.
+type Ours = (u8, String);
+
+impl Session {
+    pub(super) fn new(
+        args: &crate::run::RunArgs,
+        template: Template,
+        log: Option<JobLog>,
+    ) -> io::Result<Self> {
+        let limit = Limit::new(args.max_active);
+        let queue = Workqueue::builder("run")
+            .max_active(limit.now())
+            .build()
+            .map_err(io::Error::other)?;
+        let queue = threads::with_worker(queue)?;
+        let at_once = Workqueue::builder("run-last").unmanaged().build();
+        let own = Own {
+            // Who reads from a terminal that belongs to another process group is stopped.
+            stdin: args.arg_file.is_some() && !io::stdin().is_terminal(),
+            output: args.ungroup,
+        };
+        let output = Output::new(args.keep_order, args.quiet, args.tag, log)?;
+        let nice = args.nice.filter(|&nice| is_allowed(nice, &output));
+        Ok(Self {
+            control: Control::new()?,
+            output,
+            template,
+            rules: Rules {
+                halt: args.halt,
+                retries: args.retries,
+            },
+            timeout: args.timeout,
+            line_buffer: args.line_buffer,
+            launcher: Launcher::new(own, nice),
+            turn: Mutex::default(),
+            has_told: Mutex::default(),
+            held: Held::default(),
+            waiting: Waiting::default(),
+            queue,
+            at_once: at_once.map_err(io::Error::other)?,
+            last_begun: AtomicBool::new(false),
+            limit,
+            memory: Memory::new(args.min_free_memory),
+            slots: Slots::default(),
+            delay: args.delay.map(Delay::new),
+            verbose: args.verbose,
+            tag: args.tag,
+        })
+    }
+
+    /// Queues the job of `lines`, the job number `sequence`, once there is room for it. False:
+    /// the run is stopped.
+    pub(super) fn submit(self: &Arc<Self>, sequence: u64, lines: Vec<Vec<u8>>) -> bool {
+        if !self.control.admit(|| 2 * self.limit.now() + 64) {
+            return false;
+        }
+        self.waiting.push(Line { sequence, lines });
+        self.begin_on(&self.queue);
+        true
+    }
+
+    /// Queues an item that begins the job whose turn it then is.
+    fn begin_on(self: &Arc<Self>, queue: &Workqueue) {
+        let session = Arc::clone(self);
+        // Its result is in the control; nobody joins.
+        let _unjoined = queue.spawn(move || session.begin());
+    }
+
+    fn begin(self: Arc<Self>) {
+        let again = || -> Box<dyn FnOnce() + Send> {
+            let session = Arc::clone(&self);
+            Box::new(move || session.begin_on(&session.queue))
+        };
+        if self.output.defer(again) {
+            return;
+        }
+        if let Some(Line { sequence, lines }) = self.waiting.pop() {
+            let session = self;
+            let seat = Seat { session, sequence };
+            seat.session.run(sequence, lines);
+            seat.session.start_last();
+        }
+    }
+
+    /// If the end is near, lets all jobs begin that still wait for it, once.
+    pub(super) fn start_last(self: &Arc<Self>) {
+        if self.last_begun.load(SeqCst) {
+            return;
+        }
+        let Some(last_ones) = self
+            .control
+            .last_ones()
+            .filter(|_| !self.output.is_held_up())
+        else {
+            return;
+        };
+        // Those that have begun are all others, also those that wait for room: counted after all of
+        // them, so that they are rather too many than too few.
+        let left = self.waiting.len();
+        let begun = last_ones.saturating_sub(left);
+        if self.limit.is_last_round(begun, left) && !self.last_begun.swap(true, SeqCst) {
+            (0..left).for_each(|_| self.begin_on(&self.at_once));
+        }
+    }
+
+    /// Waits until all submitted jobs have ended and their items are done.
+    pub(super) fn wait(&self) -> io::Result<()> {
+        // The last ones would count as they were seen when they began.
+        self.control.wait_until_all_left(cmwq::look);
+        self.at_once.flush().map_err(io::Error::other)?;
+        self.queue.flush().map_err(io::Error::other)
+    }
+
+    /// Stops the run with exit status `code`; the first who does so gets to say why.
+    pub(super) fn stop(&self, code: u8, why: &str) {
+        if self.control.stop(code) {
+            self.output.error(why);
+        }
+    }
+
+    fn run(&self, sequence: u64, lines: Vec<Vec<u8>>) {
+        let slot = self.slots.take();
+        let given = Given {
+            lines: &lines,
+            sequence,
+            slot: slot.number,
+        };
+        let words = self.template.words(given);
+        let name = self.template.name(&words).display().to_string();
+        let tag = self.tag.then(|| Template::arguments(&lines));
+        let title = Title::new(sequence, name, slot.number, tag);
+        if self.verbose && !self.control.is_stopped() {
+            let typed = self.template.typed(given);
+            self.output.print(&String::from_utf8_lossy(&typed));
+        }
+        match self.attempts(&title, &words) {
+            Ok(Some(last)) => self.conclude(&title, lines, last),
+            Ok(None) => self.put(sequence, None),
+            Err((code, why)) => {
+                self.stop(code, &title.says(&why));
+                self.put(sequence, None);
+            }
+        }
+    }
+
+    /// The end of a job's last attempt is the job's.
+    fn conclude(&self, title: &Title, lines: Vec<Vec<u8>>, last: Attempt) {
+        let first = match last.next {
+            Next::Stop { code, terminate } => self.stop_by_job(code, terminate),
+            Next::GoOn | Next::Retry => false,
+        };
+        let entry = Entry {
+            sequence: title.sequence + 1,
+            start: last.start.duration_since(UNIX_EPOCH).unwrap_or_default(),
+            runtime: last.runtime,
+            end: last.end,
+            status: last.status,
+            attempts: last.number,
+            lines,
+        };
+        let blocks = last.blocks;
+        self.put(title.sequence, Some(Finished { blocks, entry }));
+        if first {
+            let why = format!("{}; aborting", last.end.words());
+            self.output.error(&title.says(&why));
+        }
+        self.account(last.end, last.spent);
+    }
+
+    /// True for the first that stops the run. After a signal to us it is that which decides what
+    /// becomes of the jobs: how they end is its consequence.
+    fn stop_by_job(&self, code: u8, terminate: bool) -> bool {
+        let first = self.control.stop(code);
+        let is_signalled = self.control.is_signalled();
+        if terminate && !is_signalled {
+            self.control.terminate();
+        }
+        first && !is_signalled
+    }
+
+    /// Hands the output over.
+    fn put(&self, sequence: u64, finished: Option<Finished>) {
+        if let Err(lost) = self.output.put(sequence, finished) {
+            let (first, (_, why)) = self.lost(lost);
+            if first {
+                self.output.error(&why);
+            }
+        }
+    }
+
+    /// Stops the run for want of output, and tells what to say if that was the first cause. Where
+    /// nobody reads ours any more, the jobs are ended.
+    fn lost(&self, lost: Lost) -> (bool, Ours) {
+        let is_read =
+            !matches!(&lost, Lost::Unwritten(error) if error.kind() == io::ErrorKind::BrokenPipe);
+        let why = match lost {
+            Lost::Unheld(error) => format!("its output was lost: {error}"),
+            Lost::Unlogged(error) | Lost::Unwritten(error) => error.to_string(),
+        };
+        let first = self.control.stop(OTHER_ERROR);
+        if !is_read {
+            self.control.terminate();
+        }
+        (first, (OTHER_ERROR, why))
+    }
+
+    fn account(&self, end: JobEnd, spent: Spent) {
+        let completed = self.control.ended(end);
+        let running = self.control.running();
+        self.limit.ended(completed, running, spent, &self.queue);
+    }
+}
+
+impl Title {
+    /// Shortens the name of a job that is a whole script.
+    fn new(sequence: u64, mut name: String, slot: usize, tag: Option<Vec<u8>>) -> Self {
+        if let Some((at, _)) = name.char_indices().nth(LONGEST_NAME) {
+            name.truncate(at);
+            name.push_str("...");
+        }
+        Self {
+            sequence,
+            name,
+            slot,
+            tag,
+        }
+    }
+
+    fn says(&self, what: &str) -> String {
+        format!("job {}: {}: {what}", self.sequence + 1, self.name)
+    }
+}
+
+/// Whether jobs may have this nice value; else says that they may not.
+fn is_allowed(nice: i32, output: &Output) -> bool {
+    let best = cmwq_os::limits::read().nice_best;
+    if nice < best {
+        output.note(&format!("nice {nice} is not allowed: jobs run at ours"));
+    }
+    nice >= best
+}
+
+/// The place of an admitted job, given back however its item ends.
+struct Seat {
+    session: Arc<Session>,
+    sequence: u64,
+}
+
+impl Drop for Seat {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            let why = "internal error: a job's item panicked";
+            self.session.stop(OTHER_ERROR, why);
+            // With -k others wait for it.
+            self.session.put(self.sequence, None);
+        }
+        self.session.control.leave();
+    }
+}

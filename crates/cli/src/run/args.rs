@@ -149,7 +149,7 @@ pub(crate) struct RunArgs {
     pub(super) tag: bool,
 
     /// Print each command to standard error as its job begins
-    #[arg(short = 't', long, help_heading = OUTPUT)]
+    #[arg(short = 't', short_alias = 'v', long, help_heading = OUTPUT)]
     pub(super) verbose: bool,
 
     /// Say nothing but errors that end the run and the summary

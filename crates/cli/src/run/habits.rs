@@ -14,6 +14,10 @@ pub(crate) struct Habits {
     )]
     always: u8,
 
+    /// The whole environment is there for jobs.
+    #[arg(long, value_name = "NAME", hide = true)]
+    env: Vec<String>,
+
     /// As --progress.
     #[arg(long, aliases = ["eta"], hide = true, action = clap::ArgAction::Count)]
     pub(super) bar: u8,
@@ -38,6 +42,12 @@ pub(crate) struct Habits {
 
     #[arg(long, hide = true)]
     load: bool,
+
+    #[arg(long, hide = true)]
+    results: bool,
+
+    #[arg(long, hide = true)]
+    header: bool,
 }
 
 impl Habits {
@@ -67,6 +77,14 @@ impl Habits {
             (
                 self.load,
                 "there is no --load: a job starts only where a CPU would idle",
+            ),
+            (
+                self.results,
+                "there is no --results: 'COMMAND {} >DIR/{#}' writes a file for each job",
+            ),
+            (
+                self.header,
+                "there is no --header: tail -n +2 leaves the first line out, columns are {1}, {2}",
             ),
         ];
         let mut said = refused.into_iter().filter(|(is_given, _)| *is_given);

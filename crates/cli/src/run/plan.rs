@@ -44,6 +44,13 @@ impl Plan {
             (None, 0) => Cut::Whole,
             (None, sources) => Cut::Joints(sources),
         };
+        if let Some(word) = command.iter().find(|word| script::is_perl(word)) {
+            let text = format!(
+                "{{=...=}} is not known, in \"{}\": use sh -c",
+                word.display()
+            );
+            return Err(usage(&text));
+        }
         if args.arg_file.is_some() && sources.len() > 0 {
             return Err(usage("lines are either of --arg-file or of ::: and ::::"));
         }

@@ -27,6 +27,12 @@ pub(super) fn operator(command: &[OsString]) -> Option<&str> {
     operators.next()
 }
 
+/// Whether GNU parallel would take a part of it for code in Perl.
+pub(super) fn is_perl(word: &OsStr) -> bool {
+    let holds = |mark: &[u8]| word.as_bytes().windows(2).any(|two| two == mark);
+    holds(b"{=") && (holds(b"=}") || word == "{=")
+}
+
 /// The shell that knows functions which the caller's shell exports, if it exports any.
 fn with_functions(names: impl Iterator<Item = OsString>) -> &'static str {
     let exported = |name: &OsString| name.as_bytes().starts_with(b"BASH_FUNC_");

@@ -147,15 +147,23 @@ fn what_there_is_not_is_refused_with_what_to_do() {
         ("-p", "--dry-run"),
         ("-X", "-n N"),
         ("--semaphore", "flock(1)"),
+        ("--results", "{#}"),
+        ("--header", "tail -n +2"),
     ] {
         let ran = run(&[option, "true"], "a\n");
         assert_eq!(ran.code, Some(1), "{option}");
         assert!(ran.err.contains(says), "{option}: {}", ran.err);
     }
     assert_eq!(
-        lines(&["-r", "--will-cite", "--group", "echo"], "a\n"),
+        lines(
+            &["--env", "f", "-r", "--will-cite", "--group", "echo"],
+            "a\n"
+        ),
         ["a"]
     );
+    let perl = run(&["echo", "{= $_ *= 2 =}"], "1\n");
+    assert_eq!(perl.code, Some(1));
+    assert!(perl.err.contains("{=...=}"), "{}", perl.err);
     let ran = run(
         &["--halt", "now,fail=1", "-j1", "--quiet", "false"],
         "a\nb\n",

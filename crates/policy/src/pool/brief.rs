@@ -214,6 +214,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "millions of steps, all of them safe")]
     fn no_more_is_lost_by_long_items_than_brief_ones_have_saved() {
         for distance in [50, 100, 1_000, 10_000, 100_000] {
             for long in [LATE, 20 * LATE, 2_000 * LATE] {
@@ -227,6 +228,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "millions of steps, all of them safe")]
     fn short_pauses_leave_it_as_it_is() {
         assert!(share(2_000, 2 * LATE).0 > 0.9);
         assert!(share(100_000, 20 * LATE).0 > 0.9);

@@ -33,9 +33,10 @@ impl Default for Linger {
 }
 
 impl Linger {
-    /// How often it yields before it parks.
-    pub fn yields(&self) -> u32 {
-        if self.pause == 0 { YIELDS } else { 0 }
+    /// How often it yields before it parks. Not where items come from several `pods`: the scheduler
+    /// brings a thread that it wakes to an idle CPU, and leaves one that runs where it is.
+    pub fn yields(&self, pods: bool) -> u32 {
+        if self.pause == 0 && !pods { YIELDS } else { 0 }
     }
 
     /// It is awake again: whether it was woken while it stayed, and how long it was idle.
@@ -61,7 +62,7 @@ mod tests {
     /// So many spells of this length, woken within the yields or not; how often it stayed.
     fn spells(linger: &mut Linger, count: u32, woken: bool, idle: Nanos) -> u32 {
         let spell = |_| {
-            let stays = linger.yields() > 0;
+            let stays = linger.yields(false) > 0;
             linger.spell_ended(woken && stays, idle);
             u32::from(stays)
         };
@@ -71,6 +72,13 @@ mod tests {
     #[test]
     fn one_who_is_woken_soon_stays_from_the_second_spell_on() {
         assert_eq!(spells(&mut Linger::default(), 100, true, SHORT), 99);
+    }
+
+    #[test]
+    fn nobody_stays_where_items_come_from_several_pods() {
+        let mut linger = Linger::default();
+        spells(&mut linger, 100, true, SHORT);
+        assert_eq!((linger.yields(true), linger.yields(false)), (0, YIELDS));
     }
 
     #[test]

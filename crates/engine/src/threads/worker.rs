@@ -327,7 +327,7 @@ impl Worker {
     /// bring it to the item, as if it had parked.
     fn linger(&self) -> bool {
         let slot = self.hands.slot;
-        (0..self.linger.yields()).any(|_| {
+        (0..self.linger.yields(slot.pool.has_pods())).any(|_| {
             slot.parks_here();
             sched::yield_now();
             slot.parker.is_woken()

@@ -38,7 +38,7 @@ pub struct Tick {
     wished: Nanos,
     /// Moving average of what one tick costs.
     cost: Nanos,
-    /// The last one has started a worker that was missing.
+    /// The last one was of use.
     paid: bool,
 }
 
@@ -64,8 +64,8 @@ impl Tick {
     }
 
     /// A tick used `cost` of CPU time. It has `paid` if it started a worker that no canary had
-    /// reported missing: then the next one comes in half the time, otherwise the pace slows down
-    /// again.
+    /// reported missing, or brought back tokens for one: then the next one comes in half the time,
+    /// otherwise the pace slows down again.
     pub fn ran(&mut self, paid: bool, cost: Nanos) {
         let wished = if paid {
             self.wished / 2

@@ -156,14 +156,13 @@ impl ThisWorker {
 
     /// As the core of this pool knows the thread, if that claims an item of it.
     pub(crate) fn claimant(self, pool: &'static Pool) -> Claimant {
-        let is_counted = |worker: ThisWorker| {
-            let id = worker.slot.id;
-            !worker.is_of(pool) && worker.pool().with(|core, _| core.is_counted(id))
-        };
-        Claimant {
-            within: self.stack().find(|p| p.is_of(pool)).map(|p| p.slot.id),
-            counted: self.stack().any(is_counted),
-        }
+        let stack = self
+            .stack()
+            .map(|worker| (worker.pool().id(), worker.slot.id));
+        Claimant::of(pool.id(), stack, |of, id| {
+            let of = pool.engine().pool(of).expect("the pool exists");
+            of.with(|core, _| core.is_counted(id))
+        })
     }
 
     /// Runs `wait`, which blocks, with the worker counted as blocked.

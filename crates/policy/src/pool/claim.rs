@@ -27,6 +27,23 @@ pub struct Claimant {
     pub counted: bool,
 }
 
+impl Claimant {
+    /// A thread that claims in this pool, and stands for these, the last one on its stack first.
+    /// `is_counted` asks a pool whether it counts one of its own as running; no pool is held.
+    pub fn of(
+        pool: u32,
+        stack: impl Iterator<Item = (u32, WorkerId)> + Clone,
+        is_counted: impl Fn(u32, WorkerId) -> bool,
+    ) -> Claimant {
+        let mut here = stack.clone().filter(|&(of, _)| of == pool);
+        let mut elsewhere = stack.filter(|&(of, _)| of != pool);
+        Claimant {
+            within: here.next().map(|(_, id)| id),
+            counted: elsewhere.any(|(of, id)| is_counted(of, id)),
+        }
+    }
+}
+
 impl<S: Store> WorkerPool<S> {
     /// Does the thread not count as running yet, here or elsewhere?
     pub(super) fn claim_adds(&self, by: Claimant) -> bool {
@@ -140,5 +157,29 @@ impl<S: Store> WorkerPool<S> {
         let above = |&id: &WorkerId| self.crew.get(id).above;
         let stack = core::iter::successors(Some(id), above);
         stack.last().expect("it is on its own stack")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thread_is_known_by_its_last_claim_and_counts_where_it_runs() {
+        let stack = [(2, WorkerId(7)), (1, WorkerId(5)), (1, WorkerId(4))];
+        let of =
+            |pool, counts| Claimant::of(pool, stack.into_iter(), |of, id| (of, id.0) == counts);
+        let claimant = |within: Option<u32>, counted| Claimant {
+            within: within.map(WorkerId),
+            counted,
+        };
+        assert_eq!(of(1, (2, 7)), claimant(Some(5), true));
+        assert_eq!(
+            of(1, (1, 5)),
+            claimant(Some(5), false),
+            "its own pool knows"
+        );
+        assert_eq!(of(2, (1, 4)), claimant(Some(7), true));
+        assert_eq!(of(3, (0, 0)), claimant(None, false));
     }
 }

@@ -42,15 +42,10 @@ impl Machine {
     /// As the core of this pool knows the thread.
     fn claimant(&self, id: ThreadId, pool: PoolId) -> Claimant {
         let stack = self.frame(id, |f| f.stack());
-        let counts = |who: &WorkerRef| {
-            let counted = || self.with_core(who.pool, |core| core.is_counted(who.id));
-            who.pool != pool && counted()
-        };
-        let here = stack.iter().find(|who| who.pool == pool);
-        Claimant {
-            within: here.map(|who| who.id),
-            counted: stack.iter().any(counts),
-        }
+        let stack = stack.iter().map(|who| (who.pool.0, who.id));
+        Claimant::of(pool.0, stack, |of, id| {
+            self.with_core(PoolId(of), |core| core.is_counted(id))
+        })
     }
 
     fn confine(&self, id: ThreadId, on: ClaimOn) -> Option<Confined> {

@@ -10,6 +10,7 @@
 //!   whether the last ones begin together.
 //! * [`Memory`]: whether there is memory for one more.
 //! * [`Relief`]: when to try again where there was no room.
+//! * [`Spacing`]: when the next one may start, where the user wants a time in between.
 //! * [`Gather`]: when to read what they write.
 #![no_std]
 #![forbid(unsafe_code)]
@@ -30,6 +31,8 @@ mod pace;
 mod peaks;
 /// When to try again where there was no room.
 mod relief;
+/// When the next one may start.
+mod spacing;
 
 use self::peaks::Peaks;
 use cmwq_policy::time::{MILLISECOND, Nanos, Time};
@@ -38,6 +41,7 @@ pub use gather::Gather;
 pub use memory::Memory;
 pub use pace::Pace;
 pub use relief::Relief;
+pub use spacing::Spacing;
 
 /// Jobs per CPU that may run before the first one has ended.
 const START_PER_CPU: u64 = 4;

@@ -91,7 +91,9 @@ pub(crate) struct RunArgs {
           value_parser = RangedU64ValueParser::<usize>::new().range(1..=MOST_ACTIVE as u64))]
     pub(super) max_active: usize,
 
-    /// The same, as xargs and GNU parallel have it: N, 0 for no limit, or of the CPUs +N, -N, N%
+    /// Never run more than this at a time, as xargs and GNU parallel have it
+    ///
+    /// N, 0 for no limit, or a number that depends on the CPUs: +N, -N or N%.
     #[arg(short, short_alias = 'P', long, alias = "max-procs", value_name = "N",
           allow_hyphen_values = true, conflicts_with = "max_active", help_heading = JOBS)]
     pub(super) jobs: Option<String>,

@@ -63,7 +63,8 @@ fn room(template: &Template) -> usize {
     let environment = std::env::vars_os().map(|(name, value)| name.len() + value.len() + 1);
     let words = template.fixed().into_iter();
     let taken: usize = environment.chain(words).map(|size| size + OVERHEAD).sum();
-    most.saturating_sub(taken + SPARE)
+    let most = most.saturating_sub(taken + SPARE);
+    template.most_in_word().map_or(most, |word| most.min(word))
 }
 
 #[cfg(test)]

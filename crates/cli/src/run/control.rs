@@ -335,6 +335,14 @@ impl Control {
         let _over = self.changed.wait_timeout_while(state, most, waits);
     }
 
+    /// Waits for so long. False: the run is stopped.
+    pub(super) fn rest(&self, time: Duration) -> bool {
+        let goes_on = |state: &mut State| !state.stopped;
+        let waited = self.changed.wait_timeout_while(self.lock(), time, goes_on);
+        let state = waited.unwrap_or_else(PoisonError::into_inner).0;
+        !state.stopped
+    }
+
     /// How many processes run.
     pub(super) fn running(&self) -> usize {
         self.lock().groups.len()

@@ -7,7 +7,7 @@ use std::io::{self, BufRead, BufReader, Read};
 use std::os::fd::BorrowedFd;
 
 /// Linux takes no longer argument than this (MAX_ARG_STRLEN, less the NUL at its end).
-const LONGEST: usize = 128 * 1024 - 1;
+pub(super) const LONGEST: usize = 128 * 1024 - 1;
 
 /// Where lines come from.
 pub(super) enum Input<'a> {

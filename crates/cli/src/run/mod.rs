@@ -58,7 +58,7 @@ use std::os::fd::AsFd;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Instant;
-use template::Given;
+use template::{Given, Template};
 
 /// Runs the jobs; gives the exit status of the process, unless a signal is to end it.
 pub(crate) fn command(args: &RunArgs) -> ExitCode {
@@ -77,19 +77,19 @@ fn run(given: &RunArgs) -> io::Result<RunEnd> {
     let started = Instant::now();
     let cpus = std::thread::available_parallelism().map_or(1, usize::from);
     let (args, note) = plan::settle(given, cpus).map_err(io::Error::other)?;
-    let (plan, args) = (Plan::new(&args)?, &args);
+    let ((plan, template), args) = (Plan::new(&args)?, &args);
     let source = plan.open()?;
     if crate::startup::stdout_was_closed() {
         return Err(io::Error::other("standard output is closed"));
     }
     if args.dry_run {
-        return dry_run(args, &plan, source);
+        return dry_run(args, &plan, &template, source);
     }
     crate::startup::keep_exit_statuses();
     reports::listen();
     let (log, done) = open_log(args)?;
     threads::allow(args.max_active)?;
-    let session = Arc::new(Session::new(args, plan.template()?, log)?);
+    let session = Arc::new(Session::new(args, template, log)?);
     for note in note.into_iter().chain(plan.note()) {
         session.output.note(&note);
     }
@@ -148,16 +148,15 @@ fn submit_all(session: &Arc<Session>, mut feed: Feed<'_>, input: &str) {
 }
 
 /// Prints what would run.
-fn dry_run(args: &RunArgs, plan: &Plan, source: Opened) -> io::Result<RunEnd> {
+fn dry_run(args: &RunArgs, plan: &Plan, template: &Template, source: Opened) -> io::Result<RunEnd> {
     let done = match &args.joblog {
         Some(path) if args.resume => log::done(path)?,
         _ => Done::default(),
     };
-    let template = plan.template()?;
     // Nobody stops this but a signal, which nobody follows.
     let never = eventfd(0, EventfdFlags::CLOEXEC)?;
     let input = plan.input(source, never.as_fd())?;
-    let mut feed = Feed::new(input, &template, args.max_args, done);
+    let mut feed = Feed::new(input, template, args.max_args, done);
     let mut out = BufWriter::new(io::stdout().lock());
     let printed = |error| io::Error::other(format!("standard output: {error}"));
     for sequence in 0.. {

@@ -14,10 +14,8 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::path::{Path, PathBuf};
 
-/// From the command line.
+/// Where the lines come from.
 pub(super) struct Plan {
-    command: Vec<OsString>,
-    holes: Holes,
     sources: Sources,
     /// The one file with lines, if there are no sources; `None`: standard input.
     file: Option<PathBuf>,
@@ -25,6 +23,8 @@ pub(super) struct Plan {
     name: String,
     delimiter: u8,
     shuffled: bool,
+    /// What is to be said once of COMMAND.
+    note: Option<String>,
 }
 
 /// The files of the sources, each once.
@@ -34,11 +34,11 @@ pub(super) enum Opened {
 }
 
 impl Plan {
-    /// The error is one of usage.
-    pub(super) fn new(args: &RunArgs) -> io::Result<Self> {
+    /// And what is run for them. The error is one of usage.
+    pub(super) fn new(args: &RunArgs) -> io::Result<(Self, Template)> {
         let mut command = args.command.clone();
-        let sources = Sources::split_off(&mut command, args.link);
-        let file = args.arg_file.clone();
+        let mut sources = Sources::split_off(&mut command, args.link);
+        let mut file = args.arg_file.clone();
         let cut = match (&args.colsep, sources.len()) {
             (Some(separator), _) => Cut::At(separator.clone()),
             (None, 0) => Cut::Whole,
@@ -57,42 +57,40 @@ impl Plan {
         if sources.len() > 1 && (args.colsep.is_some() || args.max_args > 1) {
             return Err(usage("several sources go without --colsep and --max-args"));
         }
+        // One file is read as there is room for jobs, however its name was given.
+        if let [(_, Source::File(path))] = &sources.0[..] {
+            file = Some(path.clone()).filter(|path| path != Path::new("-"));
+            sources = Sources::default();
+        }
         let name = match (&file, sources.len()) {
             (Some(path), _) => path.display().to_string(),
             (None, 0) => "standard input".to_owned(),
             (None, _) => "arguments".to_owned(),
         };
+        let holes = Holes {
+            only: args.replace.clone().map(String::into_bytes),
+            cut,
+            max_args: args.max_args,
+        };
+        let template = Template::new(&command, &holes).map_err(io::Error::other)?;
         let plan = Plan {
-            command,
-            holes: Holes {
-                only: args.replace.clone().map(String::into_bytes),
-                cut,
-                max_args: args.max_args,
-            },
+            note: note(&command),
             sources,
             file,
             name,
             delimiter: args.delimiter.unwrap_or(if args.null { 0 } else { b'\n' }),
             shuffled: args.shuf,
         };
-        plan.template()?;
-        Ok(plan)
-    }
-
-    pub(super) fn template(&self) -> io::Result<Template> {
-        Template::new(&self.command, &self.holes).map_err(io::Error::other)
+        Ok((plan, template))
     }
 
     pub(super) fn name(&self) -> &str {
         &self.name
     }
 
-    /// What is to be said once of COMMAND.
+    /// What is to be said once.
     pub(super) fn note(&self) -> Option<String> {
-        let word = script::operator(&self.command)?;
-        Some(format!(
-            "\"{word}\" is given to COMMAND as an argument; for a shell, quote COMMAND as a whole"
-        ))
+        self.note.clone()
     }
 
     /// Opens what there is to read, so that nothing has begun if that fails.
@@ -159,6 +157,13 @@ pub(super) fn settle(args: &RunArgs, cpus: usize) -> Result<(RunArgs, Option<Str
          the CPUs busy"
     );
     Ok((args, Some(note)))
+}
+
+fn note(command: &[OsString]) -> Option<String> {
+    let word = script::operator(command)?;
+    Some(format!(
+        "\"{word}\" is given to COMMAND as an argument; for a shell, quote COMMAND as a whole"
+    ))
 }
 
 fn usage(text: &str) -> io::Error {

@@ -53,6 +53,9 @@ pub(super) fn is_function(name: &OsStr) -> bool {
     !name.as_bytes().contains(&b'=') && std::env::var_os(OsStr::from_bytes(&variable)).is_some()
 }
 
+/// A byte of a value becomes at most so many: a quote between quotes.
+pub(super) const MOST_QUOTED: usize = 4;
+
 /// Between which quotes something stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Quotes {
@@ -105,6 +108,12 @@ impl Script {
             }
         }
         OsString::from_vec(made)
+    }
+
+    /// How many times the script has all columns.
+    pub(super) fn copies(&self) -> usize {
+        let all = |(part, _): &&(Part, Quotes)| matches!(part, Part::Hole(Hole::All(_)));
+        self.0.iter().filter(all).count()
     }
 
     /// Bytes that every job has.

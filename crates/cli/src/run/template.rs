@@ -2,6 +2,7 @@
 
 use super::columns::{Cut, JOINT};
 use super::hole::{Arguments, Form, Hole, Holes, Part};
+use super::input::LONGEST;
 use super::script::{self, Script};
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -17,8 +18,8 @@ pub(super) struct Template {
 enum How {
     /// No COMMAND: the line is a command for the shell.
     Line,
-    /// COMMAND is one word with shell syntax.
-    Script(Script),
+    /// COMMAND is one word with shell syntax, for this shell.
+    Script(Script, &'static str),
     /// Words of COMMAND.
     Words {
         words: Vec<Vec<Part>>,
@@ -49,7 +50,7 @@ impl Template {
         let how = if command.is_empty() {
             How::Line
         } else if script::is_script(command) {
-            How::Script(Script::new(&command[0], holes))
+            How::Script(Script::new(&command[0], holes), script::shell())
         } else {
             of_words(command, holes)?
         };
@@ -77,7 +78,7 @@ impl Template {
         let run = |shell: &str, text| vec![shell.into(), "-c".into(), text];
         match &self.how {
             How::Line => run("/bin/sh", OsString::from_vec(columns.join(&b' '))),
-            How::Script(script) => run(script::shell(), script.text(&job)),
+            How::Script(script, shell) => run(shell, script.text(&job)),
             How::Words {
                 words,
                 append,
@@ -113,6 +114,7 @@ impl Template {
                 append: false,
                 ..
             } if self.is_of_many => words.iter().filter(|word| is_list(word)).count(),
+            How::Script(script, _) if self.is_of_many => script.copies(),
             _ => 1,
         }
     }
@@ -121,15 +123,25 @@ impl Template {
     pub(super) fn fixed(&self) -> Vec<usize> {
         match &self.how {
             How::Line => Vec::new(),
-            How::Script(script) => vec![script.fixed()],
+            How::Script(script, _) => vec![script.fixed()],
             How::Words { words, .. } => words.iter().map(|word| length(word)).collect(),
+        }
+    }
+
+    /// Bytes that all lines of a job may have, if they become one word.
+    pub(super) fn most_in_word(&self) -> Option<usize> {
+        match &self.how {
+            How::Script(script, _) => {
+                Some(LONGEST.saturating_sub(script.fixed()) / script::MOST_QUOTED)
+            }
+            How::Line | How::Words { .. } => None,
         }
     }
 
     /// What messages call a job: its program, or the shell's whole line.
     pub(super) fn name<'a>(&self, words: &'a [OsString]) -> &'a OsStr {
         match self.how {
-            How::Line | How::Script(_) => &words[2],
+            How::Line | How::Script(..) => &words[2],
             How::Words { is_function, .. } => &words[if is_function { 3 } else { 0 }],
         }
     }
@@ -138,7 +150,7 @@ impl Template {
     pub(super) fn typed(&self, given: Given<'_>) -> Vec<u8> {
         let words = self.words(given);
         match self.how {
-            How::Line | How::Script(_) => words[2].as_bytes().to_vec(),
+            How::Line | How::Script(..) => words[2].as_bytes().to_vec(),
             How::Words { .. } => super::quote::line(&words),
         }
     }

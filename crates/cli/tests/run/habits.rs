@@ -1,6 +1,7 @@
 //! What people write for GNU parallel and xargs.
 
-use crate::support::{Folder, command, feed, run};
+use crate::support::{Folder, command, feed, finish, run, start, wait_for};
+use std::io::Write;
 use std::process::Command;
 
 fn lines(args: &[&str], input: &str) -> Vec<String> {
@@ -62,6 +63,30 @@ fn one_word_with_shell_syntax_is_run_by_a_shell() {
     assert_eq!(ran.lines(), ["wc -l 'a b.c' >'a b'.n"]);
     let ran = run(&["exit 7"], "x\n");
     assert_eq!(ran.code, Some(123), "{}", ran.err);
+}
+
+#[test]
+fn a_script_of_many_lines_is_no_longer_than_a_word_can_be() {
+    let input = format!("{}\n", "'".repeat(1000)).repeat(300);
+    let ran = run(&["-n", "1000000", "printf '%s\\n' {} | wc -l"], input);
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    let counts = ran.lines().into_iter();
+    let counts: Vec<u32> = counts.map(|line| line.trim().parse().unwrap()).collect();
+    assert_eq!(counts.iter().sum::<u32>(), 300);
+    assert!(counts.len() > 1, "{counts:?}");
+}
+
+#[test]
+fn a_file_behind_colons_is_read_as_there_is_room() {
+    let folder = Folder::new();
+    let mut child = start(&mut command(&["touch", "{1}", "::::", "-"]));
+    let mut stdin = child.stdin.take().unwrap();
+    let name = folder.name("made");
+    stdin.write_all(format!("{name}\n").as_bytes()).unwrap();
+    // The input has not ended.
+    wait_for(&folder.path("made"));
+    drop(stdin);
+    assert_eq!(finish(child).code, Some(0));
 }
 
 #[test]

@@ -61,7 +61,7 @@ struct Title {
     name: String,
     /// From 1.
     slot: usize,
-    /// With `--tag`: what its lines begin with.
+    /// With `--tag`, where lines are written as they come: what each begins with.
     tag: Option<Vec<u8>>,
 }
 
@@ -207,7 +207,8 @@ impl Session {
         };
         let words = self.template.words(given);
         let name = self.template.name(&words).display().to_string();
-        let tag = self.tag.then(|| Template::arguments(&lines));
+        let is_written_now = self.tag && self.line_buffer;
+        let tag = is_written_now.then(|| Template::arguments(&lines));
         let title = Title::new(sequence, name, slot.number, tag);
         if self.verbose && !self.control.is_stopped() {
             let typed = self.template.typed(given);

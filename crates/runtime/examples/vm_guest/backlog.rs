@@ -17,9 +17,9 @@ const ITEMS: usize = 32;
 /// CPU time of each item.
 const LEAST: Duration = Duration::from_millis(1);
 
-/// Of which one has to show it. Below the machine CPUs may be busy, so that those of one pod get
+/// Which have to show it together. Below the machine CPUs may be busy, so that those of one pod get
 /// more done than those of another, and help that one.
-const ROUNDS: usize = 4;
+const ROUNDS: usize = 8;
 
 /// With each scope that makes a few pods.
 pub(crate) fn check(expected: &Expected, checks: &mut Checks) {
@@ -32,7 +32,8 @@ pub(crate) fn check(expected: &Expected, checks: &mut Checks) {
     }
 }
 
-/// Whether clearly more ran in the pod than chance would have brought there: half as much again.
+/// Whether clearly more ran in the pod than chance would have brought there: four standard
+/// deviations.
 fn rounds(expected: &Expected, scope: AffinityScope) -> Outcome {
     let queue = Workqueue::builder("backlog")
         .affinity_scope(scope)
@@ -40,17 +41,23 @@ fn rounds(expected: &Expected, scope: AffinityScope) -> Outcome {
         .build();
     let queue = queue.map_err(|error| error.to_string())?;
     let pods = expected.pods(scope).len();
-    let mut seen = Vec::new();
-    while seen.len() < ROUNDS {
+    let (mut near, mut all) = (0, 0);
+    for _ in 0..ROUNDS {
         let runs = round(expected, scope, &queue)?;
         let is_near = |ran: &&Ran| expected.pod(scope, ran.from).contains(ran.cpu);
-        let near = runs.iter().filter(is_near).count();
-        seen.push(format!("{near} of {}", runs.len()));
-        if near * 2 * pods >= runs.len() * 3 {
-            return Ok(format!("{} in the pod", seen.join(", ")));
+        near += runs.iter().filter(is_near).count();
+        all += runs.len();
+        if near as f64 >= by_chance(all, pods) {
+            return Ok(format!("{near} of {all} in the pod"));
         }
     }
-    Err(format!("{} in the pod", seen.join(", ")))
+    Err(format!("{near} of {all} in the pod"))
+}
+
+/// Of so many items, each of which runs in any of these pods, hardly ever as many in the right one.
+fn by_chance(items: usize, pods: usize) -> f64 {
+    let (items, right) = (items as f64, 1.0 / pods as f64);
+    items * right + 4.0 * (items * right * (1.0 - right)).sqrt()
 }
 
 /// Items for the first CPU of each pod in turn. They wait together before the first one begins:

@@ -1,13 +1,17 @@
 //! Where items ran, and from where they were queued.
 
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, mpsc};
 use std::thread;
+use std::time::Duration;
 
 use cmwq::{Work, Workqueue};
 use cmwq_os::sched;
 use cmwq_policy::CpuMask;
 
 use crate::checks::Outcome;
+
+/// A thread that has nothing to do sleeps after so long.
+const REST: Duration = Duration::from_millis(1);
 
 /// What an item saw.
 #[derive(Clone, Copy)]
@@ -63,6 +67,31 @@ pub(crate) fn queued_on(queue: &Workqueue, cpu: usize, items: usize) -> Vec<Ran>
     }
     let seen = seen.lock().expect("no panic");
     seen.clone()
+}
+
+/// A bare thread that begins in `pod`, may run on all of `cpus`, and is woken again and again.
+pub(crate) fn woken(pod: &CpuMask, from: usize, cpus: &CpuMask, times: usize) -> Vec<Ran> {
+    thread::scope(|scope| {
+        let (wakes, woken) = mpsc::channel::<()>();
+        let (ran, seen) = mpsc::channel();
+        scope.spawn(move || {
+            for mask in [pod, cpus] {
+                sched::set_affinity_self(mask).expect("the machine has these CPUs");
+            }
+            while woken.recv().is_ok() {
+                ran.send(Ran::here(from)).expect("somebody waits for it");
+            }
+        });
+        let wake = |_| {
+            // It has gone to sleep again, unless the machine is very busy.
+            thread::sleep(REST);
+            wakes.send(()).expect("it waits");
+            seen.recv().expect("it answers")
+        };
+        let runs = (0..times).map(wake).collect();
+        drop(wakes);
+        runs
+    })
 }
 
 /// What these items might use has to be this.

@@ -10,8 +10,9 @@ use cmwq_policy::CpuMask;
 
 use crate::checks::Outcome;
 
-/// A thread that has nothing to do sleeps after so long.
-const REST: Duration = Duration::from_millis(1);
+/// A thread that has nothing to do sleeps after so long, unless the machine is very busy. A worker
+/// that has just ended an item does not: it takes the next one where it is, wherever that belongs.
+const REST: Duration = Duration::from_millis(2);
 
 /// What an item saw.
 #[derive(Clone, Copy)]
@@ -48,6 +49,7 @@ pub(crate) fn on_cpu<R: Send>(cpu: usize, act: impl FnOnce() -> R + Send) -> R {
 /// Items that a thread on this CPU spawns, each after the end of the one before.
 pub(crate) fn spawned(queue: &Workqueue, from: usize, items: usize) -> Vec<Ran> {
     let one = |_| {
+        thread::sleep(REST);
         let item = queue.spawn(move || Ran::here(from));
         item.join().expect("it does not panic")
     };
@@ -60,6 +62,7 @@ pub(crate) fn queued_on(queue: &Workqueue, cpu: usize, items: usize) -> Vec<Ran>
     let note = seen.clone();
     let work = Work::new(move || note.lock().expect("no panic").push(Ran::here(cpu)));
     for _ in 0..items {
+        thread::sleep(REST);
         queue
             .queue_on(cpu, &work)
             .expect("the machine has this CPU");
@@ -83,7 +86,6 @@ pub(crate) fn woken(pod: &CpuMask, from: usize, cpus: &CpuMask, times: usize) ->
             }
         });
         let wake = |_| {
-            // It has gone to sleep again, unless the machine is very busy.
             thread::sleep(REST);
             wakes.send(()).expect("it waits");
             seen.recv().expect("it answers")

@@ -1,5 +1,6 @@
 //! Starting a process as if the user had started it: nothing of what cmwq does to itself shows.
 
+use super::leftovers;
 use super::scheduling::Scheduling;
 use super::status::{CANNOT_RUN, NOT_FOUND, OTHER_ERROR};
 use std::ffi::OsString;
@@ -12,6 +13,14 @@ const TOLD: [([&str; 2], usize); 2] = [
     (["CMWQ_SEQ", "PARALLEL_SEQ"], 0),
     (["CMWQ_SLOT", "PARALLEL_JOBSLOT"], 1),
 ];
+
+/// What a job is told of itself.
+struct Told {
+    /// As `TOLD` counts them.
+    numbers: [u64; 2],
+    /// By which its processes are known again.
+    mark: String,
+}
 
 /// What jobs inherit.
 pub(super) struct Launcher {
@@ -56,8 +65,11 @@ impl Launcher {
         sequence: u64,
         slot: usize,
     ) -> io::Result<Child> {
-        let told = [sequence, slot as u64];
-        let mut command = self.command(words, told);
+        let told = Told {
+            numbers: [sequence, slot as u64],
+            mark: leftovers::mark(sequence),
+        };
+        let mut command = self.command(words, &told);
         let _mask = MaskedAs::new(self.signal_mask);
         // A worker that was just woken on one CPU may still be confined to it.
         if let Some(cpus) = &self.affinity {
@@ -65,7 +77,7 @@ impl Launcher {
         }
         match command.spawn() {
             Err(error) if error.raw_os_error() == Some(libc::ENOEXEC) => {
-                self.start_script(words, told)
+                self.start_script(words, &told)
             }
             result => result,
         }
@@ -74,14 +86,14 @@ impl Launcher {
     /// A script without `#!` is run by the shell. `posix_spawn`, which `Command` prefers because
     /// it does not copy our page tables, leaves that out; `execvp`, which it uses when there is
     /// something to do between fork and exec, does it.
-    fn start_script(&self, words: &[OsString], told: [u64; 2]) -> io::Result<Child> {
+    fn start_script(&self, words: &[OsString], told: &Told) -> io::Result<Child> {
         let mut command = self.command(words, told);
         // SAFETY: the closure does nothing, so nothing that is unsafe after fork.
         unsafe { command.pre_exec(|| Ok(())) };
         command.spawn()
     }
 
-    fn command(&self, words: &[OsString], told: [u64; 2]) -> Command {
+    fn command(&self, words: &[OsString], told: &Told) -> Command {
         let mut command = Command::new(&words[0]);
         let output = || match self.own.output {
             true => Stdio::inherit(),
@@ -90,9 +102,10 @@ impl Launcher {
         command
             .args(&words[1..])
             .envs(TOLD.iter().flat_map(|(names, at)| {
-                let value = told[*at].to_string();
+                let value = told.numbers[*at].to_string();
                 names.map(|name| (name, value.clone()))
             }))
+            .env(leftovers::MARK, &told.mark)
             .process_group(0)
             .stdin(match self.own.stdin {
                 true => Stdio::inherit(),

@@ -19,6 +19,7 @@ mod halt;
 mod hole;
 mod input;
 mod launch;
+mod leftovers;
 mod limit;
 mod log;
 mod memory;

@@ -1,6 +1,6 @@
 //! A job is a process tree: what its members do beside it and after it.
 
-use crate::support::{Folder, command, feed, numbers, run, until, wait_for};
+use crate::support::{Folder, command, feed, number_in, numbers, run, state, until, wait_for};
 use std::process::Command;
 
 /// Looks a bounded number of times, so that a failure ends.
@@ -89,4 +89,52 @@ fn a_make_with_many_children_runs_beside_other_jobs() {
     let mut made = ran.sorted_lines();
     made.dedup();
     assert_eq!((made.len(), ran.summary()["jobs"].as_u64()), (32, Some(20)));
+}
+
+/// Says so in `log` if the process that the attempt before has written down is alive.
+fn with_witness(folder: &Folder, child: &str) -> String {
+    let (pid, log) = (folder.name("pid"), folder.name("log"));
+    let alive = format!("grep -q 'State:.[RSD]' /proc/$(cat '{pid}')/status 2>/dev/null");
+    let child = child.replace("PID", &format!("'{pid}'"));
+    format!("{alive} && echo both >>'{log}'; echo tried >>'{log}'; rm -f '{pid}'; {child}")
+}
+
+#[test]
+fn no_attempt_begins_beside_what_the_one_before_has_left() {
+    let waits = "until [ -s PID ]; do sleep 0.01; done";
+    for child in [
+        // It does not heed the signal that its parent ends of.
+        "sh -c 'trap \"\" TERM; echo $$ >\"$1\"; exec sleep 1000' sh PID; :".to_owned(),
+        // It is in a session of its own.
+        "setsid -w sh -c 'echo $$ >\"$1\"; exec sleep 1000' sh PID".to_owned(),
+        // Its parent fails before its time.
+        format!("(setsid sh -c 'echo $$ >\"$1\"; exec sleep 1000' sh PID &); {waits}; exit 3"),
+    ] {
+        let folder = Folder::new();
+        let job = with_witness(&folder, &child);
+        let args = ["--quiet", "--timeout", "2", "--retries", "1", "sh", "-c"];
+        let ran = run(&[&args[..], &[&job]].concat(), "x\n");
+        assert_eq!(ran.code, Some(123), "{}", ran.err);
+        let log = std::fs::read_to_string(folder.path("log")).unwrap();
+        assert_eq!(log, "tried\ntried\n", "{child}");
+        end_last(&folder);
+    }
+}
+
+#[test]
+fn a_job_that_has_timed_out_leaves_nothing() {
+    let folder = Folder::new();
+    let child = "setsid -w sh -c 'echo $$ >\"$1\"; exec sleep 1000' sh PID";
+    let job = with_witness(&folder, child);
+    let ran = run(&["--quiet", "--timeout", "1", "sh", "-c", &job], "x\n");
+    assert_eq!(ran.code, Some(123), "{}", ran.err);
+    let last = number_in(&folder.path("pid"));
+    assert!(matches!(state(last), 'X' | 'Z'), "{}", state(last));
+}
+
+/// What the last attempt has left is its own business, and not that of the machine.
+fn end_last(folder: &Folder) {
+    let last = number_in(&folder.path("pid")) as i32;
+    // SAFETY: kill takes no pointer.
+    unsafe { libc::kill(last, libc::SIGKILL) };
 }

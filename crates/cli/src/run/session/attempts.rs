@@ -6,6 +6,7 @@ use crate::run::launch::{failure, is_shortage};
 use crate::run::status::JobEnd;
 use crate::run::vigil::Vigil;
 use cmwq_admission::Relief;
+use rustix::process::Pid;
 use std::ffi::OsString;
 use std::io;
 use std::os::unix::process::ExitStatusExt;
@@ -48,8 +49,13 @@ impl Session {
             };
             // Gives back what its output takes.
             drop(last);
+            let group = Pid::from_child(&launched.0);
             let attempt = self.attempt(title, launched, number)?;
-            if attempt.next != Next::Retry || self.control.is_stopped() {
+            let is_tried_again = attempt.next == Next::Retry && !self.control.is_stopped();
+            if is_tried_again || attempt.end == JobEnd::TimedOut {
+                self.clear(title, group, is_tried_again);
+            }
+            if !is_tried_again {
                 return Ok(Some(attempt));
             }
             last = Some(attempt);

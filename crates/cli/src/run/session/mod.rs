@@ -1,6 +1,7 @@
 //! From a job's lines to its end: what one item of the workqueue does.
 
 mod attempts;
+mod clear;
 mod follow;
 
 use crate::run::control::Control;

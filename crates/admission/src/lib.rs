@@ -9,6 +9,7 @@
 //!   has room and memory for, and a ceiling where growth did not help ([`Pace`]). It also says
 //!   whether the last ones begin together.
 //! * [`Memory`]: whether there is memory for one more.
+//! * [`Room`]: how many jobs the system has processes for, their children included.
 //! * [`Relief`]: when to try again where there was no room.
 //! * [`Spacing`]: when the next one may start, where the user wants a time in between.
 //! * [`Gather`]: when to read what they write.
@@ -31,6 +32,8 @@ mod pace;
 mod peaks;
 /// When to try again where there was no room.
 mod relief;
+/// How many jobs there are processes for.
+mod room;
 /// When the next one may start.
 mod spacing;
 
@@ -41,6 +44,7 @@ pub use gather::Gather;
 pub use memory::Memory;
 pub use pace::Pace;
 pub use relief::Relief;
+pub use room::Room;
 pub use spacing::Spacing;
 
 /// Jobs per CPU that may run before the first one has ended.
@@ -82,8 +86,9 @@ pub struct Spent {
 
 /// How many jobs may run at this moment.
 ///
-/// The least of slow start, the user's limit, memory, and two ceilings: one where the system had no
-/// room for more (EAGAIN, EMFILE, ENOMEM at fork), one where more did not help before.
+/// The least of slow start, the user's limit, memory, room for processes, and two ceilings: one
+/// where the system had no room for more (EAGAIN, EMFILE, ENOMEM at fork), one where more did not
+/// help before.
 #[derive(Clone, Debug)]
 pub struct Admission {
     cpus: u32,
@@ -98,6 +103,8 @@ pub struct Admission {
     shortage: Option<Shortage>,
     /// Jobs that ran when one was refused for want of memory.
     refused: Option<u64>,
+    /// Jobs for whose processes there is room.
+    room: u64,
     pace: Pace,
 }
 
@@ -134,6 +141,7 @@ impl Admission {
             waiters: Waiters::default(),
             shortage: None,
             refused: None,
+            room: u64::MAX,
             pace: Pace::new(now, u64::from(cpus.max(1)), slow_start(cpus, 0)),
         }
     }
@@ -186,6 +194,11 @@ impl Admission {
         self.refused = None;
     }
 
+    /// There is room for the processes of this many jobs ([`Room::ceiling`]).
+    pub fn has_room(&mut self, jobs: u64) {
+        self.room = jobs.max(1);
+    }
+
     /// Jobs that may run.
     pub fn limit(&self) -> u64 {
         let with_memory = self.refused.map_or(u64::MAX, |running| running + 1);
@@ -193,6 +206,7 @@ impl Admission {
             .min(slow_start(self.cpus, self.known()))
             .min(self.ceiling())
             .min(self.pace.ceiling())
+            .min(self.room)
             .min(with_memory)
     }
 
@@ -338,6 +352,17 @@ mod tests {
         jobs.refused(2);
         assert_eq!(jobs.limit(), 3);
         jobs.granted();
+        assert_eq!(jobs.limit(), 8);
+    }
+
+    #[test]
+    fn no_more_run_than_there_are_processes_for() {
+        let mut jobs = Admission::new(Time(0), 2, 20);
+        jobs.has_room(3);
+        assert_eq!(jobs.limit(), 3);
+        jobs.has_room(0);
+        assert_eq!(jobs.limit(), 1, "one job may always run");
+        jobs.has_room(u64::MAX);
         assert_eq!(jobs.limit(), 8);
     }
 

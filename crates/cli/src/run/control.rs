@@ -6,6 +6,7 @@ use super::vigil::GRACE;
 use cmwq_admission::Relief;
 use rustix::event::{EventfdFlags, eventfd};
 use rustix::process::{Pid, Signal};
+use std::collections::HashMap;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -346,6 +347,11 @@ impl Control {
     /// How many processes run.
     pub(super) fn running(&self) -> usize {
         self.lock().groups.len()
+    }
+
+    /// The first process of each job that runs, and the job's number.
+    pub(super) fn leaders(&self) -> HashMap<i32, u64> {
+        self.lock().groups.leaders()
     }
 
     /// How many run or will in a moment.

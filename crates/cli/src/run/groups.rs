@@ -1,7 +1,7 @@
 //! The process groups of the running jobs, and what they are told.
 
 use rustix::process::{Pid, Signal, kill_process_group};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 /// See the module. A plain value: `Control` has the lock.
 #[derive(Default)]
@@ -46,6 +46,14 @@ impl Groups {
     /// How many run or will in a moment.
     pub(super) fn with_starting(&self) -> usize {
         self.running.len() + self.starting
+    }
+
+    /// The first process of each that runs, and the job's number.
+    pub(super) fn leaders(&self) -> HashMap<i32, u64> {
+        let running = self.running.iter();
+        running
+            .map(|(&sequence, group)| (group.as_raw_pid(), sequence))
+            .collect()
     }
 
     pub(super) fn are_any_starting(&self) -> bool {

@@ -52,6 +52,11 @@ impl Limit {
         self.change(queue, |admission| admission.had_no_room(running as u64));
     }
 
+    /// There is room for the processes of this many jobs.
+    pub(super) fn has_room(&self, jobs: u64, queue: &Workqueue) {
+        self.change(queue, |admission| admission.has_room(jobs));
+    }
+
     /// There is no memory for another job beside the `running` ones.
     pub(super) fn refused(&self, running: usize, queue: &Workqueue) {
         self.change(queue, |admission| admission.refused(running as u64));

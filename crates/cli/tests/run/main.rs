@@ -10,6 +10,7 @@ mod joblog;
 mod memory;
 mod options;
 mod order;
+mod processes;
 mod room;
 mod signals;
 mod status;

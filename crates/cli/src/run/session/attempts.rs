@@ -129,6 +129,7 @@ impl Session {
         if !is_turn || !self.wait_for_memory(sequence) {
             return Ok(None);
         }
+        self.mind_room();
         let started = self.start(title, words);
         match &started {
             Ok(Some((child, _))) => self.memory.started(sequence, child.id()),

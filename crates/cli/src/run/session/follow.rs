@@ -65,6 +65,7 @@ impl Session {
         // finds the memory given back.
         self.control.died(sequence);
         self.memory.ended(sequence, spent.ran, &used);
+        self.room.ended(sequence);
         self.control.has_ended();
         spent
     }
@@ -97,6 +98,7 @@ impl Session {
     fn follow(&self, title: &Title, group: Pid, due: Due) {
         match due {
             Due::Shown => {
+                self.mind_room();
                 self.limit.shown(&self.queue);
                 self.control.has_more_room();
             }
@@ -105,13 +107,18 @@ impl Session {
                 self.output.note_at_once(&title.says("timed out"));
             }
             Due::Kill => self.control.kill_job(title.sequence, Signal::KILL),
-            Due::Look if was_stopped(group) => {
-                let pid = group.as_raw_nonzero();
-                let why =
-                    format!("was stopped, the others go on; \"kill -CONT -{pid}\" continues it");
-                self.output.note_at_once(&title.says(&why));
+            Due::Look => {
+                self.mind_room();
+                self.look(title, group);
             }
-            Due::Look => {}
+        }
+    }
+
+    fn look(&self, title: &Title, group: Pid) {
+        if was_stopped(group) {
+            let pid = group.as_raw_nonzero();
+            let why = format!("was stopped, the others go on; \"kill -CONT -{pid}\" continues it");
+            self.output.note_at_once(&title.says(&why));
         }
     }
 }

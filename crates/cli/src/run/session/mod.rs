@@ -12,6 +12,7 @@ use crate::run::limit::Limit;
 use crate::run::log::{Entry, JobLog};
 use crate::run::memory::Memory;
 use crate::run::output::{Blocks, Finished, Held, Lost, Output};
+use crate::run::room::Room;
 use crate::run::slots::Slots;
 use crate::run::status::{JobEnd, OTHER_ERROR};
 use crate::run::template::{Given, Template};
@@ -49,6 +50,7 @@ pub(super) struct Session {
     last_begun: AtomicBool,
     limit: Limit,
     memory: Memory,
+    room: Room,
     slots: Slots,
     delay: Option<Delay>,
     verbose: bool,
@@ -122,6 +124,7 @@ impl Session {
             last_begun: AtomicBool::new(false),
             limit,
             memory: Memory::new(args.min_free_memory),
+            room: Room::new(),
             slots: Slots::default(),
             delay: args.delay.map(Delay::new),
             verbose: args.verbose,
@@ -290,6 +293,15 @@ impl Session {
         let completed = self.control.ended(end);
         let running = self.control.running();
         self.limit.ended(completed, running, spent, &self.queue);
+        self.mind_room();
+    }
+
+    /// Looks now and then for how many jobs the system has processes: first before any job begins,
+    /// beside all of our own threads.
+    pub(super) fn mind_room(&self) {
+        if let Some(jobs) = self.room.look(|| self.control.leaders()) {
+            self.limit.has_room(jobs, &self.queue);
+        }
     }
 }
 

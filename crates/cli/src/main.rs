@@ -7,10 +7,11 @@
 //!
 //! Lowest first; a module imports from its own floor and from those below.
 //!
-//! 1. `startup`
+//! 1. `complaint`, `startup`
 //! 2. `bench`, `doctor`, `pages`, `run`, `sim`: a command each; none imports another
 
 mod bench;
+mod complaint;
 mod doctor;
 mod pages;
 mod run;

@@ -51,8 +51,7 @@ pub(crate) fn printed(result: io::Result<()>) -> ExitCode {
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            // A failure to complain cannot be told to anybody.
-            let _ = writeln!(io::stderr(), "cmwq: {error}");
+            crate::complaint::of("cmwq: ", &error);
             ExitCode::FAILURE
         }
     }

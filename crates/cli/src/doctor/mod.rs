@@ -31,8 +31,7 @@ pub(crate) fn command(args: &DoctorArgs) -> ExitCode {
         text::of(&report)
     };
     if let Err(error) = write(&written) {
-        // A failure to complain cannot be told to anybody.
-        let _ = writeln!(io::stderr(), "cmwq doctor: standard output: {error}");
+        crate::complaint::of("cmwq doctor: standard output: ", &error);
         return ExitCode::FAILURE;
     }
     if report.usable {

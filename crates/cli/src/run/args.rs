@@ -182,7 +182,8 @@ pub(crate) struct RunArgs {
 
     /// Write a line to FILE for each job that has ended and whose output is written
     ///
-    /// Tab-separated, with a header. A FILE that has jobs in it already needs --resume.
+    /// Tab-separated, with a header; - is standard output. A FILE that has jobs in it already needs
+    /// --resume.
     #[arg(long, value_name = "FILE", help_heading = LOG)]
     pub(super) joblog: Option<PathBuf>,
 

@@ -69,8 +69,7 @@ pub(crate) fn command(args: &RunArgs) -> ExitCode {
         Ok(RunEnd::Code(code)) => ExitCode::from(code),
         Ok(RunEnd::Signal(signal)) => signals::die_of(signal),
         Err(error) => {
-            // A failure to complain cannot be told to anybody.
-            let _ = writeln!(io::stderr(), "cmwq run: {error}");
+            crate::complaint::of("cmwq run: ", &error);
             ExitCode::from(OTHER_ERROR)
         }
     }
@@ -90,10 +89,11 @@ fn run(given: &RunArgs) -> io::Result<RunEnd> {
     }
     crate::startup::keep_exit_statuses();
     reports::listen();
+    let note = note.into_iter().chain(temporary_folder(args)?);
     let (log, done) = open_log(args)?;
     threads::allow(args.max_active)?;
     let session = Arc::new(Session::new(args, template, log)?);
-    for note in note.into_iter().chain(plan.note()) {
+    for note in note.chain(plan.note()) {
         session.output.note(&note);
     }
     signals::watch(&session)?;
@@ -111,6 +111,20 @@ fn run(given: &RunArgs) -> io::Result<RunEnd> {
         session.output.print(&text);
     }
     Ok(session.control.end())
+}
+
+/// Whether output that is held has a place where it is too large for memory. A wrong TMPDIR is an
+/// error, and a machine without one is worth a note.
+fn temporary_folder(args: &RunArgs) -> io::Result<Option<String>> {
+    let found = match args.line_buffer || args.ungroup {
+        true => Ok(()),
+        false => output::check_folder(),
+    };
+    match (found, std::env::var_os("TMPDIR")) {
+        (Ok(()), _) => Ok(None),
+        (Err(error), Some(_)) => Err(error),
+        (Err(error), None) => Ok(Some(format!("{error}; larger outputs will be lost"))),
+    }
 }
 
 fn open_log(args: &RunArgs) -> io::Result<(Option<JobLog>, Done)> {
@@ -162,7 +176,8 @@ fn dry_run(args: &RunArgs, plan: &Plan, template: &Template, source: Opened) -> 
     let input = plan.input(source, never.as_fd())?;
     let mut feed = Feed::new(input, template, args.max_args, done);
     let mut out = BufWriter::new(io::stdout().lock());
-    let printed = |error| io::Error::other(format!("standard output: {error}"));
+    let printed =
+        |error: io::Error| io::Error::new(error.kind(), format!("standard output: {error}"));
     for sequence in 0.. {
         match feed.next() {
             Ok(None) => break,

@@ -146,6 +146,15 @@ impl Template {
         }
     }
 
+    /// Whether all jobs run the same program.
+    pub(super) fn has_one_program(&self) -> bool {
+        let is_text = |part: &Part| matches!(part, Part::Text(_));
+        match &self.how {
+            How::Words { words, .. } => words[0].iter().all(is_text),
+            How::Line | How::Script(..) => false,
+        }
+    }
+
     /// The command as somebody would type it: for the shell, the line as it is.
     pub(super) fn typed(&self, given: Given<'_>) -> Vec<u8> {
         let words = self.words(given);

@@ -43,6 +43,20 @@ fn closed_standard_output_is_an_error_before_any_job() {
 }
 
 #[test]
+fn a_folder_for_large_output_is_looked_for_before_any_job() {
+    let folder = Folder::new();
+    let file = folder.write("file", "");
+    for missing in [folder.name("missing"), file] {
+        let run = |args: &[&str]| feed(command(args).env("TMPDIR", &missing), "x\n");
+        let ran = run(&["echo"]);
+        assert_eq!((ran.code, ran.text().as_str()), (Some(1), ""));
+        assert!(ran.err.contains(&missing), "{}", ran.err);
+        let ran = run(&["--line-buffer", "echo"]);
+        assert_eq!((ran.code, ran.text().as_str()), (Some(0), "x\n"));
+    }
+}
+
+#[test]
 fn closed_standard_input_is_an_error_unless_a_file_has_the_lines() {
     let ran = shell("\"$0\" run echo <&-");
     assert_eq!(ran.code, Some(1));
@@ -82,17 +96,19 @@ fn broken_pipe_stops_the_run_and_ends_the_jobs() {
     folder.write("go", "");
     // Input is still open and a job sleeps: only the broken pipe can end this.
     let ran = finish(child);
-    assert_eq!(ran.code, Some(1));
-    assert!(ran.err.contains("standard output"), "{}", ran.err);
+    assert_eq!((ran.code, ran.err.as_str()), (Some(1), ""));
 }
 
 #[test]
 fn output_that_cannot_be_held_is_our_error_and_names_the_job() {
-    let mut command = command(&["sh", "-c", "yes | head -c 3000000 #"]);
-    let ran = feed(command.env("TMPDIR", "/nonexistent"), "x\n");
+    let job = "rmdir $TMPDIR; yes | head -c 3000000 #";
+    let (mut command, folder) = (command(&["sh", "-c", job]), Folder::new());
+    let gone = folder.name("gone");
+    std::fs::create_dir(&gone).unwrap();
+    let ran = feed(command.env("TMPDIR", &gone), "x\n");
     assert_eq!((ran.code, ran.out.len()), (Some(1), 0));
-    let why = "sh: its output was lost: temporary file in /nonexistent: ";
-    assert!(ran.err.contains(why), "{}", ran.err);
+    let why = format!("sh: its output was lost: temporary file in {gone}: ");
+    assert!(ran.err.contains(&why), "{}", ran.err);
 }
 
 #[test]

@@ -342,3 +342,35 @@ fn outputs_that_cannot_be_logged_are_written() {
     assert_eq!(ran.code, Some(1), "{}", ran.err);
     assert_eq!(ran.text(), format!("first\n{}", numbers(20)));
 }
+
+#[test]
+fn a_joblog_on_a_stream_of_ours_stands_between_what_jobs_write() {
+    let folder = Folder::new();
+    let out = folder.name("out");
+    for log in ["-", "/dev/stdout"] {
+        for to in [&format!("| cat >'{out}'"), &format!(">'{out}'")] {
+            std::fs::write(&out, "").unwrap();
+            let ran = shell(&format!(
+                "printf 'a\\nb\\n' | \"$0\" run -k --joblog {log} echo {to}"
+            ));
+            assert_eq!(ran.err, "", "{log} {to}");
+            let text = std::fs::read_to_string(&out).unwrap();
+            let first: Vec<&str> = text
+                .lines()
+                .map(|line| line.split('\t').next().unwrap())
+                .collect();
+            let expected = ["#cmwq-joblog 1", "sequence", "a", "1", "b", "2"];
+            assert_eq!(first, expected, "{log} {to}");
+        }
+        let ran = run(&["--resume", "--joblog", log, "echo"], "x\n");
+        assert_eq!((ran.code, ran.text().as_str()), (Some(1), ""));
+        assert!(ran.err.contains("needs a file"), "{}", ran.err);
+    }
+    let to_errors = run(&["--joblog", "/dev/stderr", "echo"], "x\n");
+    assert_eq!(to_errors.text(), "x\n");
+    assert!(
+        to_errors.err.starts_with("#cmwq-joblog 1\n"),
+        "{}",
+        to_errors.err
+    );
+}

@@ -48,12 +48,24 @@ fn command_that_cannot_be_run() {
         assert_eq!(ours.code, Some(status), "{command}");
         assert_eq!(ours.err.lines().count(), 1, "one message: {}", ours.err);
         assert!(ours.err.contains(command), "{}", ours.err);
+        assert!(
+            !ours.err.contains("job "),
+            "it is no job's fault: {}",
+            ours.err
+        );
         let theirs = feed(
             plain_path(Command::new("xargs").args([command, "x"])),
             "1\n",
         );
         assert_eq!(theirs.code, Some(status));
     }
+}
+
+#[test]
+fn a_command_of_one_line_that_is_not_found_is_that_jobs() {
+    let ran = run(&["--max-active", "1", "{}"], "true\nno-such-command\n");
+    assert_eq!(ran.code, Some(127));
+    assert!(ran.err.contains("job 2: no-such-command: "), "{}", ran.err);
 }
 
 #[test]

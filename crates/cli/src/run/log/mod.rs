@@ -8,7 +8,7 @@ pub(super) use past::Done;
 
 use entry::HEADER;
 use past::Past;
-use rustix::fs::{FlockOperation, flock};
+use rustix::fs::{FlockOperation, Stat, flock, fstat, stat};
 use rustix::io::Errno;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
@@ -18,7 +18,21 @@ use std::sync::{Mutex, PoisonError};
 /// A joblog that is being written. Dropping it lets another run have the file.
 pub(super) struct JobLog {
     path: PathBuf,
-    state: Mutex<State>,
+    place: Log,
+}
+
+/// Where its lines go.
+enum Log {
+    File(Mutex<State>),
+    /// Who has the stream writes them there, between what jobs write.
+    Own(Own),
+}
+
+/// A standard stream of ours.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Own {
+    Output,
+    Errors,
 }
 
 struct State {
@@ -40,11 +54,30 @@ impl JobLog {
         open(path, resume).map_err(|error| name_in(path, &error))
     }
 
+    /// What it begins with.
+    pub(super) const HEADER: &'static str = HEADER;
+
+    /// The line of a job, with its newline.
+    pub(super) fn line(entry: &Entry) -> String {
+        entry.to_line()
+    }
+
+    /// Our own stream that its lines are to be written to, instead of [`write`](Self::write).
+    pub(super) fn own(&self) -> Option<Own> {
+        match self.place {
+            Log::File(_) => None,
+            Log::Own(own) => Some(own),
+        }
+    }
+
     /// # Errors
     /// The file cannot be written; names it. What came before stays readable. After one error,
     /// nothing more is written.
     pub(super) fn write(&self, entry: &Entry) -> io::Result<()> {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let Log::File(state) = &self.place else {
+            return Ok(());
+        };
+        let mut state = state.lock().unwrap_or_else(PoisonError::into_inner);
         if state.is_broken {
             return Err(name_in(
                 &self.path,
@@ -80,6 +113,42 @@ pub(super) fn done(path: &Path) -> io::Result<Done> {
 }
 
 fn open(path: &Path, resume: bool) -> io::Result<(JobLog, Done)> {
+    let Some(own) = own_stream(path) else {
+        return open_file(path, resume);
+    };
+    if resume {
+        return Err(io::Error::other(
+            "cannot be read again: --resume needs a file",
+        ));
+    }
+    let log = JobLog {
+        path: path.to_owned(),
+        place: Log::Own(own),
+    };
+    Ok((log, Done::default()))
+}
+
+/// Which of our own streams the path is (`-`, `/dev/stdout`). Opened once more, a file would have a
+/// place of its own to write at, over what jobs write.
+fn own_stream(path: &Path) -> Option<Own> {
+    if path == Path::new("-") {
+        return Some(Own::Output);
+    }
+    let wanted = stat(path).ok()?;
+    let is_it = |stream: io::Result<Stat>| {
+        stream.is_ok_and(|found| (found.st_dev, found.st_ino) == (wanted.st_dev, wanted.st_ino))
+    };
+    let streams = [
+        (Own::Output, fstat(io::stdout()).map_err(io::Error::from)),
+        (Own::Errors, fstat(io::stderr()).map_err(io::Error::from)),
+    ];
+    let mut same = streams
+        .into_iter()
+        .filter_map(|(own, found)| is_it(found).then_some(own));
+    same.next()
+}
+
+fn open_file(path: &Path, resume: bool) -> io::Result<(JobLog, Done)> {
     let file = OpenOptions::new().append(true).create(true).open(path)?;
     // A pipe or a device has no past.
     let past = if file.metadata()?.is_file() {
@@ -105,7 +174,7 @@ fn open(path: &Path, resume: bool) -> io::Result<(JobLog, Done)> {
     }
     let log = JobLog {
         path: path.to_owned(),
-        state: Mutex::new(state),
+        place: Log::File(Mutex::new(state)),
     };
     Ok((log, past.done))
 }

@@ -8,9 +8,9 @@ mod stream;
 mod tag;
 
 pub(super) use lines::LineSink;
-pub(super) use spool::{Held, Spool};
+pub(super) use spool::{Held, Spool, check_folder};
 
-use super::log::{Entry, JobLog};
+use super::log::{Entry, JobLog, Own};
 use super::template::Template;
 use backpressure::{Backpressure, Closed};
 use cmwq_admission::most_waiting_files;
@@ -91,7 +91,8 @@ impl Output {
         log: Option<JobLog>,
     ) -> io::Result<Self> {
         let backpressure = Backpressure::default();
-        let state = State {
+        let own = log.as_ref().and_then(JobLog::own);
+        let mut state = State {
             out: Stream::of(io::stdout().as_fd(), "standard output", &backpressure)?,
             err: Stream::of(io::stderr().as_fd(), "standard error", &backpressure)?,
             log,
@@ -103,6 +104,12 @@ impl Output {
             most_files: most_waiting_files(cmwq_os::limits::read().open_files),
             crowded: None,
         };
+        if let Some(own) = own {
+            let lost = |lost| match lost {
+                Lost::Unheld(error) | Lost::Unwritten(error) | Lost::Unlogged(error) => error,
+            };
+            state.log_here(own, JobLog::HEADER).map_err(lost)?;
+        }
         Ok(Self {
             keep_order,
             quiet,
@@ -277,9 +284,24 @@ impl State {
         self.err.is_written();
         written?;
         match &self.log {
-            Some(log) => log.write(&entry).map_err(Lost::Unlogged),
+            Some(log) => match log.own() {
+                None => log.write(&entry).map_err(Lost::Unlogged),
+                Some(own) => self.log_here(own, &JobLog::line(&entry)),
+            },
             None => Ok(()),
         }
+    }
+
+    /// Writes lines of a joblog that is one of our own streams.
+    fn log_here(&mut self, own: Own, lines: &str) -> Result<(), Lost> {
+        self.erase_bar();
+        let stream = self.stream(match own {
+            Own::Output => To::Out,
+            Own::Errors => To::Err,
+        });
+        let written = stream.write_all(lines.as_bytes());
+        stream.is_written();
+        written.map_err(|error| Lost::Unwritten(stream.name_in(error)))
     }
 
     fn write_block(

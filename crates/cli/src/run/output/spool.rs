@@ -3,6 +3,7 @@
 
 use super::READ_SIZE;
 use super::tag::Tagged;
+use rustix::fs::{Access, access};
 use rustix::io::Errno;
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Seek, Write};
@@ -130,6 +131,20 @@ impl Drop for Spool {
     fn drop(&mut self) {
         self.held.subtract(self.memory.len());
     }
+}
+
+/// Whether large output can be held.
+///
+/// # Errors
+/// Names the folder: it is not there, or no file can be made in it.
+pub(in crate::run) fn check_folder() -> io::Result<()> {
+    let folder = std::env::temp_dir();
+    let is_folder = std::fs::metadata(&folder).and_then(|found| match found.is_dir() {
+        true => Ok(()),
+        false => Err(Errno::NOTDIR.into()),
+    });
+    let may = || access(&folder, Access::WRITE_OK | Access::EXEC_OK).map_err(io::Error::from);
+    is_folder.and_then(|()| may()).map_err(in_folder)
 }
 
 /// An error of a temporary file, which names where that was to be.

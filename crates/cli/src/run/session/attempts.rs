@@ -78,7 +78,7 @@ impl Session {
             Ok(Some(_)) => self.control.retried(),
             Ok(None) => {}
             Err((code, why)) => {
-                self.stop(code, &title.says(&why));
+                self.stop(code, &self.blames(title, code, &why));
                 return Ok(None);
             }
         }

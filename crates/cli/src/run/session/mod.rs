@@ -14,7 +14,7 @@ use crate::run::memory::Memory;
 use crate::run::output::{Blocks, Finished, Held, Lost, Output};
 use crate::run::room::Room;
 use crate::run::slots::Slots;
-use crate::run::status::{JobEnd, OTHER_ERROR};
+use crate::run::status::{CANNOT_RUN, JobEnd, NOT_FOUND, OTHER_ERROR};
 use crate::run::template::{Given, Template};
 use crate::run::threads;
 use crate::run::waiting::{Line, Waiting};
@@ -222,9 +222,18 @@ impl Session {
             Ok(Some(last)) => self.conclude(&title, lines, last),
             Ok(None) => self.put(sequence, None),
             Err((code, why)) => {
-                self.stop(code, &title.says(&why));
+                self.stop(code, &self.blames(&title, code, &why));
                 self.put(sequence, None);
             }
+        }
+    }
+
+    /// Whose fault it is: of the job, unless all have the program that cannot be run.
+    fn blames(&self, title: &Title, code: u8, why: &str) -> String {
+        let is_program = matches!(code, CANNOT_RUN | NOT_FOUND);
+        match is_program && self.template.has_one_program() {
+            true => format!("{}: {why}", title.name),
+            false => title.says(why),
         }
     }
 
@@ -273,8 +282,9 @@ impl Session {
         }
     }
 
-    /// Stops the run for want of output, and tells what to say if that was the first cause. Where
-    /// nobody reads ours any more, the jobs are ended.
+    /// Stops the run for want of output, and tells whether that was the first cause and what to say
+    /// then. Where nobody reads ours any more, the jobs are ended, and nothing is said: whoever
+    /// went knows.
     fn lost(&self, lost: Lost) -> (bool, Ours) {
         let is_read =
             !matches!(&lost, Lost::Unwritten(error) if error.kind() == io::ErrorKind::BrokenPipe);
@@ -286,7 +296,7 @@ impl Session {
         if !is_read {
             self.control.terminate();
         }
-        (first, (OTHER_ERROR, why))
+        (first && is_read, (OTHER_ERROR, why))
     }
 
     fn account(&self, end: JobEnd, spent: Spent) {

@@ -7,7 +7,7 @@
 //!
 //! * [`Admission`]: how many may run. The least of slow start, the user's limit, what the system
 //!   has room and memory for, and a ceiling where growth did not help ([`Pace`]). It also says
-//!   whether the last ones begin together.
+//!   whether the last ones begin together, and whether one runs suspiciously long.
 //! * [`Memory`]: whether there is memory for one more.
 //! * [`Room`]: how many jobs the system has processes for, their children included.
 //! * [`Relief`]: when to try again where there was no room.
@@ -24,6 +24,8 @@ extern crate std;
 mod ages;
 /// When their output is read.
 mod gather;
+/// Jobs that run much longer than the others.
+mod long;
 /// Whether there is memory for one more job.
 pub mod memory;
 /// Growth that does not help.
@@ -37,6 +39,7 @@ mod room;
 /// When the next one may start.
 mod spacing;
 
+use self::long::Runs;
 use self::peaks::Peaks;
 use cmwq_policy::time::{MILLISECOND, Nanos, Time};
 
@@ -99,6 +102,7 @@ pub struct Admission {
     /// Sums over the jobs that have ended, and how long each has waited.
     spent: Spent,
     waits: Peaks,
+    runs: Runs,
     waiters: Waiters,
     shortage: Option<Shortage>,
     /// Jobs that ran when one was refused for want of memory.
@@ -138,6 +142,7 @@ impl Admission {
             shown: 0,
             spent: Spent::default(),
             waits: Peaks::default(),
+            runs: Runs::default(),
             waiters: Waiters::default(),
             shortage: None,
             refused: None,
@@ -149,6 +154,7 @@ impl Admission {
     /// A job has ended, beside `running` others. Growth is judged by how fast jobs end.
     pub fn ended(&mut self, now: Time, running: u64, spent: Spent) {
         self.pace.ended(now, running);
+        self.runs.add(spent.ran);
         let waited = spent.ran.saturating_sub(spent.computed);
         self.waits.add(waited);
         if waited >= self.waits.expected() / 2 {
@@ -158,6 +164,12 @@ impl Admission {
         let sums = &mut self.spent;
         sums.ran = sums.ran.saturating_add(spent.ran);
         sums.computed = sums.computed.saturating_add(spent.computed);
+    }
+
+    /// How many times as long as the others a job has run that runs for `ran` by now, if that is so
+    /// much longer that somebody may want to know.
+    pub fn is_long(&self, ran: Nanos) -> Option<u64> {
+        self.runs.is_long(ran)
     }
 
     /// `completed` jobs have ended in all. A number smaller than an earlier one is ignored.

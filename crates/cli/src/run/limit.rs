@@ -3,6 +3,7 @@
 use cmwq::Workqueue;
 use cmwq_admission::{Admission, Spent};
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 /// The jobs' admission, and the limit that the queue was told last.
 pub(super) struct Limit {
@@ -35,6 +36,13 @@ impl Limit {
     pub(super) fn is_last_round(&self, begun: usize, left: usize) -> bool {
         let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.0.is_last_round(begun as u64, left as u64)
+    }
+
+    /// How many times as long as the others a job has run, if that is worth a word.
+    pub(super) fn is_long(&self, ran: Duration) -> Option<u64> {
+        let ran = u64::try_from(ran.as_nanos()).unwrap_or(u64::MAX);
+        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.0.is_long(ran)
     }
 
     /// A job has run for [`SHOWS_AFTER`](cmwq_admission::SHOWS_AFTER), and runs on.

@@ -22,6 +22,7 @@ mod launch;
 mod leftovers;
 mod limit;
 mod log;
+mod long;
 mod memory;
 mod orphans;
 mod output;
@@ -44,6 +45,7 @@ mod template;
 mod threads;
 mod vigil;
 mod waiting;
+mod whereabouts;
 
 pub(crate) use args::RunArgs;
 pub(crate) use status::OTHER_ERROR;
@@ -92,13 +94,14 @@ fn run(given: &RunArgs) -> io::Result<RunEnd> {
     let note = note.into_iter().chain(temporary_folder(args)?);
     let (log, done) = open_log(args)?;
     threads::allow(args.max_active)?;
-    let session = Arc::new(Session::new(args, template, log)?);
+    let progress = progress::is_wanted(progress_wanted(args));
+    let session = Arc::new(Session::new(args, template, log, progress)?);
     for note in note.chain(plan.note()) {
         session.output.note(&note);
     }
     signals::watch(&session)?;
     orphans::adopt()?;
-    let progress = Progress::start(progress_wanted(args), &session)?;
+    let progress = Progress::start(progress, &session)?;
     let stop = session.control.stop_event();
     let input = plan.input(source, stop)?;
     let feed = Feed::new(input, &session.template, args.max_args, done);
@@ -107,7 +110,8 @@ fn run(given: &RunArgs) -> io::Result<RunEnd> {
     session.wait()?;
     drop(progress);
     let (tally, runnable_ns) = (session.control.tally(), cmwq::stats().runnable_ns);
-    if let Some(text) = summary::text(args.summary, tally, started.elapsed(), runnable_ns) {
+    let long = session.long.all();
+    if let Some(text) = summary::text(args.summary, tally, started.elapsed(), runnable_ns, long) {
         session.output.print(&text);
     }
     Ok(session.control.end())

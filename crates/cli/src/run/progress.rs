@@ -23,14 +23,9 @@ pub(super) struct Progress {
 }
 
 impl Progress {
-    /// Shows nothing where the user or the kind of standard error is against it.
-    pub(super) fn start(when: When, session: &Arc<Session>) -> io::Result<Self> {
-        let wanted = match when {
-            When::Always => true,
-            When::Never => false,
-            When::Auto => is_for_people(),
-        };
-        if !wanted {
+    /// Shows nothing unless it is [wanted](is_wanted).
+    pub(super) fn start(is_wanted: bool, session: &Arc<Session>) -> io::Result<Self> {
+        if !is_wanted {
             return Ok(Self {
                 end: None,
                 thread: None,
@@ -63,6 +58,15 @@ impl Drop for Progress {
         self.end = None;
         // It does not panic; if it has, there is no line to take away.
         let _ended = self.thread.take().map(JoinHandle::join);
+    }
+}
+
+/// Whether the user and the kind of standard error are for it.
+pub(super) fn is_wanted(when: When) -> bool {
+    match when {
+        When::Always => true,
+        When::Never => false,
+        When::Auto => is_for_people(),
     }
 }
 

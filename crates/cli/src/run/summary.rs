@@ -2,6 +2,7 @@
 
 use super::args::SummaryFormat;
 use super::control::Tally;
+use super::long::LongJob;
 use serde::Serialize;
 use std::time::Duration;
 
@@ -17,6 +18,7 @@ struct Summary {
     elapsed_s: f64,
     peak_jobs: usize,
     mean_runnable: f64,
+    long_jobs: Vec<LongJob>,
 }
 
 /// The summary without a newline at its end; None where none was asked for. `runnable_ns` is the
@@ -26,6 +28,7 @@ pub(super) fn text(
     tally: Tally,
     elapsed: Duration,
     runnable_ns: u128,
+    long_jobs: Vec<LongJob>,
 ) -> Option<String> {
     let summary = Summary {
         version: 1,
@@ -36,6 +39,7 @@ pub(super) fn text(
         elapsed_s: elapsed.as_micros() as f64 / 1e6,
         peak_jobs: tally.peak_jobs,
         mean_runnable: runnable_ns as f64 / elapsed.as_nanos().max(1) as f64,
+        long_jobs,
     };
     match format {
         SummaryFormat::None => None,
@@ -53,8 +57,13 @@ fn for_people(summary: &Summary) -> String {
     .filter(|(count, _)| *count > 0)
     .map(|(count, what)| format!("{count} {what}, "))
     .collect::<String>();
+    let long = summary
+        .long_jobs
+        .iter()
+        .map(|job| format!("{}\n", job.says()));
+    let long: String = long.collect();
     format!(
-        "{} jobs, {} failed, {seldom}{:.2} s, at most {} at a time, {:.1} runnable on average",
+        "{long}{} jobs, {} failed, {seldom}{:.2} s, at most {} at a time, {:.1} runnable on average",
         summary.jobs, summary.failed, summary.elapsed_s, summary.peak_jobs, summary.mean_runnable
     )
 }
@@ -71,7 +80,20 @@ mod tests {
             skipped: 4,
             ..Tally::default()
         };
-        text(format, tally, Duration::from_millis(1_250), 1_875_000_000)
+        let long = LongJob {
+            sequence: 2,
+            arguments: "x".into(),
+            ran_s: 9,
+            times: 300,
+            doing: "sleep (7) sleeps".into(),
+        };
+        text(
+            format,
+            tally,
+            Duration::from_millis(1_250),
+            1_875_000_000,
+            vec![long],
+        )
     }
 
     #[test]
@@ -80,12 +102,15 @@ mod tests {
         let json: serde_json::Value =
             serde_json::from_str(&of(SummaryFormat::Json).unwrap()).unwrap();
         let expected = serde_json::json!({"version": 1, "jobs": 3, "failed": 1,
-            "skipped": 4, "retries": 0, "elapsed_s": 1.25, "peak_jobs": 2, "mean_runnable": 1.5});
+            "skipped": 4, "retries": 0, "elapsed_s": 1.25, "peak_jobs": 2, "mean_runnable": 1.5,
+            "long_jobs": [{"sequence": 2, "arguments": "x", "ran_s": 9, "times": 300,
+                "doing": "sleep (7) sleeps"}]});
         assert_eq!(json, expected);
         let words = of(SummaryFormat::Text).unwrap();
         assert_eq!(
             words,
-            "3 jobs, 1 failed, 4 skipped, 1.25 s, at most 2 at a time, 1.5 runnable on average"
+            "job 2 (x): 9 s, 300 times the others: sleep (7) sleeps\n\
+             3 jobs, 1 failed, 4 skipped, 1.25 s, at most 2 at a time, 1.5 runnable on average"
         );
     }
 }

@@ -7,6 +7,7 @@ mod growth;
 mod habits;
 mod inherited;
 mod joblog;
+mod long;
 mod memory;
 mod options;
 mod order;

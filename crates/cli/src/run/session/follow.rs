@@ -1,9 +1,11 @@
 //! A process from its start to its end.
 
-use super::{Ours, Session, Title};
+use super::{Ours, Session, Title, short};
+use crate::run::long::LongJob;
 use crate::run::output::{Blocks, LineSink, Lost, Spool, To};
 use crate::run::process_job::{ProcessJob, Sink};
 use crate::run::vigil::{Due, Vigil};
+use crate::run::whereabouts;
 use cmwq_admission::Spent;
 use cmwq_os::usage;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, waitid};
@@ -72,7 +74,10 @@ impl Session {
 
     fn sink(&self, title: &Title, to: To) -> Sink<'_> {
         match self.line_buffer {
-            true => Sink::Lines(LineSink::new(&self.output, to, title.tag.clone())),
+            true => {
+                let tag = self.tag.then(|| title.arguments.clone());
+                Sink::Lines(LineSink::new(&self.output, to, tag))
+            }
             false => Sink::Held(Spool::new(&self.held)),
         }
     }
@@ -90,12 +95,12 @@ impl Session {
     /// Does what is due after `ran`, and says how long nothing else will be.
     fn tend(&self, title: &Title, group: Pid, vigil: &mut Vigil, ran: Duration) -> Duration {
         while let Some(due) = vigil.due(ran) {
-            self.follow(title, group, due);
+            self.follow(title, group, due, ran);
         }
         vigil.quiet_for(ran)
     }
 
-    fn follow(&self, title: &Title, group: Pid, due: Due) {
+    fn follow(&self, title: &Title, group: Pid, due: Due, ran: Duration) {
         match due {
             Due::Shown => {
                 self.mind_room();
@@ -109,16 +114,34 @@ impl Session {
             Due::Kill => self.control.kill_job(title.sequence, Signal::KILL),
             Due::Look => {
                 self.mind_room();
-                self.look(title, group);
+                self.look(title, group, ran);
             }
         }
     }
 
-    fn look(&self, title: &Title, group: Pid) {
+    fn look(&self, title: &Title, group: Pid, ran: Duration) {
         if was_stopped(group) {
             let pid = group.as_raw_nonzero();
             let why = format!("was stopped, the others go on; \"kill -CONT -{pid}\" continues it");
             self.output.note_at_once(&title.says(&why));
+        }
+        if let Some(times) = self.limit.is_long(ran) {
+            self.name_long(title, group, ran, times);
+        }
+    }
+
+    /// Says once which job runs so long, and what for. Nobody asks while it is not looked at.
+    fn name_long(&self, title: &Title, group: Pid, ran: Duration, times: u64) {
+        let describe = || LongJob {
+            sequence: title.sequence + 1,
+            arguments: short(String::from_utf8_lossy(&title.arguments).into_owned()),
+            ran_s: ran.as_secs(),
+            times,
+            doing: whereabouts::of(group.as_raw_pid().unsigned_abs()),
+        };
+        let named = self.long.name(title.sequence, describe);
+        if let Some(job) = named.filter(|_| self.is_watched) {
+            self.output.note_at_once(&job.says());
         }
     }
 }

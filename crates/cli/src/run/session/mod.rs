@@ -10,6 +10,7 @@ use crate::run::halt::{Next, Rules};
 use crate::run::launch::{Launcher, Own};
 use crate::run::limit::Limit;
 use crate::run::log::{Entry, JobLog};
+use crate::run::long::LongJobs;
 use crate::run::memory::Memory;
 use crate::run::output::{Blocks, Finished, Held, Lost, Output};
 use crate::run::room::Room;
@@ -55,6 +56,9 @@ pub(super) struct Session {
     delay: Option<Delay>,
     verbose: bool,
     tag: bool,
+    /// Those that were named, at once if somebody watches.
+    pub(super) long: LongJobs,
+    is_watched: bool,
 }
 
 /// What messages call a job.
@@ -64,8 +68,8 @@ struct Title {
     name: String,
     /// From 1.
     slot: usize,
-    /// With `--tag`, where lines are written as they come: what each begins with.
-    tag: Option<Vec<u8>>,
+    /// The job's lines, for people.
+    arguments: Vec<u8>,
 }
 
 /// An attempt at a job that has ended.
@@ -89,6 +93,7 @@ impl Session {
         args: &crate::run::RunArgs,
         template: Template,
         log: Option<JobLog>,
+        is_watched: bool,
     ) -> io::Result<Self> {
         let limit = Limit::new(args.max_active);
         let queue = Workqueue::builder("run")
@@ -129,6 +134,8 @@ impl Session {
             delay: args.delay.map(Delay::new),
             verbose: args.verbose,
             tag: args.tag,
+            long: LongJobs::default(),
+            is_watched,
         })
     }
 
@@ -211,9 +218,7 @@ impl Session {
         };
         let words = self.template.words(given);
         let name = self.template.name(&words).display().to_string();
-        let is_written_now = self.tag && self.line_buffer;
-        let tag = is_written_now.then(|| Template::arguments(&lines));
-        let title = Title::new(sequence, name, slot.number, tag);
+        let title = Title::new(sequence, name, slot.number, Template::arguments(&lines));
         if self.verbose && !self.control.is_stopped() {
             let typed = self.template.typed(given);
             self.output.print(&String::from_utf8_lossy(&typed));
@@ -243,6 +248,7 @@ impl Session {
             Next::Stop { code, terminate } => self.stop_by_job(code, terminate),
             Next::GoOn | Next::Retry => false,
         };
+        self.long.ended(title.sequence, last.runtime);
         let entry = Entry {
             sequence: title.sequence + 1,
             start: last.start.duration_since(UNIX_EPOCH).unwrap_or_default(),
@@ -317,22 +323,27 @@ impl Session {
 
 impl Title {
     /// Shortens the name of a job that is a whole script.
-    fn new(sequence: u64, mut name: String, slot: usize, tag: Option<Vec<u8>>) -> Self {
-        if let Some((at, _)) = name.char_indices().nth(LONGEST_NAME) {
-            name.truncate(at);
-            name.push_str("...");
-        }
+    fn new(sequence: u64, name: String, slot: usize, arguments: Vec<u8>) -> Self {
         Self {
             sequence,
-            name,
+            name: short(name),
             slot,
-            tag,
+            arguments,
         }
     }
 
     fn says(&self, what: &str) -> String {
         format!("job {}: {}: {what}", self.sequence + 1, self.name)
     }
+}
+
+/// Cuts what would fill the terminal.
+fn short(mut text: String) -> String {
+    if let Some((at, _)) = text.char_indices().nth(LONGEST_NAME) {
+        text.truncate(at);
+        text.push_str("...");
+    }
+    text
 }
 
 /// Whether jobs may have this nice value; else says that they may not.

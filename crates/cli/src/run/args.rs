@@ -242,6 +242,9 @@ pub(super) enum When {
     /// --ungroup
     Auto,
     Always,
+    /// Also the oldest running jobs with their age, CPU time and what they wait for, and each
+    /// failure as it comes
+    Full,
     Never,
 }
 

@@ -9,6 +9,7 @@
 
 mod args;
 mod batch;
+mod board;
 mod columns;
 mod control;
 mod delay;

@@ -1,6 +1,7 @@
-//! One line at the bottom of the terminal that says how far the run is.
+//! One line at the bottom of the terminal that says how far the run is, below the jobs that run.
 
 use super::args::When;
+use super::board::clock;
 use super::control::Tally;
 use super::output::is_for_people;
 use super::session::Session;
@@ -15,6 +16,7 @@ const PERIOD: Duration = Duration::from_millis(200);
 const BAR_WIDTH: usize = 20;
 /// Where standard error is no terminal.
 const USUAL_WIDTH: usize = 80;
+const USUAL_HEIGHT: usize = 24;
 
 /// Shows progress until it is dropped.
 pub(super) struct Progress {
@@ -36,9 +38,15 @@ impl Progress {
         let draw = move || {
             let mut meter = Meter::new();
             while ended.recv_timeout(PERIOD) == Err(RecvTimeoutError::Timeout) {
-                let line = meter.line(session.control.tally(), cmwq::stats().runnable_ns);
+                let (width, height) = size();
+                // The last column stays free: some terminals begin a new line after it.
+                let width = width.saturating_sub(1);
+                let (tally, runnable_ns) = (session.control.tally(), cmwq::stats().runnable_ns);
+                let line = meter.line(tally, runnable_ns, width);
                 if !is_in_background() {
-                    session.output.show_bar(&line);
+                    let mut lines = session.board.lines(height / 2, width);
+                    lines.push(line);
+                    session.output.show_bar(&lines);
                 }
                 // For the next line.
                 cmwq::look();
@@ -64,7 +72,7 @@ impl Drop for Progress {
 /// Whether the user and the kind of standard error are for it.
 pub(super) fn is_wanted(when: When) -> bool {
     match when {
-        When::Always => true,
+        When::Always | When::Full => true,
         When::Never => false,
         When::Auto => is_for_people(),
     }
@@ -88,50 +96,58 @@ impl Meter {
     }
 
     /// `runnable_ns`: the engine's estimate of runnable jobs, integrated over time.
-    fn line(&mut self, tally: Tally, runnable_ns: u128) -> String {
+    fn line(&mut self, tally: Tally, runnable_ns: u128, width: usize) -> String {
         let now = Instant::now();
         let since = now.duration_since(self.seen).as_nanos().max(1);
         let runnable = runnable_ns.saturating_sub(self.runnable_ns) as f64 / since as f64;
         (self.seen, self.runnable_ns) = (now, runnable_ns);
-        let text = text(tally, runnable, now.duration_since(self.started));
-        // The last column stays free: some terminals begin a new line after it.
-        text.chars().take(width().saturating_sub(1)).collect()
+        text(tally, runnable, now.duration_since(self.started), width)
     }
 }
 
-fn text(tally: Tally, runnable: f64, elapsed: Duration) -> String {
+/// As much as fits: the bar goes first, then what changes all the time, then words.
+fn text(tally: Tally, runnable: f64, elapsed: Duration, width: usize) -> String {
     let rate = tally.jobs as f64 / elapsed.as_secs_f64().max(1e-3);
-    let blocked = tally.running.saturating_sub(runnable.round() as usize);
-    let (bar, left) = if tally.is_all {
-        let left = tally.submitted.saturating_sub(tally.jobs);
-        let eta = if tally.jobs == 0 {
-            ", ETA ?".into()
-        } else {
-            format!(", ETA {}", clock(left as f64 / rate))
-        };
-        (bar(tally.jobs, tally.submitted), eta)
-    } else {
-        (format!("{} done", tally.jobs), String::new())
+    let Tally {
+        jobs,
+        failed,
+        running,
+        submitted: all,
+        ..
+    } = tally;
+    let blocked = running.saturating_sub(runnable.round() as usize);
+    let (count, eta) = match tally.is_all {
+        false => (format!("{jobs} done"), String::new()),
+        true if jobs == 0 => (format!("{jobs}/{all}"), ", ETA ?".to_owned()),
+        true => {
+            let left = clock(all.saturating_sub(jobs) as f64 / rate);
+            (format!("{jobs}/{all}"), format!(", ETA {left}"))
+        }
     };
-    format!(
-        "{bar}, {rate:.1}/s, {} running, {blocked} blocked, {} failed{left}",
-        tally.running, tally.failed
-    )
+    let bar = match tally.is_all {
+        true => bar(jobs, all),
+        false => String::new(),
+    };
+    let numbers =
+        format!("{rate:.1}/s, {running} running, {blocked} blocked, {failed} failed{eta}");
+    let few = format!("{running} running, {failed} failed{eta}");
+    let choices = [
+        format!("{bar}{count}, {numbers}"),
+        format!("{count}, {numbers}"),
+        format!("{count}, {few}"),
+        format!("{count}, {failed} failed{eta}"),
+        format!("{count} {failed}!{eta}").replace(", ETA", ""),
+    ];
+    let fits = |text: &&String| text.chars().count() <= width;
+    let found = choices.iter().find(fits).unwrap_or(&choices[4]);
+    found.chars().take(width).collect()
 }
 
 fn bar(done: u64, total: u64) -> String {
     let full = (done as u128 * BAR_WIDTH as u128 / u128::from(total.max(1))) as usize;
     let full = full.min(BAR_WIDTH);
     let (done_part, rest) = ("#".repeat(full), " ".repeat(BAR_WIDTH - full));
-    format!("[{done_part}{rest}] {done}/{total}")
-}
-
-fn clock(seconds: f64) -> String {
-    let seconds = seconds.ceil() as u64;
-    match seconds / 3600 {
-        0 => format!("{}:{:02}", seconds / 60, seconds % 60),
-        hours => format!("{hours}:{:02}:{:02}", seconds / 60 % 60, seconds % 60),
-    }
+    format!("[{done_part}{rest}] ")
 }
 
 /// Whether the terminal is somebody else's now (`bg`). False where there is none.
@@ -140,11 +156,12 @@ fn is_in_background() -> bool {
     owner.is_ok_and(|group| group.as_raw_pid() != cmwq_os::session::group())
 }
 
-fn width() -> usize {
+/// Columns and rows.
+fn size() -> (usize, usize) {
     let size = rustix::termios::tcgetwinsize(io::stderr());
     match size {
-        Ok(size) if size.ws_col > 0 => size.ws_col.into(),
-        _ => USUAL_WIDTH,
+        Ok(size) if size.ws_col > 0 => (size.ws_col.into(), size.ws_row.into()),
+        _ => (USUAL_WIDTH, USUAL_HEIGHT),
     }
 }
 
@@ -163,20 +180,32 @@ mod tests {
         };
         let elapsed = Duration::from_secs(5);
         assert_eq!(
-            text(tally, 1.8, elapsed),
+            text(tally, 1.8, elapsed, 79),
             "10 done, 2.0/s, 7 running, 5 blocked, 2 failed"
         );
         tally.is_all = true;
         assert_eq!(
-            text(tally, 9.0, elapsed),
+            text(tally, 9.0, elapsed, 79),
             "[#####               ] 10/40, 2.0/s, 7 running, 0 blocked, 2 failed, ETA 0:15"
         );
     }
 
     #[test]
-    fn times_are_for_people() {
-        assert_eq!(clock(0.0), "0:00");
-        assert_eq!(clock(59.1), "1:00");
-        assert_eq!(clock(3661.0), "1:01:01");
+    fn on_a_narrow_terminal_the_bar_goes_and_the_numbers_stay() {
+        let tally = Tally {
+            submitted: 40,
+            is_all: true,
+            jobs: 10,
+            failed: 2,
+            running: 7,
+            ..Tally::default()
+        };
+        let of = |width| text(tally, 2.0, Duration::from_secs(5), width);
+        let long = "10/40, 2.0/s, 7 running, 5 blocked, 2 failed, ETA 0:15";
+        assert_eq!(of(59), long);
+        assert_eq!(of(39), "10/40, 7 running, 2 failed, ETA 0:15");
+        assert_eq!(of(27), "10/40, 2 failed, ETA 0:15");
+        assert_eq!(of(20), "10/40 2! 0:15");
+        assert_eq!(of(4), "10/4");
     }
 }

@@ -2,6 +2,7 @@
 
 use cmwq_os::observe::{Blocked, TaskState, parse_stat, parse_syscall};
 use std::fs;
+use std::time::Duration;
 
 /// Processes that are named, and that are looked at.
 const MOST_NAMED: usize = 2;
@@ -43,14 +44,23 @@ const OLD_WAITS: [(libc::c_long, &str, bool); 4] = [
 #[cfg(not(target_arch = "x86_64"))]
 const OLD_WAITS: [(libc::c_long, &str, bool); 0] = [];
 
-/// What the processes of a job do that have no children, the first process being `leader`. Empty
-/// where `/proc` does not tell.
-pub(super) fn of(leader: u32) -> String {
+/// What is seen of a job.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Whereabouts {
+    /// What its processes do that have no children. Empty where `/proc` does not tell.
+    pub(super) doing: String,
+    /// CPU time of its processes, and of those that these have waited for.
+    pub(super) computed: Duration,
+}
+
+/// Of the job whose first process is `leader`.
+pub(super) fn of(leader: u32) -> Whereabouts {
     let mut queue = vec![leader];
-    let mut told = Vec::new();
+    let (mut told, mut ticks) = (Vec::new(), 0);
     let mut at = 0;
     while let Some(&pid) = queue.get(at).filter(|_| at < MOST_SEEN) {
         at += 1;
+        ticks += ticks_of(pid).unwrap_or(0);
         let below = children(pid);
         if below.is_empty() && told.len() <= MOST_NAMED {
             told.extend(process(pid));
@@ -61,7 +71,24 @@ pub(super) fn of(leader: u32) -> String {
         told.truncate(MOST_NAMED);
         told.push("...".to_owned());
     }
-    told.join(", ")
+    Whereabouts {
+        doing: told.join(", "),
+        computed: Duration::from_millis(ticks * 1000 / ticks_a_second()),
+    }
+}
+
+/// CPU time of a process and of its ended children, in clock ticks.
+fn ticks_of(pid: u32) -> Option<u64> {
+    let line = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    let (_, behind_name) = line.rsplit_once(") ")?;
+    let fields = behind_name.split(' ').skip(11).take(4);
+    Some(fields.filter_map(|field| field.parse::<u64>().ok()).sum())
+}
+
+fn ticks_a_second() -> u64 {
+    // SAFETY: sysconf takes a number and touches no memory of ours.
+    let ticks = unsafe { libc::sysconf(libc::_SC_CLK_TCK) };
+    u64::try_from(ticks).unwrap_or(100).max(1)
 }
 
 /// The children of all threads. A number that is used again meanwhile may lead astray, but not in
@@ -139,7 +166,7 @@ mod tests {
         let mut seen = String::new();
         let found = (0..3000).any(|_| {
             std::thread::sleep(std::time::Duration::from_millis(10));
-            seen = of(shell.id());
+            seen = of(shell.id()).doing;
             seen.contains(expected)
         });
         drop(shell.stdin.take());
@@ -159,6 +186,11 @@ mod tests {
         comes_to("while :; do :; done", ") computes");
         comes_to("kill -STOP $$", ") is stopped");
         comes_to("sleep 1000 & sleep 1001 & sleep 1002 & wait", "sleeps, ...");
-        assert_eq!(of(u32::MAX), "");
+        assert_eq!(of(u32::MAX), Whereabouts::default());
+        let began = std::time::Instant::now();
+        while began.elapsed() < Duration::from_secs(20) && of(std::process::id()).computed.is_zero()
+        {
+        }
+        assert!(!of(std::process::id()).computed.is_zero());
     }
 }

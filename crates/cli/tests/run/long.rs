@@ -1,7 +1,7 @@
 //! Jobs that run much longer than the others.
 
-use crate::support::{Folder, command, finish, give, numbers, start};
-use std::io::{BufRead, BufReader};
+use crate::support::{Folder, command, finish, give, numbers, start, until};
+use std::io::{BufRead, BufReader, Read};
 
 /// The last one waits for a fifo that nobody writes to.
 fn with_one_that_waits(args: &[&str], how_long: &str) -> crate::support::Ran {
@@ -52,5 +52,33 @@ fn nobody_is_told_who_does_not_watch_and_scripts_find_it_in_the_summary() {
     assert_eq!(
         (&long[0]["sequence"], &long[0]["arguments"]),
         (&40.into(), &"40".into())
+    );
+}
+
+#[test]
+fn full_progress_shows_what_runs_and_what_fails() {
+    let folder = Folder::new();
+    let waits = until(&folder.name("go"));
+    let job = format!("[ $0 != bad ] || exit 3; {waits}; echo done");
+    let mut child = start(&mut command(&["--progress=full", "sh", "-c", &job]));
+    give(&mut child, "good\nbad\n");
+    let mut errors = child.stderr.take().unwrap();
+    let (mut seen, mut buffer) = (String::new(), [0; 4096]);
+    let is_there = |seen: &str| {
+        let line = seen.contains(" cpu ") && seen.contains("  good  ") && seen.contains("sleeps");
+        line && seen.contains("job 2: sh: exited with status 3 (bad)")
+    };
+    while !is_there(&seen) {
+        let count = errors.read(&mut buffer).unwrap();
+        assert_ne!(count, 0, "{seen}");
+        seen += &String::from_utf8_lossy(&buffer[..count]);
+    }
+    folder.write("go", "");
+    errors.read_to_string(&mut seen).unwrap();
+    let ran = finish(child);
+    assert_eq!((ran.code, ran.text().as_str()), (Some(123), "done\n"));
+    assert!(
+        seen.ends_with("\r\u{1b}[J") || seen.ends_with("\r\u{1b}[K"),
+        "{seen:?}"
     );
 }

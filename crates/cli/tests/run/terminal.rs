@@ -221,7 +221,33 @@ fn terminal_that_goes_away_hangs_up_on_the_jobs() {
     terminal.assert_status(129);
 }
 
+#[test]
+fn on_a_narrow_terminal_the_bar_goes_and_the_numbers_stay() {
+    let (folder, mut terminal) = (Folder::new(), Terminal::new());
+    terminal.resize(40);
+    let jobs = lines(&folder, &["exit 3", &until(&folder.name("go"))]);
+    terminal.type_in(&jobs.replace("run ", "run --progress "));
+    terminal.wait_for("1/2, 1 running, 1 failed, ETA ");
+    assert!(!terminal.text().contains("[###"), "{}", terminal.text());
+    terminal.resize(100);
+    terminal.wait_for("[##########          ] 1/2, ");
+    folder.write("go", "");
+    terminal.assert_status(123);
+}
+
 impl Terminal {
+    fn resize(&self, columns: u16) {
+        let size = libc::winsize {
+            ws_row: 24,
+            ws_col: columns,
+            ws_xpixel: 0,
+            ws_ypixel: 0,
+        };
+        let master = self.master.as_ref().unwrap();
+        // SAFETY: the kernel reads one `winsize`.
+        unsafe { libc::ioctl(master.as_raw_fd(), libc::TIOCSWINSZ, &size) };
+    }
+
     /// The leader of the process group in the foreground.
     fn foreground(&self) -> u32 {
         let master = self.master.as_ref().unwrap();

@@ -23,8 +23,9 @@ use stream::Stream;
 
 /// What a pipe holds by default, so what one read may return.
 const READ_SIZE: usize = 64 * 1024;
-/// To the beginning of the line, which is then erased.
+/// To the beginning of the line, which is then erased with what is below.
 const ERASE: &str = "\r\x1b[K";
+const ERASE_BELOW: &str = "\r\x1b[J";
 
 /// One of the two streams that a job writes to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -72,8 +73,8 @@ struct State {
     log: Option<JobLog>,
     /// Lines begin with their job's arguments.
     tag: bool,
-    /// Progress is on the last line of the terminal.
-    has_bar: bool,
+    /// Progress is on so many last lines of the terminal.
+    bar_lines: usize,
     /// With `keep_order`: the job whose turn it is, and those that ended before their turn.
     next: u64,
     early: BTreeMap<u64, Option<Finished>>,
@@ -97,7 +98,7 @@ impl Output {
             err: Stream::of(io::stderr().as_fd(), "standard error", &backpressure)?,
             log,
             tag,
-            has_bar: false,
+            bar_lines: 0,
             next: 0,
             early: BTreeMap::new(),
             files: 0,
@@ -213,16 +214,18 @@ impl Output {
         self.lock().print(line);
     }
 
-    /// Shows `line` at the bottom of the terminal until something else is written. Not while
+    /// Shows `lines` at the bottom of the terminal until something else is written. Not while
     /// somebody writes, nor behind a line that a job has not ended.
-    pub(super) fn show_bar(&self, line: &str) {
+    pub(super) fn show_bar(&self, lines: &[String]) {
         if let Ok(mut state) = self.state.try_lock()
             && state.out.at_line_start()
             && state.err.at_line_start()
             && state.err.has_room()
         {
-            state.err.write_fleeting(&format!("{ERASE}{line}"));
-            state.has_bar = true;
+            let erase = erase(state.bar_lines.max(1));
+            let text = lines.join("\r\n");
+            state.err.write_fleeting(&format!("{erase}{text}"));
+            state.bar_lines = lines.len();
         }
     }
 
@@ -235,6 +238,14 @@ impl Output {
 
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What erases so many lines, the last of which the cursor is in.
+fn erase(lines: usize) -> String {
+    match lines {
+        1 => ERASE.to_owned(),
+        lines => format!("\x1b[{}A{ERASE_BELOW}", lines - 1),
     }
 }
 
@@ -338,8 +349,9 @@ impl State {
     }
 
     fn erase_bar(&mut self) {
-        if std::mem::take(&mut self.has_bar) {
-            self.err.write_fleeting(ERASE);
+        let lines = std::mem::take(&mut self.bar_lines);
+        if lines > 0 {
+            self.err.write_fleeting(&erase(lines));
         }
     }
 }

@@ -24,6 +24,7 @@ impl Session {
         self.control.started(sequence, group);
         let pid = child.id();
         let attached = cmwq::process::attach(pid);
+        self.board.began(sequence, pid, &title.arguments);
         let mut job = ProcessJob::new(child, |to| self.sink(title, to));
         let age = self.age();
         let watched = job.watch(|| self.tend(title, group, vigil, age()));
@@ -66,6 +67,7 @@ impl Session {
         // In this order: no more are running than memory was found for, and who waits for an end
         // finds the memory given back.
         self.control.died(sequence);
+        self.board.ended(sequence);
         self.memory.ended(sequence, spent.ran, &used);
         self.room.ended(sequence);
         self.control.has_ended();
@@ -137,7 +139,7 @@ impl Session {
             arguments: short(String::from_utf8_lossy(&title.arguments).into_owned()),
             ran_s: ran.as_secs(),
             times,
-            doing: whereabouts::of(group.as_raw_pid().unsigned_abs()),
+            doing: whereabouts::of(group.as_raw_pid().unsigned_abs()).doing,
         };
         let named = self.long.name(title.sequence, describe);
         if let Some(job) = named.filter(|_| self.is_watched) {

@@ -4,6 +4,8 @@ mod attempts;
 mod clear;
 mod follow;
 
+use crate::run::args::When;
+use crate::run::board::Board;
 use crate::run::control::Control;
 use crate::run::delay::Delay;
 use crate::run::halt::{Next, Rules};
@@ -59,6 +61,7 @@ pub(super) struct Session {
     /// Those that were named, at once if somebody watches.
     pub(super) long: LongJobs,
     is_watched: bool,
+    pub(super) board: Board,
 }
 
 /// What messages call a job.
@@ -136,6 +139,7 @@ impl Session {
             tag: args.tag,
             long: LongJobs::default(),
             is_watched,
+            board: Board::new(args.progress == When::Full),
         })
     }
 
@@ -258,11 +262,16 @@ impl Session {
             attempts: last.number,
             lines,
         };
+        let is_failure = last.end != JobEnd::Succeeded;
         let blocks = last.blocks;
         self.put(title.sequence, Some(Finished { blocks, entry }));
         if first {
             let why = format!("{}; aborting", last.end.words());
             self.output.error(&title.says(&why));
+        } else if is_failure && self.board.is_shown() {
+            let line = String::from_utf8_lossy(&title.arguments).into_owned();
+            let why = format!("{} ({})", last.end.words(), short(line));
+            self.output.note(&title.says(&why));
         }
         self.account(last.end, last.spent);
     }

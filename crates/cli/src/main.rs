@@ -31,7 +31,7 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    Run(run::RunArgs),
+    Run(Box<run::RunArgs>),
     Doctor(doctor::DoctorArgs),
     /// Measure the engine beside other pools and beside the bound that any pool has
     Bench(bench::BenchArgs),

@@ -54,6 +54,12 @@ pub(crate) struct RunArgs {
           conflicts_with = "max_args", help_heading = INPUT)]
     pub(super) colsep: Option<Separator>,
 
+    /// The first line (or the first value of each source) names the columns, for {name}, {name.}
+    ///
+    /// WHAT is always ":", as GNU parallel has it.
+    #[arg(long, value_name = "WHAT", value_parser = [":"], help_heading = INPUT)]
+    pub(super) header: Option<String>,
+
     /// Take one of each source (:::, ::::) together, not each with each
     ///
     /// The shorter ones begin again. :::+ and ::::+ link a source to the one before, up to the end
@@ -145,6 +151,16 @@ pub(crate) struct RunArgs {
     /// Output of jobs that run at the same time may be mixed anywhere.
     #[arg(short_alias = 'u', long, conflicts_with = "keep_order", help_heading = OUTPUT)]
     pub(super) ungroup: bool,
+
+    /// Also keep each job's output in files below DIR
+    ///
+    /// DIR/1/LINE/ gets stdout, stderr, seq (the number of the job) and exitval (its exit status).
+    /// With several columns it is DIR/1/FIRST/2/SECOND/, and so on; with --header their names stand
+    /// for the numbers. If DIR has {}, {#} or the like in it, it is itself the file of the standard
+    /// output, beside DIR.err, DIR.seq and DIR.exitval.
+    #[arg(long, aliases = ["result", "res"], value_name = "DIR",
+          conflicts_with_all = ["line_buffer", "ungroup"], help_heading = OUTPUT)]
+    pub(super) results: Option<PathBuf>,
 
     /// Begin each line of output with the arguments of its job and a tab
     #[arg(long, conflicts_with = "ungroup", help_heading = OUTPUT)]

@@ -42,12 +42,6 @@ pub(crate) struct Habits {
 
     #[arg(long, hide = true)]
     load: bool,
-
-    #[arg(long, hide = true)]
-    results: bool,
-
-    #[arg(long, hide = true)]
-    header: bool,
 }
 
 impl Habits {
@@ -77,14 +71,6 @@ impl Habits {
             (
                 self.load,
                 "there is no --load: a job starts only where a CPU would idle",
-            ),
-            (
-                self.results,
-                "there is no --results: 'COMMAND {} >DIR/{#}' writes a file for each job",
-            ),
-            (
-                self.header,
-                "there is no --header: tail -n +2 leaves the first line out, columns are {1}, {2}",
             ),
         ];
         let mut said = refused.into_iter().filter(|(is_given, _)| *is_given);

@@ -40,6 +40,9 @@ pub(super) enum Form {
     BaseStem,
 }
 
+/// Bytes of one at most, as names of columns may be long.
+const LONGEST: usize = 256;
+
 const FORMS: [(&[u8], Form); 5] = [
     (b"/.", Form::BaseStem),
     (b"//", Form::Folder),
@@ -81,6 +84,8 @@ pub(super) struct Holes {
     pub(super) cut: Cut,
     /// Lines a job is given at most: above 1 they are its columns.
     pub(super) max_args: usize,
+    /// `--header`: what the columns are called.
+    pub(super) names: Vec<Vec<u8>>,
 }
 
 impl Holes {
@@ -90,7 +95,7 @@ impl Holes {
             let found = text.starts_with(only);
             return found.then_some((Hole::All(Form::Whole), only.len()));
         }
-        let end = text.iter().take(16).position(|&byte| byte == b'}')?;
+        let end = text.iter().take(LONGEST).position(|&byte| byte == b'}')?;
         let inner = text[..end].strip_prefix(b"{")?;
         if inner.is_empty() {
             return Some((Hole::All(Form::Whole), 2));
@@ -105,6 +110,9 @@ impl Holes {
             b"%" => return Some(Hole::Slot),
             _ => {}
         }
+        if let Some(hole) = self.column_called(inner) {
+            return Some(hole);
+        }
         let is_number = |byte: &&u8| byte.is_ascii_digit() || **byte == b'-';
         let digits = inner.iter().take_while(is_number).count();
         let (number, form) = inner.split_at(digits);
@@ -115,6 +123,16 @@ impl Holes {
         let number: i32 = std::str::from_utf8(number).ok()?.parse().ok()?;
         let is_column = number != 0 && self.has(number.unsigned_abs() as usize);
         is_column.then_some(Hole::Column(number, form))
+    }
+
+    /// `{name}`, `{name.}`, ...
+    fn column_called(&self, inner: &[u8]) -> Option<Hole> {
+        FORMS.into_iter().find_map(|(ending, form)| {
+            let name = inner.strip_suffix(ending)?;
+            let is_it = |known: &Vec<u8>| !name.is_empty() && known == name;
+            let at = self.names.iter().position(is_it)?;
+            Some(Hole::Column(i32::try_from(at + 1).ok()?, form))
+        })
     }
 
     fn has(&self, number: usize) -> bool {
@@ -192,6 +210,7 @@ mod tests {
             only: None,
             cut,
             max_args: 1,
+            names: Vec::new(),
         }
     }
 
@@ -246,6 +265,20 @@ mod tests {
             filled(&columns, "{#}-{%} [{9}] {}", &["x", "y"]),
             "7-3 [] x y"
         );
+    }
+
+    #[test]
+    fn columns_may_have_names() {
+        let named = Holes {
+            names: vec![b"file".to_vec(), b"".to_vec(), b"a b".to_vec()],
+            ..holes(Cut::Joints(3))
+        };
+        let filled = filled(
+            &named,
+            "{file.}-{a b}-{3}-{} {other} ${file}",
+            &["x.y", "1", "2"],
+        );
+        assert_eq!(filled, "x-2-2-x.y 1 2 {other} ${file}");
     }
 
     #[test]

@@ -32,6 +32,7 @@ mod process_job;
 mod progress;
 mod quote;
 mod reports;
+mod results;
 mod room;
 mod scheduling;
 mod script;
@@ -56,6 +57,7 @@ use feed::Feed;
 use log::{Done, JobLog};
 use plan::{Opened, Plan};
 use progress::Progress;
+use results::Results;
 use rustix::event::{EventfdFlags, eventfd};
 use session::Session;
 use status::RunEnd;
@@ -82,8 +84,9 @@ fn run(given: &RunArgs) -> io::Result<RunEnd> {
     let started = Instant::now();
     let cpus = std::thread::available_parallelism().map_or(1, usize::from);
     let (args, note) = plan::settle(given, cpus).map_err(io::Error::other)?;
-    let ((plan, template), args) = (Plan::new(&args)?, &args);
+    let (mut plan, args) = (Plan::new(&args)?, &args);
     let source = plan.open()?;
+    let template = plan.template()?;
     if crate::startup::stdout_was_closed() {
         return Err(io::Error::other("standard output is closed"));
     }
@@ -96,7 +99,12 @@ fn run(given: &RunArgs) -> io::Result<RunEnd> {
     let (log, done) = open_log(args)?;
     threads::allow(args.max_active)?;
     let progress = progress::is_wanted(progress_wanted(args));
-    let session = Arc::new(Session::new(args, template, log, progress)?);
+    let results = args
+        .results
+        .as_deref()
+        .map(|path| Results::new(path, plan.holes()));
+    let session = Session::new(args, template, log, results, progress)?;
+    let session = Arc::new(session);
     for note in note.chain(plan.note()) {
         session.output.note(&note);
     }

@@ -4,13 +4,15 @@ use super::args::{RunArgs, When};
 use super::columns::Cut;
 use super::habits;
 use super::hole::Holes;
-use super::input::{Input, Lines};
+use super::input::{Input, LONGEST, Lines};
+use super::results::is_table;
 use super::script;
 use super::sources::{Rows, Source, Sources};
 use super::template::Template;
 use std::ffi::OsString;
+use std::fmt::Display;
 use std::fs::File;
-use std::io;
+use std::io::{self, Read};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::path::{Path, PathBuf};
 
@@ -23,8 +25,11 @@ pub(super) struct Plan {
     name: String,
     delimiter: u8,
     shuffled: bool,
-    /// What is to be said once of COMMAND.
-    note: Option<String>,
+    /// `--header`: the first line of each file names its columns.
+    has_header: bool,
+    command: Vec<OsString>,
+    /// What stands for a line in COMMAND.
+    holes: Holes,
 }
 
 /// The files of the sources, each once.
@@ -34,8 +39,8 @@ pub(super) enum Opened {
 }
 
 impl Plan {
-    /// And what is run for them. The error is one of usage.
-    pub(super) fn new(args: &RunArgs) -> io::Result<(Self, Template)> {
+    /// The error is one of usage.
+    pub(super) fn new(args: &RunArgs) -> io::Result<Self> {
         let mut command = args.command.clone();
         let mut sources = Sources::split_off(&mut command, args.link);
         let mut file = args.arg_file.clone();
@@ -67,21 +72,36 @@ impl Plan {
             (None, 0) => "standard input".to_owned(),
             (None, _) => "arguments".to_owned(),
         };
+        let has_header = args.header.is_some();
+        if has_header && args.max_args > 1 {
+            return Err(usage("--header goes without --max-args"));
+        }
         let holes = Holes {
             only: args.replace.clone().map(String::into_bytes),
             cut,
             max_args: args.max_args,
+            names: Vec::new(),
         };
-        let template = Template::new(&command, &holes).map_err(io::Error::other)?;
-        let plan = Plan {
-            note: note(&command),
+        Ok(Plan {
             sources,
             file,
             name,
             delimiter: args.delimiter.unwrap_or(if args.null { 0 } else { b'\n' }),
             shuffled: args.shuf,
-        };
-        Ok((plan, template))
+            has_header,
+            command,
+            holes,
+        })
+    }
+
+    /// What is run for the lines. The error is one of usage.
+    pub(super) fn template(&self) -> io::Result<Template> {
+        Template::new(&self.command, &self.holes).map_err(io::Error::other)
+    }
+
+    /// What stands for a line.
+    pub(super) fn holes(&self) -> &Holes {
+        &self.holes
     }
 
     pub(super) fn name(&self) -> &str {
@@ -90,11 +110,51 @@ impl Plan {
 
     /// What is to be said once.
     pub(super) fn note(&self) -> Option<String> {
-        self.note.clone()
+        note(&self.command)
     }
 
-    /// Opens what there is to read, so that nothing has begun if that fails.
-    pub(super) fn open(&self) -> io::Result<Opened> {
+    /// Opens what there is to read, so that nothing has begun if that fails, and reads what the
+    /// columns are called.
+    pub(super) fn open(&mut self) -> io::Result<Opened> {
+        let mut opened = self.open_all()?;
+        if self.has_header {
+            self.holes.names = self.names(&mut opened)?;
+        }
+        Ok(opened)
+    }
+
+    fn names(&mut self, opened: &mut Opened) -> io::Result<Vec<Vec<u8>>> {
+        let delimiter = self.delimiter;
+        let sources = match opened {
+            Opened::One(file) => {
+                let line = first_line(file, delimiter).map_err(named(&self.name))?;
+                let columns = self.holes.cut.columns(&line).into_iter();
+                return Ok(columns.map(<[u8]>::to_vec).collect());
+            }
+            Opened::Sources(files) => self.sources.0.iter_mut().zip(files),
+        };
+        let first = |((_, source), file): (&mut (_, Source), &mut Option<File>)| match source {
+            Source::Words(words) if words.is_empty() => Ok(Vec::new()),
+            Source::Words(words) => Ok(words.remove(0)),
+            Source::File(path) => {
+                let file = file.as_mut().expect("it was opened");
+                first_line(file, delimiter).map_err(named(&path.display()))
+            }
+        };
+        let firsts: Vec<Vec<u8>> = sources.map(first).collect::<io::Result<_>>()?;
+        match &firsts[..] {
+            [line] => Ok(self
+                .holes
+                .cut
+                .columns(line)
+                .into_iter()
+                .map(<[u8]>::to_vec)
+                .collect()),
+            _ => Ok(firsts),
+        }
+    }
+
+    fn open_all(&self) -> io::Result<Opened> {
         if self.sources.len() == 0 {
             return open(self.file.as_deref()).map(Opened::One);
         }
@@ -117,9 +177,7 @@ impl Plan {
                         (Source::Words(words), _) => words.clone(),
                         (Source::File(path), file) => {
                             let file = file.expect("it was opened");
-                            let named =
-                                |error| io::Error::other(format!("{}: {error}", path.display()));
-                            all(lines(file)).map_err(named)?
+                            all(lines(file)).map_err(named(&path.display()))?
                         }
                     };
                     values.push((*with, all));
@@ -138,6 +196,12 @@ impl Plan {
 pub(super) fn settle(args: &RunArgs, cpus: usize) -> Result<(RunArgs, Option<String>), String> {
     if let Some(text) = args.habits.refused() {
         return Err(text.to_owned());
+    }
+    if let Some(path) = args.results.as_deref().filter(|path| is_table(path)) {
+        let path = path.display();
+        return Err(format!(
+            "--results {path}: a folder gets the results, --joblog is a table"
+        ));
     }
     let mut args = args.clone();
     // That is standard input, and no job's.
@@ -164,6 +228,19 @@ fn note(command: &[OsString]) -> Option<String> {
     Some(format!(
         "\"{word}\" is given to COMMAND as an argument; for a shell, quote COMMAND as a whole"
     ))
+}
+
+/// Reads a line and not a byte more: what follows is read by somebody else.
+fn first_line(file: &mut File, delimiter: u8) -> io::Result<Vec<u8>> {
+    let (mut line, mut byte) = (Vec::new(), [0]);
+    while line.len() < LONGEST && file.read(&mut byte)? > 0 && byte[0] != delimiter {
+        line.push(byte[0]);
+    }
+    Ok(line)
+}
+
+fn named(name: &dyn Display) -> impl Fn(io::Error) -> io::Error {
+    move |error| io::Error::other(format!("{name}: {error}"))
 }
 
 fn usage(text: &str) -> io::Error {

@@ -240,6 +240,7 @@ mod tests {
             only: None,
             cut: Cut::Whole,
             max_args: 1,
+            names: Vec::new(),
         };
         let job = Arguments {
             columns: &[value],

@@ -99,7 +99,7 @@ impl Template {
         }
     }
 
-    fn columns<'a>(&self, lines: &'a [Vec<u8>]) -> Vec<&'a [u8]> {
+    pub(super) fn columns<'a>(&self, lines: &'a [Vec<u8>]) -> Vec<&'a [u8]> {
         match (self.is_of_many, lines) {
             (false, [line]) => self.cut.columns(line),
             _ => lines.iter().map(|line| &line[..]).collect(),
@@ -232,6 +232,7 @@ mod tests {
             only: None,
             cut,
             max_args,
+            names: Vec::new(),
         };
         Template::new(&command, &holes)
     }

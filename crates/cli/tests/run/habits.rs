@@ -172,8 +172,8 @@ fn what_there_is_not_is_refused_with_what_to_do() {
         ("-p", "--dry-run"),
         ("-X", "-n N"),
         ("--semaphore", "flock(1)"),
-        ("--results", "{#}"),
-        ("--header", "tail -n +2"),
+        ("--results=x.csv", "--joblog"),
+        ("--header=1", ":"),
     ] {
         let ran = run(&[option, "true"], "a\n");
         assert_eq!(ran.code, Some(1), "{option}");
@@ -229,4 +229,85 @@ fn the_joblog_knows_products_again() {
         "{}",
         ran.err
     );
+}
+
+#[test]
+fn results_are_files_where_parallel_puts_them() {
+    let folder = Folder::new();
+    let file = |name: &str| std::fs::read_to_string(folder.path(name)).unwrap();
+    let args = [
+        "-k",
+        "--results",
+        &folder.name("all"),
+        "echo {1}; echo {2} >&2; exit {2}",
+    ];
+    let ran = run(
+        &[&args[..], &[":::", "a/b", "c", ":::", "0", "3"]].concat(),
+        "",
+    );
+    assert_eq!(
+        (ran.code, ran.lines()),
+        (
+            Some(123),
+            ["a/b", "a/b", "c", "c"].map(String::from).to_vec()
+        )
+    );
+    let of = |name: &str| file(&format!("all/1/a\\_b/2/3/{name}"));
+    let all = ["stdout", "stderr", "seq", "exitval"].map(of);
+    assert_eq!(all, ["a/b\n", "3\n", "2\n", "3\n"]);
+    let each = folder.name("{}.{#}");
+    assert_eq!(lines(&["--results", &each, "echo"], "x\n"), ["x"]);
+    assert_eq!(
+        (file("x.1"), file("x.1.err"), file("x.1.seq")),
+        ("x\n".into(), String::new(), "1\n".into())
+    );
+    let large = [
+        "--results",
+        &folder.name("large"),
+        "head -c 3000000 /dev/zero #",
+    ];
+    assert_eq!(run(&large, "x\n").out.len(), 3_000_000);
+    assert_eq!(file("large/1/x/stdout").len(), 3_000_000);
+}
+
+#[test]
+fn results_that_cannot_be_written_are_our_error() {
+    let folder = Folder::new();
+    let below = format!("{}/{{#}}", folder.write("file", ""));
+    let log = folder.name("log");
+    let ran = run(&["--results", &below, "--joblog", &log, "echo"], "x\n");
+    assert_eq!((ran.code, ran.text().as_str()), (Some(1), ""));
+    assert!(
+        ran.err
+            .contains("job 1: echo: its output was lost: results "),
+        "{}",
+        ran.err
+    );
+    let logged = std::fs::read_to_string(log).unwrap();
+    assert_eq!(logged.lines().count(), 2, "it is run again: {logged}");
+}
+
+#[test]
+fn columns_have_names_where_there_is_a_header() {
+    let csv = ["-k", "--header", ":", "--colsep", ",", "echo {age} {name.}"];
+    assert_eq!(lines(&csv, "name,age\na b.c,3\nd,4\n"), ["3 a b", "4 d"]);
+    let sources = [
+        "-k", "--header", ":", "echo", "{y}{x}", ":::", "x", "1", "2", ":::", "y", "a",
+    ];
+    assert_eq!(lines(&sources, ""), ["a1", "a2"]);
+    let folder = Folder::new();
+    let file = folder.write("list", "host\nalpha\n");
+    let results = folder.name("out");
+    let named = [
+        "--header",
+        ":",
+        "--results",
+        &results,
+        "echo",
+        "{host}",
+        "::::",
+        &file,
+    ];
+    assert_eq!(lines(&named, ""), ["alpha"]);
+    assert!(folder.path("out/host/alpha/stdout").exists());
 }

@@ -119,7 +119,12 @@ impl Spool {
 
     /// Writes everything to `to`.
     pub(in crate::run) fn write_to(mut self, to: &mut impl Write) -> io::Result<()> {
-        if let Some(mut file) = self.file.take() {
+        self.copy_to(to)
+    }
+
+    /// The same, of which more copies may be made.
+    pub(in crate::run) fn copy_to(&mut self, to: &mut impl Write) -> io::Result<()> {
+        if let Some(file) = &mut self.file {
             file.rewind()?;
             io::copy(&mut BufReader::with_capacity(READ_SIZE, file), to)?;
         }
@@ -189,7 +194,8 @@ mod tests {
             let held = Held::default();
             let spool = spooled(pattern(length), &held);
             assert_eq!(spool.file.is_some(), length > STREAM_MEMORY, "{length}");
-            let mut written = Vec::new();
+            let (mut spool, mut written) = (spool, Vec::new());
+            spool.copy_to(&mut Vec::new()).unwrap();
             spool.write_to(&mut written).unwrap();
             assert!(
                 written == pattern(length),

@@ -9,12 +9,14 @@ use crate::run::board::Board;
 use crate::run::control::Control;
 use crate::run::delay::Delay;
 use crate::run::halt::{Next, Rules};
+use crate::run::hole::Arguments;
 use crate::run::launch::{Launcher, Own};
 use crate::run::limit::Limit;
 use crate::run::log::{Entry, JobLog};
 use crate::run::long::LongJobs;
 use crate::run::memory::Memory;
 use crate::run::output::{Blocks, Finished, Held, Lost, Output};
+use crate::run::results::Results;
 use crate::run::room::Room;
 use crate::run::slots::Slots;
 use crate::run::status::{CANNOT_RUN, JobEnd, NOT_FOUND, OTHER_ERROR};
@@ -62,6 +64,7 @@ pub(super) struct Session {
     pub(super) long: LongJobs,
     is_watched: bool,
     pub(super) board: Board,
+    results: Option<Results>,
 }
 
 /// What messages call a job.
@@ -96,6 +99,7 @@ impl Session {
         args: &crate::run::RunArgs,
         template: Template,
         log: Option<JobLog>,
+        results: Option<Results>,
         is_watched: bool,
     ) -> io::Result<Self> {
         let limit = Limit::new(args.max_active);
@@ -140,6 +144,7 @@ impl Session {
             long: LongJobs::default(),
             is_watched,
             board: Board::new(args.progress == When::Full),
+            results,
         })
     }
 
@@ -247,7 +252,14 @@ impl Session {
     }
 
     /// The end of a job's last attempt is the job's.
-    fn conclude(&self, title: &Title, lines: Vec<Vec<u8>>, last: Attempt) {
+    fn conclude(&self, title: &Title, lines: Vec<Vec<u8>>, mut last: Attempt) {
+        if let Err(error) = self.keep(title, &lines, &mut last) {
+            let (is_first, (_, why)) = self.lost(Lost::Unheld(error));
+            if is_first {
+                self.output.error(&title.says(&why));
+            }
+            return self.put(title.sequence, None);
+        }
         let first = match last.next {
             Next::Stop { code, terminate } => self.stop_by_job(code, terminate),
             Next::GoOn | Next::Retry => false,
@@ -274,6 +286,19 @@ impl Session {
             self.output.note(&title.says(&why));
         }
         self.account(last.end, last.spent);
+    }
+
+    /// Writes the files of the job, where there are any.
+    fn keep(&self, title: &Title, lines: &[Vec<u8>], last: &mut Attempt) -> io::Result<()> {
+        let Some(results) = &self.results else {
+            return Ok(());
+        };
+        let job = Arguments {
+            columns: &self.template.columns(lines),
+            sequence: title.sequence + 1,
+            slot: title.slot,
+        };
+        results.write(&job, last.status, &mut last.blocks)
     }
 
     /// True for the first that stops the run. After a signal to us it is that which decides what

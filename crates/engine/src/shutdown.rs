@@ -14,7 +14,7 @@ pub struct ShutdownReport {
     pub completed: u64,
     /// Items that nobody had begun at the deadline.
     pub queued: u64,
-    /// Items that were running at the deadline, the caller's own not counted.
+    /// Items that were running at the deadline, not counted those that the caller is in.
     pub running: u64,
     /// Delayed items whose timer is armed: they are not waited for, and will not be queued.
     pub armed: u64,
@@ -36,13 +36,12 @@ pub(crate) fn shut_down(engine: &'static Engine, deadline: Time) -> ShutdownRepo
     engine.close();
     let completed = || stats::of(engine).completed;
     let before = completed();
-    let own_pool = this_worker::current().map(|worker| worker.pool());
-    let wait = || wait_for_all(engine, deadline, own_pool);
+    let wait = || wait_for_all(engine, deadline);
     match this_worker::current() {
         Some(worker) => worker.blocking(wait),
         None => wait(),
     };
-    let mut report = left_over(engine, own_pool);
+    let mut report = left_over(engine);
     report.completed = completed() - before;
     report
 }
@@ -50,12 +49,12 @@ pub(crate) fn shut_down(engine: &'static Engine, deadline: Time) -> ShutdownRepo
 /// Waits until all pools are empty at one moment. Items may queue on from one pool to another, so
 /// a look at each in turn may miss them: it counts if between two such looks no item has ended.
 /// `None` at the deadline.
-fn wait_for_all(engine: &Engine, deadline: Time, own_pool: Option<&'static Pool>) -> Option<()> {
+fn wait_for_all(engine: &Engine, deadline: Time) -> Option<()> {
     let mut ended_before = None;
     loop {
         let ended = engine
             .pools()
-            .map(|pool| wait_for(pool, deadline, own_items(pool, own_pool)));
+            .map(|pool| wait_for(pool, deadline, own_items(pool)));
         let ended = ended.sum::<Option<u64>>()?;
         if ended_before.replace(ended) == Some(ended) {
             return Some(());
@@ -75,12 +74,16 @@ fn wait_for(pool: &'static Pool, deadline: Time, own: u64) -> Option<u64> {
     in_time.then_some(ended)
 }
 
-/// The caller's own item.
-fn own_items(pool: &'static Pool, own_pool: Option<&'static Pool>) -> u64 {
-    u64::from(own_pool == Some(pool))
+/// The items that the calling thread is in the middle of: its own, and those in whose waits it has
+/// claimed that.
+fn own_items(pool: &'static Pool) -> u64 {
+    let stack = this_worker::current()
+        .into_iter()
+        .flat_map(|own| own.stack());
+    stack.filter(|own| own.pool() == pool).count() as u64
 }
 
-fn left_over(engine: &Engine, own_pool: Option<&'static Pool>) -> ShutdownReport {
+fn left_over(engine: &Engine) -> ShutdownReport {
     let mut report = ShutdownReport::default();
     let timers = engine.timers().lock().expect("the core does not panic");
     report.armed = timers.len() as u64;
@@ -89,7 +92,7 @@ fn left_over(engine: &Engine, own_pool: Option<&'static Pool>) -> ShutdownReport
         pool.with(|core, _| {
             let running = u64::from(core.nr_executing());
             report.queued += core.nr_in_flight() - running;
-            report.running += running - own_items(pool, own_pool);
+            report.running += running - own_items(pool);
         });
     }
     report

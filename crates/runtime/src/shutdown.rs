@@ -7,7 +7,8 @@ use cmwq_os::clock;
 
 /// Refuses further items, except from items that are running, and waits until everything queued in
 /// the process has ended, at most for `deadline`. What is left then goes on as long as the process
-/// does. Called from an item, it does not wait for that item.
+/// does. Called from an item, it does not wait for that item, nor for one that waits on the same
+/// thread and has claimed it.
 ///
 /// Returning from `main` does not run what is queued; this does.
 ///

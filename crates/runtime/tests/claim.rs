@@ -446,6 +446,26 @@ fn shutdown_waits_for_a_claimed_item() {
     });
 }
 
+#[test]
+fn shutdown_in_a_claimed_item_does_not_wait_for_those_beneath_it() {
+    alone(
+        "shutdown_in_a_claimed_item_does_not_wait_for_those_beneath_it",
+        || {
+            one_thread();
+            let queue = claiming();
+            let inner = queue.clone();
+            let outer = queue.spawn(move || {
+                let shuts_down = || (here(), cmwq::shutdown(Duration::from_secs(100_000)));
+                let (ran_on, report) = inner.spawn(shuts_down).join().unwrap();
+                assert!(report.is_complete(), "{report:?}");
+                ran_on == here()
+            });
+            let nested = outer.join().unwrap();
+            assert!(nested, "it was claimed within the other");
+        },
+    );
+}
+
 /// The race: a claim against workers that take the item. Each runs once, wherever.
 #[test]
 fn each_runs_once_whoever_takes_it() {

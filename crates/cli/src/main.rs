@@ -1,7 +1,8 @@
 //! The `cmwq` command.
 //!
 //! `run` executes jobs read from standard input, `doctor` tells what this system allows, `bench`
-//! measures, `sim` runs scenarios on a made-up machine. `man` and `completions` are for packagers.
+//! measures, `sim` runs scenarios on a made-up machine. `man` and `completions` print what their
+//! names say.
 //!
 //! # Floors
 //!
@@ -36,9 +37,7 @@ enum Command {
     /// Measure the engine beside other pools and beside the bound that any pool has
     Bench(bench::BenchArgs),
     Sim(sim::SimArgs),
-    #[command(hide = true)]
     Man(pages::ManArgs),
-    #[command(hide = true)]
     Completions(pages::CompletionsArgs),
 }
 

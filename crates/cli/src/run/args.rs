@@ -9,7 +9,15 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
-const EXIT_STATUS: &str = "\
+const AFTER_HELP: &str = "\
+Examples:
+  cmwq run gzip ::: *.log                          a job for each of these names
+  find . -name '*.flac' -print0 | cmwq run -0 flac --test
+  cmwq run 'sort {} >{.}.sorted' ::: *.txt         a script for the shell
+  cmwq run -k -n 8 sha256sum <names >sums          8 lines to a job, output in order
+  cmwq run -a todo.txt --joblog todo.log --resume  a list of commands, to be continued
+More are in the man page: cmwq man run | man -l -
+
 Exit status, as xargs:
   0    every job succeeded, or there was none
   1    another error: bad usage, unreadable input, output or joblog that cannot be written
@@ -28,7 +36,7 @@ The output of a job is held and written as a whole when the job ends, unless --l
 #[derive(clap::Args, Clone)]
 #[command(
     override_usage = "cmwq run [OPTIONS] [--] [COMMAND [ARG]...] [::: VALUE...] [:::: FILE...]",
-    after_long_help = EXIT_STATUS
+    after_long_help = AFTER_HELP
 )]
 pub(crate) struct RunArgs {
     /// Read the lines from FILE; - is standard input
@@ -57,7 +65,8 @@ pub(crate) struct RunArgs {
     /// The first line (or the first value of each source) names the columns, for {name}, {name.}
     ///
     /// WHAT is always ":", as GNU parallel has it.
-    #[arg(long, value_name = "WHAT", value_parser = [":"], help_heading = INPUT)]
+    #[arg(long, value_name = "WHAT", value_parser = [":"], hide_possible_values = true,
+          help_heading = INPUT)]
     pub(super) header: Option<String>,
 
     /// Take one of each source (:::, ::::) together, not each with each
@@ -212,12 +221,16 @@ pub(crate) struct RunArgs {
 
     /// What to run for each line; {} in it stands for the line
     ///
-    /// {.} is the line without its extension, {/} without its folder, {//} the folder, {/.} without
-    /// both, {#} the number of the job and {%} of its slot. {1}, {2.}, ... are columns. Where none
-    /// of {} and the columns is in COMMAND, the line is appended as its last argument. COMMAND as
-    /// one word with blanks or shell syntax is run by sh -c. Without COMMAND each line is itself a
-    /// command, run by sh -c; empty lines are skipped then. Behind ::: and :::: are values, and
-    /// files with lines, instead of standard input: each of one with each of the others.
+    /// Without {} or a column in COMMAND the line becomes its last argument. COMMAND as one word
+    /// with blanks or shell syntax is a script for sh. Without COMMAND each line is itself a
+    /// command for sh, and empty lines are skipped.
+    ///
+    /// {.} is the line without its extension, {/} without its folder, {//} the folder, and {/.}
+    /// without both. {#} is the number of the job and {%} that of its slot. {1}, {2.} and so on are
+    /// columns.
+    ///
+    /// Behind ::: are values, and behind :::: files with lines, instead of standard input. Several
+    /// of these are combined, each value with each.
     #[arg(value_name = "COMMAND", trailing_var_arg = true)]
     pub(super) command: Vec<OsString>,
 }

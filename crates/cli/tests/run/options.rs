@@ -369,7 +369,7 @@ fn man_page_and_completions_know_every_option_of_the_help() {
             assert!(script.contains(option), "{option} in the completions");
         }
     }
-    assert!(page.contains("Exit status"));
+    assert!(page.contains("EXIT STATUS"));
 }
 
 #[test]

@@ -1,0 +1,90 @@
+//! The man pages, the completions, and the help that leads to them.
+
+use std::process::{Command, Output};
+
+fn cmwq(args: &[&str]) -> Output {
+    let ran = Command::new(env!("CARGO_BIN_EXE_cmwq")).args(args).output();
+    ran.expect("the command starts")
+}
+
+fn text(args: &[&str]) -> String {
+    let ran = cmwq(args);
+    assert!(ran.status.success(), "{args:?}");
+    String::from_utf8(ran.stdout).expect("text")
+}
+
+#[test]
+fn help_leads_to_the_pages() {
+    let help = text(&["--help"]);
+    for command in ["run", "doctor", "bench", "sim", "man", "completions"] {
+        assert!(help.contains(&format!("  {command} ")), "{command}: {help}");
+    }
+    let run = text(&["run", "--help"]);
+    assert!(
+        run.contains("cmwq man run") && run.contains("Examples:"),
+        "{run}"
+    );
+}
+
+#[test]
+fn the_page_of_run_is_whole() {
+    let page = text(&["man", "run"]);
+    let title = concat!("\"cmwq ", env!("CARGO_PKG_VERSION"), "\"");
+    let first = page.lines().find(|line| line.starts_with(".TH"));
+    let first = first.expect("a title");
+    assert!(
+        first.contains("CMWQ-RUN 1") && first.contains(title),
+        "{first}"
+    );
+    assert!(
+        first.split_whitespace().any(|word| word.starts_with("20")),
+        "a date: {first}"
+    );
+    for section in [
+        "NAME",
+        "SYNOPSIS",
+        "DESCRIPTION",
+        "OPTIONS",
+        "\"EXIT STATUS\"",
+        "ENVIRONMENT",
+        "FILES",
+        "SIGNALS",
+        "EXAMPLES",
+        "\"SEE ALSO\"",
+    ] {
+        let plain = section.trim_matches('"');
+        let is_it = |line: &str| line == format!(".SH {plain}") || line == format!(".SH {section}");
+        assert_eq!(
+            page.lines().filter(|line| is_it(line)).count(),
+            1,
+            "{section}"
+        );
+    }
+}
+
+#[test]
+fn pages_are_what_a_formatter_reads_without_complaint() {
+    if Command::new("groff").arg("--version").output().is_err() {
+        return println!("skipped: no groff");
+    }
+    let folder = tempfile::tempdir().unwrap();
+    for command in ["", "run", "doctor", "bench", "sim", "man", "completions"] {
+        let words: Vec<&str> = ["man", command]
+            .into_iter()
+            .filter(|word| !word.is_empty())
+            .collect();
+        let file = folder.path().join("page.1");
+        std::fs::write(&file, text(&words)).unwrap();
+        let groff = Command::new("groff")
+            .args(["-t", "-man", "-Tascii", "-ww"])
+            .arg(&file)
+            .output();
+        let groff = groff.unwrap();
+        assert_eq!(String::from_utf8_lossy(&groff.stderr), "", "{command}");
+    }
+}
+
+#[test]
+fn a_page_of_nothing_is_an_error() {
+    assert!(!cmwq(&["man", "nothing"]).status.success());
+}

@@ -84,17 +84,17 @@ pub(crate) struct RunArgs {
     ///
     /// Fewer at the end of the input, and where an argument list can hold no more. With N above 1,
     /// {} must be a word of its own in COMMAND, and becomes the lines, each a word; {1}, {2}, ...
-    /// are single ones.
+    /// are single ones. With 0, COMMAND runs once for each line and gets none.
     #[arg(short = 'n', short_aliases = ['N', 'L'], long, aliases = ["max-lines", "max-replace-args"],
           value_name = "N", default_value = "1", help_heading = INPUT,
-          value_parser = RangedU64ValueParser::<usize>::new().range(1..=1_000_000))]
+          value_parser = RangedU64ValueParser::<usize>::new().range(0..=1_000_000))]
     pub(super) max_args: usize,
 
     /// Print the commands that would run, in order and quoted for a shell; run nothing
     #[arg(long, alias = "dryrun", help_heading = INPUT)]
     pub(super) dry_run: bool,
 
-    /// WORD, instead of {}, stands for the line in COMMAND; nothing else does
+    /// WORD, instead of {}, stands for the line in COMMAND
     #[arg(short = 'I', long, value_name = "WORD", help_heading = INPUT,
           value_parser = clap::builder::NonEmptyStringValueParser::new())]
     pub(super) replace: Option<String>,
@@ -142,7 +142,7 @@ pub(crate) struct RunArgs {
     ///
     /// Without this option, as xargs: a job that exits with status 255 or is killed by a signal
     /// stops the run, other failures do not.
-    #[arg(long, value_name = "WHEN", value_enum, help_heading = JOBS)]
+    #[arg(long, alias = "halt-on-error", value_name = "WHEN", value_enum, help_heading = JOBS)]
     pub(super) halt: Option<Halt>,
 
     /// Write the jobs' output in the order of their lines
@@ -152,7 +152,9 @@ pub(crate) struct RunArgs {
     pub(super) keep_order: bool,
 
     /// Write the jobs' output line by line, as it comes
-    #[arg(long, aliases = ["lb", "linebuffer"], conflicts_with_all = ["keep_order", "ungroup"], help_heading = OUTPUT)]
+    ///
+    /// With --keep-order it has no effect.
+    #[arg(long, aliases = ["lb", "linebuffer"], conflicts_with = "ungroup", help_heading = OUTPUT)]
     pub(super) line_buffer: bool,
 
     /// Jobs write to our standard output and standard error themselves
@@ -161,7 +163,7 @@ pub(crate) struct RunArgs {
     #[arg(short_alias = 'u', long, conflicts_with = "keep_order", help_heading = OUTPUT)]
     pub(super) ungroup: bool,
 
-    /// Also keep each job's output in files below DIR
+    /// Write each job's output to files below DIR, and not to our own streams
     ///
     /// DIR/1/LINE/ gets stdout, stderr, seq (the number of the job) and exitval (its exit status).
     /// With several columns it is DIR/1/FIRST/2/SECOND/, and so on; with --header their names stand
@@ -174,6 +176,10 @@ pub(crate) struct RunArgs {
     /// Begin each line of output with the arguments of its job and a tab
     #[arg(long, conflicts_with = "ungroup", help_heading = OUTPUT)]
     pub(super) tag: bool,
+
+    /// Begin each line of output with TEXT, in which {} and the like stand for the line, and a tab
+    #[arg(long, value_name = "TEXT", conflicts_with = "ungroup", help_heading = OUTPUT)]
+    pub(super) tagstring: Option<String>,
 
     /// Print each command to standard error as its job begins
     #[arg(short = 't', short_alias = 'v', long, help_heading = OUTPUT)]
@@ -215,6 +221,12 @@ pub(crate) struct RunArgs {
     /// Leave out the lines that have succeeded according to the joblog, and continue it
     #[arg(long, alias = "resume-failed", requires = "joblog", help_heading = LOG)]
     pub(super) resume: bool,
+
+    /// Join the words of COMMAND to a script for the shell, as GNU parallel does
+    ///
+    /// Without this, COMMAND is a script only if it is one word.
+    #[arg(long, help_heading = INPUT)]
+    pub(super) gnu: bool,
 
     #[command(flatten)]
     pub(super) habits: Habits,

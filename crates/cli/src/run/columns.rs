@@ -129,7 +129,7 @@ impl Cut {
     /// Whether `{number}` stands for a column, and does not only look like it.
     pub(super) fn has(&self, number: usize) -> bool {
         match self {
-            Cut::Whole => false,
+            Cut::Whole => number == 1,
             Cut::Joints(sources) => number <= *sources,
             Cut::At(_) => true,
         }
@@ -173,6 +173,6 @@ mod tests {
     fn lines_of_several_sources_have_their_joints() {
         let cut = Cut::Joints(2);
         assert_eq!(cut.columns(b"a b\0c"), [&b"a b"[..], b"c"]);
-        assert!(cut.has(2) && !cut.has(3) && !Cut::Whole.has(1));
+        assert!(cut.has(2) && !cut.has(3) && Cut::Whole.has(1) && !Cut::Whole.has(2));
     }
 }

@@ -10,13 +10,17 @@ pub(crate) struct Habits {
     /// Always so.
     #[arg(
         short = 'r', long = "no-run-if-empty", hide = true, action = clap::ArgAction::Count,
-        aliases = ["no-notice", "will-cite", "gnu", "group", "no-swap", "noswap"]
+        aliases = ["no-notice", "will-cite", "group", "no-swap", "noswap", "color", "ctag"]
     )]
     always: u8,
 
     /// The whole environment is there for jobs.
     #[arg(long, value_name = "NAME", hide = true)]
     env: Vec<String>,
+
+    /// The words of COMMAND stay words, as they do without --gnu.
+    #[arg(short, long, hide = true, action = clap::ArgAction::Count)]
+    pub(super) quote: u8,
 
     /// As --progress.
     #[arg(long, aliases = ["eta"], hide = true, action = clap::ArgAction::Count)]
@@ -31,8 +35,19 @@ pub(crate) struct Habits {
     #[arg(short = 'm', long, hide = true)]
     xargs: bool,
 
-    #[arg(long, aliases = ["pipepart", "spreadstdin"], hide = true)]
+    #[arg(long, aliases = ["pipepart", "spreadstdin", "tee", "cat", "fifo"], hide = true)]
     pipe: bool,
+
+    /// Of --pipe.
+    #[arg(long, aliases = ["recstart", "recend"], value_name = "SIZE", hide = true)]
+    block: Option<String>,
+
+    #[arg(long, alias = "wd", value_name = "DIR", hide = true)]
+    workdir: Option<String>,
+
+    /// Nothing is asked for.
+    #[arg(long, hide = true)]
+    pub(super) citation: bool,
 
     #[arg(short = 'S', long, aliases = ["slf", "sshloginfile"], hide = true)]
     sshlogin: bool,
@@ -40,8 +55,9 @@ pub(crate) struct Habits {
     #[arg(long, aliases = ["sem"], hide = true)]
     semaphore: bool,
 
-    #[arg(long, hide = true)]
-    load: bool,
+    /// Always so: a job starts only where a CPU would idle.
+    #[arg(long, value_name = "LOAD", hide = true)]
+    load: Option<String>,
 }
 
 impl Habits {
@@ -57,7 +73,7 @@ impl Habits {
                 "there is no -m or -X: -n N gives up to N lines to a job",
             ),
             (
-                self.pipe,
+                self.pipe || self.block.is_some(),
                 "there is no --pipe: split(1) makes files of a stream, and a job for each",
             ),
             (
@@ -69,13 +85,19 @@ impl Habits {
                 "there is no --semaphore: flock(1) runs one command at a time",
             ),
             (
-                self.load,
-                "there is no --load: a job starts only where a CPU would idle",
+                self.workdir.as_ref().is_some_and(|folder| !is_here(folder)),
+                "there is no --workdir: 'cd DIR && COMMAND' is run in DIR",
             ),
         ];
         let mut said = refused.into_iter().filter(|(is_given, _)| *is_given);
         said.next().map(|(_, text)| text)
     }
+}
+
+/// Whether jobs run there anyway.
+fn is_here(folder: &str) -> bool {
+    let found = std::fs::canonicalize(folder).ok();
+    found.is_some() && found == std::env::current_dir().ok()
 }
 
 /// `-j`: a number, or one that depends on the CPUs. `None`: as many as possible.

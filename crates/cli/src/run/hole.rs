@@ -1,7 +1,7 @@
 //! What stands for a job's arguments in the words of COMMAND: `{}`, `{.}`, `{2/}`, `{#}`, ...
 //!
-//! The names are GNU parallel's. A word that only looks alike stays as it is: `{2}` where there is
-//! no second column (`grep -E 'a{2}'`), and whatever stands behind a `$`, which is the shell's.
+//! The names are GNU parallel's. What only looks alike stays as it is: `{2}` where there is no
+//! second column (`grep -E 'a{2}'`), and whatever stands behind a `$`, which is the shell's.
 
 use super::columns::Cut;
 
@@ -79,8 +79,8 @@ impl Form {
 /// Which words are holes.
 #[derive(Clone, Debug)]
 pub(super) struct Holes {
-    /// `-I`: this alone stands for the line.
-    pub(super) only: Option<Vec<u8>>,
+    /// `-I`: stands for the line, instead of `{}`.
+    pub(super) line: Option<Vec<u8>>,
     pub(super) cut: Cut,
     /// Lines a job is given at most: above 1 they are its columns.
     pub(super) max_args: usize,
@@ -91,17 +91,19 @@ pub(super) struct Holes {
 impl Holes {
     /// The hole that the text begins with, and its length. `before`: the byte in front of it.
     pub(super) fn at(&self, text: &[u8], before: Option<u8>) -> Option<(Hole, usize)> {
-        if let Some(only) = &self.only {
-            let found = text.starts_with(only);
-            return found.then_some((Hole::All(Form::Whole), only.len()));
+        let is_brace = text.first() == Some(&b'{');
+        let closing = || text.iter().take(LONGEST).position(|&byte| byte == b'}');
+        let end = is_brace.then(closing).flatten();
+        let inner = end.map(|end| &text[1..end]);
+        if let (Some(inner @ [_, ..]), Some(end)) = (inner, end) {
+            let hole = self.named(inner).filter(|_| before != Some(b'$'));
+            if let Some(hole) = hole {
+                return Some((hole, end + 1));
+            }
         }
-        let end = text.iter().take(LONGEST).position(|&byte| byte == b'}')?;
-        let inner = text[..end].strip_prefix(b"{")?;
-        if inner.is_empty() {
-            return Some((Hole::All(Form::Whole), 2));
-        }
-        let hole = self.named(inner).filter(|_| before != Some(b'$'));
-        hole.map(|hole| (hole, end + 1))
+        let line = self.line.as_deref().unwrap_or(b"{}");
+        let is_line = text.starts_with(line);
+        is_line.then_some((Hole::All(Form::Whole), line.len()))
     }
 
     fn named(&self, inner: &[u8]) -> Option<Hole> {
@@ -137,7 +139,7 @@ impl Holes {
 
     fn has(&self, number: usize) -> bool {
         match self.max_args {
-            1 => self.cut.has(number),
+            0 | 1 => self.cut.has(number),
             most => number <= most,
         }
     }
@@ -175,29 +177,53 @@ pub(super) struct Arguments<'a> {
 }
 
 impl Arguments<'_> {
-    /// What the hole stands for: one value, or one for each column.
+    /// What the hole stands for: one value, or one for each column; none if this line has no such
+    /// column.
     pub(super) fn values(&self, hole: Hole) -> Vec<Vec<u8>> {
         match hole {
             Hole::All(form) => {
                 let columns = self.columns.iter();
                 columns.map(|column| form.of(column).to_vec()).collect()
             }
-            Hole::Column(number, form) => vec![form.of(self.column(number)).to_vec()],
+            Hole::Column(number, form) => {
+                let column = self.column(number).into_iter();
+                column.map(|column| form.of(column).to_vec()).collect()
+            }
             Hole::Sequence => vec![self.sequence.to_string().into_bytes()],
             Hole::Slot => vec![self.slot.to_string().into_bytes()],
         }
     }
 
-    /// Empty where this line has fewer.
-    fn column(&self, number: i32) -> &[u8] {
+    fn column(&self, number: i32) -> Option<&[u8]> {
         let distance = number.unsigned_abs() as usize;
         let at = match number > 0 {
             true => Some(distance - 1),
             false => self.columns.len().checked_sub(distance),
         };
-        at.and_then(|at| self.columns.get(at))
-            .copied()
-            .unwrap_or_default()
+        at.and_then(|at| self.columns.get(at)).copied()
+    }
+}
+
+/// A text with holes that becomes one text.
+#[derive(Clone, Debug)]
+pub(super) struct Text(Vec<Part>);
+
+impl Text {
+    pub(super) fn new(text: &[u8], holes: &Holes) -> Self {
+        Self(holes.parts(text))
+    }
+
+    /// Whether it is another one for another job.
+    pub(super) fn has_holes(&self) -> bool {
+        self.0.iter().any(|part| matches!(part, Part::Hole(_)))
+    }
+
+    pub(super) fn filled(&self, job: &Arguments<'_>) -> Vec<u8> {
+        let parts = self.0.iter().flat_map(|part| match part {
+            Part::Text(text) => text.clone(),
+            Part::Hole(hole) => job.values(*hole).join(&b' '),
+        });
+        parts.collect()
     }
 }
 
@@ -207,7 +233,7 @@ mod tests {
 
     fn holes(cut: Cut) -> Holes {
         Holes {
-            only: None,
+            line: None,
             cut,
             max_args: 1,
             names: Vec::new(),
@@ -221,12 +247,8 @@ mod tests {
             sequence: 7,
             slot: 3,
         };
-        let parts = holes.parts(word.as_bytes()).into_iter();
-        let fill = |part| match part {
-            Part::Text(text) => text,
-            Part::Hole(hole) => job.values(hole).join(&b' '),
-        };
-        String::from_utf8(parts.flat_map(fill).collect()).unwrap()
+        let text = Text::new(word.as_bytes(), holes);
+        String::from_utf8(text.filled(&job)).unwrap()
     }
 
     #[test]
@@ -244,10 +266,11 @@ mod tests {
     fn what_only_looks_alike_stays() {
         let whole = holes(Cut::Whole);
         for word in [
-            "a{2}", "{1}", "{0}", "{ }", "{a}", "{", "{...}", "${#}", "${1}", "{1,2}",
+            "a{2}", "{0}", "{-2}", "{ }", "{a}", "{", "{...}", "${#}", "${1}", "{1,2}",
         ] {
             assert_eq!(filled(&whole, word, &["x"]), word);
         }
+        assert_eq!(filled(&whole, "{1} {-1} {1.}", &["x.y"]), "x.y x.y x");
         let two = holes(Cut::Joints(2));
         assert_eq!(
             filled(&two, "a{3} {2}{1} ${2}", &["x", "y"]),
@@ -282,11 +305,16 @@ mod tests {
     }
 
     #[test]
-    fn another_placeholder_is_the_only_one() {
-        let only = Holes {
-            only: Some(b"@@".to_vec()),
-            ..holes(Cut::Whole)
+    fn another_word_may_stand_for_the_line() {
+        let of = |line: &str, word| {
+            let holes = Holes {
+                line: Some(line.as_bytes().to_vec()),
+                ..holes(Cut::Whole)
+            };
+            filled(&holes, word, &["x.y"])
         };
-        assert_eq!(filled(&only, "{} @@.@@ {#}", &["x"]), "{} x.x {#}");
+        assert_eq!(of("@@", "{} @@.@@ {#} {.}"), "{} x.y.x.y 7 x");
+        assert_eq!(of("%", "% {%}"), "x.y 3");
+        assert_eq!(of("{}", "{} {/}"), "x.y x.y");
     }
 }

@@ -54,12 +54,13 @@ pub(crate) use status::OTHER_ERROR;
 
 use args::When;
 use feed::Feed;
+use hole::Text;
 use log::{Done, JobLog};
 use plan::{Opened, Plan};
 use progress::Progress;
 use results::Results;
 use rustix::event::{EventfdFlags, eventfd};
-use session::Session;
+use session::{Session, Setup};
 use status::RunEnd;
 use std::io::{self, BufWriter, Write};
 use std::os::fd::AsFd;
@@ -82,6 +83,9 @@ pub(crate) fn command(args: &RunArgs) -> ExitCode {
 
 fn run(given: &RunArgs) -> io::Result<RunEnd> {
     let started = Instant::now();
+    if given.habits.citation {
+        return Ok(RunEnd::Code(0));
+    }
     let cpus = std::thread::available_parallelism().map_or(1, usize::from);
     let (args, note) = plan::settle(given, cpus).map_err(io::Error::other)?;
     let (mut plan, args) = (Plan::new(&args)?, &args);
@@ -99,11 +103,21 @@ fn run(given: &RunArgs) -> io::Result<RunEnd> {
     let (log, done) = open_log(args)?;
     threads::allow(args.max_active)?;
     let progress = progress::is_wanted(progress_wanted(args));
-    let results = args
-        .results
-        .as_deref()
-        .map(|path| Results::new(path, plan.holes()));
-    let session = Session::new(args, template, log, results, progress)?;
+    let holes = plan.holes();
+    let setup = Setup {
+        template,
+        log,
+        results: args
+            .results
+            .as_deref()
+            .map(|path| Results::new(path, holes)),
+        tagstring: args
+            .tagstring
+            .as_ref()
+            .map(|text| Text::new(text.as_bytes(), holes)),
+        is_watched: progress,
+    };
+    let session = Session::new(args, setup)?;
     let session = Arc::new(session);
     for note in note.chain(plan.note()) {
         session.output.note(&note);

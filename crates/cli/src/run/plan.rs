@@ -9,10 +9,10 @@ use super::results::is_table;
 use super::script;
 use super::sources::{Rows, Source, Sources};
 use super::template::Template;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fmt::Display;
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::{self, IsTerminal, Read};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::path::{Path, PathBuf};
 
@@ -43,6 +43,9 @@ impl Plan {
     pub(super) fn new(args: &RunArgs) -> io::Result<Self> {
         let mut command = args.command.clone();
         let mut sources = Sources::split_off(&mut command, args.link);
+        if args.gnu && args.habits.quote == 0 && command.len() > 1 {
+            command = vec![command.join(OsStr::new(" "))];
+        }
         let mut file = args.arg_file.clone();
         let cut = match (&args.colsep, sources.len()) {
             (Some(separator), _) => Cut::At(separator.clone()),
@@ -77,7 +80,7 @@ impl Plan {
             return Err(usage("--header goes without --max-args"));
         }
         let holes = Holes {
-            only: args.replace.clone().map(String::into_bytes),
+            line: args.replace.clone().map(String::into_bytes),
             cut,
             max_args: args.max_args,
             names: Vec::new(),
@@ -206,6 +209,8 @@ pub(super) fn settle(args: &RunArgs, cpus: usize) -> Result<(RunArgs, Option<Str
     let mut args = args.clone();
     // That is standard input, and no job's.
     args.arg_file = args.arg_file.filter(|path| path != Path::new("-"));
+    // Its lines come in order, as far as they are written.
+    args.line_buffer &= !args.keep_order;
     if args.habits.bar > 0 {
         args.progress = When::Always;
     }
@@ -216,6 +221,10 @@ pub(super) fn settle(args: &RunArgs, cpus: usize) -> Result<(RunArgs, Option<Str
         return Ok((args, None));
     };
     args.max_active = most;
+    // Where a script says so, nobody reads it.
+    if !io::stderr().is_terminal() {
+        return Ok((args, None));
+    }
     let note = format!(
         "-j {text} is taken as --max-active {most}, an upper limit: without it as many run as keep \
          the CPUs busy"
@@ -226,7 +235,8 @@ pub(super) fn settle(args: &RunArgs, cpus: usize) -> Result<(RunArgs, Option<Str
 fn note(command: &[OsString]) -> Option<String> {
     let word = script::operator(command)?;
     Some(format!(
-        "\"{word}\" is given to COMMAND as an argument; for a shell, quote COMMAND as a whole"
+        "\"{word}\" is given to COMMAND as an argument; for a shell, quote COMMAND as a whole, or \
+         use --gnu"
     ))
 }
 

@@ -1,6 +1,6 @@
 //! `--results`: files with what each job has written, where users of GNU parallel look for them.
 
-use super::hole::{Arguments, Holes, Part};
+use super::hole::{Arguments, Holes, Text};
 use super::output::{Blocks, Spool};
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
@@ -15,7 +15,7 @@ const LONGEST_NAME: usize = 255;
 
 /// Where the files of the jobs are.
 pub(super) struct Results {
-    path: Vec<Part>,
+    path: Text,
     names: Vec<Vec<u8>>,
 }
 
@@ -31,12 +31,12 @@ struct Files {
 impl Results {
     pub(super) fn new(path: &Path, holes: &Holes) -> Self {
         Self {
-            path: holes.parts(path.as_os_str().as_bytes()),
+            path: Text::new(path.as_os_str().as_bytes(), holes),
             names: holes.names.clone(),
         }
     }
 
-    /// Writes the files, over what may be there.
+    /// Writes the files, over what may be there. Nothing is left to be written elsewhere.
     ///
     /// # Errors
     /// Names the file that cannot be written.
@@ -51,25 +51,18 @@ impl Results {
         let exit = status.code().or(status.signal().map(|signal| 128 + signal));
         let text = |number: i64| format!("{number}\n").into_bytes();
         let (seq, exit) = (job.sequence as i64, i64::from(exit.unwrap_or(0)));
-        write(&files.stdout, seq, |file| copy(blocks.out.as_mut(), file))?;
-        write(&files.stderr, seq, |file| copy(blocks.err.as_mut(), file))?;
+        write(&files.stdout, seq, |file| take(&mut blocks.out, file))?;
+        write(&files.stderr, seq, |file| take(&mut blocks.err, file))?;
         write(&files.seq, seq, |file| file.write_all(&text(seq)))?;
         write(&files.exitval, seq, |file| file.write_all(&text(exit)))
     }
 
     fn files(&self, job: &Arguments<'_>) -> Files {
-        let path = self.path.iter().flat_map(|part| match part {
-            Part::Text(text) => text.clone(),
-            Part::Hole(hole) => job.values(*hole).join(&b' '),
-        });
-        let path = PathBuf::from(OsString::from_vec(path.collect()));
-        let is_hole = |part: &Part| matches!(part, Part::Hole(_));
+        let path = PathBuf::from(OsString::from_vec(self.path.filled(job)));
         // "{#}/": a folder for each.
         let is_folder = path.as_os_str().as_bytes().ends_with(b"/");
-        if self.path.iter().any(is_hole) && !is_folder {
-            return beside(path);
-        }
-        let folder = match self.path.iter().any(is_hole) {
+        let folder = match self.path.has_holes() {
+            true if !is_folder => return beside(path),
             true => path,
             false => self.folder(path, job),
         };
@@ -134,8 +127,8 @@ fn component_of(value: &[u8], sequence: u64) -> Vec<u8> {
     name
 }
 
-fn copy(spool: Option<&mut Spool>, to: &mut File) -> io::Result<()> {
-    spool.map_or(Ok(()), |spool| spool.copy_to(to))
+fn take(spool: &mut Option<Spool>, to: &mut File) -> io::Result<()> {
+    spool.take().map_or(Ok(()), |spool| spool.write_to(to))
 }
 
 /// The file is there as a whole or not at all, also if jobs with equal arguments write it at the
@@ -171,7 +164,7 @@ mod tests {
 
     fn stdout(path: &str, columns: &[&[u8]], names: &[&str]) -> String {
         let holes = Holes {
-            only: None,
+            line: None,
             cut: Cut::Joints(columns.len()),
             max_args: 1,
             names: names.iter().map(|name| name.as_bytes().to_vec()).collect(),

@@ -6,6 +6,7 @@ use super::quote::quoted;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::Path;
+use std::sync::OnceLock;
 
 /// A word with one of these is no name of a program.
 const SYNTAX: &[u8] = b" \t\n|&;<>()$`\\\"'";
@@ -31,6 +32,71 @@ pub(super) fn operator(command: &[OsString]) -> Option<&str> {
 pub(super) fn is_perl(word: &OsStr) -> bool {
     let holds = |mark: &[u8]| word.as_bytes().windows(2).any(|two| two == mark);
     holds(b"{=") && (holds(b"=}") || word == "{=")
+}
+
+/// What only bash reads as its users mean it; elsewhere it is an error, or means something else.
+const OF_BASH: [&str; 19] = [
+    "[[",
+    "<(",
+    ">(",
+    "<<<",
+    "&>",
+    "|&",
+    "$'",
+    "=(",
+    " == ",
+    "${!",
+    "^^}",
+    ",,}",
+    "echo -e",
+    "pipefail",
+    "shopt ",
+    "declare ",
+    "mapfile ",
+    "printf -v",
+    "$RANDOM",
+];
+
+/// Whether it is for bash rather than for any shell.
+fn is_for_bash(text: &[u8]) -> bool {
+    let holds = |mark: &[u8]| text.windows(mark.len()).any(|window| window == mark);
+    let begins = |word: &[u8]| {
+        let mut commands = text.split(|byte| b";&|\n({".contains(byte));
+        commands.any(|command| command.trim_ascii_start().starts_with(word))
+    };
+    OF_BASH.iter().any(|mark| holds(mark.as_bytes()))
+        || begins(b"source ")
+        || begins(b"function ")
+        || has_range(text)
+}
+
+/// `{1..3}`
+fn has_range(text: &[u8]) -> bool {
+    let mut braces = text.split(|&byte| byte == b'{').skip(1);
+    braces.any(|behind| {
+        let is_inside = |byte: &&u8| byte.is_ascii_alphanumeric() || **byte == b'.';
+        let inside = behind.iter().take_while(is_inside).count();
+        let (inside, behind) = behind.split_at(inside);
+        let dots = inside.windows(2).position(|two| two == b"..");
+        behind.starts_with(b"}") && dots.is_some_and(|at| at > 0 && at + 2 < inside.len())
+    })
+}
+
+/// The shell that runs the text: `bash` if it is for bash and there is one, else `usual`.
+pub(super) fn shell_for(text: &[u8], usual: &'static str) -> &'static str {
+    match is_for_bash(text) && has_bash() {
+        true => "bash",
+        false => usual,
+    }
+}
+
+fn has_bash() -> bool {
+    static HAS: OnceLock<bool> = OnceLock::new();
+    let is_there = |folder: std::path::PathBuf| folder.join("bash").is_file();
+    *HAS.get_or_init(|| {
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        std::env::split_paths(&path).any(is_there)
+    })
 }
 
 /// The shell that knows functions which the caller's shell exports, if it exports any.
@@ -86,7 +152,8 @@ impl Script {
             scan.step(holes);
         }
         let mut parts = scan.ended();
-        if !parts.iter().any(|(part, _)| is_argument(part)) {
+        let is_hole = |(part, _): &(Part, Quotes)| matches!(part, Part::Hole(_));
+        if holes.max_args > 0 && !parts.iter().any(is_hole) {
             parts.push((Part::Text(b" ".to_vec()), Quotes::Not));
             let all = Hole::All(super::hole::Form::Whole);
             parts.push((Part::Hole(all), Quotes::Not));
@@ -124,11 +191,6 @@ impl Script {
         });
         texts.sum()
     }
-}
-
-/// Whether a part stands for something of the input.
-pub(super) fn is_argument(part: &Part) -> bool {
-    matches!(part, Part::Hole(Hole::All(_) | Hole::Column(..)))
 }
 
 /// The value as the shell has to read it there.
@@ -237,7 +299,7 @@ mod tests {
 
     fn text(script: &str, value: &[u8]) -> OsString {
         let holes = Holes {
-            only: None,
+            line: None,
             cut: Cut::Whole,
             max_args: 1,
             names: Vec::new(),
@@ -267,7 +329,7 @@ mod tests {
     #[test]
     fn without_a_hole_the_line_is_the_last_argument() {
         assert_eq!(text("cd /; ls -l", b"a b"), "cd /; ls -l 'a b'");
-        assert_eq!(text("echo {#}; ls", b"x"), "echo 1; ls x");
+        assert_eq!(text("echo {#}; ls", b"x"), "echo 1; ls");
     }
 
     #[test]
@@ -275,6 +337,39 @@ mod tests {
         let names = |names: &[&str]| with_functions(names.iter().map(OsString::from));
         assert_eq!(names(&["HOME", "BASH_FUNC_f%%"]), "bash");
         assert_eq!(names(&["HOME"]), "/bin/sh");
+    }
+
+    #[test]
+    fn what_only_bash_reads_goes_to_bash() {
+        for text in [
+            "a &> b",
+            "[[ -n x ]]",
+            "cat <(ls)",
+            "a |& b",
+            "ls; source ./x",
+            "source x",
+            "echo {1..3}",
+            "printf %s $'a'",
+            "set -o pipefail; a | b",
+            "x=(a b)",
+            "echo -e a",
+        ] {
+            assert!(is_for_bash(text.as_bytes()), "{text}");
+        }
+        for text in [
+            "a 2>&1",
+            "a && b & c",
+            "$((1 + 2))",
+            "echo ${x}..{y}",
+            "cat resource x",
+            "{ a; }",
+            "awk '{print $1}'",
+            "echo {..} {a..}",
+            "x=$(a)",
+            "f() { a; }",
+        ] {
+            assert!(!is_for_bash(text.as_bytes()), "{text}");
+        }
     }
 
     proptest! {

@@ -13,6 +13,8 @@ pub(super) struct Template {
     cut: Cut,
     /// Lines of a job are its columns.
     is_of_many: bool,
+    /// A job is told nothing of its line.
+    is_of_none: bool,
 }
 
 enum How {
@@ -43,14 +45,15 @@ pub(super) struct Given<'a> {
 impl Template {
     /// The error is one of usage.
     pub(super) fn new(command: &[OsString], holes: &Holes) -> Result<Self, String> {
-        let is_of_many = holes.max_args > 1;
+        let is_of_many = holes.max_args != 1;
         if command.is_empty() && is_of_many {
             return Err("--max-args needs a COMMAND: without one a line is a command".into());
         }
         let how = if command.is_empty() {
             How::Line
         } else if script::is_script(command) {
-            How::Script(Script::new(&command[0], holes), script::shell())
+            let shell = script::shell_for(command[0].as_bytes(), script::shell());
+            How::Script(Script::new(&command[0], holes), shell)
         } else {
             of_words(command, holes)?
         };
@@ -58,6 +61,7 @@ impl Template {
             how,
             cut: holes.cut.clone(),
             is_of_many,
+            is_of_none: holes.max_args == 0,
         })
     }
 
@@ -69,7 +73,10 @@ impl Template {
 
     /// The words of the job; never empty. There is one line, unless there may be many.
     pub(super) fn words(&self, given: Given<'_>) -> Vec<OsString> {
-        let columns = self.columns(given.lines);
+        let columns = match self.is_of_none {
+            true => Vec::new(),
+            false => self.columns(given.lines),
+        };
         let job = Arguments {
             columns: &columns,
             sequence: given.sequence + 1,
@@ -77,7 +84,13 @@ impl Template {
         };
         let run = |shell: &str, text| vec![shell.into(), "-c".into(), text];
         match &self.how {
-            How::Line => run("/bin/sh", OsString::from_vec(columns.join(&b' '))),
+            How::Line => {
+                let line = columns.join(&b' ');
+                run(
+                    script::shell_for(&line, "/bin/sh"),
+                    OsString::from_vec(line),
+                )
+            }
             How::Script(script, shell) => run(shell, script.text(&job)),
             How::Words {
                 words,
@@ -186,7 +199,8 @@ fn of_words(command: &[OsString], holes: &Holes) -> Result<How, String> {
     }
     let words = command.iter().map(|word| holes.parts(word.as_bytes()));
     let words: Vec<Vec<Part>> = words.collect();
-    let append = !words.iter().flatten().any(script::is_argument);
+    let is_hole = |part: &Part| matches!(part, Part::Hole(_));
+    let append = holes.max_args > 0 && !words.iter().flatten().any(is_hole);
     let is_function = script::is_function(&command[0]);
     Ok(How::Words {
         words,
@@ -229,7 +243,7 @@ mod tests {
     fn template(command: &[&str], max_args: usize, cut: Cut) -> Result<Template, String> {
         let command: Vec<OsString> = command.iter().map(OsString::from).collect();
         let holes = Holes {
-            only: None,
+            line: None,
             cut,
             max_args,
             names: Vec::new(),
@@ -262,7 +276,7 @@ mod tests {
             [&b"echo"[..], b"{", b"}", b"a b"]
         );
         assert_eq!(words(&["echo"], b""), [&b"echo"[..], b""]);
-        assert_eq!(words(&["echo", "{#}"], b"x"), [&b"echo"[..], b"5", b"x"]);
+        assert_eq!(words(&["echo", "{#}"], b"x"), [&b"echo"[..], b"5"]);
     }
 
     #[test]
@@ -291,6 +305,10 @@ mod tests {
         assert_eq!(
             of_cut(&["{2}", "{}", "x{}"], b"a\0c", two()),
             [&b"c"[..], b"a", b"c", b"xa c"]
+        );
+        assert_eq!(
+            of_cut(&["{3}", "{2}", "[{3}]"], b"a\0b", Cut::Joints(3)),
+            [&b"b"[..], b"[]"]
         );
         assert_eq!(
             of_cut(&[], b"a\0c", two()),
@@ -330,6 +348,8 @@ mod tests {
         assert_eq!(of(&["echo", "x"]), ["echo", "x", "a", "b"]);
         assert_eq!(of(&["{}", "-", "{}"]), ["a", "b", "-", "a", "b"]);
         assert_eq!(of(&["cp", "{1}", "{2}.{1}"]), ["cp", "a", "b.a"]);
+        let none = template(&["echo", "x{}"], 0, Cut::Whole).unwrap();
+        assert_eq!(none.words(given(&lines[..1])), ["echo", "x"]);
         let one = template(&["cp", "{}", "{}.old"], 2, Cut::Whole);
         assert!(one.err().unwrap().contains("{}.old"));
         assert!(template(&[], 2, Cut::Whole).is_err());

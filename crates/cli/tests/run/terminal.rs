@@ -235,6 +235,15 @@ fn on_a_narrow_terminal_the_bar_goes_and_the_numbers_stay() {
     terminal.assert_status(123);
 }
 
+#[test]
+fn on_a_terminal_it_is_said_that_dash_j_is_an_upper_limit() {
+    let mut terminal = Terminal::new();
+    terminal.type_in("printf 'a\\nb\\n' | \"$CMWQ\" run -j4 echo\n");
+    terminal.wait_for("-j 4 is taken as --max-active 4");
+    terminal.assert_status(0);
+    assert_eq!(terminal.text().matches("--max-active 4").count(), 1);
+}
+
 impl Terminal {
     fn resize(&self, columns: u16) {
         let size = libc::winsize {

@@ -11,7 +11,6 @@ pub(super) use lines::LineSink;
 pub(super) use spool::{Held, Spool, check_folder};
 
 use super::log::{Entry, JobLog, Own};
-use super::template::Template;
 use backpressure::{Backpressure, Closed};
 use cmwq_admission::most_waiting_files;
 use rustix::fs::{FileType, fstat};
@@ -55,6 +54,8 @@ pub(super) struct Blocks {
 /// A job that has ended.
 pub(super) struct Finished {
     pub(super) blocks: Blocks,
+    /// Before each line of its output.
+    pub(super) tag: Option<Vec<u8>>,
     /// For the joblog, if there is one.
     pub(super) entry: Entry,
 }
@@ -71,8 +72,6 @@ struct State {
     out: Stream,
     err: Stream,
     log: Option<JobLog>,
-    /// Lines begin with their job's arguments.
-    tag: bool,
     /// Progress is on so many last lines of the terminal.
     bar_lines: usize,
     /// With `keep_order`: the job whose turn it is, and those that ended before their turn.
@@ -85,19 +84,13 @@ struct State {
 }
 
 impl Output {
-    pub(super) fn new(
-        keep_order: bool,
-        quiet: bool,
-        tag: bool,
-        log: Option<JobLog>,
-    ) -> io::Result<Self> {
+    pub(super) fn new(keep_order: bool, quiet: bool, log: Option<JobLog>) -> io::Result<Self> {
         let backpressure = Backpressure::default();
         let own = log.as_ref().and_then(JobLog::own);
         let mut state = State {
             out: Stream::of(io::stdout().as_fd(), "standard output", &backpressure)?,
             err: Stream::of(io::stderr().as_fd(), "standard error", &backpressure)?,
             log,
-            tag,
             bar_lines: 0,
             next: 0,
             early: BTreeMap::new(),
@@ -284,10 +277,9 @@ impl State {
     }
 
     fn write(&mut self, finished: Option<Finished>) -> Result<(), Lost> {
-        let Some(Finished { blocks, entry }) = finished else {
+        let Some(Finished { blocks, tag, entry }) = finished else {
             return Ok(());
         };
-        let tag = self.tag.then(|| Template::arguments(&entry.lines));
         let written = self
             .write_block(To::Out, blocks.out, tag.as_deref())
             .and_then(|()| self.write_block(To::Err, blocks.err, tag.as_deref()));

@@ -119,12 +119,7 @@ impl Spool {
 
     /// Writes everything to `to`.
     pub(in crate::run) fn write_to(mut self, to: &mut impl Write) -> io::Result<()> {
-        self.copy_to(to)
-    }
-
-    /// The same, of which more copies may be made.
-    pub(in crate::run) fn copy_to(&mut self, to: &mut impl Write) -> io::Result<()> {
-        if let Some(file) = &mut self.file {
+        if let Some(mut file) = self.file.take() {
             file.rewind()?;
             io::copy(&mut BufReader::with_capacity(READ_SIZE, file), to)?;
         }
@@ -194,8 +189,7 @@ mod tests {
             let held = Held::default();
             let spool = spooled(pattern(length), &held);
             assert_eq!(spool.file.is_some(), length > STREAM_MEMORY, "{length}");
-            let (mut spool, mut written) = (spool, Vec::new());
-            spool.copy_to(&mut Vec::new()).unwrap();
+            let mut written = Vec::new();
             spool.write_to(&mut written).unwrap();
             assert!(
                 written == pattern(length),

@@ -76,10 +76,7 @@ impl Session {
 
     fn sink(&self, title: &Title, to: To) -> Sink<'_> {
         match self.line_buffer {
-            true => {
-                let tag = self.tag.then(|| title.arguments.clone());
-                Sink::Lines(LineSink::new(&self.output, to, tag))
-            }
+            true => Sink::Lines(LineSink::new(&self.output, to, title.tag.clone())),
             false => Sink::Held(Spool::new(&self.held)),
         }
     }

@@ -9,7 +9,7 @@ use crate::run::board::Board;
 use crate::run::control::Control;
 use crate::run::delay::Delay;
 use crate::run::halt::{Next, Rules};
-use crate::run::hole::Arguments;
+use crate::run::hole::{Arguments, Text};
 use crate::run::launch::{Launcher, Own};
 use crate::run::limit::Limit;
 use crate::run::log::{Entry, JobLog};
@@ -60,11 +60,22 @@ pub(super) struct Session {
     delay: Option<Delay>,
     verbose: bool,
     tag: bool,
+    tagstring: Option<Text>,
     /// Those that were named, at once if somebody watches.
     pub(super) long: LongJobs,
     is_watched: bool,
     pub(super) board: Board,
     results: Option<Results>,
+}
+
+/// What a session is made of, beside the options.
+pub(super) struct Setup {
+    pub(super) template: Template,
+    pub(super) log: Option<JobLog>,
+    pub(super) results: Option<Results>,
+    pub(super) tagstring: Option<Text>,
+    /// Somebody sees what is said at once.
+    pub(super) is_watched: bool,
 }
 
 /// What messages call a job.
@@ -76,6 +87,8 @@ struct Title {
     slot: usize,
     /// The job's lines, for people.
     arguments: Vec<u8>,
+    /// Before each line of its output.
+    tag: Option<Vec<u8>>,
 }
 
 /// An attempt at a job that has ended.
@@ -95,13 +108,7 @@ struct Attempt {
 type Ours = (u8, String);
 
 impl Session {
-    pub(super) fn new(
-        args: &crate::run::RunArgs,
-        template: Template,
-        log: Option<JobLog>,
-        results: Option<Results>,
-        is_watched: bool,
-    ) -> io::Result<Self> {
+    pub(super) fn new(args: &crate::run::RunArgs, setup: Setup) -> io::Result<Self> {
         let limit = Limit::new(args.max_active);
         let queue = Workqueue::builder("run")
             .max_active(limit.now())
@@ -114,12 +121,12 @@ impl Session {
             stdin: args.arg_file.is_some() && !io::stdin().is_terminal(),
             output: args.ungroup,
         };
-        let output = Output::new(args.keep_order, args.quiet, args.tag, log)?;
+        let output = Output::new(args.keep_order, args.quiet, setup.log)?;
         let nice = args.nice.filter(|&nice| is_allowed(nice, &output));
         Ok(Self {
             control: Control::new()?,
             output,
-            template,
+            template: setup.template,
             rules: Rules {
                 halt: args.halt,
                 retries: args.retries,
@@ -141,10 +148,11 @@ impl Session {
             delay: args.delay.map(Delay::new),
             verbose: args.verbose,
             tag: args.tag,
+            tagstring: setup.tagstring,
             long: LongJobs::default(),
-            is_watched,
+            is_watched: setup.is_watched,
             board: Board::new(args.progress == When::Full),
-            results,
+            results: setup.results,
         })
     }
 
@@ -227,7 +235,15 @@ impl Session {
         };
         let words = self.template.words(given);
         let name = self.template.name(&words).display().to_string();
-        let title = Title::new(sequence, name, slot.number, Template::arguments(&lines));
+        let arguments = Template::arguments(&lines);
+        let tag = self.tag_of(&arguments, given);
+        let title = Title {
+            sequence,
+            name: short(name),
+            slot: slot.number,
+            arguments,
+            tag,
+        };
         if self.verbose && !self.control.is_stopped() {
             let typed = self.template.typed(given);
             self.output.print(&String::from_utf8_lossy(&typed));
@@ -251,6 +267,19 @@ impl Session {
         }
     }
 
+    /// What each line of the job's output begins with.
+    fn tag_of(&self, arguments: &[u8], given: Given<'_>) -> Option<Vec<u8>> {
+        let Some(text) = &self.tagstring else {
+            return self.tag.then(|| arguments.to_vec());
+        };
+        let job = Arguments {
+            columns: &self.template.columns(given.lines),
+            sequence: given.sequence + 1,
+            slot: given.slot,
+        };
+        Some(text.filled(&job))
+    }
+
     /// The end of a job's last attempt is the job's.
     fn conclude(&self, title: &Title, lines: Vec<Vec<u8>>, mut last: Attempt) {
         if let Err(error) = self.keep(title, &lines, &mut last) {
@@ -260,6 +289,7 @@ impl Session {
             }
             return self.put(title.sequence, None);
         }
+        let tag = title.tag.clone();
         let first = match last.next {
             Next::Stop { code, terminate } => self.stop_by_job(code, terminate),
             Next::GoOn | Next::Retry => false,
@@ -276,7 +306,7 @@ impl Session {
         };
         let is_failure = last.end != JobEnd::Succeeded;
         let blocks = last.blocks;
-        self.put(title.sequence, Some(Finished { blocks, entry }));
+        self.put(title.sequence, Some(Finished { blocks, tag, entry }));
         if first {
             let why = format!("{}; aborting", last.end.words());
             self.output.error(&title.says(&why));
@@ -293,8 +323,9 @@ impl Session {
         let Some(results) = &self.results else {
             return Ok(());
         };
+        let columns = self.template.columns(lines);
         let job = Arguments {
-            columns: &self.template.columns(lines),
+            columns: &columns,
             sequence: title.sequence + 1,
             slot: title.slot,
         };
@@ -356,16 +387,6 @@ impl Session {
 }
 
 impl Title {
-    /// Shortens the name of a job that is a whole script.
-    fn new(sequence: u64, name: String, slot: usize, arguments: Vec<u8>) -> Self {
-        Self {
-            sequence,
-            name: short(name),
-            slot,
-            arguments,
-        }
-    }
-
     fn says(&self, what: &str) -> String {
         format!("job {}: {}: {what}", self.sequence + 1, self.name)
     }

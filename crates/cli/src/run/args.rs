@@ -113,7 +113,7 @@ pub(crate) struct RunArgs {
           allow_hyphen_values = true, conflicts_with = "max_active", help_heading = JOBS)]
     pub(super) jobs: Option<String>,
 
-    /// Wait for SECS seconds between the starts of two jobs (fractions are allowed)
+    /// Wait for SECS seconds between the starts of two jobs (also 0.5, 2m, 1h)
     #[arg(long, value_name = "SECS", value_parser = seconds, help_heading = JOBS)]
     pub(super) delay: Option<Duration>,
 
@@ -124,10 +124,10 @@ pub(crate) struct RunArgs {
           value_parser = clap::value_parser!(i32).range(-20..=19))]
     pub(super) nice: Option<i32>,
 
-    /// End a job that runs for longer than SECS seconds (fractions are allowed)
+    /// End a job that runs for longer than SECS seconds (also 0.5, 2m, 1h, 1d)
     ///
-    /// Its process group gets SIGTERM, and SIGKILL where that has not ended its first process in 5
-    /// seconds. It counts as failed.
+    /// Its process group gets SIGTERM, and SIGKILL if its first process has not ended 5 seconds
+    /// later. Then what is left of its tree is ended. The job counts as failed.
     #[arg(long, value_name = "SECS", value_parser = seconds, help_heading = JOBS)]
     pub(super) timeout: Option<Duration>,
 
@@ -303,10 +303,14 @@ fn delimiter(text: &str) -> Result<u8, String> {
     }
 }
 
-/// A positive number of seconds, at most some thirty years.
+/// A positive number of seconds, or of what stands behind it, at most some thirty years.
 fn seconds(text: &str) -> Result<Duration, String> {
-    let wrong = || format!("{text:?} is not a number of seconds above 0");
-    let number: f64 = text.parse().map_err(|_| wrong())?;
+    let wrong = || format!("{text:?} is not a number of seconds above 0 (or 5m, 2h, 1d)");
+    let units = [('s', 1.0), ('m', 60.0), ('h', 3600.0), ('d', 86400.0)];
+    let unit = units.iter().find(|(unit, _)| text.ends_with(*unit));
+    let digits = text.len() - usize::from(unit.is_some());
+    let number: f64 = text[..digits].parse().map_err(|_| wrong())?;
+    let number = number * unit.map_or(1.0, |(_, seconds)| *seconds);
     if !(number > 0.0 && number <= 1e9) {
         return Err(wrong());
     }
@@ -338,7 +342,10 @@ mod tests {
     fn seconds_are_positive_numbers() {
         assert_eq!(seconds("1.5"), Ok(Duration::from_millis(1500)));
         assert_eq!(seconds("1e-30"), Ok(Duration::from_nanos(1)));
-        for wrong in ["0", "-1", "nan", "inf", "1e10", "", "5s"] {
+        assert_eq!(seconds("1.5m"), Ok(Duration::from_secs(90)));
+        let days = ["172800", "172800s", "48h", "2d"].map(seconds);
+        assert!(days.iter().all(|time| *time == days[0]), "{days:?}");
+        for wrong in ["0", "-1", "nan", "inf", "1e10", "", "s", "5x", "5 m"] {
             assert!(seconds(wrong).unwrap_err().contains(wrong), "{wrong}");
         }
     }

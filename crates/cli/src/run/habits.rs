@@ -74,7 +74,8 @@ impl Habits {
             ),
             (
                 self.pipe || self.block.is_some(),
-                "there is no --pipe: split(1) makes files of a stream, and a job for each",
+                "there is no --pipe: \"split -n l/8 FILE part.\" cuts a file into 8, and \"cmwq run \
+                 'COMMAND <{}' ::: part.*\" runs a job for each",
             ),
             (
                 self.sshlogin,

@@ -42,6 +42,15 @@ impl Rules {
         }
     }
 
+    /// What to say of a job that stops the run: also what to do, if the user has not said so.
+    pub(super) fn farewell(self, end: JobEnd) -> String {
+        let hint = match self.halt {
+            None => " (with --halt never the run goes on)",
+            Some(_) => "",
+        };
+        format!("{}; aborting{hint}", end.words())
+    }
+
     /// Whether a failure that is not tried again stops the run.
     fn is_fatal(self, end: JobEnd) -> bool {
         match self.halt {
@@ -107,6 +116,13 @@ mod tests {
             assert_eq!(last.map(|end| rules.after(end, 3)), expected, "{halt:?}");
             assert_eq!(rules.after(JobEnd::Succeeded, 3), Next::GoOn, "{halt:?}");
         }
+    }
+
+    #[test]
+    fn who_has_not_chosen_is_told_how() {
+        let says = |halt| Rules { halt, retries: 0 }.farewell(JobEnd::SaidStop);
+        assert!(says(None).ends_with("aborting (with --halt never the run goes on)"));
+        assert_eq!(says(Some(Halt::Soon)), "exited with status 255; aborting");
     }
 
     #[test]

@@ -221,7 +221,7 @@ fn dash_j_is_an_upper_limit() {
 #[test]
 fn what_there_is_not_is_refused_with_what_to_do() {
     for (option, says) in [
-        ("--pipe", "split(1)"),
+        ("--pipe", "split -n l/8"),
         ("-p", "--dry-run"),
         ("-X", "-n N"),
         ("--semaphore", "flock(1)"),

@@ -308,7 +308,7 @@ impl Session {
         let blocks = last.blocks;
         self.put(title.sequence, Some(Finished { blocks, tag, entry }));
         if first {
-            let why = format!("{}; aborting", last.end.words());
+            let why = self.rules.farewell(last.end);
             self.output.error(&title.says(&why));
         } else if is_failure && self.board.is_shown() {
             let line = String::from_utf8_lossy(&title.arguments).into_owned();

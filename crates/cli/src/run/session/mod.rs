@@ -34,6 +34,9 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 /// Characters of it in messages.
 const LONGEST_NAME: usize = 80;
 
+/// Bytes of a job's lines that are kept for messages while it runs.
+const KEPT: usize = 1024;
+
 /// All that the jobs of a run share.
 pub(super) struct Session {
     pub(super) control: Control,
@@ -85,7 +88,7 @@ struct Title {
     name: String,
     /// From 1.
     slot: usize,
-    /// The job's lines, for people.
+    /// The beginning of the job's lines, for people.
     arguments: Vec<u8>,
     /// Before each line of its output.
     tag: Option<Vec<u8>>,
@@ -235,8 +238,10 @@ impl Session {
         };
         let words = self.template.words(given);
         let name = self.template.name(&words).display().to_string();
-        let arguments = Template::arguments(&lines);
+        let mut arguments = Template::arguments(&lines);
         let tag = self.tag_of(&arguments, given);
+        arguments.truncate(KEPT);
+        arguments.shrink_to_fit();
         let title = Title {
             sequence,
             name: short(name),

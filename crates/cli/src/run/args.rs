@@ -222,6 +222,10 @@ pub(crate) struct RunArgs {
     #[arg(long, alias = "resume-failed", requires = "joblog", help_heading = LOG)]
     pub(super) resume: bool,
 
+    /// Also {..} and {...}, without two and three extensions, {/..}, {+/}, the folder, and {+.}
+    #[arg(long, help_heading = INPUT)]
+    pub(super) plus: bool,
+
     /// Join the words of COMMAND to a script for the shell, as GNU parallel does
     ///
     /// Without this, COMMAND is a script only if it is one word.

@@ -30,25 +30,38 @@ pub(super) enum Hole {
 pub(super) enum Form {
     /// `{}`
     Whole,
-    /// `{.}`: without the extension.
-    Stem,
+    /// `{.}`: without the extension; without so many.
+    Stem(usize),
     /// `{/}`: without the folder.
     Base,
     /// `{//}`: the folder.
     Folder,
-    /// `{/.}`: without folder and extension.
-    BaseStem,
+    /// `{/.}`: without folder and extension; without so many.
+    BaseStem(usize),
+    /// `{+.}`: the extension.
+    Extension,
+    /// `{+/}`: the folder, if the column names one.
+    AnyFolder,
 }
 
 /// Bytes of one at most, as names of columns may be long.
 const LONGEST: usize = 256;
 
 const FORMS: [(&[u8], Form); 5] = [
-    (b"/.", Form::BaseStem),
+    (b"/.", Form::BaseStem(1)),
     (b"//", Form::Folder),
     (b"/", Form::Base),
-    (b".", Form::Stem),
+    (b".", Form::Stem(1)),
     (b"", Form::Whole),
+];
+/// And with `--plus`.
+const MORE_FORMS: [(&[u8], Form); 6] = [
+    (b"..", Form::Stem(2)),
+    (b"...", Form::Stem(3)),
+    (b"/..", Form::BaseStem(2)),
+    (b"/...", Form::BaseStem(3)),
+    (b"+/", Form::AnyFolder),
+    (b"+.", Form::Extension),
 ];
 
 impl Form {
@@ -57,16 +70,23 @@ impl Form {
     pub(super) fn of(self, column: &[u8]) -> &[u8] {
         let slash = column.iter().rposition(|&byte| byte == b'/');
         let base_at = slash.map_or(0, |at| at + 1);
-        let dot = column[base_at..].iter().rposition(|&byte| byte == b'.');
-        let stem_end = match dot {
-            Some(at) if at > 0 => base_at + at,
-            _ => column.len(),
+        let stem_end = |count| {
+            let name = |end: usize| &column[base_at..end];
+            (0..count).fold(column.len(), |end, _| match dot_in(name(end)) {
+                Some(at) => base_at + at,
+                None => end,
+            })
         };
         match self {
             Form::Whole => column,
-            Form::Stem => &column[..stem_end],
+            Form::Stem(count) => &column[..stem_end(count)],
             Form::Base => &column[base_at..],
-            Form::BaseStem => &column[base_at..stem_end],
+            Form::BaseStem(count) => &column[base_at..stem_end(count)],
+            Form::Extension => {
+                let dot = column[base_at..].iter().rposition(|&byte| byte == b'.');
+                dot.map_or(b"", |at| &column[base_at + at + 1..])
+            }
+            Form::AnyFolder => slash.map_or(b"", |at| &column[..at]),
             Form::Folder => match slash {
                 None => b".",
                 Some(0) => b"/",
@@ -74,6 +94,12 @@ impl Form {
             },
         }
     }
+}
+
+/// Where the extension begins, if there is something before it.
+fn dot_in(name: &[u8]) -> Option<usize> {
+    let dot = name.iter().rposition(|&byte| byte == b'.');
+    dot.filter(|&at| at > 0)
 }
 
 /// Which words are holes.
@@ -86,6 +112,8 @@ pub(super) struct Holes {
     pub(super) max_args: usize,
     /// `--header`: what the columns are called.
     pub(super) names: Vec<Vec<u8>>,
+    /// `--plus`: more forms.
+    pub(super) plus: bool,
 }
 
 impl Holes {
@@ -118,7 +146,7 @@ impl Holes {
         let is_number = |byte: &&u8| byte.is_ascii_digit() || **byte == b'-';
         let digits = inner.iter().take_while(is_number).count();
         let (number, form) = inner.split_at(digits);
-        let (_, form) = FORMS.into_iter().find(|(name, _)| *name == form)?;
+        let (_, form) = self.forms().find(|(name, _)| *name == form)?;
         if number.is_empty() {
             return Some(Hole::All(form));
         }
@@ -129,12 +157,17 @@ impl Holes {
 
     /// `{name}`, `{name.}`, ...
     fn column_called(&self, inner: &[u8]) -> Option<Hole> {
-        FORMS.into_iter().find_map(|(ending, form)| {
+        self.forms().find_map(|(ending, form)| {
             let name = inner.strip_suffix(ending)?;
             let is_it = |known: &Vec<u8>| !name.is_empty() && known == name;
             let at = self.names.iter().position(is_it)?;
             Some(Hole::Column(i32::try_from(at + 1).ok()?, form))
         })
+    }
+
+    fn forms(&self) -> impl Iterator<Item = (&'static [u8], Form)> {
+        let more = MORE_FORMS.into_iter().filter(|_| self.plus);
+        FORMS.into_iter().chain(more)
     }
 
     fn has(&self, number: usize) -> bool {
@@ -237,6 +270,7 @@ mod tests {
             cut,
             max_args: 1,
             names: Vec::new(),
+            plus: false,
         }
     }
 
@@ -287,6 +321,22 @@ mod tests {
         assert_eq!(
             filled(&columns, "{#}-{%} [{9}] {}", &["x", "y"]),
             "7-3 [] x y"
+        );
+    }
+
+    #[test]
+    fn there_are_more_forms_if_asked_for() {
+        let plus = Holes {
+            plus: true,
+            ..holes(Cut::Whole)
+        };
+        let of = |path| filled(&plus, "{..} {...} {/..} {+/} {+.} {1..}", &[path]);
+        assert_eq!(of("d.e/a.b.c.gz"), "d.e/a.b d.e/a a.b d.e gz d.e/a.b");
+        assert_eq!(of("d/.a"), "d/.a d/.a .a d a d/.a");
+        assert_eq!(of("a"), "a a a   a");
+        assert_eq!(
+            filled(&holes(Cut::Whole), "{..} {+/}", &["a.b.c"]),
+            "{..} {+/}"
         );
     }
 

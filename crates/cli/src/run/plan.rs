@@ -84,6 +84,7 @@ impl Plan {
             cut,
             max_args: args.max_args,
             names: Vec::new(),
+            plus: args.plus,
         };
         Ok(Plan {
             sources,

@@ -168,6 +168,7 @@ mod tests {
             cut: Cut::Joints(columns.len()),
             max_args: 1,
             names: names.iter().map(|name| name.as_bytes().to_vec()).collect(),
+            plus: false,
         };
         let job = Arguments {
             columns,

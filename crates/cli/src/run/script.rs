@@ -303,6 +303,7 @@ mod tests {
             cut: Cut::Whole,
             max_args: 1,
             names: Vec::new(),
+            plus: false,
         };
         let job = Arguments {
             columns: &[value],

@@ -247,6 +247,7 @@ mod tests {
             cut,
             max_args,
             names: Vec::new(),
+            plus: false,
         };
         Template::new(&command, &holes)
     }

@@ -49,6 +49,7 @@ fn names_are_taken_apart_and_look_alikes_left_alone() {
     assert_eq!(lines(&grep, &format!("{}\n", folder.name("f"))), ["1"]);
     let shell = ["-k", "sh", "-c", "set a b; echo ${#} \"$0\""];
     assert_eq!(lines(&shell, "x\n"), ["2 x"]);
+    assert_eq!(lines(&["--plus", "echo {..} {+.}"], "a.tar.gz\n"), ["a gz"]);
     let other = ["-I", "%", "echo", "{}", "%%", "{.}", "{%}"];
     assert_eq!(lines(&other, "x.y\n"), ["{} x.yx.y x 1"]);
     assert_eq!(

@@ -34,7 +34,7 @@ fn has_a_line_for_each_job() {
         "--halt",
         "never",
         "--timeout",
-        "0.5",
+        "3",
         "sh",
         "-c",
     ];
@@ -59,7 +59,7 @@ fn has_a_line_for_each_job() {
         assert_eq!(job[3..], [result, exit, signal, attempts, arguments]);
     }
     let timed_out: f64 = by_job["5"][2].parse().unwrap();
-    assert!(timed_out >= 0.5, "{timed_out}");
+    assert!(timed_out >= 3.0, "{timed_out}");
     let start: f64 = by_job["1"][1].parse().unwrap();
     assert!(start > 1.6e9, "{start}");
 }
@@ -306,11 +306,13 @@ fn stopped_before_another_attempt() -> Option<(bool, String)> {
     wait_until("the job has failed", || state(job) == 'X');
     signal(child.id(), libc::SIGTERM);
     let ran = finish(child);
-    assert_eq!(ran.signal, Some(libc::SIGTERM));
     let jobs = jobs(Path::new(&log));
     let of = |sequence| jobs.iter().find(|job| job[0] == sequence).unwrap();
     assert_eq!(of("2")[3], "ok");
     let (result, attempts) = (&of("1")[3], &of("1")[6]);
+    // A further attempt may even have ended before the run saw the signal.
+    let was_over = attempts == "2" && ran.code == Some(123);
+    assert!(was_over || ran.signal == Some(libc::SIGTERM), "{}", ran.err);
     (attempts == "1").then(|| (ran.out.ends_with(b"failed\n"), result.clone()))
 }
 

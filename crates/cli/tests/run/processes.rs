@@ -2,8 +2,11 @@
 
 use crate::support::{Folder, Ran, feed, heeding, is_root, numbers, run};
 
-/// Of nobody else, so that nobody else's processes count.
-const USER: &str = "61234";
+/// Of nobody else, so that nobody else's processes count, those of another run of these tests
+/// included.
+fn user() -> String {
+    (100_000 + std::process::id()).to_string()
+}
 
 /// Runs `cmwq run` as somebody who may have so many processes and threads.
 fn with_processes(most: u32, args: &[&str], input: String) -> Ran {
@@ -12,8 +15,8 @@ fn with_processes(most: u32, args: &[&str], input: String) -> Ran {
     std::fs::copy(env!("CARGO_BIN_EXE_cmwq"), &copy).unwrap();
     let opened = format!("{}\n{}\n", folder.name("."), folder.name("cmwq"));
     assert_eq!(run(&["chmod", "755"], opened).code, Some(0));
-    let mut command = heeding("setpriv");
-    command.args(["--reuid", USER, "--regid", USER, "--clear-groups"]);
+    let (mut command, user) = (heeding("setpriv"), user());
+    command.args(["--reuid", &user, "--regid", &user, "--clear-groups"]);
     command.args(["--inh-caps=-all", "--bounding-set=-all", "prlimit"]);
     command.arg(format!("--nproc={most}"));
     let command = command.arg(copy).arg("run").args(args);

@@ -184,10 +184,14 @@ pub(crate) fn wait_for(path: &Path) {
     wait_until(&format!("{} appears", path.display()), || path.exists());
 }
 
-/// A shell loop that waits until the file `name` exists, some minutes at most: a test that is
-/// killed leaves it alone.
+/// A shell loop that waits until the file `name` exists, or its folder is gone: a job that outlives
+/// its test ends with that. Some minutes at most: a test that is killed leaves both alone.
 pub(crate) fn until(name: &str) -> String {
-    format!("n=0; until [ -e '{name}' ] || [ $n -gt 30000 ]; do n=$((n+1)); sleep 0.01; done")
+    let folder = Path::new(name).parent().unwrap().display();
+    format!(
+        "n=0; until [ -e '{name}' ] || [ ! -d '{folder}' ] || [ $n -gt 30000 ]; \
+         do n=$((n+1)); sleep 0.01; done"
+    )
 }
 
 /// A folder of its own for each test, removed at the end.

@@ -1,9 +1,9 @@
 //! Limits of this process that decide how far cmwq can go here.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use rustix::process::{Resource, getrlimit};
+use rustix::process::{Resource, getrlimit, getuid};
 use rustix::thread::{CapabilitySet, capabilities};
 
 use crate::{cgroup, sched};
@@ -50,18 +50,74 @@ pub fn read() -> Limits {
 }
 
 fn threads(root: &Path) -> Option<u64> {
-    // The kernel does not hold these to RLIMIT_NPROC.
-    let exempt = CapabilitySet::SYS_RESOURCE | CapabilitySet::SYS_ADMIN;
-    let user = match has_any(exempt) {
-        true => None,
-        false => getrlimit(Resource::Nproc).current,
-    };
-    let kernel = |name: &str| number(&root.join("proc/sys/kernel").join(name));
-    let groups = tightest(root, "pids", "pids.max", "pids.max");
-    [user, kernel("threads-max"), kernel("pid_max"), groups]
-        .into_iter()
-        .flatten()
-        .min()
+    TaskLimits::of(root).least()
+}
+
+/// What limits the number of tasks: processes and threads, which count alike.
+#[derive(Clone, Debug)]
+pub struct TaskLimits {
+    /// Of this user; `None` where the kernel holds us to none.
+    user: Option<u64>,
+    /// Of the machine.
+    machine: Option<u64>,
+    /// Folders of the control groups that we are in, as far as they can be seen.
+    groups: Vec<PathBuf>,
+}
+
+impl TaskLimits {
+    /// Reads them.
+    ///
+    /// ```
+    /// assert!(cmwq_os::limits::TaskLimits::read().left(None) > 0);
+    /// ```
+    pub fn read() -> Self {
+        Self::of(Path::new("/"))
+    }
+
+    fn of(root: &Path) -> Self {
+        // The kernel holds neither these nor root to RLIMIT_NPROC.
+        let exempt = CapabilitySet::SYS_RESOURCE | CapabilitySet::SYS_ADMIN;
+        let is_exempt = getuid().is_root() || has_any(exempt);
+        let kernel = |name: &str| number(&root.join("proc/sys/kernel").join(name));
+        let machine = [kernel("threads-max"), kernel("pid_max")];
+        let hierarchies = cgroup::find(root, "pids");
+        let groups = hierarchies.iter().flat_map(cgroup::Hierarchy::groups);
+        TaskLimits {
+            user: getrlimit(Resource::Nproc).current.filter(|_| !is_exempt),
+            machine: machine.into_iter().flatten().min(),
+            groups: groups.map(|(_, group)| group.to_owned()).collect(),
+        }
+    }
+
+    /// The least of them, whatever runs.
+    fn least(&self) -> Option<u64> {
+        let groups = self.groups.iter().filter_map(|group| most_of(group));
+        groups.chain(self.user).chain(self.machine).min()
+    }
+
+    /// How many more tasks there may be at this moment, if so many are this user's; `u64::MAX`
+    /// where nothing is known. `None`: as many as there are on the machine, which are at least as
+    /// many.
+    pub fn left(&self, of_user: Option<u64>) -> u64 {
+        let all = all_tasks();
+        let below = |limit: Option<u64>, now: Option<u64>| Some(limit?.saturating_sub(now?));
+        let of_group = |group: &PathBuf| below(most_of(group), number(&group.join("pids.current")));
+        let groups = self.groups.iter().map(of_group);
+        let others = [below(self.machine, all), below(self.user, of_user.or(all))];
+        let least = groups.chain(others).flatten().min();
+        least.unwrap_or(u64::MAX)
+    }
+}
+
+fn most_of(group: &Path) -> Option<u64> {
+    number(&group.join("pids.max"))
+}
+
+/// Of the whole machine, whoever can be seen: what stands behind the slash in `loadavg`.
+fn all_tasks() -> Option<u64> {
+    let text = fs::read_to_string("/proc/loadavg").ok()?;
+    let (_, all) = text.split_ascii_whitespace().nth(3)?.split_once('/')?;
+    all.parse().ok()
 }
 
 fn memory(root: &Path) -> MemoryLimit {

@@ -1,13 +1,14 @@
 //! Room for the processes of jobs: reads what [`cmwq_admission::Room`] wants to know.
 
-use super::tasks::{Ceilings, count};
+use super::tasks::count;
 use cmwq_admission as admission;
 use cmwq_os::clock;
+use cmwq_os::limits::TaskLimits;
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError, TryLockError};
 
 pub(super) struct Room {
-    ceilings: Ceilings,
+    limits: TaskLimits,
     state: Mutex<State>,
 }
 
@@ -21,7 +22,7 @@ struct State {
 impl Room {
     pub(super) fn new() -> Self {
         Self {
-            ceilings: Ceilings::read(),
+            limits: TaskLimits::read(),
             state: Mutex::default(),
         }
     }
@@ -53,11 +54,11 @@ impl Room {
 
     fn read(&self, policy: &mut admission::Room, running: &HashMap<i32, u64>) {
         let jobs = running.len() as u64;
-        if policy.has_plenty(self.ceilings.left(None), jobs) {
+        if policy.has_plenty(self.limits.left(None), jobs) {
             return;
         }
         let census = count(running);
-        let left = self.ceilings.left(Some(census.of_user));
+        let left = self.limits.left(Some(census.of_user));
         if !policy.has_plenty(left, jobs) {
             policy.counted(left, census.of_jobs);
         }

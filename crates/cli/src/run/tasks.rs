@@ -1,109 +1,14 @@
-//! Processes and threads: how many more the system allows, and how many each job has.
+//! Processes and threads: how many each job has, and this user.
 
 use cmwq_os::observe::{TaskState, parse_stat};
-use rustix::process::{Resource, getrlimit, getuid};
-use rustix::thread::{CapabilitySet, capabilities};
+use rustix::process::getuid;
 use std::collections::HashMap;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// Steps from a process up to the job that it belongs to, at most.
 const DEEPEST: usize = 64;
-
-/// What limits the number of tasks.
-pub(super) struct Ceilings {
-    /// Of this user; `None` where the kernel holds us to none.
-    user: Option<u64>,
-    /// Of the machine.
-    machine: Option<u64>,
-    /// Folders of the control groups that we are in.
-    groups: Vec<PathBuf>,
-}
-
-impl Ceilings {
-    pub(super) fn read() -> Self {
-        let exempt = CapabilitySet::SYS_RESOURCE | CapabilitySet::SYS_ADMIN;
-        let is_exempt = getuid().is_root()
-            || capabilities(None).is_ok_and(|sets| sets.effective.intersects(exempt));
-        let kernel = |name| number(&Path::new("/proc/sys/kernel").join(name));
-        let machine = [kernel("threads-max"), kernel("pid_max")];
-        let text = |name| fs::read_to_string(name).unwrap_or_default();
-        Self {
-            user: getrlimit(Resource::Nproc).current.filter(|_| !is_exempt),
-            machine: machine.into_iter().flatten().min(),
-            groups: groups(&text("/proc/self/mountinfo"), &text("/proc/self/cgroup")),
-        }
-    }
-
-    /// How many more there may be, if so many are this user's. `None`: as many as there are on the
-    /// machine, which are at least as many.
-    pub(super) fn left(&self, of_user: Option<u64>) -> u64 {
-        let all = all_tasks();
-        let below = |limit: Option<u64>, now: Option<u64>| Some(limit?.saturating_sub(now?));
-        let of_group = |folder: &PathBuf| {
-            let now = number(&folder.join("pids.current"));
-            below(number(&folder.join("pids.max")), now)
-        };
-        let groups = self.groups.iter().map(of_group);
-        let others = [below(self.machine, all), below(self.user, of_user.or(all))];
-        let least = groups.chain(others).flatten().min();
-        least.unwrap_or(u64::MAX)
-    }
-}
-
-/// Of the whole machine, whoever can be seen: what stands behind the slash in `loadavg`.
-fn all_tasks() -> Option<u64> {
-    let text = fs::read_to_string("/proc/loadavg").ok()?;
-    let (_, all) = text.split_ascii_whitespace().nth(3)?.split_once('/')?;
-    all.parse().ok()
-}
-
-fn number(file: &Path) -> Option<u64> {
-    fs::read_to_string(file).ok()?.trim().parse().ok()
-}
-
-/// The folders that may have a `pids.max`, in both versions of control groups: ours and those that
-/// it is in, as far as they can be seen.
-fn groups(mounts: &str, ours: &str) -> Vec<PathBuf> {
-    let mut folders = Vec::new();
-    for mount in mounts.lines() {
-        let Some((place, kind)) = mount.split_once(" - ") else {
-            continue;
-        };
-        let is_v2 = kind.starts_with("cgroup2 ");
-        let controllers = kind.rsplit([' ', ',']);
-        let is_v1 = kind.starts_with("cgroup ") && controllers.into_iter().any(|one| one == "pids");
-        let mut place = place.split(' ').skip(3);
-        let (Some(root), Some(point)) = (place.next(), place.next()) else {
-            continue;
-        };
-        let is_ours = |line: &&str| match is_v2 {
-            true => line.starts_with("0::"),
-            false => {
-                is_v1
-                    && line
-                        .split(':')
-                        .nth(1)
-                        .is_some_and(|names| names.split(',').any(|one| one == "pids"))
-            }
-        };
-        let Some(group) = ours
-            .lines()
-            .find(is_ours)
-            .and_then(|line| line.splitn(3, ':').nth(2))
-        else {
-            continue;
-        };
-        let below = Path::new(group).strip_prefix(root).unwrap_or(Path::new(""));
-        let folder = Path::new(point).join(below);
-        let all = folder
-            .ancestors()
-            .take_while(|folder| folder.starts_with(point));
-        folders.extend(all.map(Path::to_owned));
-    }
-    folders
-}
 
 /// What was counted.
 #[derive(Default)]
@@ -172,24 +77,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn groups_are_found_in_both_versions() {
-        let mounts = "31 23 0:28 / /sys/fs/cgroup rw - tmpfs tmpfs rw,mode=755\n\
-            39 31 0:36 /box /cg/pids rw,relatime - cgroup cgroup rw,pids\n\
-            40 31 0:36 / /cg/cpu rw,relatime - cgroup cgroup rw,cpu\n\
-            41 31 0:38 / /cg/unified rw - cgroup2 cgroup2 rw,nsdelegate\n";
-        let found = groups(mounts, "8:cpu,pids:/box/a/b\n4:memory:/m\n0::/c\n");
-        let expected = [
-            "/cg/pids/a/b",
-            "/cg/pids/a",
-            "/cg/pids",
-            "/cg/unified/c",
-            "/cg/unified",
-        ];
-        assert_eq!(found, expected.map(PathBuf::from));
-        assert!(groups("", "").is_empty() && groups(mounts, "").is_empty());
-    }
-
-    #[test]
     fn a_job_has_its_children_and_their_threads() {
         let mut child = std::process::Command::new("sh");
         child.args(["-c", "sleep 1000 & sleep 1000; :"]);
@@ -208,10 +95,5 @@ mod tests {
         child.wait().unwrap();
         assert!(is_there, "{:?}", census.of_jobs);
         assert!(census.of_user >= 4, "{}", census.of_user);
-    }
-
-    #[test]
-    fn this_machine_has_room() {
-        assert!(Ceilings::read().left(None) > 0);
     }
 }

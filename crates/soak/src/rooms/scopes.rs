@@ -223,39 +223,64 @@ fn crowd(player: &mut Player) {
     }
 }
 
-/// What one spawn takes of a CPU while so many are open. Each that ends makes room for one.
+/// What one spawn takes while so many are open. Each that ends makes room for one.
 fn time_to_spawn(open: usize) -> Duration {
     let (go, left) = (AtomicBool::new(false), AtomicU64::new(4_000));
     let queue = Workqueue::builder("crowd").max_active(1).build();
     let Ok(queue) = queue else {
         return Duration::ZERO;
     };
-    let took = AtomicU64::new(0);
+    let times = Times::default();
     let _ = queue.scope(|scope| {
         drop(scope.spawn(|| {
             while !go.load(SeqCst) {
                 std::thread::sleep(Duration::from_millis(1));
             }
         }));
-        (1..open).for_each(|_| next(scope, &left, &took));
+        (1..open).for_each(|_| next(scope, &left, &times));
         go.store(true, SeqCst);
     });
-    Duration::from_nanos(took.load(SeqCst) / 4_000)
+    times.median()
 }
 
-fn next<'scope>(
-    scope: &'scope Scope<'scope, '_>,
-    left: &'scope AtomicU64,
-    took: &'scope AtomicU64,
-) {
+fn next<'scope>(scope: &'scope Scope<'scope, '_>, left: &'scope AtomicU64, times: &'scope Times) {
     drop(scope.spawn(move || {
         if left
             .fetch_update(SeqCst, SeqCst, |n| n.checked_sub(1))
             .is_ok()
         {
             let began = Instant::now();
-            next(scope, left, took);
-            took.fetch_add(began.elapsed().as_nanos() as u64, SeqCst);
+            next(scope, left, times);
+            times.note(began.elapsed());
         }
     }));
+}
+
+/// How many took how long, by powers of two of a nanosecond. A mean would say more of the machine,
+/// which may take the CPU away in the middle, than of what is measured.
+struct Times([AtomicU64; 64]);
+
+impl Default for Times {
+    fn default() -> Self {
+        Times([const { AtomicU64::new(0) }; 64])
+    }
+}
+
+impl Times {
+    fn note(&self, took: Duration) {
+        let nanos = took.as_nanos() as u64 | 1;
+        self.0[nanos.ilog2() as usize].fetch_add(1, SeqCst);
+    }
+
+    /// Half of them took no longer, up to a factor of two.
+    fn median(&self) -> Duration {
+        let counts = self.0.each_ref().map(|count| count.load(SeqCst));
+        let half = counts.iter().sum::<u64>() / 2;
+        let mut below = 0;
+        let bucket = counts.iter().position(|&count| {
+            below += count;
+            below > half
+        });
+        bucket.map_or(Duration::ZERO, |log| Duration::from_nanos(2 << log.min(62)))
+    }
 }

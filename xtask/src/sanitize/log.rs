@@ -55,11 +55,11 @@ pub(super) fn run(command: &mut Command, file: &Path) -> Result<Log, String> {
 }
 
 /// A test's name and whether it passed, from the line that ends with its verdict. A tool that ends
-/// the process leaves a line without one: that test has failed.
+/// the process leaves a line without one: that test has failed. One that is ignored has none.
 fn verdict(line: &str) -> Option<(&str, bool)> {
-    let (name, verdict) = line.strip_prefix("test ")?.rsplit_once(" ... ")?;
+    let (name, verdict) = line.strip_prefix("test ")?.split_once(" ... ")?;
     let name = name.trim_end_matches(" - should panic");
-    Some((name, verdict == "ok"))
+    (!verdict.starts_with("ignored")).then_some((name, verdict == "ok"))
 }
 
 /// The first thing that a tool, the compiler or a test complains of, and what follows.
@@ -81,6 +81,7 @@ mod tests {
         assert_eq!(verdict("test a::b ... ok"), Some(("a::b", true)));
         assert_eq!(verdict("test a::b ... FAILED"), Some(("a::b", false)));
         assert_eq!(verdict("test a - should panic ... ok"), Some(("a", true)));
+        assert_eq!(verdict("test a::b ... ignored, too ... slow"), None);
         assert_eq!(verdict("test cut_short ... "), Some(("cut_short", false)));
         assert_eq!(verdict("test result: ok. 3 passed; 0 failed"), None);
         assert_eq!(verdict("running 3 tests"), None);

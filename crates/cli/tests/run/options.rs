@@ -90,7 +90,7 @@ fn as_nobody(args: &[&str], input: &str) -> crate::support::Ran {
         "--clear-groups",
         "--inh-caps=-all",
     ]);
-    dropped.args(["--bounding-set=-all", "nice", "-n19"]);
+    dropped.args(["--bounding-set=-all", "nice", "-n39"]); // to 19 from any level
     let folder = Folder::new();
     let copy = folder.path("cmwq");
     std::fs::copy(env!("CARGO_BIN_EXE_cmwq"), &copy).unwrap();

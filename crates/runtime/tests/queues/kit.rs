@@ -50,6 +50,11 @@ impl Flag {
         self.0.load(SeqCst)
     }
 
+    /// Whether it was up; it is not any more.
+    pub(crate) fn take(&self) -> bool {
+        self.0.swap(false, SeqCst)
+    }
+
     /// Keeps the CPU until it is raised.
     pub(crate) fn spin(&self) {
         while !self.is_up() {

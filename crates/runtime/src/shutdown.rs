@@ -7,8 +7,12 @@ use cmwq_os::clock;
 
 /// Refuses further items, except from items that are running, and waits until everything queued in
 /// the process has ended, at most for `deadline`. What is left then goes on as long as the process
-/// does. Called from an item, it does not wait for that item, nor for one that waits on the same
-/// thread and has claimed it.
+/// does.
+///
+/// Called from an item, it does not wait for that item, nor for items that wait for it, whatever
+/// they wait by; two items that both call it do not wait for each other. Nor does it wait for what
+/// begins only when the calling item has ended, as behind it in an ordered queue: the report counts
+/// that as queued.
 ///
 /// Returning from `main` does not run what is queued; this does.
 ///

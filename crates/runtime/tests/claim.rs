@@ -453,9 +453,14 @@ fn shutdown_in_a_claimed_item_does_not_wait_for_those_beneath_it() {
         || {
             one_thread();
             let queue = claiming();
+            // The thread does not take one of the two before it is claimed.
+            let gate = hold(&queue);
             let inner = queue.clone();
             let outer = queue.spawn(move || {
-                let shuts_down = || (here(), cmwq::shutdown(Duration::from_secs(100_000)));
+                let shuts_down = move || {
+                    gate.open();
+                    (here(), cmwq::shutdown(Duration::from_secs(100_000)))
+                };
                 let (ran_on, report) = inner.spawn(shuts_down).join().unwrap();
                 assert!(report.is_complete(), "{report:?}");
                 ran_on == here()

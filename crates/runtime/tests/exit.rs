@@ -211,6 +211,82 @@ fn shutdown_from_an_item_does_not_wait_for_itself() {
     });
 }
 
+/// Also not if they begin to wait when the shutdown already does, and not for those behind them.
+#[test]
+fn shutdown_does_not_wait_for_items_that_wait_for_its_caller() {
+    alone(
+        "shutdown_does_not_wait_for_items_that_wait_for_its_caller",
+        || {
+            let (queue, gate) = (queue("waits"), Arc::new(Permits::new()));
+            let held = gate.clone();
+            let ends = queue.spawn(move || {
+                held.take();
+                cmwq::shutdown(LONG)
+            });
+            let (shut, let_on) = (gate.clone(), Arc::new(Permits::new()));
+            let (waits, late) = (let_on.clone(), queue.clone());
+            let first = queue.spawn(move || {
+                shut.give(1);
+                ends.join().unwrap()
+            });
+            let second = queue.spawn(move || {
+                // By then, the shutdown waits for this very item.
+                waits.take();
+                drop(late);
+                first.join().unwrap()
+            });
+            std::thread::sleep(Duration::from_millis(20));
+            let_on.give(1);
+            let report = second.join().unwrap();
+            assert!(report.is_complete(), "{report:?}");
+        },
+    );
+}
+
+/// It is reported at once, and not at the deadline.
+#[test]
+fn shutdown_does_not_wait_for_what_begins_after_its_caller() {
+    alone(
+        "shutdown_does_not_wait_for_what_begins_after_its_caller",
+        || {
+            let (ordered, own) = (limited("one", 1), Arc::new(AtomicUsize::new(0)));
+            let (again, ended) = (ordered.clone(), own.clone());
+            let ends = ordered.spawn(move || {
+                let next = again.spawn(move || ended.fetch_add(1, SeqCst));
+                // A third one, of which nobody knows: it waits for the second.
+                let third = cmwq::system().spawn(move || next.join().unwrap());
+                let report = cmwq::shutdown(LONG);
+                (report, third)
+            });
+            let (report, third) = ends.join().unwrap();
+            assert_eq!((report.queued, report.running), (1, 0), "{report:?}");
+            assert_eq!(third.join().unwrap(), 0);
+            assert_eq!(own.load(SeqCst), 1, "it runs all the same");
+        },
+    );
+}
+
+#[test]
+fn several_items_shut_down_at_once() {
+    alone("several_items_shut_down_at_once", || {
+        let (one, others) = (limited("one", 1), queue("others"));
+        let gate = Arc::new(Permits::new());
+        let held = gate.clone();
+        let first = one.spawn(move || {
+            held.take();
+            cmwq::shutdown(LONG)
+        });
+        let second = others.spawn(|| {
+            std::thread::sleep(Duration::from_millis(5));
+            cmwq::shutdown(LONG)
+        });
+        gate.give(1);
+        for report in [first, second].map(|handle| handle.join().unwrap()) {
+            assert!(report.is_complete() && report.completed < 2, "{report:?}");
+        }
+    });
+}
+
 #[test]
 fn several_threads_shut_down_at_once() {
     alone("several_threads_shut_down_at_once", || {

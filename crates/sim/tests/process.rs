@@ -249,16 +249,57 @@ fn an_item_that_shuts_down_does_not_wait_for_itself() {
 }
 
 #[test]
-fn two_items_that_shut_down_wait_for_each_other_until_the_first_deadline() {
+fn two_items_that_shut_down_do_not_wait_for_each_other() {
     let bench = Bench::plain();
     let queue = bench.machine.alloc_workqueue(QueueSpec::managed("w"));
     let [a, b] = [5, 9].map(|ms| bench.item(&[shutdown(ms)]));
-    let said = bench.run(&[queue_on(1, queue, a), queue_on(1, queue, b)]);
+    let burns = bench.burning(3);
+    let said = bench.run(&[a, b, burns].map(|item| queue_on(1, queue, item)));
     let expected = [
-        "5: 0 ended, 0 queued, 1 running, 0 armed",
-        "5: 1 ended, 0 queued, 0 running, 0 armed",
+        "3: 1 ended, 0 queued, 0 running, 0 armed",
+        "3: 2 ended, 0 queued, 0 running, 0 armed",
     ];
-    assert_eq!(said[2..], expected);
+    assert_eq!(said[3..], expected);
+}
+
+#[test]
+fn who_waits_for_the_item_that_shuts_down_is_not_waited_for() {
+    let bench = Bench::plain();
+    let queue = bench.machine.alloc_workqueue(QueueSpec::managed("w"));
+    let ends = bench.item(&[shutdown(100)]);
+    // Before the shutdown, and after it has begun to wait for the last one.
+    let waits =
+        [0, 2].map(|ms| bench.item(&[Act::Sleep(ms * MS), Act::Call(Call::FlushWork(ends))]));
+    let burns = bench.burning(3);
+    let items = [ends, waits[0], waits[1], burns];
+    let said = bench.run(&items.map(|item| queue_on(1, queue, item)));
+    let expected = [
+        "3: 1 ended, 0 queued, 0 running, 0 armed",
+        "3: true",
+        "3: true",
+    ];
+    assert_eq!(said[4..], expected);
+}
+
+#[test]
+fn what_begins_after_the_item_that_shuts_down_is_queued_at_its_end() {
+    let bench = Bench::plain();
+    let one = bench
+        .machine
+        .alloc_workqueue(QueueSpec::managed("one").max_active(1));
+    let other = bench.machine.alloc_workqueue(QueueSpec::managed("other"));
+    let ends = bench.item(&[Act::Sleep(MS), shutdown(100)]);
+    let [no_slot, burns] = [2, 3].map(|ms| bench.burning(ms));
+    let waits = bench.item(&[Act::Call(Call::FlushWork(no_slot))]);
+    let said = bench.run(&[
+        queue_on(1, one, ends),
+        queue_on(1, one, no_slot),
+        queue_on(1, other, waits),
+        queue_on(1, other, burns),
+    ]);
+    let expected = ["3: 1 ended, 1 queued, 0 running, 0 armed", "5: true"];
+    assert_eq!(said[4..], expected);
+    assert_eq!(bench.starts(no_slot)[0].0, 3);
 }
 
 /// Six items of 4 ms on four CPUs; when each began.

@@ -4,7 +4,7 @@
 use std::sync::atomic::Ordering::SeqCst;
 
 use cmwq_policy::Time;
-use cmwq_policy::contract::{Node, Target};
+use cmwq_policy::contract::{Later, Node, Target};
 use cmwq_policy::pool::Stuck;
 
 use super::this_worker::{OnDrop, ThisWorker};
@@ -39,6 +39,18 @@ impl ThisWorker {
             .0
             .begin_bound(&Real(engine), &nodes, targets, gives_up);
         drop(graph);
+        self.while_in_graph(&nodes, wait)
+    }
+
+    /// Runs `wait`, for the end of everything that is not
+    /// later (`WaitGraph::later`) than the calling item.
+    pub(crate) fn shutting_down<R>(self, wait: impl FnOnce() -> R) -> R {
+        let nodes = self.nodes();
+        let graph = self.pool().engine().waits().lock();
+        graph
+            .expect("the core does not panic")
+            .0
+            .begin_shutdown(&nodes);
         self.while_in_graph(&nodes, wait)
     }
 
@@ -88,6 +100,13 @@ pub(crate) fn relieve(engine: &'static Engine) {
     if !graph.0.is_empty() {
         graph.0.relieve(&Real(engine), |node| give_up(engine, node));
     }
+}
+
+/// What of this pool ends only after the items that shut the program down.
+pub(crate) fn later(pool: &'static Pool) -> Later {
+    let engine = pool.engine();
+    let graph = engine.waits().lock().expect("the core does not panic");
+    graph.0.later(&Real(engine), pool.id())
 }
 
 /// One wait that lasts is looked at again, if it is time; when to do so next. `None`: somebody

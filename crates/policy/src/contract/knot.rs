@@ -26,6 +26,9 @@
 //! What is waited for may come to wait for other things: a limit is lowered, an item joins a group.
 //! Where one knows, one looks at once ([`relieve`](WaitGraph::relieve)); whatever it was, a wait
 //! that lasts is looked at again ([`look`](WaitGraph::look)).
+//!
+//! An execution that shuts the program down waits for everything but those who wait for it, so it
+//! is in nobody's way: it is known apart (`shutdown.rs`).
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
@@ -81,16 +84,18 @@ impl<M: Machine> Copy for Target<M> {}
 /// Who waits for what. An execution that waits for several things waits for all of them.
 #[derive(Debug)]
 pub struct WaitGraph<M: Machine> {
-    waits: BTreeMap<Node, Wait<M>>,
+    pub(super) waits: BTreeMap<Node, Wait<M>>,
     /// Of those, the ones that cannot give up.
     bound: BTreeSet<Node>,
+    /// Those that shut down, each with what it has claimed that from.
+    pub(super) shuts_down: BTreeSet<Node>,
     /// When each thread's wait is looked at again.
     looks: BTreeSet<(Time, Node)>,
 }
 
 /// What one execution waits for.
 #[derive(Debug)]
-struct Wait<M: Machine> {
+pub(super) struct Wait<M: Machine> {
     targets: Vec<Target<M>>,
     /// The last execution on the stack of its thread, which is the one that is in the call.
     top: Node,
@@ -110,13 +115,14 @@ impl<M: Machine> Default for WaitGraph<M> {
         WaitGraph {
             waits: BTreeMap::new(),
             bound: BTreeSet::new(),
+            shuts_down: BTreeSet::new(),
             looks: BTreeSet::new(),
         }
     }
 }
 
 /// What must happen for a wait to go on: each of these.
-enum Need<P> {
+pub(super) enum Need<P> {
     /// This execution ends.
     End(Node),
     /// One of those ends that hold a slot which this pwq could have.
@@ -126,6 +132,9 @@ enum Need<P> {
     /// One of the workers of this pool ends what it executes.
     Thread(u32),
 }
+
+/// What each of these needs.
+pub(super) type Needs<M> = BTreeMap<Node, Vec<Need<PwqOf<M>>>>;
 
 impl<M: Machine> WaitGraph<M> {
     /// These executions, all of one thread and the last one first, are about to wait for all of
@@ -215,6 +224,7 @@ impl<M: Machine> WaitGraph<M> {
                 self.looks.remove(&(wait.look_at, *node));
             }
             self.bound.remove(node);
+            self.shuts_down.remove(node);
         }
     }
 
@@ -261,21 +271,28 @@ impl<M: Machine> WaitGraph<M> {
 
     /// Of those that this one waits for, itself included, who never goes on.
     fn stuck(&self, m: &M, node: Node) -> BTreeSet<Node> {
-        let needs = self.reach(m, node);
-        let mut stuck: BTreeSet<Node> = needs.keys().copied().collect();
+        self.stuck_of(m, &self.reach(m, node), &BTreeSet::new())
+    }
+
+    /// Of these, each with what it needs, who never goes on, if `never` do not: with them.
+    pub(super) fn stuck_of(
+        &self,
+        m: &M,
+        needs: &Needs<M>,
+        never: &BTreeSet<Node>,
+    ) -> BTreeSet<Node> {
+        let mut stuck: BTreeSet<Node> = needs.keys().chain(never).copied().collect();
         // Whoever is not known to go on is stuck: the fewest are struck off.
-        while let Some(goes_on) = stuck
-            .iter()
-            .copied()
-            .find(|node| needs[node].iter().all(|need| !self.holds(m, need, &stuck)))
-        {
-            stuck.remove(&goes_on);
+        while let Some((goes_on, _)) = needs.iter().find(|(node, needs)| {
+            stuck.contains(node) && needs.iter().all(|need| !self.holds(m, need, &stuck))
+        }) {
+            stuck.remove(goes_on);
         }
         stuck
     }
 
     /// What this one needs, and those that it needs, and so on, as far as they wait.
-    fn reach(&self, m: &M, from: Node) -> BTreeMap<Node, Vec<Need<PwqOf<M>>>> {
+    fn reach(&self, m: &M, from: Node) -> Needs<M> {
         let mut needs = BTreeMap::new();
         let mut open = alloc::vec![from];
         while let Some(node) = open.pop() {
@@ -303,7 +320,7 @@ impl<M: Machine> WaitGraph<M> {
     }
 
     /// Does this keep a wait from going on, if these never do?
-    fn holds(&self, m: &M, need: &Need<PwqOf<M>>, stuck: &BTreeSet<Node>) -> bool {
+    pub(super) fn holds(&self, m: &M, need: &Need<PwqOf<M>>, stuck: &BTreeSet<Node>) -> bool {
         match *need {
             Need::End(node) => stuck.contains(&node),
             Need::Unplug(pwq) => self.of_queue(m, pwq).any(|node| stuck.contains(&node)),
@@ -324,7 +341,7 @@ impl<M: Machine> WaitGraph<M> {
         }
     }
 
-    fn needs(&self, m: &M, node: Node) -> Vec<Need<PwqOf<M>>> {
+    pub(super) fn needs(&self, m: &M, node: Node) -> Vec<Need<PwqOf<M>>> {
         let targets = self
             .waits
             .get(&node)
@@ -369,18 +386,26 @@ impl<M: Machine> WaitGraph<M> {
 
     /// Those in the graph for whose workers items may wait that hold slots.
     fn of_full_pools(&self, m: &M) -> Vec<Node> {
-        let nodes = self.waits.keys().copied();
-        let pools: BTreeSet<u32> = nodes.clone().map(|node| node.pool).collect();
         let is_full = |pool: &u32| m.with_pool(*pool, |core, _| core.has_all_threads());
-        let full: BTreeSet<u32> = pools.into_iter().filter(is_full).collect();
-        nodes.filter(|node| full.contains(&node.pool)).collect()
+        let full: BTreeSet<u32> = self.pools().into_iter().filter(is_full).collect();
+        let of_full = self.nodes().filter(|node| full.contains(&node.pool));
+        of_full.collect()
+    }
+
+    /// All that are known.
+    fn nodes(&self) -> impl Iterator<Item = Node> + '_ {
+        let waits = self.waits.keys();
+        let others = self.shuts_down.iter();
+        let others = others.filter(|node| !self.waits.contains_key(node));
+        waits.chain(others).copied()
+    }
+
+    fn pools(&self) -> BTreeSet<u32> {
+        self.nodes().map(|node| node.pool).collect()
     }
 
     fn of_pool(&self, pool: u32) -> impl Iterator<Item = Node> + '_ {
-        self.waits
-            .keys()
-            .copied()
-            .filter(move |node| node.pool == pool)
+        self.nodes().filter(move |node| node.pool == pool)
     }
 
     /// Those in the graph that execute items of the same queue. While this pwq is plugged these are
@@ -391,19 +416,14 @@ impl<M: Machine> WaitGraph<M> {
             let of = m.with_pool(node.pool, |core, _| core.executes_of(node.worker));
             of.is_some_and(|of| m.info(of).queue == queue)
         };
-        let nodes: Vec<Node> = self.waits.keys().copied().filter(executes).collect();
+        let nodes: Vec<Node> = self.nodes().filter(executes).collect();
         nodes.into_iter()
     }
 
     /// Those in the graph that hold slots which this pwq could have, each with how many.
     fn holders(&self, m: &M, pwq: PwqOf<M>) -> impl Iterator<Item = (Node, u32)> {
         let mut holders = Vec::new();
-        for pool in self
-            .waits
-            .keys()
-            .map(|node| node.pool)
-            .collect::<BTreeSet<u32>>()
-        {
+        for pool in self.pools() {
             let of_pool = self.of_pool(pool);
             m.with_pool(pool, |core, cx| {
                 let held = of_pool.map(|node| (node, core.slots_held(cx, node.worker, pwq)));
@@ -449,7 +469,11 @@ fn blocked<M: Machine>(
 }
 
 /// What must happen, where something of this pool is behind that.
-fn need<M: Machine>(m: &M, pool: u32, behind: Behind<PwqOf<M>>) -> Option<Need<PwqOf<M>>> {
+pub(super) fn need<M: Machine>(
+    m: &M,
+    pool: u32,
+    behind: Behind<PwqOf<M>>,
+) -> Option<Need<PwqOf<M>>> {
     match behind {
         Behind::Slot(pwq) => Some(Need::Slot(pwq)),
         Behind::Older(pwq) => Some(Need::Unplug(pwq)),

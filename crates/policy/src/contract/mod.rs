@@ -25,6 +25,7 @@ mod items;
 mod knot;
 mod lookout;
 mod queues;
+mod shutdown;
 mod watch;
 
 pub use counts::{QueueCounts, counts};
@@ -40,6 +41,7 @@ pub use queues::{
     PwqFlush, activate, apply_attrs, begin_flush, flush_step, freeze, is_congested, is_drained,
     limit, pwq_emptied, pwq_for, refit, set_max_active, set_min_active, thaw,
 };
+pub use shutdown::Later;
 
 pub use watch::{Raised, Starvation, Witness, outgrow, starving, waits};
 

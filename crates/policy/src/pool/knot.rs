@@ -27,7 +27,34 @@ pub enum Behind<P> {
 /// All that an item is behind.
 pub type Behinds<P> = [Option<Behind<P>>; 3];
 
+/// Entries of a pool that wait for the same.
+#[derive(Clone, Copy, Debug)]
+pub struct Held<P> {
+    /// What has to end before any of them begins.
+    pub behind: Behinds<P>,
+    /// How many are items.
+    pub items: u64,
+    /// How many are barriers.
+    pub barriers: u64,
+}
+
 impl<S: Store> WorkerPool<S> {
+    /// Everything that has not begun and waits for more than a free worker.
+    pub fn held(&self, cx: &mut Cx<S>) -> Vec<Held<S::Pwq>> {
+        let slots = self.slots.waits().iter();
+        let mut all: Vec<_> = slots.map(|&pwq| held_back(cx, pwq)).collect();
+        for (id, worker) in self.crew.all() {
+            let behind = [Some(Behind::Worker(id)), None, None];
+            all.push(held(cx, behind, worker.scheduled.iter(cx.store)));
+        }
+        let heads: Vec<S::Work> = self.worklist.heads(cx).collect();
+        for work in heads {
+            let behind = self.item_behind(cx, work);
+            all.push(held(cx, behind, self.worklist.series(cx, work).into_iter()));
+        }
+        all
+    }
+
     /// What `work` waits for, all of it: an item, or a barrier that was put behind `item`.
     pub fn behind(&self, cx: &mut Cx<S>, work: S::Work, item: Option<S::Work>) -> Behinds<S::Pwq> {
         match item {
@@ -182,5 +209,47 @@ impl<S: Store> WorkerPool<S> {
         let limit = limit_now(cx, pwq);
         let frozen = limit.max() == 0;
         !frozen && !limit.may_rise() && held >= limit.max()
+    }
+}
+
+/// These entries of a worklist, or of a worker's own list: barriers are the inactive ones.
+fn held<S: Store>(
+    cx: &Cx<S>,
+    behind: Behinds<S::Pwq>,
+    entries: impl Iterator<Item = S::Work>,
+) -> Held<S::Pwq> {
+    let (mut items, mut barriers) = (0, 0);
+    for work in entries {
+        match cx.store.word(work).flags().inactive {
+            true => barriers += 1,
+            false => items += 1,
+        }
+    }
+    Held {
+        behind,
+        items,
+        barriers,
+    }
+}
+
+/// What waits for a slot of this pwq, or for its plug. There all are inactive, and each barrier is
+/// linked to what is before it.
+fn held_back<S: Store>(cx: &mut Cx<S>, pwq: S::Pwq) -> Held<S::Pwq> {
+    let state = cx.store.pwq(pwq);
+    let behind = match state.is_plugged() {
+        true => Behind::Older(pwq),
+        false => Behind::Slot(pwq),
+    };
+    let first = state.inactive.first();
+    let entries = core::iter::successors(first, |&work| cx.store.next(work));
+    let (mut items, mut barriers) = (0, 0);
+    for work in entries {
+        items += 1;
+        barriers += u64::from(cx.store.word(work).flags().linked);
+    }
+    Held {
+        behind: [Some(behind), None, None],
+        items: items - barriers,
+        barriers,
     }
 }

@@ -56,7 +56,7 @@ pub use claim::{Claimant, MAX_CLAIMS};
 pub use inspect::{PwqCounts, Waits};
 pub use items::{Queueing, Retired};
 pub use key::{PoolKey, Served};
-pub use knot::{Behind, Behinds};
+pub use knot::{Behind, Behinds, Held};
 pub use life::{BH_WORKER_RESTARTS, BH_WORKER_TURN, Step};
 pub use rescue::{MAX_RESCUERS, MAYDAY_INITIAL_TIMEOUT, MAYDAY_INTERVAL, RESCUER_BATCH};
 pub use seen::{Plan, Seen, SeenState, Shortage};

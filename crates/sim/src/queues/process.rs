@@ -1,7 +1,7 @@
 //! The process around the queues: handles that are dropped, the end of the program, a CPU quota.
 
 use cmwq_policy::Nanos;
-use cmwq_policy::contract::{self, Machine as _};
+use cmwq_policy::contract::{self, Later, Machine as _};
 use cmwq_policy::pwq::Drain;
 use cmwq_policy::worker::Wait;
 
@@ -28,9 +28,12 @@ impl ForDropped {
 }
 
 impl ForAll {
-    fn in_flight(&self, m: &Machine, pool: PoolId) -> u64 {
-        let own = u64::from(self.own == Some(pool));
-        m.with_core(pool, |core| core.nr_in_flight()) - own
+    /// What of the pool ends after this call.
+    fn later(&self, m: &Machine, pool: PoolId) -> Later {
+        match self.own.is_empty() {
+            true => Later::default(),
+            false => m.wait_graph.borrow().later(m, pool.0),
+        }
     }
 
     /// Watches the first pool that is not empty, instead of the one that is watched now.
@@ -45,31 +48,33 @@ impl ForAll {
         let ended = m.completed() - self.before;
         let (mut queued, mut running) = (0, 0);
         for pool in m.pool_ids() {
-            let executing = m.with_core(pool, |core| core.nr_executing());
-            let executing = u64::from(executing) - u64::from(self.own == Some(pool));
-            running += executing;
-            queued += self.in_flight(m, pool) - executing;
+            let later = self.later(m, pool);
+            let executing = u64::from(m.with_core(pool, |core| core.nr_executing()));
+            let in_flight = m.with_core(pool, |core| core.nr_in_flight());
+            queued += in_flight - executing - later.barriers;
+            running += executing - later.running;
         }
         let armed = m.timers.borrow().len();
         Answer::Text(format!(
             "{ended} ended, {queued} queued, {running} running, {armed} armed"
         ))
     }
-}
 
-impl ForAll {
     pub(crate) fn look(&mut self, m: &Machine) -> Result<Answer, Awaited> {
+        let in_flight = |pool: PoolId| m.with_core(pool, |core| core.nr_in_flight());
         // Nothing happens between the looks at two pools, so one pass is enough.
-        let busy = m.pool_ids().find(|&pool| self.in_flight(m, pool) > 0);
+        let busy = m
+            .pool_ids()
+            .find(|&pool| in_flight(pool) > self.later(m, pool).in_flight());
         let busy = busy.filter(|_| m.now() < self.deadline);
         self.watch(m, busy);
-        match busy {
-            Some(_) => Err(None),
-            None => {
-                m.call_off(self.alarm);
-                Ok(self.report(m))
-            }
+        if busy.is_some() {
+            return Err(None);
         }
+        m.call_off(self.alarm);
+        let report = self.report(m);
+        m.wait_graph.borrow_mut().end(&self.own);
+        Ok(report)
     }
 }
 
@@ -104,9 +109,10 @@ impl Machine {
 
     pub(crate) fn shutdown(&self, id: ThreadId, most: Nanos) -> Reply {
         self.process.closing.set(true);
-        let executing = self.execution_of(id).and_then(|_| self.worker_of(id));
+        let own = self.nodes(id);
+        self.wait_graph.borrow_mut().begin_shutdown(&own);
         Reply::Wait(Pending::All(ForAll {
-            own: executing.map(|who| who.pool),
+            own,
             deadline: self.now().after(most),
             alarm: self.after(most, Event::CallOver(id)),
             at: None,

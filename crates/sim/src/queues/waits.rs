@@ -262,6 +262,9 @@ impl Machine {
             Err(on) if self.enters(id, &pending) && self.waits_on(id, on) => {
                 self.calling.borrow_mut().insert(id);
                 self.sleep(id, Sleep::Call(pending));
+                if self.wait_graph.borrow().is_shutting_down() {
+                    self.progress();
+                }
             }
             Err(on) => {
                 let refused = self.refuse(id, &pending, on);
@@ -286,7 +289,7 @@ impl Machine {
     }
 
     /// All that the thread stands for.
-    fn nodes(&self, id: ThreadId) -> Vec<Node> {
+    pub(crate) fn nodes(&self, id: ThreadId) -> Vec<Node> {
         let stack = self.frame(id, |f| f.stack());
         stack.into_iter().map(node).collect()
     }

@@ -1,7 +1,7 @@
 //! What a call waits for.
 
 use cmwq_policy::Time;
-use cmwq_policy::contract::PwqFlush;
+use cmwq_policy::contract::{Node, PwqFlush};
 use cmwq_policy::worker::Wait;
 
 use crate::api::act::Answer;
@@ -53,9 +53,10 @@ pub(crate) struct ForDrain {
 /// Until nothing of a queue without handles is left.
 pub(crate) struct ForDropped(pub(crate) QueueId);
 
-/// Until all pools are empty but for the caller's own item.
+/// Until all pools are empty but for what is not waited for.
 pub(crate) struct ForAll {
-    pub(crate) own: Option<PoolId>,
+    /// The items that the caller is in.
+    pub(crate) own: Vec<Node>,
     pub(crate) deadline: Time,
     /// Wakes the caller then.
     pub(crate) alarm: EventKey,

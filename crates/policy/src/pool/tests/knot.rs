@@ -1,5 +1,7 @@
 //! Items that wait for each other in a circle, over pools and queues.
 
+use std::collections::BTreeSet;
+
 use super::contract::OnRig;
 use super::*;
 use crate::contract::{self, Machine, Node, Target, WaitGraph};
@@ -256,6 +258,52 @@ fn an_item_that_waits_for_its_own_execution_waits_for_its_slot_as_well() {
     world.queue(item, 1);
     assert_eq!(world.flushes(holder, x), Ok(()));
     assert_eq!(world.flushes(x, item), Err(Stuck));
+}
+
+#[test]
+fn who_shuts_down_does_not_wait_for_those_who_wait_for_it() {
+    let mut world = World::new(4);
+    contract::set_max_active(&world.machine, 3, 1);
+    let (ends, joins, over_it, free) = (world.item(0), world.item(1), world.item(2), world.item(0));
+    let (holder, no_slot) = (world.item(3), world.item(3));
+    assert_eq!(world.joins(joins, ends), Ok(()));
+    assert_eq!(world.joins(over_it, joins), Ok(()));
+    assert_eq!(world.joins(free, no_slot), Ok(()));
+    let behind = |world: &World| world.graph.behind_shutdown(&world.machine);
+    let nodes = |items: &[usize]| -> BTreeSet<Node> {
+        items.iter().map(|&item| world.node(item)).collect()
+    };
+    let (first, second) = (
+        nodes(&[ends, joins, over_it]),
+        nodes(&[ends, joins, over_it, holder, free]),
+    );
+    assert_eq!(behind(&world), BTreeSet::new(), "nobody shuts down");
+    world.graph.begin_shutdown(&[world.node(ends)]);
+    assert_eq!(behind(&world), first);
+    world.graph.begin_shutdown(&[world.node(holder)]);
+    assert_eq!(behind(&world), second, "also over a slot");
+    assert_eq!(
+        world.joins(ends, joins),
+        Err(Stuck),
+        "no longer in that call"
+    );
+    assert!(!behind(&world).contains(&world.node(ends)));
+}
+
+#[test]
+fn a_wait_for_one_that_shuts_down_closes_no_circle() {
+    let mut world = with_threads(2, 2);
+    let (ends, joins) = (world.item(0), world.item(1));
+    world.graph.begin_shutdown(&[world.node(ends)]);
+    assert_eq!(world.joins(joins, ends), Ok(()));
+    let other = world.item(0);
+    assert_eq!(world.flushes(other, ends), Ok(()));
+    let waits = world.item(0);
+    assert_eq!(
+        world.begin(joins, Target::Item(waits)),
+        Ok(()),
+        "the two may end"
+    );
 }
 
 /// Nobody begins to wait when a task of a group spawns another one.

@@ -176,10 +176,7 @@ impl AsyncDomain {
         let cookie = Cookie(call.cookie);
         let body = Arc::new(Mutex::new(Some(move || call.execute(func))));
         let item = body.clone();
-        let task = Task::new(
-            move || take(&item).into_iter().for_each(|call| call()),
-            None,
-        );
+        let task = Task::new(move || take(&item).into_iter().for_each(|call| call()), ());
         state.lock().tasks.insert(cookie.0, task.clone());
         // Under the lock, so that calls begin in the order of their cookies.
         let queued = task::try_start(queue, &task);

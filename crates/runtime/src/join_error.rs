@@ -13,7 +13,10 @@ pub enum JoinError {
     WouldDeadlock(WouldDeadlock),
     /// It was never queued.
     Refused(QueueError),
-    /// It was taken off its queue before it began, because its scope could not wait for it.
+    /// It was taken off its queue before it began: by [`JoinHandle::cancel`], or because its scope
+    /// could not wait for it.
+    ///
+    /// [`JoinHandle::cancel`]: crate::JoinHandle::cancel
     Cancelled,
 }
 
@@ -62,7 +65,7 @@ impl fmt::Display for JoinError {
             },
             JoinError::WouldDeadlock(error) => error.fmt(f),
             JoinError::Refused(error) => error.fmt(f),
-            JoinError::Cancelled => f.write_str("the item was cancelled with its scope"),
+            JoinError::Cancelled => f.write_str("the item was cancelled before it began"),
         }
     }
 }

@@ -54,8 +54,9 @@
 // 1. `join_error`, `current`, `freezer`, `process`, `reporting`, `affinity`, `builder`, `stats`,
 //    `shutdown`, `work`: what programs see
 // 2. `workqueue`: queues as programs hold them
-// 3. `delayed`, `task`, `system`
-// 4. `scope`, `job`, `async_domain`
+// 3. `delayed`, `task`, `system`, `park`
+// 4. `join_handle`
+// 5. `scope`, `job`, `async_domain`
 mod affinity;
 mod async_domain;
 mod builder;
@@ -64,6 +65,8 @@ mod delayed;
 pub mod freezer;
 mod job;
 mod join_error;
+mod join_handle;
+mod park;
 pub mod process;
 mod reporting;
 mod scope;
@@ -95,12 +98,12 @@ pub use current::{CurrentWork, current_work, is_rescuer, others_waiting, set_wor
 pub use delayed::DelayedWork;
 pub use job::{CancelToken, Job, JobError, JobProgress, JobStats};
 pub use join_error::JoinError;
+pub use join_handle::{JoinHandle, spawn};
 pub use reporting::{set_cpu_intensive_threshold, set_report_hook, set_watchdog_threshold};
 pub use scope::{Scope, ScopedJoinHandle};
 pub use shutdown::shutdown;
 pub use stats::{cpus, look, stats};
 pub use system::{system, system_bh, system_freezable, system_highpri, system_long, system_percpu};
-pub use task::JoinHandle;
 pub use work::{EnqueueError, Work};
 pub use workqueue::{Attrs, Waits, Workqueue, WorkqueueBuilder, WorkqueueCounts};
 

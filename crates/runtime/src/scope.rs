@@ -20,7 +20,7 @@ use cmwq_engine::{Awaits, Group, Header, Latch, Members, Process, RawPwq, RawQue
 use cmwq_policy::stacking::Stacking;
 
 use crate::join_error::JoinError;
-use crate::task::{self, AnyTask, Cancel, Handle, Observer, OnEnd, Task};
+use crate::task::{self, AnyTask, Cancel, Handle, Observer, Task};
 use crate::workqueue::Workqueue;
 
 /// What a scope shares with its tasks.
@@ -74,24 +74,31 @@ impl Shared {
     }
 }
 
-impl Observer for Shared {
-    fn ended(&self, number: u64) {
+/// A task of a scope, by its number there.
+struct Ticket {
+    shared: Arc<Shared>,
+    number: u64,
+}
+
+impl Observer for Ticket {
+    fn ended(&self) {
+        let shared = &self.shared;
         // In a child that the task has forked somebody who is not there may hold the lock.
-        let task = self.process.is_ours().then(|| {
-            let mut tasks = self.tasks.lock().expect("nobody panics with it");
-            tasks.remove(&number)
+        let task = shared.process.is_ours().then(|| {
+            let mut tasks = shared.tasks.lock().expect("nobody panics with it");
+            tasks.remove(&self.number)
         });
         // Not the last reference: the caller has one.
         drop(task);
-        self.one_ended();
+        shared.one_ended();
     }
 
     fn panicked(&self) {
-        self.panics.fetch_add(1, SeqCst);
+        self.shared.panics.fetch_add(1, SeqCst);
     }
 
     fn panic_joined(&self) {
-        self.panics.fetch_sub(1, SeqCst);
+        self.shared.panics.fetch_sub(1, SeqCst);
     }
 }
 
@@ -185,8 +192,11 @@ impl<'scope, 'env> Scope<'scope, 'env> {
         let (shared, queue) = (&self.shared, self.queue.raw());
         shared.open.fetch_add(1, SeqCst);
         let number = shared.spawned.fetch_add(1, SeqCst);
-        let observer: Arc<dyn Observer> = shared.clone();
-        let task = Task::new(func, Some(OnEnd { observer, number }));
+        let ticket = Ticket {
+            shared: shared.clone(),
+            number,
+        };
+        let task = Task::new(func, ticket);
         let handle = Handle::new(task.clone() as Arc<dyn AnyTask<T> + 'scope>);
         if queue.is_ours() {
             self.remember(number, task.clone());

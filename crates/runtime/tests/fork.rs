@@ -2,9 +2,12 @@
 
 mod common;
 
+use std::future::Future;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::SeqCst;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicUsize};
+use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use cmwq::{FlushError, JoinError, QueueError, Work, Workqueue};
@@ -56,13 +59,23 @@ fn the_childs_use_of_a_parents_queue_is_an_error() {
         let running = busy.spawn(move || entry.take());
         let finished = idle.spawn(|| 5);
         eventually("it is over", || finished.is_finished());
-        let (parents_system, handles) = (cmwq::system(), [running, busy.spawn(|| ())]);
+        // One runs, one may have ended, and one has.
+        let ended = busy.spawn(|| ());
+        eventually("it has ended", || ended.is_finished());
+        let handles = [running, busy.spawn(|| ()), ended];
+        let parents_system = cmwq::system();
         let kept = (busy.clone(), idle.clone());
         in_child(move || {
             refuses(&busy);
             refuses(&idle);
             refuses(parents_system);
-            for handle in handles {
+            for mut handle in handles {
+                let context = &mut Context::from_waker(Waker::noop());
+                assert!(handle.is_finished() && !handle.cancel());
+                assert!(matches!(
+                    Pin::new(&mut handle).poll(context),
+                    Poll::Ready(Err(JoinError::Refused(QueueError::Forked)))
+                ));
                 let joined = handle.join();
                 assert!(matches!(
                     joined,

@@ -116,7 +116,7 @@ pub enum QueueError {
     ShutDown,
     /// The queue is being drained; only its own items may queue more.
     Draining,
-    /// The last handle of the queue is gone; only its own items may queue more.
+    /// The queue was closed, or its last handle is gone; only its own items may queue more.
     Destroying,
     /// The machine has no such CPU.
     NoSuchCpu(usize),
@@ -177,7 +177,7 @@ impl fmt::Display for QueueError {
             QueueError::Forked => "the queue belongs to the process this one was forked from",
             QueueError::ShutDown => "cmwq is shut down in this process",
             QueueError::Draining => "the queue is being drained",
-            QueueError::Destroying => "the last handle of the queue is gone",
+            QueueError::Destroying => "the queue was closed, or its last handle is gone",
             QueueError::NoSuchCpu(cpu) => return write!(f, "the machine has no CPU {cpu}"),
         })
     }

@@ -59,16 +59,21 @@ impl Drop for Owner {
             return;
         }
         queue.engine().forget_queue(queue.id());
-        queue.set_destroying();
-        contract::cancel_timers(&queue.machine(), queue.this());
-        // Nothing would ever thaw it.
-        contract::thaw(&queue.machine(), queue.this());
+        // It is thawed, too: nothing else would ever do that.
+        begin_teardown(queue);
         // Inside one of its own items, or where waiting would never end, whoever ends the last
         // items finishes the teardown.
         if queue.is_current() || queue.wait_drained().is_err() {
             queue.orphan();
         }
     }
+}
+
+/// From now on a queue takes items of its own items only, and none that is armed.
+fn begin_teardown(queue: &Queue) {
+    queue.set_destroying();
+    contract::cancel_timers(&queue.machine(), queue.this());
+    contract::thaw(&queue.machine(), queue.this());
 }
 
 /// Making one, and what it is.
@@ -262,6 +267,24 @@ impl RawQueue {
     /// As [`flush`](Self::flush).
     pub fn drain(&self, deadline: Option<Time>) -> Result<bool, FlushError> {
         self.queue().drain(deadline)
+    }
+}
+
+/// Its end.
+impl RawQueue {
+    /// Refuses all but its own items for ever, disarms what is armed for it, and waits as
+    /// [`drain`](Self::drain) does: what dropping the last owner does, by any of them. A frozen
+    /// queue is thawed.
+    ///
+    /// # Errors
+    /// As [`flush`](Self::flush). It is closed all the same, but for a child process.
+    pub fn close(&self, deadline: Option<Time>) -> Result<bool, FlushError> {
+        let queue = self.queue();
+        if !queue.is_ours() {
+            return Err(FlushError::Forked);
+        }
+        begin_teardown(queue);
+        queue.drain(deadline)
     }
 }
 

@@ -163,7 +163,7 @@ mod wait;
 pub use cmwq_policy::growth::GrowthStats;
 pub use group::{Group, Members};
 pub use item::{Header, Ref, RefFn, Vtable, WorkFn, count_arc};
-pub use options::{DFL_STACK_SIZE, DFL_THREAD_LIMIT, MAX_THREAD_LIMIT, Options};
+pub use options::{DFL_STACK_SIZE, DFL_THREAD_LIMIT, MAX_THREAD_LIMIT, Options, ThreadHook};
 pub use raw::{Awaits, Busy, Process, QueueSpec, RawItem, RawPwq, RawQueue, worker};
 pub use shutdown::ShutdownReport;
 pub use stats::Stats;

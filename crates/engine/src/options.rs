@@ -1,9 +1,12 @@
 //! Options of the process, set before first use.
 
+use std::fmt;
 use std::sync::atomic::Ordering::SeqCst;
 use std::sync::atomic::{AtomicPtr, AtomicUsize};
 
 use cmwq_policy::form::CanaryForm;
+
+use crate::user;
 
 /// Pools a process may have. Per-CPU ones are at most four per CPU; the others are sets of
 /// attributes that its queues use.
@@ -25,11 +28,35 @@ static THREAD_MOST: AtomicUsize = AtomicUsize::new(MAX_THREAD_LIMIT);
 /// Null, or leaked: a forked child finds no lock that somebody held.
 static PLACES: AtomicPtr<Places> = AtomicPtr::new(std::ptr::null_mut());
 
-/// Where canaries live, and where the machine is described.
+/// Code of the program that threads call. Leaked: threads may outlive whoever made it.
+#[derive(Clone, Copy)]
+pub struct ThreadHook(&'static (dyn Fn() + Send + Sync));
+
+impl ThreadHook {
+    /// A hook that calls this.
+    pub fn new(hook: impl Fn() + Send + Sync + 'static) -> Self {
+        ThreadHook(Box::leak(Box::new(hook)))
+    }
+
+    /// Calls it. A panic ends here.
+    pub(crate) fn call(self) {
+        user::run(self.0);
+    }
+}
+
+impl fmt::Debug for ThreadHook {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("ThreadHook")
+    }
+}
+
+/// Where canaries live, where the machine is described, and what threads call.
 #[derive(Clone, Copy)]
 struct Places {
     canaries: Option<CanaryForm>,
     sysfs_root: &'static str,
+    thread_start: Option<ThreadHook>,
+    thread_stop: Option<ThreadHook>,
 }
 
 impl Places {
@@ -39,6 +66,8 @@ impl Places {
         installed.copied().unwrap_or(Places {
             canaries: None,
             sysfs_root: "/",
+            thread_start: None,
+            thread_stop: None,
         })
     }
 }
@@ -56,6 +85,10 @@ pub struct Options {
     pub canaries: Option<CanaryForm>,
     /// The machine's caches and nodes are what `sys/devices/system` in this folder says.
     pub sysfs_root: &'static str,
+    /// Called on each new thread that executes items, before the first one.
+    pub thread_start: Option<ThreadHook>,
+    /// Called on such a thread when it ends, after the last one.
+    pub thread_stop: Option<ThreadHook>,
 }
 
 /// What holds if nothing is installed.
@@ -67,6 +100,8 @@ impl Default for Options {
             thread_most: MAX_THREAD_LIMIT,
             canaries: None,
             sysfs_root: "/",
+            thread_start: None,
+            thread_stop: None,
         }
     }
 }
@@ -80,6 +115,8 @@ impl Options {
         let places = Places {
             canaries: self.canaries,
             sysfs_root: self.sysfs_root,
+            thread_start: self.thread_start,
+            thread_stop: self.thread_stop,
         };
         PLACES.store(Box::into_raw(Box::new(places)), SeqCst);
     }
@@ -92,6 +129,8 @@ impl Options {
             thread_most: THREAD_MOST.load(SeqCst),
             canaries: places.canaries,
             sysfs_root: places.sysfs_root,
+            thread_start: places.thread_start,
+            thread_stop: places.thread_stop,
         }
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use cmwq_os::{sched, thread};
 use cmwq_policy::WorkerPool;
 
-use super::worker::Rescue;
+use super::worker::{Rescue, with_hooks};
 use crate::engine::{Engine, pool_of};
 use crate::pool::Pool;
 use crate::queue::mayday::{Maydays, Rescuer};
@@ -21,11 +21,11 @@ pub(crate) fn start(engine: &'static Engine, name: &str) -> io::Result<Rescuer> 
     let maydays = Arc::new(Maydays::default());
     let of = maydays.clone();
     thread::spawn(&format!("cmwq/R-{name}"), engine.stack_size(), move || {
-        Thread {
+        let thread = Thread {
             engine,
             maydays: of,
-        }
-        .run()
+        };
+        with_hooks(engine.base(), || thread.run());
     })?;
     Ok(Rescuer::new(maydays))
 }

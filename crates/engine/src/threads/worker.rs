@@ -11,7 +11,9 @@ use cmwq_policy::{CpuMask, ItemReport, Nanos, Rule, Time, WorkerId, sampling};
 
 use super::meter::{Found, Meter, Tidiness};
 use super::scan;
+use crate::base::Base;
 use crate::item::Header;
+use crate::options::ThreadHook;
 use crate::pool::{NOWHERE, Pool, Slot};
 use crate::queue::pwq::{PwqRef, name_of};
 use crate::report::{self, Report};
@@ -147,8 +149,19 @@ fn spawn(slot: &'static Slot) -> io::Result<()> {
     let base = pool.base().base_nice();
     let name = thread_name(pool.key(), base, pool.index(), slot.id);
     thread::spawn(&name, pool.base().stack_size(), move || {
-        Worker::new(slot).run()
+        with_hooks(pool.base(), || Worker::new(slot).run())
     })
+}
+
+/// The life of a thread that executes items, between the program's hooks.
+pub(super) fn with_hooks(base: &Base, live: impl FnOnce()) {
+    let options = base.options();
+    options.thread_start.into_iter().for_each(ThreadHook::call);
+    live();
+    // One that has returned in a forked child ends with that.
+    if base.is_ours() {
+        options.thread_stop.into_iter().for_each(ThreadHook::call);
+    }
 }
 
 /// Name of a worker's thread (kernel: `kworker/1:2H`, `kworker/u8:3`).

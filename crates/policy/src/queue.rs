@@ -258,9 +258,30 @@ pub fn drain_warns(looks: u32) -> bool {
     looks == 10 || (looks.is_multiple_of(100) && (1..=1000).contains(&looks))
 }
 
+/// Inputs that may be taken, of which the results have not been, while items of a queue with this
+/// limit are made one after the other from an iterator. `max_active` of them hold the slots. As
+/// many again, up to 16, have ended before their turn or take the next free slot, so that no slot
+/// is free while the consumer is at work.
+pub fn read_ahead(max_active: u32) -> usize {
+    let spare = max_active.clamp(1, 16);
+    max_active.saturating_add(spare).max(2) as usize
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn who_reads_ahead_keeps_all_slots_busy_and_no_more_than_a_few_beside() {
+        assert_eq!(
+            read_ahead(1),
+            2,
+            "one runs while the one before is looked at"
+        );
+        assert_eq!(read_ahead(8), 16);
+        assert_eq!(read_ahead(1024), 1040);
+        assert!((1..=2048).all(|max_active| read_ahead(max_active) > max_active as usize));
+    }
     use std::vec::Vec;
 
     #[test]

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use cmwq_engine::RawQueue;
 use cmwq_engine::error::{FlushError, NotQueued, QueueError};
+use cmwq_policy::Time;
 
 use crate::work::{EnqueueError, Work};
 
@@ -198,8 +199,47 @@ impl Workqueue {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn drain_timeout(&self, timeout: Duration) -> Result<bool, FlushError> {
-        let nanos = u64::try_from(timeout.as_nanos()).unwrap_or(u64::MAX);
-        self.raw.drain(Some(cmwq_os::clock::now().after(nanos)))
+        self.raw.drain(Some(deadline(timeout)))
+    }
+
+    /// Closes the queue and waits until everything queued in it has ended: what dropping the last
+    /// handle does, by any handle, and with an answer. From now on only its own items may queue
+    /// more; others are refused with [`QueueError::Destroying`], for ever. Delayed items that are
+    /// armed for it are disarmed. A frozen queue is thawed.
+    ///
+    /// The queues of [`system`](crate::system) and its like are shared by the whole process: do not
+    /// close them.
+    ///
+    /// # Errors
+    /// As [`flush`](Self::flush): inside one of its own items it does not wait. The queue is closed
+    /// all the same, but in a child process.
+    ///
+    /// ```
+    /// let queue = cmwq::Workqueue::builder("log").build()?;
+    /// let clone = queue.clone();
+    /// queue.spawn(|| println!("last words")).detach();
+    /// queue.close()?;
+    /// assert!(clone.spawn(|| ()).join().is_err(), "it takes no more");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn close(&self) -> Result<(), FlushError> {
+        self.raw.close(None).map(drop)
+    }
+
+    /// As [`close`](Self::close), waiting at most for `timeout`: false if items were left, which go
+    /// on. Dropping the last handle then waits for them.
+    ///
+    /// # Errors
+    /// As there.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// let queue = cmwq::Workqueue::builder("log").build()?;
+    /// assert!(queue.close_timeout(Duration::from_secs(60))?);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn close_timeout(&self, timeout: Duration) -> Result<bool, FlushError> {
+        self.raw.close(Some(deadline(timeout)))
     }
 
     /// Whether items wait because the limit is reached (kernel `workqueue_congested`), of a per-CPU
@@ -226,6 +266,11 @@ impl From<RawQueue> for Workqueue {
     fn from(raw: RawQueue) -> Self {
         Workqueue { raw }
     }
+}
+
+fn deadline(timeout: Duration) -> Time {
+    let nanos = u64::try_from(timeout.as_nanos()).unwrap_or(u64::MAX);
+    cmwq_os::clock::now().after(nanos)
 }
 
 /// False if it was pending, or is disabled.

@@ -8,6 +8,7 @@ mod kit;
 
 mod brief;
 mod changes;
+mod closing;
 mod freeze;
 mod hogs;
 mod hotplug;

@@ -1,7 +1,7 @@
 //! Options of the process, set before first use.
 
 use cmwq_engine::error::InstallError;
-use cmwq_engine::{Options, Process};
+use cmwq_engine::{Options, Process, ThreadHook};
 use cmwq_policy::form::CanaryForm;
 
 /// Options of the whole process. Threads belong to pools, which all queues share, so these are not
@@ -78,6 +78,38 @@ impl Builder {
     /// ```
     pub fn canaries(mut self, form: CanaryForm) -> Self {
         self.options.canaries = Some(form);
+        self
+    }
+
+    /// Calls `hook` on each new thread that executes items, before the first one: to name it for a
+    /// profiler, to open a connection in a thread-local, to register it with another library. The
+    /// thread is set up after that, so nice level, CPUs and scheduling policy are cmwq's.
+    ///
+    /// The hook must not wait for items: the thread may be the one that is to execute them. A panic
+    /// in it ends the call and nothing else.
+    ///
+    /// ```
+    /// cmwq::Builder::new()
+    ///     .on_thread_start(|| println!("{:?}", std::thread::current().name()))
+    ///     .on_thread_stop(|| println!("gone"))
+    ///     .install()?;
+    /// cmwq::spawn(|| ()).join()?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn on_thread_start(mut self, hook: impl Fn() + Send + Sync + 'static) -> Self {
+        self.options.thread_start = Some(ThreadHook::new(hook));
+        self
+    }
+
+    /// Calls `hook` on each such thread that ends, after its last item. Threads end after minutes
+    /// without work; those that are left when the process ends do not call it.
+    ///
+    /// ```
+    /// cmwq::Builder::new().on_thread_stop(|| println!("one thread less")).install()?;
+    /// # Ok::<(), cmwq::InstallError>(())
+    /// ```
+    pub fn on_thread_stop(mut self, hook: impl Fn() + Send + Sync + 'static) -> Self {
+        self.options.thread_stop = Some(ThreadHook::new(hook));
         self
     }
 

@@ -284,3 +284,50 @@ fn a_hook_whose_panic_panics_ends_nobody() {
         assert_eq!(queue.spawn(|| 5).join().unwrap(), 5);
     });
 }
+
+/// What a thread was told at its start.
+#[derive(Default)]
+struct Told {
+    starts: AtomicUsize,
+    stops: AtomicUsize,
+}
+
+static TOLD: Told = Told {
+    starts: AtomicUsize::new(0),
+    stops: AtomicUsize::new(0),
+};
+
+thread_local! {
+    static STARTED: std::cell::Cell<bool> = const { std::cell::Cell::new(false) };
+}
+
+#[test]
+fn hooks_are_called_as_threads_start_and_stop() {
+    alone("hooks_are_called_as_threads_start_and_stop", || {
+        let builder = cmwq::Builder::new().on_thread_start(|| {
+            TOLD.starts.fetch_add(1, SeqCst);
+            STARTED.set(true);
+            panic!("ends the call and nothing else");
+        });
+        let builder = builder.on_thread_stop(|| {
+            assert!(STARTED.get(), "of the same thread");
+            TOLD.stops.fetch_add(1, SeqCst);
+        });
+        builder.install().unwrap();
+        let kinds = [
+            Workqueue::builder("managed"),
+            Workqueue::builder("percpu").percpu(),
+            Workqueue::builder("bh").bh(),
+        ];
+        for kind in kinds {
+            let queue = kind.build().unwrap();
+            assert!(queue.spawn(|| STARTED.get()).join().unwrap());
+        }
+        let workers = TOLD.starts.load(SeqCst);
+        assert!(workers >= 3);
+        // A thread that ends: the queue's own.
+        drop(Workqueue::builder("rescued").mem_reclaim().build().unwrap());
+        eventually("its thread is gone", || TOLD.stops.load(SeqCst) == 1);
+        assert!(TOLD.starts.load(SeqCst) > workers);
+    });
+}

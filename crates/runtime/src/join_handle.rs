@@ -166,8 +166,18 @@ impl<T> JoinHandle<T> {
         self.task.task().latch().is_set() || !self.queue.raw().is_ours()
     }
 
+    /// The queue that it was spawned on.
+    pub(crate) fn queue(&self) -> &Workqueue {
+        &self.queue
+    }
+
+    /// Where it was queued; `None` if it was refused.
+    pub(crate) fn pwq(&self) -> Option<RawPwq> {
+        self.pwq
+    }
+
     /// True if `take` gives its value; else the waker is called then.
-    fn await_end(&self, waker: &Waker) -> bool {
+    pub(crate) fn await_end(&self, waker: &Waker) -> bool {
         // In a forked child it would be called in the parent.
         self.task.await_end(waker) || !self.queue.raw().is_ours()
     }

@@ -56,7 +56,8 @@
 // 2. `workqueue`: queues as programs hold them
 // 3. `delayed`, `task`, `system`, `park`
 // 4. `join_handle`
-// 5. `scope`, `job`, `async_domain`
+// 5. `select`, `scope`, `job`, `async_domain`
+// 6. `map`
 mod affinity;
 mod async_domain;
 mod builder;
@@ -66,10 +67,12 @@ pub mod freezer;
 mod job;
 mod join_error;
 mod join_handle;
+mod map;
 mod park;
 pub mod process;
 mod reporting;
 mod scope;
+mod select;
 mod shutdown;
 mod stats;
 mod system;
@@ -99,8 +102,10 @@ pub use delayed::DelayedWork;
 pub use job::{CancelToken, Job, JobError, JobProgress, JobStats};
 pub use join_error::JoinError;
 pub use join_handle::{JoinHandle, spawn};
+pub use map::{Map, MapUnordered, ScopedMap, ScopedMapUnordered};
 pub use reporting::{set_cpu_intensive_threshold, set_report_hook, set_watchdog_threshold};
 pub use scope::{Scope, ScopedJoinHandle};
+pub use select::{select, select_timeout};
 pub use shutdown::shutdown;
 pub use stats::{cpus, look, stats};
 pub use system::{system, system_bh, system_freezable, system_highpri, system_long, system_percpu};

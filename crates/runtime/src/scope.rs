@@ -171,6 +171,11 @@ impl<'scope, 'env> Scope<'scope, 'env> {
         }
     }
 
+    /// The queue whose scope it is.
+    pub(crate) fn queue(&self) -> &'env Workqueue {
+        self.queue
+    }
+
     /// Queues a closure that may borrow what outlives the scope.
     ///
     /// ```
@@ -317,6 +322,42 @@ impl<T> ScopedJoinHandle<'_, T> {
     /// As there.
     pub fn join(self) -> Result<T, JoinError> {
         self.task.join(self.queue.raw(), self.pwq)
+    }
+
+    /// As [`JoinHandle::cancel`](crate::JoinHandle::cancel).
+    ///
+    /// ```
+    /// let word = String::from("borrowed");
+    /// let joined = cmwq::system().scope(|scope| {
+    ///     let length = scope.spawn(|| word.len());
+    ///     (length.cancel(), length.join())
+    /// })?;
+    /// assert!(matches!(joined, (false, Ok(8)) | (true, Err(cmwq::JoinError::Cancelled))));
+    /// # Ok::<(), cmwq::WouldDeadlock>(())
+    /// ```
+    pub fn cancel(&self) -> bool {
+        self.queue.raw().is_ours() && task::cancel(self.task.task())
+    }
+
+    /// As [`JoinHandle::is_finished`](crate::JoinHandle::is_finished).
+    ///
+    /// ```
+    /// let word = String::from("borrowed");
+    /// cmwq::system().scope(|scope| {
+    ///     let length = scope.spawn(|| word.len());
+    ///     while !length.is_finished() {
+    ///         std::thread::yield_now();
+    ///     }
+    /// })?;
+    /// # Ok::<(), cmwq::WouldDeadlock>(())
+    /// ```
+    pub fn is_finished(&self) -> bool {
+        self.task.task().latch().is_set() || !self.queue.raw().is_ours()
+    }
+
+    /// Where it was queued; `None` if it was refused.
+    pub(crate) fn pwq(&self) -> Option<RawPwq> {
+        self.pwq
     }
 }
 

@@ -1,7 +1,7 @@
 //! `cargo xtask vm-test`: where items run, on machines that nobody here has.
 //!
 //! Real kernels with several nodes and caches, in QEMU: a program that is all of the user space
-//! there (`crates/runtime/examples/vm_guest`) compares what it finds with what the machine was made
+//! there (`crates/runtime/rigs/vm_guest`) compares what it finds with what the machine was made
 //! of, and queues items. Everything is emulated, so it needs no privilege and no CPU feature;
 //! `docs/contributing/testing.md` tells what it shows.
 

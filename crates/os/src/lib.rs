@@ -16,6 +16,11 @@
 //! 5. `observe`: what threads and processes do
 //! 6. `inspect`, `probe`
 
+#[cfg(not(target_os = "linux"))]
+compile_error!(
+    "cmwq is for Linux: it reads idle CPUs, futexes, affinity and cgroups as only Linux has them"
+);
+
 /// Being given the orphans among one's descendants.
 pub mod adopt;
 /// How much CPU time the control groups around this process allow.

@@ -215,5 +215,7 @@ fn bits(signals: &[i32]) -> u64 {
 /// `std::thread::Builder` panics on one.
 fn kernel_name(name: &str) -> String {
     let name: String = name.chars().filter(|&c| c != '\0').collect();
-    name[..name.floor_char_boundary(NAME_MAX)].to_owned()
+    let mut ends = (0..=NAME_MAX.min(name.len())).rev();
+    let end = ends.find(|&end| name.is_char_boundary(end));
+    name[..end.unwrap_or(0)].to_owned()
 }

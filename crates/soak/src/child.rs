@@ -22,7 +22,10 @@ pub fn run(plan: Plan) {
     let plan: &'static Plan = Box::leak(Box::new(plan));
     std::panic::set_hook(Box::new(|info| {
         // Those that are on purpose say nothing.
-        if let Some(text) = info.payload_as_str().filter(|text| !is_on_purpose(text)) {
+        let payload = info.payload();
+        let text = payload.downcast_ref::<&str>().copied();
+        let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str));
+        if let Some(text) = text.filter(|text| !is_on_purpose(text)) {
             books::say(&format!("panic: {text} at {:?}", info.location()));
         }
     }));

@@ -11,6 +11,10 @@
 //! * `broken`: one rule at a time can be made wrong (`breakage`). A test that is worth running
 //!   notices every one of them.
 
+// In a package that comes from a registry there is no such file, so these features cannot be had.
+#[cfg(any(feature = "probe", feature = "broken"))]
+const _: &str = include_str!("../../../swarm/Cargo.toml"); // only for cmwq's own tests
+
 #[cfg(feature = "broken")]
 pub mod breakage;
 #[cfg(feature = "probe")]

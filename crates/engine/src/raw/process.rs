@@ -52,6 +52,15 @@ impl Process {
         Ok(())
     }
 
+    /// The options that hold in the process, or will when it is first used. True if they cannot be
+    /// changed any more.
+    pub fn options() -> (Options, bool) {
+        match engine::existing() {
+            Some(engine) => (*engine.base().options(), true),
+            None => (Options::installed(), false),
+        }
+    }
+
     /// The calling process's, if it has been used.
     pub fn existing() -> Option<Process> {
         engine::existing().map(Process)
@@ -162,6 +171,16 @@ impl Process {
     /// The CPU time in one go that makes an item CPU-intensive.
     pub fn set_cpu_intensive_threshold(threshold: Nanos) {
         thresholds::set_cpu_intensive(threshold);
+    }
+
+    /// What that is now.
+    pub fn cpu_intensive_threshold() -> Nanos {
+        thresholds::cpu_intensive()
+    }
+
+    /// How long a pool or a limit may stand still until it is reported, now.
+    pub fn watchdog_threshold() -> Nanos {
+        thresholds::watchdog()
     }
 
     /// How long a pool or a limit may stand still until it is reported.

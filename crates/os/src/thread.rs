@@ -152,11 +152,13 @@ pub fn set_sigmask(mask: u64) {
 
 /// Blocks all signals but this one in the calling thread, those of the C library included: for
 /// moments.
+#[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))] // for the helper process
 pub(crate) fn block_all_but(signal: i32) {
     restore_mask(!bits(&[signal]));
 }
 
 /// Blocks exactly these signals (bits as in [`sigmask`]).
+#[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))] // for the helper process
 pub(crate) fn restore_mask(mask: u64) {
     // SAFETY: as in `set_sigmask`.
     unsafe { rt_sigprocmask(&mask, std::ptr::null_mut()) };

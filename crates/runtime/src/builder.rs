@@ -5,7 +5,8 @@ use cmwq_engine::{Options, Process, ThreadHook};
 use cmwq_policy::form::CanaryForm;
 
 /// Options of the whole process. Threads belong to pools, which all queues share, so these are not
-/// options of a queue.
+/// options of a queue. They are for the program to choose, not for a library: the first queue fixes
+/// them, whoever makes it. [`Builder::in_force`] tells what holds.
 ///
 /// ```
 /// cmwq::Builder::new().stack_size(512 * 1024).thread_limit(64).install()?;
@@ -24,7 +25,46 @@ impl Default for Builder {
     }
 }
 
+/// The options of the process that hold now: see [`Builder::in_force`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct OptionsInForce {
+    /// Bytes of stack of each worker.
+    pub stack_size: usize,
+    /// Workers that each pool may have.
+    pub thread_limit: usize,
+    /// Where canaries are to live, if somebody has said so.
+    pub canaries: Option<CanaryForm>,
+    /// Somebody has installed [`on_thread_start`](Builder::on_thread_start) or
+    /// [`on_thread_stop`](Builder::on_thread_stop).
+    pub thread_hooks: bool,
+    /// A queue has been made, so [`install`](Builder::install) is an error.
+    pub fixed: bool,
+}
+
 impl Builder {
+    /// The options that hold in this process, or will when its first queue is made. A library that
+    /// this program depends on may have installed them, or made a queue, before.
+    ///
+    /// ```
+    /// cmwq::Builder::new().stack_size(8 << 20).install()?;
+    /// let options = cmwq::Builder::in_force();
+    /// assert_eq!((options.stack_size, options.fixed), (8 << 20, false));
+    /// cmwq::system();
+    /// assert!(cmwq::Builder::in_force().fixed);
+    /// # Ok::<(), cmwq::InstallError>(())
+    /// ```
+    pub fn in_force() -> OptionsInForce {
+        let (options, fixed) = Process::options();
+        OptionsInForce {
+            stack_size: options.stack_size,
+            thread_limit: options.thread_limit,
+            canaries: options.canaries,
+            thread_hooks: options.thread_start.or(options.thread_stop).is_some(),
+            fixed,
+        }
+    }
+
     /// The defaults: 2 MiB of stack, at most 1024 workers in each pool.
     ///
     /// ```

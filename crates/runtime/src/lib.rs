@@ -1,24 +1,30 @@
-//! Concurrency-managed workqueues for Linux user space: a thread pool whose size nobody has to
-//! choose.
+//! Concurrency-managed workqueues for Linux: a thread pool whose size nobody has to choose.
 //!
 //! Queue work of any kind. cmwq starts another worker when a CPU would idle, because running items
-//! block or because there are too few. It stops when the CPUs are busy. All queues of a process
+//! wait or because there are too few. It stops when the CPUs are busy. All queues of a process
 //! share the CPUs in this way.
 //!
 //! ```
-//! let queue = cmwq::Workqueue::builder("pages").build()?;
-//! let pages: Vec<_> = (0..100)
-//!     .map(|n| {
-//!         queue.spawn(move || {
-//!             std::thread::sleep(std::time::Duration::from_millis(5)); // waits: another one starts
-//!             n * n // computes: at most one per CPU
-//!         })
-//!     })
-//!     .collect();
-//! let sum: u64 = pages.into_iter().map(|page| page.join().unwrap()).sum();
-//! assert_eq!(sum, 328_350);
-//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! let answer = cmwq::spawn(|| 6 * 7); // one closure: join it, or await it
+//! let squares: Vec<u64> = cmwq::system().map(0..100, |n| n * n).collect(); // many inputs, in order
+//! assert_eq!((answer.join()?, squares[9]), (42, 81));
+//! # Ok::<(), cmwq::JoinError>(())
 //! ```
+//!
+//! | you want to | read |
+//! | --- | --- |
+//! | choose a queue | [which queue](guide::which_queue) |
+//! | run something for each of many inputs | [many inputs](guide::many_inputs) |
+//! | repeat or delay something | [again and later](guide::again_and_later) |
+//! | bound memory or connections | [limits](guide::limits) |
+//! | wait, and know what cannot end | [waiting](guide::waiting) |
+//! | take blocking calls off an async runtime | [async runtimes](guide::async_runtimes) |
+//! | set options, fork, end the program | [the process](guide::process) |
+//! | look up a word | [words](guide::words) |
+//!
+//! # Features
+//!
+//! `tracing`, off by default: [reports](Report) become events of the `tracing` crate, too.
 //!
 //! # Guarantees
 //!
@@ -51,8 +57,8 @@
 // Lowest first; a module imports from its own floor and from those below. All stand on
 // `cmwq_engine`, which knows of none of them.
 //
-// 1. `join_error`, `current`, `freezer`, `process`, `reporting`, `affinity`, `builder`, `stats`,
-//    `shutdown`, `work`: what programs see
+// 1. `join_error`, `current`, `freezer`, `guide`, `process`, `reporting`, `affinity`, `builder`,
+//    `stats`, `shutdown`, `work`: what programs see
 // 2. `workqueue`: queues as programs hold them
 // 3. `delayed`, `task`, `system`, `park`
 // 4. `join_handle`
@@ -64,6 +70,7 @@ mod builder;
 mod current;
 mod delayed;
 pub mod freezer;
+pub mod guide;
 mod job;
 mod join_error;
 mod join_handle;
@@ -85,7 +92,7 @@ pub use affinity::{
     unbound_cpus,
 };
 pub use async_domain::{AsyncDomain, Cookie};
-pub use builder::Builder;
+pub use builder::{Builder, OptionsInForce};
 #[doc(hidden)]
 pub use cmwq_engine::check_whole;
 pub use cmwq_engine::error::{
@@ -103,7 +110,10 @@ pub use job::{CancelToken, Job, JobError, JobProgress, JobStats};
 pub use join_error::JoinError;
 pub use join_handle::{JoinHandle, spawn};
 pub use map::{Map, MapUnordered, ScopedMap, ScopedMapUnordered};
-pub use reporting::{set_cpu_intensive_threshold, set_report_hook, set_watchdog_threshold};
+pub use reporting::{
+    cpu_intensive_threshold, set_cpu_intensive_threshold, set_report_hook, set_watchdog_threshold,
+    watchdog_threshold,
+};
 pub use scope::{Scope, ScopedJoinHandle};
 pub use select::{select, select_timeout};
 pub use shutdown::shutdown;
@@ -127,7 +137,9 @@ pub fn blocking<R>(waits: impl FnOnce() -> R) -> R {
 
 /// The examples of the guide are compiled and run with those of the reference.
 #[cfg(doctest)]
-mod guide {
+mod documents {
+    #[doc = include_str!("../README.md")]
+    struct Package;
     #[doc = include_str!("../../../README.md")]
     struct Readme;
     #[doc = include_str!("../../../docs/start.md")]

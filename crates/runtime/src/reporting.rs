@@ -47,6 +47,28 @@ pub fn set_watchdog_threshold(threshold: Duration) {
     Process::set_watchdog_threshold(nanos(threshold));
 }
 
+/// What [`set_cpu_intensive_threshold`] has set, or the default; zero: it is off. All of the
+/// process share it, so a library may have set it.
+///
+/// ```
+/// cmwq::set_cpu_intensive_threshold(std::time::Duration::from_millis(50));
+/// assert_eq!(cmwq::cpu_intensive_threshold().as_millis(), 50);
+/// ```
+pub fn cpu_intensive_threshold() -> Duration {
+    Duration::from_nanos(Process::cpu_intensive_threshold())
+}
+
+/// What [`set_watchdog_threshold`] has set, or the default; zero: it is off. All of the process
+/// share it, so a library may have set it.
+///
+/// ```
+/// cmwq::set_watchdog_threshold(std::time::Duration::from_secs(120));
+/// assert_eq!(cmwq::watchdog_threshold().as_secs(), 120);
+/// ```
+pub fn watchdog_threshold() -> Duration {
+    Duration::from_nanos(Process::watchdog_threshold())
+}
+
 fn nanos(time: Duration) -> Nanos {
     u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }

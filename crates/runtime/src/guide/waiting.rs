@@ -1,0 +1,30 @@
+//! How do I wait, and what if a wait could never end?
+//!
+//! | you wait for | call |
+//! | --- | --- |
+//! | one closure | [`join`](crate::JoinHandle::join), [`join_timeout`](crate::JoinHandle::join_timeout), or `.await` |
+//! | whichever of many closures is first | [`select`](crate::select), [`select_timeout`](crate::select_timeout) |
+//! | a `Work` | [`flush`](crate::Work::flush) |
+//! | all that was queued so far | [`Workqueue::flush`](crate::Workqueue::flush) |
+//! | all, and that no more comes | [`drain`](crate::Workqueue::drain), [`close`](crate::Workqueue::close), or dropping the queue |
+//! | all of the process | [`shutdown`](crate::shutdown) |
+//!
+//! Items may wait for other items. Meanwhile another worker takes the CPU.
+//!
+//! # Waits that can never end
+//!
+//! An item that waits for itself, for its own queue, or for an item that needs the slot of the
+//! waiting one, would wait for ever. Such a wait returns [`WouldDeadlock`](crate::WouldDeadlock),
+//! as do circles over several queues.
+//!
+//! ```
+//! let queue = cmwq::Workqueue::builder("one").ordered().build()?;
+//! let own = queue.clone();
+//! let told = queue.spawn(move || own.spawn(|| ()).join()).join()?;
+//! assert!(matches!(told, Err(cmwq::JoinError::WouldDeadlock(_))));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! Not seen are waits through a channel, a lock, `.await` or a timeout, and circles over several
+//! pools through [`select`](crate::select) and `map_unordered`. The
+//! [report hook](crate::set_report_hook) is told after 30 s which items stand still, and where.

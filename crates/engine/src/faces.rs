@@ -3,8 +3,9 @@
 use std::any::Any;
 use std::sync::OnceLock;
 
-/// Kinds of state there can be: system queues, jobs, asynchronous calls, and room for more.
-const MOST: usize = 8;
+/// Kinds of state there can be: the Rust face has three, the C face six, and a program may have
+/// both.
+const MOST: usize = 16;
 
 /// One value of each type, made at first use. A forked child has an engine of its own, so it begins
 /// with none.

@@ -200,6 +200,11 @@ impl Header {
         Header::name_of_func(key.func)
     }
 
+    /// The address of the function that an item of this key was made [with](Self::with_func).
+    pub(crate) fn func_of(key: ItemKey) -> Option<usize> {
+        (key.func & IS_FUNC != 0).then_some((key.func >> 1) as usize)
+    }
+
     /// As it is in keys.
     pub(crate) fn name_of_func(func: u64) -> &'static str {
         if func & IS_FUNC != 0 {

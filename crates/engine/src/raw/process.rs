@@ -83,7 +83,7 @@ impl Process {
     /// begins with none.
     ///
     /// # Panics
-    /// If faces ask for more than eight types.
+    /// If faces ask for more than sixteen types.
     pub fn state<T: Any + Default + Send + Sync>(self) -> &'static T {
         self.0.state()
     }

@@ -19,6 +19,14 @@ pub fn current_work() -> Option<(String, &'static str)> {
     Some((name_of(pwq).to_owned(), Header::name_of(key)))
 }
 
+/// The address of the header of the item that the calling thread executes, and the function that
+/// it was made [with](Header::with_func), if it was (kernel `current_work`). The item may be gone:
+/// it may free itself.
+pub fn current_item() -> Option<(usize, Option<usize>)> {
+    let key = this_worker::current_key()?;
+    Some((key.addr as usize, Header::func_of(key)))
+}
+
 /// Whether anything waits for the slot or the worker of the calling item.
 pub fn others_waiting() -> bool {
     this_worker::current()

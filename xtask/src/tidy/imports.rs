@@ -12,7 +12,7 @@ struct Member {
 }
 
 /// The import arrows. A new crate starts with a line here.
-const MEMBERS: [Member; 11] = [
+const MEMBERS: [Member; 12] = [
     Member {
         folder: "crates/policy",
         package: "cmwq-policy",
@@ -36,6 +36,11 @@ const MEMBERS: [Member; 11] = [
     Member {
         folder: "crates/runtime",
         package: "cmwq",
+        may_import: &["cmwq-engine", "cmwq-policy", "cmwq-os"],
+    },
+    Member {
+        folder: "crates/capi",
+        package: "cmwq-capi",
         may_import: &["cmwq-engine", "cmwq-policy", "cmwq-os"],
     },
     Member {

@@ -1,0 +1,107 @@
+//! What people are told: reports of the engine, and misuse of the interface.
+
+use std::ffi::{CString, c_char, c_int, c_void};
+use std::sync::atomic::AtomicPtr;
+use std::sync::atomic::Ordering::SeqCst;
+
+use cmwq_engine::report::{self, Report};
+use cmwq_engine::user;
+
+use crate::errno::EINVAL;
+
+/// As `struct cmwq_report`.
+#[repr(C)]
+#[derive(Debug)]
+pub(crate) struct CReport {
+    kind: u32,
+    reserved: u32,
+    text: *const c_char,
+}
+
+type HookFn = extern "C-unwind" fn(*const CReport, *mut c_void);
+
+/// The program's hook.
+#[derive(Clone, Copy)]
+struct Hook {
+    func: HookFn,
+    arg: *mut c_void,
+}
+
+// SAFETY: whoever sets it says that it may be called on any thread.
+unsafe impl Send for Hook {}
+// SAFETY: as above.
+unsafe impl Sync for Hook {}
+
+impl Hook {
+    fn call(self, kind: u32, text: &str) {
+        let text = CString::new(text.replace('\0', " ")).expect("it has no zero");
+        let report = CReport {
+            kind,
+            reserved: 0,
+            text: text.as_ptr(),
+        };
+        user::run(|| (self.func)(&report, self.arg));
+    }
+}
+
+/// Null, or leaked: a forked child finds no lock that somebody held.
+static HOOK: AtomicPtr<Hook> = AtomicPtr::new(std::ptr::null_mut());
+
+/// `CMWQ_REPORT_MISUSE`.
+const MISUSE: u32 = 100;
+
+/// As `enum cmwq_report_kind`.
+fn kind(report: &Report) -> u32 {
+    match report {
+        Report::CpuIntensive { .. } => 1,
+        Report::Stall { .. } => 2,
+        Report::Starvation { .. } => 3,
+        Report::LimitRaised { .. } => 4,
+        Report::ThreadLimitRaised { .. } => 5,
+        Report::LeftBehind { .. } => 6,
+        Report::SlowDrain { .. } => 7,
+        Report::TimerDropped { .. } => 8,
+        Report::Environment { .. } => 9,
+        Report::EnableUnderflow { .. } => 10,
+        Report::DisableOverflow { .. } => 11,
+        Report::FlushDependency { .. } => 12,
+        _ => 0,
+    }
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cmwq_set_report_hook(hook: Option<HookFn>, arg: *mut c_void) -> c_int {
+    let Some(func) = hook else {
+        return misuse("cmwq_set_report_hook", "the hook is NULL");
+    };
+    let hook = Hook { func, arg };
+    HOOK.store(Box::into_raw(Box::new(hook)), SeqCst);
+    report::set_hook(move |report| {
+        let hook = hook;
+        hook.call(kind(report), &report.to_string());
+    });
+    0
+}
+
+/// The program has done what it must not. It is told, and the call fails with `-EINVAL`.
+#[cold]
+pub(crate) fn misuse(call: &str, what: &str) -> c_int {
+    tell(call, what);
+    EINVAL
+}
+
+#[cold]
+fn tell(call: &str, what: &str) {
+    // SAFETY: null or leaked.
+    match unsafe { HOOK.load(SeqCst).as_ref() } {
+        Some(hook) => hook.call(MISUSE, &format!("{call}: {what}")),
+        None => cmwq_os::stderr::say(&format!("cmwq: {call}: {what}\n")),
+    }
+}
+
+/// The same where nothing sure can follow: the process ends.
+#[cold]
+pub(crate) fn fatal(call: &str, what: &str) -> ! {
+    tell(call, what);
+    std::process::abort();
+}

@@ -1,0 +1,111 @@
+//! C programs that use the library as installed programs do.
+
+mod common;
+
+use common::{CC, CXX, Program, STRICT, has, run, scratch, skip};
+use std::process::Command;
+
+const EVERY: &str = "tests/c/every.c";
+
+fn cxx() -> bool {
+    let there = has(CXX, &["--version"]);
+    if !there {
+        skip("there is no C++ compiler");
+    }
+    there
+}
+
+#[test]
+fn every_function_does_what_the_header_says_in_c() {
+    Program::new(CC, &[EVERY])
+        .args(&["-std=c11"])
+        .args(&STRICT)
+        .run()
+        .passed();
+}
+
+#[test]
+fn every_function_does_what_the_header_says_in_cxx() {
+    if cxx() {
+        let program = Program::new(CXX, &[]).args(&["-xc++", &path(EVERY), "-std=c++17"]);
+        program.args(&STRICT).run().passed();
+    }
+}
+
+/// Sources are named from the crate's folder, but for those behind an option.
+fn path(source: &str) -> String {
+    common::here().join(source).to_string_lossy().into_owned()
+}
+
+#[test]
+fn every_function_is_called_by_that_program() {
+    let object = Program::new(CC, &[EVERY]).args(&["-c"]).alone().build();
+    let names = Command::new("nm")
+        .arg("-u")
+        .arg(object)
+        .output()
+        .expect("there is nm");
+    let names = common::text(&names.stdout);
+    let called: Vec<&str> = names.split_whitespace().collect();
+    let map = std::fs::read_to_string(common::here().join("cmwq.map")).expect("it is there");
+    let exported = map.lines().filter_map(|line| line.trim().strip_suffix(';'));
+    let exported: Vec<&str> = exported.filter(|name| name.starts_with("cmwq_")).collect();
+    assert!(exported.len() > 60, "{exported:?}");
+    let missing: Vec<_> = exported
+        .iter()
+        .filter(|name| !called.contains(name))
+        .collect();
+    assert!(missing.is_empty(), "never called: {missing:?}");
+}
+
+#[test]
+fn it_works_as_an_archive() {
+    Program::new(CC, &[EVERY]).archive().run().passed();
+}
+
+#[test]
+fn it_works_in_a_static_program() {
+    let program = Program::new(CC, &[EVERY]).args(&["-static"]);
+    program.archive().run().passed();
+}
+
+#[test]
+fn it_works_where_misuse_is_checked() {
+    let program = Program::new(CC, &[EVERY]).build();
+    run(Command::new(program).env("CMWQ_CHECKED", "1")).passed();
+}
+
+#[test]
+fn sanitizers_find_nothing() {
+    for sanitizer in ["address,undefined", "thread"] {
+        let option = format!("-fsanitize={sanitizer}");
+        let empty = scratch().join("empty.c");
+        std::fs::write(&empty, "int main(void) { return 0; }\n").expect("it can be written");
+        let out = scratch().join("empty").to_string_lossy().into_owned();
+        let source = empty.to_string_lossy().into_owned();
+        if !has(CC, &[&option, &source, "-o", &out]) || !has(&out, &[]) {
+            skip(&format!("the compiler has no {option}"));
+            continue;
+        }
+        let program = Program::new(CC, &[EVERY]).args(&[&option]).build();
+        // docs/c.md names this file.
+        let suppressions = common::here().join("tsan.supp");
+        let mut command = Command::new(program);
+        command.env(
+            "TSAN_OPTIONS",
+            format!("suppressions={}", suppressions.display()),
+        );
+        run(&mut command).passed();
+    }
+}
+
+#[test]
+fn valgrind_finds_nothing() {
+    if !has("valgrind", &["--version"]) {
+        return skip("there is no valgrind");
+    }
+    let program = Program::new(CC, &[EVERY]).build();
+    let mut valgrind = Command::new("valgrind");
+    let options = ["-q", "--error-exitcode=9", "--fair-sched=yes"];
+    run(valgrind.args(options).arg(program)).passed();
+}

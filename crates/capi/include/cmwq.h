@@ -499,6 +499,9 @@ int cmwq_current_is_async(void);
 int cmwq_linux_alloc_workqueue(const char *name, uint32_t flags, int max_active,
 			       struct cmwq_queue **queue);
 
+/* Reports that a call, named as in the kernel, was refused. Not for 0 and more, nor for -EINVAL. */
+void cmwq_linux_warn(const char *call, int error);
+
 #ifdef __cplusplus
 }
 #endif

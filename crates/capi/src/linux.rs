@@ -100,3 +100,16 @@ fn clamped(name: &str, max_active: c_int) -> Option<usize> {
     }
     Some(clamped as usize)
 }
+
+/// The kernel warns where it refuses. `-EINVAL` was reported where it was found, and a disabled
+/// item is refused in silence.
+#[unsafe(no_mangle)]
+extern "C" fn cmwq_linux_warn(call: Text, error: c_int) {
+    const SILENT: [c_int; 2] = [EINVAL, -libc::ECANCELED];
+    if error >= 0 || SILENT.contains(&error) {
+        return;
+    }
+    let call = call.get().unwrap_or_default();
+    let why = std::io::Error::from_raw_os_error(-error);
+    misuse(&call, &format!("refused: {why}"));
+}

@@ -75,18 +75,23 @@ fn it_works_where_misuse_is_checked() {
     run(Command::new(program).env("CMWQ_CHECKED", "1")).passed();
 }
 
+fn sanitizes(sanitizer: &str) -> bool {
+    let empty = scratch().join("empty.c");
+    std::fs::write(&empty, "int main(void) { return 0; }\n").expect("it can be written");
+    let out = scratch().join(format!("empty-{}", sanitizer.len()));
+    let (out, source) = (out.to_string_lossy(), empty.to_string_lossy());
+    let option = format!("-fsanitize={sanitizer}");
+    has(CC, &[&option, &source, "-o", &out]) && has(&out, &[])
+}
+
 #[test]
 fn sanitizers_find_nothing() {
     for sanitizer in ["address,undefined", "thread"] {
-        let option = format!("-fsanitize={sanitizer}");
-        let empty = scratch().join("empty.c");
-        std::fs::write(&empty, "int main(void) { return 0; }\n").expect("it can be written");
-        let out = scratch().join("empty").to_string_lossy().into_owned();
-        let source = empty.to_string_lossy().into_owned();
-        if !has(CC, &[&option, &source, "-o", &out]) || !has(&out, &[]) {
-            skip(&format!("the compiler has no {option}"));
+        if !sanitizes(sanitizer) {
+            skip(&format!("the compiler has no -fsanitize={sanitizer}"));
             continue;
         }
+        let option = format!("-fsanitize={sanitizer}");
         let program = Program::new(CC, &[EVERY]).args(&[&option]).build();
         // docs/c.md names this file.
         let suppressions = common::here().join("tsan.supp");
@@ -108,4 +113,26 @@ fn valgrind_finds_nothing() {
     let mut valgrind = Command::new("valgrind");
     let options = ["-q", "--error-exitcode=9", "--fair-sched=yes"];
     run(valgrind.args(options).arg(program)).passed();
+}
+
+const KERNEL: &str = "tests/c/kernel.c";
+
+fn kernel(args: &[&str]) -> Program {
+    let program = Program::new(CC, &[KERNEL]).kernel();
+    program.args(&["-std=gnu11", "-Wall", "-Werror"]).args(args)
+}
+
+#[test]
+fn kernel_code_behaves_as_in_the_kernel() {
+    let program = kernel(&[]).build();
+    run(&mut Command::new(&program)).passed();
+    run(Command::new(&program).env("CMWQ_CHECKED", "1")).passed();
+}
+
+#[test]
+fn kernel_code_is_clean_for_sanitizers() {
+    if !sanitizes("address,undefined") {
+        return skip("the compiler has no address sanitizer");
+    }
+    kernel(&["-fsanitize=address,undefined"]).run().passed();
 }

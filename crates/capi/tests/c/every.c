@@ -457,6 +457,12 @@ static void test_linux_queues(void)
 	EQUAL(cmwq_queue_max_active(queue), 2048);
 	EQUAL(cmwq_queue_destroy(queue), 0);
 	EQUAL(cmwq_linux_alloc_workqueue("bh", 1, 5, &queue), -EINVAL);
+	STORE(last_report, 0);
+	cmwq_linux_warn("queue_work", 1);
+	cmwq_linux_warn("queue_work", -ECANCELED);
+	EQUAL(LOAD(last_report), 0);
+	cmwq_linux_warn("queue_work", -EBUSY);
+	EQUAL(LOAD(last_report), CMWQ_REPORT_MISUSE);
 }
 
 static void test_misuse(void)

@@ -1,0 +1,7 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#ifndef CMWQ_SHIM_SCHED_CLOCK_H
+#define CMWQ_SHIM_SCHED_CLOCK_H
+
+#include <linux/sched.h>
+
+#endif

@@ -41,7 +41,7 @@ pub use op::{
     Attrs, Call, Context, Cpus, Delayed, Flag, Flags, ItemCall, MS, Name, Nanos, Op, Path,
     QueueCall, Scope, Step, Target,
 };
-pub use real::Real;
+pub use real::{Execute, Face, MakeFace, Real, Run};
 pub use record::{Edge, Event, Record, Settled};
 pub use replay::{Backend, NotApplicable, Outcome, Replay, replay};
 pub use scenario::{

@@ -32,7 +32,7 @@ pub(super) fn call(stage: &Stage, call: Call) -> Answer {
         Call::Item(what, item) => stage.on_item(&item, |item| stage.item(what, item)),
         Call::Queue(what, queue) => stage.queue_call(what, &queue),
         Call::WorkqueueCongested { cpu, queue } => stage.on_queue(&queue, |queue| {
-            let cpu = cpu.map(|cpu| stage.places.ours(cpu));
+            let cpu = cpu.map(|cpu| stage.run.cpu(cpu));
             Answer::Bool(queue.is_congested(cpu))
         }),
         Call::SetMaxActive(queue, n) => stage.on_queue(&queue, |queue| {
@@ -78,7 +78,7 @@ impl Stage {
         to: Target,
     ) -> Result<bool, QueueError> {
         match to {
-            Target::Cpu(cpu) => queue.queue_on(self.places.ours(cpu), item),
+            Target::Cpu(cpu) => queue.queue_on(self.run.cpu(cpu), item),
             Target::Node(node) if node >= 0 => queue.queue_on_node(node as usize, item),
             Target::Any | Target::Node(_) => queue.try_queue(item),
         }
@@ -86,7 +86,7 @@ impl Stage {
 
     fn queued(&self, queued: Result<bool, QueueError>) -> Answer {
         Answer::Bool(queued.unwrap_or_else(|why| {
-            self.play.misuse(format!("not queued: {why}"));
+            self.run.play.misuse(format!("not queued: {why}"));
             false
         }))
     }
@@ -96,8 +96,8 @@ impl Stage {
         what: &Delayed,
         act: impl Fn(&Workqueue, Option<usize>, &DelayedWork, Duration) -> Result<bool, QueueError>,
     ) -> Answer {
-        let cpu = what.cpu.map(|cpu| self.places.ours(cpu));
-        let delay = Duration::from_nanos(what.delay * self.stretch);
+        let cpu = what.cpu.map(|cpu| self.run.cpu(cpu));
+        let delay = Duration::from_nanos(what.delay * self.run.stretch);
         self.on_queue(&what.queue, |queue| {
             self.on_item(&what.item, |item| self.queued(act(queue, cpu, item, delay)))
         })
@@ -132,13 +132,13 @@ impl Stage {
     }
 
     fn refused(&self, why: &dyn std::error::Error) -> bool {
-        self.play.misuse(why.to_string());
+        self.run.play.misuse(why.to_string());
         false
     }
 
     fn changed(&self, changed: bool) -> Answer {
         if !changed {
-            self.play.misuse("this kind of queue has no such limit");
+            self.run.play.misuse("this kind of queue has no such limit");
         }
         Answer::Void
     }
@@ -164,7 +164,7 @@ impl Stage {
         let mut wanted = queue.attrs();
         wanted.nice = attrs.nice.unwrap_or(0);
         wanted.cpus = attrs.cpus.as_ref().map(|cpus| {
-            let ours = cpus.0.iter().map(|&cpu| self.places.ours(cpu));
+            let ours = cpus.0.iter().map(|&cpu| self.run.cpu(cpu));
             ours.collect()
         });
         let applied = queue.apply_attrs(&wanted);
@@ -191,7 +191,6 @@ impl Stage {
             Call::IsRescuer => Answer::Bool(cmwq::is_rescuer()),
             Call::Write(_, value) => threshold(&value),
             Call::Read(path) => self.read(&path),
-            Call::Pin(_) | Call::Cpu | Call::Comm => self.about_caller(call),
             other => self.no_answer(other),
         }
     }
@@ -243,25 +242,6 @@ impl Stage {
         match limit {
             Answer::Text(text) if text == "no_queue" => Answer::Number(ENOENT),
             limit => limit,
-        }
-    }
-
-    fn about_caller(&self, call: Call) -> Answer {
-        match call {
-            Call::Pin(cpus) => {
-                let ours = cpus.0.iter().map(|&cpu| self.places.ours(cpu));
-                let pinned = cmwq_os::sched::set_affinity_self(&ours.collect());
-                Answer::Number(pinned.map_or(EINVAL, |()| 0))
-            }
-            Call::Cpu => {
-                let cpu = cmwq_os::sched::current_cpu();
-                Answer::Number(self.places.theirs(cpu).into())
-            }
-            Call::Comm => {
-                let name = std::fs::read_to_string("/proc/thread-self/comm");
-                Answer::Text(name.unwrap_or_default().trim().into())
-            }
-            other => unreachable!("{other:?} was refused before"),
         }
     }
 }

@@ -9,7 +9,7 @@ use crate::virt::THRESHOLD;
 const LONGEST: u64 = 2000 * MS;
 
 /// Whether the scenario means the same on real threads, whatever the machine.
-pub(super) fn check(scenario: &Scenario) -> Result<(), NotApplicable> {
+pub(super) fn check(scenario: &Scenario, has: fn(&Call) -> bool) -> Result<(), NotApplicable> {
     let script = &scenario.script;
     if !["T1", "T2", "T4"].contains(&scenario.topology.as_str()) {
         return refuse("this machine is not", &scenario.topology);
@@ -27,7 +27,7 @@ pub(super) fn check(scenario: &Scenario) -> Result<(), NotApplicable> {
     let threads = script.threads.values().map(|thread| &thread.body);
     let mut bodies = items.chain(threads).chain([&script.main]);
     let detects = !turns_detection_off(&script.main);
-    bodies.try_for_each(|body| body.iter().try_for_each(|one| step(one, detects)))
+    bodies.try_for_each(|body| body.iter().try_for_each(|one| step(one, detects, has)))
 }
 
 fn refuse(why: &str, what: &str) -> Result<(), NotApplicable> {
@@ -50,21 +50,21 @@ fn turns_detection_off(main: &[Step]) -> bool {
 }
 
 /// `detects`: an item that burns for long is let go, and how soon that is noticed is no answer.
-fn step(one: &Step, detects: bool) -> Result<(), NotApplicable> {
+fn step(one: &Step, detects: bool, has: fn(&Call) -> bool) -> Result<(), NotApplicable> {
     match &one.op {
-        Op::Upto(_, inner) | Op::Only(_, inner) | Op::Repeat(_, inner) => step(inner, detects),
-        Op::Until(_, inner) | Op::Aside(_, inner) => step(inner, detects),
+        Op::Upto(_, inner) | Op::Only(_, inner) | Op::Repeat(_, inner) => step(inner, detects, has),
+        Op::Until(_, inner) | Op::Aside(_, inner) => step(inner, detects, has),
         Op::Spin(time) if detects && *time >= 5 * MS => {
             refuse("how soon it is noticed is no answer:", &one.text)
         }
         Op::SpinWait(_) if detects => refuse("how soon it is noticed is no answer:", &one.text),
-        Op::Call(of) if !call(of) => refuse("the interface has no such call:", &one.text),
+        Op::Call(of) if !has(of) => refuse("the interface has no such call:", &one.text),
         _ => Ok(()),
     }
 }
 
 /// Whether there is such a call for everybody, unprivileged.
-fn call(call: &Call) -> bool {
+pub(super) fn call(call: &Call) -> bool {
     match call {
         // What a handle of an item guarantees cannot be broken.
         Call::Reinit(_) | Call::SetFunc(..) | Call::ReuseMemory { .. } | Call::ForgetSelf => false,

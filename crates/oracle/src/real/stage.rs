@@ -1,17 +1,13 @@
-//! What the threads of one run have in common: names, places, and by how much times are longer.
+//! Queues and items of `cmwq` by their names.
 
-use super::places::CpuPairs;
-use crate::actor::Play;
+use super::face::Run;
 use crate::op::Name;
 use cmwq::{DelayedWork, Workqueue};
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 
 pub(super) struct Stage {
-    pub(super) play: Play,
-    pub(super) places: CpuPairs,
-    /// All times are so many times as long.
-    pub(super) stretch: u64,
+    pub(super) run: Run,
     pub(super) items: Mutex<BTreeMap<Name, DelayedWork>>,
     pub(super) queues: Mutex<BTreeMap<Name, Workqueue>>,
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::ExitCode;
 use xtask::sanitize::{self, Tool};
-use xtask::{bench, item_cost, limit_cost, run_sets, soak, swarm, tidy, vm};
+use xtask::{bench, capi_cost, item_cost, limit_cost, run_sets, soak, swarm, tidy, vm};
 
 const USAGE: &str = "\
 usage: cargo xtask COMMAND
@@ -13,6 +13,7 @@ usage: cargo xtask COMMAND
   swarm   [--seeds N] [--from S] [--seed S] [--broken NAME]: random machines, programs and faults
   soak    [--minutes N] [--seed S] [--room NAME] | --one S: hostile programs on real threads
   item-cost   what an empty item costs beside rayon's: instructions (valgrind)
+  capi-cost   what an empty item costs from C beside Rust: instructions (valgrind) and time
   limit-cost  what a limit that does not bind costs: instructions (valgrind) and time
   miri    [--seeds N] [SUITE...]: tests under an interpreter that finds undefined behaviour
   tsan    [SUITE...]: tests under ThreadSanitizer, which finds data races
@@ -27,6 +28,7 @@ fn main() -> ExitCode {
         Some("swarm") => swarm::run(&args[1..]),
         Some("soak") => soak::run(&args[1..]),
         Some("item-cost") => item_cost::run(&args[1..]),
+        Some("capi-cost") => capi_cost::run(&args[1..]),
         Some("limit-cost") => limit_cost::run(&args[1..]),
         Some("miri") => sanitize::run(Tool::Miri, &args[1..]),
         Some("tsan") => sanitize::run(Tool::Tsan, &args[1..]),

@@ -306,7 +306,7 @@ int cmwq_queue_drain_for(struct cmwq_queue *queue, uint64_t timeout_ns);
 /* 1 if items wait because the limit is reached, of a per-CPU queue on this CPU. A hint. */
 int cmwq_queue_congested(struct cmwq_queue *queue, int cpu);
 
-/* How many items of a queue are where. */
+/* Counts where the items of a queue are. */
 struct cmwq_counts {
 	uint32_t size; /* of this struct: set it before the call */
 	uint32_t max_active;
@@ -320,7 +320,7 @@ int cmwq_queue_counts(struct cmwq_queue *queue, struct cmwq_counts *counts);
 
 /*
  * The limit of items that are active at once, and what each NUMA node is granted of it at least.
- * Setting clamps to 1..2048 and to the limit. -EINVAL for kinds that are their own limit.
+ * Setting clamps to 1..2048 and to the limit. -EOPNOTSUPP for kinds that are their own limit.
  */
 int cmwq_queue_max_active(struct cmwq_queue *queue);
 int cmwq_queue_min_active(struct cmwq_queue *queue);
@@ -362,16 +362,16 @@ int cmwq_attach_process(int pid);
 /* The library's version, such as "0.1.0". */
 const char *cmwq_version(void);
 
-/* Options of the process, before its first queue. 0 in a field: the default. */
+/* What cmwq_install() sets. 0 in a field: the default. */
 struct cmwq_process_options {
 	uint32_t size;         /* of this struct */
 	uint32_t thread_limit; /* workers that each pool may have; 1024 */
 	uint64_t stack_size;   /* bytes of stack of each worker; 2 MiB */
 };
-/* -EBUSY once a queue was used, -EINVAL for a limit that is out of range. */
+/* Sets options of the process. -EBUSY once a queue was used, -EINVAL for a limit that is out of range. */
 int cmwq_install(const struct cmwq_process_options *options);
 
-/* What became of the items. */
+/* What became of the items: see cmwq_shutdown(). */
 struct cmwq_shutdown_report {
 	uint32_t size; /* of this struct: set it before the call */
 	uint32_t reserved;
@@ -387,7 +387,7 @@ struct cmwq_shutdown_report {
  */
 int cmwq_shutdown(uint64_t timeout_ns, struct cmwq_shutdown_report *report);
 
-/* Counters of the process. */
+/* Reads counters of the process. */
 struct cmwq_stats {
 	uint32_t size; /* of this struct: set it before the call */
 	uint32_t cpus;
@@ -412,9 +412,13 @@ int cmwq_set_unbound_cpus(const struct cmwq_cpus *cpus);
 int cmwq_default_scope(void);
 int cmwq_set_default_scope(int scope);
 
-/* All freezable queues stand still; whether items are left that had begun; they go on. */
+/* Stops all freezable queues; what has begun goes on. */
 int cmwq_freeze(void);
+
+/* 1 if items are left that had begun before cmwq_freeze(); else 0. */
 int cmwq_freezing(void);
+
+/* Freezable queues go on. */
 int cmwq_thaw(void);
 
 /*

@@ -130,7 +130,7 @@ unsafe fn run_call(header: NonNull<Header>) {
 }
 
 impl Call {
-    fn execute(self: Box<Self>) {
+    fn execute(self) {
         let before = CURRENT.replace(Some((self.domain, self.cookie)));
         user::run(|| (self.func)(self.arg.0, self.cookie));
         CURRENT.set(before);
@@ -227,7 +227,8 @@ extern "C" fn cmwq_async_schedule(domain: DomainPtr, func: Option<AsyncFn>, data
     drop(order);
     if queued.is_none() {
         // SAFETY: nobody else has it.
-        unsafe { Box::from_raw(call) }.execute();
+        let call = unsafe { Box::from_raw(call) };
+        call.execute();
     }
     cookie
 }

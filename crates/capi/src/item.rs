@@ -48,7 +48,7 @@ impl WorkPtr {
             }
         }
         // SAFETY: the program's item; only this field is looked at.
-        let table = unsafe { &*(&raw const (*work.as_ptr()).table) };
+        let table = unsafe { &(*work.as_ptr()).table };
         if table.load(SeqCst) != TABLE_ADDRESS {
             meet(work, table, call)?;
         }

@@ -5,6 +5,8 @@ use cmwq_engine::error::BuildError;
 use cmwq_policy::pwq::MAX_ACTIVE_RANGE;
 use cmwq_policy::queue::Kind;
 use std::ffi::c_int;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::SeqCst;
 
 use crate::abi::{Out, Text};
 use crate::errno::{EINVAL, Errno};
@@ -66,12 +68,7 @@ fn spec(name: &str, flags: u32, max_active: c_int) -> Result<QueueSpec, c_int> {
         );
         return Err(EINVAL);
     }
-    if has(WQ_UNBOUND) && has(WQ_PERCPU) {
-        misuse(
-            CALL,
-            &format!("queue \"{name}\": WQ_PERCPU and WQ_UNBOUND exclude each other"),
-        );
-    }
+    warn_of_place(name, flags);
     Ok(QueueSpec {
         kind,
         max_active: match kind {
@@ -84,6 +81,26 @@ fn spec(name: &str, flags: u32, max_active: c_int) -> Result<QueueSpec, c_int> {
         freezable: has(WQ_FREEZABLE),
         ..QueueSpec::default()
     })
+}
+
+/// As the kernel since 7.2: each of both is said once.
+fn warn_of_place(name: &str, flags: u32) {
+    static NEITHER: AtomicBool = AtomicBool::new(false);
+    static BOTH: AtomicBool = AtomicBool::new(false);
+    let (said, what) = match flags & (WQ_BH | WQ_UNBOUND | WQ_PERCPU) {
+        0 => (
+            &NEITHER,
+            "neither WQ_PERCPU nor WQ_UNBOUND is given: it is WQ_PERCPU",
+        ),
+        both if both == WQ_UNBOUND | WQ_PERCPU => (
+            &BOTH,
+            "WQ_PERCPU and WQ_UNBOUND are given: it is WQ_UNBOUND",
+        ),
+        _ => return,
+    };
+    if !said.swap(true, SeqCst) {
+        misuse(CALL, &format!("queue \"{name}\": {what}"));
+    }
 }
 
 /// `None` for the default; a limit that is out of range is clamped, and somebody is told.

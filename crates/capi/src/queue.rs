@@ -9,7 +9,7 @@ use cmwq_os::clock;
 
 use crate::abi::{Arg, Out, Sized32, Text, Work, WorkFn, WorkPtr};
 use crate::attrs::{self, COptions};
-use crate::errno::{self, EINVAL, ENOMEM, Errno};
+use crate::errno::{self, ENOMEM, Errno};
 use crate::handle::QueuePtr;
 use crate::say::misuse;
 use crate::{checked, mode, names};
@@ -267,7 +267,7 @@ extern "C" fn cmwq_queue_set_min_active(queue: QueuePtr, min_active: c_int) -> c
 }
 
 fn changed(changed: bool) -> c_int {
-    if changed { 0 } else { EINVAL }
+    if changed { 0 } else { -libc::EOPNOTSUPP }
 }
 
 /// A call that was submitted. The header comes first.

@@ -206,6 +206,7 @@ static void test_queue(void)
 	EQUAL(cmwq_queue_set_max_active(queue, 16), 0);
 	EQUAL(cmwq_queue_destroy(queue), 0);
 	queue = create(CMWQ_UNMANAGED, 0, 16);
+	EQUAL(cmwq_queue_set_max_active(CMWQ_SYSTEM_BH, 5), -EOPNOTSUPP);
 	EQUAL(cmwq_queue_set_min_active(queue, 5), 0);
 	EQUAL(cmwq_queue_min_active(queue), 5);
 	counts.size = sizeof(counts);

@@ -3,7 +3,6 @@
 #define CMWQ_SHIM_BITMAP_H
 
 #include <linux/bitops.h>
-#include <linux/slab.h>
 #include <linux/string.h>
 #define DECLARE_BITMAP(name, bits) unsigned long name[BITS_TO_LONGS(bits)]
 #define bitmap_size(n) (BITS_TO_LONGS(n) * sizeof(long))
@@ -55,5 +54,7 @@ CMWQ_INLINE bool bitmap_equal(const unsigned long *a, const unsigned long *b, un
 			return false;
 	return true;
 }
+/* Last: the allocator includes the workqueue, which has CPU masks. */
+#include <linux/slab.h>
 
 #endif

@@ -9,6 +9,7 @@
 #include <linux/list.h>
 #include <linux/mod_devicetable.h>
 #include <linux/mutex.h>
+#include <linux/notifier.h>
 #include <linux/pm.h>
 #include <linux/printk.h>
 #include <linux/slab.h>

@@ -84,5 +84,51 @@ extern long compat_ptr_ioctl(struct file *file, unsigned int cmd, unsigned long 
 	{ return simple_attr_open(inode, file, get, set, fmt); } \
 	static const struct file_operations name __attribute__((unused)) = { .open = name##_open, \
 		.release = simple_attr_release, .read = simple_attr_read, .write = simple_attr_write }
+/* Files of the system. */
+struct cmwq_shim_file { struct file file; int fd; };
+extern int cmwq_shim_open(const char *path, int flags, ...) __asm__("open");
+extern int cmwq_shim_close(int fd) __asm__("close");
+extern long cmwq_shim_pread(int fd, void *to, size_t n, long at) __asm__("pread");
+extern long cmwq_shim_pwrite(int fd, const void *from, size_t n, long at) __asm__("pwrite");
+CMWQ_INLINE struct file *filp_open(const char *path, int flags, umode_t mode)
+{
+	struct cmwq_shim_file *of = (struct cmwq_shim_file *)__builtin_calloc(1, sizeof(*of));
+
+	if (!of)
+		return (struct file *)ERR_PTR(-ENOMEM);
+	of->fd = cmwq_shim_open(path, flags, (int)mode);
+	if (of->fd < 0) {
+		__builtin_free(of);
+		return (struct file *)ERR_PTR(-*cmwq_shim_errno());
+	}
+	return &of->file;
+}
+CMWQ_INLINE int filp_close(struct file *file, fl_owner_t id)
+{
+	struct cmwq_shim_file *of = container_of(file, struct cmwq_shim_file, file);
+
+	(void)id;
+	cmwq_shim_close(of->fd);
+	__builtin_free(of);
+	return 0;
+}
+CMWQ_INLINE ssize_t kernel_read(struct file *file, void *to, size_t n, loff_t *at)
+{
+	long got = cmwq_shim_pread(container_of(file, struct cmwq_shim_file, file)->fd, to, n, *at);
+
+	if (got < 0)
+		return -*cmwq_shim_errno();
+	*at += got;
+	return got;
+}
+CMWQ_INLINE ssize_t kernel_write(struct file *file, const void *from, size_t n, loff_t *at)
+{
+	long got = cmwq_shim_pwrite(container_of(file, struct cmwq_shim_file, file)->fd, from, n, *at);
+
+	if (got < 0)
+		return -*cmwq_shim_errno();
+	*at += got;
+	return got;
+}
 
 #endif

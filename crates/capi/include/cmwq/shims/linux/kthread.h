@@ -29,6 +29,11 @@ CMWQ_INLINE void *cmwq_shim_kthread_main(void *arg)
 	while (!__atomic_load_n(&task->woken, __ATOMIC_SEQ_CST))
 		cmwq_shim_wait(&task->woken, 0, -1);
 	task->seen = __atomic_load_n(&task->woken, __ATOMIC_SEQ_CST);
+	if (task->cpu_plus_one) {
+		const struct cpumask *only = cpumask_of(task->cpu_plus_one - 1);
+
+		cmwq_shim_syscall(__NR_sched_setaffinity, 0, sizeof(*only), only);
+	}
 	if (__atomic_load_n(&task->stop, __ATOMIC_SEQ_CST) && !task->begun)
 		task->result = -EINTR;
 	else
@@ -64,7 +69,9 @@ CMWQ_INLINE struct task_struct *kthread_create_on_node(int (*func)(void *data), 
 	return &thread->task;
 }
 #define kthread_create(func, data, ...) kthread_create_on_node(func, data, -1, __VA_ARGS__)
-#define kthread_create_on_cpu(func, data, cpu, fmt) kthread_create(func, data, fmt, cpu)
+#define kthread_create_on_cpu(func, data, cpu, fmt) ({ \
+	struct task_struct *on_ = kthread_create(func, data, fmt, cpu); \
+	if (!IS_ERR(on_)) kthread_bind(on_, cpu); on_; })
 #define kthread_run(func, data, ...) ({ \
 	struct task_struct *run_ = kthread_create(func, data, __VA_ARGS__); \
 	if (!IS_ERR(run_)) { run_->begun = 1; wake_up_process(run_); } run_; })
@@ -74,7 +81,8 @@ CMWQ_INLINE struct task_struct *kthread_create_on_node(int (*func)(void *data), 
 #define kthread_parkme() ((void)0)
 #define kthread_park(task) 0
 #define kthread_unpark(task) ((void)(task))
-#define kthread_bind(task, cpu) ((void)(task))
+/* Before it is woken first. */
+#define kthread_bind(task, cpu) ((void)((task)->cpu_plus_one = (unsigned int)(cpu) + 1))
 #define kthread_bind_mask(task, mask) ((void)(task))
 /* Waits for its end; what its function has returned. */
 CMWQ_INLINE int kthread_stop(struct task_struct *task)

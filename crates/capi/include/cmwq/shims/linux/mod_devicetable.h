@@ -4,6 +4,9 @@
 
 #include <linux/types.h>
 typedef unsigned long kernel_ulong_t;
+#define SERIO_ANY 0xff
+#define PCI_ANY_ID (~0)
+#define HID_ANY_ID (~0)
 struct of_device_id { char name[32], type[32], compatible[128]; const void *data; };
 struct acpi_device_id { u8 id[16]; kernel_ulong_t driver_data; u32 cls, cls_msk; };
 struct i2c_device_id { char name[20]; kernel_ulong_t driver_data; };

@@ -19,7 +19,8 @@ struct task_struct {
 	unsigned int seen;
 	unsigned int begun;
 	unsigned int stop;
-	unsigned int ended;
+	/* 0: any. */
+	unsigned int cpu_plus_one;
 	int result;
 };
 /* The calling thread. */

@@ -6,6 +6,8 @@
 #include <linux/gfp.h>
 #include <linux/overflow.h>
 #include <linux/cleanup.h>
+#include <linux/cache.h>
+#include <linux/workqueue.h>
 #include <linux/err.h>
 #include <linux/string.h>
 #define ARCH_KMALLOC_MINALIGN 16

@@ -29,6 +29,10 @@ typedef u64 sector_t;
 typedef unsigned long pgoff_t;
 typedef unsigned long irq_hw_number_t;
 typedef s64 ktime_t;
+#ifndef __clockid_t_defined
+typedef int clockid_t;
+#define __clockid_t_defined 1
+#endif
 typedef s64 time64_t;
 typedef unsigned short umode_t;
 #ifndef __ssize_t_defined
@@ -40,7 +44,7 @@ typedef long off_t;
 #define __off_t_defined
 #endif
 #ifndef __loff_t_defined
-typedef long long loff_t;
+typedef long loff_t;
 #define __loff_t_defined
 #endif
 #ifndef __dev_t_defined

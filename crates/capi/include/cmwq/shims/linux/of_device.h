@@ -1,0 +1,7 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#ifndef CMWQ_SHIM_OF_DEVICE_H
+#define CMWQ_SHIM_OF_DEVICE_H
+
+#include <linux/of.h>
+
+#endif

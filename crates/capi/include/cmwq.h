@@ -382,8 +382,10 @@ struct cmwq_shutdown_report {
 };
 /*
  * Refuses items from now on but from running ones, and waits until all have ended: 0 then. After
- * timeout_ns nanoseconds -ETIMEDOUT; what is left goes on. report may be NULL. Returning from main
- * does not run what is queued; this does.
+ * timeout_ns nanoseconds -ETIMEDOUT; what is left goes on. report may be NULL. Called from an item,
+ * it does not wait for that item nor for what waits for it; if others can begin only when that item
+ * has ended, it returns -ETIMEDOUT once nothing else is left. Returning from main does not run what
+ * is queued; this does.
  */
 int cmwq_shutdown(uint64_t timeout_ns, struct cmwq_shutdown_report *report);
 

@@ -15,6 +15,7 @@
 //!    somebody looks, and what is worth measuring.
 //! 6. [`work`]: the state word of an item.
 //! 7. [`job`] and [`async_domain`]: what is built of items: multithreaded jobs, calls in order.
+//! 8. [`interpreter`]: which workers line up for the lock of a Python interpreter.
 //!
 //! Two shapes of step. *Owned state* (a pool) is a value that its owner locks: `&mut self`, a
 //! context with the time in it, actions into a fixed-capacity list. *Shared words* (the budget, an
@@ -39,6 +40,7 @@ pub mod cpumask;
 pub mod form;
 pub mod growth;
 pub mod hog;
+pub mod interpreter;
 pub mod job;
 pub mod leftovers;
 pub mod limit;

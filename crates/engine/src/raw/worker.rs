@@ -12,6 +12,12 @@ pub fn blocking<R>(wait: impl FnOnce() -> R) -> R {
     }
 }
 
+/// From now on the calling item blocks, until what this returns is dropped, on the same thread. For
+/// a language that has no closures to hand over; otherwise [`blocking`] is hard to use wrongly.
+pub fn hint() -> Option<impl Drop + 'static> {
+    this_worker::current().map(this_worker::ThisWorker::hint)
+}
+
 /// The queue of the item that the calling thread executes, and the name of its function (kernel
 /// `current_work`).
 pub fn current_work() -> Option<(String, &'static str)> {

@@ -167,8 +167,13 @@ impl ThisWorker {
 
     /// Runs `wait`, which blocks, with the worker counted as blocked.
     pub(crate) fn blocking<R>(self, wait: impl FnOnce() -> R) -> R {
-        let _end = hint(self.stack());
+        let _end = self.hint();
         wait()
+    }
+
+    /// The worker counts as blocked until this is dropped.
+    pub(crate) fn hint(self) -> impl Drop + 'static {
+        hint(self.stack())
     }
 
     /// Ends what the item has begun in the core; not in a child that it has forked meanwhile, where

@@ -1,0 +1,139 @@
+//! All that this face asks of the engine and of the Rust face, in one place.
+
+use std::any::Any;
+use std::fmt::Display;
+
+use cmwq::{AffinityScope, JoinError, Workqueue};
+use cmwq_engine::Process;
+use cmwq_os::clock;
+use cmwq_os::observe::{Blocked, TaskFiles};
+use cmwq_policy::Time;
+
+pub(crate) use cmwq::{Job, JobError, JobProgress, JobStats, Stats, cpus, stats};
+
+/// What a queue is to be like.
+pub(crate) struct Spec<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) max_active: Option<usize>,
+    pub(crate) nice: i32,
+    pub(crate) scope: Option<&'a str>,
+    pub(crate) strict: bool,
+    pub(crate) ordered: bool,
+}
+
+/// Bytes of stack of a worker, as other threads of Python have: Python recurses deeply in C.
+const STACK_SIZE: usize = 8 * 1024 * 1024;
+
+/// Makes a queue.
+///
+/// # Errors
+/// Says which attribute is wrong, or what the system denies.
+pub(crate) fn make(spec: &Spec<'_>) -> Result<Workqueue, String> {
+    // Refused once the process has a queue: the first one decides.
+    let _ = cmwq::Builder::new().stack_size(STACK_SIZE).install();
+    let mut builder = Workqueue::builder(spec.name)
+        .nice(spec.nice)
+        .affinity_strict(spec.strict);
+    if let Some(scope) = spec.scope {
+        builder = builder.affinity_scope(scope_named(scope)?);
+    }
+    if spec.ordered {
+        builder = builder.ordered();
+    }
+    if let Some(limit) = spec.max_active {
+        builder = builder.max_active_exact(limit);
+    }
+    builder.build().map_err(text)
+}
+
+fn scope_named(name: &str) -> Result<AffinityScope, String> {
+    Ok(match name {
+        "cpu" => AffinityScope::Cpu,
+        "smt" => AffinityScope::Smt,
+        "cache_shard" => AffinityScope::CacheShard,
+        "cache" => AffinityScope::Cache,
+        "numa" => AffinityScope::Numa,
+        "system" => AffinityScope::System,
+        _ => return Err(format!("affinity_scope {name:?} is none")),
+    })
+}
+
+/// Queues an item that calls `func` once.
+///
+/// # Errors
+/// If the queue refuses it, says why.
+pub(crate) fn start(queue: &Workqueue, func: impl FnOnce() + Send + 'static) -> Result<(), String> {
+    let item = queue.spawn(func);
+    // A refused item has ended at once. One that was not may have ended too.
+    match item.is_finished().then(|| item.join()) {
+        Some(Err(refused @ JoinError::Refused(_))) => Err(text(refused)),
+        _ => Ok(()),
+    }
+}
+
+fn text(error: impl Display) -> String {
+    error.to_string()
+}
+
+/// Whether anything waits for the slot or the worker of the calling item.
+pub(crate) fn others_waiting() -> bool {
+    cmwq::others_waiting()
+}
+
+/// Runs `wait`, which sleeps: another worker may have the CPU.
+pub(crate) fn blocking<R>(wait: impl FnOnce() -> R) -> R {
+    cmwq::blocking(wait)
+}
+
+/// The calling item is about to block, until this is dropped on the same thread.
+pub(crate) fn hint() -> Box<dyn Any> {
+    Box::new(cmwq_engine::worker::hint())
+}
+
+/// What this face keeps for the process. A forked child begins with a new one.
+///
+/// # Panics
+/// If the engine cannot be made; whoever has a queue has it.
+pub(crate) fn state<T: Any + Default + Send + Sync>() -> &'static T {
+    Process::get().expect("the engine is there").state()
+}
+
+/// The same, if the process has used the engine.
+pub(crate) fn existing_state<T: Any + Default + Send + Sync>() -> Option<&'static T> {
+    Process::existing().map(Process::state)
+}
+
+/// The time that the policy goes by.
+pub(crate) fn now() -> Time {
+    clock::now()
+}
+
+/// The calling thread's id.
+pub(crate) fn gettid() -> i32 {
+    cmwq_os::thread::gettid()
+}
+
+/// What a thread sleeps at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum SleepsAt {
+    /// A futex at this address.
+    Futex(u64),
+    /// Something else.
+    Elsewhere,
+    /// It does not sleep.
+    Runs,
+    /// The system does not tell.
+    Unknown,
+}
+
+/// Where a thread of this process sleeps.
+pub(crate) fn sleeps_at(tid: i32) -> SleepsAt {
+    match TaskFiles::new(tid).blocked() {
+        Blocked::Unknown => SleepsAt::Unknown,
+        Blocked::Running => SleepsAt::Runs,
+        blocked => match blocked.futex_address() {
+            Some(address) => SleepsAt::Futex(address),
+            None => SleepsAt::Elsewhere,
+        },
+    }
+}

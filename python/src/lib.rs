@@ -1,0 +1,38 @@
+//! The Python face of cmwq: what the package `cmwq` needs of the engine.
+//!
+//! The package is in `package/cmwq/`, in Python. This is its module `_cmwq`.
+//!
+//! # Floors
+//!
+//! Lowest first; a module imports from its own floor and from those below.
+//!
+//! 1. `engine`: everything that the engine and the Rust face are asked
+//! 2. `thread`: Python's state of the engine's threads; `gil`: who waits for the interpreter's lock
+//! 3. `line`: one worker at a time comes to that lock
+//! 4. `queue`: tasks in the order of submission, and the turns of workers that execute them
+//! 5. `job`, `stats`: multithreaded jobs, counters
+
+mod engine;
+mod gil;
+mod job;
+mod line;
+mod queue;
+mod stats;
+mod thread;
+
+use pyo3::prelude::*;
+
+/// The native part of the package `cmwq`. Use the package.
+#[pymodule(gil_used = false)]
+mod _cmwq {
+    #[pymodule_export]
+    use crate::gil::learn_gil;
+    #[pymodule_export]
+    use crate::job::{blocking_begin, blocking_end, job};
+    #[pymodule_export]
+    use crate::queue::{Queue, live_queues};
+    #[pymodule_export]
+    use crate::stats::{cpus, stats};
+    #[pymodule_export]
+    use crate::thread::{end, forked, set_hooks};
+}

@@ -1,0 +1,398 @@
+//! Tasks in the order of submission, and the turns of workers that execute them.
+//!
+//! A task is no item of the engine: to give the interpreter's lock back after each one, and to ask
+//! for it again, would cost more than a small task. What is queued is a *turn*. A worker in its
+//! turn attaches to the interpreter once, and executes task after task.
+//!
+//! * While tasks wait, the next turn is queued. The engine begins it when a CPU would idle, because
+//!   the tasks that run have blocked, or because there are too few.
+//! * A turn ends when no task is left, or after [`SLICE`] if the engine has something else to run
+//!   or if too many wait for the interpreter's lock.
+//! * One queue's `max_active` counts turns, so it counts tasks that run.
+//!
+//! Nobody is left behind: `asked` is set while a turn is queued, or on its way to the lock. The
+//! turn clears it before it looks for tasks, and a task is there before its submitter looks at it.
+//! One of them therefore sees the other.
+
+use std::cell::Cell;
+use std::collections::VecDeque;
+use std::sync::atomic::Ordering::SeqCst;
+use std::sync::atomic::{AtomicBool, AtomicUsize};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError, Weak};
+use std::time::{Duration, Instant};
+use std::{mem, ptr};
+
+use cmwq::Workqueue;
+use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use pyo3::prelude::*;
+
+use crate::engine::{self, Spec};
+use crate::line::{Comer, Coming, Line};
+use crate::{gil, thread};
+
+/// A turn goes on for so long whatever waits: as long as a thread of Python keeps the lock.
+const SLICE: Duration = Duration::from_millis(5);
+
+/// What executor, turns and the engine hold of a queue.
+struct Shared {
+    engine: Workqueue,
+    /// Called once in each turn with a [`Turn`], whose tasks it executes.
+    serve: Py<PyAny>,
+    tasks: Mutex<Tasks>,
+    /// Tasks that wait, for who has not locked them.
+    waiting: AtomicUsize,
+    /// A turn is queued, or on its way to the interpreter's lock.
+    asked: AtomicBool,
+    /// Nobody waits for its tasks at the end of the program.
+    is_daemon: AtomicBool,
+}
+
+#[derive(Default)]
+struct Tasks {
+    waiting: VecDeque<Py<PyAny>>,
+    /// The threads, as Python numbers them, in turns that execute tasks.
+    threads: Vec<u64>,
+    closed: bool,
+    /// Locks of Python that are released when nothing waits or runs.
+    idle: Vec<Py<PyAny>>,
+}
+
+/// Every queue that may have tasks, of this process.
+#[derive(Default)]
+struct All(Mutex<Vec<Weak<Shared>>>);
+
+thread_local! {
+    /// The queue whose task the calling thread executes.
+    static CURRENT: Cell<*const Shared> = const { Cell::new(ptr::null()) };
+}
+
+/// Nothing panics with one of these locks held, and no code of Python runs.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Comer for Shared {
+    fn come_again(self: Arc<Self>) {
+        // Refused only in a child or after the end, where nobody waits for it.
+        let _ = self.queue_turn();
+    }
+
+    fn is_empty(&self) -> bool {
+        self.waiting.load(SeqCst) == 0
+    }
+}
+
+impl Shared {
+    /// Has a turn queued if there are tasks and none is.
+    fn ask(self: &Arc<Self>) -> Result<(), String> {
+        if self.is_empty() || self.asked.swap(true, SeqCst) {
+            return Ok(());
+        }
+        let refused = |why| {
+            self.asked.store(false, SeqCst);
+            why
+        };
+        self.queue_turn().map_err(refused)
+    }
+
+    fn queue_turn(self: &Arc<Self>) -> Result<(), String> {
+        let shared = self.clone();
+        engine::start(&self.engine, move || shared.turn())
+    }
+
+    /// On a worker of the engine.
+    fn turn(self: Arc<Self>) {
+        if thread::is_over() {
+            return;
+        }
+        let line = Line::get();
+        let interval = gil::interval();
+        if let Some(interval) = interval {
+            match line.come(&self) {
+                Coming::Enters => {}
+                Coming::Remembered => return,
+                Coming::NothingLeft => {
+                    self.asked.store(false, SeqCst);
+                    line.came(None, interval);
+                    // A task that came meanwhile has seen that a turn was asked for.
+                    let _ = self.ask();
+                    return;
+                }
+            }
+        }
+        let before = engine::now();
+        thread::attached(|py| {
+            if let Some(interval) = interval {
+                line.came(Some(engine::now().since(before)), interval);
+            }
+            self.asked.store(false, SeqCst);
+            let tid = line.begin();
+            self.serve(py, line);
+            line.end(tid);
+        });
+        let _ = self.ask();
+    }
+
+    fn serve(self: &Arc<Self>, py: Python<'_>, line: &'static Line) {
+        let ident = thread::ident();
+        lock(&self.tasks).threads.push(ident);
+        let turn = Turn {
+            shared: self.clone(),
+            line,
+            forks: thread::forks(),
+            state: Mutex::new(State {
+                since: Instant::now(),
+                begun: false,
+                over: false,
+            }),
+        };
+        let before = CURRENT.replace(Arc::as_ptr(self));
+        let served = Bound::new(py, turn).map(|turn| {
+            loop {
+                // What a task raises goes to its future. This is from a callback of one.
+                thread::report(py, thread::call(self.serve.bind(py), turn.as_any()));
+                if lock(&turn.get().state).over {
+                    break;
+                }
+            }
+        });
+        thread::report(py, served);
+        CURRENT.set(before);
+        {
+            let threads = &mut lock(&self.tasks).threads;
+            let at = threads.iter().rposition(|&other| other == ident);
+            threads.swap_remove(at.expect("it was pushed above"));
+        }
+        self.tell_if_idle(py);
+    }
+
+    fn tell_if_idle(&self, py: Python<'_>) {
+        let waiters = {
+            let mut tasks = lock(&self.tasks);
+            match tasks.is_idle() {
+                true => mem::take(&mut tasks.idle),
+                false => return,
+            }
+        };
+        for waiter in waiters {
+            thread::report(py, waiter.call_method0(py, "release").map(drop));
+        }
+    }
+}
+
+impl Tasks {
+    fn is_idle(&self) -> bool {
+        self.threads.is_empty() && self.waiting.is_empty()
+    }
+}
+
+/// A worker's turn: an iterator over the tasks that it executes. No other thread has it.
+#[pyclass(frozen, module = "cmwq._cmwq")]
+pub(crate) struct Turn {
+    shared: Arc<Shared>,
+    line: &'static Line,
+    forks: u32,
+    state: Mutex<State>,
+}
+
+struct State {
+    /// When the slice began.
+    since: Instant,
+    /// A task has begun.
+    begun: bool,
+    over: bool,
+}
+
+#[pymethods]
+impl Turn {
+    fn __iter__(slf: Py<Self>) -> Py<Self> {
+        slf
+    }
+
+    /// The task before has ended; the next one, if this turn goes on.
+    fn __next__(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
+        if self.forks != thread::forks() {
+            return leave_child(py);
+        }
+        let mut state = lock(&self.state);
+        if state.over || self.gives_way(&mut state) {
+            state.over = true;
+            return Ok(None);
+        }
+        state.begun = true;
+        let task = {
+            let mut tasks = lock(&self.shared.tasks);
+            let task = tasks.waiting.pop_front();
+            self.shared.waiting.store(tasks.waiting.len(), SeqCst);
+            task
+        };
+        match task {
+            Some(_) if self.shared.is_empty() => self.line.is_empty(),
+            // This task may block.
+            Some(_) => self.shared.ask().map_err(PyRuntimeError::new_err)?,
+            None => state.over = true,
+        }
+        Ok(task)
+    }
+}
+
+impl Turn {
+    fn gives_way(&self, state: &mut State) -> bool {
+        if !state.begun {
+            return false;
+        }
+        if state.since.elapsed() < SLICE {
+            return false;
+        }
+        state.since = Instant::now();
+        self.line.is_crowded() || engine::others_waiting()
+    }
+}
+
+/// A task has forked, and has come back in the child. The thread is that process's only one, and
+/// its worker is the parent's: the process ends.
+fn leave_child(py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
+    for stream in ["stdout", "stderr"] {
+        // A stream may be closed, or None.
+        let _ = py
+            .import("sys")
+            .and_then(|sys| sys.getattr(stream)?.call_method0("flush"));
+    }
+    py.import("os")?.call_method1("_exit", (0,))?;
+    Ok(None)
+}
+
+/// Tasks, and the queue of the engine whose workers execute them.
+#[pyclass(frozen, module = "cmwq._cmwq")]
+pub(crate) struct Queue {
+    shared: Arc<Shared>,
+}
+
+#[pymethods]
+impl Queue {
+    /// `serve` is called in each turn of a worker, with an iterator over tasks.
+    #[new]
+    #[pyo3(signature = (serve, name, max_active, nice, affinity_scope, strict, ordered))]
+    fn new(
+        serve: Py<PyAny>,
+        name: &str,
+        max_active: Option<usize>,
+        nice: i32,
+        affinity_scope: Option<&str>,
+        strict: bool,
+        ordered: bool,
+    ) -> PyResult<Self> {
+        let spec = Spec {
+            name,
+            max_active,
+            nice,
+            scope: affinity_scope,
+            strict,
+            ordered,
+        };
+        let shared = Arc::new(Shared {
+            engine: engine::make(&spec).map_err(PyValueError::new_err)?,
+            serve,
+            tasks: Mutex::default(),
+            waiting: AtomicUsize::new(0),
+            asked: AtomicBool::new(false),
+            is_daemon: AtomicBool::new(false),
+        });
+        let mut all = lock(&engine::state::<All>().0);
+        all.retain(|queue| queue.strong_count() > 0);
+        all.push(Arc::downgrade(&shared));
+        Ok(Queue { shared })
+    }
+
+    /// Appends a task. False: the queue is closed.
+    fn push(&self, task: Py<PyAny>) -> PyResult<bool> {
+        {
+            let mut tasks = lock(&self.shared.tasks);
+            if tasks.closed {
+                return Ok(false);
+            }
+            tasks.waiting.push_back(task);
+            self.shared.waiting.store(tasks.waiting.len(), SeqCst);
+        }
+        self.shared.ask().map_err(PyRuntimeError::new_err)?;
+        Ok(true)
+    }
+
+    /// No task is accepted from now on.
+    fn close(&self) {
+        lock(&self.shared.tasks).closed = true;
+    }
+
+    /// Takes all tasks that nobody has begun.
+    fn take(&self, py: Python<'_>) -> Vec<Py<PyAny>> {
+        let taken = {
+            let mut tasks = lock(&self.shared.tasks);
+            self.shared.waiting.store(0, SeqCst);
+            mem::take(&mut tasks.waiting)
+        };
+        Line::get().is_empty();
+        self.shared.tell_if_idle(py);
+        taken.into()
+    }
+
+    /// The same in a forked child, where another thread may have been in the middle of it: empty
+    /// then.
+    fn take_in_child(&self) -> Vec<Py<PyAny>> {
+        match self.shared.tasks.try_lock() {
+            Ok(mut tasks) => mem::take(&mut tasks.waiting).into(),
+            Err(TryLockError::Poisoned(_) | TryLockError::WouldBlock) => Vec::new(),
+        }
+    }
+
+    /// Has `lock.release()` called once no task waits or runs. False: so it is now.
+    fn when_idle(&self, lock_: Py<PyAny>) -> bool {
+        let mut tasks = lock(&self.shared.tasks);
+        if tasks.is_idle() {
+            return false;
+        }
+        tasks.idle.push(lock_);
+        true
+    }
+
+    /// Whether the calling thread executes a task of this queue.
+    fn is_current(&self) -> bool {
+        CURRENT.get() == Arc::as_ptr(&self.shared)
+    }
+
+    /// Tasks that wait.
+    fn __len__(&self) -> usize {
+        lock(&self.shared.tasks).waiting.len()
+    }
+
+    /// The same, by the name that queues of Python have for it.
+    fn qsize(&self) -> usize {
+        self.__len__()
+    }
+
+    /// The identifiers of the threads that execute tasks now.
+    fn threads(&self) -> Vec<u64> {
+        lock(&self.shared.tasks).threads.clone()
+    }
+
+    /// Its tasks do not keep the program from ending, as daemon threads do not.
+    fn set_daemon(&self) {
+        self.shared.is_daemon.store(true, SeqCst);
+    }
+
+    /// Changes `max_active`.
+    fn set_max_active(&self, max_active: usize) {
+        self.shared.engine.set_max_active(max_active);
+    }
+}
+
+/// The queues of this process that have tasks or an owner, but for daemons.
+#[pyfunction]
+pub(crate) fn live_queues() -> Vec<Queue> {
+    let Some(All(all)) = engine::existing_state() else {
+        return Vec::new();
+    };
+    let all = lock(all);
+    let live = all.iter().filter_map(Weak::upgrade);
+    let waited_for = live.filter(|queue| !queue.is_daemon.load(SeqCst));
+    waited_for.map(|shared| Queue { shared }).collect()
+}

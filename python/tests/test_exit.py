@@ -1,0 +1,271 @@
+"""Ends of programs: exit, signals, fork."""
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+
+import pytest
+
+import cmwq
+
+
+def start(text):
+    # Python warns of forks of any program with threads.
+    warns = "ignore::DeprecationWarning"
+    command = [sys.executable, "-u", "-W", warns, "-c", textwrap.dedent(text)]
+    pipe = subprocess.PIPE
+    return subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True)
+
+
+def run(text):
+    """Status and output of a program, which ends by itself."""
+    process = start(text)
+    out, err = process.communicate(timeout=60)
+    return process.returncode, out, err
+
+
+def test_pending_calls_are_made_at_exit():
+    text = """
+        import cmwq, time
+        executor = cmwq.Executor()
+        for n in range(100):
+            executor.submit(lambda: time.sleep(0.01) or print("x", end=""))
+    """
+    assert run(text) == (0, "x" * 100, "")
+
+
+def test_pending_calls_without_an_owner_are_made_at_exit():
+    text = """
+        import cmwq, time
+        for n in range(20):
+            cmwq.Executor().submit(lambda: time.sleep(0.05) or print("x", end=""))
+    """
+    assert run(text) == (0, "x" * 20, "")
+
+
+def test_no_call_is_accepted_at_exit():
+    text = """
+        import cmwq, time
+        executor = cmwq.Executor()
+        def late():
+            time.sleep(0.2)
+            for pool in executor, cmwq.Executor():
+                try:
+                    pool.submit(int)
+                except RuntimeError as error:
+                    print(error)
+        executor.submit(late)
+    """
+    line = "cannot schedule new futures after interpreter shutdown\n"
+    assert run(text) == (0, line * 2, "")
+
+
+def test_nothing_happens_where_nothing_was_submitted():
+    text = """
+        import cmwq, os
+        executor = cmwq.Executor()
+        print(len(os.listdir("/proc/self/task")))
+    """
+    assert run(text) == (0, "1\n", "")
+
+
+def test_the_status_is_the_program_s():
+    text = """
+        import cmwq, sys
+        cmwq.Executor().submit(int)
+        sys.exit(3)
+    """
+    assert run(text) == (3, "", "")
+
+
+def test_an_exception_of_the_program_does_not_hang():
+    text = """
+        import cmwq, time
+        executor = cmwq.Executor()
+        executor.submit(time.sleep, 0.1)
+        raise ValueError("so")
+    """
+    status, out, err = run(text)
+    assert (status, out) == (1, "")
+    assert "ValueError: so" in err
+
+
+def interrupt(process, line):
+    assert process.stdout.readline() == line
+    # It may be at the wait, or shortly before.
+    time.sleep(0.2)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    return process.returncode, out, err
+
+
+def test_ctrl_c_ends_a_wait_for_a_result():
+    text = """
+        import cmwq, time
+        executor = cmwq.Executor()
+        future = executor.submit(time.sleep, 1)
+        print("waits")
+        future.result()
+    """
+    status, out, err = interrupt(start(text), "waits\n")
+    assert "KeyboardInterrupt" in err
+    assert status == -signal.SIGINT
+
+
+def test_ctrl_c_ends_shutdown_and_the_call_goes_on():
+    text = """
+        import cmwq, time
+        executor = cmwq.Executor()
+        executor.submit(lambda: time.sleep(1) or print("ended"))
+        try:
+            print("waits")
+            executor.shutdown()
+        except KeyboardInterrupt:
+            print("interrupted")
+    """
+    assert interrupt(start(text), "waits\n") == (0, "interrupted\nended\n", "")
+
+
+FOREVER = ["time.sleep(0.01)", "lock.acquire(timeout=1)"]
+if getattr(sys, "_is_gil_enabled", lambda: True)():
+    # Without the lock, Python 3.13 waits for such a thread for ever, also with ThreadPoolExecutor.
+    FOREVER.append("sum(range(100))")
+
+
+@pytest.mark.parametrize("call", FOREVER)
+def test_a_call_that_never_ends_keeps_the_program_until_ctrl_c(call):
+    text = f"""
+        import cmwq, threading, time
+        lock = threading.Lock()
+        lock.acquire()
+        def forever():
+            while True:
+                {call}
+        executor = cmwq.Executor()
+        for _ in range(5):
+            executor.submit(forever)
+        print("ends")
+    """
+    process = start(text)
+    assert process.stdout.readline() == "ends\n"
+    with pytest.raises(subprocess.TimeoutExpired):
+        process.wait(0.5)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert "KeyboardInterrupt" in err
+    # As with ThreadPoolExecutor: the program had ended, so its status is what it was.
+    assert (process.returncode, out) == (0, "")
+
+
+CHILD = """
+    import cmwq, os, threading, time
+
+    def in_child(body):
+        child = os.fork()
+        if child == 0:
+            status = 1
+            try:
+                body()
+                status = 0
+            finally:
+                os._exit(status)
+        return os.waitpid(child, 0)[1]
+
+    executor = cmwq.Executor()
+"""
+
+
+def run_forking(text):
+    return run(textwrap.dedent(CHILD) + textwrap.dedent(text))
+
+
+def test_a_forked_child_can_use_the_executor():
+    text = """
+        assert executor.submit(int).result() == 0
+        def child():
+            assert list(executor.map(abs, range(-9, 0))) == list(range(9, 0, -1))
+            with cmwq.Executor() as other:
+                assert other.submit(int).result() == 0
+            executor.shutdown()
+        for _ in range(3):
+            assert in_child(child) == 0
+        print(executor.submit(abs, -3).result())
+    """
+    assert run_forking(text) == (0, "3\n", "")
+
+
+def test_fork_in_the_middle():
+    text = """
+        made = []
+        futures = [executor.submit(lambda n=n: time.sleep(0.001) or made.append(n)) for n in range(500)]
+        def child():
+            before = len(made)
+            assert executor.submit(abs, -5).result() == 5
+            list(executor.map(abs, range(100)))
+            assert len(made) == before, "the parent's calls are the parent's"
+            # They raise, or are running for ever: nobody hangs who asks whether they are done.
+            failed = [future for future in futures if future.done() and future.exception()]
+            assert all(isinstance(future.exception(), cmwq.BrokenExecutor) for future in failed)
+            executor.shutdown()
+        for _ in range(5):
+            assert in_child(child) == 0
+        for future in futures:
+            future.result()
+        print(sorted(made) == list(range(500)))
+    """
+    assert run_forking(text) == (0, "True\n", "")
+
+
+def test_a_child_ends_without_the_parent_s_calls():
+    text = """
+        import sys
+        release = threading.Event()
+        for _ in range(10):
+            executor.submit(release.wait)
+        child = os.fork()
+        if child == 0:
+            sys.exit(7)
+        status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        release.set()
+        print(status)
+    """
+    assert run_forking(text) == (0, "7\n", "")
+
+
+def test_a_call_may_fork():
+    text = """
+        def call():
+            return in_child(lambda: executor.submit(int).result())
+        print(executor.submit(call).result())
+        def child_returns():
+            child = os.fork()
+            return os.waitpid(child, 0)[1] if child else print("child", flush=True)
+        print(executor.submit(child_returns).result())
+    """
+    status, out, err = run_forking(text)
+    assert (status, out, err) == (0, "0\nchild\n0\n", "")
+
+
+def test_processes_of_multiprocessing_may_use_it():
+    text = """
+        import multiprocessing
+        executor.submit(int).result()
+        context = multiprocessing.get_context("fork")
+        def child(queue):
+            queue.put(sum(executor.map(abs, range(-10, 0))))
+        queue = context.Queue()
+        process = context.Process(target=child, args=(queue,))
+        process.start()
+        print(queue.get(timeout=30))
+        process.join()
+        print(process.exitcode)
+    """
+    assert run_forking(text) == (0, "55\n0\n", "")
+
+
+def test_here_too():
+    with cmwq.Executor() as executor:
+        assert os.getpid() == executor.submit(os.getpid).result()

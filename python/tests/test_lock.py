@@ -1,0 +1,147 @@
+"""The interpreter's lock: items that compute do not make threads grow, items that wait do."""
+
+import contextlib
+import pathlib
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+
+import cmwq
+
+HAS_LOCK = getattr(sys, "_is_gil_enabled", lambda: True)()
+
+
+def threads():
+    """Those that make calls. Beside them the engine has three, and one per CPU."""
+    names = (task / "comm" for task in pathlib.Path("/proc/self/task").iterdir())
+    count = 0
+    for name in names:
+        with contextlib.suppress(OSError):
+            count += name.read_text().startswith("cmwq/u")
+    return count
+
+
+class Peak:
+    """The most threads of executors while it is entered."""
+
+    def __enter__(self):
+        self.most = 0
+        self.over = threading.Event()
+        self.watcher = threading.Thread(target=self.watch)
+        self.watcher.start()
+        return self
+
+    def watch(self):
+        while not self.over.wait(0.005):
+            self.most = max(self.most, threads())
+
+    def __exit__(self, *exception):
+        self.over.set()
+        self.watcher.join()
+
+
+def burn(seconds):
+    """Computes in Python for so much CPU time of the calling thread."""
+    end = time.thread_time() + seconds
+    count = 0
+    while time.thread_time() < end:
+        for _ in range(1000):
+            count += 1
+    return count
+
+
+def alone(test, *args):
+    """Runs a function of this file in a process of its own: idle threads stay for minutes."""
+    call = f"import test_lock; test_lock.{test}(*{args!r})"
+    folder = pathlib.Path(__file__).parent
+    subprocess.run([sys.executable, "-c", call], cwd=folder, check=True, timeout=120)
+
+
+@pytest.mark.skipif(not HAS_LOCK, reason="this interpreter has no lock")
+@pytest.mark.parametrize("length", [0.001, 0.02, 0.3])
+def test_items_that_compute_do_not_make_threads_grow(length):
+    alone("compute", length)
+
+
+def compute(length):
+    with cmwq.Executor() as executor, Peak() as peak:
+        list(executor.map(burn, [length] * max(10, int(1 / length))))
+    assert 1 <= peak.most <= cmwq.cpus() + 6, peak.most
+
+
+@pytest.mark.skipif(not HAS_LOCK, reason="this interpreter has no lock")
+def test_several_executors_share_the_lock():
+    alone("compute_in_several")
+
+
+def compute_in_several():
+    with Peak() as peak:
+        executors = [cmwq.Executor() for _ in range(30)]
+        futures = [executor.submit(burn, 0.03) for executor in executors for _ in range(2)]
+        for future in futures:
+            future.result()
+    assert 1 <= peak.most <= cmwq.cpus() + 6, peak.most
+
+
+def test_items_that_wait_run_side_by_side():
+    """All must have begun before one may end."""
+    barrier = threading.Barrier(100)
+    with cmwq.Executor() as executor:
+        got = executor.map(lambda _: barrier.wait(60), range(100))
+        assert sorted(got) == list(range(100))
+
+
+def test_items_that_wait_begin_beside_some_that_compute():
+    over = threading.Event()
+
+    def compute():
+        while not over.is_set():
+            burn(0.01)
+
+    barrier = threading.Barrier(30)
+    with cmwq.Executor() as executor:
+        for _ in range(2):
+            executor.submit(compute)
+        got = executor.map(lambda _: barrier.wait(60), range(30))
+        try:
+            assert sorted(got) == list(range(30))
+        finally:
+            over.set()
+
+
+def test_items_that_poll_for_a_later_one_end():
+    """They compute, so nobody sees that they wait."""
+    with cmwq.Executor() as executor:
+        done = threading.Event()
+
+        def poll():
+            while not done.is_set():
+                pass
+
+        polling = [executor.submit(poll) for _ in range(4)]
+        executor.submit(done.set)
+        for future in polling:
+            future.result(120)
+
+
+def test_waiting_takes_a_fraction_of_its_sum():
+    with cmwq.Executor() as executor:
+        begin = time.monotonic()
+        list(executor.map(time.sleep, [0.2] * 50))
+        assert time.monotonic() - begin < 50 * 0.2 / 4
+
+
+@pytest.mark.skipif(HAS_LOCK, reason="threads take turns")
+@pytest.mark.skipif(cmwq.cpus() < 2, reason="needs two CPUs")
+def test_items_compute_side_by_side_without_a_lock():
+    together = threading.Barrier(2)
+
+    def call(_):
+        together.wait(60)
+        return burn(0.2)
+
+    with cmwq.Executor() as executor:
+        assert all(executor.map(call, range(2)))

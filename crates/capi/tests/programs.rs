@@ -116,6 +116,7 @@ fn valgrind_finds_nothing() {
 }
 
 const KERNEL: &str = "tests/c/kernel.c";
+const SHIMS: &str = "tests/c/shims.c";
 
 fn kernel(args: &[&str]) -> Program {
     let program = Program::new(CC, &[KERNEL]).kernel();
@@ -130,9 +131,22 @@ fn kernel_code_behaves_as_in_the_kernel() {
 }
 
 #[test]
+fn the_small_headers_hold_against_models() {
+    let program = Program::new(CC, &[SHIMS]).kernel();
+    let program = program.args(&["-std=gnu11", "-Wall", "-Werror"]).build();
+    run(&mut Command::new(&program)).passed();
+    run(Command::new(&program).env("CMWQ_CHECKED", "1")).passed();
+}
+
+#[test]
 fn kernel_code_is_clean_for_sanitizers() {
     if !sanitizes("address,undefined") {
         return skip("the compiler has no address sanitizer");
     }
     kernel(&["-fsanitize=address,undefined"]).run().passed();
+    let shims = Program::new(CC, &[SHIMS]).kernel();
+    shims
+        .args(&["-std=gnu11", "-fsanitize=address,undefined"])
+        .run()
+        .passed();
 }

@@ -8,11 +8,15 @@ struct completion {
 	unsigned int done;
 	struct wait_queue_head wait;
 };
-#define COMPLETION_INITIALIZER(name) { 0, __WAIT_QUEUE_HEAD_INITIALIZER(name) }
-#define COMPLETION_INITIALIZER_ONSTACK(name) COMPLETION_INITIALIZER(name)
+#define COMPLETION_INITIALIZER(name) { 0, __WAIT_QUEUE_HEAD_INITIALIZER((name).wait) }
+#define COMPLETION_INITIALIZER_ONSTACK(name) (*({ init_completion(&(name)); &(name); }))
 #define DECLARE_COMPLETION(name) struct completion name = COMPLETION_INITIALIZER(name)
 #define DECLARE_COMPLETION_ONSTACK(name) DECLARE_COMPLETION(name)
-#define init_completion(c) ((void)(*(c) = (struct completion)COMPLETION_INITIALIZER(c)))
+CMWQ_INLINE void init_completion(struct completion *c)
+{
+	c->done = 0;
+	init_waitqueue_head(&c->wait);
+}
 #define init_completion_map(c, map) init_completion(c)
 CMWQ_INLINE void reinit_completion(struct completion *c)
 {
@@ -35,13 +39,13 @@ CMWQ_INLINE bool try_wait_for_completion(struct completion *c)
 /* The waker is told apart from a waiter that frees the completion: it holds the wait lock. */
 CMWQ_INLINE void cmwq_shim_complete(struct completion *c, unsigned int all)
 {
-	cmwq_shim_lock(&c->wait.lock);
+	spin_lock(&c->wait.lock);
 	if (all)
 		__atomic_fetch_or(&c->done, CMWQ_COMPLETE_ALL, __ATOMIC_SEQ_CST);
 	else
 		__atomic_fetch_add(&c->done, 1, __ATOMIC_SEQ_CST);
-	cmwq_shim_wake_all(&c->wait);
-	cmwq_shim_unlock(&c->wait.lock);
+	wake_up_all_locked(&c->wait);
+	spin_unlock(&c->wait.lock);
 }
 #define complete(c) cmwq_shim_complete(c, 0)
 #define complete_all(c) cmwq_shim_complete(c, 1)
@@ -51,8 +55,8 @@ CMWQ_INLINE unsigned long wait_for_completion_timeout(struct completion *c, unsi
 	long left = wait_event_timeout(c->wait, try_wait_for_completion(c), timeout);
 
 	/* Whoever completes it may still be in there. */
-	cmwq_shim_lock(&c->wait.lock);
-	cmwq_shim_unlock(&c->wait.lock);
+	spin_lock(&c->wait.lock);
+	spin_unlock(&c->wait.lock);
 	return (unsigned long)left;
 }
 CMWQ_INLINE void wait_for_completion(struct completion *c)

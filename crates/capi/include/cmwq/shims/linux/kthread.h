@@ -28,7 +28,6 @@ CMWQ_INLINE void *cmwq_shim_kthread_main(void *arg)
 	/* As in the kernel: it begins when it is woken first, or stopped. */
 	while (!__atomic_load_n(&task->woken, __ATOMIC_SEQ_CST))
 		cmwq_shim_wait(&task->woken, 0, -1);
-	task->seen = __atomic_load_n(&task->woken, __ATOMIC_SEQ_CST);
 	if (task->cpu_plus_one) {
 		const struct cpumask *only = cpumask_of(task->cpu_plus_one - 1);
 

@@ -20,13 +20,14 @@
  *   not touch an item after its function was called.
  * - What you stored before an item was queued, its function sees. What the function stored, you see
  *   after cmwq_work_flush(), cmwq_work_cancel_sync() or cmwq_queue_flush().
- * - A function of yours returns. It does not throw, longjmp or pthread_exit out of an item: the
- *   process would end with a message.
+ * - A function of yours returns. If it throws, or ends its thread by pthread_exit or
+ *   pthread_cancel, the process ends with a message. It does not longjmp out of an item: C leaves
+ *   that undefined, and nobody notices. A forked child that returns from its item exits with 0.
  * - Threads of cmwq block all signals but those of faults.
  *
  * With CMWQ_CHECKED=1 in the environment, misuse ends the process with a message that names the
  * item: an item that was never initialised, that is freed or overwritten while it is pending, a
- * queue that was destroyed.
+ * queue that was destroyed. So does a signal handler that interrupts a check of the same thread.
  */
 #ifndef CMWQ_H
 #define CMWQ_H

@@ -8,14 +8,16 @@
 //!
 //! Shadows and destroyed queues are never freed.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::ffi::{c_int, c_void};
 use std::mem::MaybeUninit;
+use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::SeqCst;
 
-use cmwq_engine::sync::Mutex;
+use cmwq_engine::sync::{Mutex, MutexGuard};
 use cmwq_engine::{Header, Process, RawItem, Ref, Vtable, user};
 
 use crate::abi::{Work, WorkFn};
@@ -50,10 +52,53 @@ struct Objects {
     queues: Mutex<BTreeMap<usize, (String, bool)>>,
 }
 
+thread_local! {
+    /// The thread holds a lock of this module.
+    static HOLDS: Cell<bool> = const { Cell::new(false) };
+}
+
+/// A lock of this module, held. Fields go in this order, so the mark stays as long as the lock.
+struct Held<'a, T> {
+    value: MutexGuard<'a, T>,
+    _mark: Mark,
+}
+
+struct Mark;
+
+impl Drop for Mark {
+    fn drop(&mut self) {
+        HOLDS.set(false);
+    }
+}
+
+impl<T> Deref for Held<'_, T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.value
+    }
+}
+
+impl<T> DerefMut for Held<'_, T> {
+    fn deref_mut(&mut self) -> &mut T {
+        &mut self.value
+    }
+}
+
+/// Locks. Only a signal handler can find that its own thread holds a lock: it would wait for ever.
+fn hold<T>(lock: &Mutex<T>) -> Held<'_, T> {
+    if HOLDS.replace(true) {
+        say::fatal_at_once("a call is made in a signal handler");
+    }
+    Held {
+        value: lock.lock().expect("nobody panics with it"),
+        _mark: Mark,
+    }
+}
+
 impl Objects {
     fn shadow(&self, work: usize) -> Option<&'static Shadow> {
-        let items = self.items.lock().expect("nobody panics with it");
-        items.get(&work).copied()
+        hold(&self.items).get(&work).copied()
     }
 }
 
@@ -144,7 +189,7 @@ fn remember(objects: &Objects, work: usize, func: WorkFn) -> &'static Shadow {
         func,
         was_disabled: AtomicBool::new(false),
     }));
-    let mut items = objects.items.lock().expect("nobody panics with it");
+    let mut items = hold(&objects.items);
     items.insert(work, shadow);
     shadow
 }
@@ -164,7 +209,7 @@ pub(crate) fn item_initialised(work: NonNull<Work>, call: &str) {
         fatal(call, &what);
     }
     if shadow.was_disabled.load(SeqCst) {
-        let mut items = objects.items.lock().expect("nobody panics with it");
+        let mut items = hold(&objects.items);
         items.remove(&address);
     }
 }
@@ -172,7 +217,7 @@ pub(crate) fn item_initialised(work: NonNull<Work>, call: &str) {
 /// The program says that the item is used no more.
 pub(crate) fn item_destroyed(work: NonNull<Work>, call: &str) {
     let objects = objects(call);
-    let mut items = objects.items.lock().expect("nobody panics with it");
+    let mut items = hold(&objects.items);
     let Some(shadow) = items.remove(&work.addr().get()) else {
         return;
     };
@@ -193,7 +238,7 @@ pub(crate) fn item_destroyed(work: NonNull<Work>, call: &str) {
 /// The program's item of a header's address, if that is a shadow.
 pub(crate) fn work_of(header: usize) -> usize {
     let shadows = objects("cmwq_current_work");
-    let items = shadows.items.lock().expect("nobody panics with it");
+    let items = hold(&shadows.items);
     let of = |shadow: &&&'static Shadow| std::ptr::from_ref(**shadow).addr() == header;
     items.values().find(of).map_or(0, |shadow| shadow.work)
 }
@@ -228,7 +273,7 @@ unsafe fn run(header: NonNull<Header>) {
 pub(crate) fn queue_made(queue: usize, name: &str) {
     if mode::is_checked() {
         let queues = &objects("cmwq_queue_create").queues;
-        let mut queues = queues.lock().expect("nobody panics with it");
+        let mut queues = hold(queues);
         queues.insert(queue, (name.to_owned(), false));
     }
 }
@@ -237,7 +282,7 @@ pub(crate) fn queue_made(queue: usize, name: &str) {
 pub(crate) fn queue_destroyed(queue: usize) {
     if mode::is_checked() {
         let queues = &objects("cmwq_queue_destroy").queues;
-        let mut queues = queues.lock().expect("nobody panics with it");
+        let mut queues = hold(queues);
         if let Some((_, destroyed)) = queues.get_mut(&queue) {
             *destroyed = true;
         }
@@ -247,11 +292,7 @@ pub(crate) fn queue_destroyed(queue: usize) {
 /// Looks whether a queue is one.
 pub(crate) fn queue(queue: usize, call: &str) {
     let queues = &objects(call).queues;
-    let known = queues
-        .lock()
-        .expect("nobody panics with it")
-        .get(&queue)
-        .cloned();
+    let known = hold(queues).get(&queue).cloned();
     match known {
         Some((_, false)) => {}
         Some((name, true)) => fatal(call, &format!("the queue \"{name}\" was destroyed")),

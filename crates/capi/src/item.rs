@@ -41,6 +41,9 @@ impl WorkPtr {
         let Some(work) = self.0 else {
             return Err(checked::misuse(call, "the item is NULL"));
         };
+        if !work.is_aligned() {
+            return Err(checked::misuse(call, "the item is not aligned to 8 bytes"));
+        }
         if !mode::is_plain() {
             mode::queued(work.as_ptr().cast());
             if mode::is_checked() {

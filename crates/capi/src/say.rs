@@ -105,3 +105,10 @@ pub(crate) fn fatal(call: &str, what: &str) -> ! {
     tell(call, what);
     std::process::abort();
 }
+
+/// The same without the program's hook, which may not be called here.
+#[cold]
+pub(crate) fn fatal_at_once(what: &str) -> ! {
+    cmwq_os::stderr::say(&format!("cmwq: {what}\n"));
+    std::process::abort();
+}

@@ -16,6 +16,10 @@ extern "C" fn cmwq_work_init(work: WorkPtr, func: Option<WorkFn>) {
         checked::misuse(CALL, "the item or its function is NULL");
         return;
     };
+    if !place.is_aligned() {
+        checked::misuse(CALL, "the item is not aligned to 8 bytes");
+        return;
+    }
     if mode::is_checked() {
         checked::item_initialised(place, CALL);
     }

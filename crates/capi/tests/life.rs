@@ -85,6 +85,54 @@ fn cheap_checks_are_always_made() {
     }
 }
 
+fn leaves(what: &str, checked: &str) -> Ended {
+    static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
+    let program = PROGRAM.get_or_init(|| Program::new(CC, &["tests/c/leaves.c"]).build());
+    run(Command::new(program).arg(what).env("CMWQ_CHECKED", checked))
+}
+
+#[test]
+fn an_item_may_jump_fork_free_itself_and_destroy_its_queue() {
+    for checked in ["", "1"] {
+        for what in [
+            "setjmp",
+            "child-returns",
+            "child-works",
+            "destroys",
+            "frees",
+        ] {
+            leaves(what, checked).passed();
+        }
+        for what in ["hammer", "small-stack"] {
+            leaves(what, checked).passed();
+        }
+        assert_eq!(leaves("exit", checked).output.status.code(), Some(3));
+    }
+}
+
+#[test]
+fn an_item_that_ends_its_thread_ends_the_process() {
+    for checked in ["", "1"] {
+        for what in ["pthread_exit", "pthread_cancel"] {
+            // The C library says it.
+            leaves(what, checked).aborted(&["FATAL"]);
+        }
+    }
+}
+
+#[test]
+fn a_misaligned_item_is_refused() {
+    let ended = leaves("misaligned", "");
+    ended.passed();
+    assert!(ended.said().contains("not aligned"), "{}", ended.said());
+    leaves("misaligned", "1").aborted(&["not aligned"]);
+}
+
+#[test]
+fn checks_notice_a_call_in_a_signal_handler() {
+    leaves("handler", "1").aborted(&["signal handler"]);
+}
+
 #[test]
 fn a_child_process_has_queues_of_its_own() {
     let program = Program::new(CC, &["tests/c/fork.c"]).build();

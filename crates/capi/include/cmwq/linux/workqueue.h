@@ -201,7 +201,9 @@ CMWQ_LINUX_INLINE void cmwq_linux_init_delayed(struct delayed_work *dwork, work_
 #define INIT_DELAYED_WORK_ONSTACK(w, f) cmwq_linux_init_delayed((w), (f))
 #define INIT_DEFERRABLE_WORK(w, f) cmwq_linux_init_delayed((w), (f))
 #define INIT_DEFERRABLE_WORK_ONSTACK(w, f) cmwq_linux_init_delayed((w), (f))
+#define __INIT_WORK_KEY(w, f, onstack, key) cmwq_linux_init((w), (f))
 #define __INIT_DELAYED_WORK(w, f, flags) cmwq_linux_init_delayed((w), (f))
+#define __INIT_DELAYED_WORK_ONSTACK(w, f, flags) cmwq_linux_init_delayed((w), (f))
 
 CMWQ_LINUX_INLINE void destroy_work_on_stack(struct work_struct *work)
 {
@@ -659,6 +661,7 @@ CMWQ_LINUX_INLINE long work_on_cpu(int cpu, long (*func)(void *arg), void *arg)
 
 #define work_on_cpu_safe work_on_cpu
 #define work_on_cpu_key(cpu, func, arg, key) work_on_cpu(cpu, func, arg)
+#define work_on_cpu_safe_key(cpu, func, arg, key) work_on_cpu(cpu, func, arg)
 
 /* ------------------------------------------------------ items that wait for a grace period */
 

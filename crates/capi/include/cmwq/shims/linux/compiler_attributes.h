@@ -16,6 +16,7 @@
 #ifndef __always_inline
 #define __always_inline inline __attribute__((__always_inline__))
 #endif
+#define __used __attribute__((__used__))
 #define noinline __attribute__((__noinline__))
 #define __nonstring
 #define __malloc __attribute__((__malloc__))

@@ -10,7 +10,7 @@
 #define input_event cmwq_uapi_input_event
 #include_next <linux/input.h>
 #undef input_event
-struct input_handle; struct ff_device;
+struct input_handle; struct input_handler; struct input_dev; struct ff_device;
 struct input_dev { const char *name, *phys, *uniq; struct input_id id;
 	unsigned long propbit[BITS_TO_LONGS(INPUT_PROP_CNT)], evbit[BITS_TO_LONGS(EV_CNT)], keybit[BITS_TO_LONGS(KEY_CNT)],
 		relbit[BITS_TO_LONGS(REL_CNT)], absbit[BITS_TO_LONGS(ABS_CNT)], mscbit[BITS_TO_LONGS(MSC_CNT)],
@@ -23,6 +23,33 @@ struct input_dev { const char *name, *phys, *uniq; struct input_id id;
 	int (*open)(struct input_dev *dev); void (*close)(struct input_dev *dev); int (*flush)(struct input_dev *dev, struct file *file);
 	int (*event)(struct input_dev *dev, unsigned int type, unsigned int code, int value);
 	spinlock_t event_lock; struct mutex mutex; unsigned int users; struct device dev; };
+struct input_handler {
+	void *private;
+	void (*event)(struct input_handle *handle, unsigned int type, unsigned int code, int value);
+	bool (*filter)(struct input_handle *handle, unsigned int type, unsigned int code, int value);
+	bool (*match)(struct input_handler *handler, struct input_dev *dev);
+	int (*connect)(struct input_handler *handler, struct input_dev *dev,
+		       const struct input_device_id *id);
+	void (*disconnect)(struct input_handle *handle);
+	void (*start)(struct input_handle *handle);
+	const char *name;
+	const struct input_device_id *id_table;
+};
+struct input_handle {
+	void *private;
+	int open;
+	const char *name;
+	struct input_dev *dev;
+	struct input_handler *handler;
+};
+extern int input_register_handler(struct input_handler *handler);
+extern void input_unregister_handler(struct input_handler *handler);
+extern int input_register_handle(struct input_handle *handle);
+extern void input_unregister_handle(struct input_handle *handle);
+extern int input_open_device(struct input_handle *handle);
+extern void input_close_device(struct input_handle *handle);
+extern void input_inject_event(struct input_handle *handle, unsigned int type, unsigned int code,
+			       int value);
 struct ff_device { int (*upload)(struct input_dev *dev, struct ff_effect *effect, struct ff_effect *old);
 	int (*erase)(struct input_dev *dev, int id); int (*playback)(struct input_dev *dev, int id, int value);
 	void (*set_gain)(struct input_dev *dev, u16 gain); void *private; };

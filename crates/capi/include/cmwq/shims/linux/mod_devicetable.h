@@ -20,7 +20,22 @@ struct usb_device_id { u16 match_flags, idVendor, idProduct, bcdDevice_lo, bcdDe
 struct serio_device_id { u8 type, extra, id, proto; };
 struct hid_device_id { u16 bus, group; u32 vendor, product; kernel_ulong_t driver_data; };
 struct pnp_device_id { u8 id[8]; kernel_ulong_t driver_data; };
-struct input_device_id { kernel_ulong_t flags; kernel_ulong_t driver_info; };
+#define INPUT_DEVICE_ID_MATCH_BUS 0x001
+#define INPUT_DEVICE_ID_MATCH_VENDOR 0x002
+#define INPUT_DEVICE_ID_MATCH_PRODUCT 0x004
+#define INPUT_DEVICE_ID_MATCH_VERSION 0x008
+#define INPUT_DEVICE_ID_MATCH_EVBIT 0x010
+#define INPUT_DEVICE_ID_MATCH_KEYBIT 0x020
+#define INPUT_DEVICE_ID_MATCH_RELBIT 0x040
+#define INPUT_DEVICE_ID_MATCH_ABSBIT 0x080
+#define INPUT_DEVICE_ID_MATCH_SWBIT 0x800
+/* Room for the highest event, key, axis and switch of linux/input-event-codes.h. */
+struct input_device_id {
+	kernel_ulong_t flags;
+	u16 bustype, vendor, product, version;
+	kernel_ulong_t evbit[1], keybit[12], relbit[1], absbit[1], swbit[1];
+	kernel_ulong_t driver_info;
+};
 struct dmi_system_id { int (*callback)(const struct dmi_system_id *id); const char *ident;
 	struct { unsigned char slot, exact; char substr[79]; } matches[4]; void *driver_data; };
 struct virtio_device_id { u32 device, vendor; };

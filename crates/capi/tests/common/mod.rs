@@ -26,16 +26,24 @@ fn target() -> PathBuf {
     profile.parent().expect("so it has a target folder").into()
 }
 
-/// A folder for what this test makes.
+static SCRATCH: OnceLock<PathBuf> = OnceLock::new();
+
+/// A folder for what this process makes, and no other run of the tests. It goes with the process.
 pub(crate) fn scratch() -> &'static Path {
-    static SCRATCH: OnceLock<PathBuf> = OnceLock::new();
     SCRATCH.get_or_init(|| {
-        let name = std::env::current_exe().expect("a test has a path");
-        let name = name.file_stem().expect("and a name").to_owned();
-        let folder = target().join("capi").join(name);
+        let folder = target().join("capi").join(std::process::id().to_string());
         std::fs::create_dir_all(&folder).expect("it can be made");
+        // SAFETY: a function that may be called at the end of the process.
+        unsafe { libc::atexit(remove_scratch) };
         folder
     })
+}
+
+extern "C" fn remove_scratch() {
+    if let Some(folder) = SCRATCH.get() {
+        // Another try would not help.
+        let _ = std::fs::remove_dir_all(folder);
+    }
 }
 
 /// The script that makes the library.
@@ -50,7 +58,7 @@ pub(crate) fn make() -> Command {
 pub(crate) fn library() -> &'static Path {
     static LIBRARY: OnceLock<PathBuf> = OnceLock::new();
     LIBRARY.get_or_init(|| {
-        let folder = target().join("capi").join("lib");
+        let folder = scratch().join("lib");
         let made = make()
             .arg("lib")
             .arg(&folder)

@@ -27,7 +27,8 @@ impl ShutdownReport {
     /// Whether everything that was queued was done.
     ///
     /// ```
-    /// assert!(cmwq_engine::ShutdownReport::default().is_complete());
+    /// # use cmwq_engine as cmwq;
+    /// assert!(cmwq::ShutdownReport::default().is_complete());
     /// ```
     pub fn is_complete(&self) -> bool {
         self.queued == 0 && self.running == 0

@@ -23,7 +23,8 @@ pub fn default_affinity_scope() -> io::Result<AffinityScope> {
     Ok(Process::get()?.default_scope())
 }
 
-/// Changes that, also for the queues that there are: what is queued from then on goes by it.
+/// Changes what cuts the CPUs into pods for queues that have not chosen, also those that there are:
+/// what is queued from then on goes by it.
 ///
 /// # Errors
 /// If the system has no page left to tell a forked child by.
@@ -52,9 +53,9 @@ pub fn unbound_cpus() -> io::Result<Vec<usize>> {
     Ok(Process::get()?.unbound_cpus().iter().collect())
 }
 
-/// Changes that: queues leave the other CPUs to threads which must not be disturbed. Counts for the
-/// queues that there are as well, for what is queued from then on. A queue whose own CPUs are all
-/// outside uses these. Who queues from a CPU outside is served by the others in turn.
+/// Changes which CPUs queues use. They leave the others to threads that must not be disturbed.
+/// Counts for the queues that there are as well, for what is queued from then on. A queue whose own
+/// CPUs are all outside uses these. Who queues from a CPU outside is served by the others in turn.
 ///
 /// # Errors
 /// [`AttrsError`] names a CPU that cannot be, or says that the machine has none of these. Nothing

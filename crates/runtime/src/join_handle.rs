@@ -107,13 +107,11 @@ impl<T> JoinHandle<T> {
     /// The handle itself, if the closure has not ended.
     ///
     /// ```
-    /// let mut handle = cmwq::spawn(|| 6 * 7);
-    /// let answer = loop {
-    ///     match handle.try_join() {
-    ///         Ok(result) => break result?,
-    ///         Err(not_yet) => handle = not_yet,
-    ///     }
-    ///     std::thread::yield_now();
+    /// let handle = cmwq::spawn(|| 6 * 7);
+    /// // Something else to do meanwhile, and then:
+    /// let answer = match handle.try_join() {
+    ///     Ok(result) => result?,
+    ///     Err(not_yet) => not_yet.join()?,
     /// };
     /// assert_eq!(answer, 42);
     /// # Ok::<(), cmwq::JoinError>(())
@@ -155,11 +153,12 @@ impl<T> JoinHandle<T> {
     /// Whether [`join`](Self::join) would return at once.
     ///
     /// ```
-    /// let handle = cmwq::spawn(|| 1);
-    /// while !handle.is_finished() {
-    ///     std::thread::yield_now();
-    /// }
-    /// assert_eq!(handle.join()?, 1);
+    /// let (first, second) = (cmwq::spawn(|| 1), cmwq::spawn(|| 2));
+    /// let (soon, late) = match first.is_finished() {
+    ///     true => (first, second),
+    ///     false => (second, first),
+    /// };
+    /// assert_eq!(soon.join()? + late.join()?, 3);
     /// # Ok::<(), cmwq::JoinError>(())
     /// ```
     pub fn is_finished(&self) -> bool {

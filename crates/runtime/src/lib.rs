@@ -131,8 +131,8 @@ pub use workqueue::{Attrs, Waits, Workqueue, WorkqueueBuilder, WorkqueueCounts};
 /// assert!(line.ends_with('\n'));
 /// # Ok::<(), std::io::Error>(())
 /// ```
-pub fn blocking<R>(waits: impl FnOnce() -> R) -> R {
-    cmwq_engine::worker::blocking(waits)
+pub fn blocking<R>(wait: impl FnOnce() -> R) -> R {
+    cmwq_engine::worker::blocking(wait)
 }
 
 /// The examples of the guide are compiled and run with those of the reference.

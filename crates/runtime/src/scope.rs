@@ -363,9 +363,9 @@ impl<T> ScopedJoinHandle<'_, T> {
 
 impl Workqueue {
     /// Runs `body`, which may spawn closures that borrow from outside of it, and waits for all of
-    /// them: also when the body unwinds. Of a queue with
-    /// [`Stacking::Claim`](crate::Stacking::Claim) the calling thread may execute some of them
-    /// itself.
+    /// them: also when the body unwinds. Spawned closures may use the scope and spawn more, which
+    /// are waited for as well. Of a queue with [`Stacking::Claim`](crate::Stacking::Claim) the
+    /// calling thread may execute some of them itself.
     ///
     /// # Errors
     /// [`WouldDeadlock`], inside an item, if nobody could ever begin what was spawned. Those

@@ -44,11 +44,14 @@ type AnyFn<T> = dyn Fn(&Work<T>) + Send + Sync;
 ///
 /// | state | `queue` | `flush` | `cancel` | `disable` | `enable` | [`busy`](Self::busy) |
 /// | --- | --- | --- | --- | --- | --- | --- |
-/// | idle | true | false | false | false | true (not disabled: reported) | |
-/// | pending | false | waits, true | true | true | true (not disabled: reported) | pending |
-/// | running | true | waits, true | false | false | true (not disabled: reported) | running |
-/// | running and pending | false | waits for the pending one, true | true | true | true (not disabled: reported) | both |
-/// | disabled | false | | false | false | true when the last disable is taken back | |
+/// | idle | true | false | false | false | true | |
+/// | pending | false | waits, true | true | true | true | pending |
+/// | running | true | waits, true | false | false | true | running |
+/// | running and pending | false | waits for the pending one, true | true | true | true | both |
+/// | disabled | false | false, or as running | false | false | true when the last disable is taken back | |
+///
+/// To enable an item that is not disabled is a mistake, and is
+/// [reported](crate::Report::EnableUnderflow).
 pub struct Work<T = ()> {
     inner: Arc<Inner<T, AnyFn<T>>>,
 }

@@ -14,7 +14,8 @@
 //! ```
 //!
 //! A [`DelayedWork`](crate::DelayedWork) has a timer, too. One that queues itself with a delay is
-//! periodic, and `cancel_sync` stops that for good.
+//! periodic. It stops when it does not queue itself again, and also when it panics before it does.
+//! `cancel_sync` stops it from outside.
 //!
 //! ```
 //! use std::time::Duration;
@@ -24,8 +25,30 @@
 //!     cmwq::system().queue_after(heartbeat, Duration::from_secs(1));
 //! });
 //! cmwq::system().queue_after(&heartbeat, Duration::ZERO);
-//! heartbeat.cancel_sync()?; // it neither runs nor will run
+//! heartbeat.cancel_sync()?; // it does not run, and has not queued itself again
 //! # Ok::<(), cmwq::WouldDeadlock>(())
+//! ```
+//!
+//! A period is the delay, and the time that the item takes, and how late it began. For a fixed
+//! rate, keep the next time and queue the item with what is left until then:
+//!
+//! ```
+//! use std::sync::mpsc;
+//! use std::time::{Duration, Instant};
+//!
+//! let (done, wait) = mpsc::channel();
+//! let (first, period) = (Instant::now(), Duration::from_millis(5));
+//! let samples = cmwq::DelayedWork::with_data(std::sync::atomic::AtomicU32::new(0), move |item| {
+//!     let next = item.fetch_add(1, std::sync::atomic::Ordering::SeqCst) + 1;
+//!     if next == 3 {
+//!         return drop(done.send(())); // the last one
+//!     }
+//!     let next = first + next * period;
+//!     cmwq::system().queue_after(item, next.saturating_duration_since(Instant::now()));
+//! });
+//! cmwq::system().queue_after(&samples, Duration::ZERO);
+//! wait.recv()?;
+//! # Ok::<(), mpsc::RecvError>(())
 //! ```
 //!
 //! | you want | call |
@@ -34,3 +57,5 @@
 //! | do it at once, whatever was planned | [`flush_now`](crate::DelayedWork::flush_now) |
 //! | keep it from being queued for a while | [`disable`](crate::Work::disable), [`enable`](crate::Work::enable) |
 //! | be sure that it does not run any more | [`cancel_sync`](crate::Work::cancel_sync) |
+//! | the same, whoever queues it after that | [`disable_sync`](crate::Work::disable_sync) |
+//! | wait until it has run | [`flush`](crate::Work::flush), which does not wait for a timer; [`flush_now`](crate::DelayedWork::flush_now) does not wait for the time |

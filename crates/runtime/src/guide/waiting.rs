@@ -6,8 +6,9 @@
 //! | whichever of many closures is first | [`select`](crate::select), [`select_timeout`](crate::select_timeout) |
 //! | a `Work` | [`flush`](crate::Work::flush) |
 //! | all that was queued so far | [`Workqueue::flush`](crate::Workqueue::flush) |
-//! | all, and that no more comes | [`drain`](crate::Workqueue::drain), [`close`](crate::Workqueue::close), or dropping the queue |
-//! | all of the process | [`shutdown`](crate::shutdown) |
+//! | all, and what its items queue on itself | [`drain`](crate::Workqueue::drain), [`drain_timeout`](crate::Workqueue::drain_timeout) |
+//! | all, and that no more comes | [`close`](crate::Workqueue::close), [`close_timeout`](crate::Workqueue::close_timeout), or dropping the queue |
+//! | all of the process, up to a deadline | [`shutdown`](crate::shutdown) |
 //!
 //! Items may wait for other items. Meanwhile another worker takes the CPU.
 //!

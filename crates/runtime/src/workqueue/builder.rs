@@ -66,8 +66,10 @@ impl WorkqueueBuilder {
         self
     }
 
-    /// Every active item runs at once, on as many threads as there are (kernel `WQ_UNBOUND`). For
-    /// items that must not wait for a CPU to be free.
+    /// Every active item runs at once, each on a thread of its own (kernel `WQ_UNBOUND`). For items
+    /// that must not wait for a CPU to be free. [`max_active`](Self::max_active) still limits them,
+    /// and so does [`Builder::thread_limit`](crate::Builder::thread_limit): both are 1024 unless
+    /// set, and rise if items that wait for each other need more.
     ///
     /// ```
     /// let queue = cmwq::Workqueue::builder("heartbeats").unmanaged().build()?;
@@ -176,7 +178,8 @@ impl WorkqueueBuilder {
     }
 
     /// What cuts the CPUs into pods: items run near where they were queued, as far as that leaves
-    /// no CPU idle (kernel `affinity_scope`). `docs/affinity.md` says which one when.
+    /// no CPU idle (kernel `affinity_scope`). Which one when:
+    /// [`AffinityScope`](crate::AffinityScope).
     ///
     /// ```
     /// use cmwq::AffinityScope;
@@ -263,7 +266,7 @@ impl WorkqueueBuilder {
     /// With [`Stacking::Claim`], [`join`](crate::JoinHandle::join) and [`scope`](Workqueue::scope)
     /// also execute what they would wait for, if no worker has begun it. The item then runs on the
     /// calling thread and its stack, with its signal mask and thread-locals, perhaps before older
-    /// items. When that pays: `docs/affinity.md`.
+    /// items. It pays for many small items whose results are waited for at once.
     ///
     /// The thread must be like a worker: with the worker's nice value and scheduling policy, half
     /// of a worker's stack, and on a CPU that the item may use. While the item runs, the thread

@@ -170,8 +170,9 @@ impl Workqueue {
 
     /// Waits until nothing is queued or running, what its items queue on itself included. Meanwhile
     /// others are refused with [`QueueError::Draining`], and a delayed item whose time comes is
-    /// dropped (kernel `drain_workqueue`, which drops and says true). A queue whose items queue
-    /// themselves for ever is reported after 10 rounds and goes on draining.
+    /// dropped (kernel `drain_workqueue`, which drops and says true). If its items queue more
+    /// than ten times in a chain, that is [reported](crate::Report::SlowDrain), as it might never
+    /// end; it goes on draining. To end a queue, [`close`](Self::close) it.
     ///
     /// # Errors
     /// As [`flush`](Self::flush).
@@ -227,7 +228,8 @@ impl Workqueue {
     }
 
     /// As [`close`](Self::close), waiting at most for `timeout`: false if items were left, which go
-    /// on. Dropping the last handle then waits for them.
+    /// on. [`counts`](Self::counts) then tells how many. Call it again, or `close`, to wait longer.
+    /// Dropping the last handle waits as well, unless you [forget](std::mem::forget) it.
     ///
     /// # Errors
     /// As there.

@@ -13,6 +13,9 @@ use common::alone::alone;
 use common::fork::in_child;
 use common::{Opens, Permits, eventually, limited, queue, watchdog};
 
+/// Inputs of a test under an interpreter.
+const FEW: usize = 8;
+
 /// Inputs that are counted as they are taken.
 fn counted(n: usize, taken: &Arc<AtomicUsize>) -> impl Iterator<Item = usize> + use<> {
     let taken = taken.clone();
@@ -24,13 +27,14 @@ fn counted(n: usize, taken: &Arc<AtomicUsize>) -> impl Iterator<Item = usize> + 
 #[test]
 fn results_come_in_the_order_of_the_inputs() {
     let _watch = watchdog();
+    let inputs = if cfg!(miri) { FEW } else { 3_000 };
     for queue in [queue("managed"), limited("three", 3), limited("one", 1)] {
-        let squares = queue.map(0..3_000_u64, |n| {
+        let squares = queue.map(0..inputs, |n| {
             (0..n * 7 % 64).for_each(|_| std::hint::spin_loop());
             n * n
         });
-        assert_eq!(squares.size_hint(), (3_000, Some(3_000)));
-        assert!(squares.eq((0..3_000).map(|n| n * n)));
+        assert_eq!(squares.size_hint(), (inputs, Some(inputs)));
+        assert!(squares.eq((0..inputs).map(|n| n * n)));
     }
 }
 
@@ -153,7 +157,8 @@ fn who_stops_early_cancels_what_has_not_begun() {
 fn what_is_mapped_in_a_scope_may_borrow() {
     let _watch = watchdog();
     let queue = queue("borrows");
-    let words: Vec<String> = (0..500).map(|n| n.to_string()).collect();
+    let words = if cfg!(miri) { FEW } else { 500 };
+    let words: Vec<String> = (0..words).map(|n| n.to_string()).collect();
     let total = AtomicUsize::new(0);
     let lengths = queue.scope(|scope| {
         let lengths: Vec<usize> = scope.map(&words, |word| word.len()).collect();

@@ -92,6 +92,28 @@ pub(super) const MIRI: &[Suite] = &[
         ],
     ),
     Suite::some(
+        "handle",
+        &["--test", "handle"],
+        &[
+            "values_and_panics_can_be_awaited",
+            "only_the_last_waker_is_called_and_once",
+            "a_handle_dropped_while_awaited_leaves_no_waker_and_the_closure_runs",
+            "wakers_may_panic",
+            "what_has_not_begun_can_be_cancelled",
+            "a_value_is_given_once",
+        ],
+    ),
+    Suite::some(
+        "map",
+        &["--test", "map"],
+        &[
+            "results_come_in_the_order_of_the_inputs",
+            "who_stops_early_cancels_what_has_not_begun",
+            "what_is_mapped_in_a_scope_may_borrow",
+            "the_first_of_many_handles_is_found",
+        ],
+    ),
+    Suite::some(
         "flush",
         &["--test", "flush"],
         &[
@@ -148,6 +170,14 @@ pub(super) const TSAN: &[Suite] = &[
     Suite::whole("contract", &["--test", "small_contract"]),
     Suite::whole("items", &["--test", "items"]),
     Suite::whole("join", &["--test", "join"]),
+    Suite::whole("handle", &["--test", "handle"]),
+    Suite {
+        name: "map",
+        package: "cmwq",
+        of: &["--test", "map"],
+        only: &[],
+        skip: &["child"],
+    },
     Suite::whole("flush", &["--test", "flush"]),
     Suite::whole("scope", &["--test", "scope"]),
     Suite::whole("limits", &["--test", "limits"]),

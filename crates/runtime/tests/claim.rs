@@ -454,8 +454,7 @@ fn shutdown_in_a_claimed_item_does_not_wait_for_those_beneath_it() {
             one_thread();
             let queue = claiming();
             // The thread does not take one of the two before it is claimed.
-            let gate = hold(&queue);
-            let inner = queue.clone();
+            let (gate, inner) = (hold(&queue), queue.clone());
             let outer = queue.spawn(move || {
                 let shuts_down = move || {
                     gate.open();
@@ -465,8 +464,7 @@ fn shutdown_in_a_claimed_item_does_not_wait_for_those_beneath_it() {
                 assert!(report.is_complete(), "{report:?}");
                 ran_on == here()
             });
-            let nested = outer.join().unwrap();
-            assert!(nested, "it was claimed within the other");
+            assert!(outer.join().unwrap(), "it was claimed within the other");
         },
     );
 }

@@ -70,7 +70,7 @@ pub fn slow_start(cpus: u32, completed: u64) -> u64 {
     first.saturating_add(completed.saturating_mul(PER_COMPLETED))
 }
 
-/// How many files ended jobs may keep open while their output waits for an earlier job's.
+/// How many files may be open for the output of jobs that may have to wait for an earlier job's.
 ///
 /// A quarter of the process's `descriptors`. Beyond that no job starts, because running jobs need
 /// the rest.

@@ -2,7 +2,7 @@
 
 use crate::joblog::SmallDisk;
 use crate::support::{
-    Folder, command, feed, finish, give, is_root, run, shell, start, until, wait_until,
+    Folder, Ran, command, feed, finish, give, is_root, run, shell, start, until, wait_until,
 };
 use std::io::Write;
 use std::process::Command;
@@ -213,34 +213,43 @@ fn job_in_a_tree_of_make() {
     assert_eq!(ran.lines().len(), 2 * 40 * 3);
 }
 
+/// How many temporary files a run has open.
+fn files_of(run: u32) -> usize {
+    let all = std::fs::read_dir(format!("/proc/{run}/fd"))
+        .unwrap()
+        .flatten();
+    let targets = all.filter_map(|entry| std::fs::read_link(entry.path()).ok());
+    targets
+        .filter(|to| to.to_string_lossy().ends_with("(deleted)"))
+        .count()
+}
+
+/// Runs jobs that write much, with -k behind one that waits for a file, and so many descriptors.
+/// Gives what there was before that file, in files, and how the run ended.
+fn behind_a_slow_job(descriptors: usize, jobs: impl FnOnce(&str) -> String) -> (usize, Ran) {
+    let folder = Folder::new();
+    let script = format!("ulimit -n {descriptors}; exec \"$0\" run -k --summary json");
+    let mut shell = Command::new("sh");
+    let mut child = start(shell.args(["-c", &script, env!("CARGO_BIN_EXE_cmwq")]));
+    let wait = until(&folder.name("go"));
+    give(&mut child, &format!("{wait}\n{}", jobs(&wait)));
+    let (mut before, mut equal) = (0, 0);
+    wait_until("nothing more starts", || {
+        std::thread::sleep(Duration::from_millis(300));
+        let now = files_of(child.id());
+        equal = if now == before { equal + 1 } else { 0 };
+        before = now;
+        now > descriptors / 4 && equal == 5
+    });
+    folder.write("go", "");
+    (before, finish(child))
+}
+
 /// With -k, outputs that wait for their turn may need a file each.
 #[test]
 fn outputs_behind_a_slow_job_leave_descriptors_to_others() {
-    let folder = Folder::new();
-    let script = "ulimit -n 100; exec \"$0\" run -k --summary json";
-    let mut shell = Command::new("sh");
-    let mut child = start(shell.args(["-c", script, env!("CARGO_BIN_EXE_cmwq")]));
     let large = "head -c 600000 /dev/zero\n".repeat(80);
-    give(
-        &mut child,
-        &format!("{}\n{large}", until(&folder.name("go"))),
-    );
-    let descriptors = format!("/proc/{}/fd", child.id());
-    let files = || {
-        let all = std::fs::read_dir(&descriptors).unwrap().flatten();
-        let targets = all.filter_map(|entry| std::fs::read_link(entry.path()).ok());
-        targets
-            .filter(|to| to.to_string_lossy().ends_with("(deleted)"))
-            .count()
-    };
-    let mut before = 0;
-    wait_until("nothing more starts", || {
-        std::thread::sleep(Duration::from_millis(300));
-        let now = files();
-        now > 25 && std::mem::replace(&mut before, now) == now
-    });
-    folder.write("go", "");
-    let ran = finish(child);
+    let (before, ran) = behind_a_slow_job(100, |_| large);
     assert_eq!(
         (ran.code, ran.out.len()),
         (Some(0), 80 * 600_000),
@@ -252,6 +261,24 @@ fn outputs_behind_a_slow_job_leave_descriptors_to_others() {
     // two pipes until it ends.
     let most = 25 + (100 - 25) / 2;
     assert!(before <= most, "{before} files, {most} can be had");
+}
+
+/// They count before their jobs have ended: on a busy machine many may be about to.
+#[test]
+fn outputs_of_jobs_that_have_not_ended_count_as_well() {
+    let jobs = |wait: &str| {
+        let large = format!("head -c 600000 /dev/zero; exec >&- 2>&-; {wait}\n");
+        format!("{}{}", "exit 0\n".repeat(4), large.repeat(100))
+    };
+    let (before, ran) = behind_a_slow_job(200, jobs);
+    assert_eq!(
+        (ran.code, ran.out.len()),
+        (Some(0), 100 * 600_000),
+        "{}",
+        ran.err
+    );
+    // Without the rule as many as there are descriptors for, two each, beside two pipes.
+    assert!(before < 75, "{before} files: more than 50, and those begun");
 }
 
 #[test]

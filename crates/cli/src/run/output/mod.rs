@@ -2,16 +2,18 @@
 //! line. What has been written is then said to have been in the joblog.
 
 mod backpressure;
+mod held;
 mod lines;
 mod spool;
 mod stream;
 mod tag;
 
+pub(super) use held::Held;
 pub(super) use lines::LineSink;
-pub(super) use spool::{Held, Spool, check_folder};
+pub(super) use spool::{Spool, check_folder};
 
 use super::log::{Entry, JobLog, Own};
-use backpressure::{Backpressure, Closed};
+use backpressure::Backpressure;
 use cmwq_admission::most_waiting_files;
 use rustix::fs::{FileType, fstat};
 use std::collections::BTreeMap;
@@ -65,6 +67,7 @@ pub(super) struct Output {
     keep_order: bool,
     quiet: bool,
     backpressure: Backpressure,
+    held: Held,
     state: Mutex<State>,
 }
 
@@ -77,15 +80,17 @@ struct State {
     /// With `keep_order`: the job whose turn it is, and those that ended before their turn.
     next: u64,
     early: BTreeMap<u64, Option<Finished>>,
-    /// How many files these have, and may; beyond that it is `crowded`.
-    files: u64,
-    most_files: u64,
-    crowded: Option<Closed>,
 }
 
 impl Output {
     pub(super) fn new(keep_order: bool, quiet: bool, log: Option<JobLog>) -> io::Result<Self> {
         let backpressure = Backpressure::default();
+        // Only with `keep_order` does what a job left wait for other jobs.
+        let most_files = match keep_order {
+            true => most_waiting_files(cmwq_os::limits::read().open_files),
+            false => u64::MAX,
+        };
+        let held = Held::new(most_files, &backpressure);
         let own = log.as_ref().and_then(JobLog::own);
         let mut state = State {
             out: Stream::of(io::stdout().as_fd(), "standard output", &backpressure)?,
@@ -94,9 +99,6 @@ impl Output {
             bar_lines: 0,
             next: 0,
             early: BTreeMap::new(),
-            files: 0,
-            most_files: most_waiting_files(cmwq_os::limits::read().open_files),
-            crowded: None,
         };
         if let Some(own) = own {
             let lost = |lost| match lost {
@@ -108,6 +110,7 @@ impl Output {
             keep_order,
             quiet,
             backpressure,
+            held,
             state: Mutex::new(state),
         })
     }
@@ -124,19 +127,13 @@ impl Output {
             let spools = [&mut blocks.out, &mut blocks.err];
             spools.into_iter().flatten().for_each(Spool::shrink);
         }
-        state.files += files_of(&finished);
         state.early.insert(sequence, finished);
-        let written = state.write_those_in_turn();
-        if state.files <= state.most_files {
-            let opened = state.crowded.take();
-            drop(state);
-            // Begins those that were held back.
-            drop(opened);
-        } else if state.crowded.is_none() {
-            // Not for ever: the job whose turn it is began before those that have ended.
-            state.crowded = Some(self.backpressure.close());
-        }
-        written
+        state.write_those_in_turn()
+    }
+
+    /// What is held of the jobs' output, all of it.
+    pub(super) fn held(&self) -> &Held {
+        &self.held
     }
 
     /// Writes `bytes` of a running job.
@@ -251,14 +248,6 @@ pub(super) fn is_for_people() -> bool {
         && !matches!(kind, Ok(FileType::Fifo | FileType::Socket))
 }
 
-fn files_of(finished: &Option<Finished>) -> u64 {
-    let blocks = finished.as_ref().map(|finished| &finished.blocks);
-    let spools = blocks
-        .into_iter()
-        .flat_map(|Blocks { out, err }| [out, err]);
-    spools.flatten().filter(|spool| spool.has_file()).count() as u64
-}
-
 impl State {
     /// Tries all, as what cannot be logged can be written. Gives the first error, of output before
     /// the log's.
@@ -266,7 +255,6 @@ impl State {
         let mut result = Ok(());
         while let Some(finished) = self.early.remove(&self.next) {
             self.next += 1;
-            self.files -= files_of(&finished);
             result = match (result, self.write(finished)) {
                 (Ok(()), result) => result,
                 (Err(Lost::Unlogged(_)), Err(lost @ Lost::Unwritten(_))) => Err(lost),

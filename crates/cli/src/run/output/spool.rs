@@ -2,45 +2,20 @@
 //! temporary file.
 
 use super::READ_SIZE;
+use super::held::{Held, HeldFile};
 use super::tag::Tagged;
 use rustix::fs::{Access, access};
 use rustix::io::Errno;
-use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Seek, Write};
 use std::os::fd::BorrowedFd;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Of one stream; a job has two, so that it holds at most 1 MiB.
 const STREAM_MEMORY: usize = 512 * 1024;
-/// Of all jobs together, running or waiting for their turn to be written.
-const TOTAL_MEMORY: usize = 64 * 1024 * 1024;
-
-/// Bytes that all spools of a run hold in memory.
-#[derive(Clone, Default)]
-pub(in crate::run) struct Held(Arc<AtomicUsize>);
-
-impl Held {
-    fn add(&self, bytes: usize) {
-        // Relaxed: a number that publishes nothing else.
-        self.0.fetch_add(bytes, Ordering::Relaxed);
-    }
-
-    fn subtract(&self, bytes: usize) {
-        // Relaxed: as in `add`.
-        self.0.fetch_sub(bytes, Ordering::Relaxed);
-    }
-
-    fn is_much(&self) -> bool {
-        // Relaxed: as in `add`.
-        self.0.load(Ordering::Relaxed) > TOTAL_MEMORY
-    }
-}
 
 /// Held output, in the order in which it was read: first `file`, then `memory`.
 pub(in crate::run) struct Spool {
     memory: Vec<u8>,
-    file: Option<File>,
+    file: Option<HeldFile>,
     held: Held,
 }
 
@@ -74,7 +49,7 @@ impl Spool {
             return Ok(());
         }
         if let Some(file) = &mut self.file {
-            file.write_all(&self.memory).map_err(in_folder)?;
+            file.file.write_all(&self.memory).map_err(in_folder)?;
         }
         self.held.subtract(self.memory.len());
         // A stream that spilled once has more to come: keep the memory of one read for it.
@@ -87,7 +62,7 @@ impl Spool {
     fn have_file(&mut self) -> io::Result<bool> {
         if self.file.is_none() {
             match tempfile::tempfile() {
-                Ok(file) => self.file = Some(file),
+                Ok(file) => self.file = Some(self.held.hold(file)),
                 Err(error) if is_out_of_descriptors(&error) => return Ok(false),
                 Err(error) => return Err(in_folder(error)),
             }
@@ -98,11 +73,6 @@ impl Spool {
     /// Nothing more comes, and it has to wait: it takes no more memory than it needs.
     pub(in crate::run) fn shrink(&mut self) {
         self.memory.shrink_to_fit();
-    }
-
-    /// Whether it needs a descriptor.
-    pub(in crate::run) fn has_file(&self) -> bool {
-        self.file.is_some()
     }
 
     pub(in crate::run) fn is_empty(&self) -> bool {
@@ -119,9 +89,9 @@ impl Spool {
 
     /// Writes everything to `to`.
     pub(in crate::run) fn write_to(mut self, to: &mut impl Write) -> io::Result<()> {
-        if let Some(mut file) = self.file.take() {
-            file.rewind()?;
-            io::copy(&mut BufReader::with_capacity(READ_SIZE, file), to)?;
+        if let Some(mut held) = self.file.take() {
+            held.file.rewind()?;
+            io::copy(&mut BufReader::with_capacity(READ_SIZE, &held.file), to)?;
         }
         to.write_all(&self.memory)
     }
@@ -160,6 +130,7 @@ fn is_out_of_descriptors(error: &io::Error) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use super::super::held::TOTAL_MEMORY;
     use super::*;
     use std::os::fd::AsFd;
 
@@ -195,7 +166,7 @@ mod tests {
                 written == pattern(length),
                 "{length} bytes came back changed"
             );
-            assert_eq!(held.0.load(Ordering::Relaxed), 0); // Relaxed: one thread
+            assert!(held.is_nothing());
         }
     }
 

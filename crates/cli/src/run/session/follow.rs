@@ -77,7 +77,7 @@ impl Session {
     fn sink(&self, title: &Title, to: To) -> Sink<'_> {
         match self.line_buffer {
             true => Sink::Lines(LineSink::new(&self.output, to, title.tag.clone())),
-            false => Sink::Held(Spool::new(&self.held)),
+            false => Sink::Held(Spool::new(self.output.held())),
         }
     }
 

@@ -15,7 +15,7 @@ use crate::run::limit::Limit;
 use crate::run::log::{Entry, JobLog};
 use crate::run::long::LongJobs;
 use crate::run::memory::Memory;
-use crate::run::output::{Blocks, Finished, Held, Lost, Output};
+use crate::run::output::{Blocks, Finished, Lost, Output};
 use crate::run::results::Results;
 use crate::run::room::Room;
 use crate::run::slots::Slots;
@@ -50,7 +50,6 @@ pub(super) struct Session {
     turn: Mutex<()>,
     /// That this took long was said.
     has_told: Mutex<bool>,
-    held: Held,
     waiting: Waiting,
     queue: Workqueue,
     /// For the last ones, and whether these have been queued there: see `start_last`.
@@ -139,7 +138,6 @@ impl Session {
             launcher: Launcher::new(own, nice),
             turn: Mutex::default(),
             has_told: Mutex::default(),
-            held: Held::default(),
             waiting: Waiting::default(),
             queue,
             at_once: at_once.map_err(io::Error::other)?,

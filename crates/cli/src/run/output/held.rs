@@ -1,0 +1,146 @@
+//! What all spools of a run hold together, in memory and in files.
+
+use super::backpressure::{Backpressure, Closed};
+use std::fs::File;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// Of all jobs together, running or waiting for their turn to be written.
+pub(super) const TOTAL_MEMORY: usize = 64 * 1024 * 1024;
+
+/// Shared by all spools of a run.
+#[derive(Clone)]
+pub(in crate::run) struct Held(Arc<Shared>);
+
+struct Shared {
+    /// Bytes in memory.
+    bytes: AtomicUsize,
+    files: Mutex<Files>,
+    backpressure: Backpressure,
+}
+
+/// Those that are open. They count from when they are opened, not from when their job has ended:
+/// many may have ended before the first of them is handed over.
+struct Files {
+    open: u64,
+    /// Beyond that no job begins.
+    most: u64,
+    crowded: Option<Closed>,
+}
+
+impl Held {
+    /// Closes `backpressure` while more than `most_files` are open. Not for ever: jobs begin
+    /// in their order, so the one whose turn it is to be written runs, or has ended.
+    pub(super) fn new(most_files: u64, backpressure: &Backpressure) -> Self {
+        Self(Arc::new(Shared {
+            bytes: AtomicUsize::new(0),
+            files: Mutex::new(Files {
+                open: 0,
+                most: most_files,
+                crowded: None,
+            }),
+            backpressure: backpressure.clone(),
+        }))
+    }
+
+    pub(super) fn add(&self, bytes: usize) {
+        // Relaxed: a number that publishes nothing else.
+        self.0.bytes.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    pub(super) fn subtract(&self, bytes: usize) {
+        // Relaxed: as in `add`.
+        self.0.bytes.fetch_sub(bytes, Ordering::Relaxed);
+    }
+
+    pub(super) fn is_much(&self) -> bool {
+        // Relaxed: as in `add`.
+        self.0.bytes.load(Ordering::Relaxed) > TOTAL_MEMORY
+    }
+
+    /// Counts `file` until it is closed.
+    pub(super) fn hold(&self, file: File) -> HeldFile {
+        let mut files = self.files();
+        files.open += 1;
+        if files.open > files.most && files.crowded.is_none() {
+            files.crowded = Some(self.0.backpressure.close());
+        }
+        drop(files);
+        HeldFile {
+            file,
+            _counted: Counted(self.clone()),
+        }
+    }
+
+    #[cfg(test)]
+    pub(super) fn is_nothing(&self) -> bool {
+        // Relaxed: as in `add`.
+        self.0.bytes.load(Ordering::Relaxed) == 0 && self.files().open == 0
+    }
+
+    fn files(&self) -> MutexGuard<'_, Files> {
+        self.0.files.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+impl Default for Held {
+    fn default() -> Self {
+        Self::new(u64::MAX, &Backpressure::default())
+    }
+}
+
+/// In this order, so that the file is closed before it no longer counts.
+pub(super) struct HeldFile {
+    pub(super) file: File,
+    _counted: Counted,
+}
+
+struct Counted(Held);
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        let mut files = self.0.files();
+        files.open -= 1;
+        let opened = match files.open <= files.most {
+            true => files.crowded.take(),
+            false => None,
+        };
+        drop(files);
+        // Begins those that were held back.
+        drop(opened);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_job_begins_while_too_many_files_are_open() {
+        let backpressure = Backpressure::default();
+        let held = Held::new(2, &backpressure);
+        let open = || held.hold(tempfile::tempfile().unwrap());
+        let (first, second) = (open(), open());
+        assert!(!backpressure.is_closed());
+        let (third, fourth) = (open(), open());
+        assert!(backpressure.is_closed());
+        drop(first);
+        assert!(backpressure.is_closed(), "one too many is still open");
+        drop(second);
+        assert!(!backpressure.is_closed());
+        drop((third, fourth));
+        assert!(held.is_nothing());
+    }
+
+    #[test]
+    fn all_spools_together_may_hold_so_much_in_memory() {
+        let held = Held::default();
+        held.add(TOTAL_MEMORY);
+        assert!(!held.is_much());
+        held.add(1);
+        assert!(held.is_much());
+        held.subtract(1);
+        assert!(!held.is_much());
+    }
+}

@@ -93,7 +93,15 @@ impl Control {
         true
     }
 
-    /// Who waits in `admit` may look again.
+    /// Waits until `is_so`, which is asked again when there is more room or a process ends. False:
+    /// the run is stopped.
+    pub(super) fn wait_until(&self, is_so: impl Fn() -> bool) -> bool {
+        let waits = |state: &mut State| !state.stopped && !is_so();
+        let waited = self.changed.wait_while(self.lock(), waits);
+        !waited.unwrap_or_else(PoisonError::into_inner).stopped
+    }
+
+    /// Who waits in `admit` or `wait_until` may look again.
     pub(super) fn has_more_room(&self) {
         // Whoever has seen too little room holds this until it waits.
         drop(self.lock());

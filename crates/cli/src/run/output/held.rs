@@ -23,20 +23,23 @@ struct Shared {
 /// many may have ended before the first of them is handed over.
 struct Files {
     open: u64,
-    /// Beyond that no job begins.
+    /// Beyond that no job starts but the one whose turn it is.
     most: u64,
+    /// That one.
+    turn: u64,
     crowded: Option<Closed>,
 }
 
 impl Held {
-    /// Closes `backpressure` while more than `most_files` are open. Not for ever: jobs begin
-    /// in their order, so the one whose turn it is to be written runs, or has ended.
+    /// Closes `backpressure` while more than `most_files` are open. Not for ever: jobs begin in
+    /// their order, so the one whose turn it is to be written has begun, and it may always start.
     pub(super) fn new(most_files: u64, backpressure: &Backpressure) -> Self {
         Self(Arc::new(Shared {
             bytes: AtomicUsize::new(0),
             files: Mutex::new(Files {
                 open: 0,
                 most: most_files,
+                turn: 0,
                 crowded: None,
             }),
             backpressure: backpressure.clone(),
@@ -56,6 +59,17 @@ impl Held {
     pub(super) fn is_much(&self) -> bool {
         // Relaxed: as in `add`.
         self.0.bytes.load(Ordering::Relaxed) > TOTAL_MEMORY
+    }
+
+    /// The output of this job is the next to be written.
+    pub(super) fn set_turn(&self, turn: u64) {
+        self.files().turn = turn;
+    }
+
+    /// Whether this job, which has begun, may start: those that wait have left descriptors for it.
+    pub(in crate::run) fn has_room_for(&self, sequence: u64) -> bool {
+        let files = self.files();
+        files.open <= files.most || sequence == files.turn
     }
 
     /// Counts `file` until it is closed.
@@ -125,10 +139,12 @@ mod tests {
         assert!(!backpressure.is_closed());
         let (third, fourth) = (open(), open());
         assert!(backpressure.is_closed());
+        held.set_turn(5);
+        assert!(held.has_room_for(5) && !held.has_room_for(6));
         drop(first);
         assert!(backpressure.is_closed(), "one too many is still open");
         drop(second);
-        assert!(!backpressure.is_closed());
+        assert!(!backpressure.is_closed() && held.has_room_for(6));
         drop((third, fourth));
         assert!(held.is_nothing());
     }

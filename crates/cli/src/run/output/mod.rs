@@ -128,7 +128,9 @@ impl Output {
             spools.into_iter().flatten().for_each(Spool::shrink);
         }
         state.early.insert(sequence, finished);
-        state.write_those_in_turn()
+        let written = state.write_those_in_turn();
+        self.held.set_turn(state.next);
+        written
     }
 
     /// What is held of the jobs' output, all of it.

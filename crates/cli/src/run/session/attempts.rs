@@ -121,21 +121,50 @@ impl Session {
         JobEnd::NoMemory
     }
 
-    /// Starts the process, waiting for memory for it if need be. None: the run was stopped before.
+    /// Starts the process, waiting for room for it if need be. None: the run was stopped before.
+    ///
+    /// Who was refused gives back what it had been granted: whoever it waits for may need that.
     fn launch(&self, title: &Title, words: &[OsString]) -> io::Result<Option<Launched>> {
         let sequence = title.sequence;
+        let (mut refused, mut relief) = (false, Relief::default());
         let delay = self.delay.as_ref();
-        let is_turn = delay.is_none_or(|delay| delay.wait(&self.control));
-        if !is_turn || !self.wait_for_memory(sequence) {
+        if !delay.is_none_or(|delay| delay.wait(&self.control)) {
             return Ok(None);
         }
-        self.mind_room();
-        let started = self.start(title, words);
-        match &started {
-            Ok(Some((child, _))) => self.memory.started(sequence, child.id()),
-            _ => self.memory.not_started(sequence),
+        while self.wait_for_files(sequence) && self.wait_for_memory(sequence) {
+            self.mind_room();
+            let seen = self.control.ends();
+            let error = match self.start(title, words, refused) {
+                Ok(Some(launched)) => {
+                    self.memory.started(sequence, launched.0.id());
+                    return Ok(Some(launched));
+                }
+                Ok(None) => {
+                    self.memory.not_started(sequence);
+                    return Ok(None);
+                }
+                Err(error) => error,
+            };
+            self.memory.not_started(sequence);
+            if !is_shortage(&error) {
+                return Err(error);
+            }
+            refused = true;
+            // More workers that wait like this one would take what is left.
+            self.limit.lower(self.control.with_starting(), &self.queue);
+            let again = self.control.wait_for_relief(seen, &mut relief);
+            if !again && !self.control.is_stopped() {
+                return Err(error);
+            }
+            self.tell_of(&relief, &error);
         }
-        started
+        Ok(None)
+    }
+
+    /// False: the run was stopped before outputs that wait had left descriptors for this job.
+    fn wait_for_files(&self, sequence: u64) -> bool {
+        let held = self.output.held();
+        self.control.wait_until(|| held.has_room_for(sequence))
     }
 
     /// False: the run was stopped before there was any.
@@ -160,33 +189,22 @@ impl Session {
         false
     }
 
-    /// Starts the process, waiting for room for it if need be. None: the run was stopped before.
-    fn start(&self, title: &Title, words: &[OsString]) -> io::Result<Option<Launched>> {
-        let (mut refused, mut relief) = (false, Relief::default());
-        loop {
-            self.output.wait_for_room_or(self.control.stop_event());
-            if !self.control.start() {
-                return Ok(None);
-            }
-            let (seen, moment) = (self.control.ends(), Moment::now());
-            match self.launch_in_turn(title, words, refused) {
-                Ok(child) => return Ok(Some((child, moment))),
-                Err(error) => {
-                    refused = true;
-                    self.control.not_started();
-                    if !is_shortage(&error) {
-                        return Err(error);
-                    }
-                    // More workers that wait like this one would take what is left.
-                    self.limit.lower(self.control.with_starting(), &self.queue);
-                    let again = self.control.wait_for_relief(seen, &mut relief);
-                    if !again && !self.control.is_stopped() {
-                        return Err(error);
-                    }
-                    self.tell_of(&relief, &error);
-                }
-            }
+    /// Starts the process once our output has room. None: the run was stopped before.
+    fn start(
+        &self,
+        title: &Title,
+        words: &[OsString],
+        refused: bool,
+    ) -> io::Result<Option<Launched>> {
+        self.output.wait_for_room_or(self.control.stop_event());
+        if !self.control.start() {
+            return Ok(None);
         }
+        let moment = Moment::now();
+        let child = self.launch_in_turn(title, words, refused);
+        child
+            .map(|child| Some((child, moment)))
+            .inspect_err(|_| self.control.not_started())
     }
 
     /// Says once why nothing new starts, if that takes long.

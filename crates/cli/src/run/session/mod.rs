@@ -348,7 +348,9 @@ impl Session {
 
     /// Hands the output over.
     fn put(&self, sequence: u64, finished: Option<Finished>) {
-        if let Err(lost) = self.output.put(sequence, finished) {
+        let put = self.output.put(sequence, finished);
+        self.control.has_more_room();
+        if let Err(lost) = put {
             let (first, (_, why)) = self.lost(lost);
             if first {
                 self.output.error(&why);

@@ -19,6 +19,7 @@ const WQ_FREEZABLE: u32 = 1 << 2;
 const WQ_MEM_RECLAIM: u32 = 1 << 3;
 const WQ_HIGHPRI: u32 = 1 << 4;
 const WQ_CPU_INTENSIVE: u32 = 1 << 5;
+const WQ_SYSFS: u32 = 1 << 6;
 const WQ_PERCPU: u32 = 1 << 8;
 const WQ_ORDERED: u32 = 1 << 17;
 /// What a BH queue may have beside it (kernel `__WQ_BH_ALLOWS`).
@@ -79,6 +80,7 @@ fn spec(name: &str, flags: u32, max_active: c_int) -> Result<QueueSpec, c_int> {
         cpu_intensive: has(WQ_CPU_INTENSIVE),
         mem_reclaim: has(WQ_MEM_RECLAIM),
         freezable: has(WQ_FREEZABLE),
+        sysfs: has(WQ_SYSFS),
         ..QueueSpec::default()
     })
 }

@@ -1,19 +1,20 @@
 //! The `cmwq` command.
 //!
 //! `run` executes jobs read from standard input, `doctor` tells what this system allows, `bench`
-//! measures, `sim` runs scenarios on a made-up machine. `man` and `completions` print what their
-//! names say.
+//! measures, `sim` runs scenarios on a made-up machine. `top`, `dump` and `set` look at the queues
+//! of a running process and change them. `man` and `completions` print what their names say.
 //!
 //! # Floors
 //!
 //! Lowest first; a module imports from its own floor and from those below.
 //!
 //! 1. `complaint`, `startup`
-//! 2. `bench`, `doctor`, `pages`, `run`, `sim`: a command each; none imports another
+//! 2. `bench`, `doctor`, `live`, `pages`, `run`, `sim`: a command each; none imports another
 
 mod bench;
 mod complaint;
 mod doctor;
+mod live;
 mod pages;
 mod run;
 mod sim;
@@ -36,6 +37,9 @@ enum Command {
     Doctor(doctor::DoctorArgs),
     /// Measure the engine beside other pools and beside the bound that any pool has
     Bench(bench::BenchArgs),
+    Top(live::TopArgs),
+    Dump(live::DumpArgs),
+    Set(live::SetArgs),
     Sim(sim::SimArgs),
     Man(pages::ManArgs),
     Completions(pages::CompletionsArgs),
@@ -53,6 +57,9 @@ fn dispatch(command: Command) -> ExitCode {
         Command::Run(args) => run::command(&args),
         Command::Doctor(args) => doctor::command(&args),
         Command::Bench(args) => bench::command(args),
+        Command::Top(args) => live::top(&args),
+        Command::Dump(args) => live::dump(&args),
+        Command::Set(args) => live::set(&args),
         Command::Sim(args) => sim::command(&args),
         Command::Man(args) => pages::man(&args),
         Command::Completions(args) => pages::completions(&args),

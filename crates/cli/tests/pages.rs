@@ -16,7 +16,17 @@ fn text(args: &[&str]) -> String {
 #[test]
 fn help_leads_to_the_pages() {
     let help = text(&["--help"]);
-    for command in ["run", "doctor", "bench", "sim", "man", "completions"] {
+    for command in [
+        "run",
+        "doctor",
+        "bench",
+        "top",
+        "dump",
+        "set",
+        "sim",
+        "man",
+        "completions",
+    ] {
         assert!(help.contains(&format!("  {command} ")), "{command}: {help}");
     }
     let run = text(&["run", "--help"]);
@@ -68,7 +78,18 @@ fn pages_are_what_a_formatter_reads_without_complaint() {
         return println!("skipped: no groff");
     }
     let folder = tempfile::tempdir().unwrap();
-    for command in ["", "run", "doctor", "bench", "sim", "man", "completions"] {
+    for command in [
+        "",
+        "run",
+        "doctor",
+        "bench",
+        "top",
+        "dump",
+        "set",
+        "sim",
+        "man",
+        "completions",
+    ] {
         let words: Vec<&str> = ["man", command]
             .into_iter()
             .filter(|word| !word.is_empty())

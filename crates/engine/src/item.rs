@@ -6,7 +6,7 @@
 //! | field | by whom |
 //! | --- | --- |
 //! | `word` | anybody, atomically; while PENDING only its owner changes what it says |
-//! | `next`, `prev`, `home` | under the lock of the pool that the item is queued in |
+//! | `next`, `prev`, `home`, `stamp` | under the lock of the pool that the item is queued in |
 //! | `vtable`, `func` | constant |
 //!
 //! # Identity
@@ -72,7 +72,7 @@ pub unsafe fn count_arc<T>(item: NonNull<T>, what: Ref) {
 /// | 0 | `word`, 64 bits | [`Header::NEW_WORD`]: `0xffff_0000_0000_0000` |
 /// | 8 | `next`, a pointer | null |
 /// | 16 | `prev`, a pointer | null |
-/// | 24 | `home`, 32 bits, and 32 of padding | 0 |
+/// | 24 | `home`, 32 bits, and 32 of padding, which is written to | 0 |
 /// | 32 | `vtable`, a pointer | to the [`Vtable`] |
 /// | 40 | `func`, a pointer | null, or what [`with_func`](Header::with_func) is called with |
 ///
@@ -85,6 +85,8 @@ pub struct Header {
     pub(crate) prev: Cell<Option<NonNull<Header>>>,
     /// The CPU that it was queued on.
     pub(crate) home: Cell<u32>,
+    /// When it was queued. In C this is padding.
+    pub(crate) stamp: Cell<u32>,
     vtable: &'static Vtable,
     func: *const (),
 }
@@ -130,6 +132,7 @@ impl Header {
             next: Cell::new(None),
             prev: Cell::new(None),
             home: Cell::new(0),
+            stamp: Cell::new(0),
             vtable,
             func,
         }
@@ -143,6 +146,7 @@ impl Header {
             next: Cell::new(None),
             prev: Cell::new(None),
             home: Cell::new(0),
+            stamp: Cell::new(0),
             vtable,
             func: std::ptr::null(),
         }

@@ -126,9 +126,10 @@
 // 10. `events`, `machine`: carrying out what pools and protocols decide
 // 11. `wait`: waiting for items
 // 12. `follow`, `threads`: CPUs that come and go; workers, rescuers, canaries, the tick
-// 13. `start`: making the engine
-// 14. `stats`, `shutdown`
-// 15. `raw`: what faces hold
+// 13. `monitor`: what others see of the process, and what its user changes
+// 14. `start`: making the engine
+// 15. `stats`, `shutdown`
+// 16. `raw`: what faces hold
 mod base;
 mod engine;
 mod environment;
@@ -142,6 +143,7 @@ mod limit;
 #[cfg(all(test, loom))]
 mod loom_tests;
 mod machine;
+mod monitor;
 mod options;
 mod park;
 mod pool;

@@ -9,6 +9,7 @@ use cmwq_os::generation;
 
 use crate::engine::{Engine, existing};
 use crate::environment;
+use crate::monitor;
 use crate::threads::ticker;
 
 /// The number of the process one of whose threads makes the engine, or has made it; 0: none could.
@@ -58,7 +59,10 @@ fn make(generation: u32) -> io::Result<&'static Engine> {
     // Here, since nothing is locked yet: who is told may use queues.
     environment::check();
     // SAFETY: leaked.
-    Ok(unsafe { &*engine })
+    let engine = unsafe { &*engine };
+    // Where this is denied nobody can look, and all else works.
+    let _ = monitor::start(engine);
+    Ok(engine)
 }
 
 /// However the making ends that has begun: another one may begin when this is dropped.

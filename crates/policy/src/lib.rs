@@ -16,6 +16,7 @@
 //! 6. [`work`]: the state word of an item.
 //! 7. [`job`] and [`async_domain`]: what is built of items: multithreaded jobs, calls in order.
 //! 8. [`interpreter`]: which workers line up for the lock of a Python interpreter.
+//! 9. [`stats`]: what is counted of the items of a queue.
 //!
 //! Two shapes of step. *Owned state* (a pool) is a value that its owner locks: `&mut self`, a
 //! context with the time in it, actions into a fixed-capacity list. *Shared words* (the budget, an
@@ -53,6 +54,7 @@ pub mod queue;
 pub mod rate;
 pub mod sampling;
 pub mod stacking;
+pub mod stats;
 pub mod store;
 pub mod tick;
 pub mod time;

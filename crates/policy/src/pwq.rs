@@ -2,6 +2,7 @@
 
 use crate::colours::Colours;
 use crate::list::{Links, List};
+use crate::stats::PwqStats;
 use crate::time::Time;
 use crate::watchdog::Watchdog;
 
@@ -60,6 +61,8 @@ pub struct PoolWorkqueue<L: Links> {
     pub(crate) waits_at_dfl: bool,
     /// Its place among the pool's pwqs of which items wait.
     pub(crate) waits_at: usize,
+    /// What has become of its items.
+    pub(crate) stats: PwqStats,
 }
 
 impl<L: Links> PoolWorkqueue<L> {
@@ -81,6 +84,7 @@ impl<L: Links> PoolWorkqueue<L> {
             dog: Watchdog::default(),
             waits_at_dfl: false,
             waits_at: 0,
+            stats: PwqStats::default(),
         }
     }
 
@@ -102,6 +106,11 @@ impl<L: Links> PoolWorkqueue<L> {
     /// Items and barriers queued and not ended.
     pub fn nr_in_flight(&self) -> u64 {
         self.colours.total()
+    }
+
+    /// What has become of its items since it was made.
+    pub fn stats(&self) -> PwqStats {
+        self.stats
     }
 
     /// The flush colours of its items.

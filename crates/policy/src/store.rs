@@ -4,6 +4,7 @@ use crate::budget::Budget;
 use crate::limit::{Limit, Waiters};
 use crate::list::Links;
 use crate::pwq::PoolWorkqueue;
+use crate::stats::Stamp;
 use crate::work::WorkWord;
 
 /// What identifies an execution in the busy table: address and function of the item.
@@ -59,6 +60,10 @@ pub trait Store: Links + Sized {
     fn home(&self, work: Self::Work) -> u32;
     /// Notes it. The item is about to be queued.
     fn set_home(&mut self, work: Self::Work, cpu: u32);
+    /// When a pending item was queued.
+    fn stamp(&self, work: Self::Work) -> Stamp;
+    /// Notes it. The item is about to be queued.
+    fn set_stamp(&mut self, work: Self::Work, stamp: Stamp);
     /// The number by which items remember this pool workqueue: a multiple of
     /// [`PWQ_ALIGN`](crate::work::PWQ_ALIGN), not 0.
     fn pwq_addr(&self, pwq: Self::Pwq) -> u64;

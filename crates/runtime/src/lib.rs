@@ -120,7 +120,9 @@ pub use shutdown::shutdown;
 pub use stats::{cpus, look, stats};
 pub use system::{system, system_bh, system_freezable, system_highpri, system_long, system_percpu};
 pub use work::{EnqueueError, Work};
-pub use workqueue::{Attrs, Waits, Workqueue, WorkqueueBuilder, WorkqueueCounts};
+pub use workqueue::{
+    Attrs, Histogram, Waits, Workqueue, WorkqueueBuilder, WorkqueueCounts, WorkqueueStats,
+};
 
 /// Runs `wait` and says so: the calling item is about to block, so another worker may take its CPU
 /// at once. Never needed, sometimes faster than being noticed. Outside of an item it just runs

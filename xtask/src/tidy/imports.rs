@@ -12,7 +12,7 @@ struct Member {
 }
 
 /// The import arrows. A new crate starts with a line here.
-const MEMBERS: [Member; 12] = [
+const MEMBERS: [Member; 13] = [
     Member {
         folder: "crates/policy",
         package: "cmwq-policy",
@@ -29,9 +29,14 @@ const MEMBERS: [Member; 12] = [
         may_import: &["cmwq-policy"],
     },
     Member {
+        folder: "crates/stats",
+        package: "cmwq-stats",
+        may_import: &["cmwq-policy"],
+    },
+    Member {
         folder: "crates/engine",
         package: "cmwq-engine",
-        may_import: &["cmwq-policy", "cmwq-os"],
+        may_import: &["cmwq-policy", "cmwq-os", "cmwq-stats"],
     },
     Member {
         folder: "crates/runtime",
@@ -66,7 +71,13 @@ const MEMBERS: [Member; 12] = [
     Member {
         folder: "crates/cli",
         package: "cmwq-cli",
-        may_import: &["cmwq", "cmwq-admission", "cmwq-os", "cmwq-sim"],
+        may_import: &[
+            "cmwq",
+            "cmwq-admission",
+            "cmwq-os",
+            "cmwq-sim",
+            "cmwq-stats",
+        ],
     },
     Member {
         folder: "xtask",

@@ -40,6 +40,8 @@ pub(crate) struct Queue {
     made: QueueAttrs,
     /// What its waiters do.
     stacking: Stacking,
+    /// It can be changed from outside.
+    sysfs: bool,
     intake: AtomicU32,
     core: Mutex<queue::Queue<PwqRef>>,
     routes: Routes,
@@ -65,7 +67,7 @@ impl Queue {
         base: &'static Base,
         id: u64,
         name: &str,
-        (made, stacking): (QueueAttrs, Stacking),
+        (made, stacking, sysfs): (QueueAttrs, Stacking, bool),
         parts: usize,
         rescuer: Option<Rescuer>,
     ) -> Arc<Queue> {
@@ -76,6 +78,7 @@ impl Queue {
             name: name.into(),
             made,
             stacking,
+            sysfs,
             intake: AtomicU32::new(0),
             core: Mutex::new(queue::Queue::new(made)),
             routes: Routes::new(base.nr_cpus()),
@@ -107,6 +110,11 @@ impl Queue {
 
     pub(crate) fn stacking(&self) -> Stacking {
         self.stacking
+    }
+
+    /// Whether it can be changed from outside.
+    pub(crate) fn is_sysfs(&self) -> bool {
+        self.sysfs
     }
 
     pub(crate) fn rescuer(&self) -> Option<&Rescuer> {

@@ -6,6 +6,7 @@ use cmwq_policy::contract::{self, Decision, Machine, QueueCounts};
 use cmwq_policy::pwq::MAX_ACTIVE_RANGE;
 use cmwq_policy::queue::Attrs;
 use cmwq_policy::stacking::Stacking;
+use cmwq_policy::stats::PwqStats;
 use cmwq_policy::{Nanos, Time};
 
 use super::{Process, QueueSpec, RawItem};
@@ -94,7 +95,7 @@ impl RawQueue {
             true => 0,
             false => engine.with_layout(|layout| layout.nr_parts()),
         };
-        let what = (made, spec.stacking);
+        let what = (made, spec.stacking, spec.sysfs);
         let queue = Queue::new(engine.base(), id, name, what, parts, rescuer);
         if !is_per_cpu {
             first_pwq(&queue, &made.attrs)?;
@@ -138,6 +139,14 @@ impl RawQueue {
         queue
             .is_ours()
             .then(|| contract::counts(&queue.machine(), queue.this()))
+    }
+
+    /// What has become of its items since it was made; `None` in a child of its process.
+    pub fn stats(&self) -> Option<PwqStats> {
+        let queue = self.queue();
+        queue
+            .is_ours()
+            .then(|| contract::stats(&queue.machine(), queue.this()))
     }
 
     /// Whether items wait because the limit is reached (kernel `workqueue_congested`), of a per-CPU

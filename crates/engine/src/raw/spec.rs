@@ -29,6 +29,8 @@ pub struct QueueSpec {
     pub mem_reclaim: bool,
     /// Kernel `WQ_FREEZABLE`.
     pub freezable: bool,
+    /// It can be changed from outside, with `cmwq set` (kernel `WQ_SYSFS`).
+    pub sysfs: bool,
     /// What waiters for its items do.
     pub stacking: Stacking,
 }

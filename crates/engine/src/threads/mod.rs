@@ -9,6 +9,6 @@ mod outgrow;
 mod relay;
 pub(crate) mod rescuer;
 mod scan;
-mod stall;
+pub(crate) mod stall;
 pub(crate) mod ticker;
 mod worker;

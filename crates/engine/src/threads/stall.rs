@@ -48,7 +48,7 @@ fn describe(pool: &'static Pool, stall: &Stall<PwqRef>) -> Report {
 }
 
 /// What a worker is at, but for the place.
-fn worker(pool: &'static Pool, id: WorkerId, busy: &Executed<PwqRef>) -> StalledWorker {
+pub(crate) fn worker(pool: &'static Pool, id: WorkerId, busy: &Executed<PwqRef>) -> StalledWorker {
     let slot = pool.slot(id);
     let (queue, item) = names(busy);
     StalledWorker {

@@ -6,6 +6,7 @@ use std::cell::{Cell, RefCell};
 use cmwq_policy::limit::{Limit, Waiters};
 use cmwq_policy::list::Links;
 use cmwq_policy::pwq::PwqFlags;
+use cmwq_policy::stats::Stamp;
 use cmwq_policy::store::{PwqInfo, SharedLimit};
 use cmwq_policy::work::{PWQ_ALIGN, WorkWord};
 use cmwq_policy::{Budget, ItemKey, PoolWorkqueue, Store};
@@ -116,6 +117,12 @@ impl Store for Tables {
     }
 
     fn set_home(&mut self, _: u32, _: u32) {}
+
+    fn stamp(&self, _: u32) -> Stamp {
+        Stamp::default()
+    }
+
+    fn set_stamp(&mut self, _: u32, _: Stamp) {}
 
     fn key(&self, work: u32) -> ItemKey {
         ItemKey {

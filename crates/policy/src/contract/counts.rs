@@ -1,8 +1,12 @@
 //! How many items of a queue are where, over all its pools. `docs/contributing/recipes.md` tells
 //! which files a new count goes through.
 
+use alloc::vec::Vec;
+
 use super::Machine;
 use crate::pool::{PwqCounts, Waits};
+use crate::stats::PwqStats;
+use crate::store::Store;
 
 /// How many items of a queue are where. Names are the kernel's; see [`PwqCounts`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -41,6 +45,14 @@ impl QueueCounts {
         };
         self.waits[slot as usize] += pwq.nr_inactive as u64;
     }
+}
+
+/// What has become of the items of a queue, those of pool workqueues that it uses no more included.
+/// Pools are looked at one by one.
+pub fn stats<M: Machine>(m: &M, queue: M::Queue) -> PwqStats {
+    let pwqs = m.with_queue(queue, |q| q.all_pwqs().collect::<Vec<_>>());
+    let of = |pwq| m.with_pool(m.info(pwq).pool, |_, cx| cx.store.pwq(pwq).stats());
+    pwqs.into_iter().map(of).sum()
 }
 
 /// How many items of a queue are where. Costs a look at each worker of its pools, and at each timer

@@ -28,7 +28,7 @@ mod queues;
 mod shutdown;
 mod watch;
 
-pub use counts::{QueueCounts, counts};
+pub use counts::{QueueCounts, counts, stats};
 pub use decision::{Decides, Decision, decision};
 pub use delayed::{cancel_timers, expire, flush_delayed, hurry, mod_delayed, queue_delayed};
 pub use freezer::{Freezer, is_freezing};

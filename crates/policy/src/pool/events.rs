@@ -204,7 +204,10 @@ impl<S: Store> WorkerPool<S> {
     pub fn hint_begin(&mut self, cx: &mut Cx<S>, id: WorkerId) {
         let worker = self.crew.get(id);
         assert_eq!(worker.state(), State::Executing, "only an item blocks");
+        let (first, before) = (self.first_pwq(cx), self.crew.counts().on_their_way());
         self.event(cx, |pool, cx| pool.stop_counting(cx, id));
+        let started = self.crew.counts().on_their_way() - before;
+        Self::count_wakeups(cx, first, u64::from(started));
     }
 
     /// Others may start in its place.

@@ -26,6 +26,19 @@ pub enum Waits {
 }
 
 impl Waits {
+    /// What the item needs and has not got, in words for people.
+    pub fn words(self) -> &'static str {
+        match self {
+            Waits::Timer => "the delay is not over",
+            Waits::Limit => "all slots of max_active are taken, or the queue is frozen",
+            Waits::Plugged => "older items of the ordered queue come first",
+            Waits::Behind => "the same item is still being executed",
+            Waits::Cpu => "as many workers run as the CPUs serve",
+            Waits::Growth => "a convoy: more workers would only queue up at a lock",
+            Waits::Worker => "a worker is on its way, or is being made, or cannot be made",
+        }
+    }
+
     /// All reasons, in the order of their numbers.
     pub const ALL: [Waits; 7] = [
         Waits::Timer,

@@ -7,6 +7,7 @@ use crate::colours::Flush;
 use crate::probe::{broken, hit};
 use crate::pwq::Drain;
 use crate::sampling::{self, ItemReport};
+use crate::stats::Stamp;
 use crate::store::{ItemKey, Store};
 use crate::work::{QueuedFlags, WorkWord};
 use crate::worker::{Execution, Wait, WorkerId};
@@ -54,6 +55,7 @@ impl<S: Store> WorkerPool<S> {
         };
         let word = WorkWord::queued(cx.store.pwq_addr(pwq), self.attrs.id, colour, flags);
         cx.store.set_word(work, word);
+        cx.store.set_stamp(work, Stamp::of(cx.now));
         if self.worklist.has_homes() {
             cx.store.set_home(work, how.home);
         }
@@ -130,7 +132,9 @@ impl<S: Store> WorkerPool<S> {
             self.stats.completed += 1;
             self.moved = cx.now;
             self.estimate.begin_anew(cx.now);
-            cx.store.pwq(ended.pwq).moved = cx.now;
+            let pwq = cx.store.pwq(ended.pwq);
+            pwq.moved = cx.now;
+            pwq.stats.ran.note(ran);
             self.put_slot(cx, ended.pwq);
         }
         self.count_out(cx, ended.pwq, ended.colour);
@@ -173,7 +177,10 @@ impl<S: Store> WorkerPool<S> {
             deferred_to: None,
             requeued_to: None,
         };
-        self.stats.started += u64::from(!current.barrier);
+        if !current.barrier {
+            self.stats.started += 1;
+            self.count_begun(cx, id, work, pwq);
+        }
         self.crew.begin(id, current);
         self.worklist.note_begun(cx, self.crew.get(id));
         self.crew.get_mut(id).began = cx.now;
@@ -187,6 +194,13 @@ impl<S: Store> WorkerPool<S> {
         }
         self.estimate.begun(self.crew.counts().presumable());
         (work, pwq)
+    }
+
+    fn count_begun(&self, cx: &mut Cx<S>, id: WorkerId, work: S::Work, pwq: S::Pwq) {
+        let waited = cx.store.stamp(work).age(cx.now);
+        let stats = &mut cx.store.pwq(pwq).stats;
+        stats.waited.note(waited);
+        stats.rescued += u64::from(self.crew.get(id).rescues.is_some());
     }
 
     /// The next item that no worker of this pool is executing. Items that are being executed go

@@ -91,6 +91,7 @@ impl<S: Store> WorkerPool<S> {
             let state = cx.store.pwq(pwq);
             if state.flags.rescued && !state.mayday && cx.out.room() > 0 {
                 state.mayday = true;
+                state.stats.mayday += 1;
                 cx.store.hold(pwq);
                 self.push(cx, Action::Mayday(pwq));
             }

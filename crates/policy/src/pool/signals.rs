@@ -31,7 +31,9 @@ impl<S: Store> WorkerPool<S> {
             self.presume_sleepers(cx);
             self.settle(cx);
         }
+        let first = self.first_pwq(cx);
         let started = useful && self.start(cx, Asks::Reported, receiver);
+        Self::count_wakeups(cx, first, u64::from(started));
         hit!(started => IdleReportStarts, IdleReportUnused);
         if started {
             self.arming.paid();
@@ -39,6 +41,19 @@ impl<S: Store> WorkerPool<S> {
         self.stats.idle_reports += u64::from(started);
         self.stats.idle_reports_unused += u64::from(!started);
         started
+    }
+
+    /// The pool workqueue whose item a worker that is started now would take, about.
+    pub(super) fn first_pwq(&self, cx: &Cx<S>) -> Option<S::Pwq> {
+        let first = self.worklist.heads(cx).next()?;
+        cx.store.pwq_of(first)
+    }
+
+    /// So many workers were started for it although it had not asked.
+    pub(super) fn count_wakeups(cx: &mut Cx<S>, pwq: Option<S::Pwq>, started: u64) {
+        if let Some(pwq) = pwq {
+            cx.store.pwq(pwq).stats.cm_wakeup += started;
+        }
     }
 
     /// At most one less than the target runs: whoever is counted beyond that is presumed asleep.
@@ -122,8 +137,10 @@ impl<S: Store> WorkerPool<S> {
         self.settle(cx);
         self.fail_a_wait(cx);
         let missing = self.need_more_worker() && !self.is_served(cx.now);
+        let first = self.first_pwq(cx);
         let started = (0..SCAN_STARTS).filter(|_| self.kick(cx)).count();
         self.stats.tick_starts += started as u64;
+        Self::count_wakeups(cx, first, started as u64);
         Shortage {
             missing,
             ended: started > 0,

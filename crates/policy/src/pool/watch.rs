@@ -7,7 +7,7 @@ use super::{Cx, Rule, WorkerPool};
 use crate::hog::{Sample, Sampled};
 use crate::probe::{broken, hit};
 use crate::store::{ItemKey, Store};
-use crate::time::{MILLISECOND, Nanos};
+use crate::time::{MILLISECOND, Nanos, Time};
 use crate::worker::WorkerId;
 
 /// An item is watched from this age on: most have ended by then, and cost nothing.
@@ -59,7 +59,7 @@ impl<S: Store> WorkerPool<S> {
     /// See [`watched`](Self::watched). Whether the item counts as running is not changed yet.
     pub(super) fn judge_watched(
         &mut self,
-        cx: &Cx<S>,
+        cx: &mut Cx<S>,
         id: WorkerId,
         item: u32,
         sample: Sample,
@@ -85,8 +85,19 @@ impl<S: Store> WorkerPool<S> {
             cpu,
             uncounted: self.attrs.rule == Rule::PerCpu && !broken!(HogStaysCounted),
         };
+        cx.store.pwq(hog.pwq).stats.cpu_intensive += 1;
         hit!(hog.uncounted => HogUncounted, HogReported);
         Ok(Some(hog))
+    }
+
+    /// What the workers execute, and since when. Barriers included.
+    pub fn executed(&self) -> impl Iterator<Item = (WorkerId, Executed<S::Pwq>, Time)> + '_ {
+        self.crew.ids().filter_map(|id| {
+            let worker = self.crew.get(id);
+            let current = worker.current.as_ref()?;
+            let (key, pwq) = (current.key, current.pwq);
+            Some((id, Executed { key, pwq }, worker.began))
+        })
     }
 
     /// If the worklist has stood still for `threshold`, and nobody has said so: what there is to
@@ -98,18 +109,14 @@ impl<S: Store> WorkerPool<S> {
             .worklist
             .heads(cx)
             .find(|&work| !cx.store.word(work).flags().deferred)?;
-        let busy = |id: WorkerId| {
-            let current = self.crew.get(id).current.as_ref()?;
-            let (key, pwq) = (current.key, current.pwq);
-            Some((id, Executed { key, pwq }))
-        };
+        let busy = self.executed().map(|(id, busy, _)| (id, busy));
         Some(Stall {
             stood,
             first: Executed {
                 key: cx.store.key(first),
                 pwq: cx.store.pwq_of(first)?,
             },
-            workers: self.crew.ids().filter_map(busy).take(NAMED).collect(),
+            workers: busy.take(NAMED).collect(),
         })
     }
 

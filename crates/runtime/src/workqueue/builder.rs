@@ -257,6 +257,19 @@ impl WorkqueueBuilder {
         self
     }
 
+    /// The user of the process may change the queue while it runs, with `cmwq set` (kernel
+    /// `WQ_SYSFS`): its limit, nice value, CPUs and affinity. `cmwq top` looks at any queue,
+    /// whether it was built so or not.
+    ///
+    /// ```
+    /// let resize = cmwq::Workqueue::builder("resize").max_active(4).sysfs().build()?;
+    /// # Ok::<(), cmwq::BuildError>(())
+    /// ```
+    pub fn sysfs(mut self) -> Self {
+        self.spec.sysfs = true;
+        self
+    }
+
     /// Sets what a thread does that waits for an item of this queue.
     ///
     /// The default, [`Stacking::Stay`], keeps the thread on its CPU if the item runs there, as
@@ -294,8 +307,8 @@ impl WorkqueueBuilder {
     }
 
     /// Makes the queue. It has no thread of its own but with [`mem_reclaim`](Self::mem_reclaim).
-    /// Workers appear when something is queued; the first queue of a process makes one thread that
-    /// sleeps until then.
+    /// Workers appear when something is queued; the first queue of a process makes two threads
+    /// that sleep: one until items wait, one until somebody looks (`cmwq top`).
     ///
     /// # Errors
     /// [`BuildError`] names the attribute that is out of range, or that its kind does not have.

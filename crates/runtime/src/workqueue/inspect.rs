@@ -2,6 +2,7 @@
 
 use cmwq_policy::contract::{Decision, QueueCounts};
 pub use cmwq_policy::pool::Waits;
+pub use cmwq_policy::stats::{Histogram, PwqStats as WorkqueueStats};
 
 use super::Workqueue;
 
@@ -84,5 +85,22 @@ impl Workqueue {
         self.raw()
             .counts()
             .map_or_else(Default::default, Into::into)
+    }
+
+    /// What has become of its items since it was made. Always counted: no clock is read for it.
+    /// Costs a look at each pool of the queue. All zero in a child of the process that made the
+    /// queue.
+    ///
+    /// ```
+    /// let queue = cmwq::Workqueue::builder("counted").build()?;
+    /// queue.spawn(|| std::thread::sleep(std::time::Duration::from_millis(2))).join()?;
+    /// queue.drain()?;
+    /// let stats = queue.stats();
+    /// assert_eq!((stats.started(), stats.completed()), (1, 1));
+    /// assert!(stats.ran.percentile(50) >= Some(2_000_000), "nanoseconds");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn stats(&self) -> WorkqueueStats {
+        self.raw().stats().unwrap_or_default()
     }
 }

@@ -16,4 +16,4 @@ pub use attrs::Attrs;
 pub use builder::WorkqueueBuilder;
 pub use handle::Workqueue;
 pub(crate) use handle::was_queued;
-pub use inspect::{Waits, WorkqueueCounts};
+pub use inspect::{Histogram, Waits, WorkqueueCounts, WorkqueueStats};

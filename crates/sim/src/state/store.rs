@@ -5,6 +5,7 @@ use std::cell::{Cell, RefCell};
 use cmwq_policy::limit::{Limit, Waiters};
 use cmwq_policy::list::Links;
 use cmwq_policy::pwq::PwqFlags;
+use cmwq_policy::stats::Stamp;
 use cmwq_policy::store::{PwqInfo, SharedLimit};
 use cmwq_policy::work::{PWQ_ALIGN, WorkWord};
 use cmwq_policy::{Budget, ItemKey, PoolWorkqueue, Store};
@@ -20,6 +21,7 @@ pub(crate) struct Item {
     pub(crate) key: ItemKey,
     /// The CPU that it was queued on last.
     pub(crate) home: u32,
+    stamp: Stamp,
     pub(crate) name: String,
     /// It only tells a flusher that it was reached.
     pub(crate) is_barrier: bool,
@@ -83,6 +85,7 @@ impl Items {
                 func: 0,
             },
             home: 0,
+            stamp: Stamp::default(),
             name,
             is_barrier,
             started: 0,
@@ -232,6 +235,14 @@ impl Store for Items {
 
     fn set_home(&mut self, work: ItemId, cpu: u32) {
         self.item_mut(work).home = cpu;
+    }
+
+    fn stamp(&self, work: ItemId) -> Stamp {
+        self.item(work).stamp
+    }
+
+    fn set_stamp(&mut self, work: ItemId, stamp: Stamp) {
+        self.item_mut(work).stamp = stamp;
     }
 
     fn pwq_addr(&self, pwq: PwqId) -> u64 {

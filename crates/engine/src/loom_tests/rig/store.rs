@@ -7,6 +7,7 @@ use std::sync::atomic::Ordering::SeqCst;
 
 use cmwq_policy::list::Links;
 use cmwq_policy::pwq::PwqFlags;
+use cmwq_policy::stats::Stamp;
 use cmwq_policy::store::PwqInfo;
 use cmwq_policy::work::{PWQ_ALIGN, WorkWord};
 use cmwq_policy::{Budget, ItemKey, PoolWorkqueue, Store};
@@ -102,6 +103,14 @@ impl Store for Items {
 
     fn set_home(&mut self, work: NonNull<Header>, cpu: u32) {
         header(work).home.set(cpu);
+    }
+
+    fn stamp(&self, work: NonNull<Header>) -> Stamp {
+        Stamp(header(work).stamp.get())
+    }
+
+    fn set_stamp(&mut self, work: NonNull<Header>, stamp: Stamp) {
+        header(work).stamp.set(stamp.0);
     }
 
     fn pwq_addr(&self, pwq: usize) -> u64 {

@@ -151,3 +151,20 @@ fn frozen_armed_and_idle() {
     assert_eq!(contract::waits(&machine, work), None);
     assert_eq!(contract::counts(&machine, 0).nr_executing, 1);
 }
+
+#[test]
+fn what_has_become_of_items_is_counted_by_queue() {
+    let mut rig = Rig::one(attrs(1), 1);
+    let items = rig.queue_and_run(2, 0);
+    rig.advance(MILLISECOND);
+    let stats = |rig: &Rig| rig.store.pwqs[0].state.stats();
+    assert_eq!((stats(&rig).started(), stats(&rig).completed()), (1, 0));
+    rig.end_and_run(items[0], ItemReport::default());
+    let after = stats(&rig);
+    assert_eq!((after.started(), after.completed()), (2, 1));
+    // The second one has waited as long as the first one ran, but for what its stamp loses.
+    assert_eq!(after.ran.percentile(100), Some(1 << 20), "1 ms");
+    assert_eq!((after.waited.0[0], after.waited.0[20]), (1, 1));
+    rig.hint_begin(items[1]);
+    assert_eq!(stats(&rig).cm_wakeup, 0, "nothing waits");
+}

@@ -4,6 +4,7 @@ use crate::budget::Budget;
 use crate::limit::{Limit, Waiters};
 use crate::list::Links;
 use crate::pwq::PoolWorkqueue;
+use crate::stats::Stamp;
 use crate::store::{ItemKey, PwqInfo, SharedLimit, Store};
 use crate::work::{PWQ_ALIGN, WorkWord};
 use crate::worker::Execution;
@@ -21,6 +22,7 @@ pub(super) struct Item {
     pub(super) word: WorkWord,
     pub(super) key: ItemKey,
     pub(super) home: u32,
+    queued_at: Stamp,
     /// The number of its pending instance.
     pub(super) stamp: u64,
     /// The number of the last instance that went behind an execution of its own.
@@ -129,6 +131,7 @@ impl TestStore {
             word: WorkWord::NEW,
             key: ItemKey { addr, func: 7 },
             home: 0,
+            queued_at: Stamp::default(),
             stamp: 0,
             went_behind: 0,
             begun: 0,
@@ -227,6 +230,14 @@ impl Store for TestStore {
 
     fn set_home(&mut self, work: usize, cpu: u32) {
         self.items[work].home = cpu;
+    }
+
+    fn stamp(&self, work: usize) -> Stamp {
+        self.items[work].queued_at
+    }
+
+    fn set_stamp(&mut self, work: usize, stamp: Stamp) {
+        self.items[work].queued_at = stamp;
     }
 
     fn pwq_addr(&self, pwq: usize) -> u64 {

@@ -1,0 +1,125 @@
+//! `cmwq top`, `cmwq dump` and `cmwq set`: what the queues of a running process do, and changes to
+//! them.
+
+mod json;
+mod out;
+mod set;
+mod target;
+mod text;
+
+use std::io::{self, IsTerminal};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use cmwq_stats::control::Request;
+
+use out::{finish, write};
+pub(crate) use set::{SetArgs, set};
+use target::{Seen, Target};
+
+const GLOSSARY: &str = "\
+Of a queue:
+  MAX      max_active: items that may hold a slot
+  ACT      items that hold a slot
+  RUN      items that are being executed
+  WAIT     items that have not begun; the line below says why
+  STARTED  items begun since the queue was made
+  DONE     items ended
+  CPUHOG   executions that kept a CPU for 10 ms without sleeping (kernel CPU_INTENSIVE)
+  CMWAKE   workers started because a CPU would idle or an item blocked (kernel CM_WAKEUP)
+  MAYDAY   calls for the rescuer
+  RESCUED  items that the rescuer began
+  WAIT50   half of the items waited no longer than this; WAIT99: 99 of 100. At most twice the truth.
+  RUN50    half of the executions took no longer than this, sleep included; RUN99 likewise
+
+Of a pool:
+  TARGET   workers that it keeps runnable
+  RUNNING  workers that count as runnable now
+  QUEUED   items that a worker may take
+  CANARY   workers started by the report of an idle CPU
+  TICK     workers started by a look at the others
+  BACK     workers that went idle as they had to wait for a CPU
+  CONVOY   workers that went idle as others queued up at one lock
+  REPAT    workers brought to where items waited
+
+Exit status:
+  0  shown
+  1  there is no such process, or it may not be looked at; the message says which
+  2  bad usage";
+
+/// Show the queues of a running process: what they do, what waits and why
+///
+/// Any program that uses cmwq can be looked at, by its user and by root.
+#[derive(clap::Args)]
+#[command(after_long_help = GLOSSARY)]
+pub(crate) struct TopArgs {
+    #[command(flatten)]
+    target: Target,
+    /// Show it once instead of again and again
+    #[arg(long)]
+    once: bool,
+    /// Write a JSON object each time instead of text
+    #[arg(long)]
+    json: bool,
+    /// Seconds between two looks
+    #[arg(short, long, value_name = "SECONDS", default_value = "1", value_parser = interval)]
+    interval: Duration,
+}
+
+/// Show all there is to know of a running process: what each worker executes and where it waits
+#[derive(clap::Args)]
+pub(crate) struct DumpArgs {
+    #[command(flatten)]
+    target: Target,
+    /// Write one JSON object instead of text
+    #[arg(long)]
+    json: bool,
+}
+
+fn interval(text: &str) -> Result<Duration, String> {
+    let seconds: f64 = text.parse().map_err(|_| "no number".to_owned())?;
+    match (0.01..=86400.0).contains(&seconds) {
+        true => Ok(Duration::from_secs_f64(seconds)),
+        false => Err("not in 0.01 to 86400".into()),
+    }
+}
+
+/// Gives the exit status of the process.
+pub(crate) fn top(args: &TopArgs) -> ExitCode {
+    finish("cmwq top: ", show(args))
+}
+
+/// Gives the exit status of the process.
+pub(crate) fn dump(args: &DumpArgs) -> ExitCode {
+    let dumped = args.target.find().and_then(|process| {
+        let seen = process.look(&Request::Dump)?;
+        write(&match args.json {
+            true => json::of(&seen),
+            false => text::dump(&seen),
+        })
+    });
+    finish("cmwq dump: ", dumped)
+}
+
+fn show(args: &TopArgs) -> io::Result<()> {
+    let process = args.target.find()?;
+    let mut before: Option<Seen> = None;
+    loop {
+        let seen = process.look(&Request::Look)?;
+        let clears = !args.once && !args.json && io::stdout().is_terminal();
+        let shown = match args.json {
+            true => json::of(&seen),
+            false => text::top(&seen, before.as_ref()),
+        };
+        write(&match clears {
+            // Home, and clear what is below.
+            true => format!("\x1b[H\x1b[J{shown}"),
+            false => shown,
+        })?;
+        if args.once {
+            return Ok(());
+        }
+        before = Some(seen);
+        std::thread::sleep(args.interval);
+    }
+}

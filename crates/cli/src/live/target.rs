@@ -1,0 +1,79 @@
+//! The process that is looked at.
+
+use std::fs::{self, File};
+use std::io;
+
+use cmwq_stats::control::{Request, ask};
+use cmwq_stats::{Snapshot, find};
+
+/// Which one.
+#[derive(clap::Args)]
+pub(crate) struct Target {
+    /// The number of the process, or the name of its command
+    #[arg(value_name = "PID|NAME")]
+    process: String,
+}
+
+/// A process with a page.
+pub(super) struct Process {
+    pid: u32,
+    page: File,
+    /// What it showed when it was found.
+    first: Snapshot,
+}
+
+/// What a process showed.
+pub(super) struct Seen {
+    pub(super) pid: u32,
+    pub(super) command: String,
+    pub(super) snapshot: Snapshot,
+    /// Why this is not what it does now, if it is not.
+    pub(super) stale: Option<String>,
+}
+
+impl Target {
+    pub(super) fn find(&self) -> io::Result<Process> {
+        let pid = match self.process.parse() {
+            Ok(pid) => pid,
+            Err(_) => self.only_one()?,
+        };
+        let (page, first) = find::of_process(pid).map_err(io::Error::other)?;
+        Ok(Process { pid, page, first })
+    }
+
+    fn only_one(&self) -> io::Result<u32> {
+        let name = &self.process;
+        match find::by_name(name).as_slice() {
+            [pid] => Ok(*pid),
+            [] => Err(io::Error::other(format!(
+                "no process of yours is called \"{name}\" and has queues of cmwq"
+            ))),
+            several => Err(io::Error::other(format!(
+                "several processes are called \"{name}\": name one of {several:?}"
+            ))),
+        }
+    }
+}
+
+impl Process {
+    /// Where it takes requests.
+    pub(super) fn socket(&self) -> &str {
+        &self.first.socket
+    }
+
+    /// What it does now or, where it does not answer, what it showed last.
+    pub(super) fn look(&self, request: &Request) -> io::Result<Seen> {
+        let answered = ask(self.socket(), request);
+        // Only now: a process that has ended meanwhile has no page that means anything.
+        find::of_process(self.pid).map_err(io::Error::other)?;
+        let (_, snapshot) = cmwq_stats::read(&self.page)
+            .map_err(|error| io::Error::other(format!("process {}: {error}", self.pid)))?;
+        let command = fs::read_to_string(format!("/proc/{}/comm", self.pid));
+        Ok(Seen {
+            pid: self.pid,
+            command: command.unwrap_or_default().trim_end().to_owned(),
+            snapshot,
+            stale: answered.err().map(|refusal| refusal.to_string()),
+        })
+    }
+}

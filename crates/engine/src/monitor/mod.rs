@@ -1,0 +1,95 @@
+//! What others see of this process: a thread that writes a snapshot into the page when somebody
+//! asks for it, and carries out what its user sets. It sleeps in `accept` otherwise.
+//!
+//! Without it the process works all the same: where the system denies the page, the socket or the
+//! thread, or the program closes all its descriptors, nobody can look.
+
+mod settings;
+mod snapshot;
+
+use std::io;
+use std::mem::ManuallyDrop;
+use std::os::unix::fs::MetadataExt;
+
+use cmwq_os::{sched, thread};
+use cmwq_stats::Page;
+use cmwq_stats::control::{Refusal, Request, Socket};
+
+use crate::engine::Engine;
+
+const STACK: usize = 256 * 1024;
+
+/// Makes the page and the thread.
+///
+/// # Errors
+/// What the system answered.
+pub(crate) fn start(engine: &'static Engine) -> io::Result<()> {
+    // It knows no memfd.
+    if cfg!(miri) {
+        return Ok(());
+    }
+    let socket = Socket::bind()?;
+    let mut shown = Shown::new(engine, socket.name())?;
+    // So that it can be found, and says whom to ask.
+    shown.write(false)?;
+    thread::spawn("cmwq/page", STACK, move || serve(&socket, shown))
+}
+
+fn serve(socket: &Socket, mut shown: Shown) {
+    if !sched::is_normal_policy_self() {
+        let _ = sched::set_normal_policy_self();
+    }
+    let _ = sched::set_nice_self(shown.engine.base_nice());
+    socket.serve(|request| shown.answer(request));
+}
+
+/// What is shown, and where.
+struct Shown {
+    engine: &'static Engine,
+    socket: String,
+    /// Never closed: the program may have closed it already, and its number may be another file's.
+    page: ManuallyDrop<Page>,
+    /// Device and number of the page.
+    made: (u64, u64),
+}
+
+impl Shown {
+    fn new(engine: &'static Engine, socket: &str) -> io::Result<Shown> {
+        let page = ManuallyDrop::new(Page::new()?);
+        Ok(Shown {
+            engine,
+            socket: socket.to_owned(),
+            made: identity(&page)?,
+            page,
+        })
+    }
+
+    fn answer(&mut self, request: Request) -> Result<(), Refusal> {
+        match request {
+            Request::Look => self.show(false),
+            Request::Dump => self.show(true),
+            Request::Set { queue, settings } => settings::set(self.engine, queue, &settings),
+        }
+    }
+
+    fn show(&mut self, places: bool) -> Result<(), Refusal> {
+        self.write(places).map_err(|error| Refusal {
+            errno: error.raw_os_error().unwrap_or(5),
+            why: format!("the page cannot be written: {error}"),
+        })
+    }
+
+    fn write(&mut self, places: bool) -> io::Result<()> {
+        // The program may have closed what it did not know, and opened a file of its own.
+        if identity(&self.page)? != self.made {
+            return Err(io::Error::other("the program has closed its descriptor"));
+        }
+        let snapshot = snapshot::take(self.engine, &self.socket, places);
+        self.page.publish(&snapshot)
+    }
+}
+
+fn identity(page: &Page) -> io::Result<(u64, u64)> {
+    let file = page.file().metadata()?;
+    Ok((file.dev(), file.ino()))
+}

@@ -1,0 +1,145 @@
+//! What the page shows: queues, pools, and what workers do. All of it is asked of the core.
+
+use cmwq_os::{clock, inspect};
+use cmwq_policy::contract;
+use cmwq_policy::pool::Waits;
+use cmwq_policy::queue::Kind;
+use cmwq_policy::{CpuMask, Rule};
+use cmwq_stats::{Pool as ShownPool, Queue as ShownQueue, Snapshot, WaitReason, Worker};
+
+use crate::engine::Engine;
+use crate::pool::Pool;
+use crate::queue::Queue;
+use crate::queue::pwq::queue_of;
+use crate::report::{Awaited, StalledWorker};
+use crate::threads::stall;
+
+/// What the process shows now. `places`: also where each thread that executes an item is.
+pub(super) fn take(engine: &'static Engine, socket: &str, places: bool) -> Snapshot {
+    let queues = engine.queues();
+    let mut snapshot = Snapshot {
+        at: clock::now().0,
+        socket: socket.to_owned(),
+        cpus: engine.cpus().target as u32,
+        queues: queues.iter().map(|queue| of_queue(queue)).collect(),
+        pools: engine.pools().map(of_pool).collect(),
+    };
+    if places {
+        // This reads files, so no pool is held.
+        let busy = snapshot.pools.iter_mut().flat_map(|pool| &mut pool.busy);
+        busy.for_each(|worker| worker.place = inspect::where_is(worker.tid));
+    }
+    snapshot
+}
+
+fn of_queue(queue: &Queue) -> ShownQueue {
+    let m = queue.machine();
+    let counts = contract::counts(&m, queue.this());
+    let stats = contract::stats(&m, queue.this());
+    let attrs = queue.lock_core().attrs();
+    let waits = Waits::ALL.map(|why| (counts.waiting(why), why.words()));
+    let waits = waits.into_iter().filter(|(items, _)| *items > 0);
+    ShownQueue {
+        id: queue.id(),
+        name: queue.name().to_owned(),
+        kind: kind_name(queue.made().kind).into(),
+        sysfs: queue.is_sysfs(),
+        max_active: counts.max_active,
+        min_active: counts.min_active,
+        nice: attrs.nice.into(),
+        cpumask: attrs.cpumask.as_ref().map_or(String::new(), list),
+        affinity_scope: attrs.scope.map_or("default", |scope| scope.name()).into(),
+        affinity_strict: attrs.strict,
+        active: counts.nr_active,
+        executing: counts.nr_executing,
+        inactive: counts.nr_inactive,
+        waits: waits
+            .map(|(items, why)| WaitReason {
+                items,
+                why: why.to_owned(),
+            })
+            .collect(),
+        started: stats.started(),
+        completed: stats.completed(),
+        cpu_intensive: stats.cpu_intensive,
+        cm_wakeup: stats.cm_wakeup,
+        mayday: stats.mayday,
+        rescued: stats.rescued,
+        waited: stats.waited.0.to_vec(),
+        ran: stats.ran.0.to_vec(),
+    }
+}
+
+fn kind_name(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Managed => "managed",
+        Kind::PerCpu => "percpu",
+        Kind::Unmanaged => "unmanaged",
+        Kind::Ordered => "ordered",
+        Kind::Bh => "bh",
+    }
+}
+
+fn rule_name(rule: Rule) -> &'static str {
+    match rule {
+        Rule::Managed => "managed",
+        Rule::PerCpu => "percpu",
+        Rule::Unmanaged => "unmanaged",
+        Rule::Bh => "bh",
+    }
+}
+
+/// As the kernel lists CPUs.
+fn list(cpus: &CpuMask) -> String {
+    cpus.to_string()
+}
+
+fn of_pool(pool: &'static Pool) -> ShownPool {
+    let cpus = list(&pool.usable());
+    pool.with(|core, cx| {
+        let (attrs, census, stats) = (core.attrs(), core.census(), core.stats());
+        // Names are taken under the lock, while the items keep their queues.
+        let busy = core.executed().map(|(id, busy, began)| {
+            let queue = queue_of(busy.pwq);
+            // SAFETY: an item of it is being executed, and cannot end while the pool is held.
+            let queue = unsafe { queue.as_ref() }.id();
+            let worker = stall::worker(pool, id, &busy);
+            of_worker(worker, queue, cx.now.since(began))
+        });
+        let busy = busy.collect();
+        ShownPool {
+            id: pool.index(),
+            kind: rule_name(attrs.rule).into(),
+            cpus,
+            nice: attrs.nice.into(),
+            target: attrs.target,
+            workers: census.workers,
+            idle: census.idle,
+            running: census.running,
+            queued: core.nr_queued() as u64,
+            canary_starts: stats.idle_reports,
+            tick_starts: stats.tick_starts,
+            step_backs: stats.step_backs,
+            convoy_step_backs: stats.convoy_step_backs,
+            repatriated: pool.repatriated(),
+            busy,
+        }
+    })
+}
+
+fn of_worker(worker: StalledWorker, queue: u64, since: u64) -> Worker {
+    let awaits = worker.awaits.map(|Awaited { queue, item }| match item {
+        Some(item) => format!("{item} of queue \"{queue}\""),
+        None => format!("items of queue \"{queue}\""),
+    });
+    Worker {
+        tid: worker.tid,
+        queue,
+        queue_name: worker.queue,
+        item: worker.item.to_owned(),
+        since,
+        desc: worker.desc.unwrap_or_default(),
+        awaits: awaits.unwrap_or_default(),
+        place: worker.place,
+    }
+}

@@ -1,0 +1,344 @@
+//! Requests to a running process, over an abstract UNIX socket: one line each way.
+//!
+//! Only root and the user of the process are heard (`SO_PEERCRED`). An abstract name is bound to
+//! the network namespace, and is gone with the process.
+
+use std::fmt;
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::io::{self, Read, Write};
+use std::mem::ManuallyDrop;
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
+use std::time::{Duration, Instant};
+
+use rustix::io::Errno;
+use rustix::net::sockopt::socket_peercred;
+use rustix::process::geteuid;
+
+/// Bytes of a line.
+const MAX_LINE: usize = 4096;
+/// Whoever does not say its line, or does not answer, for so long is given up.
+const PATIENCE: Duration = Duration::from_secs(3);
+
+/// What is asked of a process.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Request {
+    /// Write the page now.
+    Look,
+    /// The same, with where each thread is: this reads files in `/proc`.
+    Dump,
+    /// Change a queue.
+    Set {
+        /// The number of the queue.
+        queue: u64,
+        /// What, and its new value as it was typed.
+        settings: Vec<(String, String)>,
+    },
+}
+
+/// A request that was not met.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    /// The kernel's number for it.
+    pub errno: i32,
+    /// Why, in words.
+    pub why: String,
+}
+
+impl Refusal {
+    /// With this number and these words.
+    pub fn new(errno: Errno, why: impl fmt::Display) -> Refusal {
+        Refusal {
+            errno: errno.raw_os_error(),
+            why: why.to_string(),
+        }
+    }
+
+    /// A value that a setting cannot have (`EINVAL`).
+    pub fn invalid(why: impl fmt::Display) -> Refusal {
+        Refusal::new(Errno::INVAL, why)
+    }
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{} ({})",
+            self.why,
+            io::Error::from_raw_os_error(self.errno)
+        )
+    }
+}
+
+impl std::error::Error for Refusal {}
+
+impl Request {
+    fn line(&self) -> String {
+        match self {
+            Request::Look => "look\n".into(),
+            Request::Dump => "dump\n".into(),
+            Request::Set { queue, settings } => {
+                let settings = settings
+                    .iter()
+                    .map(|(key, value)| format!(" {key}={value}"));
+                format!("set {queue}{}\n", settings.collect::<String>())
+            }
+        }
+    }
+
+    /// What a line asks for.
+    ///
+    /// # Errors
+    /// If it asks for nothing that is known.
+    pub fn parse(line: &str) -> Result<Request, Refusal> {
+        let mut words = line.split_ascii_whitespace();
+        let verb = words.next().unwrap_or_default();
+        match verb {
+            "look" => Ok(Request::Look),
+            "dump" => Ok(Request::Dump),
+            "set" => parse_set(words),
+            _ => Err(Refusal::invalid("requests are look, dump and set")),
+        }
+    }
+}
+
+fn parse_set<'a>(mut words: impl Iterator<Item = &'a str>) -> Result<Request, Refusal> {
+    let queue = words.next().and_then(|word| word.parse().ok());
+    let queue = queue.ok_or_else(|| Refusal::invalid("set begins with the number of a queue"))?;
+    let setting = |word: &str| {
+        let (key, value) = word.split_once('=')?;
+        Some((key.to_owned(), value.to_owned()))
+    };
+    let settings: Option<Vec<_>> = words.map(setting).collect();
+    match settings {
+        Some(settings) if !settings.is_empty() => Ok(Request::Set { queue, settings }),
+        _ => Err(Refusal::invalid("settings are written NAME=VALUE")),
+    }
+}
+
+/// Where a process takes requests.
+#[derive(Debug)]
+pub struct Socket {
+    /// Never closed: the program may have closed it already, and its number may be another's.
+    listener: ManuallyDrop<UnixListener>,
+    name: String,
+}
+
+impl Socket {
+    /// A socket with a name that nobody can guess, so that nobody else can have taken it before.
+    ///
+    /// # Errors
+    /// The system's answer.
+    pub fn bind() -> io::Result<Socket> {
+        // Each state has keys of its own from the system.
+        let random = RandomState::new().build_hasher().finish();
+        let name = format!("cmwq/{}/{random:016x}", std::process::id());
+        let listener = UnixListener::bind_addr(&SocketAddr::from_abstract_name(&name)?)?;
+        Ok(Socket {
+            listener: ManuallyDrop::new(listener),
+            name,
+        })
+    }
+
+    /// Its abstract name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Answers requests one after the other, as long as the descriptor is this socket's. What a
+    /// peer says wrongly, or too slowly, is its own loss.
+    pub fn serve(&self, mut answer: impl FnMut(Request) -> Result<(), Refusal>) {
+        while self.is_there()
+            && let Ok((peer, _)) = self.listener.accept()
+        {
+            let _ = serve_one(peer, &mut answer);
+        }
+    }
+
+    /// Whether the program has left the descriptor as it was made.
+    fn is_there(&self) -> bool {
+        let address = self.listener.local_addr();
+        address.is_ok_and(|address| address.as_abstract_name() == Some(self.name.as_bytes()))
+    }
+}
+
+fn serve_one(
+    mut peer: UnixStream,
+    answer: &mut impl FnMut(Request) -> Result<(), Refusal>,
+) -> io::Result<()> {
+    peer.set_write_timeout(Some(PATIENCE))?;
+    let answered = match is_allowed(&peer)? {
+        true => Request::parse(&read_line(&mut peer)?).and_then(answer),
+        false => Err(Refusal::new(Errno::PERM, "only its user and root may ask")),
+    };
+    let line = match answered {
+        Ok(()) => "ok\n".to_owned(),
+        Err(Refusal { errno, why }) => format!("error {errno} {}\n", why.replace('\n', " ")),
+    };
+    peer.write_all(line.as_bytes())
+}
+
+fn is_allowed(peer: &UnixStream) -> io::Result<bool> {
+    let uid = socket_peercred(peer)?.uid;
+    Ok(uid.is_root() || uid == geteuid())
+}
+
+/// Reads up to the end of a line, all of it in the time for one.
+fn read_line(peer: &mut UnixStream) -> io::Result<String> {
+    let until = Instant::now() + PATIENCE;
+    let mut line = Vec::new();
+    let mut byte = [0];
+    while line.len() < MAX_LINE {
+        let left = until.saturating_duration_since(Instant::now());
+        peer.set_read_timeout(Some(left.max(Duration::from_millis(1))))?;
+        match peer.read(&mut byte)? {
+            0 => return Err(io::ErrorKind::UnexpectedEof.into()),
+            _ if byte == *b"\n" => {
+                return String::from_utf8(line).map_err(|_| io::ErrorKind::InvalidData.into());
+            }
+            _ => line.push(byte[0]),
+        }
+        if left.is_zero() {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+    }
+    Err(io::ErrorKind::InvalidData.into())
+}
+
+/// Asks the process behind this socket. Waits 3 seconds at most for what it does.
+///
+/// # Errors
+/// Its refusal, or `EIO` with the reason if it does not answer: it has ended, or is stopped, or
+/// lives in another network namespace.
+pub fn ask(socket: &str, request: &Request) -> Result<(), Refusal> {
+    let answer = exchange(socket, request).map_err(|error| {
+        Refusal::new(
+            Errno::IO,
+            format_args!("the process does not answer: {error}"),
+        )
+    })?;
+    parse_answer(&answer)
+}
+
+fn exchange(socket: &str, request: &Request) -> io::Result<String> {
+    let line = request.line();
+    if line.len() > MAX_LINE {
+        return Err(io::Error::other("the request is too long"));
+    }
+    let address = SocketAddr::from_abstract_name(socket)?;
+    let mut peer = UnixStream::connect_addr(&address)?;
+    peer.set_write_timeout(Some(PATIENCE))?;
+    // A refusal is said before the line was read.
+    let sent = peer.write_all(line.as_bytes());
+    match read_line(&mut peer) {
+        Err(error) => Err(sent.err().unwrap_or(error)),
+        answer => answer,
+    }
+}
+
+fn parse_answer(line: &str) -> Result<(), Refusal> {
+    let refusal = || {
+        let (errno, why) = line.strip_prefix("error ")?.split_once(' ')?;
+        let errno = errno
+            .parse()
+            .ok()
+            .filter(|errno| (1..4096).contains(errno))?;
+        Some(Refusal {
+            errno,
+            why: why.to_owned(),
+        })
+    };
+    match line {
+        "ok" => Ok(()),
+        _ => Err(refusal().unwrap_or_else(|| Refusal::new(Errno::IO, "the answer makes no sense"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// A thread serves while this asks; what it was asked.
+    fn served(ask: impl FnOnce(&str)) -> Vec<Request> {
+        let socket = Socket::bind().unwrap();
+        let name = socket.name().to_owned();
+        let (tell, told) = std::sync::mpsc::channel();
+        // It goes on to the end of the process, as it does in programs.
+        std::thread::spawn(move || {
+            socket.serve(|request| {
+                tell.send(request.clone()).unwrap_or_default();
+                match request {
+                    Request::Set { .. } => Err(Refusal::invalid("no\nsuch thing")),
+                    _ => Ok(()),
+                }
+            });
+        });
+        ask(&name);
+        told.try_iter().collect()
+    }
+
+    #[test]
+    fn requests_come_through_and_answers_come_back() {
+        let settings = vec![("max_active".to_owned(), "8".to_owned())];
+        let set = Request::Set { queue: 7, settings };
+        let asked = served(|name| {
+            assert_eq!(ask(name, &Request::Look), Ok(()));
+            let refusal = ask(name, &set).unwrap_err();
+            assert_eq!((refusal.errno, refusal.why.as_str()), (22, "no such thing"));
+            assert_eq!(ask(name, &Request::Dump), Ok(()));
+        });
+        assert_eq!(asked, [Request::Look, set, Request::Dump]);
+    }
+
+    /// What others may send. Each time the next one is served.
+    #[test]
+    fn a_peer_that_talks_nonsense_or_goes_away_harms_nobody() {
+        let asked = served(|name| {
+            let address = SocketAddr::from_abstract_name(name).unwrap();
+            let long = vec![b'x'; MAX_LINE + 1];
+            let said: [&[u8]; 6] = [b"", b"look", b"\n", b"set\n", b"\xff\xfe\n", &long];
+            for bytes in said {
+                let mut peer = UnixStream::connect_addr(&address).unwrap();
+                let _ = peer.write_all(bytes);
+            }
+            assert_eq!(ask(name, &Request::Look), Ok(()));
+        });
+        assert_eq!(asked, [Request::Look]);
+    }
+
+    #[test]
+    fn a_process_that_has_gone_does_not_answer() {
+        let refusal = ask("cmwq/0/nobody", &Request::Look).unwrap_err();
+        assert_eq!(refusal.errno, Errno::IO.raw_os_error());
+    }
+
+    #[test]
+    fn answers_that_make_no_sense() {
+        for line in [
+            "",
+            "okay",
+            "error",
+            "error x y",
+            "error 0 y",
+            "error -5 y",
+            "error 99999 y",
+        ] {
+            assert_eq!(
+                parse_answer(line).unwrap_err().errno,
+                Errno::IO.raw_os_error(),
+                "{line}"
+            );
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_line_makes_it_panic(line: String) {
+            if let Ok(request) = Request::parse(&line) {
+                prop_assert_eq!(Request::parse(request.line().trim_end()), Ok(request));
+            }
+        }
+    }
+}

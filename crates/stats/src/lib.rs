@@ -1,0 +1,25 @@
+//! What a running process shows of its queues, and how its user changes them.
+//!
+//! The engine writes a [`Snapshot`] into a [`Page`] when somebody asks for it over a
+//! [`control`] socket. `cmwq top` finds the page with [`find::of_process`]. A reader trusts nothing
+//! that a page says: see [`read`].
+//!
+//! # Floors
+//!
+//! Lowest first; a module imports from its own floor and from those below.
+//!
+//! 1. `wire`: bytes
+//! 2. `snapshot`, `control`
+//! 3. `page`
+//! 4. `find`
+#![forbid(unsafe_code)]
+
+pub mod control;
+pub mod find;
+mod page;
+mod snapshot;
+mod wire;
+
+pub use page::{MAX_SNAPSHOT, NAME, Page, PageError, VERSION, read};
+pub use snapshot::{Pool, Queue, Snapshot, WaitReason, Worker};
+pub use wire::{MAX_TEXT, Malformed};

@@ -1,0 +1,294 @@
+//! The page: a header and a snapshot, in memory that has a descriptor and no name on disk.
+
+use std::fmt;
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::time::Duration;
+
+use rustix::fs::{MemfdFlags, memfd_create};
+
+use crate::snapshot::Snapshot;
+use crate::wire::Malformed;
+
+/// Of its descriptor: `/proc/PID/fd` shows it as `/memfd:cmwq-page (deleted)`.
+pub const NAME: &str = "cmwq-page";
+/// Of the layout. A reader knows one.
+pub const VERSION: u32 = 1;
+/// Bytes of a snapshot.
+pub const MAX_SNAPSHOT: usize = 64 << 20;
+
+const MAGIC: [u8; 8] = *b"cmwqpage";
+const HEADER: usize = 64;
+/// A reader that finds the page being written tries again so often.
+const TRIES: u32 = 50;
+const PAUSE: Duration = Duration::from_millis(2);
+
+/// Why a page cannot be read.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum PageError {
+    /// It does not begin as pages do.
+    NoPage,
+    /// It has another layout.
+    Version(u32),
+    /// It says that it is longer than it is, or than pages may be.
+    Length(u64),
+    /// It was being written each time, or its writer has died in the middle.
+    Unfinished,
+    /// It says what no snapshot says.
+    Malformed(Malformed),
+    /// The system's answer.
+    Io(io::Error),
+}
+
+impl fmt::Display for PageError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            PageError::NoPage => f.write_str("this is no statistics page"),
+            PageError::Version(found) => write!(
+                f,
+                "the page has layout {found} and this command reads layout {VERSION}: use the \
+                 command that belongs to the program's version of cmwq"
+            ),
+            PageError::Length(len) => {
+                write!(f, "the page is cut short or says a wrong length ({len})")
+            }
+            PageError::Unfinished => {
+                f.write_str("the page is in the middle of being written, and stays so")
+            }
+            PageError::Malformed(why) => write!(f, "the page is damaged: {why}"),
+            PageError::Io(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for PageError {}
+
+/// The page of this process, for writing.
+#[derive(Debug)]
+pub struct Page {
+    file: File,
+    pid: u32,
+    sequence: u64,
+}
+
+fn checksum(bytes: &[u8]) -> u64 {
+    let fold = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, fold)
+}
+
+impl Page {
+    /// A page with nothing in it: it is found once something was published.
+    ///
+    /// # Errors
+    /// The system's answer.
+    pub fn new() -> io::Result<Page> {
+        let fd = memfd_create(NAME, MemfdFlags::CLOEXEC)?;
+        Ok(Page {
+            file: File::from(fd),
+            pid: std::process::id(),
+            sequence: 0,
+        })
+    }
+
+    /// Replaces what the page shows.
+    ///
+    /// # Errors
+    /// The system's answer, or if the snapshot is too long; it shows what it did, or nothing, then.
+    pub fn publish(&mut self, snapshot: &Snapshot) -> io::Result<()> {
+        let bytes = snapshot.encode();
+        if bytes.len() > MAX_SNAPSHOT {
+            return Err(io::Error::from(io::ErrorKind::FileTooLarge));
+        }
+        self.sequence += 1;
+        self.write_header(&bytes)?;
+        self.file.write_all_at(&bytes, HEADER as u64)?;
+        self.sequence += 1;
+        self.write_header(&bytes)
+    }
+
+    fn write_header(&self, snapshot: &[u8]) -> io::Result<()> {
+        let mut header = Vec::with_capacity(HEADER);
+        header.extend(MAGIC);
+        header.extend(VERSION.to_le_bytes());
+        header.extend(self.pid.to_le_bytes());
+        header.extend(self.sequence.to_le_bytes());
+        header.extend((snapshot.len() as u64).to_le_bytes());
+        header.extend(checksum(snapshot).to_le_bytes());
+        header.resize(HEADER, 0);
+        self.file.write_all_at(&header, 0)
+    }
+
+    /// Its memory.
+    pub fn file(&self) -> &File {
+        &self.file
+    }
+}
+
+/// What a header says.
+struct Header {
+    pid: u32,
+    sequence: u64,
+    len: u64,
+    checksum: u64,
+}
+
+fn read_header(file: &File) -> Result<Header, PageError> {
+    let mut bytes = [0; HEADER];
+    file.read_exact_at(&mut bytes, 0)
+        .map_err(|error| match error.kind() {
+            io::ErrorKind::UnexpectedEof => PageError::NoPage,
+            _ => PageError::Io(error),
+        })?;
+    let word = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().expect("four bytes"));
+    let long = |at: usize| u64::from(word(at)) | u64::from(word(at + 4)) << 32;
+    match word(8) {
+        _ if bytes[..8] != MAGIC => Err(PageError::NoPage),
+        VERSION => Ok(Header {
+            pid: word(12),
+            sequence: long(16),
+            len: long(24),
+            checksum: long(32),
+        }),
+        other => Err(PageError::Version(other)),
+    }
+}
+
+/// Reads a page, which somebody else may be writing: who writes it, by its own number for itself,
+/// and what it shows. Waits up to 100 ms for a writer.
+///
+/// # Errors
+/// If it is no whole page of this version. Whatever the page says, this ends and takes no more
+/// memory than [`MAX_SNAPSHOT`] several times.
+pub fn read(file: &File) -> Result<(u32, Snapshot), PageError> {
+    let mut last = PageError::Unfinished;
+    for attempt in 0..TRIES {
+        if attempt > 0 {
+            std::thread::sleep(PAUSE);
+        }
+        match read_once(file) {
+            Err(PageError::Unfinished) => last = PageError::Unfinished,
+            other => return other,
+        }
+    }
+    Err(last)
+}
+
+fn read_once(file: &File) -> Result<(u32, Snapshot), PageError> {
+    let header = read_header(file)?;
+    let there = file.metadata().map_err(PageError::Io)?.len();
+    if header.len > MAX_SNAPSHOT as u64 || header.len.saturating_add(HEADER as u64) > there {
+        return Err(PageError::Length(header.len));
+    }
+    let mut bytes = vec![0; header.len as usize];
+    file.read_exact_at(&mut bytes, HEADER as u64)
+        .map_err(PageError::Io)?;
+    let after = read_header(file)?;
+    // Another checksum with the same counter: bytes of the next snapshot were seen before its
+    // counter was.
+    let is_whole = header.sequence.is_multiple_of(2)
+        && after.sequence == header.sequence
+        && checksum(&bytes) == header.checksum;
+    if !is_whole {
+        return Err(PageError::Unfinished);
+    }
+    let snapshot = Snapshot::decode(&bytes).map_err(PageError::Malformed)?;
+    Ok((header.pid, snapshot))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn page() -> (Page, Snapshot) {
+        let snapshot = Snapshot {
+            cpus: 4,
+            socket: "here".into(),
+            ..Snapshot::default()
+        };
+        let mut page = Page::new().unwrap();
+        page.publish(&snapshot).unwrap();
+        (page, snapshot)
+    }
+
+    #[test]
+    fn what_is_published_is_read() {
+        let (mut page, first) = page();
+        assert_eq!(read(page.file()).unwrap(), (std::process::id(), first));
+        let next = Snapshot {
+            cpus: 5,
+            ..Snapshot::default()
+        };
+        page.publish(&next).unwrap();
+        assert_eq!(read(page.file()).unwrap().1, next);
+    }
+
+    /// What a hostile or broken writer may leave, and what a reader says.
+    #[test]
+    fn pages_that_are_not_whole_are_refused() {
+        type Breaks = fn(&File);
+        let cases: [(&str, Breaks); 9] = [
+            ("no statistics page", |f| f.set_len(0).unwrap()),
+            ("no statistics page", |f| {
+                f.set_len(HEADER as u64 - 1).unwrap()
+            }),
+            ("no statistics page", |f| {
+                f.write_all_at(b"CMWQ", 0).unwrap()
+            }),
+            ("layout 2", |f| {
+                f.write_all_at(&2_u32.to_le_bytes(), 8).unwrap()
+            }),
+            ("cut short", |f| f.set_len(HEADER as u64 + 3).unwrap()),
+            ("cut short", |f| {
+                f.write_all_at(&u64::MAX.to_le_bytes(), 24).unwrap()
+            }),
+            ("cut short", |f| {
+                f.set_len(u64::from(u32::MAX)).unwrap();
+                f.write_all_at(&(MAX_SNAPSHOT as u64 + 1).to_le_bytes(), 24)
+                    .unwrap();
+            }),
+            ("being written", |f| f.write_all_at(&[3], 16).unwrap()),
+            ("being written", |f| {
+                f.write_all_at(&[0xee], HEADER as u64).unwrap()
+            }),
+        ];
+        for (says, breaks) in cases {
+            let (page, _) = page();
+            breaks(page.file());
+            let error = read(page.file()).unwrap_err().to_string();
+            assert!(error.contains(says), "{error}, not {says}");
+        }
+    }
+
+    #[test]
+    fn a_page_that_lies_with_a_right_checksum_is_damaged() {
+        let (page, _) = page();
+        let lie = vec![0xff; 40];
+        page.write_header(&lie).unwrap();
+        page.file.write_all_at(&lie, HEADER as u64).unwrap();
+        assert!(matches!(read(page.file()), Err(PageError::Malformed(_))));
+    }
+
+    #[test]
+    fn a_reader_beside_a_writer_sees_whole_pages() {
+        let (mut page, _) = page();
+        let reader = page.file().try_clone().unwrap();
+        let of = |n: u32| Snapshot {
+            cpus: n,
+            socket: n.to_string().repeat(200),
+            ..Snapshot::default()
+        };
+        page.publish(&of(0)).unwrap();
+        std::thread::scope(|scope| {
+            let writes = scope.spawn(|| (0..2000).for_each(|n| page.publish(&of(n)).unwrap()));
+            let mut seen = 0;
+            while !writes.is_finished() || seen == 0 {
+                if let Ok((_, found)) = read(&reader) {
+                    assert_eq!(found, of(found.cpus));
+                    seen += 1;
+                }
+            }
+        });
+    }
+}

@@ -1,8 +1,9 @@
 //! The `cmwq` command.
 //!
 //! `run` executes jobs read from standard input, `doctor` tells what this system allows, `bench`
-//! measures, `sim` runs scenarios on a made-up machine. `top`, `dump` and `set` look at the queues
-//! of a running process and change them. `man` and `completions` print what their names say.
+//! measures, `sim` runs scenarios on a made-up machine. `top`, `dump`, `explain` and `set` look
+//! at the queues of a running process and change them. `man` and `completions` print what their
+//! names say.
 //!
 //! # Floors
 //!
@@ -39,6 +40,7 @@ enum Command {
     Bench(bench::BenchArgs),
     Top(live::TopArgs),
     Dump(live::DumpArgs),
+    Explain(live::ExplainArgs),
     Set(live::SetArgs),
     Sim(sim::SimArgs),
     Man(pages::ManArgs),
@@ -59,6 +61,7 @@ fn dispatch(command: Command) -> ExitCode {
         Command::Bench(args) => bench::command(args),
         Command::Top(args) => live::top(&args),
         Command::Dump(args) => live::dump(&args),
+        Command::Explain(args) => live::explain(&args),
         Command::Set(args) => live::set(&args),
         Command::Sim(args) => sim::command(&args),
         Command::Man(args) => pages::man(&args),

@@ -98,6 +98,14 @@ fn a_starved_queue_is_seen_and_helped() {
     assert!(shown.contains("3 wait: all slots of max_active"), "{shown}");
     assert!(shown.contains("1 executed: live::holds"), "{shown}");
 
+    let explained = cmwq(&["explain", &me(), "starved"]);
+    let explained = text(&explained.stdout);
+    assert!(explained.contains("1 of 1 slots taken"), "{explained}");
+    assert!(
+        explained.contains(" ago: an item was queued"),
+        "{explained}"
+    );
+
     let output = set("starved", &["max_active=4"]);
     assert!(output.status.success(), "{}", text(&output.stderr));
     eventually("all four hold a slot", || top("starved")["active"] == 4);

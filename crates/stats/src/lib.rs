@@ -21,5 +21,5 @@ mod snapshot;
 mod wire;
 
 pub use page::{MAX_SNAPSHOT, NAME, Page, PageError, VERSION, read};
-pub use snapshot::{Pool, Queue, Snapshot, WaitReason, Worker};
+pub use snapshot::{Decision, Pool, Queue, Snapshot, WaitReason, Worker};
 pub use wire::{MAX_TEXT, Malformed};

@@ -43,6 +43,8 @@ record! {
         affinity_scope: String,
         /// Workers stay in the pod of whoever queued.
         affinity_strict: bool,
+        /// The numbers of the pools that its items go to, or have gone to.
+        pools: Vec<u32>,
         /// Items that hold a slot.
         active: u64,
         /// Items that are being executed.
@@ -111,8 +113,28 @@ record! {
         convoy_step_backs: u64,
         /// Workers that were brought to where items waited.
         repatriated: u64,
+        /// The last decision of each sort about starting a worker.
+        decisions: Vec<Decision>,
         /// What the workers execute.
         busy: Vec<Worker>,
+    }
+}
+
+record! {
+    /// A decision about starting a worker, the last one of its sort.
+    Decision {
+        /// How long ago, in nanoseconds.
+        ago: u64,
+        /// How often it was decided so.
+        times: u64,
+        /// What asked, in words.
+        cause: String,
+        /// What was decided, in words.
+        outcome: String,
+        /// Workers that counted as runnable.
+        running: u32,
+        /// Items that waited for a worker and had none on its way.
+        spare: u32,
     }
 }
 

@@ -1,5 +1,5 @@
-//! `cmwq top`, `cmwq dump` and `cmwq set`: what the queues of a running process do, and changes to
-//! them.
+//! `cmwq top`, `cmwq dump`, `cmwq explain` and `cmwq set`: what the queues of a running process do,
+//! and changes to them.
 
 mod json;
 mod out;
@@ -66,6 +66,15 @@ pub(crate) struct TopArgs {
     interval: Duration,
 }
 
+/// Say why so many, or so few, workers run for a queue: the last decisions, and what asked for them
+#[derive(clap::Args)]
+pub(crate) struct ExplainArgs {
+    #[command(flatten)]
+    target: Target,
+    /// The name of the queue, or id:N if several have it
+    queue: String,
+}
+
 /// Show all there is to know of a running process: what each worker executes and where it waits
 #[derive(clap::Args)]
 pub(crate) struct DumpArgs {
@@ -99,6 +108,16 @@ pub(crate) fn dump(args: &DumpArgs) -> ExitCode {
         })
     });
     finish("cmwq dump: ", dumped)
+}
+
+/// Gives the exit status of the process.
+pub(crate) fn explain(args: &ExplainArgs) -> ExitCode {
+    let explained = args.target.find().and_then(|process| {
+        let seen = process.look(&Request::Look)?;
+        let queue = target::queue(&seen.snapshot.queues, &args.queue)?;
+        write(&text::explain(queue, &seen))
+    });
+    finish("cmwq explain: ", explained)
 }
 
 fn show(args: &TopArgs) -> io::Result<()> {

@@ -3,10 +3,9 @@
 use std::io;
 use std::process::ExitCode;
 
-use cmwq_stats::Queue;
 use cmwq_stats::control::{Request, ask};
 
-use super::target::Target;
+use super::target::{self, Target};
 use super::{out, text};
 
 const SETTINGS: &str = "\
@@ -57,7 +56,7 @@ pub(crate) fn set(args: &SetArgs) -> ExitCode {
 fn change(args: &SetArgs) -> io::Result<()> {
     let process = args.target.find()?;
     let seen = process.look(&Request::Look)?;
-    let queue = find(&seen.snapshot.queues, &args.queue)?;
+    let queue = target::queue(&seen.snapshot.queues, &args.queue)?;
     if args.settings.is_empty() {
         return out::write(&format!("{}\n", text::settings(queue)));
     }
@@ -66,26 +65,4 @@ fn change(args: &SetArgs) -> io::Result<()> {
         settings: args.settings.clone(),
     };
     ask(process.socket(), &request).map_err(io::Error::other)
-}
-
-fn find<'a>(queues: &'a [Queue], wanted: &str) -> io::Result<&'a Queue> {
-    let id = wanted
-        .strip_prefix("id:")
-        .and_then(|id| id.parse::<u64>().ok());
-    let is_wanted = |queue: &&Queue| match id {
-        Some(id) => queue.id == id,
-        None => queue.name == wanted,
-    };
-    let found: Vec<&Queue> = queues.iter().filter(is_wanted).collect();
-    match found.as_slice() {
-        [queue] => Ok(queue),
-        [] => Err(io::Error::other(format!("it has no queue \"{wanted}\""))),
-        several => {
-            let ids = several.iter().map(|queue| format!("id:{}", queue.id));
-            Err(io::Error::other(format!(
-                "several queues are called \"{wanted}\": name one of {}",
-                ids.collect::<Vec<_>>().join(", ")
-            )))
-        }
-    }
 }

@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io;
 
 use cmwq_stats::control::{Request, ask};
-use cmwq_stats::{Snapshot, find};
+use cmwq_stats::{Queue, Snapshot, find};
 
 /// Which one.
 #[derive(clap::Args)]
@@ -75,5 +75,28 @@ impl Process {
             snapshot,
             stale: answered.err().map(|refusal| refusal.to_string()),
         })
+    }
+}
+
+/// The queue with this name, or with this number after `id:`.
+pub(super) fn queue<'a>(queues: &'a [Queue], wanted: &str) -> io::Result<&'a Queue> {
+    let id = wanted
+        .strip_prefix("id:")
+        .and_then(|id| id.parse::<u64>().ok());
+    let is_wanted = |queue: &&Queue| match id {
+        Some(id) => queue.id == id,
+        None => queue.name == wanted,
+    };
+    let found: Vec<&Queue> = queues.iter().filter(is_wanted).collect();
+    match found.as_slice() {
+        [queue] => Ok(queue),
+        [] => Err(io::Error::other(format!("it has no queue \"{wanted}\""))),
+        several => {
+            let ids = several.iter().map(|queue| format!("id:{}", queue.id));
+            Err(io::Error::other(format!(
+                "several queues are called \"{wanted}\": name one of {}",
+                ids.collect::<Vec<_>>().join(", ")
+            )))
+        }
     }
 }

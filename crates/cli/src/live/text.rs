@@ -52,6 +52,54 @@ pub(super) fn dump(seen: &Seen) -> String {
     out
 }
 
+/// Why so many, or so few, workers run for a queue: the last decisions first.
+pub(super) fn explain(queue: &Queue, seen: &Seen) -> String {
+    let mut out = head(seen);
+    line!(
+        out,
+        "queue \"{}\" ({}): {} of {} slots taken, {} items executed, {} wait",
+        clean(&queue.name),
+        clean(&queue.kind),
+        queue.active,
+        queue.max_active,
+        queue.executing,
+        queue.waiting()
+    );
+    why(&mut out, queue, seen);
+    for pool in seen
+        .snapshot
+        .pools
+        .iter()
+        .filter(|pool| queue.pools.contains(&pool.id))
+    {
+        line!(
+            out,
+            "pool {} ({}, CPUs {}): {} workers run of {} that it aims at, {} threads",
+            pool.id,
+            clean(&pool.kind),
+            clean(&pool.cpus),
+            pool.running,
+            pool.target,
+            pool.workers
+        );
+        let mut decisions: Vec<_> = pool.decisions.iter().collect();
+        decisions.sort_by_key(|decision| decision.ago);
+        for decision in decisions {
+            line!(
+                out,
+                "    {} ago: {}: {} ({} ran, {} items waited; {} times so far)",
+                short(decision.ago),
+                clean(&decision.cause),
+                clean(&decision.outcome),
+                decision.running,
+                decision.spare,
+                decision.times
+            );
+        }
+    }
+    out
+}
+
 /// What `cmwq set` can change, and its name.
 pub(super) fn settings(queue: &Queue) -> String {
     let cpumask = match queue.cpumask.as_str() {

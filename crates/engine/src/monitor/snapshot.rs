@@ -1,11 +1,11 @@
 //! What the page shows: queues, pools, and what workers do. All of it is asked of the core.
 
 use cmwq_os::{clock, inspect};
-use cmwq_policy::contract;
+use cmwq_policy::contract::{self, Machine};
 use cmwq_policy::pool::Waits;
 use cmwq_policy::queue::Kind;
 use cmwq_policy::{CpuMask, Rule};
-use cmwq_stats::{Pool as ShownPool, Queue as ShownQueue, Snapshot, WaitReason, Worker};
+use cmwq_stats::{Decision, Pool as ShownPool, Queue as ShownQueue, Snapshot, WaitReason, Worker};
 
 use crate::engine::Engine;
 use crate::pool::Pool;
@@ -50,6 +50,7 @@ fn of_queue(queue: &Queue) -> ShownQueue {
         cpumask: attrs.cpumask.as_ref().map_or(String::new(), list),
         affinity_scope: attrs.scope.map_or("default", |scope| scope.name()).into(),
         affinity_strict: attrs.strict,
+        pools: pools_of(queue),
         active: counts.nr_active,
         executing: counts.nr_executing,
         inactive: counts.nr_inactive,
@@ -68,6 +69,17 @@ fn of_queue(queue: &Queue) -> ShownQueue {
         waited: stats.waited.0.to_vec(),
         ran: stats.ran.0.to_vec(),
     }
+}
+
+fn pools_of(queue: &Queue) -> Vec<u32> {
+    let m = queue.machine();
+    let pwqs: Vec<_> = queue.lock_core().pwqs();
+    let pools = pwqs.into_iter().map(|pwq| m.info(pwq).pool);
+    let pools = pools.filter_map(|id| queue.engine().pool(id));
+    let mut pools: Vec<u32> = pools.map(Pool::index).collect();
+    pools.sort_unstable();
+    pools.dedup();
+    pools
 }
 
 fn kind_name(kind: Kind) -> &'static str {
@@ -107,6 +119,15 @@ fn of_pool(pool: &'static Pool) -> ShownPool {
             of_worker(worker, queue, cx.now.since(began))
         });
         let busy = busy.collect();
+        let decisions = core.decisions().map(|(cause, outcome, decided)| Decision {
+            ago: cx.now.since(decided.at),
+            times: decided.times,
+            cause: cause.into(),
+            outcome: outcome.into(),
+            running: decided.running,
+            spare: decided.spare,
+        });
+        let decisions = decisions.collect();
         ShownPool {
             id: pool.index(),
             kind: rule_name(attrs.rule).into(),
@@ -122,6 +143,7 @@ fn of_pool(pool: &'static Pool) -> ShownPool {
             step_backs: stats.step_backs,
             convoy_step_backs: stats.convoy_step_backs,
             repatriated: pool.repatriated(),
+            decisions,
             busy,
         }
     })

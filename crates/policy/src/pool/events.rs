@@ -9,6 +9,7 @@
 //! barriers, drains and flushes (`items.rs`, `series.rs`), pool workqueues that come and go
 //! (`slots.rs`), questions.
 
+use super::decisions::Cause;
 use super::{AskSwitches, Claimant};
 use super::{
     Cx, Hog, ItemReport, Queueing, Retired, Rule, Seen, Shortage, Step, Stuck, WorkerPool,
@@ -205,8 +206,10 @@ impl<S: Store> WorkerPool<S> {
         let worker = self.crew.get(id);
         assert_eq!(worker.state(), State::Executing, "only an item blocks");
         let (first, before) = (self.first_pwq(cx), self.crew.counts().on_their_way());
+        let because = self.decisions.because(Cause::Hint);
         self.event(cx, |pool, cx| pool.stop_counting(cx, id));
-        let started = self.crew.counts().on_their_way() - before;
+        self.decisions.because(because);
+        let started = self.crew.counts().on_their_way().saturating_sub(before);
         Self::count_wakeups(cx, first, u64::from(started));
     }
 

@@ -21,6 +21,7 @@
 //! | `claim.rs`, `rescue.rs` | guests: a waiter executes the awaited item, a queue's own thread helps |
 //! | `watch.rs` | an item keeps its CPU for long, the worklist stands still, the clock was away |
 //! | `key.rs` | what makes a pool, what it is while these CPUs are in use, where its workers are woken |
+//! | `decisions.rs` | the last decision of each sort about starting workers, and why |
 //! | `inspect.rs`, `knot.rs`, `census.rs`, `check.rs` | questions: why an item waits, for whom, how many, is all in order |
 
 mod arming;
@@ -29,6 +30,7 @@ mod census;
 mod check;
 mod claim;
 mod crew;
+mod decisions;
 mod estimate;
 mod events;
 mod inspect;
@@ -53,6 +55,7 @@ mod worklist;
 pub use crate::sampling::{ItemReport, MAX_SCAN};
 pub use census::Census;
 pub use claim::{Claimant, MAX_CLAIMS};
+pub use decisions::Decided;
 pub use inspect::{PwqCounts, Waits};
 pub use items::{Queueing, Retired};
 pub use key::{PoolKey, Served};
@@ -217,6 +220,7 @@ pub struct WorkerPool<S: Store> {
     turn: Turn,
     dog: Watchdog,
     slots: Slots<S>,
+    decisions: decisions::Decisions,
     /// An item was last begun or ended.
     moved: Time,
     /// How many wait for the pool as a whole.
@@ -254,6 +258,7 @@ impl<S: Store> WorkerPool<S> {
             turn: Turn::default(),
             dog: Watchdog::default(),
             slots: Slots::new(),
+            decisions: decisions::Decisions::default(),
             moved: Time(0),
             drain_watchers: 0,
             stats: PoolStats::default(),
@@ -337,6 +342,12 @@ impl<S: Store> WorkerPool<S> {
             runnable_ns: self.estimate.integral(),
             ..self.stats
         }
+    }
+
+    /// The last decision of each sort about starting a worker: what asked, and what was decided, in
+    /// words for people.
+    pub fn decisions(&self) -> impl Iterator<Item = (&'static str, &'static str, Decided)> + '_ {
+        self.decisions.iter()
     }
 
     /// What may be published of it.

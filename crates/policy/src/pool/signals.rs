@@ -4,6 +4,7 @@
 //! Every report may be wrong, late or missing. It moves the estimate, which stays within its bounds
 //! whatever was said, and it never makes an item wait for ever: the tick looks again.
 
+use super::decisions::Cause;
 use super::seen::{Plan, Seen, SeenState, Shortage};
 use super::start::Asks;
 use super::unseen::Found;
@@ -32,7 +33,9 @@ impl<S: Store> WorkerPool<S> {
             self.settle(cx);
         }
         let first = self.first_pwq(cx);
+        let before = self.decisions.because(Cause::CpuIdle);
         let started = useful && self.start(cx, Asks::Reported, receiver);
+        self.decisions.because(before);
         Self::count_wakeups(cx, first, u64::from(started));
         hit!(started => IdleReportStarts, IdleReportUnused);
         if started {
@@ -138,7 +141,9 @@ impl<S: Store> WorkerPool<S> {
         self.fail_a_wait(cx);
         let missing = self.need_more_worker() && !self.is_served(cx.now);
         let first = self.first_pwq(cx);
+        let before = self.decisions.because(Cause::Look);
         let started = (0..SCAN_STARTS).filter(|_| self.kick(cx)).count();
+        self.decisions.because(before);
         self.stats.tick_starts += started as u64;
         Self::count_wakeups(cx, first, started as u64);
         Shortage {

@@ -212,12 +212,20 @@ impl<S: Store> WorkerPool<S> {
         }
         let verdict = self.start_verdict(cx, asks);
         hit!(StartNoToken if verdict == Start::NoToken);
-        match verdict {
+        let (running, spare) = (self.nr_running(), self.nr_spare());
+        let started = match verdict {
             Start::NothingWaits | Start::EnoughRun | Start::NoToken | Start::NoThread => false,
             Start::Look => self.ask_for_look(cx),
             Start::Worker => self.wake(cx, receiver),
             Start::Create => self.spawn(cx),
-        }
+        };
+        let decided = match verdict {
+            // Another pool was quicker.
+            Start::Worker if !started => Start::NoToken,
+            verdict => verdict,
+        };
+        self.decisions.note(decided, cx.now, running, spare);
+        started
     }
 
     /// Growth wants to know what the busy workers wait for. Nobody is started for now.

@@ -168,3 +168,31 @@ fn what_has_become_of_items_is_counted_by_queue() {
     rig.hint_begin(items[1]);
     assert_eq!(stats(&rig).cm_wakeup, 0, "nothing waits");
 }
+
+#[test]
+fn decisions_are_kept_with_what_asked_for_them() {
+    let mut rig = Rig::one(attrs(1), 10);
+    let items = rig.queue_and_run(3, 0);
+    let decided = |rig: &Rig| -> Vec<_> {
+        let all = rig.pools[0].decisions();
+        all.map(|(cause, outcome, _)| (cause, outcome)).collect()
+    };
+    let full = (
+        "an item was queued, began or ended",
+        "no start, as many run as the CPUs serve",
+    );
+    assert!(decided(&rig).contains(&full), "{:?}", decided(&rig));
+    let hint = |rig: &Rig| {
+        let found = decided(rig)
+            .into_iter()
+            .find(|(cause, _)| cause.contains("blocks"));
+        found.map(|(_, outcome)| outcome)
+    };
+    assert_eq!(hint(&rig), None);
+    rig.hint_begin(items[0]);
+    let outcome = hint(&rig).expect("something waits");
+    assert!(
+        ["a worker was woken", "a thread was asked for"].contains(&outcome),
+        "{outcome}"
+    );
+}

@@ -182,6 +182,7 @@ enum cmwq_kind {
 #define CMWQ_MEM_RECLAIM 0x04u   /* has a thread that carries on when no other can be made */
 #define CMWQ_FREEZABLE 0x08u     /* stands still between cmwq_freeze() and cmwq_thaw() */
 #define CMWQ_EXACT 0x10u         /* max_active is one number, however many NUMA nodes there are */
+#define CMWQ_SYSFS 0x20u         /* "cmwq set" may change it while the program runs */
 
 /* What cuts the CPUs into pods, in which items run that are queued from there. */
 enum cmwq_scope {

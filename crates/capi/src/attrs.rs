@@ -55,6 +55,7 @@ const CPU_INTENSIVE: u32 = 1 << 1;
 const MEM_RECLAIM: u32 = 1 << 2;
 const FREEZABLE: u32 = 1 << 3;
 const EXACT: u32 = 1 << 4;
+const SYSFS: u32 = 1 << 5;
 
 impl CCpus {
     pub(crate) const NONE: CCpus = CCpus {
@@ -130,7 +131,7 @@ impl COptions {
     };
 
     pub(crate) fn spec(&self) -> Result<QueueSpec, c_int> {
-        const KNOWN: u32 = HIGHPRI | CPU_INTENSIVE | MEM_RECLAIM | FREEZABLE | EXACT;
+        const KNOWN: u32 = HIGHPRI | CPU_INTENSIVE | MEM_RECLAIM | FREEZABLE | EXACT | SYSFS;
         let kind = match self.kind {
             0 => Kind::Managed,
             1 => Kind::PerCpu,
@@ -158,6 +159,7 @@ impl COptions {
             cpu_intensive: has(CPU_INTENSIVE),
             mem_reclaim: has(MEM_RECLAIM),
             freezable: has(FREEZABLE),
+            sysfs: has(SYSFS),
             stacking,
         })
     }

@@ -19,6 +19,8 @@ use rustix::process::geteuid;
 const MAX_LINE: usize = 4096;
 /// Whoever does not say its line, or does not answer, for so long is given up.
 const PATIENCE: Duration = Duration::from_secs(3);
+/// Between two attempts to hear a peer.
+const PAUSE: Duration = Duration::from_millis(100);
 
 /// What is asked of a process.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -149,10 +151,12 @@ impl Socket {
     /// Answers requests one after the other, as long as the descriptor is this socket's. What a
     /// peer says wrongly, or too slowly, is its own loss.
     pub fn serve(&self, mut answer: impl FnMut(Request) -> Result<(), Refusal>) {
-        while self.is_there()
-            && let Ok((peer, _)) = self.listener.accept()
-        {
-            let _ = serve_one(peer, &mut answer);
+        while self.is_there() {
+            match self.listener.accept() {
+                Ok((peer, _)) => drop(serve_one(peer, &mut answer)),
+                // The program may have no descriptor left for the peer. It will have one again.
+                Err(_) => std::thread::sleep(PAUSE),
+            }
         }
     }
 

@@ -189,7 +189,7 @@ static void test_delayed(void)
 
 static void test_queue(void)
 {
-	struct cmwq_queue *queue = create(CMWQ_MANAGED, CMWQ_HIGHPRI | CMWQ_EXACT, 3);
+	struct cmwq_queue *queue = create(CMWQ_MANAGED, CMWQ_HIGHPRI | CMWQ_EXACT | CMWQ_SYSFS, 3);
 	struct cmwq_queue_options options = CMWQ_QUEUE_OPTIONS_INITIALIZER;
 	struct cmwq_attrs attrs = CMWQ_ATTRS_INITIALIZER;
 	struct cmwq_counts counts;

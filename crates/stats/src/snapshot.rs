@@ -13,6 +13,10 @@ record! {
         socket: String,
         /// CPUs that items can keep busy.
         cpus: u32,
+        /// CPUs that it may use by its mask.
+        allowed: u32,
+        /// What its cgroups allow it of them, in thousandths of a CPU; 0: all.
+        quota_milli_cpus: u64,
         /// All queues that have a handle, the oldest first.
         queues: Vec<Queue>,
         /// All pools.

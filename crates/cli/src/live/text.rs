@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use cmwq_stats::{Pool, Queue, Worker};
+use cmwq_stats::{Pool, Queue, Snapshot, Worker};
 
 use super::target::Seen;
 
@@ -132,9 +132,9 @@ fn head(seen: &Seen) -> String {
         stale,
     } = seen;
     let mut out = format!(
-        "cmwq: process {pid} ({}), {} CPUs, {} queues, {} pools\n",
+        "cmwq: process {pid} ({}), {}, {} queues, {} pools\n",
         clean(command),
-        snapshot.cpus,
+        cpus(snapshot),
         snapshot.queues.len(),
         snapshot.pools.len()
     );
@@ -146,6 +146,24 @@ fn head(seen: &Seen) -> String {
         );
     }
     out
+}
+
+/// What it can keep busy, and why that is less than it may use.
+fn cpus(snapshot: &Snapshot) -> String {
+    let Snapshot {
+        cpus,
+        allowed,
+        quota_milli_cpus: milli,
+        ..
+    } = snapshot;
+    match milli {
+        0 => format!("{cpus} CPUs"),
+        _ => format!(
+            "{cpus} of {allowed} CPUs, as a cgroup's quota is {}.{:03} CPUs",
+            milli / 1000,
+            milli % 1000
+        ),
+    }
 }
 
 fn of_queue(out: &mut String, queue: &Queue) {
@@ -297,7 +315,7 @@ fn clean(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use cmwq_stats::{Snapshot, WaitReason};
+    use cmwq_stats::WaitReason;
 
     fn seen(queue: Queue, busy: Vec<Worker>) -> Seen {
         Seen {

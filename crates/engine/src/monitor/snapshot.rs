@@ -16,11 +16,13 @@ use crate::threads::stall;
 
 /// What the process shows now. `places`: also where each thread that executes an item is.
 pub(super) fn take(engine: &'static Engine, socket: &str, places: bool) -> Snapshot {
-    let queues = engine.queues();
+    let (queues, cpus) = (engine.queues(), engine.cpus());
     let mut snapshot = Snapshot {
         at: clock::now().0,
         socket: socket.to_owned(),
-        cpus: engine.cpus().target as u32,
+        cpus: cpus.target as u32,
+        allowed: cpus.mask.count() as u32,
+        quota_milli_cpus: cpus.quota.map_or(0, |quota| quota.milli_cpus()),
         queues: queues.iter().map(|queue| of_queue(queue)).collect(),
         pools: engine.pools().map(of_pool).collect(),
     };

@@ -63,6 +63,10 @@ pub struct PwqStats {
     pub waited: Histogram,
     /// How long executions took, sleep included.
     pub ran: Histogram,
+    /// The sum of the times in `waited`, in nanoseconds.
+    pub waited_ns: u64,
+    /// The sum of the times in `ran`, in nanoseconds.
+    pub ran_ns: u64,
     /// Executions that kept a CPU for longer than the threshold (kernel `CPU_INTENSIVE`).
     pub cpu_intensive: u64,
     /// Workers that were started for items of this queue because a CPU would idle or an item
@@ -75,6 +79,19 @@ pub struct PwqStats {
 }
 
 impl PwqStats {
+    /// Counts an item that begins after this wait.
+    pub(crate) fn note_waited(&mut self, waited: Nanos) {
+        self.waited.note(waited);
+        // 584 years of waiting come round; an addition that panics would be worse.
+        self.waited_ns = self.waited_ns.wrapping_add(waited);
+    }
+
+    /// Counts an execution that took so long.
+    pub(crate) fn note_ran(&mut self, ran: Nanos) {
+        self.ran.note(ran);
+        self.ran_ns = self.ran_ns.wrapping_add(ran);
+    }
+
     /// Items begun (kernel `STARTED`).
     pub fn started(&self) -> u64 {
         self.waited.total()
@@ -92,6 +109,8 @@ impl Add for PwqStats {
     fn add(mut self, other: PwqStats) -> PwqStats {
         self.waited += other.waited;
         self.ran += other.ran;
+        self.waited_ns = self.waited_ns.wrapping_add(other.waited_ns);
+        self.ran_ns = self.ran_ns.wrapping_add(other.ran_ns);
         self.cpu_intensive += other.cpu_intensive;
         self.cm_wakeup += other.cm_wakeup;
         self.mayday += other.mayday;
@@ -160,6 +179,18 @@ mod tests {
         assert_eq!(times.percentile(50), Some(1024));
         assert_eq!(times.percentile(99), Some(1024));
         assert_eq!(times.percentile(100), Some(1 << 30));
+    }
+
+    #[test]
+    fn sums_are_those_of_the_times() {
+        let mut stats = PwqStats::default();
+        [3, SECOND]
+            .into_iter()
+            .for_each(|time| stats.note_waited(time));
+        stats.note_ran(7);
+        let both = [stats, stats].into_iter().sum::<PwqStats>();
+        assert_eq!((both.waited_ns, both.ran_ns), (2 * (SECOND + 3), 14));
+        assert_eq!((both.started(), both.completed()), (4, 2));
     }
 
     #[test]

@@ -73,6 +73,10 @@ record! {
         waited: Vec<u64>,
         /// The same of how long they ran.
         ran: Vec<u64>,
+        /// The sum of the waiting times, in nanoseconds.
+        waited_ns: u64,
+        /// The sum of the running times, in nanoseconds.
+        ran_ns: u64,
     }
 }
 

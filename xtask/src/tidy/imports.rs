@@ -12,7 +12,7 @@ struct Member {
 }
 
 /// The import arrows. A new crate starts with a line here.
-const MEMBERS: [Member; 13] = [
+const MEMBERS: [Member; 14] = [
     Member {
         folder: "crates/policy",
         package: "cmwq-policy",
@@ -47,6 +47,11 @@ const MEMBERS: [Member; 13] = [
         folder: "crates/capi",
         package: "cmwq-capi",
         may_import: &["cmwq-engine", "cmwq-policy", "cmwq-os"],
+    },
+    Member {
+        folder: "crates/prometheus",
+        package: "cmwq-prometheus",
+        may_import: &["cmwq-engine", "cmwq-os", "cmwq-stats"],
     },
     Member {
         folder: "crates/sim",

@@ -5,7 +5,7 @@
 //! thread, or the program closes all its descriptors, nobody can look.
 
 mod settings;
-mod snapshot;
+pub(crate) mod snapshot;
 
 use std::io;
 use std::mem::ManuallyDrop;

@@ -15,7 +15,7 @@ use crate::report::{Awaited, StalledWorker};
 use crate::threads::stall;
 
 /// What the process shows now. `places`: also where each thread that executes an item is.
-pub(super) fn take(engine: &'static Engine, socket: &str, places: bool) -> Snapshot {
+pub(crate) fn take(engine: &'static Engine, socket: &str, places: bool) -> Snapshot {
     let (queues, cpus) = (engine.queues(), engine.cpus());
     let mut snapshot = Snapshot {
         at: clock::now().0,
@@ -70,6 +70,8 @@ fn of_queue(queue: &Queue) -> ShownQueue {
         rescued: stats.rescued,
         waited: stats.waited.0.to_vec(),
         ran: stats.ran.0.to_vec(),
+        waited_ns: stats.waited_ns,
+        ran_ns: stats.ran_ns,
     }
 }
 

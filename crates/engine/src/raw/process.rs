@@ -7,9 +7,11 @@ use std::io;
 use cmwq_policy::affinity::Scope as AffinityScope;
 use cmwq_policy::contract::{self, Freezer};
 use cmwq_policy::{CpuMask, Nanos, Time};
+use cmwq_stats::Snapshot;
 
 use crate::engine::{self, Engine, Real};
 use crate::error::InstallError;
+use crate::monitor::snapshot;
 use crate::options::{MAX_THREAD_LIMIT, Options};
 use crate::queue::QueueRef;
 use crate::shutdown::{self, ShutdownReport};
@@ -91,6 +93,12 @@ impl Process {
     /// Counters of the process.
     pub fn stats(self) -> Stats {
         stats::of(self.0)
+    }
+
+    /// What the queues and pools of the process do now: what `cmwq top` shows. Waits for the lock
+    /// of each pool once, and walks through the items that are being executed.
+    pub fn snapshot(self) -> Snapshot {
+        snapshot::take(self.0, "", false)
     }
 
     /// Looks at all workers once, soon.

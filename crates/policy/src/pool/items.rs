@@ -134,7 +134,7 @@ impl<S: Store> WorkerPool<S> {
             self.estimate.begin_anew(cx.now);
             let pwq = cx.store.pwq(ended.pwq);
             pwq.moved = cx.now;
-            pwq.stats.ran.note(ran);
+            pwq.stats.note_ran(ran);
             self.put_slot(cx, ended.pwq);
         }
         self.count_out(cx, ended.pwq, ended.colour);
@@ -199,7 +199,7 @@ impl<S: Store> WorkerPool<S> {
     fn count_begun(&self, cx: &mut Cx<S>, id: WorkerId, work: S::Work, pwq: S::Pwq) {
         let waited = cx.store.stamp(work).age(cx.now);
         let stats = &mut cx.store.pwq(pwq).stats;
-        stats.waited.note(waited);
+        stats.note_waited(waited);
         stats.rescued += u64::from(self.crew.get(id).rescues.is_some());
     }
 

@@ -25,6 +25,7 @@ use crate::queue::pwq::Items;
 use crate::queue::pwq::{Pwq, PwqRef};
 use crate::queue::{Queue, QueueRef};
 use crate::report::{self, Report};
+use crate::tracepoints;
 use crate::user;
 
 /// Longer than anybody owns an item, unless he is kept off his CPU.
@@ -179,6 +180,10 @@ impl Machine for Real {
         report::say(&Report::TimerDropped {
             queue: queue_ref(queue).name().to_owned(),
         });
+    }
+
+    fn queueing(&self, queue: QueueRef, cpu: Option<usize>, work: NonNull<Header>) {
+        tracepoints::queue_work(queue_ref(queue).name(), cpu, header(work).key());
     }
 
     fn info(&self, pwq: PwqRef) -> PwqInfo {

@@ -88,6 +88,9 @@ pub trait Store: Links + Sized {
     /// Keeps the queue of this pool workqueue in memory until an action that names it, `Released`
     /// included, has been carried out.
     fn hold(&mut self, pwq: Self::Pwq);
+    /// An item has got its slot: a worker may take it (kernel tracepoint
+    /// `workqueue_activate_work`).
+    fn activated(&mut self, _work: Self::Work, _pwq: Self::Pwq) {}
     /// Applies a pure step to the budget word of the pool's CPU set: `None` leaves it unchanged and
     /// answers false. The engine repeats the step until its compare-exchange succeeds.
     fn step_budget(&mut self, step: impl Fn(Budget) -> Option<Budget>) -> bool;

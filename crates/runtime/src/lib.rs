@@ -24,7 +24,11 @@
 //!
 //! # Features
 //!
-//! `tracing`, off by default: [reports](Report) become events of the `tracing` crate, too.
+//! All are off by default.
+//!
+//! * `tracing`: [reports](Report) become events of the `tracing` crate, too. Each item runs in a
+//!   span, and its steps are events with the kernel's names.
+//! * `usdt`: the kernel's four tracepoints of workqueues are probes, for perf, bpftrace and gdb.
 //!
 //! # Guarantees
 //!

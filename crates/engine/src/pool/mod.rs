@@ -20,6 +20,7 @@ use crate::base::Base;
 use crate::queue::pwq::Items;
 use crate::queue::pwq::PwqRef;
 use crate::sync::{Futex, Mutex, MutexGuard};
+use crate::tracepoints::Activations;
 pub(crate) use slot::{NOWHERE, Slot};
 use table::Table;
 
@@ -50,6 +51,8 @@ pub(crate) struct Pool {
     near: Option<Arc<Near>>,
     /// Workers that were brought back to where items waited for them.
     repatriated: AtomicU64,
+    /// Items that have become active, for who executes the next one to say so.
+    activated: Activations,
     /// Growth waits for a look at the workers.
     inspect_request: crate::sync::AtomicBool,
 }
@@ -118,6 +121,7 @@ impl Pool {
             spawn_request: AtomicU32::new(0),
             near,
             repatriated: AtomicU64::new(0),
+            activated: Activations::default(),
             inspect_request: crate::sync::AtomicBool::new(false),
         }
     }
@@ -231,6 +235,7 @@ impl Pool {
         };
         let result = event(&mut core.pool, &mut cx);
         check(&core.pool, cx.store);
+        self.activated.add(cx.store.activated());
         let published = core.pool.published(now);
         let news = self.publish(core, published, actions);
         (result, news)
@@ -271,6 +276,11 @@ impl Pool {
             slots: core.pool.waits_for_slots(),
             at_dfl: core.pool.waits_at_dfl(),
         }
+    }
+
+    /// Says which items have become active. Called with nothing held.
+    pub(crate) fn say_activated(&self) {
+        self.activated.say();
     }
 
     pub(crate) fn request_spawn(&'static self, id: WorkerId) {

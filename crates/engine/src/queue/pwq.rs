@@ -23,6 +23,7 @@ use crate::base::Base;
 use crate::item::Header;
 use crate::limit::LimitCell;
 use crate::sync::SeqCst;
+use crate::tracepoints::Activated;
 
 /// Where one queue meets one pool. Its address goes into items' words, hence the alignment.
 #[repr(C, align(512))]
@@ -109,13 +110,23 @@ impl Pwq {
 pub(crate) struct Items {
     base: &'static Base,
     pool: u32,
+    activated: Activated,
 }
 
 impl Items {
     /// # Safety
     /// The caller holds the lock of the pool with this number, for as long as the value lives.
     pub(crate) unsafe fn of(base: &'static Base, pool: u32) -> Self {
-        Items { base, pool }
+        Items {
+            base,
+            pool,
+            activated: Activated::default(),
+        }
+    }
+
+    /// What has become active since the lock was taken.
+    pub(crate) fn activated(&mut self) -> &mut Activated {
+        &mut self.activated
     }
 }
 
@@ -208,6 +219,10 @@ impl Store for Items {
     fn hold(&mut self, pwq: PwqRef) {
         // SAFETY: the queue is in memory, and lives in an `Arc`.
         unsafe { Arc::increment_strong_count(pwq_ref(pwq).queue().as_ptr()) };
+    }
+
+    fn activated(&mut self, work: NonNull<Header>, pwq: PwqRef) {
+        self.activated.note(name_of(pwq), header(work).key());
     }
 
     fn step_budget(&mut self, step: impl Fn(Budget) -> Option<Budget>) -> bool {

@@ -17,6 +17,7 @@ use crate::options::ThreadHook;
 use crate::pool::{NOWHERE, Pool, Slot};
 use crate::queue::pwq::{PwqRef, name_of};
 use crate::report::{self, Report};
+use crate::tracepoints;
 use crate::user;
 use crate::wait::this_worker::{CURRENT, Current, as_stranger};
 
@@ -71,7 +72,9 @@ impl Hands {
         //
         // It catches the panics of the user's function itself. What is left are values that panic
         // when they are dropped.
-        user::run(|| unsafe { run(work) });
+        let function = || user::run(|| unsafe { run(work) });
+        slot.pool.say_activated();
+        tracepoints::execute(name_of(pwq), key, function);
         CURRENT.set(Some(Current { slot, item: None }));
         slot.described.store(false, SeqCst);
         let at = clock::now();

@@ -40,6 +40,7 @@ pub fn enqueue<M: Machine>(
     work: WorkOf<M>,
 ) -> PwqOf<M> {
     let last = m.word(work).pool();
+    m.queueing(queue, cpu, work);
     loop {
         let pwq = m.route(queue, cpu);
         let pool = m.info(pwq).pool;

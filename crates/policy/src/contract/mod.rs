@@ -130,6 +130,9 @@ pub trait Machine: Sized {
     /// should hear of it. Called without any lock.
     fn timer_dropped(&self, queue: Self::Queue);
 
+    /// An item, which the caller owns, is about to be queued (kernel tracepoint
+    /// `workqueue_queue_work`). Called with nothing held.
+    fn queueing(&self, _queue: Self::Queue, _cpu: Option<usize>, _work: WorkOf<Self>) {}
     /// What never changes about a pool workqueue of a queue that the caller keeps.
     fn info(&self, pwq: PwqOf<Self>) -> PwqInfo;
     /// What never changes about a queue: its number, and whether it is ordered.

@@ -65,7 +65,10 @@ impl<S: Store> WorkerPool<S> {
             self.worklist.defer(work, execution);
         }
         match active {
-            true => self.push_series(cx, &[work]),
+            true => {
+                cx.store.activated(work, pwq);
+                self.push_series(cx, &[work]);
+            }
             false => self
                 .slots
                 .with_inactive(cx, pwq, |s, list| list.push_back(s, work)),

@@ -201,6 +201,7 @@ impl<S: Store> WorkerPool<S> {
             ..word.flags()
         };
         cx.store.set_word(head, word.with_flags(flags));
+        cx.store.activated(head, pwq);
         self.push_series(cx, &series);
     }
 

@@ -58,6 +58,7 @@ impl AddAssign for Histogram {
 
 /// Counters of a pool workqueue, or of a queue, since it was made. Barriers do not count.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct PwqStats {
     /// How long items waited from being queued, or from the end of their delay, to their begin.
     pub waited: Histogram,

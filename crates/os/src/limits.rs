@@ -42,11 +42,16 @@ pub fn read() -> Limits {
     let files = getrlimit(Resource::Nofile);
     Limits {
         threads: threads(root),
-        open_files: files.current.unwrap_or(u64::MAX),
+        open_files: open_files(),
         open_files_hard: files.maximum.unwrap_or(u64::MAX),
         memory: memory(root),
         nice_best: nice_best(),
     }
+}
+
+/// [`Limits::open_files`] alone: reads no file.
+pub fn open_files() -> u64 {
+    getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX)
 }
 
 fn threads(root: &Path) -> Option<u64> {

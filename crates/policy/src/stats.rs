@@ -126,6 +126,12 @@ impl Sum for PwqStats {
     }
 }
 
+/// Whether a process with room for so many descriptors keeps two of them, so that others may look
+/// at it. Where they are scarce they are the program's.
+pub fn is_shown(descriptors: u64) -> bool {
+    descriptors >= 64
+}
+
 /// Bits that the clock loses in a [`Stamp`]: 1.024 us are its unit.
 const STAMP_SHIFT: u32 = 10;
 

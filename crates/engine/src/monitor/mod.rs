@@ -11,7 +11,8 @@ use std::io;
 use std::mem::ManuallyDrop;
 use std::os::unix::fs::MetadataExt;
 
-use cmwq_os::{sched, thread};
+use cmwq_os::{limits, sched, thread};
+use cmwq_policy::stats;
 use cmwq_stats::Page;
 use cmwq_stats::control::{Refusal, Request, Socket};
 
@@ -24,8 +25,8 @@ const STACK: usize = 256 * 1024;
 /// # Errors
 /// What the system answered.
 pub(crate) fn start(engine: &'static Engine) -> io::Result<()> {
-    // It knows no memfd.
-    if cfg!(miri) {
+    // Miri knows no memfd.
+    if cfg!(miri) || !stats::is_shown(limits::open_files()) {
         return Ok(());
     }
     let socket = Socket::bind()?;

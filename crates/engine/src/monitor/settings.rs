@@ -27,14 +27,10 @@ pub(super) fn set(
 ) -> Result<(), Refusal> {
     let queues = engine.queues();
     let queue = queues.iter().find(|queue| queue.id() == id);
-    let queue = queue.ok_or_else(|| {
-        Refusal::new(
-            Errno::NOENT,
-            format_args!("there is no queue {id} any more"),
-        )
-    })?;
+    let queue = queue
+        .ok_or_else(|| Refusal::new(Errno::NOENT, format!("there is no queue {id} any more")))?;
     if !queue.is_sysfs() {
-        let why = format_args!("queue \"{}\" was not built with sysfs()", queue.name());
+        let why = format!("queue \"{}\" was not built with sysfs()", queue.name());
         return Err(Refusal::new(Errno::PERM, why));
     }
     let wish = checked(queue, settings)?;
@@ -53,7 +49,7 @@ fn checked(queue: &Queue, settings: &[(String, String)]) -> Result<Wish, Refusal
     let now = queue.lock_core().attrs();
     for (name, value) in settings {
         if !has(kind, name) {
-            let why = format_args!("queue \"{}\" has no {name} to set", queue.name());
+            let why = format!("queue \"{}\" has no {name} to set", queue.name());
             return Err(Refusal::new(Errno::NOENT, why));
         }
         match name.as_str() {

@@ -308,7 +308,8 @@ impl WorkqueueBuilder {
 
     /// Makes the queue. It has no thread of its own but with [`mem_reclaim`](Self::mem_reclaim).
     /// Workers appear when something is queued; the first queue of a process makes two threads
-    /// that sleep: one until items wait, one until somebody looks (`cmwq top`).
+    /// that sleep: one until items wait, one until somebody looks (`cmwq top`). The second one is
+    /// left out where the process may have fewer than 64 descriptors.
     ///
     /// # Errors
     /// [`BuildError`] names the attribute that is out of range, or that its kind does not have.

@@ -3,12 +3,13 @@
 use std::path::Path;
 use std::process::ExitCode;
 use xtask::sanitize::{self, Tool};
-use xtask::{bench, capi_cost, item_cost, limit_cost, run_sets, soak, swarm, tidy, vm};
+use xtask::{bench, capi_cost, item_cost, limit_cost, pictures, run_sets, soak, swarm, tidy, vm};
 
 const USAGE: &str = "\
 usage: cargo xtask COMMAND
   tidy    check the rules that the whole tree keeps (also part of `cargo test`)
   bench   [--quick] [--only PART] [--tables] [--out DIR]: measure, and write docs/benchmarks.md and docs/bench
+  pictures: draw `cmwq top` for the README, of a real run, into docs/pictures
   run-sets  [--rounds N] [--out FILE] [SET...]: `cmwq run` beside xargs and GNU parallel
   swarm   [--seeds N] [--from S] [--seed S] [--broken NAME]: random machines, programs and faults
   soak    [--minutes N] [--seed S] [--room NAME] | --one S: hostile programs on real threads
@@ -24,6 +25,7 @@ fn main() -> ExitCode {
     match args.first().map(String::as_str) {
         Some("tidy") if args.len() == 1 => run_tidy(),
         Some("bench") => bench::run(&args[1..]),
+        Some("pictures") if args.len() == 1 => pictures::run(),
         Some("run-sets") => run_sets::run(&args[1..]),
         Some("swarm") => swarm::run(&args[1..]),
         Some("soak") => soak::run(&args[1..]),

@@ -9,17 +9,19 @@
 //!
 //! Lowest first; a module imports from its own floor and from those below.
 //!
-//! 1. `complaint`, `startup`
+//! 1. `complaint`, `default_action`, `startup`, `whereabouts`
 //! 2. `bench`, `doctor`, `live`, `pages`, `run`, `sim`: a command each; none imports another
 
 mod bench;
 mod complaint;
+mod default_action;
 mod doctor;
 mod live;
 mod pages;
 mod run;
 mod sim;
 mod startup;
+mod whereabouts;
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;

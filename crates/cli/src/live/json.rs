@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use super::children;
 use super::target::Seen;
 
 /// One line, an object.
@@ -23,6 +24,7 @@ pub(super) fn of(seen: &Seen) -> String {
         "command": seen.command,
         "stale": seen.stale,
         "process": page,
+        "children": children::of(seen.pid),
     });
     format!("{whole}\n")
 }

@@ -1,8 +1,11 @@
 //! `cmwq top`, `cmwq dump`, `cmwq explain` and `cmwq set`: what the queues of a running process do,
 //! and changes to them.
 
+mod children;
+mod glossary;
 mod json;
 mod out;
+mod screen;
 mod set;
 mod target;
 mod text;
@@ -13,39 +16,10 @@ use std::time::Duration;
 
 use cmwq_stats::control::Request;
 
+use glossary::GLOSSARY;
 use out::{finish, write};
 pub(crate) use set::{SetArgs, set};
 use target::{Seen, Target};
-
-const GLOSSARY: &str = "\
-Of a queue:
-  MAX      max_active: items that may hold a slot
-  ACT      items that hold a slot
-  RUN      items that are being executed
-  WAIT     items that have not begun; the line below says why
-  STARTED  items begun since the queue was made
-  DONE     items ended
-  CPUHOG   executions that kept a CPU for 10 ms without sleeping (kernel CPU_INTENSIVE)
-  CMWAKE   workers started because a CPU would idle or an item blocked (kernel CM_WAKEUP)
-  MAYDAY   calls for the rescuer
-  RESCUED  items that the rescuer began
-  WAIT50   half of the items waited no longer than this; WAIT99: 99 of 100. At most twice the truth.
-  RUN50    half of the executions took no longer than this, sleep included; RUN99 likewise
-
-Of a pool:
-  TARGET   workers that it keeps runnable
-  RUNNING  workers that count as runnable now
-  QUEUED   items that a worker may take
-  CANARY   workers started by the report of an idle CPU
-  TICK     workers started by a look at the others
-  BACK     workers that went idle as they had to wait for a CPU
-  CONVOY   workers that went idle as others queued up at one lock
-  REPAT    workers brought to where items waited
-
-Exit status:
-  0  shown
-  1  there is no such process, or it may not be looked at; the message says which
-  2  bad usage";
 
 /// Show the queues of a running process: what they do, what waits and why
 ///
@@ -122,10 +96,13 @@ pub(crate) fn explain(args: &ExplainArgs) -> ExitCode {
 
 fn show(args: &TopArgs) -> io::Result<()> {
     let process = args.target.find()?;
+    if !args.once && !args.json && screen::is_possible() {
+        return screen::show(process, args.interval);
+    }
     let mut before: Option<Seen> = None;
+    let clears = !args.once && !args.json && io::stdout().is_terminal() && !screen::is_dumb();
     loop {
         let seen = process.look(&Request::Look)?;
-        let clears = !args.once && !args.json && io::stdout().is_terminal();
         let shown = match args.json {
             true => json::of(&seen),
             false => text::top(&seen, before.as_ref()),

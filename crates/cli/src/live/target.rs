@@ -3,6 +3,7 @@
 use std::fs::{self, File};
 use std::io;
 
+use cmwq_os::observe::{TaskState, parse_stat};
 use cmwq_stats::control::{Request, ask};
 use cmwq_stats::{Queue, Snapshot, find};
 
@@ -32,6 +33,12 @@ pub(super) struct Seen {
 }
 
 impl Target {
+    #[cfg(test)]
+    pub(super) fn of_pid(pid: u32) -> Target {
+        let process = pid.to_string();
+        Target { process }
+    }
+
     pub(super) fn find(&self) -> io::Result<Process> {
         let pid = match self.process.parse() {
             Ok(pid) => pid,
@@ -65,7 +72,12 @@ impl Process {
     pub(super) fn look(&self, request: &Request) -> io::Result<Seen> {
         let answered = ask(self.socket(), request);
         // Only now: a process that has ended meanwhile has no page that means anything.
-        find::of_process(self.pid).map_err(io::Error::other)?;
+        if let Err(error) = find::of_process(self.pid) {
+            return Err(match has_ended(self.pid) {
+                true => io::Error::other(format!("process {} has ended", self.pid)),
+                false => io::Error::other(error),
+            });
+        }
         let (_, snapshot) = cmwq_stats::read(&self.page)
             .map_err(|error| io::Error::other(format!("process {}: {error}", self.pid)))?;
         let command = fs::read_to_string(format!("/proc/{}/comm", self.pid));
@@ -76,6 +88,12 @@ impl Process {
             stale: answered.err().map(|refusal| refusal.to_string()),
         })
     }
+}
+
+/// Also one that nobody has waited for yet.
+fn has_ended(pid: u32) -> bool {
+    let stat = fs::read(format!("/proc/{pid}/stat")).unwrap_or_default();
+    parse_stat(&stat).is_none_or(|stat| stat.state == TaskState::Dead)
 }
 
 /// The queue with this name, or with this number after `id:`.

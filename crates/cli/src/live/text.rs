@@ -5,12 +5,14 @@ use std::fmt::Write;
 
 use cmwq_stats::{Pool, Queue, Snapshot, Worker};
 
+use super::children;
 use super::target::Seen;
 
 const QUEUES: &str = "QUEUE                KIND       MAX   ACT   RUN    WAIT   STARTED      DONE CPUHOG \
                       CMWAKE MAYDAY RESCUED WAIT50 WAIT99  RUN50  RUN99";
 const POOLS: &str = "POOL KIND      CPUS         NICE TARGET WORKERS  IDLE RUNNING  QUEUED  CANARY    TICK \
                      BACK  CONVOY  REPAT";
+const CHILDREN: &str = "PID         AGE COMPUTED DOING                                    COMMAND";
 
 /// Writing to a string does not fail.
 macro_rules! line {
@@ -33,7 +35,28 @@ pub(super) fn top(seen: &Seen, before: Option<&Seen>) -> String {
         .pools
         .iter()
         .for_each(|pool| of_pool(&mut out, pool));
+    of_children(&mut out, seen.pid);
     out
+}
+
+/// The children of a process and what each waits for; these are the jobs of a `cmwq run`.
+fn of_children(out: &mut String, pid: u32) {
+    let children = children::of(pid);
+    if children.is_empty() {
+        return;
+    }
+    line!(out, "\n{CHILDREN}");
+    for child in children {
+        line!(
+            out,
+            "{:<7} {:>7} {:>8} {:<40} {}",
+            child.pid,
+            short(child.age),
+            short(child.computed),
+            clean(&child.doing),
+            clean(&child.command)
+        );
+    }
 }
 
 /// The same, with the settings of queues and what each worker does.
@@ -55,6 +78,12 @@ pub(super) fn dump(seen: &Seen) -> String {
 /// Why so many, or so few, workers run for a queue: the last decisions first.
 pub(super) fn explain(queue: &Queue, seen: &Seen) -> String {
     let mut out = head(seen);
+    explanation(&mut out, queue, seen);
+    out
+}
+
+/// The same without the line about the process.
+pub(super) fn explanation(out: &mut String, queue: &Queue, seen: &Seen) {
     line!(
         out,
         "queue \"{}\" ({}): {} of {} slots taken, {} items executed, {} wait",
@@ -65,39 +94,39 @@ pub(super) fn explain(queue: &Queue, seen: &Seen) -> String {
         queue.executing,
         queue.waiting()
     );
-    why(&mut out, queue, seen);
-    for pool in seen
-        .snapshot
-        .pools
-        .iter()
-        .filter(|pool| queue.pools.contains(&pool.id))
-    {
+    why(out, queue, seen);
+    let pools = seen.snapshot.pools.iter();
+    for pool in pools.filter(|pool| queue.pools.contains(&pool.id)) {
+        decisions(out, pool);
+    }
+}
+
+/// What a pool decided last about starting a worker, the latest first.
+pub(super) fn decisions(out: &mut String, pool: &Pool) {
+    line!(
+        out,
+        "pool {} ({}, CPUs {}): {} workers run of {} that it aims at, {} threads",
+        pool.id,
+        clean(&pool.kind),
+        clean(&pool.cpus),
+        pool.running,
+        pool.target,
+        pool.workers
+    );
+    let mut decisions: Vec<_> = pool.decisions.iter().collect();
+    decisions.sort_by_key(|decision| decision.ago);
+    for decision in decisions {
         line!(
             out,
-            "pool {} ({}, CPUs {}): {} workers run of {} that it aims at, {} threads",
-            pool.id,
-            clean(&pool.kind),
-            clean(&pool.cpus),
-            pool.running,
-            pool.target,
-            pool.workers
+            "    {} ago: {}: {} ({} ran, {} items waited; {} times so far)",
+            short(decision.ago),
+            clean(&decision.cause),
+            clean(&decision.outcome),
+            decision.running,
+            decision.spare,
+            decision.times
         );
-        let mut decisions: Vec<_> = pool.decisions.iter().collect();
-        decisions.sort_by_key(|decision| decision.ago);
-        for decision in decisions {
-            line!(
-                out,
-                "    {} ago: {}: {} ({} ran, {} items waited; {} times so far)",
-                short(decision.ago),
-                clean(&decision.cause),
-                clean(&decision.outcome),
-                decision.running,
-                decision.spare,
-                decision.times
-            );
-        }
     }
-    out
 }
 
 /// What `cmwq set` can change, and its name.
@@ -124,7 +153,7 @@ pub(super) fn settings(queue: &Queue) -> String {
     )
 }
 
-fn head(seen: &Seen) -> String {
+pub(super) fn head(seen: &Seen) -> String {
     let Seen {
         pid,
         command,
@@ -191,13 +220,18 @@ fn of_queue(out: &mut String, queue: &Queue) {
 }
 
 /// Why items of the queue wait, and what those are at that run.
-fn why(out: &mut String, queue: &Queue, seen: &Seen) {
+pub(super) fn why(out: &mut String, queue: &Queue, seen: &Seen) {
     if queue.waiting() == 0 {
         return;
     }
     for wait in &queue.waits {
         line!(out, "    {} wait: {}", wait.items, clean(&wait.why));
     }
+    executed(out, queue, seen);
+}
+
+/// What items of the queue are being executed, by function.
+pub(super) fn executed(out: &mut String, queue: &Queue, seen: &Seen) {
     let mut by_item = BTreeMap::<&str, (u64, u64)>::new();
     let pools = seen.snapshot.pools.iter();
     for worker in pools
@@ -212,14 +246,14 @@ fn why(out: &mut String, queue: &Queue, seen: &Seen) {
         line!(
             out,
             "    {items} executed: {}, for {} at most",
-            clean(item),
+            item_name(item),
             short(longest)
         );
     }
 }
 
 /// Items begun per second between two looks.
-fn rate(queue: &Queue, before: &Seen, now: &Seen) -> Option<f64> {
+pub(super) fn rate(queue: &Queue, before: &Seen, now: &Seen) -> Option<f64> {
     let earlier = before.snapshot.queues.iter().find(|q| q.id == queue.id)?;
     let passed = now
         .snapshot
@@ -251,13 +285,13 @@ fn of_pool(out: &mut String, pool: &Pool) {
     );
 }
 
-fn of_worker(out: &mut String, pool: &Pool, worker: &Worker, seen: &Seen) {
+pub(super) fn of_worker(out: &mut String, pool: &Pool, worker: &Worker, seen: &Seen) {
     let _ = write!(
         out,
         "  pool {} thread {} executes {} of queue \"{}\" for {}",
         pool.id,
         worker.tid,
-        clean(&worker.item),
+        item_name(&worker.item),
         clean(&worker.queue_name),
         short(worker.since)
     );
@@ -294,7 +328,7 @@ fn futex_of(worker: &Worker) -> Option<&str> {
 }
 
 /// A time in at most six characters.
-fn short(ns: u64) -> String {
+pub(super) fn short(ns: u64) -> String {
     match ns {
         0..1_000 => format!("{ns}ns"),
         1_000..1_000_000 => format!("{}us", ns / 1_000),
@@ -303,13 +337,26 @@ fn short(ns: u64) -> String {
     }
 }
 
-/// What another process says, fit for a terminal: no control characters.
-fn clean(text: &str) -> String {
-    let shown = |c: char| match c.is_control() {
+/// The name of an item's function: that of a closure is the name of the function it is in.
+pub(super) fn item_name(name: &str) -> String {
+    clean(name.trim_end_matches("::{{closure}}"))
+}
+
+/// What another process says, fit for a terminal: no control characters, and none that reverse or
+/// hide others.
+pub(super) fn clean(text: &str) -> String {
+    let shown = |c: char| match c.is_control() || is_unseen(c) {
         true => '\u{fffd}',
         false => c,
     };
     text.chars().map(shown).collect()
+}
+
+/// Characters that take no room: marks of direction, joiners, tags, other line ends.
+fn is_unseen(c: char) -> bool {
+    matches!(c, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}'
+        | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}'
+        | '\u{e0000}'..='\u{e007f}')
 }
 
 #[cfg(test)]
@@ -335,7 +382,7 @@ mod tests {
 
     #[test]
     fn what_a_process_says_cannot_command_the_terminal() {
-        let evil = "\x1b[2J\r\nname";
+        let evil = "\x1b[2J\r\n\u{9b}\u{202e}\u{200b}name";
         let queue = Queue {
             name: evil.into(),
             waits: vec![
@@ -353,7 +400,8 @@ mod tests {
             ..Worker::default()
         };
         let text = dump(&seen(queue, vec![worker]));
-        assert!(!text.contains('\x1b') && !text.contains('\r'), "{text}");
+        let commands = ['\x1b', '\r', '\u{9b}', '\u{202e}', '\u{200b}'];
+        assert!(!text.contains(commands), "{text}");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The jobs that run, a line each, for `--progress=full`.
 
-use super::whereabouts::{self, Whereabouts};
+use crate::whereabouts::{self, Whereabouts};
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};

@@ -47,7 +47,6 @@ mod template;
 mod threads;
 mod vigil;
 mod waiting;
-mod whereabouts;
 
 pub(crate) use args::RunArgs;
 pub(crate) use status::OTHER_ERROR;
@@ -73,7 +72,7 @@ use template::{Given, Template};
 pub(crate) fn command(args: &RunArgs) -> ExitCode {
     match run(args) {
         Ok(RunEnd::Code(code)) => ExitCode::from(code),
-        Ok(RunEnd::Signal(signal)) => signals::die_of(signal),
+        Ok(RunEnd::Signal(signal)) => crate::default_action::die_of(signal),
         Err(error) => {
             crate::complaint::of("cmwq run: ", &error);
             ExitCode::from(OTHER_ERROR)

@@ -5,7 +5,7 @@ use crate::run::long::LongJob;
 use crate::run::output::{Blocks, LineSink, Lost, Spool, To};
 use crate::run::process_job::{ProcessJob, Sink};
 use crate::run::vigil::{Due, Vigil};
-use crate::run::whereabouts;
+use crate::whereabouts;
 use cmwq_admission::Spent;
 use cmwq_os::usage;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, waitid};

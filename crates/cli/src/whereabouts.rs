@@ -46,15 +46,15 @@ const OLD_WAITS: [(libc::c_long, &str, bool); 0] = [];
 
 /// What is seen of a job.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Whereabouts {
+pub(crate) struct Whereabouts {
     /// What its processes do that have no children. Empty where `/proc` does not tell.
-    pub(super) doing: String,
+    pub(crate) doing: String,
     /// CPU time of its processes, and of those that these have waited for.
-    pub(super) computed: Duration,
+    pub(crate) computed: Duration,
 }
 
 /// Of the job whose first process is `leader`.
-pub(super) fn of(leader: u32) -> Whereabouts {
+pub(crate) fn of(leader: u32) -> Whereabouts {
     let mut queue = vec![leader];
     let (mut told, mut ticks) = (Vec::new(), 0);
     let mut at = 0;
@@ -77,6 +77,14 @@ pub(super) fn of(leader: u32) -> Whereabouts {
     }
 }
 
+/// A field of the `stat` file of a process, by its number in proc_pid_stat(5), from 4 on.
+pub(crate) fn stat_field(pid: u32, number: usize) -> Option<u64> {
+    let line = fs::read(format!("/proc/{pid}/stat")).ok()?;
+    let line = String::from_utf8_lossy(&line);
+    let (_, behind_name) = line.rsplit_once(") ")?;
+    behind_name.split(' ').nth(number - 3)?.parse().ok()
+}
+
 /// CPU time of a process and of its ended children, in clock ticks.
 fn ticks_of(pid: u32) -> Option<u64> {
     let line = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
@@ -85,7 +93,8 @@ fn ticks_of(pid: u32) -> Option<u64> {
     Some(fields.filter_map(|field| field.parse::<u64>().ok()).sum())
 }
 
-fn ticks_a_second() -> u64 {
+/// Clock ticks of a second, the unit of times in `/proc`.
+pub(crate) fn ticks_a_second() -> u64 {
     // SAFETY: sysconf takes a number and touches no memory of ours.
     let ticks = unsafe { libc::sysconf(libc::_SC_CLK_TCK) };
     u64::try_from(ticks).unwrap_or(100).max(1)
@@ -93,7 +102,7 @@ fn ticks_a_second() -> u64 {
 
 /// The children of all threads. A number that is used again meanwhile may lead astray, but not in
 /// a circle for ever.
-fn children(pid: u32) -> Vec<u32> {
+pub(crate) fn children(pid: u32) -> Vec<u32> {
     let tasks = fs::read_dir(format!("/proc/{pid}/task"))
         .into_iter()
         .flatten();

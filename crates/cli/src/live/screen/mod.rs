@@ -1,0 +1,174 @@
+//! `cmwq top` on a terminal: views of queues, pools, CPUs, functions and child processes.
+//!
+//! `state` decides what is shown, by keys and looks; `views`, `table` and `detail` make rows and
+//! words of a look; `draw` puts them into a buffer. `look` reads the process on a thread of its
+//! own, and `terminal` gives the terminal back whatever happens.
+
+mod detail;
+mod draw;
+mod look;
+#[cfg(test)]
+mod picture;
+#[cfg(test)]
+mod rig;
+mod state;
+mod table;
+mod terminal;
+mod views;
+
+use std::io;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use cmwq_stats::control::Request;
+use ratatui::crossterm::event::{self, KeyEvent};
+use signal_hook::iterator::Signals;
+
+use super::target::Process;
+use crate::default_action::die_of;
+use look::{Look, look};
+use state::{Act, State};
+use terminal::Screen;
+pub(super) use terminal::{is_dumb, is_possible};
+
+/// How often it is checked whether the terminal is still there.
+const CHECK: Duration = Duration::from_secs(1);
+const ENDINGS: [i32; 4] = [libc::SIGHUP, libc::SIGINT, libc::SIGQUIT, libc::SIGTERM];
+
+/// What the loop waits for.
+enum Event {
+    Key(KeyEvent),
+    /// The terminal has another size.
+    Resized,
+    Signal(i32),
+    Looked(io::Result<Box<Look>>),
+    /// Keys cannot be read.
+    Failed(io::Error),
+}
+
+/// Why the loop has ended.
+enum End {
+    Quit,
+    Signal(i32),
+}
+
+/// Shows the process until the user has seen enough, or the process ends.
+pub(super) fn show(process: Process, interval: Duration) -> io::Result<()> {
+    // What is wrong from the beginning is said before the terminal is taken over.
+    let first = look(&process, &Request::Look)?;
+    let mut state = State::new(first, interval);
+    let (events, happens) = channel();
+    follow_signals(&events)?;
+    let mut screen = Screen::enter()?;
+    read_keys(&events)?;
+    let looker = start_looking(process, &events)?;
+    let ended = follow(&mut state, &mut screen, &looker, &happens);
+    drop(screen);
+    match ended? {
+        End::Quit => Ok(()),
+        End::Signal(signal) => die_of(signal),
+    }
+}
+
+/// The loop.
+fn follow(
+    state: &mut State,
+    screen: &mut Screen,
+    looker: &Sender<Request>,
+    happens: &Receiver<Event>,
+) -> io::Result<End> {
+    let mut next = Instant::now() + state.interval;
+    // One at a time: a process that does not answer is not asked in vain again and again.
+    let mut is_looking = false;
+    let mut look_now = false;
+    loop {
+        screen.draw(state)?;
+        let patience = match is_looking || state.paused {
+            true => CHECK,
+            false => next.saturating_duration_since(Instant::now()).min(CHECK),
+        };
+        let mut event = match happens.recv_timeout(patience) {
+            Ok(event) => Some(event),
+            Err(RecvTimeoutError::Timeout) => None,
+            Err(RecvTimeoutError::Disconnected) => return Err(io::Error::other("no more keys")),
+        };
+        while let Some(happened) = event {
+            match happened {
+                Event::Key(key) => match state.key(key) {
+                    Act::Draw => {}
+                    Act::Look => look_now = true,
+                    Act::Quit => return Ok(End::Quit),
+                    Act::Suspend => screen.suspend()?,
+                },
+                Event::Resized => {}
+                Event::Signal(libc::SIGTSTP) => screen.suspend()?,
+                Event::Signal(libc::SIGCONT) => screen.retake()?,
+                Event::Signal(signal) => return Ok(End::Signal(signal)),
+                Event::Looked(look) => {
+                    is_looking = false;
+                    state.saw(*look?);
+                }
+                Event::Failed(error) => return Err(error),
+            }
+            event = happens.try_recv().ok();
+        }
+        // A shorter interval counts at once.
+        next = next.min(Instant::now() + state.interval);
+        let is_due = look_now || Instant::now() >= next;
+        if is_due && !is_looking && !state.paused {
+            // If that thread has ended, its last event says why.
+            let _ = looker.send(state.request());
+            (is_looking, look_now) = (true, false);
+            next = Instant::now() + state.interval;
+        }
+    }
+}
+
+fn follow_signals(events: &Sender<Event>) -> io::Result<()> {
+    let wanted = ENDINGS.into_iter().chain([libc::SIGTSTP, libc::SIGCONT]);
+    // One that we were started with as ignored (nohup) stays ignored.
+    let wanted = wanted.filter(|&signal| !crate::startup::is_ignored(signal));
+    let mut signals = Signals::new(wanted)?;
+    let events = events.clone();
+    start("cmwq/signals", move || {
+        for signal in signals.forever() {
+            if events.send(Event::Signal(signal)).is_err() {
+                return;
+            }
+        }
+    })
+}
+
+fn read_keys(events: &Sender<Event>) -> io::Result<()> {
+    let events = events.clone();
+    start("cmwq/keys", move || {
+        loop {
+            let (read, is_over) = match event::read() {
+                Ok(event::Event::Key(key)) if key.is_press() => (Event::Key(key), false),
+                Ok(event::Event::Resize(..)) => (Event::Resized, false),
+                Ok(_) => continue,
+                Err(error) => (Event::Failed(error), true),
+            };
+            if events.send(read).is_err() || is_over {
+                return;
+            }
+        }
+    })
+}
+
+fn start_looking(process: Process, events: &Sender<Event>) -> io::Result<Sender<Request>> {
+    let (looker, wanted) = channel();
+    let events = events.clone();
+    start("cmwq/look", move || {
+        look::serve(&process, &wanted, &events, |looked| {
+            Event::Looked(looked.map(Box::new))
+        });
+    })?;
+    Ok(looker)
+}
+
+fn start(name: &str, body: impl FnOnce() + Send + 'static) -> io::Result<()> {
+    thread::Builder::new().name(name.into()).spawn(body)?;
+    Ok(())
+}

@@ -43,7 +43,7 @@ fn svg(buffer: &Buffer) -> String {
     let mut out = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0:.0}\" height=\"{1:.0}\" \
          viewBox=\"0 0 {0:.0} {1:.0}\" font-family=\"ui-monospace, Menlo, Consolas, monospace\" \
-         font-size=\"14\" role=\"img\">\n<rect width=\"100%\" height=\"100%\" rx=\"6\" fill=\"{BACK}\"/>\n",
+         font-size=\"14\" role=\"img\" aria-label=\"cmwq top\">\n<rect width=\"100%\" height=\"100%\" rx=\"6\" fill=\"{BACK}\"/>\n",
         size(width, CELL.0),
         size(height, CELL.1)
     );

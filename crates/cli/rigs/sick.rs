@@ -1,5 +1,5 @@
 //! Services that are slow, each for a reason of its own. Somebody who looks with `cmwq top`, `dump`
-//! and `explain` has to find the reason. `sick KIND`: letters, so that the command line says nothing.
+//! and `explain` has to find the reason. Kinds are letters, so the command line says nothing.
 //!
 //! `a` a limit, `b` a lock, `c` an item that computes, `d` items that wait for one another, `e` a
 //! quota (to be started in a cgroup that has one). Each goes on until standard input ends.

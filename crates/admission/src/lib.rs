@@ -23,6 +23,7 @@ extern crate std;
 /// What jobs have taken, by how long they ran.
 mod ages;
 /// When their output is read.
+mod files;
 mod gather;
 /// Jobs that run much longer than the others.
 mod long;
@@ -43,6 +44,7 @@ use self::long::Runs;
 use self::peaks::Peaks;
 use cmwq_policy::time::{MILLISECOND, Nanos, Time};
 
+pub use files::Files;
 pub use gather::Gather;
 pub use memory::Memory;
 pub use pace::Pace;
@@ -68,14 +70,6 @@ pub const JOBS_PER_STEP: u64 = 16;
 pub fn slow_start(cpus: u32, completed: u64) -> u64 {
     let first = START_PER_CPU * u64::from(cpus.max(1));
     first.saturating_add(completed.saturating_mul(PER_COMPLETED))
-}
-
-/// How many files may be open for the output of jobs that may have to wait for an earlier job's.
-///
-/// A quarter of the process's `descriptors`. Beyond that no job starts, because running jobs need
-/// the rest.
-pub fn most_waiting_files(descriptors: u64) -> u64 {
-    descriptors / 4
 }
 
 /// What a job came to.

@@ -1,6 +1,7 @@
 //! What all spools of a run hold together, in memory and in files.
 
 use super::backpressure::{Backpressure, Closed};
+use cmwq_admission as admission;
 use std::fs::File;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -19,27 +20,19 @@ struct Shared {
     backpressure: Backpressure,
 }
 
-/// Those that are open. They count from when they are opened, not from when their job has ended:
-/// many may have ended before the first of them is handed over.
 struct Files {
-    open: u64,
-    /// Beyond that no job starts but the one whose turn it is.
-    most: u64,
-    /// That one.
-    turn: u64,
+    policy: admission::Files,
+    /// While no job begins.
     crowded: Option<Closed>,
 }
 
 impl Held {
-    /// Closes `backpressure` while more than `most_files` are open. Not for ever: jobs begin in
-    /// their order, so the one whose turn it is to be written has begun, and it may always start.
-    pub(super) fn new(most_files: u64, backpressure: &Backpressure) -> Self {
+    /// Closes `backpressure` while too many files are open.
+    pub(super) fn new(policy: admission::Files, backpressure: &Backpressure) -> Self {
         Self(Arc::new(Shared {
             bytes: AtomicUsize::new(0),
             files: Mutex::new(Files {
-                open: 0,
-                most: most_files,
-                turn: 0,
+                policy,
                 crowded: None,
             }),
             backpressure: backpressure.clone(),
@@ -63,20 +56,19 @@ impl Held {
 
     /// The output of this job is the next to be written.
     pub(super) fn set_turn(&self, turn: u64) {
-        self.files().turn = turn;
+        self.files().policy.set_turn(turn);
     }
 
     /// Whether this job, which has begun, may start: those that wait have left descriptors for it.
     pub(in crate::run) fn has_room_for(&self, sequence: u64) -> bool {
-        let files = self.files();
-        files.open <= files.most || sequence == files.turn
+        self.files().policy.may_start(sequence)
     }
 
     /// Counts `file` until it is closed.
     pub(super) fn hold(&self, file: File) -> HeldFile {
         let mut files = self.files();
-        files.open += 1;
-        if files.open > files.most && files.crowded.is_none() {
+        files.policy.opened();
+        if files.policy.is_crowded() && files.crowded.is_none() {
             files.crowded = Some(self.0.backpressure.close());
         }
         drop(files);
@@ -89,7 +81,7 @@ impl Held {
     #[cfg(test)]
     pub(super) fn is_nothing(&self) -> bool {
         // Relaxed: as in `add`.
-        self.0.bytes.load(Ordering::Relaxed) == 0 && self.files().open == 0
+        self.0.bytes.load(Ordering::Relaxed) == 0 && Arc::strong_count(&self.0) == 1
     }
 
     fn files(&self) -> MutexGuard<'_, Files> {
@@ -100,7 +92,7 @@ impl Held {
 #[cfg(test)]
 impl Default for Held {
     fn default() -> Self {
-        Self::new(u64::MAX, &Backpressure::default())
+        Self::new(admission::Files::unlimited(), &Backpressure::default())
     }
 }
 
@@ -115,10 +107,10 @@ struct Counted(Held);
 impl Drop for Counted {
     fn drop(&mut self) {
         let mut files = self.0.files();
-        files.open -= 1;
-        let opened = match files.open <= files.most {
-            true => files.crowded.take(),
-            false => None,
+        files.policy.closed();
+        let opened = match files.policy.is_crowded() {
+            true => None,
+            false => files.crowded.take(),
         };
         drop(files);
         // Begins those that were held back.
@@ -133,7 +125,7 @@ mod tests {
     #[test]
     fn no_job_begins_while_too_many_files_are_open() {
         let backpressure = Backpressure::default();
-        let held = Held::new(2, &backpressure);
+        let held = Held::new(admission::Files::of(8), &backpressure);
         let open = || held.hold(tempfile::tempfile().unwrap());
         let (first, second) = (open(), open());
         assert!(!backpressure.is_closed());

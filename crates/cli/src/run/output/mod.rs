@@ -14,7 +14,7 @@ pub(super) use spool::{Spool, check_folder};
 
 use super::log::{Entry, JobLog, Own};
 use backpressure::Backpressure;
-use cmwq_admission::most_waiting_files;
+use cmwq_admission::Files;
 use rustix::fs::{FileType, fstat};
 use std::collections::BTreeMap;
 use std::io::{self, IsTerminal, Write};
@@ -86,11 +86,11 @@ impl Output {
     pub(super) fn new(keep_order: bool, quiet: bool, log: Option<JobLog>) -> io::Result<Self> {
         let backpressure = Backpressure::default();
         // Only with `keep_order` does what a job left wait for other jobs.
-        let most_files = match keep_order {
-            true => most_waiting_files(cmwq_os::limits::read().open_files),
-            false => u64::MAX,
+        let files = match keep_order {
+            true => Files::of(cmwq_os::limits::open_files()),
+            false => Files::unlimited(),
         };
-        let held = Held::new(most_files, &backpressure);
+        let held = Held::new(files, &backpressure);
         let own = log.as_ref().and_then(JobLog::own);
         let mut state = State {
             out: Stream::of(io::stdout().as_fd(), "standard output", &backpressure)?,

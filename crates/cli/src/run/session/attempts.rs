@@ -132,6 +132,11 @@ impl Session {
             return Ok(None);
         }
         while self.wait_for_files(sequence) && self.wait_for_memory(sequence) {
+            if !self.output.held().has_room_for(sequence) {
+                // Others have opened files while it waited for memory.
+                self.memory.not_started(sequence);
+                continue;
+            }
             self.mind_room();
             let seen = self.control.ends();
             let error = match self.start(title, words, refused) {

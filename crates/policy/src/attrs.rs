@@ -28,6 +28,27 @@ impl Kind {
         matches!(self, Kind::PerCpu | Kind::Bh)
     }
 
+    /// Whether its limit can be changed. Others have one that is theirs by nature, or none.
+    pub fn has_limit(self) -> bool {
+        !matches!(self, Kind::Ordered | Kind::Bh)
+    }
+
+    /// Whether its limit is shared by NUMA nodes, of which each is granted some.
+    pub fn is_limited_by_node(self) -> bool {
+        matches!(self, Kind::Managed | Kind::Unmanaged)
+    }
+
+    /// As people are told.
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::Managed => "managed",
+            Kind::PerCpu => "percpu",
+            Kind::Unmanaged => "unmanaged",
+            Kind::Ordered => "ordered",
+            Kind::Bh => "bh",
+        }
+    }
+
     /// Whether the CPUs of a pod share a pool workqueue, so that items come in the order in which
     /// they were queued. In the kernel each CPU has its own, and they take turns.
     pub(crate) fn shares_pwq(self) -> bool {

@@ -1,6 +1,6 @@
 //! The process that is looked at.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io;
 
 use cmwq_os::observe::{TaskState, parse_stat};
@@ -18,9 +18,8 @@ pub(crate) struct Target {
 /// A process with a page.
 pub(super) struct Process {
     pid: u32,
-    page: File,
-    /// What it showed when it was found.
-    first: Snapshot,
+    /// Where it takes requests.
+    socket: String,
 }
 
 /// What a process showed.
@@ -44,8 +43,9 @@ impl Target {
             Ok(pid) => pid,
             Err(_) => self.only_one()?,
         };
-        let (page, first) = find::of_process(pid).map_err(io::Error::other)?;
-        Ok(Process { pid, page, first })
+        let (_, snapshot) = find::of_process(pid).map_err(io::Error::other)?;
+        let socket = snapshot.socket;
+        Ok(Process { pid, socket })
     }
 
     fn only_one(&self) -> io::Result<u32> {
@@ -65,21 +65,20 @@ impl Target {
 impl Process {
     /// Where it takes requests.
     pub(super) fn socket(&self) -> &str {
-        &self.first.socket
+        &self.socket
     }
 
     /// What it does now or, where it does not answer, what it showed last.
     pub(super) fn look(&self, request: &Request) -> io::Result<Seen> {
         let answered = ask(self.socket(), request);
         // Only now: a process that has ended meanwhile has no page that means anything.
-        if let Err(error) = find::of_process(self.pid) {
-            return Err(match has_ended(self.pid) {
-                true => io::Error::other(format!("process {} has ended", self.pid)),
-                false => io::Error::other(error),
-            });
-        }
-        let (_, snapshot) = cmwq_stats::read(&self.page)
-            .map_err(|error| io::Error::other(format!("process {}: {error}", self.pid)))?;
+        let snapshot = match find::of_process(self.pid) {
+            Ok((_, snapshot)) if snapshot.socket == self.socket => snapshot,
+            // The same number, and another process.
+            Ok(_) => return Err(self.ended()),
+            Err(_) if has_ended(self.pid) => return Err(self.ended()),
+            Err(error) => return Err(io::Error::other(error)),
+        };
         let command = fs::read_to_string(format!("/proc/{}/comm", self.pid));
         Ok(Seen {
             pid: self.pid,
@@ -87,6 +86,12 @@ impl Process {
             snapshot,
             stale: answered.err().map(|refusal| refusal.to_string()),
         })
+    }
+}
+
+impl Process {
+    fn ended(&self) -> io::Error {
+        io::Error::other(format!("process {} has ended", self.pid))
     }
 }
 

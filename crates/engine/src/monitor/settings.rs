@@ -63,10 +63,9 @@ fn checked(queue: &Queue, settings: &[(String, String)]) -> Result<Wish, Refusal
 
 /// Whether queues of this kind have a setting with this name.
 fn has(kind: Kind, name: &str) -> bool {
-    let limited = !matches!(kind, Kind::Ordered | Kind::Bh);
     match name {
-        "max_active" => limited,
-        "min_active" => limited && !kind.is_per_cpu(),
+        "max_active" => kind.has_limit(),
+        "min_active" => kind.is_limited_by_node(),
         "nice" | "cpumask" | "affinity_scope" | "affinity_strict" => !kind.is_per_cpu(),
         _ => false,
     }

@@ -3,7 +3,6 @@
 use cmwq_os::{clock, inspect};
 use cmwq_policy::contract::{self, Machine};
 use cmwq_policy::pool::Waits;
-use cmwq_policy::queue::Kind;
 use cmwq_policy::{CpuMask, Rule};
 use cmwq_stats::{Decision, Pool as ShownPool, Queue as ShownQueue, Snapshot, WaitReason, Worker};
 
@@ -44,7 +43,7 @@ fn of_queue(queue: &Queue) -> ShownQueue {
     ShownQueue {
         id: queue.id(),
         name: queue.name().to_owned(),
-        kind: kind_name(queue.made().kind).into(),
+        kind: queue.made().kind.name().into(),
         sysfs: queue.is_sysfs(),
         max_active: counts.max_active,
         min_active: counts.min_active,
@@ -84,16 +83,6 @@ fn pools_of(queue: &Queue) -> Vec<u32> {
     pools.sort_unstable();
     pools.dedup();
     pools
-}
-
-fn kind_name(kind: Kind) -> &'static str {
-    match kind {
-        Kind::Managed => "managed",
-        Kind::PerCpu => "percpu",
-        Kind::Unmanaged => "unmanaged",
-        Kind::Ordered => "ordered",
-        Kind::Bh => "bh",
-    }
 }
 
 fn rule_name(rule: Rule) -> &'static str {

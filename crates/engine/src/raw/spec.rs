@@ -91,13 +91,7 @@ impl QueueSpec {
     fn unlike(&self, what: &'static str) -> BuildError {
         BuildError::NotOfKind {
             what,
-            kind: match self.kind {
-                Kind::Managed => "managed",
-                Kind::PerCpu => "percpu",
-                Kind::Unmanaged => "unmanaged",
-                Kind::Ordered => "ordered",
-                Kind::Bh => "bh",
-            },
+            kind: self.kind.name(),
         }
     }
 }

@@ -100,7 +100,7 @@ pub fn activate<M: Machine>(m: &M, pwq: PwqOf<M>) {
 /// whose kind is their limit.
 pub fn set_max_active<M: Machine>(m: &M, queue: M::Queue, max_active: u32) -> bool {
     m.with_queue(queue, |q| {
-        let settable = !matches!(q.made().kind, Kind::Ordered | Kind::Bh);
+        let settable = q.made().kind.has_limit();
         if settable {
             q.set_max_active(clamp_max_active(max_active));
             apply_limit(m, q);
@@ -113,7 +113,7 @@ pub fn set_max_active<M: Machine>(m: &M, queue: M::Queue, max_active: u32) -> bo
 /// limited by node.
 pub fn set_min_active<M: Machine>(m: &M, queue: M::Queue, min_active: u32) -> bool {
     m.with_queue(queue, |q| {
-        let settable = matches!(q.made().kind, Kind::Managed | Kind::Unmanaged);
+        let settable = q.made().kind.is_limited_by_node();
         if settable {
             q.set_min_active(min_active);
             apply_limit(m, q);

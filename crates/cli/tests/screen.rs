@@ -179,7 +179,9 @@ fn a_starved_queue_is_seen_with_its_reason_and_seen_to_recover() {
     terminal.send(&["?"]);
     terminal.shows("Of a queue:");
     terminal.send(&["q", "2"]);
-    terminal.shows("BLOCKED");
+    terminal.comes_to_show("pools", |shown| {
+        shown.contains("BLOCKED") && !shown.contains("Of a queue:")
+    });
     terminal.tmux(&["resize-window", "-x", "20", "-y", "5"]);
     terminal.comes_to_show("a small screen", |shown| {
         shown.contains("POOL") && shown.lines().count() <= 5

@@ -110,6 +110,11 @@ impl Limit {
         self.try_take().unwrap_or(self.with_waiting(waits))
     }
 
+    /// Whether no more slots are taken than there are: the limit may have been lowered.
+    pub fn is_kept(self) -> bool {
+        self.nr() <= self.max()
+    }
+
     /// Gives a slot back.
     #[must_use]
     pub fn put(self) -> Limit {
@@ -154,6 +159,11 @@ impl<P: Copy + Eq> Waiters<P> {
     pub fn leave(&mut self, pwq: P) -> bool {
         self.list.retain(|&p| p != pwq);
         self.list.is_empty()
+    }
+
+    /// Whether this one waits, and no other.
+    pub fn is_alone(&self, pwq: P) -> bool {
+        self.list.len() == 1 && self.first() == Some(pwq)
     }
 
     /// The first one has had its turn and waits for another.

@@ -10,7 +10,7 @@ use super::{Cx, WorkerPool};
 use crate::action::Action;
 use crate::limit::Limit;
 use crate::list::List;
-use crate::probe::broken;
+use crate::probe::{broken, hit};
 use crate::store::{SharedLimit, Store};
 use crate::work::QueuedFlags;
 
@@ -133,12 +133,33 @@ impl<S: Store> WorkerPool<S> {
 
     /// An item of `pwq` does not need its slot any more.
     pub(super) fn put_slot(&mut self, cx: &mut Cx<S>, pwq: S::Pwq) {
+        if self.pass_slot_on(cx, pwq) {
+            return;
+        }
         cx.store.pwq(pwq).nr_active -= 1;
         let before = cx.store.limit(pwq).step(|l| Some(l.put()));
         let waiting = before.is_ok_and(|limit| limit.waiting());
         if waiting {
             self.serve_waiters(cx, pwq);
         }
+    }
+
+    /// The next item of `pwq` gets the slot if no other pwq waits for one: the limit stays as it
+    /// is.
+    fn pass_slot_on(&mut self, cx: &mut Cx<S>, pwq: S::Pwq) -> bool {
+        if cx.store.pwq(pwq).inactive.is_empty() || is_plugged(cx, pwq) {
+            return false;
+        }
+        let limit = cx.store.limit(pwq);
+        // Of a limit that was lowered some slots are given back and not used again.
+        let is_within = || limit_now(cx, pwq).is_kept();
+        if !limit.with_waiters(|waiters| waiters.is_alone(pwq) && is_within()) {
+            return false;
+        }
+        hit!(SlotPassedOn);
+        self.activate_first(cx, pwq);
+        self.leave_waiters(cx, pwq);
+        true
     }
 
     /// Nothing of `pwq` waits for a slot any more, if that is so.
@@ -190,19 +211,21 @@ impl<S: Store> WorkerPool<S> {
     /// The item of `pwq` that waits longest becomes active, with its barriers.
     fn activate_first(&mut self, cx: &mut Cx<S>, pwq: S::Pwq) {
         let head = cx.store.pwq(pwq).inactive.first().expect("an item waits");
-        let series = self.worklist.series(cx, head);
-        for &member in &series {
+        let word = cx.store.word(head);
+        // Few have anything behind them.
+        let several = word.flags().linked.then(|| self.worklist.series(cx, head));
+        let series = several.as_deref().unwrap_or(core::slice::from_ref(&head));
+        for &member in series {
             self.slots
                 .with_inactive(cx, pwq, |s, list| list.remove(s, member));
         }
-        let word = cx.store.word(head);
         let flags = QueuedFlags {
             inactive: false,
             ..word.flags()
         };
         cx.store.set_word(head, word.with_flags(flags));
         cx.store.activated(head, pwq);
-        self.push_series(cx, &series);
+        self.push_series(cx, series);
     }
 
     /// Whether the limit that `pwq` counts for is raised where items would starve under it.

@@ -29,6 +29,7 @@ edges! {
     WorkerConvoy "worker-convoy" "A worker stepped back after its item, because of a convoy."
     WorkerIsSpare "worker-is-spare" "A new worker is kept as a spare."
     WorkerParksAgain "worker-parks-again" "A worker was woken for nothing and parks again."
+    SlotPassedOn "slot-passed-on" "An item has ended, and its slot went to the next one of its pool workqueue."
     StartNoToken "start-no-token" "A start was refused: no token is left."
     GrowthAsks "growth-asks" "No worker more before somebody has looked at what the busy ones wait for."
     LaneOpened "lane-opened" "Executions of a kind queue up at one address."

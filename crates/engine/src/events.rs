@@ -40,6 +40,10 @@ impl Pool {
     ) -> (R, bool) {
         let mut actions = PoolActions::default();
         let (result, news) = self.run(now, &mut actions, event);
+        // As after most items.
+        if actions.is_empty() && news == News::default() {
+            return (result, false);
+        }
         self.carry_out(&actions, news);
         let inspect = actions.iter().any(|action| action == Action::Inspect);
         (result, inspect)

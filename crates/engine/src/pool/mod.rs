@@ -382,6 +382,7 @@ impl Pool {
 
 /// What has newly become true with one event.
 #[must_use = "somebody is to be told"]
+#[derive(Default, PartialEq, Eq)]
 pub(crate) struct News {
     pub(crate) wants: bool,
     pub(crate) backlog: bool,

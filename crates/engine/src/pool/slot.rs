@@ -57,9 +57,16 @@ pub(crate) struct Slot {
     desc: Mutex<String>,
     /// What the item waits for, while it is in a call that waits: whose, and which if it is one.
     awaits: Mutex<Option<(Arc<str>, Option<&'static str>)>>,
-    pub(crate) described: AtomicBool,
+    described: AtomicBool,
     /// The thread's files in /proc, opened by whoever looks first.
     files: Mutex<Option<(i32, TaskFiles)>>,
+}
+
+/// For flags that only the worker's thread sets: a look is cheaper than a store that nobody needs.
+fn clear(flag: &AtomicBool) {
+    if flag.load(SeqCst) {
+        flag.store(false, SeqCst);
+    }
 }
 
 impl Slot {
@@ -89,6 +96,16 @@ impl Slot {
 
     pub(crate) fn unpark(&self) {
         self.parker.unpark();
+    }
+
+    /// The worker's own thread begins an item.
+    pub(crate) fn begins_item(&self) {
+        clear(&self.was_foreign);
+    }
+
+    /// It has ended it.
+    pub(crate) fn ends_item(&self) {
+        clear(&self.described);
     }
 
     /// The calling thread, which is the worker's, is about to park on its CPU.

@@ -65,7 +65,7 @@ impl Hands {
             slot,
             item: Some((pwq, key)),
         }));
-        slot.was_foreign.store(false, SeqCst);
+        slot.begins_item();
         let begun = clock::now();
         // SAFETY: the function that the item was made with, called once per queueing. From here on
         // the item may be gone.
@@ -76,7 +76,7 @@ impl Hands {
         slot.pool.say_activated();
         tracepoints::execute(name_of(pwq), key, function);
         CURRENT.set(Some(Current { slot, item: None }));
-        slot.described.store(false, SeqCst);
+        slot.ends_item();
         let at = clock::now();
         let ran = at.since(begun);
         let report = self.meter.end(at, ran, slot.was_foreign.load(SeqCst));

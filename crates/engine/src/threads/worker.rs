@@ -309,11 +309,9 @@ impl Worker {
         if ended.is_some() && slot.pool.has_reports() {
             slot.pool.drop_reports();
         }
-        slot.pool.with_at(now, |core, cx| {
-            if let Some(report) = ended {
-                core.item_ended(cx, slot.id, report);
-            }
-            core.next(cx, slot.id)
+        slot.pool.with_at(now, |core, cx| match ended {
+            Some(report) => core.ended(cx, slot.id, report),
+            None => core.next(cx, slot.id),
         })
     }
 

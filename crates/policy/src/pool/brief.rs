@@ -77,9 +77,14 @@ impl Brief {
 
     /// Items wait while a worker runs. If none has begun or ended for long, they are not brief.
     pub(super) fn looked(&mut self, now: Time) {
-        if self.run >= self.needs && !self.is_served(now) {
+        if self.is_late(now) {
             self.run = 0;
         }
+    }
+
+    /// Whether one worker would be enough, but none has begun or ended an item for long.
+    pub(super) fn is_late(&self, now: Time) -> bool {
+        self.run >= self.needs && !self.is_served(now)
     }
 
     /// An item has ended that took so long, while others waited for a worker or not.

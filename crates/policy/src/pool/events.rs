@@ -33,24 +33,18 @@ impl<S: Store> WorkerPool<S> {
         act: impl FnOnce(&mut Self, &mut Cx<S>) -> Option<R>,
     ) -> Option<R> {
         let result = act(self, cx)?;
-        self.settle_tokens(cx);
-        self.kick(cx);
-        self.close(cx);
+        self.conclude(cx);
         Some(result)
     }
 
     /// An event after which none is needed, or which has seen to that.
     fn note<R>(&mut self, cx: &mut Cx<S>, act: impl FnOnce(&mut Self, &mut Cx<S>) -> R) -> R {
         let result = act(self, cx);
-        self.close(cx);
-        result
-    }
-
-    fn close(&mut self, cx: &mut Cx<S>) {
         self.settle(cx);
         if cfg!(debug_assertions) {
             self.check();
         }
+        result
     }
 }
 

@@ -9,6 +9,7 @@ use crate::pwq::Drain;
 use crate::sampling::{self, ItemReport};
 use crate::stats::Stamp;
 use crate::store::{ItemKey, Store};
+use crate::time::{Nanos, Time};
 use crate::work::{QueuedFlags, WorkWord};
 use crate::worker::{Execution, Wait, WorkerId};
 
@@ -27,6 +28,11 @@ pub struct Queueing {
 /// The queue's attributes have changed: its items go to another pool workqueue now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Retired;
+
+/// For how long an item has run that began then, if its worker has not measured it.
+pub(super) fn ran(now: Time, began: Time, report: &ItemReport) -> Nanos {
+    report.ran.unwrap_or(now.since(began))
+}
 
 impl<S: Store> WorkerPool<S> {
     /// See [`queue`](Self::queue).
@@ -128,27 +134,36 @@ impl<S: Store> WorkerPool<S> {
         let execution = self.execution_of(id);
         let ended = self.crew.end(id);
         if !ended.barrier {
-            let ran = cx.now.since(self.crew.get(id).began);
-            let ran = report.ran.unwrap_or(ran);
+            let ran = ran(cx.now, self.crew.get(id).began, &report);
             self.brief.moved(id, cx.now);
             self.brief.ended(ran, self.nr_spare() > 0);
-            self.stats.completed += 1;
-            self.moved = cx.now;
-            self.estimate.begin_anew(cx.now);
-            let pwq = cx.store.pwq(ended.pwq);
-            pwq.moved = cx.now;
-            pwq.stats.note_ran(ran);
-            self.put_slot(cx, ended.pwq);
+            self.item_is_over(cx, ended.pwq, ran);
         }
         self.count_out(cx, ended.pwq, ended.colour);
         self.fail_at_limit(cx, ended.pwq);
         if let Some(pool) = ended.deferred_to {
             self.push(cx, Action::Undefer { pool, execution });
         }
+        self.take_in(cx, id, &report);
+    }
+
+    /// An item of this pwq, no barrier, has run for so long.
+    pub(super) fn item_is_over(&mut self, cx: &mut Cx<S>, pwq: S::Pwq, ran: Nanos) {
+        self.stats.completed += 1;
+        self.moved = cx.now;
+        self.estimate.begin_anew(cx.now);
+        let state = cx.store.pwq(pwq);
+        state.moved = cx.now;
+        state.stats.note_ran(ran);
+        self.put_slot(cx, pwq);
+    }
+
+    /// What the worker has found while it was at its item.
+    pub(super) fn take_in(&mut self, cx: &Cx<S>, id: WorkerId, report: &ItemReport) {
         self.turn.items += 1;
         let most = self.most_crowded();
         let worker = self.crew.get_mut(id);
-        worker.asks = sampling::ask_for_others(&report, cx.now, worker.asks_after);
+        worker.asks = sampling::ask_for_others(report, cx.now, worker.asks_after);
         worker.crowded = match report.foreign {
             // It cannot ask for its processes: the estimate is all there is.
             true => most,
@@ -170,33 +185,49 @@ impl<S: Store> WorkerPool<S> {
         id: WorkerId,
         work: S::Work,
     ) -> (S::Work, S::Pwq) {
-        let word = cx.store.word(work);
-        let (pwq, colour) = cx.store.queued_as(work).expect("a listed item is queued");
-        let current = Current {
-            key: cx.store.key(work),
-            pwq,
-            colour,
-            barrier: word.flags().inactive,
-            deferred_to: None,
-            requeued_to: None,
-        };
-        if !current.barrier {
-            self.stats.started += 1;
-            self.count_begun(cx, id, work, pwq);
-        }
+        let current = self.as_current(cx, work);
+        let pwq = current.pwq;
+        let is_item = !current.barrier;
         self.crew.begin(id, current);
         self.worklist.note_begun(cx, self.crew.get(id));
-        self.crew.get_mut(id).began = cx.now;
-        self.dog.progressed(cx.now);
-        self.moved = cx.now;
-        self.brief.moved(id, cx.now);
-        cx.store.set_word(work, WorkWord::off_queue(self.attrs.id));
+        match is_item {
+            true => self.begins(cx, id, work, pwq),
+            false => self.moves(cx, id, work),
+        }
         let hog = cx.store.pwq(pwq).flags.cpu_intensive && self.attrs.rule == Rule::PerCpu;
         if hog || self.crew.get(id).rescues.is_some() {
             self.crew.uncount(id);
         }
         self.estimate.begun(self.crew.counts().presumable());
         (work, pwq)
+    }
+
+    /// A listed item as it is known while it is executed.
+    pub(super) fn as_current(&self, cx: &Cx<S>, work: S::Work) -> Current<S::Pwq> {
+        let (pwq, colour) = cx.store.queued_as(work).expect("a listed item is queued");
+        Current {
+            key: cx.store.key(work),
+            pwq,
+            colour,
+            barrier: cx.store.word(work).flags().inactive,
+            deferred_to: None,
+            requeued_to: None,
+        }
+    }
+
+    /// The worker, which is entered as its executor, begins this item, which is no barrier.
+    pub(super) fn begins(&mut self, cx: &mut Cx<S>, id: WorkerId, work: S::Work, pwq: S::Pwq) {
+        self.stats.started += 1;
+        self.count_begun(cx, id, work, pwq);
+        self.moves(cx, id, work);
+    }
+
+    fn moves(&mut self, cx: &mut Cx<S>, id: WorkerId, work: S::Work) {
+        self.crew.get_mut(id).began = cx.now;
+        self.dog.progressed(cx.now);
+        self.moved = cx.now;
+        self.brief.moved(id, cx.now);
+        cx.store.set_word(work, WorkWord::off_queue(self.attrs.id));
     }
 
     fn count_begun(&self, cx: &mut Cx<S>, id: WorkerId, work: S::Work, pwq: S::Pwq) {

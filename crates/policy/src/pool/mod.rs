@@ -13,6 +13,7 @@
 //! | `crew/` | workers and their states, which keep the counts |
 //! | `estimate.rs`, `unseen.rs` | who is presumed asleep, and what is believed of workers that nobody can see |
 //! | `items.rs`, `series.rs` | an item is queued, taken, ends; barriers, cancelled and deferred items |
+//! | `quick.rs` | the same where nothing but the item is going on in the pool |
 //! | `slots.rs`, `starvation.rs` | the limit of a queue: who gets a free slot, and when nobody ever would |
 //! | `worklist/` | items that no worker has taken; which are held back at a lock, which are near to a CPU |
 //! | `life.rs` | a worker's next step, to its end; which of too many idle ones end |
@@ -38,6 +39,7 @@ mod items;
 mod key;
 mod knot;
 mod life;
+mod quick;
 mod rescue;
 mod seen;
 mod series;
@@ -226,6 +228,8 @@ pub struct WorkerPool<S: Store> {
     /// How many wait for the pool as a whole.
     drain_watchers: u32,
     stats: PoolStats,
+    #[cfg(test)]
+    long_way: bool,
 }
 
 /// What a BH worker has done since it last let others run.
@@ -262,6 +266,8 @@ impl<S: Store> WorkerPool<S> {
             moved: Time(0),
             drain_watchers: 0,
             stats: PoolStats::default(),
+            #[cfg(test)]
+            long_way: false,
         }
     }
 

@@ -179,6 +179,12 @@ impl<S: Store> WorkerPool<S> {
         c.creating == 0 && may_have_more && now >= self.spawn_after
     }
 
+    /// Do more run than should, in this pool or in all together? As a worker sees it that is one
+    /// of them.
+    pub(super) fn too_many_run(&self, cx: &mut Cx<S>) -> bool {
+        self.nr_running() > self.attrs.target || self.is_overdrawn(cx)
+    }
+
     /// Do all pools together keep more runnable than the CPUs serve, and this one more than the
     /// one that every pool with backlog is granted?
     fn is_overdrawn(&self, cx: &mut Cx<S>) -> bool {

@@ -26,6 +26,8 @@ edges! {
     TimerHurried "timer-hurried" "An armed item was queued before its time, to be flushed."
     WorkerReceiver "worker-receiver" "The worker that took a report was started: it is awake."
     WorkerCrowded "worker-crowded" "A worker stepped back after its item: too many run, and others want its CPU."
+    WorkerGoesOn "worker-goes-on" "A worker has ended an item and begun the next one by the quick way."
+    NothingFollows "nothing-follows" "As many run as should, and run on: nothing follows an event."
     WorkerConvoy "worker-convoy" "A worker stepped back after its item, because of a convoy."
     WorkerIsSpare "worker-is-spare" "A new worker is kept as a spare."
     WorkerParksAgain "worker-parks-again" "A worker was woken for nothing and parks again."

@@ -68,10 +68,10 @@ impl Machine {
             if let Some(took) = took {
                 core.yielded(cx, who.id, took);
             }
-            if let Some(report) = ended {
-                core.item_ended(cx, who.id, report);
+            match ended {
+                Some(report) => core.ended(cx, who.id, report),
+                None => core.next(cx, who.id),
             }
-            core.next(cx, who.id)
         })
     }
 

@@ -282,6 +282,13 @@ impl<S: Store> Crew<S> {
         self.table.enter_busy(id, current);
     }
 
+    /// It has ended its item and begins this one: its state is as it was.
+    pub(super) fn go_on(&mut self, id: WorkerId, next: Current<S::Pwq>) -> Current<S::Pwq> {
+        let ended = self.table.leave_busy(id);
+        self.table.enter_busy(id, next);
+        ended
+    }
+
     /// It has ended it.
     pub(super) fn end(&mut self, id: WorkerId) -> Current<S::Pwq> {
         let next = match self.get(id).is_guest() {

@@ -118,6 +118,13 @@ impl<S: Store> Worker<S> {
         before
     }
 
+    /// Nothing is known of its item but that it runs, and it has no other to run before others.
+    pub(in crate::pool) fn is_plain(&self) -> bool {
+        let counts = self.hints == 0 && !self.asleep && self.extra == 0;
+        let is_known = self.futex.is_some() || self.unseen.is_some() || self.waiting.is_some();
+        counts && !is_known && !self.is_guest() && self.scheduled.is_empty()
+    }
+
     /// Not one of the pool's own: it leaves after its item, or its items.
     pub(in crate::pool) fn is_guest(&self) -> bool {
         self.rescues.is_some() || self.claim.is_some()

@@ -151,7 +151,15 @@ fn pools() -> impl Strategy<Value = Vec<PoolAttrs>> {
 }
 
 /// Pools, and so many items: few ones meet themselves often, many fill the queues.
+fn made_of() -> impl Strategy<Value = (Vec<PoolAttrs>, usize)> {
+    (pools(), prop_oneof![Just(2), Just(5), Just(24)])
+}
+
 pub(super) fn machine() -> impl Strategy<Value = Machine> {
-    let items = prop_oneof![Just(2), Just(5), Just(24)];
-    (pools(), items).prop_map(|(pools, items)| Machine::new(pools, items))
+    made_of().prop_map(|(pools, items)| Machine::new(pools, items))
+}
+
+/// Two machines that are made of the same.
+pub(super) fn twins() -> impl Strategy<Value = [Machine; 2]> {
+    made_of().prop_map(|(pools, items)| [(); 2].map(|()| Machine::new(pools.clone(), items)))
 }

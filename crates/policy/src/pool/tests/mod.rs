@@ -3,7 +3,8 @@
 //! `rig.rs` carries out what the pool decides, in virtual time and in any order, on the items of
 //! `store.rs`; `ops.rs` is what users of queues do, and rescuers. `check.rs` and `check_items.rs`
 //! hold the invariants, and the rig asks for them after every single call of every test.
-//! `properties.rs` lets anything happen (`events.rs`, `machine.rs`); the other files have tests of
+//! `properties.rs` lets anything happen (`events.rs`, `machine.rs`), `quick.rs` to two machines of
+//! which one never takes a quick way; the other files have tests of
 //! one rule each.
 
 mod barriers;
@@ -34,6 +35,7 @@ mod near;
 mod ops;
 mod outgrow;
 mod properties;
+mod quick;
 mod rescue;
 mod rig;
 mod rules;

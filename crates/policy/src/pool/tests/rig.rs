@@ -238,11 +238,9 @@ impl Rig {
             return self.claim_ends(pool, id, ended.expect("it has one item"));
         }
         let own = self.own_list(pool, id);
-        let step = self.call(pool, |p, cx| {
-            if let Some(report) = ended {
-                p.item_ended(cx, id, report);
-            }
-            p.next(cx, id)
+        let step = self.call(pool, |p, cx| match ended {
+            Some(report) => p.ended(cx, id, report),
+            None => p.next(cx, id),
         });
         self.follow(pool, id, &own, step);
     }

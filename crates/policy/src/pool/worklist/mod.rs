@@ -19,6 +19,7 @@ use crate::list::List;
 use crate::store::Store;
 use crate::worker::Execution;
 use lanes::Lane;
+pub(super) use near::Choice;
 pub use near::{MOST_OVERTAKEN, NEAR_WINDOW};
 
 /// An item that waits for the end of an execution in another pool.

@@ -41,13 +41,29 @@ pub(in crate::pool) struct Choice<W> {
 impl<S: Store> Worklist<S> {
     /// The entry of the worklist that the event's CPU is to take next.
     pub(in crate::pool) fn next_free(&mut self, cx: &Cx<S>) -> Option<S::Work> {
+        let choice = self.choose_free(cx)?;
+        self.chosen(&choice);
+        Some(choice.work)
+    }
+
+    /// The same, and nobody has taken it yet.
+    pub(in crate::pool) fn choose_free(&self, cx: &Cx<S>) -> Option<Choice<S::Work>> {
         let first = self.first_free(cx)?;
         let overtaken = self.near.as_ref().map_or(0, |near| near.overtaken);
-        let choice = self.choose_from(cx, first, overtaken);
+        Some(self.choose_from(cx, first, overtaken))
+    }
+
+    /// What was chosen is taken.
+    pub(in crate::pool) fn chosen(&mut self, choice: &Choice<S::Work>) {
         if let Some(near) = &mut self.near {
             near.overtaken = choice.overtaken;
         }
-        Some(choice.work)
+    }
+
+    /// Takes what was chosen: an item of the list that nothing is linked to.
+    pub(in crate::pool) fn take(&mut self, cx: &mut Cx<S>, choice: &Choice<S::Work>) {
+        self.chosen(choice);
+        self.list.remove(cx.store, choice.work);
     }
 
     /// The same of a list with this first entry, which so many have overtaken.

@@ -1,0 +1,192 @@
+//! The quick way of an item, where nothing but the item is going on in its pool.
+//!
+//! Most items come and go while as many workers run as should, and nobody of them waits, is
+//! presumed asleep or is held back. Two ways are shorter then:
+//!
+//! * after an event ([`conclude`](WorkerPool::conclude)): as many run as before, enough of them,
+//!   and the tokens are those that are due. So nobody is started and nothing is settled;
+//! * from item to item ([`ended`](WorkerPool::ended)): the worker begins the next item without
+//!   having been between the two.
+//!
+//! Neither decides anything. Each is taken only where the long way is known to come to the same,
+//! and leaves the pool as that would: `tests/quick.rs` lets the same events happen to two machines,
+//! of which one never takes a quick way, and compares all that can be seen of them.
+
+use super::brief::Brief;
+use super::items;
+use super::start::Start;
+use super::worklist::Choice;
+use super::{Cx, ItemReport, Rule, Step, WorkerPool};
+use crate::probe::hit;
+use crate::sampling;
+use crate::store::Store;
+use crate::time::{Nanos, Time};
+use crate::worker::WorkerId;
+
+/// What a worker needs to know to go on.
+struct WayOn<W> {
+    choice: Choice<W>,
+    ran: Nanos,
+    brief: Brief,
+}
+
+impl<S: Store> WorkerPool<S> {
+    /// The worker has ended its item and asks for its next step: as
+    /// [`item_ended`](Self::item_ended), and [`next`](Self::next) after that.
+    pub fn ended(
+        &mut self,
+        cx: &mut Cx<S>,
+        id: WorkerId,
+        report: ItemReport,
+    ) -> Step<S::Work, S::Pwq> {
+        let Some(way) = self.way_on(cx, id, &report) else {
+            self.item_ended(cx, id, report);
+            return self.next(cx, id);
+        };
+        hit!(WorkerGoesOn);
+        let (work, pwq) = self.go_on(cx, id, &report, way);
+        self.conclude(cx);
+        Step::Run(work, pwq)
+    }
+
+    /// How the worker goes on, if there is nothing else to be done than that.
+    fn way_on(&self, cx: &mut Cx<S>, id: WorkerId, report: &ItemReport) -> Option<WayOn<S::Work>> {
+        let worker = self.crew.get(id);
+        let current = worker.current.as_ref()?;
+        let asks = sampling::ask_for_others(report, cx.now, worker.asks_after);
+        let tells = report.foreign || report.slept == Some(true);
+        let is_item = !current.barrier && current.deferred_to.is_none();
+        let is_plain = is_item && !tells && worker.is_plain() && self.is_plain();
+        if !is_plain || (asks && self.too_many_run(cx)) {
+            return None;
+        }
+        // What comes free for those who wait may be nearer.
+        let near = self.worklist.has_homes();
+        if near && super::slots::limit_now(cx, current.pwq).waiting() {
+            return None;
+        }
+        let choice = self.worklist.choose_free(cx)?;
+        let is_its = |busy| busy == id;
+        let key = cx.store.key(choice.work);
+        let may_begin = self.who_executes(&key).is_none_or(is_its);
+        let (next, flags) = (
+            cx.store.pwq_of(choice.work)?,
+            cx.store.word(choice.work).flags(),
+        );
+        let is_single = !flags.linked && !flags.inactive;
+        if !may_begin || !is_single || cx.store.pwq(next).flags.cpu_intensive {
+            return None;
+        }
+        let ran = items::ran(cx.now, worker.began, report);
+        let brief = self.brief_after(cx.now, id, ran);
+        let others_serve = self.attrs.rule == Rule::Managed && brief.is_served_without(id, cx.now);
+        (!others_serve).then_some(WayOn { choice, ran, brief })
+    }
+
+    /// Whether who runs is known and paid for, nobody waits or is held back, and there is a
+    /// reserve.
+    fn is_plain(&self) -> bool {
+        let counts = self.crew.counts();
+        self.manages()
+            && self.may_go_quickly()
+            && self.worklist.lanes().is_empty()
+            && self.estimate.presumed() == 0
+            && self.estimate.tokens() == self.due_tokens()
+            && counts.waiting + counts.rescuers_waiting == 0
+            && self.may_start_working()
+    }
+
+    /// What the items were like when this worker has ended one.
+    fn brief_after(&self, now: Time, id: WorkerId, ran: Nanos) -> Brief {
+        let mut brief = self.brief;
+        brief.moved(id, now);
+        // It is about to take one of those that wait.
+        let coming = self.crew.counts().on_their_way() as usize + 1;
+        brief.ended(ran, self.worklist.nr_ready() > coming);
+        brief
+    }
+
+    fn go_on(
+        &mut self,
+        cx: &mut Cx<S>,
+        id: WorkerId,
+        report: &ItemReport,
+        way: WayOn<S::Work>,
+    ) -> (S::Work, S::Pwq) {
+        let work = way.choice.work;
+        self.brief = way.brief;
+        self.stats.far += u64::from(self.worklist.is_far(cx, work));
+        self.worklist.take(cx, &way.choice);
+        let next = self.as_current(cx, work);
+        let pwq = next.pwq;
+        let ended = self.crew.go_on(id, next);
+        self.item_is_over(cx, ended.pwq, way.ran);
+        self.count_out(cx, ended.pwq, ended.colour);
+        self.take_in(cx, id, report);
+        self.begins(cx, id, work, pwq);
+        (work, pwq)
+    }
+
+    /// What follows an event after which a worker may be needed.
+    pub(super) fn conclude(&mut self, cx: &mut Cx<S>) {
+        if !self.nothing_follows(cx) {
+            self.settle_tokens(cx);
+            self.kick(cx);
+            self.settle(cx);
+        }
+        if cfg!(debug_assertions) {
+            self.check();
+        }
+    }
+
+    /// If all that would follow is that somebody notes how many wait, this does so.
+    fn nothing_follows(&mut self, cx: &mut Cx<S>) -> bool {
+        let presumable = self.crew.counts().presumable();
+        let is_settled = self.manages()
+            && self.may_go_quickly()
+            && self.estimate.presumed() <= presumable
+            && self.estimate.tokens() == self.due_tokens()
+            && self.needs_since.is_none()
+            && self.worklist.lanes().is_empty();
+        if !is_settled {
+            return false;
+        }
+        let (running, spare) = (self.nr_running(), self.nr_spare());
+        if spare > 0 {
+            if !self.plainly_enough_run(cx.now, running) {
+                return false;
+            }
+            self.decisions
+                .note(Start::EnoughRun, cx.now, running, spare);
+        }
+        hit!(NothingFollows);
+        self.arming.update(spare, self.attrs.target);
+        self.estimate.integrate(cx.now, running);
+        true
+    }
+
+    /// Whether so many are enough although items wait, and nothing is to be found out for that.
+    fn plainly_enough_run(&self, now: Time, running: u32) -> bool {
+        match running >= self.attrs.target {
+            true => !self.brief.is_late(now),
+            false => self.is_served(now) && self.may_start_working(),
+        }
+    }
+
+    #[cfg(not(test))]
+    fn may_go_quickly(&self) -> bool {
+        true
+    }
+}
+
+/// For the test that compares the ways.
+#[cfg(test)]
+impl<S: Store> WorkerPool<S> {
+    pub(super) fn go_the_long_way(&mut self) {
+        self.long_way = true;
+    }
+
+    fn may_go_quickly(&self) -> bool {
+        !self.long_way
+    }
+}

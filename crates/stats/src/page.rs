@@ -1,4 +1,8 @@
 //! The page: a header and a snapshot, in memory that has a descriptor and no name on disk.
+//!
+//! A snapshot is written where the last one is not; then the header says where it is. So who reads
+//! waits for no writer, who may be kept off its CPU in the middle for as long as the machine is
+//! busy, which is when people look. A reader starts again if two snapshots have come meanwhile.
 
 use std::fmt;
 use std::fs::File;
@@ -14,13 +18,13 @@ use crate::wire::Malformed;
 /// Of its descriptor: `/proc/PID/fd` shows it as `/memfd:cmwq-page (deleted)`.
 pub const NAME: &str = "cmwq-page";
 /// Of the layout. A reader knows one.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 /// Bytes of a snapshot.
 pub const MAX_SNAPSHOT: usize = 64 << 20;
 
 const MAGIC: [u8; 8] = *b"cmwqpage";
 const HEADER: usize = 64;
-/// A reader that finds the page being written tries again so often.
+/// A reader that is overtaken twice tries again so often.
 const TRIES: u32 = 50;
 const PAUSE: Duration = Duration::from_millis(2);
 
@@ -34,8 +38,8 @@ pub enum PageError {
     Version(u32),
     /// It says that it is longer than it is, or than pages may be.
     Length(u64),
-    /// It was being written each time, or its writer has died in the middle.
-    Unfinished,
+    /// What its header says of the snapshot was not true of it, each time.
+    Torn,
     /// It says what no snapshot says.
     Malformed(Malformed),
     /// The system's answer.
@@ -54,9 +58,7 @@ impl fmt::Display for PageError {
             PageError::Length(len) => {
                 write!(f, "the page is cut short or says a wrong length ({len})")
             }
-            PageError::Unfinished => {
-                f.write_str("the page is in the middle of being written, and stays so")
-            }
+            PageError::Torn => f.write_str("the page is no whole one, and stays so"),
             PageError::Malformed(why) => write!(f, "the page is damaged: {why}"),
             PageError::Io(error) => error.fmt(f),
         }
@@ -69,8 +71,8 @@ impl std::error::Error for PageError {}
 #[derive(Debug)]
 pub struct Page {
     file: File,
-    pid: u32,
-    sequence: u64,
+    /// The last one that was written.
+    header: Header,
 }
 
 fn checksum(bytes: &[u8]) -> u64 {
@@ -87,8 +89,10 @@ impl Page {
         let fd = memfd_create(NAME, MemfdFlags::CLOEXEC)?;
         Ok(Page {
             file: File::from(fd),
-            pid: std::process::id(),
-            sequence: 0,
+            header: Header {
+                pid: std::process::id(),
+                ..Header::default()
+            },
         })
     }
 
@@ -101,23 +105,18 @@ impl Page {
         if bytes.len() > MAX_SNAPSHOT {
             return Err(io::Error::from(io::ErrorKind::FileTooLarge));
         }
-        self.sequence += 1;
-        self.write_header(&bytes)?;
-        self.file.write_all_at(&bytes, HEADER as u64)?;
-        self.sequence += 1;
-        self.write_header(&bytes)
-    }
-
-    fn write_header(&self, snapshot: &[u8]) -> io::Result<()> {
-        let mut header = Vec::with_capacity(HEADER);
-        header.extend(MAGIC);
-        header.extend(VERSION.to_le_bytes());
-        header.extend(self.pid.to_le_bytes());
-        header.extend(self.sequence.to_le_bytes());
-        header.extend((snapshot.len() as u64).to_le_bytes());
-        header.extend(checksum(snapshot).to_le_bytes());
-        header.resize(HEADER, 0);
-        self.file.write_all_at(&header, 0)
+        let last = &self.header;
+        let next = Header {
+            pid: last.pid,
+            sequence: last.sequence + 1,
+            len: bytes.len() as u64,
+            checksum: checksum(&bytes),
+            offset: last.elsewhere(bytes.len() as u64),
+        };
+        self.file.write_all_at(&bytes, next.offset)?;
+        self.file.write_all_at(&next.encode(), 0)?;
+        self.header = next;
+        Ok(())
     }
 
     /// Its memory.
@@ -127,11 +126,45 @@ impl Page {
 }
 
 /// What a header says.
+#[derive(Debug, Default, PartialEq, Eq)]
 struct Header {
     pid: u32,
+    /// Counts the snapshots.
     sequence: u64,
+    /// Of the snapshot, in bytes.
     len: u64,
     checksum: u64,
+    /// Where it begins.
+    offset: u64,
+}
+
+impl Header {
+    /// Where a snapshot of this length does not touch the one that the header tells of: in front of
+    /// it if there is room, else behind it.
+    fn elsewhere(&self, len: u64) -> u64 {
+        match self.offset.checked_sub(HEADER as u64) {
+            Some(room) if len > room => self.offset + self.len,
+            _ => HEADER as u64,
+        }
+    }
+
+    fn encode(&self) -> Vec<u8> {
+        let mut bytes = Vec::with_capacity(HEADER);
+        bytes.extend(MAGIC);
+        bytes.extend(VERSION.to_le_bytes());
+        bytes.extend(self.pid.to_le_bytes());
+        for long in [self.sequence, self.len, self.checksum, self.offset] {
+            bytes.extend(long.to_le_bytes());
+        }
+        bytes.resize(HEADER, 0);
+        bytes
+    }
+
+    /// The snapshot's place in a page of this length.
+    fn is_within(&self, there: u64) -> bool {
+        let end = self.offset.saturating_add(self.len);
+        self.len <= MAX_SNAPSHOT as u64 && self.offset >= HEADER as u64 && end <= there
+    }
 }
 
 fn read_header(file: &File) -> Result<Header, PageError> {
@@ -150,48 +183,43 @@ fn read_header(file: &File) -> Result<Header, PageError> {
             sequence: long(16),
             len: long(24),
             checksum: long(32),
+            offset: long(40),
         }),
         other => Err(PageError::Version(other)),
     }
 }
 
 /// Reads a page, which somebody else may be writing: who writes it, by its own number for itself,
-/// and what it shows. Waits up to 100 ms for a writer.
+/// and what it shows.
 ///
 /// # Errors
 /// If it is no whole page of this version. Whatever the page says, this ends and takes no more
 /// memory than [`MAX_SNAPSHOT`] several times.
 pub fn read(file: &File) -> Result<(u32, Snapshot), PageError> {
-    let mut last = PageError::Unfinished;
     for attempt in 0..TRIES {
         if attempt > 0 {
             std::thread::sleep(PAUSE);
         }
         match read_once(file) {
-            Err(PageError::Unfinished) => last = PageError::Unfinished,
+            Err(PageError::Torn) => {}
             other => return other,
         }
     }
-    Err(last)
+    Err(PageError::Torn)
 }
 
 fn read_once(file: &File) -> Result<(u32, Snapshot), PageError> {
     let header = read_header(file)?;
     let there = file.metadata().map_err(PageError::Io)?.len();
-    if header.len > MAX_SNAPSHOT as u64 || header.len.saturating_add(HEADER as u64) > there {
+    if !header.is_within(there) {
         return Err(PageError::Length(header.len));
     }
     let mut bytes = vec![0; header.len as usize];
-    file.read_exact_at(&mut bytes, HEADER as u64)
+    file.read_exact_at(&mut bytes, header.offset)
         .map_err(PageError::Io)?;
-    let after = read_header(file)?;
-    // Another checksum with the same counter: bytes of the next snapshot were seen before its
-    // counter was.
-    let is_whole = header.sequence.is_multiple_of(2)
-        && after.sequence == header.sequence
-        && checksum(&bytes) == header.checksum;
-    if !is_whole {
-        return Err(PageError::Unfinished);
+    // Two snapshots later its place is another one's, whose bytes may be seen before its header is.
+    if checksum(&bytes) != header.checksum {
+        return Err(PageError::Torn);
     }
     let snapshot = Snapshot::decode(&bytes).map_err(PageError::Malformed)?;
     Ok((header.pid, snapshot))
@@ -236,8 +264,8 @@ mod tests {
             ("no statistics page", |f| {
                 f.write_all_at(b"CMWQ", 0).unwrap()
             }),
-            ("layout 2", |f| {
-                f.write_all_at(&2_u32.to_le_bytes(), 8).unwrap()
+            ("layout 3", |f| {
+                f.write_all_at(&3_u32.to_le_bytes(), 8).unwrap()
             }),
             ("cut short", |f| f.set_len(HEADER as u64 + 3).unwrap()),
             ("cut short", |f| {
@@ -248,8 +276,8 @@ mod tests {
                 f.write_all_at(&(MAX_SNAPSHOT as u64 + 1).to_le_bytes(), 24)
                     .unwrap();
             }),
-            ("being written", |f| f.write_all_at(&[3], 16).unwrap()),
-            ("being written", |f| {
+            ("cut short", |f| f.write_all_at(&[3], 40).unwrap()),
+            ("no whole one", |f| {
                 f.write_all_at(&[0xee], HEADER as u64).unwrap()
             }),
         ];
@@ -265,9 +293,35 @@ mod tests {
     fn a_page_that_lies_with_a_right_checksum_is_damaged() {
         let (page, _) = page();
         let lie = vec![0xff; 40];
-        page.write_header(&lie).unwrap();
+        let header = Header {
+            len: 40,
+            checksum: checksum(&lie),
+            offset: HEADER as u64,
+            ..Header::default()
+        };
+        page.file.write_all_at(&header.encode(), 0).unwrap();
         page.file.write_all_at(&lie, HEADER as u64).unwrap();
         assert!(matches!(read(page.file()), Err(PageError::Malformed(_))));
+    }
+
+    /// The writer was kept off its CPU, or has died, before it wrote the header.
+    #[test]
+    fn what_was_shown_last_is_there_until_the_next_is_whole() {
+        let of = |length: usize| Snapshot {
+            socket: "x".repeat(length),
+            ..Snapshot::default()
+        };
+        let (mut page, _) = page();
+        for length in [100, 10, 500, 20, 20, 400, 1, 900] {
+            let last = read(page.file()).unwrap().1;
+            let next = of(length).encode();
+            let place = page.header.elsewhere(next.len() as u64);
+            page.file.write_all_at(&next, place).unwrap();
+            assert_eq!(read(page.file()).unwrap().1, last);
+            page.publish(&of(length)).unwrap();
+            assert_eq!(read(page.file()).unwrap().1, of(length));
+        }
+        assert!(page.file().metadata().unwrap().len() < 3 * 900);
     }
 
     #[test]

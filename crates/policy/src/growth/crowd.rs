@@ -20,23 +20,39 @@ pub struct Crowd {
 impl Crowd {
     /// Whether one more item may begin while `busy` are executed.
     pub fn gate(&self, now: Time, busy: u32) -> Gate {
-        self.held(now)
-            .map_or(Gate::Open, |hold| hold.gate(now, busy))
+        match self.held(now) {
+            Some(hold) if busy >= self.most(now, hold) => match hold.gate(now, busy) {
+                Gate::Wait(until) => Gate::Wait(self.or_stuck_again(now, until)),
+                gate => gate,
+            },
+            _ => Gate::Open,
+        }
+    }
+
+    fn or_stuck_again(&self, now: Time, at: Time) -> Time {
+        self.queue
+            .stuck_again_at(now)
+            .map_or(at, |again| at.min(again))
     }
 
     /// How many more may begin.
     pub fn room(&self, now: Time, busy: u32) -> u32 {
         match (self.held(now), self.gate(now, busy)) {
             (None, _) => u32::MAX,
-            (Some(hold), Gate::Open) => hold.room(busy).max(1),
+            (Some(hold), Gate::Open) => self.most(now, hold).saturating_sub(busy).max(1),
             _ => 0,
         }
     }
 
-    /// The hold, unless nothing moves: a held item may be what all wait for.
     fn held(&self, now: Time) -> Option<&Hold> {
-        let hold = self.hold.as_ref()?;
-        (!self.queue.is_stuck(now) && !hold.is_over(now)).then_some(hold)
+        self.hold.as_ref().filter(|hold| !hold.is_over(now))
+    }
+
+    /// How many may be executed while it is held. If nothing moves, a held item may be what all
+    /// wait for: twice as many, again and again.
+    fn most(&self, now: Time, hold: &Hold) -> u32 {
+        let doubled = self.queue.times_stuck(now).min(31);
+        hold.allowed().saturating_mul(1 << doubled)
     }
 
     /// Whether its items are held back, or will be when something moves.
@@ -56,7 +72,7 @@ impl Crowd {
     /// it to an idle CPU, perhaps on the core of the lock's holder.
     pub fn wants_reports(&self, now: Time, busy: u32, missing: bool) -> bool {
         self.held(now)
-            .is_none_or(|hold| hold.allows(busy) && !missing)
+            .is_none_or(|hold| busy < self.most(now, hold) && !missing)
     }
 
     /// Whether executions queue up at a lock.
@@ -76,7 +92,10 @@ impl Crowd {
 
     /// An item was begun while `busy` others were executed.
     pub fn started(&mut self, now: Time, busy: u32) {
-        if let Some(hold) = &mut self.hold {
+        let most = self.hold.as_ref().map(|hold| self.most(now, hold));
+        let is_within = most.is_some_and(|most| busy < most);
+        // One that begins because nothing moves says nothing of the lock.
+        if let Some(hold) = self.hold.as_mut().filter(|_| !is_within) {
             hold.started(now, busy, &mut self.stats);
         }
     }
@@ -130,6 +149,9 @@ impl Crowd {
     /// let it begin: then the usual looks are enough.
     pub fn wakes_at(&self, now: Time) -> Option<Time> {
         let probe_at = self.held(now)?.probe_at();
-        (self.looked_at < probe_at).then_some(probe_at)
+        let probe = (self.looked_at < probe_at).then_some(probe_at);
+        probe
+            .map(|at| self.or_stuck_again(now, at))
+            .or_else(|| self.queue.stuck_again_at(now))
     }
 }

@@ -106,9 +106,9 @@ impl Hold {
         busy < self.allowed
     }
 
-    /// How many more may begin without delay.
-    pub(super) fn room(&self, busy: u32) -> u32 {
-        self.allowed.saturating_sub(busy)
+    /// How many may be busy without delay.
+    pub(super) fn allowed(&self) -> u32 {
+        self.allowed
     }
 
     pub(super) fn probe_at(&self) -> Time {

@@ -13,7 +13,8 @@
 //! | most executions of one kind | and | is | its items |
 //! | --- | --- | --- | --- |
 //! | wait at one address | items of the kind end | a *convoy* | are held back: see `hold.rs` |
-//! | wait at one address | none ends for longer than usual | a *barrier*, or a chain: they wait for an item that is still queued | begin: it may be all that helps |
+//! | all wait at one address | none ends for longer than usual | a *barrier*, or a chain: they wait for an item that is still queued | begin, twice as many each time: it may be all that helps |
+//! | most wait at one address, and some do not | none ends for longer than usual | a convoy whose head has lost its CPU, or sleeps | are held back |
 //! | do anything else | | no reason to hold back | begin |
 //!
 //! Of all kinds together a pool grows freely up to twice what the last look saw.
@@ -40,6 +41,8 @@ pub use hold::{DAMP_CLOSED, DAMP_FIRST, DAMP_LAST, HOLD_LAST, LEAST, START_BOUND
 pub const FREE_GROWTH: u32 = 2;
 /// Items that end closer together than this count as this far apart.
 pub const SPACING_LEAST: Nanos = MILLISECOND;
+/// While a crowd is stuck, twice as many may begin each time that this has passed, or less.
+pub const STUCK_LAST: Nanos = 100 * MILLISECOND;
 /// If nobody from a crowd got through for this long, it may be a barrier although items end.
 pub const CLOSED: Nanos = 20 * MILLISECOND;
 /// A look at the workers is believed for this long: a little more than the time between two looks

@@ -1,6 +1,6 @@
 //! The queue at one lock, as looks and the ends of items show it.
 
-use super::{CLOSED, Look, SPACING_LEAST};
+use super::{CLOSED, Look, SPACING_LEAST, STUCK_LAST};
 use crate::time::{Nanos, Time};
 
 /// The queue at one lock.
@@ -10,6 +10,9 @@ pub(super) struct Queue {
     lock: Option<u64>,
     /// Since when each look has seen a crowd there.
     since: Option<Time>,
+    /// The last look has seen nobody elsewhere: nobody who may hold the lock and be about to let it
+    /// go.
+    all: bool,
     /// When a worker that was seen there last got through.
     passed: Option<Time>,
     /// The last item that ended, and the usual time between two (a moving average).
@@ -32,6 +35,7 @@ impl Queue {
             (self.lock, self.since, self.passed) = (look.lock, None, None);
         }
         self.since = look.is_crowd().then(|| self.since.unwrap_or(now));
+        self.all = look.crowd >= look.busy;
     }
 
     pub(super) fn completed(&mut self, now: Time) {
@@ -45,10 +49,14 @@ impl Queue {
         };
     }
 
+    fn patience(&self) -> Nanos {
+        4 * self.spacing.max(SPACING_LEAST)
+    }
+
     /// Items end about as fast as they used to.
     fn is_moving(&self, now: Time) -> bool {
-        let patience = 4 * self.spacing.max(SPACING_LEAST);
-        self.ended.is_some_and(|at| now.since(at) <= patience)
+        self.ended
+            .is_some_and(|at| now.since(at) <= self.patience())
     }
 
     /// Two looks in a row have seen a crowd, and items end.
@@ -56,9 +64,34 @@ impl Queue {
         self.since.is_some_and(|since| since < now) && self.is_moving(now)
     }
 
-    /// There is a crowd, and nothing ends.
+    /// There is a crowd, nobody is elsewhere, and nothing ends.
     pub(super) fn is_stuck(&self, now: Time) -> bool {
-        self.since.is_some() && !self.is_moving(now)
+        self.since.is_some() && self.all && !self.is_moving(now)
+    }
+
+    /// How often it has been as long again as it took to be stuck, or [`STUCK_LAST`]; the first
+    /// time counts. 0: it is not stuck.
+    pub(super) fn times_stuck(&self, now: Time) -> u32 {
+        if !self.is_stuck(now) {
+            return 0;
+        }
+        let times = 1 + now.since(self.stuck_from()) / self.stuck_for();
+        u32::try_from(times).unwrap_or(u32::MAX)
+    }
+
+    /// When it will have been so once more; `None`: it is not stuck.
+    pub(super) fn stuck_again_at(&self, now: Time) -> Option<Time> {
+        let times = self.times_stuck(now);
+        let again = || self.stuck_from().after(u64::from(times) * self.stuck_for());
+        (times > 0).then(again)
+    }
+
+    fn stuck_from(&self) -> Time {
+        self.ended.unwrap_or_default().after(self.patience())
+    }
+
+    fn stuck_for(&self) -> Nanos {
+        self.patience().min(STUCK_LAST)
     }
 
     /// No worker that was seen in the crowd has got through for long.

@@ -163,12 +163,37 @@ fn half_of_the_busy_ones_at_a_lock_are_no_convoy() {
 fn what_stands_still_is_free_to_grow_and_held_again_when_it_moves() {
     let (mut crowd, now) = settled(40);
     assert!(matches!(crowd.gate(now, 6), Gate::Wait(_)));
-    let later = now.after(4 * SPACING_LEAST + 1);
-    crowd.looked(later, at_lock(5, 6), 96);
-    assert_eq!(crowd.gate(later, 100), Gate::Open);
-    assert_eq!(crowd.room(later, 100), u32::MAX);
-    crowd.completed(later);
-    assert_eq!(crowd.room(later, 100), 0);
+    let stuck = 4 * SPACING_LEAST;
+    let later = now.after(stuck + 1);
+    crowd.looked(later, at_lock(6, 6), 96);
+    assert_eq!(
+        (crowd.gate(later, 6), crowd.room(later, 6)),
+        (Gate::Open, 6)
+    );
+    // Twice as many each time, and what begins so is no probe of the lock.
+    for busy in 6..12 {
+        crowd.started(later, busy);
+    }
+    assert!(matches!(crowd.gate(later, 12), Gate::Wait(_)));
+    assert_eq!(crowd.room(now.after(2 * stuck), 12), 12);
+    assert_eq!(crowd.room(now.after(4 * stuck), 12), 6 * 16 - 12);
+    crowd.completed(now.after(4 * stuck));
+    assert!(
+        crowd.room(now.after(4 * stuck), 100) <= 1,
+        "no more than probes"
+    );
+    assert_eq!(allowed(&crowd, now.after(4 * stuck)), Some(6));
+}
+
+/// Who holds the lock has lost its CPU, or sleeps with it: nothing ends, and more would only wait.
+#[test]
+fn a_convoy_whose_head_stands_still_is_no_barrier() {
+    let (mut crowd, now) = settled(40);
+    for at in 1..10 {
+        let later = now.after(at * 4 * SPACING_LEAST + 1);
+        crowd.looked(later, at_lock(5, 6), 96);
+        assert!(crowd.room(later, 6) <= 1, "no more than probes");
+    }
 }
 
 #[test]

@@ -225,6 +225,7 @@ impl Pool {
         event: impl FnOnce(&mut WorkerPool<Items>, &mut Cx<Items>) -> R,
     ) -> (R, News) {
         let mut core = self.core.lock().expect("the core does not panic");
+        let no_way_back = NoWayBack;
         // SAFETY: the lock is held until after the last use of the items.
         let mut items = unsafe { Items::of(self.base, self.id) };
         let mut cx = Cx {
@@ -238,6 +239,7 @@ impl Pool {
         self.activated.add(cx.store.activated());
         let published = core.pool.published(now);
         let news = self.publish(core, published, actions);
+        std::mem::forget(no_way_back);
         (result, news)
     }
 
@@ -377,6 +379,23 @@ impl Pool {
     /// Sleeps until it is said again, at most `timeout`.
     pub(crate) fn wait_news(&self, seen: u32, timeout: Option<Nanos>) {
         self.progress.wait(seen, timeout);
+    }
+}
+
+/// The core does not panic, unless somebody has overwritten an item that was queued, which C can.
+/// Then its lists are in the middle of a change, and everybody would wait for ever: dropping this
+/// while it panics ends the process.
+struct NoWayBack;
+
+impl Drop for NoWayBack {
+    fn drop(&mut self) {
+        if !cfg!(loom) {
+            eprintln!(
+                "cmwq: a list of queued items is broken: was an item overwritten, or its memory \
+                 used again, while it was queued? (CMWQ_CHECKED=1 finds out.)"
+            );
+            std::process::abort();
+        }
     }
 }
 

@@ -48,6 +48,10 @@ impl Batch {
         full
     }
 
+    pub(super) fn is_empty(&self) -> bool {
+        self.lines.is_empty()
+    }
+
     /// The lines of the last job; None if there are none.
     pub(super) fn rest(&mut self) -> Option<Vec<Vec<u8>>> {
         self.bytes = 0;

@@ -172,10 +172,13 @@ fn progress_wanted(args: &RunArgs) -> When {
 /// Submits jobs until the input ends or the run is stopped. What was submitted before an input
 /// error runs to its end.
 fn submit_all(session: &Arc<Session>, mut feed: Feed<'_>, input: &str) {
-    for sequence in 0.. {
+    let mut next = 0;
+    loop {
         match feed.next() {
             Ok(None) => break,
-            Ok(Some(lines)) => {
+            Ok(Some((sequence, lines))) => {
+                session.leave_out(next..sequence);
+                next = sequence + 1;
                 if !session.submit(sequence, lines) {
                     break;
                 }
@@ -204,10 +207,10 @@ fn dry_run(args: &RunArgs, plan: &Plan, template: &Template, source: Opened) -> 
     let mut out = BufWriter::new(io::stdout().lock());
     let printed =
         |error: io::Error| io::Error::new(error.kind(), format!("standard output: {error}"));
-    for sequence in 0.. {
+    loop {
         match feed.next() {
             Ok(None) => break,
-            Ok(Some(lines)) => {
+            Ok(Some((sequence, lines))) => {
                 let given = Given {
                     lines: &lines,
                     sequence,

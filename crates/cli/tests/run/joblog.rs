@@ -376,3 +376,36 @@ fn a_joblog_on_a_stream_of_ours_stands_between_what_jobs_write() {
         to_errors.err
     );
 }
+
+#[test]
+fn resume_keeps_the_numbers_of_jobs() {
+    let folder = Folder::new();
+    let (log, ok, out) = (
+        folder.name("log"),
+        folder.name("ok"),
+        folder.name("out-{#}"),
+    );
+    let script = format!("[ {{}} != c ] || [ -e '{ok}' ] && echo {{#}} $CMWQ_SEQ {{}}");
+    let job = ["--halt", "never", "sh", "-c", &script];
+    let into_files = [&["--results", &out][..], &job].concat();
+    let first = resume(&log, &into_files, "a\nb\nc\nd\n");
+    assert_eq!(first.code, Some(123), "{}", first.err);
+    // In the order of the input, which has gaps now.
+    let kept = resume(&log, &[&["-k"][..], &job].concat(), "a\nx\nb\nc\nd\ny\n");
+    assert_eq!(kept.lines(), ["2 2 x", "6 6 y"], "{}", kept.err);
+    folder.write("ok", "");
+    let second = resume(&log, &into_files, "a\nb\nc\nd\ne\n");
+    assert_eq!(second.code, Some(0), "{}", second.err);
+    let results = ["1", "2", "3", "4", "5"].map(|n| {
+        let result = std::fs::read_to_string(folder.name(&format!("out-{n}")));
+        result.unwrap_or_default()
+    });
+    assert_eq!(results.concat(), "1 1 a\n2 2 b\n3 3 c\n4 4 d\n5 5 e\n");
+    let logged: Vec<String> = jobs(Path::new(&log))
+        .into_iter()
+        .map(|job| job[0].clone())
+        .collect();
+    assert_eq!(logged.iter().filter(|n| *n == "3").count(), 2, "{logged:?}");
+    let dry = resume(&log, &["--dry-run", "echo", "{#}"], "a\nb\nz\n");
+    assert_eq!(dry.lines(), ["echo 3"]);
+}

@@ -26,6 +26,7 @@ use crate::run::waiting::{Line, Waiting};
 use cmwq::Workqueue;
 use cmwq_admission::Spent;
 use std::io::{self, IsTerminal};
+use std::ops::Range;
 use std::process::ExitStatus;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::sync::{Arc, Mutex};
@@ -166,6 +167,11 @@ impl Session {
         self.waiting.push(Line { sequence, lines });
         self.begin_on(&self.queue);
         true
+    }
+
+    /// There are no jobs with these numbers: nobody waits for their output.
+    pub(super) fn leave_out(&self, numbers: Range<u64>) {
+        numbers.for_each(|sequence| self.put(sequence, None));
     }
 
     /// Queues an item that begins the job whose turn it then is.

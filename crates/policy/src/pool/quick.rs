@@ -14,14 +14,14 @@
 
 use super::brief::Brief;
 use super::items;
-use super::start::Start;
+use super::start::{Asks, Start};
 use super::worklist::Choice;
 use super::{Cx, ItemReport, Rule, Step, WorkerPool};
 use crate::probe::hit;
 use crate::sampling;
 use crate::store::Store;
 use crate::time::{Nanos, Time};
-use crate::worker::WorkerId;
+use crate::worker::{State, WorkerId};
 
 /// What a worker needs to know to go on.
 struct WayOn<W> {
@@ -57,7 +57,8 @@ impl<S: Store> WorkerPool<S> {
         let tells = report.foreign || report.slept == Some(true);
         let is_item = !current.barrier && current.deferred_to.is_none();
         let is_plain = is_item && !tells && worker.is_plain() && self.is_plain();
-        if !is_plain || (asks && self.too_many_run(cx)) {
+        let is_wanted = self.waits_for_workers(cx.now, Asks::Worker(State::Between));
+        if !is_plain || !is_wanted || (asks && self.too_many_run(cx)) {
             return None;
         }
         // What comes free for those who wait may be nearer.

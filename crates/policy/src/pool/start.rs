@@ -93,7 +93,7 @@ impl<S: Store> WorkerPool<S> {
     }
 
     /// Are there more items than workers on their way to them?
-    fn waits_for_workers(&self, now: Time, asks: Asks) -> bool {
+    pub(super) fn waits_for_workers(&self, now: Time, asks: Asks) -> bool {
         match asks {
             Asks::Event | Asks::Reported => self.nr_spare() > 0,
             Asks::Report => {

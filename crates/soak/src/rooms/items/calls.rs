@@ -196,10 +196,12 @@ fn allow(item: &Work, held: Held) {
 /// done.
 pub(crate) fn queue_and_flush(world: &World, rng: &mut Rng, item: &Work, n: usize) {
     let tally = &item.tally;
-    let (thefts, perished) = (tally.thefts.shut(), tally.perishable.load(SeqCst));
+    let thefts = tally.thefts.shut();
     let version = tally.version.fetch_add(1, SeqCst) + 1;
     let attempt = || world.with_queue(n, |queue| at_once(rng, item, queue));
     let queued = tally.attempts.during(attempt);
+    // Now: whoever has armed it, and made this false, has counted that before.
+    let perished = tally.perishable.load(SeqCst);
     let flushed = match queued {
         Ok(true) => item.flush(),
         // Only its timer may be armed.

@@ -62,6 +62,13 @@ pub(crate) struct RunArgs {
           conflicts_with = "max_args", help_heading = INPUT)]
     pub(super) colsep: Option<Separator>,
 
+    /// Read CSV: quoted columns, which may have commas and newlines in them
+    ///
+    /// Columns are separated by commas, or by the one byte of --colsep. Lines may end as on
+    /// Windows. Empty lines are skipped.
+    #[arg(long, conflicts_with_all = ["null", "delimiter", "max_args"], help_heading = INPUT)]
+    pub(super) csv: bool,
+
     /// The first line (or the first value of each source) names the columns, for {name}, {name.}
     ///
     /// WHAT is always ":", as GNU parallel has it.

@@ -3,6 +3,9 @@
 /// Between the columns of a line that was put together of several sources. No argument has it.
 pub(super) const JOINT: u8 = 0;
 
+/// Linux takes no longer argument than this (MAX_ARG_STRLEN, less the NUL at its end).
+pub(super) const LONGEST: usize = 128 * 1024 - 1;
+
 /// What separates columns: a string, as `--colsep` has it.
 ///
 /// `\t`, `\n` and `\\` are what they are in C, `\s` is any blank, `[...]` any of these bytes, and
@@ -40,6 +43,13 @@ impl Separator {
             true => Err("a separator has at least one character".to_owned()),
             false => Ok(Self(atoms)),
         }
+    }
+
+    /// The one byte that it is, if it is one.
+    pub(super) fn as_byte(&self) -> Option<u8> {
+        let [atom] = &self.0[..] else { return None };
+        let is_one = atom.any_of.len() == 1 && !atom.repeats;
+        is_one.then_some(atom.any_of[0])
     }
 
     /// How long the separator is that the text begins with; `None`: with none.
@@ -114,6 +124,8 @@ pub(super) enum Cut {
     Joints(usize),
     /// At separators.
     At(Separator),
+    /// It is a record with joints.
+    Record,
 }
 
 impl Cut {
@@ -121,7 +133,7 @@ impl Cut {
     pub(super) fn columns<'a>(&self, line: &'a [u8]) -> Vec<&'a [u8]> {
         match self {
             Cut::Whole => vec![line],
-            Cut::Joints(_) => line.split(|&byte| byte == JOINT).collect(),
+            Cut::Joints(_) | Cut::Record => line.split(|&byte| byte == JOINT).collect(),
             Cut::At(separator) => separator.split(line),
         }
     }
@@ -131,7 +143,7 @@ impl Cut {
         match self {
             Cut::Whole => number == 1,
             Cut::Joints(sources) => number <= *sources,
-            Cut::At(_) => true,
+            Cut::At(_) | Cut::Record => true,
         }
     }
 }

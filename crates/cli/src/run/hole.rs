@@ -165,6 +165,25 @@ impl Holes {
         })
     }
 
+    /// What stands between braces in the word like the name of a column, and is none.
+    pub(super) fn stranger(&self, word: &[u8]) -> Option<Vec<u8>> {
+        let texts = self.parts(word).into_iter().filter_map(|part| match part {
+            Part::Text(text) if !self.names.is_empty() => Some(text),
+            _ => None,
+        });
+        let like_a_name = |text: Vec<u8>| {
+            let opening = |at: &usize| text[*at] == b'{' && !text[..*at].ends_with(b"$");
+            let openings = (0..text.len()).filter(opening);
+            let inners = openings.filter_map(|at| {
+                let inner = &text[at + 1..];
+                let end = inner.iter().position(|&byte| byte == b'}')?;
+                Some(inner[..end].to_vec())
+            });
+            inners.into_iter().find(|inner| is_like_a_name(inner))
+        };
+        texts.into_iter().find_map(like_a_name)
+    }
+
     fn forms(&self) -> impl Iterator<Item = (&'static [u8], Form)> {
         let more = MORE_FORMS.into_iter().filter(|_| self.plus);
         FORMS.into_iter().chain(more)
@@ -198,6 +217,13 @@ impl Holes {
         }
         parts
     }
+}
+
+/// Whether somebody might call a column so, with a form behind it.
+fn is_like_a_name(inner: &[u8]) -> bool {
+    let is_first = |byte: &u8| byte.is_ascii_alphabetic() || *byte == b'_';
+    let is_later = |byte: &u8| byte.is_ascii_alphanumeric() || b"_-./".contains(byte);
+    inner.first().is_some_and(is_first) && inner.iter().all(is_later)
 }
 
 /// What a job is, to fill the holes.

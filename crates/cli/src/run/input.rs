@@ -1,18 +1,19 @@
 //! The lines, read one at a time and only when there is room for another job.
 
+use super::columns::LONGEST;
+use super::records::Records;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::os::fd::BorrowedFd;
 
-/// Linux takes no longer argument than this (MAX_ARG_STRLEN, less the NUL at its end).
-pub(super) const LONGEST: usize = 128 * 1024 - 1;
-
 /// Where lines come from.
 pub(super) enum Input<'a> {
-    /// One file, as there is room for jobs.
+    /// Those of one file, as there is room for jobs.
     Lines(Lines<'a>),
+    /// The same, of a file of CSV.
+    Records(Records, Interruptible<'a>),
     /// They are all there.
     All(Box<dyn Iterator<Item = Vec<u8>> + 'a>),
 }
@@ -22,6 +23,7 @@ impl Input<'_> {
     pub(super) fn next(&mut self) -> io::Result<Option<Vec<u8>>> {
         match self {
             Input::Lines(lines) => lines.next(),
+            Input::Records(records, source) => records.next(source),
             Input::All(all) => Ok(all.next()),
         }
     }
@@ -77,9 +79,9 @@ impl<'a> Lines<'a> {
 
 /// A file whose reading ends, as at its end, once `stop` is readable: nobody should have to press
 /// Ctrl-C twice because a terminal or a slow writer has nothing for us.
-struct Interruptible<'a> {
-    source: File,
-    stop: BorrowedFd<'a>,
+pub(super) struct Interruptible<'a> {
+    pub(super) source: File,
+    pub(super) stop: BorrowedFd<'a>,
 }
 
 impl Read for Interruptible<'_> {

@@ -13,6 +13,7 @@ mod board;
 mod columns;
 mod control;
 mod delay;
+mod doubts;
 mod feed;
 mod groups;
 mod habits;
@@ -31,6 +32,7 @@ mod plan;
 mod process_job;
 mod progress;
 mod quote;
+mod records;
 mod reports;
 mod results;
 mod room;
@@ -118,7 +120,7 @@ fn run(given: &RunArgs) -> io::Result<RunEnd> {
     };
     let session = Session::new(args, setup)?;
     let session = Arc::new(session);
-    for note in note.chain(plan.note()) {
+    for note in note.chain(plan.notes()) {
         session.output.note(&note);
     }
     signals::watch(&session)?;
@@ -128,7 +130,7 @@ fn run(given: &RunArgs) -> io::Result<RunEnd> {
     let input = plan.input(source, stop)?;
     let feed = Feed::new(input, &session.template, args.max_args, done);
     session.mind_room();
-    submit_all(&session, feed, plan.name());
+    submit_all(&session, feed, &plan);
     session.wait()?;
     drop(progress);
     let (tally, runnable_ns) = (session.control.tally(), cmwq::stats().runnable_ns);
@@ -171,27 +173,37 @@ fn progress_wanted(args: &RunArgs) -> When {
 
 /// Submits jobs until the input ends or the run is stopped. What was submitted before an input
 /// error runs to its end.
-fn submit_all(session: &Arc<Session>, mut feed: Feed<'_>, input: &str) {
-    let mut next = 0;
+fn submit_all(session: &Arc<Session>, mut feed: Feed<'_>, plan: &Plan) {
+    let (mut next, mut doubts) = (0, plan.doubts());
     loop {
         match feed.next() {
             Ok(None) => break,
             Ok(Some((sequence, lines))) => {
                 session.leave_out(next..sequence);
                 next = sequence + 1;
+                if let Some(doubt) = doubts.of(&lines) {
+                    session.output.note(doubt);
+                }
                 if !session.submit(sequence, lines) {
                     break;
                 }
             }
             Err(error) => {
                 session.control.fail(OTHER_ERROR);
-                session.output.error(&format!("{input}: {error}"));
+                session.output.error(&format!("{}: {error}", plan.name()));
                 break;
             }
         }
     }
     session.control.input_ended(feed.skipped());
     session.start_last();
+}
+
+/// Says what a run would.
+fn say(args: &RunArgs, note: &str) {
+    if !args.quiet {
+        crate::complaint::say(&format_args!("cmwq run: {note}"));
+    }
 }
 
 /// Prints what would run.
@@ -204,6 +216,8 @@ fn dry_run(args: &RunArgs, plan: &Plan, template: &Template, source: Opened) -> 
     let never = eventfd(0, EventfdFlags::CLOEXEC)?;
     let input = plan.input(source, never.as_fd())?;
     let mut feed = Feed::new(input, template, args.max_args, done);
+    let mut doubts = plan.doubts();
+    plan.notes().for_each(|note| say(args, &note));
     let mut out = BufWriter::new(io::stdout().lock());
     let printed =
         |error: io::Error| io::Error::new(error.kind(), format!("standard output: {error}"));
@@ -211,6 +225,10 @@ fn dry_run(args: &RunArgs, plan: &Plan, template: &Template, source: Opened) -> 
         match feed.next() {
             Ok(None) => break,
             Ok(Some((sequence, lines))) => {
+                doubts
+                    .of(&lines)
+                    .into_iter()
+                    .for_each(|doubt| say(args, doubt));
                 let given = Given {
                     lines: &lines,
                     sequence,

@@ -1,10 +1,12 @@
 //! What is to be run, and on which lines: COMMAND and where its arguments come from.
 
 use super::args::{RunArgs, When};
-use super::columns::Cut;
+use super::columns::{Cut, LONGEST};
+use super::doubts::{self, Doubts};
 use super::habits;
 use super::hole::Holes;
-use super::input::{Input, LONGEST, Lines};
+use super::input::{Input, Interruptible, Lines};
+use super::records::Records;
 use super::results::is_table;
 use super::script;
 use super::sources::{Rows, Source, Sources};
@@ -24,6 +26,8 @@ pub(super) struct Plan {
     /// What messages call the input.
     name: String,
     delimiter: u8,
+    /// `--csv`: what is between columns.
+    csv: Option<u8>,
     shuffled: bool,
     /// `--header`: the first line of each file names its columns.
     has_header: bool,
@@ -35,6 +39,8 @@ pub(super) struct Plan {
 /// The files of the sources, each once.
 pub(super) enum Opened {
     One(File),
+    /// The one file, of CSV.
+    Records(File, Records),
     Sources(Vec<Option<File>>),
 }
 
@@ -47,7 +53,9 @@ impl Plan {
             command = vec![command.join(OsStr::new(" "))];
         }
         let mut file = args.arg_file.clone();
+        let csv = csv_separator(args).map_err(|error| usage(&error))?;
         let cut = match (&args.colsep, sources.len()) {
+            _ if csv.is_some() => Cut::Record,
             (Some(separator), _) => Cut::At(separator.clone()),
             (None, 0) => Cut::Whole,
             (None, sources) => Cut::Joints(sources),
@@ -70,6 +78,9 @@ impl Plan {
             file = Some(path.clone()).filter(|path| path != Path::new("-"));
             sources = Sources::default();
         }
+        if csv.is_some() && sources.len() > 0 {
+            return Err(usage("--csv reads one file, or standard input"));
+        }
         let name = match (&file, sources.len()) {
             (Some(path), _) => path.display().to_string(),
             (None, 0) => "standard input".to_owned(),
@@ -91,6 +102,7 @@ impl Plan {
             file,
             name,
             delimiter: args.delimiter.unwrap_or(if args.null { 0 } else { b'\n' }),
+            csv,
             shuffled: args.shuf,
             has_header,
             command,
@@ -112,9 +124,15 @@ impl Plan {
         &self.name
     }
 
-    /// What is to be said once.
-    pub(super) fn note(&self) -> Option<String> {
-        note(&self.command)
+    /// What is to be said before anything runs.
+    pub(super) fn notes(&self) -> impl Iterator<Item = String> {
+        let strangers = doubts::of_names(&self.command, &self.holes);
+        note(&self.command).into_iter().chain(strangers)
+    }
+
+    /// What is to be said of the lines.
+    pub(super) fn doubts(&self) -> Doubts {
+        Doubts::new(self.holes.cut.clone(), self.delimiter)
     }
 
     /// Opens what there is to read, so that nothing has begun if that fails, and reads what the
@@ -132,8 +150,11 @@ impl Plan {
         let sources = match opened {
             Opened::One(file) => {
                 let line = first_line(file, delimiter).map_err(named(&self.name))?;
-                let columns = self.holes.cut.columns(&line).into_iter();
-                return Ok(columns.map(<[u8]>::to_vec).collect());
+                return Ok(self.columns(&line));
+            }
+            Opened::Records(file, records) => {
+                let record = records.next(file).map_err(named(&self.name))?;
+                return Ok(self.columns(&record.unwrap_or_default()));
             }
             Opened::Sources(files) => self.sources.0.iter_mut().zip(files),
         };
@@ -147,20 +168,23 @@ impl Plan {
         };
         let firsts: Vec<Vec<u8>> = sources.map(first).collect::<io::Result<_>>()?;
         match &firsts[..] {
-            [line] => Ok(self
-                .holes
-                .cut
-                .columns(line)
-                .into_iter()
-                .map(<[u8]>::to_vec)
-                .collect()),
+            [line] => Ok(self.columns(line)),
             _ => Ok(firsts),
         }
     }
 
+    fn columns(&self, line: &[u8]) -> Vec<Vec<u8>> {
+        let columns = self.holes.cut.columns(line).into_iter();
+        columns.map(<[u8]>::to_vec).collect()
+    }
+
     fn open_all(&self) -> io::Result<Opened> {
         if self.sources.len() == 0 {
-            return open(self.file.as_deref()).map(Opened::One);
+            let file = open(self.file.as_deref())?;
+            return Ok(match self.csv {
+                Some(separator) => Opened::Records(file, Records::new(separator)),
+                None => Opened::One(file),
+            });
         }
         let sources = self.sources.0.iter().map(|(_, source)| match source {
             Source::Words(_) => Ok(None),
@@ -174,6 +198,9 @@ impl Plan {
         let lines = |file| Lines::new(file, self.delimiter, stop);
         let input = match opened {
             Opened::One(file) => Input::Lines(lines(file)),
+            Opened::Records(source, records) => {
+                Input::Records(records, Interruptible { source, stop })
+            }
             Opened::Sources(files) => {
                 let mut values = Vec::new();
                 for ((with, source), file) in self.sources.0.iter().zip(files) {
@@ -231,6 +258,18 @@ pub(super) fn settle(args: &RunArgs, cpus: usize) -> Result<(RunArgs, Option<Str
          the CPUs busy"
     );
     Ok((args, Some(note)))
+}
+
+/// What is between columns, with `--csv`. The error is one of usage.
+fn csv_separator(args: &RunArgs) -> Result<Option<u8>, String> {
+    match &args.colsep {
+        _ if !args.csv => Ok(None),
+        None => Ok(Some(b',')),
+        Some(separator) => {
+            let wrong = || "with --csv, --colsep is one byte".to_owned();
+            separator.as_byte().map(Some).ok_or_else(wrong)
+        }
+    }
 }
 
 fn note(command: &[OsString]) -> Option<String> {

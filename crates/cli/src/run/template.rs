@@ -1,8 +1,7 @@
 //! From COMMAND and the lines of a job to its words. Bytes throughout: nothing here needs UTF-8.
 
-use super::columns::{Cut, JOINT};
+use super::columns::{Cut, JOINT, LONGEST};
 use super::hole::{Arguments, Form, Hole, Holes, Part};
-use super::input::LONGEST;
 use super::script::{self, Script};
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};

@@ -16,5 +16,6 @@ mod room;
 mod signals;
 mod status;
 mod support;
+mod tables;
 mod terminal;
 mod trees;

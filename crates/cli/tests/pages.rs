@@ -109,3 +109,15 @@ fn pages_are_what_a_formatter_reads_without_complaint() {
 fn a_page_of_nothing_is_an_error() {
     assert!(!cmwq(&["man", "nothing"]).status.success());
 }
+
+#[test]
+fn pages_are_found_by_their_names_and_have_no_empty_sections() {
+    for name in ["run", "top", "dump", "set", "man", "doctor", "explain"] {
+        let page = text(&["man", &format!("cmwq-{name}")]);
+        assert_eq!(page, text(&["man", name]));
+        assert!(!page.contains(".SH EXTRA"), "{name}");
+        assert!(page.contains(r"cmwq\-top"), "{name}");
+    }
+    assert!(text(&["man", "top"]).contains(".SH NOTES"));
+    assert!(!text(&["man", "man"]).contains(".SH NOTES"));
+}

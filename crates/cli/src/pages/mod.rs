@@ -49,6 +49,8 @@ fn named(name: Option<&str>) -> io::Result<Command> {
     let Some(name) = name else {
         return Ok(cmwq);
     };
+    // Pages are called like this.
+    let name = name.strip_prefix("cmwq-").unwrap_or(name);
     let found = cmwq.find_subcommand(name).cloned();
     found.ok_or_else(|| io::Error::other(format!("cmwq has no command \"{name}\"")))
 }
@@ -57,6 +59,10 @@ fn render(command: Command, page: &mut Vec<u8>) -> io::Result<()> {
     let name = command.get_display_name().unwrap_or(command.get_name());
     let (title, is_run) = (name.to_uppercase(), command.get_name() == "run");
     let has_commands = command.has_subcommands();
+    let has_notes = command
+        .get_after_long_help()
+        .or(command.get_after_help())
+        .is_some();
     let man = Man::new(command)
         .title(title)
         .date(DATE)
@@ -80,8 +86,19 @@ fn render(command: Command, page: &mut Vec<u8>) -> io::Result<()> {
     if has_commands {
         man.render_subcommands_section(page)?;
     }
-    man.render_extra_section(page)?;
-    page.extend(b".SH SEE ALSO\n.BR cmwq (1),\n.BR cmwq\\-run (1),\n.BR cmwq\\-doctor (1)\n");
+    let mut extra = Vec::new();
+    man.render_extra_section(&mut extra)?;
+    if has_notes {
+        let extra = String::from_utf8_lossy(&extra);
+        page.extend(extra.replacen(".SH EXTRA", ".SH NOTES", 1).bytes());
+    }
+    let others = [
+        ".BR cmwq (1)",
+        ".BR cmwq\\-run (1)",
+        ".BR cmwq\\-top (1)",
+        ".BR cmwq\\-doctor (1)",
+    ];
+    page.extend(format!(".SH SEE ALSO\n{}\n", others.join(",\n")).bytes());
     Ok(())
 }
 

@@ -214,9 +214,16 @@ pub(crate) struct RunArgs {
     ///
     /// It has the number of jobs that ended and that failed, of lines that were skipped and of
     /// retries, the elapsed seconds, the most jobs at a time and the mean number of runnable ones.
+    /// The first jobs that failed are named.
     #[arg(long, value_name = "FORMAT", value_enum, default_value_t = SummaryFormat::None,
           help_heading = OUTPUT)]
     pub(super) summary: SummaryFormat,
+
+    /// Write the summary to FILE, not to standard error
+    ///
+    /// Without --summary it is JSON.
+    #[arg(long, value_name = "FILE", help_heading = OUTPUT)]
+    pub(super) summary_file: Option<PathBuf>,
 
     /// Write a line to FILE for each job that has ended and whose output is written
     ///
@@ -245,8 +252,8 @@ pub(crate) struct RunArgs {
     /// What to run for each line; {} in it stands for the line
     ///
     /// Without {} or a column in COMMAND the line becomes its last argument. COMMAND as one word
-    /// with blanks or shell syntax is a script for sh. Without COMMAND each line is itself a
-    /// command for sh, and empty lines are skipped.
+    /// with blanks or shell syntax is a script for sh, or for bash if only bash reads it. Without
+    /// COMMAND each line is itself a command for sh, and empty lines are skipped.
     ///
     /// {.} is the line without its extension, {/} without its folder, {//} the folder, and {/.}
     /// without both. {#} is the number of the job and {%} that of its slot. {1}, {2.} and so on are

@@ -14,6 +14,7 @@ mod columns;
 mod control;
 mod delay;
 mod doubts;
+mod failures;
 mod feed;
 mod groups;
 mod habits;
@@ -53,7 +54,9 @@ mod waiting;
 pub(crate) use args::RunArgs;
 pub(crate) use status::OTHER_ERROR;
 
-use args::When;
+use args::{SummaryFormat, When};
+use control::Tally;
+use failures::FailedJob;
 use feed::Feed;
 use hole::Text;
 use log::{Done, JobLog};
@@ -63,8 +66,10 @@ use results::Results;
 use rustix::event::{EventfdFlags, eventfd};
 use session::{Session, Setup};
 use status::RunEnd;
+use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::os::fd::AsFd;
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Instant;
@@ -102,6 +107,7 @@ fn run(given: &RunArgs) -> io::Result<RunEnd> {
     reports::listen();
     let note = note.into_iter().chain(temporary_folder(args)?);
     let (log, done) = open_log(args)?;
+    let summary_file = open_summary(args)?;
     threads::allow(args.max_active)?;
     let progress = progress::is_wanted(progress_wanted(args));
     let holes = plan.holes();
@@ -134,11 +140,47 @@ fn run(given: &RunArgs) -> io::Result<RunEnd> {
     session.wait()?;
     drop(progress);
     let (tally, runnable_ns) = (session.control.tally(), cmwq::stats().runnable_ns);
-    let long = session.long.all();
-    if let Some(text) = summary::text(args.summary, tally, started.elapsed(), runnable_ns, long) {
-        session.output.print(&text);
+    let (long, failed) = (session.long.all(), session.failures.all());
+    tell_failures(args, &session, tally, &failed);
+    let elapsed = started.elapsed();
+    let text = summary::text(args.summary, tally, elapsed, runnable_ns, long, failed);
+    match (text, summary_file) {
+        (Some(text), Some((mut file, path))) => {
+            writeln!(file, "{text}").map_err(|error| named(path, &error))?;
+        }
+        (Some(text), None) => session.output.print(&text),
+        (None, _) => {}
     }
     Ok(session.control.end())
+}
+
+/// Names the jobs that failed to somebody at a terminal who has not been told otherwise. One that
+/// ended the run has been named.
+fn tell_failures(args: &RunArgs, session: &Session, tally: Tally, failed: &[FailedJob]) {
+    let is_told = args.summary == SummaryFormat::Text && args.summary_file.is_none();
+    let is_known = is_told || args.progress == When::Full || args.joblog.is_some();
+    let is_one = session.control.is_stopped() && tally.failed <= 1;
+    if failed.is_empty() || is_known || is_one || args.quiet || !output::is_for_people() {
+        return;
+    }
+    let (count, jobs) = (tally.failed, tally.jobs);
+    let lines = failures::lines(failed, count);
+    session.output.note(&format!(
+        "{count} of {jobs} jobs failed:\n{}",
+        lines.trim_end()
+    ));
+}
+
+fn open_summary(args: &RunArgs) -> io::Result<Option<(File, &Path)>> {
+    let Some(path) = &args.summary_file else {
+        return Ok(None);
+    };
+    let file = File::create(path).map_err(|error| named(path, &error))?;
+    Ok(Some((file, path)))
+}
+
+fn named(path: &Path, error: &io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("{}: {error}", path.display()))
 }
 
 /// Whether output that is held has a place where it is too large for memory. A wrong TMPDIR is an

@@ -1,6 +1,6 @@
 //! What is to be run, and on which lines: COMMAND and where its arguments come from.
 
-use super::args::{RunArgs, When};
+use super::args::{RunArgs, SummaryFormat, When};
 use super::columns::{Cut, LONGEST};
 use super::doubts::{self, Doubts};
 use super::habits;
@@ -127,7 +127,20 @@ impl Plan {
     /// What is to be said before anything runs.
     pub(super) fn notes(&self) -> impl Iterator<Item = String> {
         let strangers = doubts::of_names(&self.command, &self.holes);
-        note(&self.command).into_iter().chain(strangers)
+        let waits = self.reads_a_terminal().then(|| {
+            "lines are read from the terminal, up to Ctrl-D; values may stand behind ::: instead"
+                .to_owned()
+        });
+        note(&self.command)
+            .into_iter()
+            .chain(strangers)
+            .chain(waits)
+    }
+
+    /// Whether somebody has to type the lines, and sees what we say.
+    fn reads_a_terminal(&self) -> bool {
+        let is_ours = self.sources.len() == 0 && self.file.is_none();
+        is_ours && io::stdin().is_terminal() && io::stderr().is_terminal()
     }
 
     /// What is to be said of the lines.
@@ -235,6 +248,9 @@ pub(super) fn settle(args: &RunArgs, cpus: usize) -> Result<(RunArgs, Option<Str
         ));
     }
     let mut args = args.clone();
+    if args.summary_file.is_some() && args.summary == SummaryFormat::None {
+        args.summary = SummaryFormat::Json;
+    }
     // That is standard input, and no job's.
     args.arg_file = args.arg_file.filter(|path| path != Path::new("-"));
     // Its lines come in order, as far as they are written.

@@ -2,6 +2,7 @@
 
 use super::args::SummaryFormat;
 use super::control::Tally;
+use super::failures::{self, FailedJob};
 use super::long::LongJob;
 use serde::Serialize;
 use std::time::Duration;
@@ -19,6 +20,8 @@ struct Summary {
     peak_jobs: usize,
     mean_runnable: f64,
     long_jobs: Vec<LongJob>,
+    /// The first ones.
+    failed_jobs: Vec<FailedJob>,
 }
 
 /// The summary without a newline at its end; None where none was asked for. `runnable_ns` is the
@@ -29,6 +32,7 @@ pub(super) fn text(
     elapsed: Duration,
     runnable_ns: u128,
     long_jobs: Vec<LongJob>,
+    failed_jobs: Vec<FailedJob>,
 ) -> Option<String> {
     let summary = Summary {
         version: 1,
@@ -40,6 +44,7 @@ pub(super) fn text(
         peak_jobs: tally.peak_jobs,
         mean_runnable: runnable_ns as f64 / elapsed.as_nanos().max(1) as f64,
         long_jobs,
+        failed_jobs,
     };
     match format {
         SummaryFormat::None => None,
@@ -62,8 +67,9 @@ fn for_people(summary: &Summary) -> String {
         .iter()
         .map(|job| format!("{}\n", job.says()));
     let long: String = long.collect();
+    let failed = failures::lines(&summary.failed_jobs, summary.failed);
     format!(
-        "{long}{} jobs, {} failed, {seldom}{:.2} s, at most {} at a time, {:.1} runnable on average",
+        "{long}{failed}{} jobs, {} failed, {seldom}{:.2} s, at most {} at a time, {:.1} runnable on average",
         summary.jobs, summary.failed, summary.elapsed_s, summary.peak_jobs, summary.mean_runnable
     )
 }
@@ -87,12 +93,18 @@ mod tests {
             times: 300,
             doing: "sleep (7) sleeps".into(),
         };
+        let failed = FailedJob {
+            sequence: 3,
+            arguments: "y".into(),
+            why: "timed out".into(),
+        };
         text(
             format,
             tally,
             Duration::from_millis(1_250),
             1_875_000_000,
             vec![long],
+            vec![failed],
         )
     }
 
@@ -104,12 +116,14 @@ mod tests {
         let expected = serde_json::json!({"version": 1, "jobs": 3, "failed": 1,
             "skipped": 4, "retries": 0, "elapsed_s": 1.25, "peak_jobs": 2, "mean_runnable": 1.5,
             "long_jobs": [{"sequence": 2, "arguments": "x", "ran_s": 9, "times": 300,
-                "doing": "sleep (7) sleeps"}]});
+                "doing": "sleep (7) sleeps"}],
+            "failed_jobs": [{"sequence": 3, "arguments": "y", "why": "timed out"}]});
         assert_eq!(json, expected);
         let words = of(SummaryFormat::Text).unwrap();
         assert_eq!(
             words,
             "job 2 (x): 9 s, 300 times the others: sleep (7) sleeps\n\
+             job 3 (y): timed out\n\
              3 jobs, 1 failed, 4 skipped, 1.25 s, at most 2 at a time, 1.5 runnable on average"
         );
     }

@@ -158,6 +158,11 @@ impl Template {
         }
     }
 
+    /// Whether that says nothing of the job's lines.
+    pub(super) fn has_bare_name(&self) -> bool {
+        matches!(self.how, How::Words { .. })
+    }
+
     /// Whether all jobs run the same program.
     pub(super) fn has_one_program(&self) -> bool {
         let is_text = |part: &Part| matches!(part, Part::Text(_));

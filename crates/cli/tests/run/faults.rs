@@ -107,7 +107,7 @@ fn output_that_cannot_be_held_is_our_error_and_names_the_job() {
     std::fs::create_dir(&gone).unwrap();
     let ran = feed(command.env("TMPDIR", &gone), "x\n");
     assert_eq!((ran.code, ran.out.len()), (Some(1), 0));
-    let why = format!("sh: its output was lost: temporary file in {gone}: ");
+    let why = format!("sh (x): its output was lost: temporary file in {gone}: ");
     assert!(ran.err.contains(&why), "{}", ran.err);
 }
 

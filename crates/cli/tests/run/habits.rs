@@ -339,7 +339,7 @@ fn results_that_cannot_be_written_are_our_error() {
     assert_eq!((ran.code, ran.text().as_str()), (Some(1), ""));
     assert!(
         ran.err
-            .contains("job 1: echo: its output was lost: results "),
+            .contains("job 1: echo (x): its output was lost: results "),
         "{}",
         ran.err
     );

@@ -71,7 +71,7 @@ fn full_progress_shows_what_runs_and_what_fails() {
     let (mut seen, mut buffer) = (String::new(), [0; 4096]);
     let is_there = |seen: &str| {
         let line = seen.contains(" cpu ") && seen.contains("  good  ") && seen.contains("sleeps");
-        line && seen.contains("job 2: sh: exited with status 3 (bad)")
+        line && seen.contains("job 2: sh (bad): exited with status 3")
     };
     while !is_there(&seen) {
         let count = errors.read(&mut buffer).unwrap();

@@ -140,7 +140,7 @@ fn a_job_that_is_killed_for_memory_has_failed_and_others_go_on() {
     let ran = group.run(&job, format!("600\n{}", "1\n".repeat(30)));
     assert_eq!((ran.code, group.kills()), (Some(123), 1), "{}", ran.err);
     assert!(
-        ran.err.contains("dd: killed, as memory ran out"),
+        ran.err.contains("dd (600): killed, as memory ran out"),
         "{}",
         ran.err
     );

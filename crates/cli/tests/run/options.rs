@@ -395,3 +395,42 @@ fn progress_of_its_own_accord_is_for_terminals() {
     wait_for(&folder.path("runs"));
     assert_eq!(finish(child).err, "");
 }
+
+#[test]
+fn the_summary_goes_to_a_file_and_names_what_failed() {
+    let folder = Folder::new();
+    let file = folder.name("summary");
+    let args = [
+        "--halt",
+        "never",
+        "--summary-file",
+        &file,
+        "sh",
+        "-c",
+        "exit $0",
+    ];
+    let ran = run(&args, "0\n7\n");
+    assert_eq!((ran.code, ran.err.as_str()), (Some(123), ""));
+    let read = || std::fs::read_to_string(folder.path("summary")).unwrap();
+    let summary: serde_json::Value = serde_json::from_str(&read()).unwrap();
+    let failed =
+        serde_json::json!([{"sequence": 2, "arguments": "7", "why": "exited with status 7"}]);
+    assert_eq!(summary["failed_jobs"], failed);
+    let text = [&["--summary", "text"], &args[..]].concat();
+    assert_eq!(run(&text, "0\n7\n").err, "");
+    assert!(read().starts_with("job 2 (7): exited with status 7\n2 jobs, 1 failed, "));
+    let nowhere = ["--summary-file", "/nonexistent/x", "echo"];
+    let ran = run(&nowhere, "a\n");
+    assert_eq!((ran.code, ran.text().as_str()), (Some(1), ""));
+    assert!(ran.err.contains("/nonexistent/x: "), "{}", ran.err);
+}
+
+#[test]
+fn what_is_said_of_a_job_names_its_line() {
+    let ran = run(&["--timeout", "0.2", "sleep"], "1000\n");
+    let told = "job 1: sleep (1000): timed out";
+    assert!(ran.err.contains(told), "{}", ran.err);
+    let ran = run(&["sh", "-c", "exit 255"], "a\tb\n");
+    let told = "job 1: sh (a b): exited with status 255; aborting";
+    assert!(ran.err.contains(told), "{}", ran.err);
+}

@@ -92,7 +92,8 @@ fn full_disk_for_held_output_names_the_job_which_is_run_again_by_resume() {
         ran.err
     );
     assert!(
-        ran.err.contains("job 2: sh: its output was lost: "),
+        ran.err
+            .contains("job 2: sh (3000000): its output was lost: "),
         "{}",
         ran.err
     );
@@ -185,7 +186,10 @@ fn job_that_is_stopped_is_named_and_the_others_go_on() {
     let mut note = String::new();
     std::io::BufRead::read_line(&mut errors, &mut note).unwrap();
     let pid = std::fs::read_to_string(folder.path("pid")).unwrap();
-    assert!(note.contains("job 1: sh: was stopped"), "{note}");
+    assert!(
+        note.starts_with("cmwq run: job 1: sh (") && note.contains("): was stopped"),
+        "{note}"
+    );
     assert!(
         note.contains(&format!("kill -CONT -{}", pid.trim())),
         "{note}"

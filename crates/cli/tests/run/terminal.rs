@@ -332,3 +332,29 @@ fn no_job_runs_on_while_the_run_is_stopped() {
     feeding.join().unwrap();
     assert_eq!(ran.code, Some(0), "{}", ran.err);
 }
+
+#[test]
+fn somebody_at_a_terminal_is_told_which_jobs_failed() {
+    let (folder, mut terminal) = (Folder::new(), Terminal::new());
+    let file = folder.write("list", "1\n0\n3\n");
+    let run = format!("\"$CMWQ\" run -k sh -c 'exit $0' <'{file}'\n");
+    terminal.type_in(&run);
+    terminal.wait_for("2 of 3 jobs failed:");
+    terminal.assert_status(123);
+    for line in [
+        "job 1 (1): exited with status 1",
+        "job 3 (3): exited with status 3",
+    ] {
+        assert!(terminal.text().contains(line), "{}", terminal.text());
+    }
+}
+
+#[test]
+fn who_is_to_type_the_lines_is_told_so() {
+    let mut terminal = Terminal::new();
+    terminal.type_in("\"$CMWQ\" run echo got\n");
+    terminal.wait_for("lines are read from the terminal");
+    terminal.type_in("x\n\x04");
+    terminal.wait_for("got x");
+    terminal.assert_status(0);
+}

@@ -8,6 +8,7 @@ use crate::run::args::When;
 use crate::run::board::Board;
 use crate::run::control::Control;
 use crate::run::delay::Delay;
+use crate::run::failures::{FailedJob, Failures};
 use crate::run::halt::{Next, Rules};
 use crate::run::hole::{Arguments, Text};
 use crate::run::launch::{Launcher, Own};
@@ -68,6 +69,7 @@ pub(super) struct Session {
     pub(super) long: LongJobs,
     is_watched: bool,
     pub(super) board: Board,
+    pub(super) failures: Failures,
     results: Option<Results>,
 }
 
@@ -86,6 +88,8 @@ struct Title {
     /// From 0.
     sequence: u64,
     name: String,
+    /// Behind that, where it does not show the job's lines.
+    lines: Option<String>,
     /// From 1.
     slot: usize,
     /// The beginning of the job's lines, for people.
@@ -154,6 +158,7 @@ impl Session {
             long: LongJobs::default(),
             is_watched: setup.is_watched,
             board: Board::new(args.progress == When::Full),
+            failures: Failures::default(),
             results: setup.results,
         })
     }
@@ -246,9 +251,12 @@ impl Session {
         let tag = self.tag_of(&arguments, given);
         arguments.truncate(KEPT);
         arguments.shrink_to_fit();
+        let is_said = arguments.is_empty() || name.as_bytes() == arguments;
+        let is_bare = self.template.has_bare_name() && !is_said;
         let title = Title {
             sequence,
             name: short(name),
+            lines: is_bare.then(|| shown(&arguments)),
             slot: slot.number,
             arguments,
             tag,
@@ -320,9 +328,14 @@ impl Session {
             let why = self.rules.farewell(last.end);
             self.output.error(&title.says(&why));
         } else if is_failure && self.board.is_shown() {
-            let line = String::from_utf8_lossy(&title.arguments).into_owned();
-            let why = format!("{} ({})", last.end.words(), short(line));
-            self.output.note(&title.says(&why));
+            self.output.note(&title.says(&last.end.words()));
+        }
+        if is_failure {
+            self.failures.add(|| FailedJob {
+                sequence: title.sequence + 1,
+                arguments: shown(&title.arguments),
+                why: last.end.words(),
+            });
         }
         self.account(last.end, last.spent);
     }
@@ -399,8 +412,17 @@ impl Session {
 
 impl Title {
     fn says(&self, what: &str) -> String {
-        format!("job {}: {}: {what}", self.sequence + 1, self.name)
+        let lines = self.lines.as_ref().map(|lines| format!(" ({lines})"));
+        let lines = lines.unwrap_or_default();
+        format!("job {}: {}{lines}: {what}", self.sequence + 1, self.name)
     }
+}
+
+/// On one line of a terminal, with nothing in it that would change more than that.
+fn shown(arguments: &[u8]) -> String {
+    let visible = |char: char| if char.is_control() { ' ' } else { char };
+    let text = String::from_utf8_lossy(arguments);
+    short(text.chars().map(visible).collect())
 }
 
 /// Cuts what would fill the terminal.

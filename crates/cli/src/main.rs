@@ -9,7 +9,7 @@
 //!
 //! Lowest first; a module imports from its own floor and from those below.
 //!
-//! 1. `complaint`, `default_action`, `startup`, `whereabouts`
+//! 1. `complaint`, `default_action`, `so_far`, `startup`, `whereabouts`
 //! 2. `bench`, `doctor`, `live`, `pages`, `run`, `sim`: a command each; none imports another
 
 mod bench;
@@ -20,6 +20,7 @@ mod live;
 mod pages;
 mod run;
 mod sim;
+mod so_far;
 mod startup;
 mod whereabouts;
 

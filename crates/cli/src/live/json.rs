@@ -23,6 +23,7 @@ pub(super) fn of(seen: &Seen) -> String {
         "pid": seen.pid,
         "command": seen.command,
         "stale": seen.stale,
+        "run": seen.run,
         "process": page,
         "children": children::of(seen.pid),
     });

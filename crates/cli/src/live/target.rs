@@ -3,6 +3,7 @@
 use std::fs;
 use std::io;
 
+use crate::so_far::{self, SoFar};
 use cmwq_os::observe::{TaskState, parse_stat};
 use cmwq_stats::control::{Request, ask};
 use cmwq_stats::{Queue, Snapshot, find};
@@ -29,6 +30,8 @@ pub(super) struct Seen {
     pub(super) snapshot: Snapshot,
     /// Why this is not what it does now, if it is not.
     pub(super) stale: Option<String>,
+    /// If it is a `cmwq run`.
+    pub(super) run: Option<SoFar>,
 }
 
 impl Target {
@@ -85,6 +88,7 @@ impl Process {
             command: command.unwrap_or_default().trim_end().to_owned(),
             snapshot,
             stale: answered.err().map(|refusal| refusal.to_string()),
+            run: so_far::of(self.pid),
         })
     }
 }

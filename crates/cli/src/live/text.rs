@@ -159,6 +159,7 @@ pub(super) fn head(seen: &Seen) -> String {
         command,
         snapshot,
         stale,
+        run,
     } = seen;
     let mut out = format!(
         "cmwq: process {pid} ({}), {}, {} queues, {} pools\n",
@@ -167,6 +168,9 @@ pub(super) fn head(seen: &Seen) -> String {
         snapshot.queues.len(),
         snapshot.pools.len()
     );
+    if let Some(run) = run {
+        line!(out, "cmwq run: {}", run.words());
+    }
     if let Some(why) = stale {
         line!(
             out,
@@ -377,6 +381,7 @@ mod tests {
                 ..Snapshot::default()
             },
             stale: None,
+            run: None,
         }
     }
 

@@ -3,6 +3,7 @@
 use super::groups::Groups;
 use super::status::{JobEnd, RunEnd, RunStatus};
 use super::vigil::GRACE;
+use crate::so_far::{Shown, SoFar};
 use cmwq_admission::Relief;
 use rustix::event::{EventfdFlags, eventfd};
 use rustix::process::{Pid, Signal};
@@ -44,6 +45,8 @@ pub(super) struct Control {
     changed: Condvar,
     /// Readable once the run is stopped: for those who wait in poll.
     stop_event: OwnedFd,
+    /// For other processes.
+    shown: Shown,
 }
 
 #[derive(Default)]
@@ -75,6 +78,7 @@ impl Control {
             state: Mutex::default(),
             changed: Condvar::new(),
             stop_event,
+            shown: Shown::new(),
         })
     }
 
@@ -119,6 +123,7 @@ impl Control {
         let mut state = self.lock();
         state.tally.is_all = true;
         state.tally.skipped = skipped;
+        self.show(&state);
     }
 
     /// Waits until every admitted job has left. Meanwhile kills what was terminated and does not
@@ -171,7 +176,27 @@ impl Control {
         let mut state = self.lock();
         state.groups.started(sequence, group);
         state.tally.peak_jobs = state.tally.peak_jobs.max(state.groups.len());
+        self.show(&state);
         self.tell_suspender(&state);
+    }
+
+    fn show(&self, state: &State) {
+        let Tally {
+            jobs,
+            failed,
+            submitted,
+            is_all,
+            skipped,
+            ..
+        } = state.tally;
+        self.shown.show(&SoFar {
+            jobs,
+            failed,
+            running: state.groups.len(),
+            submitted,
+            is_all,
+            skipped,
+        });
     }
 
     fn tell_suspender(&self, state: &State) {
@@ -205,6 +230,7 @@ impl Control {
             state.tally.failed += 1;
             state.verdict.job_failed();
         }
+        self.show(&state);
         state.tally.jobs
     }
 

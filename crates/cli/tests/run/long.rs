@@ -1,6 +1,6 @@
 //! Jobs that run much longer than the others.
 
-use crate::support::{Folder, command, finish, give, numbers, start, until};
+use crate::support::{Folder, command, finish, give, numbers, start, until, wait_until};
 use std::io::{BufRead, BufReader, Read};
 
 /// The last of 40 jobs waits for a fifo, with a guard against waiting for ever.
@@ -86,4 +86,32 @@ fn full_progress_shows_what_runs_and_what_fails() {
         seen.ends_with("\r\u{1b}[J") || seen.ends_with("\r\u{1b}[K"),
         "{seen:?}"
     );
+}
+
+#[test]
+fn how_far_a_run_is_shows_from_another_terminal() {
+    let folder = Folder::new();
+    let job = format!(
+        "[ $0 = 1 ] && exit 3; [ $0 = 2 ] && exit; {}",
+        until(&folder.name("go"))
+    );
+    let mut child = start(&mut command(&["--halt", "never", "sh", "-c", &job]));
+    give(&mut child, "1\n2\n3\n4\n");
+    let pid = child.id().to_string();
+    let top = |option: &str| {
+        let mut top = std::process::Command::new(env!("CARGO_BIN_EXE_cmwq"));
+        let shown = top.args(["top", &pid, "--once", option]).output().unwrap();
+        String::from_utf8(shown.stdout).unwrap()
+    };
+    let expected = serde_json::json!({"jobs": 2, "failed": 1, "running": 2, "submitted": 4,
+        "is_all": true, "skipped": 0});
+    wait_until("half of it is done", || {
+        let seen: serde_json::Value = serde_json::from_str(&top("--json")).unwrap_or_default();
+        seen["run"] == expected
+    });
+    let text = top("-i1");
+    let line = "cmwq run: 2 of 4 jobs done, 1 failed, 2 running\n";
+    assert!(text.contains(line), "{text}");
+    folder.write("go", "");
+    assert_eq!(finish(child).code, Some(123));
 }

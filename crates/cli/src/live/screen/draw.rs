@@ -106,7 +106,7 @@ pub(super) fn all(buffer: &mut Buffer, area: Rect, state: &State, colours: bool)
 fn title(lines: &mut Lines, state: &State, theme: &Theme) {
     let seen = &state.look.seen;
     let line = lines.top();
-    let text = format!(
+    let mut text = format!(
         "cmwq top: process {} ({}), {} CPUs, {} queues, {} pools",
         seen.pid,
         clean(&seen.command),
@@ -114,6 +114,9 @@ fn title(lines: &mut Lines, state: &State, theme: &Theme) {
         seen.snapshot.queues.len(),
         seen.snapshot.pools.len()
     );
+    if let Some(run) = &seen.run {
+        text += &format!("; {}", run.words());
+    }
     lines.write(line, &text, theme.title());
     if let Some(why) = &seen.stale {
         let line = lines.top();

@@ -79,6 +79,7 @@ pub(super) fn look() -> Look {
                 ..Snapshot::default()
             },
             stale: None,
+            run: None,
         },
         threads: HashMap::from([(10, thread)]),
         children: vec![child],

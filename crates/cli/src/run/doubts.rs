@@ -2,10 +2,9 @@
 
 use super::columns::Cut;
 use super::hole::Holes;
+use super::records::BYTE_ORDER_MARK;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
-
-const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// Whether something was said of the lines of a list.
 pub(super) struct Doubts {

@@ -24,9 +24,9 @@ pub(super) struct Failures(Mutex<Vec<FailedJob>>);
 impl Failures {
     /// `describe` is asked only if the job is kept.
     pub(super) fn add(&self, describe: impl FnOnce() -> FailedJob) {
-        if self.lock().len() < MOST {
-            let job = describe();
-            self.lock().push(job);
+        let mut jobs = self.lock();
+        if jobs.len() < MOST {
+            jobs.push(describe());
         }
     }
 

@@ -1,11 +1,11 @@
 //! `cmwq run`: a job for each input line, as many at a time as keep the CPUs busy.
 //!
 //! The main thread finds out what is to be run (`plan`: `habits`, `sources`), reads lines
-//! (`input`), puts them together into jobs (`feed`, `batch`) and queues an item for each
-//! (`session`), which makes the job's words (`template`: `columns`, `hole`, `script`), starts it
-//! (`launch`), follows it (`job`, `vigil`), decides whether its end counts (`halt`) and hands its
-//! output over (`output`), which is then logged (`log`). They all meet in `control`. How many run
-//! at a time is the engine's decision.
+//! (`input`) or CSV (`records`), puts them together into jobs (`feed`, `batch`) and queues an item
+//! for each (`session`), which makes the job's words (`template`: `columns`, `hole`, `script`),
+//! starts it (`launch`), follows it (`job`, `vigil`), decides whether its end counts (`halt`) and
+//! hands its output over (`output`), which is then logged (`log`). They all meet in `control`. How
+//! many run at a time is the engine's decision.
 
 mod args;
 mod batch;
@@ -230,6 +230,8 @@ fn submit_all(session: &Arc<Session>, mut feed: Feed<'_>, plan: &Plan) {
                     break;
                 }
             }
+            // Reading was cut short, perhaps in the middle of a record.
+            Err(_) if session.control.is_stopped() => break,
             Err(error) => {
                 session.control.fail(OTHER_ERROR);
                 session.output.error(&format!("{}: {error}", plan.name()));

@@ -8,7 +8,7 @@ use super::columns::{JOINT, LONGEST};
 use csv_core::{ReadRecordResult, Reader, ReaderBuilder};
 use std::io::{self, Read};
 
-const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+pub(super) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// Cuts what is read into records.
 pub(super) struct Records {

@@ -1,6 +1,7 @@
 //! Lists that other programs wrote: CSV, ends of lines as on Windows, names of columns.
 
-use crate::support::{Folder, run};
+use crate::support::{Folder, command, finish, run, start};
+use std::io::Write;
 
 fn ran(args: &[&str], input: &str) -> (Vec<String>, String) {
     let ran = run(args, input);
@@ -75,4 +76,16 @@ fn what_was_hardly_meant_is_said_once() {
         assert_eq!(ran(&quiet, input).1, "", "{rest:?}");
     }
     assert_eq!(ran(&["-0", "true"], "a\r\0").1, "");
+}
+
+#[test]
+fn a_run_that_stops_in_the_middle_of_a_record_does_not_blame_it() {
+    let mut child = start(&mut command(&["--csv", "--halt", "now", "false"]));
+    let mut input = child.stdin.take().unwrap();
+    input.write_all(b"a\nb,\"c").unwrap();
+    // It ends while its input is open.
+    let ran = finish(child);
+    drop(input);
+    assert_eq!(ran.code, Some(123), "{}", ran.err);
+    assert!(!ran.err.contains("quote"), "{}", ran.err);
 }

@@ -1,7 +1,6 @@
 //! The life of a worker: made, woken, given its next step, idle, retired.
 
-use super::start::{Asks, Start};
-use super::{CREATE_COOLDOWN, CROWDED, Cx, IDLE_WORKER_TIMEOUT, MAX_IDLE_WORKERS_RATIO};
+use super::{CREATE_COOLDOWN, Cx, IDLE_WORKER_TIMEOUT, MAX_IDLE_WORKERS_RATIO};
 use super::{Rule, Turn, WorkerPool};
 use crate::action::Action;
 use crate::canary::CONFIRM_QUICK;
@@ -76,74 +75,12 @@ impl<S: Store> WorkerPool<S> {
         }
     }
 
-    /// Is it the last one that could start, so that a spare is to be created before it works?
-    fn lacks_spare(&self) -> bool {
-        !self.may_start_working() && !broken!(NoSpare)
-    }
-
-    /// May a worker create another one? One at a time.
-    fn may_manage(&self, now: Time) -> bool {
-        (self.crew.manager().is_none() && self.may_create(now)) || broken!(TwoManagers)
-    }
-
     /// A chosen or new worker is there.
     fn arrive(&mut self, cx: &mut Cx<S>, id: WorkerId) {
         self.start_turn(cx);
         if self.crew.arrive(id) {
             let workers = self.nr_workers();
             self.stats.peak_workers = self.stats.peak_workers.max(workers);
-        }
-    }
-
-    /// Keep working? Not while too many run, if this worker has just arrived or stands in the way.
-    fn keep_working(&mut self, cx: &mut Cx<S>, id: WorkerId, from: State) -> bool {
-        let ended = from == State::Between;
-        self.worklist.look_for_room(cx.now);
-        let verdict = self.start_verdict(cx, Asks::Worker(from));
-        match verdict {
-            Start::NothingWaits => self.find_nothing(ended),
-            _ if self.is_served_without(id, cx.now) => false,
-            Start::EnoughRun | Start::NoToken if !ended || self.is_crowded(id) => {
-                hit!(WorkerCrowded if ended);
-                self.stats.step_backs += u64::from(ended);
-                false
-            }
-            _ => from != State::Creating || self.admit_new(cx, verdict),
-        }
-    }
-
-    fn find_nothing(&mut self, ended: bool) -> bool {
-        let convoy = ended && self.worklist.nr_aside() > 0;
-        hit!(WorkerConvoy if convoy);
-        self.stats.convoy_step_backs += u64::from(convoy);
-        false
-    }
-
-    /// Lets a new worker start at once, if growth would start one now.
-    fn admit_new(&mut self, cx: &mut Cx<S>, verdict: Start) -> bool {
-        let admitted = verdict == Start::Worker || self.ask_for_look(cx);
-        hit!(WorkerIsSpare if !admitted);
-        admitted
-    }
-
-    /// Has it found others waiting for its CPU so often that it is to step back?
-    fn is_crowded(&self, id: WorkerId) -> bool {
-        self.crew.get(id).crowded >= self.most_crowded()
-    }
-
-    /// Too many seem to run: does somebody wait for this worker's CPU right now? If nobody does,
-    /// going idle would only idle the CPU, whatever the estimate says.
-    fn should_yield(&mut self, cx: &mut Cx<S>, id: WorkerId) -> bool {
-        let verdict = |cx| self.start_verdict(cx, Asks::Worker(State::Between));
-        self.crew.get(id).asks && matches!(verdict(cx), Start::EnoughRun | Start::NoToken)
-    }
-
-    /// How often in a row others may want its CPU before a worker steps back. A per-CPU pool has
-    /// one CPU: there the estimate counts who is on it, and the kernel steps back at once.
-    pub(super) fn most_crowded(&self) -> u32 {
-        match self.attrs.rule {
-            Rule::PerCpu => 1,
-            _ => CROWDED,
         }
     }
 

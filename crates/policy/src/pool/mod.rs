@@ -51,6 +51,7 @@ mod stuck;
 #[cfg(test)]
 mod tests;
 mod unseen;
+mod wake;
 mod watch;
 mod worklist;
 

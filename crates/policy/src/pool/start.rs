@@ -12,15 +12,15 @@
 //! | whoever wants to know why an item waits | [`Asks::Event`] | [`Waits`](super::Waits) |
 //!
 //! `README.md` in this folder tells it in order. No verdict is asked for a spare, which a worker
-//! creates before it takes an item if it would leave nobody idle (`choose` in `life.rs`).
+//! creates before it takes an item if it would leave nobody idle
+//! ([`lacks_spare`](WorkerPool::lacks_spare)).
 //!
-//! How many are busy, and who is idle, is in `crew/`; when more workers would not help, in
-//! [`growth`](crate::growth).
+//! How many are busy, and who is idle, is in `crew/`. `brief.rs` tells whether one worker serves
+//! brief items best, [`growth`](crate::growth) when more workers would not help. Which worker is
+//! woken, and on which CPU, is in `wake.rs`.
 
-use super::worklist::NEAR_WINDOW;
-use super::{Cx, Rule, WorkerPool};
+use super::{CROWDED, Cx, Rule, WorkerPool};
 use crate::action::Action;
-use crate::affinity::Near;
 use crate::growth::Gate;
 use crate::probe::{broken, hit};
 use crate::store::Store;
@@ -243,74 +243,65 @@ impl<S: Store> WorkerPool<S> {
         false
     }
 
-    fn wake(&mut self, cx: &mut Cx<S>, receiver: Option<WorkerId>) -> bool {
-        let is_idle = |id: &WorkerId| matches!(self.crew.get(*id).state(), State::Idle(_));
-        let receiver = receiver.filter(is_idle);
-        let id = receiver.or_else(|| self.choose_idle(cx));
-        let id = id.expect("somebody is idle");
-        if !self.take_token(cx) {
-            return false;
-        }
-        let action = receiver.is_none().then(|| self.wake_action(cx, id));
-        self.crew.wake(id);
-        self.brief.moved(id, cx.now);
-        hit!(WorkerReceiver if action.is_none());
-        if let Some(action) = action.filter(|_| !broken!(WakeLost)) {
-            self.push(cx, action);
-        }
-        true
+    /// Is it the last one that could start, so that a spare is to be created before it works?
+    pub(super) fn lacks_spare(&self) -> bool {
+        !self.may_start_working() && !broken!(NoSpare)
     }
 
-    /// Where the first item was queued that nobody is on the way to, if that matters.
-    fn spare_home(&self, cx: &Cx<S>) -> Option<(&Near, u32)> {
-        self.worklist
-            .spare_home(cx, self.crew.counts().on_their_way())
+    /// May a worker create another one? One at a time.
+    pub(super) fn may_manage(&self, now: Time) -> bool {
+        (self.crew.manager().is_none() && self.may_create(now)) || broken!(TwoManagers)
     }
 
-    /// The idle worker to wake: the last that went idle; of a pool that brings workers home, one
-    /// that was last in the pod of the item that it is for, if there is one.
-    fn choose_idle(&self, cx: &Cx<S>) -> Option<WorkerId> {
-        let Some((near, home)) = self.spare_home(cx) else {
-            return self.standby();
-        };
-        let at_home = |id: &&WorkerId| near.distance(home, self.crew.get(**id).cpu) == 0;
-        let found = self
-            .crew
-            .idle()
-            .iter()
-            .rev()
-            .take(NEAR_WINDOW)
-            .find(at_home);
-        found.copied().or_else(|| self.standby())
-    }
-
-    /// How a worker is woken that is about to be on its way.
-    fn wake_action(&mut self, cx: &Cx<S>, id: WorkerId) -> Action<S::Pwq> {
-        let last = self.crew.get(id).cpu;
-        let spare = self.spare_home(cx);
-        match spare.filter(|(near, home)| near.distance(*home, last) > 0) {
-            None => Action::Wake(id),
-            Some((_, home)) => Action::WakeNear(id, home),
+    /// Keep working? Not while too many run, if this worker has just arrived or stands in the way.
+    pub(super) fn keep_working(&mut self, cx: &mut Cx<S>, id: WorkerId, from: State) -> bool {
+        let ended = from == State::Between;
+        self.worklist.look_for_room(cx.now);
+        let verdict = self.start_verdict(cx, Asks::Worker(from));
+        match verdict {
+            Start::NothingWaits => self.find_nothing(ended),
+            _ if self.is_served_without(id, cx.now) => false,
+            Start::EnoughRun | Start::NoToken if !ended || self.is_crowded(id) => {
+                hit!(WorkerCrowded if ended);
+                self.stats.step_backs += u64::from(ended);
+                false
+            }
+            _ => from != State::Creating || self.admit_new(cx, verdict),
         }
     }
 
-    fn spawn(&mut self, cx: &mut Cx<S>) -> bool {
-        // A worker that creates another one starts that.
-        let may = self.crew.manager().is_none();
-        if may {
-            let new = self.crew.create();
-            self.push(cx, Action::Spawn(new));
-        }
-        may
+    fn find_nothing(&mut self, ended: bool) -> bool {
+        let convoy = ended && self.worklist.nr_aside() > 0;
+        hit!(WorkerConvoy if convoy);
+        self.stats.convoy_step_backs += u64::from(convoy);
+        false
     }
 
-    /// The first runnable worker is free, each further one takes a token of the budget.
-    fn take_token(&mut self, cx: &mut Cx<S>) -> bool {
-        let limit = self.attrs.budget;
-        if self.nr_running() == 0 || !self.manages() {
-            return true;
+    /// Lets a new worker start at once, if growth would start one now.
+    fn admit_new(&mut self, cx: &mut Cx<S>, verdict: Start) -> bool {
+        let admitted = verdict == Start::Worker || self.ask_for_look(cx);
+        hit!(WorkerIsSpare if !admitted);
+        admitted
+    }
+
+    /// Has it found others waiting for its CPU so often that it is to step back?
+    fn is_crowded(&self, id: WorkerId) -> bool {
+        self.crew.get(id).crowded >= self.most_crowded()
+    }
+
+    /// Too many seem to run: does somebody wait for this worker's CPU right now? If nobody does,
+    /// going idle would only idle the CPU, whatever the estimate says.
+    pub(super) fn should_yield(&mut self, cx: &mut Cx<S>, id: WorkerId) -> bool {
+        let verdict = |cx| self.start_verdict(cx, Asks::Worker(State::Between));
+        self.crew.get(id).asks && matches!(verdict(cx), Start::EnoughRun | Start::NoToken)
+    }
+
+    /// How often in a row others may want its CPU before a worker steps back. A per-CPU pool has
+    /// one CPU: there the estimate counts who is on it, and the kernel steps back at once.
+    pub(super) fn most_crowded(&self) -> u32 {
+        match self.attrs.rule {
+            Rule::PerCpu => 1,
+            _ => CROWDED,
         }
-        // Another pool may just have taken the last one.
-        self.estimate.take_token(cx.store, limit)
     }
 }

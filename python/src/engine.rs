@@ -47,15 +47,7 @@ pub(crate) fn make(spec: &Spec<'_>) -> Result<Workqueue, String> {
 }
 
 fn scope_named(name: &str) -> Result<AffinityScope, String> {
-    Ok(match name {
-        "cpu" => AffinityScope::Cpu,
-        "smt" => AffinityScope::Smt,
-        "cache_shard" => AffinityScope::CacheShard,
-        "cache" => AffinityScope::Cache,
-        "numa" => AffinityScope::Numa,
-        "system" => AffinityScope::System,
-        _ => return Err(format!("affinity_scope {name:?} is none")),
-    })
+    AffinityScope::parse(name).ok_or_else(|| format!("affinity_scope {name:?} is none"))
 }
 
 /// Queues an item that calls `func` once.

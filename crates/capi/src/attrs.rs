@@ -86,7 +86,7 @@ impl CAttrs {
     pub(crate) fn of(attrs: &Attrs) -> CAttrs {
         CAttrs {
             nice: i32::from(attrs.nice),
-            scope: attrs.scope.map_or(SCOPE_DEFAULT, |scope| scope as i32),
+            scope: attrs.scope.map_or(SCOPE_DEFAULT, scope_number),
             strict: u32::from(attrs.strict),
             locality_ns: attrs.locality,
             cpus: attrs.cpumask.map_or(CCpus::NONE, |mask| CCpus::of(&mask)),
@@ -114,9 +114,22 @@ pub(crate) fn scope(number: i32) -> Result<Option<Scope>, c_int> {
     if number == SCOPE_DEFAULT {
         return Ok(None);
     }
-    let known = usize::try_from(number).ok();
-    let known = known.and_then(|number| Scope::ALL.get(number));
-    known.copied().map(Some).ok_or(errno::EINVAL)
+    let is_it = |scope: &Scope| scope_number(*scope) == number;
+    let known = Scope::ALL.into_iter().find(is_it);
+    known.map(Some).ok_or(errno::EINVAL)
+}
+
+/// Its number in `cmwq.h`. Programs have these compiled in: a new scope takes the next number,
+/// wherever it stands in `Scope::ALL`.
+pub(crate) fn scope_number(scope: Scope) -> i32 {
+    match scope {
+        Scope::Cpu => 0,
+        Scope::Smt => 1,
+        Scope::Cache => 2,
+        Scope::CacheShard => 3,
+        Scope::Numa => 4,
+        Scope::System => 5,
+    }
 }
 
 impl COptions {

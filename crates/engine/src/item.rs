@@ -170,9 +170,9 @@ impl Header {
     /// Applies a pure step: `Ok` with the word as it was, `Err` with the one that the step refused.
     ///
     /// A step that changes nothing writes the word too, as it found it, and nobody ever just stores
-    /// to it: each read-modify-write passes on to the next what came before it, so that the last
-    /// one before an execution has the stores of everybody who was refused (kernel
-    /// `test_and_set_bit`, `set_work_pool_and_clear_pending`).
+    /// to it. So all steps form one chain of read-modify-writes, and each sees what was stored
+    /// before the earlier ones. An execution begins with a step. It sees what everybody stored who
+    /// was refused before (kernel `test_and_set_bit`, `set_work_pool_and_clear_pending`).
     pub(crate) fn step(
         &self,
         step: impl Fn(WorkWord) -> Option<WorkWord>,

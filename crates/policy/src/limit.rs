@@ -1,10 +1,10 @@
 //! A limit of a queue. The queue has one for each NUMA node, which its pwqs there share (kernel
 //! `wq_node_nr_active`). [`contract::limit`](crate::contract::limit) sets how large each is.
 //!
-//! One word says how many items hold a slot, how many may, and whether anybody waits for one; who
+//! One word says how many items hold a slot, how many may, and whether anybody waits for one. Who
 //! waits, and in which order, is a list under a small lock of its own. Slots are taken without that
-//! lock while nobody waits. Whether somebody waits is in the same word as the count, so that of a
-//! release and a joining one always sees the other: `README.md` in the folder `pool` has the proof.
+//! lock while nobody waits. Giving a slot back and joining the list are steps on this one word. So
+//! the later of the two sees the other: `README.md` in the folder `pool` has the proof.
 
 use alloc::collections::VecDeque;
 use core::fmt;

@@ -13,9 +13,9 @@ pub const PERIOD_SHORT: Nanos = 250 * MICROSECOND;
 /// The first period, before anything is known of the canaries.
 pub const PERIOD_FIRST: Nanos = MILLISECOND;
 /// No period is longer, unless ticks would then use more than one part in [`WORST_PART`] of one
-/// CPU: one that was dear must not keep all others away for seconds.
+/// CPU. Without this bound, one expensive tick would delay the next one for seconds.
 pub const PERIOD_MOST: Nanos = 100 * MILLISECOND;
-/// See [`PERIOD_MOST`]. A tick that is hardly ever away keeps others off its CPU.
+/// See [`PERIOD_MOST`]. Ticks that follow each other without a pause would keep others off a CPU.
 pub const WORST_PART: u64 = 10;
 /// The tick may use one part in this many of the CPU time that its CPUs have.
 pub const BUDGET_PART: u64 = 100;

@@ -326,8 +326,8 @@ impl Pool {
         self.slot(id)
     }
 
-    /// A canary's report. Takes no lock and creates no thread: sets a bit and wakes somebody who
-    /// may. The tick's thread is there, it has made the canary's.
+    /// A canary's report, by its thread or by the CPU's relay. Takes no lock and creates no thread:
+    /// sets a bit and wakes somebody who may. The tick's thread is there, it has made the caller's.
     pub(crate) fn report_idle(&self, cpu: usize) {
         self.reports[cpu / 64].fetch_or(1 << (cpu % 64), SeqCst);
         // SAFETY: null or a leaked slot of this pool.

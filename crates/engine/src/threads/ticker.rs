@@ -223,8 +223,8 @@ impl Ticker {
         Some(self.waits_at)
     }
 
-    /// Sleeps until the next tick, the next damped start or what else is `due`; for ever if there
-    /// is none of them.
+    /// Sleeps until the next tick, the next start that was put off or what else is `due`; for ever
+    /// if there is none of them.
     fn sleep(&mut self, due: Option<Time>) {
         let tick = self.tick();
         let mut until = due;

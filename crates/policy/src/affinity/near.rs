@@ -22,9 +22,8 @@ use super::{Layout, Scope};
 use crate::cpumask::CpuMask;
 use crate::time::{MICROSECOND, Nanos};
 
-/// What an item must lose in another pod for its worker to be brought home: about what is lost to
-/// the one who queued it when they share a core for the time of an item, and to two changes of a
-/// mask.
+/// What an item must lose in another pod for its worker to be brought home. Bringing it home costs
+/// about this much: two changes of a mask, and the queueing thread shares its core for one item.
 pub const HOMING_COST: Nanos = 20 * MICROSECOND;
 
 /// Of a pool whose items come from several pods.

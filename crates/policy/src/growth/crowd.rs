@@ -145,8 +145,8 @@ impl Crowd {
         self.stats
     }
 
-    /// When a held item may begin, so that somebody sees to it. `None` after a look that could have
-    /// let it begin: then the usual looks are enough.
+    /// When a held item may begin, so that a look happens then. `None` if the last look was late
+    /// enough to let it begin: the usual looks suffice.
     pub fn wakes_at(&self, now: Time) -> Option<Time> {
         let probe_at = self.held(now)?.probe_at();
         let probe = (self.looked_at < probe_at).then_some(probe_at);

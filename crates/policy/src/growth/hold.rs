@@ -10,7 +10,7 @@
 //! | too many | slower than with fewer workers | one less than then is allowed: perhaps that does as well |
 //! | too few | slower than with more | the earlier number is allowed again; while it keeps its pace, *convoy* cannot go below it |
 //! | convoy | most waited at the lock | twice as many as did not wait are allowed |
-//! | elsewhere | most slept, and most not at the lock | the pool is not held any more |
+//! | elsewhere | most slept, and most not at the lock | the kind is not held any more |
 //! | fine | anything else | the next probe allows twice as many more; at once, if this one has paid |
 //!
 //! After *too many* and *convoy* the next probe waits twice as long as the one before, 4 ms to 100
@@ -30,7 +30,7 @@ pub const DAMP_FIRST: Nanos = 4 * MILLISECOND;
 pub const DAMP_LAST: Nanos = 100 * MILLISECOND;
 /// Nor longer than this while nobody from the lock gets through: it may be a barrier.
 pub const DAMP_CLOSED: Nanos = 4 * MILLISECOND;
-/// While a pool is held back, the next start is allowed this long after the last one.
+/// While a kind is held back, the next start is allowed this long after the last one.
 pub const START_BOUND: Nanos = 2 * DAMP_LAST;
 /// This many workers are always allowed; on one CPU, half as many.
 pub const LEAST: u32 = 4;
@@ -141,7 +141,7 @@ impl Hold {
     }
 
     /// Takes in a look, which counts for a verdict unless workers are still on their way out. True
-    /// if the pool is not to be held any more.
+    /// if the kind is not to be held any more.
     pub(super) fn looked(
         &mut self,
         now: Time,

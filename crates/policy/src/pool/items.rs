@@ -136,7 +136,7 @@ impl<S: Store> WorkerPool<S> {
         if !ended.barrier {
             let ran = ran(cx.now, self.crew.get(id).began, &report);
             self.brief.moved(id, cx.now);
-            self.brief.ended(ran, self.nr_spare() > 0);
+            self.brief.ended(ran, self.nr_unattended() > 0);
             self.item_is_over(cx, ended.pwq, ran);
         }
         self.count_out(cx, ended.pwq, ended.colour);
@@ -288,7 +288,7 @@ impl<S: Store> WorkerPool<S> {
     pub fn others_waiting(&self, cx: &mut Cx<S>, id: WorkerId) -> bool {
         let current = self.crew.get(id).current.as_ref();
         let pwq = current.expect("it executes an item").pwq;
-        self.nr_spare() > 0 || super::slots::limit_now(cx, pwq).waiting()
+        self.nr_unattended() > 0 || super::slots::limit_now(cx, pwq).waiting()
     }
 
     /// The execution that this worker is at.

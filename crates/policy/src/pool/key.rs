@@ -96,7 +96,8 @@ impl PoolKey {
 
     /// Where to wake a worker that was `last` on this CPU: in the pod of the CPU that its item was
     /// queued on, if items are near to pods, or in the pool's (kernel `kick_pool`: repatriation).
-    /// `None`: wherever that is, as it is there, has to be somewhere else, or may be anywhere.
+    /// `None`: wake it where it was. It was in that pod, or the pod has no usable CPU, or no pod
+    /// matters.
     pub fn wakes_in(
         &self,
         item: Option<(&Near, u32)>,

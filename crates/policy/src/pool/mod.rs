@@ -376,8 +376,8 @@ impl<S: Store> WorkerPool<S> {
         self.worklist.holding(now)
     }
 
-    /// When the pool next wants a tick although nothing else happens: a damped start, or a call
-    /// for rescuers, is due.
+    /// When the pool next wants a tick although nothing else happens: a start that was put off, or
+    /// a call for rescuers, is due.
     pub fn look_at(&self, now: Time) -> Option<Time> {
         let lanes = self.worklist.lanes_wake_at(now);
         lanes.into_iter().chain(self.mayday_due()).min()
@@ -388,7 +388,7 @@ impl<S: Store> WorkerPool<S> {
         self.worklist.look_for_room(cx.now);
         self.settle_tokens(cx);
         self.settle_need(cx.now);
-        self.arming.update(self.nr_spare(), self.attrs.target);
+        self.arming.update(self.nr_unattended(), self.attrs.target);
         // Nobody looks at those of a pool that does not manage how many run.
         let running = if self.manages() { self.nr_running() } else { 0 };
         self.estimate.integrate(cx.now, running);

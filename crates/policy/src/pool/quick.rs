@@ -152,7 +152,7 @@ impl<S: Store> WorkerPool<S> {
         if !is_settled {
             return false;
         }
-        let (running, spare) = (self.nr_running(), self.nr_spare());
+        let (running, spare) = (self.nr_running(), self.nr_unattended());
         if spare > 0 {
             if !self.plainly_enough_run(cx.now, running) {
                 return false;

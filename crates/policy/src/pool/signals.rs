@@ -60,7 +60,8 @@ impl<S: Store> WorkerPool<S> {
     }
 
     /// At most one less than the target runs: whoever is counted beyond that is presumed asleep.
-    /// Pools without backlog may sleep on all tokens; then this one can only give its own.
+    /// If no token is left, sleepers of pools without backlog may hold them all. This pool cannot
+    /// take those back, so it presumes one of its own workers asleep and has that one's token.
     fn presume_sleepers(&mut self, cx: &mut Cx<S>) {
         let beyond = (self.nr_running() + 1).saturating_sub(self.attrs.target);
         let lacks_token = self.lacks_token(cx);

@@ -1,8 +1,9 @@
 //! The limit of a queue: who gets a free slot (kernel `tryinc_node_nr_active`).
 //!
 //! A pwq is in the list of those who wait exactly while items of it wait for a slot and it is not
-//! plugged. Whoever gives a slot back, raises the limit or takes the plug out, serves that list:
-//! it activates what is its own pool's, and says `Activate` where the turn is another pool's.
+//! plugged. Whoever gives a slot back or raises the limit serves that list: it activates what is
+//! its own pool's, and says `Activate` where the turn is another pool's. Who takes a plug out takes
+//! slots for that pwq, and joins the list with the rest.
 
 use alloc::vec::Vec;
 

@@ -32,8 +32,9 @@ use crate::worker::{State, WorkerId};
 pub(super) enum Asks {
     /// Something has happened in the pool. Who counts as running runs.
     Event,
-    /// Would the report of an idle CPU lead to a start? Of those who count as running some would
-    /// be presumed asleep, and who was woken on another CPU may come too late.
+    /// Would the report of an idle CPU lead to a start? The report would presume some running
+    /// workers asleep. Workers on their way do not count: they may be stuck behind another CPU's
+    /// work.
     Report,
     /// The same, after the report was taken in.
     Reported,
@@ -95,9 +96,9 @@ impl<S: Store> WorkerPool<S> {
     /// Are there more items than workers on their way to them?
     pub(super) fn waits_for_workers(&self, now: Time, asks: Asks) -> bool {
         match asks {
-            Asks::Event | Asks::Reported => self.nr_spare() > 0,
+            Asks::Event | Asks::Reported => self.nr_unattended() > 0,
             Asks::Report => {
-                self.nr_spare() > 0
+                self.nr_unattended() > 0
                     && self
                         .worklist
                         .lanes_want(now, self.nr_running() < self.attrs.target)
@@ -147,7 +148,7 @@ impl<S: Store> WorkerPool<S> {
     /// Is one needed, if it can be had, however short the items are?
     pub(super) fn need_more_worker(&self) -> bool {
         let enough = self.manages() && self.as_many_run(self.attrs.target, Asks::Event);
-        self.nr_spare() > 0 && !enough
+        self.nr_unattended() > 0 && !enough
     }
 
     /// Would the report of an idle CPU lead to a start?
@@ -157,7 +158,7 @@ impl<S: Store> WorkerPool<S> {
     }
 
     /// How many more items wait than workers are on their way.
-    pub(super) fn nr_spare(&self) -> u32 {
+    pub(super) fn nr_unattended(&self) -> u32 {
         (self.worklist.nr_ready() as u32).saturating_sub(self.crew.counts().on_their_way())
     }
 
@@ -213,12 +214,12 @@ impl<S: Store> WorkerPool<S> {
     /// that went idle, or a new one.
     pub(super) fn start(&mut self, cx: &mut Cx<S>, asks: Asks, receiver: Option<WorkerId>) -> bool {
         self.worklist.look_for_room(cx.now);
-        if self.nr_spare() > 0 && self.nr_running() > 0 {
+        if self.nr_unattended() > 0 && self.nr_running() > 0 {
             self.brief.looked(cx.now);
         }
         let verdict = self.start_verdict(cx, asks);
         hit!(StartNoToken if verdict == Start::NoToken);
-        let (running, spare) = (self.nr_running(), self.nr_spare());
+        let (running, spare) = (self.nr_running(), self.nr_unattended());
         let started = match verdict {
             Start::NothingWaits | Start::EnoughRun | Start::NoToken | Start::NoThread => false,
             Start::Look => self.ask_for_look(cx),

@@ -12,6 +12,7 @@
 //! | `items.rs` | an item's word: queue, cancel, disable, enable and run at once |
 //! | `deferral.rs` | an item runs in one pool and is queued to another |
 //! | `flush.rs` | flush of an item, and of a queue with two pool workqueues |
+//! | `latch.rs` | who waits for a latch by wakers or as a thread, or leaves it |
 //! | `limits.rs` | two pools share one limit |
 //! | `timers.rs` | arm, disarm and expire, against the sleep of the tick's thread |
 //! | `workers.rs` | parker, latch, and workers that go idle while items come |
@@ -23,6 +24,7 @@ mod claims;
 mod deferral;
 mod flush;
 mod items;
+mod latch;
 mod limits;
 mod rig;
 mod signals;

@@ -15,9 +15,6 @@ use cmwq_engine::error::QueueError;
 use cmwq_engine::{Awaits, Header, Latch, RawItem, RawPwq, RawQueue, Ref, Vtable, count_arc, user};
 
 use crate::join_error::JoinError;
-use fate::Fate;
-
-mod fate;
 
 /// What a task holds: first the closure, then what came of it.
 enum Stage<F, T> {
@@ -34,10 +31,10 @@ enum Stage<F, T> {
 #[repr(C)]
 pub(crate) struct Task<F, T, O = ()> {
     header: Header,
+    /// Whether the stage is the runner's, the handle's, or nobody's: a handle that is gone has
+    /// left the latch.
     latch: Latch,
     stage: UnsafeCell<Stage<F, T>>,
-    /// Whether the stage is the handle's, or nobody's.
-    fate: Fate,
     observer: O,
 }
 
@@ -56,7 +53,7 @@ pub(crate) trait Observer: Send + Sync {
 
 impl Observer for () {}
 
-// SAFETY: the stage is the runner's until its fate has ended, and its handle's after that; of one
+// SAFETY: the stage is the runner's until the latch is set, and its handle's after that; of one
 // that is detached, that of whoever came last. Closure and value may be sent. The header's links
 // belong to the holder of the pool's lock.
 unsafe impl<F: Send, T: Send, O: Observer> Sync for Task<F, T, O> {}
@@ -76,16 +73,6 @@ unsafe impl<F, T, O> Headed for Task<F, T, O> {}
 pub(crate) trait AnyTask<T>: Cancel {
     fn latch(&self) -> &Latch;
 
-    /// True if it has ended, and what came of it can be taken. Else the waker is called when it
-    /// ends.
-    ///
-    /// # Safety
-    /// The caller is the handle.
-    unsafe fn await_end(&self, waker: &Waker) -> bool;
-
-    /// Whether it has.
-    fn has_ended(&self) -> bool;
-
     /// For people.
     fn name(&self) -> &'static str;
 
@@ -95,7 +82,7 @@ pub(crate) trait AnyTask<T>: Cancel {
     /// If it was taken before.
     ///
     /// # Safety
-    /// It has ended or the latch is set, and the caller is the handle.
+    /// The latch is set, and the caller is the handle.
     unsafe fn take(&self) -> Result<T, JoinError>;
 
     /// Drops what came, or will come, of it.
@@ -119,15 +106,6 @@ impl<F: Send, T: Send, O: Observer> AnyTask<T> for Task<F, T, O> {
         &self.latch
     }
 
-    // SAFETY: what it demands is said where the trait declares it.
-    unsafe fn await_end(&self, waker: &Waker) -> bool {
-        self.fate.await_end(waker)
-    }
-
-    fn has_ended(&self) -> bool {
-        self.fate.has_ended()
-    }
-
     fn name(&self) -> &'static str {
         self.header.name()
     }
@@ -149,7 +127,7 @@ impl<F: Send, T: Send, O: Observer> AnyTask<T> for Task<F, T, O> {
 
     // SAFETY: what it demands is said where the trait declares it.
     unsafe fn detach(&self) {
-        if self.fate.detach() {
+        if self.latch.leave() {
             // SAFETY: the runner has left the stage, and the caller is the handle.
             unsafe { self.clear() };
         }
@@ -176,7 +154,6 @@ impl<F, T, O: Observer> Task<F, T, O> {
             header: Header::new(Of::<F, T, O>::VTABLE),
             latch: Latch::new(),
             stage: UnsafeCell::new(Stage::Closure(func)),
-            fate: Fate::new(),
             observer,
         })
     }
@@ -205,15 +182,12 @@ impl<F, T, O: Observer> Task<F, T, O> {
 
     /// The stage holds what came of it.
     fn end(&self) {
-        let end = self.fate.end();
-        if end.detached {
+        let end = self.latch.end();
+        if end.is_left() {
             // SAFETY: the handle has left the stage to us.
             unsafe { self.clear() };
         }
-        self.latch.set();
-        if let Some(waker) = end.waker {
-            user::run(|| waker.wake());
-        }
+        end.tell();
         // The scope last, which may let go of what the closure borrowed.
         self.observer.ended();
     }
@@ -350,14 +324,14 @@ impl<A: AnyTask<T> + ?Sized, T> Handle<A, T> {
 
     /// True if the task has ended; else the waker is called when it ends.
     pub(crate) fn await_end(&self, waker: &Waker) -> bool {
-        // SAFETY: this is the handle.
-        unsafe { self.task.await_end(waker) }
+        self.task.latch().await_set(waker)
     }
 
     /// What came of the task, if it has ended.
     pub(crate) fn take(&self) -> Option<Result<T, JoinError>> {
+        let has_ended = self.task.latch().is_set();
         // SAFETY: this is the handle, and it has ended.
-        self.task.has_ended().then(|| unsafe { self.task.take() })
+        has_ended.then(|| unsafe { self.task.take() })
     }
 }
 
@@ -410,7 +384,7 @@ mod tests {
             size_of::<Task<F, T>>() - size_of::<Stage<F, T>>()
         }
         let text = [0_u64; 8];
-        assert_eq!(beside(|| ()), 104);
-        assert_eq!(beside(move || text), 104);
+        assert_eq!(beside(|| ()), 64);
+        assert_eq!(beside(move || text), 64);
     }
 }

@@ -130,6 +130,7 @@
 // 14. `start`: making the engine
 // 15. `stats`, `shutdown`
 // 16. `raw`: what faces hold
+// 17. `job`: loops that several threads share
 mod base;
 mod engine;
 mod environment;
@@ -139,6 +140,7 @@ mod faces;
 mod follow;
 mod group;
 mod item;
+pub mod job;
 mod limit;
 #[cfg(all(test, loom))]
 mod loom_tests;

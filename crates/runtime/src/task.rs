@@ -214,18 +214,6 @@ pub(crate) fn cancel(task: &Arc<impl Cancel + ?Sized>) -> bool {
     cancelled
 }
 
-/// Makes a task and queues it; one that is refused has ended with that. Where it went comes with
-/// it.
-pub(crate) fn spawn<F, T>(queue: &RawQueue, func: F) -> (Arc<Task<F, T>>, Option<RawPwq>)
-where
-    F: FnOnce() -> T + Send,
-    T: Send,
-{
-    let task = Task::new(func, ());
-    let pwq = start(queue, &task);
-    (task, pwq)
-}
-
 /// Queues a new task; where it went. One that is refused has ended with that.
 pub(crate) fn start<F, T, O>(queue: &RawQueue, task: &Arc<Task<F, T, O>>) -> Option<RawPwq>
 where

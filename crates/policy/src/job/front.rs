@@ -10,7 +10,7 @@ const CLOSED: u64 = 1 << 63;
 /// * Any other thread *closes* it, and with that has everything behind the front.
 ///
 /// Each unit is so given away once: by the compare-exchange that moved the front over it, or by the
-/// one that closed the word in front of it. `crates/runtime/src/job/README.md` has the whole
+/// one that closed the word in front of it. `crates/engine/src/job/README.md` has the whole
 /// protocol.
 ///
 /// ```

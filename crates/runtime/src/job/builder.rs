@@ -4,14 +4,10 @@ use std::convert::Infallible;
 use std::fmt;
 use std::ops::Range;
 
-use cmwq_policy::job::{Chunks, Cut, Shape};
+use cmwq_engine::job::{self, Settings};
+use cmwq_policy::job::{Chunks, Cut};
 
-use super::run::{Settings, numbers};
-use super::whole;
 use super::{CancelToken, JobError, JobProgress, JobStats};
-
-/// Nice level of helpers (kernel `MAX_NICE`).
-const HELPER_NICE: i32 = 19;
 
 /// A long piece of CPU work that threads of idle CPUs help with. The calling thread works too, at
 /// its own priority; helpers run at nice 19, so that other work on the machine hardly feels them.
@@ -46,6 +42,7 @@ pub struct Job<'a> {
     parts: Vec<(Option<u32>, Range<u64>)>,
     align: u64,
     min_chunk: u64,
+    cancel: Option<CancelToken>,
     settings: Settings<'a>,
 }
 
@@ -101,6 +98,7 @@ impl<'a> Job<'a> {
             parts,
             align: 1,
             min_chunk: 1,
+            cancel: None,
             settings: Settings::new(),
         }
     }
@@ -109,7 +107,7 @@ impl<'a> Job<'a> {
     pub(super) fn range(&self) -> Range<usize> {
         let first = self.parts.first().map_or(0, |(_, range)| range.start);
         let end = self.parts.last().map_or(0, |(_, range)| range.end);
-        numbers(first..end)
+        first as usize..end as usize
     }
 
     /// The work is cut at multiples of this only. 0 means 1, and more than 2^60 means that.
@@ -166,7 +164,7 @@ impl<'a> Job<'a> {
     /// If it is not in -20..=19.
     pub fn nice(mut self, nice: i32) -> Self {
         assert!((-20..=19).contains(&nice), "nice {nice} is not in -20..=19");
-        self.settings.nice = nice;
+        self.settings.nice = nice as i8;
         self
     }
 
@@ -207,7 +205,7 @@ impl<'a> Job<'a> {
 
     /// The token by which the job can be cancelled. It is looked at before each step.
     pub fn cancel_token(mut self, token: &CancelToken) -> Self {
-        self.settings.cancel = Some(token.clone());
+        self.cancel = Some(token.clone());
         self
     }
 
@@ -235,14 +233,14 @@ impl<'a> Job<'a> {
         self,
         func: impl Fn(Range<usize>) -> Result<(), E> + Sync,
     ) -> Result<JobStats, JobError<E>> {
-        let shape = Shape {
-            size: self.size(),
+        let token = self.cancel.unwrap_or_default();
+        let cancelled = || token.is_cancelled();
+        let settings = Settings {
             cut: Cut::new(self.align, self.min_chunk),
-            max_threads: self.settings.max_threads,
-            // The runtime knows.
-            cpus: 1,
+            cancelled: Some(&cancelled),
+            ..self.settings
         };
-        whole::job(shape, self.parts, self.settings, &func)
+        job::run(self.parts, settings, &func)
     }
 
     /// As [`run`](Self::run), for a function that cannot fail.
@@ -269,19 +267,5 @@ impl Job<'_> {
             .iter()
             .map(|(_, range)| range.end - range.start)
             .sum()
-    }
-}
-
-impl Settings<'_> {
-    fn new() -> Self {
-        Settings {
-            max_threads: 0,
-            numa_aware: false,
-            chunks: Chunks::Kernel,
-            nice: HELPER_NICE,
-            undo: None,
-            progress: None,
-            cancel: None,
-        }
     }
 }

@@ -2,7 +2,7 @@
 
 use cmwq_policy::job::{self, Front};
 
-use cmwq_engine::sync::{AtomicU64, SeqCst};
+use crate::sync::{AtomicU64, SeqCst};
 
 /// One [`Front`] for each thread of a job.
 #[derive(Debug)]

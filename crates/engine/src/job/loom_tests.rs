@@ -1,14 +1,14 @@
 //! Who does which unit of a job, tried in every order that the memory model allows: `README.md`.
-//! Run with `RUSTFLAGS="--cfg loom" cargo test --release -p cmwq --lib loom`.
+//! Run with `RUSTFLAGS="--cfg loom" cargo test --release -p cmwq-engine --lib loom`.
 
 use std::sync::Arc;
 
-use cmwq_engine::sync::{AtomicBool, Mutex, SeqCst};
 use cmwq_policy::job::{Asker, Chunks, Core, Cut, Fronts as _, Part, Shape, Speed, Steps};
 use loom::cell::UnsafeCell;
 use loom::thread;
 
 use super::fronts::Fronts;
+use crate::sync::{AtomicBool, Mutex, SeqCst};
 
 /// With the preemptions that the known faults need, and some more.
 fn model(run: impl Fn() + Sync + Send + 'static) {

@@ -1,41 +1,34 @@
 //! How each thread of a job goes through its chunks.
 
 use std::ops::Range;
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::atomic::Ordering::SeqCst;
-use std::sync::atomic::{AtomicBool, AtomicU64};
+use std::panic::resume_unwind;
 
-use cmwq_engine::Process;
-use cmwq_engine::sync::{Mutex, MutexGuard};
 use cmwq_os::clock;
 use cmwq_policy::Time;
-use cmwq_policy::job::{Asker, Chunks, Core, Cut, Part, Shape, SoFar, Speed, Steps, Taken};
+use cmwq_policy::job::{Asker, Core, Cut, Part, Shape, SoFar, Speed, Steps, Taken};
 
 use super::error::Failure;
 use super::fronts::Fronts;
-use super::{CancelToken, JobError, JobProgress, JobStats};
+use super::{JobError, JobProgress, JobStats, Settings};
+use crate::raw::Process;
+use crate::sync::{AtomicBool, AtomicU64, Mutex, MutexGuard, SeqCst};
+use crate::user;
 
-pub(super) type UndoFn<'a> = Box<dyn FnMut(Range<usize>) + 'a>;
-pub(super) type ProgressFn<'a> = Box<dyn FnMut(JobProgress) + 'a>;
-pub(super) type Func<'r, E> = &'r (dyn Fn(Range<usize>) -> Result<(), E> + Sync);
+/// Called for ranges that were completed, when a job is not.
+pub type UndoFn<'a> = Box<dyn FnMut(Range<usize>) + 'a>;
+/// Told how far a job is.
+pub type ProgressFn<'a> = Box<dyn FnMut(JobProgress) + 'a>;
+/// Whether a job is to stop.
+pub type CancelledFn<'a> = &'a (dyn Fn() -> bool + Sync + 'a);
+/// The function of a job.
+pub type Func<'r, E> = &'r (dyn Fn(Range<usize>) -> Result<(), E> + Sync + 'r);
 /// What the caller does between its steps.
 type Between<'b> = &'b mut dyn FnMut(Speed);
-
-/// How a job is to be run.
-pub(super) struct Settings<'a> {
-    pub(super) max_threads: u32,
-    pub(super) numa_aware: bool,
-    pub(super) chunks: Chunks,
-    pub(super) nice: i32,
-    pub(super) undo: Option<UndoFn<'a>>,
-    pub(super) progress: Option<ProgressFn<'a>>,
-    pub(super) cancel: Option<CancelToken>,
-}
 
 /// What the threads of a job share. It is on the caller's stack.
 pub(super) struct Run<'r, E> {
     func: Func<'r, E>,
-    cancel: Option<CancelToken>,
+    cancelled: Option<CancelledFn<'r>>,
     process: Option<Process>,
     cut: Cut,
     size: u64,
@@ -81,13 +74,6 @@ pub(super) fn numbers(units: Range<u64>) -> Range<usize> {
     units.start as usize..units.end as usize
 }
 
-pub(super) fn drop_quietly<T>(value: T) {
-    if let Err(payload) = catch_unwind(AssertUnwindSafe(|| drop(value))) {
-        // Its `Drop` is no better.
-        std::mem::forget(payload);
-    }
-}
-
 /// How a thread's chunk came to its end.
 enum End<E> {
     /// It was completed, or the rest was claimed.
@@ -102,7 +88,7 @@ impl<'r, E> Run<'r, E> {
         shape: &Shape,
         parts: Vec<Part>,
         process: Option<Process>,
-        settings: &Settings<'_>,
+        settings: &Settings<'r>,
         func: Func<'r, E>,
     ) -> Self {
         let threads = shape.threads();
@@ -115,7 +101,7 @@ impl<'r, E> Run<'r, E> {
         );
         Run {
             func,
-            cancel: settings.cancel.clone(),
+            cancelled: settings.cancelled,
             process,
             cut: shape.cut,
             size: shape.size,
@@ -208,8 +194,7 @@ impl<'r, E> Run<'r, E> {
     /// Does a chunk step by step.
     fn chunk(&self, thread: usize, at: u64, walk: &mut Walk, between: Between<'_>) -> End<E> {
         let go = || self.go_through(thread, at, walk, between);
-        catch_unwind(AssertUnwindSafe(go))
-            .unwrap_or_else(|payload| End::Fails(Failure::Panic(payload)))
+        user::call(go).unwrap_or_else(|payload| End::Fails(Failure::Panic(payload)))
     }
 
     fn go_through(&self, thread: usize, at: u64, walk: &mut Walk, between: Between<'_>) -> End<E> {
@@ -254,8 +239,8 @@ impl<'r, E> Run<'r, E> {
         if self.stop.load(SeqCst) {
             return Some(End::Leaves);
         }
-        let cancelled = self.cancel.as_ref()?.is_cancelled();
-        cancelled.then_some(End::Fails(Failure::Cancelled))
+        let cancelled = self.cancelled?;
+        cancelled().then_some(End::Fails(Failure::Cancelled))
     }
 
     /// A thread that has completed so much of its chunk fails, and has no chunk from now on. The
@@ -273,7 +258,7 @@ impl<'r, E> Run<'r, E> {
         };
         drop(state);
         // Without the lock. What panics there is not the first failure.
-        drop_quietly(late);
+        user::discard(late);
     }
 
     /// All threads are out.
@@ -297,7 +282,7 @@ impl<'r, E> Run<'r, E> {
             Some(failure) => failure,
             None => unreachable!("a job ends when all is completed, or fails"),
         };
-        let undone = catch_unwind(AssertUnwindSafe(|| undo_all(&core, undo)));
+        let undone = user::call(|| undo_all(&core, undo));
         match (error, undone) {
             (Failure::Panic(payload), _) | (_, Err(payload)) => resume_unwind(payload),
             (Failure::Error(error), Ok(())) => Err(JobError::Failed(error)),

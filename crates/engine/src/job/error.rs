@@ -3,13 +3,13 @@
 use std::any::Any;
 use std::fmt;
 
-/// A job was not completed. Its [undo](super::Job::undo) has been called then, but for `Forked`.
+/// A job was not completed. Its [undo](super::Settings::undo) was called, but not for `Forked`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum JobError<E> {
     /// The first error that its function returned, by time.
     Failed(E),
-    /// Its [token](super::CancelToken) was cancelled before all was done.
+    /// It was [cancelled](super::Settings::cancelled) before all was done.
     Cancelled,
     /// Its function has forked, and this is the child: what the parent's helpers had begun never
     /// ends here.

@@ -6,25 +6,30 @@
 //! job's quota instead.
 
 use std::collections::BTreeMap;
+use std::ptr::NonNull;
 use std::sync::Arc;
 
-use cmwq_engine::Process;
-use cmwq_engine::sync::Mutex;
 use cmwq_os::{clock, sched, thread};
+use cmwq_policy::Time;
 use cmwq_policy::job::{Grant, Quota, Speed, nodes_in_turn, willing};
+use cmwq_policy::queue::{Attrs, Kind};
 
 use super::run::{Helper, Run};
-use crate::task::{self, AnyTask, Cancel};
-use crate::workqueue::Workqueue;
+use crate::item::{Header, Ref, Vtable, count_arc};
+use crate::raw::{Process, QueueSpec, RawItem, RawQueue};
+use crate::sync::Mutex;
+use crate::user;
+use crate::wait::latch::Latch;
 
-type HelperQueue = Option<Workqueue>;
+/// One that was made stays for ever.
+type HelperQueue = Option<&'static RawQueue>;
 
 /// What the jobs of a process share.
 #[derive(Default)]
 struct Jobs {
     quota: Mutex<Quota>,
     /// By nice level and node; none if it could not be made.
-    queues: Mutex<BTreeMap<(i32, Option<u32>), HelperQueue>>,
+    queues: Mutex<BTreeMap<(i8, Option<u32>), HelperQueue>>,
 }
 
 impl Jobs {
@@ -36,17 +41,21 @@ impl Jobs {
     }
 
     /// The queue for helpers of this nice level, on this node.
-    fn queue(&self, process: Process, nice: i32, node: Option<u32>) -> Option<Workqueue> {
+    fn queue(&self, process: Process, nice: i8, node: Option<u32>) -> HelperQueue {
         let mut queues = self.queues.lock().expect("nobody panics with it");
-        let queue = queues.entry((nice, node)).or_insert_with(|| {
-            let name = format!("job/{nice}");
-            let mut builder = Workqueue::builder(&name).unmanaged().nice(nice);
-            if let Some(node) = node {
-                builder = builder.cpus(process.node_cpus()[node as usize].iter());
-            }
-            builder.build_in(process).ok()
-        });
-        queue.clone()
+        *queues.entry((nice, node)).or_insert_with(|| {
+            let spec = QueueSpec {
+                kind: Kind::Unmanaged,
+                attrs: Attrs {
+                    nice,
+                    cpumask: node.map(|node| process.node_cpus()[node as usize]),
+                    ..Attrs::default()
+                },
+                ..QueueSpec::default()
+            };
+            let queue = RawQueue::make(process, &format!("job/{nice}"), &spec);
+            queue.ok().map(|queue| &*Box::leak(Box::new(queue)))
+        })
     }
 }
 
@@ -72,16 +81,85 @@ impl Drop for Seat {
     }
 }
 
-/// A helper's item.
-trait Member: AnyTask<()> + Cancel {}
-impl<T: AnyTask<()> + Cancel> Member for T {}
+/// What a helper calls: a [`Run`], whatever its errors are.
+trait Helped: Sync {
+    fn helped_by(&self, member: &Member<'_>, node: Option<u32>);
+}
+
+impl<E: Send> Helped for Run<'_, E> {
+    fn helped_by(&self, member: &Member<'_>, node: Option<u32>) {
+        self.begin(member.thread);
+        self.help(member.thread, node, member.queued);
+        self.leave(member.thread);
+    }
+}
+
+/// A helper's item. The header comes first, so that its address is the member's.
+#[repr(C)]
+struct Member<'r> {
+    header: Header,
+    /// Set when the helper is out of the job.
+    ended: Latch,
+    thread: usize,
+    queued: Time,
+    /// Taken by the helper; of one that never begins it goes with the crew.
+    seat: Mutex<Option<Seat>>,
+    /// There until the crew was dropped, which waits for the latch of whoever has begun.
+    run: *const (dyn Helped + 'r),
+}
+
+// SAFETY: what `run` points to may be used by any thread; the rest may be as well.
+unsafe impl Send for Member<'_> {}
+// SAFETY: as above.
+unsafe impl Sync for Member<'_> {}
+
+static MEMBER: Vtable = Vtable {
+    run: help,
+    count: count_member,
+    name: |_| "job",
+};
+
+/// # Safety
+/// The header is that of a member in an `Arc`; `Dropped` gives back what `Taken` took.
+unsafe fn count_member(header: NonNull<Header>, what: Ref) {
+    // SAFETY: the header comes first; the rest is said above.
+    unsafe { count_arc(header.cast::<Member<'_>>(), what) }
+}
+
+/// # Safety
+/// The header is that of a member in an `Arc`, with one reference given to this call.
+unsafe fn help(header: NonNull<Header>) {
+    // SAFETY: the pointer is from the `Arc` of this member, and queueing left one reference to us.
+    let member = unsafe { Arc::from_raw(header.cast::<Member<'_>>().as_ptr()) };
+    user::run(|| {
+        let seat = member.take_seat();
+        let node = seat.as_ref().and_then(Seat::node);
+        // SAFETY: the crew waits for the latch, so the job is there.
+        unsafe { &*member.run }.helped_by(&member, node);
+    });
+    member.ended.set();
+}
+
+impl Member<'_> {
+    fn take_seat(&self) -> Option<Seat> {
+        self.seat.lock().expect("nobody panics with it").take()
+    }
+
+    fn raw(self: &Arc<Self>) -> RawItem {
+        let header = Arc::as_ptr(self).cast::<Header>().cast_mut();
+        let header = NonNull::new(header).expect("an Arc is not null");
+        // SAFETY: it begins with its header. Whoever calls this keeps the member, and so does the
+        // reference that goes to the queue. A member may be sent.
+        unsafe { RawItem::new(header) }
+    }
+}
 
 /// The helpers of one job. However it is dropped, none of them is in the job any more then.
 pub(super) struct Crew<'r, 'a, E: Send> {
     run: &'r Run<'a, E>,
     process: Option<Process>,
-    members: Vec<(Arc<dyn Member + 'r>, Workqueue)>,
-    nice: i32,
+    members: Vec<(Arc<Member<'r>>, &'static RawQueue)>,
+    nice: i8,
     /// Of the job's parts.
     nodes: Vec<Option<u32>>,
     /// CPUs of each node; none if the job wants no nodes.
@@ -94,7 +172,7 @@ impl<'r, 'a, E: Send> Crew<'r, 'a, E> {
     pub(super) fn start(
         run: &'r Run<'a, E>,
         process: Option<Process>,
-        nice: i32,
+        nice: i8,
         nodes: Vec<Option<u32>>,
     ) -> Self {
         run.lock().helpers = vec![Helper::default(); run.threads() as usize - 1];
@@ -142,26 +220,26 @@ impl<'r, 'a, E: Send> Crew<'r, 'a, E> {
         }
     }
 
-    fn member(&self, thread: usize) -> Option<(Arc<dyn Member + 'r>, Workqueue)> {
+    fn member(&self, thread: usize) -> Option<(Arc<Member<'r>>, &'static RawQueue)> {
         let process = self.process?;
         let wanted = nodes_in_turn(&self.nodes, self.caller_node).nth(thread - 1)?;
-        let seat = process.state::<Jobs>().seat(process, &self.cpus, wanted)?;
-        let queue = process
-            .state::<Jobs>()
-            .queue(process, self.nice, seat.node())?;
-        Some((self.help(seat, thread, &queue), queue))
-    }
-
-    fn help(&self, seat: Seat, thread: usize, queue: &Workqueue) -> Arc<dyn Member + 'r> {
-        let (run, queued) = (self.run, clock::now());
-        let help = move || {
-            run.begin(thread);
-            run.help(thread, seat.node(), queued);
-            run.leave(thread);
-            drop(seat);
-        };
-        // What it borrows is there until the crew is dropped, which waits for it.
-        task::spawn(queue.raw(), help).0
+        let jobs = process.state::<Jobs>();
+        let seat = jobs.seat(process, &self.cpus, wanted)?;
+        let queue = jobs.queue(process, self.nice, seat.node())?;
+        let run: &'r dyn Helped = self.run;
+        let member = Arc::new(Member {
+            header: Header::new(&MEMBER),
+            ended: Latch::new(),
+            thread,
+            queued: clock::now(),
+            seat: Mutex::new(Some(seat)),
+            run,
+        });
+        let queued = member.clone();
+        queue.queue_new(queued.raw()).ok()?;
+        // The queue's from now on: `help` takes it.
+        std::mem::forget(queued);
+        Some((member, queue))
     }
 
     pub(super) fn caller_node(&self) -> Option<u32> {
@@ -173,20 +251,14 @@ impl<'r, 'a, E: Send> Crew<'r, 'a, E> {
     /// is permitted.
     pub(super) fn dismiss(self) {}
 
-    fn wait_for(&self, index: usize) {
-        let (member, queue) = &self.members[index];
-        if member.latch().is_set() {
+    fn wait_for(&self, (member, queue): &(Arc<Member<'r>>, &'static RawQueue)) {
+        if member.ended.is_set() {
             return;
         }
-        self.run.lift(index);
-        let latch = member.latch();
-        latch.announce();
+        self.run.lift(member.thread - 1);
+        member.ended.announce();
         // SAFETY: no pwq is named.
-        unsafe {
-            queue
-                .raw()
-                .wait_begun(None, latch, Some(member.name()), &[])
-        };
+        unsafe { queue.wait_begun(None, &member.ended, Some("job"), &[]) };
     }
 }
 
@@ -195,10 +267,10 @@ impl<E: Send> Drop for Crew<'_, '_, E> {
         if self.run.is_foreign() {
             return;
         }
-        for (member, _) in &self.members {
-            task::cancel(member);
-        }
-        (0..self.members.len()).for_each(|index| self.wait_for(index));
+        // First all are taken back: nobody waits for what another one is about to begin.
+        let mut members = std::mem::take(&mut self.members);
+        members.retain(|(member, _)| !member.raw().cancel());
+        members.iter().for_each(|member| self.wait_for(member));
     }
 }
 

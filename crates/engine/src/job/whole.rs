@@ -1,26 +1,40 @@
 //! A job from its beginning to its end, on the thread of its caller.
 
 use std::ops::Range;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use cmwq_engine::Process;
 use cmwq_policy::job::{Cut, Part, Progress, Shape, by_nodes};
 
 use super::crew::Crew;
 use super::error::Failure;
-use super::run::{Func, ProgressFn, Run, Settings, drop_quietly};
-use super::{JobError, JobProgress, JobStats};
+use super::run::{Func, ProgressFn, Run};
+use super::{JobError, JobProgress, JobStats, Settings};
+use crate::raw::Process;
+use crate::user;
 
-/// Runs a job: see [`Job::run`](super::Job::run).
-pub(super) fn job<E: Send>(
-    shape: Shape,
+/// Calls `func` until each unit of these parts was in one call, and returns when every helper is
+/// out. Each part has the NUMA node that it is best done on; `None` is any.
+///
+/// What helpers have stored is seen by the caller afterwards. It may be called from an item, from
+/// within another job, and on many threads at once.
+///
+/// # Errors
+/// The first failure. Then no step begins, those that are running end, and what was completed is
+/// [undone](Settings::undo).
+///
+/// # Panics
+/// With the panic of a call, after all that; with that of a callback.
+pub fn run<E: Send>(
     parts: Vec<(Option<u32>, Range<u64>)>,
     mut settings: Settings<'_>,
     func: Func<'_, E>,
 ) -> Result<JobStats, JobError<E>> {
     let process = Process::get().ok();
-    let cpus = process.map_or(1, |process| process.cpus() as u32);
-    let shape = Shape { cpus, ..shape };
+    let shape = Shape {
+        size: parts.iter().map(|(_, units)| units.end - units.start).sum(),
+        cut: settings.cut,
+        max_threads: settings.max_threads,
+        cpus: process.map_or(1, |process| process.cpus() as u32),
+    };
     let parts = parts_by_node(process, &settings, shape.cut, parts);
     let nodes: Vec<_> = parts.iter().map(|(node, _)| *node).collect();
     let parts = parts.into_iter().map(|(node, units)| Part { node, units });
@@ -40,9 +54,9 @@ pub(super) fn job<E: Send>(
         }
         drop(tell);
     };
-    if let Err(payload) = catch_unwind(AssertUnwindSafe(last)) {
+    if let Err(payload) = user::call(last) {
         match run.is_foreign() {
-            true => drop_quietly(payload),
+            true => drop(user::discard(payload)),
             false => run.fail(0, 0, Failure::Panic(payload)),
         }
     }

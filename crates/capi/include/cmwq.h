@@ -464,18 +464,65 @@ int cmwq_set_report_hook(void (*hook)(const struct cmwq_report *report, void *ar
 
 /* ------------------------------------------------------------------- jobs and ordered calls */
 
-/* A loop over [start, start + size) that idle CPUs help with. */
+#define CMWQ_JOB_NUMA_AWARE 0x1u /* each NUMA node has a part of the range, and helpers of its own */
+#define CMWQ_JOB_ADAPTIVE 0x2u   /* chunks of about 1 ms: done from the beginning to the end */
+#define CMWQ_JOB_NICE 0x4u       /* helpers have the nice level of the job */
+
+/* A part of a job that is best done on a NUMA node, because its memory is there. */
+struct cmwq_job_part {
+	int node; /* negative: any */
+	uint32_t reserved;
+	unsigned long start;
+	unsigned long size;
+};
+
+/* What came of a job that was completed. */
+struct cmwq_job_stats {
+	uint32_t size;    /* of this struct: set it before the call */
+	uint32_t helpers; /* threads that took part beside the caller */
+	uint64_t helped;  /* units that helpers have done */
+	uint64_t chunks;  /* taken by all threads */
+	uint64_t claims;  /* chunks that another thread had taken, and not begun */
+	uint64_t lifted;  /* helpers that were given the caller's nice level at the end */
+};
+
+/*
+ * A loop over [start, start + size) that idle CPUs help with. Threads take chunks of it, and call
+ * the function for steps of about 250 us. At the end the caller takes over what helpers have not
+ * begun: it waits for one step of each helper at most. Set all other fields to zero.
+ */
 struct cmwq_job {
 	uint32_t struct_size; /* of this struct */
 	uint32_t max_threads; /* the caller is one of them; 0: as many as there are CPUs */
 	void (*func)(unsigned long start, unsigned long end, void *arg);
-	void *arg;
+	void *arg; /* for all functions of the job */
 	unsigned long start;
 	unsigned long size;
-	unsigned long align;     /* chunks end at multiples of it; 0 means 1 */
-	unsigned long min_chunk; /* fewest units worth a thread; 0 means 1 */
+	unsigned long align;     /* calls end at multiples of it; 0 means 1 */
+	unsigned long min_chunk; /* fewest units worth a call, and a thread; 0 means 1 */
+	uint32_t flags;          /* a sum of CMWQ_JOB_NUMA_AWARE and the others */
+	int32_t nice;            /* of helpers: 19, unless CMWQ_JOB_NICE is set */
+	/* In place of func. If it does not return 0, the job ends, and cmwq_run_job() returns that. */
+	int (*try_func)(unsigned long start, unsigned long end, void *arg);
+	/*
+	 * Called if the job is not completed, when all threads are out: once for each range that was
+	 * completed, in ascending order. The call that failed is not in them.
+	 */
+	void (*undo)(unsigned long start, unsigned long end, void *arg);
+	/* Called on the calling thread, between its steps, after each hundredth, and at the end. */
+	void (*progress)(unsigned long done, unsigned long size, void *arg);
+	/* Asked before each step, on all threads. Not 0: no step begins; -ECANCELED is the result. */
+	int (*cancelled)(void *arg);
+	/* In place of start and size: parts in ascending order, with their nodes. */
+	const struct cmwq_job_part *parts;
+	size_t part_count;
+	struct cmwq_job_stats *stats; /* filled in if the job is completed; NULL: nobody asks */
 };
-/* Calls func until each unit was in one call, on several threads, and returns when all are out. */
+/*
+ * Calls the function of the job until each unit was in one call, on several threads, and returns
+ * when all are out: 0 then. It may be called in an item and within a job. Helpers of all jobs are
+ * at most 4/5 of the CPUs. In a child that the function has forked it returns -ECHILD.
+ */
 int cmwq_run_job(const struct cmwq_job *job);
 
 /* Calls that are waited for together. All zero is a new one; NULL is everybody's. */

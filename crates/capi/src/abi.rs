@@ -63,10 +63,12 @@ pub struct WorkPtr(pub(crate) Option<NonNull<Work>>);
 
 /// A struct of the program that the library fills in or reads; its first field is its size.
 #[repr(transparent)]
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct Sized32<T>(*mut T);
 
 impl<T: Copy> Sized32<T> {
+    pub(crate) const NULL: Self = Sized32(std::ptr::null_mut());
+
     pub(crate) fn is_null(&self) -> bool {
         self.0.is_null()
     }
@@ -110,6 +112,28 @@ impl<T: Copy> Sized32<T> {
     }
 }
 
+/// So many structs of the program, or NULL.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct Items<T> {
+    first: *const T,
+    count: usize,
+}
+
+impl<T: Copy> Items<T> {
+    pub(crate) const NONE: Self = Items {
+        first: std::ptr::null(),
+        count: 0,
+    };
+
+    /// They are the program's, and stay as long as the call.
+    pub(crate) fn get(&self) -> Option<&[T]> {
+        // SAFETY: the program says that so many are there.
+        (!self.first.is_null())
+            .then(|| unsafe { std::slice::from_raw_parts(self.first, self.count) })
+    }
+}
+
 /// A text of the program, or NULL.
 #[repr(transparent)]
 #[derive(Clone, Copy, Debug)]
@@ -128,6 +152,13 @@ impl Text {
 #[repr(transparent)]
 #[derive(Clone, Copy, Debug)]
 pub struct Arg(pub(crate) *mut c_void);
+
+impl Arg {
+    /// Closures that call this capture all of it, which may be sent.
+    pub(crate) fn get(self) -> *mut c_void {
+        self.0
+    }
+}
 
 // SAFETY: only an address; the program says that its functions may be called on any thread.
 unsafe impl Send for Arg {}

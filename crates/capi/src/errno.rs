@@ -17,8 +17,8 @@ const EDEADLK: c_int = -libc::EDEADLK;
 pub(crate) const ENOMEM: c_int = -libc::ENOMEM;
 /// The queue was destroyed, or cmwq was shut down.
 pub(crate) const ESHUTDOWN: c_int = -libc::ESHUTDOWN;
-/// The item is disabled.
-const ECANCELED: c_int = -libc::ECANCELED;
+/// The item is disabled, or the job was cancelled.
+pub(crate) const ECANCELED: c_int = -libc::ECANCELED;
 
 /// An error as its number.
 pub(crate) trait Errno {

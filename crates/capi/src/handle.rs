@@ -199,9 +199,6 @@ const SYSTEM: [SystemQueue; 13] = [
     },
 ];
 
-/// The number of the unmanaged system queue (kernel `system_dfl_wq`).
-pub(crate) const SYSTEM_UNMANAGED: usize = 8;
-
 /// A system queue, or the error for a pointer that is none.
 pub(crate) fn system(number: usize, call: &str) -> Result<&'static RawQueue, c_int> {
     let Some(index) = number.checked_sub(1).filter(|at| *at < SYSTEM.len()) else {

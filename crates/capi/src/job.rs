@@ -1,25 +1,45 @@
-//! Multithreaded jobs (kernel `padata_do_multithreaded`): chunks of a range on idle CPUs.
-//!
-//! How many threads a job is worth and how long its chunks are is `cmwq_policy::job`. Chunks are
-//! taken from the front, as in the kernel. The caller works too. Helpers that have not begun when
-//! it is through never do; it waits for the others.
+//! Multithreaded jobs (kernel `padata_do_multithreaded`): the engine's, as C says what it wants.
 
 use std::ffi::{c_int, c_ulong, c_void};
-use std::ptr::NonNull;
-use std::sync::atomic::AtomicU64;
-use std::sync::atomic::Ordering::SeqCst;
+use std::ops::Range;
 
-use cmwq_engine::sync::Mutex;
-use cmwq_engine::{Header, Latch, Process, RawItem, RawQueue, Ref, Vtable, user};
-use cmwq_policy::job::{Cut, Grant, Quota, Shape};
+use cmwq_engine::job::{self, JobError, JobStats, ProgressFn, Settings, UndoFn};
+use cmwq_policy::job::{Chunks, Cut};
 
-use crate::abi::{Arg, Sized32};
-use crate::errno::EINVAL;
-use crate::handle::{self, SYSTEM_UNMANAGED};
+use crate::abi::{Arg, Items, Sized32};
+use crate::errno::{ECANCELED, ECHILD};
 use crate::mode;
 use crate::say::misuse;
 
 type ThreadFn = extern "C-unwind" fn(c_ulong, c_ulong, *mut c_void);
+type TryFn = extern "C-unwind" fn(c_ulong, c_ulong, *mut c_void) -> c_int;
+type AskFn = extern "C-unwind" fn(*mut c_void) -> c_int;
+
+const NUMA_AWARE: u32 = 1;
+const ADAPTIVE: u32 = 1 << 1;
+const NICE: u32 = 1 << 2;
+
+/// As `struct cmwq_job_part`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct CPart {
+    node: c_int,
+    reserved: u32,
+    start: c_ulong,
+    size: c_ulong,
+}
+
+/// As `struct cmwq_job_stats`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct CStats {
+    size: u32,
+    helpers: u32,
+    helped: u64,
+    chunks: u64,
+    claims: u64,
+    lifted: u64,
+}
 
 /// As `struct cmwq_job`.
 #[repr(C)]
@@ -33,6 +53,14 @@ struct CJob {
     size: c_ulong,
     align: c_ulong,
     min_chunk: c_ulong,
+    flags: u32,
+    nice: i32,
+    try_func: Option<TryFn>,
+    undo: Option<ThreadFn>,
+    progress: Option<ThreadFn>,
+    cancelled: Option<AskFn>,
+    parts: Items<CPart>,
+    stats: Sized32<CStats>,
 }
 
 const NO_JOB: CJob = CJob {
@@ -44,66 +72,25 @@ const NO_JOB: CJob = CJob {
     size: 0,
     align: 1,
     min_chunk: 1,
+    flags: 0,
+    nice: 0,
+    try_func: None,
+    undo: None,
+    progress: None,
+    cancelled: None,
+    parts: Items::NONE,
+    stats: Sized32::NULL,
 };
 
-/// Helpers of the process, of all jobs together.
-#[derive(Default)]
-struct Helpers(Mutex<Quota>);
-
-/// What the threads of a job share, on the caller's stack.
-struct Run {
-    func: ThreadFn,
-    arg: Arg,
-    next: AtomicU64,
-    end: u64,
-    chunk: u64,
+/// What is called for a step.
+#[derive(Clone, Copy)]
+enum Func {
+    Always(ThreadFn),
+    Try(TryFn),
 }
 
-/// The header comes first.
-#[repr(C)]
-struct Helper {
-    header: Header,
-    run: *const Run,
-    ended: Latch,
-}
-
-static HELPER: Vtable = Vtable {
-    run: help,
-    // The caller keeps it.
-    count: |_, _: Ref| (),
-    name: |_| "job",
-};
-
-/// # Safety
-/// The header is that of a helper, whose job waits for it.
-unsafe fn help(header: NonNull<Header>) {
-    // SAFETY: as above.
-    let helper = unsafe { header.cast::<Helper>().as_ref() };
-    // SAFETY: the job is there until its helpers have ended.
-    let run = unsafe { &*helper.run };
-    mode::entered(helper.run.cast());
-    run.work();
-    mode::left();
-    helper.ended.set();
-}
-
-impl Run {
-    fn work(&self) {
-        while let Some((from, to)) = self.take() {
-            user::run(|| (self.func)(from as c_ulong, to as c_ulong, self.arg.0));
-        }
-    }
-
-    /// The next chunk: to the next multiple of its length, so that later ones are aligned.
-    fn take(&self) -> Option<(u64, u64)> {
-        let to = |from: u64| {
-            let to = (from / self.chunk + 1).saturating_mul(self.chunk);
-            (from < self.end).then(|| to.min(self.end))
-        };
-        let from = self.next.fetch_update(SeqCst, SeqCst, to).ok()?;
-        Some((from, to(from)?))
-    }
-}
+/// Units with the node that they are best done on.
+type Parts = Vec<(Option<u32>, Range<u64>)>;
 
 #[unsafe(no_mangle)]
 extern "C" fn cmwq_run_job(job: Sized32<CJob>) -> c_int {
@@ -111,88 +98,135 @@ extern "C" fn cmwq_run_job(job: Sized32<CJob>) -> c_int {
     let Some(job) = job.read(NO_JOB) else {
         return misuse(CALL, "the job is NULL or of no known size");
     };
-    let (Some(func), Some(end)) = (job.func, job.start.checked_add(job.size)) else {
-        return misuse(CALL, "the function is NULL, or the range has no end");
-    };
-    if job.size == 0 {
-        return 0;
-    }
-    let process = Process::get().ok();
-    let shape = Shape {
-        size: job.size,
-        cut: Cut::new(job.align, job.min_chunk),
-        max_threads: job.max_threads,
-        cpus: process.map_or(1, |process| process.cpus() as u32),
-    };
-    let threads = shape.threads();
-    let run = Run {
-        func,
-        arg: job.arg,
-        next: AtomicU64::new(job.start),
-        end,
-        chunk: match threads {
-            1 => u64::MAX,
-            threads => shape.chunk(threads),
-        },
-    };
-    match process.zip(handle::system(SYSTEM_UNMANAGED, CALL).ok()) {
-        Some((process, queue)) if threads > 1 => run_with(process, queue, &run, threads - 1),
-        _ => run.work(),
-    }
-    if run.next.load(SeqCst) < end {
-        EINVAL
-    } else {
-        0
+    let settings = || Ok((job.func()?, job.parts()?, job.settings()?));
+    match settings() {
+        Ok((func, parts, settings)) => job.run(func, parts, settings),
+        Err(what) => misuse(CALL, what),
     }
 }
 
-fn run_with(process: Process, queue: &RawQueue, run: &Run, wanted: u32) {
-    let grants = granted(process, wanted);
-    let mut helpers: Vec<Helper> = grants
-        .iter()
-        .map(|_| Helper {
-            header: Header::new(&HELPER),
-            run,
-            ended: Latch::new(),
+impl CJob {
+    fn func(&self) -> Result<Func, &'static str> {
+        match (self.func, self.try_func) {
+            (Some(func), None) => Ok(Func::Always(func)),
+            (None, Some(func)) => Ok(Func::Try(func)),
+            (None, None) => Err("the function is NULL"),
+            _ => Err("there are two functions, func and try_func"),
+        }
+    }
+
+    fn parts(&self) -> Result<Parts, &'static str> {
+        let Some(parts) = self.parts.get() else {
+            let end = self.start.checked_add(self.size);
+            let end = end.ok_or("the range has no end")?;
+            return Ok(vec![(None, self.start..end)]);
+        };
+        let mut end = 0;
+        let mut found = Vec::with_capacity(parts.len());
+        for part in parts {
+            if part.start < end {
+                return Err("a part begins before the one in front of it ends");
+            }
+            end = part
+                .start
+                .checked_add(part.size)
+                .ok_or("a part has no end")?;
+            found.push((u32::try_from(part.node).ok(), part.start..end));
+        }
+        Ok(found)
+    }
+
+    fn settings(&self) -> Result<Settings<'static>, &'static str> {
+        let has = |flag| self.flags & flag != 0;
+        if self.flags & !(NUMA_AWARE | ADAPTIVE | NICE) != 0 {
+            return Err("a flag of the job is not known");
+        }
+        let nice = match has(NICE) {
+            true => i8::try_from(self.nice).ok(),
+            false => Some(job::HELPER_NICE),
+        };
+        let nice = nice.filter(|nice| (-20..=19).contains(nice));
+        Ok(Settings {
+            cut: Cut::new(self.align, self.min_chunk),
+            max_threads: self.max_threads,
+            numa_aware: has(NUMA_AWARE),
+            chunks: match has(ADAPTIVE) {
+                true => Chunks::Adaptive,
+                false => Chunks::Kernel,
+            },
+            nice: nice.ok_or("the nice level is not in -20 to 19")?,
+            ..Settings::new()
         })
-        .collect();
-    let mut begun = Vec::new();
-    mode::queued(std::ptr::from_ref(run).cast());
-    for helper in &mut helpers {
-        // SAFETY: the header comes first. It is there until it was taken back or has ended.
-        let item = unsafe { RawItem::new(NonNull::from(&mut *helper).cast()) };
-        if queue.queue_item(None, item).is_ok() {
-            begun.push((item, &helper.ended));
+    }
+
+    fn run(&self, func: Func, parts: Parts, settings: Settings<'_>) -> c_int {
+        let (arg, cancelled) = (self.arg, self.cancelled);
+        // For ThreadSanitizer: all that comes follows this.
+        let here = Arg((&raw const *self).cast_mut().cast());
+        mode::queued(here.get());
+        let step = |units: Range<usize>| {
+            mode::entered(here.get());
+            let answer = func.call(units, arg);
+            mode::left();
+            match answer {
+                0 => Ok(()),
+                error => Err(error),
+            }
+        };
+        let cancelled = || cancelled.is_some_and(|ask| ask(arg.get()) != 0);
+        let call = move |func: ThreadFn, from, to| func(from, to, arg.get());
+        let undo = self.undo.map(|undo| -> UndoFn<'_> {
+            Box::new(move |units| {
+                mode::waited();
+                call(undo, units.start as c_ulong, units.end as c_ulong);
+            })
+        });
+        let progress = self.progress.map(|progress| -> ProgressFn<'_> {
+            Box::new(move |at| call(progress, at.done as c_ulong, at.size as c_ulong))
+        });
+        let settings = Settings {
+            undo,
+            progress,
+            cancelled: Some(&cancelled),
+            ..settings
+        };
+        let done = job::run(parts, settings, &step);
+        mode::waited();
+        match done {
+            Ok(done) => {
+                // NULL where nobody asks.
+                self.stats.write(&CStats::of(done));
+                0
+            }
+            Err(JobError::Failed(error)) => error,
+            Err(JobError::Cancelled) => ECANCELED,
+            Err(_) => ECHILD,
         }
     }
-    run.work();
-    if !process.is_ours() {
-        // A child that the job has forked: its helpers are the parent's.
-        std::mem::forget(helpers);
-        return;
-    }
-    // First all are taken back: nobody waits for what another one is about to begin.
-    begun.retain(|(item, _)| !item.cancel());
-    for (_, ended) in begun {
-        if !ended.is_set() {
-            ended.announce();
-            // SAFETY: no pwq is named.
-            unsafe { queue.wait_begun(None, ended, Some("job"), &[]) };
+}
+
+impl Func {
+    fn call(self, units: Range<usize>, arg: Arg) -> c_int {
+        let (start, end) = (units.start as c_ulong, units.end as c_ulong);
+        match self {
+            Func::Always(func) => {
+                func(start, end, arg.get());
+                0
+            }
+            Func::Try(func) => func(start, end, arg.get()),
         }
     }
-    mode::waited();
-    let mut quota = quota(process).lock().expect("nobody panics with it");
-    grants.into_iter().for_each(|grant| quota.give_back(grant));
 }
 
-fn quota(process: Process) -> &'static Mutex<Quota> {
-    &process.state::<Helpers>().0
-}
-
-fn granted(process: Process, wanted: u32) -> Vec<Grant> {
-    let cpus = process.cpus() as u32;
-    let mut quota = quota(process).lock().expect("nobody panics with it");
-    (0..wanted)
-        .map_while(|_| quota.grant(cpus, &[], None))
-        .collect()
+impl CStats {
+    fn of(done: JobStats) -> Self {
+        CStats {
+            size: 0,
+            helpers: done.helpers,
+            helped: done.helped,
+            chunks: done.chunks,
+            claims: done.claims,
+            lifted: u64::from(done.lifted),
+        }
+    }
 }

@@ -173,7 +173,7 @@ fn it_works_with_musl() {
         assert!(said.contains("can't find crate for"), "{said}");
         return skip(&format!("the toolchain has no {TARGET}"));
     }
-    for source in ["tests/c/every.c", "tests/c/fork.c"] {
+    for source in ["tests/c/every.c", "tests/c/jobs.c", "tests/c/fork.c"] {
         let program = Program::new("musl-gcc", &[source]).alone();
         let archive = folder.join("libcmwq.a").to_string_lossy().into_owned();
         // Rust's own unwinder is in the archive.

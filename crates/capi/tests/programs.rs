@@ -6,6 +6,8 @@ use common::{CC, CXX, Program, STRICT, has, run, scratch, skip};
 use std::process::Command;
 
 const EVERY: &str = "tests/c/every.c";
+/// All that is run under whatever looks for errors.
+const SOURCES: [&str; 2] = [EVERY, "tests/c/jobs.c"];
 
 fn cxx() -> bool {
     let there = has(CXX, &["--version"]);
@@ -17,17 +19,19 @@ fn cxx() -> bool {
 
 #[test]
 fn every_function_does_what_the_header_says_in_c() {
-    Program::new(CC, &[EVERY])
-        .args(&["-std=c11"])
-        .args(&STRICT)
-        .run()
-        .passed();
+    for source in SOURCES {
+        let program = Program::new(CC, &[source]).args(&["-std=c11"]);
+        program.args(&STRICT).run().passed();
+    }
 }
 
 #[test]
 fn every_function_does_what_the_header_says_in_cxx() {
-    if cxx() {
-        let program = Program::new(CXX, &[]).args(&["-xc++", &path(EVERY), "-std=c++17"]);
+    if !cxx() {
+        return;
+    }
+    for source in SOURCES {
+        let program = Program::new(CXX, &[]).args(&["-xc++", &path(source), "-std=c++17"]);
         program.args(&STRICT).run().passed();
     }
 }
@@ -71,8 +75,10 @@ fn it_works_in_a_static_program() {
 
 #[test]
 fn it_works_where_misuse_is_checked() {
-    let program = Program::new(CC, &[EVERY]).build();
-    run(Command::new(program).env("CMWQ_CHECKED", "1")).passed();
+    for source in SOURCES {
+        let program = Program::new(CC, &[source]).build();
+        run(Command::new(program).env("CMWQ_CHECKED", "1")).passed();
+    }
 }
 
 fn sanitizes(sanitizer: &str) -> bool {
@@ -91,17 +97,22 @@ fn sanitizers_find_nothing() {
             skip(&format!("the compiler has no -fsanitize={sanitizer}"));
             continue;
         }
-        let option = format!("-fsanitize={sanitizer}");
-        let program = Program::new(CC, &[EVERY]).args(&[&option]).build();
-        // docs/c.md names this file.
-        let suppressions = common::here().join("tsan.supp");
-        let mut command = Command::new(program);
-        command.env(
-            "TSAN_OPTIONS",
-            format!("suppressions={}", suppressions.display()),
-        );
-        run(&mut command).passed();
+        for source in SOURCES {
+            sanitized(source, sanitizer);
+        }
     }
+}
+
+fn sanitized(source: &str, sanitizer: &str) {
+    let option = format!("-fsanitize={sanitizer}");
+    let program = Program::new(CC, &[source]).args(&[&option]).build();
+    // docs/c.md names this file.
+    let suppressions = common::here().join("tsan.supp");
+    let suppressions = format!("suppressions={}", suppressions.display());
+    let mut command = Command::new(program);
+    // Sanitizers do not follow a fork of many threads.
+    command.arg("no-fork").env("TSAN_OPTIONS", suppressions);
+    run(&mut command).passed();
 }
 
 #[test]
@@ -109,10 +120,12 @@ fn valgrind_finds_nothing() {
     if !has("valgrind", &["--version"]) {
         return skip("there is no valgrind");
     }
-    let program = Program::new(CC, &[EVERY]).build();
-    let mut valgrind = Command::new("valgrind");
-    let options = ["-q", "--error-exitcode=9", "--fair-sched=yes"];
-    run(valgrind.args(options).arg(program)).passed();
+    for source in SOURCES {
+        let program = Program::new(CC, &[source]).build();
+        let mut valgrind = Command::new("valgrind");
+        let options = ["-q", "--error-exitcode=9", "--fair-sched=yes"];
+        run(valgrind.args(options).arg(program)).passed();
+    }
 }
 
 const KERNEL: &str = "tests/c/kernel.c";

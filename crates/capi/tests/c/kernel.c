@@ -240,6 +240,10 @@ static void test_async_and_padata(void)
 	padata_do_multithreaded(&job);
 	for (n = 0; n < sizeof(units); n++)
 		CHECK(units[n] == 1);
+	job.numa_aware = true;
+	padata_do_multithreaded(&job);
+	for (n = 0; n < sizeof(units); n++)
+		CHECK(units[n] == 2);
 }
 
 static void on_timer(struct timer_list *timer)

@@ -48,6 +48,15 @@ int main(void)
 	SIZE(struct cmwq_job);
 	FIELD(struct cmwq_job, func);
 	FIELD(struct cmwq_job, min_chunk);
+	FIELD(struct cmwq_job, flags);
+	FIELD(struct cmwq_job, try_func);
+	FIELD(struct cmwq_job, cancelled);
+	FIELD(struct cmwq_job, parts);
+	FIELD(struct cmwq_job, stats);
+	SIZE(struct cmwq_job_part);
+	FIELD(struct cmwq_job_part, start);
+	SIZE(struct cmwq_job_stats);
+	FIELD(struct cmwq_job_stats, lifted);
 	SIZE(struct cmwq_async_domain);
 	FIELD(struct cmwq_async_domain, exclusive);
 	SIZE(struct work_struct);
@@ -58,6 +67,7 @@ int main(void)
 	FIELD(struct delayed_work, cpu);
 	VALUE(CMWQ_BH);
 	VALUE(CMWQ_EXACT);
+	VALUE(CMWQ_JOB_NICE);
 	VALUE(CMWQ_SYSFS);
 	VALUE(CMWQ_SCOPE_SYSTEM);
 	VALUE(CMWQ_REPORT_FLUSH_DEPENDENCY);

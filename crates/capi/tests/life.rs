@@ -149,6 +149,49 @@ fn the_library_can_be_loaded_and_closed() {
     run(Command::new(program).arg(library().join("libcmwq.so.0"))).passed();
 }
 
+/// A plugin with the archive in it is closed while its threads live. It stays, because they have
+/// destructors in it.
+#[test]
+fn a_plugin_that_has_the_library_in_it_stays() {
+    let plugin = Program::new(CC, &["tests/c/plugin.c"]).args(&["-shared", "-fPIC"]);
+    let plugin = plugin.args(&["-DPLUGIN", "-Wl,--exclude-libs,ALL"]);
+    let plugin = plugin.archive().build();
+    let host = Program::new(CC, &["tests/c/plugin.c"]).args(&["-ldl"]);
+    run(Command::new(host.alone().build()).arg(plugin)).passed();
+}
+
+/// Two copies of the shared library beside a program that has the archive in it and shows its
+/// symbols: each has queues and threads of its own.
+#[test]
+fn copies_of_the_library_do_not_meet() {
+    let copies = ["one.so", "two.so"].map(|name| {
+        let copy = scratch().join(name);
+        std::fs::copy(library().join("libcmwq.so.0"), &copy).expect("it can be copied");
+        copy
+    });
+    let program = Program::new(CC, &["tests/c/copies.c"]).args(&["-rdynamic"]);
+    let program = program.archive().build();
+    for checked in ["", "1"] {
+        let mut command = Command::new(&program);
+        run(command.args(&copies).env("CMWQ_CHECKED", checked)).passed();
+    }
+}
+
+#[test]
+fn a_program_asks_for_the_version_it_was_linked_with() {
+    let program = Program::new(CC, &["tests/c/fork.c"]).build();
+    let symbols = Command::new("nm").arg("-D").arg(program).output();
+    let symbols = text(&symbols.expect("there is nm").stdout);
+    let ours: Vec<&str> = symbols
+        .lines()
+        .filter(|line| line.contains("cmwq_"))
+        .collect();
+    assert!(!ours.is_empty());
+    for symbol in ours {
+        assert!(symbol.ends_with("@CMWQ_0.1"), "{symbol}");
+    }
+}
+
 #[test]
 fn nothing_unwinds_through_the_library() {
     if !has(CXX, &["--version"]) {

@@ -1,12 +1,12 @@
-use cmwq::DelayedWork;
+use cmwq::Work;
 
 pub fn run() {
     let queue = cmwq::system();
-    let ticks = DelayedWork::with_data((), |ticks| {
+    let ticks = Work::with_data((), |ticks| {
         super::tick();
-        cmwq::system().queue_after(ticks, super::PERIOD);
+        let _ = cmwq::system().queue_after(ticks, super::PERIOD);
     });
-    queue.queue_after(&ticks, super::PERIOD);
+    queue.queue_after(&ticks, super::PERIOD).unwrap();
     super::wait();
     ticks.cancel_sync().unwrap();
 }

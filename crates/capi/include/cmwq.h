@@ -370,7 +370,10 @@ struct cmwq_process_options {
 	uint32_t thread_limit; /* workers that each pool may have; 1024 */
 	uint64_t stack_size;   /* bytes of stack of each worker; 2 MiB */
 };
-/* Sets options of the process. -EBUSY once a queue was used, -EINVAL for a limit that is out of range. */
+/*
+ * Sets options of the process, once. -EBUSY after the first time, and once a queue was used. -EINVAL
+ * for a limit that is out of range.
+ */
 int cmwq_install(const struct cmwq_process_options *options);
 
 /* What became of the items: see cmwq_shutdown(). */

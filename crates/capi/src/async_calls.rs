@@ -217,7 +217,7 @@ extern "C" fn cmwq_async_schedule(domain: DomainPtr, func: Option<AsyncFn>, data
     state.lock().items.insert(cookie, Listed(header));
     // SAFETY: the header comes first, and it is there until it has run.
     let item = unsafe { RawItem::new(header) };
-    let queued = queue.and_then(|queue| queue.queue_new(item).ok());
+    let queued = queue.and_then(|queue| queue.queue_new(None, item).ok());
     let mut book = state.lock();
     book.pwq = queued.or(book.pwq);
     if queued.is_none() {

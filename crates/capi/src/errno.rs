@@ -4,7 +4,7 @@ use std::ffi::c_int;
 use std::io;
 
 use cmwq_engine::error::{
-    AttrsError, BuildError, FlushError, InstallError, NotQueued, QueueError, WouldDeadlock,
+    AttrsError, BuildError, FlushError, InstallError, QueueError, WouldDeadlock,
 };
 
 /// NULL, or a value out of its range.
@@ -29,20 +29,10 @@ impl Errno for QueueError {
     fn errno(&self) -> c_int {
         match self {
             QueueError::Forked => ECHILD,
-            QueueError::ShutDown | QueueError::Destroying => ESHUTDOWN,
+            QueueError::ShutDown | QueueError::Closed => ESHUTDOWN,
             QueueError::Draining => -libc::EBUSY,
             QueueError::NoSuchCpu(_) => -libc::ENODEV,
-            _ => EINVAL,
-        }
-    }
-}
-
-impl Errno for NotQueued {
-    fn errno(&self) -> c_int {
-        match self {
-            NotQueued::Pending => 0,
-            NotQueued::Disabled => ECANCELED,
-            NotQueued::Refused(error) => error.errno(),
+            QueueError::Disabled => ECANCELED,
             _ => EINVAL,
         }
     }
@@ -87,7 +77,7 @@ impl Errno for BuildError {
 impl Errno for InstallError {
     fn errno(&self) -> c_int {
         match self {
-            InstallError::InUse => -libc::EBUSY,
+            InstallError::InUse | InstallError::Installed => -libc::EBUSY,
             _ => EINVAL,
         }
     }

@@ -3,7 +3,7 @@
 use std::ffi::{c_char, c_int, c_void};
 use std::ptr::NonNull;
 
-use cmwq_engine::error::NotQueued;
+use cmwq_engine::error::QueueError;
 use cmwq_engine::{Header, Process, RawItem, RawQueue, Ref, Vtable, user};
 use cmwq_os::clock;
 
@@ -77,13 +77,6 @@ fn cpu_of(cpu: c_int) -> Option<usize> {
     usize::try_from(cpu).ok()
 }
 
-fn queued(done: Result<(), NotQueued>) -> c_int {
-    match done {
-        Ok(()) => 1,
-        Err(why) => why.errno(),
-    }
-}
-
 #[unsafe(no_mangle)]
 extern "C" fn cmwq_queue_work(queue: QueuePtr, work: WorkPtr) -> c_int {
     const CALL: &str = "cmwq_queue_work";
@@ -92,7 +85,7 @@ extern "C" fn cmwq_queue_work(queue: QueuePtr, work: WorkPtr) -> c_int {
         Err(error) => return error,
     };
     match work.get(CALL) {
-        Ok(item) => queued(queue.queue_item(None, item)),
+        Ok(item) => errno::of_bool(queue.queue_item(None, item)),
         Err(error) => error,
     }
 }
@@ -100,14 +93,14 @@ extern "C" fn cmwq_queue_work(queue: QueuePtr, work: WorkPtr) -> c_int {
 #[unsafe(no_mangle)]
 extern "C" fn cmwq_queue_work_on(cpu: c_int, queue: QueuePtr, work: WorkPtr) -> c_int {
     with("cmwq_queue_work_on", queue, work, |queue, item| {
-        queued(queue.queue_item(cpu_of(cpu), item))
+        errno::of_bool(queue.queue_item(cpu_of(cpu), item))
     })
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn cmwq_queue_work_node(node: c_int, queue: QueuePtr, work: WorkPtr) -> c_int {
     with("cmwq_queue_work_node", queue, work, |queue, item| {
-        queued(match cpu_of(node) {
+        errno::of_bool(match cpu_of(node) {
             Some(node) => queue.queue_item_node(node, item),
             None => queue.queue_item(None, item),
         })
@@ -122,7 +115,7 @@ extern "C" fn cmwq_queue_delayed_work_on(
     delay_ns: u64,
 ) -> c_int {
     with("cmwq_queue_delayed_work", queue, work, |queue, item| {
-        queued(queue.queue_delayed(cpu_of(cpu), item, delay_ns))
+        errno::of_bool(queue.queue_delayed(cpu_of(cpu), item, delay_ns))
     })
 }
 
@@ -139,7 +132,11 @@ extern "C" fn cmwq_mod_delayed_work_on(
     delay_ns: u64,
 ) -> c_int {
     with("cmwq_mod_delayed_work", queue, work, |queue, item| {
-        errno::of_bool(queue.mod_delayed(cpu_of(cpu), item, delay_ns))
+        match queue.mod_delayed(cpu_of(cpu), item, delay_ns) {
+            // As in the kernel: it was not pending.
+            Err(QueueError::Disabled) => 0,
+            modified => errno::of_bool(modified),
+        }
     })
 }
 
@@ -155,8 +152,9 @@ extern "C" fn cmwq_enable_and_queue_work(queue: QueuePtr, work: WorkPtr) -> c_in
             return 0;
         }
         match queue.queue_item(None, item) {
-            Err(NotQueued::Refused(error)) => error.errno(),
-            _ => 1,
+            // It was enabled, and somebody was faster.
+            Ok(_) | Err(QueueError::Disabled) => 1,
+            Err(error) => error.errno(),
         }
     })
 }

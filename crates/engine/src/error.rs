@@ -5,7 +5,6 @@ use std::io;
 
 use cmwq_policy::pwq::MAX_ACTIVE_RANGE;
 use cmwq_policy::queue::Refused;
-use cmwq_policy::work::NotPended;
 
 /// A queue could not be made.
 #[derive(Debug)]
@@ -22,6 +21,13 @@ pub enum BuildError {
         /// The kind.
         kind: &'static str,
     },
+    /// Two words of the builder that exclude each other.
+    Contradiction {
+        /// The one said first.
+        one: &'static str,
+        /// The other.
+        other: &'static str,
+    },
     /// The process's queues use more different attributes and pods than there may be pools (1000).
     TooManyPools,
     /// The thread of a `mem_reclaim` queue could not be made.
@@ -34,7 +40,17 @@ impl fmt::Display for BuildError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             BuildError::Attrs(error) => error.fmt(f),
-            BuildError::NotOfKind { what, kind } => write!(f, "a {kind} queue has no {what}"),
+            BuildError::NotOfKind { what, kind } => {
+                let article = if kind.starts_with(['o', 'u']) {
+                    "an"
+                } else {
+                    "a"
+                };
+                write!(f, "{article} {kind} queue has no {what}")
+            }
+            BuildError::Contradiction { one, other } => {
+                write!(f, "{one} and {other} contradict each other")
+            }
             BuildError::Rescuer(error) => write!(f, "cannot make the rescuer's thread: {error}"),
             BuildError::MaxActive(n) => write!(f, "max_active {n} is not in {MAX_ACTIVE_RANGE:?}"),
             BuildError::TooManyPools => f.write_str("more than 1000 pools of different attributes"),
@@ -89,8 +105,10 @@ impl std::error::Error for AttrsError {}
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum InstallError {
-    /// A queue has been made already.
+    /// A queue has been made already, perhaps by a library.
     InUse,
+    /// Somebody has installed options already, perhaps a library.
+    Installed,
     /// The thread limit is not in 1..=32768.
     ThreadLimit(usize),
 }
@@ -99,6 +117,7 @@ impl fmt::Display for InstallError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             InstallError::InUse => f.write_str("options come before the first queue"),
+            InstallError::Installed => f.write_str("options have been installed already"),
             InstallError::ThreadLimit(n) => write!(f, "thread limit {n} is not in 1..=32768"),
         }
     }
@@ -106,7 +125,7 @@ impl fmt::Display for InstallError {
 
 impl std::error::Error for InstallError {}
 
-/// An item was not queued.
+/// Why an item was not queued.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum QueueError {
@@ -117,7 +136,9 @@ pub enum QueueError {
     /// The queue is being drained; only its own items may queue more.
     Draining,
     /// The queue was closed, or its last handle is gone; only its own items may queue more.
-    Destroying,
+    Closed,
+    /// The item is disabled.
+    Disabled,
     /// The machine has no such CPU.
     NoSuchCpu(usize),
 }
@@ -126,50 +147,11 @@ impl From<Refused> for QueueError {
     fn from(refused: Refused) -> Self {
         match refused {
             Refused::Draining => QueueError::Draining,
-            Refused::Destroying => QueueError::Destroying,
+            Refused::Destroying => QueueError::Closed,
             Refused::ShutDown => QueueError::ShutDown,
         }
     }
 }
-
-/// Why an item was not queued.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum NotQueued {
-    /// It is pending already: that instance will see what was stored before.
-    Pending,
-    /// It is disabled.
-    Disabled,
-    /// The queue does not take it.
-    Refused(QueueError),
-}
-
-impl From<QueueError> for NotQueued {
-    fn from(refused: QueueError) -> Self {
-        NotQueued::Refused(refused)
-    }
-}
-
-impl From<NotPended> for NotQueued {
-    fn from(not: NotPended) -> Self {
-        match not {
-            NotPended::Pending => NotQueued::Pending,
-            NotPended::Disabled => NotQueued::Disabled,
-        }
-    }
-}
-
-impl fmt::Display for NotQueued {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            NotQueued::Pending => f.write_str("the item is pending already"),
-            NotQueued::Disabled => f.write_str("the item is disabled"),
-            NotQueued::Refused(error) => error.fmt(f),
-        }
-    }
-}
-
-impl std::error::Error for NotQueued {}
 
 impl fmt::Display for QueueError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -177,7 +159,8 @@ impl fmt::Display for QueueError {
             QueueError::Forked => "the queue belongs to the process this one was forked from",
             QueueError::ShutDown => "cmwq is shut down in this process",
             QueueError::Draining => "the queue is being drained",
-            QueueError::Destroying => "the queue was closed, or its last handle is gone",
+            QueueError::Closed => "the queue was closed, or its last handle is gone",
+            QueueError::Disabled => "the item is disabled",
             QueueError::NoSuchCpu(cpu) => return write!(f, "the machine has no CPU {cpu}"),
         })
     }

@@ -1,8 +1,8 @@
 //! Options of the process, set before first use.
 
 use std::fmt;
+use std::sync::atomic::AtomicPtr;
 use std::sync::atomic::Ordering::SeqCst;
-use std::sync::atomic::{AtomicPtr, AtomicUsize};
 
 use cmwq_policy::form::CanaryForm;
 
@@ -21,12 +21,22 @@ pub const DFL_THREAD_LIMIT: usize = 1024;
 /// Most workers that a pool may be allowed.
 pub const MAX_THREAD_LIMIT: usize = 32 * 1024;
 
-static STACK_SIZE: AtomicUsize = AtomicUsize::new(DFL_STACK_SIZE);
-static THREAD_LIMIT: AtomicUsize = AtomicUsize::new(DFL_THREAD_LIMIT);
-static THREAD_MOST: AtomicUsize = AtomicUsize::new(MAX_THREAD_LIMIT);
-
 /// Null, or leaked: a forked child finds no lock that somebody held.
-static PLACES: AtomicPtr<Places> = AtomicPtr::new(std::ptr::null_mut());
+static INSTALLED: AtomicPtr<Installed> = AtomicPtr::new(std::ptr::null_mut());
+
+/// Options that somebody has chosen, and in which process: its children go by them, and may choose
+/// anew.
+struct Installed {
+    options: Options,
+    pid: u32,
+}
+
+impl Installed {
+    fn get() -> Option<&'static Installed> {
+        // SAFETY: null or leaked.
+        unsafe { INSTALLED.load(SeqCst).as_ref() }
+    }
+}
 
 /// Code of the program that threads call. Leaked: threads may outlive whoever made it.
 #[derive(Clone, Copy)]
@@ -47,28 +57,6 @@ impl ThreadHook {
 impl fmt::Debug for ThreadHook {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("ThreadHook")
-    }
-}
-
-/// Where canaries live, where the machine is described, and what threads call.
-#[derive(Clone, Copy)]
-struct Places {
-    canaries: Option<CanaryForm>,
-    sysfs_root: &'static str,
-    thread_start: Option<ThreadHook>,
-    thread_stop: Option<ThreadHook>,
-}
-
-impl Places {
-    fn installed() -> Self {
-        // SAFETY: null or leaked.
-        let installed = unsafe { PLACES.load(SeqCst).as_ref() };
-        installed.copied().unwrap_or(Places {
-            canaries: None,
-            sysfs_root: "/",
-            thread_start: None,
-            thread_stop: None,
-        })
     }
 }
 
@@ -107,30 +95,29 @@ impl Default for Options {
 }
 
 impl Options {
-    /// Makes these the ones of the process.
-    pub(crate) fn install(self) {
-        STACK_SIZE.store(self.stack_size, SeqCst);
-        THREAD_LIMIT.store(self.thread_limit, SeqCst);
-        THREAD_MOST.store(self.thread_most, SeqCst);
-        let places = Places {
-            canaries: self.canaries,
-            sysfs_root: self.sysfs_root,
-            thread_start: self.thread_start,
-            thread_stop: self.thread_stop,
-        };
-        PLACES.store(Box::into_raw(Box::new(places)), SeqCst);
+    /// Makes these the ones of the process. False if there are some: nothing changes then.
+    pub(crate) fn install(self) -> bool {
+        // Before the look: of two at a time one fails.
+        let before = INSTALLED.load(SeqCst);
+        if Self::are_installed() {
+            return false;
+        }
+        let (options, pid) = (self, std::process::id());
+        let new = Box::into_raw(Box::new(Installed { options, pid }));
+        let swapped = INSTALLED.compare_exchange(before, new, SeqCst, SeqCst);
+        if swapped.is_err() {
+            // SAFETY: it is ours: nobody has seen it.
+            drop(unsafe { Box::from_raw(new) });
+        }
+        swapped.is_ok()
+    }
+
+    /// Whether somebody has chosen some in this process.
+    pub(crate) fn are_installed() -> bool {
+        Installed::get().is_some_and(|installed| installed.pid == std::process::id())
     }
 
     pub(crate) fn installed() -> Self {
-        let places = Places::installed();
-        Options {
-            stack_size: STACK_SIZE.load(SeqCst),
-            thread_limit: THREAD_LIMIT.load(SeqCst),
-            thread_most: THREAD_MOST.load(SeqCst),
-            canaries: places.canaries,
-            sysfs_root: places.sysfs_root,
-            thread_start: places.thread_start,
-            thread_stop: places.thread_stop,
-        }
+        Installed::get().map_or_else(Options::default, |installed| installed.options)
     }
 }

@@ -6,7 +6,7 @@ use std::ptr::NonNull;
 use std::sync::atomic::Ordering::SeqCst;
 use std::sync::atomic::{AtomicPtr, AtomicU32};
 
-use cmwq_engine::error::{BuildError, NotQueued};
+use cmwq_engine::error::{BuildError, QueueError};
 use cmwq_engine::{Header, Latch, Process, QueueSpec, RawItem, RawQueue, Ref, Vtable, worker};
 use cmwq_policy::queue::Kind;
 use cmwq_policy::time::SECOND;
@@ -115,10 +115,12 @@ fn what_is_refused_says_why() {
     let queue = queue("refused", QueueSpec::default());
     ITEM.raw().disable();
     let refused = queue.queue_item(None, ITEM.raw());
-    assert_eq!(refused, Err(NotQueued::Disabled));
+    assert_eq!(refused, Err(QueueError::Disabled));
+    let refused = queue.mod_delayed(None, ITEM.raw(), 0);
+    assert_eq!(refused, Err(QueueError::Disabled));
     assert!(ITEM.raw().enable());
     queue.queue_delayed(None, ITEM.raw(), 60 * SECOND).unwrap();
-    assert_eq!(queue.queue_item(None, ITEM.raw()), Err(NotQueued::Pending));
+    assert_eq!(queue.queue_item(None, ITEM.raw()), Ok(false));
     assert!(queue.mod_delayed(None, ITEM.raw(), 0).unwrap());
     ITEM.raw().flush().unwrap();
     assert_eq!(ITEM.ran.load(SeqCst), 1);
@@ -171,7 +173,7 @@ fn a_latch_that_an_item_sets_is_waited_for() {
     static ITEM: CWork = CWork::new(sets);
     let queue = queue("latch", QueueSpec::default());
     let latch = LATCH.get_or_init(Latch::new);
-    let pwq = queue.queue_new(ITEM.raw()).unwrap();
+    let pwq = queue.queue_new(None, ITEM.raw()).unwrap();
     // SAFETY: the item was queued through this pwq of the queue.
     unsafe { queue.wait_latch(Some(pwq), latch, None, &[]) }.unwrap();
     assert!(latch.is_set());

@@ -158,7 +158,7 @@ impl Process {
         if made.freezable {
             builder = builder.freezable();
         }
-        if made.cpu_intensive {
+        if made.cpu_intensive && made.kind == Kind::PerCpu {
             builder = builder.cpu_intensive();
         }
         builder

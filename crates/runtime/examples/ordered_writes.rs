@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
-use cmwq::{DelayedWork, Workqueue};
+use cmwq::{Work, Workqueue};
 
 /// Clones write to the same file.
 #[derive(Clone)]
@@ -34,12 +34,12 @@ impl Log {
     }
 
     /// The item that flushes the file, again and again, until it is cancelled.
-    fn flusher(&self) -> DelayedWork<Log> {
-        DelayedWork::with_data(self.clone(), |flusher| {
-            let _ = flusher.file.lock().expect("no item panics").flush();
-            flusher
-                .queue
-                .queue_after(flusher, Duration::from_millis(100));
+    fn flusher(&self) -> Work<Log> {
+        Work::with_data(self.clone(), |flusher| {
+            let log = flusher.data();
+            let _ = log.file.lock().expect("no item panics").flush();
+            // Refused when it is cancelled.
+            let _ = log.queue.queue_after(flusher, Duration::from_millis(100));
         })
     }
 }
@@ -48,7 +48,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let path = std::env::temp_dir().join(format!("ordered-{}.log", std::process::id()));
     let log = Log::new(&path)?;
     let flusher = log.flusher();
-    log.queue.queue_after(&flusher, Duration::from_millis(100));
+    log.queue
+        .queue_after(&flusher, Duration::from_millis(100))?;
     thread::scope(|threads| {
         for name in 0..4 {
             let log = log.clone();
@@ -56,7 +57,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
     });
     log.queue.flush()?; // all lines are written
-    log.queue.modify(&flusher, Duration::ZERO);
+    log.queue.modify(&flusher, Duration::ZERO)?;
     flusher.flush()?;
     flusher.cancel_sync()?;
     let text = std::fs::read_to_string(&path)?;

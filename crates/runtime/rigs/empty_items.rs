@@ -29,14 +29,16 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let queue = Arc::new(queue.build()?);
     let items: Vec<Work> = (0..ITEMS).map(|_| Work::new(|| ())).collect();
     let fill = |queue: &Workqueue, items: &[Work]| {
-        items.iter().for_each(|item| assert!(queue.queue(item)));
+        items
+            .iter()
+            .for_each(|item| assert_eq!(queue.queue(item), Ok(true)));
     };
     let (own, inner) = (queue.clone(), items.clone());
     let filler: Work = Work::new(move || fill(&own, &inner));
     let begun = Instant::now();
     for _ in 0..rounds {
         match inside {
-            true => assert!(queue.queue(&filler)),
+            true => assert_eq!(queue.queue(&filler), Ok(true)),
             false => fill(&queue, &items),
         }
         queue.drain()?;

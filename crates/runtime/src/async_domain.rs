@@ -179,7 +179,7 @@ impl AsyncDomain {
         let task = Task::new(move || take(&item).into_iter().for_each(|call| call()), ());
         state.lock().tasks.insert(cookie.0, task.clone());
         // Under the lock, so that calls begin in the order of their cookies.
-        let queued = task::try_start(queue, &task);
+        let queued = task::try_start(queue, None, &task);
         state.queued_to(queued.ok());
         drop(order);
         // Nobody asks: whoever comes last drops what came of it, a panic's payload perhaps. Not

@@ -5,8 +5,9 @@ use cmwq_engine::{Options, Process, ThreadHook};
 use cmwq_policy::form::CanaryForm;
 
 /// Options of the whole process. Threads belong to pools, which all queues share, so these are not
-/// options of a queue. They are for the program to choose, not for a library: the first queue fixes
-/// them, whoever makes it. [`Builder::in_force`] tells what holds.
+/// options of a queue. They are for the program to choose, not for a library: the first call of
+/// [`install`](Self::install) fixes them, or the first queue, whoever makes it. Later ones get an
+/// error, and [`Builder::in_force`] tells what holds.
 ///
 /// ```
 /// cmwq::Builder::new().stack_size(512 * 1024).thread_limit(64).install()?;
@@ -38,7 +39,8 @@ pub struct OptionsInForce {
     /// Somebody has installed [`on_thread_start`](Builder::on_thread_start) or
     /// [`on_thread_stop`](Builder::on_thread_stop).
     pub thread_hooks: bool,
-    /// A queue has been made, so [`install`](Builder::install) is an error.
+    /// A queue has been made, or somebody has installed options, so
+    /// [`install`](Builder::install) is an error.
     pub fixed: bool,
 }
 
@@ -49,9 +51,7 @@ impl Builder {
     /// ```
     /// cmwq::Builder::new().stack_size(8 << 20).install()?;
     /// let options = cmwq::Builder::in_force();
-    /// assert_eq!((options.stack_size, options.fixed), (8 << 20, false));
-    /// cmwq::system();
-    /// assert!(cmwq::Builder::in_force().fixed);
+    /// assert_eq!((options.stack_size, options.fixed), (8 << 20, true));
     /// # Ok::<(), cmwq::InstallError>(())
     /// ```
     pub fn in_force() -> OptionsInForce {
@@ -164,8 +164,9 @@ impl Builder {
     /// Makes these the options of the process.
     ///
     /// # Errors
-    /// [`InstallError::InUse`] once a queue has been made, [`InstallError::ThreadLimit`] for a
-    /// limit that is out of range. Nothing is changed then.
+    /// [`InstallError::InUse`] once a queue has been made, [`InstallError::Installed`] if somebody
+    /// has installed options, [`InstallError::ThreadLimit`] for a limit that is out of range.
+    /// Nothing is changed then.
     ///
     /// ```
     /// cmwq::Builder::new().thread_limit(8).install()?;

@@ -215,9 +215,50 @@ impl Workqueue {
         F: FnOnce() -> T + Send + 'static,
         T: Send + 'static,
     {
+        self.spawn_for(None, func)
+    }
+
+    /// As [`spawn`](Self::spawn), for this CPU, which means what it does for
+    /// [`queue_on`](Self::queue_on). If the machine has no such CPU, joining gives
+    /// [`JoinError::Refused`].
+    ///
+    /// ```
+    /// let near = cmwq::system_percpu().spawn_on(0, || "on CPU 0, if the process may use it");
+    /// assert!(near.join()?.starts_with("on CPU 0"));
+    /// # Ok::<(), cmwq::JoinError>(())
+    /// ```
+    pub fn spawn_on<F, T>(&self, cpu: usize, func: F) -> JoinHandle<T>
+    where
+        F: FnOnce() -> T + Send + 'static,
+        T: Send + 'static,
+    {
+        self.spawn_for(Some(cpu), func)
+    }
+
+    /// As [`spawn`](Self::spawn), for this NUMA node, which means what it does for
+    /// [`queue_on_node`](Self::queue_on_node).
+    ///
+    /// ```
+    /// let sum = cmwq::system().spawn_on_node(0, || (1..=10).sum::<u32>());
+    /// assert_eq!(sum.join()?, 55);
+    /// # Ok::<(), cmwq::JoinError>(())
+    /// ```
+    pub fn spawn_on_node<F, T>(&self, node: usize, func: F) -> JoinHandle<T>
+    where
+        F: FnOnce() -> T + Send + 'static,
+        T: Send + 'static,
+    {
+        self.spawn_for(self.raw().cpu_of_node(node), func)
+    }
+
+    fn spawn_for<F, T>(&self, cpu: Option<usize>, func: F) -> JoinHandle<T>
+    where
+        F: FnOnce() -> T + Send + 'static,
+        T: Send + 'static,
+    {
         let task = Task::new(func, ());
         let handle = Handle::new(task.clone() as Arc<dyn AnyTask<T>>);
-        let pwq = task::start(self.raw(), &task);
+        let pwq = task::start(self.raw(), cpu, &task);
         JoinHandle {
             task: handle,
             queue: self.clone(),

@@ -64,7 +64,7 @@
 // 1. `join_error`, `current`, `freezer`, `guide`, `process`, `reporting`, `affinity`, `builder`,
 //    `stats`, `shutdown`, `work`: what programs see
 // 2. `workqueue`: queues as programs hold them
-// 3. `delayed`, `task`, `system`, `park`
+// 3. `task`, `system`, `park`
 // 4. `join_handle`
 // 5. `select`, `scope`, `job`, `async_domain`
 // 6. `map`
@@ -72,7 +72,6 @@ mod affinity;
 mod async_domain;
 mod builder;
 mod current;
-mod delayed;
 pub mod freezer;
 pub mod guide;
 mod job;
@@ -100,7 +99,7 @@ pub use builder::{Builder, OptionsInForce};
 #[doc(hidden)]
 pub use cmwq_engine::check_whole;
 pub use cmwq_engine::error::{
-    AttrsError, BuildError, FlushError, InstallError, NotQueued, QueueError, WouldDeadlock,
+    AttrsError, BuildError, FlushError, InstallError, QueueError, WouldDeadlock,
 };
 pub use cmwq_engine::report::{Awaited, LimitPart, Report, StalledWorker};
 pub use cmwq_engine::{
@@ -109,7 +108,6 @@ pub use cmwq_engine::{
 pub use cmwq_policy::form::{CanaryForm, CanaryReason};
 pub use cmwq_policy::stacking::Stacking;
 pub use current::{CurrentWork, current_work, is_rescuer, others_waiting, set_worker_desc};
-pub use delayed::DelayedWork;
 pub use job::{CancelToken, Job, JobError, JobProgress, JobStats};
 pub use join_error::JoinError;
 pub use join_handle::{JoinHandle, spawn};
@@ -123,7 +121,7 @@ pub use select::{select, select_timeout};
 pub use shutdown::shutdown;
 pub use stats::{cpus, look, stats};
 pub use system::{system, system_bh, system_freezable, system_highpri, system_long, system_percpu};
-pub use work::{EnqueueError, Work};
+pub use work::Work;
 pub use workqueue::{
     Attrs, Histogram, Waits, Workqueue, WorkqueueBuilder, WorkqueueCounts, WorkqueueStats,
 };

@@ -194,6 +194,46 @@ impl<'scope, 'env> Scope<'scope, 'env> {
         F: FnOnce() -> T + Send + 'scope,
         T: Send + 'scope,
     {
+        self.spawn_for(None, func)
+    }
+
+    /// As [`spawn`](Self::spawn), for this CPU: as [`Workqueue::spawn_on`].
+    ///
+    /// ```
+    /// let text = String::from("borrowed");
+    /// let length = cmwq::system().scope(|scope| scope.spawn_on(0, || text.len()).join())?;
+    /// assert_eq!(length?, 8);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn spawn_on<F, T>(&'scope self, cpu: usize, func: F) -> ScopedJoinHandle<'scope, T>
+    where
+        F: FnOnce() -> T + Send + 'scope,
+        T: Send + 'scope,
+    {
+        self.spawn_for(Some(cpu), func)
+    }
+
+    /// As [`spawn`](Self::spawn), for this NUMA node: as [`Workqueue::spawn_on_node`].
+    ///
+    /// ```
+    /// let text = String::from("borrowed");
+    /// let length = cmwq::system().scope(|scope| scope.spawn_on_node(0, || text.len()).join())?;
+    /// assert_eq!(length?, 8);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn spawn_on_node<F, T>(&'scope self, node: usize, func: F) -> ScopedJoinHandle<'scope, T>
+    where
+        F: FnOnce() -> T + Send + 'scope,
+        T: Send + 'scope,
+    {
+        self.spawn_for(self.queue.raw().cpu_of_node(node), func)
+    }
+
+    fn spawn_for<F, T>(&'scope self, cpu: Option<usize>, func: F) -> ScopedJoinHandle<'scope, T>
+    where
+        F: FnOnce() -> T + Send + 'scope,
+        T: Send + 'scope,
+    {
         let (shared, queue) = (&self.shared, self.queue.raw());
         shared.open.fetch_add(1, SeqCst);
         let number = shared.spawned.fetch_add(1, SeqCst);
@@ -206,7 +246,7 @@ impl<'scope, 'env> Scope<'scope, 'env> {
         if queue.is_ours() {
             self.remember(number, task.clone());
         }
-        let pwq = task::start(queue, &task);
+        let pwq = task::start(queue, cpu, &task);
         pwq.into_iter().for_each(|pwq| shared.spawned_to.add(pwq));
         if shared.has_given_up() {
             task::cancel(&task);

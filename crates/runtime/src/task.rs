@@ -214,20 +214,26 @@ pub(crate) fn cancel(task: &Arc<impl Cancel + ?Sized>) -> bool {
     cancelled
 }
 
-/// Queues a new task; where it went. One that is refused has ended with that.
-pub(crate) fn start<F, T, O>(queue: &RawQueue, task: &Arc<Task<F, T, O>>) -> Option<RawPwq>
+/// Queues a new task, for this CPU if one is named; where it went. One that is refused has ended
+/// with that.
+pub(crate) fn start<F, T, O>(
+    queue: &RawQueue,
+    cpu: Option<usize>,
+    task: &Arc<Task<F, T, O>>,
+) -> Option<RawPwq>
 where
     F: FnOnce() -> T + Send,
     T: Send,
     O: Observer,
 {
     let refuse = |error| task.refuse(error);
-    try_start(queue, task).map_err(refuse).ok()
+    try_start(queue, cpu, task).map_err(refuse).ok()
 }
 
 /// As [`start`], where something is locked: follow with [`refuse`](Task::refuse) where nothing is.
 pub(crate) fn try_start<F, T, O>(
     queue: &RawQueue,
+    cpu: Option<usize>,
     task: &Arc<Task<F, T, O>>,
 ) -> Result<RawPwq, QueueError>
 where
@@ -236,7 +242,7 @@ where
     O: Observer,
 {
     let queued = task.clone();
-    let pwq = queue.queue_new(raw(&queued))?;
+    let pwq = queue.queue_new(cpu, raw(&queued))?;
     // The queue's from now on: `run` takes it.
     std::mem::forget(queued);
     Ok(pwq)

@@ -2,11 +2,10 @@
 
 use std::fmt;
 use std::marker::PhantomData;
-use std::ops::Deref;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-use cmwq_engine::error::{FlushError, NotQueued, WouldDeadlock};
+use cmwq_engine::error::{FlushError, WouldDeadlock};
 use cmwq_engine::{Busy, Header, RawItem, Ref, Vtable, count_arc, user};
 use cmwq_policy::pool::Waits;
 
@@ -20,8 +19,8 @@ struct Inner<T, F: ?Sized> {
 
 type AnyFn<T> = dyn Fn(&Work<T>) + Send + Sync;
 
-/// An item that can be queued again and again, with data of its own. A handle: clones are the same
-/// item.
+/// An item that can be queued again and again, at once or after a delay, with data of its own. A
+/// handle: clones are the same item.
 ///
 /// It is pending or not: queueing it while it is pending changes nothing. It never runs twice at
 /// once, whichever threads and queues it is queued from and on, so what one execution does needs no
@@ -32,12 +31,31 @@ type AnyFn<T> = dyn Fn(&Work<T>) + Send + Sync;
 /// use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
 ///
 /// let counter = cmwq::Work::with_data(AtomicU32::new(0), |work| {
-///     work.fetch_add(1, SeqCst);
+///     work.data().fetch_add(1, SeqCst);
 /// });
-/// cmwq::system().queue(&counter);
+/// cmwq::system().queue(&counter)?;
 /// counter.flush()?;
-/// assert_eq!(counter.load(SeqCst), 1);
-/// # Ok::<(), cmwq::FlushError>(())
+/// assert_eq!(counter.data().load(SeqCst), 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # With a delay
+///
+/// After [`queue_after`](crate::Workqueue::queue_after) its timer is armed, and it is pending until
+/// it begins (kernel `delayed_work`). Delays are of `CLOCK_MONOTONIC`: they do not pass while the
+/// machine is suspended. The timers of all items are one thread's, which sleeps until the first of
+/// them. Dropping a queue disarms what is armed for it.
+///
+/// ```
+/// use std::time::Duration;
+///
+/// let flusher = cmwq::Work::new(|| println!("flush to disk"));
+/// let queue = cmwq::system();
+/// assert_eq!(queue.queue_after(&flusher, Duration::from_secs(30))?, true);
+/// // Sooner, or later: the last word counts.
+/// assert_eq!(queue.modify(&flusher, Duration::from_millis(5))?, false, "it was pending");
+/// assert!(flusher.flush_now()?, "at once");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
 /// # States
@@ -45,13 +63,15 @@ type AnyFn<T> = dyn Fn(&Work<T>) + Send + Sync;
 /// | state | `queue` | `flush` | `cancel` | `disable` | `enable` | [`busy`](Self::busy) |
 /// | --- | --- | --- | --- | --- | --- | --- |
 /// | idle | true | false | false | false | true | |
+/// | armed | false | false | true | true | true | pending |
 /// | pending | false | waits, true | true | true | true | pending |
 /// | running | true | waits, true | false | false | true | running |
 /// | running and pending | false | waits for the pending one, true | true | true | true | both |
-/// | disabled | false | false, or as running | false | false | true when the last disable is taken back | |
+/// | disabled | error | false, or as running | false | false | true when the last disable is taken back | |
 ///
 /// To enable an item that is not disabled is a mistake, and is
 /// [reported](crate::Report::EnableUnderflow).
+#[doc(alias = "DelayedWork")]
 pub struct Work<T = ()> {
     inner: Arc<Inner<T, AnyFn<T>>>,
 }
@@ -61,14 +81,6 @@ impl<T> Clone for Work<T> {
         Work {
             inner: self.inner.clone(),
         }
-    }
-}
-
-impl<T> Deref for Work<T> {
-    type Target = T;
-
-    fn deref(&self) -> &T {
-        &self.inner.data
     }
 }
 
@@ -86,8 +98,9 @@ impl Work {
     ///
     /// ```
     /// let work = cmwq::Work::new(|| println!("again"));
-    /// cmwq::system().queue(&work);
+    /// cmwq::system().queue(&work)?;
     /// # work.flush();
+    /// # Ok::<(), cmwq::QueueError>(())
     /// ```
     pub fn new<F: Fn() + Send + Sync + 'static>(func: F) -> Self {
         Work::named::<F>((), move |_| func())
@@ -95,15 +108,17 @@ impl Work {
 }
 
 impl<T: Send + Sync + 'static> Work<T> {
-    /// An item with data, which `func` gets with the item itself: it may queue itself again.
+    /// An item with [data](Self::data). `func` gets the item itself, so it may queue itself again.
     ///
     /// ```
     /// use std::sync::Mutex;
-    /// let log = cmwq::Work::with_data(Mutex::new(vec![]), |log| log.lock().unwrap().push("ran"));
-    /// cmwq::system().queue(&log);
+    /// let log = cmwq::Work::with_data(Mutex::new(vec![]), |log| {
+    ///     log.data().lock().unwrap().push("ran");
+    /// });
+    /// cmwq::system().queue(&log)?;
     /// log.flush()?;
-    /// assert_eq!(*log.lock().unwrap(), ["ran"]);
-    /// # Ok::<(), cmwq::FlushError>(())
+    /// assert_eq!(*log.data().lock().unwrap(), ["ran"]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn with_data<F: Fn(&Work<T>) + Send + Sync + 'static>(data: T, func: F) -> Self {
         Work::named::<F>(data, func)
@@ -118,6 +133,18 @@ impl<T: Send + Sync + 'static> Work<T> {
         Work {
             inner: new_inner::<T, _, N>(data, func),
         }
+    }
+}
+
+impl<T> Work<T> {
+    /// What it was made with; all handles and all executions see the same.
+    ///
+    /// ```
+    /// let work = cmwq::Work::with_data("index", |work| println!("{}", work.data()));
+    /// assert_eq!(*work.data(), "index");
+    /// ```
+    pub fn data(&self) -> &T {
+        &self.inner.data
     }
 
     /// Whether it is queued and has not begun, or its timer is armed. A hint: it may change at any
@@ -145,11 +172,12 @@ impl<T: Send + Sync + 'static> Work<T> {
     ///
     /// ```
     /// use std::time::Duration;
-    /// let work = cmwq::DelayedWork::new(|| ());
+    /// let work = cmwq::Work::new(|| ());
     /// assert_eq!(work.waits(), None);
-    /// cmwq::system().queue_after(&work, Duration::from_secs(60));
+    /// cmwq::system().queue_after(&work, Duration::from_secs(60))?;
     /// assert_eq!(work.waits(), Some(cmwq::Waits::Timer));
     /// # work.cancel();
+    /// # Ok::<(), cmwq::QueueError>(())
     /// ```
     pub fn waits(&self) -> Option<Waits> {
         self.raw().waits()
@@ -167,8 +195,9 @@ impl<T: Send + Sync + 'static> Work<T> {
     }
 
     /// As [`cancel`](Self::cancel), and waits for an execution that has begun. Whoever queues it
-    /// meanwhile, itself included, is refused; so when this returns it neither runs nor is pending,
-    /// unless somebody queued it after that. True if it was pending.
+    /// meanwhile, itself included, is refused with [`Disabled`](crate::QueueError::Disabled); so
+    /// when this returns it neither runs nor is pending, unless somebody queued it after that. True
+    /// if it was pending.
     ///
     /// # Errors
     /// [`WouldDeadlock`] if it is called by the item itself, or by one that it waits for. It is
@@ -176,12 +205,13 @@ impl<T: Send + Sync + 'static> Work<T> {
     ///
     /// ```
     /// let work = cmwq::Work::with_data((), |work| {
-    ///     cmwq::system().queue(work);
+    ///     // Again and again, until it is refused: then it has been cancelled.
+    ///     let _ = cmwq::system().queue(work);
     /// });
-    /// cmwq::system().queue(&work);
+    /// cmwq::system().queue(&work)?;
     /// work.cancel_sync()?;
     /// assert_eq!(work.busy(), cmwq::Busy::default());
-    /// # Ok::<(), cmwq::WouldDeadlock>(())
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn cancel_sync(&self) -> Result<bool, WouldDeadlock> {
         self.raw().cancel_sync()
@@ -189,7 +219,7 @@ impl<T: Send + Sync + 'static> Work<T> {
 
     /// Waits until the last queued instance has ended: the pending one, or else the one that runs.
     /// Instances queued later are not waited for. True if there was something to wait for. Does not
-    /// wait for an armed timer.
+    /// wait for an armed timer: [`flush_now`](Self::flush_now) does not either, and queues it.
     ///
     /// # Errors
     /// [`FlushError::WouldDeadlock`] if it is called by the item itself or by one that it waits
@@ -204,13 +234,30 @@ impl<T: Send + Sync + 'static> Work<T> {
         self.raw().flush()
     }
 
+    /// If its timer is armed, queues it at once; then waits for it as [`flush`](Self::flush) does
+    /// (kernel `flush_delayed_work`). True if it was armed, or if there was something to wait for.
+    /// An armed item that its queue does not take from this caller any more is dropped and
+    /// reported, as when its time comes.
+    ///
+    /// # Errors
+    /// As [`flush`](Self::flush).
+    ///
+    /// ```
+    /// let work = cmwq::Work::new(|| ());
+    /// assert!(!work.flush_now()?, "there was nothing to wait for");
+    /// # Ok::<(), cmwq::FlushError>(())
+    /// ```
+    pub fn flush_now(&self) -> Result<bool, FlushError> {
+        self.raw().flush_delayed()
+    }
+
     /// Cancels it, and refuses to queue it until it is [enabled](Self::enable) as often as it was
     /// disabled: at most 65,535 times, more are reported and not counted. True if it was pending.
     ///
     /// ```
     /// let work = cmwq::Work::new(|| unreachable!());
     /// work.disable();
-    /// assert!(!cmwq::system().queue(&work), "refused, and forgotten");
+    /// assert_eq!(cmwq::system().queue(&work), Err(cmwq::QueueError::Disabled));
     /// assert!(work.enable());
     /// ```
     pub fn disable(&self) -> bool {
@@ -224,10 +271,10 @@ impl<T: Send + Sync + 'static> Work<T> {
     ///
     /// ```
     /// let work = cmwq::Work::new(|| ());
-    /// cmwq::system().queue(&work);
+    /// cmwq::system().queue(&work)?;
     /// work.disable_sync()?;
     /// assert_eq!(work.busy(), cmwq::Busy::default());
-    /// # Ok::<(), cmwq::WouldDeadlock>(())
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn disable_sync(&self) -> Result<bool, WouldDeadlock> {
         self.raw().disable_sync()
@@ -252,15 +299,14 @@ impl<T: Send + Sync + 'static> Work<T> {
     /// ```
     /// let work = cmwq::Work::with_data((), |work| assert!(work.is_current()));
     /// assert!(!work.is_current());
-    /// cmwq::system().queue(&work);
+    /// cmwq::system().queue(&work)?;
     /// # work.flush();
+    /// # Ok::<(), cmwq::QueueError>(())
     /// ```
     pub fn is_current(&self) -> bool {
         self.raw().is_current()
     }
-}
 
-impl<T> Work<T> {
     /// As the engine knows it.
     pub(crate) fn raw(&self) -> RawItem {
         let item = Arc::as_ptr(&self.inner).cast::<Header>().cast_mut();
@@ -270,28 +316,6 @@ impl<T> Work<T> {
         unsafe { RawItem::new(header) }
     }
 }
-
-/// An item was not queued, and comes back.
-pub struct EnqueueError<T> {
-    /// The reference that was to go to the queue.
-    pub work: Work<T>,
-    /// Why it was not.
-    pub reason: NotQueued,
-}
-
-impl<T> fmt::Debug for EnqueueError<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("EnqueueError").field(&self.reason).finish()
-    }
-}
-
-impl<T> fmt::Display for EnqueueError<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.reason.fmt(f)
-    }
-}
-
-impl<T> std::error::Error for EnqueueError<T> {}
 
 fn new_inner<T, F, N>(data: T, func: F) -> Arc<Inner<T, AnyFn<T>>>
 where

@@ -253,7 +253,7 @@ fn a_circle_through_an_asynchronous_call_is_told() {
         met.wait();
         note(&count, awaited.flush().is_err());
     });
-    assert!(queue.queue(&item));
+    assert_eq!(queue.queue(&item), Ok(true));
     domain.synchronize_full().unwrap();
     item.flush().unwrap();
     assert_eq!(refused.load(SeqCst), 1);

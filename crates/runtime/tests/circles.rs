@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize};
 use std::sync::{Arc, Barrier, Mutex, OnceLock};
 use std::time::Duration;
 
-use cmwq::{DelayedWork, JoinHandle, Work, Workqueue};
+use cmwq::{JoinHandle, Work, Workqueue};
 use cmwq_os::sched;
 use cmwq_policy::CpuMask;
 use common::{eventually, queue, watchdog};
@@ -26,12 +26,14 @@ impl Traffic {
             Work::with_data((), move |work: &Work| {
                 std::thread::sleep(Duration::from_millis(1));
                 if !stop.load(SeqCst) {
-                    own.queue(work);
+                    own.queue(work).unwrap();
                 }
             })
         };
         let items: Vec<Work> = (0..3).map(item).collect();
-        items.iter().for_each(|item| assert!(queue.queue(item)));
+        items
+            .iter()
+            .for_each(|item| assert_eq!(queue.queue(item), Ok(true)));
         Traffic { stop, items }
     }
 }
@@ -80,7 +82,7 @@ fn circle(queues: &[Workqueue], waits: Waits) -> usize {
     };
     let works: Vec<Work> = (0..queues.len()).map(item).collect();
     all.set(works.clone()).unwrap();
-    let queue = |(queue, work): (&Workqueue, &Work)| assert!(queue.queue(work));
+    let queue = |(queue, work): (&Workqueue, &Work)| assert_eq!(queue.queue(work), Ok(true));
     queues.iter().zip(&works).for_each(queue);
     eventually("the circle is open", || {
         refused.lock().unwrap().len() == queues.len()
@@ -144,7 +146,7 @@ fn who_cancels_an_item_that_joins_it_is_told() {
             said.lock().unwrap().push(("join", refused));
         });
         cell.set(work.clone()).unwrap();
-        first.queue(&work);
+        first.queue(&work).unwrap();
         eventually("both have ended", || told.lock().unwrap().len() == 2);
         let refused = told
             .lock()
@@ -204,7 +206,7 @@ fn circle_through_an_ordered_queue(change: fn(&Workqueue)) {
         said.lock().unwrap().push(refused);
     });
     cell.set(work.clone()).unwrap();
-    free.queue(&work);
+    free.queue(&work).unwrap();
     eventually("both have ended", || told.lock().unwrap().len() == 2);
     let refused = told
         .lock()
@@ -244,7 +246,7 @@ fn a_task_of_a_scope_that_waits_for_the_scopes_item_is_told() {
         said.lock().unwrap().push(result.is_err());
     });
     cell.set(work.clone()).unwrap();
-    first.queue(&work);
+    first.queue(&work).unwrap();
     eventually("both have ended", || told.lock().unwrap().len() == 2);
     assert_eq!(*told.lock().unwrap(), [true, false]);
     work.flush().unwrap();
@@ -283,7 +285,7 @@ fn who_waits_for_the_item_of_a_scope_that_cannot_return_is_told() {
             said.lock().unwrap().push(result.is_err());
         });
         cell.set(work.clone()).unwrap();
-        first.queue(&work);
+        first.queue(&work).unwrap();
         eventually("all have ended", || told.lock().unwrap().len() == 3);
         assert_eq!(told.lock().unwrap()[..2], [true, true]);
         work.flush().unwrap();
@@ -424,10 +426,10 @@ fn a_delayed_item_in_a_circle_is_told() {
     let _traffic = Traffic::on(&second);
     let told = Arc::new(Mutex::new(vec![]));
     let met = Arc::new(Barrier::new(2));
-    let cells = [(); 2].map(|()| Arc::new(OnceLock::<DelayedWork>::new()));
+    let cells = [(); 2].map(|()| Arc::new(OnceLock::<Work>::new()));
     let item = |at: usize| {
         let (other, said, met) = (cells[1 - at].clone(), told.clone(), met.clone());
-        DelayedWork::new(move || {
+        Work::new(move || {
             met.wait();
             let refused = other.get().unwrap().cancel_sync().is_err();
             said.lock().unwrap().push(refused);
@@ -437,8 +439,12 @@ fn a_delayed_item_in_a_circle_is_told() {
     for (work, cell) in works.iter().zip(&cells) {
         assert!(cell.set(work.clone()).is_ok());
     }
-    first.queue_after(&works[0], Duration::from_millis(1));
-    second.queue_after(&works[1], Duration::from_millis(2));
+    first
+        .queue_after(&works[0], Duration::from_millis(1))
+        .unwrap();
+    second
+        .queue_after(&works[1], Duration::from_millis(2))
+        .unwrap();
     eventually("both have ended", || told.lock().unwrap().len() == 2);
     let refused = told
         .lock()
@@ -478,7 +484,8 @@ fn items_that_wait_for_later_ones_only_are_never_refused() {
     works.set(all.clone()).unwrap();
     for _ in 0..20 {
         for (at, work) in all.iter().enumerate() {
-            queues[(at * 7) % 3].queue(work);
+            // Refused while another item cancels it.
+            let _ = queues[(at * 7) % 3].queue(work);
         }
         all.iter().for_each(|work| {
             work.flush().unwrap();

@@ -40,7 +40,11 @@ fn options_come_before_the_first_queue_and_are_checked() {
             let error = Builder::new().thread_limit(0).install().unwrap_err();
             assert_eq!(error.to_string(), "thread limit 0 is not in 1..=32768");
             Builder::new().thread_limit(32_769).install().unwrap_err();
+            assert!(!Builder::in_force().fixed);
             workers(1);
+            assert!(Builder::in_force().fixed);
+            let error = Builder::new().install().unwrap_err();
+            assert_eq!(error.to_string(), "options have been installed already");
             let queue = queue("first");
             let error = Builder::new().install().unwrap_err();
             assert_eq!(error.to_string(), "options come before the first queue");
@@ -367,8 +371,8 @@ fn flushes_where_it_is_pending(first: cmwq::Workqueue, second: cmwq::Workqueue) 
     let of = (results.clone(), second.clone());
     let work = cmwq::Work::with_data(runs, move |work| {
         let (results, second) = &of;
-        if work.fetch_add(1, SeqCst) == 0 {
-            assert!(second.queue(work));
+        if work.data().fetch_add(1, SeqCst) == 0 {
+            assert_eq!(second.queue(work), Ok(true));
             let mut results = results.lock().unwrap();
             results.push(second.flush());
             results.push(second.drain());
@@ -376,7 +380,7 @@ fn flushes_where_it_is_pending(first: cmwq::Workqueue, second: cmwq::Workqueue) 
             results.push(second.flush());
         }
     });
-    assert!(first.queue(&work));
+    assert_eq!(first.queue(&work), Ok(true));
     first.flush().unwrap();
     second.flush().unwrap();
     let mut results = results.lock().unwrap();
@@ -388,7 +392,7 @@ fn flushes_where_it_is_pending(first: cmwq::Workqueue, second: cmwq::Workqueue) 
     for result in results.drain(..) {
         assert_eq!(names(&deadlock_of_flush(result)), ("first", "second"));
     }
-    assert_eq!(work.load(SeqCst), 1);
+    assert_eq!(work.data().load(SeqCst), 1);
 }
 
 #[test]
@@ -410,7 +414,7 @@ fn an_item_may_wait_for_the_only_other_one_of_its_queue() {
         let of = gate.clone();
         let awaited = cmwq::Work::new(move || of.take());
         let waiter = awaited.clone();
-        assert!(queue.queue(&awaited));
+        assert_eq!(queue.queue(&awaited), Ok(true));
         eventually("it runs", || awaited.busy().running);
         // When it ends, every slot that is taken is that of an item which waits: for a barrier,
         // which needs none.

@@ -46,12 +46,14 @@ fn a_flush_ends_however_often_items_queue_themselves_again() {
         Work::new(move || {
             RUNS.fetch_add(1, SeqCst);
             if !STOP.load(SeqCst) {
-                queue.queue(&AGAIN.get().unwrap()[n]);
+                queue.queue(&AGAIN.get().unwrap()[n]).unwrap();
             }
         })
     };
     let items = AGAIN.get_or_init(|| (0..4).map(endless).collect());
-    items.iter().for_each(|work| assert!(queue.queue(work)));
+    items
+        .iter()
+        .for_each(|work| assert_eq!(queue.queue(work), Ok(true)));
     for _ in 0..50 {
         let before = RUNS.load(SeqCst);
         queue.flush().unwrap();

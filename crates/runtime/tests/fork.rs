@@ -34,8 +34,8 @@ fn works_anew() {
 
 fn refuses(queue: &Workqueue) {
     let work = Work::new(|| panic!("not in the child"));
-    assert_eq!(queue.try_queue(&work), Err(QueueError::Forked));
-    assert!(!queue.queue(&work) && !work.is_pending());
+    assert_eq!(queue.queue(&work), Err(QueueError::Forked));
+    assert!(!work.is_pending());
     let spawned = queue.spawn(|| panic!("not in the child")).join();
     assert!(matches!(
         spawned,
@@ -276,7 +276,7 @@ fn an_item_on_its_way_at_a_fork_is_new_in_the_child() {
                     assert!(!work.is_pending());
                     work.disable();
                     while !work.enable() {}
-                    assert_eq!(cmwq::system().try_queue(work), Ok(true));
+                    assert_eq!(cmwq::system().queue(work), Ok(true));
                 });
             }
             stop.store(true, SeqCst);
@@ -360,7 +360,8 @@ fn a_child_works_whoever_chose_options_at_the_fork() {
         std::thread::scope(|scope| {
             scope.spawn(|| {
                 while !stop.load(SeqCst) {
-                    cmwq::Builder::new().install().unwrap();
+                    // The first one counts.
+                    let _ = cmwq::Builder::new().install();
                 }
             });
             for _ in 0..50 {

@@ -29,14 +29,14 @@ fn queueing_a_pending_item_changes_nothing() {
     let first = gate.clone();
     drop(queue.spawn(move || first.take()));
     assert!(!work.is_pending());
-    assert!(queue.queue(&work));
+    assert_eq!(queue.queue(&work), Ok(true));
     assert!(work.is_pending());
-    assert!(!queue.queue(&work) && !queue.queue(&work.clone()));
-    assert_eq!(queue.try_queue(&work), Ok(false));
+    assert!(queue.queue(&work) == Ok(false) && queue.queue(&work.clone()) == Ok(false));
+    assert_eq!(queue.queue(&work), Ok(false));
     gate.open();
     queue.flush().unwrap();
     assert_eq!((runs.load(SeqCst), work.is_pending()), (1, false));
-    assert!(queue.queue(&work));
+    assert_eq!(queue.queue(&work), Ok(true));
     queue.flush().unwrap();
     assert_eq!(runs.load(SeqCst), 2);
 }
@@ -51,7 +51,7 @@ fn an_item_runs_once_per_queueing() {
         for _ in 0..4 {
             threads.spawn(|| {
                 for _ in 0..5_000 {
-                    queued.fetch_add(usize::from(queue.queue(&work)), SeqCst);
+                    queued.fetch_add(usize::from(queue.queue(&work).unwrap()), SeqCst);
                 }
             });
         }
@@ -74,11 +74,11 @@ fn an_item_queues_itself_again() {
             if own_runs.fetch_add(1, SeqCst) + 1 < TIMES {
                 // It runs, so it is not pending.
                 let queued = own_queue.queue(ITSELF.get().unwrap());
-                REFUSED.fetch_add(usize::from(!queued), SeqCst);
+                REFUSED.fetch_add(usize::from(queued != Ok(true)), SeqCst);
             }
         })
     });
-    assert!(queue.queue(work));
+    assert_eq!(queue.queue(work), Ok(true));
     eventually("it ran that often", || runs.load(SeqCst) == TIMES);
     queue.flush().unwrap();
     assert_eq!((runs.load(SeqCst), REFUSED.load(SeqCst)), (TIMES, 0));
@@ -112,7 +112,7 @@ fn an_item_never_runs_twice_at_once() {
             threads.spawn(move || {
                 for n in 0..10_000 {
                     let work = &items[(from * 7 + n * 11) % ITEMS];
-                    queued.fetch_add(usize::from(queues[n % 2].queue(work)), SeqCst);
+                    queued.fetch_add(usize::from(queues[n % 2].queue(work).unwrap()), SeqCst);
                 }
             });
         }
@@ -133,7 +133,7 @@ fn an_execution_sees_what_was_stored_before_queueing_refused_or_not() {
     for value in 1..=40_000 {
         // Relaxed: as above.
         data.store(value, Relaxed);
-        queue.queue(&work);
+        queue.queue(&work).unwrap();
         if value % 64 == 0 {
             queue.flush().unwrap();
             // Relaxed: as above.
@@ -170,7 +170,9 @@ fn items_of_any_queue_begin_in_order() {
             Work::new(move || order.lock().unwrap().push(n))
         })
         .collect();
-    items.iter().for_each(|work| assert!(door.queue(work)));
+    items
+        .iter()
+        .for_each(|work| assert_eq!(door.queue(work), Ok(true)));
     gate.open();
     door.flush().unwrap();
     assert!(order.lock().unwrap().iter().copied().eq(0..100));
@@ -188,7 +190,7 @@ fn a_panic_leaves_worker_and_item_usable() {
         }
     });
     for _ in 0..10 {
-        assert!(queue.queue(&work));
+        assert_eq!(queue.queue(&work), Ok(true));
         queue.flush().unwrap();
     }
     assert_eq!(runs.load(SeqCst), 10);
@@ -226,9 +228,12 @@ fn a_panic_while_something_is_dropped_leaves_the_worker_usable() {
     let handle = queue.spawn(move || drop(captured));
     let captured = Bomb;
     let work = Work::new(move || _ = &captured);
-    assert!(queue.queue(&work));
+    assert_eq!(queue.queue(&work), Ok(true));
     drop(work);
-    assert!(queue.queue(&Work::new(|| std::panic::panic_any(Payload))));
+    assert_eq!(
+        queue.queue(&Work::new(|| std::panic::panic_any(Payload))),
+        Ok(true)
+    );
     gate.open();
     assert!(handle.join().unwrap_err().is_panic());
     queue.flush().unwrap();
@@ -249,7 +254,7 @@ fn an_item_may_drop_its_own_last_handle() {
         // What was captured is still there: the execution holds on to it.
         gone.send(Arc::strong_count(&captured)).unwrap();
     });
-    queue.queue(&work);
+    queue.queue(&work).unwrap();
     *own.lock().unwrap() = Some(work);
     // It may have run before its handle was there to be taken: then once more.
     if let Some(work) = own.lock().unwrap().take() {
@@ -274,8 +279,8 @@ fn nothing_of_an_item_is_left_behind() {
     for _ in 0..200 {
         let (one, other, third) = (captured.clone(), captured.clone(), captured.clone());
         let work = Work::new(move || _ = &one);
-        queue.queue(&work);
-        queue.queue(&work);
+        queue.queue(&work).unwrap();
+        queue.queue(&work).unwrap();
         drop(queue.spawn(move || drop(other)));
         drop(queue.spawn(move || third));
     }

@@ -274,7 +274,7 @@ fn a_queue_that_refuses_is_an_error() {
     queue.close().unwrap();
     let refused = |result: Option<Result<usize, JoinError>>| {
         let error = result.unwrap().unwrap_err();
-        assert!(matches!(error, JoinError::Refused(QueueError::Destroying)));
+        assert!(matches!(error, JoinError::Refused(QueueError::Closed)));
     };
     let mut results = queue.map(0..2, |n| n);
     refused(results.try_next());

@@ -270,16 +270,22 @@ fn a_hook_whose_panic_panics_ends_nobody() {
         let gate = Arc::new(common::Permits::new());
         let entry = gate.clone();
         drop(queue.spawn(move || entry.take()));
-        let late = cmwq::DelayedWork::new(|| unreachable!("its queue takes no more"));
-        assert!(queue.queue_after(&late, Duration::from_millis(30)));
+        let late = cmwq::Work::new(|| unreachable!("its queue takes no more"));
+        assert_eq!(
+            queue.queue_after(&late, Duration::from_millis(30)),
+            Ok(true)
+        );
         let own = queue.clone();
         let drain = std::thread::spawn(move || own.drain().unwrap());
         // Its time comes while the queue is drained: that is reported by the timers' thread.
         eventually("it was dropped", || !late.is_pending());
         gate.open();
         drain.join().unwrap();
-        let timer = cmwq::DelayedWork::new(|| ());
-        assert!(queue.queue_after(&timer, Duration::from_millis(1)));
+        let timer = cmwq::Work::new(|| ());
+        assert_eq!(
+            queue.queue_after(&timer, Duration::from_millis(1)),
+            Ok(true)
+        );
         eventually("timers expire", || !timer.is_pending());
         assert_eq!(queue.spawn(|| 5).join().unwrap(), 5);
     });

@@ -55,7 +55,7 @@ fn an_item_runs_once_per_queueing_and_never_twice_at_once() {
         for queue in &queues {
             threads.spawn(|| {
                 for _ in 0..8 {
-                    queued.fetch_add(usize::from(queue.queue(&work)), SeqCst);
+                    queued.fetch_add(usize::from(queue.queue(&work).unwrap()), SeqCst);
                     std::thread::yield_now();
                 }
             });
@@ -73,7 +73,7 @@ fn an_execution_sees_what_was_written_before_its_item_was_queued() {
     let work = Work::new(move || _ = inside.add(1));
     for round in 1..=5 {
         assert_eq!(data.add(1), 2 * round - 1);
-        assert!(queue.queue(&work));
+        assert_eq!(queue.queue(&work), Ok(true));
         queue.flush().unwrap();
         assert_eq!(data.add(0), 2 * round);
     }
@@ -89,10 +89,10 @@ fn an_item_queues_itself_again() {
     let work = ITSELF.get_or_init(|| {
         Work::new(move || match runs.add(1) {
             TIMES => ended.send(()).unwrap(),
-            _ => assert!(own.queue(ITSELF.get().unwrap())),
+            _ => assert_eq!(own.queue(ITSELF.get().unwrap()), Ok(true)),
         })
     });
-    assert!(queue.queue(work));
+    assert_eq!(queue.queue(work), Ok(true));
     told.recv().unwrap();
 }
 
@@ -109,7 +109,7 @@ fn an_item_drops_its_own_last_handle() {
     });
     // Its handle is there before it may run.
     let mut slot = own.lock().unwrap();
-    queue.queue(&work);
+    queue.queue(&work).unwrap();
     *slot = Some(work);
     drop(slot);
     queue.flush().unwrap();
@@ -130,7 +130,7 @@ fn a_queue_is_dropped_inside_of_its_own_item() {
         ran.send(1).unwrap();
     }));
     let work = Work::new(move || behind.send(2).unwrap());
-    assert!(queue.queue(&work));
+    assert_eq!(queue.queue(&work), Ok(true));
     drop(queue);
     gate.open();
     assert_eq!((told.recv(), told.recv()), (Ok(1), Ok(2)));
@@ -212,7 +212,7 @@ fn a_panic_ends_its_execution_only() {
     let inside = runs.clone();
     let work = Work::new(move || assert!(inside.add(1) > 1, "the first time"));
     for _ in 0..2 {
-        assert!(queue.queue(&work));
+        assert_eq!(queue.queue(&work), Ok(true));
         queue.flush().unwrap();
     }
     assert_eq!(runs.add(0), 2);

@@ -7,7 +7,7 @@ use std::cell::UnsafeCell;
 use std::sync::Arc;
 use std::time::Duration;
 
-use cmwq::{DelayedWork, NotQueued, Work, Workqueue};
+use cmwq::{QueueError, Work, Workqueue};
 use common::{Opens, Permits, limited, queue, watchdog};
 
 /// Longer than any test.
@@ -45,10 +45,10 @@ fn writing(n: usize) -> (Work, Arc<Plain>) {
     (work, data)
 }
 
-fn delayed() -> (DelayedWork, Arc<Plain>) {
+fn delayed() -> (Work, Arc<Plain>) {
     let data = Arc::new(Plain::default());
     let inside = data.clone();
-    (DelayedWork::new(move || inside.push(1)), data)
+    (Work::new(move || inside.push(1)), data)
 }
 
 #[test]
@@ -61,7 +61,9 @@ fn a_cancelled_item_gives_its_reference_back() {
     // One item that waits for the slot, between others.
     let (before, after) = (Work::new(|| ()), Work::new(|| ()));
     let (work, data) = writing(1);
-    assert!(queue.queue(&before) && queue.queue(&work) && queue.queue(&after));
+    for work in [&before, &work, &after] {
+        assert_eq!(queue.queue(work), Ok(true));
+    }
     assert!(work.cancel() && !work.cancel());
     drop(work);
     assert_eq!(Arc::strong_count(&data), 1, "only ours is left");
@@ -77,7 +79,7 @@ fn nothing_runs_after_cancel_sync() {
     let (queue, (work, data)) = (queue("cancel_sync"), writing(1));
     let mut kept = 0;
     for round in 0..5 {
-        assert!(queue.queue(&work));
+        assert_eq!(queue.queue(&work), Ok(true));
         // Sometimes it runs by then.
         (0..round).for_each(|_| std::thread::yield_now());
         kept += usize::from(!work.cancel_sync().unwrap());
@@ -92,7 +94,7 @@ fn a_flush_of_an_item_sees_what_it_wrote() {
     let (queue, (work, data)) = (queue("flush item"), writing(1));
     assert!(!work.flush().unwrap());
     for round in 1..=3 {
-        assert!(queue.queue(&work));
+        assert_eq!(queue.queue(&work), Ok(true));
         work.flush().unwrap();
         assert_eq!(data.list().len(), round);
     }
@@ -102,14 +104,18 @@ fn a_flush_of_an_item_sees_what_it_wrote() {
 fn a_disabled_item_does_not_run() {
     let _watch = watchdog();
     let (queue, (work, data)) = (queue("disabled"), writing(1));
-    queue.queue(&work);
+    queue.queue(&work).unwrap();
     work.disable_sync().unwrap();
     let ran = data.list().len();
-    assert!(!work.disable() && !queue.queue(&work));
-    let refused = queue.enqueue(work.clone()).unwrap_err();
-    assert_eq!(refused.reason, NotQueued::Disabled);
-    assert!(!work.enable(), "it is disabled once more");
-    assert!(queue.enable_and_queue(&work));
+    assert!(!work.disable());
+    assert_eq!(queue.queue(&work), Err(QueueError::Disabled));
+    let enabled = queue.enable_and_queue(&work);
+    assert_eq!(
+        enabled,
+        Err(QueueError::Disabled),
+        "it is disabled once more"
+    );
+    assert_eq!(queue.enable_and_queue(&work), Ok(true));
     work.flush().unwrap();
     assert_eq!(data.list().len(), ran + 1);
 }
@@ -123,7 +129,8 @@ fn all_at_once_on_one_item() {
         for queue in [&near, &far] {
             threads.spawn(|| {
                 for _ in 0..4 {
-                    queue.queue(&work);
+                    // Refused while it is disabled.
+                    let _ = queue.queue(&work);
                     std::thread::yield_now();
                 }
             });
@@ -145,15 +152,17 @@ fn all_at_once_on_one_item() {
 fn a_timer_is_modified_flushed_and_cancelled() {
     let _watch = watchdog();
     let (queue, (work, data)) = (queue("timers"), delayed());
-    assert!(queue.queue_after(&work, NEVER) && !queue.queue_after(&work, NEVER));
-    assert!(queue.modify(&work, Duration::from_millis(1)));
+    assert!(
+        queue.queue_after(&work, NEVER) == Ok(true) && queue.queue_after(&work, NEVER) == Ok(false)
+    );
+    assert_eq!(queue.modify(&work, Duration::from_millis(1)), Ok(false));
     while work.busy() != cmwq::Busy::default() {
         std::thread::yield_now();
     }
-    assert!(queue.queue_after(&work, NEVER));
+    assert_eq!(queue.queue_after(&work, NEVER), Ok(true));
     work.flush_now().unwrap();
     assert_eq!(data.list().len(), 2);
-    assert!(queue.queue_after(&work, NEVER));
+    assert_eq!(queue.queue_after(&work, NEVER), Ok(true));
     assert!(work.cancel() && !work.cancel_sync().unwrap());
 }
 
@@ -161,7 +170,7 @@ fn a_timer_is_modified_flushed_and_cancelled() {
 fn a_queue_that_goes_cancels_its_timers() {
     let _watch = watchdog();
     let (queue, (work, data)) = (queue("armed"), delayed());
-    assert!(queue.queue_after(&work, NEVER));
+    assert_eq!(queue.queue_after(&work, NEVER), Ok(true));
     drop(work);
     drop(queue);
     assert_eq!(Arc::strong_count(&data), 1, "only ours is left");
@@ -198,10 +207,10 @@ fn queues_of_every_kind_come_and_go() {
     ];
     for builder in builders {
         let (queue, (work, data)) = (builder.build().unwrap(), writing(1));
-        assert!(queue.queue(&work));
+        assert_eq!(queue.queue(&work), Ok(true));
         queue.drain().unwrap();
         assert_eq!(data.list(), [1], "{}", queue.name());
-        assert!(queue.queue(&work));
+        assert_eq!(queue.queue(&work), Ok(true));
         drop(queue);
         assert_eq!(data.list(), [1, 1]);
     }
@@ -213,7 +222,7 @@ fn a_frozen_queue_goes_on_where_it_was() {
     let queue = Workqueue::builder("frozen").freezable().build().unwrap();
     let (work, data) = writing(1);
     cmwq::freezer::freeze();
-    assert!(queue.queue(&work));
+    assert_eq!(queue.queue(&work), Ok(true));
     assert!(data.list().is_empty());
     cmwq::freezer::thaw();
     queue.flush().unwrap();

@@ -111,7 +111,10 @@ fn with_no_worker_at_all_queueing_does_no_harm() {
         Builder::new().stack_size(HUGE).install().unwrap();
         let queue = queue("none");
         for _ in 0..100 {
-            assert!(queue.queue(&cmwq::Work::new(|| panic!("nobody can run this"))));
+            assert_eq!(
+                queue.queue(&cmwq::Work::new(|| panic!("nobody can run this"))),
+                Ok(true)
+            );
         }
         eventually("a thread could not be made", || {
             cmwq::stats().spawn_failures > 0
@@ -154,7 +157,7 @@ fn with_no_thread_at_all_waiting_does_no_harm() {
         eventually("all wait", || waiting.load(SeqCst) == 3);
         eventually("a worker was tried", || cmwq::stats().spawn_failures > 0);
         assert_eq!(threads::count("cmwq/u"), 0);
-        assert!(queue.queue(&cmwq::Work::new(|| ())));
+        assert_eq!(queue.queue(&cmwq::Work::new(|| ())), Ok(true));
         assert_eq!(cmwq::stats().started, 0);
         std::mem::forget(queue);
     });
@@ -244,11 +247,14 @@ fn timers_go_on_although_nobody_waits_through_cmwq() {
     alone("timers_go_on_although_nobody_waits_through_cmwq", || {
         recovers(|queue, ran| {
             let (tell, told) = std::sync::mpsc::channel();
-            let work = cmwq::DelayedWork::new(move || {
+            let work = cmwq::Work::new(move || {
                 ran.fetch_add(1, SeqCst);
                 tell.send(()).unwrap();
             });
-            assert!(queue.queue_after(&work, Duration::from_millis(10)));
+            assert_eq!(
+                queue.queue_after(&work, Duration::from_millis(10)),
+                Ok(true)
+            );
             told.recv().unwrap();
             std::mem::forget(queue);
         });

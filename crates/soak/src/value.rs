@@ -76,7 +76,7 @@ impl Value {
             Mood::Joins => self.spawn(|handle| defuse(handle.join())),
             Mood::Scopes => self.scope(),
             Mood::Blocks => cmwq::blocking(|| std::thread::sleep(Duration::from_micros(200))),
-            Mood::Queues => drop(world::loose(self.depth.into()).try_queue(world::shared_item())),
+            Mood::Queues => _ = world::loose(self.depth.into()).queue(world::shared_item()),
         }
     }
 

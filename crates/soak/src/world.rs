@@ -91,7 +91,7 @@ fn loose_queues(rng: &mut Rng) -> Vec<Workqueue> {
         build("percpu-one").percpu().max_active(1),
         build("bh").bh(),
         build("freezes-in-order").ordered().freezable(),
-        build("hogs").cpu_intensive().nice(1),
+        build("hogs").percpu().cpu_intensive(),
         build("strict").cpus([0]).affinity_strict(true),
     ];
     builders

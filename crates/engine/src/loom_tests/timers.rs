@@ -60,7 +60,7 @@ fn arm(rig: &Rig, queue: usize, item: &Item, delay: Nanos) -> bool {
 }
 
 fn modify(rig: &Rig, queue: usize, item: &Item, delay: Nanos) -> bool {
-    contract::mod_delayed(rig, queue, None, item.work(), delay)
+    contract::mod_delayed(rig, queue, None, item.work(), delay) == Some(true)
 }
 
 /// The thread goes to sleep, until much later, while an item is armed that is due soon.

@@ -42,7 +42,7 @@ impl Process {
     /// Makes these the options of the process, before its first use.
     ///
     /// # Errors
-    /// Once it has been used, and for a limit that is out of range. Nothing is changed then.
+    /// Once it has been used or somebody has installed options, and for a limit that is out of range. Nothing is changed then.
     pub fn install(options: Options) -> Result<(), InstallError> {
         if !(1..=MAX_THREAD_LIMIT).contains(&options.thread_limit) {
             return Err(InstallError::ThreadLimit(options.thread_limit));
@@ -50,8 +50,10 @@ impl Process {
         if engine::existing().is_some() {
             return Err(InstallError::InUse);
         }
-        options.install();
-        Ok(())
+        match options.install() {
+            true => Ok(()),
+            false => Err(InstallError::Installed),
+        }
     }
 
     /// The options that hold in the process, or will when it is first used. True if they cannot be
@@ -59,7 +61,7 @@ impl Process {
     pub fn options() -> (Options, bool) {
         match engine::existing() {
             Some(engine) => (*engine.base().options(), true),
-            None => (Options::installed(), false),
+            None => (Options::installed(), Options::are_installed()),
         }
     }
 

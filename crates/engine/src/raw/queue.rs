@@ -7,10 +7,11 @@ use cmwq_policy::pwq::MAX_ACTIVE_RANGE;
 use cmwq_policy::queue::Attrs;
 use cmwq_policy::stacking::Stacking;
 use cmwq_policy::stats::PwqStats;
+use cmwq_policy::work::NotPended;
 use cmwq_policy::{Nanos, Time};
 
 use super::{Process, QueueSpec, RawItem};
-use crate::error::{AttrsError, BuildError, FlushError, NotQueued, QueueError};
+use crate::error::{AttrsError, BuildError, FlushError, QueueError};
 use crate::queue::Queue;
 use crate::queue::pwq::{Pwq, PwqRef};
 use crate::threads::{claim, rescuer};
@@ -169,15 +170,16 @@ impl RawQueue {
 
 /// Items.
 impl RawQueue {
-    /// Queues an item (kernel `queue_work_on`), for this CPU if one is named.
+    /// Queues an item (kernel `queue_work_on`), for this CPU if one is named. False if it was
+    /// pending: then it stays as it is.
     ///
     /// # Errors
-    /// Why it was not queued: it is pending, or disabled, or the queue refuses.
-    pub fn queue_item(&self, cpu: Option<usize>, item: RawItem) -> Result<(), NotQueued> {
+    /// If it is disabled, or the queue refuses.
+    pub fn queue_item(&self, cpu: Option<usize>, item: RawItem) -> Result<bool, QueueError> {
         self.admits(cpu)?;
         let queue = self.queue();
-        contract::queue(&queue.machine(), queue.this(), cpu, item.header())?;
-        Ok(())
+        let m = queue.machine();
+        was_pended(contract::queue(&m, queue.this(), cpu, item.header()))
     }
 
     /// As [`queue_item`](Self::queue_item), for the caller's CPU if it is of this NUMA node, else
@@ -185,29 +187,35 @@ impl RawQueue {
     ///
     /// # Errors
     /// As there.
-    pub fn queue_item_node(&self, node: usize, item: RawItem) -> Result<(), NotQueued> {
-        // In a forked child the topology may be locked for ever.
-        self.admits(None)?;
-        self.queue_item(self.queue().engine().cpu_of_node(node), item)
+    pub fn queue_item_node(&self, node: usize, item: RawItem) -> Result<bool, QueueError> {
+        self.queue_item(self.cpu_of_node(node), item)
     }
 
-    /// Queues an item that nobody else knows yet. Where it went.
+    /// The CPU for what is queued for a node: the caller's, if it is of this NUMA node, else the
+    /// first one of the node that the process may use. `None`: there is none.
+    pub fn cpu_of_node(&self, node: usize) -> Option<usize> {
+        // In a forked child the topology may be locked for ever.
+        let engine = self.is_ours().then(|| self.queue().engine())?;
+        engine.cpu_of_node(node)
+    }
+
+    /// Queues an item that nobody else knows yet, for this CPU if one is named. Where it went.
     ///
     /// # Errors
     /// If the queue refuses.
     ///
     /// # Panics
     /// If it is pending: somebody knows it.
-    pub fn queue_new(&self, item: RawItem) -> Result<RawPwq, QueueError> {
+    pub fn queue_new(&self, cpu: Option<usize>, item: RawItem) -> Result<RawPwq, QueueError> {
+        self.admits(cpu)?;
         let queue = self.queue();
-        queue.admits()?;
         let m = queue.machine();
         let pended = m.step_word(item.header(), |word| word.try_pend().ok());
         assert!(pended.is_ok(), "a new item is not pending");
         Ok(RawPwq(contract::enqueue(
             &m,
             queue.this(),
-            None,
+            cpu,
             item.header(),
         )))
     }
@@ -221,18 +229,18 @@ impl RawQueue {
         cpu: Option<usize>,
         item: RawItem,
         delay: Nanos,
-    ) -> Result<(), NotQueued> {
+    ) -> Result<bool, QueueError> {
         self.admits(cpu)?;
-        let queue = self.queue();
-        contract::queue_delayed(&queue.machine(), queue.this(), cpu, item.header(), delay)?;
-        Ok(())
+        let (queue, item) = (self.queue(), item.header());
+        let m = queue.machine();
+        was_pended(contract::queue_delayed(&m, queue.this(), cpu, item, delay))
     }
 
     /// Queues an item after `delay` from now, whatever was planned for it (kernel
     /// `mod_delayed_work_on`). True if it was pending.
     ///
     /// # Errors
-    /// If the queue refuses.
+    /// If it is disabled, or the queue refuses. It stays as it is then.
     pub fn mod_delayed(
         &self,
         cpu: Option<usize>,
@@ -242,7 +250,7 @@ impl RawQueue {
         self.admits(cpu)?;
         let (queue, item) = (self.queue(), item.header());
         let m = queue.machine();
-        Ok(contract::mod_delayed(&m, queue.this(), cpu, item, delay))
+        contract::mod_delayed(&m, queue.this(), cpu, item, delay).ok_or(QueueError::Disabled)
     }
 
     /// Executes the item, which was queued through this queue, on the calling thread, which would
@@ -355,6 +363,15 @@ impl RawQueue {
             graph::relieve(self.queue().engine());
         }
         changed
+    }
+}
+
+/// False if it was pending.
+fn was_pended(pended: Result<(), NotPended>) -> Result<bool, QueueError> {
+    match pended {
+        Ok(()) => Ok(true),
+        Err(NotPended::Pending) => Ok(false),
+        Err(NotPended::Disabled) => Err(QueueError::Disabled),
     }
 }
 

@@ -4,7 +4,7 @@ use super::stage::Stage;
 use crate::actor::Answer;
 use crate::op::{Attrs, Call, Delayed, Flag, Flags, ItemCall, Name, Path, QueueCall, Target};
 use crate::spin::lock;
-use cmwq::{BuildError, DelayedWork, FlushError, QueueError, Workqueue, WouldDeadlock};
+use cmwq::{BuildError, FlushError, QueueError, Work, Workqueue, WouldDeadlock};
 use std::time::Duration;
 
 const EINVAL: i64 = -22;
@@ -24,10 +24,25 @@ pub(super) fn call(stage: &Stage, call: Call) -> Answer {
                 stage.queued(stage.queue_work(queue, item, to))
             })
         }),
-        Call::QueueDelayedWork(what) => stage.delayed(&what, Workqueue::try_queue_after),
-        Call::ModDelayedWork(what) => stage.delayed(&what, Workqueue::try_modify),
+        Call::QueueDelayedWork(what) => stage.delayed(&what, |queue, cpu, item, delay| {
+            let queued = match cpu {
+                Some(cpu) => queue.queue_after_on(cpu, item, delay),
+                None => queue.queue_after(item, delay),
+            };
+            stage.queued(queued)
+        }),
+        Call::ModDelayedWork(what) => stage.delayed(&what, |queue, cpu, item, delay| {
+            let queued = match cpu {
+                Some(cpu) => queue.modify_on(cpu, item, delay),
+                None => queue.modify(item, delay),
+            };
+            // The kernel says whether it was pending.
+            stage.queued(queued.map(|is_new| !is_new))
+        }),
         Call::EnableAndQueueWork { queue, item } => stage.on_queue(&queue, |queue| {
-            stage.on_item(&item, |item| Answer::Bool(queue.enable_and_queue(item)))
+            stage.on_item(&item, |item| {
+                stage.enabled_and_queued(queue.enable_and_queue(item))
+            })
         }),
         Call::Item(what, item) => stage.on_item(&item, |item| stage.item(what, item)),
         Call::Queue(what, queue) => stage.queue_call(what, &queue),
@@ -66,44 +81,46 @@ impl Stage {
     }
 
     /// The same with an item; one that was freed is as one that was never queued.
-    fn on_item(&self, name: &Name, act: impl FnOnce(&DelayedWork) -> Answer) -> Answer {
+    fn on_item(&self, name: &Name, act: impl FnOnce(&Work) -> Answer) -> Answer {
         let item = lock(&self.items).get(name).cloned();
         item.map_or(Answer::Bool(false), |item| act(&item))
     }
 
-    fn queue_work(
-        &self,
-        queue: &Workqueue,
-        item: &DelayedWork,
-        to: Target,
-    ) -> Result<bool, QueueError> {
+    fn queue_work(&self, queue: &Workqueue, item: &Work, to: Target) -> Result<bool, QueueError> {
         match to {
             Target::Cpu(cpu) => queue.queue_on(self.run.cpu(cpu), item),
             Target::Node(node) if node >= 0 => queue.queue_on_node(node as usize, item),
-            Target::Any | Target::Node(_) => queue.try_queue(item),
+            Target::Any | Target::Node(_) => queue.queue(item),
         }
     }
 
     fn queued(&self, queued: Result<bool, QueueError>) -> Answer {
         Answer::Bool(queued.unwrap_or_else(|why| {
-            self.run.play.misuse(format!("not queued: {why}"));
+            if why != QueueError::Disabled {
+                self.run.play.misuse(format!("not queued: {why}"));
+            }
             false
         }))
+    }
+
+    /// The kernel says whether it was enabled.
+    fn enabled_and_queued(&self, queued: Result<bool, QueueError>) -> Answer {
+        self.queued(queued.map(|_| true))
     }
 
     fn delayed(
         &self,
         what: &Delayed,
-        act: impl Fn(&Workqueue, Option<usize>, &DelayedWork, Duration) -> Result<bool, QueueError>,
+        act: impl Fn(&Workqueue, Option<usize>, &Work, Duration) -> Answer,
     ) -> Answer {
         let cpu = what.cpu.map(|cpu| self.run.cpu(cpu));
         let delay = Duration::from_nanos(what.delay * self.run.stretch);
         self.on_queue(&what.queue, |queue| {
-            self.on_item(&what.item, |item| self.queued(act(queue, cpu, item, delay)))
+            self.on_item(&what.item, |item| act(queue, cpu, item, delay))
         })
     }
 
-    fn item(&self, what: ItemCall, item: &DelayedWork) -> Answer {
+    fn item(&self, what: ItemCall, item: &Work) -> Answer {
         let answer = match what {
             ItemCall::FlushWork => self.flushed(item.flush()),
             ItemCall::FlushDelayedWork => self.flushed(item.flush_now()),
@@ -264,13 +281,16 @@ fn build(name: &str, flags: &Flags, max_active: i64) -> Result<Workqueue, BuildE
         flags if flags.has(Flag::Bh) => queue.bh(),
         _ => queue.percpu(),
     };
+    let is_percpu = [Flag::Ordered, Flag::Unbound, Flag::Bh];
+    let is_percpu = !is_percpu.into_iter().any(|other| flags.has(other));
     if max_active != 0 && !flags.has(Flag::Ordered) {
         queue = queue.max_active(usize::try_from(max_active).unwrap_or(0));
     }
     if flags.has(Flag::Highpri) {
         queue = queue.highpri();
     }
-    if flags.has(Flag::CpuIntensive) {
+    // Of others the kernel ignores it.
+    if flags.has(Flag::CpuIntensive) && is_percpu {
         queue = queue.cpu_intensive();
     }
     if flags.has(Flag::MemReclaim) {
@@ -282,7 +302,7 @@ fn build(name: &str, flags: &Flags, max_active: i64) -> Result<Workqueue, BuildE
     queue.build()
 }
 
-fn busy(item: &DelayedWork) -> &'static str {
+fn busy(item: &Work) -> &'static str {
     let busy = item.busy();
     match (busy.pending, busy.running) {
         (false, false) => "idle",

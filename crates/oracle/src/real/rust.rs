@@ -6,7 +6,7 @@ use super::stage::Stage;
 use crate::actor::Answer;
 use crate::op::{Call, Name};
 use crate::spin::lock;
-use cmwq::{DelayedWork, Report};
+use cmwq::{Report, Work};
 use std::sync::{Mutex, OnceLock};
 use std::time::Duration;
 
@@ -22,7 +22,7 @@ pub(super) fn said_before(id: &str) -> bool {
 pub(super) fn make(run: Run) -> Box<dyn Face> {
     let item = |name: &Name| {
         let (execute, item) = (run.execute.clone(), name.clone());
-        (name.clone(), DelayedWork::new(move || execute(&item)))
+        (name.clone(), Work::new(move || execute(&item)))
     };
     let items = run.items.iter().map(item).collect();
     listen(&run);

@@ -2,12 +2,12 @@
 
 use super::face::Run;
 use crate::op::Name;
-use cmwq::{DelayedWork, Workqueue};
+use cmwq::{Work, Workqueue};
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 
 pub(super) struct Stage {
     pub(super) run: Run,
-    pub(super) items: Mutex<BTreeMap<Name, DelayedWork>>,
+    pub(super) items: Mutex<BTreeMap<Name, Work>>,
     pub(super) queues: Mutex<BTreeMap<Name, Workqueue>>,
 }

@@ -21,23 +21,21 @@ pub fn queue_delayed<M: Machine>(
     Ok(())
 }
 
-/// Queues an item after `delay` from now, whatever was planned before. True if it was pending. A
-/// disabled item stays as it is.
+/// Queues an item after `delay` from now, whatever was planned before. True if it was pending.
+/// `None`: it is disabled, and stays as it is.
 pub fn mod_delayed<M: Machine>(
     m: &M,
     queue: M::Queue,
     cpu: Option<usize>,
     work: WorkOf<M>,
     delay: Nanos,
-) -> bool {
-    let Some(grab) = grab(m, work) else {
-        return false;
-    };
+) -> Option<bool> {
+    let grab = grab(m, work)?;
     if grab == Grab::Idle {
         m.retain(work);
     }
     arm(m, Armed { work, queue, cpu }, delay);
-    grab == Grab::Stolen
+    Some(grab == Grab::Stolen)
 }
 
 fn arm<M: Machine>(m: &M, armed: Armed<M>, delay: Nanos) {

@@ -4,8 +4,7 @@
 //! [its document](https://docs.kernel.org/core-api/workqueue.html) has more of them.
 //!
 //! # Item
-//! What is queued: a spawned closure, a [`Work`](crate::Work) or a
-//! [`DelayedWork`](crate::DelayedWork). The kernel says work item.
+//! What is queued: a spawned closure, or a [`Work`](crate::Work). The kernel says work item.
 //!
 //! # Worker
 //! A thread that executes items. Workers belong to pools, and queues with equal attributes share a

@@ -10,7 +10,9 @@ use cmwq_policy::stacking::Stacking;
 use super::{Attrs, Workqueue};
 use crate::affinity::AffinityScope;
 
-/// What a queue is to be like. The kinds exclude each other; the last one named counts.
+/// What a queue is to be like. A word that is said twice counts as it was said last. Words that
+/// contradict each other, or that the kind of queue has no use for, are errors of
+/// [`build`](Self::build).
 ///
 /// ```
 /// let background = cmwq::Workqueue::builder("index").nice(19).build()?;
@@ -23,6 +25,40 @@ pub struct WorkqueueBuilder {
     attrs: Attrs,
     /// All but the attributes.
     spec: QueueSpec,
+    /// Of what contradicts each other: what was said, in this order.
+    said: Vec<Word>,
+}
+
+/// A word that not every other word may stand beside.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Word {
+    Percpu,
+    Unmanaged,
+    Ordered,
+    Bh,
+    MaxActive,
+    MaxActiveExact,
+    Nice,
+    Highpri,
+}
+
+impl Word {
+    const KINDS: &[Word] = &[Word::Percpu, Word::Unmanaged, Word::Ordered, Word::Bh];
+    const LIMITS: &[Word] = &[Word::MaxActive, Word::MaxActiveExact];
+    const LEVELS: &[Word] = &[Word::Nice, Word::Highpri];
+
+    fn name(self) -> &'static str {
+        match self {
+            Word::Percpu => "percpu",
+            Word::Unmanaged => "unmanaged",
+            Word::Ordered => "ordered",
+            Word::Bh => "bh",
+            Word::MaxActive => "max_active",
+            Word::MaxActiveExact => "max_active_exact",
+            Word::Nice => "nice",
+            Word::Highpri => "highpri",
+        }
+    }
 }
 
 impl Workqueue {
@@ -50,6 +86,51 @@ impl WorkqueueBuilder {
                 locality: Duration::ZERO,
             },
             spec: QueueSpec::default(),
+            said: Vec::new(),
+        }
+    }
+
+    fn kind(mut self, kind: Kind, word: Word) -> Self {
+        self.spec.kind = kind;
+        self.says(word)
+    }
+
+    fn limit(mut self, limit: usize, word: Word) -> Self {
+        self.spec.max_active = Some(limit);
+        self.spec.exact = word == Word::MaxActiveExact;
+        self.says(word)
+    }
+
+    fn says(mut self, word: Word) -> Self {
+        if !self.said.contains(&word) {
+            self.said.push(word);
+        }
+        self
+    }
+
+    /// Nothing that was said is ignored.
+    fn checked(&self) -> Result<(), BuildError> {
+        for group in [Word::KINDS, Word::LIMITS, Word::LEVELS] {
+            let mut said = self.said.iter().filter(|word| group.contains(word));
+            if let (Some(one), Some(other)) = (said.next(), said.next()) {
+                let (one, other) = (one.name(), other.name());
+                return Err(BuildError::Contradiction { one, other });
+            }
+        }
+        let (kind, spec) = (self.spec.kind, &self.spec);
+        let useless = [
+            (spec.cpu_intensive && kind != Kind::PerCpu, "cpu_intensive"),
+            (
+                kind.is_per_cpu() && !self.attrs.locality.is_zero(),
+                "locality",
+            ),
+        ];
+        match useless.into_iter().find(|(is_useless, _)| *is_useless) {
+            Some((_, what)) => Err(BuildError::NotOfKind {
+                what,
+                kind: kind.name(),
+            }),
+            None => Ok(()),
         }
     }
 
@@ -61,9 +142,8 @@ impl WorkqueueBuilder {
     /// let queue = cmwq::Workqueue::builder("percpu").percpu().build()?;
     /// # Ok::<(), cmwq::BuildError>(())
     /// ```
-    pub fn percpu(mut self) -> Self {
-        self.spec.kind = Kind::PerCpu;
-        self
+    pub fn percpu(self) -> Self {
+        self.kind(Kind::PerCpu, Word::Percpu)
     }
 
     /// Every active item runs at once, each on a thread of its own (kernel `WQ_UNBOUND`). For items
@@ -75,9 +155,8 @@ impl WorkqueueBuilder {
     /// let queue = cmwq::Workqueue::builder("heartbeats").unmanaged().build()?;
     /// # Ok::<(), cmwq::BuildError>(())
     /// ```
-    pub fn unmanaged(mut self) -> Self {
-        self.spec.kind = Kind::Unmanaged;
-        self
+    pub fn unmanaged(self) -> Self {
+        self.kind(Kind::Unmanaged, Word::Unmanaged)
     }
 
     /// One item at a time, in the order of queueing, also across changes of attributes (kernel
@@ -87,9 +166,8 @@ impl WorkqueueBuilder {
     /// let journal = cmwq::Workqueue::builder("journal").ordered().build()?;
     /// # Ok::<(), cmwq::BuildError>(())
     /// ```
-    pub fn ordered(mut self) -> Self {
-        self.spec.kind = Kind::Ordered;
-        self
+    pub fn ordered(self) -> Self {
+        self.kind(Kind::Ordered, Word::Ordered)
     }
 
     /// A thread for each CPU runs the items queued from that CPU to their ends, in order, and lets
@@ -100,9 +178,8 @@ impl WorkqueueBuilder {
     /// let completions = cmwq::Workqueue::builder("completions").bh().build()?;
     /// # Ok::<(), cmwq::BuildError>(())
     /// ```
-    pub fn bh(mut self) -> Self {
-        self.spec.kind = Kind::Bh;
-        self
+    pub fn bh(self) -> Self {
+        self.kind(Kind::Bh, Word::Bh)
     }
 
     /// How many items may be active at once, 1 to 2048; 1024 unless set. A limit, not a number of
@@ -123,9 +200,8 @@ impl WorkqueueBuilder {
     /// chain of `min_active` items that wait for each other is sure to end. See
     /// [`max_active_exact`](Self::max_active_exact). Pools that are not in one node, such as that
     /// of a managed queue on all CPUs, share the whole limit.
-    pub fn max_active(mut self, max_active: usize) -> Self {
-        (self.spec.max_active, self.spec.exact) = (Some(max_active), false);
-        self
+    pub fn max_active(self, max_active: usize) -> Self {
+        self.limit(max_active, Word::MaxActive)
     }
 
     /// As [`max_active`](Self::max_active), but one number for all nodes: never more are active,
@@ -137,9 +213,8 @@ impl WorkqueueBuilder {
     /// let queue = cmwq::Workqueue::builder("licences").max_active_exact(3).build()?;
     /// # Ok::<(), cmwq::BuildError>(())
     /// ```
-    pub fn max_active_exact(mut self, max_active: usize) -> Self {
-        (self.spec.max_active, self.spec.exact) = (Some(max_active), true);
-        self
+    pub fn max_active_exact(self, max_active: usize) -> Self {
+        self.limit(max_active, Word::MaxActiveExact)
     }
 
     /// Nice value of the workers, -20 (most CPU) to 19, on top of that of the process at first use,
@@ -152,7 +227,7 @@ impl WorkqueueBuilder {
     /// ```
     pub fn nice(mut self, nice: i32) -> Self {
         self.attrs.nice = nice;
-        self
+        self.says(Word::Nice)
     }
 
     /// Nice value -20, where permitted (kernel `WQ_HIGHPRI`).
@@ -163,7 +238,7 @@ impl WorkqueueBuilder {
     /// ```
     pub fn highpri(mut self) -> Self {
         self.spec.highpri = true;
-        self
+        self.says(Word::Highpri)
     }
 
     /// CPUs that the workers may use; see [`Attrs::cpus`](crate::Attrs::cpus).
@@ -222,7 +297,7 @@ impl WorkqueueBuilder {
     }
 
     /// Its items do not count as running once they have begun, so others of their CPU start beside
-    /// them (kernel `WQ_CPU_INTENSIVE`). Means something on per-CPU queues only.
+    /// them (kernel `WQ_CPU_INTENSIVE`). Per-CPU queues only.
     ///
     /// ```
     /// let crypto = cmwq::Workqueue::builder("crypto").percpu().cpu_intensive().build()?;
@@ -312,11 +387,14 @@ impl WorkqueueBuilder {
     /// left out where the process may have fewer than 64 descriptors.
     ///
     /// # Errors
-    /// [`BuildError`] names the attribute that is out of range, or that its kind does not have.
+    /// [`BuildError`] names the attribute that is out of range, or that its kind does not have, or
+    /// two words that contradict each other: two kinds, both limits, `nice` and `highpri`.
     ///
     /// ```
     /// let error = cmwq::Workqueue::builder("none").max_active(0).build().unwrap_err();
     /// assert_eq!(error.to_string(), "max_active 0 is not in 1..=2048");
+    /// let error = cmwq::Workqueue::builder("both").bh().ordered().build().unwrap_err();
+    /// assert_eq!(error.to_string(), "bh and ordered contradict each other");
     /// ```
     pub fn build(self) -> Result<Workqueue, BuildError> {
         self.build_in(Process::get().map_err(BuildError::System)?)
@@ -324,6 +402,7 @@ impl WorkqueueBuilder {
 
     /// The same for a process that the caller knows.
     pub(crate) fn build_in(mut self, process: Process) -> Result<Workqueue, BuildError> {
+        self.checked()?;
         self.spec.attrs = self.attrs.checked().map_err(BuildError::Attrs)?;
         Ok(RawQueue::make(process, &self.name, &self.spec)?.into())
     }

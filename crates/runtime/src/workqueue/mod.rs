@@ -3,6 +3,7 @@
 //! | file | |
 //! | --- | --- |
 //! | `handle.rs` | [`Workqueue`] |
+//! | `queueing.rs` | items onto queues |
 //! | `builder.rs` | [`WorkqueueBuilder`] |
 //! | `attrs.rs` | what can be changed later |
 //! | `inspect.rs` | how many items wait, and for what |
@@ -11,9 +12,9 @@ mod attrs;
 mod builder;
 mod handle;
 mod inspect;
+mod queueing;
 
 pub use attrs::Attrs;
 pub use builder::WorkqueueBuilder;
 pub use handle::Workqueue;
-pub(crate) use handle::was_queued;
 pub use inspect::{Histogram, Waits, WorkqueueCounts, WorkqueueStats};

@@ -3,7 +3,7 @@
 use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::SeqCst;
 
-use cmwq::{Busy, Work};
+use cmwq::{Busy, QueueError, Work};
 
 use crate::common::{Opens, watchdog};
 use crate::flushing::LIMITED;
@@ -16,16 +16,16 @@ fn cancel_sync_stops_an_item_that_queues_itself() {
         let queue = kind.queue();
         let own = queue.clone();
         let item = Work::with_data(AtomicUsize::new(0), move |item: &Work<AtomicUsize>| {
-            item.fetch_add(1, SeqCst);
-            own.queue(item);
+            item.data().fetch_add(1, SeqCst);
+            let _ = own.queue(item);
         });
         for _ in 0..200 {
-            assert!(queue.queue(&item), "{kind:?}");
+            assert_eq!(queue.queue(&item), Ok(true), "{kind:?}");
             item.cancel_sync().unwrap();
-            let runs = item.load(SeqCst);
+            let runs = item.data().load(SeqCst);
             assert_eq!(item.busy(), Busy::default(), "{kind:?}");
             others_run(&queue, 1);
-            assert_eq!(item.load(SeqCst), runs, "{kind:?}");
+            assert_eq!(item.data().load(SeqCst), runs, "{kind:?}");
         }
     }
 }
@@ -36,21 +36,21 @@ fn of_two_cancel_syncs_one_takes_the_pending_execution_and_both_wait() {
     for kind in KINDS {
         let queue = kind.queue();
         let item = gated();
-        let _opens = Opens(&item.gate);
+        let _opens = Opens(&item.data().gate);
         start(&queue, &item);
-        assert!(queue.queue(&item));
+        assert_eq!(queue.queue(&item), Ok(true));
         std::thread::scope(|scope| {
-            let cancel = || (item.cancel_sync().unwrap(), item.ended());
+            let cancel = || (item.cancel_sync().unwrap(), item.data().ended());
             let cancels = [waiter(scope, cancel), waiter(scope, cancel)];
             assert!(cancels.iter().all(|cancel| !cancel.is_finished()));
-            item.gate.open();
+            item.data().gate.open();
             let mut results = cancels.map(|cancel| cancel.join().unwrap());
             results.sort();
             assert_eq!(results, [(false, 1), (true, 1)], "{kind:?}");
         });
-        assert!(queue.queue(&item), "it is not disabled any more");
+        assert_eq!(queue.queue(&item), Ok(true), "it is not disabled any more");
         queue.flush().unwrap();
-        assert_eq!(item.ended(), 2, "{kind:?}");
+        assert_eq!(item.data().ended(), 2, "{kind:?}");
     }
 }
 
@@ -60,16 +60,17 @@ fn queueing_is_refused_while_cancel_sync_waits() {
     for kind in KINDS {
         let queue = kind.queue();
         let item = gated();
-        let _opens = Opens(&item.gate);
+        let _opens = Opens(&item.data().gate);
         start(&queue, &item);
         std::thread::scope(|scope| {
             let cancel = waiter(scope, || item.cancel_sync());
             assert!(!cancel.is_finished());
-            assert!(!queue.queue(&item) && !item.is_pending(), "{kind:?}");
-            item.gate.open();
+            assert_eq!(queue.queue(&item), Err(QueueError::Disabled), "{kind:?}");
+            assert!(!item.is_pending());
+            item.data().gate.open();
             assert_eq!(cancel.join().unwrap(), Ok(false));
         });
-        assert_eq!(item.ended(), 1, "{kind:?}");
+        assert_eq!(item.data().ended(), 1, "{kind:?}");
     }
 }
 
@@ -79,15 +80,15 @@ fn a_cancelled_item_gives_its_place_to_the_next() {
     for kind in LIMITED {
         let queue = kind.narrow();
         let blocker = running_on(&queue);
-        let _opens = Opens(&blocker.gate);
+        let _opens = Opens(&blocker.data().gate);
         let items = [counting(), counting(), counting()];
         let queue_on = |item| assert_eq!(queue.queue_on(cpus()[0], item), Ok(true));
         items.iter().for_each(queue_on);
         assert!(items[1].cancel() && items[0].cancel_sync().unwrap());
         assert!(!items[1].cancel() && !items[0].cancel_sync().unwrap());
-        blocker.gate.open();
+        blocker.data().gate.open();
         queue.flush().unwrap();
-        let runs = items.map(|item| item.load(SeqCst));
+        let runs = items.map(|item| item.data().load(SeqCst));
         assert_eq!(runs, [0, 0, 1], "{kind:?}");
     }
 }
@@ -104,7 +105,9 @@ fn each_queueing_is_executed_or_cancelled_once() {
             for _ in 0..4 {
                 threads.spawn(|| {
                     for _ in 0..3_000 {
-                        queued.fetch_add(usize::from(queue.queue(&item)), SeqCst);
+                        // Refused while somebody is in cancel_sync.
+                        let was_queued = queue.queue(&item) == Ok(true);
+                        queued.fetch_add(usize::from(was_queued), SeqCst);
                     }
                 });
             }
@@ -122,7 +125,7 @@ fn each_queueing_is_executed_or_cancelled_once() {
             }
         });
         queue.flush().unwrap();
-        let accounted = item.load(SeqCst) + cancelled.load(SeqCst);
+        let accounted = item.data().load(SeqCst) + cancelled.load(SeqCst);
         assert_eq!(accounted, queued.load(SeqCst), "{kind:?}");
     }
 }
@@ -133,12 +136,12 @@ fn a_pending_execution_that_is_cancelled_does_not_run_after_the_running_one() {
     for kind in KINDS {
         let queue = kind.queue();
         let item = gated();
-        let _opens = Opens(&item.gate);
+        let _opens = Opens(&item.data().gate);
         start(&queue, &item);
-        assert!(queue.queue(&item) && item.cancel() && !item.cancel());
-        assert!(queue.queue(&item) && item.cancel());
-        item.gate.open();
+        assert!(queue.queue(&item) == Ok(true) && item.cancel() && !item.cancel());
+        assert!(queue.queue(&item) == Ok(true) && item.cancel());
+        item.data().gate.open();
         queue.flush().unwrap();
-        assert_eq!(item.ended(), 1, "{kind:?}");
+        assert_eq!(item.data().ended(), 1, "{kind:?}");
     }
 }

@@ -6,28 +6,18 @@ use std::sync::atomic::Ordering::SeqCst;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use cmwq::{Busy, DelayedWork, QueueError, Report};
+use cmwq::{Busy, QueueError, Report, Work};
 
 use crate::common::alone::{Watched, alone, is_child};
 use crate::common::{Opens, eventually, queue, threads, watchdog};
-use crate::kit::{Gated, KINDS, Kind, cpus, others_run, reports, waiter};
+use crate::kit::{Gated, KINDS, Kind, counting, cpus, gated, others_run, reports, waiter};
 
 /// A time that no test waits for.
 pub(crate) const FAR: Duration = Duration::from_secs(3600);
 pub(crate) const NEAR: Duration = Duration::from_millis(1);
 
-pub(crate) fn counting() -> DelayedWork<AtomicUsize> {
-    DelayedWork::with_data(AtomicUsize::new(0), |runs| {
-        runs.fetch_add(1, SeqCst);
-    })
-}
-
-pub(crate) fn gated() -> DelayedWork<Gated> {
-    DelayedWork::with_data(Gated::default(), |item| item.pass())
-}
-
-pub(crate) fn runs(item: &DelayedWork<AtomicUsize>) -> usize {
-    item.load(SeqCst)
+pub(crate) fn runs(item: &Work<AtomicUsize>) -> usize {
+    item.data().load(SeqCst)
 }
 
 const ARMED: Busy = Busy {
@@ -45,9 +35,9 @@ fn it_runs_after_its_time_and_in_the_order_of_times() {
         // In no order, and some at once.
         let delay = Duration::from_millis(n * 7 % 40);
         let log = began.clone();
-        let item = DelayedWork::new(move || log.lock().unwrap().push((n as usize, Instant::now())));
+        let item = Work::new(move || log.lock().unwrap().push((n as usize, Instant::now())));
         let earliest = Instant::now() + delay;
-        assert!(queue.queue_after(&item, delay));
+        assert_eq!(queue.queue_after(&item, delay), Ok(true));
         armed.push((item, earliest, Instant::now() + delay));
     }
     eventually("all have run", || {
@@ -70,11 +60,11 @@ fn without_a_delay_it_is_queued_at_once() {
     for kind in KINDS {
         let queue = kind.queue();
         let item = counting();
-        assert!(queue.queue_after(&item, Duration::ZERO));
+        assert_eq!(queue.queue_after(&item, Duration::ZERO), Ok(true));
         // Which waits for no timer.
         queue.flush().unwrap();
         assert_eq!(runs(&item), 1, "{kind:?}");
-        let queued = queue.try_queue_after(Some(cpus()[0]), &item, Duration::ZERO);
+        let queued = queue.queue_after_on(cpus()[0], &item, Duration::ZERO);
         assert_eq!(queued, Ok(true));
         queue.flush().unwrap();
         assert_eq!(runs(&item), 2, "{kind:?}");
@@ -88,7 +78,7 @@ fn it_runs_when_its_time_has_come() {
         let queue = kind.queue();
         let item = counting();
         for times in 1..=5 {
-            assert!(queue.queue_after(&item, NEAR), "{kind:?}");
+            assert_eq!(queue.queue_after(&item, NEAR), Ok(true), "{kind:?}");
             eventually("it has run", || runs(&item) == times);
             item.flush().unwrap();
             assert_eq!(item.busy(), Busy::default(), "{kind:?}");
@@ -103,13 +93,15 @@ fn what_the_calls_return_while_it_is_armed() {
         let queue = kind.queue();
         let item = counting();
         let armed = || {
-            assert!(queue.queue_after(&item, FAR), "{kind:?}");
+            assert_eq!(queue.queue_after(&item, FAR), Ok(true), "{kind:?}");
             assert_eq!(item.busy(), ARMED, "{kind:?}");
         };
         armed();
-        assert!(!queue.queue(&item) && !queue.queue_after(&item, Duration::ZERO));
+        assert!(
+            queue.queue(&item) == Ok(false)
+                && queue.queue_after(&item, Duration::ZERO) == Ok(false)
+        );
         assert_eq!(queue.queue_on(cpus()[0], &item), Ok(false));
-        assert!(queue.enqueue((*item).clone()).is_err());
         // Neither waits for a timer.
         assert_eq!((item.flush(), queue.flush()), (Ok(false), Ok(())));
         assert!(item.cancel() && !item.cancel());
@@ -119,10 +111,11 @@ fn what_the_calls_return_while_it_is_armed() {
             (Ok(true), Ok(false))
         );
         armed();
-        assert!(item.disable() && !queue.queue_after(&item, FAR) && item.enable());
+        let no = Err(QueueError::Disabled);
+        assert!(item.disable() && queue.queue_after(&item, FAR) == no && item.enable());
         armed();
         assert_eq!(item.disable_sync(), Ok(true));
-        assert!(!queue.queue_after(&item, Duration::ZERO) && item.enable());
+        assert!(queue.queue_after(&item, Duration::ZERO) == no && item.enable());
         assert_eq!((item.busy(), runs(&item)), (Busy::default(), 0), "{kind:?}");
         armed();
         // It may have ended before there is anybody to wait.
@@ -138,14 +131,14 @@ fn flush_now_waits_for_the_execution() {
     for kind in KINDS {
         let queue = kind.queue();
         let item = gated();
-        let _opens = Opens(&item.gate);
-        assert!(queue.queue_after(&item, FAR));
+        let _opens = Opens(&item.data().gate);
+        assert_eq!(queue.queue_after(&item, FAR), Ok(true));
         std::thread::scope(|scope| {
-            let flush = waiter(scope, || (item.flush_now(), item.ended()));
+            let flush = waiter(scope, || (item.flush_now(), item.data().ended()));
             assert!(!flush.is_finished());
-            item.has_begun(1);
+            item.data().has_begun(1);
             // Armed again it is pending beside its execution, and flush does not wait for that.
-            assert!(queue.queue_after(&item, FAR));
+            assert_eq!(queue.queue_after(&item, FAR), Ok(true));
             assert_eq!(
                 item.busy(),
                 Busy {
@@ -153,7 +146,7 @@ fn flush_now_waits_for_the_execution() {
                     running: true
                 }
             );
-            item.gate.open();
+            item.data().gate.open();
             assert_eq!(flush.join().unwrap(), (Ok(true), 1), "{kind:?}");
         });
         assert!(item.cancel());
@@ -166,14 +159,17 @@ fn armed_while_it_runs_it_waits_for_its_time() {
     for kind in KINDS {
         let queue = kind.queue();
         let item = gated();
-        let _opens = Opens(&item.gate);
-        assert!(queue.queue(&item));
-        item.has_begun(1);
-        assert!(queue.queue_after(&item, FAR));
+        let _opens = Opens(&item.data().gate);
+        assert_eq!(queue.queue(&item), Ok(true));
+        item.data().has_begun(1);
+        assert_eq!(queue.queue_after(&item, FAR), Ok(true));
         std::thread::scope(|scope| {
-            let cancel = waiter(scope, || (item.cancel_sync(), item.ended()));
-            assert!(!cancel.is_finished() && !queue.queue_after(&item, NEAR));
-            item.gate.open();
+            let cancel = waiter(scope, || (item.cancel_sync(), item.data().ended()));
+            assert!(
+                !cancel.is_finished()
+                    && queue.queue_after(&item, NEAR) == Err(QueueError::Disabled)
+            );
+            item.data().gate.open();
             assert_eq!(cancel.join().unwrap(), (Ok(true), 1), "{kind:?}");
         });
         assert_eq!(item.busy(), Busy::default(), "{kind:?}");
@@ -186,15 +182,16 @@ fn cancel_sync_stops_an_item_that_arms_itself() {
     for kind in KINDS {
         let queue = kind.queue();
         let own = queue.clone();
-        let item = DelayedWork::with_data(
-            AtomicUsize::new(0),
-            move |item: &DelayedWork<AtomicUsize>| {
-                let delay = Duration::from_micros(item.fetch_add(1, SeqCst) as u64 % 3 * 100);
-                own.queue_after(item, delay);
-            },
-        );
+        let item = Work::with_data(AtomicUsize::new(0), move |item: &Work<AtomicUsize>| {
+            let delay = Duration::from_micros(item.data().fetch_add(1, SeqCst) as u64 % 3 * 100);
+            let _ = own.queue_after(item, delay);
+        });
         for _ in 0..100 {
-            assert!(queue.queue_after(&item, Duration::ZERO), "{kind:?}");
+            assert_eq!(
+                queue.queue_after(&item, Duration::ZERO),
+                Ok(true),
+                "{kind:?}"
+            );
             item.cancel_sync().unwrap();
             let before = runs(&item);
             assert_eq!(item.busy(), Busy::default(), "{kind:?}");
@@ -213,18 +210,18 @@ fn dropping_a_queue_disarms_what_is_armed_for_it() {
         let alive = Arc::new(());
         let items: Vec<_> = (0..10).map(|_| (counting(), alive.clone())).collect();
         let held = alive.clone();
-        let forgotten = DelayedWork::new(move || drop(held.clone()));
-        assert!(queue.queue_after(&forgotten, FAR));
+        let forgotten = Work::new(move || drop(held.clone()));
+        assert_eq!(queue.queue_after(&forgotten, FAR), Ok(true));
         drop(forgotten);
         items
             .iter()
-            .for_each(|(item, _)| assert!(queue.queue_after(item, FAR)));
+            .for_each(|(item, _)| assert_eq!(queue.queue_after(item, FAR), Ok(true)));
         let elsewhere = counting();
-        assert!(other.queue_after(&elsewhere, FAR));
+        assert_eq!(other.queue_after(&elsewhere, FAR), Ok(true));
         drop(queue);
         for (item, _) in &items {
             assert_eq!((item.busy(), runs(item)), (Busy::default(), 0), "{kind:?}");
-            assert!(other.queue_after(item, FAR) && item.flush_now().is_ok());
+            assert!(other.queue_after(item, FAR) == Ok(true) && item.flush_now().is_ok());
             assert_eq!(runs(item), 1, "{kind:?}");
         }
         assert!(elsewhere.cancel(), "{kind:?}: of another queue");
@@ -239,24 +236,24 @@ fn a_timer_that_fires_into_a_drain_drops_its_item() {
     for kind in KINDS {
         let queue = kind.queue();
         let (item, delayed) = (gated(), counting());
-        let _opens = Opens(&item.gate);
-        assert!(queue.queue_after(&delayed, FAR) && queue.queue(&item));
+        let _opens = Opens(&item.data().gate);
+        assert!(queue.queue_after(&delayed, FAR) == Ok(true) && queue.queue(&item) == Ok(true));
         // Only an item of the queue may change anything while it is drained.
         let (own, inner) = (queue.clone(), delayed.clone());
-        let changes = DelayedWork::with_data(Gated::default(), move |changes| {
-            changes.pass();
-            assert!(own.modify(&inner, NEAR));
+        let changes = Work::with_data(Gated::default(), move |changes| {
+            changes.data().pass();
+            assert_eq!(own.modify(&inner, NEAR), Ok(false));
             eventually("its time has come", || !inner.is_pending());
         });
-        let _changes_too = Opens(&changes.gate);
-        assert!(queue.queue(&changes));
+        let _changes_too = Opens(&changes.data().gate);
+        assert_eq!(queue.queue(&changes), Ok(true));
         std::thread::scope(|scope| {
             let drain = waiter(scope, || queue.drain());
             assert!(!drain.is_finished());
-            let refused = queue.try_queue_after(None, &counting(), NEAR);
+            let refused = queue.queue_after(&counting(), NEAR);
             assert_eq!(refused, Err(QueueError::Draining));
-            item.gate.open();
-            changes.gate.open();
+            item.data().gate.open();
+            changes.data().gate.open();
             assert_eq!(drain.join().unwrap(), Ok(()));
         });
         assert_eq!(
@@ -264,7 +261,7 @@ fn a_timer_that_fires_into_a_drain_drops_its_item() {
             (0, Busy::default()),
             "{kind:?}"
         );
-        assert!(queue.queue_after(&delayed, NEAR));
+        assert_eq!(queue.queue_after(&delayed, NEAR), Ok(true));
         eventually("it runs", || runs(&delayed) == 1);
     }
 }
@@ -277,20 +274,20 @@ fn an_item_that_is_hurried_into_a_drain_is_dropped_and_reported() {
         || {
             let (queue, log) = (queue("drained"), reports());
             let (item, delayed) = (gated(), counting());
-            let _opens = Opens(&item.gate);
-            assert!(queue.queue_after(&delayed, FAR) && queue.queue(&item));
+            let _opens = Opens(&item.data().gate);
+            assert!(queue.queue_after(&delayed, FAR) == Ok(true) && queue.queue(&item) == Ok(true));
             std::thread::scope(|scope| {
                 let drain = waiter(scope, || queue.drain());
                 assert_eq!(delayed.flush_now(), Ok(false));
                 assert!(!drain.is_finished());
-                item.gate.open();
+                item.data().gate.open();
                 assert_eq!(drain.join().unwrap(), Ok(()));
             });
             assert_eq!((runs(&delayed), delayed.busy()), (0, Busy::default()));
             let said = log.lock().unwrap().clone();
             let dropped = |report: &&Report| matches!(report, Report::TimerDropped { .. });
             assert_eq!(said.iter().filter(dropped).count(), 1, "{said:?}");
-            assert!(queue.queue_after(&delayed, FAR) && delayed.flush_now().unwrap());
+            assert!(queue.queue_after(&delayed, FAR) == Ok(true) && delayed.flush_now().unwrap());
             assert_eq!(runs(&delayed), 1);
         },
     );
@@ -301,7 +298,7 @@ fn no_worker_waits_with_an_armed_item() {
     alone("delayed::no_worker_waits_with_an_armed_item", || {
         let queue = queue("far");
         let item = counting();
-        assert!(queue.queue_after(&item, FAR));
+        assert_eq!(queue.queue_after(&item, FAR), Ok(true));
         assert_eq!(threads::count("cmwq/u"), 0, "worker threads");
         item.flush_now().unwrap();
         assert_eq!(runs(&item), 1);
@@ -319,7 +316,9 @@ fn nobody_wakes_while_only_a_far_timer_is_armed() {
     if is_child(NAME) {
         let queue = queue("far");
         let (near, far) = (counting(), counting());
-        assert!(queue.queue_after(&far, FAR) && queue.queue_after(&near, NEAR));
+        assert!(
+            queue.queue_after(&far, FAR) == Ok(true) && queue.queue_after(&near, NEAR) == Ok(true)
+        );
         eventually("it has run", || runs(&near) == 1);
         println!("armed");
         // Until the parent has seen enough.
@@ -348,7 +347,7 @@ fn a_queue_that_goes_while_its_item_is_hurried_outlives_it() {
     for _ in 0..500 {
         let queue = queue("goes");
         let item = counting();
-        assert!(queue.queue_after(&item, FAR));
+        assert_eq!(queue.queue_after(&item, FAR), Ok(true));
         std::thread::scope(|scope| {
             let hurried = scope.spawn(|| item.flush_now());
             drop(queue);

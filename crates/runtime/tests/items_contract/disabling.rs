@@ -2,8 +2,9 @@
 
 use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::SeqCst;
+use std::time::Duration;
 
-use cmwq::{NotQueued, Report, Work};
+use cmwq::{QueueError, Report, Work};
 
 use crate::common::alone::alone;
 use crate::common::{Occupancy, Opens, queue, watchdog};
@@ -20,16 +21,24 @@ fn disables_nest() {
         let item = counting();
         assert!((0..3).all(|_| !item.disable()));
         for enabled in [false, false, true] {
-            assert!(!queue.queue(&item), "{kind:?}");
-            let refused = queue.enqueue(item.clone()).unwrap_err();
-            assert_eq!(refused.reason, NotQueued::Disabled, "{kind:?}");
+            let no = Err(QueueError::Disabled);
+            let delays = [Duration::ZERO, Duration::from_secs(9)];
+            assert_eq!(queue.queue(&item), no, "{kind:?}");
+            assert_eq!(queue.queue_on(crate::kit::cpus()[0], &item), no);
+            assert_eq!(queue.queue_on_node(0, &item), no);
+            assert!(
+                delays
+                    .iter()
+                    .all(|delay| queue.queue_after(&item, *delay) == no)
+            );
+            assert!(delays.iter().all(|delay| queue.modify(&item, *delay) == no));
             assert_eq!(item.enable(), enabled, "{kind:?}");
         }
         queue.flush().unwrap();
-        assert_eq!(item.load(SeqCst), 0, "what was refused is forgotten");
-        assert!(queue.queue(&item));
+        assert_eq!(item.data().load(SeqCst), 0, "what was refused is forgotten");
+        assert_eq!(queue.queue(&item), Ok(true));
         queue.flush().unwrap();
-        assert_eq!(item.load(SeqCst), 1, "{kind:?}");
+        assert_eq!(item.data().load(SeqCst), 1, "{kind:?}");
     }
 }
 
@@ -41,10 +50,11 @@ fn enable_and_queue_queues_with_the_last_enable() {
         let item = counting();
         item.disable();
         item.disable();
-        assert!(!queue.enable_and_queue(&item) && !item.is_pending());
-        assert!(queue.enable_and_queue(&item));
+        assert_eq!(queue.enable_and_queue(&item), Err(QueueError::Disabled));
+        assert!(!item.is_pending());
+        assert_eq!(queue.enable_and_queue(&item), Ok(true));
         queue.flush().unwrap();
-        assert_eq!(item.load(SeqCst), 1, "{kind:?}");
+        assert_eq!(item.data().load(SeqCst), 1, "{kind:?}");
     }
 }
 
@@ -65,7 +75,11 @@ fn one_disable_more_than_can_be_counted_is_reported() {
             let said = std::mem::take(&mut *reports.lock().unwrap());
             assert!(said.len() == 2 && said.iter().all(is_overflow), "{said:?}");
             assert!((1..MAX_DEPTH).all(|_| !item.enable()));
-            assert!(!queue.queue(&item) && item.enable() && queue.queue(&item));
+            assert!(
+                queue.queue(&item) == Err(QueueError::Disabled)
+                    && item.enable()
+                    && queue.queue(&item) == Ok(true)
+            );
             assert_eq!(reports.lock().unwrap().len(), 0);
         },
     );
@@ -80,7 +94,7 @@ fn an_enable_too_many_is_reported_and_keeps_the_pending_execution() {
             for kind in KINDS {
                 let queue = kind.narrow();
                 let blocker = running_on(&queue);
-                let _opens = Opens(&blocker.gate);
+                let _opens = Opens(&blocker.data().gate);
                 let item = counting();
                 assert_eq!(queue.queue_on(crate::kit::cpus()[0], &item), Ok(true));
                 assert!(item.enable() && item.is_pending(), "{kind:?}");
@@ -89,9 +103,9 @@ fn an_enable_too_many_is_reported_and_keeps_the_pending_execution() {
                     panic!("{said:?}");
                 };
                 assert!(name.contains("counting"), "{name}");
-                blocker.gate.open();
+                blocker.data().gate.open();
                 queue.flush().unwrap();
-                assert_eq!(item.load(SeqCst), 1, "{kind:?}");
+                assert_eq!(item.data().load(SeqCst), 1, "{kind:?}");
             }
         },
     );
@@ -103,7 +117,7 @@ fn a_disabled_item_does_not_run_whoever_queues_it() {
     for kind in KINDS {
         let queue = kind.queue();
         let item = Work::with_data(Occupancy::default(), |inside: &Work<Occupancy>| {
-            drop(inside.enter());
+            drop(inside.data().enter());
         });
         let left = AtomicUsize::new(4);
         std::thread::scope(|threads| {
@@ -112,7 +126,7 @@ fn a_disabled_item_does_not_run_whoever_queues_it() {
                     for _ in 0..100 {
                         item.disable_sync().unwrap();
                         for _ in 0..20 {
-                            assert_eq!(item.now(), 0, "{kind:?}");
+                            assert_eq!(item.data().now(), 0, "{kind:?}");
                         }
                         item.enable();
                     }
@@ -120,7 +134,7 @@ fn a_disabled_item_does_not_run_whoever_queues_it() {
                 });
                 threads.spawn(|| {
                     while left.load(SeqCst) > 0 {
-                        queue.queue(&item);
+                        let _ = queue.queue(&item);
                         std::thread::yield_now();
                     }
                 });
@@ -128,7 +142,7 @@ fn a_disabled_item_does_not_run_whoever_queues_it() {
         });
         // As often enabled as disabled.
         queue.flush().unwrap();
-        assert!(queue.queue(&item), "{kind:?}");
+        assert_eq!(queue.queue(&item), Ok(true), "{kind:?}");
         queue.flush().unwrap();
     }
 }

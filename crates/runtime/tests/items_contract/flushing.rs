@@ -18,16 +18,16 @@ fn a_flush_waits_for_the_last_queued_execution_only() {
     for kind in KINDS {
         let queue = kind.queue();
         let item = gated();
-        let _opens = Opens(&item.gate);
+        let _opens = Opens(&item.data().gate);
         start(&queue, &item);
-        assert!(queue.queue(&item));
+        assert_eq!(queue.queue(&item), Ok(true));
         std::thread::scope(|scope| {
-            let flush = waiter(scope, || (item.flush(), item.ended()));
+            let flush = waiter(scope, || (item.flush(), item.data().ended()));
             assert!(!flush.is_finished());
-            item.gate.give(1);
-            item.has_begun(2);
-            assert!(queue.queue(&item));
-            item.gate.give(1);
+            item.data().gate.give(1);
+            item.data().has_begun(2);
+            assert_eq!(queue.queue(&item), Ok(true));
+            item.data().gate.give(1);
             // The third execution has no permit.
             assert_eq!(flush.join().unwrap(), (Ok(true), 2), "{kind:?}");
         });
@@ -40,12 +40,12 @@ fn a_flush_of_a_running_item_does_not_wait_for_what_is_queued_later() {
     for kind in KINDS {
         let queue = kind.queue();
         let item = gated();
-        let _opens = Opens(&item.gate);
+        let _opens = Opens(&item.data().gate);
         start(&queue, &item);
         std::thread::scope(|scope| {
-            let flush = waiter(scope, || (item.flush(), item.ended()));
-            assert!(!flush.is_finished() && queue.queue(&item));
-            item.gate.give(1);
+            let flush = waiter(scope, || (item.flush(), item.data().ended()));
+            assert!(!flush.is_finished() && queue.queue(&item) == Ok(true));
+            item.data().gate.give(1);
             assert_eq!(flush.join().unwrap(), (Ok(true), 1), "{kind:?}");
         });
     }
@@ -57,14 +57,14 @@ fn a_flush_of_a_queue_does_not_wait_for_what_is_queued_later() {
     for kind in KINDS {
         let queue = kind.queue();
         let (item, later) = (gated(), gated());
-        let _opens = (Opens(&item.gate), Opens(&later.gate));
+        let _opens = (Opens(&item.data().gate), Opens(&later.data().gate));
         start(&queue, &item);
         std::thread::scope(|scope| {
             let flush = waiter(scope, || queue.flush());
-            assert!(!flush.is_finished() && queue.queue(&later));
-            item.gate.give(1);
+            assert!(!flush.is_finished() && queue.queue(&later) == Ok(true));
+            item.data().gate.give(1);
             assert_eq!(flush.join().unwrap(), Ok(()), "{kind:?}");
-            assert_eq!(later.ended(), 0);
+            assert_eq!(later.data().ended(), 0);
         });
     }
 }
@@ -74,8 +74,8 @@ fn endless(kind: Kind) -> (cmwq::Workqueue, Work<AtomicBool>, Arc<AtomicUsize>) 
     let (queue, runs) = (kind.queue(), Arc::new(AtomicUsize::new(0)));
     let (own, counter) = (queue.clone(), runs.clone());
     let item = Work::with_data(AtomicBool::new(false), move |item: &Work<AtomicBool>| {
-        if !item.load(SeqCst) {
-            own.queue(item);
+        if !item.data().load(SeqCst) {
+            let _ = own.queue(item);
         }
         // Last, so that whoever finds it uncounted finds it pending or running.
         counter.fetch_add(1, SeqCst);
@@ -88,7 +88,7 @@ fn flushes_end_while_the_item_queues_itself_again_and_again() {
     let _watch = watchdog();
     for kind in KINDS {
         let (queue, item, runs) = endless(kind);
-        assert!(queue.queue(&item));
+        assert_eq!(queue.queue(&item), Ok(true));
         for _ in 0..100 {
             let before = runs.load(SeqCst);
             // It is always pending or running.
@@ -96,7 +96,7 @@ fn flushes_end_while_the_item_queues_itself_again_and_again() {
             assert!(runs.load(SeqCst) > before, "{kind:?}");
             queue.flush().unwrap();
         }
-        item.store(true, SeqCst);
+        item.data().store(true, SeqCst);
         item.cancel_sync().unwrap();
     }
 }
@@ -111,9 +111,9 @@ fn thirty_flushers_of_a_queue() {
                 threads.spawn(|| {
                     let item = counting();
                     for times in 1..=30 {
-                        assert!(queue.queue(&item));
+                        assert_eq!(queue.queue(&item), Ok(true));
                         queue.flush().unwrap();
-                        assert_eq!(item.load(SeqCst), times, "{kind:?}");
+                        assert_eq!(item.data().load(SeqCst), times, "{kind:?}");
                     }
                 });
             }
@@ -127,15 +127,15 @@ fn thirty_flushers_of_an_item() {
     for kind in KINDS {
         let queue = kind.queue();
         let item = gated();
-        let _opens = Opens(&item.gate);
+        let _opens = Opens(&item.data().gate);
         start(&queue, &item);
         std::thread::scope(|scope| {
-            let flush = || (item.flush(), item.ended());
+            let flush = || (item.flush(), item.data().ended());
             let flushers: Vec<_> = (0..30).map(|_| scope.spawn(flush)).collect();
             drop(waiter(scope, flush));
             let last = waiter(scope, flush);
             assert!(!last.is_finished());
-            item.gate.open();
+            item.data().gate.open();
             for flusher in flushers {
                 // One that came late found nothing to wait for.
                 let (_, ended) = flusher.join().unwrap();
@@ -152,7 +152,7 @@ fn the_flusher_of_an_item_over_the_limit_that_is_cancelled_goes_on_at_once() {
     for kind in LIMITED {
         let queue = kind.narrow();
         let blocker = running_on(&queue);
-        let _opens = Opens(&blocker.gate);
+        let _opens = Opens(&blocker.data().gate);
         let items = [counting(), counting()];
         let cpu = crate::kit::cpus()[0];
         items
@@ -167,12 +167,20 @@ fn the_flusher_of_an_item_over_the_limit_that_is_cancelled_goes_on_at_once() {
             assert_eq!(flush.join().unwrap(), Ok(true), "{kind:?}");
             assert_eq!(again.join().unwrap(), Ok(true), "{kind:?}");
         });
-        assert_eq!((blocker.ended(), items[0].load(SeqCst)), (0, 0), "{kind:?}");
+        assert_eq!(
+            (blocker.data().ended(), items[0].data().load(SeqCst)),
+            (0, 0),
+            "{kind:?}"
+        );
         assert!(items[1].is_pending());
         assert_eq!(queue.queue_on(cpu, &items[0]), Ok(true), "{kind:?}");
-        blocker.gate.open();
+        blocker.data().gate.open();
         queue.flush().unwrap();
-        assert_eq!(items.map(|item| item.load(SeqCst)), [1, 1], "{kind:?}");
+        assert_eq!(
+            items.map(|item| item.data().load(SeqCst)),
+            [1, 1],
+            "{kind:?}"
+        );
     }
 }
 
@@ -182,15 +190,15 @@ fn a_queue_flush_does_not_wait_for_what_is_cancelled() {
     for kind in LIMITED {
         let queue = kind.narrow();
         let blocker = running_on(&queue);
-        let _opens = Opens(&blocker.gate);
+        let _opens = Opens(&blocker.data().gate);
         let item = counting();
         assert_eq!(queue.queue_on(crate::kit::cpus()[0], &item), Ok(true));
         std::thread::scope(|scope| {
             let flush = waiter(scope, || queue.flush());
             assert!(!flush.is_finished() && item.cancel());
-            blocker.gate.open();
+            blocker.data().gate.open();
             assert_eq!(flush.join().unwrap(), Ok(()));
         });
-        assert_eq!(item.load(SeqCst), 0, "{kind:?}");
+        assert_eq!(item.data().load(SeqCst), 0, "{kind:?}");
     }
 }

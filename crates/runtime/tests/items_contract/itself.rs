@@ -4,7 +4,7 @@ use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::SeqCst;
 use std::sync::{Arc, Barrier, Mutex, OnceLock};
 
-use cmwq::{Busy, DelayedWork, FlushError, Work, Workqueue, WouldDeadlock};
+use cmwq::{Busy, FlushError, QueueError, Work, Workqueue, WouldDeadlock};
 
 use crate::common::{eventually, queue, watchdog};
 use crate::kit::{KINDS, counting};
@@ -22,12 +22,16 @@ fn it_queues_itself() {
                 running: true,
             };
             assert_eq!(item.busy(), running);
-            if item.fetch_add(1, SeqCst) + 1 < TIMES {
-                assert!(own.queue(item) && !own.queue(item) && item.busy().pending);
+            if item.data().fetch_add(1, SeqCst) + 1 < TIMES {
+                assert!(
+                    own.queue(item) == Ok(true)
+                        && own.queue(item) == Ok(false)
+                        && item.busy().pending
+                );
             }
         });
-        assert!(queue.queue(&item));
-        eventually("it ran that often", || item.load(SeqCst) == TIMES);
+        assert_eq!(queue.queue(&item), Ok(true));
+        eventually("it ran that often", || item.data().load(SeqCst) == TIMES);
         item.flush().unwrap();
         assert_eq!(item.busy(), Busy::default(), "{kind:?}");
     }
@@ -44,12 +48,12 @@ fn it_moves_from_queue_to_queue() {
         log.lock()
             .unwrap()
             .push(cmwq::current_work().unwrap().queue);
-        let next = item.fetch_add(1, SeqCst) + 1;
+        let next = item.data().fetch_add(1, SeqCst) + 1;
         if next < ROUNDS * own.len() {
-            assert!(own[next % own.len()].queue(item));
+            assert_eq!(own[next % own.len()].queue(item), Ok(true));
         }
     });
-    assert!(queues[0].queue(&item));
+    assert_eq!(queues[0].queue(&item), Ok(true));
     eventually("it has gone round", || {
         names.lock().unwrap().len() == ROUNDS * KINDS.len()
     });
@@ -66,14 +70,22 @@ fn it_cancels_and_disables_itself() {
         let queue = kind.queue();
         let own = queue.clone();
         let item = Work::with_data(AtomicUsize::new(0), move |item: &Work<AtomicUsize>| {
-            item.fetch_add(1, SeqCst);
-            assert!(!item.cancel() && own.queue(item) && item.cancel());
-            assert!(own.queue(item) && item.disable() && !own.queue(item));
+            item.data().fetch_add(1, SeqCst);
+            assert!(!item.cancel() && own.queue(item) == Ok(true) && item.cancel());
+            assert!(
+                own.queue(item) == Ok(true)
+                    && item.disable()
+                    && own.queue(item) == Err(QueueError::Disabled)
+            );
         });
-        assert!(queue.queue(&item));
+        assert_eq!(queue.queue(&item), Ok(true));
         queue.flush().unwrap();
-        assert_eq!((item.load(SeqCst), item.busy()), (1, Busy::default()));
-        assert!(!queue.queue(&item) && item.enable(), "{kind:?}");
+        assert_eq!(
+            (item.data().load(SeqCst), item.busy()),
+            (1, Busy::default())
+        );
+        assert_eq!(queue.queue(&item), Err(QueueError::Disabled), "{kind:?}");
+        assert!(item.enable());
     }
 }
 
@@ -88,14 +100,14 @@ fn inside_of_itself(
     let (own, answers) = (queue.clone(), Answers::default());
     let log = answers.clone();
     let item = Work::with_data(AtomicUsize::new(0), move |item: &Work<AtomicUsize>| {
-        if item.fetch_add(1, SeqCst) > 0 {
+        if item.data().fetch_add(1, SeqCst) > 0 {
             return;
         }
-        assert!(own.queue(item));
+        assert_eq!(own.queue(item), Ok(true));
         let answer = call(item);
         log.lock().unwrap().push((answer, item.busy()));
     });
-    assert!(queue.queue(&item));
+    assert_eq!(queue.queue(&item), Ok(true));
     queue.flush().unwrap();
     let answer = answers.lock().unwrap().remove(0);
     // What it queued of itself may have been queued after the flush began.
@@ -133,7 +145,7 @@ fn it_cannot_flush_itself() {
         let queue = kind.queue();
         let (item, answer) = inside_of_itself(&queue, |item| of_flush(item.flush()));
         assert_eq!(answer, (itself(&queue), BOTH), "{kind:?}");
-        assert_eq!(item.load(SeqCst), 2, "{kind:?}");
+        assert_eq!(item.data().load(SeqCst), 2, "{kind:?}");
         let text = answer.0.unwrap().to_string();
         assert_eq!(text.matches(queue.name()).count(), 2, "{text}");
     }
@@ -146,8 +158,12 @@ fn it_cannot_cancel_sync_itself_but_is_cancelled() {
         let queue = kind.queue();
         let (item, answer) = inside_of_itself(&queue, |item| item.cancel_sync().err());
         assert_eq!(answer, (itself(&queue), RUNNING), "{kind:?}");
-        assert_eq!(item.load(SeqCst), 1, "{kind:?}");
-        assert!(queue.queue(&item), "{kind:?}: it can be queued again");
+        assert_eq!(item.data().load(SeqCst), 1, "{kind:?}");
+        assert_eq!(
+            queue.queue(&item),
+            Ok(true),
+            "{kind:?}: it can be queued again"
+        );
     }
 }
 
@@ -158,8 +174,9 @@ fn it_cannot_disable_sync_itself_but_is_disabled() {
         let queue = kind.queue();
         let (item, answer) = inside_of_itself(&queue, |item| item.disable_sync().err());
         assert_eq!(answer, (itself(&queue), RUNNING), "{kind:?}");
-        assert_eq!(item.load(SeqCst), 1, "{kind:?}");
-        assert!(!queue.queue(&item) && item.enable(), "{kind:?}");
+        assert_eq!(item.data().load(SeqCst), 1, "{kind:?}");
+        assert_eq!(queue.queue(&item), Err(QueueError::Disabled), "{kind:?}");
+        assert!(item.enable());
     }
 }
 
@@ -175,7 +192,7 @@ fn it_cannot_flush_or_drain_its_queue() {
         let (_, answer) = inside_of_itself(&queue, move |_| of_flush(own.drain()));
         assert_eq!(answer, (itself(&queue), BOTH), "{kind:?}");
         // And nothing of the drain is left.
-        assert_eq!(queue.try_queue(&counting()), Ok(true), "{kind:?}");
+        assert_eq!(queue.queue(&counting()), Ok(true), "{kind:?}");
     }
 }
 
@@ -186,10 +203,10 @@ fn a_delayed_one_cannot_flush_itself_now() {
         let queue = kind.queue();
         let answer = Arc::new(Mutex::new(None));
         let log = answer.clone();
-        let item = DelayedWork::with_data((), move |item: &DelayedWork| {
+        let item = Work::with_data((), move |item: &Work| {
             *log.lock().unwrap() = of_flush(item.flush_now());
         });
-        assert!(queue.queue(&item));
+        assert_eq!(queue.queue(&item), Ok(true));
         queue.flush().unwrap();
         assert_eq!(*answer.lock().unwrap(), itself(&queue), "{kind:?}");
     }
@@ -203,15 +220,15 @@ fn it_may_cancel_sync_and_flush_others() {
         let other = counting();
         let (own, inner) = (queue.clone(), other.clone());
         let result = queue.spawn(move || {
-            assert!(own.queue(&inner));
+            assert_eq!(own.queue(&inner), Ok(true));
             let flushed = inner.flush();
             assert!(flushed.is_ok(), "{flushed:?}");
-            own.queue(&inner);
+            own.queue(&inner).unwrap();
             inner.cancel_sync().unwrap();
             assert_eq!(inner.busy(), Busy::default());
         });
         result.join().unwrap();
-        assert!(other.load(SeqCst) >= 1, "{kind:?}");
+        assert!(other.data().load(SeqCst) >= 1, "{kind:?}");
     }
 }
 
@@ -232,17 +249,17 @@ fn waits_for_each_other(wait: Wait) {
         let both_run = both_run.clone();
         Work::with_data(Pair::default(), move |item: &Work<Pair>| {
             both_run.wait();
-            let refused = wait(item.partner.get().unwrap());
-            item.refused.set(refused).unwrap();
+            let refused = wait(item.data().partner.get().unwrap());
+            item.data().refused.set(refused).unwrap();
         })
     });
     // Never freed: they keep each other.
-    items[0].partner.set(items[1].clone()).unwrap();
-    items[1].partner.set(items[0].clone()).unwrap();
-    (0..2).for_each(|n| assert!(queues[n].queue(&items[n])));
+    items[0].data().partner.set(items[1].clone()).unwrap();
+    items[1].data().partner.set(items[0].clone()).unwrap();
+    (0..2).for_each(|n| assert_eq!(queues[n].queue(&items[n]), Ok(true)));
     let refused = items.each_ref().map(|item| {
-        eventually("it returns", || item.refused.get().is_some());
-        item.refused.get().unwrap().as_ref()
+        eventually("it returns", || item.data().refused.get().is_some());
+        item.data().refused.get().unwrap().as_ref()
     });
     let names = refused.map(|error| error.map(|e| (e.waiter.as_str(), e.awaited.as_str())));
     let one = [Some(("left", "right")), None];

@@ -90,7 +90,7 @@ impl Place {
 pub(crate) type Item = Work<Gated>;
 
 pub(crate) fn gated() -> Item {
-    Work::with_data(Gated::default(), |item| item.pass())
+    Work::with_data(Gated::default(), |item| item.data().pass())
 }
 
 impl Gated {
@@ -139,15 +139,15 @@ pub(crate) fn running_on(queue: &Workqueue) -> Item {
 }
 
 pub(crate) fn start(queue: &Workqueue, item: &Item) {
-    let before = item.began();
+    let before = item.data().began();
     assert_eq!(queue.queue_on(cpus()[0], item), Ok(true));
-    item.has_begun(before + 1);
+    item.data().has_begun(before + 1);
 }
 
 /// An item that counts its executions.
 pub(crate) fn counting() -> Work<AtomicUsize> {
     Work::with_data(AtomicUsize::new(0), |runs| {
-        runs.fetch_add(1, SeqCst);
+        runs.data().fetch_add(1, SeqCst);
     })
 }
 

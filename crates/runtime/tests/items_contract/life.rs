@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering::SeqCst;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use cmwq::{DelayedWork, Work};
+use cmwq::Work;
 
 use crate::common::{Opens, Permits, eventually, watchdog};
 use crate::kit::{Dice, KINDS, running_on};
@@ -41,10 +41,11 @@ fn it_lives_as_long_as_it_runs() {
         let begins = began.clone();
         let item = Work::with_data(data, move |item: &Work<Tracked>| {
             begins.fetch_add(1, SeqCst);
-            item.gate.take();
-            item.ended.fetch_add(1, SeqCst);
+            item.data().gate.take();
+            item.data().ended.fetch_add(1, SeqCst);
         });
-        assert!(queue.enqueue(item).is_ok());
+        assert_eq!(queue.queue(&item), Ok(true));
+        drop(item);
         eventually("it runs", || began.load(SeqCst) == 1);
         assert_eq!(gone.load(SeqCst), 0, "{kind:?}");
         gate.open();
@@ -71,7 +72,8 @@ fn it_drops_its_own_last_handle() {
                 );
             });
             *own.lock().unwrap() = Some(item.clone());
-            assert!(queue.enqueue(item).is_ok(), "{kind:?}");
+            assert_eq!(queue.queue(&item), Ok(true), "{kind:?}");
+            drop(item);
         }
         queue.flush().unwrap();
         eventually("all are gone", || Arc::strong_count(&alive) == 1);
@@ -97,7 +99,7 @@ fn memory_is_used_again_at_once() {
                         runs.fetch_add(1, SeqCst);
                     });
                     let queue = &queues[dice.roll(queues.len())];
-                    assert!(queue.queue(&item));
+                    assert_eq!(queue.queue(&item), Ok(true));
                     // Some are gone before they run, some right after.
                     if n % 3 == 0 {
                         item.flush().unwrap();
@@ -118,7 +120,7 @@ fn all_references_come_back_however_it_is_taken_back() {
         let queue = kind.queue();
         let alive = Arc::new(());
         let held = alive.clone();
-        let item = DelayedWork::new(move || assert!(Arc::strong_count(&held) > 1));
+        let item = Work::new(move || assert!(Arc::strong_count(&held) > 1));
         std::thread::scope(|threads| {
             for thread in 0..4_u64 {
                 let (queue, item) = (&queue, &item);
@@ -127,13 +129,13 @@ fn all_references_come_back_however_it_is_taken_back() {
                     for _ in 0..TIMES {
                         let delay = Duration::from_micros(dice.roll(60) as u64);
                         match dice.roll(8) {
-                            0 | 1 => drop(queue.queue(item)),
-                            2 => drop(queue.queue_after(item, delay)),
-                            3 => drop(queue.modify(item, delay)),
-                            4 => drop(item.cancel()),
-                            5 => drop(queue.enqueue((**item).clone())),
-                            6 => drop(item.cancel_sync().unwrap()),
-                            _ => drop(item.flush_now().unwrap()),
+                            0 | 1 => _ = queue.queue(item),
+                            2 => _ = queue.queue_after(item, delay),
+                            3 => _ = queue.modify(item, delay),
+                            4 => _ = item.cancel(),
+                            5 => _ = queue.queue(&item.clone()),
+                            6 => _ = item.cancel_sync().unwrap(),
+                            _ => _ = item.flush_now().unwrap(),
                         }
                     }
                 });
@@ -152,7 +154,7 @@ fn what_never_ran_is_given_back_too() {
     for kind in KINDS {
         let queue = kind.narrow();
         let blocker = running_on(&queue);
-        let _opens = Opens(&blocker.gate);
+        let _opens = Opens(&blocker.data().gate);
         let alive = Arc::new(());
         let items: Vec<_> = (0..30)
             .map(|_| {

@@ -21,8 +21,8 @@ struct Counts {
 
 fn item(n: usize) -> Work<Counts> {
     Work::with_data(Counts::default(), move |item| {
-        let _counted = item.inside.enter();
-        match (n + item.runs.fetch_add(1, SeqCst)) % 4 {
+        let _counted = item.data().inside.enter();
+        match (n + item.data().runs.fetch_add(1, SeqCst)) % 4 {
             0 => std::thread::yield_now(),
             1 => std::thread::sleep(std::time::Duration::from_micros(30)),
             _ => {}
@@ -37,7 +37,7 @@ fn put(place: &Place, item: &Work<Counts>) -> bool {
     let (queue, cpu) = place;
     match cpu {
         Some(cpu) => queue.queue_on(*cpu, item).unwrap(),
-        None => queue.queue(item),
+        None => queue.queue(item).unwrap(),
     }
 }
 
@@ -52,15 +52,18 @@ fn queue_everywhere(what: &str, places: &[Place], times: usize) {
                 for _ in 0..times {
                     let item = &items[dice.roll(ITEMS)];
                     let queued = put(&places[dice.roll(places.len())], item);
-                    item.queued.fetch_add(usize::from(queued), SeqCst);
+                    item.data().queued.fetch_add(usize::from(queued), SeqCst);
                 }
             });
         }
     });
     for item in &items {
         item.flush().unwrap();
-        let (queued, runs) = (item.queued.load(SeqCst), item.runs.load(SeqCst));
-        assert_eq!((item.inside.peak(), runs), (1, queued), "{what}");
+        let (queued, runs) = (
+            item.data().queued.load(SeqCst),
+            item.data().runs.load(SeqCst),
+        );
+        assert_eq!((item.data().inside.peak(), runs), (1, queued), "{what}");
     }
 }
 
@@ -131,7 +134,7 @@ fn a_queue_follows_a_running_item_to_its_cpu() {
     for kind in [Kind::PerCpu, Kind::Bh] {
         let queue = kind.queue();
         let item = gated();
-        let _opens = Opens(&item.gate);
+        let _opens = Opens(&item.data().gate);
         start(&queue, &item);
         assert_eq!(queue.queue_on(last, &item), Ok(true));
         // The other CPU's worker is free, and does not take it.
@@ -140,10 +143,10 @@ fn a_queue_follows_a_running_item_to_its_cpu() {
             assert_eq!(queue.queue_on(last, &other), Ok(true));
             other.flush().unwrap();
         }
-        assert_eq!(item.began(), 1, "{kind:?}");
-        item.gate.open();
+        assert_eq!(item.data().began(), 1, "{kind:?}");
+        item.data().gate.open();
         item.flush().unwrap();
-        let cpu_of = |n| item.cpu_of_run(n);
+        let cpu_of = |n| item.data().cpu_of_run(n);
         assert_eq!((cpu_of(0), cpu_of(1)), (first, first), "{kind:?}");
     }
 }

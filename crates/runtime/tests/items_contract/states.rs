@@ -1,6 +1,6 @@
 //! What every call returns in every state, and how often the item runs in the end.
 
-use cmwq::{Busy, NotQueued, Report, Workqueue};
+use cmwq::{Busy, QueueError, Report, Workqueue};
 
 use crate::common::Opens;
 use crate::common::alone::alone;
@@ -32,7 +32,6 @@ enum Op {
     Queue,
     QueueOn,
     QueueOnNode,
-    Enqueue,
     Flush,
     Cancel,
     CancelSync,
@@ -42,11 +41,10 @@ enum Op {
     EnableAndQueue,
 }
 
-const OPS: [Op; 11] = [
+const OPS: [Op; 10] = [
     Op::Queue,
     Op::QueueOn,
     Op::QueueOnNode,
-    Op::Enqueue,
     Op::Flush,
     Op::Cancel,
     Op::CancelSync,
@@ -82,12 +80,13 @@ impl State {
 impl Op {
     fn returns(self, state: State) -> bool {
         match self {
-            Op::Queue | Op::QueueOn | Op::QueueOnNode | Op::Enqueue => {
+            Op::Queue | Op::QueueOn | Op::QueueOnNode => {
                 !state.is_pending() && !state.is_disabled()
             }
             Op::Flush => state.is_pending() || state.is_running(),
             Op::Cancel | Op::CancelSync | Op::Disable | Op::DisableSync => state.is_pending(),
-            Op::Enable | Op::EnableAndQueue => true,
+            Op::Enable => true,
+            Op::EnableAndQueue => !state.is_pending(),
         }
     }
 
@@ -95,8 +94,7 @@ impl Op {
     fn runs(self, state: State) -> usize {
         match self {
             Op::Flush | Op::Enable => state.runs(),
-            Op::EnableAndQueue => state.runs() + usize::from(!state.is_pending()),
-            Op::Queue | Op::QueueOn | Op::QueueOnNode | Op::Enqueue => {
+            Op::Queue | Op::QueueOn | Op::QueueOnNode | Op::EnableAndQueue => {
                 state.runs() + usize::from(self.returns(state))
             }
             Op::Cancel | Op::CancelSync | Op::Disable | Op::DisableSync => {
@@ -116,34 +114,26 @@ impl Op {
 
     fn call(self, queue: &Workqueue, item: &Item) -> bool {
         match self {
-            Op::Queue => queue.queue(item),
-            Op::QueueOn => queue.queue_on(cpus()[0], item).unwrap(),
-            Op::QueueOnNode => queue.queue_on_node(0, item).unwrap(),
-            Op::Enqueue => enqueue(queue, item),
+            Op::Queue => was_queued(queue.queue(item)),
+            Op::QueueOn => was_queued(queue.queue_on(cpus()[0], item)),
+            Op::QueueOnNode => was_queued(queue.queue_on_node(0, item)),
             Op::Flush => item.flush().unwrap(),
             Op::Cancel => item.cancel(),
             Op::CancelSync => item.cancel_sync().unwrap(),
             Op::Disable => item.disable(),
             Op::DisableSync => item.disable_sync().unwrap(),
             Op::Enable => item.enable(),
-            Op::EnableAndQueue => queue.enable_and_queue(item),
+            Op::EnableAndQueue => was_queued(queue.enable_and_queue(item)),
         }
     }
 }
 
-/// The reference comes back with the reason if the item was not queued.
-fn enqueue(queue: &Workqueue, item: &Item) -> bool {
-    let was_pending = item.is_pending();
-    let Err(refused) = queue.enqueue(item.clone()) else {
-        return true;
-    };
-    let reason = match was_pending {
-        true => NotQueued::Pending,
-        false => NotQueued::Disabled,
-    };
-    assert_eq!(refused.reason, reason);
-    assert!(std::ptr::eq(&refused.work.gate, &item.gate));
-    false
+/// The table says of a disabled item what it says of a pending one: false.
+fn was_queued(queued: Result<bool, QueueError>) -> bool {
+    match queued {
+        Err(QueueError::Disabled) => false,
+        queued => queued.unwrap(),
+    }
 }
 
 /// An item in that state, beside one that keeps the queue's only slot, or its only worker, if need
@@ -182,8 +172,10 @@ impl Scene {
     }
 
     fn open(&self) {
-        self.item.gate.open();
-        self.blocker.iter().for_each(|blocker| blocker.gate.open());
+        self.item.data().gate.open();
+        self.blocker
+            .iter()
+            .for_each(|blocker| blocker.data().gate.open());
     }
 
     /// Calls it, and lets the executions end that it waits for. What it returned.
@@ -195,7 +187,7 @@ impl Scene {
         }
         std::thread::scope(|scope| {
             let call = waiter(scope, || {
-                (op.call(&self.queue, &self.item), self.item.ended())
+                (op.call(&self.queue, &self.item), self.item.data().ended())
             });
             assert!(!call.is_finished(), "it does not wait");
             self.open();
@@ -220,8 +212,11 @@ fn check(kind: Kind, state: State, op: Op) {
     scene.open();
     scene.queue.flush().unwrap();
     assert_eq!(scene.busy(), (false, false));
-    assert_eq!(scene.item.ended(), op.runs(state), "executions");
-    assert_eq!(scene.item.inside.peak(), usize::from(op.runs(state) > 0));
+    assert_eq!(scene.item.data().ended(), op.runs(state), "executions");
+    assert_eq!(
+        scene.item.data().inside.peak(),
+        usize::from(op.runs(state) > 0)
+    );
 }
 
 #[test]
@@ -252,9 +247,9 @@ fn a_frozen_item_is_pending_and_can_be_cancelled() {
         || {
             let queue = Workqueue::builder("freezable").freezable().build().unwrap();
             let item = gated();
-            let _opens = Opens(&item.gate);
+            let _opens = Opens(&item.data().gate);
             cmwq::freezer::freeze();
-            assert!(queue.queue(&item) && !queue.queue(&item));
+            assert!(queue.queue(&item) == Ok(true) && queue.queue(&item) == Ok(false));
             assert_eq!(
                 item.busy(),
                 Busy {
@@ -263,9 +258,9 @@ fn a_frozen_item_is_pending_and_can_be_cancelled() {
                 }
             );
             assert!(item.cancel() && !item.cancel());
-            assert!(queue.queue(&item));
+            assert_eq!(queue.queue(&item), Ok(true));
             cmwq::freezer::thaw();
-            item.has_begun(1);
+            item.data().has_begun(1);
         },
     );
 }

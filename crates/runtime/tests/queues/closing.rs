@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::SeqCst;
 use std::time::Duration;
 
-use cmwq::{DelayedWork, FlushError, JoinError, QueueError, Work};
+use cmwq::{FlushError, JoinError, QueueError, Work};
 
 use crate::common::{Opens, Permits, eventually, limited, queue, watchdog};
 
@@ -16,23 +16,23 @@ fn what_is_queued_runs_also_what_that_queues_and_nothing_else_ever() {
     let (own, counts) = (queue.clone(), ran.clone());
     let chain = Work::with_data(AtomicUsize::new(5), move |work| {
         counts.fetch_add(1, SeqCst);
-        if work.fetch_sub(1, SeqCst) > 1 {
-            assert!(own.queue(work), "its own items go on");
+        if work.data().fetch_sub(1, SeqCst) > 1 {
+            assert_eq!(own.queue(work), Ok(true), "its own items go on");
         }
     });
-    let armed = DelayedWork::new(|| unreachable!());
-    assert!(queue.queue_after(&armed, Duration::from_secs(3600)));
-    assert!(queue.queue(&chain));
+    let armed = Work::new(|| unreachable!());
+    assert_eq!(
+        queue.queue_after(&armed, Duration::from_secs(3600)),
+        Ok(true)
+    );
+    assert_eq!(queue.queue(&chain), Ok(true));
     queue.close().unwrap();
     assert_eq!(ran.load(SeqCst), 5);
     assert!(!armed.is_pending(), "it was disarmed");
     let idle = Work::new(|| ());
-    assert_eq!(queue.clone().try_queue(&idle), Err(QueueError::Destroying));
+    assert_eq!(queue.clone().queue(&idle), Err(QueueError::Closed));
     let refused = queue.spawn(|| ()).join().unwrap_err();
-    assert!(matches!(
-        refused,
-        JoinError::Refused(QueueError::Destroying)
-    ));
+    assert!(matches!(refused, JoinError::Refused(QueueError::Closed)));
     queue.close().unwrap();
     assert!(queue.close_timeout(Duration::ZERO).unwrap(), "it is empty");
     // The item has a handle of the queue.
@@ -50,10 +50,7 @@ fn a_close_may_have_a_timeout_and_the_rest_goes_on() {
     assert!(!queue.close_timeout(Duration::from_millis(1)).unwrap());
     assert!(!second.is_finished());
     let refused = queue.spawn(|| ()).join().unwrap_err();
-    assert!(matches!(
-        refused,
-        JoinError::Refused(QueueError::Destroying)
-    ));
+    assert!(matches!(refused, JoinError::Refused(QueueError::Closed)));
     gate.give(1);
     assert!(queue.close_timeout(Duration::from_secs(600)).unwrap());
     first.join().unwrap();

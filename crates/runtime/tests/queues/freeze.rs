@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::SeqCst;
 use std::time::Duration;
 
-use cmwq::{DelayedWork, Work, Workqueue, WorkqueueBuilder, freezer};
+use cmwq::{Work, Workqueue, WorkqueueBuilder, freezer};
 
 use crate::common::alone::alone;
 use crate::common::eventually;
@@ -135,7 +135,7 @@ fn what_waits_can_be_cancelled() {
             let queue = of_kind(kind);
             let frozen = Frozen::now();
             let works: [Work; 4] = std::array::from_fn(|_| Work::new(|| panic!("cancelled")));
-            assert!(works.iter().all(|work| queue.queue(work)));
+            assert!(works.iter().all(|work| queue.queue(work) == Ok(true)));
             assert!(works[0].cancel() && works[1].cancel_sync().unwrap());
             assert!(works[2].disable() && works[3].disable_sync().unwrap());
             // Nothing is left, so nothing waits for the thaw.
@@ -153,7 +153,7 @@ fn a_flush_waits_for_the_thaw() {
             let queue = of_kind(kind);
             let frozen = Frozen::now();
             let work = Work::new(|| ());
-            assert!(queue.queue(&work));
+            assert_eq!(queue.queue(&work), Ok(true));
             let thawed = Flag::default();
             std::thread::scope(|scope| {
                 scope.spawn(|| {
@@ -283,13 +283,16 @@ fn a_timer_that_expires_meanwhile_queues_its_item() {
             let (queue, ran) = (freezable("timer"), Flag::default());
             let frozen = Frozen::now();
             let raised = ran.clone();
-            let work = DelayedWork::new(move || raised.raise());
-            assert!(queue.queue_after(&work, Duration::from_millis(1)));
+            let work = Work::new(move || raised.raise());
+            assert_eq!(queue.queue_after(&work, Duration::from_millis(1)), Ok(true));
             // Armed later and for later, on a queue that is not frozen.
             let after = Flag::default();
             let raised = after.clone();
-            let later = DelayedWork::new(move || raised.raise());
-            assert!(cmwq::system().queue_after(&later, Duration::from_millis(5)));
+            let later = Work::new(move || raised.raise());
+            assert_eq!(
+                cmwq::system().queue_after(&later, Duration::from_millis(5)),
+                Ok(true)
+            );
             after.wait("the second timer expires");
             assert!(!ran.is_up());
             drop(frozen);
@@ -305,9 +308,9 @@ fn items_that_queue_on_stop_with_the_freeze() {
         let (own, log) = (queue.clone(), ran.clone());
         let work = Work::with_data((), move |work| {
             log.push(());
-            own.queue(work);
+            let _ = own.queue(work);
         });
-        assert!(queue.queue(&work));
+        assert_eq!(queue.queue(&work), Ok(true));
         for round in 1..=20 {
             eventually("it runs", || ran.len() >= round * 5);
             let frozen = Frozen::now();

@@ -59,9 +59,9 @@ fn a_long_item_can_step_aside() {
             std::thread::yield_now();
         }
         log.push("aside");
-        own.queue(work);
+        own.queue(work).unwrap();
     });
-    assert!(queue.queue(&long));
+    assert_eq!(queue.queue(&long), Ok(true));
     begun.wait("it runs");
     for _ in 0..2 {
         let log = ran.clone();
@@ -87,7 +87,7 @@ fn an_item_knows_what_it_is() {
         seen.push((cmwq::current_work(), work.is_current()));
     });
     assert!(!work.is_current());
-    assert!(queue.queue(&work));
+    assert_eq!(queue.queue(&work), Ok(true));
     work.flush().unwrap();
     for (current, is_current) in log.take() {
         let CurrentWork { queue, item, .. } = current.unwrap();

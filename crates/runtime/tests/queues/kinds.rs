@@ -205,6 +205,51 @@ fn a_bh_queue_has_no_attributes() {
 }
 
 #[test]
+fn words_that_contradict_each_other_are_errors() {
+    let _watch = watchdog();
+    let error = |builder: cmwq::WorkqueueBuilder| builder.build().unwrap_err().to_string();
+    let new = || Workqueue::builder("both");
+    let contradictions = [
+        (new().percpu().ordered(), "percpu and ordered"),
+        (new().ordered().percpu().ordered(), "ordered and percpu"),
+        (new().unmanaged().bh(), "unmanaged and bh"),
+        (new().highpri().nice(0), "highpri and nice"),
+        (new().nice(3).highpri(), "nice and highpri"),
+        (
+            new().max_active(2).max_active_exact(2),
+            "max_active and max_active_exact",
+        ),
+    ];
+    for (builder, words) in contradictions {
+        assert_eq!(error(builder), format!("{words} contradict each other"));
+    }
+    let far = Duration::from_micros(50);
+    let useless = [
+        (
+            new().cpu_intensive(),
+            "a managed queue has no cpu_intensive",
+        ),
+        (
+            new().unmanaged().cpu_intensive(),
+            "an unmanaged queue has no cpu_intensive",
+        ),
+        (
+            new().percpu().locality(far),
+            "a percpu queue has no locality",
+        ),
+    ];
+    for (builder, said) in useless {
+        assert_eq!(error(builder), said);
+    }
+    // The last one counts.
+    let queue = new().nice(3).nice(4).max_active(2).max_active(3).ordered();
+    assert_eq!(error(queue), "an ordered queue has no max_active");
+    let queue = new().nice(3).nice(4).max_active(2).max_active(3).build();
+    let queue = queue.unwrap();
+    assert_eq!((queue.attrs().nice, queue.max_active()), (4, 3));
+}
+
+#[test]
 fn high_priority_is_nice_minus_20_or_said_to_be_denied() {
     alone(
         "kinds::high_priority_is_nice_minus_20_or_said_to_be_denied",

@@ -169,7 +169,7 @@ fn what_waits_can_be_cancelled_and_the_rest_keeps_its_order() {
             Work::new(move || ran.push(n))
         })
         .collect();
-    assert!(works.iter().all(|work| queue.queue(work)));
+    assert!(works.iter().all(|work| queue.queue(work) == Ok(true)));
     assert!(works.iter().step_by(3).all(Work::cancel));
     gate.open();
     queue.flush().unwrap();
@@ -184,15 +184,15 @@ fn an_item_that_queues_itself_goes_behind_the_others() {
         let (own, ran) = (queue.clone(), ran.clone());
         let work = Work::with_data(Mutex::new(0), move |work| {
             ran.push(name);
-            let mut turns = work.lock().unwrap();
+            let mut turns = work.data().lock().unwrap();
             *turns += 1;
             if *turns < 4 {
-                assert!(own.queue(work));
+                assert_eq!(own.queue(work), Ok(true));
             }
         });
         // All are queued before the first one runs.
         drop(queue.spawn(|| std::thread::sleep(Duration::from_millis(1))));
-        assert!(queue.queue(&work));
+        assert_eq!(queue.queue(&work), Ok(true));
     }
     queue.drain().unwrap();
     let ran = ran.take();
@@ -213,7 +213,7 @@ fn its_limit_is_one_for_ever() {
     assert_eq!((queue.max_active(), queue.min_active()), (1, 1));
     let error = Workqueue::builder("two").ordered().max_active(2).build();
     let error = error.unwrap_err().to_string();
-    assert_eq!(error, "a ordered queue has no max_active");
+    assert_eq!(error, "an ordered queue has no max_active");
     assert!(
         Workqueue::builder("one")
             .ordered()
@@ -284,10 +284,10 @@ fn items_that_wait_behind_a_change_can_be_cancelled() {
             Work::new(move || ran.push(n))
         })
         .collect();
-    assert!(works.iter().all(|work| queue.queue(work)));
+    assert!(works.iter().all(|work| queue.queue(work) == Ok(true)));
     assert!(works[0].cancel() && works[2].cancel_sync().unwrap());
     assert!(works[4].disable_sync().unwrap());
-    assert!(queue.queue(&works[0]), "last now");
+    assert_eq!(queue.queue(&works[0]), Ok(true), "last now");
     let tid = AtomicI32::new(0);
     std::thread::scope(|scope| {
         let flusher = scope.spawn(|| {

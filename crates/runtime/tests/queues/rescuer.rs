@@ -222,13 +222,13 @@ fn items_that_queue_themselves_and_waits_go_on() {
             let work = Work::with_data((), move |work| {
                 assert!(cmwq::is_rescuer());
                 if counter.fetch_add(1, SeqCst) < 49 {
-                    own.queue(work);
+                    own.queue(work).unwrap();
                 }
             });
-            assert!(rescued.queue(&work));
+            assert_eq!(rescued.queue(&work), Ok(true));
             rescued.drain().unwrap();
             assert_eq!(count.load(SeqCst), 50);
-            assert!(rescued.queue(&work));
+            assert_eq!(rescued.queue(&work), Ok(true));
             work.flush().unwrap();
             assert_eq!(work.cancel_sync(), Ok(false));
             assert_eq!(count.load(SeqCst), 51);
@@ -335,7 +335,7 @@ fn a_child_that_its_item_forks_ends_with_the_item() {
             assert_eq!(fork::wait(pid), 0);
             assert_eq!(rescued.spawn(|| 2).join().unwrap(), 2, "the parent goes on");
             fork::in_child(|| {
-                let refused = rescued.try_queue(&Work::new(|| ()));
+                let refused = rescued.queue(&Work::new(|| ()));
                 assert_eq!(refused, Err(cmwq::QueueError::Forked));
                 assert_eq!(reclaim("child").spawn(|| 3).join().unwrap(), 3);
             });

@@ -196,7 +196,7 @@ fn it_says_for_which_item_of_which_queue_one_waits() {
             let elsewhere = Workqueue::builder("elsewhere").nice(1).build().unwrap();
             let held = gate.clone();
             let stuck = Work::new(move || held.take());
-            assert!(elsewhere.queue(&stuck));
+            assert_eq!(elsewhere.queue(&stuck), Ok(true));
             let queue = limited("waits", 2);
             let (other, flushed) = (elsewhere.clone(), stuck.clone());
             let tids = Log::default();
@@ -365,7 +365,7 @@ fn what_is_frozen_is_not_reported() {
         let frozen = frozen.build().unwrap();
         cmwq::freezer::freeze();
         let work = Work::new(|| ());
-        assert!(frozen.queue(&work));
+        assert_eq!(frozen.queue(&work), Ok(true));
         assert_eq!(work.waits(), Some(Waits::Limit));
         // It waits for longer than these, and those are reported.
         let queue = limited("chain", 1);

@@ -203,7 +203,7 @@ fn without_a_worker_there_is_none_to_name() {
         cmwq::system_percpu().spawn(|| ()).join().unwrap();
         crate::common::seccomp::deny_threads();
         let queue = limited("nobody", 4);
-        assert!(queue.queue(&cmwq::Work::new(|| ())));
+        assert_eq!(queue.queue(&cmwq::Work::new(|| ())), Ok(true));
         let stall = one_stall(&log);
         assert_eq!((stall.queue.as_str(), stall.workers.len()), ("nobody", 0));
         // Dropping it would wait for its item.

@@ -44,7 +44,7 @@ impl Machine {
                 self.if_admitted(id, queue, queued)
             }
             Call::ModDelayedWork(queue, cpu, item, delay) => self.if_admitted(id, queue, || {
-                contract::mod_delayed(self, queue, cpu, item, delay)
+                contract::mod_delayed(self, queue, cpu, item, delay) == Some(true)
             }),
             Call::EnableAndQueueWork(queue, item) => {
                 let enabled = contract::enable(self, item).enabled;

@@ -49,7 +49,7 @@ fn limit(most: Option<libc::rlim_t>) {
 pub(crate) fn first_use_without() {
     let (sender, receiver) = std::sync::mpsc::channel();
     let other = sender.clone();
-    let timer = cmwq::DelayedWork::new(move || {
+    let timer = cmwq::Work::new(move || {
         let _ = other.send(());
     });
     let queue = {
@@ -57,7 +57,7 @@ pub(crate) fn first_use_without() {
         limit(Some(0));
         let queue = cmwq::Workqueue::builder("first").build();
         if let Ok(queue) = &queue {
-            queue.queue_after(&timer, Duration::from_millis(1));
+            let _ = queue.queue_after(&timer, Duration::from_millis(1));
             match std::process::id() % 2 {
                 0 => drop(sender),
                 _ => drop(queue.spawn(move || sender.send(()).is_ok())),

@@ -70,10 +70,10 @@ fn beside_traffic(player: &Player, n: usize) {
     let traffic = Work::with_data((), move |work| {
         std::thread::sleep(Duration::from_micros(300));
         if !until.load(SeqCst) {
-            own.queue(work);
+            let _ = own.queue(work);
         }
     });
-    other.queue(&traffic);
+    let _ = other.queue(&traffic);
     barrier(player, n);
     over.store(true, SeqCst);
     drop(quietly(|| traffic.flush()));

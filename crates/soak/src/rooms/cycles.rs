@@ -37,10 +37,10 @@ fn traffic(queue: &Workqueue, over: &Arc<AtomicBool>) -> Work {
     let work = Work::with_data((), move |work| {
         std::thread::sleep(Duration::from_millis(1));
         if !until.load(SeqCst) {
-            own.queue(work);
+            let _ = own.queue(work);
         }
     });
-    queue.queue(&work);
+    let _ = queue.queue(&work);
     work
 }
 
@@ -55,7 +55,7 @@ fn cancels_who_waits_for_it(player: &Player, queue: &Workqueue) {
         defuse(cancels.join());
     });
     let _ = cell.set(work.clone());
-    queue.queue(&work);
+    let _ = queue.queue(&work);
     wait_idle(&work);
 }
 
@@ -100,7 +100,7 @@ fn waits_for_itself(player: &Player, queue: &Workqueue) {
         defuse(work.disable_sync());
         work.enable();
     });
-    queue.queue(&work);
+    let _ = queue.queue(&work);
     defuse(work.flush());
     wait_idle(&work);
 }

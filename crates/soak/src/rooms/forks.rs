@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering::SeqCst;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize};
 use std::time::{Duration, Instant};
 
-use cmwq::{AsyncDomain, DelayedWork, Job, JoinError, QueueError, Work, Workqueue};
+use cmwq::{AsyncDomain, Job, JoinError, QueueError, Work, Workqueue};
 
 use super::Player;
 use crate::books;
@@ -72,7 +72,7 @@ fn reap(what: &str, pid: i32) {
 }
 
 /// An item of the parent's that is somewhere between all states.
-static SLOT: AtomicPtr<DelayedWork> = AtomicPtr::new(std::ptr::null_mut());
+static SLOT: AtomicPtr<Work> = AtomicPtr::new(std::ptr::null_mut());
 static CHURNS: AtomicBool = AtomicBool::new(false);
 /// Items are never freed, as a child may look at any of them: so many at most.
 static ITEMS: AtomicU64 = AtomicU64::new(0);
@@ -94,21 +94,21 @@ impl Churn {
 }
 
 fn churn(queue: &Workqueue) {
-    let item: &'static DelayedWork = Box::leak(Box::new(DelayedWork::new(|| ())));
+    let item: &'static Work = Box::leak(Box::new(Work::new(|| ())));
     SLOT.store(std::ptr::from_ref(item).cast_mut(), SeqCst);
     match ITEMS.load(SeqCst) % 4 {
         0 => _ = queue.queue(item),
         1 => {
-            queue.queue_after(item, Duration::from_micros(50));
-            queue.modify(item, Duration::ZERO);
+            let _ = queue.queue_after(item, Duration::from_micros(50));
+            let _ = queue.modify(item, Duration::ZERO);
         }
         2 => {
-            queue.queue(item);
+            let _ = queue.queue(item);
             item.cancel();
         }
         _ => {
             item.disable();
-            queue.queue(item);
+            let _ = queue.queue(item);
             item.enable();
         }
     }
@@ -164,16 +164,16 @@ fn in_middle(plan: &Plan, queue: &Workqueue, handle: cmwq::JoinHandle<()>, n: us
         }
         // Nobody has queued it here, and nobody disables it for ever; and it may have been
         // disabled.
-        let queued = system.try_queue(item);
+        let queued = system.queue(item);
         let _ = (queued, item.flush());
         item.cancel();
     }
     // One that nobody else knows.
     let own = Work::new(|| ());
-    if system.try_queue(&own) != Ok(true) || own.flush().is_err() || own.is_pending() {
+    if system.queue(&own) != Ok(true) || own.flush().is_err() || own.is_pending() {
         return 2;
     }
-    if queue.try_queue(&own) != Err(QueueError::Forked) {
+    if queue.queue(&own) != Err(QueueError::Forked) {
         return 3;
     }
     // It may have ended in the parent before.
@@ -314,8 +314,8 @@ fn use_everything() -> i32 {
             .iter()
             .sum::<u64>()
     });
-    let delayed = DelayedWork::new(|| ());
-    queue.queue_after(&delayed, Duration::from_millis(1));
+    let delayed = Work::new(|| ());
+    let _ = queue.queue_after(&delayed, Duration::from_millis(1));
     let job = Job::new(0..50).for_each(|_| ());
     let domain = AsyncDomain::new();
     domain.schedule(|_| ());
@@ -333,6 +333,6 @@ fn from_an_item(player: &mut Player) {
         return;
     };
     let work = Work::new(|| child("in an item", use_everything));
-    queue.queue(&work);
+    let _ = queue.queue(&work);
     crate::value::defuse(work.flush());
 }

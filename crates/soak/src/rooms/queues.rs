@@ -4,7 +4,7 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use cmwq::{DelayedWork, Stacking, Work, Workqueue, WorkqueueBuilder};
+use cmwq::{Stacking, Work, Workqueue, WorkqueueBuilder};
 
 use super::Player;
 use crate::books::{Part, Ticket};
@@ -97,13 +97,14 @@ fn with_an_item(rng: &mut Rng, queue: Workqueue) {
     let handle = Mutex::new(Some(queue.clone()));
     let once = rng.one_in(2);
     let work = Work::with_data(handle, move |work: &Work<Mutex<Option<Workqueue>>>| {
-        let handle = work.lock().ok().and_then(|mut handle| handle.take());
+        let handle = work.data().lock().ok().and_then(|mut handle| handle.take());
         if !once {
             handle.as_ref().map(|queue| queue.queue(work));
         }
         drop(handle);
     });
-    defuse(queue.enqueue(work));
+    let _ = queue.queue(&work);
+    defuse(work);
     drop(queue);
 }
 
@@ -112,13 +113,13 @@ fn with_timers(rng: &mut Rng, queue: Workqueue) {
     let items: Vec<_> = (0..4)
         .map(|n| {
             let own = own.clone();
-            let work = DelayedWork::new(move || drop(own.clone()));
-            queue.queue_after(&work, Duration::from_micros(300 * n));
+            let work = Work::new(move || drop(own.clone()));
+            let _ = queue.queue_after(&work, Duration::from_micros(300 * n));
             work
         })
         .collect();
     if rng.one_in(2) {
-        queue.modify(&items[0], Duration::from_secs(3600));
+        let _ = queue.modify(&items[0], Duration::from_secs(3600));
         items[0].cancel();
     }
     if rng.one_in(2) {

@@ -239,7 +239,7 @@ fn carried(rng: &mut Rng, spawned: Spawned) {
         }
     });
     let (queue, other) = (world::ground(), work.clone());
-    queue.queue(&other);
+    let _ = queue.queue(&other);
     if rng.one_in(4) {
         work.cancel();
     }
@@ -247,7 +247,10 @@ fn carried(rng: &mut Rng, spawned: Spawned) {
         drop(quietly(|| work.flush()));
     }
     match rng.below(3) {
-        0 => defuse(queue.enqueue(work)),
+        0 => {
+            let _ = queue.queue(&work);
+            defuse(work);
+        }
         1 => defuse(work),
         _ => drop(queue.spawn(move || defuse(work))),
     }

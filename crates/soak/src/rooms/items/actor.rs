@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering::SeqCst;
 
-use cmwq::{DelayedWork, freezer};
+use cmwq::{Work, freezer};
 
 use super::calls::{self, Held, LASTING};
 use super::item;
@@ -38,7 +38,7 @@ pub(crate) struct Actor<'a> {
     world: &'a Arc<World>,
     rng: Rng,
     now: &'a Now,
-    held: Vec<(DelayedWork<Item>, Held)>,
+    held: Vec<(Work<Item>, Held)>,
 }
 
 impl<'a> Actor<'a> {
@@ -101,7 +101,7 @@ impl<'a> Actor<'a> {
         }
     }
 
-    fn disable(&mut self, op: &str, item: DelayedWork<Item>) {
+    fn disable(&mut self, op: &str, item: Work<Item>) {
         if self.held.len() == HELD {
             self.release();
         }
@@ -133,7 +133,7 @@ impl<'a> Actor<'a> {
         let world = self.world;
         let new = item::new(Arc::downgrade(world), world.new_tally());
         let old = std::mem::replace(&mut *world.items[slot].write().unwrap(), new);
-        world.with_queue(n, |queue| calls::enqueue(old, queue));
+        world.with_queue(n, |queue| calls::give_away(old, queue));
     }
 
     /// Items of an ordered queue run in the order in which they were queued, whatever else happens.

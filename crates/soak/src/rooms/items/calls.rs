@@ -3,13 +3,13 @@
 use std::sync::atomic::Ordering::SeqCst;
 use std::time::Duration;
 
-use cmwq::{DelayedWork, QueueError, Workqueue};
+use cmwq::{QueueError, Workqueue};
 
 use super::model::{Item, Tally, add};
 use super::world::{KINDS, World};
 use crate::rng::Rng;
 
-type Work = DelayedWork<Item>;
+type Work = cmwq::Work<Item>;
 
 /// Longer than any run: only who changes his mind lets such an item run.
 const FAR: Duration = Duration::from_secs(24 * 3600);
@@ -18,14 +18,15 @@ pub(crate) const LASTING: usize = 25;
 
 /// Queues an item somehow, from outside of it.
 pub(crate) fn queue(world: &World, rng: &mut Rng, item: &Work) {
-    item.tally
+    item.data()
+        .tally
         .attempts
         .during(|| queue_itself(world, rng, item));
 }
 
 /// As [`queue`], by the item itself.
 pub(crate) fn queue_itself(world: &World, rng: &mut Rng, item: &Work) {
-    item.tally.version.fetch_add(1, SeqCst);
+    item.data().tally.version.fetch_add(1, SeqCst);
     let n = rng.below(KINDS.len());
     world.with_queue(n, |queue| match rng.below(4) {
         0 => after(world, rng, item, n, queue),
@@ -36,13 +37,13 @@ pub(crate) fn queue_itself(world: &World, rng: &mut Rng, item: &Work) {
 
 /// Queues an item without a delay; what the library said.
 pub(crate) fn at_once(rng: &mut Rng, item: &Work, queue: &Workqueue) -> Result<bool, QueueError> {
-    item.tally.tried.fetch_add(1, SeqCst);
+    item.data().tally.tried.fetch_add(1, SeqCst);
     let queued = match rng.below(4) {
         0 => queue.queue_on(cpu(rng), item),
         1 => queue.queue_on_node(0, item),
-        _ => queue.try_queue(item),
+        _ => queue.queue(item),
     };
-    add(&item.tally.queued, queued == Ok(true));
+    add(&item.data().tally.queued, queued == Ok(true));
     queued
 }
 
@@ -59,7 +60,7 @@ fn delay(rng: &mut Rng, tally: &Tally) -> Duration {
 }
 
 fn after(world: &World, rng: &mut Rng, item: &Work, n: usize, queue: &Workqueue) {
-    let tally = &item.tally;
+    let tally = &item.data().tally;
     let (delay, cpu) = (delay(rng, tally), rng.one_in(2).then(|| cpu(rng)));
     tally.tried.fetch_add(1, SeqCst);
     // Before: it may be dropped before we are back.
@@ -67,49 +68,52 @@ fn after(world: &World, rng: &mut Rng, item: &Work, n: usize, queue: &Workqueue)
         &tally.perishable,
         n == world.perishable && delay > Duration::ZERO,
     );
-    let queued = queue.try_queue_after(cpu, item, delay);
+    let queued = match cpu {
+        Some(cpu) => queue.queue_after_on(cpu, item, delay),
+        None => queue.queue_after(item, delay),
+    };
     add(&tally.queued, queued == Ok(true));
 }
 
 fn modify(world: &World, rng: &mut Rng, item: &Work, n: usize, queue: &Workqueue) {
-    let tally = &item.tally;
+    let tally = &item.data().tally;
     let (delay, cpu) = (delay(rng, tally), rng.one_in(2).then(|| cpu(rng)));
     tally.tried.fetch_add(1, SeqCst);
     add(
         &tally.perishable,
         n == world.perishable && delay > Duration::ZERO,
     );
-    let modified = tally.thefts.during(|| queue.try_modify(cpu, item, delay));
-    add(&tally.taken, modified == Ok(true));
-    // False is said of idle items, which are queued then, and of disabled ones, which are not.
-    let sure = modified == Ok(true) || modified == Ok(false) && tally.is_exact();
-    add(&tally.queued, sure);
-    add(&tally.maybe, !sure && modified.is_ok());
+    let modified = tally.thefts.during(|| match cpu {
+        Some(cpu) => queue.modify_on(cpu, item, delay),
+        None => queue.modify(item, delay),
+    });
+    // What was pending is another instance now.
+    add(&tally.taken, modified == Ok(false));
+    add(&tally.queued, modified.is_ok());
 }
 
-/// Gives the item's last handle away with it. False if somebody has queued or disabled it.
-pub(crate) fn enqueue(item: Work, queue: &Workqueue) {
-    let tally = item.tally.clone();
+/// Drops the item's last handle once it is queued.
+pub(crate) fn give_away(item: Work, queue: &Workqueue) {
+    let tally = item.data().tally.clone();
     tally.version.fetch_add(1, SeqCst);
     tally.attempts.during(|| {
         tally.tried.fetch_add(1, SeqCst);
-        let work = cmwq::Work::clone(&item);
+        let queued = queue.queue(&item);
         drop(item);
-        let queued = queue.enqueue(work);
-        add(&tally.queued, queued.is_ok());
+        add(&tally.queued, queued == Ok(true));
     });
 }
 
 pub(crate) fn cancel(item: &Work) {
-    let tally = &item.tally;
+    let tally = &item.data().tally;
     let taken = tally.thefts.during(|| item.cancel());
     add(&tally.taken, taken);
 }
 
 /// Cancels and waits; if nobody else was near, it is idle then.
 pub(crate) fn cancel_sync(world: &World, item: &Work) {
-    let tally = &item.tally;
-    if tally.is_exact() {
+    let tally = &item.data().tally;
+    if tally.is_never_disabled() {
         return cancel(item);
     }
     let attempts = tally.attempts.shut();
@@ -138,8 +142,8 @@ pub(crate) enum Held {
 
 /// `None` for items that are never disabled.
 pub(crate) fn disable(item: &Work) -> Option<Held> {
-    let tally = &item.tally;
-    if tally.is_exact() {
+    let tally = &item.data().tally;
+    if tally.is_never_disabled() {
         return None;
     }
     tally.thefts.open();
@@ -149,8 +153,8 @@ pub(crate) fn disable(item: &Work) -> Option<Held> {
 
 /// As [`disable`], and from when it returns to the enable the item does not run.
 pub(crate) fn disable_sync(world: &World, item: &Work) -> Option<Held> {
-    let tally = &item.tally;
-    if tally.is_exact() {
+    let tally = &item.data().tally;
+    if tally.is_never_disabled() {
         return None;
     }
     tally.thefts.open();
@@ -172,30 +176,29 @@ pub(crate) fn disable_sync(world: &World, item: &Work) -> Option<Held> {
 pub(crate) fn enable(item: &Work, held: Held) {
     allow(item, held);
     item.enable();
-    item.tally.thefts.close();
+    item.data().tally.thefts.close();
 }
 
 pub(crate) fn enable_and_queue(item: &Work, held: Held, queue: &Workqueue) {
-    let tally = &item.tally;
+    let tally = &item.data().tally;
     allow(item, held);
     tally.version.fetch_add(1, SeqCst);
     tally.tried.fetch_add(1, SeqCst);
-    let enabled = tally.attempts.during(|| queue.enable_and_queue(item));
-    // It is not said whether it was queued: somebody may have been first.
-    add(&tally.maybe, enabled);
+    let queued = tally.attempts.during(|| queue.enable_and_queue(item));
+    add(&tally.queued, queued == Ok(true));
     tally.thefts.close();
 }
 
 fn allow(item: &Work, held: Held) {
     if held == Held::Sync {
-        item.tally.forbidden.fetch_sub(1, SeqCst);
+        item.data().tally.forbidden.fetch_sub(1, SeqCst);
     }
 }
 
 /// Queues an item and waits for it: unless somebody has taken it away, what was said before is
 /// done.
 pub(crate) fn queue_and_flush(world: &World, rng: &mut Rng, item: &Work, n: usize) {
-    let tally = &item.tally;
+    let tally = &item.data().tally;
     let thefts = tally.thefts.shut();
     let version = tally.version.fetch_add(1, SeqCst) + 1;
     let attempt = || world.with_queue(n, |queue| at_once(rng, item, queue));
@@ -223,7 +226,7 @@ pub(crate) fn queue_and_flush(world: &World, rng: &mut Rng, item: &Work, n: usiz
 
 /// Queues an item and waits for all of its queue.
 pub(crate) fn queue_and_flush_queue(world: &World, rng: &mut Rng, item: &Work, n: usize) {
-    let tally = &item.tally;
+    let tally = &item.data().tally;
     let thefts = tally.thefts.shut();
     let version = tally.version.fetch_add(1, SeqCst) + 1;
     let queue = world.with_queue(n, Workqueue::clone);

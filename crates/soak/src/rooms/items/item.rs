@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use cmwq::DelayedWork;
+use cmwq::Work;
 
 use super::calls;
 use super::model::{Item, Tally};
@@ -13,16 +13,16 @@ use super::world::{ITEMS, World};
 use crate::rng::Rng;
 
 /// An item that does what items do.
-pub(crate) fn new(world: Weak<World>, tally: Arc<Tally>) -> DelayedWork<Item> {
+pub(crate) fn new(world: Weak<World>, tally: Arc<Tally>) -> Work<Item> {
     let rng = AtomicU64::new(tally.id as u64);
-    DelayedWork::with_data(Item { tally, rng }, move |item| {
+    Work::with_data(Item { tally, rng }, move |item| {
         // The run waits for all items before it drops what they use.
         run(item, &world.upgrade().expect("the run goes on"));
     })
 }
 
-fn run(item: &DelayedWork<Item>, world: &World) {
-    let tally = &item.tally;
+fn run(item: &Work<Item>, world: &World) {
+    let tally = &item.data().tally;
     if tally.inside.swap(true, SeqCst) {
         world.fail(format!("item {} runs twice at once: {tally:?}", tally.id));
     }
@@ -54,10 +54,10 @@ fn check_allowed(tally: &Tally, world: &World, begun: u64) {
 }
 
 /// Sometimes it sleeps or computes, queues itself or another one, cancels or disables another one.
-fn act(item: &DelayedWork<Item>, world: &World) {
+fn act(item: &Work<Item>, world: &World) {
     // Relaxed: only executions use it, one at a time.
-    let mut rng = Rng::new(item.rng.load(Relaxed));
-    item.rng.store(rng.next(), Relaxed);
+    let mut rng = Rng::new(item.data().rng.load(Relaxed));
+    item.data().rng.store(rng.next(), Relaxed);
     match rng.below(12) {
         0 => std::thread::sleep(Duration::from_micros(50)),
         1 => std::thread::yield_now(),
@@ -87,22 +87,17 @@ fn act(item: &DelayedWork<Item>, world: &World) {
     }
 }
 
-fn again(item: &DelayedWork<Item>, world: &World, rng: &mut Rng) {
-    if item.tally.take_fuel() {
+fn again(item: &Work<Item>, world: &World, rng: &mut Rng) {
+    if item.data().tally.take_fuel() {
         calls::queue_itself(world, rng, item);
     }
 }
 
 /// An item only waits for those that are made after it, so that none waits for itself through
 /// others.
-fn later_one(
-    item: &DelayedWork<Item>,
-    world: &World,
-    rng: &mut Rng,
-    call: impl FnOnce(&DelayedWork<Item>),
-) {
+fn later_one(item: &Work<Item>, world: &World, rng: &mut Rng, call: impl FnOnce(&Work<Item>)) {
     let other = world.item(rng.below(ITEMS));
-    if other.tally.id > item.tally.id {
+    if other.data().tally.id > item.data().tally.id {
         call(&other);
     }
 }

@@ -24,8 +24,6 @@ pub(crate) struct Tally {
     pub(crate) tried: Count,
     /// Calls that said that they queued it.
     pub(crate) queued: Count,
-    /// Calls that queued it or not, and do not say which: `modify` of an item that may be disabled.
-    pub(crate) maybe: Count,
     /// Instances whose timer a drain or the end of its queue may have dropped.
     pub(crate) perishable: Count,
     /// Calls that said that they took a pending instance away.
@@ -58,8 +56,8 @@ impl Tally {
         }
     }
 
-    /// It is never disabled, not even by `cancel_sync` for a moment: its sums are exact.
-    pub(crate) fn is_exact(&self) -> bool {
+    /// Not even by `cancel_sync`, for a moment.
+    pub(crate) fn is_never_disabled(&self) -> bool {
         self.id.is_multiple_of(3)
     }
 
@@ -73,15 +71,14 @@ impl Tally {
     pub(crate) fn unbalanced(&self) -> Option<String> {
         let [begun, plain, queued, taken] =
             [&self.begun, &self.plain, &self.queued, &self.taken].map(|count| count.load(SeqCst));
-        let most = queued + self.maybe.load(SeqCst);
         let least = queued.saturating_sub(self.perishable.load(SeqCst));
         let ended = begun + taken;
         if plain != begun {
             return Some(format!("{plain} executions saw the one before, of {begun}"));
         }
-        let lost_or_doubled = ended < least || ended > most;
+        let lost_or_doubled = ended < least || ended > queued;
         lost_or_doubled.then(|| {
-            format!("{begun} executions and {taken} cancelled of {least} to {most} queued")
+            format!("{begun} executions and {taken} cancelled of {least} to {queued} queued")
         })
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering::SeqCst;
 
-use cmwq::{Busy, DelayedWork, Workqueue, freezer};
+use cmwq::{Busy, Work, Workqueue, freezer};
 
 use super::model::{Item, Tally};
 use super::world::eventually;
@@ -29,7 +29,7 @@ pub(crate) fn settle(world: &Arc<World>) {
 }
 
 /// Waits for what is queued. True if nothing was.
-fn finish(world: &World, items: &[DelayedWork<Item>]) -> bool {
+fn finish(world: &World, items: &[Work<Item>]) -> bool {
     for item in items {
         let _ = item.flush_now();
     }
@@ -42,17 +42,17 @@ fn finish(world: &World, items: &[DelayedWork<Item>]) -> bool {
 }
 
 /// It can still be queued, and sees what was said before.
-fn runs_once_more(world: &World, item: &DelayedWork<Item>) {
-    let tally = &item.tally;
+fn runs_once_more(world: &World, item: &Work<Item>) {
+    let tally = &item.data().tally;
     let version = tally.version.fetch_add(1, SeqCst) + 1;
     tally.tried.fetch_add(1, SeqCst);
     tally.queued.fetch_add(1, SeqCst);
     let queued = world.with_queue(tally.id % world.queues.len(), |queue| queue.queue(item));
     let flushed = item.flush();
     let seen = tally.seen.load(SeqCst);
-    if !queued || seen != version {
+    if queued != Ok(true) || seen != version {
         world.fail(format!(
-            "once more: {queued} {flushed:?}, {seen} of {version}: {tally:?}"
+            "once more: {queued:?} {flushed:?}, {seen} of {version}: {tally:?}"
         ));
     }
 }
@@ -72,7 +72,7 @@ fn give_back(world: &Arc<World>) {
     for slot in &world.items {
         let idle = super::item::new(Arc::downgrade(world), world.new_tally());
         let last = std::mem::replace(&mut *slot.write().unwrap(), idle);
-        let tally = last.tally.clone();
+        let tally = last.data().tally.clone();
         drop(last);
         if !tally.dropped.load(SeqCst) {
             world.fail(format!("somebody keeps an idle item: {tally:?}"));

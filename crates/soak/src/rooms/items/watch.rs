@@ -87,7 +87,7 @@ fn tell(world: &World, actors: &[Now]) {
     }
     for item in &world.items {
         let Ok(item) = item.try_read() else { continue };
-        eprintln!("{item:?} {:?} {:?}", item.busy(), item.tally);
+        eprintln!("{item:?} {:?} {:?}", item.busy(), item.data().tally);
     }
     for queue in &world.queues {
         let Ok(queue) = queue.try_read() else {

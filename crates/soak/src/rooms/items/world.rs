@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
 use std::sync::{Arc, Mutex, RwLock, Weak};
 use std::time::Duration;
 
-use cmwq::{DelayedWork, Stacking, Workqueue};
+use cmwq::{Stacking, Work, Workqueue};
 
 use super::model::{Checks, Item, Tally};
 use crate::hostile::threads;
@@ -23,7 +23,7 @@ pub(crate) const MOST_ACTIVE: usize = 8;
 
 pub(crate) struct World {
     pub(crate) seed: u64,
-    pub(crate) items: Vec<RwLock<DelayedWork<Item>>>,
+    pub(crate) items: Vec<RwLock<Work<Item>>>,
     pub(crate) queues: Vec<RwLock<Workqueue>>,
     /// This queue is drained now and then, and made anew: what is armed for it may be dropped. No
     /// queue's index in half of the runs, where all sums are exact.
@@ -76,7 +76,7 @@ pub(super) fn eventually(what: &str, mut condition: impl FnMut() -> bool) {
 }
 
 /// Makes an item with these books.
-type Make = fn(Weak<World>, Arc<Tally>) -> DelayedWork<Item>;
+type Make = fn(Weak<World>, Arc<Tally>) -> Work<Item>;
 
 impl World {
     /// Its items are made by `make`.
@@ -115,7 +115,7 @@ impl World {
         tally
     }
 
-    pub(crate) fn item(&self, n: usize) -> DelayedWork<Item> {
+    pub(crate) fn item(&self, n: usize) -> Work<Item> {
         self.items[n].read().unwrap().clone()
     }
 

@@ -368,7 +368,7 @@ const char *cmwq_version(void);
 struct cmwq_process_options {
 	uint32_t size;         /* of this struct */
 	uint32_t thread_limit; /* workers that each pool may have; 1024 */
-	uint64_t stack_size;   /* bytes of stack of each worker; 2 MiB */
+	uint64_t stack_size;   /* bytes of stack of each worker, at least 64 KiB; 2 MiB */
 };
 /*
  * Sets options of the process, once. -EBUSY after the first time, and once a queue was used. -EINVAL

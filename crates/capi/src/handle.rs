@@ -91,6 +91,9 @@ impl QueuePtr {
         if mode::is_checked() {
             checked::queue(self.0.addr(), call);
         }
+        if !self.0.is_aligned() {
+            return Err(misuse(call, "the pointer is no queue"));
+        }
         // SAFETY: the program says that it is a queue, or was one.
         let queue = unsafe { &*self.0 };
         match queue.state.load(SeqCst) {

@@ -129,6 +129,6 @@ extern "C" fn cmwq_linux_warn(call: Text, error: c_int) {
         return;
     }
     let call = call.get().unwrap_or_default();
-    let why = std::io::Error::from_raw_os_error(-error);
+    let why = std::io::Error::from_raw_os_error(error.saturating_neg());
     misuse(&call, &format!("refused: {why}"));
 }

@@ -132,6 +132,9 @@ extern "C" fn cmwq_cpus() -> c_int {
 
 #[unsafe(no_mangle)]
 extern "C" fn cmwq_unbound_cpus(cpus: Out<CCpus>) -> c_int {
+    if cpus.is_null() {
+        return misuse("cmwq_unbound_cpus", "the place for the CPUs is NULL");
+    }
     with(|process| {
         cpus.set(CCpus::of(&process.unbound_cpus()));
         0

@@ -1,5 +1,6 @@
 //! What people are told: reports of the engine, and misuse of the interface.
 
+use std::cell::Cell;
 use std::ffi::{CString, c_char, c_int, c_void};
 use std::sync::atomic::AtomicPtr;
 use std::sync::atomic::Ordering::SeqCst;
@@ -90,12 +91,20 @@ pub(crate) fn misuse(call: &str, what: &str) -> c_int {
     EINVAL
 }
 
+thread_local! {
+    /// The thread is in the hook: what goes wrong there is not told to it again.
+    static TELLS: Cell<bool> = const { Cell::new(false) };
+}
+
 #[cold]
 fn tell(call: &str, what: &str) {
     // SAFETY: null or leaked.
     match unsafe { HOOK.load(SeqCst).as_ref() } {
-        Some(hook) => hook.call(MISUSE, &format!("{call}: {what}")),
-        None => cmwq_os::stderr::say(&format!("cmwq: {call}: {what}\n")),
+        Some(hook) if !TELLS.replace(true) => {
+            hook.call(MISUSE, &format!("{call}: {what}"));
+            TELLS.set(false);
+        }
+        _ => cmwq_os::stderr::say(&format!("cmwq: {call}: {what}\n")),
     }
 }
 

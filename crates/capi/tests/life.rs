@@ -197,7 +197,15 @@ fn nothing_unwinds_through_the_library() {
     if !has(CXX, &["--version"]) {
         return skip("there is no C++ compiler");
     }
-    Program::new(CXX, &["tests/c/throws.cc"]).run().aborted(&[]);
+    let program = Program::new(CXX, &["tests/c/throws.cc"]).build();
+    let throws = |what: &str| run(Command::new(&program).arg(what));
+    for what in ["submit", "item", "each-cpu", "async", "hook"] {
+        throws(what).aborted(&["foreign exception"]);
+    }
+    for what in ["job", "undo", "progress", "cancelled"] {
+        throws(what).aborted(&["foreign exception"]);
+    }
+    throws("blocking").passed();
 }
 
 #[test]
@@ -216,14 +224,15 @@ fn it_works_with_musl() {
         assert!(said.contains("can't find crate for"), "{said}");
         return skip(&format!("the toolchain has no {TARGET}"));
     }
-    for source in ["tests/c/every.c", "tests/c/jobs.c", "tests/c/fork.c"] {
-        let program = Program::new("musl-gcc", &[source]).alone();
-        let archive = folder.join("libcmwq.a").to_string_lossy().into_owned();
-        // Rust's own unwinder is in the archive.
-        program
-            .args(&["-static", &archive, "-lpthread"])
-            .run()
-            .passed();
+    for source in ["every", "jobs", "hostile", "fork"] {
+        let source = format!("tests/c/{source}.c");
+        let archives = ["libcmwq.a", "libcmwq_unwind.a"].map(|name| folder.join(name));
+        let archives = archives
+            .each_ref()
+            .map(|path| path.to_str().expect("it is text"));
+        let program = Program::new("musl-gcc", &[&source]).alone();
+        let program = program.args(&["-static"]).args(&archives);
+        program.args(&["-lpthread"]).run().passed();
     }
 }
 

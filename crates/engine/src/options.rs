@@ -63,7 +63,7 @@ impl fmt::Debug for ThreadHook {
 /// Options of the process.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
-    /// Bytes of stack of each worker. The system rounds up to what it needs at least.
+    /// Bytes of stack of each worker, 64 KiB at least. The system rounds up to what it needs.
     pub stack_size: usize,
     /// Workers that each pool may have, from 1 to [`MAX_THREAD_LIMIT`].
     pub thread_limit: usize,

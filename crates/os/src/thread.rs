@@ -45,9 +45,13 @@ pub fn is_main() -> bool {
     gettid() == getpid()
 }
 
+/// The least stack. What the C library keeps of it for itself has to fit in, and a worker without
+/// an item: with musl a thread may have as little as 2 KiB, and would overflow.
+const LEAST_STACK: usize = 64 * 1024;
+
 /// Starts a detached thread that has every signal blocked but the synchronous ones. There is no
 /// moment at which it could be picked for a signal of the process. `name` is cut to 15 bytes,
-/// `stack_size` is in bytes.
+/// `stack_size` is in bytes; less than 64 KiB means that.
 ///
 /// In a forked child the standard library does not know of it, and has no name for it: it could
 /// wait for a thread of the parent (`bare`).
@@ -67,7 +71,7 @@ pub fn spawn(
     }
     std::thread::Builder::new()
         .name(name)
-        .stack_size(stack_size)
+        .stack_size(stack_size.max(LEAST_STACK))
         .spawn(body)
         .map(drop)
 }

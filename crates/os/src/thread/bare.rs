@@ -14,10 +14,8 @@ use std::ptr::null_mut;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 
+use super::LEAST_STACK;
 use crate::generation;
-
-/// The least stack: what the C library keeps of it for itself has to fit in.
-const LEAST_STACK: usize = 64 * 1024;
 
 /// What is known of the process with this number: twice the number, plus one if it needs bare
 /// threads.

@@ -58,10 +58,11 @@ enum { hwmon_pwm_input, hwmon_pwm_enable, hwmon_pwm_mode, hwmon_pwm_freq };
 #define HWMON_PWM_INPUT BIT(hwmon_pwm_input)
 #define HWMON_PWM_ENABLE BIT(hwmon_pwm_enable)
 enum { hwmon_chip_temp_reset_history, hwmon_chip_update_interval = 7, hwmon_chip_alarms, hwmon_chip_samples,
-	hwmon_chip_curr_samples, hwmon_chip_in_samples, hwmon_chip_power_samples, hwmon_chip_temp_samples, hwmon_chip_pec };
+	hwmon_chip_curr_samples, hwmon_chip_in_samples, hwmon_chip_power_samples, hwmon_chip_temp_samples, hwmon_chip_pec, hwmon_chip_register_tz };
 #define HWMON_C_ALARMS BIT(hwmon_chip_alarms)
 #define HWMON_C_SAMPLES BIT(hwmon_chip_samples)
 #define HWMON_C_TEMP_SAMPLES BIT(hwmon_chip_temp_samples)
+#define HWMON_C_REGISTER_TZ BIT(hwmon_chip_register_tz)
 #define HWMON_C_PEC BIT(hwmon_chip_pec)
 #define HWMON_C_UPDATE_INTERVAL BIT(hwmon_chip_update_interval)
 enum { hwmon_power_enable, hwmon_power_input = 6 };

@@ -23,6 +23,10 @@ typedef irqreturn_t (*irq_handler_t)(int irq, void *data);
 #define IRQF_TIMER 0x200
 #define IRQF_PERCPU 0x400
 #define IRQF_NOBALANCING 0x800
+#define IRQ_NOTCONNECTED (1u << 31)
+enum irqchip_irq_state { IRQCHIP_STATE_PENDING, IRQCHIP_STATE_ACTIVE, IRQCHIP_STATE_MASKED,
+			 IRQCHIP_STATE_LINE_LEVEL };
+extern int irq_get_irqchip_state(unsigned int irq, enum irqchip_irq_state which, bool *state);
 #define IRQF_ONESHOT 0x2000
 #define IRQF_NO_SUSPEND 0x4000
 #define IRQF_FORCE_RESUME 0x8000

@@ -1,4 +1,5 @@
 //! A process that answers anything. Whoever asks gets an answer, a refusal with an errno, or `EIO`.
+//! Whoever records gets whole chunks, and an error at the end.
 #![no_main]
 
 use std::io::{Read, Write};
@@ -6,8 +7,10 @@ use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener};
 use std::sync::{LazyLock, Mutex};
 use std::thread;
+use std::time::Duration;
 
 use cmwq_stats::control::{Request, ask};
+use cmwq_stats::trace::{Chunk, Recording};
 use libfuzzer_sys::fuzz_target;
 
 static NEXT: Mutex<Vec<u8>> = Mutex::new(Vec::new());
@@ -33,5 +36,10 @@ fuzz_target!(|data: &[u8]| {
         let _ = refusal.to_string();
     } else {
         assert!(data.starts_with(b"ok\n"), "{data:?}");
+    }
+    if let Ok(mut recording) = Recording::start(PROCESS.as_str(), Duration::from_secs(1)) {
+        while let Ok(chunk) = recording.next_chunk() {
+            assert_eq!(Chunk::decode(&chunk.encode()[4..]).as_ref(), Ok(&chunk));
+        }
     }
 });

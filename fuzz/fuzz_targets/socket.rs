@@ -9,7 +9,7 @@ use std::os::unix::net::{SocketAddr, UnixStream};
 use std::sync::LazyLock;
 use std::thread;
 
-use cmwq_stats::control::{Refusal, Request, Socket, ask};
+use cmwq_stats::control::{Answer, Refusal, Request, Socket, ask};
 use libfuzzer_sys::fuzz_target;
 
 static SOCKET: LazyLock<String> = LazyLock::new(|| {
@@ -18,7 +18,7 @@ static SOCKET: LazyLock<String> = LazyLock::new(|| {
     thread::spawn(move || {
         socket.serve(|request| match request {
             Request::Set { settings, .. } => Err(Refusal::invalid(format!("{settings:?}\n"))),
-            _ => Ok(()),
+            _ => Ok(Answer::Done),
         });
     });
     name

@@ -1,9 +1,9 @@
 //! The `cmwq` command.
 //!
 //! `run` executes jobs read from standard input, `doctor` tells what this system allows, `bench`
-//! measures, `sim` runs scenarios on a made-up machine. `top`, `dump`, `explain` and `set` look
-//! at the queues of a running process and change them. `man` and `completions` print what their
-//! names say.
+//! measures, `sim` runs scenarios on a made-up machine. `top`, `dump`, `explain`, `trace` and `set`
+//! look at the queues of a running process and change them. `man` and `completions` print what
+//! their names say.
 //!
 //! # Floors
 //!
@@ -44,6 +44,7 @@ enum Command {
     Top(live::TopArgs),
     Dump(live::DumpArgs),
     Explain(live::ExplainArgs),
+    Trace(live::TraceArgs),
     Set(live::SetArgs),
     Sim(sim::SimArgs),
     Man(pages::ManArgs),
@@ -65,6 +66,7 @@ fn dispatch(command: Command) -> ExitCode {
         Command::Top(args) => live::top(&args),
         Command::Dump(args) => live::dump(&args),
         Command::Explain(args) => live::explain(&args),
+        Command::Trace(args) => live::trace(&args),
         Command::Set(args) => live::set(&args),
         Command::Sim(args) => sim::command(&args),
         Command::Man(args) => pages::man(&args),

@@ -132,7 +132,8 @@ fn process(pid: u32) -> Option<String> {
     Some(format!("{name} ({pid}) {does}"))
 }
 
-fn waits(pid: u32) -> String {
+/// What a process or a thread that sleeps waits for.
+pub(crate) fn waits(pid: u32) -> String {
     let text = fs::read(format!("/proc/{pid}/syscall")).unwrap_or_default();
     if let Some(Blocked::In { nr, args }) = parse_syscall(&text) {
         let mut known = WAITS.iter().chain(&OLD_WAITS);

@@ -237,6 +237,26 @@ fn processes_that_cannot_be_looked_at() {
     }
 }
 
+#[test]
+fn without_a_process_all_are_listed() {
+    let queue = Workqueue::builder("listed").max_active(1).build().unwrap();
+    let held = holds(&queue, 3);
+    eventually("two wait", || top("listed")["waiting"] == 2);
+    let list = cmwq(&["top", "--json"]);
+    let list: Value = serde_json::from_str(text(&list.stdout)).expect("JSON");
+    let mut all = list["processes"].as_array().expect("a list").iter();
+    let mine = all.find(|shown| shown["pid"] == std::process::id());
+    let mine = mine.expect("it is listed");
+    assert!(mine["waiting"].as_u64() >= Some(2), "{mine}");
+    assert_eq!((&mine["error"], &mine["run"]), (&Value::Null, &Value::Null));
+    let shown = cmwq(&["top"]);
+    let shown = text(&shown.stdout);
+    let line = shown.lines().find(|line| line.starts_with(&me()));
+    // Of the queue of which most items wait, which may be another test's.
+    assert!(line.is_some_and(|line| line.contains(" of \"")), "{shown}");
+    held.end();
+}
+
 /// A process that has nothing but a page which another version has written.
 #[test]
 fn a_page_of_another_version_is_named_as_such() {

@@ -22,6 +22,8 @@ fn help_leads_to_the_pages() {
         "bench",
         "top",
         "dump",
+        "explain",
+        "trace",
         "set",
         "sim",
         "man",

@@ -109,6 +109,68 @@ fn items_that_wait_for_one_another() {
     service.says(&["dump"], &words);
 }
 
+#[test]
+fn a_slow_item_of_an_ordered_queue() {
+    let service = Service::start("f");
+    let words = [
+        "wait: the queue is ordered: one item at a time",
+        "1 executed: sick::compact, for ",
+    ];
+    service.says(&["top", "--once"], &words);
+}
+
+#[test]
+fn a_queue_that_nobody_thaws() {
+    let service = Service::start("g");
+    let words = ["wait: the queue is frozen: nothing begins until it is thawed"];
+    service.says(&["top", "--once"], &words);
+    service.says(&["explain", "backups"], &words);
+}
+
+#[test]
+fn threads_that_cannot_be_made() {
+    let service = Service::start("h");
+    let words = [
+        "wait: a worker is on its way, or is being made, or cannot be made",
+        "threads could not be made so far, the last one: Resource temporarily unavailable",
+    ];
+    service.says(&["top", "--once"], &words);
+    // Who helps in the meantime.
+    let rescued = |shown: &str| {
+        let line = shown.lines().find(|line| line.starts_with("uploads"));
+        let columns: Vec<&str> = line.unwrap_or_default().split_whitespace().collect();
+        columns.get(11).is_some_and(|rescued| *rescued != "0")
+    };
+    let until = Instant::now() + Duration::from_secs(100);
+    while !rescued(&service.shown(&["top", "--once"])) {
+        assert!(Instant::now() < until, "the rescuer is not seen");
+    }
+}
+
+#[test]
+fn a_cpu_that_another_process_has() {
+    if Command::new("taskset").arg("--version").output().is_err() {
+        eprintln!("left out: there is no taskset");
+        return;
+    }
+    let service = Service::start("i");
+    let words = ["of its workers get too little of CPUs 0 at nice 19, as others run there"];
+    service.says(&["explain", "thumbnails"], &words);
+    service.says(
+        &["dump"],
+        &["executes sick::scale_picture", "waited for a CPU for "],
+    );
+}
+
+#[test]
+fn items_that_flush_a_queue_with_a_slow_item() {
+    let service = Service::start("j");
+    let words = ["executed wait for items of queue \"log\", begun "];
+    service.says(&["top", "--once"], &words);
+    let words = ["executes sick::rotate_log of queue \"log\" for "];
+    service.says(&["dump"], &words);
+}
+
 /// A cgroup of our own, where that may be made.
 struct Group(PathBuf);
 

@@ -3,13 +3,14 @@
 
 use std::io;
 use std::sync::atomic::Ordering::SeqCst;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, AtomicU64};
 
 use cmwq_os::{generation, sched, thread};
 use cmwq_policy::form::CanaryForm;
 use cmwq_policy::work;
 
 use crate::options::{MAX_POOLS, MAX_SHARED_POOLS, Options};
+use crate::recorder::Recorder;
 use crate::report::Reports;
 use crate::signals::canaries::Canaries;
 use crate::signals::tick::Tick;
@@ -31,8 +32,11 @@ pub(crate) struct Base {
     canaries: Canaries,
     tick: Tick,
     reports: Reports,
+    recorder: Recorder,
     closing: AtomicBool,
     spawn_failures: AtomicU64,
+    /// Why the last one failed: an errno, or 0.
+    spawn_error: AtomicI32,
     nice_denied: AtomicBool,
 }
 
@@ -53,8 +57,10 @@ impl Base {
             canaries: Canaries::new(),
             tick: Tick::new(),
             reports: Reports::new(),
+            recorder: Recorder::new(),
             closing: AtomicBool::new(false),
             spawn_failures: AtomicU64::new(0),
+            spawn_error: AtomicI32::new(0),
             nice_denied: AtomicBool::new(false),
         })
     }
@@ -121,6 +127,10 @@ impl Base {
         &self.reports
     }
 
+    pub(crate) fn recorder(&self) -> &Recorder {
+        &self.recorder
+    }
+
     /// From now on only running items queue.
     pub(crate) fn close(&self) {
         self.closing.store(true, SeqCst);
@@ -130,8 +140,18 @@ impl Base {
         self.closing.load(SeqCst)
     }
 
-    pub(crate) fn note_spawn_failure(&self, _error: &io::Error) {
+    pub(crate) fn note_spawn_failure(&self, error: &io::Error) {
+        self.spawn_error
+            .store(error.raw_os_error().unwrap_or(0), SeqCst);
         self.spawn_failures.fetch_add(1, SeqCst);
+    }
+
+    /// Why a thread could not be made last, if that has happened.
+    pub(crate) fn spawn_error(&self) -> Option<io::Error> {
+        match self.spawn_error.load(SeqCst) {
+            0 => None,
+            errno => Some(io::Error::from_raw_os_error(errno)),
+        }
     }
 
     pub(crate) fn spawn_failures(&self) -> u64 {

@@ -183,7 +183,11 @@ impl Machine for Real {
     }
 
     fn queueing(&self, queue: QueueRef, cpu: Option<usize>, work: NonNull<Header>) {
-        tracepoints::queue_work(queue_ref(queue).name(), cpu, header(work).key());
+        let (name, key) = (queue_ref(queue).name(), header(work).key());
+        tracepoints::queue_work(name, cpu, key);
+        if self.0.recorder().is_on() {
+            self.0.recorder().queued(name, key);
+        }
     }
 
     fn info(&self, pwq: PwqRef) -> PwqInfo {

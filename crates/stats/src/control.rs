@@ -5,20 +5,21 @@
 
 use std::fmt;
 use std::hash::{BuildHasher, Hasher, RandomState};
-use std::io::{self, Read, Write};
+use std::io::{self, Read};
 use std::mem::ManuallyDrop;
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
 use std::time::{Duration, Instant};
 
 use rustix::io::Errno;
+use rustix::net::SendFlags;
 use rustix::net::sockopt::socket_peercred;
 use rustix::process::geteuid;
 
 /// Bytes of a line.
 const MAX_LINE: usize = 4096;
 /// Whoever does not say its line, or does not answer, for so long is given up.
-const PATIENCE: Duration = Duration::from_secs(3);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(3);
 /// Between two attempts to hear a peer.
 const PAUSE: Duration = Duration::from_millis(100);
 
@@ -36,6 +37,29 @@ pub enum Request {
         /// What, and its new value as it was typed.
         settings: Vec<(String, String)>,
     },
+    /// Write what happens to the connection: see [`crate::trace`].
+    Trace {
+        /// For so many milliseconds.
+        millis: u64,
+    },
+}
+
+/// How a request is met.
+pub enum Answer {
+    /// It is.
+    Done,
+    /// This gets the connection, once it was said that the request is met. It must not keep the
+    /// thread that serves the others.
+    Goes(Box<dyn FnOnce(UnixStream)>),
+}
+
+impl fmt::Debug for Answer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Answer::Done => "Done",
+            Answer::Goes(_) => "Goes",
+        })
+    }
 }
 
 /// A request that was not met.
@@ -86,6 +110,7 @@ impl Request {
                     .map(|(key, value)| format!(" {key}={value}"));
                 format!("set {queue}{}\n", settings.collect::<String>())
             }
+            Request::Trace { millis } => format!("trace {millis}\n"),
         }
     }
 
@@ -100,7 +125,12 @@ impl Request {
             "look" => Ok(Request::Look),
             "dump" => Ok(Request::Dump),
             "set" => parse_set(words),
-            _ => Err(Refusal::invalid("requests are look, dump and set")),
+            "trace" => {
+                let millis = words.next().and_then(|word| word.parse().ok());
+                let millis = millis.ok_or_else(|| Refusal::invalid("trace has a time in ms"))?;
+                Ok(Request::Trace { millis })
+            }
+            _ => Err(Refusal::invalid("requests are look, dump, set and trace")),
         }
     }
 }
@@ -150,7 +180,7 @@ impl Socket {
 
     /// Answers requests one after the other, as long as the descriptor is this socket's. What a
     /// peer says wrongly, or too slowly, is its own loss.
-    pub fn serve(&self, mut answer: impl FnMut(Request) -> Result<(), Refusal>) {
+    pub fn serve(&self, mut answer: impl FnMut(Request) -> Result<Answer, Refusal>) {
         while self.is_there() {
             match self.listener.accept() {
                 Ok((peer, _)) => drop(serve_one(peer, &mut answer)),
@@ -169,18 +199,39 @@ impl Socket {
 
 fn serve_one(
     mut peer: UnixStream,
-    answer: &mut impl FnMut(Request) -> Result<(), Refusal>,
+    answer: &mut impl FnMut(Request) -> Result<Answer, Refusal>,
 ) -> io::Result<()> {
     peer.set_write_timeout(Some(PATIENCE))?;
     let answered = match is_allowed(&peer)? {
         true => Request::parse(&read_line(&mut peer)?).and_then(answer),
         false => Err(Refusal::new(Errno::PERM, "only its user and root may ask")),
     };
-    let line = match answered {
-        Ok(()) => "ok\n".to_owned(),
-        Err(Refusal { errno, why }) => format!("error {errno} {}\n", why.replace('\n', " ")),
-    };
-    peer.write_all(line.as_bytes())
+    match answered {
+        Ok(answer) => {
+            send(&peer, b"ok\n")?;
+            if let Answer::Goes(goes) = answer {
+                goes(peer);
+            }
+            Ok(())
+        }
+        Err(Refusal { errno, why }) => {
+            let line = format!("error {errno} {}\n", why.replace('\n', " "));
+            send(&peer, line.as_bytes())
+        }
+    }
+}
+
+/// Writes all of it. A peer that has hung up is an error, and no signal: in a C program that would
+/// be its end.
+pub(crate) fn send(peer: &UnixStream, mut bytes: &[u8]) -> io::Result<()> {
+    while !bytes.is_empty() {
+        match rustix::net::send(peer, bytes, SendFlags::NOSIGNAL) {
+            Ok(sent) => bytes = &bytes[sent..],
+            Err(Errno::INTR) => (),
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(())
 }
 
 fn is_allowed(peer: &UnixStream) -> io::Result<bool> {
@@ -216,16 +267,21 @@ fn read_line(peer: &mut UnixStream) -> io::Result<String> {
 /// Its refusal, or `EIO` with the reason if it does not answer: it has ended, or is stopped, or
 /// lives in another network namespace.
 pub fn ask(socket: &str, request: &Request) -> Result<(), Refusal> {
-    let answer = exchange(socket, request).map_err(|error| {
+    converse(socket, request).map(drop)
+}
+
+/// The same, and the connection, on which more may follow.
+pub(crate) fn converse(socket: &str, request: &Request) -> Result<UnixStream, Refusal> {
+    let (peer, answer) = exchange(socket, request).map_err(|error| {
         Refusal::new(
             Errno::IO,
             format_args!("the process does not answer: {error}"),
         )
     })?;
-    parse_answer(&answer)
+    parse_answer(&answer).map(|()| peer)
 }
 
-fn exchange(socket: &str, request: &Request) -> io::Result<String> {
+fn exchange(socket: &str, request: &Request) -> io::Result<(UnixStream, String)> {
     let line = request.line();
     if line.len() > MAX_LINE {
         return Err(io::Error::other("the request is too long"));
@@ -234,10 +290,10 @@ fn exchange(socket: &str, request: &Request) -> io::Result<String> {
     let mut peer = UnixStream::connect_addr(&address)?;
     peer.set_write_timeout(Some(PATIENCE))?;
     // A refusal is said before the line was read.
-    let sent = peer.write_all(line.as_bytes());
+    let sent = send(&peer, line.as_bytes());
     match read_line(&mut peer) {
         Err(error) => Err(sent.err().unwrap_or(error)),
-        answer => answer,
+        Ok(answer) => Ok((peer, answer)),
     }
 }
 
@@ -263,6 +319,7 @@ fn parse_answer(line: &str) -> Result<(), Refusal> {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+    use std::io::Write;
 
     /// A thread serves while this asks; what it was asked.
     fn served(ask: impl FnOnce(&str)) -> Vec<Request> {
@@ -275,7 +332,7 @@ mod tests {
                 tell.send(request.clone()).unwrap_or_default();
                 match request {
                     Request::Set { .. } => Err(Refusal::invalid("no\nsuch thing")),
-                    _ => Ok(()),
+                    _ => Ok(Answer::Done),
                 }
             });
         });

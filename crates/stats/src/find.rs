@@ -98,17 +98,32 @@ fn own_number(pid: u32) -> Option<u32> {
     line.split_ascii_whitespace().last()?.parse().ok()
 }
 
+/// Numbers of processes.
+fn pids() -> impl Iterator<Item = u32> {
+    let all = fs::read_dir("/proc").into_iter().flatten().flatten();
+    all.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+}
+
+/// All processes with a page, and the sockets where they take requests, or why their pages cannot
+/// be read. Those of other users are left out.
+pub fn all() -> impl Iterator<Item = (u32, Result<String, FindError>)> {
+    pids().filter_map(|pid| match of_process(pid) {
+        Ok((_, snapshot)) => Some((pid, Ok(snapshot.socket))),
+        Err(error @ FindError::Page(..)) => Some((pid, Err(error))),
+        Err(_) => None,
+    })
+}
+
 /// The processes whose command has this name and that have a page which the caller may read.
 pub fn by_name(name: &str) -> Vec<u32> {
-    let all = fs::read_dir("/proc").into_iter().flatten().flatten();
-    let pids = all.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
     let is_called = |pid: &u32| {
         let comm = fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
         // The kernel keeps 15 bytes of it.
         let comm = comm.trim_end_matches('\n');
         comm == name || (comm.len() == 15 && name.starts_with(comm))
     };
-    pids.filter(is_called)
+    pids()
+        .filter(is_called)
         .filter(|&pid| of_process(pid).is_ok())
         .collect()
 }

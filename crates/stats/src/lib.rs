@@ -2,7 +2,8 @@
 //!
 //! The engine writes a [`Snapshot`] into a [`Page`] when somebody asks for it over a
 //! [`control`] socket. `cmwq top` finds the page with [`find::of_process`]. A reader trusts nothing
-//! that a page says: see [`read`].
+//! that a page says: see [`read`]. Over the same socket a process tells what happens, event by
+//! event, as long as somebody listens: see [`trace`].
 //!
 //! # Floors
 //!
@@ -10,7 +11,7 @@
 //!
 //! 1. `wire`: bytes
 //! 2. `snapshot`, `control`
-//! 3. `page`
+//! 3. `page`, `trace`
 //! 4. `find`
 #![forbid(unsafe_code)]
 
@@ -18,6 +19,7 @@ pub mod control;
 pub mod find;
 mod page;
 mod snapshot;
+pub mod trace;
 mod wire;
 
 pub use page::{MAX_SNAPSHOT, NAME, Page, PageError, VERSION, read};

@@ -18,7 +18,7 @@ use crate::wire::Malformed;
 /// Of its descriptor: `/proc/PID/fd` shows it as `/memfd:cmwq-page (deleted)`.
 pub const NAME: &str = "cmwq-page";
 /// Of the layout. A reader knows one.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 /// Bytes of a snapshot.
 pub const MAX_SNAPSHOT: usize = 64 << 20;
 
@@ -264,8 +264,8 @@ mod tests {
             ("no statistics page", |f| {
                 f.write_all_at(b"CMWQ", 0).unwrap()
             }),
-            ("layout 3", |f| {
-                f.write_all_at(&3_u32.to_le_bytes(), 8).unwrap()
+            ("layout 99", |f| {
+                f.write_all_at(&99_u32.to_le_bytes(), 8).unwrap()
             }),
             ("cut short", |f| f.set_len(HEADER as u64 + 3).unwrap()),
             ("cut short", |f| {

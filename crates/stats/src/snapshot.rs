@@ -17,6 +17,10 @@ record! {
         allowed: u32,
         /// What its cgroups allow it of them, in thousandths of a CPU; 0: all.
         quota_milli_cpus: u64,
+        /// Threads that could not be made.
+        spawn_failures: u64,
+        /// Why the last of them could not, in words; else empty.
+        spawn_error: String,
         /// All queues that have a handle, the oldest first.
         queues: Vec<Queue>,
         /// All pools.
@@ -35,6 +39,8 @@ record! {
         kind: String,
         /// It can be changed from outside.
         sysfs: bool,
+        /// It is frozen: no item begins.
+        frozen: bool,
         /// The limit, also while the queue is frozen.
         max_active: u32,
         /// What each NUMA node is granted of it at least.

@@ -21,6 +21,8 @@ pub enum Malformed {
     Text,
     /// A truth value is neither 0 nor 1.
     Bool,
+    /// One of several is none of them.
+    Choice,
 }
 
 impl fmt::Display for Malformed {
@@ -32,6 +34,7 @@ impl fmt::Display for Malformed {
             Malformed::TextLength => "a text is too long",
             Malformed::Text => "a text is not UTF-8",
             Malformed::Bool => "a truth value is neither 0 nor 1",
+            Malformed::Choice => "one of several is none of them",
         })
     }
 }

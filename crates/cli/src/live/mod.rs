@@ -1,14 +1,18 @@
-//! `cmwq top`, `cmwq dump`, `cmwq explain` and `cmwq set`: what the queues of a running process do,
-//! and changes to them.
+//! `cmwq top`, `cmwq dump`, `cmwq explain`, `cmwq trace` and `cmwq set`: what the queues of a
+//! running process do, and changes to them.
 
 mod children;
 mod glossary;
 mod json;
+mod list;
 mod out;
 mod screen;
 mod set;
+mod shares;
 mod target;
 mod text;
+mod threads;
+mod trace;
 
 use std::io::{self, IsTerminal};
 use std::process::ExitCode;
@@ -20,15 +24,18 @@ use glossary::GLOSSARY;
 use out::{finish, write};
 pub(crate) use set::{SetArgs, set};
 use target::{Seen, Target};
+pub(crate) use trace::{TraceArgs, trace};
 
 /// Show the queues of a running process: what they do, what waits and why
 ///
-/// Any program that uses cmwq can be looked at, by its user and by root.
+/// Any program that uses cmwq can be looked at, by its user and by root. Without PID or NAME all of
+/// them are listed.
 #[derive(clap::Args)]
 #[command(after_long_help = GLOSSARY)]
 pub(crate) struct TopArgs {
-    #[command(flatten)]
-    target: Target,
+    /// The number of the process, or the name of its command; all are listed without
+    #[arg(value_name = "PID|NAME")]
+    process: Option<String>,
     /// Show it once instead of again and again
     #[arg(long)]
     once: bool,
@@ -78,7 +85,7 @@ pub(crate) fn dump(args: &DumpArgs) -> ExitCode {
         let seen = process.look(&Request::Dump)?;
         write(&match args.json {
             true => json::of(&seen),
-            false => text::dump(&seen),
+            false => text::dump(&seen, &shares::of(&seen)),
         })
     });
     finish("cmwq dump: ", dumped)
@@ -89,13 +96,19 @@ pub(crate) fn explain(args: &ExplainArgs) -> ExitCode {
     let explained = args.target.find().and_then(|process| {
         let seen = process.look(&Request::Look)?;
         let queue = target::queue(&seen.snapshot.queues, &args.queue)?;
-        write(&text::explain(queue, &seen))
+        write(&text::explain(queue, &seen, &shares::of(&seen)))
     });
     finish("cmwq explain: ", explained)
 }
 
 fn show(args: &TopArgs) -> io::Result<()> {
-    let process = args.target.find()?;
+    let Some(name) = &args.process else {
+        return write(&match args.json {
+            true => list::json(),
+            false => list::text(),
+        });
+    };
+    let process = Target::named(name).find()?;
     if !args.once && !args.json && screen::is_possible() {
         return screen::show(process, args.interval);
     }

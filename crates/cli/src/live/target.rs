@@ -35,10 +35,15 @@ pub(super) struct Seen {
 }
 
 impl Target {
+    pub(super) fn named(process: &str) -> Target {
+        Target {
+            process: process.to_owned(),
+        }
+    }
+
     #[cfg(test)]
     pub(super) fn of_pid(pid: u32) -> Target {
-        let process = pid.to_string();
-        Target { process }
+        Target::named(&pid.to_string())
     }
 
     pub(super) fn find(&self) -> io::Result<Process> {
@@ -47,8 +52,7 @@ impl Target {
             Err(_) => self.only_one()?,
         };
         let (_, snapshot) = find::of_process(pid).map_err(io::Error::other)?;
-        let socket = snapshot.socket;
-        Ok(Process { pid, socket })
+        Ok(Process::new(pid, snapshot.socket))
     }
 
     fn only_one(&self) -> io::Result<u32> {
@@ -66,6 +70,10 @@ impl Target {
 }
 
 impl Process {
+    pub(super) fn new(pid: u32, socket: String) -> Process {
+        Process { pid, socket }
+    }
+
     /// Where it takes requests.
     pub(super) fn socket(&self) -> &str {
         &self.socket

@@ -6,6 +6,7 @@ use std::fmt::Write;
 use cmwq_stats::{Pool, Queue, Snapshot, Worker};
 
 use super::children;
+use super::shares::{Share, Shares};
 use super::target::Seen;
 
 const QUEUES: &str = "QUEUE                KIND       MAX   ACT   RUN    WAIT   STARTED      DONE CPUHOG \
@@ -60,7 +61,7 @@ fn of_children(out: &mut String, pid: u32) {
 }
 
 /// The same, with the settings of queues and what each worker does.
-pub(super) fn dump(seen: &Seen) -> String {
+pub(super) fn dump(seen: &Seen, shares: &Shares) -> String {
     let mut out = top(seen, None);
     line!(out, "\nSettings:");
     for queue in &seen.snapshot.queues {
@@ -70,15 +71,20 @@ pub(super) fn dump(seen: &Seen) -> String {
     for pool in &seen.snapshot.pools {
         for worker in &pool.busy {
             of_worker(&mut out, pool, worker, seen);
+            // Of those that wait for something else nobody wants to know.
+            if let Some(share) = shares.get(&worker.tid).filter(|share| share.is_busy()) {
+                line!(out, "    {}", share.words());
+            }
         }
     }
     out
 }
 
 /// Why so many, or so few, workers run for a queue: the last decisions first.
-pub(super) fn explain(queue: &Queue, seen: &Seen) -> String {
+pub(super) fn explain(queue: &Queue, seen: &Seen, shares: &Shares) -> String {
     let mut out = head(seen);
     explanation(&mut out, queue, seen);
+    starved(&mut out, queue, seen, shares);
     out
 }
 
@@ -98,6 +104,25 @@ pub(super) fn explanation(out: &mut String, queue: &Queue, seen: &Seen) {
     let pools = seen.snapshot.pools.iter();
     for pool in pools.filter(|pool| queue.pools.contains(&pool.id)) {
         decisions(out, pool);
+    }
+}
+
+/// Says so if workers of the queue do not get the CPUs that they want.
+fn starved(out: &mut String, queue: &Queue, seen: &Seen, shares: &Shares) {
+    for pool in &seen.snapshot.pools {
+        let of_queue = pool.busy.iter().filter(|worker| worker.queue == queue.id);
+        let shares = of_queue.filter_map(|worker| shares.get(&worker.tid));
+        let starved: Vec<&Share> = shares.filter(|share| share.is_starved()).collect();
+        if let Some(worst) = starved.iter().max_by_key(|share| share.waited) {
+            line!(
+                out,
+                "{} of its workers get too little of CPUs {} at nice {}, as others run there: {}",
+                starved.len(),
+                clean(&pool.cpus),
+                pool.nice,
+                worst.words()
+            );
+        }
     }
 }
 
@@ -225,13 +250,46 @@ fn of_queue(out: &mut String, queue: &Queue) {
 
 /// Why items of the queue wait, and what those are at that run.
 pub(super) fn why(out: &mut String, queue: &Queue, seen: &Seen) {
+    awaited(out, queue, seen);
     if queue.waiting() == 0 {
         return;
     }
     for wait in &queue.waits {
         line!(out, "    {} wait: {}", wait.items, clean(&wait.why));
     }
+    let Snapshot {
+        spawn_failures: failures,
+        spawn_error: error,
+        ..
+    } = &seen.snapshot;
+    if *failures > 0 {
+        line!(
+            out,
+            "    {failures} threads could not be made so far, the last one: {}",
+            clean(error)
+        );
+    }
     executed(out, queue, seen);
+}
+
+/// What items of the queue that are being executed wait for, in calls of the library.
+fn awaited(out: &mut String, queue: &Queue, seen: &Seen) {
+    let mut by_awaited = BTreeMap::<&str, (u64, u64)>::new();
+    let waits = |worker: &&Worker| worker.queue == queue.id && !worker.awaits.is_empty();
+    let pools = seen.snapshot.pools.iter();
+    for worker in pools.flat_map(|pool| &pool.busy).filter(waits) {
+        let (items, longest) = by_awaited.entry(&worker.awaits).or_default();
+        *items += 1;
+        *longest = worker.since.max(*longest);
+    }
+    for (awaits, (items, longest)) in by_awaited {
+        line!(
+            out,
+            "    {items} executed wait for {}, begun {} ago at most",
+            clean(awaits),
+            short(longest)
+        );
+    }
 }
 
 /// What items of the queue are being executed, by function.
@@ -404,7 +462,7 @@ mod tests {
             place: evil.into(),
             ..Worker::default()
         };
-        let text = dump(&seen(queue, vec![worker]));
+        let text = dump(&seen(queue, vec![worker]), &Shares::new());
         let commands = ['\x1b', '\r', '\u{9b}', '\u{202e}', '\u{200b}'];
         assert!(!text.contains(commands), "{text}");
     }
@@ -421,7 +479,7 @@ mod tests {
             at("sleeps in futex(0x1, 0x2)"),
             at("runs, or waits for a CPU"),
         ];
-        let text = dump(&seen(Queue::default(), busy));
+        let text = dump(&seen(Queue::default(), busy), &Shares::new());
         assert_eq!(
             text.matches("with 1 others at the same futex").count(),
             2,

@@ -4,6 +4,7 @@
 //! Without it the process works all the same: where the system denies the page, the socket or the
 //! thread, or the program closes all its descriptors, nobody can look.
 
+mod recording;
 mod settings;
 pub(crate) mod snapshot;
 
@@ -14,7 +15,7 @@ use std::os::unix::fs::MetadataExt;
 use cmwq_os::{limits, sched, thread};
 use cmwq_policy::stats;
 use cmwq_stats::Page;
-use cmwq_stats::control::{Refusal, Request, Socket};
+use cmwq_stats::control::{Answer, Refusal, Request, Socket};
 
 use crate::engine::Engine;
 
@@ -37,11 +38,16 @@ pub(crate) fn start(engine: &'static Engine) -> io::Result<()> {
 }
 
 fn serve(socket: &Socket, mut shown: Shown) {
+    as_program(shown.engine);
+    socket.serve(|request| shown.answer(request));
+}
+
+/// The calling thread has the policy and the nice value that the program began with.
+fn as_program(engine: &Engine) {
     if !sched::is_normal_policy_self() {
         let _ = sched::set_normal_policy_self();
     }
-    let _ = sched::set_nice_self(shown.engine.base_nice());
-    socket.serve(|request| shown.answer(request));
+    let _ = sched::set_nice_self(engine.base_nice());
 }
 
 /// What is shown, and where.
@@ -65,12 +71,14 @@ impl Shown {
         })
     }
 
-    fn answer(&mut self, request: Request) -> Result<(), Refusal> {
+    fn answer(&mut self, request: Request) -> Result<Answer, Refusal> {
         match request {
-            Request::Look => self.show(false),
-            Request::Dump => self.show(true),
-            Request::Set { queue, settings } => settings::set(self.engine, queue, &settings),
+            Request::Look => self.show(false)?,
+            Request::Dump => self.show(true)?,
+            Request::Set { queue, settings } => settings::set(self.engine, queue, &settings)?,
+            Request::Trace { millis } => return recording::start(self.engine, millis),
         }
+        Ok(Answer::Done)
     }
 
     fn show(&mut self, places: bool) -> Result<(), Refusal> {

@@ -3,6 +3,7 @@
 use cmwq_os::{clock, inspect};
 use cmwq_policy::contract::{self, Machine};
 use cmwq_policy::pool::Waits;
+use cmwq_policy::queue::Kind;
 use cmwq_policy::{CpuMask, Rule};
 use cmwq_stats::{Decision, Pool as ShownPool, Queue as ShownQueue, Snapshot, WaitReason, Worker};
 
@@ -22,6 +23,10 @@ pub(crate) fn take(engine: &'static Engine, socket: &str, places: bool) -> Snaps
         cpus: cpus.target as u32,
         allowed: cpus.mask.count() as u32,
         quota_milli_cpus: cpus.quota.map_or(0, |quota| quota.milli_cpus()),
+        spawn_failures: engine.spawn_failures(),
+        spawn_error: engine
+            .spawn_error()
+            .map_or(String::new(), |error| error.to_string()),
         queues: queues.iter().map(|queue| of_queue(queue)).collect(),
         pools: engine.pools().map(of_pool).collect(),
     };
@@ -33,18 +38,26 @@ pub(crate) fn take(engine: &'static Engine, socket: &str, places: bool) -> Snaps
     snapshot
 }
 
+/// What is being executed now.
+pub(super) fn busy(engine: &'static Engine) -> Vec<Worker> {
+    engine.pools().flat_map(|pool| of_pool(pool).busy).collect()
+}
+
 fn of_queue(queue: &Queue) -> ShownQueue {
     let m = queue.machine();
     let counts = contract::counts(&m, queue.this());
     let stats = contract::stats(&m, queue.this());
-    let attrs = queue.lock_core().attrs();
-    let waits = Waits::ALL.map(|why| (counts.waiting(why), why.words()));
+    let core = queue.lock_core();
+    let (attrs, frozen) = (core.attrs(), core.is_frozen());
+    drop(core);
+    let waits = Waits::ALL.map(|why| (counts.waiting(why), words(why, queue, frozen)));
     let waits = waits.into_iter().filter(|(items, _)| *items > 0);
     ShownQueue {
         id: queue.id(),
         name: queue.name().to_owned(),
         kind: queue.made().kind.name().into(),
         sysfs: queue.is_sysfs(),
+        frozen,
         max_active: counts.max_active,
         min_active: counts.min_active,
         nice: attrs.nice.into(),
@@ -71,6 +84,18 @@ fn of_queue(queue: &Queue) -> ShownQueue {
         ran: stats.ran.0.to_vec(),
         waited_ns: stats.waited_ns,
         ran_ns: stats.ran_ns,
+    }
+}
+
+/// Why items of this queue wait, in words.
+fn words(why: Waits, queue: &Queue, frozen: bool) -> &'static str {
+    match why {
+        Waits::Limit if frozen => "the queue is frozen: nothing begins until it is thawed",
+        Waits::Limit if queue.made().kind == Kind::Ordered => {
+            "the queue is ordered: one item at a time"
+        }
+        Waits::Limit => "all slots of max_active are taken",
+        _ => why.words(),
     }
 }
 

@@ -60,7 +60,7 @@ impl Hands {
         // SAFETY: the item was just taken off its queue; its header is alive until its function
         // is called.
         let (key, run) = unsafe { (work.as_ref().key(), work.as_ref().vtable().run) };
-        let slot = self.slot;
+        let (slot, base) = (self.slot, self.slot.pool.base());
         CURRENT.set(Some(Current {
             slot,
             item: Some((pwq, key)),
@@ -74,10 +74,17 @@ impl Hands {
         // when they are dropped.
         let function = || user::run(|| unsafe { run(work) });
         slot.pool.say_activated();
+        let seen = base.recorder().begins();
         tracepoints::execute(name_of(pwq), key, function);
         CURRENT.set(Some(Current { slot, item: None }));
         slot.ends_item();
         let at = clock::now();
+        // In a child that was forked meanwhile somebody who is not there may hold its lock.
+        if base.recorder().is_on() && base.is_ours() {
+            let pool = slot.pool.index();
+            base.recorder()
+                .ran((name_of(pwq), key), pool, (begun, at), seen);
+        }
         let ran = at.since(begun);
         let report = self.meter.end(at, ran, slot.was_foreign.load(SeqCst));
         Executed {

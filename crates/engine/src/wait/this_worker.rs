@@ -123,11 +123,16 @@ impl ThisWorker {
         awaited: (Arc<str>, Option<&'static str>),
         wait: impl FnOnce() -> R,
     ) -> R {
+        let recorder = self.pool().base().recorder();
+        let recorded = recorder.here().map(|began| (awaited.clone(), began));
         self.slot.set_awaits(Some(awaited));
         // In a child that was forked meanwhile somebody who is not there may hold the lock.
         let _end = OnDrop(|| {
             if self.is_ours() {
                 self.slot.set_awaits(None);
+                if let Some(((queue, item), began)) = &recorded {
+                    recorder.waited(queue, *item, *began);
+                }
             }
         });
         wait()

@@ -7,7 +7,8 @@ use cmwq_stats::{Decision, Pool, Queue, Snapshot, WaitReason, Worker};
 
 use super::super::children::Child;
 use super::super::target::Seen;
-use super::look::{Look, Thread};
+use super::super::threads::Thread;
+use super::look::Look;
 
 /// A thread that executes a function.
 pub(super) fn worker(tid: i32, item: &str) -> Worker {

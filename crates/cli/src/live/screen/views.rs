@@ -303,7 +303,7 @@ fn of_child(child: &super::super::children::Child) -> Row {
 
 #[cfg(test)]
 mod tests {
-    use super::super::look::Thread;
+    use super::super::super::threads::Thread;
     use super::super::rig::{look, worker};
     use super::*;
 

@@ -216,8 +216,15 @@ fn processes_that_cannot_be_looked_at() {
     let mut gone = Command::new("true").spawn().unwrap();
     gone.wait().unwrap();
     let mut other = Command::new("sleep").arg("60").spawn().unwrap();
+    let mut unreaped = Command::new("true").spawn().unwrap();
     let (gone, plain) = (gone.id().to_string(), other.id().to_string());
+    let ended = unreaped.id().to_string();
+    let stat = format!("/proc/{ended}/stat");
+    eventually("it has ended", || {
+        std::fs::read_to_string(&stat).unwrap().contains(") Z ")
+    });
     let cases = [
+        (ended.as_str(), "has ended"),
         (gone.as_str(), "there is no process"),
         ("0", "there is no process"),
         ("4294967295", "there is no process"),
@@ -227,6 +234,7 @@ fn processes_that_cannot_be_looked_at() {
     let said = cases.map(|(target, says)| (cmwq(&["top", target, "--once"]), says));
     other.kill().unwrap();
     other.wait().unwrap();
+    unreaped.wait().unwrap();
     for (output, says) in said {
         assert_eq!(output.status.code(), Some(1));
         assert!(

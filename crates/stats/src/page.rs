@@ -8,7 +8,7 @@ use std::fmt;
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rustix::fs::{MemfdFlags, memfd_create};
 
@@ -24,8 +24,8 @@ pub const MAX_SNAPSHOT: usize = 64 << 20;
 
 const MAGIC: [u8; 8] = *b"cmwqpage";
 const HEADER: usize = 64;
-/// A reader that is overtaken twice tries again so often.
-const TRIES: u32 = 50;
+/// For so long a reader that is overtaken twice tries again.
+const PATIENCE: Duration = Duration::from_secs(1);
 const PAUSE: Duration = Duration::from_millis(2);
 
 /// Why a page cannot be read.
@@ -196,20 +196,21 @@ fn read_header(file: &File) -> Result<Header, PageError> {
 /// If it is no whole page of this version. Whatever the page says, this ends and takes no more
 /// memory than [`MAX_SNAPSHOT`] several times.
 pub fn read(file: &File) -> Result<(u32, Snapshot), PageError> {
-    for attempt in 0..TRIES {
-        if attempt > 0 {
-            std::thread::sleep(PAUSE);
-        }
-        match read_once(file) {
-            Err(PageError::Torn) => {}
-            other => return other,
+    let begun = Instant::now();
+    loop {
+        let header = read_header(file)?;
+        match read_snapshot(file, &header) {
+            // What a header tells of is not written while that header is there. So what is wrong
+            // behind the same header stays wrong. Whoever changes it all the time is not waited for.
+            Err(PageError::Torn) if begun.elapsed() < PATIENCE && read_header(file)? != header => {
+                std::thread::sleep(PAUSE);
+            }
+            other => return other.map(|snapshot| (header.pid, snapshot)),
         }
     }
-    Err(PageError::Torn)
 }
 
-fn read_once(file: &File) -> Result<(u32, Snapshot), PageError> {
-    let header = read_header(file)?;
+fn read_snapshot(file: &File, header: &Header) -> Result<Snapshot, PageError> {
     let there = file.metadata().map_err(PageError::Io)?.len();
     if !header.is_within(there) {
         return Err(PageError::Length(header.len));
@@ -221,8 +222,7 @@ fn read_once(file: &File) -> Result<(u32, Snapshot), PageError> {
     if checksum(&bytes) != header.checksum {
         return Err(PageError::Torn);
     }
-    let snapshot = Snapshot::decode(&bytes).map_err(PageError::Malformed)?;
-    Ok((header.pid, snapshot))
+    Snapshot::decode(&bytes).map_err(PageError::Malformed)
 }
 
 #[cfg(test)]

@@ -6,7 +6,8 @@ use std::io;
 use crate::so_far::{self, SoFar};
 use cmwq_os::observe::{TaskState, parse_stat};
 use cmwq_stats::control::{Request, ask};
-use cmwq_stats::{Queue, Snapshot, find};
+use cmwq_stats::find::{self, FindError};
+use cmwq_stats::{Queue, Snapshot};
 
 /// Which one.
 #[derive(clap::Args)]
@@ -51,7 +52,11 @@ impl Target {
             Ok(pid) => pid,
             Err(_) => self.only_one()?,
         };
-        let (_, snapshot) = find::of_process(pid).map_err(io::Error::other)?;
+        let (_, snapshot) = find::of_process(pid).map_err(|error| match error {
+            // Nobody has waited for it yet.
+            FindError::NoPage(_) if has_ended(pid) => ended(pid),
+            error => io::Error::other(error),
+        })?;
         Ok(Process::new(pid, snapshot.socket))
     }
 
@@ -86,8 +91,8 @@ impl Process {
         let snapshot = match find::of_process(self.pid) {
             Ok((_, snapshot)) if snapshot.socket == self.socket => snapshot,
             // The same number, and another process.
-            Ok(_) => return Err(self.ended()),
-            Err(_) if has_ended(self.pid) => return Err(self.ended()),
+            Ok(_) => return Err(ended(self.pid)),
+            Err(_) if has_ended(self.pid) => return Err(ended(self.pid)),
             Err(error) => return Err(io::Error::other(error)),
         };
         let command = fs::read_to_string(format!("/proc/{}/comm", self.pid));
@@ -101,10 +106,8 @@ impl Process {
     }
 }
 
-impl Process {
-    fn ended(&self) -> io::Error {
-        io::Error::other(format!("process {} has ended", self.pid))
-    }
+fn ended(pid: u32) -> io::Error {
+    io::Error::other(format!("process {pid} has ended"))
 }
 
 /// Also one that nobody has waited for yet.

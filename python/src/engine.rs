@@ -82,6 +82,11 @@ pub(crate) fn hint() -> Box<dyn Any> {
     Box::new(cmwq_engine::worker::hint())
 }
 
+/// What people are told of the calling item.
+pub(crate) fn describe(text: &str) {
+    cmwq::set_worker_desc(text);
+}
+
 /// What this face keeps for the process. A forked child begins with a new one.
 ///
 /// # Panics

@@ -28,7 +28,7 @@ use pyo3::prelude::*;
 
 use crate::engine::{self, Spec};
 use crate::line::{Comer, Coming, Line};
-use crate::{gil, thread};
+use crate::{gil, name, thread};
 
 /// A turn goes on for so long whatever waits: as long as a thread of Python keeps the lock.
 const SLICE: Duration = Duration::from_millis(5);
@@ -144,6 +144,7 @@ impl Shared {
                 since: Instant::now(),
                 begun: false,
                 over: false,
+                shown: String::new(),
             }),
         };
         let before = CURRENT.replace(Arc::as_ptr(self));
@@ -201,6 +202,8 @@ struct State {
     /// A task has begun.
     begun: bool,
     over: bool,
+    /// What people are told of the last task.
+    shown: String,
 }
 
 #[pymethods]
@@ -214,12 +217,14 @@ impl Turn {
         if self.forks != thread::forks() {
             return leave_child(py);
         }
-        let mut state = lock(&self.state);
-        if state.over || self.gives_way(&mut state) {
-            state.over = true;
-            return Ok(None);
+        {
+            let mut state = lock(&self.state);
+            if state.over || self.gives_way(&mut state) {
+                state.over = true;
+                return Ok(None);
+            }
+            state.begun = true;
         }
-        state.begun = true;
         let task = {
             let mut tasks = lock(&self.shared.tasks);
             let task = tasks.waiting.pop_front();
@@ -230,13 +235,29 @@ impl Turn {
             Some(_) if self.shared.is_empty() => self.line.is_empty(),
             // This task may block.
             Some(_) => self.shared.ask().map_err(PyRuntimeError::new_err)?,
-            None => state.over = true,
+            None => lock(&self.state).over = true,
+        }
+        if let Some(task) = &task {
+            self.show(task.bind(py));
         }
         Ok(task)
     }
 }
 
 impl Turn {
+    /// Shows people what the task calls. Whatever has no name is nothing that they miss.
+    fn show(&self, task: &Bound<'_, PyAny>) {
+        let Ok(name) = name::of_task(task) else {
+            return;
+        };
+        let Ok(name) = name.to_cow() else { return };
+        let mut state = lock(&self.state);
+        if state.shown != name {
+            name.as_ref().clone_into(&mut state.shown);
+            engine::describe(&name);
+        }
+    }
+
     fn gives_way(&self, state: &mut State) -> bool {
         if !state.begun {
             return false;

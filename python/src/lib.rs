@@ -7,8 +7,8 @@
 //! Lowest first; a module imports from its own floor and from those below.
 //!
 //! 1. `engine`: everything that the engine and the Rust face are asked
-//! 2. `thread`: Python's state of the engine's threads; `gil`: who waits for the interpreter's lock;
-//!    `name`: what people are shown of a task
+//! 2. `thread`: Python's state of the engine's threads; `gil`: who waits for the interpreter's
+//!    lock; `name`: what people are shown of a task
 //! 3. `line`: one worker at a time comes to that lock
 //! 4. `queue`: tasks in the order of submission, and the turns of workers that execute them
 //! 5. `job`, `stats`: multithreaded jobs, counters

@@ -236,7 +236,7 @@ impl<'r, 'a, E: Send> Crew<'r, 'a, E> {
             run,
         });
         let queued = member.clone();
-        queue.queue_new(queued.raw()).ok()?;
+        queue.queue_new(None, queued.raw()).ok()?;
         // The queue's from now on: `help` takes it.
         std::mem::forget(queued);
         Some((member, queue))

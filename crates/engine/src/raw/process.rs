@@ -42,7 +42,8 @@ impl Process {
     /// Makes these the options of the process, before its first use.
     ///
     /// # Errors
-    /// Once it has been used or somebody has installed options, and for a limit that is out of range. Nothing is changed then.
+    /// Once it has been used or somebody has installed options, and for a limit that is out of
+    /// range. Nothing is changed then.
     pub fn install(options: Options) -> Result<(), InstallError> {
         if !(1..=MAX_THREAD_LIMIT).contains(&options.thread_limit) {
             return Err(InstallError::ThreadLimit(options.thread_limit));

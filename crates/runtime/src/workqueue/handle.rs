@@ -59,10 +59,11 @@ impl Workqueue {
     }
 
     /// Waits until nothing is queued or running, what its items queue on itself included. Meanwhile
-    /// others are refused with [`Draining`](crate::QueueError::Draining), and a delayed item whose
-    /// time comes is dropped (kernel `drain_workqueue`, which drops and says true). If its items queue more
-    /// than ten times in a chain, that is [reported](crate::Report::SlowDrain), as it might never
-    /// end; it goes on draining. To end a queue, [`close`](Self::close) it.
+    /// others are refused with [`QueueError::Draining`](crate::QueueError::Draining), and a delayed
+    /// item whose time comes is dropped (kernel `drain_workqueue`, which drops and says true). If
+    /// its items queue more than ten times in a chain, that is
+    /// [reported](crate::Report::SlowDrain), as it might never end; it goes on draining. To end a
+    /// queue, [`close`](Self::close) it.
     ///
     /// # Errors
     /// As [`flush`](Self::flush).
@@ -95,8 +96,8 @@ impl Workqueue {
 
     /// Closes the queue and waits until everything queued in it has ended: what dropping the last
     /// handle does, by any handle, and with an answer. From now on only its own items may queue
-    /// more; others are refused with [`Closed`](crate::QueueError::Closed), for ever. Delayed items
-    /// that are armed for it are disarmed. A frozen queue is thawed.
+    /// more; others are refused with [`QueueError::Closed`](crate::QueueError::Closed), for ever.
+    /// Delayed items that are armed for it are disarmed. A frozen queue is thawed.
     ///
     /// The queues of [`system`](crate::system) and its like are shared by the whole process: do not
     /// close them.

@@ -1,4 +1,7 @@
 /* The small headers that have data structures, sums and ways of waiting: against plain models. */
+#include <linux/atomic.h>
+#include <linux/idr.h>
+#include <linux/string_helpers.h>
 #include <linux/average.h>
 #include <linux/bcd.h>
 #include <linux/bitrev.h>
@@ -481,8 +484,49 @@ static void test_counts(void)
 	CHECK(!delayed_work_pending(&later));
 }
 
+static void test_ids_and_atomics(void)
+{
+	struct idr idr_of_a_test;
+	struct ida numbers;
+	atomic_t word = ATOMIC_INIT(5);
+	int at, old = 5;
+
+	ida_init(&numbers);
+	CHECK(ida_is_empty(&numbers));
+	for (at = 0; at < 2 * IDA_BITMAP_BITS; at++)
+		CHECK(ida_alloc(&numbers, GFP_KERNEL) == at);
+	ida_free(&numbers, 7);
+	CHECK(ida_alloc(&numbers, GFP_KERNEL) == 7 && !ida_is_empty(&numbers));
+	ida_destroy(&numbers);
+	idr_init_base(&idr_of_a_test, 3);
+	CHECK(idr_alloc(&idr_of_a_test, &at, 3, 0, GFP_KERNEL) == 3);
+	idr_destroy(&idr_of_a_test);
+	atomic_xor(3, &word);
+	CHECK(atomic_fetch_add_relaxed(1, &word) == 6 && atomic_read(&word) == 7);
+	CHECK(!atomic_try_cmpxchg_release(&word, &old, 1) && old == 7);
+	CHECK(atomic_cmpxchg_acquire(&word, 7, 2) == 7 && atomic_inc_return_release(&word) == 3);
+}
+
+static void test_sizes(void)
+{
+	char text[32];
+
+	CHECK(string_get_size(512, 1, STRING_UNITS_10, text, sizeof(text)) == 5);
+	CHECK(!strcmp(text, "512 B"));
+	string_get_size(8192, 512, STRING_UNITS_2, text, sizeof(text));
+	CHECK(!strcmp(text, "4.00 MiB"));
+	string_get_size(1, 15900, STRING_UNITS_10, text, sizeof(text));
+	CHECK(!strcmp(text, "15.9 kB"));
+	string_get_size(~0ull, 1 << 20, STRING_UNITS_10, text, sizeof(text));
+	CHECK(!strcmp(text, "19.3 YB"));
+	string_upper(text, "aB1");
+	CHECK(!strcmp(text, "AB1"));
+}
+
 int main(void)
 {
+	test_ids_and_atomics();
+	test_sizes();
 	test_trees();
 	test_xarray();
 	test_lists();

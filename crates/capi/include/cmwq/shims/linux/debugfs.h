@@ -36,5 +36,6 @@
 #define debugfs_initialized() false
 struct debugfs_blob_wrapper { void *data; unsigned long size; };
 #define DEFINE_DEBUGFS_ATTRIBUTE DEFINE_SIMPLE_ATTRIBUTE
+#define DEFINE_DEBUGFS_ATTRIBUTE_SIGNED DEFINE_SIMPLE_ATTRIBUTE
 
 #endif

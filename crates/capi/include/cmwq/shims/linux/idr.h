@@ -9,8 +9,8 @@
 struct idr { spinlock_t lock; void **places; unsigned int size, base, next; };
 #define IDR_INIT(name) { { 0 }, NULL, 0, 0, 0 }
 #define DEFINE_IDR(name) struct idr name = IDR_INIT(name)
-#define idr_init(idr) ((void)(*(idr) = (struct idr)IDR_INIT(*(idr))))
-#define idr_init_base(idr, base_) (idr_init(idr), (void)((idr)->base = (base_)))
+#define idr_init(i) ((void)(*(i) = (struct idr)IDR_INIT(*(i))))
+#define idr_init_base(i, base_) (idr_init(i), (void)((i)->base = (base_)))
 #define idr_preload(gfp) ((void)0)
 #define idr_preload_end() ((void)0)
 /* An allocated number whose pointer is NULL. */
@@ -131,6 +131,7 @@ CMWQ_INLINE bool idr_is_empty(const struct idr *idr)
 }
 #define idr_destroy(idr) (kfree((idr)->places), (void)((idr)->places = NULL, (idr)->size = 0))
 struct ida { struct idr idr; };
+#define IDA_BITMAP_BITS 1024
 #define IDA_INIT(name) { IDR_INIT(name) }
 #define DEFINE_IDA(name) struct ida name = IDA_INIT(name)
 #define ida_init(ida) idr_init(&(ida)->idr)
@@ -139,6 +140,17 @@ struct ida { struct idr idr; };
 #define ida_alloc_max(ida, last, gfp) idr_alloc(&(ida)->idr, NULL, 0, (int)(last) + 1, gfp)
 #define ida_alloc_range(ida, from, last, gfp) idr_alloc(&(ida)->idr, NULL, (int)(from), (int)(last) + 1, gfp)
 #define ida_free(ida, n) ((void)idr_remove(&(ida)->idr, n))
+CMWQ_INLINE bool ida_is_empty(struct ida *ida)
+{
+	bool empty = true;
+	unsigned int at;
+
+	spin_lock(&ida->idr.lock);
+	for (at = 0; at < ida->idr.size && empty; at++)
+		empty = !ida->idr.places[at];
+	spin_unlock(&ida->idr.lock);
+	return empty;
+}
 #define ida_destroy(ida) idr_destroy(&(ida)->idr)
 #define ida_simple_get(ida, from, end, gfp) idr_alloc(&(ida)->idr, NULL, (int)(from), (int)(end), gfp)
 #define ida_simple_remove ida_free

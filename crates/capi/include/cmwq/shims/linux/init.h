@@ -5,6 +5,7 @@
 #include <linux/compiler.h>
 #define __init
 #define __exit
+#define __exit_p(func) func
 #define __initdata
 #define __initconst
 #define __exitdata

@@ -11,7 +11,8 @@
 #include_next <linux/input.h>
 #undef input_event
 struct input_handle; struct input_handler; struct input_dev; struct ff_device;
-struct input_dev { const char *name, *phys, *uniq; struct input_id id;
+struct input_dev_poller;
+struct input_dev { struct input_dev_poller *poller; const char *name, *phys, *uniq; struct input_id id;
 	unsigned long propbit[BITS_TO_LONGS(INPUT_PROP_CNT)], evbit[BITS_TO_LONGS(EV_CNT)], keybit[BITS_TO_LONGS(KEY_CNT)],
 		relbit[BITS_TO_LONGS(REL_CNT)], absbit[BITS_TO_LONGS(ABS_CNT)], mscbit[BITS_TO_LONGS(MSC_CNT)],
 		ledbit[BITS_TO_LONGS(LED_CNT)], sndbit[BITS_TO_LONGS(SND_CNT)], ffbit[BITS_TO_LONGS(FF_CNT)], swbit[BITS_TO_LONGS(SW_CNT)];

@@ -6,6 +6,8 @@
 #include <linux/fs.h>
 #define MISC_DYNAMIC_MINOR 255
 #define WATCHDOG_MINOR 130
+#define LCD_MINOR 156
+#define HWRNG_MINOR 183
 struct miscdevice { int minor; const char *name; const struct file_operations *fops;
 	struct list_head list; struct device *parent, *this_device;
 	const struct attribute_group **groups; const char *nodename; umode_t mode; };

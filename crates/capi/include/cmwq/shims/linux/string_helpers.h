@@ -16,7 +16,7 @@ CMWQ_INLINE int string_get_size(u64 blocks, u64 block_size, int units, char *to,
 	unsigned int base = (units & STRING_UNITS_MASK) == STRING_UNITS_2 ? 1024 : 1000;
 	unsigned __int128 size = (unsigned __int128)blocks * block_size;
 	unsigned int rest = 0, at = 0, whole, digits;
-	char part[4] = "";
+	char part[8] = "";
 
 	for (; size >= base; at++) {
 		rest = (unsigned int)(size % base);

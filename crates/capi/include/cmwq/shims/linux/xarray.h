@@ -7,6 +7,7 @@
 #include <linux/gfp.h>
 #include <linux/rbtree.h>
 #include <linux/spinlock.h>
+#include <linux/mutex.h>
 struct xa_limit { u32 max, min; };
 #define XA_LIMIT(min_, max_) ((struct xa_limit){ .max = (max_), .min = (min_) })
 #define xa_limit_32b XA_LIMIT(0, 0xffffffffu)

@@ -19,11 +19,23 @@ fn misuse(what: &str, checked: &str) -> Ended {
 
 #[test]
 fn misuse_is_named_and_ends_the_process() {
-    let cases: [(&str, &[&str]); 12] = [
+    let cases: [(&str, &[&str]); 15] = [
         ("null-item", &["cmwq_queue_work", "item is NULL"]),
         ("null-queue", &["cmwq_queue_work", "queue is NULL"]),
         ("zero", &["cmwq_queue_work", "never initialised"]),
         ("no-queue", &["cmwq_queue_work", "there is no queue"]),
+        ("garbage", &["cmwq_queue_work", "is in no memory"]),
+        (
+            "destroyed-twice",
+            &["cmwq_queue_destroy", "queue \"tested\" was destroyed"],
+        ),
+        (
+            "stack-gone",
+            &[
+                "function works",
+                "overwritten or freed while it was pending",
+            ],
+        ),
         ("destroyed-queue", &["queue \"tested\" was destroyed"]),
         (
             "destroyed-pending",
@@ -70,6 +82,7 @@ fn misuse_is_named_and_ends_the_process() {
         misuse(what, "1").aborted(words);
     }
     misuse("none", "1").passed();
+    misuse("copied", "1").passed();
 }
 
 #[test]

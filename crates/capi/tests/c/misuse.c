@@ -30,6 +30,22 @@ void stays(struct cmwq_work *work)
 	sleep_ms(60000);
 }
 
+/* The item is gone when this returns; the second call puts something else in its place. */
+static __attribute__((noinline)) void on_stack(struct cmwq_queue *queue, int byte)
+{
+	volatile char place[4096];
+	struct cmwq_work *work = (struct cmwq_work *)(void *)(((uintptr_t)place + 63) & ~(uintptr_t)63);
+	size_t n;
+
+	if (queue) {
+		cmwq_work_init(work, works);
+		cmwq_queue_delayed_work(queue, work, 50000000);
+		return;
+	}
+	for (n = 0; n < sizeof(place); n++)
+		place[n] = (char)byte;
+}
+
 int main(int argc, char **argv)
 {
 	struct cmwq_queue *queue = NULL;
@@ -84,6 +100,28 @@ int main(int argc, char **argv)
 		cmwq_queue_delayed_work(queue, work, HOUR);
 		memcpy(work, &another, sizeof(another));
 		cmwq_queue_work(queue, work);
+	}
+	if (!strcmp(what, "stack-gone")) {
+		on_stack(queue, 0);
+		on_stack(NULL, 0x5a);
+		sleep_ms(60000);
+	}
+	if (!strcmp(what, "garbage"))
+		cmwq_queue_work(queue, (struct cmwq_work *)(uintptr_t)0x123456788);
+	if (!strcmp(what, "destroyed-twice")) {
+		cmwq_queue_destroy(queue);
+		cmwq_queue_destroy(queue);
+	}
+	if (!strcmp(what, "copied")) {
+		/* A copy is another item, which the first one does not feel. */
+		static struct cmwq_work copy;
+
+		cmwq_queue_delayed_work(queue, work, HOUR);
+		memcpy(&copy, work, sizeof(copy));
+		EQUAL(cmwq_work_cancel(&copy), 0);
+		EQUAL(cmwq_queue_work(queue, &copy), 1);
+		CHECK(cmwq_work_flush(&copy) >= 0);
+		EQUAL(cmwq_work_cancel_sync(work), 1);
 	}
 	if (!strcmp(what, "unmapped")) {
 		struct cmwq_work *page = (struct cmwq_work *)mmap(

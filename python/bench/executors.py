@@ -1,13 +1,18 @@
-"""Compares our executor with ThreadPoolExecutor, in one run; medians of several rounds.
+"""Compares our executor with ThreadPoolExecutor; medians of rounds whose executors take turns.
 
-    python bench/executors.py [rounds]
+    python bench/executors.py [--rounds 7] [--raw FILE] [--only NAME ...]
 
-Prints times, ratios and peaks of threads. A ratio above 1 is our loss.
+Prints seconds, ratios and peaks of threads. A ratio above the bound is marked as a loss, and the
+status is then 1. Each executor of each round has a process of its own, so that nobody finds the
+threads of the one before. `--raw` appends a line of JSON for each of them.
 """
 
+import argparse
 import asyncio
 import http.server
+import json
 import os
+import pathlib
 import random
 import statistics
 import subprocess
@@ -20,26 +25,23 @@ from concurrent.futures import ThreadPoolExecutor
 import cmwq
 
 
-def threads():
-    return len(os.listdir("/proc/self/task"))
-
-
 class Peak:
-    """Seconds and the most threads while it is entered, the watcher not counted."""
+    """Seconds, CPU seconds and the most threads while it is entered, the watcher not counted."""
 
     def __enter__(self):
         self.most, self.over = 0, threading.Event()
         self.watcher = threading.Thread(target=self.watch)
         self.watcher.start()
-        self.begin = time.perf_counter()
+        self.begin, self.cpu = time.perf_counter(), time.process_time()
         return self
 
     def watch(self):
         while not self.over.wait(0.005):
-            self.most = max(self.most, threads() - 1)
+            self.most = max(self.most, len(os.listdir("/proc/self/task")) - 1)
 
     def __exit__(self, *exception):
         self.seconds = time.perf_counter() - self.begin
+        self.cpu = time.process_time() - self.cpu
         self.over.set()
         self.watcher.join()
 
@@ -48,7 +50,7 @@ def nothing():
     pass
 
 
-def empty(executor):
+def empty(executor, _):
     for future in [executor.submit(nothing) for _ in range(20_000)]:
         future.result()
 
@@ -60,15 +62,12 @@ def burn(_):
     return count
 
 
-def compute(executor):
+def compute(executor, _):
     list(executor.map(burn, range(20)))
 
 
 def sleeps(count, seconds):
-    def run(executor):
-        list(executor.map(time.sleep, [seconds] * count))
-
-    return run
+    return lambda executor, _: list(executor.map(time.sleep, [seconds] * count))
 
 
 class Slow(http.server.BaseHTTPRequestHandler):
@@ -97,23 +96,20 @@ class Server(http.server.ThreadingHTTPServer):
         server.serve_forever()
 
 
-def requests(url):
-    def run(executor):
-        assert set(executor.map(fetch, [url] * 200)) == {b"page"}
-
-    def fetch(url):
-        try:
-            import requests
-
-            return requests.get(url, timeout=30).content
-        except ModuleNotFoundError:
-            with urllib.request.urlopen(url, timeout=30) as answer:
-                return answer.read()
-
-    return run
+def fetch(url):
+    try:
+        import requests
+    except ModuleNotFoundError:
+        with urllib.request.urlopen(url, timeout=30) as answer:
+            return answer.read()
+    return requests.get(url, timeout=30).content
 
 
-def arrays(executor):
+def fetches(executor, url):
+    assert set(executor.map(fetch, [url] * 200)) == {b"page"}
+
+
+def sorts(executor, _):
     import numpy
 
     # numpy sorts with the interpreter's lock released.
@@ -121,65 +117,116 @@ def arrays(executor):
     list(executor.map(lambda _: numpy.sort(source), range(40)))
 
 
-def to_threads(executor):
+def groups(executor, _):
+    """Some milliseconds with the lock, then some without, as a job over tables has."""
+    import numpy
+
+    source = numpy.random.default_rng(1).random(300_000)
+
+    def group(_):
+        words = [str(number) for number in range(10_000)]
+        return len(words) + numpy.sort(source)[0]
+
+    list(executor.map(group, range(40)))
+
+
+def to_threads(executor, _):
     async def main():
-        if executor is not None:
+        if isinstance(executor, cmwq.Executor):
             asyncio.get_running_loop().set_default_executor(executor)
         await asyncio.gather(*[asyncio.to_thread(time.sleep, 0.5) for _ in range(50)])
 
     asyncio.run(main())
 
 
-def compare(what, run, peers, rounds):
-    """The peers' rounds and ours alternate. Each has a new process's threads only once."""
-    makers = {"cmwq": cmwq.Executor, **peers}
-    seconds = {name: [] for name in makers}
-    peaks = {name: 0 for name in makers}
+#: Not `cmwq.cpus()`, which begins threads, in the processes of others too.
+CPUS = len(os.sched_getaffinity(0))
+#: What is compared with which sizes of ThreadPoolExecutor, 0 for its default, and the ratio of
+#: times up to which it is no loss.
+CASES = {
+    "20 calls that compute in Python": (compute, [CPUS], 1.05),
+    "20,000 empty calls": (empty, [0, CPUS], 1.0),
+    "40 sorts by numpy": (sorts, [0, CPUS], 1.05),
+    "40 calls, Python and numpy in turns": (groups, [0, CPUS], 1.05),
+    "50 calls of 500 ms": (sleeps(50, 0.5), [0], 1.0),
+    "50 times asyncio.to_thread of 500 ms": (to_threads, [0], 1.0),
+    "200 requests of 10 to 100 ms": (fetches, [0, 200], 1.05),
+    "1,000 calls of 50 ms": (sleeps(1000, 0.05), [8, 32, 128, 1000], 1.05),
+}
+
+
+def one(case, size, url):
+    """In a process of its own: one executor, once."""
+    run = CASES[case][0]
+    if run in (sorts, groups):
+        import numpy  # noqa: F401  before the clock runs
+    make = cmwq.Executor if size < 0 else lambda: ThreadPoolExecutor(size or None)
+    with make() as executor:
+        # Threads, canaries and all that the first call needs are part of it.
+        with Peak() as peak:
+            run(executor, url)
+    print(json.dumps({"seconds": peak.seconds, "cpu": peak.cpu, "threads": peak.most}))
+
+
+def measure(case, size, url):
+    command = [sys.executable, __file__, "--one", case, str(size), url]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    return json.loads(done.stdout)
+
+
+def median(results, key):
+    return statistics.median(result[key] for result in results)
+
+
+def shown(results):
+    most = max(result["threads"] for result in results)
+    low, high = (of(result["seconds"] for result in results) for of in (min, max))
+    return f"{median(results, 'seconds'):.3f} s ({low:.3f} to {high:.3f}), {most} threads"
+
+
+def compare(case, rounds, url, raw):
+    """False: a loss."""
+    _, peers, bound = CASES[case]
+    results = {size: [] for size in [-1, *peers]}
     for _ in range(rounds):
-        for name, make in makers.items():
-            with make() as executor, Peak() as peak:
-                run(executor)
-            seconds[name].append(peak.seconds)
-            peaks[name] = max(peaks[name], peak.most)
-    ours = statistics.median(seconds["cmwq"])
-    print(f"\n{what}: cmwq {ours:.3f} s, {peaks['cmwq']} threads", flush=True)
-    for name in peers:
-        theirs = statistics.median(seconds[name])
-        print(f"  beside {name}: {theirs:.3f} s, {peaks[name]} threads: {ours / theirs:.2f}")
+        for size, own in results.items():
+            own.append(measure(case, size, url))
+            if raw:
+                line = {"python": sys.version.split()[0], "case": case, "size": size, **own[-1]}
+                raw.write(json.dumps(line) + "\n")
+    print(f"\n{case}: cmwq {shown(results[-1])}", flush=True)
+    won = True
+    for size in peers:
+        ratio = median(results[-1], "seconds") / median(results[size], "seconds")
+        won &= ratio <= bound
+        verdict = "" if ratio <= bound else f"  LOSS, the bound is {bound}"
+        print(f"  ThreadPoolExecutor({size or ''}): {shown(results[size])}: {ratio:.2f}{verdict}")
+    return won
 
 
-def main(rounds):
-    cpus = cmwq.cpus()
-    print(f"Python {sys.version.split()[0]}, {cpus} CPUs, medians of {rounds}")
-    default = {"ThreadPoolExecutor()": ThreadPoolExecutor}
-    per_cpu = {f"ThreadPoolExecutor({cpus})": lambda: ThreadPoolExecutor(cpus)}
-    # The workers of cmwq stay: what shall not have many threads comes first.
-    compare("20 items that compute in Python", compute, per_cpu, rounds)
-    compare("20,000 empty items", empty, {**default, **per_cpu}, rounds)
-    try:
-        compare("40 sorts of numpy", arrays, {**default, **per_cpu}, rounds)
-    except ModuleNotFoundError:
-        print("\nnumpy is not installed")
-    compare("50 calls of 500 ms", sleeps(50, 0.5), default, rounds)
-    begin = time.perf_counter()
-    to_threads(None)
-    theirs = time.perf_counter() - begin
-    begin = time.perf_counter()
-    to_threads(cmwq.Executor("asyncio"))
-    ours = time.perf_counter() - begin
-    print(f"\n50 times asyncio.to_thread of 500 ms: {ours:.3f} s, with asyncio's own {theirs:.3f} s")
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--raw", type=pathlib.Path, help="appends each round as a line of JSON")
+    parser.add_argument("--only", nargs="*", default=[], help="parts of names of cases")
+    options = parser.parse_args()
+    print(f"Python {sys.version.split()[0]}, {CPUS} CPUs, medians of {options.rounds}")
+    names = [name for name in CASES if not options.only or any(part in name for part in options.only)]
+    raw = options.raw and options.raw.open("a")
     command = [sys.executable, __file__, "--server"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
         url = f"http://127.0.0.1:{int(server.stdout.readline())}/"
-        compare("200 requests to a server that takes 10 to 100 ms", requests(url), default, rounds)
-        server.terminate()
-    pools = {
-        f"ThreadPoolExecutor({n})": lambda n=n: ThreadPoolExecutor(n) for n in (8, 32, 128, 1000)
-    }
-    compare("1,000 calls of 50 ms", sleeps(1000, 0.05), pools, rounds)
+        try:
+            won = [compare(name, options.rounds, url, raw) for name in names]
+        finally:
+            server.terminate()
+    return int(not all(won))
 
 
 if __name__ == "__main__":
     if sys.argv[1:] == ["--server"]:
         Server.serve()
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 5)
+    elif sys.argv[1:2] == ["--one"]:
+        one(sys.argv[2], int(sys.argv[3]), sys.argv[4])
+    else:
+        sys.exit(main())

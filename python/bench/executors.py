@@ -130,6 +130,34 @@ def groups(executor, _):
     list(executor.map(group, range(40)))
 
 
+def beside_one_that_computes(executor, _):
+    """Whoever comes back from a wait has to wait for the lock."""
+    over = threading.Event()
+
+    def compute():
+        while not over.is_set():
+            burn_for(0.001)
+
+    executor.submit(compute)
+    for future in [executor.submit(time.sleep, 0.05) for _ in range(200)]:
+        future.result()
+    over.set()
+
+
+def burn_for(seconds):
+    end = time.thread_time() + seconds
+    while time.thread_time() < end:
+        pass
+
+
+def compute_and_wait(executor, _):
+    def call(_):
+        burn_for(0.001)
+        time.sleep(0.05)
+
+    list(executor.map(call, range(200)))
+
+
 def to_threads(executor, _):
     async def main():
         if isinstance(executor, cmwq.Executor):
@@ -151,6 +179,8 @@ CASES = {
     "50 calls of 500 ms": (sleeps(50, 0.5), [0], 1.0),
     "50 times asyncio.to_thread of 500 ms": (to_threads, [0], 1.0),
     "200 requests of 10 to 100 ms": (fetches, [0, 200], 1.05),
+    "200 calls, 1 ms of Python and 50 ms of waiting": (compute_and_wait, [0, 200], 1.05),
+    "200 waits of 50 ms beside a call that computes": (beside_one_that_computes, [200], 1.05),
     "1,000 calls of 50 ms": (sleeps(1000, 0.05), [8, 32, 128, 1000], 1.05),
 }
 

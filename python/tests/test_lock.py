@@ -67,9 +67,14 @@ def test_items_that_compute_do_not_make_threads_grow(length):
 
 
 def compute(length):
+    count = max(10, int(1 / length))
     with cmwq.Executor() as executor, Peak() as peak:
-        list(executor.map(burn, [length] * max(10, int(1 / length))))
+        list(executor.map(burn, [length] * count))
     assert 1 <= peak.most <= cmwq.cpus() + 6, peak.most
+    # A thread that has the lock makes calls for as long as Python lets it keep the lock. A thread
+    # per call would come and go 1,000 times.
+    most = 20 + count * length / sys.getswitchinterval()
+    assert cmwq.stats()["turns_started"] <= most
 
 
 @pytest.mark.skipif(not HAS_LOCK, reason="this interpreter has no lock")

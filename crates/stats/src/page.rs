@@ -201,7 +201,7 @@ pub fn read(file: &File) -> Result<(u32, Snapshot), PageError> {
         let header = read_header(file)?;
         match read_snapshot(file, &header) {
             // What a header tells of is not written while that header is there. So what is wrong
-            // behind the same header stays wrong. Whoever changes it all the time is not waited
+            // behind the same header stays wrong. A header that changes all the time is not waited
             // for.
             Err(PageError::Torn) if begun.elapsed() < PATIENCE && read_header(file)? != header => {
                 std::thread::sleep(PAUSE);

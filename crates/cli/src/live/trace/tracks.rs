@@ -359,7 +359,7 @@ fn queues(chrome: &mut Chrome<'_>, items: &[Item], end: u64) -> io::Result<()> {
             (item.ran, if item.ended { "runs" } else { "runs on" }),
         ];
         let spans = || parts.iter().filter_map(|(span, _)| *span);
-        let (Some(first), Some(last)) = (spans().next(), spans().last()) else {
+        let (Some(first), Some(last)) = (spans().next(), spans().next_back()) else {
             continue;
         };
         let name = item_name(item.function);

@@ -216,10 +216,11 @@ fn thumbnails() {
     let me = std::env::current_exe().expect("it is there");
     let mut other = std::process::Command::new("taskset");
     let other = other.args(["-c", "0"]).arg(me).arg("busy");
-    let _other = other
-        .stdin(std::process::Stdio::piped())
-        .spawn()
-        .expect("it starts");
+    let other = other.stdin(std::process::Stdio::piped()).spawn();
+    let mut other = other.expect("it starts");
+    // It ends with this process, which holds the other end.
+    let _held = other.stdin.take();
+    std::thread::spawn(move || other.wait());
     loop {
         let _unjoined = queue.spawn(scale_picture);
         pause();

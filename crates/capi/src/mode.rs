@@ -22,10 +22,12 @@ const TSAN: u8 = 4;
 /// Whether nobody watches.
 #[inline]
 pub(crate) fn is_plain() -> bool {
-    match MODE.load(SeqCst) {
-        0 => ask() == PLAIN,
-        mode => mode == PLAIN,
-    }
+    MODE.load(SeqCst) == PLAIN || is_found_plain()
+}
+
+#[cold]
+fn is_found_plain() -> bool {
+    MODE.load(SeqCst) == 0 && ask() == PLAIN
 }
 
 /// Whether misuse ends the process.
@@ -66,29 +68,38 @@ fn symbol(name: &CStr) -> *mut c_void {
 static ENDS: u8 = 0;
 
 /// What was done so far happens before what [`entered`] follows, of the same item.
+#[inline]
 pub(crate) fn queued(item: *const c_void) {
     tell(&RELEASE, item);
 }
 
 /// A function begins.
+#[inline]
 pub(crate) fn entered(item: *const c_void) {
     tell(&ACQUIRE, item);
 }
 
 /// A function has ended; its item may be gone.
+#[inline]
 pub(crate) fn left() {
     tell(&RELEASE, (&raw const ENDS).cast());
 }
 
 /// Somebody has waited for functions.
+#[inline]
 pub(crate) fn waited() {
     tell(&ACQUIRE, (&raw const ENDS).cast());
 }
 
+#[inline]
 fn tell(which: &AtomicPtr<c_void>, address: *const c_void) {
-    if is_plain() {
-        return;
+    if !is_plain() {
+        tell_watcher(which, address);
     }
+}
+
+#[cold]
+fn tell_watcher(which: &AtomicPtr<c_void>, address: *const c_void) {
     let func = which.load(SeqCst);
     if !func.is_null() {
         // SAFETY: ThreadSanitizer's functions, which take any address.

@@ -30,16 +30,44 @@ void stays(struct cmwq_work *work)
 	sleep_ms(60000);
 }
 
+static int opened;
+
+void gate(struct cmwq_work *work);
+void gate(struct cmwq_work *work)
+{
+	(void)work;
+	AWAIT(LOAD(opened));
+}
+
+/* The item is pending until the gate is opened, however slow the machine is. */
+static void pend_behind_gate(struct cmwq_work *work)
+{
+	static struct cmwq_work first = CMWQ_WORK_INITIALIZER(gate);
+	static struct cmwq_queue *line;
+	struct cmwq_queue_options options = CMWQ_QUEUE_OPTIONS_INITIALIZER;
+
+	options.kind = CMWQ_ORDERED;
+	EQUAL(cmwq_queue_create("line", &options, &line), 0);
+	EQUAL(cmwq_queue_work(line, &first), 1);
+	EQUAL(cmwq_queue_work(line, work), 1);
+}
+
+static void open_gate(void)
+{
+	STORE(opened, 1);
+	sleep_ms(60000);
+}
+
 /* The item is gone when this returns; the second call puts something else in its place. */
-static __attribute__((noinline)) void on_stack(struct cmwq_queue *queue, int byte)
+static __attribute__((noinline)) void on_stack(int is_item, int byte)
 {
 	volatile char place[4096];
 	struct cmwq_work *work = (struct cmwq_work *)(void *)(((uintptr_t)place + 63) & ~(uintptr_t)63);
 	size_t n;
 
-	if (queue) {
+	if (is_item) {
 		cmwq_work_init(work, works);
-		cmwq_queue_delayed_work(queue, work, 50000000);
+		pend_behind_gate(work);
 		return;
 	}
 	for (n = 0; n < sizeof(place); n++)
@@ -84,14 +112,14 @@ int main(int argc, char **argv)
 		cmwq_work_init(work, works);
 	}
 	if (!strcmp(what, "overwritten")) {
-		cmwq_queue_delayed_work(queue, work, 1000000);
+		pend_behind_gate(work);
 		memset(work, 0x5a, sizeof(*work));
-		sleep_ms(60000);
+		open_gate();
 	}
 	if (!strcmp(what, "freed")) {
-		cmwq_queue_delayed_work(queue, work, 1000000);
+		pend_behind_gate(work);
 		free(work);
-		sleep_ms(60000);
+		open_gate();
 	}
 	if (!strcmp(what, "reused")) {
 		/* The memory is another item now, which nobody has initialised by the library. */
@@ -102,9 +130,9 @@ int main(int argc, char **argv)
 		cmwq_queue_work(queue, work);
 	}
 	if (!strcmp(what, "stack-gone")) {
-		on_stack(queue, 0);
-		on_stack(NULL, 0x5a);
-		sleep_ms(60000);
+		on_stack(1, 0);
+		on_stack(0, 0x5a);
+		open_gate();
 	}
 	if (!strcmp(what, "garbage"))
 		cmwq_queue_work(queue, (struct cmwq_work *)(uintptr_t)0x123456788);
@@ -128,9 +156,9 @@ int main(int argc, char **argv)
 			NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 		cmwq_work_init(page, works);
-		cmwq_queue_delayed_work(queue, page, 50000000);
+		pend_behind_gate(page);
 		munmap(page, 4096);
-		sleep_ms(60000);
+		open_gate();
 	}
 	return 0;
 }

@@ -10,7 +10,8 @@ usage: cargo xtask COMMAND
   tidy    check the rules that the whole tree keeps (also part of `cargo test`)
   bench   [--quick] [--only PART] [--tables] [--out DIR]: measure, and write docs/benchmarks.md and docs/bench
   pictures: draw `cmwq top` for the README, of a real run, into docs/pictures
-  run-sets  [--rounds N] [--out FILE] [SET...]: `cmwq run` beside xargs and GNU parallel
+  run-sets  [--rounds N] [--out FILE] [--continue] [--hogs N] [SET...]: `cmwq run` beside xargs
+            and GNU parallel
   swarm   [--seeds N] [--from S] [--seed S] [--broken NAME]: random machines, programs and faults
   soak    [--minutes N] [--seed S] [--room NAME] | --one S: hostile programs on real threads
   item-cost   what an empty item costs beside rayon's: instructions (valgrind)

@@ -10,6 +10,8 @@
 //! The best of many widths has the luck of its rounds in its time. So once it is known, it and
 //! `cmwq run` take turns for as many pairs more: what counts is the median of their ratios.
 
+mod daily;
+mod hogs;
 mod looks;
 mod medians;
 mod pairs;
@@ -18,17 +20,25 @@ mod sets;
 mod table;
 
 use std::fs;
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
+use std::time::{Duration, Instant};
 
+use hogs::Hogs;
 use runner::{Runner, runners};
 use serde::{Deserialize, Serialize};
 use sets::{Set, sets};
 
-const USAGE: &str = "usage: cargo xtask run-sets [--rounds N] [--out FILE] [SET...]
-  SET       only these, by their names in the table
-  --rounds  timed rounds of each set, and pairs after them, 1 to 99; default 3
-  --out     the raw data, a JSON object for each run and line; default docs/bench/run.jsonl";
+const USAGE: &str = "usage: cargo xtask run-sets [--rounds N] [--out FILE] [--continue]
+       [--seconds N] [--hogs N] [--command FILE] [SET...]
+  SET         only these, by their names in the table
+  --rounds    timed rounds of each set, and pairs after them, 1 to 99; default 3
+  --out       the raw data, a JSON object for each run and line; default docs/bench/run.jsonl
+  --continue  measure only what the raw data lacks; the tables are of all of it
+  --seconds   begin no run after so long; --continue goes on from there
+  --hogs      so many shells compute all the time beside the jobs; default 0
+  --command   measure this cmwq, instead of building one";
 
 /// One run of one set by one runner.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -44,6 +54,9 @@ struct Row {
     peak: Option<Peak>,
     /// It had not ended when its time was over, and was ended.
     given_up: bool,
+    /// Shells that computed beside it.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    hogs: u32,
     /// One of a pair, after the rounds: `round` is the number of the pair.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     paired: bool,
@@ -63,6 +76,10 @@ struct Peak {
 struct Options {
     rounds: u32,
     out: PathBuf,
+    continues: bool,
+    seconds: Option<u64>,
+    hogs: u32,
+    command: Option<PathBuf>,
     only: Vec<String>,
 }
 
@@ -71,16 +88,24 @@ impl Options {
         let mut options = Options {
             rounds: 3,
             out: root.join("docs/bench/run.jsonl"),
+            continues: false,
+            seconds: None,
+            hogs: 0,
+            command: None,
             only: Vec::new(),
         };
         let mut args = args.iter();
         while let Some(arg) = args.next() {
             match arg.as_str() {
-                "--rounds" => {
-                    let number = args.next().and_then(|n| n.parse().ok());
-                    let number = number.filter(|n| (1..=99).contains(n));
-                    options.rounds = number.ok_or("--rounds needs a number from 1 to 99")?;
+                "--rounds" => options.rounds = number(args.next(), 1..=99, arg)?,
+                "--hogs" => options.hogs = number(args.next(), 0..=999, arg)?,
+                "--seconds" => {
+                    options.seconds = Some(number(args.next(), 1..=999_999, arg)?.into());
                 }
+                "--command" => {
+                    options.command = Some(args.next().ok_or("--command needs a file")?.into());
+                }
+                "--continue" => options.continues = true,
                 "--out" => options.out = args.next().ok_or("--out needs a file")?.into(),
                 name if sets().iter().any(|set| set.name == name) => {
                     options.only.push(name.to_owned());
@@ -90,6 +115,20 @@ impl Options {
         }
         Ok(options)
     }
+}
+
+fn number(text: Option<&String>, range: RangeInclusive<u32>, name: &str) -> Result<u32, String> {
+    let number = text.and_then(|text| text.parse().ok());
+    let number = number.filter(|number| range.contains(number));
+    number.ok_or(format!(
+        "{name} needs a number from {} to {}",
+        range.start(),
+        range.end()
+    ))
+}
+
+fn is_zero(number: &u32) -> bool {
+    *number == 0
 }
 
 fn names() -> String {
@@ -122,68 +161,156 @@ pub fn run(args: &[String]) -> ExitCode {
 
 fn measure(root: &Path, options: &Options) -> Result<Vec<Row>, String> {
     let folder = Folder::new()?;
-    let cmwq = build(root)?;
-    let runners = runners(&cmwq);
-    let mut rows = Vec::new();
-    for set in sets() {
-        if options.only.is_empty() || options.only.iter().any(|name| name == set.name) {
-            rows.extend(measure_set(&set, &runners, &folder.0, &cmwq, options)?);
-        }
-    }
-    Ok(rows)
-}
-
-fn measure_set(
-    set: &Set,
-    runners: &[Runner],
-    folder: &Path,
-    cmwq: &Path,
-    options: &Options,
-) -> Result<Vec<Row>, String> {
-    let work = set
-        .prepare(folder, cmwq)
-        .map_err(|e| format!("{}: {e}", set.name))?;
-    let mut rows: Vec<Row> = Vec::new();
-    for round in 0..=options.rounds {
-        for at in 0..runners.len() {
-            // Whoever comes first is not always the same.
-            let runner = &runners[(at + round as usize) % runners.len()];
-            if is_hopeless(&rows, &runner.name) {
-                continue;
-            }
-            rows.push(note(runner.run(set, &work, round)?, options)?);
-        }
-    }
-    let Some(pair) = pairs::pair(runners, &rows) else {
-        return Ok(rows);
+    let cmwq = match &options.command {
+        Some(path) => canonical(path)?,
+        None => build(root)?,
     };
-    for round in 1..=options.rounds {
-        for runner in pairs::turn(pair, round) {
-            let row = Row {
-                paired: true,
-                ..runner.run(set, &work, round)?
-            };
-            rows.push(note(row, options)?);
+    let runners = runners(&cmwq);
+    let _hogs = Hogs::start(options.hogs).map_err(|e| format!("--hogs: {e}"))?;
+    let mut measured = Measured::new(options)?;
+    for set in sets() {
+        let is_wanted = options.only.is_empty() || options.only.iter().any(|name| name == set.name);
+        if !is_wanted {
+            continue;
+        }
+        match set.lacks() {
+            Some(program) => eprintln!("{}: left out, there is no {program}", set.name),
+            None => measured.measure(&set, &runners, &folder.0, &cmwq)?,
         }
     }
-    Ok(rows)
+    Ok(measured.rows)
 }
 
-/// A run that is over: who waits sees it, and it is kept.
-fn note(row: Row, options: &Options) -> Result<Row, String> {
-    eprintln!("{:<10} {:<22} {:8.3} s", row.set, row.runner, row.elapsed_s);
-    append(&options.out, &row)?;
-    Ok(row)
+/// The rows of this and earlier measurements, and those that there will be.
+struct Measured<'a> {
+    rows: Vec<Row>,
+    options: &'a Options,
+    until: Option<Instant>,
+}
+
+/// One run to come.
+struct Turn<'a> {
+    runner: &'a Runner,
+    round: u32,
+    paired: bool,
+}
+
+impl<'a> Measured<'a> {
+    fn new(options: &'a Options) -> Result<Self, String> {
+        let mut rows = match options.continues {
+            true => past(&options.out)?,
+            false => Vec::new(),
+        };
+        rows.retain(|row| row.hogs == options.hogs);
+        let seconds = options.seconds.map(Duration::from_secs);
+        Ok(Measured {
+            rows,
+            options,
+            until: seconds.map(|seconds| Instant::now() + seconds),
+        })
+    }
+
+    fn measure(
+        &mut self,
+        set: &Set,
+        runners: &[Runner],
+        folder: &Path,
+        cmwq: &Path,
+    ) -> Result<(), String> {
+        let wrong = |e| format!("{}: {e}", set.name);
+        // Nothing is made for a set of which all is there.
+        let mut work = None;
+        let mut take = |measured: &mut Self, turn: Turn<'_>| -> Result<(), String> {
+            if !measured.is_due(set, &turn) {
+                return Ok(());
+            }
+            if work.is_none() {
+                work = Some(set.prepare(folder, cmwq).map_err(wrong)?);
+            }
+            let work = work.as_ref().expect("it was made");
+            let row = Row {
+                paired: turn.paired,
+                hogs: measured.options.hogs,
+                ..turn.runner.run(set, work, turn.round)?
+            };
+            measured.note(row)
+        };
+        for round in 0..=self.options.rounds {
+            for at in 0..runners.len() {
+                // Whoever comes first is not always the same.
+                let runner = &runners[(at + round as usize) % runners.len()];
+                let paired = false;
+                take(
+                    self,
+                    Turn {
+                        runner,
+                        round,
+                        paired,
+                    },
+                )?;
+            }
+        }
+        let of_set: Vec<Row> = self.of(set).cloned().collect();
+        let Some(pair) = pairs::pair(runners, &of_set) else {
+            return Ok(());
+        };
+        for round in 1..=self.options.rounds {
+            for runner in pairs::turn(pair, round) {
+                let paired = true;
+                take(
+                    self,
+                    Turn {
+                        runner,
+                        round,
+                        paired,
+                    },
+                )?;
+            }
+        }
+        Ok(())
+    }
+
+    fn of<'b>(&'b self, set: &'b Set) -> impl Iterator<Item = &'b Row> + Clone {
+        self.rows.iter().filter(move |row| row.set == set.name)
+    }
+
+    /// Whether there is time for it, it is worth that, and it has not been.
+    fn is_due(&self, set: &Set, turn: &Turn<'_>) -> bool {
+        let has_time = self.until.is_none_or(|until| Instant::now() < until);
+        let name = &turn.runner.name;
+        let is_it =
+            |row: &Row| row.runner == *name && row.round == turn.round && row.paired == turn.paired;
+        has_time && !is_hopeless(self.of(set), name) && !self.of(set).any(is_it)
+    }
+
+    /// A run that is over: who waits sees it, and it is kept.
+    fn note(&mut self, row: Row) -> Result<(), String> {
+        eprintln!("{:<10} {:<22} {:8.3} s", row.set, row.runner, row.elapsed_s);
+        append(&self.options.out, &row)?;
+        self.rows.push(row);
+        Ok(())
+    }
 }
 
 /// Who took twice as long as the fastest once is not measured again.
-fn is_hopeless(rows: &[Row], runner: &str) -> bool {
+fn is_hopeless<'a>(rows: impl Iterator<Item = &'a Row> + Clone, runner: &str) -> bool {
     let best = rows
-        .iter()
+        .clone()
         .map(|row| row.elapsed_s)
         .fold(f64::MAX, f64::min);
-    let mut own = rows.iter().filter(|row| row.runner == runner);
+    let mut own = rows.filter(|row| row.runner == runner);
     own.any(|row| row.given_up || row.elapsed_s > 2.0 * best)
+}
+
+/// What was measured before.
+fn past(path: &Path) -> Result<Vec<Row>, String> {
+    let wrong = |e: &dyn std::fmt::Display| format!("{}: {e}", path.display());
+    let text = match fs::read_to_string(path) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        text => text.map_err(|e| wrong(&e))?,
+    };
+    let rows = text.lines().map(serde_json::from_str);
+    rows.collect::<Result<_, _>>().map_err(|e| wrong(&e))
 }
 
 fn append(path: &Path, row: &Row) -> Result<(), String> {
@@ -206,7 +333,10 @@ fn build(root: &Path) -> Result<PathBuf, String> {
     }
     let target = std::env::var_os("CARGO_TARGET_DIR");
     let target = target.map_or(root.join("target"), PathBuf::from);
-    let path = target.join("release/cmwq");
+    canonical(&target.join("release/cmwq"))
+}
+
+fn canonical(path: &Path) -> Result<PathBuf, String> {
     path.canonicalize()
         .map_err(|e| format!("{}: {e}", path.display()))
 }
@@ -245,6 +375,11 @@ mod tests {
             (5, vec!["waits".to_owned()])
         );
         assert_eq!(parse(&[]).ok().unwrap().rounds, 3);
+        let beside = parse(&["--hogs", "2", "--seconds", "9", "--continue"]).unwrap();
+        assert_eq!(
+            (beside.hogs, beside.seconds, beside.continues),
+            (2, Some(9), true)
+        );
         for bad in [&["--rounds", "0"][..], &["--rounds"], &["wait"]] {
             assert!(parse(bad).is_err(), "{bad:?}");
         }
@@ -275,6 +410,7 @@ mod tests {
             elapsed_s,
             peak: None,
             given_up,
+            hogs: 0,
             paired: false,
         };
         let rows = [
@@ -284,7 +420,7 @@ mod tests {
             row("ended", 2.0, true),
         ];
         let names = ["fast", "slow", "too slow", "ended", "new"];
-        let hopeless = names.map(|name| is_hopeless(&rows, name));
+        let hopeless = names.map(|name| is_hopeless(rows.iter(), name));
         assert_eq!(hopeless, [false, false, true, true, false]);
     }
 

@@ -60,6 +60,7 @@ mod tests {
             elapsed_s,
             peak: None,
             given_up: false,
+            hogs: 0,
             paired,
         }
     }

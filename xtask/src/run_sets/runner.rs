@@ -75,6 +75,7 @@ impl Runner {
     fn command(&self, set: &Set, work: &Work) -> Command {
         let mut command = Command::new(&self.words[0]);
         command.args(&self.words[1..]).arg(&work.list);
+        command.current_dir(&work.folder);
         match self.kind {
             Kind::Parallel if set.max_args > 1 => {
                 command.args(["-n", &set.max_args.to_string()]);
@@ -84,13 +85,17 @@ impl Runner {
                 command.args(["-n", &set.max_args.to_string()]);
             }
         }
-        command.args(&work.command);
+        match self.kind {
+            // It joins its words and gives them to a shell.
+            Kind::Parallel => command.args(work.command.iter().map(|word| quoted(word))),
+            Kind::Cmwq | Kind::Xargs => command.args(&work.command),
+        };
         command
     }
 
     /// Runs the set once; in round 0 it is looked at.
     pub(super) fn run(&self, set: &Set, work: &Work, round: u32) -> Result<Row, String> {
-        work.cool().map_err(|e| format!("{}: {e}", set.name))?;
+        work.reset().map_err(|e| format!("{}: {e}", set.name))?;
         let wrong = |e: std::io::Error| format!("{}: {e}", self.name);
         let mut command = self.command(set, work);
         let quiet = command
@@ -120,8 +125,18 @@ impl Runner {
             elapsed_s,
             peak: looks.map(|looks| looks.peak),
             given_up: status.is_none(),
+            hogs: 0,
             paired: false,
         })
+    }
+}
+
+/// For a shell, if it needs to be.
+fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./".contains(c);
+    match word.chars().all(is_plain) {
+        true => word.to_owned(),
+        false => format!("'{}'", word.replace('\'', "'\\''")),
     }
 }
 

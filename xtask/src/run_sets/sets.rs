@@ -3,25 +3,30 @@
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use super::daily::{Scripts, daily};
 
 /// Jobs of one kind.
 pub(super) struct Set {
     pub(super) name: &'static str,
     /// In words, for the table.
     pub(super) about: &'static str,
-    kind: Kind,
+    pub(super) kind: Kind,
     /// Lines to a job.
     pub(super) max_args: u32,
 }
 
 #[derive(Clone, Copy)]
-enum Kind {
+pub(super) enum Kind {
     /// Lines for `cmwq bench burn`: ms of CPU time and ms of sleep of the n-th of so many.
     Burn(u32, fn(u32) -> (u32, u32)),
     /// So many files, of which the n-th has so many KiB, and what is done to each.
     Files(u32, fn(u32) -> u32, &'static [&'static str]),
     /// So many times nothing.
     Empty(u32),
+    /// Programs of the machine.
+    Scripts(Scripts),
 }
 
 /// What a runner is given.
@@ -30,6 +35,10 @@ pub(super) struct Work {
     pub(super) list: PathBuf,
     pub(super) lines: u32,
     pub(super) command: Vec<String>,
+    /// Where it runs.
+    pub(super) folder: PathBuf,
+    /// Run there before each run.
+    before: &'static str,
     /// Files whose content is to be read from the disk again.
     cold: Vec<PathBuf>,
 }
@@ -41,7 +50,7 @@ pub(super) fn sets() -> Vec<Set> {
         kind: Kind::Burn(n, each),
         max_args: 1,
     };
-    vec![
+    let mut sets = vec![
         burn(
             "ninety",
             "90 jobs: 30 of 120 ms CPU time, 60 of 20 ms and 180 ms of waiting",
@@ -85,7 +94,9 @@ pub(super) fn sets() -> Vec<Set> {
             },
         ),
         Set::empty(3000),
-    ]
+    ];
+    sets.extend(daily());
+    sets
 }
 
 impl Set {
@@ -98,8 +109,21 @@ impl Set {
         }
     }
 
+    /// A program that this machine lacks.
+    pub(super) fn lacks(&self) -> Option<&'static str> {
+        let needs = match self.kind {
+            Kind::Burn(..) | Kind::Empty(_) => &[],
+            Kind::Files(_, _, command) => &command[..1],
+            Kind::Scripts(scripts) => scripts.needs,
+        };
+        needs.iter().copied().find(|name| !is_there(name))
+    }
+
     /// Makes the list and the files; `cmwq` computes and sleeps.
     pub(super) fn prepare(&self, folder: &Path, cmwq: &Path) -> io::Result<Work> {
+        let own = folder.join(self.name);
+        fs::create_dir(&own)?;
+        let mut before = "";
         let words = |words: &[&str]| words.iter().map(|&word| word.to_owned()).collect();
         let (lines, command, cold): (Vec<String>, Vec<String>, Vec<PathBuf>) = match self.kind {
             Kind::Burn(n, each) => {
@@ -109,13 +133,19 @@ impl Set {
                 (lines, words(&[&program, "bench", "burn"]), Vec::new())
             }
             Kind::Files(n, kib, command) => {
-                let files = files(&folder.join(self.name), n, kib)?;
+                let files = files(&own, n, kib)?;
                 let lines = files.iter().map(|file| file.display().to_string());
                 (lines.collect(), words(command), files)
             }
             Kind::Empty(n) => {
                 let lines = (0..n).map(|n| n.to_string()).collect();
                 (lines, words(&["true"]), Vec::new())
+            }
+            Kind::Scripts(scripts) => {
+                shell(scripts.make, &own)?;
+                before = scripts.before;
+                let lines = (0..scripts.jobs).map(scripts.line).collect();
+                (lines, words(scripts.command), Vec::new())
             }
         };
         let list = folder.join(format!("{}.list", self.name));
@@ -124,20 +154,41 @@ impl Set {
             list,
             lines: lines.len() as u32,
             command,
+            folder: own,
+            before,
             cold,
         })
     }
 }
 
 impl Work {
-    /// Puts the content of the files out of the page cache, as far as it is written.
-    pub(super) fn cool(&self) -> io::Result<()> {
+    /// Undoes what the last run did: removes what it made, and puts the content of the files out of
+    /// the page cache, as far as it is written.
+    pub(super) fn reset(&self) -> io::Result<()> {
+        shell(self.before, &self.folder)?;
         for path in &self.cold {
             let file = File::open(path)?;
             file.sync_all()?;
             drop_cached(&file);
         }
         Ok(())
+    }
+}
+
+fn is_there(program: &str) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).any(|folder| folder.join(program).is_file())
+}
+
+fn shell(script: &str, folder: &Path) -> io::Result<()> {
+    if script.is_empty() {
+        return Ok(());
+    }
+    let mut shell = Command::new("sh");
+    let shell = shell.args(["-ec", script]).current_dir(folder);
+    match shell.stdin(Stdio::null()).status()? {
+        status if status.success() => Ok(()),
+        status => Err(io::Error::other(format!("cannot prepare it: {status}"))),
     }
 }
 
@@ -148,7 +199,6 @@ fn drop_cached(file: &File) {
 
 /// Files of text that shrinks to a third, about.
 fn files(folder: &Path, n: u32, kib: fn(u32) -> u32) -> io::Result<Vec<PathBuf>> {
-    fs::create_dir(folder)?;
     let mut random = 1_u64;
     let mut text = Vec::new();
     while text.len() < 1 << 20 {

@@ -123,3 +123,43 @@ fn pages_are_found_by_their_names_and_have_no_empty_sections() {
     assert!(text(&["man", "top"]).contains(".SH NOTES"));
     assert!(!text(&["man", "man"]).contains(".SH NOTES"));
 }
+
+#[test]
+fn a_debian_package_has_command_pages_and_completions() {
+    let has_tool = Command::new("dpkg-deb").arg("--version").output().is_ok();
+    if !has_tool {
+        eprintln!("left out: there is no dpkg-deb");
+        return;
+    }
+    let folder = std::env::temp_dir().join(format!("cmwq-deb-{}", std::process::id()));
+    let make = concat!(env!("CARGO_MANIFEST_DIR"), "/make");
+    let mut made = Command::new(make);
+    made.arg("deb").arg(&folder);
+    let made = made
+        .args(["--command", env!("CARGO_BIN_EXE_cmwq")])
+        .output();
+    let made = made.expect("a shell runs it");
+    assert!(made.status.success(), "{made:?}");
+    let package = String::from_utf8(made.stdout).expect("a path");
+    let tree = folder.join("tree");
+    let unpacked = Command::new("dpkg-deb")
+        .args(["-x", package.trim()])
+        .arg(&tree)
+        .status();
+    assert!(unpacked.is_ok_and(|status| status.success()), "{package}");
+    let usr = tree.join("usr");
+    let version = Command::new(usr.join("bin/cmwq")).arg("--version").output();
+    let version = String::from_utf8(version.expect("it runs").stdout).expect("text");
+    assert_eq!(version.trim(), concat!("cmwq ", env!("CARGO_PKG_VERSION")));
+    for file in [
+        "share/man/man1/cmwq.1.gz",
+        "share/man/man1/cmwq-run.1.gz",
+        "share/bash-completion/completions/cmwq",
+        "share/zsh/site-functions/_cmwq",
+        "share/doc/cmwq/copyright",
+    ] {
+        let size = std::fs::metadata(usr.join(file)).map_or(0, |file| file.len());
+        assert!(size > 100, "{file}");
+    }
+    std::fs::remove_dir_all(folder).expect("it goes away");
+}

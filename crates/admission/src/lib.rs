@@ -10,6 +10,7 @@
 //!   whether the last ones begin together, and whether one runs suspiciously long.
 //! * [`Memory`]: whether there is memory for one more.
 //! * [`Room`]: how many jobs the system has processes for, their children included.
+//! * [`Crowd`]: how many jobs are worth their while beside those that sleep.
 //! * [`Relief`]: when to try again where there was no room.
 //! * [`Spacing`]: when the next one may start, where the user wants a time in between.
 //! * [`Gather`]: when to read what they write.
@@ -22,6 +23,8 @@ extern crate std;
 
 /// What jobs have taken, by how long they ran.
 mod ages;
+/// How many keep the CPUs busy.
+mod crowd;
 /// When their output is read.
 mod files;
 mod gather;
@@ -44,6 +47,7 @@ use self::long::Runs;
 use self::peaks::Peaks;
 use cmwq_policy::time::{MILLISECOND, Nanos, Time};
 
+pub use crowd::{Crowd, Seen};
 pub use files::Files;
 pub use gather::Gather;
 pub use memory::Memory;
@@ -65,8 +69,8 @@ pub const JOBS_PER_STEP: u64 = 16;
 ///
 /// A process that was just forked leaves its CPU idle while it loads, so an idle CPU says little.
 /// What a job needs, memory above all, is known once as many have ended as there are CPUs. From
-/// then on [`Admission`] counts jobs that have run for [`SHOWS_AFTER`] as completed too. Jobs that
-/// need more than the ended ones did are [`memory`]'s concern.
+/// then on [`Admission`] counts jobs that have run for [`SHOWS_AFTER`] as completed too, and before
+/// that those that were [seen to sleep](Crowd::sleepers). Jobs that need more than the ended ones did are [`memory`]'s concern.
 pub fn slow_start(cpus: u32, completed: u64) -> u64 {
     let first = START_PER_CPU * u64::from(cpus.max(1));
     first.saturating_add(completed.saturating_mul(PER_COMPLETED))
@@ -93,6 +97,9 @@ pub struct Admission {
     completed: u64,
     /// Running jobs that have run for `SHOWS_AFTER`.
     shown: u64,
+    /// Jobs that keep the CPUs busy, and those that are known to sleep: see [`Crowd`].
+    crowd: u64,
+    sleepers: u64,
     /// Sums over the jobs that have ended, and how long each has waited.
     spent: Spent,
     waits: Peaks,
@@ -134,6 +141,8 @@ impl Admission {
             most,
             completed: 0,
             shown: 0,
+            crowd: u64::MAX,
+            sleepers: 0,
             spent: Spent::default(),
             waits: Peaks::default(),
             runs: Runs::default(),
@@ -181,6 +190,13 @@ impl Admission {
         self.shown = self.shown.saturating_sub(1);
     }
 
+    /// Somebody has looked at the jobs: so many keep the CPUs busy, and so many of them sleep
+    /// ([`Crowd::ceiling`], [`Crowd::sleepers`]).
+    pub fn looked(&mut self, crowd: u64, sleepers: u64) {
+        self.crowd = crowd.max(1);
+        self.sleepers = sleepers;
+    }
+
     /// The system had no room for another job while `running` ran.
     pub fn had_no_room(&mut self, running: u64) {
         self.shortage = Some(Shortage {
@@ -207,6 +223,11 @@ impl Admission {
 
     /// Jobs that may run.
     pub fn limit(&self) -> u64 {
+        self.crowd.min(self.room_for_last())
+    }
+
+    /// The same, however many of them compute.
+    fn room_for_last(&self) -> u64 {
         let with_memory = self.refused.map_or(u64::MAX, |running| running + 1);
         self.most
             .min(slow_start(self.cpus, self.known()))
@@ -216,12 +237,13 @@ impl Admission {
             .min(with_memory)
     }
 
-    /// Jobs that have shown what they do.
+    /// Jobs that have shown what they do. Before some have ended, these are those that sleep.
     fn known(&self) -> u64 {
-        match self.completed >= u64::from(self.cpus.max(1)) {
-            true => self.completed.saturating_add(self.shown),
-            false => self.completed,
-        }
+        let running = match self.completed >= u64::from(self.cpus.max(1)) {
+            true => self.shown,
+            false => self.sleepers,
+        };
+        self.completed.saturating_add(running)
     }
 
     /// Whether the `left` last jobs all start now, beside `running` others, though no CPU idles.
@@ -245,7 +267,7 @@ impl Admission {
         mostly_wait
             && computes <= waits
             && left <= running.saturating_mul(2)
-            && running.saturating_add(left) <= self.limit()
+            && running.saturating_add(left) <= self.room_for_last()
     }
 
     fn ceiling(&self) -> u64 {
@@ -292,6 +314,27 @@ mod tests {
         jobs.completed(3);
         let once = "one of them has ended: it is counted once";
         assert_eq!(jobs.limit(), 8 + 2 * (3 + 2), "{once}");
+    }
+
+    #[test]
+    fn jobs_that_sleep_count_at_once() {
+        let mut jobs = Admission::new(Time(0), 2, 1000);
+        jobs.looked(11, 8);
+        assert_eq!(jobs.limit(), 11);
+        jobs.looked(100, 8);
+        assert_eq!(jobs.limit(), 8 + 2 * 8);
+        jobs.completed(2);
+        assert_eq!(jobs.limit(), 8 + 2 * 2, "the ended ones tell more");
+        jobs.looked(0, 0);
+        assert_eq!(jobs.limit(), 1, "one job may always run");
+    }
+
+    #[test]
+    fn the_last_round_does_not_wait_for_those_that_compute() {
+        let mut jobs = waiting(100);
+        jobs.looked(3, 0);
+        assert_eq!(jobs.limit(), 3);
+        assert!(jobs.is_last_round(20, 18));
     }
 
     /// 100 have ended that waited for 90 ms each and computed for 10.

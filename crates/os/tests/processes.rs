@@ -82,6 +82,7 @@ fn sleeping_stopped_zombie_and_gone_trees() {
     let asleep = tree::TreeState {
         runnable: 0,
         stopped: false,
+        loading: false,
         alive: true,
         seen: true,
     };

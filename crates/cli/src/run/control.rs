@@ -43,6 +43,8 @@ pub(super) struct Tally {
 pub(super) struct Control {
     state: Mutex<State>,
     changed: Condvar,
+    /// For who looks at the jobs.
+    looker: Condvar,
     /// Readable once the run is stopped: for those who wait in poll.
     stop_event: OwnedFd,
     /// For other processes.
@@ -69,6 +71,10 @@ struct State {
     /// Since when everything stands still, and how long it has before.
     suspended_since: Option<Instant>,
     suspended_for: Duration,
+    /// Who looks at the jobs waits until one waits to begin.
+    looker_rests: bool,
+    /// Nobody is to look any more.
+    looked_enough: bool,
 }
 
 impl Control {
@@ -77,6 +83,7 @@ impl Control {
         Ok(Self {
             state: Mutex::default(),
             changed: Condvar::new(),
+            looker: Condvar::new(),
             stop_event,
             shown: Shown::new(),
         })
@@ -94,6 +101,9 @@ impl Control {
         }
         state.outstanding += 1;
         state.tally.submitted += 1;
+        if std::mem::take(&mut state.looker_rests) {
+            self.looker.notify_all();
+        }
         true
     }
 
@@ -110,6 +120,27 @@ impl Control {
         // Whoever has seen too little room holds this until it waits.
         drop(self.lock());
         self.changed.notify_all();
+    }
+
+    /// Waits for so long, and then until a job waits to begin. False: it is over.
+    pub(super) fn wait_to_look(&self, pause: Duration) -> bool {
+        let goes_on = |state: &State| !state.stopped && !state.looked_enough;
+        let waited = self
+            .looker
+            .wait_timeout_while(self.lock(), pause, |state| goes_on(state));
+        let state = waited.unwrap_or_else(PoisonError::into_inner).0;
+        let rests = |state: &mut State| {
+            state.looker_rests = state.outstanding <= state.groups.with_starting();
+            state.looker_rests && goes_on(state)
+        };
+        let waited = self.looker.wait_while(state, rests);
+        goes_on(&waited.unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Ends `wait_to_look`.
+    pub(super) fn look_no_more(&self) {
+        self.lock().looked_enough = true;
+        self.looker.notify_all();
     }
 
     /// Undoes one `admit`.
@@ -326,6 +357,7 @@ impl Control {
         // Cannot fail: the counter is far from its end.
         let _ = rustix::io::write(&self.stop_event, &1_u64.to_ne_bytes());
         self.changed.notify_all();
+        self.looker.notify_all();
     }
 
     /// Whether a signal to us stopped the run: what jobs do then is its consequence.
@@ -424,68 +456,4 @@ impl Control {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use std::sync::Arc;
-
-    #[test]
-    fn admission_waits_for_room_and_ends_at_a_stop() {
-        let control = Arc::new(Control::new().unwrap());
-        assert!(control.admit(|| 1));
-        let waiting = std::thread::spawn({
-            let control = Arc::clone(&control);
-            move || (control.admit(|| 1), control.admit(|| 1))
-        });
-        control.leave();
-        while control.lock().outstanding == 0 {
-            std::thread::yield_now();
-        }
-        assert!(control.stop(1));
-        assert_eq!(waiting.join().unwrap(), (true, false));
-        assert!(!control.stop(2));
-        assert_eq!(control.end(), RunEnd::Code(1));
-    }
-
-    #[test]
-    fn relief_is_an_end_seen_late_too() {
-        let control = Control::new().unwrap();
-        let mut relief = Relief::default();
-        control.lock().ends = 1;
-        assert!(control.wait_for_relief(0, &mut relief));
-        assert_eq!(relief.pause(), Relief::default().pause(), "no try");
-    }
-
-    #[test]
-    fn what_others_do_does_not_end_a_pause() {
-        let control = Control::new().unwrap();
-        let (mut relief, began) = (Relief::default(), Instant::now());
-        std::thread::scope(|scope| {
-            let waiter = scope.spawn(|| control.wait_for_relief(0, &mut relief));
-            while !waiter.is_finished() {
-                control.changed.notify_all();
-            }
-        });
-        let first = Relief::default().pause();
-        assert!(began.elapsed() >= Duration::from_nanos(first));
-        assert!(relief.pause() > first);
-    }
-
-    #[test]
-    fn tally_counts_ends_and_failures() {
-        let control = Control::new().unwrap();
-        assert_eq!(control.ended(JobEnd::Succeeded), 1);
-        assert_eq!(control.ended(JobEnd::Killed(9)), 2);
-        let tally = control.tally();
-        assert_eq!((tally.jobs, tally.failed), (2, 1));
-    }
-
-    #[test]
-    fn a_job_that_is_being_started_is_waited_for_by_whoever_presses_ctrl_c() {
-        let control = Control::new().unwrap();
-        assert!(control.start());
-        assert_eq!(control.interrupted(), (1, 1));
-        control.not_started();
-        assert_eq!(control.interrupted(), (2, 0));
-        assert!(!control.start());
-    }
-}
+mod tests;

@@ -1,7 +1,7 @@
 //! Tells the queue how many jobs may run at this moment. How many: [`Admission`].
 
 use cmwq::Workqueue;
-use cmwq_admission::{Admission, Spent};
+use cmwq_admission::{Admission, Crowd, Spent};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
@@ -53,6 +53,13 @@ impl Limit {
     /// One of those has ended.
     pub(super) fn shown_over(&self, queue: &Workqueue) {
         self.change(queue, Admission::shown_over);
+    }
+
+    /// Somebody has looked at the jobs.
+    pub(super) fn looked(&self, crowd: &Crowd, queue: &Workqueue) {
+        self.change(queue, |admission| {
+            admission.looked(crowd.ceiling(), crowd.sleepers());
+        });
     }
 
     /// The system had no room for another job while `running` ran.

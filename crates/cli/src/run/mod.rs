@@ -12,6 +12,7 @@ mod batch;
 mod board;
 mod columns;
 mod control;
+mod crowd;
 mod delay;
 mod doubts;
 mod failures;
@@ -56,6 +57,7 @@ pub(crate) use status::OTHER_ERROR;
 
 use args::{SummaryFormat, When};
 use control::Tally;
+use crowd::Looks;
 use failures::FailedJob;
 use feed::Feed;
 use hole::Text;
@@ -136,8 +138,10 @@ fn run(given: &RunArgs) -> io::Result<RunEnd> {
     let input = plan.input(source, stop)?;
     let feed = Feed::new(input, &session.template, args.max_args, done);
     session.mind_room();
+    let looks = Looks::start(&session);
     submit_all(&session, feed, &plan);
     session.wait()?;
+    drop(looks);
     drop(progress);
     let (tally, runnable_ns) = (session.control.tally(), cmwq::stats().runnable_ns);
     let (long, failed) = (session.long.all(), session.failures.all());

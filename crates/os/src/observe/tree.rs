@@ -30,6 +30,8 @@ pub struct TreeState {
     pub runnable: usize,
     /// Some thread seen is stopped or traced.
     pub stopped: bool,
+    /// Some thread seen waits for a disk, or cannot be interrupted for another reason.
+    pub loading: bool,
     /// Some thread seen has not ended.
     pub alive: bool,
     /// The leader's threads could be looked at: /proc is there, is ours and does not hide them.
@@ -153,6 +155,7 @@ impl TreeState {
     fn add(&mut self, state: TaskState) {
         self.runnable += usize::from(state == TaskState::Runnable);
         self.stopped |= state == TaskState::Stopped;
+        self.loading |= state == TaskState::DiskSleep;
         self.alive |= state != TaskState::Dead;
     }
 }

@@ -25,7 +25,7 @@ use crate::run::template::{Given, Template};
 use crate::run::threads;
 use crate::run::waiting::{Line, Waiting};
 use cmwq::Workqueue;
-use cmwq_admission::Spent;
+use cmwq_admission::{Crowd, Spent};
 use std::io::{self, IsTerminal};
 use std::ops::Range;
 use std::process::ExitStatus;
@@ -399,6 +399,12 @@ impl Session {
         let running = self.control.running();
         self.limit.ended(completed, running, spent, &self.queue);
         self.mind_room();
+    }
+
+    /// Somebody has looked at the jobs.
+    pub(super) fn looked(&self, crowd: &Crowd) {
+        self.limit.looked(crowd, &self.queue);
+        self.control.has_more_room();
     }
 
     /// Looks now and then for how many jobs the system has processes: first before any job begins,

@@ -1,0 +1,250 @@
+//! Jobs that only compute need no more of them than there are CPUs.
+//!
+//! An idle CPU says that a job may start, and sometimes says it too early: the running jobs load
+//! from disk, wait for their first pages, or stand together on another CPU for a moment. Each such
+//! moment would let one more in, and those that compute then take the caches from each other. So
+//! the running jobs are looked at now and then, and the CPUs' worth of jobs may run beside those
+//! that sleep:
+//!
+//! ```text
+//! ceiling = asleep + CPUs + margin
+//! ```
+//!
+//! How many sleep changes from moment to moment. If each of `n` jobs sleeps independently, the
+//! number has the variance `asleep x awake / n`. The margin is twice the root of that, so that the
+//! CPUs hardly ever run out of jobs. Jobs that only compute have no margin. While a look finds CPUs
+//! without a job, twice as many as sleep may run.
+//!
+//! A look also tells early which jobs sleep, long before the first has ended.
+
+use alloc::collections::BTreeMap;
+
+use cmwq_policy::time::{MILLISECOND, Nanos, Time};
+
+/// A job that was seen asleep at each look for so long is a sleeper.
+const SLEEPS_AFTER: Nanos = 30 * MILLISECOND;
+/// Between two looks.
+const EVERY: Nanos = 15 * MILLISECOND;
+/// A look is used for at least this many times what it took: at most 1.6 % of one CPU.
+const COST_PART: u64 = 64;
+/// Means are counted in parts of this size, and forget this part of themselves with each look.
+const ONE: u64 = 256;
+const FORGETS: u64 = 8;
+/// The margin, in standard deviations.
+const DEVIATIONS: u64 = 2;
+
+/// What a look showed of a job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Seen {
+    /// Chosen by the caller.
+    pub job: u64,
+    /// Its threads that want a CPU.
+    pub runnable: u64,
+    /// Some thread of it waits for a disk, or cannot be interrupted for another reason.
+    pub loads: bool,
+}
+
+/// What looks have shown.
+#[derive(Clone, Debug)]
+pub struct Crowd {
+    cpus: u64,
+    /// Jobs that want no CPU, and threads that a job wants CPUs for if it wants any. Means, in
+    /// parts of `ONE`. `None`: nobody has looked.
+    asleep: Option<u64>,
+    threads: u64,
+    /// Those that slept at the last look, and not for a disk: who loads computes in a moment. Twice
+    /// as many where that left CPUs idle.
+    asleep_now: u64,
+    /// Since when each of those that sleep has been seen to do nothing else.
+    since: BTreeMap<u64, Time>,
+    sleepers: u64,
+}
+
+impl Crowd {
+    /// Nothing is known of the jobs yet.
+    pub fn new(cpus: u32) -> Self {
+        Crowd {
+            cpus: u64::from(cpus.max(1)),
+            asleep: None,
+            threads: ONE,
+            asleep_now: 0,
+            since: BTreeMap::new(),
+            sleepers: 0,
+        }
+    }
+
+    /// Takes in one look at all jobs that run. Without any it says nothing.
+    pub fn looked(&mut self, now: Time, jobs: impl IntoIterator<Item = Seen>) {
+        let (mut all, mut awake, mut threads, mut loading) = (0_u64, 0_u64, 0_u64, 0_u64);
+        let mut since = BTreeMap::new();
+        for Seen {
+            job,
+            runnable,
+            loads,
+        } in jobs
+        {
+            all += 1;
+            awake += u64::from(runnable > 0);
+            threads += runnable;
+            loading += u64::from(runnable == 0 && loads);
+            if runnable == 0 && !loads {
+                since.insert(job, *self.since.get(&job).unwrap_or(&now));
+            }
+        }
+        if all == 0 {
+            return;
+        }
+        let is_sleeper = |begun: &&Time| now.since(**begun) >= SLEEPS_AFTER;
+        self.sleepers = since.values().filter(is_sleeper).count() as u64;
+        self.since = since;
+        let asleep = (all - awake) * ONE;
+        self.asleep = Some(mean(self.asleep.unwrap_or(asleep), asleep));
+        let has_room = awake + loading < self.cpus;
+        // Nobody knows how many more of them it takes to fill the CPUs.
+        let more = if has_room { 2 } else { 1 };
+        self.asleep_now = more * (asleep - loading * ONE);
+        if awake > 0 {
+            self.threads = mean(self.threads, threads * ONE / awake);
+        }
+    }
+
+    /// How many jobs may run, if anything is known.
+    pub fn ceiling(&self) -> u64 {
+        let Some(mean) = self.asleep else {
+            return u64::MAX;
+        };
+        // Those that sleep now leave their CPUs now, however few did before.
+        let asleep = mean.max(self.asleep_now);
+        let awake = (self.cpus * ONE * ONE / self.threads.max(ONE)).max(ONE);
+        let variance = u128::from(asleep) * u128::from(awake) / u128::from(asleep + awake);
+        // The root of `x` parts is that of `x * ONE`, in parts.
+        let deviation = (variance * u128::from(ONE)).isqrt() as u64;
+        let all = asleep + awake + DEVIATIONS * deviation;
+        ((all + ONE / 2) / ONE).max(1)
+    }
+
+    /// How many jobs were found to sleep for a while.
+    pub fn sleepers(&self) -> u64 {
+        self.sleepers
+    }
+
+    /// How long a look that took so long is used.
+    pub fn valid(&self, took: Nanos) -> Nanos {
+        EVERY.max(took.saturating_mul(COST_PART))
+    }
+}
+
+/// The old mean with a new value in it.
+fn mean(before: u64, new: u64) -> u64 {
+    (before * (FORGETS - 1) + new).div_ceil(FORGETS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::vec::Vec;
+
+    /// `asleep` jobs that sleep, and some that are awake with so many threads each.
+    fn jobs(asleep: u64, awake: u64, threads: u64) -> Vec<Seen> {
+        let job = |job| Seen {
+            job,
+            runnable: if job < asleep { 0 } else { threads },
+            loads: false,
+        };
+        (0..asleep + awake).map(job).collect()
+    }
+
+    /// After many looks at the same.
+    fn ceiling(cpus: u32, asleep: u64, awake: u64, threads: u64) -> u64 {
+        let mut crowd = Crowd::new(cpus);
+        for n in 0..100 {
+            crowd.looked(Time(n * EVERY), jobs(asleep, awake, threads));
+        }
+        crowd.ceiling()
+    }
+
+    #[test]
+    fn jobs_that_compute_are_as_many_as_the_cpus() {
+        for cpus in [1, 2, 8, 64] {
+            assert_eq!(ceiling(cpus, 0, 40, 1), u64::from(cpus));
+        }
+    }
+
+    #[test]
+    fn jobs_with_many_threads_are_fewer() {
+        assert_eq!(ceiling(8, 0, 8, 4), 2);
+        assert_eq!(ceiling(2, 0, 8, 4), 1, "one may always run");
+    }
+
+    #[test]
+    fn more_may_run_than_sleep() {
+        for cpus in [1, 2, 8, 64] {
+            for asleep in [1, 5, 30, 1000] {
+                let ceiling = ceiling(cpus, asleep, 0, 1);
+                let least = asleep + u64::from(cpus) + u64::from(asleep > 1);
+                assert!((least..=3 * least).contains(&ceiling), "{ceiling}");
+            }
+        }
+    }
+
+    #[test]
+    fn nothing_is_known_before_a_look() {
+        let mut crowd = Crowd::new(2);
+        assert_eq!(crowd.ceiling(), u64::MAX);
+        crowd.looked(Time(0), []);
+        assert_eq!(crowd.ceiling(), u64::MAX, "of no jobs");
+    }
+
+    #[test]
+    fn a_list_that_begins_to_sleep_is_let_in_at_the_next_look() {
+        let mut crowd = Crowd::new(2);
+        (0..100).for_each(|n| crowd.looked(Time(n), jobs(0, 2, 1)));
+        let mut running = crowd.ceiling();
+        for n in 0..10 {
+            crowd.looked(Time(1000 + n), jobs(running, 0, 1));
+            assert!(crowd.ceiling() > running + 2);
+            running = crowd.ceiling();
+        }
+        assert!(running > 60, "{running}");
+    }
+
+    #[test]
+    fn who_loads_from_a_disk_is_about_to_compute() {
+        let mut crowd = Crowd::new(2);
+        (0..100).for_each(|n| crowd.looked(Time(n), jobs(0, 2, 1)));
+        let loading = |mut seen: Vec<Seen>| {
+            seen.iter_mut().for_each(|seen| seen.loads = true);
+            seen
+        };
+        crowd.looked(Time(100), loading(jobs(2, 0, 1)));
+        assert!(crowd.ceiling() <= 4, "{}", crowd.ceiling());
+        (0..100).for_each(|n| crowd.looked(Time(n), loading(jobs(30, 2, 1))));
+        let if_all_do = "jobs that wait for disks all the time wait";
+        assert!(crowd.ceiling() > 32, "{if_all_do}");
+    }
+
+    #[test]
+    fn who_sleeps_all_the_time_is_a_sleeper() {
+        let mut crowd = Crowd::new(2);
+        let seen = |job, runnable, loads| Seen {
+            job,
+            runnable,
+            loads,
+        };
+        for n in 0..=2 {
+            assert_eq!(crowd.sleepers(), 0);
+            let all = [seen(0, 0, false), seen(1, n % 2, false), seen(2, 0, true)];
+            crowd.looked(Time(n * EVERY), all);
+        }
+        assert_eq!(crowd.sleepers(), 1, "not who wakes up, nor who loads");
+        crowd.looked(Time(3 * EVERY), [seen(0, 1, false)]);
+        assert_eq!(crowd.sleepers(), 0);
+    }
+
+    #[test]
+    fn looks_cost_little() {
+        let crowd = Crowd::new(2);
+        assert_eq!(crowd.valid(1000), EVERY);
+        assert_eq!(crowd.valid(EVERY), 64 * EVERY);
+    }
+}

@@ -10,6 +10,7 @@
 //! The best of many widths has the luck of its rounds in its time. So once it is known, it and
 //! `cmwq run` take turns for as many pairs more: what counts is the median of their ratios.
 
+mod all;
 mod daily;
 mod hogs;
 mod looks;
@@ -25,10 +26,11 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
 
+use all::sets;
 use hogs::Hogs;
 use runner::{Runner, runners};
 use serde::{Deserialize, Serialize};
-use sets::{Set, sets};
+use sets::Set;
 
 const USAGE: &str = "usage: cargo xtask run-sets [--rounds N] [--out FILE] [--continue]
        [--seconds N] [--hogs N] [--command FILE] [SET...]

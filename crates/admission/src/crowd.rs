@@ -103,8 +103,8 @@ impl Crowd {
         // Nobody knows how many more of them it takes to fill the CPUs.
         let more = if has_room { 2 } else { 1 };
         self.asleep_now = more * (asleep - loading * ONE);
-        if awake > 0 {
-            self.threads = mean(self.threads, threads * ONE / awake);
+        if let Some(each) = (threads * ONE).checked_div(awake) {
+            self.threads = mean(self.threads, each);
         }
     }
 

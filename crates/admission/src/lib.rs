@@ -70,7 +70,8 @@ pub const JOBS_PER_STEP: u64 = 16;
 /// A process that was just forked leaves its CPU idle while it loads, so an idle CPU says little.
 /// What a job needs, memory above all, is known once as many have ended as there are CPUs. From
 /// then on [`Admission`] counts jobs that have run for [`SHOWS_AFTER`] as completed too, and before
-/// that those that were [seen to sleep](Crowd::sleepers). Jobs that need more than the ended ones did are [`memory`]'s concern.
+/// that those that were [seen to sleep](Crowd::sleepers). Jobs that need more than the ended ones
+/// did are [`memory`]'s concern.
 pub fn slow_start(cpus: u32, completed: u64) -> u64 {
     let first = START_PER_CPU * u64::from(cpus.max(1));
     first.saturating_add(completed.saturating_mul(PER_COMPLETED))

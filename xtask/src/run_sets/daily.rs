@@ -1,21 +1,6 @@
 //! Sets of jobs with programs that people have on their machines.
 
-use super::sets::{Kind, Set};
-
-/// What is prepared and run for a set, each text by `sh -e` in the set's folder.
-#[derive(Clone, Copy)]
-pub(super) struct Scripts {
-    /// Programs without which the set is left out.
-    pub(super) needs: &'static [&'static str],
-    /// Once.
-    pub(super) make: &'static str,
-    /// Before each run, untimed.
-    pub(super) before: &'static str,
-    pub(super) jobs: u32,
-    /// The n-th line of the list.
-    pub(super) line: fn(u32) -> String,
-    pub(super) command: &'static [&'static str],
-}
+use super::sets::{Kind, Scripts, Set};
 
 /// 48 functions for a compiler, no two files alike.
 const MAKE_C: &str = r#"

@@ -1,11 +1,9 @@
-//! The sets of jobs.
+//! What a set of jobs is, and how its files are made.
 
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-
-use super::daily::{Scripts, daily};
 
 /// Jobs of one kind.
 pub(super) struct Set {
@@ -29,6 +27,21 @@ pub(super) enum Kind {
     Scripts(Scripts),
 }
 
+/// What is prepared and run for a set, each text by `sh -e` in the set's folder.
+#[derive(Clone, Copy)]
+pub(super) struct Scripts {
+    /// Programs without which the set is left out.
+    pub(super) needs: &'static [&'static str],
+    /// Once.
+    pub(super) make: &'static str,
+    /// Before each run, untimed.
+    pub(super) before: &'static str,
+    pub(super) jobs: u32,
+    /// The n-th line of the list.
+    pub(super) line: fn(u32) -> String,
+    pub(super) command: &'static [&'static str],
+}
+
 /// What a runner is given.
 pub(super) struct Work {
     /// A line for each job.
@@ -41,62 +54,6 @@ pub(super) struct Work {
     before: &'static str,
     /// Files whose content is to be read from the disk again.
     cold: Vec<PathBuf>,
-}
-
-pub(super) fn sets() -> Vec<Set> {
-    let burn = |name, about, n, each| Set {
-        name,
-        about,
-        kind: Kind::Burn(n, each),
-        max_args: 1,
-    };
-    let mut sets = vec![
-        burn(
-            "ninety",
-            "90 jobs: 30 of 120 ms CPU time, 60 of 20 ms and 180 ms of waiting",
-            90,
-            crate::bench::ninety,
-        ),
-        Set {
-            name: "checksums",
-            about: "`sha256sum` of 20,000 files of 4 to 64 KiB from a cold cache, 50 to a job",
-            kind: Kind::Files(20_000, |n| 4 << (n % 5), &["sha256sum"]),
-            max_args: 50,
-        },
-        Set {
-            name: "compress",
-            about: "`gzip` of 500 files of 64 to 512 KiB",
-            kind: Kind::Files(500, |n| 64 << (n % 4), &["gzip", "-kf"]),
-            max_args: 1,
-        },
-        burn(
-            "waits",
-            "200 jobs: 150 wait for 200 to 600 ms and need 2 ms, 50 need 60 ms",
-            200,
-            |n| match n % 4 {
-                0 => (60, 0),
-                part => (2, 200 * part),
-            },
-        ),
-        burn(
-            "tests",
-            "a test suite of 300 programs: 5 to 40 ms each, every fifth waits 100 ms to 1 s",
-            300,
-            |n| {
-                (
-                    5 + 5 * (n % 8),
-                    if n % 5 == 0 {
-                        100 * (1 + n / 5 % 10)
-                    } else {
-                        0
-                    },
-                )
-            },
-        ),
-        Set::empty(3000),
-    ];
-    sets.extend(daily());
-    sets
 }
 
 impl Set {

@@ -3,8 +3,8 @@
 
 use std::fmt::Write;
 
+use super::all::sets;
 use super::medians::{Median, best, medians};
-use super::sets::sets;
 use super::{Peak, Row, pairs};
 
 /// The text.

@@ -42,6 +42,12 @@ pub(crate) struct Habits {
     #[arg(long, aliases = ["recstart", "recend"], value_name = "SIZE", hide = true)]
     block: Option<String>,
 
+    #[arg(long, value_name = "TEXT", hide = true)]
+    rpl: Option<String>,
+
+    #[arg(long, value_name = "HOW", hide = true)]
+    trim: Option<String>,
+
     #[arg(long, alias = "wd", value_name = "DIR", hide = true)]
     workdir: Option<String>,
 
@@ -76,6 +82,14 @@ impl Habits {
                 self.pipe || self.block.is_some(),
                 "there is no --pipe: \"split -n l/8 FILE part.\" cuts a file into 8, and \"cmwq run \
                  'COMMAND <{}' ::: part.*\" runs a job for each",
+            ),
+            (
+                self.rpl.is_some(),
+                "there is no --rpl: in a script, take values apart: cmwq run 'x={}; echo ${x##*.}'",
+            ),
+            (
+                self.trim.is_some(),
+                "there is no --trim: sed 's/^ *//; s/ *$//' takes the blanks off lines",
             ),
             (
                 self.sshlogin,

@@ -226,6 +226,8 @@ fn what_there_is_not_is_refused_with_what_to_do() {
         ("-p", "--dry-run"),
         ("-X", "-n N"),
         ("--semaphore", "flock(1)"),
+        ("--rpl={x}", "${x##*.}"),
+        ("--trim=lr", "sed"),
         ("--workdir=/", "cd DIR"),
         ("--results=x.csv", "--joblog"),
         ("--header=1", ":"),

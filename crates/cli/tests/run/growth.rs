@@ -36,3 +36,26 @@ fn jobs_that_sleep_are_not_runnable_though_none_waits_to_be_started() {
     // As many as there are CPUs where nobody looks.
     assert!(runnable < 0.9, "{runnable}");
 }
+
+#[test]
+fn jobs_that_sleep_let_others_in_before_the_first_has_ended() {
+    let cpus = std::thread::available_parallelism().map_or(1, usize::from);
+    // At the beginning four run per CPU.
+    let jobs = 4 * cpus + 1;
+    if available_mib().is_none_or(|mib| mib < 300 * jobs) {
+        eprintln!("left out: a job that is new may take much memory");
+        return;
+    }
+    let ran = run(&["--summary", "json", "sleep"], "4\n".repeat(jobs));
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    assert_eq!(ran.summary()["peak_jobs"], jobs, "{}", ran.err);
+}
+
+fn available_mib() -> Option<usize> {
+    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
+    let line = text
+        .lines()
+        .find(|line| line.starts_with("MemAvailable:"))?;
+    let kib: usize = line.split_whitespace().nth(1)?.parse().ok()?;
+    Some(kib / 1024)
+}

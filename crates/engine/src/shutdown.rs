@@ -11,6 +11,7 @@ use crate::wait::{graph, this_worker};
 
 /// What became of the items.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ShutdownReport {
     /// Items that ended during the call.
     pub completed: u64,

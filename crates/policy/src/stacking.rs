@@ -30,6 +30,7 @@ pub const STACK_PART: usize = 2;
 
 /// What a queue's waiters do.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Stacking {
     /// The scheduler decides where a waiter wakes up.
     Off,

@@ -6,6 +6,7 @@ use std::fmt;
 use cmwq_engine::error::{QueueError, WouldDeadlock};
 
 /// A spawned closure gave no value.
+#[non_exhaustive]
 pub enum JoinError {
     /// It panicked, with this payload.
     Panicked(Box<dyn Any + Send + 'static>),

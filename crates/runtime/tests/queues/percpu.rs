@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::SeqCst;
 use std::time::Duration;
 
-use cmwq::{QueueError, Work, Workqueue};
+use cmwq::{JoinError, QueueError, Work, Workqueue};
 use cmwq_os::sched;
 
 use crate::common::alone::alone;
@@ -174,6 +174,11 @@ fn a_cpu_that_does_not_exist_is_an_error() {
             let error = queue.queue_on(cpu, &work).unwrap_err();
             assert_eq!(error, QueueError::NoSuchCpu(cpu));
             assert_eq!(error.to_string(), format!("the machine has no CPU {cpu}"));
+            let delayed = queue.queue_after_on(cpu, &work, Duration::ZERO);
+            assert_eq!(delayed, Err(error));
+            assert_eq!(queue.modify_on(cpu, &work, Duration::ZERO), Err(error));
+            let joined = queue.spawn_on(cpu, || ()).join();
+            assert!(matches!(joined, Err(JoinError::Refused(why)) if why == error));
         }
         assert!(!work.is_pending(), "{}", queue.name());
         assert!(!queue.is_congested(Some(5000)));

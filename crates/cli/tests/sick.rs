@@ -154,7 +154,10 @@ fn a_cpu_that_another_process_has() {
         return;
     }
     let service = Service::start("i");
-    let words = ["of its workers get too little of CPUs 0 at nice 19, as others run there"];
+    let words = [
+        "too little of CPUs 0 for ",
+        " of its workers at nice 19, as others run there",
+    ];
     service.says(&["explain", "thumbnails"], &words);
     service.says(
         &["dump"],

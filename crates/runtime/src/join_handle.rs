@@ -205,6 +205,9 @@ impl Workqueue {
     /// Queues a closure, to run once. A panic in it becomes an error of
     /// [`join`](JoinHandle::join); the worker survives. The closure's memory is one allocation.
     ///
+    /// If the queue refuses the closure (closed, draining, shut down), it is dropped without having
+    /// run, and only `join` says so: [`JoinError::Refused`]. Of a detached closure nobody is told.
+    ///
     /// ```
     /// let words = cmwq::system().spawn(|| "seven words are more than enough here".split(' ').count());
     /// assert_eq!(words.join()?, 7);

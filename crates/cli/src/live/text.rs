@@ -116,9 +116,9 @@ fn starved(out: &mut String, queue: &Queue, seen: &Seen, shares: &Shares) {
         if let Some(worst) = starved.iter().max_by_key(|share| share.waited) {
             line!(
                 out,
-                "{} of its workers get too little of CPUs {} at nice {}, as others run there: {}",
-                starved.len(),
+                "too little of CPUs {} for {} of its workers at nice {}, as others run there: {}",
                 clean(&pool.cpus),
+                starved.len(),
                 pool.nice,
                 worst.words()
             );

@@ -233,6 +233,9 @@ pub(crate) struct RunArgs {
     pub(super) joblog: Option<PathBuf>,
 
     /// Leave out the lines that have succeeded according to the joblog, and continue it
+    ///
+    /// Lines that failed are run again, and so are those that were never started. Lines are
+    /// compared, not COMMAND, nor what it made.
     #[arg(long, alias = "resume-failed", requires = "joblog", help_heading = LOG)]
     pub(super) resume: bool,
 
@@ -286,7 +289,7 @@ pub(super) enum Halt {
     /// Nothing that a job does stops the run
     #[value(alias = "0")]
     Never,
-    /// Start nothing more and wait for the running jobs
+    /// Start nothing more and wait for the running jobs, which are not tried again
     #[value(aliases = ["soon,fail=1", "1"])]
     Soon,
     /// Start nothing more and terminate the running jobs

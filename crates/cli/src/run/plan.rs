@@ -62,7 +62,8 @@ impl Plan {
         };
         if let Some(word) = command.iter().find(|word| script::is_perl(word)) {
             let text = format!(
-                "{{=...=}} is not known, in \"{}\": use sh -c",
+                "there is no {{= =}}, as in \"{}\": write one quoted script for the shell, such as \
+                 'f={{}}; echo \"${{f%.txt}}\"'",
                 word.display()
             );
             return Err(usage(&text));

@@ -257,7 +257,7 @@ fn what_there_is_not_is_refused_with_what_to_do() {
     assert_eq!((cite.code, cite.text().as_str()), (Some(0), ""));
     let perl = run(&["echo", "{= $_ *= 2 =}"], "1\n");
     assert_eq!(perl.code, Some(1));
-    assert!(perl.err.contains("{=...=}"), "{}", perl.err);
+    assert!(perl.err.contains("there is no {= =}"), "{}", perl.err);
     let ran = run(
         &["--halt", "now,fail=1", "-j1", "--quiet", "false"],
         "a\nb\n",

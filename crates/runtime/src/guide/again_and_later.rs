@@ -23,7 +23,9 @@
 //!
 //! An item that queues itself with a delay is periodic. It stops when it does not queue itself
 //! again, and also when it panics before it does. `cancel_sync` stops it from outside: meanwhile
-//! the item is refused, so ignore that error inside of the item.
+//! the item is refused, so ignore that error inside of the item. Dropping its handles does not stop
+//! it. If its function holds a handle of its own queue, that queue is not dropped either: cancel
+//! the item first.
 //!
 //! ```
 //! use std::time::Duration;

@@ -12,6 +12,25 @@
 //!
 //! Items may wait for other items. Meanwhile another worker takes the CPU.
 //!
+//! Where items of one queue queue on another, close the queues in the direction of the work: first
+//! the one that hands on, then the one that receives. To a closed queue an item of another queue is
+//! anybody else, and is refused.
+//!
+//! `drain` and `close` report it if items of the queue queue more than ten times in a chain. Where
+//! such chains are meant, as in a crawler, that is harmless.
+//!
+//! # How do I stop early?
+//!
+//! | you stop | by |
+//! | --- | --- |
+//! | one closure that has not begun | [`JoinHandle::cancel`](crate::JoinHandle::cancel) |
+//! | the rest of a batch | keep the handles, and cancel the newest first; or drop the iterator of [`map`](crate::Workqueue::map) |
+//! | a `Work`, also one that queues itself | [`cancel_sync`](crate::Work::cancel_sync) |
+//! | a `Job` | [`CancelToken`](crate::CancelToken) |
+//! | a scope, at a deadline | it has none: let each item look at the clock or at a flag, and return |
+//!
+//! What has begun is never interrupted.
+//!
 //! # Waits that can never end
 //!
 //! An item that waits for itself, for its own queue, or for an item that needs the slot of the

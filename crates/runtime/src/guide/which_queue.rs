@@ -10,7 +10,7 @@
 //! | must run in order, one by one | [`.ordered()`](crate::WorkqueueBuilder::ordered) | one item |
 //! | uses memory, connections or licences | [`.max_active(8)`](crate::WorkqueueBuilder::max_active) | as many items as keep the CPUs busy, never more than 8 |
 //! | must never wait for a free CPU: heartbeats, connections of a server that mostly wait | [`.unmanaged()`](crate::WorkqueueBuilder::unmanaged) | every item, each on a thread |
-//! | may wait until everybody else is done | [`.nice(19)`](crate::WorkqueueBuilder::nice) | as the kind says, at low priority |
+//! | may wait until everybody else is done | [`.nice(19)`](crate::WorkqueueBuilder::nice) | as the kind says, at low priority; other queues begin their items all the same |
 //! | uses data that belongs to one CPU | [`.percpu()`](crate::WorkqueueBuilder::percpu) | one item per CPU, more if it sleeps |
 //! | is tiny and never sleeps | [`.bh()`](crate::WorkqueueBuilder::bh) | one item per CPU, to its end |
 //! | must go on when no thread can be made | [`.mem_reclaim()`](crate::WorkqueueBuilder::mem_reclaim) | as the kind says |

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 
-/// Cancels a job from any thread, also from within it. Clones are the same token; one may be given
-/// to several jobs.
+/// Cancels a [`Job`](crate::Job) from any thread, also from within it. Clones are the same token;
+/// one may be given to several jobs. Items of queues have [`JoinHandle::cancel`](crate::JoinHandle)
+/// and [`Work::cancel`](crate::Work::cancel).
 ///
 /// ```
 /// let token = cmwq::CancelToken::new();

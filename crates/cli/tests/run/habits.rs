@@ -186,6 +186,9 @@ fn output_is_tagged() {
         assert_eq!(ran.lines(), ["a b\tx", "a b\ty"], "{how}: {}", ran.err);
         assert_eq!(ran.err, "a b\te\n", "{how}");
     }
+    // Of a line with columns, what {} stands for.
+    let columns = ["--tag", "--colsep", ",", "echo", "{2}"];
+    assert_eq!(run(&columns, "a,b c\n").lines(), ["a b c\tb c"]);
     let text = [
         "-k",
         "--tagstring",

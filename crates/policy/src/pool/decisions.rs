@@ -80,7 +80,7 @@ impl Outcome {
             Outcome::EnoughRun => "no start, as many run as the CPUs serve",
             Outcome::NoToken => "no start, all pools together run as many as the CPUs serve",
             Outcome::HeldBack => "no start before a look: more might only queue up at a lock",
-            Outcome::NoThread => "no start, a thread cannot be made now",
+            Outcome::NoThread => "no start, a thread is being made already or cannot be made now",
         }
     }
 }

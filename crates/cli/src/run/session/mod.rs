@@ -248,7 +248,7 @@ impl Session {
         let words = self.template.words(given);
         let name = self.template.name(&words).display().to_string();
         let mut arguments = Template::arguments(&lines);
-        let tag = self.tag_of(&arguments, given);
+        let tag = self.tag_of(given);
         arguments.truncate(KEPT);
         arguments.shrink_to_fit();
         let is_said = arguments.is_empty() || name.as_bytes() == arguments;
@@ -285,9 +285,10 @@ impl Session {
     }
 
     /// What each line of the job's output begins with.
-    fn tag_of(&self, arguments: &[u8], given: Given<'_>) -> Option<Vec<u8>> {
+    fn tag_of(&self, given: Given<'_>) -> Option<Vec<u8>> {
         let Some(text) = &self.tagstring else {
-            return self.tag.then(|| arguments.to_vec());
+            let columns = || self.template.columns(given.lines).join(&b' ');
+            return self.tag.then(columns);
         };
         let job = Arguments {
             columns: &self.template.columns(given.lines),

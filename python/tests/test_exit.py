@@ -17,7 +17,12 @@ def start(text):
     warns = "ignore::DeprecationWarning"
     command = [sys.executable, "-u", "-W", warns, "-c", textwrap.dedent(text)]
     pipe = subprocess.PIPE
-    return subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True)
+    return subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, preexec_fn=heed_ctrl_c)
+
+
+def heed_ctrl_c():
+    """Tests that run in the background of a script ignore Ctrl-C, and so would their programs."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def run(text):

@@ -1,17 +1,29 @@
 //! Events of pools: the core decides under the pool's lock; what it asks for is carried out here,
 //! with no pool held.
 
+use std::ptr::NonNull;
+
 use cmwq_os::clock;
-use cmwq_policy::{Action, Cx, Time, WorkerPool, contract};
+use cmwq_policy::pool::{Step, TURN};
+use cmwq_policy::{Action, Cx, ItemReport, Time, WorkerId, WorkerPool, contract};
 
 use crate::engine::Real;
-use crate::pool::{News, Pool, PoolActions};
-use crate::queue::pwq::Items;
-use crate::queue::pwq::{queue_of, unhold};
+use crate::item::Header;
+use crate::pool::{Before, News, Pool, PoolActions, View};
+use crate::queue::pwq::{Items, PwqRef, queue_of, unhold};
 use crate::turns;
 
+/// What has followed an event.
+struct Then {
+    /// A look at the workers was asked for, which the caller sees to.
+    inspect: bool,
+    /// The caller has waited, or done something.
+    later: bool,
+}
+
 impl Pool {
-    /// Runs one event of the core under the pool's lock, then carries out what it asked for.
+    /// Runs one event of the core under the pool's lock, then carries out what it asked for. The
+    /// event sees everything that was queued before.
     pub(crate) fn with<R>(
         &'static self,
         event: impl FnOnce(&mut WorkerPool<Items>, &mut Cx<Items>) -> R,
@@ -25,6 +37,32 @@ impl Pool {
         now: Time,
         event: impl FnOnce(&mut WorkerPool<Items>, &mut Cx<Items>) -> R,
     ) -> R {
+        let (mut event, mut before) = (Some(event), Before::default());
+        loop {
+            let (result, then) = self.once(now, |core, cx, inbox| {
+                if !inbox.has_seen(&mut before) {
+                    core.take_in_left(cx, inbox, TURN);
+                }
+                // If they are many, not all under one hold of the lock.
+                let event = inbox.has_seen(&mut before).then(|| event.take()).flatten();
+                event.map(|event| event(core, cx))
+            });
+            if then.inspect {
+                self.request_inspect();
+            }
+            if let Some(result) = result {
+                return result;
+            }
+        }
+    }
+
+    /// Runs an event about workers. What was left in the inbox is taken in only if nothing else
+    /// waits.
+    pub(crate) fn with_workers<R>(
+        &'static self,
+        now: Time,
+        event: impl FnOnce(&mut WorkerPool<Items>, &mut Cx<Items>) -> R,
+    ) -> R {
         let (result, inspect) = self.with_inspect(now, event);
         if inspect {
             self.request_inspect();
@@ -32,21 +70,67 @@ impl Pool {
         result
     }
 
-    /// As [`with_at`](Self::with_at). Tells the caller whether a look at the workers was asked for.
+    /// The same. Tells the caller whether a look at the workers was asked for.
     pub(crate) fn with_inspect<R>(
         &'static self,
         now: Time,
         event: impl FnOnce(&mut WorkerPool<Items>, &mut Cx<Items>) -> R,
     ) -> (R, bool) {
+        let (result, then) = self.once(now, |core, cx, inbox| {
+            core.take_in_some(cx, inbox);
+            event(core, cx)
+        });
+        (result, then.inspect)
+    }
+
+    /// The worker has ended its item and asks for its next step. What was left in the inbox is
+    /// taken in only if there is nothing else. Tells whether it has become later than `now`.
+    pub(crate) fn worker_ended(
+        &'static self,
+        now: Time,
+        id: WorkerId,
+        report: ItemReport,
+    ) -> (Step<NonNull<Header>, PwqRef>, bool) {
+        let (step, then) = self.once(now, |core, cx, inbox| {
+            core.ended_beside(cx, inbox, id, report)
+        });
+        if then.inspect {
+            self.request_inspect();
+        }
+        (step, then.later)
+    }
+
+    /// One hold of the lock, and what follows.
+    fn once<R>(
+        &'static self,
+        now: Time,
+        event: impl FnOnce(&mut WorkerPool<Items>, &mut Cx<Items>, &mut View) -> R,
+    ) -> (R, Then) {
         let mut actions = PoolActions::default();
-        let (result, news) = self.run(now, &mut actions, event);
+        let (result, news, later) = self.run(now, &mut actions, event);
         // As after most items.
         if actions.is_empty() && news == News::default() {
-            return (result, false);
+            let inspect = false;
+            return (result, Then { inspect, later });
         }
+        let left = news.left;
         self.carry_out(&actions, news);
+        if left {
+            self.take_in();
+        }
         let inspect = actions.iter().any(|action| action == Action::Inspect);
-        (result, inspect)
+        let later = true;
+        (result, Then { inspect, later })
+    }
+
+    /// Takes everything out of the inbox that was left: the worker queues it in turns.
+    pub(crate) fn empty_inbox(&'static self) {
+        self.once(clock::now(), |_, _, inbox| inbox.empty());
+    }
+
+    /// Takes in what was left before.
+    pub(crate) fn take_in(&'static self) {
+        self.with(|_, _| ());
     }
 
     /// Waits until `done` says so under the lock, outside of a worker. False at the deadline.

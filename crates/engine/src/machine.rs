@@ -20,7 +20,7 @@ use crate::engine::Real;
 use crate::error::BuildError;
 use crate::group::Group;
 use crate::item::{Header, Ref};
-use crate::pool::Pool;
+use crate::pool::{Leaves, Pool, executes_for};
 use crate::queue::pwq::Items;
 use crate::queue::pwq::{Pwq, PwqRef};
 use crate::queue::{Queue, QueueRef};
@@ -100,6 +100,14 @@ impl Machine for Real {
         event: impl FnOnce(&mut WorkerPool<Items>, &mut Cx<Items>) -> R,
     ) -> R {
         self.pool(pool).with(event)
+    }
+
+    fn with_workers<R>(
+        &self,
+        pool: u32,
+        event: impl FnOnce(&mut WorkerPool<Items>, &mut Cx<Items>) -> R,
+    ) -> R {
+        self.pool(pool).with_workers(clock::now(), event)
     }
 
     fn with_queue<R>(&self, queue: QueueRef, act: impl FnOnce(&mut QueueCore<PwqRef>) -> R) -> R {
@@ -225,6 +233,34 @@ impl Machine for Real {
             true => cpu.unwrap_or_else(sched::current_cpu) as u32,
             false => 0,
         }
+    }
+
+    fn leave(&self, queue: QueueRef, work: NonNull<Header>, pwq: PwqRef, home: u32) -> bool {
+        let queue = queue_ref(queue);
+        if !queue.made().kind.has_inbox() {
+            return false;
+        }
+        let pool = self.pool(self.info(pwq).pool);
+        // From here on the item is the pool's.
+        let looks = !executes_for(pool);
+        match pool
+            .inbox()
+            .leave(work, pwq, home, looks.then_some(clock::now))
+        {
+            Leaves::Not => return false,
+            Leaves::Crowded => pool.empty_inbox(),
+            Leaves::Left => {}
+        }
+        // A queue that nobody holds any more is freed by the pools, which know of its items only.
+        if !pool.inbox().is_open() || queue.intake().destroying {
+            pool.take_in();
+        }
+        true
+    }
+
+    fn take_in(&self) -> bool {
+        let left = self.0.pools().filter(|pool| pool.inbox().has_any());
+        left.map(Pool::take_in).count() > 0
     }
 
     fn route_by(&self, queue: QueueRef, attrs: &Attrs) {

@@ -38,6 +38,12 @@ impl Kind {
         matches!(self, Kind::Managed | Kind::Unmanaged)
     }
 
+    /// Whether its items may be left in the [inbox](crate::pool::Inbox) of their pool. Those of an
+    /// ordered queue may not: a late one would come to a pool workqueue that is used no more.
+    pub fn has_inbox(self) -> bool {
+        self == Kind::Managed
+    }
+
     /// As people are told.
     pub fn name(self) -> &'static str {
         match self {

@@ -129,9 +129,10 @@ impl<P: Copy + Eq> Queue<P> {
         self.orphaned = true;
     }
 
-    /// All pool workqueues that may have items.
+    /// All pool workqueues that may have items: a late one may come to one that is not used any
+    /// more (`Queueing::left`).
     pub fn pwqs(&self) -> Vec<P> {
-        self.pwqs.iter().copied().collect()
+        self.all_pwqs().collect()
     }
 
     /// All pool workqueues that it ever had.

@@ -152,7 +152,10 @@ fn every_way_to_queue_is_heard() {
         let builder = if per_cpu { builder.percpu() } else { builder };
         let queue = builder.build().unwrap();
         let delayed = cmwq::Work::new(|| ());
-        assert_eq!(queue.queue_after(&delayed, Duration::from_millis(1)), Ok(true));
+        assert_eq!(
+            queue.queue_after(&delayed, Duration::from_millis(1)),
+            Ok(true)
+        );
         let until = Instant::now() + Duration::from_secs(60);
         while count("workqueue_execute_end", name) + count("workqueue_execute_start", name) == 0 {
             assert!(Instant::now() < until, "the delayed item never starts");

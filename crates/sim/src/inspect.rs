@@ -52,13 +52,22 @@ impl Machine {
         }
     }
 
+    /// Through which pool workqueue an item was left for a pool that has not taken it in.
+    fn left_for(&self, item: ItemId) -> Option<PwqId> {
+        let pools = self.pools.borrow();
+        pools
+            .iter()
+            .find_map(|pool| pool.inbox.borrow().left_for(item))
+    }
+
     /// An item as it is now.
     pub fn item_view(&self, item: ItemId) -> ItemView {
         let items = self.items.borrow();
         let at = items.item(item);
+        let queued = at.word.pwq().map(|(addr, _)| items.pwq_at(addr));
         ItemView {
             word: at.word,
-            pwq: at.word.pwq().map(|(addr, _)| items.pwq_at(addr)),
+            pwq: queued.or_else(|| self.left_for(item)),
             started: at.started,
             references: at.references,
         }

@@ -29,6 +29,7 @@ pub fn options(plan: &Plan) -> Options {
         options.thread_limit = random.one_of(&[1, 2, 3, 8]);
     }
     options.shard_cores = random.one_of(&[1, 2, 8]);
+    options.brief_items = plan.has(Feature::BriefItems);
     if plan.has(Feature::Costs) {
         options.costs = costs(&mut random);
     }

@@ -2,6 +2,10 @@
 //! for is carried out in `events.rs`, by the threads of `threads/`. `README.md` in this folder: how
 //! nothing is lost between them.
 
+mod current;
+mod inbox;
+#[cfg(all(test, loom))]
+mod loom_tests;
 mod slot;
 mod table;
 
@@ -11,7 +15,7 @@ use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64};
 
 use cmwq_os::sched;
 use cmwq_policy::affinity::Near;
-use cmwq_policy::pool::PoolKey;
+use cmwq_policy::pool::{Inbox as _, PoolKey};
 use cmwq_policy::{
     Action, Actions, CpuMask, Cx, MAX_CPUS, Nanos, PoolAttrs, Published, Time, WorkerId, WorkerPool,
 };
@@ -21,6 +25,9 @@ use crate::queue::pwq::Items;
 use crate::queue::pwq::PwqRef;
 use crate::sync::{Futex, Mutex, MutexGuard};
 use crate::tracepoints::Activations;
+pub(crate) use current::{CURRENT, Current, executes_for};
+pub(crate) use inbox::{Before, Leaves, View};
+use inbox::{Inbox, Taken};
 pub(crate) use slot::{NOWHERE, Slot};
 use table::Table;
 
@@ -33,6 +40,8 @@ pub(crate) struct Pool {
     id: u32,
     key: PoolKey,
     core: Mutex<Core>,
+    /// Items that were queued without that lock.
+    inbox: Inbox,
     /// CPUs that its workers may use, for canaries: a bit each.
     serves: [AtomicU64; MAX_CPUS / 64],
     /// Counts the changes of that mask.
@@ -62,6 +71,7 @@ struct Core {
     /// What was published last.
     published: Published,
     standby: Option<WorkerId>,
+    taken: Taken,
 }
 
 // SAFETY: the core holds pointers to items and queues, which are only followed under its lock, by
@@ -106,12 +116,14 @@ impl Pool {
             },
             published: Published::default(),
             standby: None,
+            taken: Taken::default(),
         };
         Pool {
             base,
             id: attrs.id,
             key,
             core: Mutex::new(core),
+            inbox: Inbox::new(),
             serves: std::array::from_fn(|word| AtomicU64::new(cpus.words()[word])),
             serves_version: AtomicU32::new(1),
             slots: Table::default(),
@@ -216,15 +228,20 @@ impl Pool {
         (lock..lock + size_of_val(&self.core) as u64).contains(&addr)
     }
 
+    /// Where items are left without the pool's lock.
+    pub(crate) fn inbox(&self) -> &Inbox {
+        &self.inbox
+    }
+
     /// Runs one event of the core, which happens `now`, under the pool's lock. The caller carries
-    /// out what it asks for.
+    /// out what it asks for. Tells whether somebody else had the lock.
     pub(crate) fn run<R>(
         &'static self,
         now: Time,
         actions: &mut PoolActions,
-        event: impl FnOnce(&mut WorkerPool<Items>, &mut Cx<Items>) -> R,
-    ) -> (R, News) {
-        let mut core = self.core.lock().expect("the core does not panic");
+        event: impl FnOnce(&mut WorkerPool<Items>, &mut Cx<Items>, &mut View) -> R,
+    ) -> (R, News, bool) {
+        let (mut core, waited) = self.lock_core();
         let no_way_back = NoWayBack;
         // SAFETY: the lock is held until after the last use of the items.
         let mut items = unsafe { Items::of(self.base, self.id) };
@@ -234,13 +251,24 @@ impl Pool {
             cpu: self.here(),
             out: &mut *actions,
         };
-        let result = event(&mut core.pool, &mut cx);
-        check(&core.pool, cx.store);
+        let Core { pool, taken, .. } = &mut *core;
+        let mut inbox = View {
+            inbox: &self.inbox,
+            taken,
+            now,
+        };
+        let result = event(pool, &mut cx, &mut inbox);
+        let published = pool.publish(&mut cx, &mut inbox);
+        let left = published.open.is_none() && inbox.has_any();
+        inbox.let_go();
+        check(pool, cx.store);
         self.activated.add(cx.store.activated());
-        let published = core.pool.published(now);
-        let news = self.publish(core, published, actions);
+        let news = News {
+            left,
+            ..self.publish(core, published, actions)
+        };
         std::mem::forget(no_way_back);
-        (result, news)
+        (result, news, waited)
     }
 
     /// Publishes what changed and lets the pool go. The stores are ordered by the lock; who reads
@@ -277,6 +305,15 @@ impl Pool {
             cull: core.pool.cull_at().is_some(),
             slots: core.pool.waits_for_slots(),
             at_dfl: core.pool.waits_at_dfl(),
+            left: false,
+        }
+    }
+
+    /// Its lock, and whether somebody else had it.
+    fn lock_core(&self) -> (MutexGuard<'_, Core>, bool) {
+        match self.core.try_lock() {
+            Ok(core) => (core, false),
+            Err(_) => (self.core.lock().expect("the core does not panic"), true),
         }
     }
 
@@ -410,6 +447,8 @@ pub(crate) struct News {
     pub(crate) slots: bool,
     /// Of limits that nobody has chosen.
     pub(crate) at_dfl: bool,
+    /// Items are in the inbox, which is shut.
+    pub(crate) left: bool,
 }
 
 /// Pools are compared by identity.

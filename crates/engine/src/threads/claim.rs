@@ -4,6 +4,7 @@
 use std::ptr::NonNull;
 
 use cmwq_os::{sched, thread};
+use cmwq_policy::contract::Machine;
 use cmwq_policy::stacking::{self, Awaited, ClaimOn, Stacking, Waiter};
 use cmwq_policy::{CpuMask, ItemReport, WorkerId};
 
@@ -24,7 +25,10 @@ pub(crate) fn claim(queue: &Queue, work: NonNull<Header>) -> bool {
     }
     // SAFETY: the caller keeps it.
     let item = unsafe { work.as_ref() };
-    let word = item.word();
+    let mut word = item.word();
+    if word.is_pending() && word.pwq().is_none() && queue.machine().take_in() {
+        word = item.word();
+    }
     let pool = word.pool().filter(|_| word.pwq().is_some());
     let Some(pool) = pool.and_then(|id| queue.engine().pool(id)) else {
         return false;
@@ -112,7 +116,7 @@ fn run(pool: &'static Pool, id: WorkerId, (work, pwq): (NonNull<Header>, PwqRef)
     slot.visited(within.map(|worker| worker.slot));
     let tidiness = Tidiness::new();
     let mut hands = Hands::stand_for(slot);
-    let report = hands.execute(work, pwq).report;
+    let report = hands.execute(work, pwq, None).report;
     drop(hands);
     slot.visit_ends();
     if pool.base().is_ours() {

@@ -70,7 +70,8 @@ pub(super) fn handle_reports(pool: &'static Pool, receiver: Option<WorkerId>) {
 /// Looks at the CPU time of an item that is not new any more.
 fn watch(pool: &'static Pool, worker: WorkerId, item: u32, asleep: bool) {
     let threshold = thresholds::cpu_intensive();
-    let watched = threshold > 0 && pool.with(|core, cx| core.is_watched(cx, worker, item));
+    let watched = threshold > 0
+        && pool.with_workers(clock::now(), |core, cx| core.is_watched(cx, worker, item));
     if !watched {
         return;
     }
@@ -86,7 +87,7 @@ fn watch(pool: &'static Pool, worker: WorkerId, item: u32, asleep: bool) {
             asleep,
             switches,
         };
-        let hog = pool.with(|core, cx| {
+        let hog = pool.with_workers(clock::now(), |core, cx| {
             let hog = core.watched(cx, worker, item, sample, threshold);
             // The name is taken under the lock, while the item keeps its queue.
             hog.map(|hog| hog.map(|hog| (hog, name_of(hog.pwq).to_owned())))

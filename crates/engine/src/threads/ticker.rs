@@ -172,7 +172,8 @@ impl Ticker {
         }
         let threshold = thresholds::watchdog();
         if self.looks.is_due(now, threshold) {
-            let waits = |pool: &'static Pool| pool.with(|core, _| core.waits_for_slots());
+            let waits =
+                |pool: &'static Pool| pool.with_workers(now, |core, _| core.waits_for_slots());
             if self.tick().stop_watching(|| self.engine.pools().any(waits)) {
                 self.looks.nobody_waits();
                 return None;
@@ -193,7 +194,7 @@ impl Ticker {
             return None;
         }
         if now >= self.outgrows_at {
-            let waits = |pool: &'static Pool| pool.with(|core, _| core.waits_at_dfl());
+            let waits = |pool: &'static Pool| pool.with_workers(now, |core, _| core.waits_at_dfl());
             if self
                 .tick()
                 .stop_watching_dfl(|| self.engine.pools().any(waits))
@@ -232,7 +233,7 @@ impl Ticker {
             let looks = self
                 .engine
                 .pools()
-                .filter_map(|p| p.with(|core, cx| core.look_at(cx.now)));
+                .filter_map(|p| p.with_workers(clock::now(), |core, cx| core.look_at(cx.now)));
             until = looks.chain(due).chain([self.rounds.next()]).min();
         }
         let timers = self
@@ -270,10 +271,10 @@ fn expire(engine: &'static Engine, now: Time) {
 }
 
 fn cull(pool: &'static Pool, now: Time) -> Option<Time> {
-    let due = pool.with(|core, _| core.cull_at())?;
+    let due = pool.with_workers(now, |core, _| core.cull_at())?;
     if due > now {
         return Some(due);
     }
-    while pool.with(|core, cx| core.cull(cx)) {}
-    pool.with(|core, _| core.cull_at())
+    while pool.with_workers(clock::now(), |core, cx| core.cull(cx)) {}
+    pool.with_workers(clock::now(), |core, _| core.cull_at())
 }

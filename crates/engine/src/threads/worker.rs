@@ -14,12 +14,12 @@ use super::scan;
 use crate::base::Base;
 use crate::item::Header;
 use crate::options::ThreadHook;
-use crate::pool::{NOWHERE, Pool, Slot};
+use crate::pool::{CURRENT, Current, NOWHERE, Pool, Slot};
 use crate::queue::pwq::{PwqRef, name_of};
 use crate::report::{self, Report};
 use crate::tracepoints;
 use crate::user;
-use crate::wait::this_worker::{CURRENT, Current, as_stranger};
+use crate::wait::this_worker::as_stranger;
 
 /// What came of an item.
 pub(super) struct Executed {
@@ -55,8 +55,13 @@ impl Hands {
         }
     }
 
-    /// Executes an item.
-    pub(super) fn execute(&mut self, work: NonNull<Header>, pwq: PwqRef) -> Executed {
+    /// Executes an item, from then on; `None`: from now on.
+    pub(super) fn execute(
+        &mut self,
+        work: NonNull<Header>,
+        pwq: PwqRef,
+        begun: Option<Time>,
+    ) -> Executed {
         // SAFETY: the item was just taken off its queue; its header is alive until its function
         // is called.
         let (key, run) = unsafe { (work.as_ref().key(), work.as_ref().vtable().run) };
@@ -66,7 +71,7 @@ impl Hands {
             item: Some((pwq, key)),
         }));
         slot.begins_item();
-        let begun = clock::now();
+        let begun = begun.unwrap_or_else(clock::now);
         // SAFETY: the function that the item was made with, called once per queueing. From here on
         // the item may be gone.
         //
@@ -128,7 +133,7 @@ impl Rescue {
     }
 
     pub(crate) fn execute(&mut self, work: NonNull<Header>, pwq: PwqRef) -> ItemReport {
-        let report = self.hands.execute(work, pwq).report;
+        let report = self.hands.execute(work, pwq, None).report;
         let (slot, seen) = (self.hands.slot, &mut self.cpus_seen);
         if slot.pool.base().is_ours() {
             let is_items = |mask: &CpuMask| is_items_mask(slot, seen, mask);
@@ -250,10 +255,14 @@ impl Worker {
         // clock is read once for both.
         let mut now = clock::now();
         loop {
-            match self.ask(now, ended.take()) {
+            let (step, later) = self.ask(now, ended.take());
+            match step {
                 Step::Run(work, pwq) => {
                     self.follow_cpus();
-                    let done = self.hands.execute(work, pwq);
+                    // To ask takes a tenth of a microsecond, which a clock read for each item is
+                    // not worth.
+                    let begun = (!later).then_some(now);
+                    let done = self.hands.execute(work, pwq, begun);
                     if !slot.pool.base().is_ours() {
                         // The item has forked and returned in the child, where its thread is the
                         // only one: the other items are the parent's, so the child ends.
@@ -309,17 +318,24 @@ impl Worker {
         found.is_some_and(|found| as_stranger(|| say(found, "")))
     }
 
-    /// Reports the ended item, if there is one, and asks for the next step, in one go.
-    fn ask(&self, now: Time, ended: Option<ItemReport>) -> Step<NonNull<Header>, PwqRef> {
+    /// Reports the ended item, if there is one, and asks for the next step, in one go. Tells
+    /// whether it has become later than `now`.
+    fn ask(&self, now: Time, ended: Option<ItemReport>) -> (Step<NonNull<Header>, PwqRef>, bool) {
         let slot = self.hands.slot;
         // Reports that came while this worker was busy are old: their CPUs look again.
         if ended.is_some() && slot.pool.has_reports() {
             slot.pool.drop_reports();
         }
-        slot.pool.with_at(now, |core, cx| match ended {
-            Some(report) => core.ended(cx, slot.id, report),
-            None => core.next(cx, slot.id),
-        })
+        match ended {
+            Some(report) => slot.pool.worker_ended(now, slot.id, report),
+            None => {
+                let pool = slot.pool;
+                (
+                    pool.with_workers(now, |core, cx| core.next(cx, slot.id)),
+                    true,
+                )
+            }
+        }
     }
 
     /// The thread is not fit for another item.
@@ -339,9 +355,10 @@ impl Worker {
     fn yield_once(&self) {
         let before = clock::now();
         sched::yield_now();
-        let took = clock::now().since(before);
-        let slot = self.hands.slot;
-        slot.pool.with(|core, cx| core.yielded(cx, slot.id, took));
+        let now = clock::now();
+        let (took, slot) = (now.since(before), self.hands.slot);
+        slot.pool
+            .with_workers(now, |core, cx| core.yielded(cx, slot.id, took));
     }
 
     /// Stays for a moment, if that has been of use. True if it was. Whoever wakes it meanwhile may

@@ -1,6 +1,6 @@
 //! The worker that the calling thread is: what its item may ask for, and how it waits.
 
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::SeqCst;
 
@@ -9,7 +9,7 @@ use cmwq_policy::worker::Wait;
 use cmwq_policy::{Cx, ItemKey, Time, WorkerPool};
 
 use crate::error::WouldDeadlock;
-use crate::pool::{Pool, Slot};
+use crate::pool::{CURRENT, Pool, Slot};
 use crate::queue::pwq::Items;
 use crate::queue::pwq::{PwqRef, name_of};
 
@@ -24,19 +24,6 @@ pub(crate) struct ThisWorker {
 pub(crate) struct WaitRef {
     slot: &'static Slot,
     number: u32,
-}
-
-/// The worker that the current thread is.
-#[derive(Clone, Copy)]
-pub(crate) struct Current {
-    pub(crate) slot: &'static Slot,
-    /// The item that it executes, and the pwq that this was queued through.
-    pub(crate) item: Option<(PwqRef, ItemKey)>,
-}
-
-thread_local! {
-    // Constant and without a destructor, so that it can be used at any moment of a thread's life.
-    pub(crate) static CURRENT: Cell<Option<Current>> = const { Cell::new(None) };
 }
 
 /// The calling thread as a worker, if it is one of this process.

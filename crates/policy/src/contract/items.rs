@@ -54,7 +54,7 @@ pub fn enqueue<M: Machine>(
         };
         match running {
             None => {
-                if insert(m, pwq, work, how) {
+                if m.leave(queue, work, pwq, how.home) || insert(m, pwq, work, how) {
                     return pwq;
                 }
             }
@@ -144,8 +144,15 @@ pub(super) fn grab<M: Machine>(m: &M, work: WorkOf<M>) -> Option<Grab> {
             Ok(_) => return Some(Grab::Idle),
             Err(word) if !word.is_pending() => return None,
             Err(word) if take(m, work, word) => return Some(Grab::Stolen),
-            Err(_) => m.relax(),
+            Err(_) => give_way(m),
         }
+    }
+}
+
+/// Somebody owns an item for a moment: he is in the middle of a call, or has left it in an inbox.
+pub(super) fn give_way<M: Machine>(m: &M) {
+    if !m.take_in() {
+        m.relax();
     }
 }
 
@@ -196,7 +203,7 @@ pub fn cancel<M: Machine>(m: &M, work: WorkOf<M>) -> bool {
             let_go(m, work);
             return true;
         }
-        m.relax();
+        give_way(m);
     }
     false
 }
@@ -230,7 +237,7 @@ pub fn disable<M: Machine>(m: &M, work: WorkOf<M>) -> Disabled {
                     overflow: false,
                 };
             }
-            Err(_) => m.relax(),
+            Err(_) => give_way(m),
         }
     }
 }
@@ -284,7 +291,7 @@ pub(super) fn settled<M: Machine>(m: &M, work: WorkOf<M>) -> WorkWord {
         if !owned || m.with_timers(|timers| timers.is_armed(addr)) {
             return word;
         }
-        m.relax();
+        give_way(m);
     }
 }
 

@@ -175,6 +175,7 @@ impl<M: Machine> WaitGraph<M> {
     /// no wait begins. Some give up then, as in [`begin_bound`](Self::begin_bound), until none is
     /// left.
     pub fn relieve(&mut self, m: &M, mut gives_up: impl FnMut(Node)) {
+        m.take_in();
         while let Some(node) = self.one_stuck(m) {
             gives_up(self.remove_thread_of(node));
         }
@@ -204,6 +205,8 @@ impl<M: Machine> WaitGraph<M> {
 
     fn insert(&mut self, m: &M, nodes: &[Node], targets: &[Target<M>]) {
         let Some(&top) = nodes.first() else { return };
+        // What is waited for is where it can be found.
+        m.take_in();
         let look_at = m.now().after(LOOK_FIRST);
         self.looks.insert((look_at, top));
         for &node in nodes {
@@ -241,6 +244,7 @@ impl<M: Machine> WaitGraph<M> {
     /// wait for slots or threads: without these, a circle is closed by a wait that begins.
     pub fn look(&mut self, m: &M, gives_up: impl FnMut(Node)) -> Time {
         let now = m.now();
+        m.take_in();
         if let Some((_, node)) = self.looks.first().copied().filter(|(at, _)| *at <= now) {
             if self.is_stuck(m, node) {
                 self.relieve(m, gives_up);

@@ -46,7 +46,7 @@ impl Looked {
 /// Looks at the workers of one pool that its core wants to be looked at, with the pool let go, and
 /// tells it.
 pub fn look<M: Lookout>(m: &M, pool: u32) -> Looked {
-    let plan = m.with_pool(pool, |core, _| core.plan_scan());
+    let plan = m.with_workers(pool, |core, _| core.plan_scan());
     let mut seen = Vec::with_capacity(MAX_SCAN);
     let (mut runnable, mut complete) = (0, true);
     for (worker, item) in plan.iter() {
@@ -66,7 +66,7 @@ pub fn look<M: Lookout>(m: &M, pool: u32) -> Looked {
         m.watch_item(pool, &found);
         seen.push(found);
     }
-    let shortage = m.with_pool(pool, |core, cx| core.scanned(cx, &seen, complete));
+    let shortage = m.with_workers(pool, |core, cx| core.scanned(cx, &seen, complete));
     Looked {
         missing: shortage.missing,
         paid: shortage.ended,
@@ -79,7 +79,7 @@ pub fn look_round<M: Lookout>(m: &M, round: Round) -> Looked {
     let mut looked = Looked::default();
     for pool in m.pools() {
         let asked = m.take_asked(pool);
-        let (backlog, early) = m.with_pool(pool, |core, cx| {
+        let (backlog, early) = m.with_workers(pool, |core, cx| {
             let early = core.look_at(cx.now).is_some_and(|at| at <= cx.now);
             (core.nr_queued() > 0, early)
         });
@@ -87,7 +87,7 @@ pub fn look_round<M: Lookout>(m: &M, round: Round) -> Looked {
             looked.add(look(m, pool));
         }
         if backlog {
-            m.with_pool(pool, |core, cx| core.call_rescuers(cx));
+            m.with_workers(pool, |core, cx| core.call_rescuers(cx));
             m.watch_worklist(pool);
         }
     }
@@ -101,7 +101,7 @@ pub fn look_round<M: Lookout>(m: &M, round: Round) -> Looked {
 fn look_for_tokens<M: Lookout>(m: &M) -> Looked {
     let mut looked = Looked::default();
     for pool in m.pools() {
-        let holds = || m.with_pool(pool, |core, _| core.holds_tokens());
+        let holds = || m.with_workers(pool, |core, _| core.holds_tokens());
         if holds() {
             looked.add(look(m, pool));
             looked.paid |= !holds();

@@ -82,12 +82,22 @@ pub trait Machine: Sized {
     /// Items that are waited for together, and may become more meanwhile.
     type Group: Copy + core::fmt::Debug;
 
-    /// Runs one event of a pool, then carries out what it asks for.
+    /// Runs one event of a pool, then carries out what it asks for. It sees everything that was
+    /// queued before.
     fn with_pool<R>(
         &self,
         pool: u32,
         event: impl FnOnce(&mut WorkerPool<Self::Store>, &mut Cx<Self::Store>) -> R,
     ) -> R;
+    /// The same for an event about workers, which need not see what lies in the pool's
+    /// [inbox](crate::pool::Inbox) as long as anything else waits.
+    fn with_workers<R>(
+        &self,
+        pool: u32,
+        event: impl FnOnce(&mut WorkerPool<Self::Store>, &mut Cx<Self::Store>) -> R,
+    ) -> R {
+        self.with_pool(pool, event)
+    }
     /// Works on the state of a queue. Pools may be used inside, no other queue.
     fn with_queue<R>(
         &self,
@@ -140,6 +150,22 @@ pub trait Machine: Sized {
     /// Where new items of this queue go, from this CPU or, if none was asked for, from the
     /// caller's.
     fn route(&self, queue: Self::Queue, cpu: Option<usize>) -> PwqOf<Self>;
+    /// Leaves an item, which the caller owns, in the inbox of its pool. False if that is shut, and
+    /// for queues [without](crate::queue::Kind::has_inbox): then the caller goes by the pool's
+    /// lock. The caller keeps the queue until this returns; the item is the pool's once it is left.
+    fn leave(
+        &self,
+        _queue: Self::Queue,
+        _work: WorkOf<Self>,
+        _pwq: PwqOf<Self>,
+        _home: u32,
+    ) -> bool {
+        false
+    }
+    /// Has all pools take in what was left for them. True if there was anything.
+    fn take_in(&self) -> bool {
+        false
+    }
     /// The CPU that an item which is queued there is near to: the one asked for, or the caller's.
     /// Anything where the pool's items come from one pod.
     fn home(&self, pwq: PwqOf<Self>, cpu: Option<usize>) -> u32;
@@ -166,7 +192,7 @@ pub trait Machine: Sized {
         plugged: bool,
     ) -> PwqOf<Self>;
 
-    /// Somebody else owns an item for a moment.
+    /// Somebody else owns an item for a moment, and it is in no inbox.
     fn relax(&self);
 
     /// Shows all items of a group that have not ended, each of which runs once. Whoever waits for a

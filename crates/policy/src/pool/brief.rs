@@ -37,8 +37,9 @@ const PROVEN: u64 = 64;
 pub(super) struct Brief {
     /// Brief items in a row.
     run: u32,
-    /// How many of them make one worker enough.
+    /// How many of them make one worker enough, and how many do at least.
     needs: u32,
+    least: u32,
     /// What that has saved and lost, since either was last much more than the other.
     saved: Nanos,
     lost: Nanos,
@@ -51,6 +52,7 @@ impl Default for Brief {
         Brief {
             run: 0,
             needs: NEEDS_FIRST,
+            least: NEEDS_FIRST,
             saved: 0,
             lost: 0,
             servers: [None; 2],
@@ -59,6 +61,15 @@ impl Default for Brief {
 }
 
 impl Brief {
+    /// For tests: one worker is enough whatever the items are like.
+    pub(super) fn presumed() -> Self {
+        Brief {
+            needs: 0,
+            least: 0,
+            ..Brief::default()
+        }
+    }
+
     /// This worker has begun or ended an item, or was woken for one.
     pub(super) fn moved(&mut self, id: WorkerId, now: Time) {
         let [last, before] = self.servers;
@@ -66,7 +77,7 @@ impl Brief {
         self.servers = [Some((id, now)), other];
     }
 
-    /// This worker goes idle.
+    /// This worker goes idle, or is known to sleep.
     pub(super) fn left(&mut self, id: WorkerId) {
         let [last, before] = self.servers;
         self.servers = match is_by(id, last) {
@@ -105,7 +116,7 @@ impl Brief {
         if self.lost > self.saved + CREDIT {
             (self.run, self.needs) = (0, (2 * self.needs).min(NEEDS_LAST));
         } else if self.saved > self.lost + PROVEN * CREDIT {
-            self.needs = (self.needs / 2).max(NEEDS_FIRST);
+            self.needs = (self.needs / 2).max(self.least);
         } else {
             return;
         }
@@ -121,6 +132,12 @@ impl Brief {
     pub(super) fn is_served_without(&self, id: WorkerId, now: Time) -> bool {
         let [last, before] = self.servers;
         self.is_enough(now, if is_by(id, last) { before } else { last })
+    }
+
+    /// Until when that holds if nothing moves: whether it does is for the caller to see.
+    pub(super) fn served_until(&self) -> Option<Time> {
+        let (_, at) = self.servers[0].filter(|_| self.run >= self.needs)?;
+        Some(at.after(LATE))
     }
 
     fn is_enough(&self, now: Time, server: Option<(WorkerId, Time)>) -> bool {

@@ -210,6 +210,7 @@ impl<S: Store> WorkerPool<S> {
     /// Others may start in its place.
     fn stop_counting(&mut self, cx: &mut Cx<S>, id: WorkerId) -> Option<()> {
         self.crew.uncount(id);
+        self.brief.left(id);
         self.settle(cx);
         Some(())
     }

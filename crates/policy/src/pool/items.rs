@@ -21,6 +21,8 @@ pub struct Queueing {
     /// It goes where its current execution is, whatever the attributes of the queue are by now,
     /// unless nothing is in flight there any more.
     pub redirected: bool,
+    /// It was left in the [inbox](super::Inbox), and was queued then: it goes where it went.
+    pub left: Option<Stamp>,
     /// The CPU that it is queued on.
     pub home: u32,
 }
@@ -44,8 +46,10 @@ impl<S: Store> WorkerPool<S> {
         how: Queueing,
     ) -> Option<()> {
         let state = cx.store.pwq(pwq);
-        // A retired one that has emptied stays empty: its queue may have forgotten it.
-        if state.retired && !(how.redirected && state.nr_in_flight() > 0) {
+        // A retired one that has emptied stays empty: its queue may have forgotten it. But for what
+        // somebody was about to leave who had found it in use.
+        let stays = how.left.is_some() || (how.redirected && state.nr_in_flight() > 0);
+        if state.retired && !stays {
             return None;
         }
         hit!(ItemRedirectedRetired if cx.store.pwq(pwq).retired);
@@ -61,7 +65,8 @@ impl<S: Store> WorkerPool<S> {
         };
         let word = WorkWord::queued(cx.store.pwq_addr(pwq), self.attrs.id, colour, flags);
         cx.store.set_word(work, word);
-        cx.store.set_stamp(work, Stamp::of(cx.now));
+        cx.store
+            .set_stamp(work, how.left.unwrap_or(Stamp::of(cx.now)));
         if self.worklist.has_homes() {
             cx.store.set_home(work, how.home);
         }
@@ -144,7 +149,7 @@ impl<S: Store> WorkerPool<S> {
         if let Some(pool) = ended.deferred_to {
             self.push(cx, Action::Undefer { pool, execution });
         }
-        self.take_in(cx, id, &report);
+        self.take_report_of(cx, id, &report);
     }
 
     /// An item of this pwq, no barrier, has run for so long.
@@ -159,7 +164,7 @@ impl<S: Store> WorkerPool<S> {
     }
 
     /// What the worker has found while it was at its item.
-    pub(super) fn take_in(&mut self, cx: &Cx<S>, id: WorkerId, report: &ItemReport) {
+    pub(super) fn take_report_of(&mut self, cx: &Cx<S>, id: WorkerId, report: &ItemReport) {
         self.turn.items += 1;
         let most = self.most_crowded();
         let worker = self.crew.get_mut(id);
@@ -197,6 +202,7 @@ impl<S: Store> WorkerPool<S> {
         let hog = cx.store.pwq(pwq).flags.cpu_intensive && self.attrs.rule == Rule::PerCpu;
         if hog || self.crew.get(id).rescues.is_some() {
             self.crew.uncount(id);
+            self.brief.left(id);
         }
         self.estimate.begun(self.crew.counts().presumable());
         (work, pwq)

@@ -14,6 +14,7 @@
 //! | `estimate.rs`, `unseen.rs` | who is presumed asleep, and what is believed of workers that nobody can see |
 //! | `items.rs`, `series.rs` | an item is queued, taken, ends; barriers, cancelled and deferred items |
 //! | `quick.rs` | the same where nothing but the item is going on in the pool |
+//! | `inbox.rs` | items that were queued without the pool's lock |
 //! | `slots.rs`, `starvation.rs` | the limit of a queue: who gets a free slot, and when nobody ever would |
 //! | `worklist/` | items that no worker has taken; which are held back at a lock, which are near to a CPU |
 //! | `life.rs` | a worker's next step, to its end; which of too many idle ones end |
@@ -34,6 +35,7 @@ mod crew;
 mod decisions;
 mod estimate;
 mod events;
+mod inbox;
 mod inspect;
 mod items;
 mod key;
@@ -59,6 +61,9 @@ pub use crate::sampling::{ItemReport, MAX_SCAN};
 pub use census::Census;
 pub use claim::{Claimant, MAX_CLAIMS};
 pub use decisions::Decided;
+pub use inbox::{
+    Inbox, Left, MOST_LEFT, NoInbox, REFRESH, TURN, left_after, left_at, looks_at_clock,
+};
 pub use inspect::{PwqCounts, Waits};
 pub use items::{Queueing, Retired};
 pub use key::{PoolKey, Served};
@@ -159,10 +164,12 @@ pub struct Cx<'a, S: Store> {
 /// What others may know of a pool without holding it. Published after every call, when it changed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Published {
-    /// Items wait for a worker: the tick is armed.
+    /// Items wait for a worker, or may be left in the inbox: the tick is armed.
     pub backlog: bool,
     /// It would start a worker if a CPU reported that it idles: canaries are armed.
     pub wants: bool,
+    /// Until when items may be left in the inbox; `None`: it is shut.
+    pub open: Option<Time>,
 }
 
 /// Counters of one pool since it was made.
@@ -359,9 +366,11 @@ impl<S: Store> WorkerPool<S> {
 
     /// What may be published of it.
     pub fn published(&self, now: Time) -> Published {
+        let open = self.open_until(now);
         Published {
-            backlog: self.nr_queued() > 0,
+            backlog: self.nr_queued() > 0 || open.is_some(),
             wants: self.arming.is_on() && self.wants(now),
+            open,
         }
     }
 

@@ -39,8 +39,22 @@ impl<S: Store> WorkerPool<S> {
         id: WorkerId,
         report: ItemReport,
     ) -> Step<S::Work, S::Pwq> {
+        self.goes_on_or_asks(cx, id, report, false)
+    }
+
+    /// The same, where items may have been taken [in](super::inbox) right before.
+    pub(super) fn goes_on_or_asks(
+        &mut self,
+        cx: &mut Cx<S>,
+        id: WorkerId,
+        report: ItemReport,
+        fed: bool,
+    ) -> Step<S::Work, S::Pwq> {
         let Some(way) = self.way_on(cx, id, &report) else {
             self.item_ended(cx, id, report);
+            if fed {
+                self.conclude(cx);
+            }
             return self.next(cx, id);
         };
         hit!(WorkerGoesOn);
@@ -123,7 +137,7 @@ impl<S: Store> WorkerPool<S> {
         let ended = self.crew.go_on(id, next);
         self.item_is_over(cx, ended.pwq, way.ran);
         self.count_out(cx, ended.pwq, ended.colour);
-        self.take_in(cx, id, report);
+        self.take_report_of(cx, id, report);
         self.begins(cx, id, work, pwq);
         (work, pwq)
     }

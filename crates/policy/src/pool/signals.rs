@@ -189,6 +189,9 @@ impl<S: Store> WorkerPool<S> {
         }
         let running = state.running().min(self.attrs.target.max(1));
         self.crew.seen(seen.worker, running);
+        if running == 0 {
+            self.brief.left(seen.worker);
+        }
         found.runnable += running;
     }
 

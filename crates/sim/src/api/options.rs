@@ -40,6 +40,9 @@ pub struct Options {
     pub stacking: Stacking,
     /// Cores of a cache shard, about (kernel `wq_cache_shard_size`).
     pub shard_cores: u32,
+    /// Items are taken for brief whatever they are like, so that many are queued without the pool's
+    /// lock.
+    pub brief_items: bool,
 }
 
 impl Options {
@@ -60,6 +63,7 @@ impl Options {
             placement: Placement::default(),
             nice_best: -20,
             shard_cores: affinity::DFL_SHARD_CORES,
+            brief_items: false,
         }
     }
 

@@ -12,9 +12,9 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use cmwq_policy::affinity::{Near, Nearness};
-use cmwq_policy::pool::{PoolKey, PoolStats, Served};
+use cmwq_policy::pool::{Inbox as _, PoolKey, PoolStats, Served};
 use cmwq_policy::{
-    Action, Actions, CpuMask, Cx, Nanos, PoolAttrs, Time, WorkerId, WorkerPool, contract,
+    Action, Actions, CpuMask, Cx, Nanos, PoolAttrs, Published, Time, WorkerId, WorkerPool, contract,
 };
 
 use crate::api::names::{ItemId, PoolId, PwqId, QueueId};
@@ -22,7 +22,7 @@ use crate::api::options::Options;
 use crate::cpu::ThreadId;
 use crate::machine::Machine;
 use crate::state::event::{Armed, Event};
-use crate::state::pool::Pool;
+use crate::state::pool::{Inbox, Pool};
 use crate::state::store::Items;
 
 impl Machine {
@@ -45,7 +45,8 @@ impl Machine {
             thread_most: 0,
         };
         let near = key.reach().near.map(|nearness| self.near(nearness));
-        pools.push(Rc::new(Pool::new(key, node, near, attrs)));
+        let brief = self.options.brief_items;
+        pools.push(Rc::new(Pool::new(key, node, near, attrs, brief)));
         id
     }
 
@@ -66,15 +67,48 @@ impl Machine {
     }
 
     /// Runs one event of a pool's core, then carries out what it asked for: at once, or when the
-    /// queue is let go that is being worked on, or when the action is over that led here.
+    /// queue is let go that is being worked on, or when the action is over that led here. It sees
+    /// everything that was queued before.
     pub(crate) fn in_pool<R>(
         &self,
         id: PoolId,
         event: impl FnOnce(&mut WorkerPool<Items>, &mut Cx<Items>) -> R,
     ) -> R {
+        // An event of its own, so that it can be told what came of which.
+        if self.pool(id).inbox.borrow().has_any() {
+            self.take_in_of(id);
+        }
+        self.with_inbox(id, |core, cx, _| event(core, cx))
+    }
+
+    /// The same for an event about workers: what was left in the inbox is taken in only if nothing
+    /// else waits.
+    pub(crate) fn in_pool_of<R>(
+        &self,
+        id: PoolId,
+        event: impl FnOnce(&mut WorkerPool<Items>, &mut Cx<Items>) -> R,
+    ) -> R {
+        self.with_inbox(id, |core, cx, inbox| {
+            core.take_in_some(cx, inbox);
+            event(core, cx)
+        })
+    }
+
+    /// One event of a pool that has its inbox at hand, and what follows.
+    pub(crate) fn with_inbox<R>(
+        &self,
+        id: PoolId,
+        event: impl FnOnce(&mut WorkerPool<Items>, &mut Cx<Items>, &mut Inbox) -> R,
+    ) -> R {
         let pool = self.pool(id);
         let mut out = Actions::default();
-        let result = self.call_core(&pool, &mut out, event);
+        let mut inbox = pool.inbox.borrow_mut();
+        let (result, published) = self.call_core(&pool, &mut out, |core, cx| {
+            let result = event(core, cx, &mut inbox);
+            (result, core.publish(cx, &mut *inbox))
+        });
+        let left = published.open.is_none() && inbox.has_any();
+        drop(inbox);
         self.observed(|o| o.pool_event(self, id));
         for action in out.iter() {
             if let Action::FailWait(worker) = action {
@@ -85,8 +119,27 @@ impl Machine {
         }
         self.postpone_actions();
         self.carry_out_postponed();
-        self.arm(&pool);
+        self.arm(&pool, published);
+        if left {
+            self.take_in_of(id);
+        }
         result
+    }
+
+    fn take_in_of(&self, id: PoolId) {
+        self.with_inbox(id, |core, cx, inbox| {
+            core.take_in_left(cx, inbox, usize::MAX);
+        });
+    }
+
+    /// Has all pools take in what was left for them. True if there was anything.
+    pub(crate) fn take_in_all(&self) -> bool {
+        let pools = self.pools.borrow().clone();
+        let left = pools
+            .iter()
+            .filter(|pool| pool.inbox.borrow().has_any())
+            .map(|pool| self.take_in_of(pool.id));
+        left.count() > 0
     }
 
     pub(crate) fn call_core<R>(
@@ -208,11 +261,11 @@ impl Machine {
     }
 
     /// Sees to it that somebody looks at the pool when it wants that.
-    fn arm(&self, pool: &Pool) {
+    fn arm(&self, pool: &Pool, published: Published) {
         let now = self.now();
-        let (published, look, cull) = {
+        let (look, cull) = {
             let core = pool.core.borrow();
-            (core.published(now), core.look_at(now), core.cull_at())
+            (core.look_at(now), core.cull_at())
         };
         self.announce(pool, published);
         self.arm_at(&pool.look, look, Event::Look(pool.id));
@@ -258,7 +311,9 @@ impl Machine {
 
     /// Whether a tick would look at anything.
     pub(crate) fn has_backlog(&self) -> bool {
-        let waits = |pool: &Rc<Pool>| pool.core.borrow().nr_queued() > 0;
+        let waits = |pool: &Rc<Pool>| {
+            pool.core.borrow().nr_queued() > 0 || pool.inbox.borrow().has_backlog()
+        };
         self.pools.borrow().iter().any(waits)
     }
 
@@ -270,8 +325,8 @@ impl Machine {
         self.tick_is_armed.set(false);
         let pools = self.pools.borrow().clone();
         for pool in pools {
-            let published = pool.core.borrow().published(self.now());
-            if published.backlog {
+            let waits = pool.core.borrow().nr_queued() > 0;
+            if waits || pool.inbox.borrow().has_backlog() {
                 self.scan(&pool);
             }
         }

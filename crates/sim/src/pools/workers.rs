@@ -64,13 +64,16 @@ impl Machine {
         if ended.is_some() {
             self.drop_reports(who.pool);
         }
-        self.in_pool(who.pool, |core, cx| {
+        self.with_inbox(who.pool, |core, cx, inbox| {
             if let Some(took) = took {
                 core.yielded(cx, who.id, took);
             }
             match ended {
-                Some(report) => core.ended(cx, who.id, report),
-                None => core.next(cx, who.id),
+                Some(report) => core.ended_beside(cx, inbox, who.id, report),
+                None => {
+                    core.take_in_some(cx, inbox);
+                    core.next(cx, who.id)
+                }
             }
         })
     }

@@ -128,6 +128,25 @@ impl contract::Machine for Machine {
         self.in_pool(PoolId(pool), event)
     }
 
+    fn with_workers<R>(
+        &self,
+        pool: u32,
+        event: impl FnOnce(&mut WorkerPool<Items>, &mut Cx<Items>) -> R,
+    ) -> R {
+        self.in_pool_of(PoolId(pool), event)
+    }
+
+    fn leave(&self, queue: QueueId, work: ItemId, pwq: PwqId, home: u32) -> bool {
+        let kind = self.queue(queue).spec.made.kind;
+        let pool = self.pool(PoolId(self.info(pwq).pool));
+        let now = Machine::now(self);
+        kind.has_inbox() && pool.inbox.borrow_mut().leave(work, pwq, home, now)
+    }
+
+    fn take_in(&self) -> bool {
+        self.take_in_all()
+    }
+
     fn with_queue<R>(&self, queue: QueueId, act: impl FnOnce(&mut Core<PwqId>) -> R) -> R {
         let queue = self.queue(queue);
         self.postpone_actions();

@@ -1,14 +1,15 @@
 //! A pool around the core.
 
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use cmwq_policy::affinity::Near;
-use cmwq_policy::pool::PoolKey;
+use cmwq_policy::pool::{Inbox as Policy, Left, PoolKey, looks_at_clock};
+use cmwq_policy::stats::Stamp;
 use cmwq_policy::{PoolAttrs, Time, WorkerId, WorkerPool};
 
-use crate::api::names::PoolId;
+use crate::api::names::{ItemId, PoolId, PwqId};
 use crate::cpu::ThreadId;
 use crate::state::event::Armed;
 use crate::state::signals::PoolSignals;
@@ -27,6 +28,8 @@ pub(crate) struct Pool {
     pub(crate) repatriated: Cell<u64>,
     pub(crate) signals: PoolSignals,
     pub(crate) core: RefCell<WorkerPool<Items>>,
+    /// Items that were queued without the pool's lock.
+    pub(crate) inbox: RefCell<Inbox>,
     pub(crate) threads: RefCell<BTreeMap<WorkerId, ThreadId>>,
     /// When its idle workers are looked at.
     pub(crate) cull: Cell<Armed>,
@@ -36,17 +39,83 @@ pub(crate) struct Pool {
     pub(crate) starving: Cell<Armed>,
 }
 
+/// The inbox of a pool. Nothing happens in the middle of a call here, so no item is left while it
+/// is shut.
+#[derive(Default)]
+pub(crate) struct Inbox {
+    until: Option<Time>,
+    left: VecDeque<Left<ItemId, PwqId>>,
+}
+
+impl Inbox {
+    /// Leaves an item, if that may be.
+    pub(crate) fn leave(&mut self, work: ItemId, pwq: PwqId, home: u32, now: Time) -> bool {
+        let Some(until) = self.until else {
+            return false;
+        };
+        if looks_at_clock(self.left.len() as u32) && now >= until {
+            return false;
+        }
+        let stamp = Stamp::of(now);
+        self.left.push_back(Left {
+            work,
+            pwq,
+            home,
+            stamp,
+        });
+        true
+    }
+
+    /// Through which pool workqueue this item was left.
+    pub(crate) fn left_for(&self, work: ItemId) -> Option<PwqId> {
+        let mut left = self.left.iter();
+        left.find(|left| left.work == work).map(|left| left.pwq)
+    }
+
+    /// Whether there is an item in it, or may soon be.
+    pub(crate) fn has_backlog(&self) -> bool {
+        self.until.is_some() || !self.left.is_empty()
+    }
+}
+
+impl Policy<Items> for Inbox {
+    fn is_open(&self) -> bool {
+        self.until.is_some()
+    }
+
+    fn open(&mut self, until: Time) {
+        self.until = Some(until);
+    }
+
+    fn shut(&mut self) {
+        self.until = None;
+    }
+
+    fn has_any(&self) -> bool {
+        !self.left.is_empty()
+    }
+
+    fn take(&mut self) -> Option<Left<ItemId, PwqId>> {
+        self.left.pop_front()
+    }
+}
+
 impl Pool {
     pub(crate) fn new(
         key: PoolKey,
         node: Option<u32>,
         near: Option<Arc<Near>>,
         attrs: PoolAttrs,
+        brief_items: bool,
     ) -> Pool {
         let id = PoolId(attrs.id);
         let core = match &near {
             Some(near) => WorkerPool::new(attrs).with_near(near.clone()),
             None => WorkerPool::new(attrs),
+        };
+        let core = match brief_items {
+            true => core.with_brief_items(),
+            false => core,
         };
         Pool {
             id,
@@ -57,6 +126,7 @@ impl Pool {
             repatriated: Cell::new(0),
             signals: PoolSignals::default(),
             core: RefCell::new(core),
+            inbox: RefCell::default(),
             threads: RefCell::default(),
             cull: Cell::new(None),
             look: Cell::new(None),

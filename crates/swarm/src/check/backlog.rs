@@ -37,6 +37,8 @@ impl Terms {
     pub(super) fn of(options: &Options, hog_threshold: Nanos, leaves: bool) -> Terms {
         let is_work_conserving = options.placement.balance == Balance::AtOnce;
         let bound = match options.signals {
+            // Where items are taken for brief one worker is enough until it is late.
+            Signals::Exact if options.brief_items => NEXT_LOOK,
             Signals::Exact => 0,
             Signals::User(user) => IN_USER_SPACE + 4 * user.late + 4 * user.tick,
         };

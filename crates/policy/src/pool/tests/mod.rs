@@ -24,6 +24,7 @@ mod deferred;
 mod estimate;
 mod events;
 mod growth;
+mod inbox;
 mod inspect;
 mod items;
 mod kinds;

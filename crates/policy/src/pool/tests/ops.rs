@@ -115,6 +115,13 @@ impl Rig {
         pended
     }
 
+    /// A new item, which is pending and the caller's.
+    pub(super) fn pend_new(&mut self) -> usize {
+        let work = self.item();
+        assert!(self.pend(work));
+        work
+    }
+
     /// The caller owns the item if it was not pending.
     fn pend(&mut self, work: usize) -> bool {
         let owned = self.store.items[work].word.try_pend();
@@ -141,6 +148,7 @@ impl Rig {
                 Queueing {
                     deferred,
                     redirected,
+                    left: None,
                     home: self.cpu,
                 },
             );
@@ -154,6 +162,7 @@ impl Rig {
             Queueing {
                 deferred,
                 redirected,
+                left: None,
                 home: self.cpu,
             },
         )

@@ -245,7 +245,13 @@ impl Rig {
         self.follow(pool, id, &own, step);
     }
 
-    fn follow(&mut self, pool: usize, id: WorkerId, own: &[usize], step: Step<usize, usize>) {
+    pub(super) fn follow(
+        &mut self,
+        pool: usize,
+        id: WorkerId,
+        own: &[usize],
+        step: Step<usize, usize>,
+    ) {
         let doing = match step {
             Step::Run(work, _) => {
                 self.begins(work, own);

@@ -1,0 +1,277 @@
+//! The inbox of a pool in memory: what it is for is in `cmwq_policy::pool::Inbox`.
+//!
+//! Two words are on cache lines of their own. `head` is a stack of items, linked by their headers,
+//! with the number of them in its highest bits; the pool takes all of them at once, and turns them
+//! round. `until` is 0 while the inbox is shut. What was taken out and is not queued yet stands in
+//! a [`Taken`], which the pool's lock guards.
+//!
+//! | who | does |
+//! | --- | --- |
+//! | leaves an item | reads `until`; pushes; reads `until` again: if it is 0, has the pool take in |
+//! | shuts it, under the lock | `until` = 0; reads `head`: if an item is there, takes it in |
+//!
+//! So either the first sees that it was shut, or the second sees his item. If the inbox was shut
+//! and opened again in between, he sees it open: then a worker runs that will take in.
+
+use std::ptr::{NonNull, null_mut};
+
+use cmwq_policy::Time;
+use cmwq_policy::pool::{
+    Inbox as Policy, Left, MOST_LEFT, REFRESH, left_after, left_at, looks_at_clock,
+};
+use cmwq_policy::stats::Stamp;
+use cmwq_policy::work::PWQ_ALIGN;
+
+use crate::item::Header;
+use crate::queue::pwq::{Items, Pwq, PwqRef};
+use crate::sync::{AtomicBool, AtomicPtr, AtomicU64, SeqCst};
+
+/// The number of items stands above the address, which has 47 bits.
+const NUMBER_SHIFT: u32 = 48;
+const ADDRESS: usize = (1 << NUMBER_SHIFT) - 1;
+
+const _: () = assert!(PWQ_ALIGN as usize >= align_of::<Header>());
+
+/// What else is on its line would go with it from CPU to CPU.
+#[repr(align(128))]
+struct Line<T>(T);
+
+/// See the module's page.
+pub(crate) struct Inbox {
+    head: Line<AtomicPtr<Header>>,
+    until: Line<AtomicU64>,
+    /// Items were taken out that are not queued yet. Written under the lock.
+    rest: AtomicBool,
+}
+
+/// What came of leaving an item.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Leaves {
+    /// It was left.
+    Left,
+    /// It was, and the caller has all that lie there taken out.
+    Crowded,
+    /// It may not be left.
+    Not,
+}
+
+/// Items that were taken out and are not queued yet, the first one first.
+#[derive(Default)]
+pub(super) struct Taken {
+    ends: Option<(NonNull<Header>, NonNull<Header>)>,
+    /// How many were taken out so far, and how many of them are queued.
+    came: u64,
+    went: u64,
+    /// When everything was taken out last.
+    emptied: Time,
+}
+
+fn number(head: *mut Header) -> u32 {
+    (head.addr() >> NUMBER_SHIFT) as u32
+}
+
+/// It is counted as far as there is room.
+fn numbered(work: NonNull<Header>, number: u32) -> *mut Header {
+    let number = usize::from(u16::try_from(number).unwrap_or(u16::MAX));
+    work.as_ptr().map_addr(|addr| addr | number << NUMBER_SHIFT)
+}
+
+fn first(head: *mut Header) -> Option<NonNull<Header>> {
+    NonNull::new(head.map_addr(|addr| addr & ADDRESS))
+}
+
+fn header<'a>(work: NonNull<Header>) -> &'a Header {
+    // SAFETY: an item in the inbox is pending, so its owner keeps it until it is executed.
+    unsafe { work.as_ref() }
+}
+
+/// Stands between a write to one of the two words and the look at the other. All four are
+/// sequentially consistent, which is enough: in their one order one of the writes comes first. loom
+/// takes such accesses for weaker than they are, and fences for what they are.
+fn after_write() {
+    #[cfg(loom)]
+    crate::sync::fence(SeqCst);
+}
+
+impl Inbox {
+    pub(super) fn new() -> Self {
+        Inbox {
+            head: Line(AtomicPtr::new(null_mut())),
+            until: Line(AtomicU64::new(0)),
+            rest: AtomicBool::new(false),
+        }
+    }
+
+    /// Leaves an item, which the caller owns, of this pwq and queued on this CPU. Where it may not
+    /// be left nothing has happened. Else follow with [`is_open`](Self::is_open). The clock is
+    /// read now and then, unless the caller is about to have the pool take in.
+    pub(crate) fn leave(
+        &self,
+        work: NonNull<Header>,
+        pwq: PwqRef,
+        home: u32,
+        mut now: Option<impl FnOnce() -> Time>,
+    ) -> Leaves {
+        let until = Time(self.until.0.load(SeqCst));
+        if until == Time(0) {
+            return Leaves::Not;
+        }
+        let item = header(work);
+        // The links of an owned item are its owner's.
+        item.prev.set(Some(pwq.cast()));
+        item.home.set(home);
+        item.stamp.set(left_at(until).0);
+        let mut head = self.head.0.load(SeqCst);
+        loop {
+            let before = number(head);
+            if looks_at_clock(before)
+                && let Some(now) = now.take().map(|now| now())
+            {
+                if now >= until {
+                    return Leaves::Not;
+                }
+                item.stamp.set(Stamp::of(now).0);
+            }
+            item.next.set(first(head));
+            let next = numbered(work, before.saturating_add(1));
+            match self
+                .head
+                .0
+                .compare_exchange_weak(head, next, SeqCst, SeqCst)
+            {
+                Ok(_) if before == MOST_LEFT => return Leaves::Crowded,
+                Ok(_) => break,
+                Err(other) => head = other,
+            }
+        }
+        after_write();
+        Leaves::Left
+    }
+
+    /// Whether it is open.
+    pub(crate) fn is_open(&self) -> bool {
+        self.until.0.load(SeqCst) != 0
+    }
+
+    /// Whether there is an item that is not queued.
+    pub(crate) fn has_any(&self) -> bool {
+        self.rest.load(SeqCst) || self.has_new()
+    }
+
+    fn has_new(&self) -> bool {
+        !self.head.0.load(SeqCst).is_null()
+    }
+}
+
+impl Taken {
+    /// Takes everything out.
+    fn empty(&mut self, inbox: &Inbox, now: Time) {
+        let before = std::mem::replace(&mut self.emptied, now);
+        let Some(last) = first(inbox.head.0.swap(null_mut(), SeqCst)) else {
+            return;
+        };
+        let (mut at, mut behind) = (last, None);
+        loop {
+            self.came += 1;
+            let item = header(at);
+            let stamp = left_after(Stamp(item.stamp.get()), before, now);
+            item.stamp.set(stamp.0);
+            let next = item.next.replace(behind);
+            behind = Some(at);
+            match next {
+                Some(next) => at = next,
+                None => break,
+            }
+        }
+        let head = match self.ends {
+            None => at,
+            Some((head, tail)) => {
+                header(tail).next.set(Some(at));
+                head
+            }
+        };
+        self.ends = Some((head, last));
+    }
+
+    fn pop(&mut self) -> Option<Left<NonNull<Header>, PwqRef>> {
+        let (work, last) = self.ends?;
+        let item = header(work);
+        let next = item.next.replace(None);
+        self.ends = next.map(|next| (next, last));
+        self.went += 1;
+        let pwq = item.prev.replace(None).expect("it was left for a pwq");
+        Some(Left {
+            work,
+            pwq: pwq.cast::<Pwq>(),
+            home: item.home.get(),
+            stamp: Stamp(item.stamp.get()),
+        })
+    }
+}
+
+/// What an event has to see: items that were left before it began.
+#[derive(Default)]
+pub(crate) struct Before(Option<u64>);
+
+/// The inbox as the pool sees it, whose lock is held.
+pub(crate) struct View<'a> {
+    pub(super) inbox: &'a Inbox,
+    pub(super) taken: &'a mut Taken,
+    pub(super) now: Time,
+}
+
+impl View<'_> {
+    /// Whether everything is queued that was left before this was first asked.
+    pub(crate) fn has_seen(&mut self, before: &mut Before) -> bool {
+        let came = *before.0.get_or_insert_with(|| {
+            self.empty();
+            self.taken.came
+        });
+        self.taken.went >= came
+    }
+
+    /// Takes everything out, and queues none of it.
+    pub(crate) fn empty(&mut self) {
+        if self.inbox.has_new() {
+            self.taken.empty(self.inbox, self.now);
+        }
+    }
+
+    /// The pool is about to be let go.
+    pub(super) fn let_go(&mut self) {
+        let rest = self.taken.ends.is_some();
+        if self.inbox.rest.load(SeqCst) != rest {
+            self.inbox.rest.store(rest, SeqCst);
+        }
+    }
+}
+
+impl Policy<Items> for View<'_> {
+    fn is_open(&self) -> bool {
+        self.inbox.is_open()
+    }
+
+    fn open(&mut self, until: Time) {
+        // Who leaves items reads it: it is not written for each step that the time makes.
+        let before = self.inbox.until.0.load(SeqCst);
+        if before == 0 || until.since(Time(before)) > REFRESH {
+            self.inbox.until.0.store(until.0, SeqCst);
+        }
+    }
+
+    fn shut(&mut self) {
+        self.inbox.until.0.store(0, SeqCst);
+        after_write();
+    }
+
+    fn has_any(&self) -> bool {
+        self.taken.ends.is_some() || self.inbox.has_new()
+    }
+
+    fn take(&mut self) -> Option<Left<NonNull<Header>, PwqRef>> {
+        if self.taken.ends.is_none() {
+            self.empty();
+        }
+        self.taken.pop()
+    }
+}

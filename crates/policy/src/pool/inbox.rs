@@ -1,0 +1,195 @@
+//! Items that are queued without the pool's lock.
+//!
+//! While one worker serves brief items, one more item changes nothing: that worker takes it when
+//! its turn comes, and nobody is started. So the pool says that its inbox is *open*, and whoever
+//! queues leaves his item there. The pool takes items *in*, in the order in which they were left,
+//! before each event, so that events see what they always have. One event need not: a worker that
+//! goes on with an item that is listed already. It takes items in when the list is empty.
+//!
+//! An item in the inbox is pending and owned, as it is while somebody is in the middle of queueing
+//! it. Whoever has to have it sees to it that the pool takes it in:
+//! [`Machine::take_in`](crate::contract::Machine::take_in).
+//!
+//! *Nothing is left for ever.* The inbox is open only while a worker runs that will end an item
+//! soon. As long as it is open the pool says that items wait ([`Published::backlog`]): the tick
+//! looks, and an event of the pool takes everything in. Who leaves an item looks at the clock now
+//! and then ([`looks_at_clock`]); if nothing has moved for [as long as a wake
+//! takes](super::brief::LATE) he goes by the lock, as if the inbox were shut. When the pool shuts
+//! it, it looks once more after that, and whoever leaves an item looks after that whether it is
+//! still open: one of the two sees the other. The proof, with the words, is in the README of the
+//! engine's pools.
+
+use super::brief::{Brief, LATE};
+use super::{Cx, Published, Queueing, Rule, Step, WorkerPool};
+use crate::probe::hit;
+use crate::sampling::ItemReport;
+use crate::stats::Stamp;
+use crate::store::Store;
+use crate::time::{Nanos, Time};
+use crate::worker::WorkerId;
+
+/// Items that a worker takes in at a time. With more of them, many would only wait for a slot.
+const WORKERS_TURN: usize = 64;
+/// Items that are taken in under one hold of the lock before another event.
+pub const TURN: usize = 256;
+/// Who leaves an item behind so many others has them taken out: it is done under the lock.
+pub const MOST_LEFT: u32 = 1024;
+/// The time [until](Inbox::open) which items may be left is known to others when it is this much
+/// later than before: they read it for each item, and the pool would write it for each.
+pub const REFRESH: Nanos = LATE / 2;
+/// One in so many items is left only after a look at the clock.
+const LOOK_EVERY: u32 = 8;
+
+/// An item as it was left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Left<W, P> {
+    /// The item, which is pending and owned.
+    pub work: W,
+    /// Where it goes. May have been retired meanwhile.
+    pub pwq: P,
+    /// The CPU that it was queued on.
+    pub home: u32,
+    /// When it was queued, about.
+    pub stamp: Stamp,
+}
+
+/// What the inbox of a pool is to the pool, which is held.
+pub trait Inbox<S: Store> {
+    /// Whether it is open.
+    fn is_open(&self) -> bool;
+    /// From now on items may be left until this time, or up to [`REFRESH`] less.
+    fn open(&mut self, until: Time);
+    /// From now on none may be. Whoever has left one, and has not seen that, is seen by the next
+    /// call of [`has_any`](Self::has_any).
+    fn shut(&mut self);
+    /// Whether there is an item in it.
+    fn has_any(&self) -> bool;
+    /// Takes the one out that was left first.
+    fn take(&mut self) -> Option<Left<S::Work, S::Pwq>>;
+}
+
+/// Of a pool for which nobody leaves anything.
+#[derive(Clone, Copy, Debug)]
+pub struct NoInbox;
+
+impl<S: Store> Inbox<S> for NoInbox {
+    fn is_open(&self) -> bool {
+        false
+    }
+    fn open(&mut self, _until: Time) {}
+    fn shut(&mut self) {}
+    fn has_any(&self) -> bool {
+        false
+    }
+    fn take(&mut self) -> Option<Left<S::Work, S::Pwq>> {
+        None
+    }
+}
+
+/// About when an item is left while that may be done until this time, for who has not looked at the
+/// clock: not later than it is.
+pub fn left_at(until: Time) -> Stamp {
+    Stamp::of(Time(until.0.saturating_sub(LATE)))
+}
+
+/// The same, of an item that is taken out now, where everything was `before`.
+pub fn left_after(stamp: Stamp, before: Time, now: Time) -> Stamp {
+    match stamp.age(now) > now.since(before) {
+        true => Stamp::of(before),
+        false => stamp,
+    }
+}
+
+/// Whether who leaves an item looks at the clock first: so many lie there that were left since the
+/// pool took some out.
+pub fn looks_at_clock(before: u32) -> bool {
+    before.is_multiple_of(LOOK_EVERY)
+}
+
+impl<S: Store> WorkerPool<S> {
+    /// For tests of the inbox, which is open as often as it can be: items are taken for brief,
+    /// whatever they are like.
+    #[must_use]
+    pub fn with_brief_items(mut self) -> Self {
+        self.brief = Brief::presumed();
+        self
+    }
+
+    /// Until when one more item changes nothing; `None`: it might.
+    pub(super) fn open_until(&self, now: Time) -> Option<Time> {
+        let changes_nothing = self.attrs.rule == Rule::Managed
+            && self.nr_running() > 0
+            && self.may_start_working()
+            && self.needs_since.is_none()
+            && self.worklist.lanes().is_empty();
+        let until = self.brief.served_until().filter(|&until| now < until)?;
+        changes_nothing.then_some(until)
+    }
+
+    /// Takes in at most so many of the items that were left; how many it were. Follow with an event
+    /// that starts workers.
+    fn take_in(&mut self, cx: &mut Cx<S>, inbox: &mut impl Inbox<S>, most: usize) -> usize {
+        for taken in 0..most {
+            let Some(left) = inbox.take() else {
+                return taken;
+            };
+            let how = Queueing {
+                left: Some(left.stamp),
+                home: left.home,
+                ..Queueing::default()
+            };
+            let queued = self.enqueue(cx, left.work, left.pwq, how);
+            queued.expect("what was left is not refused");
+            hit!(ItemLeft);
+        }
+        most
+    }
+
+    /// Takes in the items that were left before, so many at a time: what an event must see.
+    pub fn take_in_left(&mut self, cx: &mut Cx<S>, inbox: &mut impl Inbox<S>, most: usize) {
+        if self.take_in(cx, inbox, most) > 0 {
+            self.conclude(cx);
+        }
+    }
+
+    /// The same for an event that need not see them all: it is about workers, who may find that
+    /// nothing is listed.
+    pub fn take_in_some(&mut self, cx: &mut Cx<S>, inbox: &mut impl Inbox<S>) {
+        if self.nr_queued() == 0 {
+            self.take_in_left(cx, inbox, WORKERS_TURN);
+        }
+    }
+
+    /// The worker has ended its item and asks for its next step: as [`ended`](Self::ended), of a
+    /// pool with an inbox.
+    pub fn ended_beside(
+        &mut self,
+        cx: &mut Cx<S>,
+        inbox: &mut impl Inbox<S>,
+        id: WorkerId,
+        report: ItemReport,
+    ) -> Step<S::Work, S::Pwq> {
+        let is_hungry = self.nr_queued() == 0;
+        let fed = is_hungry && self.take_in(cx, inbox, WORKERS_TURN) > 0;
+        self.goes_on_or_asks(cx, id, report, fed)
+    }
+
+    /// What may be published after an event, the inbox opened or shut accordingly. The last act
+    /// under the pool's lock.
+    pub fn publish(&mut self, cx: &mut Cx<S>, inbox: &mut impl Inbox<S>) -> Published {
+        let mut published = self.published(cx.now);
+        if published.open.is_none() && inbox.is_open() {
+            inbox.shut();
+            // Left in between, by somebody who has seen it open.
+            hit!(InboxShutLate if inbox.has_any());
+            self.take_in_left(cx, inbox, TURN);
+            published = self.published(cx.now);
+        }
+        if let Some(until) = published.open {
+            inbox.open(until);
+        }
+        // Who lets the pool go takes the rest in.
+        published.backlog |= inbox.has_any() && published.open.is_none();
+        published
+    }
+}

@@ -45,7 +45,7 @@ impl Pool {
                 }
                 // If they are many, not all under one hold of the lock.
                 let event = inbox.has_seen(&mut before).then(|| event.take()).flatten();
-                event.map(|event| event(core, cx))
+                (event.map(|event| event(core, cx)), false)
             });
             if then.inspect {
                 self.request_inspect();
@@ -78,7 +78,7 @@ impl Pool {
     ) -> (R, bool) {
         let (result, then) = self.once(now, |core, cx, inbox| {
             core.take_in_some(cx, inbox);
-            event(core, cx)
+            (event(core, cx), false)
         });
         (result, then.inspect)
     }
@@ -92,7 +92,8 @@ impl Pool {
         report: ItemReport,
     ) -> (Step<NonNull<Header>, PwqRef>, bool) {
         let (step, then) = self.once(now, |core, cx, inbox| {
-            core.ended_beside(cx, inbox, id, report)
+            let before = inbox.published();
+            core.ended_beside(cx, (inbox, &before), id, report)
         });
         if then.inspect {
             self.request_inspect();
@@ -104,28 +105,36 @@ impl Pool {
     fn once<R>(
         &'static self,
         now: Time,
-        event: impl FnOnce(&mut WorkerPool<Items>, &mut Cx<Items>, &mut View) -> R,
+        event: impl FnOnce(&mut WorkerPool<Items>, &mut Cx<Items>, &mut View) -> (R, bool),
     ) -> (R, Then) {
-        let mut actions = PoolActions::default();
-        let (result, news, later) = self.run(now, &mut actions, event);
+        let (result, asked) = self.run(now, event);
+        let mut then = Then {
+            inspect: false,
+            later: asked.waited,
+        };
         // As after most items.
-        if actions.is_empty() && news == News::default() {
-            let inspect = false;
-            return (result, Then { inspect, later });
+        if asked.actions.is_none() && asked.news == News::default() {
+            return (result, then);
         }
-        let left = news.left;
-        self.carry_out(&actions, news);
+        let actions = asked.actions.unwrap_or_default();
+        let News {
+            wants,
+            backlog,
+            left,
+            ..
+        } = asked.news;
+        self.carry_out(&actions, asked.news);
         if left {
             self.take_in();
         }
-        let inspect = actions.iter().any(|action| action == Action::Inspect);
-        let later = true;
-        (result, Then { inspect, later })
+        then.inspect = actions.iter().any(|action| action == Action::Inspect);
+        then.later |= !actions.is_empty() || wants || backlog || left;
+        (result, then)
     }
 
     /// Takes everything out of the inbox that was left: the worker queues it in turns.
     pub(crate) fn empty_inbox(&'static self) {
-        self.once(clock::now(), |_, _, inbox| inbox.empty());
+        self.once(clock::now(), |_, _, inbox| (inbox.empty(), false));
     }
 
     /// Takes in what was left before.

@@ -15,12 +15,12 @@
 
 use std::ptr::{NonNull, null_mut};
 
-use cmwq_policy::Time;
 use cmwq_policy::pool::{
     Inbox as Policy, Left, MOST_LEFT, REFRESH, left_after, left_at, looks_at_clock,
 };
 use cmwq_policy::stats::Stamp;
 use cmwq_policy::work::PWQ_ALIGN;
+use cmwq_policy::{Published, Time};
 
 use crate::item::Header;
 use crate::queue::pwq::{Items, Pwq, PwqRef};
@@ -217,10 +217,16 @@ pub(crate) struct Before(Option<u64>);
 pub(crate) struct View<'a> {
     pub(super) inbox: &'a Inbox,
     pub(super) taken: &'a mut Taken,
+    /// What the pool has published.
+    pub(super) published: Published,
     pub(super) now: Time,
 }
 
 impl View<'_> {
+    pub(crate) fn published(&self) -> Published {
+        self.published
+    }
+
     /// Whether everything is queued that was left before this was first asked.
     pub(crate) fn has_seen(&mut self, before: &mut Before) -> bool {
         let came = *before.0.get_or_insert_with(|| {

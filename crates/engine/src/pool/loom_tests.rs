@@ -62,6 +62,7 @@ impl Rig {
         let mut view = View {
             inbox: &self.inbox,
             taken,
+            published: Default::default(),
             now: Time(50),
         };
         let result = act(&mut view, queued);

@@ -72,6 +72,8 @@ struct Core {
     published: Published,
     standby: Option<WorkerId>,
     taken: Taken,
+    /// What the present event asks for.
+    actions: PoolActions,
 }
 
 // SAFETY: the core holds pointers to items and queues, which are only followed under its lock, by
@@ -117,6 +119,7 @@ impl Pool {
             published: Published::default(),
             standby: None,
             taken: Taken::default(),
+            actions: PoolActions::default(),
         };
         Pool {
             base,
@@ -234,51 +237,58 @@ impl Pool {
     }
 
     /// Runs one event of the core, which happens `now`, under the pool's lock. The caller carries
-    /// out what it asks for. Tells whether somebody else had the lock.
+    /// out what it asks for. The event tells whether what is published stays as it is.
     pub(crate) fn run<R>(
         &'static self,
         now: Time,
-        actions: &mut PoolActions,
-        event: impl FnOnce(&mut WorkerPool<Items>, &mut Cx<Items>, &mut View) -> R,
-    ) -> (R, News, bool) {
+        event: impl FnOnce(&mut WorkerPool<Items>, &mut Cx<Items>, &mut View) -> (R, bool),
+    ) -> (R, Asked) {
         let (mut core, waited) = self.lock_core();
         let no_way_back = NoWayBack;
         // SAFETY: the lock is held until after the last use of the items.
         let mut items = unsafe { Items::of(self.base, self.id) };
+        let Core {
+            pool,
+            taken,
+            actions,
+            published,
+            ..
+        } = &mut *core;
         let mut cx = Cx {
             store: &mut items,
             now,
             cpu: self.here(),
-            out: &mut *actions,
+            out: actions,
         };
-        let Core { pool, taken, .. } = &mut *core;
         let mut inbox = View {
             inbox: &self.inbox,
             taken,
+            published: *published,
             now,
         };
-        let result = event(pool, &mut cx, &mut inbox);
-        let published = pool.publish(&mut cx, &mut inbox);
-        let left = published.open.is_none() && inbox.has_any();
+        let (result, stays) = event(pool, &mut cx, &mut inbox);
+        debug_assert!(!stays || pool.published(now).tells_no_other(published));
+        let next = (!stays).then(|| pool.publish(&mut cx, &mut inbox));
+        let left = next.is_some_and(|next| next.open.is_none()) && inbox.has_any();
         inbox.let_go();
         check(pool, cx.store);
         self.activated.add(cx.store.activated());
-        let news = News {
-            left,
-            ..self.publish(core, published, actions)
-        };
+        let mut news = next.map_or_else(News::default, |next| self.publish(&mut core, next));
+        news.left = left;
+        let actions = (!core.actions.is_empty()).then(|| std::mem::take(&mut core.actions));
+        drop(core);
         std::mem::forget(no_way_back);
-        (result, news, waited)
+        let asked = Asked {
+            actions,
+            news,
+            waited,
+        };
+        (result, asked)
     }
 
-    /// Publishes what changed and lets the pool go. The stores are ordered by the lock; who reads
-    /// them without it is woken through the engine, after a fence.
-    fn publish(
-        &'static self,
-        mut core: MutexGuard<'_, Core>,
-        next: Published,
-        actions: &PoolActions,
-    ) -> News {
+    /// Publishes what changed. The stores are ordered by the lock; who reads them without it is
+    /// woken through the engine, after a fence.
+    fn publish(&'static self, core: &mut Core, next: Published) -> News {
         let before = std::mem::replace(&mut core.published, next);
         if before.wants != next.wants {
             let index = self.base.index_of(self.id);
@@ -293,7 +303,7 @@ impl Pool {
             let slot = standby.map_or(std::ptr::null_mut(), |id| self.slot_ptr(id));
             self.standby.store(slot, SeqCst);
         }
-        for action in actions.iter() {
+        for action in core.actions.iter() {
             if let Action::FailWait(id) = action {
                 // Under the lock, so that it cannot hit a later wait of the same worker.
                 self.slot(id).fail_wait();
@@ -434,6 +444,15 @@ impl Drop for NoWayBack {
             std::process::abort();
         }
     }
+}
+
+/// What one event asks for.
+#[must_use = "somebody is to be told"]
+pub(crate) struct Asked {
+    pub(crate) actions: Option<PoolActions>,
+    pub(crate) news: News,
+    /// Somebody else had the lock.
+    pub(crate) waited: bool,
 }
 
 /// What has newly become true with one event.

@@ -161,17 +161,28 @@ impl<S: Store> WorkerPool<S> {
     }
 
     /// The worker has ended its item and asks for its next step: as [`ended`](Self::ended), of a
-    /// pool with an inbox.
+    /// pool with an inbox. Tells whether nothing is to be published: it is as `before`.
     pub fn ended_beside(
         &mut self,
         cx: &mut Cx<S>,
-        inbox: &mut impl Inbox<S>,
+        (inbox, before): (&mut impl Inbox<S>, &Published),
         id: WorkerId,
         report: ItemReport,
-    ) -> Step<S::Work, S::Pwq> {
+    ) -> (Step<S::Work, S::Pwq>, bool) {
         let is_hungry = self.nr_queued() == 0;
         let fed = is_hungry && self.take_in(cx, inbox, WORKERS_TURN) > 0;
-        self.goes_on_or_asks(cx, id, report, fed)
+        let (step, went_on) = self.goes_on_or_asks(cx, id, report, fed);
+        (step, went_on && self.is_as_published(cx, before))
+    }
+
+    /// Whether a worker that went on has changed nothing of what was published: it serves, as
+    /// before, and the inbox is open for as long as need be known.
+    fn is_as_published(&self, cx: &Cx<S>, before: &Published) -> bool {
+        let is_fresh = |until: Time| until.since(cx.now) > LATE - REFRESH;
+        before.open.is_some_and(is_fresh)
+            && !before.wants
+            && cx.out.is_empty()
+            && self.is_served(cx.now)
     }
 
     /// What may be published after an event, the inbox opened or shut accordingly. The last act

@@ -172,6 +172,14 @@ pub struct Published {
     pub open: Option<Time>,
 }
 
+impl Published {
+    /// Whether others learn the same from it, but for the time until which the inbox is open.
+    pub fn tells_no_other(&self, other: &Published) -> bool {
+        (self.backlog, self.wants) == (other.backlog, other.wants)
+            && self.open.is_some() == other.open.is_some()
+    }
+}
+
 /// Counters of one pool since it was made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PoolStats {

@@ -39,28 +39,29 @@ impl<S: Store> WorkerPool<S> {
         id: WorkerId,
         report: ItemReport,
     ) -> Step<S::Work, S::Pwq> {
-        self.goes_on_or_asks(cx, id, report, false)
+        self.goes_on_or_asks(cx, id, report, false).0
     }
 
-    /// The same, where items may have been taken [in](super::inbox) right before.
+    /// The same, where items may have been taken [in](super::inbox) right before. Tells whether it
+    /// was by the quick way.
     pub(super) fn goes_on_or_asks(
         &mut self,
         cx: &mut Cx<S>,
         id: WorkerId,
         report: ItemReport,
         fed: bool,
-    ) -> Step<S::Work, S::Pwq> {
+    ) -> (Step<S::Work, S::Pwq>, bool) {
         let Some(way) = self.way_on(cx, id, &report) else {
             self.item_ended(cx, id, report);
             if fed {
                 self.conclude(cx);
             }
-            return self.next(cx, id);
+            return (self.next(cx, id), false);
         };
         hit!(WorkerGoesOn);
         let (work, pwq) = self.go_on(cx, id, &report, way);
         self.conclude(cx);
-        Step::Run(work, pwq)
+        (Step::Run(work, pwq), true)
     }
 
     /// How the worker goes on, if there is nothing else to be done than that.

@@ -107,6 +107,7 @@ impl Machine {
             let result = event(core, cx, &mut inbox);
             (result, core.publish(cx, &mut *inbox))
         });
+        pool.published.set(published);
         let left = published.open.is_none() && inbox.has_any();
         drop(inbox);
         self.observed(|o| o.pool_event(self, id));

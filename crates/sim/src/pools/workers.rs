@@ -64,18 +64,27 @@ impl Machine {
         if ended.is_some() {
             self.drop_reports(who.pool);
         }
-        self.with_inbox(who.pool, |core, cx, inbox| {
+        let pool = self.pool(who.pool);
+        let before = pool.published.get();
+        let (step, stays) = self.with_inbox(who.pool, |core, cx, inbox| {
             if let Some(took) = took {
                 core.yielded(cx, who.id, took);
             }
             match ended {
-                Some(report) => core.ended_beside(cx, inbox, who.id, report),
+                Some(report) => core.ended_beside(cx, (inbox, &before), who.id, report),
                 None => {
                     core.take_in_some(cx, inbox);
-                    core.next(cx, who.id)
+                    (core.next(cx, who.id), false)
                 }
             }
-        })
+        });
+        // Here it is published all the same.
+        let after = pool.published.get();
+        assert!(
+            !stays || after.tells_no_other(&before),
+            "{before:?}: {after:?}"
+        );
+        step
     }
 
     /// The worker executes this item.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use cmwq_policy::affinity::Near;
 use cmwq_policy::pool::{Inbox as Policy, Left, PoolKey, looks_at_clock};
 use cmwq_policy::stats::Stamp;
-use cmwq_policy::{PoolAttrs, Time, WorkerId, WorkerPool};
+use cmwq_policy::{PoolAttrs, Published, Time, WorkerId, WorkerPool};
 
 use crate::api::names::{ItemId, PoolId, PwqId};
 use crate::cpu::ThreadId;
@@ -30,6 +30,8 @@ pub(crate) struct Pool {
     pub(crate) core: RefCell<WorkerPool<Items>>,
     /// Items that were queued without the pool's lock.
     pub(crate) inbox: RefCell<Inbox>,
+    /// What was published last.
+    pub(crate) published: Cell<Published>,
     pub(crate) threads: RefCell<BTreeMap<WorkerId, ThreadId>>,
     /// When its idle workers are looked at.
     pub(crate) cull: Cell<Armed>,
@@ -127,6 +129,7 @@ impl Pool {
             signals: PoolSignals::default(),
             core: RefCell::new(core),
             inbox: RefCell::default(),
+            published: Cell::default(),
             threads: RefCell::default(),
             cull: Cell::new(None),
             look: Cell::new(None),

@@ -70,8 +70,13 @@ fn publish(rig: &mut Rig, inbox: &mut Box) -> Published {
 /// The worker ends its item, and tells whether it has begun another one.
 fn end(rig: &mut Rig, inbox: &mut Box) -> bool {
     let (_, id, _) = rig.running()[0];
-    let step = rig.call(0, |pool, cx| {
-        pool.ended_beside(cx, inbox, id, ItemReport::default())
+    let (step, _) = rig.call(0, |pool, cx| {
+        pool.ended_beside(
+            cx,
+            (inbox, &Published::default()),
+            id,
+            ItemReport::default(),
+        )
     });
     rig.follow(0, id, &[], step);
     rig.running().iter().any(|&(_, by, _)| by == id)

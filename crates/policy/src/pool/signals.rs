@@ -1,28 +1,23 @@
-//! What the world reports: a CPU would idle, a scan has seen, a worker says that it blocks or
-//! waits.
+//! What reports change: a CPU would idle, or a look at the workers has seen who sleeps.
 //!
-//! Every report may be wrong, late or missing. It moves the estimate, which stays within its bounds
-//! whatever was said, and it never makes an item wait for ever: the tick looks again.
+//! `README.md` in this folder follows a report from the canary to the worker that it starts. Hints
+//! are in `events.rs`, and waits for items in `stuck.rs`. Why a wrong, late or missing report does
+//! no harm: [`cpu_idle`](WorkerPool::cpu_idle) and the doors beside it.
 
 use super::decisions::Cause;
 use super::seen::{Plan, Seen, SeenState, Shortage};
 use super::start::Asks;
 use super::unseen::Found;
 use super::{Cx, WorkerPool};
-use crate::action::Action;
 use crate::probe::hit;
 use crate::sampling::MAX_SCAN;
 use crate::store::Store;
-use crate::worker::{State, Wait, WorkerId};
+use crate::worker::{State, WorkerId};
 
 /// Of those that were asleep when last looked at, a tick looks at this many again, in turn.
 const REVISITED: usize = 2;
 /// Reports from one scan may start this many workers: room is left for what else the call says.
 const SCAN_STARTS: usize = 4;
-
-/// Nobody can start what the worker wants to wait for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Stuck;
 
 impl<S: Store> WorkerPool<S> {
     /// See [`cpu_idle`](Self::cpu_idle).
@@ -79,8 +74,8 @@ impl<S: Store> WorkerPool<S> {
         if !self.manages() {
             return Plan::default();
         }
-        // Growth waits for a whole look, and who is presumed asleep is looked for: a report that
-        // was wrong would keep too many running for as long as there is work. Otherwise enough is
+        // Growth waits for a whole look. Workers that are presumed asleep are looked for: a wrong
+        // report would keep too many running for as long as there is work. Otherwise enough is
         // known when the target is seen to run.
         let whole = self.growth.is_asking() || self.worklist.holds_back();
         let enough = match whole || self.estimate.presumed() > 0 {
@@ -153,8 +148,8 @@ impl<S: Store> WorkerPool<S> {
         }
     }
 
-    /// The next scan begins where this one has stopped: a worker beside one that is always found
-    /// able to run has its turn as well, and is found out if it keeps its CPU.
+    /// The next scan begins where this one has stopped. So a worker beside one that is always found
+    /// able to run has its turn as well, and is found if it keeps its CPU.
     fn go_on_behind(&mut self, last: Option<&Seen>) {
         if let Some(seen) = last {
             let asleep = self.crew.get(seen.worker).is_asleep();
@@ -200,83 +195,5 @@ impl<S: Store> WorkerPool<S> {
         if !self.crew.forget_sleep(id) && report.slept == Some(true) {
             self.estimate.one_had_slept();
         }
-    }
-
-    /// A flush that the worker waits for has moved on but is not over.
-    pub fn wait_on(
-        &mut self,
-        cx: &mut Cx<S>,
-        id: WorkerId,
-        wait: Wait<S::Pwq>,
-    ) -> Result<(), Stuck> {
-        self.crew.set_waiting(id, Some(wait));
-        if !wait.may_fail() {
-            // One that it waits for may wait in vain from now on.
-            self.fail_a_wait(cx);
-            self.fail_at_limit(cx, wait.pwq());
-            return Ok(());
-        }
-        let no_worker = self.is_stuck(cx);
-        if no_worker || self.is_stuck_at_limit(cx, wait.pwq()) {
-            self.crew.set_waiting(id, None);
-            return Err(Stuck);
-        }
-        Ok(())
-    }
-
-    /// What the worker waits for has happened, though it may not have noticed yet.
-    pub fn wait_over(&mut self, id: WorkerId) {
-        hit!(WaitOver);
-        // In the middle of a claim it has no wait of its own: these are news of an earlier one.
-        if self.crew.get(id).above.is_none() {
-            self.crew.set_waiting(id, None);
-        }
-    }
-
-    /// A flush through `pwq` has moved on: its waiters look again.
-    pub(super) fn flush_moved(&mut self, pwq: S::Pwq) {
-        for id in self.crew.ids() {
-            if self.waits_to_flush(id, pwq) {
-                self.crew.set_waiting(id, None);
-            }
-        }
-    }
-
-    /// If everybody waits for items that nobody can start, the wait of one fails.
-    pub(super) fn fail_a_wait(&mut self, cx: &mut Cx<S>) {
-        if !self.is_stuck(cx) {
-            return;
-        }
-        let waiter = self.crew.ids().find(|&id| self.may_fail(id));
-        if let Some(waiter) = waiter {
-            self.fail_wait(cx, waiter);
-        }
-    }
-
-    /// Whether this worker is in a wait that may fail.
-    fn may_fail(&self, id: WorkerId) -> bool {
-        self.crew.get(id).waiting().is_some_and(Wait::may_fail)
-    }
-
-    /// As [`fail_a_wait`](Self::fail_a_wait), for a queue whose limit or last free slot has
-    /// changed.
-    pub(super) fn fail_at_limit(&mut self, cx: &mut Cx<S>, pwq: S::Pwq) {
-        if self.crew.counts().waiting + self.crew.counts().rescuers_waiting == 0
-            || !self.is_stuck_at_limit(cx, pwq)
-        {
-            return;
-        }
-        let waits =
-            |&id: &WorkerId| self.awaited_by_slot(cx, id, pwq).is_some() && self.may_fail(id);
-        let waiter = self.crew.ids().find(waits);
-        if let Some(waiter) = waiter {
-            self.fail_wait(cx, waiter);
-        }
-    }
-
-    fn fail_wait(&mut self, cx: &mut Cx<S>, waiter: WorkerId) {
-        let waiter = self.topmost(waiter);
-        self.crew.set_waiting(waiter, None);
-        self.push(cx, Action::FailWait(waiter));
     }
 }

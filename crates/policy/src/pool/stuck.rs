@@ -1,5 +1,8 @@
-//! Waits that would never end: every worker of the pool waits likewise, or every slot of a limit is
-//! held by such a wait. Circles over several pools are found in `contract/knot.rs`.
+//! Waits of workers for items, and which of them would never end.
+//!
+//! A wait never ends if every worker of the pool waits likewise, or if every slot of a limit is
+//! held by such a wait. A new one is then refused ([`Stuck`]), or an older one fails
+//! ([`Action::FailWait`]). Circles over several pools are found in `contract/knot.rs`.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -7,9 +10,98 @@ use alloc::vec::Vec;
 use super::crew::Current;
 use super::slots::limit_now;
 use super::{Cx, WorkerPool};
+use crate::action::Action;
+use crate::probe::hit;
 use crate::store::Store;
-use crate::worker::WorkerId;
+use crate::worker::{Wait, WorkerId};
 
+/// Nobody can start what the worker wants to wait for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stuck;
+
+/// Waits begin, end and fail.
+impl<S: Store> WorkerPool<S> {
+    /// The worker waits from now on, or goes on waiting: a flush has moved on but is not over.
+    /// Refused if that could never end; then the worker does not wait.
+    pub fn wait_on(
+        &mut self,
+        cx: &mut Cx<S>,
+        id: WorkerId,
+        wait: Wait<S::Pwq>,
+    ) -> Result<(), Stuck> {
+        self.crew.set_waiting(id, Some(wait));
+        if !wait.may_fail() {
+            // One that it waits for may wait in vain from now on.
+            self.fail_a_wait(cx);
+            self.fail_at_limit(cx, wait.pwq());
+            return Ok(());
+        }
+        let no_worker = self.is_stuck(cx);
+        if no_worker || self.is_stuck_at_limit(cx, wait.pwq()) {
+            self.crew.set_waiting(id, None);
+            return Err(Stuck);
+        }
+        Ok(())
+    }
+
+    /// What the worker waits for has happened, though it may not have noticed yet.
+    pub fn wait_over(&mut self, id: WorkerId) {
+        hit!(WaitOver);
+        // In the middle of a claim it has no wait of its own: these are news of an earlier one.
+        if self.crew.get(id).above.is_none() {
+            self.crew.set_waiting(id, None);
+        }
+    }
+
+    /// A flush through `pwq` has moved on: its waiters look again.
+    pub(super) fn flush_moved(&mut self, pwq: S::Pwq) {
+        for id in self.crew.ids() {
+            if self.waits_to_flush(id, pwq) {
+                self.crew.set_waiting(id, None);
+            }
+        }
+    }
+
+    /// If everybody waits for items that nobody can start, the wait of one fails.
+    pub(super) fn fail_a_wait(&mut self, cx: &mut Cx<S>) {
+        if !self.is_stuck(cx) {
+            return;
+        }
+        let waiter = self.crew.ids().find(|&id| self.may_fail(id));
+        if let Some(waiter) = waiter {
+            self.fail_wait(cx, waiter);
+        }
+    }
+
+    /// Whether this worker is in a wait that may fail.
+    fn may_fail(&self, id: WorkerId) -> bool {
+        self.crew.get(id).waiting().is_some_and(Wait::may_fail)
+    }
+
+    /// As [`fail_a_wait`](Self::fail_a_wait), for a queue whose limit or last free slot has
+    /// changed.
+    pub(super) fn fail_at_limit(&mut self, cx: &mut Cx<S>, pwq: S::Pwq) {
+        if self.crew.counts().waiting + self.crew.counts().rescuers_waiting == 0
+            || !self.is_stuck_at_limit(cx, pwq)
+        {
+            return;
+        }
+        let waits =
+            |&id: &WorkerId| self.awaited_by_slot(cx, id, pwq).is_some() && self.may_fail(id);
+        let waiter = self.crew.ids().find(waits);
+        if let Some(waiter) = waiter {
+            self.fail_wait(cx, waiter);
+        }
+    }
+
+    fn fail_wait(&mut self, cx: &mut Cx<S>, waiter: WorkerId) {
+        let waiter = self.topmost(waiter);
+        self.crew.set_waiting(waiter, None);
+        self.push(cx, Action::FailWait(waiter));
+    }
+}
+
+/// Which waits would never end.
 impl<S: Store> WorkerPool<S> {
     /// Does everybody, guests included, wait for items that only another worker could start, with
     /// no other worker and no rescuer to come?

@@ -1,4 +1,4 @@
-//! What the core asks for.
+//! What a pool asks for: actions that are carried out after its lock is dropped.
 
 use crate::worker::{Execution, WorkerId};
 
@@ -41,11 +41,11 @@ pub enum Action<P> {
     FailWait(WorkerId),
 }
 
-/// Actions one call can push. The end of an item and the choice of the next one say the most: what
-/// has ended (`Flushed`, `Drained` or `Released`, `Emptied`, `Undefer`), whose turn it is
-/// (`Activate`), a failed wait, and one start. What one tick may start, and maydays, stop when it
-/// is full: the rest follows by the chain (each worker that begins an item starts the next one) and
-/// with the next tick.
+/// Actions one call can push. The end of an item and the choice of the next one say the most. What
+/// has ended is `Flushed`, `Drained` or `Released`, `Emptied`, and `Undefer`. Then come a turn
+/// (`Activate`), a failed wait, and one start. Maydays, and what one tick may start, stop when the
+/// list is full. The rest follows with the next tick, and by the chain: each worker that begins an
+/// item starts the next one.
 pub const MAX_ACTIONS: usize = 12;
 
 /// A fixed-capacity list of actions.

@@ -56,10 +56,10 @@ pub const CONFIRM_QUICK: Nanos = 10 * MICROSECOND;
 /// arming within these few microseconds then costs no wake-up.
 pub const LINGER_YIELDS: u32 = 16;
 
-/// The first yields of a new canary are quick whoever else wants its CPU: until it became
-/// SCHED_IDLE it had not had its whole share, and what it is owed is 340 times as much for its new
-/// weight. Beside a spinner 12 were seen. The kernel owes nobody more than the time of one of its
-/// own ticks, which is at most 100 slices of a canary.
+/// The first yields of a new canary are quick, whoever else wants its CPU. Until it became
+/// SCHED_IDLE it had not had its whole share, and for its new weight it is owed 340 times as much.
+/// Beside a spinner 12 quick yields were seen. The kernel owes nobody more than the time of one of
+/// its own ticks, which is at most 100 slices of a canary.
 pub const SETTLE_YIELDS: u32 = 128;
 
 /// Whether a new canary has been paid what it was owed before.
@@ -85,11 +85,11 @@ impl Settle {
     }
 }
 
-/// Whether a canary is alone. A SCHED_IDLE thread gets a small share beside a busy one, so running
-/// is only a candidate signal: it yields a few times and sees whether anybody took the CPU.
+/// Whether a canary is alone. A SCHED_IDLE thread gets a small share beside a busy one, so that it
+/// runs proves nothing. It yields a few times and sees whether anybody took the CPU.
 ///
-/// Threads of another autogroup or CPU cgroup do not show: beside them its own group is entitled to
-/// a share of this CPU, and nobody of the group uses it, so the report is right.
+/// Threads of another autogroup or CPU cgroup do not show. The report is right all the same: beside
+/// them its own group is entitled to a share of this CPU, and nobody of the group uses it.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Confirm {
     quick: u32,

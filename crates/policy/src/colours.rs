@@ -1,7 +1,7 @@
 //! Flush colours: who waits for which items, without a list of them.
 //!
 //! Every item is counted under the colour that was current when it was queued. A flush closes the
-//! current colour and waits until that colour and all older ones have nothing in flight; items
+//! current colour and waits until that colour and all older ones have nothing in flight. Items
 //! queued later have a newer colour, so a flush ends however fast others queue (kernel
 //! `flush_workqueue_prep_pwqs`). Numbers here only grow; an item keeps the number modulo
 //! [`NR_COLOURS`].

@@ -1,8 +1,8 @@
 //! Where canaries live: in a process of their own, as threads, or nowhere.
 //!
-//! The last thread of a process to die tears its memory down, and a SCHED_IDLE thread beside busy
-//! loops dies last. So canaries live in a forked process that has next to no memory, wherever that
-//! can be had at a fair price. The price is the fork: 26 ms for each GiB of heap, once.
+//! The last thread of a process to die frees its memory, and a SCHED_IDLE thread beside busy loops
+//! dies last. So canaries live in a forked process that has next to no memory, wherever that is
+//! possible at a fair price. The price is the fork: 26 ms for each GiB of heap, once.
 
 use crate::time::{Nanos, SECOND};
 

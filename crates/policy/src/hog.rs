@@ -1,23 +1,23 @@
-//! CPU-intensive items: how they are noticed, and which are worth a report.
+//! CPU-intensive items: how they are noticed, and which of them are worth a report.
 //!
-//! The kernel looks at each scheduler tick (`wq_worker_tick`): an item that has had 10 ms of
-//! CPU time since its worker last slept is CPU-intensive. It leaves `nr_running` of a per-CPU pool,
-//! so that the items behind it start, and the function is reported if it makes a habit of it. What
-//! follows from a verdict is the pool's business; in a managed pool only the report does.
+//! The kernel looks at each scheduler tick (`wq_worker_tick`). An item that has used 10 ms of CPU
+//! time since its worker last slept is CPU-intensive. It leaves `nr_running` of a per-CPU pool, so
+//! that the items behind it start. A function that makes a habit of it is reported. Here the pool
+//! decides what follows from a verdict; in a managed pool nothing but the report does.
 //!
-//! Nobody tells us when a worker sleeps, so somebody samples it: its CPU time, which is cheap to
-//! read (a clock), and the number of its voluntary switches, which is dear (a file of /proc), and
-//! is asked for only when the CPU time makes it matter. Two equal numbers with so much CPU time
-//! between them are a hog; wall time never is.
+//! User space is not told when a worker sleeps, so the worker is sampled. Its CPU time is cheap to
+//! read (a clock). The number of its voluntary switches is dear (a file of `/proc`), and is asked
+//! for only when the CPU time makes it matter. An item is a hog if that number stays equal over so
+//! much CPU time. Wall time never makes a hog.
 
 use alloc::collections::BTreeMap;
 
 use crate::probe::hit;
 use crate::time::{MILLISECOND, Nanos};
 
-/// CPU time without sleeping that makes an item CPU-intensive: the kernel's
-/// `cpu_intensive_thresh_us` for a CPU of usual speed (it doubles it for one half as fast; we leave
-/// that to the user).
+/// CPU time without sleeping that makes an item CPU-intensive. The kernel's
+/// `cpu_intensive_thresh_us` for a CPU of usual speed. (The kernel doubles it for a CPU half as
+/// fast; we leave that to the user.)
 pub const THRESHOLD: Nanos = 10 * MILLISECOND;
 /// The kernel's `cpu_intensive_warning_thresh`: the first report of a function comes with its
 /// fourth occurrence.
@@ -85,9 +85,9 @@ enum Seen {
 impl Watch {
     /// Judges a sample. `threshold` is CPU time; 0 turns the watch off.
     ///
-    /// An item is found when it has had the threshold of CPU time since its first sample; one that
-    /// slept in between, after at most twice as much since then; each time plus what passes between
-    /// two samples.
+    /// An item is found when it has had the threshold of CPU time since its first sample. One that
+    /// slept in between is found after at most twice as much since then. The time between two
+    /// samples adds to both.
     pub fn sampled(&mut self, sample: Sample, threshold: Nanos) -> Sampled {
         if self.item != sample.item {
             (self.item, self.seen) = (sample.item, Seen::Nothing);
@@ -279,9 +279,9 @@ mod tests {
     }
 
     proptest! {
-        /// Sampled after each stretch, whether or not the samples see the sleeps themselves: who is
-        /// called a hog had the CPU that long since it last slept, and who has had it twice as long
-        /// and a little has been called one.
+        /// Sampled after each stretch, whether or not the samples see the sleeps themselves. An
+        /// item that is called a hog had the CPU that long since it last slept. One that has had it
+        /// twice as long and a little has been called one.
         #[test]
         fn hogs_are_found_and_nobody_else(
             stretches in prop::collection::vec(stretch(), 1..60),

@@ -1,9 +1,9 @@
 //! What an item may leave behind in its worker's thread.
 //!
-//! Nice level, CPU mask and signal mask belong to the thread on Linux, so an item that changes them
-//! for itself changes them for every item after it, and for every thread that its worker creates.
-//! Whoever left something behind is reported; the thread is set right, or ends: a thread without
-//! privilege cannot come back from a higher nice level, and a new worker can be had.
+//! On Linux the nice level, the CPU mask and the signal mask belong to the thread. So an item that
+//! changes them changes them for every item after it, and for every thread that its worker creates.
+//! The item is reported. Then the thread is set right, or it ends and a new worker takes its place:
+//! a thread without privilege cannot come back from a higher nice level.
 
 use core::fmt;
 
@@ -28,8 +28,9 @@ pub fn own_mask(given: Option<CpuMask>, found: Option<CpuMask>) -> Option<CpuMas
 }
 
 /// The items that ended since the thread was last looked at. A look is three system calls, about
-/// 1.2 us: too much for each tiny item. Those are looked at together, after the next longer one or
-/// before the worker leaves; and one that is woken for each tiny item of one function now and then.
+/// 1.2 us: too much for each tiny item. Tiny items are looked at together, after the next longer
+/// one or before the worker leaves. A worker that is woken for each tiny item of one function is
+/// looked at now and then.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Suspects {
     items: u32,

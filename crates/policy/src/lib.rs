@@ -1,7 +1,7 @@
 //! The pure core of cmwq: every decision of a concurrency-managed workqueue.
 //!
 //! State, event and time go in; actions come out. There is no clock, thread, lock, system call,
-//! float or hash order here, and no dependency: the engine and the simulator carry out what this
+//! float or hash order here, and no dependency. The engine and the simulator carry out what this
 //! crate decides, and a test can ask it anything.
 //!
 //! Read in this order:

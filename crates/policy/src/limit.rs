@@ -1,19 +1,18 @@
 //! A limit of a queue. The queue has one for each NUMA node, which its pwqs there share (kernel
 //! `wq_node_nr_active`). [`contract::limit`](crate::contract::limit) sets how large each is.
 //!
-//! One word says how many items hold a slot, how many may, and whether anybody waits for one. Who
-//! waits, and in which order, is a list under a small lock of its own. Slots are taken without that
-//! lock while nobody waits. Giving a slot back and joining the list are steps on this one word. So
-//! the later of the two sees the other: `README.md` in the folder `pool` has the proof.
+//! One word says how many items hold a slot, how many may, and whether any wait for one. The pwqs
+//! that wait are in a list in order, under a small lock of its own. While none waits, slots are
+//! taken without that lock. Giving a slot back and joining the list are steps on the same word, so
+//! the later of the two sees the other. The section "Slots" of `pool/README.md` has the proof.
 
 use alloc::collections::VecDeque;
 use core::fmt;
 
 use crate::probe::broken;
 
-/// One load of the limit's word. Every item takes two steps on it, so they are plain arithmetic on
-/// the word: `nr` in the low half, `max` above it, `may_rise` and `waiting` in the two highest
-/// bits.
+/// One load of the limit's word. Every item takes two steps on it, so they are plain arithmetic:
+/// `nr` is the low half, `max` is above it, `may_rise` and `waiting` are the two highest bits.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Limit(u64);
 

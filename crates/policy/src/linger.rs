@@ -1,10 +1,10 @@
 //! Some yields before a worker parks.
 //!
-//! To sleep and to be woken costs more than a tiny item does, above all where the CPU idles in
-//! between: 10 us and more. Where one such item follows another, a worker that stays for a moment
-//! has the next one for a yield. Nothing is polled where nothing comes: a worker stays after its
-//! idle spells have been short, not after a long one, and the more seldom the more often it has
-//! stayed in vain. Between two yields whoever waits for the CPU has it.
+//! To sleep and be woken costs more than a tiny item does: 10 us and more, above all where the CPU
+//! idles in between. Where tiny items follow each other, a worker that stays for a moment has the
+//! next one for a yield. A worker stays only if its last idle spells were short. After stays in
+//! vain it stays more and more seldom, so nothing is polled where nothing comes. Between two yields
+//! other threads get the CPU.
 
 use crate::time::{MICROSECOND, Nanos};
 

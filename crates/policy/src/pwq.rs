@@ -1,4 +1,5 @@
-//! The pool workqueue: where one queue meets one pool. It holds what waits for a slot, and counts.
+//! The pool workqueue: where one queue meets one pool. It has the items that wait for a slot, and
+//! the queue's counts in that pool.
 
 use crate::colours::Colours;
 use crate::list::{Links, List};

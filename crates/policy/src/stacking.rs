@@ -1,13 +1,14 @@
-//! Who waits for an item of a pool that is bound to its CPU stays on that CPU (kernel 5.6, "Allow a
-//! per-CPU kthread waking a task to stack on the same CPU"), or executes the item itself.
+//! What a thread does while it waits for an item. It may stay on the CPU of the item's pool, or
+//! execute the item itself.
 //!
-//! The worker ends the item and wakes the waiter. Its CPU is busy, with the worker that is about to
-//! sleep, so the scheduler looks for an idle one and moves the waiter there; its next item goes to
-//! that CPU's pool, and so on, through all CPUs that share a cache. The kernel knows its own
-//! workers and leaves the waiter where it is; it does not know ours.
+//! *Staying* (kernel 5.6, "Allow a per-CPU kthread waking a task to stack on the same CPU") is for
+//! pools that are bound to one CPU. The worker ends the item and wakes the waiter while that CPU is
+//! still busy: with the worker, which is about to sleep. So the scheduler moves the waiter to an
+//! idle CPU. The waiter's next item goes to that CPU's pool, and so on through all CPUs that share
+//! a cache. The kernel leaves the waiter in place for its own workers, but does not know ours.
 //!
-//! *Claiming* needs no worker at all. Here is said which thread may execute what it waits for;
-//! whether the item is still there to be claimed is the pool's to say
+//! *Claiming* needs no worker at all. This file says which thread may execute what it waits for.
+//! The pool says whether the item can still be claimed
 //! ([`WorkerPool::claim`](crate::WorkerPool::claim)).
 
 use crate::cpumask::CpuMask;

@@ -1,7 +1,8 @@
-//! What has become of the items of a pool workqueue (kernel `pool_workqueue_stats`).
+//! What became of the items of a pool workqueue (kernel `pool_workqueue_stats`).
 //!
-//! Counted under the lock that each event of the pool holds anyway, with times that were read
-//! anyway. So nothing has to be switched on.
+//! It is counted under the lock that each event of the pool holds anyway, with times that were read
+//! anyway. So nothing has to be switched on. `docs/contributing/recipes.md` lists the files that a
+//! new number goes through.
 
 use core::iter::Sum;
 use core::ops::{Add, AddAssign};
@@ -71,7 +72,7 @@ pub struct PwqStats {
     /// Executions that kept a CPU for longer than the threshold (kernel `CPU_INTENSIVE`).
     pub cpu_intensive: u64,
     /// Workers that were started for items of this queue because a CPU would idle or an item
-    /// blocked (kernel `CM_WAKEUP`, which counts them for the queue of the item that blocked).
+    /// blocked. The kernel's `CM_WAKEUP` counts them for the queue of the item that blocked.
     pub cm_wakeup: u64,
     /// Calls for the rescuer (kernel `MAYDAY`).
     pub mayday: u64,

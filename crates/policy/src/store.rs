@@ -1,4 +1,5 @@
-//! What the core needs from whoever drives it: the items it orders and the words its pools share.
+//! What the core needs from its driver: the items that it orders, and the words that its pools
+//! share.
 
 use crate::budget::Budget;
 use crate::limit::{Limit, Waiters};

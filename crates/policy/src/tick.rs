@@ -64,8 +64,8 @@ impl Tick {
     }
 
     /// A tick used `cost` of CPU time. It has `paid` if it started a worker that no canary had
-    /// reported missing, or brought back tokens for one: then the next one comes in half the time,
-    /// otherwise the pace slows down again.
+    /// reported missing, or brought back tokens for one. Then the next tick comes in half the time.
+    /// Otherwise the pace slows down again.
     pub fn ran(&mut self, paid: bool, cost: Nanos) {
         let wished = if paid {
             self.wished / 2

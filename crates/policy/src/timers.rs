@@ -1,12 +1,12 @@
-//! Armed delayed items: which expires next, and which belong to a queue that is being destroyed.
+//! Armed delayed items: which one expires next, and which ones belong to a queue that is destroyed.
 //!
-//! The kernel's timers are invisible to their queue: whoever destroys a queue must have cancelled
-//! them, or one of them fires into freed memory. Here each armed item belongs to a
-//! *group*, its queue, so that the queue can take its own back.
+//! The kernel's timers are invisible to their queue. A caller that destroys a queue must have
+//! cancelled them, or one of them fires into freed memory. Here each armed item belongs to a
+//! *group*, its queue, so the queue can take its own items back.
 //!
-//! Nothing here is periodic: whoever drives it sleeps until [`Timers::next`], not at all while that
-//! is `None`. Each call takes O(log n) and hands over one item at a time, so that a lock around it
-//! is never held for a whole crowd of them.
+//! Nothing here is periodic. The driver sleeps until [`Timers::next`], and without end while that
+//! is `None`. Each call takes O(log n) and hands over one item at a time, so a lock around it is
+//! never held for many of them.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 

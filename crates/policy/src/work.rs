@@ -5,15 +5,15 @@
 //! | queued (`PWQ` set) | PENDING INACTIVE PWQ LINKED DEFERRED | flush colour | pwq, a number of 512-byte units | its pool |
 //! | not queued | PENDING: someone owns it for a moment, or its timer is armed | unused | disable depth (9..25), 0 while PENDING | last pool |
 //!
-//! The pool is in the word of a queued item too (the kernel finds it through the pwq, under RCU):
-//! so nobody follows a pwq's address without holding the lock that keeps the item, and with it the
-//! pwq, in place. Addresses of user space have 47 bits unless a program asks for more.
+//! A queued item's word has the pool too (the kernel finds it through the pwq, under RCU). So
+//! nobody follows a pwq's address without the lock that keeps the item, and with it the pwq, in
+//! place. Addresses of user space have 47 bits unless a program asks for more.
 //!
-//! *Running* is not in the word: after the function has been called, only the item's address is
-//! used, so that an item may free itself. Who executes what is in the busy table of the last pool.
+//! *Running* is not in the word. After the function has been called only the item's address is
+//! used, so an item may free itself. The busy table of the last pool says who executes what.
 //!
-//! PENDING is a lock as well: whoever sets it owns the item until it is queued or cleared again. A
-//! queued item is owned by the pool of its pwq, under that pool's lock.
+//! PENDING is a lock as well. Whoever sets it owns the item until the item is queued or the bit is
+//! cleared. The pool of its pwq owns a queued item, under that pool's lock.
 
 use core::fmt;
 

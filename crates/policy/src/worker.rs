@@ -1,4 +1,4 @@
-//! What names a worker and an execution of it, the states of a worker and the legal moves between
+//! How a worker and its executions are named, the states of a worker with the legal moves between
 //! them, and what a worker can wait for.
 
 use core::fmt;
@@ -47,9 +47,8 @@ pub enum State {
     Between,
     /// Executing an item.
     Executing,
-    /// A guest that executes nothing, and counts for nothing: a rescuer between two items (a thread
-    /// of a queue that helps this pool for a while), or a waiter that is about to execute what it
-    /// has claimed.
+    /// A guest that executes nothing, and counts for nothing: a rescuer between two items, or a
+    /// waiter that is about to execute what it has claimed.
     Visiting,
     /// Told to end; never runs again.
     Retiring,

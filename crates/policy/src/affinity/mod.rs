@@ -345,9 +345,9 @@ impl Layout {
     /// the queue's (kernel `wq_update_node_max_active`, 6.9). Pools that are not in one node share
     /// `max_active` among themselves.
     ///
-    /// Never 0, or items that wait in a node when its last CPU goes, or is taken from the queue,
-    /// would wait for ever (in the kernel they do where min_active is 0). While none of the queue's
-    /// CPUs is in use its items run on others, and the parts are as if all of its own were (in the
+    /// Never 0. Otherwise items in a node would wait for ever when its last CPU goes or is taken
+    /// from the queue (in the kernel they do where min_active is 0). While none of the queue's CPUs
+    /// is in use its items run on others, and the parts are as if all of its own were (in the
     /// kernel: min_active).
     pub fn share(&self, attrs: &Attrs, node: Option<u32>, max_active: u32, min_active: u32) -> u32 {
         let Some(node) = node.filter(|_| !broken!(NodeShareIgnored)) else {

@@ -1,18 +1,19 @@
 //! How far a CPU is from the one that an item was queued on.
 //!
-//! The CPUs that a managed queue may use serve one pool. Its items know where they were queued,
-//! and who looks for the next item takes one that is near ([`crate::pool`], `worklist/near.rs`):
-//! locality decides what is run next, never whether a CPU works.
+//! One pool serves all CPUs that a managed queue may use. Each item knows the CPU that it was
+//! queued on, and a worker takes a near one next ([`crate::pool`], `worklist/near.rs`). Locality
+//! decides what is run next, never whether a CPU works.
 //!
 //! # What locality costs, and when it is worth that
 //!
-//! * *Which item is next* costs nothing: something has to be. So each CPU takes the nearest one.
-//! * *Where a worker wakes up* costs: whoever has just queued the item is busy there, its core is
-//!   shared with it, and an idle CPU of another pod stays idle. The scheduler, left alone, takes an
-//!   idle core. In the simulator's dm-crypt (Ryzen 3900X, items of 150 us that lose 5 us in another
-//!   cache) bringing workers home takes 13 % from the bandwidth of few jobs. So they are brought
-//!   home only where an item loses at least [`HOMING_COST`] elsewhere, and that its queue must say
-//!   ([`Attrs::locality`](crate::queue::Attrs)): nobody else knows how much data an item has.
+//! * *Which item is next* costs nothing, because some item has to be next.
+//! * *Where a worker wakes up* costs something. The thread that has just queued the item is busy
+//!   there, and shares its core with the worker, while an idle CPU of another pod stays idle. The
+//!   scheduler, left alone, takes an idle core. In the simulator's dm-crypt (Ryzen 3900X, items of
+//!   150 us that lose 5 us in another cache), bringing workers home costs few jobs 13 % of the
+//!   bandwidth. So it is done only where an item loses at least [`HOMING_COST`] elsewhere. The
+//!   queue must say that ([`Attrs::locality`](crate::queue::Attrs)): nobody else knows how much
+//!   data an item has.
 
 use alloc::boxed::Box;
 use alloc::vec;

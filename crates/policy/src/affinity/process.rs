@@ -1,11 +1,12 @@
-//! The CPUs of a process, which has no mask: its threads have one each.
+//! Which CPUs a process may use. Linux gives a mask to each thread, not to the process.
 //!
-//! It may use each CPU that one of the program's own threads may use: so a program that pins one of
-//! them, its first one perhaps, keeps the others. Who changes the CPUs of a process from outside
-//! (`taskset -ap`) does so thread by thread, the first one first. Between the two, what the threads
-//! have says nothing: it may be the old state for the most part, or one thread that has pinned
-//! itself. So what the first thread has is what counts from the moment on in which it changes, and
-//! what all have counts once they have had the time.
+//! The process may use each CPU that one of the program's own threads may use. So a program that
+//! pins one thread, perhaps its first one, keeps the other CPUs.
+//!
+//! `taskset -ap` changes the masks of a process from outside, thread by thread, the first one
+//! first. While it does, the masks say nothing: most may still be old, or one thread may have
+//! pinned itself. So once the first thread's mask changes, that mask counts. After [`SETTLE`] the
+//! masks of all threads count again.
 
 use crate::CpuMask;
 use crate::time::{MILLISECOND, Nanos, Time};

@@ -8,9 +8,9 @@ use crate::work::{MAX_DISABLE_DEPTH, NotPended, WorkWord};
 
 /// Queues an item. The caller keeps its memory until this returns, the queue from then on.
 ///
-/// Whoever is refused because it is pending has written its word all the same: each
-/// read-modify-write passes on what came before it, so that the execution, which begins with one,
-/// sees what was stored before this call (kernel `test_and_set_bit` in `queue_work_on`).
+/// A caller that is refused because the item is pending has written the word all the same. Each
+/// read-modify-write passes on what came before it, and the execution begins with one. So the
+/// execution sees what was stored before this call (kernel `test_and_set_bit` in `queue_work_on`).
 pub fn queue<M: Machine>(
     m: &M,
     queue: M::Queue,
@@ -99,9 +99,9 @@ fn insert<M: Machine>(m: &M, pwq: PwqOf<M>, work: WorkOf<M>, how: Queueing) -> b
 /// Queues an item that runs in another pool: it begins after that. False if the caller is to look
 /// again.
 ///
-/// The execution remembers one pool that it tells of its end, so only who owns the item may name
-/// it: once the item is queued, a thief may queue it elsewhere, and name that. It may end before
-/// the item is there to be told, which is therefore asked afterwards.
+/// The execution remembers one pool that it tells of its end, so only the item's owner may name it.
+/// Once the item is queued, a thief may queue it elsewhere, and name that pool. The execution may
+/// end before the item is there to be told. So it is asked again afterwards.
 fn defer<M: Machine>(
     m: &M,
     pwq: PwqOf<M>,
@@ -281,8 +281,9 @@ pub fn flush_item<M: Machine>(m: &M, work: WorkOf<M>, barrier: WorkOf<M>) -> Opt
     None
 }
 
-/// The word of an item that nobody is about to queue or to let go of: who was refused because it is
-/// pending may flush it, and finds it in its queue then, or with its timer armed.
+/// The word of an item that nobody is about to queue or to let go of. A caller that was refused
+/// because the item is pending may flush it. Then it finds the item in its queue, or with its timer
+/// armed.
 pub(super) fn settled<M: Machine>(m: &M, work: WorkOf<M>) -> WorkWord {
     let addr = m.key(work).addr;
     loop {

@@ -1,34 +1,33 @@
-//! Items that wait for each other: the circle is found at the wait that closes it, whatever pools
-//! and queues it goes through and whatever else they do.
+//! Items that wait for each other. The wait that closes a circle finds the circle, through any
+//! pools and queues, whatever else they do.
 //!
 //! The machine keeps one [`WaitGraph`], under a lock that comes before those of queues and pools.
-//! Each execution that waits for items is in it for as long as it waits, with what it waits for.
-//! Where that stands is asked of the pools, one after the other.
+//! Each execution that waits for items is in the graph while it waits, with what it waits for. Then
+//! the pools are asked, one after the other, where the awaited items are.
 //!
-//! That the pools go on meanwhile does no harm. A circle is made of executions that are in the
-//! graph; none of them ends before it has left it, for which it takes the lock. What is read of one
-//! that is about to go on is that it waits for nothing any more, and then there is no circle. What
-//! looks free, and is taken a moment later, is taken by an execution: if that ever waits, its own
-//! look sees it.
+//! The pools go on meanwhile, and that does no harm. A circle is made of executions that are in the
+//! graph, and none of them ends before it has left the graph, which takes the lock. An execution
+//! that is about to go on is read as waiting for nothing, and then there is no circle. What looks
+//! free may be taken a moment later by an execution: if that one ever waits, its own look sees it.
 //!
 //! | it waits for | what is | and ends only if |
 //! | --- | --- | --- |
 //! | an item, or the barrier behind it | executed, or behind an execution of it | that execution ends |
-//! | | without a slot | one of those that hold the slots ends |
+//! | | without a slot | one of the items that hold the slots ends |
 //! | | behind older ones of an ordered queue that has changed pools | each execution of these ends |
 //! | | in a pool that has all the threads that the program lets it have | one of its workers ends what it executes |
 //! | everything that was queued | | each execution of it ends |
 //! | a group of items | each item of it that is there by then | as above |
 //!
-//! Other items that have their slot get a worker. Nor is a frozen queue waited for in vain, or a
-//! limit that nobody has chosen: that rises.
+//! Other items that have their slot get a worker. A frozen queue is not waited for in vain, nor is
+//! a limit that nobody has chosen: that limit rises.
 //!
-//! What is waited for may come to wait for other things: a limit is lowered, an item joins a group.
-//! Where one knows, one looks at once ([`relieve`](WaitGraph::relieve)); whatever it was, a wait
-//! that lasts is looked at again ([`look`](WaitGraph::look)).
+//! An awaited item may come to wait for other things: a limit is lowered, an item joins a group.
+//! Where that is known, somebody looks at once ([`relieve`](WaitGraph::relieve)). In any case a
+//! wait that lasts is looked at again ([`look`](WaitGraph::look)).
 //!
-//! An execution that shuts the program down waits for everything but those who wait for it, so it
-//! is in nobody's way: it is known apart (`shutdown.rs`).
+//! An execution that shuts the program down waits for everything except what waits for it. So it is
+//! in nobody's way, and the graph knows it apart (`shutdown.rs`).
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;

@@ -62,8 +62,9 @@ pub fn flush_step<S: Store>(
     core.is_flushed(cx, part.pwq, part.ticket.expect("taken above"))
 }
 
-/// Whether nothing of the queue is in flight. Its items may queue on from one pool to another, so a
-/// look at each in turn may miss them: it counts if between two such looks nothing was queued.
+/// Whether nothing of the queue is in flight. Its items may queue on from one pool to another, so
+/// one look at each pool in turn may miss them. Two such looks count if nothing was queued between
+/// them.
 pub fn is_drained<M: Machine>(m: &M, queue: M::Queue) -> bool {
     let first = nr_queued_if_empty(m, queue);
     first.is_some() && first == nr_queued_if_empty(m, queue)

@@ -1,6 +1,8 @@
-//! The end of a program that wants its items done. Where an item calls for it, what ends only after
-//! that item is not waited for: the items that it is in the middle of, those that wait for one of
-//! these, and what begins only when one of these has ended.
+//! The end of a program that wants its items done.
+//!
+//! An item may call for it. Then what can end only after that item is not waited for: the items
+//! that the caller is in the middle of, items that wait for one of those, and items that begin only
+//! when one of these has ended.
 
 use alloc::collections::BTreeSet;
 

@@ -1,4 +1,5 @@
-//! What the watchdog and people who ask look at, over all pools of a queue.
+//! Looks at a queue over all its pools: does it starve, should its limit rise, why does an item
+//! wait?
 
 use alloc::vec::Vec;
 
@@ -114,9 +115,9 @@ pub struct Raised {
     pub to: u32,
 }
 
-/// Looks at a queue of which items of `pwq` wait for a slot of a limit that nobody has chosen: if
-/// nothing has moved for long, doubles it, up to what `most` says the system has room for. The
-/// caller keeps the queue.
+/// Raises a limit that nobody has chosen, if items of `pwq` wait for its slots and nothing has
+/// moved for long. It doubles, up to what `most` says the system has room for. The caller keeps the
+/// queue.
 pub fn outgrow<M: Machine>(
     m: &M,
     queue: M::Queue,

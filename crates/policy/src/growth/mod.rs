@@ -1,9 +1,9 @@
 //! Growth that helps: more workers only while more workers can help.
 //!
-//! When many workers are blocked, starting more keeps the CPUs busy, unless they all wait for one
-//! lock: then each further one only lengthens the queue at the lock, and may slow the lock down
-//! (a lock whose waiters sleep is handed over only as fast as they wake up; a Python GIL).
-//! So growth asks what the blocked workers wait for, and whether that queue moves.
+//! When many workers are blocked, starting more keeps the CPUs busy. The exception is that they all
+//! wait for one lock. Then each further one only lengthens the queue at the lock, and may slow the
+//! lock down: if its waiters sleep, it is handed over only as fast as they wake up. So growth asks
+//! what the blocked workers wait for, and whether that queue moves.
 //!
 //! What the blocked workers execute shows which items would join a convoy. Items of one queue with
 //! one function are of one *kind*. If a kind's executions queue up at one lock, the kind is a

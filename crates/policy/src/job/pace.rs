@@ -11,9 +11,9 @@ const GROWTH: u64 = 8;
 /// A step, or a beginning, that took so many times what a step should was kept off its CPU.
 const STARVED: u64 = 8;
 
-/// How fast one thread works. Time is wall time: when a thread is preempted within a step, that one
-/// counts as slow and the next ones are shorter, at worst by half; time slices are so much longer
-/// than steps that few of them are met.
+/// How fast one thread works. Time is wall time. When a thread is preempted within a step, that
+/// step counts as slow and the next ones are shorter, at worst by half. Time slices are so much
+/// longer than steps that few steps meet the end of one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Speed {
     units: u64,

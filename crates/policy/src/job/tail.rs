@@ -1,8 +1,8 @@
 //! The end of a job, when the caller waits for the last steps of its helpers.
 
-/// The nice level that a helper is given while the caller waits for it, one helper at a time: the
-/// caller's own, if that is better (kernel: "willing the priority" of ktask, one helper at a time,
-/// so that the job never has more than one thread at the caller's priority).
+/// The nice level that a helper is given while the caller waits for it: the caller's own, if that
+/// is better. One helper at a time, so that the job never has more than one thread at the caller's
+/// priority (kernel: "willing the priority" of ktask).
 pub fn willing(caller: i32, helper: i32) -> Option<i32> {
     (caller < helper).then_some(caller)
 }

@@ -1,11 +1,10 @@
-//! When canaries are armed: hysteresis, so that what they cost does not grow with the rate of
-//! items.
+//! When canaries are armed. Hysteresis keeps their cost from growing with the rate of items.
 //!
-//! Items that wait for the microseconds until some worker ends are no reason to wake a thread on
-//! every CPU that idles: by the time it has looked, they are taken. Whether a pool's backlog is of
-//! that kind shows in what came of arming: if nobody reported before it was gone, twice as much
-//! must wait the next time; a report that led to a start halves it. At most a part of the target is
-//! waited for, so on few CPUs every item arms; and the tick looks in any case.
+//! Items that wait only until some worker ends, for microseconds, are no reason to wake a thread on
+//! every idle CPU: they are taken before it has looked. What came of the last arming tells whether
+//! a pool's backlog is of that kind. If nobody reported before the backlog was gone, twice as much
+//! must wait the next time. A report that led to a start halves it. No more than a part of the
+//! target must ever wait, so on few CPUs every item arms. The tick looks in any case.
 
 /// No more than one item for so many CPUs must wait.
 const CPUS_PER_ITEM: u32 = 2;

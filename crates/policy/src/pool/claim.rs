@@ -1,12 +1,12 @@
-//! Claims: a thread that waits for an item which no worker has begun executes it itself.
+//! Claims: a thread that waits for an item executes it itself if no worker has begun it.
 //!
-//! It comes into the pool as a rescuer does, as a guest with a number, for this one item: the busy
-//! table, flushes, deferrals, limits and looks from outside see an item that a worker executes.
-//! Which threads may do so: [`crate::stacking`].
+//! Like a rescuer, the thread comes into the pool as a guest with a number, for this one item. So
+//! the busy table, flushes, deferrals, limits and looks from outside see an item that a worker
+//! executes. [`crate::stacking`] says which threads may claim.
 //!
-//! A thread that claims may itself be a worker in the middle of an item, or have claimed that one.
-//! Then it counts as running once, and it waits as a whole: what stands beneath on its stack waits
-//! with it.
+//! A thread that claims may itself be a worker in the middle of an item, or in the middle of
+//! another claim. Such a thread counts as running once. When it waits, everything beneath on its
+//! stack waits with it.
 
 use super::crew::Claim;
 use super::slots::limit_now;

@@ -1,5 +1,5 @@
-//! What was decided about starting workers, and why: the last of each sort, for whoever asks why so
-//! many or so few run.
+//! The last decisions about starting workers, one of each sort, with their reasons. They answer why
+//! so many or so few run.
 
 use super::start::Start;
 use crate::time::Time;

@@ -1,9 +1,9 @@
 //! The estimate of who runs, as far as the crew does not know it, and what is paid for it.
 //!
-//! Of the executing workers the crew knows which are in a hint or were seen asleep. Reports of
-//! idle CPUs say that some of the others sleep, and not which: so many are *presumed* asleep,
-//! never more than there are
-//! *presumable* ones. The tokens of the budget that the pool holds follow from what is left.
+//! The crew knows which of the executing workers are in a hint or were seen asleep. The others are
+//! *presumable*. A report of an idle CPU says that some of them sleep, but not which: that number
+//! is *presumed* asleep. The rest counts as running, and the pool's tokens of the budget follow
+//! from it.
 
 use super::unseen::{Found, Presumption};
 use crate::probe::{broken, hit};
@@ -40,7 +40,8 @@ impl Estimate {
         self.unseen_presumed
     }
 
-    /// So many more are presumed asleep, if there are as many.
+    /// Presumes this many more asleep. [`forget_beyond`](Self::forget_beyond) cuts off what is more
+    /// than there are.
     pub(super) fn presume(&mut self, more: u32) {
         self.presumed += more;
     }

@@ -1,13 +1,12 @@
 //! What the machine tells a pool, and what follows each time.
 //!
-//! Everything here goes through one of two doors. After [`event`](WorkerPool::event) tokens that
-//! are not needed any more go back, and a worker is started if one is needed
-//! ([`start`](super::start)); after [`note`](WorkerPool::note) nobody has to be. Both bring the
-//! books in line, and check them in debug builds.
+//! Every event goes through one of two doors. After [`event`](WorkerPool::event), tokens that are
+//! not needed go back, and a worker is started if one is needed ([`start`](super::start)).
+//! [`note`](WorkerPool::note) is for events after which none is needed, and for those that start
+//! workers themselves. Both doors bring the books in line, and check them in debug builds.
 //!
-//! What is not here changes nothing that could start or stop a worker, and nothing follows it:
-//! barriers, drains and flushes (`items.rs`, `series.rs`), pool workqueues that come and go
-//! (`slots.rs`), questions.
+//! Calls in other files cannot start or stop a worker, and nothing follows them: barriers, drains
+//! and flushes (`items.rs`, `series.rs`), pool workqueues that come and go (`slots.rs`), questions.
 
 use super::decisions::Cause;
 use super::{AskSwitches, Claimant};
@@ -159,8 +158,8 @@ impl<S: Store> WorkerPool<S> {
     }
 }
 
-/// Reports of the world. Any may be wrong, late or missing: it moves the estimate, which stays
-/// within its bounds whatever was said, and it never makes an item wait for ever, because the tick
+/// Reports of the world. Any may be wrong, late or missing. It moves the estimate, which stays
+/// within its bounds whatever was said. It never makes an item wait for ever, because the tick
 /// looks again.
 impl<S: Store> WorkerPool<S> {
     /// A CPU reported that it would idle, through `receiver` if a parked worker took the report.
@@ -223,9 +222,9 @@ impl<S: Store> WorkerPool<S> {
         }
     }
 
-    /// The worker is about to wait: a hint, and refused if the items could never be started,
-    /// because no other worker is left or because all slots of their queue wait likewise. Follow
-    /// with `wait_end` unless refused.
+    /// The worker is about to wait: a hint. Refused if the items could never be started, because no
+    /// other worker is left, or because all slots of their queue wait likewise. Follow with
+    /// `wait_end` unless refused.
     pub fn wait_begin(
         &mut self,
         cx: &mut Cx<S>,
@@ -278,9 +277,9 @@ impl<S: Store> WorkerPool<S> {
         self.comes_again(cx, pwq.filter(|_| turn_over))
     }
 
-    /// The caller executes this item itself, then says [`claim_ended`](Self::claim_ended). `None`
-    /// where it is to wait: the item has begun, or is not here, or has no slot; its queue is
-    /// frozen, or has been given other attributes; or too many claim already.
+    /// The caller executes this item itself, then says [`claim_ended`](Self::claim_ended). `None`:
+    /// it is to wait. Then the item has begun, is not here, or has no slot; or its queue is frozen,
+    /// or has been given other attributes; or too many claim already.
     pub fn claim(
         &mut self,
         cx: &mut Cx<S>,

@@ -1,4 +1,5 @@
-//! Why an item waits, and how many do. Looks, no events: whoever asks may be told what is over.
+//! Why an item waits, and how many do. These are looks, not events: the answer may be over by the
+//! time it is read.
 
 use super::series::QueuedIn;
 use super::start::{Asks, Start};

@@ -1,5 +1,5 @@
-//! What makes a pool, and what it is while these CPUs are in use: queues with an equal key share
-//! one.
+//! What makes a pool: queues with an equal key share one. And which CPUs a pool serves while these
+//! are in use.
 
 use super::{Cx, Rule, WorkerPool};
 use crate::affinity::{Near, Reach};
@@ -94,10 +94,10 @@ impl PoolKey {
         }
     }
 
-    /// Where to wake a worker that was `last` on this CPU: in the pod of the CPU that its item was
-    /// queued on, if items are near to pods, or in the pool's (kernel `kick_pool`: repatriation).
-    /// `None`: wake it where it was. It was in that pod, or the pod has no usable CPU, or no pod
-    /// matters.
+    /// Where to wake a worker that was `last` on this CPU (kernel `kick_pool`: repatriation). If
+    /// items are near to pods, in the pod of the CPU that its item was queued on, otherwise in the
+    /// pool's. `None`: wake it where it was. It was in that pod, or the pod has no usable CPU, or
+    /// no pod matters.
     pub fn wakes_in(
         &self,
         item: Option<(&Near, u32)>,

@@ -1,5 +1,5 @@
-//! What an item of this pool waits for, for those who look for circles:
-//! `crate::contract::WaitGraph`.
+//! What an item of this pool waits for, as `crate::contract::WaitGraph` asks when it looks for
+//! circles.
 
 use alloc::vec::Vec;
 

@@ -63,7 +63,7 @@ impl<S: Store> WorkerPool<S> {
                 return self.go_idle(cx, id);
             }
             if self.lacks_spare() && self.may_manage(cx.now) {
-                return self.manage(id);
+                return Step::Create(self.crew.create_by(id));
             }
         }
         match self.take_item(cx, id) {
@@ -144,10 +144,6 @@ impl<S: Store> WorkerPool<S> {
         for series in all.iter().rev() {
             self.worklist.list_series(cx, series, true);
         }
-    }
-
-    fn manage(&mut self, id: WorkerId) -> Step<S::Work, S::Pwq> {
-        Step::Create(self.crew.create_by(id))
     }
 
     /// See [`spawn_failed`](Self::spawn_failed).

@@ -1,7 +1,7 @@
 //! Forward progress where no worker can be made: rescuers (kernel `rescuer_thread`).
 //!
-//! A queue built for it has a thread of its own. When this pool needs a worker that would have to
-//! be made, and 10 ms later still does, it calls the rescuers of the queues whose items wait, and
+//! A queue built for it has a thread of its own. This pool may need a worker that would have to be
+//! made. If it still does 10 ms later, it calls the rescuers of the queues whose items wait, and
 //! again each 100 ms. A rescuer attaches to the pool, runs items of its own queue only, and leaves.
 
 use alloc::vec::Vec;

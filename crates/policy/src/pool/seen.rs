@@ -1,5 +1,5 @@
-//! What a look at the workers is to see, and what it has seen: the words between the core and
-//! whoever reads `/proc` for it.
+//! What a look at the workers is to see, and what it has seen: the types that the core and the
+//! reader of `/proc` exchange.
 
 use crate::sampling::MAX_SCAN;
 use crate::time::Nanos;

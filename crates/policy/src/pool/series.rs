@@ -1,8 +1,8 @@
-//! What is not just first in, first out: barriers behind an item, items that are taken back, and
-//! items that wait for the end of an execution in another pool.
+//! What is not first in, first out: barriers behind an item, items that are taken back, and items
+//! that wait for the end of an execution in another pool.
 //!
-//! A *series* is an item and the barriers linked behind it (kernel `WORK_STRUCT_LINKED`): it moves
-//! from list to list as one, and whoever runs the item runs the barriers next.
+//! A *series* is an item and the barriers linked behind it (kernel `WORK_STRUCT_LINKED`). It moves
+//! from list to list as one, and the worker that runs the item runs the barriers next.
 
 use super::crew::Current;
 use super::{Cx, WorkerPool};

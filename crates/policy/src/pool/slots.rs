@@ -1,9 +1,11 @@
 //! The limit of a queue: who gets a free slot (kernel `tryinc_node_nr_active`).
 //!
-//! A pwq is in the list of those who wait exactly while items of it wait for a slot and it is not
-//! plugged. Whoever gives a slot back or raises the limit serves that list: it activates what is
-//! its own pool's, and says `Activate` where the turn is another pool's. Who takes a plug out takes
-//! slots for that pwq, and joins the list with the rest.
+//! A list has the pwqs that wait: those with items that wait for a slot, except plugged ones.
+//! Whoever gives a slot back or raises the limit serves that list. It activates the items of its
+//! own pool, and says `Activate` where the turn is another pool's. Taking a plug out first takes
+//! slots for that pwq, then joins the list with the rest.
+//!
+//! The section "Slots" of `README.md` has all steps, and why nobody is stranded.
 
 use alloc::vec::Vec;
 

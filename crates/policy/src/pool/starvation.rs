@@ -1,15 +1,17 @@
-//! Items that wait for a slot while nothing moves: starvation (the field's word: *thread starvation
-//! deadlock*). All items that hold the slots of a queue wait, perhaps for the ones that have none:
-//! a chain of items that depend on each other and is longer than the limit. The worklist is empty
-//! then, so the watchdog of the worklist sees nothing.
+//! Items that wait for a slot while nothing moves: starvation (also called *thread starvation
+//! deadlock*).
 //!
-//! Items that wait for a slot whose holders are only *slow* do not starve: they compute, sleep for
-//! a time, or wait for a disk, a child or a peer, and go on when that is over. What a holder is at
+//! All items that hold the slots of a queue wait, perhaps for items that have none: a chain of
+//! items that depend on each other is longer than the limit. Then the worklist is empty, so its
+//! watchdog sees nothing.
+//!
+//! If holders of slots are only *slow*, the others do not starve. A slow holder computes, sleeps
+//! for a time, or waits for a disk, a child or a peer, and goes on after that. What a holder does
 //! can be seen in part ([`HolderIs`]), and [`may_starve`] is the rule.
 //!
-//! Progress is that the first waiting item changes, or that any item with a slot of the same limit
-//! ends. A pool knows which of its pwqs have items that wait; what the others of the same limit are
-//! at, it is told: `crate::contract::starving`.
+//! Progress is that the first waiting item changes, or that an item with a slot of the same limit
+//! ends. A pool knows which of its pwqs have items that wait. What the other pwqs of the same limit
+//! do, it is told: `crate::contract::starving`.
 
 use super::slots::limit_now;
 use super::unseen::PATIENCE;
@@ -56,16 +58,16 @@ pub enum HolderIs {
     /// It waits for an item, in a call of ours.
     AwaitsItem,
     /// It sleeps until another thread of the process wakes it (a channel, a lock), or nobody can
-    /// see what it is at: perhaps that is up to an item without a slot.
+    /// see what it does. Perhaps an item without a slot has to wake it.
     AwaitsThread,
     /// It computes, sleeps for a time, or waits for something outside of the process.
     Slow,
 }
 
-/// Whether those who hold the slots of a limit may be waiting for one that has none: one of them
-/// waits for an item, or each of them for some other thread. With one that is only slow among those
-/// it goes on when that one ends. Looks at no more of them than it takes: `looks` may cost
-/// something.
+/// Whether the holders of the slots of a limit may be waiting for an item that has none. So they
+/// may if one of them waits for an item, or each of them for some other thread. A holder that is
+/// only slow goes on, and gives its slot back. `looks` may cost something, so no more holders are
+/// looked at than needed.
 pub fn may_starve<T>(
     holders: &[T],
     awaits_item: impl Fn(&T) -> bool,
@@ -95,8 +97,8 @@ const THREAD_TAKES: u64 = 64 * 1024;
 /// Limits that nobody has chosen leave one part in so many of the memory that is left.
 const MEMORY_PART: u64 = 2;
 
-/// Threads that a process with so many workers may have, where nobody has chosen how many: as many
-/// as the half of the `memory` that is left has room for, and the system allows. What is not known
+/// Threads that a process with this many workers may have, where nobody has chosen how many: as
+/// many as the system allows and half of the `memory` that is left has room for. What is not known
 /// limits nothing.
 pub fn most_threads(workers: u32, memory: Option<u64>, system: Option<u64>) -> u32 {
     let more = memory.map(|bytes| bytes / MEMORY_PART / THREAD_TAKES);
@@ -131,8 +133,8 @@ impl<S: Store> WorkerPool<S> {
         None
     }
 
-    /// Do items of `pwq` wait for a slot of a limit that nobody has chosen, while all that have
-    /// one, of which `seen` is the whole, are at it and go on and on?
+    /// Do items of `pwq` wait for a slot of a limit that nobody has chosen, while all items with a
+    /// slot go on and on? `seen` is of all pwqs of that limit.
     pub fn stands_at_limit(&self, cx: &mut Cx<S>, pwq: S::Pwq, seen: &SlotsSeen) -> bool {
         let limit = limit_now(cx, pwq);
         let state = cx.store.pwq(pwq);
@@ -198,8 +200,8 @@ impl<S: Store> WorkerPool<S> {
         dues.min().unwrap_or(Time(Nanos::MAX))
     }
 
-    /// The next pwq, from the cursor on, that is to be looked at: of which items wait for so long,
-    /// or of which that was said before, since it may have moved. Held for the caller.
+    /// The next pwq, from the cursor on, that is to be looked at. Its items have waited for that
+    /// long; or that was said before, and they may have moved since. Held for the caller.
     pub fn next_starving(
         &mut self,
         cx: &mut Cx<S>,
@@ -239,8 +241,8 @@ impl<S: Store> WorkerPool<S> {
         }
     }
 
-    /// If items of `pwq` have waited for a slot for `threshold` and nothing of its limit, of which
-    /// `seen` is the whole, has moved: since when, unless that was said.
+    /// Since when the limit of `pwq` stands still, if its items have waited for a slot for
+    /// `threshold` and that was not said before. `seen` is of all pwqs of that limit.
     pub fn starves(
         &mut self,
         cx: &mut Cx<S>,

@@ -1,17 +1,17 @@
-//! Workers that nobody can see: no /proc, one of another PID namespace, a sandbox, no descriptor
-//! left.
+//! Workers that nobody can see: there is no /proc, or one of another PID namespace, a sandbox
+//! forbids it, or no descriptor is left.
 //!
-//! Such a worker is *unknown*, not running. What is left is the CPU time of its thread, and if even
-//! that is not told, the time that passes.
+//! Such a worker is *unknown*, not running. What can still be read is the CPU time of its thread.
+//! If even that is denied, only the time that passes counts.
 //!
 //! | the thread, over at least [`PATIENCE`] | its worker |
 //! | --- | --- |
 //! | used a CPU for a quarter of the time | runs |
 //! | used less, or does not tell | may sleep, or may have no CPU |
 //!
-//! Nobody knows which of the two it is. So one of those is taken for asleep when no item of the
-//! pool has ended for [`PATIENCE`], two after as long again, then four: whatever they wait for gets
-//! its worker. The next end of an item begins anew.
+//! Nobody knows which of the last two it is. When no item of the pool has ended for [`PATIENCE`],
+//! one such worker is taken for asleep. After as long again it is two more, then four. So what they
+//! wait for gets its worker. The next end of an item begins anew.
 
 use super::seen::SeenState;
 use super::{Cx, WorkerPool};

@@ -1,4 +1,4 @@
-//! Who is woken or made, once a worker is to be started (`start.rs`), and where.
+//! Which worker is woken or made once `start.rs` has decided to start one, and on which CPU.
 
 use super::worklist::NEAR_WINDOW;
 use super::{Cx, WorkerPool};
@@ -35,8 +35,8 @@ impl<S: Store> WorkerPool<S> {
             .spare_home(cx, self.crew.counts().on_their_way())
     }
 
-    /// The idle worker to wake: the last that went idle; of a pool that brings workers home, one
-    /// that was last in the pod of the item that it is for, if there is one.
+    /// The idle worker to wake: the last that went idle. A pool that brings workers home prefers
+    /// one that was last in the pod of the item that it is for.
     fn choose_idle(&self, cx: &Cx<S>) -> Option<WorkerId> {
         let Some((near, home)) = self.spare_home(cx) else {
             return self.standby();

@@ -1,5 +1,5 @@
-//! What only shows over time: an item that keeps its CPU, a worklist that stands still, a clock
-//! that was away.
+//! What shows only over time: an item that keeps its CPU, a worklist that stands still, a clock
+//! that jumped because nobody could look.
 
 use alloc::vec::Vec;
 

@@ -1,7 +1,7 @@
 //! Rules that can be made wrong, one at a time, to see whether a test notices.
 //!
-//! Each is a bug that somebody could write. All that is wrong is at the hook: the rest of the core
-//! goes on as if nothing were.
+//! Each is a bug that somebody could write. Only the hook is wrong: the rest of the core goes on as
+//! usual.
 
 use core::fmt;
 use core::str::FromStr;

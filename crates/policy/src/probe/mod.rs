@@ -1,13 +1,12 @@
-//! Eyes and faults for tests of the whole: which rules were used, and what if one of them were
-//! wrong.
+//! Tests of the whole ask here: which rules were used, and what if one of them were wrong?
 //!
 //! Both are behind cargo features that are off by default. Without them the hooks, one line each at
-//! a decision, are nothing: no code, no word of memory.
+//! a decision, compile to nothing.
 //!
-//! * `probe`: each hook counts how often a rule was applied or a state was entered. A long random
-//!   test shows by these that it came everywhere. What each few of its programs do anyway (an item
-//!   begins, a slot is given back) has no hook, nor has what no random program comes to: the
-//!   policy's own tests go there.
+//! * `probe`: each hook counts how often a rule was applied or a state was entered. So a long
+//!   random test shows that it came everywhere. Some rules have no hook: those that most of its
+//!   programs apply anyway (an item begins, a slot is given back), and those that no random program
+//!   comes to. The policy's own tests go there.
 //! * `broken`: one rule at a time can be made wrong (`breakage`). A test that is worth running
 //!   notices every one of them.
 

@@ -1,13 +1,13 @@
-//! Items that would join a convoy wait aside, each kind in a lane of its own; nobody else waits for
-//! them.
+//! Items that would join a convoy wait aside. Each kind has a lane of its own, so other kinds do
+//! not wait for it.
 //!
-//! A kind has a lane from the look on that saw its executions queue up at one lock
-//! (`crate::growth`). While it is held back, what a worker could take of it is listed in the lane
-//! and not on the worklist. A worker takes from lanes that have room and from the worklist in
-//! turns; a pool needs workers for what is ready in either.
+//! A kind gets a lane when a look sees its executions queue up at one lock (`crate::growth`). While
+//! the kind is held back, items that a worker could take are listed in the lane and not on the
+//! worklist. Workers take in turns from the worklist and from lanes that have room. The pool needs
+//! workers for what is ready in either.
 //!
-//! Barriers whose item was taken back are on the worklist: they are of no kind. Rescuers, and
-//! waiters that claim, take an item of a lane as they would any: they count for it as well.
+//! Barriers whose item was taken back are of no kind, and stay on the worklist. Rescuers and claims
+//! take an item of a lane as any other, and it counts for the lane as well.
 
 use alloc::vec::Vec;
 
@@ -85,8 +85,8 @@ impl<S: Store> Worklist<S> {
         self.lanes.iter_mut().find(|lane| Some(lane.kind) == kind)
     }
 
-    /// The lane in which this item, the head of a series of the pool, is or belongs if it is not on
-    /// the list of a worker; `None`: the worklist.
+    /// The lane of this item, the head of a series of the pool: where it is, or would be if it is
+    /// on no worker's list. `None`: the worklist.
     pub(in crate::pool) fn lane_of(&self, cx: &Cx<S>, head: S::Work) -> Option<usize> {
         if self.lanes.is_empty() {
             return None;
@@ -336,8 +336,9 @@ impl<S: Store> Worklist<S> {
         }
     }
 
-    /// How many executions of this kind sleep, and wait at one futex address: of those who are
-    /// known to sleep, and of the others, about the same parts as of those who were looked at.
+    /// How many executions of this kind sleep, and how many wait at one futex address. Only some
+    /// were looked at: the same parts are taken of those that are known to sleep, and of the
+    /// others.
     fn estimate(cx: &Cx<S>, crew: &Crew<S>, kind: Kind, seen: &[&Seen]) -> Look {
         let lock = most_frequent(seen.iter().filter_map(|one| one.futex()));
         let asleep = |one: &Seen| matches!(one.state, SeenState::Asleep(_));

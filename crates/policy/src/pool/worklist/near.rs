@@ -1,11 +1,11 @@
 //! Items that come from several pods, in one pool: each CPU takes what was queued near it.
 //!
-//! Locality is a matter of *which* item is next, never of whether there is one: a CPU that finds
-//! nothing of its own pod takes from the nearest one that waits, so none idles while anything
-//! waits. What that costs is bounded on both sides. Nobody looks further than [`NEAR_WINDOW`] items
-//! into the list, and the first one is overtaken by at most [`MOST_OVERTAKEN`] others: with as many
-//! workers as a pod has CPUs taking from the list, its own pod comes by long before, unless
-//! somebody else has all its CPUs.
+//! Locality decides *which* item is next, never whether there is one. A CPU that finds nothing of
+//! its own pod takes the nearest item that waits, so none idles while anything waits.
+//!
+//! The cost is bounded on both sides. Nobody looks further than [`NEAR_WINDOW`] items into the
+//! list, and at most [`MOST_OVERTAKEN`] others overtake the first item. Its own pod usually comes
+//! by long before: all workers take from this list, unless others have all CPUs of that pod.
 
 use alloc::sync::Arc;
 

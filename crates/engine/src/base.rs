@@ -1,5 +1,5 @@
 //! What the process has one of and all its pools and queues need: its numbers, its budget of CPUs,
-//! and the bells by which they are heard.
+//! and the canaries and the tick as others see them.
 
 use std::io;
 use std::sync::atomic::Ordering::SeqCst;

@@ -168,9 +168,9 @@ impl fmt::Display for QueueError {
 
 impl std::error::Error for QueueError {}
 
-/// The wait could never end: every worker that could do the awaited items waits as well, and no
-/// other can come; or all slots of the awaited queue are held by items that wait for it, or for
-/// other queues of which the same is true. Seen among queues of equal attributes only.
+/// The wait could never end. The items wait for each other in a circle. Or every worker that could
+/// do the awaited items waits as well, and no other worker can come. Or all slots of the awaited
+/// queue are held by items that wait for it, directly or through other queues.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WouldDeadlock {
     /// The queue whose item wanted to wait.

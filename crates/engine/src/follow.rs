@@ -1,4 +1,4 @@
-//! Pools and queues follow the CPUs of the process, and what is said of all queues.
+//! Pools and queues follow the CPUs of the process, and the settings that hold for all queues.
 
 use cmwq_os::cpus::EffectiveCpus;
 use cmwq_policy::affinity::Layout;

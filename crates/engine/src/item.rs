@@ -11,10 +11,10 @@
 //!
 //! # Identity
 //!
-//! Two executions of one item never overlap. What is one item is told by its address *and* its
-//! function, as in the kernel (`find_worker_executing_work`): memory that was freed inside of an
-//! execution, and is a new item with another function now, need not wait for that. The function is
-//! `func`. Where that is null the table is: it serves one function only.
+//! Two executions of one item never overlap. An item is identified by its address *and* its
+//! function, as in the kernel (`find_worker_executing_work`). So an execution may free the memory
+//! of its item, and a new item with another function at the same address need not wait for it. The
+//! function is `func`. Where that is null it is the table, which then serves one function only.
 
 use std::ptr::NonNull;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Limits in memory.
+//! The limits of a queue in memory: each is a word, and a list of waiters under a lock.
 
 use cmwq_policy::limit::{Limit, Waiters};
 use cmwq_policy::store::SharedLimit;

@@ -1,7 +1,8 @@
 //! The machine that the protocols of `cmwq_policy::contract` run on: this process.
 //!
-//! Locks are taken in the order waits, queue, pool, and waits, tasks of a scope, pool; the lock of
-//! the timers and those of limits are held for a few instructions, with nothing taken inside.
+//! Locks are taken in the order waits, queue, pool, and in the order waits, tasks of a scope, pool.
+//! The lock of the timers and those of limits are held for a few instructions, with nothing taken
+//! inside.
 
 use std::ptr::NonNull;
 use std::sync::Arc;
@@ -42,8 +43,8 @@ fn queue_ref<'a>(queue: QueueRef) -> &'a Queue {
 }
 
 impl Real {
-    /// The word as this process has it. An item that was pending at fork, or owned by some thread,
-    /// or that ran before it, is new in the child: it has a number of the parent, see
+    /// The word as this process has it. An item is new in a forked child if it was pending at the
+    /// fork, was owned by some thread, or ran before. Its word has a number of the parent: see
     /// [`ours`](Self::ours).
     fn here(self, word: WorkWord) -> WorkWord {
         match word.pool() {
@@ -55,9 +56,9 @@ impl Real {
         }
     }
 
-    /// The word as it is written: one that names no pool names this process. So each that is not
-    /// what it was made as, whatever thread is in the middle of whatever with it, has a number by
-    /// which a forked child knows it for its parent's.
+    /// The word as it is written: one that names no pool names this process. So each word that has
+    /// changed since its item was made has a number, whatever a thread is in the middle of. By that
+    /// a forked child knows it for its parent's.
     fn ours(self, word: WorkWord) -> WorkWord {
         match word.pool() {
             None => word.in_pool(Some(self.0.nowhere())),

@@ -1,8 +1,8 @@
-//! A parker: one thread sleeps at it, anybody wakes it.
+//! A parker: one thread sleeps at it, any thread wakes it.
 //!
-//! A wake is kept and consumed once: one that comes before the thread parks makes the next park
-//! return at once, several before one park count as one. Nothing else is promised, so
-//! whoever parks asks its pool again after every return.
+//! A wake is kept and consumed once. One that comes before the thread parks makes the next park
+//! return at once, and several before one park count as one. Nothing else is promised, so a thread
+//! that parks asks its pool again after every return.
 
 use crate::sync::{Futex, SeqCst};
 use cmwq_policy::Nanos;

@@ -1,9 +1,9 @@
-//! What items do, event by event, while somebody records it (`cmwq trace`). Who looks and who
-//! writes it down is in `monitor`.
+//! What items do, event by event, while somebody records it (`cmwq trace`). The module `monitor`
+//! has the thread that takes the events and writes them down.
 //!
-//! While nobody does, an item costs a look at one word when it is queued, begins and ends. While
-//! somebody does, events are kept here until the thread that records takes them. Where there is no
-//! room they are counted as lost; nobody waits for room.
+//! While nobody records, an item reads one word when it is queued, begins and ends. While somebody
+//! does, events are kept here until that thread takes them. Events without room are counted as
+//! lost; no thread waits for room.
 
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::SeqCst;

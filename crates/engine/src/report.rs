@@ -42,11 +42,11 @@ pub enum Report {
         /// What the workers do that could have taken it.
         workers: Vec<StalledWorker>,
     },
-    /// Items wait for a slot, and for the [threshold] none of those that have one has ended
-    /// (*thread starvation*). They may wait for each other: a chain of items that depend on each
-    /// other needs a slot for each. Said once, until there is progress; and not while one of those
-    /// that have a slot is seen to be only slow (it computes, sleeps for a time, waits for a file,
-    /// a child or a peer) and none of them waits for an item in a call of this library.
+    /// Items wait for a slot, and for the [threshold] no item with a slot has ended (*thread
+    /// starvation*). They may wait for each other: a chain of items that depend on each other needs
+    /// a slot for each. This is reported once, until there is progress. It is not reported while
+    /// one holder of a slot is only slow and no holder waits for an item in a call of this library.
+    /// A slow holder computes, sleeps for a time, or waits for a file, a child or a peer.
     ///
     /// [threshold]: crate::Process::set_watchdog_threshold
     Starvation {

@@ -54,8 +54,8 @@ pub(crate) fn shut_down(engine: &'static Engine, deadline: Time) -> ShutdownRepo
 }
 
 /// Waits until all pools are empty at one moment. Items may queue on from one pool to another, so
-/// a look at each in turn may miss them: it counts if between two such looks no item has ended.
-/// `None` at the deadline.
+/// one look at each pool in turn may miss them. Two such looks count if no item has ended between
+/// them. `None` at the deadline.
 fn wait_for_all(engine: &Engine, deadline: Time) -> Option<()> {
     let mut ended_before = None;
     loop {

@@ -1,10 +1,9 @@
-//! A thread that waits for an item which runs on its own CPU stays there: see
-//! `cmwq_policy::stacking`, which says when.
+//! A thread that waits for an item on its own CPU stays there. `cmwq_policy::stacking` says when.
 //!
-//! It first gives the CPU away: the worker, which is bound to it, has it then, and an item that
-//! does not sleep ends without anybody being woken. If the item does sleep, so does the waiter,
-//! with a mask of that one CPU, so that the scheduler leaves it there when the worker wakes it. Its
-//! own mask is put back before the wait returns, or when that takes long.
+//! It first gives the CPU away. Then the worker, which is bound to that CPU, has it, and an item
+//! that does not sleep ends without waking anybody. If the item sleeps, the waiter sleeps too, with
+//! a mask of that one CPU. So the scheduler leaves the waiter there when the worker wakes it. The
+//! waiter's own mask is put back before the wait returns, or when the wait takes long.
 
 use std::time::{Duration, Instant};
 

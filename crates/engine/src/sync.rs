@@ -1,9 +1,9 @@
 //! The only door to atomics and futexes of the sleep/wake protocols, so that loom can stand behind
 //! it (`RUSTFLAGS="--cfg loom"`).
 //!
-//! Hand-overs are written with `fence(SeqCst)` between a store and a load of another word: loom
-//! takes sequentially consistent loads and stores for weaker than they are, fences for what they
-//! are.
+//! Hand-overs are written with `fence(SeqCst)` between a store and a load of another word. Loom
+//! takes sequentially consistent loads and stores for weaker than they are, but fences for what
+//! they are.
 
 #[cfg(not(loom))]
 pub use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, fence};

@@ -1,10 +1,10 @@
 //! The kernel's four tracepoints of workqueues: for the crate `tracing`, and as probes that perf,
 //! bpftrace and gdb find in the program (USDT). Without these features all of this is empty.
 //!
-//! A subscriber of `tracing` is code of the program. So it is called with nothing held. An item
-//! becomes active under locks: this is noted, and the next worker of the pool says so. Therefore no
-//! item is said to start before it was said to be active, unless two workers say such things at the
-//! same time.
+//! A subscriber of `tracing` is code of the program, so it is called with nothing held. But an item
+//! becomes active under locks. That is noted, and the next worker of the pool says so. So no item
+//! is said to start before it was said to be active, unless two workers say such things at the same
+//! time.
 #![cfg_attr(
     not(all(feature = "tracing", feature = "usdt")),
     allow(unused_variables, clippy::unused_self)

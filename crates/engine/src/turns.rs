@@ -1,5 +1,6 @@
-//! Turns of a queue's pools for its free slots. Each pool gives one away and says whose turn is
-//! next: carried out where it is said, that would be as deep a recursion as there are slots.
+//! Turns of a queue's pools for its free slots. Each pool gives one slot away and says whose turn
+//! is next. If that were carried out where it is said, the recursion would be as deep as there are
+//! slots.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;

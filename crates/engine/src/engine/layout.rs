@@ -1,4 +1,5 @@
-//! The CPUs of the process, which may change at any time, and where queues go with them.
+//! Which CPUs the process has, which may change at any time, and which pools its queues use with
+//! them.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -18,7 +19,7 @@ use crate::sync::{Mutex, MutexGuard};
 
 impl Engine {
     /// Where an item for this node goes: the caller's CPU if it is of the node, else the first one
-    /// that the process may use; `None` if there is none.
+    /// that the process may use. `None`: there is none.
     pub(crate) fn cpu_of_node(&self, node: usize) -> Option<usize> {
         let cpus = self.topology().nodes.get(node)?.and(&self.cpus().mask);
         let here = sched::current_cpu();
@@ -105,8 +106,8 @@ impl Engine {
         self.masks.lock().expect("nobody panics with it")
     }
 
-    /// Whether the mask of the first thread is not the one that is known, or was not long ago: that
-    /// is quickly seen, and who changes the CPUs of a process changes it first.
+    /// Whether the mask of the first thread differs from the known one, or did so not long ago.
+    /// This is seen quickly, and tools that change the CPUs of a process change that thread first.
     pub(crate) fn has_other_cpus(&self) -> bool {
         let first = sched::affinity(thread::getpid());
         first.is_ok_and(|first| {

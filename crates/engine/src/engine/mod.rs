@@ -5,8 +5,9 @@
 //! | `mod.rs` | the engine, its pools and its queues |
 //! | `layout.rs` | the CPUs that it has, and where in the machine they are |
 //!
-//! An engine belongs to one process. A forked child finds the parent's engine not to be its own (by
-//! the generation, one load) and makes a new one at first use; it never touches a lock of the old.
+//! An engine belongs to one process. A forked child sees that the parent's engine is not its own
+//! (by the generation, one load). It makes a new one at first use, and never touches a lock of the
+//! old one.
 
 mod layout;
 

@@ -1,9 +1,7 @@
 //! The helpers of a job: how many, where, and waiting for them.
 //!
-//! A helper is one item on an unmanaged queue of the job's nice level. Not on a managed one: a
-//! helper that starves at nice 19 would count there as one that runs, and would keep a token of the
-//! CPUs' budget from the pools of ordinary items. How many helpers there are is limited by the
-//! job's quota instead.
+//! A helper is one item on an unmanaged queue of the job's nice level. `README.md` says why no
+//! managed queue would do. The job's quota limits how many helpers there are.
 
 use std::collections::BTreeMap;
 use std::ptr::NonNull;

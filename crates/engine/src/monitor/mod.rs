@@ -1,8 +1,8 @@
-//! What others see of this process: a thread that writes a snapshot into the page when somebody
-//! asks for it, and carries out what its user sets. It sleeps in `accept` otherwise.
+//! What others see of this process. A thread writes a snapshot into the page when somebody asks for
+//! it, and carries out what its user sets. Otherwise it sleeps in `accept`.
 //!
-//! Without it the process works all the same: where the system denies the page, the socket or the
-//! thread, or the program closes all its descriptors, nobody can look.
+//! The process works without it. Nobody can look where the system denies the page, the socket or
+//! the thread, or after the program has closed all its descriptors.
 
 mod recording;
 mod settings;

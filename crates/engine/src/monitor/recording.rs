@@ -1,4 +1,4 @@
-//! Writes down what items do while somebody listens, on a thread that is there for as long.
+//! Writes down what items do while somebody listens. Its thread exists only for that time.
 
 use std::collections::HashMap;
 use std::os::unix::net::UnixStream;

@@ -39,9 +39,9 @@ impl RawItem {
     /// The item with this header.
     ///
     /// # Safety
-    /// The header stays valid, and where it is, for as long as this value or a copy of it is used,
-    /// and while the item is queued, for which its [`count`](crate::item::Vtable::count) sees to
-    /// references. What its function does may be done on any thread.
+    /// The header stays valid and in place while this value or a copy of it is used. It also does
+    /// while the item is queued: [`count`](crate::item::Vtable::count) counts the queue's
+    /// reference. The item's function may run on any thread.
     pub unsafe fn new(header: NonNull<Header>) -> Self {
         RawItem(header)
     }
@@ -52,7 +52,7 @@ impl RawItem {
     }
 
     fn get<'a>(self) -> &'a Header {
-        // SAFETY: it is valid, said whoever made this.
+        // SAFETY: it is valid, as the caller of `new` has promised.
         unsafe { self.0.as_ref() }
     }
 

@@ -64,9 +64,9 @@ impl RawQueue {
         queue.awaiting(item, || queue.in_graph(&targets, wait))?
     }
 
-    /// As [`wait_latch`](Self::wait_latch), for items that have all begun, as far as they are
-    /// known, by a caller who cannot do without: where they wait for its item, or for what only its
-    /// worker could begin, they are told that this never ends. The latch has been
+    /// As [`wait_latch`](Self::wait_latch), for a caller that cannot do without the wait. All
+    /// awaited items have begun, as far as is known. If they wait for the caller's item, or for
+    /// what only its worker could begin, they are told that this never ends. The latch has been
     /// [announced](Latch::announce).
     ///
     /// # Safety

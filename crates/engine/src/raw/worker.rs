@@ -1,4 +1,4 @@
-//! What an item can ask of its worker. Outside of items all of it does nothing.
+//! What an item can ask of its worker. Outside of items these calls do nothing.
 
 use crate::item::Header;
 use crate::queue::pwq::name_of;

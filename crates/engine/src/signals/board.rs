@@ -1,5 +1,5 @@
-//! The words that canaries share with everybody else: in memory that a helper process has as well,
-//! if there may be one.
+//! The words that canaries share with everybody else. If there may be a helper process, they are in
+//! memory that it shares.
 
 use cmwq_os::helper::Helper;
 use cmwq_policy::MAX_CPUS;

@@ -1,5 +1,5 @@
-//! Canaries as others see them: who wants their reports, who there is, and arming them. Their
-//! threads are `threads/canary.rs`.
+//! Canaries as others see them: which pools want their reports, which canaries exist, and arming
+//! them. Their threads are in `threads/canary.rs`.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicI32};

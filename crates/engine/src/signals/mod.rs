@@ -1,6 +1,6 @@
-//! What replaces the scheduler's hook: canaries and the tick, as far as others see them. Both only
-//! report; what follows from a report is decided in the core of the pool it goes to. `README.md` in
-//! this folder: the protocol.
+//! What replaces the scheduler's hook: canaries and the tick, as others see them. Both only report.
+//! The core of the pool that gets a report decides what follows. `README.md` in this folder has the
+//! protocol.
 
 pub(crate) mod bell;
 pub(crate) mod board;

@@ -1,4 +1,5 @@
-//! The tick as others see it: what its thread, `threads/ticker.rs`, is to look at, and waking it.
+//! The tick as others see it: what its thread (`threads/ticker.rs`) is to look at, and waking that
+//! thread.
 
 use cmwq_policy::Nanos;
 

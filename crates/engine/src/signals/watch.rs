@@ -1,7 +1,7 @@
 //! What a canary does, whether it is a thread of a helper process or of this one.
 //!
 //! A helper has nothing of this process but code and the board. So nothing here, or called from
-//! here, allocates, locks, panics, or uses the C library or locals of a thread.
+//! here, allocates, locks, panics, or uses the C library or thread-locals.
 
 use cmwq_os::helper::inside;
 use cmwq_policy::canary::{Canary, Confirm, LINGER_YIELDS, Settle};

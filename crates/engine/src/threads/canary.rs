@@ -1,7 +1,8 @@
 //! Canaries: one SCHED_IDLE thread per CPU that says "this CPU would idle right now".
 //!
-//! A canary takes no lock, allocates nothing once it runs and creates no thread: it can be kept off
-//! its CPU for seconds at any point. Canaries live in a helper process where that can be had.
+//! A canary takes no lock, allocates nothing once it runs and creates no thread, because it can be
+//! kept off its CPU for seconds at any point. Canaries live in a helper process where one can be
+//! made.
 
 use std::io;
 use std::sync::atomic::AtomicBool;

@@ -1,5 +1,5 @@
-//! A thread that waits for an item executes it itself: `cmwq_policy::stacking` says which thread
-//! may, `pool/README.md`, "Claims", what that means to the pool.
+//! A thread that waits for an item executes it itself. `cmwq_policy::stacking` says which thread
+//! may do that. The section "Claims" of `pool/README.md` says what it means to the pool.
 
 use std::ptr::NonNull;
 
@@ -141,8 +141,8 @@ fn tidy(pool: &Pool, tidiness: &Tidiness, within: Option<ThisWorker>, pwq: PwqRe
     });
 }
 
-/// Whether the item may have given the thread this mask: unless somebody outside has changed the
-/// CPUs of the process, or has narrowed the mask of the worker whose thread it is.
+/// Whether the item may have given the thread this mask. Others may have: somebody outside has
+/// changed the CPUs of the process, or has narrowed the mask of the worker whose thread it is.
 fn is_items_mask(pool: &Pool, within: Option<ThisWorker>, mask: &CpuMask) -> bool {
     let engine = pool.engine();
     engine.notice_cpus();

@@ -1,8 +1,8 @@
-//! The thread that stands for this process to its helper: forks it, waits for its end, and reaps
-//! it.
+//! The thread that stands for this process to its helper: it forks the helper, waits for its end,
+//! and reaps it.
 //!
-//! It holds the lock by whose loss the helper notices that the process has gone, and has no
-//! descriptors. It runs no code of the program.
+//! It holds a lock, by whose loss the helper notices that the process has gone. It has no
+//! descriptors and runs no code of the program.
 
 use std::io;
 

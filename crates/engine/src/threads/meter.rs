@@ -1,5 +1,5 @@
-//! What a worker measures of its own items, and what they leave behind in its thread. When:
-//! `cmwq_policy::sampling`, `cmwq_policy::leftovers`.
+//! What a worker measures of its own items, and what they leave behind in its thread.
+//! `cmwq_policy::sampling` and `cmwq_policy::leftovers` say when to measure, and what follows.
 
 use cmwq_os::usage::{self, Rusage};
 use cmwq_os::{clock, limits, sched, thread};

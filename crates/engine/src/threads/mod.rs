@@ -1,5 +1,5 @@
-//! The engine's threads, and those of others that do the same: workers, rescuers, claims; the tick,
-//! canaries, their keeper and relays.
+//! The engine's threads: workers, rescuers, the tick, canaries, their keeper and relays. And
+//! threads of the program that do a worker's work: claims.
 
 mod canary;
 pub(crate) mod claim;

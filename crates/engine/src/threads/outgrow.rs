@@ -1,4 +1,4 @@
-//! Limits that nobody has chosen: raised where nothing moves under them.
+//! Limits that nobody has chosen are raised where nothing moves under them.
 
 use std::path::Path;
 

@@ -1,8 +1,8 @@
 //! Relays: an ordinary thread on each CPU that passes on what a canary of the helper process says.
 //!
-//! A report changes the mask of the worker that it wakes. Only a thread of the same process can be
-//! sure whose number that is, and only one that the kernel does not keep off its CPU for seconds
-//! may have begun to.
+//! A report changes the CPU mask of the worker that it wakes. Only a thread of the same process can
+//! be sure which worker a thread number belongs to. And only an ordinary thread may begin to change
+//! a mask: the kernel keeps a canary off its CPU for seconds.
 
 use std::io;
 

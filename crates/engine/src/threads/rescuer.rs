@@ -1,4 +1,4 @@
-//! Rescuers: a queue's own thread, made with it, for the time when no worker can be made.
+//! Rescuers: a queue's own thread, made with it, which runs its items while no worker can be made.
 
 use std::io;
 use std::sync::Arc;

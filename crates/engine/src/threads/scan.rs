@@ -52,8 +52,8 @@ pub(super) fn look(pool: &'static Pool) {
     contract::look(&Real(pool.engine()), pool.id());
 }
 
-/// Tells the core of the reports that have come in, and arms their canaries again: whoever
-/// takes a report runs, so its CPU is not idle for want of it.
+/// Tells the core of the reports that have come in, and arms their canaries again. The thread that
+/// takes a report runs, so its CPU does not idle for want of the canary.
 pub(super) fn handle_reports(pool: &'static Pool, receiver: Option<WorkerId>) {
     let mut cpus = CpuMask::EMPTY;
     for cpu in pool.take_reports() {

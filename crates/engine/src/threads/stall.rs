@@ -1,5 +1,5 @@
-//! The watchdog: says once what a pool is at that does not move, and which queue's items wait for
-//! slots in vain.
+//! The watchdog. It says once what a pool that does not move is doing, and which queue's items wait
+//! for slots in vain.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Barriers: items that stand behind another one and say that it has ended (kernel `wq_barrier`).
+//! Barriers: items that stand behind another item and say when it has ended (kernel `wq_barrier`).
 
 use std::ptr::NonNull;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Waits of items as all others see them: who closes a circle is refused
+//! Waits of items as all others see them. A wait that closes a circle is refused
 //! (`cmwq_policy::contract::WaitGraph`).
 
 use std::sync::atomic::Ordering::SeqCst;

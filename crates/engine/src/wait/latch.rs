@@ -7,10 +7,10 @@
 //! | LEFT | nobody waits from now on |
 //! | HELD | a waiter is in the cell, for the setter |
 //!
-//! The latch has two sides: one sets it, the other waits. While HELD is clear the cell is the
-//! waiting side's. The setter reads the word once, as it sets SET. If it finds HELD, the cell is
+//! The latch has two sides: one sets it, the other waits. While HELD is clear the cell belongs to
+//! the waiting side. The setter reads the word once, as it sets SET. If it finds HELD, the cell is
 //! the setter's from then on, else it stays the waiting side's. So the waiting side looks at what
-//! it found each time that it sets or clears HELD. Whoever sets keeps the latch alive until that
+//! it found each time that it sets or clears HELD. The setter keeps the latch alive until its call
 //! has returned.
 
 use std::task::Waker;

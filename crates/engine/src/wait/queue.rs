@@ -162,8 +162,8 @@ impl Queue {
         }
     }
 
-    /// Says once if an item of a queue with a rescuer waits for this one, which has none: where no
-    /// worker can be made it waits for ever (kernel `check_flush_dependency`).
+    /// Says once if an item of a queue with a rescuer waits for this queue, which has none. Where
+    /// no worker can be made, such an item waits for ever (kernel `check_flush_dependency`).
     pub(crate) fn check_dependency(&self) {
         static SAID: AtomicBool = AtomicBool::new(false);
         let Some(pwq) = this_worker::current_pwq().filter(|_| self.rescuer().is_none()) else {
@@ -184,8 +184,9 @@ impl Queue {
         this_worker::current_pwq().is_some_and(|pwq| queue_of(pwq) == self.this())
     }
 
-    /// Whether the calling item, waiting for this queue, would wait for itself: for this very
-    /// execution, or for its next one, which is pending here and begins when this one has ended.
+    /// Whether the calling item would wait for itself if it waited for this queue. It would wait
+    /// for this very execution, or for its next one, which is pending here and begins when this one
+    /// has ended.
     fn waits_for_itself(&self) -> bool {
         let next = this_worker::current().and_then(|worker| worker.requeued_to());
         self.is_current() || next == Some(self.id())

@@ -168,8 +168,8 @@ impl ThisWorker {
         hint(self.stack())
     }
 
-    /// Ends what the item has begun in the core; not in a child that it has forked meanwhile, where
-    /// the pool's lock may be held by a thread that is not there.
+    /// Ends what the item has begun in the core. Not in a child that the item has forked meanwhile:
+    /// there the pool's lock may be held by a thread that does not exist.
     fn leave(self, event: impl FnOnce(&mut WorkerPool<Items>, &mut Cx<Items>)) {
         if self.is_ours() {
             self.pool().with(event);

@@ -86,6 +86,9 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
+//! * A struct that may be freed counts its references. `count` is told when a queue takes one
+//!   ([`Ref::Taken`]) and when it gives it back without running the item ([`Ref::Dropped`]). If the
+//!   item runs, `run` gives it back. [`count_arc`] does the counting for an `Arc`.
 //! * Make the [`RawItem`] from the pointer to the struct, as here. A pointer made from
 //!   `&request.work` may reach the header only, so `container_of` must not leave it.
 //! * The layout of [`Header`] is C's. A new item's word is [`Header::NEW_WORD`],
@@ -171,14 +174,14 @@ pub use cmwq_policy::growth::GrowthStats;
 pub use group::{Group, Members};
 pub use item::{Header, Ref, RefFn, Vtable, WorkFn, count_arc};
 pub use options::{DFL_STACK_SIZE, DFL_THREAD_LIMIT, MAX_THREAD_LIMIT, Options, ThreadHook};
-pub use raw::{Awaits, Busy, Process, QueueSpec, RawItem, RawPwq, RawQueue, worker};
+pub use raw::{AsyncCall, Awaits, Busy, Process, QueueSpec, RawItem, RawPwq, RawQueue, worker};
 pub use shutdown::ShutdownReport;
 pub use stats::Stats;
 pub use wait::latch::Latch;
 
-/// After each how-manieth event a pool of a debug build walks through all it has, and panics if
-/// something does not hold; after the others it compares counts. 0, which it is: never. For stress
-/// tests.
+/// A pool of a debug build walks through all it has after every so many events, and panics if
+/// something does not hold. After the other events it compares counts. 0, the default, means never.
+/// For stress tests.
 #[doc(hidden)]
 pub fn check_whole(every: u32) {
     pool::check_whole(every);

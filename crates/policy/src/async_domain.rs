@@ -1,10 +1,10 @@
-//! Asynchronous calls in order (kernel `kernel/async.c`): calls are executed whenever, and waited
+//! Asynchronous calls in order (kernel `kernel/async.c`). Calls run in any order, and are waited
 //! for in the order in which they were scheduled.
 //!
 //! Each call gets a *cookie*, the next number; all domains share the numbers. To synchronise on a
-//! cookie is to wait until no call with a lower one is pending in a domain, or in any domain that
-//! is not exclusive. A call is pending until it has ended, so what it has not done yet nobody
-//! passes, and calls that end out of order change nothing for who waits.
+//! cookie is to wait until no call with a lower one is pending, in one domain or in all domains
+//! that are not exclusive. A call is pending until it has ended. So a call that ends out of order
+//! releases nobody.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
@@ -38,6 +38,15 @@ pub struct Domain {
     pub id: DomainId,
     /// Its calls are not waited for where all are (kernel `ASYNC_DOMAIN_EXCLUSIVE`).
     pub exclusive: bool,
+}
+
+impl Domain {
+    /// The domain of whoever needs no other (kernel `async_dfl_domain`). Other domains have other
+    /// numbers than 0.
+    pub const COMMON: Domain = Domain {
+        id: 0,
+        exclusive: false,
+    };
 }
 
 /// All calls that are pending, and who waits.

@@ -1,84 +1,17 @@
 //! Asynchronous calls that are waited for in the order in which they were scheduled (kernel
-//! `async_schedule`).
-//!
-//! Which calls a wait is for, and whom the end of a call releases, is `cmwq_policy::async_domain`;
-//! here that is one value behind one lock for the process, as the kernel has one.
-//!
-//! Calls are items of one queue, queued under that lock: so they begin in the order of their
-//! cookies. One that waits for those before it waits for what has begun, and a chain of them ends
-//! whatever the limits are. The kernel's queue begins in no order over several nodes; it needs a
-//! raised `min_active` for that, which ours has as well, for calls that wait for each other
-//! otherwise.
+//! `async_schedule`). The engine has them; here they are closures and domains.
 
-use std::cell::Cell;
-use std::collections::BTreeMap;
 use std::fmt;
-use std::ptr::NonNull;
-use std::sync::atomic::AtomicU64;
-use std::sync::atomic::Ordering::SeqCst;
-use std::sync::{Arc, OnceLock};
 
-use cmwq_engine::error::{FlushError, WouldDeadlock};
-use cmwq_engine::sync::{Mutex, MutexGuard};
-use cmwq_engine::{Awaits, Group, Header, Latch, Members, Process, RawPwq, user};
-use cmwq_policy::affinity::Scope as AffinityScope;
-use cmwq_policy::async_domain::{
-    AsyncCalls, COOKIE_MAX, Domain, Scope, WaiterId, waits_for_itself, waits_in_order,
-};
-use cmwq_policy::pwq::DFL_ACTIVE;
+use cmwq_engine::error::FlushError;
+use cmwq_engine::{AsyncCall, Process};
+use cmwq_policy::async_domain::{COOKIE_MAX, Domain, Scope};
 
-use crate::task::{self, Handle, Headed, Task};
-use crate::workqueue::Workqueue;
+use crate::task::{self, Handle, Task};
 
 /// The place of an asynchronous call in the order of all (kernel `async_cookie_t`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Cookie(u64);
-
-/// What asynchronous calls of a process share.
-#[derive(Default)]
-struct AsyncState {
-    /// Held while a call gets its cookie and is queued. Before the book's.
-    order: Mutex<()>,
-    book: Mutex<Book>,
-    queue: OnceLock<Workqueue>,
-}
-
-#[derive(Default)]
-struct Book {
-    calls: AsyncCalls,
-    waiters: BTreeMap<WaiterId, Arc<Latch>>,
-    /// The items of those that are pending.
-    tasks: BTreeMap<u64, Arc<dyn Headed + Send + Sync>>,
-    /// Where calls are queued.
-    pwq: Option<RawPwq>,
-}
-
-/// Calls that are waited for together.
-struct Awaited {
-    state: &'static AsyncState,
-    scope: Scope,
-    cookie: u64,
-}
-
-// SAFETY: calls are in the book, which is locked meanwhile, until they have ended.
-unsafe impl Members for Awaited {
-    /// The item of each that has not ended. These stay in memory meanwhile: who ends one takes it
-    /// out of the book.
-    fn show(&self, show: &mut dyn FnMut(NonNull<Header>)) {
-        let book = self.state.lock();
-        let calls = book.calls.awaited(self.scope, self.cookie);
-        let tasks = calls.filter_map(|cookie| book.tasks.get(&cookie));
-        tasks.map(|task| task::raw(task).header()).for_each(show);
-    }
-}
-
-thread_local! {
-    /// The call that this thread executes.
-    static CURRENT: Cell<Option<(Domain, u64)>> = const { Cell::new(None) };
-}
-
-/// Numbers of domains; those of [`AsyncDomain::global`] have 0.
-static NEXT_DOMAIN: AtomicU64 = AtomicU64::new(1);
 
 /// Calls functions asynchronously, several at a time, and lets others wait for them *in the order
 /// in which they were scheduled* (kernel `async_domain`): for whoever waits, what was scheduled
@@ -117,7 +50,8 @@ impl AsyncDomain {
     /// A domain of its own. [`synchronize_all`](Self::synchronize_all) waits for its calls too
     /// (kernel `ASYNC_DOMAIN`).
     pub fn new() -> Self {
-        Self::made(false)
+        let domain = Process::new_domain(false);
+        AsyncDomain { domain }
     }
 
     /// A domain that [`synchronize_all`](Self::synchronize_all) does not see (kernel
@@ -131,22 +65,13 @@ impl AsyncDomain {
     /// # Ok::<(), cmwq::FlushError>(())
     /// ```
     pub fn exclusive() -> Self {
-        Self::made(true)
-    }
-
-    fn made(exclusive: bool) -> Self {
-        let id = NEXT_DOMAIN.fetch_add(1, SeqCst);
-        AsyncDomain {
-            domain: Domain { id, exclusive },
-        }
+        let domain = Process::new_domain(true);
+        AsyncDomain { domain }
     }
 
     /// The domain of whoever needs no other (kernel `async_dfl_domain`).
     pub fn global() -> Self {
-        let domain = Domain {
-            id: 0,
-            exclusive: false,
-        };
+        let domain = Domain::COMMON;
         AsyncDomain { domain }
     }
 
@@ -169,27 +94,19 @@ impl AsyncDomain {
     pub fn schedule(&self, func: impl FnOnce(Cookie) + Send + 'static) -> Cookie {
         let process =
             Process::get().expect("the first use of cmwq needs a page of memory and a thread");
-        let state = process.state::<AsyncState>();
-        let queue = state.queue(process).raw();
-        let order = state.order.lock().expect("nobody panics with it");
-        let call = Call::new(process, self.domain);
-        let cookie = Cookie(call.cookie);
-        let body = Arc::new(Mutex::new(Some(move || call.execute(func))));
-        let item = body.clone();
-        let task = Task::new(move || take(&item).into_iter().for_each(|call| call()), ());
-        state.lock().tasks.insert(cookie.0, task.clone());
-        // Under the lock, so that calls begin in the order of their cookies.
-        let queued = task::try_start(queue, None, &task);
-        state.queued_to(queued.ok());
-        drop(order);
-        // Nobody asks: whoever comes last drops what came of it, a panic's payload perhaps. Not
-        // under the lock.
-        drop(Handle::<_, ()>::new(task.clone()));
-        if let Err(error) = queued {
-            task.refuse(error);
-            user::run(|| take(&body).into_iter().for_each(|call| call()));
-        }
-        cookie
+        let item = |call: AsyncCall| {
+            let body = move || call.execute(|cookie| func(Cookie(cookie)));
+            let task = Task::new(body, ());
+            // Nobody asks: the runner drops what came of it, a panic's payload perhaps.
+            drop(Handle::<_, ()>::new(task.clone()));
+            let item = task::raw(&task);
+            // The queue's from now on: the task's function takes it.
+            std::mem::forget(task);
+            item
+        };
+        // SAFETY: the item is a new task, which owns the call and is there until its body has run.
+        // Its body may be sent.
+        Cookie(unsafe { process.schedule_call(self.domain, item) })
     }
 
     /// Waits until all calls of this domain with a lower cookie have ended (kernel
@@ -236,9 +153,7 @@ impl AsyncDomain {
     /// ```
     pub fn pending(&self) -> usize {
         let scope = Scope::Domain(self.domain.id);
-        Process::existing().map_or(0, |process| {
-            process.state::<AsyncState>().lock().calls.pending(scope)
-        })
+        Process::existing().map_or(0, |process| process.pending_calls(scope))
     }
 
     /// Whether the calling thread executes an asynchronous call (kernel `current_is_async`).
@@ -247,88 +162,7 @@ impl AsyncDomain {
     /// assert!(!cmwq::AsyncDomain::is_current());
     /// ```
     pub fn is_current() -> bool {
-        CURRENT.get().is_some()
-    }
-}
-
-/// What a call's item and, if that is refused, its caller may execute: once.
-fn take<T>(body: &Mutex<Option<T>>) -> Option<T> {
-    body.lock().expect("nobody panics with it").take()
-}
-
-/// A call that is pending; ended when dropped.
-struct Call {
-    process: Process,
-    domain: Domain,
-    cookie: u64,
-}
-
-impl Call {
-    fn new(process: Process, domain: Domain) -> Self {
-        let cookie = process.state::<AsyncState>().lock().calls.schedule(domain);
-        Call {
-            process,
-            domain,
-            cookie,
-        }
-    }
-
-    fn execute(self, func: impl FnOnce(Cookie)) {
-        let before = CURRENT.replace(Some((self.domain, self.cookie)));
-        // Also when it unwinds; before the call ends.
-        let _restore = Restore(before);
-        let cookie = self.cookie;
-        let _call = self;
-        func(Cookie(cookie));
-    }
-}
-
-impl Drop for Call {
-    fn drop(&mut self) {
-        if !self.process.is_ours() {
-            return;
-        }
-        let mut book = self.process.state::<AsyncState>().lock();
-        let released = book.calls.end(self.domain, self.cookie);
-        let latches: Vec<_> = released
-            .iter()
-            .filter_map(|waiter| book.waiters.remove(waiter))
-            .collect();
-        let task = book.tasks.remove(&self.cookie);
-        drop(book);
-        drop(task);
-        latches.iter().for_each(|latch| latch.set());
-    }
-}
-
-struct Restore(Option<(Domain, u64)>);
-
-impl Drop for Restore {
-    fn drop(&mut self) {
-        CURRENT.set(self.0);
-    }
-}
-
-impl AsyncState {
-    fn lock(&self) -> MutexGuard<'_, Book> {
-        self.book.lock().expect("nobody panics with it")
-    }
-
-    fn queued_to(&self, pwq: Option<RawPwq>) {
-        let mut book = self.lock();
-        book.pwq = pwq.or(book.pwq);
-    }
-
-    fn queue(&self, process: Process) -> &Workqueue {
-        self.queue.get_or_init(|| {
-            let queue = Workqueue::builder("async")
-                // Near ones first would be another order than that of the cookies.
-                .affinity_scope(AffinityScope::System)
-                .build_in(process);
-            let queue = queue.expect("the attributes are valid");
-            queue.set_min_active(DFL_ACTIVE as usize);
-            queue
-        })
+        AsyncCall::is_current()
     }
 }
 
@@ -336,56 +170,9 @@ fn synchronize(scope: Scope, cookie: u64) -> Result<(), FlushError> {
     let Some(process) = Process::existing() else {
         return Ok(());
     };
-    let state = process.state::<AsyncState>();
-    let queue = state.queue(process).raw();
-    if CURRENT
-        .get()
-        .is_some_and(|own| waits_for_itself(own, scope, cookie))
-    {
-        return Err(FlushError::WouldDeadlock(queue.would_deadlock()));
-    }
-    let mut book = state.lock();
-    let Some(waiter) = book.calls.wait(scope, cookie) else {
-        return Ok(());
-    };
-    let latch = Arc::new(Latch::new());
-    book.waiters.insert(waiter, latch.clone());
-    let pwq = book.pwq;
-    drop(book);
-    let awaited = Awaited {
-        state,
-        scope,
-        cookie,
-    };
-    let awaits = [Awaits::Group(Group::of(&awaited))];
-    let own = CURRENT.get();
-    let in_order = own.is_some_and(|own| waits_in_order(own, scope, cookie));
-    let awaits = if in_order { &[] } else { &awaits[..] };
-    let waited = match pwq {
-        // SAFETY: calls were queued through this pwq of the queue; `awaited` outlives the wait.
-        Some(_) => unsafe { queue.wait_latch(pwq, &latch, None, awaits) },
-        // All that there are, their callers execute.
-        None => {
-            latch.announce();
-            // SAFETY: no pwq is named.
-            unsafe { queue.wait_begun(None, &latch, None, &[]) };
-            Ok(())
-        }
-    };
-    waited.map_err(|stuck| give_up(state, scope, cookie, waiter, stuck))
-}
-
-fn give_up(
-    state: &AsyncState,
-    scope: Scope,
-    cookie: u64,
-    waiter: WaiterId,
-    stuck: WouldDeadlock,
-) -> FlushError {
-    let mut book = state.lock();
-    book.calls.give_up(scope, cookie, waiter);
-    book.waiters.remove(&waiter);
-    FlushError::WouldDeadlock(stuck)
+    let waited = process.synchronize_calls(scope, cookie);
+    let waited = waited.expect("a queue of calls needs nothing that may be missing");
+    waited.map_err(FlushError::WouldDeadlock)
 }
 
 impl fmt::Display for Cookie {

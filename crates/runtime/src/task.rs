@@ -159,7 +159,7 @@ impl<F, T, O: Observer> Task<F, T, O> {
     }
 
     /// It could not be queued, and has ended with that.
-    pub(crate) fn refuse(&self, error: QueueError) {
+    fn refuse(&self, error: QueueError) {
         // SAFETY: nobody runs it, and no handle looks before the latch is set.
         let unrun = unsafe { std::mem::replace(&mut *self.stage.get(), Stage::Refused(error)) };
         if !user::discard(unrun) {
@@ -226,26 +226,18 @@ where
     T: Send,
     O: Observer,
 {
-    let refuse = |error| task.refuse(error);
-    try_start(queue, cpu, task).map_err(refuse).ok()
-}
-
-/// As [`start`], where something is locked: follow with [`refuse`](Task::refuse) where nothing is.
-pub(crate) fn try_start<F, T, O>(
-    queue: &RawQueue,
-    cpu: Option<usize>,
-    task: &Arc<Task<F, T, O>>,
-) -> Result<RawPwq, QueueError>
-where
-    F: FnOnce() -> T + Send,
-    T: Send,
-    O: Observer,
-{
     let queued = task.clone();
-    let pwq = queue.queue_new(cpu, raw(&queued))?;
-    // The queue's from now on: `run` takes it.
-    std::mem::forget(queued);
-    Ok(pwq)
+    match queue.queue_new(cpu, raw(&queued)) {
+        Ok(pwq) => {
+            // The queue's from now on: `run` takes it.
+            std::mem::forget(queued);
+            Some(pwq)
+        }
+        Err(error) => {
+            task.refuse(error);
+            None
+        }
+    }
 }
 
 /// The functions of one type of task.

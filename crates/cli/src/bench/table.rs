@@ -21,6 +21,17 @@ pub(super) fn aligned<const N: usize>(lines: &[[String; N]], names: usize) -> St
     lines.iter().map(line).collect()
 }
 
+/// The same with a header; `None` if there is no line below it.
+pub(super) fn titled<const N: usize>(
+    header: [&str; N],
+    names: usize,
+    lines: impl IntoIterator<Item = [String; N]>,
+) -> Option<String> {
+    let mut cells = vec![header.map(str::to_owned)];
+    cells.extend(lines);
+    (cells.len() > 1).then(|| aligned(&cells, names))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

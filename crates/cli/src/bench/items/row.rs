@@ -6,7 +6,7 @@ use super::super::engine::Engine;
 use super::super::row::{quotient, seconds};
 use super::super::spec::name;
 use super::super::stats::{median, percentile};
-use super::super::table::aligned;
+use super::super::table::titled;
 use super::args::{Contender, Shape};
 use super::shape::Taken;
 
@@ -177,15 +177,10 @@ pub(super) fn tables(rows: &[Row]) -> String {
     let (trips, items): (Vec<&Line>, Vec<&Line>) = lines
         .iter()
         .partition(|line| line.rows[0].shape == Shape::Trip);
-    let items = table(ITEMS, items.iter().map(|line| line.items()).collect());
-    let trips = table(TRIPS, trips.iter().map(|line| line.trips()).collect());
+    let items = titled(ITEMS, 2, items.iter().map(|line| line.items()));
+    let trips = titled(TRIPS, 2, trips.iter().map(|line| line.trips()));
     let tables: Vec<String> = [items, trips].into_iter().flatten().collect();
     tables.join("\n")
-}
-
-fn table<const N: usize>(header: [&str; N], lines: Vec<[String; N]>) -> Option<String> {
-    let cells = [vec![header.map(str::to_owned)], lines].concat();
-    (cells.len() > 1).then(|| aligned(&cells, 2))
 }
 
 /// A line for each pool and shape, in the order of the first round.

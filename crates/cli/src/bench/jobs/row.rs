@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::super::spec::name;
 use super::super::stats::median;
-use super::super::table::aligned;
+use super::super::table::titled;
 use super::args::{By, Helpers, Load};
 
 /// The figures of one run of one setting.
@@ -66,36 +66,14 @@ pub(super) struct Idle {
 
 /// The tables of what was measured.
 pub(super) fn tables(rows: &[Row]) -> String {
-    let beside: Vec<&Beside> = rows
-        .iter()
-        .filter_map(|row| {
-            if let Row::Beside(row) = row {
-                Some(row)
-            } else {
-                None
-            }
-        })
-        .collect();
-    let tail: Vec<&Tail> = rows
-        .iter()
-        .filter_map(|row| {
-            if let Row::Tail(row) = row {
-                Some(row)
-            } else {
-                None
-            }
-        })
-        .collect();
-    let idle: Vec<&Idle> = rows
-        .iter()
-        .filter_map(|row| {
-            if let Row::Idle(row) = row {
-                Some(row)
-            } else {
-                None
-            }
-        })
-        .collect();
+    let (mut beside, mut tail, mut idle) = (Vec::new(), Vec::new(), Vec::new());
+    for row in rows {
+        match row {
+            Row::Beside(row) => beside.push(row),
+            Row::Tail(row) => tail.push(row),
+            Row::Idle(row) => idle.push(row),
+        }
+    }
     let tables = [beside_table(&beside), tail_table(&tail), idle_table(&idle)];
     let tables: Vec<String> = tables.into_iter().flatten().collect();
     tables.join("\n")
@@ -115,15 +93,6 @@ fn groups<'a, R, K: PartialEq>(rows: &[&'a R], key: impl Fn(&R) -> K) -> Vec<Vec
 
 fn middle<R>(rows: &[&R], of: impl Fn(&R) -> f64) -> f64 {
     median(rows.iter().map(|row| of(row)).collect())
-}
-
-fn table<const N: usize>(
-    header: [&str; N],
-    names: usize,
-    lines: Vec<[String; N]>,
-) -> Option<String> {
-    let cells = [vec![header.map(str::to_owned)], lines].concat();
-    (cells.len() > 1).then(|| aligned(&cells, names))
 }
 
 fn beside_table(rows: &[&Beside]) -> Option<String> {
@@ -147,13 +116,10 @@ fn beside_table(rows: &[&Beside]) -> Option<String> {
             format!("{:.3}", middle(&rows, |row| row.share_of_rest)),
         ]
     };
-    let lines = groups(rows, |row| (row.foreground, row.helpers))
-        .into_iter()
-        .map(line)
-        .collect();
+    let groups = groups(rows, |row| (row.foreground, row.helpers));
     let floor =
         "a thread at nice 19 beside one at nice 0 has 15 of 1039 parts of the CPU: ratio 1.014\n";
-    table(header, 2, lines).map(|table| table + floor)
+    titled(header, 2, groups.into_iter().map(line)).map(|table| table + floor)
 }
 
 fn tail_table(rows: &[&Tail]) -> Option<String> {
@@ -177,11 +143,8 @@ fn tail_table(rows: &[&Tail]) -> Option<String> {
             format!("{:.0}", middle(&rows, |row| row.lifted.into())),
         ]
     };
-    let lines = groups(rows, |row| row.helpers)
-        .into_iter()
-        .map(line)
-        .collect();
-    table(header, 1, lines)
+    let groups = groups(rows, |row| row.helpers);
+    titled(header, 1, groups.into_iter().map(line))
 }
 
 fn idle_table(rows: &[&Idle]) -> Option<String> {
@@ -193,8 +156,8 @@ fn idle_table(rows: &[&Idle]) -> Option<String> {
             format!("{:.3}", middle(&rows, |row| row.of_perfect)),
         ]
     };
-    let lines = groups(rows, |row| row.by).into_iter().map(line).collect();
-    table(header, 1, lines)
+    let groups = groups(rows, |row| row.by);
+    titled(header, 1, groups.into_iter().map(line))
 }
 
 #[cfg(test)]

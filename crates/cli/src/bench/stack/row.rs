@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::Setting;
 use super::clients::Trips;
-use crate::bench::stats::percentile;
+use crate::bench::stats::{median, percentile};
 use crate::bench::table::aligned;
 
 /// One run, or the medians of several. Times are in microseconds.
@@ -40,11 +40,7 @@ impl Row {
 
     /// Medians, each figure by itself.
     pub(super) fn median(runs: &[&Row]) -> Row {
-        let median = |figure: fn(&Row) -> f64| {
-            let mut figures: Vec<f64> = runs.iter().map(|row| figure(row)).collect();
-            figures.sort_by(f64::total_cmp);
-            figures[figures.len() / 2]
-        };
+        let median = |figure: fn(&Row) -> f64| median(runs.iter().map(|row| figure(row)).collect());
         Row {
             p50_us: median(|row| row.p50_us),
             p99_us: median(|row| row.p99_us),

@@ -70,13 +70,6 @@ impl Memory {
         self.meminfo("MemTotal:").into_iter().chain(groups).min()
     }
 
-    /// Whether some group limits memory.
-    pub fn is_limited(&self) -> bool {
-        self.groups
-            .iter()
-            .any(|(v2, group)| limit(*v2, group).is_some())
-    }
-
     /// How often the kernel has killed for want of memory: of the machine (Linux 4.13), then of
     /// each group that counts it. Those of other people's processes are among them; only growth
     /// means anything.

@@ -11,10 +11,13 @@
 use std::fs;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Mutex, PoisonError};
 
 use rustix::process::{Pid, WaitId, WaitIdOptions, getpid, set_child_subreaper, waitid};
 
 static ON: AtomicBool = AtomicBool::new(false);
+/// Held by whoever reaps adopted processes, or needs that nobody does.
+static REAPING: Mutex<()> = Mutex::new(());
 
 /// From now on the orphans among the descendants of this process are given to it. It takes on two
 /// duties: its first thread starts no process any more, and [`reap`] is called when a child has
@@ -42,8 +45,16 @@ pub fn adopted() -> Vec<i32> {
     }
 }
 
+/// Calls `f` with the adopted processes, of which none is reaped meanwhile: so each number is that
+/// process's own, also if it has ended.
+pub fn with_none_reaped<T>(f: impl FnOnce(&[i32]) -> T) -> T {
+    let _held = REAPING.lock().unwrap_or_else(PoisonError::into_inner);
+    f(&adopted())
+}
+
 /// Reaps those that have ended; how many. Waits for none.
 pub fn reap() -> usize {
+    let _held = REAPING.lock().unwrap_or_else(PoisonError::into_inner);
     let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG;
     let reaped = |pid: &i32| {
         let pid = Pid::from_raw(*pid);

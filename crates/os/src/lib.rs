@@ -14,7 +14,7 @@
 //! 3. `cpus`, `memory`: how much of the machine may be used
 //! 4. `futex`, `helper`: the helper is a process that waits on futexes
 //! 5. `observe`: what threads and processes do
-//! 6. `inspect`, `probe`
+//! 6. `inspect`, `kin`, `probe`
 
 #[cfg(not(target_os = "linux"))]
 compile_error!(
@@ -37,6 +37,8 @@ pub mod generation;
 pub mod helper;
 /// What another thread has used, and where it is.
 pub mod inspect;
+/// Ending descendants, and nobody else.
+pub mod kin;
 /// Limits of threads, files, memory and priority.
 pub mod limits;
 /// How much memory may still be used.

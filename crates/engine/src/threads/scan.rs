@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use cmwq_os::observe::tree::one_look;
 use cmwq_os::{clock, inspect};
 use cmwq_policy::contract::{self, Lookout};
 use cmwq_policy::hog::{Sample, Switches};
@@ -49,7 +50,7 @@ impl Lookout for Real {
 
 /// Looks at the workers of this pool that the core wants to be looked at.
 pub(super) fn look(pool: &'static Pool) {
-    contract::look(&Real(pool.engine()), pool.id());
+    one_look(|| contract::look(&Real(pool.engine()), pool.id()));
 }
 
 /// Tells the core of the reports that have come in, and arms their canaries again. The thread that

@@ -5,6 +5,7 @@
 
 use std::io;
 
+use cmwq_os::observe::tree::one_look;
 use cmwq_os::{clock, sched, thread};
 use cmwq_policy::pool::PATIENCE;
 use cmwq_policy::queue::Caller;
@@ -117,7 +118,7 @@ impl Ticker {
         if round.due {
             self.begin_tick(now);
         }
-        let looked = contract::look_round(&Real(self.engine), round);
+        let looked = one_look(|| contract::look_round(&Real(self.engine), round));
         if round.due {
             self.end_tick(now, looked.paid);
         }

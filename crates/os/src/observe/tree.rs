@@ -9,10 +9,12 @@
 //! A [`helper`](crate::helper) of a program that uses cmwq is part of no tree: it wants a CPU only
 //! where nobody does, has no memory to speak of, and ends after its parent by itself.
 
+use std::cell::RefCell;
 use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 use super::{Stat, TaskState, is_own_proc, parse_session, parse_stat};
 use crate::adopt::children_of_thread;
@@ -52,6 +54,57 @@ pub struct Tree {
 /// [`Tree::look`] at a tree of which nothing is known yet.
 pub fn runnable(pid: i32, cap: usize) -> TreeState {
     Tree::new(pid).look(cap)
+}
+
+/// The processes that this one was given, each with its group and its session.
+type Orphans = Vec<(i32, [i32; 2])>;
+
+thread_local! {
+    /// While this thread looks at several trees: what it has read of the orphans for the first.
+    static SHARED: RefCell<Option<Option<Rc<Orphans>>>> = const { RefCell::new(None) };
+}
+
+/// Calls `look`. All trees at which it looks share one reading of the orphans, or as many trees as
+/// there are would each read all of them.
+pub fn one_look<T>(look: impl FnOnce() -> T) -> T {
+    /// Forgets the reading, also if the look panics.
+    struct Outermost(bool);
+    impl Drop for Outermost {
+        fn drop(&mut self) {
+            if self.0 {
+                SHARED.set(None);
+            }
+        }
+    }
+    let is_outermost = SHARED.with_borrow_mut(|shared| {
+        let is_new = shared.is_none();
+        shared.get_or_insert(None);
+        is_new
+    });
+    let _outermost = Outermost(is_outermost);
+    look()
+}
+
+fn orphans() -> Rc<Orphans> {
+    SHARED.with_borrow_mut(|shared| match shared {
+        Some(shared) => Rc::clone(shared.get_or_insert_with(|| Rc::new(read_orphans()))),
+        None => Rc::new(read_orphans()),
+    })
+}
+
+fn read_orphans() -> Orphans {
+    let proc_dir = Path::new("/proc");
+    let adopted = crate::adopt::adopted().into_iter();
+    let groups = |pid| Some((pid, groups_of(proc_dir, pid)?));
+    let all = adopted.filter_map(groups);
+    all.filter(|(pid, _)| !is_helper(proc_dir, *pid)).collect()
+}
+
+/// The children of a process; none if it has gone.
+pub fn children(pid: i32) -> Vec<i32> {
+    let proc_dir = Path::new("/proc");
+    let tasks = numeric_names(&proc_dir.join(format!("{pid}/task")));
+    Children::new(proc_dir).of(pid, &tasks)
 }
 
 impl Tree {
@@ -129,13 +182,10 @@ impl Tree {
 
     /// Those that this process was given and that were of the tree before.
     fn orphans(&self) -> Vec<i32> {
-        let belongs = |pid: &i32| {
-            let groups = groups_of(&self.proc_dir, *pid);
-            groups.is_some_and(|groups| groups.iter().any(|id| self.groups.contains(id)))
-                && !is_helper(&self.proc_dir, *pid)
-        };
-        let adopted = crate::adopt::adopted().into_iter();
-        adopted.filter(belongs).collect()
+        let orphans = orphans();
+        let belongs = |groups: &[i32; 2]| groups.iter().any(|id| self.groups.contains(id));
+        let own = orphans.iter().filter(|(_, groups)| belongs(groups));
+        own.map(|(pid, _)| *pid).collect()
     }
 
     /// Remembers the group and the session of a member, unless they are among `own`.

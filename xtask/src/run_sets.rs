@@ -237,39 +237,15 @@ impl<'a> Measured<'a> {
             };
             measured.note(row)
         };
-        for round in 0..=self.options.rounds {
-            for at in 0..runners.len() {
-                // Whoever comes first is not always the same.
-                let runner = &runners[(at + round as usize) % runners.len()];
-                let paired = false;
-                take(
-                    self,
-                    Turn {
-                        runner,
-                        round,
-                        paired,
-                    },
-                )?;
-            }
-        }
+        let rounds = self.options.rounds;
+        let mut turns = (0..=rounds).flat_map(|round| in_turns(runners, round));
+        turns.try_for_each(|turn| take(self, turn))?;
         let of_set: Vec<Row> = self.of(set).cloned().collect();
         let Some(pair) = pairs::pair(runners, &of_set) else {
             return Ok(());
         };
-        for round in 1..=self.options.rounds {
-            for runner in pairs::turn(pair, round) {
-                let paired = true;
-                take(
-                    self,
-                    Turn {
-                        runner,
-                        round,
-                        paired,
-                    },
-                )?;
-            }
-        }
-        Ok(())
+        let mut turns = (1..=rounds).flat_map(|round| pairs::turns(pair, round));
+        turns.try_for_each(|turn| take(self, turn))
     }
 
     fn of<'b>(&'b self, set: &'b Set) -> impl Iterator<Item = &'b Row> + Clone {
@@ -292,6 +268,16 @@ impl<'a> Measured<'a> {
         self.rows.push(row);
         Ok(())
     }
+}
+
+/// Each runner once; whoever comes first is not always the same.
+fn in_turns(runners: &[Runner], round: u32) -> impl Iterator<Item = Turn<'_>> {
+    let (behind, first) = runners.split_at(round as usize % runners.len());
+    first.iter().chain(behind).map(move |runner| Turn {
+        runner,
+        round,
+        paired: false,
+    })
 }
 
 /// Who took twice as long as the fastest once is not measured again.
@@ -399,6 +385,27 @@ mod tests {
             assert_eq!((row.jobs, row.given_up), (20, false));
             assert!(row.elapsed_s > 0.0);
             assert_eq!(row.peak.is_some(), looked_at);
+        }
+    }
+
+    #[test]
+    fn each_runner_comes_first_in_its_turn() {
+        let all = runners(Path::new("/no/cmwq"));
+        let count = all.len() as u32;
+        let names = |round| -> Vec<_> {
+            let turns = in_turns(&all, round);
+            turns
+                .map(|turn| (turn.runner.name.clone(), turn.round))
+                .collect()
+        };
+        for round in 0..=count {
+            let turns = names(round);
+            assert_eq!(turns[0].0, all[(round % count) as usize].name);
+            assert!(turns.iter().all(|turn| turn.1 == round));
+            let mut sorted = turns.clone();
+            sorted.sort();
+            sorted.dedup();
+            assert_eq!(sorted.len(), all.len(), "each once");
         }
     }
 

@@ -1,8 +1,8 @@
 //! `cmwq run` and the best `xargs`, one after the other, once it is known which is the best.
 
-use super::Row;
 use super::medians::{best, medians};
 use super::runner::Runner;
+use super::{Row, Turn};
 
 const OURS: &str = "cmwq run";
 
@@ -13,12 +13,17 @@ pub(super) fn pair<'a>(runners: &'a [Runner], rows: &[Row]) -> Option<[&'a Runne
     Some([named(OURS)?, named(&best)?])
 }
 
-/// In which order they take their turns: each comes first as often as the other.
-pub(super) fn turn([ours, best]: [&Runner; 2], round: u32) -> [&Runner; 2] {
-    match round % 2 {
+/// Their turns: each comes first as often as the other.
+pub(super) fn turns<'a>([ours, best]: [&'a Runner; 2], round: u32) -> [Turn<'a>; 2] {
+    let runners = match round % 2 {
         0 => [best, ours],
         _ => [ours, best],
-    }
+    };
+    runners.map(|runner| Turn {
+        runner,
+        round,
+        paired: true,
+    })
 }
 
 /// Under the table of a set: what the pairs gave, if there are any.
@@ -92,7 +97,7 @@ mod tests {
             row("parallel -j8", 1, 1.0, false),
         ];
         let pair = pair(&runners, &rows).expect("both are there");
-        let names = |round| turn(pair, round).map(|runner| runner.name.clone());
+        let names = |round| turns(pair, round).map(|turn| turn.runner.name.clone());
         assert_eq!(names(1), [OURS, "xargs -P16"]);
         assert_eq!(names(2), ["xargs -P16", OURS]);
     }

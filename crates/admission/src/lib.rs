@@ -47,7 +47,7 @@ use self::long::Runs;
 use self::peaks::Peaks;
 use cmwq_policy::time::{MILLISECOND, Nanos, Time};
 
-pub use crowd::{Crowd, Seen};
+pub use crowd::{Crowd, Glance, Leader, Seen};
 pub use files::Files;
 pub use gather::Gather;
 pub use memory::Memory;

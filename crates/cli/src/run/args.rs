@@ -1,8 +1,11 @@
 //! The command line of `cmwq run`.
 
+use super::blocks::{self, Cuts};
 use super::columns::Separator;
 use super::habits::{Habits, MOST_ACTIVE};
+use super::halt::Halt;
 use super::memory::MinFree;
+use super::template::Trim;
 use clap::ValueEnum;
 use clap::builder::RangedU64ValueParser;
 use std::ffi::OsString;
@@ -92,10 +95,40 @@ pub(crate) struct RunArgs {
     /// Fewer at the end of the input, and where an argument list can hold no more. With N above 1,
     /// {} must be a word of its own in COMMAND, and becomes the lines, each a word; {1}, {2}, ...
     /// are single ones. With 0, COMMAND runs once for each line and gets none.
-    #[arg(short = 'n', short_aliases = ['N', 'L'], long, aliases = ["max-lines", "max-replace-args"],
-          value_name = "N", default_value = "1", help_heading = INPUT,
+    #[arg(short = 'n', short_alias = 'N', long, alias = "max-replace-args", value_name = "N",
+          help_heading = INPUT,
           value_parser = RangedU64ValueParser::<usize>::new().range(0..=1_000_000))]
-    pub(super) max_args: usize,
+    max_args: Option<usize>,
+
+    /// As --max-args, as xargs has it; with --pipe, lines of a record.
+    #[arg(short = 'L', long, value_name = "N", hide = true,
+          value_parser = RangedU64ValueParser::<usize>::new().range(1..=1_000_000))]
+    max_lines: Option<usize>,
+
+    /// Cut the input into blocks, each the standard input of a job
+    ///
+    /// A block is about 1 MiB of whole lines: --block, --recend and --recstart say otherwise. With
+    /// --max-args it has N lines. In --tag, --joblog and --results a block is called by its number, from 1.
+    #[arg(long, aliases = ["spreadstdin", "pipepart", "pipe-part"], help_heading = INPUT,
+          conflicts_with_all = ["null", "delimiter", "colsep", "csv", "shuf"])]
+    pub(super) pipe: bool,
+
+    /// Bytes of a block (also 100k, 10M, 1G), at most: a longer record is a block of its own
+    #[arg(long, value_name = "SIZE", value_parser = blocks::size, default_value = "1M",
+          allow_hyphen_values = true, help_heading = INPUT)]
+    pub(super) block: usize,
+
+    /// Records of --pipe end with TEXT (\n, \t, \r and \0 are what they are in C), not with a newline
+    #[arg(long, value_name = "TEXT", help_heading = INPUT)]
+    pub(super) recend: Option<String>,
+
+    /// Records of --pipe begin with TEXT; without --recend they end with nothing of their own
+    #[arg(long, value_name = "TEXT", help_heading = INPUT)]
+    pub(super) recstart: Option<String>,
+
+    /// Take blanks off the left (l), the right (r) or both sides (lr) of each value
+    #[arg(long, value_name = "SIDES", value_parser = Trim::parse, help_heading = INPUT)]
+    pub(super) trim: Option<Trim>,
 
     /// Print the commands that would run, in order and quoted for a shell; run nothing
     #[arg(long, alias = "dryrun", help_heading = INPUT)]
@@ -124,6 +157,10 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "SECS", value_parser = seconds, help_heading = JOBS)]
     pub(super) delay: Option<Duration>,
 
+    /// Run the jobs in DIR, where relative paths in COMMAND begin then
+    #[arg(long, visible_alias = "wd", value_name = "DIR", help_heading = JOBS)]
+    pub(super) workdir: Option<PathBuf>,
+
     /// Run the jobs at nice value N (-20 to 19)
     ///
     /// Where that is below our own and not allowed, a warning says so once and the jobs get ours.
@@ -141,15 +178,21 @@ pub(crate) struct RunArgs {
     /// Run a job that failed up to N more times
     ///
     /// Only its last attempt counts, and only the output of that is written. A job that exits with
-    /// status 255 is not tried again, except with --halt never.
-    #[arg(long, value_name = "N", default_value_t = 0, help_heading = JOBS)]
-    pub(super) retries: u32,
+    /// status 255 asks to stop and is not tried again, except with --halt never or ,fail=N.
+    /// GNU parallel counts the first attempt too, and with --gnu so does this.
+    #[arg(long, value_name = "N", help_heading = JOBS)]
+    pub(super) retries: Option<u32>,
 
-    /// What to do when a job has failed for good
+    /// When jobs that end stop the run: never, soon, now, or soon,fail=3 and the like
     ///
+    /// "never": nothing that a job does stops the run. "soon": after the first job that has failed
+    /// for good nothing more starts, and the running jobs are awaited. "now": the running jobs are
+    /// ended. Behind one of these, ",fail=N" is the Nth failure, ",success=N" the Nth success and
+    /// ",done=N" the Nth end. With N% all lines are read first, and N is a part of all jobs.
     /// Without this option, as xargs: a job that exits with status 255 or is killed by a signal
     /// stops the run, other failures do not.
-    #[arg(long, alias = "halt-on-error", value_name = "WHEN", value_enum, help_heading = JOBS)]
+    #[arg(long, alias = "halt-on-error", value_name = "WHEN", value_parser = Halt::parse,
+          allow_hyphen_values = true, help_heading = JOBS)]
     pub(super) halt: Option<Halt>,
 
     /// Write the jobs' output in the order of their lines
@@ -166,8 +209,8 @@ pub(crate) struct RunArgs {
 
     /// Jobs write to our standard output and standard error themselves
     ///
-    /// Output of jobs that run at the same time may be mixed anywhere.
-    #[arg(short_alias = 'u', long, conflicts_with = "keep_order", help_heading = OUTPUT)]
+    /// Output of jobs that run at the same time may be mixed anywhere, also with --keep-order.
+    #[arg(short_alias = 'u', long, help_heading = OUTPUT)]
     pub(super) ungroup: bool,
 
     /// Write each job's output to files below DIR, and not to our own streams
@@ -268,6 +311,33 @@ pub(crate) struct RunArgs {
     pub(super) command: Vec<OsString>,
 }
 
+impl RunArgs {
+    /// Lines that a job gets at most; 0: it gets nothing of its line.
+    pub(super) fn max_args(&self) -> usize {
+        // A block is given otherwise.
+        let lines = self.max_args.or(self.max_lines).filter(|_| !self.pipe);
+        lines.unwrap_or(usize::from(!self.pipe))
+    }
+
+    /// Where the input is cut into blocks, if it is.
+    pub(super) fn cuts(&self) -> Option<Cuts> {
+        let end = match (&self.recend, &self.recstart) {
+            (Some(end), _) => blocks::text(end),
+            (None, Some(_)) => Vec::new(),
+            (None, None) => vec![b'\n'],
+        };
+        let start = self.recstart.as_deref().map_or(Vec::new(), blocks::text);
+        self.pipe.then(|| Cuts {
+            size: self.block,
+            end,
+            start,
+            lines: self.max_lines.unwrap_or(1),
+            records: self.max_args,
+            has_header: self.header.is_some(),
+        })
+    }
+}
+
 const INPUT: &str = "Input";
 const JOBS: &str = "Jobs";
 const OUTPUT: &str = "Output";
@@ -281,20 +351,6 @@ pub(super) enum SummaryFormat {
     Text,
     /// No summary
     None,
-}
-
-/// What a job that failed for good does to the run.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
-pub(super) enum Halt {
-    /// Nothing that a job does stops the run
-    #[value(alias = "0")]
-    Never,
-    /// Start nothing more and wait for the running jobs, which are not tried again
-    #[value(aliases = ["soon,fail=1", "1"])]
-    Soon,
-    /// Start nothing more and terminate the running jobs
-    #[value(aliases = ["now,fail=1", "2"])]
-    Now,
 }
 
 /// When to show progress.

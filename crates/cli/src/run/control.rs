@@ -27,6 +27,12 @@ pub(super) struct Tally {
     pub(super) is_all: bool,
     /// Lines that `--resume` left out.
     pub(super) skipped: u64,
+    /// Jobs of which a process was started.
+    pub(super) begun: u64,
+    /// Of lines that were left when the run was stopped: jobs, as far as they could be counted, and
+    /// whether they could.
+    pub(super) left: u64,
+    pub(super) is_left_unknown: bool,
     /// Jobs that ended.
     pub(super) jobs: u64,
     /// Of these, those that did not exit with status 0.
@@ -37,6 +43,13 @@ pub(super) struct Tally {
     pub(super) running: usize,
     /// The most that ran at one time.
     pub(super) peak_jobs: usize,
+}
+
+impl Tally {
+    /// Jobs that were not started.
+    pub(super) fn not_started(&self) -> u64 {
+        (self.submitted + self.left).saturating_sub(self.begun)
+    }
 }
 
 /// See the module.
@@ -63,6 +76,8 @@ struct State {
     stopped: bool,
     /// How often the user has pressed Ctrl-C.
     interrupts: u32,
+    /// What ends the trees of the jobs, as far as the run or somebody wants it.
+    ends_with: Option<Signal>,
     /// `terminate` was called, and when those jobs are killed.
     terminated: bool,
     kill_at: Option<Instant>,
@@ -75,6 +90,25 @@ struct State {
     looker_rests: bool,
     /// Nobody is to look any more.
     looked_enough: bool,
+}
+
+/// See [`Control::clears`].
+pub(super) struct Clearing<'a>(&'a Control);
+
+impl Drop for Clearing<'_> {
+    fn drop(&mut self) {
+        self.0.lock().groups.is_clear();
+    }
+}
+
+impl State {
+    /// Sends the signal to the jobs. What they leave gets it too, except after SIGKILL.
+    fn end_with(&mut self, signal: Signal) {
+        if self.ends_with != Some(Signal::KILL) {
+            self.ends_with = Some(signal);
+        }
+        self.groups.end_with(signal);
+    }
 }
 
 impl Control {
@@ -155,6 +189,18 @@ impl Control {
         state.tally.is_all = true;
         state.tally.skipped = skipped;
         self.show(&state);
+    }
+
+    /// The run was stopped before all lines were jobs: so many were left, or even more.
+    pub(super) fn left_over(&self, left: u64, is_all: bool) {
+        let mut state = self.lock();
+        state.tally.left = left;
+        state.tally.is_left_unknown = !is_all;
+    }
+
+    /// The first process of a job was started.
+    pub(super) fn has_begun(&self) {
+        self.lock().tally.begun += 1;
     }
 
     /// Waits until every admitted job has left. Meanwhile kills what was terminated and does not
@@ -292,7 +338,7 @@ impl Control {
         if std::mem::replace(&mut state.terminated, true) {
             return;
         }
-        state.groups.end_with(Signal::TERM);
+        state.end_with(Signal::TERM);
         state.kill_at = Some(Instant::now() + GRACE);
         self.changed.notify_all();
     }
@@ -302,12 +348,12 @@ impl Control {
         let mut state = self.lock();
         state.verdict.signalled(signal.as_raw());
         self.stop_locked(&mut state);
-        state.groups.end_with(signal);
+        state.end_with(signal);
     }
 
     /// Ctrl-C. The first one starts nothing more, the second one terminates the jobs, a later one
-    /// kills them. Gives the number of this one and how many jobs run or are being
-    /// started.
+    /// kills them. Gives the number of this one and how many jobs run, are being started, or have
+    /// left something that is being ended.
     pub(super) fn interrupted(&self) -> (u32, usize) {
         let mut state = self.lock();
         state.verdict.signalled(Signal::INT.as_raw());
@@ -315,10 +361,21 @@ impl Control {
         state.interrupts += 1;
         match state.interrupts {
             1 => {}
-            2 => state.groups.end_with(Signal::TERM),
-            _ => state.groups.end_with(Signal::KILL),
+            2 => state.end_with(Signal::TERM),
+            _ => state.end_with(Signal::KILL),
         }
-        (state.interrupts, state.groups.with_starting())
+        (state.interrupts, state.groups.with_clearing())
+    }
+
+    /// With which signal what belongs to the jobs that have been told to end is ended.
+    pub(super) fn ends_with(&self) -> Option<Signal> {
+        self.lock().ends_with
+    }
+
+    /// What a job has left is being ended, while this lives.
+    pub(super) fn clears(&self) -> Clearing<'_> {
+        self.lock().groups.clears();
+        Clearing(self)
     }
 
     /// Ctrl-Z: stops the jobs, then calls `stop_us`; when that returns, all go on. A process that

@@ -3,9 +3,9 @@
 
 use super::session::Session;
 use super::threads;
-use cmwq_admission::{Crowd, Seen};
+use cmwq_admission::{Crowd, Glance, Leader, Seen};
 use cmwq_os::clock;
-use cmwq_os::observe::tree::Tree;
+use cmwq_os::observe::tree::{Tree, one_look};
 use cmwq_os::observe::{TaskState, parse_stat};
 use std::collections::HashMap;
 use std::fs;
@@ -52,23 +52,21 @@ fn look_on(session: &Session) {
         let leaders = session.control.leaders();
         let running: HashMap<u64, i32> = leaders.into_iter().map(|(pid, job)| (job, pid)).collect();
         trees.retain(|job, _| running.contains_key(job));
-        let seen = running.into_iter().filter_map(|(job, pid)| {
+        let look = |(job, pid)| {
             let tree = trees.entry(job).or_insert_with(|| Tree::new(pid));
             look(job, pid, tree, cpus)
-        });
-        crowd.looked(begun, seen);
+        };
+        one_look(|| crowd.looked(begun, running.into_iter().filter_map(look)));
         session.looked(&crowd);
         pause = Duration::from_nanos(crowd.valid(clock::now().since(begun)));
     }
 }
 
 fn look(job: u64, pid: i32, tree: &mut Tree, cpus: usize) -> Option<Seen> {
-    if let Some(state) = only_thread(pid) {
-        return (state != TaskState::Dead).then_some(Seen {
-            job,
-            runnable: u64::from(state == TaskState::Runnable),
-            loads: state == TaskState::DiskSleep,
-        });
+    match leader(pid).map_or(Glance::Part, |leader| leader.of(job)) {
+        Glance::All(seen) => return Some(seen),
+        Glance::Nothing => return None,
+        Glance::Part => {}
     }
     let state = tree.look(cpus);
     (state.seen && state.alive).then_some(Seen {
@@ -78,10 +76,15 @@ fn look(job: u64, pid: i32, tree: &mut Tree, cpus: usize) -> Option<Seen> {
     })
 }
 
-/// What a process does that has one thread and no children, as most have: much cheaper than to look
-/// at a tree. Orphans of it do not count.
-fn only_thread(pid: i32) -> Option<TaskState> {
+/// The first process of a job: much cheaper to look at than a tree.
+fn leader(pid: i32) -> Option<Leader> {
     let stat = parse_stat(&fs::read(format!("/proc/{pid}/stat")).ok()?)?;
     let children = fs::read(format!("/proc/{pid}/task/{pid}/children")).ok()?;
-    (stat.num_threads == 1 && children.is_empty()).then_some(stat.state)
+    Some(Leader {
+        threads: stat.num_threads,
+        has_children: !children.is_empty(),
+        runs: stat.state == TaskState::Runnable,
+        loads: stat.state == TaskState::DiskSleep,
+        has_ended: stat.state == TaskState::Dead,
+    })
 }

@@ -3,9 +3,11 @@
 //! in each run over that input.
 
 use super::batch::Batch;
+use super::blocks::Blocks;
 use super::input::Input;
 use super::log::Done;
 use super::template::Template;
+use std::collections::VecDeque;
 use std::io;
 
 /// From an input to the lines of one job after the other.
@@ -24,6 +26,114 @@ pub(super) struct Feed<'a> {
     next: u64,
     /// Told once the lines before it are a job.
     error: Option<io::Error>,
+    /// Jobs that were read before their turn.
+    ahead: VecDeque<Numbered>,
+}
+
+/// The number of a job, from 0, and its lines.
+type Numbered = (u64, Vec<Vec<u8>>);
+
+/// What a job is made of.
+pub(super) struct Job {
+    /// From 0.
+    pub(super) sequence: u64,
+    pub(super) lines: Vec<Vec<u8>>,
+    /// Its standard input, if it has one of its own. The number stands for the line then.
+    pub(super) block: Option<Vec<u8>>,
+}
+
+/// The jobs of an input, one after the other.
+pub(super) struct Jobs<'a> {
+    from: From<'a>,
+}
+
+enum From<'a> {
+    Lines(Feed<'a>),
+    Blocks {
+        blocks: Blocks<'a>,
+        done: Done,
+        skipped: u64,
+        /// The number of the next one, from 0.
+        next: u64,
+    },
+}
+
+impl<'a> Jobs<'a> {
+    pub(super) fn lines(feed: Feed<'a>) -> Self {
+        let from = From::Lines(feed);
+        Self { from }
+    }
+
+    /// `done`: what is to be left out.
+    pub(super) fn blocks(blocks: Blocks<'a>, done: Done) -> Self {
+        let from = From::Blocks {
+            blocks,
+            done,
+            skipped: 0,
+            next: 0,
+        };
+        Self { from }
+    }
+
+    /// The next job. None at the end of the input.
+    pub(super) fn next(&mut self) -> io::Result<Option<Job>> {
+        match &mut self.from {
+            From::Lines(feed) => {
+                let job = feed.next()?;
+                Ok(job.map(|(sequence, lines)| Job {
+                    sequence,
+                    lines,
+                    block: None,
+                }))
+            }
+            From::Blocks {
+                blocks,
+                done,
+                skipped,
+                next,
+            } => loop {
+                let Some(block) = blocks.next()? else {
+                    return Ok(None);
+                };
+                let (sequence, line) = (*next, (*next + 1).to_string().into_bytes());
+                *next += 1;
+                if done.take(&line) {
+                    *skipped += 1;
+                    continue;
+                }
+                return Ok(Some(Job {
+                    sequence,
+                    lines: vec![line],
+                    block: Some(block),
+                }));
+            },
+        }
+    }
+
+    /// Reads the whole input, and says how many jobs there are. Not of blocks.
+    pub(super) fn read_all(&mut self) -> u64 {
+        match &mut self.from {
+            From::Lines(feed) => feed.read_all(),
+            From::Blocks { .. } => 0,
+        }
+    }
+
+    /// How many jobs are left, as far as that can be known without waiting for somebody who writes
+    /// them; and whether that are all.
+    pub(super) fn count_rest(&mut self) -> (u64, bool) {
+        match &mut self.from {
+            From::Lines(feed) => feed.count_rest(),
+            From::Blocks { .. } => (0, false),
+        }
+    }
+
+    /// Lines, or blocks, that were left out because they are done.
+    pub(super) fn skipped(&self) -> u64 {
+        match &self.from {
+            From::Lines(feed) => feed.skipped,
+            From::Blocks { skipped, .. } => *skipped,
+        }
+    }
 }
 
 impl<'a> Feed<'a> {
@@ -45,11 +155,42 @@ impl<'a> Feed<'a> {
             first: 0,
             next: 0,
             error: None,
+            ahead: VecDeque::new(),
         }
     }
 
-    /// The number of the next job, from 0, and its lines. None at the end of the input.
-    pub(super) fn next(&mut self) -> io::Result<Option<(u64, Vec<Vec<u8>>)>> {
+    fn next(&mut self) -> io::Result<Option<Numbered>> {
+        match self.ahead.pop_front() {
+            Some(job) => Ok(Some(job)),
+            None => self.read(),
+        }
+    }
+
+    fn read_all(&mut self) -> u64 {
+        let mut error = None;
+        loop {
+            match self.read() {
+                Ok(Some(job)) => self.ahead.push_back(job),
+                Ok(None) => break,
+                Err(why) => {
+                    error = Some(why);
+                    break;
+                }
+            }
+        }
+        self.error = error;
+        self.ahead.len() as u64
+    }
+
+    fn count_rest(&mut self) -> (u64, bool) {
+        let ahead = std::mem::take(&mut self.ahead).len() as u64;
+        self.input.wait_no_more();
+        let mut jobs = std::iter::from_fn(|| self.read().transpose());
+        let read = jobs.by_ref().map_while(Result::ok).count() as u64;
+        (ahead + read, self.input.is_over())
+    }
+
+    fn read(&mut self) -> io::Result<Option<Numbered>> {
         while self.error.is_none() {
             match self.input.next() {
                 Ok(None) => return Ok(self.rest()),
@@ -71,7 +212,7 @@ impl<'a> Feed<'a> {
         }
     }
 
-    fn add(&mut self, line: Vec<u8>) -> Option<(u64, Vec<Vec<u8>>)> {
+    fn add(&mut self, line: Vec<u8>) -> Option<Numbered> {
         let at = self.lines;
         self.lines += 1;
         if self.done.take(&line) {
@@ -88,20 +229,15 @@ impl<'a> Feed<'a> {
         Some(numbered)
     }
 
-    fn rest(&mut self) -> Option<(u64, Vec<Vec<u8>>)> {
+    fn rest(&mut self) -> Option<Numbered> {
         let job = self.batch.rest()?;
         Some(self.numbered(job))
     }
 
     /// Jobs of so many lines each have the number that they have with nothing left out.
-    fn numbered(&mut self, job: Vec<Vec<u8>>) -> (u64, Vec<Vec<u8>>) {
+    fn numbered(&mut self, job: Vec<Vec<u8>>) -> Numbered {
         let number = self.next.max(self.first / self.max_args);
         self.next = number + 1;
         (number, job)
-    }
-
-    /// Lines that were left out because they are done.
-    pub(super) fn skipped(&self) -> u64 {
-        self.skipped
     }
 }

@@ -10,6 +10,8 @@ pub(super) struct Groups {
     running: BTreeMap<u64, Pid>,
     /// Processes that are being made and have no number yet.
     starting: usize,
+    /// Jobs that have ended, of which what they have left is being ended.
+    clearing: usize,
     /// What every job has been sent, and one that is just being started gets too.
     sent: Option<Signal>,
 }
@@ -54,6 +56,20 @@ impl Groups {
         running
             .map(|(&sequence, group)| (group.as_raw_pid(), sequence))
             .collect()
+    }
+
+    /// How many run, will in a moment, or have left something that is being ended.
+    pub(super) fn with_clearing(&self) -> usize {
+        self.with_starting() + self.clearing
+    }
+
+    /// What a job has left is being ended, until this is undone.
+    pub(super) fn clears(&mut self) {
+        self.clearing += 1;
+    }
+
+    pub(super) fn is_clear(&mut self) {
+        self.clearing -= 1;
     }
 
     pub(super) fn are_any_starting(&self) -> bool {

@@ -35,28 +35,35 @@ pub(crate) struct Habits {
     #[arg(short = 'm', long, hide = true)]
     xargs: bool,
 
-    #[arg(long, aliases = ["pipepart", "spreadstdin", "tee", "cat", "fifo"], hide = true)]
-    pipe: bool,
+    /// Of --pipe: `{}` is a file with the block.
+    #[arg(long, alias = "fifo", hide = true, requires = "pipe")]
+    pub(super) cat: bool,
 
-    /// Of --pipe.
-    #[arg(long, aliases = ["recstart", "recend"], value_name = "SIZE", hide = true)]
-    block: Option<String>,
+    #[arg(long, aliases = ["roundrobin", "round"], hide = true)]
+    round_robin: bool,
+
+    #[arg(long, hide = true)]
+    tee: bool,
+
+    #[arg(long, hide = true)]
+    regexp: bool,
+
+    #[arg(long, value_name = "SEQUENCE", hide = true)]
+    termseq: Option<String>,
 
     #[arg(long, value_name = "TEXT", hide = true)]
     rpl: Option<String>,
 
-    #[arg(long, value_name = "HOW", hide = true)]
-    trim: Option<String>,
-
-    #[arg(long, alias = "wd", value_name = "DIR", hide = true)]
-    workdir: Option<String>,
+    #[arg(long, hide = true)]
+    files: bool,
 
     /// Nothing is asked for.
     #[arg(long, hide = true)]
     pub(super) citation: bool,
 
-    #[arg(short = 'S', long, aliases = ["slf", "sshloginfile"], hide = true)]
-    sshlogin: bool,
+    /// `:` is this machine.
+    #[arg(short = 'S', long, value_name = "HOST", aliases = ["slf", "sshloginfile"], hide = true)]
+    sshlogin: Option<String>,
 
     #[arg(long, aliases = ["sem"], hide = true)]
     semaphore: bool,
@@ -67,6 +74,12 @@ pub(crate) struct Habits {
 }
 
 impl Habits {
+    /// Whether somebody has said something that only GNU parallel has.
+    pub(super) fn are_any(&self) -> bool {
+        let counts = [self.always, self.quote, self.bar];
+        counts.iter().any(|&count| count > 0) || !self.env.is_empty() || self.load.is_some()
+    }
+
     /// What to do instead of an option that there is not.
     pub(super) fn refused(&self) -> Option<&'static str> {
         let refused = [
@@ -79,20 +92,27 @@ impl Habits {
                 "there is no -m or -X: -n N gives up to N lines to a job",
             ),
             (
-                self.pipe || self.block.is_some(),
-                "there is no --pipe: \"split -n l/8 FILE part.\" cuts a file into 8, and \"cmwq run \
-                 'COMMAND <{}' ::: part.*\" runs a job for each",
+                self.round_robin,
+                "there is no --round-robin: with --pipe each block is a job of its own",
+            ),
+            (
+                self.tee,
+                "there is no --tee: each job can read a file: cmwq run 'grep {} <FILE' ::: a b",
+            ),
+            (
+                self.regexp,
+                "there is no --regexp: --recend and --recstart are strings",
+            ),
+            (
+                self.termseq.is_some(),
+                "there is no --termseq: jobs get SIGTERM, and SIGKILL 5 seconds later",
             ),
             (
                 self.rpl.is_some(),
                 "there is no --rpl: in a script, take values apart: cmwq run 'x={}; echo ${x##*.}'",
             ),
             (
-                self.trim.is_some(),
-                "there is no --trim: sed 's/^ *//; s/ *$//' takes the blanks off lines",
-            ),
-            (
-                self.sshlogin,
+                self.sshlogin.as_ref().is_some_and(|host| host != ":"),
                 "jobs run on this machine: COMMAND may be ssh, with the host as the line",
             ),
             (
@@ -100,19 +120,13 @@ impl Habits {
                 "there is no --semaphore: flock(1) runs one command at a time",
             ),
             (
-                self.workdir.as_ref().is_some_and(|folder| !is_here(folder)),
-                "there is no --workdir: 'cd DIR && COMMAND' is run in DIR",
+                self.files,
+                "there is no --files: --results DIR writes the output of each job to files",
             ),
         ];
         let mut said = refused.into_iter().filter(|(is_given, _)| *is_given);
         said.next().map(|(_, text)| text)
     }
-}
-
-/// Whether jobs run there anyway.
-fn is_here(folder: &str) -> bool {
-    let found = std::fs::canonicalize(folder).ok();
-    found.is_some() && found == std::env::current_dir().ok()
 }
 
 /// `-j`: a number, or one that depends on the CPUs. `None`: as many as possible.

@@ -1,67 +1,231 @@
-//! What a job's end means for the job and for the run: the one place where the rules of xargs,
-//! `--retries` and `--halt` meet. `docs/run.md` has them in words.
+//! Whether the run goes on after a job: the one place where the rules of xargs, `--retries` and
+//! `--halt` meet. `docs/run.md` has them in words.
 
-use super::args::Halt;
 use super::status::{JOB_FAILED, JOB_KILLED, JOB_SAID_STOP, JobEnd};
+use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
+
+/// `--halt`: what ends of jobs do to the run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Halt {
+    /// Nothing that a job does stops the run.
+    Never,
+    /// It stops when so many jobs have ended so.
+    After(Stop),
+}
+
+/// When a run is stopped, and how.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Stop {
+    /// Running jobs are ended too.
+    terminate: bool,
+    ends: Ends,
+    many: Many,
+}
+
+/// Which ends of jobs are counted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Ends {
+    Failed,
+    Succeeded,
+    All,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Many {
+    Jobs(u64),
+    /// Of all jobs, 1 to 100.
+    Percent(u64),
+}
+
+const FORMS: &str = "never, soon or now, or as GNU parallel has it: soon or now, then ,fail=N or \
+                     ,success=N or ,done=N, where N is a number of jobs or N%";
+
+impl Halt {
+    /// The error is one of usage.
+    pub(super) fn parse(text: &str) -> Result<Self, String> {
+        let text = match text {
+            "never" | "0" => return Ok(Halt::Never),
+            "1" => "soon",
+            "2" => "now",
+            "-1" => "soon,success",
+            "-2" => "now,success",
+            _ => text,
+        };
+        // An older way to write soon,fail=N%.
+        let is_older = text.ends_with('%') && !text.contains(',');
+        let older = is_older.then(|| format!("soon,fail={text}"));
+        let text = older.as_deref().unwrap_or(text);
+        let wrong = || FORMS.to_owned();
+        let (when, why) = text.split_once(',').unwrap_or((text, "fail"));
+        let (ends, many) = why.split_once('=').unwrap_or((why, "1"));
+        let number = |text: &str| text.parse::<u64>().ok().filter(|&number| number > 0);
+        let many = match many.strip_suffix('%') {
+            Some(part) => number(part).filter(|&part| part <= 100).map(Many::Percent),
+            None => number(many).map(Many::Jobs),
+        };
+        Ok(Halt::After(Stop {
+            terminate: match when {
+                "soon" => false,
+                "now" => true,
+                _ => return Err(wrong()),
+            },
+            ends: match ends {
+                "fail" => Ends::Failed,
+                "success" => Ends::Succeeded,
+                "done" => Ends::All,
+                _ => return Err(wrong()),
+            },
+            many: many.ok_or_else(wrong)?,
+        }))
+    }
+
+    /// Whether how many jobs there are has to be known before the first one begins.
+    pub(super) fn is_of_all(self) -> bool {
+        let Halt::After(stop) = self else {
+            return false;
+        };
+        matches!(stop.many, Many::Percent(_))
+    }
+}
+
+impl Stop {
+    const FIRST_FAILURE: (Ends, Many) = (Ends::Failed, Many::Jobs(1));
+
+    fn is_of_first_failure(self) -> bool {
+        (self.ends, self.many) == Self::FIRST_FAILURE
+    }
+
+    /// How many ends stop a run of `all` jobs.
+    fn goal(self, all: u64) -> u64 {
+        match self.many {
+            Many::Jobs(count) => count,
+            Many::Percent(part) => all.saturating_mul(part).div_ceil(100).max(1),
+        }
+    }
+}
 
 /// What to do after an attempt at a job.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Next {
     /// Try the job again.
     Retry,
-    /// This end counts; the run goes on.
+    /// This end counts.
+    Counts,
+}
+
+/// What to do after the end of a job.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Verdict {
     GoOn,
-    /// This end counts, and nothing more starts; the run's exit status is `code`.
+    /// Nothing more starts; the run's exit status is `code`.
     Stop {
         code: u8,
-        /// Running jobs are terminated too.
+        /// Running jobs are ended too.
         terminate: bool,
     },
 }
 
-/// The user's choice.
-#[derive(Clone, Copy, Debug)]
+/// The user's choice, and the ends so far.
+#[derive(Debug)]
 pub(super) struct Rules {
-    pub(super) halt: Option<Halt>,
-    pub(super) retries: u32,
+    halt: Option<Halt>,
+    retries: u32,
+    /// How many jobs there are, once that is known.
+    all: AtomicU64,
+    failed: AtomicU64,
+    succeeded: AtomicU64,
 }
 
 impl Rules {
+    pub(super) fn new(halt: Option<Halt>, retries: u32) -> Self {
+        Self {
+            halt,
+            retries,
+            all: AtomicU64::new(0),
+            failed: AtomicU64::new(0),
+            succeeded: AtomicU64::new(0),
+        }
+    }
+
+    /// There are so many jobs: said before the first one begins, if [`Halt::is_of_all`].
+    pub(super) fn expect(&self, all: u64) {
+        self.all.store(all, SeqCst);
+    }
+
     /// `attempts`: how many there were at this job, the one that ended so included.
-    pub(super) fn after(self, end: JobEnd, attempts: u32) -> Next {
-        let is_request = end == JobEnd::SaidStop && self.halt != Some(Halt::Never);
-        match end {
-            JobEnd::Succeeded => Next::GoOn,
-            // The job does not say that it failed, it says "stop".
-            _ if !is_request && attempts <= self.retries => Next::Retry,
-            _ if self.is_fatal(end) => Next::Stop {
+    pub(super) fn after(&self, end: JobEnd, attempts: u32) -> Next {
+        // Such a job does not say that it failed, it says "stop".
+        let is_request = end == JobEnd::SaidStop && self.heeds_requests();
+        let is_failure = end != JobEnd::Succeeded;
+        match is_failure && !is_request && attempts <= self.retries {
+            true => Next::Retry,
+            false => Next::Counts,
+        }
+    }
+
+    /// Counts the end of a job.
+    pub(super) fn ended(&self, end: JobEnd) -> Verdict {
+        let count = match end {
+            JobEnd::Succeeded => &self.succeeded,
+            _ => &self.failed,
+        };
+        count.fetch_add(1, SeqCst);
+        let (failed, succeeded) = (self.failed.load(SeqCst), self.succeeded.load(SeqCst));
+        let is_failure = end != JobEnd::Succeeded;
+        match self.halt {
+            Some(Halt::Never) => Verdict::GoOn,
+            None if matches!(end, JobEnd::SaidStop | JobEnd::Killed(_)) => Verdict::Stop {
                 code: code(end),
-                terminate: self.halt == Some(Halt::Now),
+                terminate: false,
             },
-            _ => Next::GoOn,
+            None => Verdict::GoOn,
+            Some(Halt::After(stop)) => {
+                let (is_counted, count, code) = match stop.ends {
+                    Ends::Failed => (is_failure, failed, code(end)),
+                    Ends::Succeeded => (!is_failure, succeeded, 0),
+                    Ends::All if failed > 0 => (true, failed + succeeded, JOB_FAILED),
+                    Ends::All => (true, succeeded, 0),
+                };
+                match is_counted && count >= stop.goal(self.all.load(SeqCst)) {
+                    true => Verdict::Stop {
+                        code,
+                        terminate: stop.terminate,
+                    },
+                    false => Verdict::GoOn,
+                }
+            }
         }
     }
 
     /// What to say of a job that stops the run: also what to do, if the user has not said so.
-    pub(super) fn farewell(self, end: JobEnd) -> String {
-        let hint = match self.halt {
-            None => " (with --halt never the run goes on)",
-            Some(_) => "",
+    pub(super) fn farewell(&self, end: JobEnd) -> String {
+        let why = match self.halt {
+            None => "aborting (with --halt never the run goes on)".to_owned(),
+            Some(Halt::After(stop)) if !stop.is_of_first_failure() => {
+                let (failed, succeeded) = (self.failed.load(SeqCst), self.succeeded.load(SeqCst));
+                match stop.ends {
+                    Ends::Failed => format!("aborting ({failed} failed)"),
+                    Ends::Succeeded => format!("the run ends ({succeeded} succeeded)"),
+                    Ends::All => format!("the run ends ({} ended)", failed + succeeded),
+                }
+            }
+            Some(_) => "aborting".to_owned(),
         };
-        format!("{}; aborting{hint}", end.words())
+        format!("{}; {why}", end.words())
     }
 
-    /// Whether a failure that is not tried again stops the run.
-    fn is_fatal(self, end: JobEnd) -> bool {
+    /// Whether a job that exits with 255 asks to stop the run. Where failures are counted it is one
+    /// of them.
+    fn heeds_requests(&self) -> bool {
         match self.halt {
+            None => true,
             Some(Halt::Never) => false,
-            Some(Halt::Soon | Halt::Now) => true,
-            None => matches!(end, JobEnd::SaidStop | JobEnd::Killed(_)),
+            Some(Halt::After(stop)) => stop.is_of_first_failure(),
         }
     }
 }
 
-/// The exit status of a run that was stopped by a job that ended so.
+/// The exit status of a run that was stopped by a job that failed so.
 fn code(end: JobEnd) -> u8 {
     match end {
         JobEnd::Succeeded => 0,
@@ -72,77 +236,4 @@ fn code(end: JobEnd) -> u8 {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const FAILED: JobEnd = JobEnd::Failed(3);
-    const KILLED: JobEnd = JobEnd::Killed(9);
-
-    fn stop(code: u8) -> Next {
-        Next::Stop {
-            code,
-            terminate: false,
-        }
-    }
-
-    fn stop_now(code: u8) -> Next {
-        Next::Stop {
-            code,
-            terminate: true,
-        }
-    }
-
-    /// For each --halt: what follows a final failure, a timeout, 255 and a signal.
-    fn table() -> [(Option<Halt>, [Next; 4]); 4] {
-        [
-            (None, [Next::GoOn, Next::GoOn, stop(124), stop(125)]),
-            (Some(Halt::Never), [Next::GoOn; 4]),
-            (
-                Some(Halt::Soon),
-                [stop(123), stop(123), stop(124), stop(125)],
-            ),
-            (
-                Some(Halt::Now),
-                [stop_now(123), stop_now(123), stop_now(124), stop_now(125)],
-            ),
-        ]
-    }
-
-    #[test]
-    fn last_attempts_end_counts() {
-        for (halt, expected) in table() {
-            let rules = Rules { halt, retries: 2 };
-            let last = [FAILED, JobEnd::TimedOut, JobEnd::SaidStop, KILLED];
-            assert_eq!(last.map(|end| rules.after(end, 3)), expected, "{halt:?}");
-            assert_eq!(rules.after(JobEnd::Succeeded, 3), Next::GoOn, "{halt:?}");
-        }
-    }
-
-    #[test]
-    fn who_has_not_chosen_is_told_how() {
-        let says = |halt| Rules { halt, retries: 0 }.farewell(JobEnd::SaidStop);
-        assert!(says(None).ends_with("aborting (with --halt never the run goes on)"));
-        assert_eq!(says(Some(Halt::Soon)), "exited with status 255; aborting");
-    }
-
-    #[test]
-    fn failures_are_tried_again_before_they_count_but_255_is_a_wish() {
-        for (halt, expected) in table() {
-            let rules = Rules { halt, retries: 2 };
-            for end in [FAILED, JobEnd::TimedOut, KILLED] {
-                assert_eq!(
-                    [1, 2].map(|n| rules.after(end, n)),
-                    [Next::Retry; 2],
-                    "{halt:?}"
-                );
-            }
-            let wish = if halt == Some(Halt::Never) {
-                Next::Retry
-            } else {
-                expected[2]
-            };
-            assert_eq!(rules.after(JobEnd::SaidStop, 1), wish, "{halt:?}");
-            assert_eq!(rules.after(JobEnd::Succeeded, 1), Next::GoOn, "{halt:?}");
-        }
-    }
-}
+mod tests;

@@ -2,11 +2,14 @@
 
 use super::columns::LONGEST;
 use super::records::Records;
-use rustix::event::{PollFd, PollFlags, poll};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::os::fd::BorrowedFd;
+
+/// Bytes that are read to count what is left, of somebody who may write for ever.
+const MOST_LEFT: usize = 1024 * 1024;
 
 /// Where lines come from.
 pub(super) enum Input<'a> {
@@ -18,7 +21,27 @@ pub(super) enum Input<'a> {
     All(Box<dyn Iterator<Item = Vec<u8>> + 'a>),
 }
 
-impl Input<'_> {
+impl<'a> Input<'a> {
+    /// From now on reads what is there, and waits for nobody.
+    pub(super) fn wait_no_more(&mut self) {
+        if let Some(source) = self.source() {
+            source.left = Some(MOST_LEFT);
+        }
+    }
+
+    /// Whether nothing is left that has not been read.
+    pub(super) fn is_over(&mut self) -> bool {
+        self.source().is_none_or(|source| source.is_over)
+    }
+
+    fn source(&mut self) -> Option<&mut Interruptible<'a>> {
+        match self {
+            Input::Lines(lines) => Some(lines.reader.get_mut()),
+            Input::Records(_, source) => Some(source),
+            Input::All(_) => None,
+        }
+    }
+
     /// The next line; None at the end.
     pub(super) fn next(&mut self) -> io::Result<Option<Vec<u8>>> {
         match self {
@@ -28,6 +51,11 @@ impl Input<'_> {
         }
     }
 }
+
+const NO_WAIT: Timespec = Timespec {
+    tv_sec: 0,
+    tv_nsec: 0,
+};
 
 /// Splits a file into lines. `'a` is the life of the descriptor that interrupts it.
 pub(super) struct Lines<'a> {
@@ -39,7 +67,7 @@ pub(super) struct Lines<'a> {
 impl<'a> Lines<'a> {
     /// Reads `source` until its end or until `stop` becomes readable.
     pub(super) fn new(source: File, delimiter: u8, stop: BorrowedFd<'a>) -> Self {
-        let reader = BufReader::with_capacity(64 * 1024, Interruptible { source, stop });
+        let reader = BufReader::with_capacity(64 * 1024, Interruptible::new(source, stop));
         Self {
             reader,
             delimiter,
@@ -78,10 +106,15 @@ impl<'a> Lines<'a> {
 }
 
 /// A file whose reading ends, as at its end, once `stop` is readable: nobody should have to press
-/// Ctrl-C twice because a terminal or a slow writer has nothing for us.
+/// Ctrl-C twice because a terminal or a slow writer has nothing for us. A regular file is read to
+/// its end: it makes nobody wait.
 pub(super) struct Interruptible<'a> {
-    pub(super) source: File,
-    pub(super) stop: BorrowedFd<'a>,
+    source: File,
+    stop: Option<BorrowedFd<'a>>,
+    /// Its end was seen.
+    is_over: bool,
+    /// Nothing is waited for any more, and so much is read at most.
+    left: Option<usize>,
 }
 
 impl Read for Interruptible<'_> {
@@ -93,18 +126,40 @@ impl Read for Interruptible<'_> {
             match self.source.read(buffer) {
                 // Somebody else's O_NONBLOCK, and another reader was faster.
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-                result => return result,
+                result => {
+                    let count = *result.as_ref().unwrap_or(&0);
+                    self.is_over |= matches!(result, Ok(0));
+                    self.left = self.left.map(|left| left.saturating_sub(count));
+                    return result;
+                }
             }
         }
     }
 }
 
-impl Interruptible<'_> {
+impl<'a> Interruptible<'a> {
+    pub(super) fn new(source: File, stop: BorrowedFd<'a>) -> Self {
+        let is_regular = source.metadata().is_ok_and(|file| file.is_file());
+        Self {
+            source,
+            stop: Some(stop).filter(|_| !is_regular),
+            is_over: false,
+            left: None,
+        }
+    }
+
     /// Waits until there is something to read (also an end or an error); true: told to stop.
     fn wait_for_input(&self) -> io::Result<bool> {
+        let Some(stop) = self.stop else {
+            return Ok(false);
+        };
+        if let Some(left) = self.left {
+            let mut fds = [PollFd::new(&self.source, PollFlags::IN)];
+            return Ok(left == 0 || poll(&mut fds, Some(&NO_WAIT))? == 0);
+        }
         let mut fds = [
             PollFd::new(&self.source, PollFlags::IN),
-            PollFd::from_borrowed_fd(self.stop, PollFlags::IN),
+            PollFd::from_borrowed_fd(stop, PollFlags::IN),
         ];
         loop {
             match poll(&mut fds, None) {

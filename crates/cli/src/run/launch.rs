@@ -4,8 +4,10 @@ use super::leftovers;
 use super::scheduling::Scheduling;
 use super::status::{CANNOT_RUN, NOT_FOUND, OTHER_ERROR};
 use std::ffi::OsString;
-use std::io;
+use std::fs::File;
+use std::io::{self, Seek};
 use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
 /// What tells a job its number and that of its slot; the second name is GNU parallel's.
@@ -22,12 +24,22 @@ struct Told {
     mark: String,
 }
 
+/// What a job runs.
+#[derive(Clone, Copy)]
+pub(super) struct Call<'a> {
+    pub(super) words: &'a [OsString],
+    /// Its standard input, if it has one of its own: read from the beginning.
+    pub(super) input: Option<&'a File>,
+}
+
 /// What jobs inherit.
 pub(super) struct Launcher {
     signal_mask: u64,
     /// CPUs; `None` if the system would not say.
     affinity: Option<cmwq_os::CpuMask>,
     own: Own,
+    /// Where they run, if not where we do.
+    folder: Option<PathBuf>,
     /// What posix_spawn cannot do.
     before_exec: BeforeExec,
 }
@@ -44,11 +56,12 @@ pub(super) struct Own {
 impl Launcher {
     /// Must be made on the main thread, whose signal mask and scheduling policy are still those
     /// that we were started with. `nice`: the jobs', else ours.
-    pub(super) fn new(own: Own, nice: Option<i32>) -> Self {
+    pub(super) fn new(own: Own, nice: Option<i32>, folder: Option<PathBuf>) -> Self {
         Self {
             signal_mask: cmwq_os::thread::sigmask(),
             affinity: cmwq_os::sched::affinity(0).ok(),
             own,
+            folder,
             before_exec: BeforeExec {
                 ignore_sigpipe: crate::startup::sigpipe_was_ignored(),
                 nice,
@@ -59,17 +72,12 @@ impl Launcher {
 
     /// Starts a process in a process group of its own.
     /// `sequence`, `slot`: what the job is told of itself.
-    pub(super) fn start(
-        &self,
-        words: &[OsString],
-        sequence: u64,
-        slot: usize,
-    ) -> io::Result<Child> {
+    pub(super) fn start(&self, call: Call<'_>, sequence: u64, slot: usize) -> io::Result<Child> {
         let told = Told {
             numbers: [sequence, slot as u64],
             mark: leftovers::mark(sequence),
         };
-        let mut command = self.command(words, &told);
+        let mut command = self.command(call, &told)?;
         let _mask = MaskedAs::new(self.signal_mask);
         // A worker that was just woken on one CPU may still be confined to it.
         if let Some(cpus) = &self.affinity {
@@ -77,7 +85,7 @@ impl Launcher {
         }
         match command.spawn() {
             Err(error) if error.raw_os_error() == Some(libc::ENOEXEC) => {
-                self.start_script(words, &told)
+                self.start_script(call, &told)
             }
             result => result,
         }
@@ -86,14 +94,14 @@ impl Launcher {
     /// A script without `#!` is run by the shell. `posix_spawn`, which `Command` prefers because
     /// it does not copy our page tables, leaves that out; `execvp`, which it uses when there is
     /// something to do between fork and exec, does it.
-    fn start_script(&self, words: &[OsString], told: &Told) -> io::Result<Child> {
-        let mut command = self.command(words, told);
+    fn start_script(&self, call: Call<'_>, told: &Told) -> io::Result<Child> {
+        let mut command = self.command(call, told)?;
         // SAFETY: the closure does nothing, so nothing that is unsafe after fork.
         unsafe { command.pre_exec(|| Ok(())) };
         command.spawn()
     }
 
-    fn command(&self, words: &[OsString], told: &Told) -> Command {
+    fn command(&self, Call { words, input }: Call<'_>, told: &Told) -> io::Result<Command> {
         let mut command = Command::new(&words[0]);
         let output = || match self.own.output {
             true => Stdio::inherit(),
@@ -107,18 +115,25 @@ impl Launcher {
             }))
             .env(leftovers::MARK, &told.mark)
             .process_group(0)
-            .stdin(match self.own.stdin {
-                true => Stdio::inherit(),
-                false => Stdio::null(),
+            .stdin(match input {
+                Some(mut input) => {
+                    input.rewind()?;
+                    input.try_clone()?.into()
+                }
+                None if self.own.stdin => Stdio::inherit(),
+                None => Stdio::null(),
             })
             .stdout(output())
             .stderr(output());
+        if let Some(folder) = &self.folder {
+            command.current_dir(folder);
+        }
         let before = self.before_exec;
         if before != BeforeExec::default() {
             // SAFETY: `apply` only makes system calls, which is allowed between fork and exec.
             unsafe { command.pre_exec(move || before.apply()) };
         }
-        command
+        Ok(command)
     }
 }
 
@@ -196,13 +211,18 @@ mod tests {
             signal_mask: cmwq_os::thread::sigmask(),
             affinity: None,
             own: Own::default(),
+            folder: None,
             before_exec: BeforeExec::default(),
         }
     }
 
     fn start(words: &[&str]) -> io::Result<Child> {
         let words: Vec<_> = words.iter().map(OsString::from).collect();
-        launcher().start(&words, 1, 1)
+        let call = Call {
+            words: &words,
+            input: None,
+        };
+        launcher().start(call, 1, 1)
     }
 
     #[test]

@@ -3,19 +3,32 @@
 //! Their parents have ended, so they were given to us (`orphans`). They are known by their process
 //! group, or by what the job was told in its environment, wherever they have moved since.
 
-use cmwq_os::adopt;
-use cmwq_os::observe::{TaskState, parse_stat};
-use rustix::process::{Pid, Signal, kill_process_group, test_kill_process_group};
+use super::vigil::GRACE;
+use cmwq_os::observe::{Stat, TaskState, parse_stat};
+use cmwq_os::{adopt, kin};
+use rustix::process::{Pid, Signal, kill_process_group};
 use std::collections::HashSet;
 use std::time::Duration;
 
 /// In the environment of a job: which run and which of its jobs.
 pub(super) const MARK: &str = "CMWQ_JOB";
 
+/// Between the mark of a job and that of a job of a run inside of it.
+const BEHIND: u8 = b'/';
+
 /// What [`MARK`] is for the job number `sequence`, from 1. While we live nobody else has our
-/// number, and a run inside of a job marks its own jobs.
+/// number.
 pub(super) fn mark(sequence: u64) -> String {
-    format!("{}.{sequence}", std::process::id())
+    mark_in(std::env::var(MARK).ok().as_deref(), sequence)
+}
+
+/// `outer`: our own, if we run in a job of another run.
+fn mark_in(outer: Option<&str>, sequence: u64) -> String {
+    let own = format!("{}.{sequence}", std::process::id());
+    match outer {
+        Some(outer) => format!("{outer}{}{own}", char::from(BEHIND)),
+        None => own,
+    }
 }
 
 /// Pauses between two looks, from the first to the longest.
@@ -37,69 +50,142 @@ impl Pauses {
     }
 }
 
+/// What is sent to those that still run after so long; `None`: they are left alone. `ends_with`:
+/// what ends the whole run.
+pub(super) fn signal_after(waited: Duration, ends_with: Option<Signal>) -> Option<Signal> {
+    match ends_with {
+        Some(Signal::KILL) => ends_with,
+        _ if waited < GRACE => ends_with.or(Some(Signal::TERM)),
+        // Who does not heed the end of a terminal is to outlive it (nohup).
+        Some(Signal::HUP) => None,
+        _ => Some(Signal::KILL),
+    }
+}
+
 /// Of one attempt at one job.
 pub(super) struct Leftovers {
-    group: i32,
+    group: Pid,
     mark: Vec<u8>,
-    /// Groups, and the signals that these were sent.
+    /// What their process group has been sent before.
+    before: Option<Signal>,
+    /// Processes, and the signals that these were sent; and the group, without orphans of ours.
     told: HashSet<(i32, i32)>,
 }
 
 impl Leftovers {
-    /// Of an attempt whose first process led the process group `group`. `sequence` counts from 1.
-    pub(super) fn new(group: Pid, sequence: u64) -> Self {
+    /// Of an attempt whose first process, which is not reaped, led the process group `group`.
+    /// `sequence` counts from 1. `before`: what the group was sent already.
+    pub(super) fn new(group: Pid, sequence: u64, before: Option<Signal>) -> Self {
         let mark = [MARK.as_bytes(), b"=", mark(sequence).as_bytes()].concat();
         Self {
-            group: group.as_raw_pid(),
+            group,
             mark,
+            before,
             told: HashSet::new(),
         }
     }
 
-    /// Sends `signal`, which is to end them, to the process groups of those that run, once to each.
-    /// Gives one of those that it knew of: children of theirs are found once these have ended.
+    /// Sends `signal`, which is to end them, to those that run, once to each. Gives one of those
+    /// that it knew of: children of theirs are found once these have ended.
     pub(super) fn tell(&mut self, signal: Signal) -> Option<i32> {
-        let found = self.find();
-        for &(_, group) in &found {
-            let is_news = self.told.insert((group, signal.as_raw()));
-            let Some(group) = Pid::from_raw(group).filter(|_| is_news) else {
-                continue;
-            };
-            // Fails where every member is dead by now or has another user's rights.
-            let _ = kill_process_group(group, signal);
-            // One that was stopped could not follow it.
-            let _ = kill_process_group(group, Signal::CONT);
-        }
-        found.first().map(|(pid, _)| *pid)
-    }
-
-    /// Those that run, with their process groups.
-    fn find(&self) -> Vec<(i32, i32)> {
         if !adopt::is_on() {
-            let group = Pid::from_raw(self.group);
-            let is_there = group.is_some_and(|group| test_kill_process_group(group).is_ok());
-            return Vec::from_iter(is_there.then_some((self.group, self.group)));
+            return self.tell_group(signal);
         }
-        let own = cmwq_os::session::group();
-        let adopted = adopt::adopted().into_iter();
-        let alive = adopted.filter_map(|pid| Some((pid, group_of(pid)?)));
-        let is_of_job = |&(pid, group): &(i32, i32)| {
-            group != own && (group == self.group || self.is_marked(pid))
-        };
-        alive.filter(is_of_job).collect()
+        let (group, mark) = (self.group.as_raw_pid(), &self.mark);
+        // Whoever is in the group now has got what that got.
+        let has_got = self.before.take() == Some(signal);
+        let is_of_job = |stat: &Stat| stat.pgrp == group || is_marked(stat.pid, mark);
+        let told = &mut self.told;
+        kin::end(signal.as_raw(), is_of_job, |stat| {
+            told.insert((stat.pid, signal.as_raw())) && !(has_got && stat.pgrp == group)
+        })
     }
 
-    fn is_marked(&self, pid: i32) -> bool {
-        // Not to be read of another user's process.
-        let environment = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
-        let mut variables = environment.split(|&byte| byte == 0);
-        variables.any(|variable| variable == self.mark)
+    /// Without orphans of ours only the group is known. Its number is nobody else's as long as its
+    /// leader is not reaped.
+    fn tell_group(&mut self, signal: Signal) -> Option<i32> {
+        let group = self.group.as_raw_pid();
+        let member = member_of(group)?;
+        let has_got = self.before.take() == Some(signal);
+        if self.told.insert((group, signal.as_raw())) && !has_got {
+            // Fails where every member is dead by now or has another user's rights.
+            let _ = kill_process_group(self.group, signal);
+            // One that was stopped could not follow it.
+            let _ = kill_process_group(self.group, Signal::CONT);
+        }
+        Some(member)
     }
 }
 
-/// The process group of one that has not ended.
-fn group_of(pid: i32) -> Option<i32> {
-    let line = std::fs::read(format!("/proc/{pid}/stat")).ok()?;
-    let stat = parse_stat(&line)?;
-    (stat.state != TaskState::Dead && stat.pgrp > 0).then_some(stat.pgrp)
+/// Whether the process, or one above it, was started for the job: a run in a job marks its own jobs
+/// behind the mark of that.
+fn is_marked(pid: i32, mark: &[u8]) -> bool {
+    // Not to be read of another user's process.
+    let read = || std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+    let mut environment = read();
+    if environment.is_empty() {
+        // It may be in the middle of an exec, and have none for a moment.
+        std::thread::sleep(Duration::from_millis(1));
+        environment = read();
+    }
+    let mut variables = environment.split(|&byte| byte == 0);
+    variables.any(|variable| {
+        let behind = variable.strip_prefix(mark);
+        behind.is_some_and(|behind| behind.is_empty() || behind[0] == BEHIND)
+    })
+}
+
+/// A process of this group that has not ended.
+fn member_of(group: i32) -> Option<i32> {
+    let numbers = std::fs::read_dir("/proc").ok()?.flatten();
+    let mut pids = numbers.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    pids.find(|pid: &i32| {
+        let line = std::fs::read(format!("/proc/{pid}/stat")).unwrap_or_default();
+        let stat = parse_stat(&line);
+        stat.is_some_and(|stat| stat.pgrp == group && stat.state != TaskState::Dead)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn they_are_asked_and_then_killed_unless_a_terminal_has_gone() {
+        let after = |waited, ends_with| signal_after(waited, ends_with);
+        let (early, late) = (Duration::ZERO, GRACE);
+        assert_eq!(after(early, None), Some(Signal::TERM));
+        assert_eq!(after(late, None), Some(Signal::KILL));
+        assert_eq!(after(early, Some(Signal::QUIT)), Some(Signal::QUIT));
+        assert_eq!(after(late, Some(Signal::QUIT)), Some(Signal::KILL));
+        assert_eq!(after(early, Some(Signal::KILL)), Some(Signal::KILL));
+        assert_eq!(after(early, Some(Signal::HUP)), Some(Signal::HUP));
+        assert_eq!(after(late, Some(Signal::HUP)), None);
+    }
+
+    #[test]
+    fn a_run_in_a_job_marks_its_jobs_behind_the_mark_of_that() {
+        let me = std::process::id();
+        assert_eq!(mark_in(None, 7), format!("{me}.7"));
+        assert_eq!(mark_in(Some("12.3"), 7), format!("12.3/{me}.7"));
+        let job = |mark: &str| {
+            let mut child = std::process::Command::new("sleep")
+                .arg("1000")
+                .env(MARK, mark)
+                .spawn()
+                .unwrap();
+            let environ = format!("/proc/{}/environ", child.id());
+            while std::fs::read(&environ).unwrap().is_empty() {
+                std::thread::yield_now();
+            }
+            let is_marked = is_marked(child.id() as i32, b"CMWQ_JOB=12.3");
+            child.kill().unwrap();
+            child.wait().unwrap();
+            is_marked
+        };
+        assert_eq!(
+            ["12.3", "12.3/4.5", "12.34", "1.1/12.3", "12"].map(job),
+            [true, true, false, false, false]
+        );
+    }
 }

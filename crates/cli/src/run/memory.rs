@@ -3,7 +3,7 @@
 use cmwq_admission::memory::{self, Admit, Kills};
 use cmwq_os::clock;
 use cmwq_os::memory::Memory as Files;
-use cmwq_os::observe::tree::Tree;
+use cmwq_os::observe::tree::{Tree, one_look};
 use cmwq_os::usage::{self, Rusage};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -128,11 +128,13 @@ impl Memory {
 
     fn read(&self, state: &mut State) {
         let begun = clock::now();
-        for sequence in state.policy.sizes_to_read() {
-            if let Some(tree) = state.trees.get_mut(&sequence) {
-                state.policy.is_now(sequence, tree.resident());
+        one_look(|| {
+            for sequence in state.policy.sizes_to_read() {
+                if let Some(tree) = state.trees.get_mut(&sequence) {
+                    state.policy.is_now(sequence, tree.resident());
+                }
             }
-        }
+        });
         let headroom = self.files.headroom().map_or(u64::MAX, |left| left.bytes);
         let now = clock::now();
         state.policy.read(now, headroom, now.since(begun));

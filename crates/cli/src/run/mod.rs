@@ -1,14 +1,15 @@
 //! `cmwq run`: a job for each input line, as many at a time as keep the CPUs busy.
 //!
 //! The main thread finds out what is to be run (`plan`: `habits`, `sources`), reads lines
-//! (`input`) or CSV (`records`), puts them together into jobs (`feed`, `batch`) and queues an item
-//! for each (`session`), which makes the job's words (`template`: `columns`, `hole`, `script`),
+//! (`input`), CSV (`records`) or blocks (`blocks`), makes jobs of them (`feed`, `batch`) and queues an
+//! item for each (`session`), which makes the job's words (`template`: `columns`, `hole`, `script`),
 //! starts it (`launch`), follows it (`job`, `vigil`), decides whether its end counts (`halt`) and
 //! hands its output over (`output`), which is then logged (`log`). They all meet in `control`. How
 //! many run at a time is the engine's decision.
 
 mod args;
 mod batch;
+mod blocks;
 mod board;
 mod columns;
 mod control;
@@ -59,7 +60,8 @@ use args::{SummaryFormat, When};
 use control::Tally;
 use crowd::Looks;
 use failures::FailedJob;
-use feed::Feed;
+use feed::{Job, Jobs};
+use halt::Halt;
 use hole::Text;
 use log::{Done, JobLog};
 use plan::{Opened, Plan};
@@ -95,7 +97,7 @@ fn run(given: &RunArgs) -> io::Result<RunEnd> {
         return Ok(RunEnd::Code(0));
     }
     let cpus = std::thread::available_parallelism().map_or(1, usize::from);
-    let (args, note) = plan::settle(given, cpus).map_err(io::Error::other)?;
+    let (args, notes) = plan::settle(given, cpus).map_err(io::Error::other)?;
     let (mut plan, args) = (Plan::new(&args)?, &args);
     let source = plan.open()?;
     let template = plan.template()?;
@@ -107,7 +109,7 @@ fn run(given: &RunArgs) -> io::Result<RunEnd> {
     }
     crate::startup::keep_exit_statuses();
     reports::listen();
-    let note = note.into_iter().chain(temporary_folder(args)?);
+    let notes = notes.into_iter().chain(temporary_folder(args)?);
     let (log, done) = open_log(args)?;
     let summary_file = open_summary(args)?;
     threads::allow(args.max_active)?;
@@ -128,18 +130,20 @@ fn run(given: &RunArgs) -> io::Result<RunEnd> {
     };
     let session = Session::new(args, setup)?;
     let session = Arc::new(session);
-    for note in note.chain(plan.notes()) {
+    for note in notes.chain(plan.notes()) {
         session.output.note(&note);
     }
     signals::watch(&session)?;
     orphans::adopt()?;
     let progress = Progress::start(progress, &session)?;
     let stop = session.control.stop_event();
-    let input = plan.input(source, stop)?;
-    let feed = Feed::new(input, &session.template, args.max_args, done);
+    let mut jobs = plan.jobs(source, &session.template, done, stop)?;
+    if args.halt.is_some_and(Halt::is_of_all) {
+        session.rules.expect(jobs.read_all());
+    }
     session.mind_room();
     let looks = Looks::start(&session);
-    submit_all(&session, feed, &plan);
+    submit_all(&session, jobs, &plan, args.summary != SummaryFormat::None);
     session.wait()?;
     drop(looks);
     drop(progress);
@@ -164,7 +168,10 @@ fn tell_failures(args: &RunArgs, session: &Session, tally: Tally, failed: &[Fail
     let is_told = args.summary == SummaryFormat::Text && args.summary_file.is_none();
     let is_known = is_told || args.progress == When::Full || args.joblog.is_some();
     let is_one = session.control.is_stopped() && tally.failed <= 1;
-    if failed.is_empty() || is_known || is_one || args.quiet || !output::is_for_people() {
+    // A run that ended with enough successes has not failed.
+    let is_well = session.control.end() == RunEnd::Code(0);
+    let is_said = is_known || is_one || is_well;
+    if failed.is_empty() || is_said || args.quiet || !output::is_for_people() {
         return;
     }
     let (count, jobs) = (tally.failed, tally.jobs);
@@ -218,24 +225,36 @@ fn progress_wanted(args: &RunArgs) -> When {
 }
 
 /// Submits jobs until the input ends or the run is stopped. What was submitted before an input
-/// error runs to its end.
-fn submit_all(session: &Arc<Session>, mut feed: Feed<'_>, plan: &Plan) {
+/// error runs to its end. `counts`: what was left of the input is counted.
+fn submit_all(session: &Arc<Session>, mut jobs: Jobs<'_>, plan: &Plan, counts: bool) {
     let (mut next, mut doubts) = (0, plan.doubts());
+    let mut submit = |job: Job| {
+        session.leave_out(next..job.sequence);
+        next = job.sequence + 1;
+        if let Some(doubt) = doubts.of(&job.lines) {
+            session.output.note(doubt);
+        }
+        session.submit(job)
+    };
     loop {
-        match feed.next() {
-            Ok(None) => break,
-            Ok(Some((sequence, lines))) => {
-                session.leave_out(next..sequence);
-                next = sequence + 1;
-                if let Some(doubt) = doubts.of(&lines) {
-                    session.output.note(doubt);
-                }
-                if !session.submit(sequence, lines) {
-                    break;
-                }
+        match jobs.next().and_then(|job| job.map(&mut submit).transpose()) {
+            Ok(Some(true)) => {}
+            Ok(None) if !session.control.is_stopped() => break,
+            Ok(left @ (Some(false) | None)) => {
+                let in_hand = u64::from(left.is_some());
+                let (rest, is_all) = if counts {
+                    jobs.count_rest()
+                } else {
+                    (0, false)
+                };
+                session.control.left_over(in_hand + rest, is_all);
+                break;
             }
             // Reading was cut short, perhaps in the middle of a record.
-            Err(_) if session.control.is_stopped() => break,
+            Err(_) if session.control.is_stopped() => {
+                session.control.left_over(0, false);
+                break;
+            }
             Err(error) => {
                 session.control.fail(OTHER_ERROR);
                 session.output.error(&format!("{}: {error}", plan.name()));
@@ -243,7 +262,7 @@ fn submit_all(session: &Arc<Session>, mut feed: Feed<'_>, plan: &Plan) {
             }
         }
     }
-    session.control.input_ended(feed.skipped());
+    session.control.input_ended(jobs.skipped());
     session.start_last();
 }
 
@@ -262,17 +281,18 @@ fn dry_run(args: &RunArgs, plan: &Plan, template: &Template, source: Opened) -> 
     };
     // Nobody stops this but a signal, which nobody follows.
     let never = eventfd(0, EventfdFlags::CLOEXEC)?;
-    let input = plan.input(source, never.as_fd())?;
-    let mut feed = Feed::new(input, template, args.max_args, done);
+    let mut jobs = plan.jobs(source, template, done, never.as_fd())?;
     let mut doubts = plan.doubts();
     plan.notes().for_each(|note| say(args, &note));
     let mut out = BufWriter::new(io::stdout().lock());
     let printed =
         |error: io::Error| io::Error::new(error.kind(), format!("standard output: {error}"));
     loop {
-        match feed.next() {
+        match jobs.next() {
             Ok(None) => break,
-            Ok(Some((sequence, lines))) => {
+            Ok(Some(Job {
+                sequence, lines, ..
+            })) => {
                 doubts
                     .of(&lines)
                     .into_iter()

@@ -1,16 +1,20 @@
 //! What is to be run, and on which lines: COMMAND and where its arguments come from.
 
 use super::args::{RunArgs, SummaryFormat, When};
+use super::blocks::{Blocks, Cuts};
 use super::columns::{Cut, LONGEST};
 use super::doubts::{self, Doubts};
+use super::feed::{Feed, Jobs};
 use super::habits;
+use super::halt::Halt;
 use super::hole::Holes;
 use super::input::{Input, Interruptible, Lines};
+use super::log::Done;
 use super::records::Records;
 use super::results::is_table;
 use super::script;
 use super::sources::{Rows, Source, Sources};
-use super::template::Template;
+use super::template::{Template, Trim};
 use std::ffi::{OsStr, OsString};
 use std::fmt::Display;
 use std::fs::File;
@@ -26,6 +30,11 @@ pub(super) struct Plan {
     /// What messages call the input.
     name: String,
     delimiter: u8,
+    /// `--pipe`: where the input is cut into blocks.
+    cuts: Option<Cuts>,
+    /// `--cat`: `{}` is a file with the block.
+    has_block_files: bool,
+    trim: Trim,
     /// `--csv`: what is between columns.
     csv: Option<u8>,
     shuffled: bool,
@@ -71,7 +80,7 @@ impl Plan {
         if args.arg_file.is_some() && sources.len() > 0 {
             return Err(usage("lines are either of --arg-file or of ::: and ::::"));
         }
-        if sources.len() > 1 && (args.colsep.is_some() || args.max_args > 1) {
+        if sources.len() > 1 && (args.colsep.is_some() || args.max_args() > 1) {
             return Err(usage("several sources go without --colsep and --max-args"));
         }
         // One file is read as there is room for jobs, however its name was given.
@@ -82,23 +91,27 @@ impl Plan {
         if csv.is_some() && sources.len() > 0 {
             return Err(usage("--csv reads one file, or standard input"));
         }
+        let cuts = cuts(args, &command, sources.len()).map_err(|error| usage(&error))?;
         let name = match (&file, sources.len()) {
             (Some(path), _) => path.display().to_string(),
             (None, 0) => "standard input".to_owned(),
             (None, _) => "arguments".to_owned(),
         };
-        let has_header = args.header.is_some();
-        if has_header && args.max_args > 1 {
+        let has_header = args.header.is_some() && !args.pipe;
+        if has_header && args.max_args() > 1 {
             return Err(usage("--header goes without --max-args"));
         }
         let holes = Holes {
             line: args.replace.clone().map(String::into_bytes),
             cut,
-            max_args: args.max_args,
+            max_args: args.max_args(),
             names: Vec::new(),
             plus: args.plus,
         };
         Ok(Plan {
+            cuts,
+            has_block_files: args.habits.cat,
+            trim: args.trim.unwrap_or_default(),
             sources,
             file,
             name,
@@ -113,7 +126,12 @@ impl Plan {
 
     /// What is run for the lines. The error is one of usage.
     pub(super) fn template(&self) -> io::Result<Template> {
-        Template::new(&self.command, &self.holes).map_err(io::Error::other)
+        let template = Template::new(&self.command, &self.holes).map_err(io::Error::other)?;
+        let template = template.trimmed(self.trim);
+        Ok(match self.has_block_files {
+            true => template.with_block_files(),
+            false => template,
+        })
     }
 
     /// What stands for a line.
@@ -207,13 +225,34 @@ impl Plan {
         sources.collect::<io::Result<_>>().map(Opened::Sources)
     }
 
+    /// The jobs, without those that are done, until `stop` becomes readable.
+    pub(super) fn jobs<'a>(
+        &self,
+        opened: Opened,
+        template: &'a Template,
+        done: Done,
+        stop: BorrowedFd<'a>,
+    ) -> io::Result<Jobs<'a>> {
+        match (&self.cuts, opened) {
+            (Some(cuts), Opened::One(file)) => {
+                let input = Interruptible::new(file, stop);
+                Ok(Jobs::blocks(Blocks::new(input, cuts.clone()), done))
+            }
+            (_, opened) => {
+                let input = self.input(opened, stop)?;
+                let feed = Feed::new(input, template, self.holes.max_args, done);
+                Ok(Jobs::lines(feed))
+            }
+        }
+    }
+
     /// The lines, until `stop` becomes readable.
-    pub(super) fn input<'a>(&self, opened: Opened, stop: BorrowedFd<'a>) -> io::Result<Input<'a>> {
+    fn input<'a>(&self, opened: Opened, stop: BorrowedFd<'a>) -> io::Result<Input<'a>> {
         let lines = |file| Lines::new(file, self.delimiter, stop);
         let input = match opened {
             Opened::One(file) => Input::Lines(lines(file)),
             Opened::Records(source, records) => {
-                Input::Records(records, Interruptible { source, stop })
+                Input::Records(records, Interruptible::new(source, stop))
             }
             Opened::Sources(files) => {
                 let mut values = Vec::new();
@@ -238,7 +277,7 @@ impl Plan {
 }
 
 /// The arguments in our own words, and what to say of them. The error is one of usage.
-pub(super) fn settle(args: &RunArgs, cpus: usize) -> Result<(RunArgs, Option<String>), String> {
+pub(super) fn settle(args: &RunArgs, cpus: usize) -> Result<(RunArgs, Vec<String>), String> {
     if let Some(text) = args.habits.refused() {
         return Err(text.to_owned());
     }
@@ -254,27 +293,94 @@ pub(super) fn settle(args: &RunArgs, cpus: usize) -> Result<(RunArgs, Option<Str
     }
     // That is standard input, and no job's.
     args.arg_file = args.arg_file.filter(|path| path != Path::new("-"));
+    // What jobs write themselves has no order.
+    args.keep_order &= !args.ungroup;
     // Its lines come in order, as far as they are written.
     args.line_buffer &= !args.keep_order;
     if args.habits.bar > 0 {
         args.progress = When::Always;
     }
-    let Some(text) = &args.jobs else {
-        return Ok((args, None));
-    };
-    let Some(most) = habits::most_jobs(text, cpus)? else {
-        return Ok((args, None));
-    };
-    args.max_active = most;
+    if let Some(folder) = &args.workdir {
+        let found = std::fs::metadata(folder).map_err(|error| error.to_string());
+        found
+            .and_then(|found| match found.is_dir() {
+                true => Ok(()),
+                false => Err("it is no folder".to_owned()),
+            })
+            .map_err(|why| format!("--workdir {}: {why}", folder.display()))?;
+    }
+    let mut notes = Vec::from_iter(note_on_retries(&args));
+    if args.gnu {
+        // All attempts, with 0 for as many as it takes.
+        let further = |all: u32| all.checked_sub(1).unwrap_or(u32::MAX);
+        args.retries = args.retries.map(further);
+    }
+    if let Some(text) = &args.jobs
+        && let Some(most) = habits::most_jobs(text, cpus)?
+    {
+        notes.push(format!(
+            "-j {text} is taken as --max-active {most}, an upper limit: without it as many run as \
+             keep the CPUs busy"
+        ));
+        args.max_active = most;
+    }
     // Where a script says so, nobody reads it.
     if !io::stderr().is_terminal() {
-        return Ok((args, None));
+        notes.clear();
     }
-    let note = format!(
-        "-j {text} is taken as --max-active {most}, an upper limit: without it as many run as keep \
-         the CPUs busy"
-    );
-    Ok((args, Some(note)))
+    Ok((args, notes))
+}
+
+/// For whoever knows GNU parallel, which counts otherwise.
+fn note_on_retries(args: &RunArgs) -> Option<String> {
+    let retries = args.retries.filter(|&retries| retries > 0 && !args.gnu)?;
+    let is_known = args.jobs.is_some() || args.habits.are_any();
+    is_known.then(|| {
+        let all = retries.saturating_add(1);
+        format!(
+            "--retries {retries} are further attempts, {all} in all: in GNU parallel it is the \
+             number of all"
+        )
+    })
+}
+
+/// Where the input is cut into blocks, with `--pipe`. The error is one of usage.
+fn cuts(args: &RunArgs, command: &[OsString], sources: usize) -> Result<Option<Cuts>, String> {
+    let Some(cuts) = args.cuts() else {
+        let is_of_pipe = args.recend.is_some() || args.recstart.is_some();
+        return match is_of_pipe {
+            true => Err("--recend and --recstart go with --pipe".to_owned()),
+            false => Ok(None),
+        };
+    };
+    let is_counted = cuts.records.is_some() || cuts.lines > 1 || cuts.has_header;
+    let wrong = [
+        (
+            sources > 0,
+            "--pipe reads standard input or one file: values behind ::: go without it",
+        ),
+        (
+            command.is_empty(),
+            "--pipe needs a COMMAND, which reads the blocks",
+        ),
+        (
+            cuts.records == Some(0),
+            "--pipe with -n 0 would give nothing to a job",
+        ),
+        (
+            is_counted && cuts.end.is_empty() && cuts.start.is_empty(),
+            "records that are counted need a --recend or --recstart",
+        ),
+        (
+            args.halt.is_some_and(Halt::is_of_all),
+            "--halt with a percentage goes without --pipe",
+        ),
+    ];
+    let mut wrong = wrong.iter().filter(|(is_so, _)| *is_so);
+    match wrong.next() {
+        Some((_, text)) => Err((*text).to_owned()),
+        None => Ok(Some(cuts)),
+    }
 }
 
 /// What is between columns, with `--csv`. The error is one of usage.

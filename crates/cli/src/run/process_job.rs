@@ -7,6 +7,7 @@ use rustix::pipe::fcntl_getpipe_size;
 use rustix::process::{Pid, PidfdFlags, WaitId, WaitIdOptions, pidfd_open, waitid};
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, ExitStatus};
 use std::time::Duration;
 
@@ -85,11 +86,12 @@ impl<'a> ProcessJob<'a> {
         Ok(is_dead || self.gather(bytes).map_err(Lost::Unheld)?)
     }
 
-    /// Reaps the leader and gives what the job wrote.
-    pub(super) fn reap(mut self) -> io::Result<(ExitStatus, Blocks)> {
-        let status = self.child.wait()?;
+    /// How the leader, which is dead, has ended, and what the job wrote.
+    pub(super) fn end(self) -> (io::Result<(ExitStatus, Blocks)>, Body) {
+        let status = status(self.pid);
         let (out, err) = (self.out.sink.block(), self.err.sink.block());
-        Ok((status, Blocks { out, err }))
+        let ended = status.map(|status| (status, Blocks { out, err }));
+        (ended, Body(self.child))
     }
 
     /// After `bytes` were read: lets more come together, if nobody waits for them. True: the leader
@@ -153,6 +155,37 @@ impl<'a> ProcessJob<'a> {
         let mut events = fds.iter().map(|fd| !fd.revents().is_empty());
         Ok(sources.map(|source| source.is_some() && events.next().unwrap_or(false)))
     }
+}
+
+/// The leader of a job that has ended: reaped when this is dropped. Until then its number, which is
+/// that of its process group, is nobody else's.
+pub(super) struct Body(Child);
+
+impl Body {
+    /// The process group that it led.
+    pub(super) fn group(&self) -> Pid {
+        Pid::from_child(&self.0)
+    }
+}
+
+impl Drop for Body {
+    fn drop(&mut self) {
+        // Fails where somebody else has reaped it, which `status` has told.
+        let _ = self.0.wait();
+    }
+}
+
+/// The status of a child that is dead, which stays to be reaped.
+fn status(pid: Pid) -> io::Result<ExitStatus> {
+    let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
+    let ended = rustix::io::retry_on_intr(|| waitid(WaitId::Pid(pid), options))?;
+    let ended = ended.ok_or(rustix::io::Errno::CHILD)?;
+    // As wait(2) has it in one number.
+    let raw = match ended.exit_status() {
+        Some(code) => (code & 0xff) << 8,
+        None => ended.terminating_signal().unwrap_or(0),
+    };
+    Ok(ExitStatus::from_raw(raw))
 }
 
 impl Sink<'_> {
@@ -239,7 +272,7 @@ mod tests {
 
     fn end_of(mut job: ProcessJob<'_>) -> (Option<i32>, Vec<u8>, Vec<u8>) {
         job.watch(|| FOR_EVER).unwrap();
-        let (status, blocks) = job.reap().unwrap();
+        let (status, blocks) = job.end().0.unwrap();
         let (mut out, mut err) = (Vec::new(), Vec::new());
         blocks.out.unwrap().write_to(&mut out).unwrap();
         blocks.err.unwrap().write_to(&mut err).unwrap();
@@ -266,6 +299,18 @@ mod tests {
     }
 
     #[test]
+    fn the_dead_keep_their_number_until_they_are_reaped() {
+        let mut job = job("kill -TERM $$");
+        job.watch(|| FOR_EVER).unwrap();
+        let (ended, body) = job.end();
+        assert_eq!(ended.unwrap().0.signal(), Some(libc::SIGTERM));
+        let group = body.group();
+        assert!(status(group).is_ok(), "it can be asked again");
+        drop(body);
+        assert!(status(group).is_err(), "it is reaped");
+    }
+
+    #[test]
     fn job_that_closed_its_outputs_is_awaited() {
         let ended = end_of(job("exec >&- 2>&-; sleep 0.03; exit 3"));
         assert_eq!(ended, (Some(3), Vec::new(), Vec::new()));
@@ -275,7 +320,7 @@ mod tests {
     fn job_whose_output_nobody_takes_ends() {
         let mut writer = job("exec yes");
         writer.watch_only(|| FOR_EVER);
-        let (status, _) = writer.reap().unwrap();
+        let (status, _) = writer.end().0.unwrap();
         assert!(
             !status.success(),
             "it was told by SIGPIPE or an error: {status}"

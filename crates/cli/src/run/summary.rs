@@ -15,6 +15,9 @@ struct Summary {
     jobs: u64,
     failed: u64,
     skipped: u64,
+    not_started: u64,
+    /// Lines that nobody has read may be further ones.
+    not_all_read: bool,
     retries: u64,
     elapsed_s: f64,
     peak_jobs: usize,
@@ -39,6 +42,8 @@ pub(super) fn text(
         jobs: tally.jobs,
         failed: tally.failed,
         skipped: tally.skipped,
+        not_started: tally.not_started(),
+        not_all_read: tally.is_left_unknown,
         retries: tally.retries,
         elapsed_s: elapsed.as_micros() as f64 / 1e6,
         peak_jobs: tally.peak_jobs,
@@ -56,12 +61,17 @@ pub(super) fn text(
 fn for_people(summary: &Summary) -> String {
     let seldom = [
         (summary.skipped, "skipped"),
+        (summary.not_started, "not started"),
         (summary.retries, "tried again"),
     ]
     .iter()
     .filter(|(count, _)| *count > 0)
     .map(|(count, what)| format!("{count} {what}, "))
     .collect::<String>();
+    let unread = match summary.not_all_read {
+        true => "not all lines read, ",
+        false => "",
+    };
     let long = summary
         .long_jobs
         .iter()
@@ -69,7 +79,7 @@ fn for_people(summary: &Summary) -> String {
     let long: String = long.collect();
     let failed = failures::lines(&summary.failed_jobs, summary.failed);
     format!(
-        "{long}{failed}{} jobs, {} failed, {seldom}{:.2} s, at most {} at a time, {:.1} runnable on average",
+        "{long}{failed}{} jobs, {} failed, {seldom}{unread}{:.2} s, at most {} at a time, {:.1} runnable on average",
         summary.jobs, summary.failed, summary.elapsed_s, summary.peak_jobs, summary.mean_runnable
     )
 }
@@ -84,6 +94,10 @@ mod tests {
             failed: 1,
             peak_jobs: 2,
             skipped: 4,
+            submitted: 5,
+            begun: 3,
+            left: 10,
+            is_left_unknown: true,
             ..Tally::default()
         };
         let long = LongJob {
@@ -114,7 +128,7 @@ mod tests {
         let json: serde_json::Value =
             serde_json::from_str(&of(SummaryFormat::Json).unwrap()).unwrap();
         let expected = serde_json::json!({"version": 1, "jobs": 3, "failed": 1,
-            "skipped": 4, "retries": 0, "elapsed_s": 1.25, "peak_jobs": 2, "mean_runnable": 1.5,
+            "skipped": 4, "not_started": 12, "not_all_read": true, "retries": 0, "elapsed_s": 1.25, "peak_jobs": 2, "mean_runnable": 1.5,
             "long_jobs": [{"sequence": 2, "arguments": "x", "ran_s": 9, "times": 300,
                 "doing": "sleep (7) sleeps"}],
             "failed_jobs": [{"sequence": 3, "arguments": "y", "why": "timed out"}]});
@@ -124,7 +138,7 @@ mod tests {
             words,
             "job 2 (x): 9 s, 300 times the others: sleep (7) sleeps\n\
              job 3 (y): timed out\n\
-             3 jobs, 1 failed, 4 skipped, 1.25 s, at most 2 at a time, 1.5 runnable on average"
+             3 jobs, 1 failed, 4 skipped, 12 not started, not all lines read, 1.25 s, at most 2 at a time, 1.5 runnable on average"
         );
     }
 }

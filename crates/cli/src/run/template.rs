@@ -14,7 +14,47 @@ pub(super) struct Template {
     is_of_many: bool,
     /// A job is told nothing of its line.
     is_of_none: bool,
+    /// What stands for the line is a file with the job's standard input.
+    has_block_file: bool,
+    trim: Trim,
 }
+
+/// `--trim`: on which sides of a column blanks are taken off.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Trim {
+    left: bool,
+    right: bool,
+}
+
+impl Trim {
+    /// The error is one of usage.
+    pub(super) fn parse(text: &str) -> Result<Self, String> {
+        let is_known = ["n", "l", "r", "lr", "rl"].contains(&text);
+        let trim = Self {
+            left: text.contains('l'),
+            right: text.contains('r'),
+        };
+        is_known
+            .then_some(trim)
+            .ok_or_else(|| "l (left), r (right), lr (both) or n (neither)".to_owned())
+    }
+
+    fn of(self, column: &[u8]) -> &[u8] {
+        let column = if self.left {
+            column.trim_ascii_start()
+        } else {
+            column
+        };
+        if self.right {
+            column.trim_ascii_end()
+        } else {
+            column
+        }
+    }
+}
+
+/// The standard input of a job, as a file.
+const BLOCK_FILE: &[u8] = b"/dev/stdin";
 
 enum How {
     /// No COMMAND: the line is a command for the shell.
@@ -61,7 +101,21 @@ impl Template {
             cut: holes.cut.clone(),
             is_of_many,
             is_of_none: holes.max_args == 0,
+            has_block_file: false,
+            trim: Trim::default(),
         })
+    }
+
+    /// `{}` is the name of a file with the job's standard input.
+    pub(super) fn with_block_files(self) -> Self {
+        Self {
+            has_block_file: true,
+            ..self
+        }
+    }
+
+    pub(super) fn trimmed(self, trim: Trim) -> Self {
+        Self { trim, ..self }
     }
 
     /// Whether `line` is a job at all: a shell has nothing to do for an empty line, but a COMMAND
@@ -73,6 +127,7 @@ impl Template {
     /// The words of the job; never empty. There is one line, unless there may be many.
     pub(super) fn words(&self, given: Given<'_>) -> Vec<OsString> {
         let columns = match self.is_of_none {
+            true if self.has_block_file => vec![BLOCK_FILE],
             true => Vec::new(),
             false => self.columns(given.lines),
         };
@@ -112,10 +167,13 @@ impl Template {
     }
 
     pub(super) fn columns<'a>(&self, lines: &'a [Vec<u8>]) -> Vec<&'a [u8]> {
-        match (self.is_of_many, lines) {
+        let mut columns = match (self.is_of_many, lines) {
             (false, [line]) => self.cut.columns(line),
             _ => lines.iter().map(|line| &line[..]).collect(),
-        }
+        };
+        let trim = |column: &mut &'a [u8]| *column = self.trim.of(column);
+        columns.iter_mut().for_each(trim);
+        columns
     }
 
     /// How many times the words of a job have each of its lines.

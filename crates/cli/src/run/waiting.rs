@@ -2,6 +2,7 @@
 //! and not which: so it does not matter which queue an item is in.
 
 use std::collections::VecDeque;
+use std::fs::File;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// A job that is to begin.
@@ -10,6 +11,8 @@ pub(super) struct Line {
     pub(super) sequence: u64,
     /// What it was made of.
     pub(super) lines: Vec<Vec<u8>>,
+    /// Its standard input, if it has one of its own.
+    pub(super) input: Option<File>,
 }
 
 /// See the module.

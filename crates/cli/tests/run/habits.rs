@@ -225,13 +225,17 @@ fn dash_j_is_an_upper_limit() {
 #[test]
 fn what_there_is_not_is_refused_with_what_to_do() {
     for (option, says) in [
-        ("--pipe", "split -n l/8"),
+        ("--round-robin", "--pipe"),
+        ("--termseq=TERM,1,KILL", "SIGTERM"),
         ("-p", "--dry-run"),
         ("-X", "-n N"),
         ("--semaphore", "flock(1)"),
         ("--rpl={x}", "${x##*.}"),
-        ("--trim=lr", "sed"),
-        ("--workdir=/", "cd DIR"),
+        ("--trim=x", "both"),
+        ("--workdir=/no/such", "/no/such"),
+        ("--workdir=/dev/null", "no folder"),
+        ("--files", "--results"),
+        ("-Shost", "ssh"),
         ("--results=x.csv", "--joblog"),
         ("--header=1", ":"),
     ] {
@@ -250,6 +254,8 @@ fn what_there_is_not_is_refused_with_what_to_do() {
                 "80%",
                 "--wd",
                 ".",
+                "-S",
+                ":",
                 "echo"
             ],
             "a\n"
@@ -266,6 +272,67 @@ fn what_there_is_not_is_refused_with_what_to_do() {
         "a\nb\n",
     );
     assert_eq!(ran.code, Some(123), "{}", ran.err);
+}
+
+#[test]
+fn blanks_are_taken_off_values_where_that_is_asked_for() {
+    let sides = |sides| {
+        lines(
+            &["-k", "--trim", sides, "-C", ",", "echo", "[{1}]{2}."],
+            " a , b \n",
+        )
+    };
+    assert_eq!(sides("lr"), ["[a]b."]);
+    assert_eq!(sides("rl"), ["[a]b."]);
+    assert_eq!(sides("l"), ["[a ]b ."]);
+    assert_eq!(sides("r"), ["[ a] b."]);
+    assert_eq!(sides("n"), ["[ a ] b ."]);
+    assert_eq!(
+        lines(&["--trim", "lr", "printf", "[%s]"], "\t a b  \n"),
+        ["[a b]"]
+    );
+    assert_eq!(
+        lines(&["-k", "--trim=lr", "--tag", "echo", ":::", " x"], ""),
+        ["x\tx"]
+    );
+}
+
+#[test]
+fn jobs_run_where_they_are_to() {
+    let folder = Folder::new();
+    folder.write("here", "");
+    let at = folder.name("");
+    assert_eq!(lines(&["--wd", &at, "ls"], "here\n"), ["here"]);
+    let args = ["--workdir", &at, "--nice", "19", "cat here; echo {}"];
+    assert_eq!(lines(&args, "x\n"), ["x"]);
+}
+
+#[test]
+fn who_writes_by_himself_is_in_no_order() {
+    let ran = run(&["-k", "-u", "echo"], "a\nb\n");
+    assert_eq!(
+        (ran.code, ran.sorted_lines()),
+        (Some(0), vec!["a".into(), "b".into()])
+    );
+}
+
+#[test]
+fn with_the_words_of_parallel_its_count_of_tries_holds() {
+    let folder = Folder::new();
+    let (tries, count) = (folder.name("tries"), |file: &str| {
+        std::fs::read_to_string(file).unwrap().lines().count()
+    });
+    for (args, attempts) in [
+        (&["--retries", "3"][..], 4),
+        (&["--gnu", "--retries", "3"], 3),
+        (&["--gnu", "--retries", "1"], 1),
+    ] {
+        let script = format!("echo x >>{tries}; false {{}}");
+        let args = [args, &["--quiet", &script, ":::", "a"]].concat();
+        assert_eq!(run(&args, "").code, Some(123));
+        assert_eq!(count(&tries), attempts);
+        std::fs::remove_file(&tries).unwrap();
+    }
 }
 
 #[test]

@@ -290,7 +290,6 @@ fn ungroup_gives_jobs_our_own_streams() {
 #[test]
 fn options_that_contradict_each_other_are_errors() {
     for args in [
-        ["-k", "--ungroup"],
         ["--results=x", "--line-buffer"],
         ["--ungroup", "--line-buffer"],
     ] {

@@ -1,7 +1,10 @@
 //! A job is a process tree: what its members do beside it and after it.
 
-use crate::support::{Folder, command, feed, numbers, run, state, until, wait_for};
-use std::process::Command;
+use crate::support::{
+    Folder, command, feed, finish, give, number_in, numbers, run, signal, start, state, until,
+    wait_for, wait_until,
+};
+use std::process::{Child, Command};
 
 /// Looks a bounded number of times, so that a failure ends.
 const LOOKS: &str = "n=0; look() { n=$((n+1)); [ $n -lt 1000 ] || exit 9; sleep 0.01; }";
@@ -129,8 +132,113 @@ fn a_job_that_has_timed_out_leaves_nothing() {
     let ran = run(&["--quiet", "--timeout", "1", "sh", "-c", &job], "x\n");
     assert_eq!(ran.code, Some(123), "{}", ran.err);
     if let Some(last) = last_child(&folder) {
-        assert!(matches!(state(last), 'X' | 'Z'), "{}", state(last));
+        assert!(is_gone(last), "{}", state(last));
     }
+}
+
+/// Children of a job in sessions of their own, which write down who they are.
+const RUNAWAYS: [&str; 3] = [
+    "setsid -w sh -c 'echo $$ >\"$1\"; exec sleep 1000' sh PID",
+    // Its parent and that one's do not wait for it.
+    "(setsid sh -c 'sh -c \"echo \\$\\$ >$1; exec sleep 1000\" &' sh PID &); exec sleep 1000",
+    // It knows nothing of the job, and has moved into a group of its own.
+    "set -m; env -i sh -c 'echo $$ >\"$1\"; exec sleep 1000' sh PID & exec sleep 1000",
+];
+
+/// How a run of two jobs, of which the second waits for the file "go", can be ended.
+const ENDS: [(&str, &[i32]); 6] = [
+    ("now", &[]),
+    ("never", &[libc::SIGTERM]),
+    ("never", &[libc::SIGHUP]),
+    ("never", &[libc::SIGQUIT]),
+    ("never", &[libc::SIGINT, libc::SIGINT]),
+    ("never", &[libc::SIGINT, libc::SIGINT, libc::SIGINT]),
+];
+
+fn end(child: &mut Child, folder: &Folder, signals: &[i32]) {
+    if signals.is_empty() {
+        folder.write("go", "");
+    }
+    for &number in signals {
+        signal(child.id(), number);
+        // Two of a kind at once would be one.
+        std::thread::sleep(std::time::Duration::from_millis(100));
+    }
+}
+
+#[test]
+fn whatever_ends_a_run_ends_the_trees_of_its_jobs() {
+    for (at, (halt, signals)) in ENDS.into_iter().enumerate() {
+        let (folder, runaway) = (Folder::new(), RUNAWAYS[at % RUNAWAYS.len()]);
+        let pid = folder.name("pid");
+        let runaway = runaway.replace("PID", &format!("'{pid}'"));
+        let failure = format!("{}; exit 1", until(&folder.name("go")));
+        let mut child = start(&mut command(&["--halt", halt]));
+        give(&mut child, &format!("{runaway}\n{failure}\n"));
+        let last = number_in(&folder.path("pid"));
+        end(&mut child, &folder, signals);
+        let ran = finish(child);
+        let expected = match signals {
+            [] => (Some(123), None),
+            [first, ..] => (None, Some(*first)),
+        };
+        assert_eq!((ran.code, ran.signal), expected, "{}", ran.err);
+        assert!(is_gone(last), "{signals:?}: {runaway}");
+    }
+}
+
+#[test]
+fn what_does_not_heed_the_end_of_a_run_is_killed() {
+    let folder = Folder::new();
+    let pid = folder.name("pid");
+    let deaf = format!("setsid -w sh -c 'trap \"\" TERM; echo $$ >{pid}; exec sleep 1000'");
+    let mut child = start(&mut command::<&str>(&[]));
+    give(&mut child, &format!("{deaf}\n"));
+    let last = number_in(&folder.path("pid"));
+    signal(child.id(), libc::SIGTERM);
+    assert_eq!(finish(child).signal, Some(libc::SIGTERM));
+    assert!(is_gone(last));
+}
+
+#[test]
+fn what_is_to_outlive_the_terminal_does() {
+    let folder = Folder::new();
+    let pid = folder.name("pid");
+    let deaf =
+        format!("(trap '' HUP; setsid sh -c 'echo $$ >{pid}; exec sleep 1000' &); exec sleep 1000");
+    let mut child = start(&mut command::<&str>(&[]));
+    give(&mut child, &format!("{deaf}\n"));
+    let last = number_in(&folder.path("pid"));
+    signal(child.id(), libc::SIGHUP);
+    assert_eq!(finish(child).signal, Some(libc::SIGHUP));
+    assert!(!is_gone(last));
+    end_last(&folder);
+}
+
+#[test]
+fn a_run_that_was_told_to_end_while_a_job_is_cleared_away_ends_that_too() {
+    let folder = Folder::new();
+    let (pid, leader) = (folder.name("pid"), folder.name("leader"));
+    let deaf = format!("setsid sh -c 'trap \"\" TERM; echo $$ >{pid}; exec sleep 1000' &");
+    let job =
+        format!("({deaf}); until [ -s {pid} ]; do sleep 0.01; done; echo $$ >{leader}; exit 3");
+    let mut child = start(&mut command(&["--retries", "1"]));
+    give(&mut child, &format!("{job}\n"));
+    let (last, leader) = (
+        number_in(&folder.path("pid")),
+        number_in(&folder.path("leader")),
+    );
+    // The first attempt has failed: the second one waits for what is left.
+    wait_until("the job has ended", || state(leader) == 'Z');
+    signal(child.id(), libc::SIGINT);
+    let ran = finish(child);
+    assert_eq!(ran.signal, Some(libc::SIGINT), "{}", ran.err);
+    assert!(is_gone(last));
+}
+
+/// Whether it has ended.
+fn is_gone(pid: u32) -> bool {
+    matches!(state(pid), 'X' | 'Z')
 }
 
 /// What the last attempt has left is its own business, and not that of the machine.

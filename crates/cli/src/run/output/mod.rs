@@ -10,7 +10,7 @@ mod tag;
 
 pub(super) use held::Held;
 pub(super) use lines::LineSink;
-pub(super) use spool::{Spool, check_folder};
+pub(super) use spool::{Spool, check_folder, in_folder};
 
 use super::log::{Entry, JobLog, Own};
 use backpressure::Backpressure;

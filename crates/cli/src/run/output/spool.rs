@@ -118,7 +118,7 @@ pub(in crate::run) fn check_folder() -> io::Result<()> {
 }
 
 /// An error of a temporary file, which names where that was to be.
-fn in_folder(error: io::Error) -> io::Error {
+pub(in crate::run) fn in_folder(error: io::Error) -> io::Error {
     let folder = std::env::temp_dir();
     let why = format!("temporary file in {}: {error}", folder.display());
     io::Error::new(error.kind(), why)

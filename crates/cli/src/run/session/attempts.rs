@@ -2,12 +2,12 @@
 
 use super::{Attempt, Ours, Session, Title};
 use crate::run::halt::Next;
-use crate::run::launch::{failure, is_shortage};
+use crate::run::launch::{Call, failure, is_shortage};
+use crate::run::process_job::Body;
 use crate::run::status::JobEnd;
 use crate::run::vigil::Vigil;
 use cmwq_admission::Relief;
-use rustix::process::Pid;
-use std::ffi::OsString;
+use rustix::process::Signal;
 use std::io;
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, ExitStatus};
@@ -35,25 +35,24 @@ type Launched = (Child, Moment);
 
 impl Session {
     /// Runs the job until an end of it counts. None: the run was stopped before the job began.
-    pub(super) fn attempts(
-        &self,
-        title: &Title,
-        words: &[OsString],
-    ) -> Result<Option<Attempt>, Ours> {
+    pub(super) fn attempts(&self, title: &Title, call: Call<'_>) -> Result<Option<Attempt>, Ours> {
         let mut last: Option<Attempt> = None;
         loop {
             let number = last.as_ref().map_or(1, |last| last.number + 1);
-            let Some(launched) = self.launch_attempt(title, words, number)? else {
+            let Some(launched) = self.launch_attempt(title, call, number)? else {
                 // No further one: the end before it counts.
                 return Ok(last);
             };
             // Gives back what its output takes.
             drop(last);
-            let group = Pid::from_child(&launched.0);
-            let attempt = self.attempt(title, launched, number)?;
+            let (attempt, body) = self.attempt(title, launched, number)?;
             let is_tried_again = attempt.next == Next::Retry && !self.control.is_stopped();
-            if is_tried_again || attempt.end == JobEnd::TimedOut {
-                self.clear(title, group, is_tried_again);
+            let told = match attempt.end {
+                JobEnd::TimedOut => Some(Signal::TERM),
+                _ => self.control.ends_with(),
+            };
+            if is_tried_again || told.is_some() {
+                self.clear(title, body, told, is_tried_again);
             }
             if !is_tried_again {
                 return Ok(Some(attempt));
@@ -66,13 +65,17 @@ impl Session {
     fn launch_attempt(
         &self,
         title: &Title,
-        words: &[OsString],
+        call: Call<'_>,
         number: u32,
     ) -> Result<Option<Launched>, Ours> {
-        let launched = self.launch(title, words);
+        let launched = self.launch(title, call);
         let launched = launched.map_err(|error| failure(&error));
         if number == 1 {
-            return launched;
+            return launched.inspect(|launched| {
+                if launched.is_some() {
+                    self.control.has_begun();
+                }
+            });
         }
         match launched {
             Ok(Some(_)) => self.control.retried(),
@@ -90,14 +93,14 @@ impl Session {
         title: &Title,
         (child, moment): Launched,
         number: u32,
-    ) -> Result<Attempt, Ours> {
+    ) -> Result<(Attempt, Body), Ours> {
         let mut vigil = Vigil::new(self.timeout);
-        let ((status, blocks), spent) = self.attend(title, child, &mut vigil)?;
+        let (status, blocks, spent, body) = self.attend(title, child, &mut vigil)?;
         let end = match vigil.is_over() {
             true => JobEnd::TimedOut,
             false => self.end(title, status),
         };
-        Ok(Attempt {
+        let attempt = Attempt {
             start: moment.wall,
             runtime: moment.monotonic.elapsed(),
             spent,
@@ -106,7 +109,8 @@ impl Session {
             blocks,
             number,
             next: self.rules.after(end, number),
-        })
+        };
+        Ok((attempt, body))
     }
 
     /// How the job ended. One that the kernel has killed for want of memory has failed; others go
@@ -124,7 +128,7 @@ impl Session {
     /// Starts the process, waiting for room for it if need be. None: the run was stopped before.
     ///
     /// Who was refused gives back what it had been granted: whoever it waits for may need that.
-    fn launch(&self, title: &Title, words: &[OsString]) -> io::Result<Option<Launched>> {
+    fn launch(&self, title: &Title, call: Call<'_>) -> io::Result<Option<Launched>> {
         let sequence = title.sequence;
         let (mut refused, mut relief) = (false, Relief::default());
         let delay = self.delay.as_ref();
@@ -139,7 +143,7 @@ impl Session {
             }
             self.mind_room();
             let seen = self.control.ends();
-            let error = match self.start(title, words, refused) {
+            let error = match self.start(title, call, refused) {
                 Ok(Some(launched)) => {
                     self.memory.started(sequence, launched.0.id());
                     return Ok(Some(launched));
@@ -195,18 +199,13 @@ impl Session {
     }
 
     /// Starts the process once our output has room. None: the run was stopped before.
-    fn start(
-        &self,
-        title: &Title,
-        words: &[OsString],
-        refused: bool,
-    ) -> io::Result<Option<Launched>> {
+    fn start(&self, title: &Title, call: Call<'_>, refused: bool) -> io::Result<Option<Launched>> {
         self.output.wait_for_room_or(self.control.stop_event());
         if !self.control.start() {
             return Ok(None);
         }
         let moment = Moment::now();
-        let child = self.launch_in_turn(title, words, refused);
+        let child = self.launch_in_turn(title, call, refused);
         child
             .map(|child| Some((child, moment)))
             .inspect_err(|_| self.control.not_started())
@@ -223,15 +222,10 @@ impl Session {
 
     /// Those who were refused try one at a time: two that take half of what is left each would be
     /// refused again, both of them.
-    fn launch_in_turn(
-        &self,
-        title: &Title,
-        words: &[OsString],
-        refused: bool,
-    ) -> io::Result<Child> {
+    fn launch_in_turn(&self, title: &Title, call: Call<'_>, refused: bool) -> io::Result<Child> {
         let turn = || self.turn.lock().unwrap_or_else(PoisonError::into_inner);
         let _turn = refused.then(turn);
-        self.launcher.start(words, title.sequence + 1, title.slot)
+        self.launcher.start(call, title.sequence + 1, title.slot)
     }
 }
 

@@ -3,7 +3,7 @@
 use super::{Ours, Session, Title, short};
 use crate::run::long::LongJob;
 use crate::run::output::{Blocks, LineSink, Lost, Spool, To};
-use crate::run::process_job::{ProcessJob, Sink};
+use crate::run::process_job::{Body, ProcessJob, Sink};
 use crate::run::vigil::{Due, Vigil};
 use crate::whereabouts;
 use cmwq_admission::Spent;
@@ -13,13 +13,13 @@ use std::process::{Child, ExitStatus};
 use std::time::{Duration, Instant};
 
 impl Session {
-    /// Follows a process from its start to its end.
+    /// Follows a process from its start to its end. It is not reaped yet, unless its output is lost.
     pub(super) fn attend(
         &self,
         title: &Title,
         child: Child,
         vigil: &mut Vigil,
-    ) -> Result<((ExitStatus, Blocks), Spent), Ours> {
+    ) -> Result<(ExitStatus, Blocks, Spent, Body), Ours> {
         let (group, sequence) = (Pid::from_child(&child), title.sequence);
         self.control.started(sequence, group);
         let pid = child.id();
@@ -41,16 +41,22 @@ impl Session {
         });
         let spent = self.died(sequence, pid, vigil, age());
         drop(attached);
-        let ended = watched.and(job.reap().map_err(|error| {
+        let (ended, body) = job.end();
+        let ended = watched.and(ended.map_err(|error| {
             let (is_first, ours) = self.lost(Lost::Unheld(error));
             first |= is_first;
             ours
         }));
-        if let (true, Err((_, why))) = (first, &ended) {
-            // May have to wait, so it is said when nothing else has to be done.
-            self.output.error(&title.says(why));
+        match ended {
+            Ok((status, blocks)) => Ok((status, blocks, spent, body)),
+            Err(ours) => {
+                if first {
+                    self.output.error(&title.says(&ours.1));
+                }
+                self.clear(title, body, Some(Signal::TERM), false);
+                Err(ours)
+            }
         }
-        Ok((ended?, spent))
     }
 
     /// The leader of a job, the process `pid`, is dead and not reaped: gives back what the job had.
@@ -82,7 +88,7 @@ impl Session {
     }
 
     /// A clock that begins now and stands still while the run is suspended.
-    fn age(&self) -> impl Fn() -> Duration {
+    pub(super) fn age(&self) -> impl Fn() -> Duration {
         let began = Instant::now();
         let before = self.control.suspended_for();
         move || {

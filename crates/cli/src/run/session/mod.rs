@@ -5,18 +5,20 @@ mod clear;
 mod follow;
 
 use crate::run::args::When;
+use crate::run::blocks;
 use crate::run::board::Board;
 use crate::run::control::Control;
 use crate::run::delay::Delay;
 use crate::run::failures::{FailedJob, Failures};
-use crate::run::halt::{Next, Rules};
+use crate::run::feed::Job;
+use crate::run::halt::{Next, Rules, Verdict};
 use crate::run::hole::{Arguments, Text};
-use crate::run::launch::{Launcher, Own};
+use crate::run::launch::{Call, Launcher, Own, is_shortage};
 use crate::run::limit::Limit;
 use crate::run::log::{Entry, JobLog};
 use crate::run::long::LongJobs;
 use crate::run::memory::Memory;
-use crate::run::output::{Blocks, Finished, Lost, Output};
+use crate::run::output::{self, Blocks, Finished, Lost, Output};
 use crate::run::results::Results;
 use crate::run::room::Room;
 use crate::run::slots::Slots;
@@ -26,6 +28,7 @@ use crate::run::threads;
 use crate::run::waiting::{Line, Waiting};
 use cmwq::Workqueue;
 use cmwq_admission::{Crowd, Spent};
+use std::fs::File;
 use std::io::{self, IsTerminal};
 use std::ops::Range;
 use std::process::ExitStatus;
@@ -36,6 +39,12 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 /// Characters of it in messages.
 const LONGEST_NAME: usize = 80;
 
+/// Blocks that wait for their jobs to begin, at most.
+const BLOCKS_AHEAD: usize = 2;
+
+/// Between two tries to make a file for a block, unless a job ends.
+const RARELY: Duration = Duration::from_millis(100);
+
 /// Bytes of a job's lines that are kept for messages while it runs.
 const KEPT: usize = 1024;
 
@@ -44,7 +53,7 @@ pub(super) struct Session {
     pub(super) control: Control,
     pub(super) output: Output,
     pub(super) template: Template,
-    rules: Rules,
+    pub(super) rules: Rules,
     timeout: Option<Duration>,
     line_buffer: bool,
     launcher: Launcher,
@@ -134,13 +143,10 @@ impl Session {
             control: Control::new()?,
             output,
             template: setup.template,
-            rules: Rules {
-                halt: args.halt,
-                retries: args.retries,
-            },
+            rules: Rules::new(args.halt, args.retries.unwrap_or(0)),
             timeout: args.timeout,
             line_buffer: args.line_buffer,
-            launcher: Launcher::new(own, nice),
+            launcher: Launcher::new(own, nice, args.workdir.clone()),
             turn: Mutex::default(),
             has_told: Mutex::default(),
             waiting: Waiting::default(),
@@ -163,15 +169,39 @@ impl Session {
         })
     }
 
-    /// Queues the job of `lines`, the job number `sequence`, once there is room for it. False:
-    /// the run is stopped.
-    pub(super) fn submit(self: &Arc<Self>, sequence: u64, lines: Vec<Vec<u8>>) -> bool {
-        if !self.control.admit(|| 2 * self.limit.now() + 64) {
-            return false;
+    /// Queues a job once there is room for it: blocks that wait take room as well. False: the run is
+    /// stopped.
+    pub(super) fn submit(self: &Arc<Self>, job: Job) -> io::Result<bool> {
+        let is_admitted = match &job.block {
+            None => self.control.admit(|| 2 * self.limit.now() + 64),
+            Some(_) => self.control.admit(|| self.limit.now() + BLOCKS_AHEAD),
+        };
+        if !is_admitted {
+            return Ok(false);
         }
-        self.waiting.push(Line { sequence, lines });
+        let input = job.block.map(|block| self.stored(&block)).transpose();
+        let line = Line {
+            sequence: job.sequence,
+            lines: job.lines,
+            input: input.inspect_err(|_| self.control.leave())?,
+        };
+        self.waiting.push(line);
         self.begin_on(&self.queue);
-        true
+        Ok(true)
+    }
+
+    /// A file with the block. If no descriptor is left it waits for jobs to end.
+    fn stored(&self, block: &[u8]) -> io::Result<File> {
+        loop {
+            let seen = self.control.ends();
+            match blocks::stored(block) {
+                Err(error) if is_shortage(&error) && self.control.with_starting() > 0 => {
+                    self.control.wait_for_end(seen, RARELY);
+                }
+                Err(error) => return Err(output::in_folder(error)),
+                Ok(file) => return Ok(file),
+            }
+        }
     }
 
     /// There are no jobs with these numbers: nobody waits for their output.
@@ -194,10 +224,10 @@ impl Session {
         if self.output.defer(again) {
             return;
         }
-        if let Some(Line { sequence, lines }) = self.waiting.pop() {
-            let session = self;
+        if let Some(line) = self.waiting.pop() {
+            let (session, sequence) = (self, line.sequence);
             let seat = Seat { session, sequence };
-            seat.session.run(sequence, lines);
+            seat.session.run(line);
             seat.session.start_last();
         }
     }
@@ -238,7 +268,12 @@ impl Session {
         }
     }
 
-    fn run(&self, sequence: u64, lines: Vec<Vec<u8>>) {
+    fn run(&self, line: Line) {
+        let Line {
+            sequence,
+            lines,
+            input,
+        } = line;
         let slot = self.slots.take();
         let given = Given {
             lines: &lines,
@@ -251,7 +286,7 @@ impl Session {
         let tag = self.tag_of(given);
         arguments.truncate(KEPT);
         arguments.shrink_to_fit();
-        let is_said = arguments.is_empty() || name.as_bytes() == arguments;
+        let is_said = arguments.is_empty() || name.as_bytes() == arguments || input.is_some();
         let is_bare = self.template.has_bare_name() && !is_said;
         let title = Title {
             sequence,
@@ -265,7 +300,11 @@ impl Session {
             let typed = self.template.typed(given);
             self.output.print(&String::from_utf8_lossy(&typed));
         }
-        match self.attempts(&title, &words) {
+        let call = Call {
+            words: &words,
+            input: input.as_ref(),
+        };
+        match self.attempts(&title, call) {
             Ok(Some(last)) => self.conclude(&title, lines, last),
             Ok(None) => self.put(sequence, None),
             Err((code, why)) => {
@@ -308,9 +347,9 @@ impl Session {
             return self.put(title.sequence, None);
         }
         let tag = title.tag.clone();
-        let first = match last.next {
-            Next::Stop { code, terminate } => self.stop_by_job(code, terminate),
-            Next::GoOn | Next::Retry => false,
+        let first = match self.rules.ended(last.end) {
+            Verdict::Stop { code, terminate } => self.stop_by_job(code, terminate),
+            Verdict::GoOn => false,
         };
         self.long.ended(title.sequence, last.runtime);
         let entry = Entry {
@@ -326,8 +365,11 @@ impl Session {
         let blocks = last.blocks;
         self.put(title.sequence, Some(Finished { blocks, tag, entry }));
         if first {
-            let why = self.rules.farewell(last.end);
-            self.output.error(&title.says(&why));
+            let why = title.says(&self.rules.farewell(last.end));
+            match is_failure {
+                true => self.output.error(&why),
+                false => self.output.note(&why),
+            }
         } else if is_failure && self.board.is_shown() {
             self.output.note(&title.says(&last.end.words()));
         }

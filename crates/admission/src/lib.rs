@@ -42,6 +42,8 @@ mod relief;
 mod room;
 /// When the next one may start.
 mod spacing;
+/// How many lines each gets.
+mod spread;
 
 use self::long::Runs;
 use self::peaks::Peaks;
@@ -55,6 +57,7 @@ pub use pace::Pace;
 pub use relief::Relief;
 pub use room::Room;
 pub use spacing::Spacing;
+pub use spread::lines_per_job;
 
 /// Jobs per CPU that may run before the first one has ended.
 const START_PER_CPU: u64 = 4;

@@ -29,7 +29,7 @@ struct Orphans {
 
 impl Orphans {
     fn new(count: usize) -> Self {
-        let shell = "(setsid sh -c 'sleep 1000 & wait' & echo $!)";
+        let shell = "(setsid sh -c 'sleep 1000 & wait' >/dev/null 2>&1 & echo $!)";
         let one = || {
             let output = Command::new("sh").args(["-c", shell]).output();
             let text = String::from_utf8(output.unwrap().stdout).unwrap();

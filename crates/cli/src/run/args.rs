@@ -108,7 +108,8 @@ pub(crate) struct RunArgs {
     /// Cut the input into blocks, each the standard input of a job
     ///
     /// A block is about 1 MiB of whole lines: --block, --recend and --recstart say otherwise. With
-    /// --max-args it has N lines. In --tag, --joblog and --results a block is called by its number, from 1.
+    /// --max-args it has N lines. In --tag, --joblog and --results a block is called by its number,
+    /// from 1.
     #[arg(long, aliases = ["spreadstdin", "pipepart", "pipe-part"], help_heading = INPUT,
           conflicts_with_all = ["null", "delimiter", "colsep", "csv", "shuf"])]
     pub(super) pipe: bool,
@@ -118,7 +119,7 @@ pub(crate) struct RunArgs {
           allow_hyphen_values = true, help_heading = INPUT)]
     pub(super) block: usize,
 
-    /// Records of --pipe end with TEXT (\n, \t, \r and \0 are what they are in C), not with a newline
+    /// Records of --pipe end with TEXT (\n, \t, \r, \0 as in C), not with a newline
     #[arg(long, value_name = "TEXT", help_heading = INPUT)]
     pub(super) recend: Option<String>,
 
@@ -315,8 +316,12 @@ impl RunArgs {
     /// Lines that a job gets at most; 0: it gets nothing of its line.
     pub(super) fn max_args(&self) -> usize {
         // A block is given otherwise.
-        let lines = self.max_args.or(self.max_lines).filter(|_| !self.pipe);
-        lines.unwrap_or(usize::from(!self.pipe))
+        match self.max_args.or(self.max_lines) {
+            _ if self.pipe => 0,
+            Some(lines) => lines,
+            None if self.habits.spreads() => MOST_LINES,
+            None => 1,
+        }
     }
 
     /// Where the input is cut into blocks, if it is.
@@ -337,6 +342,9 @@ impl RunArgs {
         })
     }
 }
+
+/// More than an argument list can hold.
+const MOST_LINES: usize = 1_000_000;
 
 const INPUT: &str = "Input";
 const JOBS: &str = "Jobs";

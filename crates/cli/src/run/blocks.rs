@@ -164,7 +164,7 @@ pub(super) fn size(text: &str) -> Result<usize, String> {
     size.ok_or_else(wrong)
 }
 
-/// `--recend` and `--recstart`: a string in which \\n, \\t, \\r, \\0 and \\\\ are what they are in C.
+/// `--recend` and `--recstart`: a string in which `\n`, `\t`, `\r`, `\0` and `\\` are as in C.
 pub(super) fn text(text: &str) -> Vec<u8> {
     let mut bytes = Vec::new();
     let mut rest = text.bytes();

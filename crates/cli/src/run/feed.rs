@@ -34,7 +34,7 @@ pub(super) struct Feed<'a> {
 type Numbered = (u64, Vec<Vec<u8>>);
 
 /// What a job is made of.
-pub(super) struct Job {
+pub(super) struct Submission {
     /// From 0.
     pub(super) sequence: u64,
     pub(super) lines: Vec<Vec<u8>>,
@@ -76,11 +76,11 @@ impl<'a> Jobs<'a> {
     }
 
     /// The next job. None at the end of the input.
-    pub(super) fn next(&mut self) -> io::Result<Option<Job>> {
+    pub(super) fn next(&mut self) -> io::Result<Option<Submission>> {
         match &mut self.from {
             From::Lines(feed) => {
                 let job = feed.next()?;
-                Ok(job.map(|(sequence, lines)| Job {
+                Ok(job.map(|(sequence, lines)| Submission {
                     sequence,
                     lines,
                     block: None,
@@ -101,7 +101,7 @@ impl<'a> Jobs<'a> {
                     *skipped += 1;
                     continue;
                 }
-                return Ok(Some(Job {
+                return Ok(Some(Submission {
                     sequence,
                     lines: vec![line],
                     block: Some(block),

@@ -29,9 +29,11 @@ pub(crate) struct Habits {
     #[arg(short = 'p', long, hide = true)]
     interactive: bool,
 
+    /// As -m: {} is a word of its own anyway.
     #[arg(short = 'X', hide = true)]
     context_replace: bool,
 
+    /// All lines are spread over as many jobs as keep the CPUs busy.
     #[arg(short = 'm', long, hide = true)]
     xargs: bool,
 
@@ -74,6 +76,11 @@ pub(crate) struct Habits {
 }
 
 impl Habits {
+    /// Whether all lines are spread over a few jobs.
+    pub(super) fn spreads(&self) -> bool {
+        self.context_replace || self.xargs
+    }
+
     /// Whether somebody has said something that only GNU parallel has.
     pub(super) fn are_any(&self) -> bool {
         let counts = [self.always, self.quote, self.bar];
@@ -86,10 +93,6 @@ impl Habits {
             (
                 self.interactive,
                 "there is no -p: --dry-run prints what would run",
-            ),
-            (
-                self.context_replace || self.xargs,
-                "there is no -m or -X: -n N gives up to N lines to a job",
             ),
             (
                 self.round_robin,

@@ -115,7 +115,7 @@ pub(super) enum Next {
 
 /// What to do after the end of a job.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Verdict {
+pub(super) enum Outcome {
     GoOn,
     /// Nothing more starts; the run's exit status is `code`.
     Stop {
@@ -164,7 +164,7 @@ impl Rules {
     }
 
     /// Counts the end of a job.
-    pub(super) fn ended(&self, end: JobEnd) -> Verdict {
+    pub(super) fn ended(&self, end: JobEnd) -> Outcome {
         let count = match end {
             JobEnd::Succeeded => &self.succeeded,
             _ => &self.failed,
@@ -173,12 +173,12 @@ impl Rules {
         let (failed, succeeded) = (self.failed.load(SeqCst), self.succeeded.load(SeqCst));
         let is_failure = end != JobEnd::Succeeded;
         match self.halt {
-            Some(Halt::Never) => Verdict::GoOn,
-            None if matches!(end, JobEnd::SaidStop | JobEnd::Killed(_)) => Verdict::Stop {
+            Some(Halt::Never) => Outcome::GoOn,
+            None if matches!(end, JobEnd::SaidStop | JobEnd::Killed(_)) => Outcome::Stop {
                 code: code(end),
                 terminate: false,
             },
-            None => Verdict::GoOn,
+            None => Outcome::GoOn,
             Some(Halt::After(stop)) => {
                 let (is_counted, count, code) = match stop.ends {
                     Ends::Failed => (is_failure, failed, code(end)),
@@ -187,11 +187,11 @@ impl Rules {
                     Ends::All => (true, succeeded, 0),
                 };
                 match is_counted && count >= stop.goal(self.all.load(SeqCst)) {
-                    true => Verdict::Stop {
+                    true => Outcome::Stop {
                         code,
                         terminate: stop.terminate,
                     },
-                    false => Verdict::GoOn,
+                    false => Outcome::GoOn,
                 }
             }
         }

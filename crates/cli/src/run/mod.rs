@@ -1,11 +1,11 @@
 //! `cmwq run`: a job for each input line, as many at a time as keep the CPUs busy.
 //!
 //! The main thread finds out what is to be run (`plan`: `habits`, `sources`), reads lines
-//! (`input`), CSV (`records`) or blocks (`blocks`), makes jobs of them (`feed`, `batch`) and queues an
-//! item for each (`session`), which makes the job's words (`template`: `columns`, `hole`, `script`),
-//! starts it (`launch`), follows it (`job`, `vigil`), decides whether its end counts (`halt`) and
-//! hands its output over (`output`), which is then logged (`log`). They all meet in `control`. How
-//! many run at a time is the engine's decision.
+//! (`input`), CSV (`records`) or blocks (`blocks`), makes jobs of them (`feed`, `batch`) and queues
+//! an item for each (`session`). That makes the words of the job (`template`: `columns`, `hole`,
+//! `script`), starts it (`launch`), follows it (`job`, `vigil`), decides whether its end counts
+//! (`halt`) and hands its output over (`output`), which is then logged (`log`). They all meet in
+//! `control`. How many run at a time is the engine's decision.
 
 mod args;
 mod batch;
@@ -60,7 +60,7 @@ use args::{SummaryFormat, When};
 use control::Tally;
 use crowd::Looks;
 use failures::FailedJob;
-use feed::{Job, Jobs};
+use feed::{Jobs, Submission};
 use halt::Halt;
 use hole::Text;
 use log::{Done, JobLog};
@@ -228,7 +228,7 @@ fn progress_wanted(args: &RunArgs) -> When {
 /// error runs to its end. `counts`: what was left of the input is counted.
 fn submit_all(session: &Arc<Session>, mut jobs: Jobs<'_>, plan: &Plan, counts: bool) {
     let (mut next, mut doubts) = (0, plan.doubts());
-    let mut submit = |job: Job| {
+    let mut submit = |job: Submission| {
         session.leave_out(next..job.sequence);
         next = job.sequence + 1;
         if let Some(doubt) = doubts.of(&job.lines) {
@@ -290,7 +290,7 @@ fn dry_run(args: &RunArgs, plan: &Plan, template: &Template, source: Opened) -> 
     loop {
         match jobs.next() {
             Ok(None) => break,
-            Ok(Some(Job {
+            Ok(Some(Submission {
                 sequence, lines, ..
             })) => {
                 doubts

@@ -35,6 +35,8 @@ pub(super) struct Plan {
     /// `--cat`: `{}` is a file with the block.
     has_block_files: bool,
     trim: Trim,
+    /// All lines are spread over jobs for so many slots.
+    spread_over: Option<u64>,
     /// `--csv`: what is between columns.
     csv: Option<u8>,
     shuffled: bool,
@@ -112,6 +114,7 @@ impl Plan {
             cuts,
             has_block_files: args.habits.cat,
             trim: args.trim.unwrap_or_default(),
+            spread_over: args.habits.spreads().then(|| slots(args.max_active)),
             sources,
             file,
             name,
@@ -239,8 +242,14 @@ impl Plan {
                 Ok(Jobs::blocks(Blocks::new(input, cuts.clone()), done))
             }
             (_, opened) => {
-                let input = self.input(opened, stop)?;
-                let feed = Feed::new(input, template, self.holes.max_args, done);
+                let (mut input, mut max_args) = (self.input(opened, stop)?, self.holes.max_args);
+                if let Some(slots) = self.spread_over {
+                    let lines = all(&mut input)?;
+                    let each = cmwq_admission::lines_per_job(lines.len() as u64, slots);
+                    max_args = max_args.min(each as usize);
+                    input = Input::All(Box::new(lines.into_iter()));
+                }
+                let feed = Feed::new(input, template, max_args, done);
                 Ok(Jobs::lines(feed))
             }
         }
@@ -261,7 +270,7 @@ impl Plan {
                         (Source::Words(words), _) => words.clone(),
                         (Source::File(path), file) => {
                             let file = file.expect("it was opened");
-                            all(lines(file)).map_err(named(&path.display()))?
+                            all(&mut Input::Lines(lines(file))).map_err(named(&path.display()))?
                         }
                     };
                     values.push((*with, all));
@@ -432,14 +441,19 @@ fn open(path: Option<&Path>) -> io::Result<File> {
     }
 }
 
-fn all(mut lines: Lines<'_>) -> io::Result<Vec<Vec<u8>>> {
-    std::iter::from_fn(|| lines.next().transpose()).collect()
+/// Jobs that run at a time, if they compute.
+fn slots(max_active: usize) -> u64 {
+    let cpus = std::thread::available_parallelism().map_or(1, usize::from);
+    cpus.min(max_active) as u64
+}
+
+fn all(input: &mut Input<'_>) -> io::Result<Vec<Vec<u8>>> {
+    std::iter::from_fn(|| input.next().transpose()).collect()
 }
 
 /// All lines, in an order that nobody knows.
 fn shuffled(mut input: Input<'_>) -> io::Result<Input<'_>> {
-    let mut lines: Vec<_> =
-        std::iter::from_fn(|| input.next().transpose()).collect::<io::Result<_>>()?;
+    let mut lines = all(&mut input)?;
     for left in (1..lines.len()).rev() {
         lines.swap(left, random_below(left as u64 + 1)? as usize);
     }

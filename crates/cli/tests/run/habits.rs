@@ -1,6 +1,6 @@
 //! What people write for GNU parallel and xargs.
 
-use crate::support::{Folder, command, feed, finish, run, start, wait_for};
+use crate::support::{Folder, command, feed, finish, numbers, run, start, wait_for};
 use std::io::Write;
 use std::process::Command;
 
@@ -228,7 +228,6 @@ fn what_there_is_not_is_refused_with_what_to_do() {
         ("--round-robin", "--pipe"),
         ("--termseq=TERM,1,KILL", "SIGTERM"),
         ("-p", "--dry-run"),
-        ("-X", "-n N"),
         ("--semaphore", "flock(1)"),
         ("--rpl={x}", "${x##*.}"),
         ("--trim=x", "both"),
@@ -294,6 +293,33 @@ fn blanks_are_taken_off_values_where_that_is_asked_for() {
     assert_eq!(
         lines(&["-k", "--trim=lr", "--tag", "echo", ":::", " x"], ""),
         ["x\tx"]
+    );
+}
+
+#[test]
+fn all_lines_are_spread_over_a_few_jobs() {
+    for option in ["-m", "-X", "--xargs"] {
+        let jobs = lines(
+            &["-k", "-j2", option, "echo", "x", "{}", "y"],
+            &numbers(103),
+        );
+        assert!((2..=4).contains(&jobs.len()), "{jobs:?}");
+        let words = jobs.iter().flat_map(|job| job.split(' '));
+        let words: Vec<&str> = words.filter(|word| !["x", "y"].contains(word)).collect();
+        assert_eq!(words.len(), 103);
+        assert!(
+            words
+                .iter()
+                .zip(1..)
+                .all(|(word, n)| **word == format!("{n}")),
+            "in order"
+        );
+    }
+    let at_most_two = lines(&["-k", "-m", "-n2", "echo"], &numbers(20));
+    assert!(at_most_two.iter().all(|job| job.split(' ').count() <= 2));
+    assert_eq!(
+        lines(&["-j1", "-m", "echo", ":::", "a", "b"], ""),
+        ["a", "b"]
     );
 }
 

@@ -6,15 +6,15 @@ const FAILED: JobEnd = JobEnd::Failed(3);
 const KILLED: JobEnd = JobEnd::Killed(9);
 const OK: JobEnd = JobEnd::Succeeded;
 
-fn stop(code: u8) -> Verdict {
-    Verdict::Stop {
+fn stop(code: u8) -> Outcome {
+    Outcome::Stop {
         code,
         terminate: false,
     }
 }
 
-fn stop_now(code: u8) -> Verdict {
-    Verdict::Stop {
+fn stop_now(code: u8) -> Outcome {
+    Outcome::Stop {
         code,
         terminate: true,
     }
@@ -29,10 +29,10 @@ fn rules_of(halt: Option<&str>) -> Rules {
 }
 
 /// For each --halt: what follows a final failure, a timeout, 255 and a signal.
-fn table() -> [(Option<&'static str>, [Verdict; 4]); 4] {
+fn table() -> [(Option<&'static str>, [Outcome; 4]); 4] {
     [
-        (None, [Verdict::GoOn, Verdict::GoOn, stop(124), stop(125)]),
-        (Some("never"), [Verdict::GoOn; 4]),
+        (None, [Outcome::GoOn, Outcome::GoOn, stop(124), stop(125)]),
+        (Some("never"), [Outcome::GoOn; 4]),
         (Some("soon"), [stop(123), stop(123), stop(124), stop(125)]),
         (
             Some("now"),
@@ -51,7 +51,7 @@ fn last_attempts_end_counts() {
             rules.ended(end)
         });
         assert_eq!(verdicts, expected, "{halt:?}");
-        assert_eq!(rules_of(halt).ended(OK), Verdict::GoOn, "{halt:?}");
+        assert_eq!(rules_of(halt).ended(OK), Outcome::GoOn, "{halt:?}");
     }
 }
 
@@ -86,11 +86,11 @@ fn failures_are_tried_again_before_they_count_but_255_is_a_wish() {
 }
 
 /// At which of these ends a run of ten jobs is stopped, from 1, and how.
-fn stopped_at(halt: &str, ends: &[JobEnd]) -> Option<(usize, Verdict)> {
+fn stopped_at(halt: &str, ends: &[JobEnd]) -> Option<(usize, Outcome)> {
     let rules = rules(halt);
     rules.expect(10);
     let mut verdicts = ends.iter().map(|&end| rules.ended(end)).zip(1..);
-    let stop = verdicts.find(|(verdict, _)| *verdict != Verdict::GoOn);
+    let stop = verdicts.find(|(verdict, _)| *verdict != Outcome::GoOn);
     stop.map(|(verdict, at)| (at, verdict))
 }
 

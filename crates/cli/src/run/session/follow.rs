@@ -13,7 +13,8 @@ use std::process::{Child, ExitStatus};
 use std::time::{Duration, Instant};
 
 impl Session {
-    /// Follows a process from its start to its end. It is not reaped yet, unless its output is lost.
+    /// Follows a process from its start to its end. It is not reaped yet, unless its output is
+    /// lost.
     pub(super) fn attend(
         &self,
         title: &Title,

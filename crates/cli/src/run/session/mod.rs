@@ -10,8 +10,8 @@ use crate::run::board::Board;
 use crate::run::control::Control;
 use crate::run::delay::Delay;
 use crate::run::failures::{FailedJob, Failures};
-use crate::run::feed::Job;
-use crate::run::halt::{Next, Rules, Verdict};
+use crate::run::feed::Submission;
+use crate::run::halt::{Next, Outcome, Rules};
 use crate::run::hole::{Arguments, Text};
 use crate::run::launch::{Call, Launcher, Own, is_shortage};
 use crate::run::limit::Limit;
@@ -169,9 +169,9 @@ impl Session {
         })
     }
 
-    /// Queues a job once there is room for it: blocks that wait take room as well. False: the run is
-    /// stopped.
-    pub(super) fn submit(self: &Arc<Self>, job: Job) -> io::Result<bool> {
+    /// Queues a job once there is room for it: blocks that wait take room as well. False: the run
+    /// is stopped.
+    pub(super) fn submit(self: &Arc<Self>, job: Submission) -> io::Result<bool> {
         let is_admitted = match &job.block {
             None => self.control.admit(|| 2 * self.limit.now() + 64),
             Some(_) => self.control.admit(|| self.limit.now() + BLOCKS_AHEAD),
@@ -348,8 +348,8 @@ impl Session {
         }
         let tag = title.tag.clone();
         let first = match self.rules.ended(last.end) {
-            Verdict::Stop { code, terminate } => self.stop_by_job(code, terminate),
-            Verdict::GoOn => false,
+            Outcome::Stop { code, terminate } => self.stop_by_job(code, terminate),
+            Outcome::GoOn => false,
         };
         self.long.ended(title.sequence, last.runtime);
         let entry = Entry {

@@ -5,8 +5,8 @@ use std::fmt::Display;
 
 use cmwq::{AffinityScope, JoinError, Workqueue};
 use cmwq_engine::Process;
-use cmwq_os::clock;
 use cmwq_os::observe::{Blocked, TaskFiles};
+use cmwq_os::{clock, schedstat};
 use cmwq_policy::Time;
 
 pub(crate) use cmwq::{Job, JobError, JobProgress, JobStats, Stats, cpus, stats};
@@ -103,6 +103,13 @@ pub(crate) fn existing_state<T: Any + Default + Send + Sync>() -> Option<&'stati
 /// The time that the policy goes by.
 pub(crate) fn now() -> Time {
     clock::now()
+}
+
+/// For how many nanoseconds a thread of this process has run or waited for a CPU, if the system
+/// tells.
+pub(crate) fn wanted_cpu(tid: i32) -> Option<u64> {
+    let stat = schedstat::of(tid)?;
+    Some(stat.run + stat.run_delay)
 }
 
 /// The calling thread's id.

@@ -1,7 +1,5 @@
-//! Multithreaded jobs, and the hint that a task is about to block.
+//! Multithreaded jobs.
 
-use std::any::Any;
-use std::cell::RefCell;
 use std::sync::{Mutex, PoisonError};
 
 use pyo3::exceptions::PyRuntimeError;
@@ -31,6 +29,8 @@ pub(crate) fn job(
     progress: Option<Py<PyAny>>,
 ) -> PyResult<(u32, u64, u64, u64)> {
     let caller = engine::gettid();
+    // At the end of the program no other thread attaches, and nobody could wait for one that tries.
+    let max_threads = if thread::is_over() { 1 } else { max_threads };
     // Errors stay where the interpreter is: elsewhere they could not be dropped.
     let first = Mutex::new(None);
     let raised = |py: Python<'_>, error: PyErr| {
@@ -90,23 +90,4 @@ pub(crate) fn job(
 
 fn counts(stats: JobStats) -> (u32, u64, u64, u64) {
     (stats.helpers, stats.helped, stats.chunks, stats.claims)
-}
-
-thread_local! {
-    /// The hints of the calling thread that have begun, the innermost last.
-    static HINTS: RefCell<Vec<Box<dyn Any>>> = const { RefCell::new(Vec::new()) };
-}
-
-/// The calling task is about to block.
-#[pyfunction]
-pub(crate) fn blocking_begin() {
-    let hint = engine::hint();
-    HINTS.with_borrow_mut(|hints| hints.push(hint));
-}
-
-/// It goes on. Without a beginning on this thread it does nothing.
-#[pyfunction]
-pub(crate) fn blocking_end() {
-    let hint = HINTS.with_borrow_mut(Vec::pop);
-    drop(hint);
 }

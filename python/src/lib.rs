@@ -8,13 +8,14 @@
 //!
 //! 1. `engine`: everything that the engine and the Rust face are asked
 //! 2. `thread`: Python's state of the engine's threads; `gil`: who waits for the interpreter's
-//!    lock; `name`: what people are shown of a task
-//! 3. `line`: one worker at a time comes to that lock
+//!    lock; `hint`: a task is about to block; `name`: what people are shown of a task
+//! 3. `line`: which workers come to that lock
 //! 4. `queue`: tasks in the order of submission, and the turns of workers that execute them
 //! 5. `job`, `stats`: multithreaded jobs, counters
 
 mod engine;
 mod gil;
+mod hint;
 mod job;
 mod line;
 mod name;
@@ -30,7 +31,9 @@ mod _cmwq {
     #[pymodule_export]
     use crate::gil::learn_gil;
     #[pymodule_export]
-    use crate::job::{blocking_begin, blocking_end, job};
+    use crate::hint::{blocking_begin, blocking_end};
+    #[pymodule_export]
+    use crate::job::job;
     #[pymodule_export]
     use crate::queue::{Queue, live_queues};
     #[pymodule_export]

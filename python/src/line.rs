@@ -1,15 +1,17 @@
-//! One worker at a time comes to the interpreter's lock, of all queues of the process.
+//! Who comes to the interpreter's lock, of all queues of the process.
 //!
-//! `cmwq_policy::interpreter` says when it lines up. The others do not wait: their queues are
-//! remembered, and are asked for a worker again once the one before is inside.
+//! `cmwq_policy::interpreter` says when a worker lines up, and how many do so together. The others
+//! do not wait: their queues are remembered, and are asked for a worker again once one of those
+//! before is inside.
 
 use std::collections::VecDeque;
+use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::SeqCst;
-use std::sync::atomic::{AtomicBool, AtomicUsize};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use cmwq_policy::interpreter::{Entrance, Entry, Seen};
+use cmwq_policy::Time;
+use cmwq_policy::interpreter::{Entered, Entrance, Entry, Round, Seen};
 
 use crate::gil::Does;
 use crate::{engine, gil};
@@ -24,6 +26,9 @@ pub(crate) trait Comer: Send + Sync {
 
     /// Nothing is left to do.
     fn is_empty(&self) -> bool;
+
+    /// Others come for the same queue: this one need not be remembered, and is counted no more.
+    fn is_one_too_many(&self) -> bool;
 }
 
 /// The way to the lock, and who is inside.
@@ -32,26 +37,91 @@ pub(crate) struct Line {
     state: Mutex<State>,
     /// Rung for who stands by, if there is nothing left to do.
     bell: Condvar,
+    /// Somebody stands by. Set with `state` locked, so that it is one.
     stands_by: AtomicBool,
     inside: Mutex<Inside>,
-    nr_inside: AtomicUsize,
 }
 
 #[derive(Default)]
 struct State {
-    /// A worker is on the way.
-    taken: bool,
+    /// Workers on the way.
+    coming: usize,
     entrance: Entrance,
     /// Queues whose workers came meanwhile.
     others: VecDeque<Arc<dyn Comer>>,
 }
 
+impl State {
+    fn remember(&mut self, comer: &Arc<impl Comer + 'static>) {
+        if !comer.is_one_too_many() {
+            self.others.push_back(comer.clone());
+        }
+    }
+}
+
 /// The threads inside of the interpreter that execute tasks.
 #[derive(Default)]
 struct Inside {
-    tids: Vec<i32>,
+    watched: Vec<Watched>,
     /// Where the next look begins.
     next: usize,
+}
+
+/// What is known of one of them.
+struct Watched {
+    tid: i32,
+    /// For how long it had wanted a CPU, and when that was. `None` before the first look.
+    wanted: Option<(Time, u64)>,
+    /// What that said of it last, if it did: that it mostly waits.
+    waits: Option<bool>,
+}
+
+impl Watched {
+    fn look(&mut self, round: Round, now: Time) {
+        let passed = self.wanted.map(|(since, _)| now.since(since));
+        if passed.is_some_and(|passed| !round.tells(passed)) {
+            return;
+        }
+        let wanted = engine::wanted_cpu(self.tid).map(|wanted| (now, wanted));
+        let before = std::mem::replace(&mut self.wanted, wanted);
+        self.waits = before.zip(wanted).map(|((since, before), (_, wanted))| {
+            round.is_mostly_waiting(wanted.saturating_sub(before), now.since(since))
+        });
+    }
+}
+
+impl Inside {
+    /// Looks at how much the next ones want a CPU. So many mostly wait; the others, and whether
+    /// they have shown that they do not.
+    fn look(&mut self, round: Round, now: Time) -> (usize, Vec<(i32, bool)>) {
+        let all = self.watched.len();
+        let count = all.min(MOST_LOOKED_AT);
+        let (mut waiting, mut others) = (0, Vec::new());
+        for at in self.next..self.next + count {
+            let watched = &mut self.watched[at % all];
+            watched.look(round, now);
+            match watched.waits {
+                Some(true) => waiting += 1,
+                other => others.push((watched.tid, other.is_some())),
+            }
+        }
+        self.next = if all > count {
+            (self.next + count) % all
+        } else {
+            0
+        };
+        (waiting, others)
+    }
+
+    /// How many compute, if this one does, or has not shown what it does.
+    fn computing_beside(&self, tid: i32) -> Option<usize> {
+        let waits = |watched: &&Watched| watched.waits == Some(true);
+        let own = self.watched.iter().find(|watched| watched.tid == tid);
+        match own.is_some_and(|own| waits(&own)) {
+            true => None,
+            false => Some(self.watched.len() - self.watched.iter().filter(waits).count()),
+        }
+    }
 }
 
 /// Nothing panics with one of these locks held.
@@ -65,43 +135,72 @@ impl Line {
         engine::state()
     }
 
-    /// A worker comes, and stands by if it must. False: it does not enter, because it is not its
-    /// turn, and its queue is remembered; or because nothing is left to do.
+    /// How many workers of a queue may be on the way.
+    pub(crate) fn width(&self) -> usize {
+        lock(&self.state).entrance.width()
+    }
+
+    /// Whether somebody inside keeps the lock until he is made to give it back.
+    pub(crate) fn is_hogged(&self) -> bool {
+        lock(&self.state).entrance.must_look()
+    }
+
+    /// Whether a worker would come for nothing, as another one stands by: the queue is remembered.
+    pub(crate) fn defers(&self, comer: &Arc<impl Comer + 'static>) -> bool {
+        if !self.stands_by.load(SeqCst) {
+            return false;
+        }
+        let mut state = lock(&self.state);
+        // While it stands by it is coming, and asks for the others later.
+        let defers = self.stands_by.load(SeqCst) && state.coming >= state.entrance.width();
+        if defers {
+            state.remember(comer);
+        }
+        defers
+    }
+
+    /// A worker comes, and stands by if it must.
     pub(crate) fn come(&self, comer: &Arc<impl Comer + 'static>) -> Coming {
         {
             let mut state = lock(&self.state);
-            if state.taken {
-                state.others.push_back(comer.clone());
+            if state.coming >= state.entrance.width() {
+                state.remember(comer);
                 return Coming::Remembered;
             }
-            state.taken = true;
+            state.coming += 1;
         }
-        if self.stand_by(&**comer) {
-            return Coming::Enters;
-        }
-        Coming::NothingLeft
-    }
-
-    fn stand_by(&self, comer: &impl Comer) -> bool {
         loop {
             if comer.is_empty() {
-                return false;
+                return Coming::NothingLeft;
             }
-            if !lock(&self.state).entrance.must_look() {
-                return true;
+            if !self.is_hogged() {
+                return Coming::Enters;
             }
             let seen = self.look();
             let now = engine::now();
             let entry = lock(&self.state).entrance.looked(seen, now);
             match entry {
-                Entry::Enter => return true,
-                Entry::LookAt(at) => self.sleep(Duration::from_nanos(at.since(now)), comer),
+                Entry::Enter => return Coming::Enters,
+                Entry::LookAt(at) => {
+                    if !self.stand_by(Duration::from_nanos(at.since(now)), comer) {
+                        return Coming::Remembered;
+                    }
+                }
             }
         }
     }
 
-    fn sleep(&self, time: Duration, comer: &impl Comer) {
-        self.stands_by.store(true, SeqCst);
+    /// False: somebody else does, and the queue is remembered.
+    fn stand_by(&self, time: Duration, comer: &Arc<impl Comer + 'static>) -> bool {
+        {
+            let mut state = lock(&self.state);
+            if self.stands_by.swap(true, SeqCst) {
+                // The other one is still coming, and asks for this one again.
+                state.coming -= 1;
+                state.remember(comer);
+                return false;
+            }
+        }
         engine::blocking(|| {
             let state = lock(&self.state);
             // Whoever takes the last task looks for somebody who stands by after that.
@@ -109,76 +208,91 @@ impl Line {
                 drop(self.bell.wait_timeout(state, time));
             }
         });
+        // With the lock: whoever saw it set has been remembered.
+        let _state = lock(&self.state);
         self.stands_by.store(false, SeqCst);
+        true
     }
 
-    /// Looks at those inside, and counts who computes or would like to.
+    /// Looks at those inside.
     fn look(&self) -> Seen {
-        let tids = {
-            let mut inside = lock(&self.inside);
-            let (all, first) = (inside.tids.len(), inside.next);
-            inside.next = if all > MOST_LOOKED_AT {
-                (first + MOST_LOOKED_AT) % all
-            } else {
-                0
-            };
-            let tids = inside.tids.iter().cycle().skip(first % all.max(1));
-            tids.take(all.min(MOST_LOOKED_AT))
-                .copied()
-                .collect::<Vec<_>>()
-        };
-        let (mut crowd, mut known) = (0, tids.is_empty());
-        for tid in tids {
+        let interval = gil::interval().unwrap_or_default();
+        let round = lock(&self.state).entrance.round(interval);
+        let (mut waiting, others) = lock(&self.inside).look(round, engine::now());
+        let (mut computing, mut known) = (0, waiting > 0 || others.is_empty());
+        for (tid, has_shown) in others {
             match gil::what_does(tid) {
-                Does::WaitForLock | Does::Run => (crowd, known) = (crowd + 1, true),
-                Does::WaitElsewhere => known = true,
-                Does::Unknown => {}
+                Does::WaitForLock | Does::Run => computing += 1,
+                Does::WaitElsewhere => waiting += 1,
+                Does::Unknown if has_shown => computing += 1,
+                Does::Unknown => continue,
             }
+            known = true;
         }
-        if known {
-            Seen::Crowd(crowd)
-        } else {
-            Seen::Nothing
+        match known {
+            true => Seen::Inside { computing, waiting },
+            false => Seen::Nothing,
         }
     }
 
-    /// The worker that came is inside, after so many nanoseconds at the lock; or is not, because
-    /// nothing is left to do. The next one comes.
-    pub(crate) fn came(&self, waited: Option<u64>, interval: u64) {
-        let next = {
+    /// The worker that came is inside, after so many nanoseconds at the lock. False: it is to leave
+    /// again, because others compute. Others may come.
+    pub(crate) fn entered(&self, waited: u64, interval: u64) -> bool {
+        let entered = {
             let mut state = lock(&self.state);
-            if let Some(waited) = waited {
-                state.entrance.entered(waited, interval);
-            }
-            state.taken = false;
-            state.others.pop_front()
+            state.entrance.entered(waited, interval, engine::now())
         };
-        if let Some(next) = next {
-            next.come_again();
+        let begins = entered == Entered::Begin || {
+            let seen = self.look();
+            lock(&self.state).entrance.may_begin(seen)
+        };
+        self.next();
+        begins
+    }
+
+    /// The worker that came has nothing left to do. Others may come.
+    pub(crate) fn turned_back(&self) {
+        self.next();
+    }
+
+    fn next(&self) {
+        let mut asked = Vec::new();
+        {
+            let mut state = lock(&self.state);
+            state.coming -= 1;
+            let room = state.entrance.width().saturating_sub(state.coming);
+            let room = room.min(state.others.len());
+            asked.extend(state.others.drain(..room));
         }
+        asked.into_iter().for_each(Comer::come_again);
     }
 
     /// The calling thread executes tasks from now on.
     pub(crate) fn begin(&self) -> i32 {
         let tid = engine::gettid();
-        lock(&self.inside).tids.push(tid);
-        self.nr_inside.fetch_add(1, SeqCst);
+        lock(&self.inside).watched.push(Watched {
+            tid,
+            wanted: None,
+            waits: None,
+        });
         tid
     }
 
     /// It does so no more.
     pub(crate) fn end(&self, tid: i32) {
         let mut inside = lock(&self.inside);
-        if let Some(at) = inside.tids.iter().rposition(|&other| other == tid) {
-            inside.tids.swap_remove(at);
+        if let Some(at) = inside.watched.iter().rposition(|other| other.tid == tid) {
+            inside.watched.swap_remove(at);
         }
-        self.nr_inside.fetch_sub(1, SeqCst);
     }
 
-    /// Whether a worker between two tasks leaves, as too many wait for the lock.
-    pub(crate) fn is_crowded(&self) -> bool {
-        let inside = self.nr_inside.load(SeqCst);
-        self.stands_by.load(SeqCst) && lock(&self.state).entrance.leaves(inside)
+    /// Whether this worker leaves between two tasks, as too many compute.
+    pub(crate) fn is_crowded(&self, tid: i32) -> bool {
+        if !self.stands_by.load(SeqCst) {
+            return false;
+        }
+        let computing = lock(&self.inside).computing_beside(tid);
+        computing.is_some_and(|computing| lock(&self.state).entrance.leaves(computing))
     }
 
     /// A queue has no task left.
@@ -193,10 +307,10 @@ impl Line {
 
 /// What a worker does that has come.
 pub(crate) enum Coming {
-    /// It lines up.
+    /// It lines up. Say [`Line::entered`].
     Enters,
     /// Not this time: its queue is asked again.
     Remembered,
-    /// Its queue has nothing to do. Say [`Line::came`].
+    /// Its queue has nothing to do. Say [`Line::turned_back`].
     NothingLeft,
 }

@@ -10,8 +10,8 @@
 //!   or if too many wait for the interpreter's lock.
 //! * One queue's `max_active` counts turns, so it counts tasks that run.
 //!
-//! Nobody is left behind: `asked` is set while a turn is queued, or on its way to the lock. The
-//! turn clears it before it looks for tasks, and a task is there before its submitter looks at it.
+//! Nobody is left behind: `asked` counts turns that are queued, or on their way to the lock. A turn
+//! is taken off it before it looks for tasks, and a task is there before its submitter looks at it.
 //! One of them therefore sees the other.
 
 use std::cell::Cell;
@@ -28,7 +28,7 @@ use pyo3::prelude::*;
 
 use crate::engine::{self, Spec};
 use crate::line::{Comer, Coming, Line};
-use crate::{gil, name, thread};
+use crate::{gil, hint, name, thread};
 
 /// A turn goes on for so long whatever waits: as long as a thread of Python keeps the lock.
 const SLICE: Duration = Duration::from_millis(5);
@@ -41,8 +41,8 @@ struct Shared {
     tasks: Mutex<Tasks>,
     /// Tasks that wait, for who has not locked them.
     waiting: AtomicUsize,
-    /// A turn is queued, or on its way to the interpreter's lock.
-    asked: AtomicBool,
+    /// So many turns are queued, or on their way to the interpreter's lock.
+    asked: AtomicUsize,
     /// Nobody waits for its tasks at the end of the program.
     is_daemon: AtomicBool,
 }
@@ -80,16 +80,31 @@ impl Comer for Shared {
     fn is_empty(&self) -> bool {
         self.waiting.load(SeqCst) == 0
     }
+
+    fn is_one_too_many(&self) -> bool {
+        let fewer = |asked| (asked > 1).then(|| asked - 1);
+        self.asked.fetch_update(SeqCst, SeqCst, fewer).is_ok()
+    }
 }
 
 impl Shared {
     /// Has a turn queued if there are tasks and none is.
     fn ask(self: &Arc<Self>) -> Result<(), String> {
-        if self.is_empty() || self.asked.swap(true, SeqCst) {
+        self.ask_up_to(1)
+    }
+
+    /// Has another turn queued if there are tasks for it and fewer than `most` are.
+    fn ask_up_to(self: &Arc<Self>, most: usize) -> Result<(), String> {
+        let most = most.min(self.waiting.load(SeqCst));
+        let more = |asked| (asked < most).then(|| asked + 1);
+        if self.asked.fetch_update(SeqCst, SeqCst, more).is_err() {
+            return Ok(());
+        }
+        if gil::interval().is_some() && Line::get().defers(self) {
             return Ok(());
         }
         let refused = |why| {
-            self.asked.store(false, SeqCst);
+            self.asked.fetch_sub(1, SeqCst);
             why
         };
         self.queue_turn().map_err(refused)
@@ -107,38 +122,45 @@ impl Shared {
         }
         let line = Line::get();
         let interval = gil::interval();
-        if let Some(interval) = interval {
+        let mut hint = None;
+        if interval.is_some() {
             match line.come(&self) {
                 Coming::Enters => {}
                 Coming::Remembered => return,
                 Coming::NothingLeft => {
-                    self.asked.store(false, SeqCst);
-                    line.came(None, interval);
+                    self.asked.fetch_sub(1, SeqCst);
+                    line.turned_back();
                     // A task that came meanwhile has seen that a turn was asked for.
                     let _ = self.ask();
                     return;
                 }
             }
+            // It will wait for the lock, and others may do so beside it.
+            hint = line.is_hogged().then(engine::hint);
+            let _ = self.ask_up_to(line.width());
         }
         let before = engine::now();
         thread::attached(|py| {
-            if let Some(interval) = interval {
-                line.came(Some(engine::now().since(before)), interval);
+            drop(hint.take());
+            let waited = engine::now().since(before);
+            let begins = interval.is_none_or(|interval| line.entered(waited, interval));
+            self.asked.fetch_sub(1, SeqCst);
+            if begins {
+                let tid = line.begin();
+                self.serve(py, line, tid);
+                line.end(tid);
             }
-            self.asked.store(false, SeqCst);
-            let tid = line.begin();
-            self.serve(py, line);
-            line.end(tid);
         });
         let _ = self.ask();
     }
 
-    fn serve(self: &Arc<Self>, py: Python<'_>, line: &'static Line) {
+    fn serve(self: &Arc<Self>, py: Python<'_>, line: &'static Line, tid: i32) {
         let ident = thread::ident();
         lock(&self.tasks).threads.push(ident);
         let turn = Turn {
-            shared: self.clone(),
+            shared: Arc::downgrade(self),
             line,
+            tid,
             forks: thread::forks(),
             state: Mutex::new(State {
                 since: Instant::now(),
@@ -190,8 +212,10 @@ impl Tasks {
 /// A worker's turn: an iterator over the tasks that it executes. No other thread has it.
 #[pyclass(frozen, module = "cmwq._cmwq")]
 pub(crate) struct Turn {
-    shared: Arc<Shared>,
+    /// An exception that the program keeps may keep this.
+    shared: Weak<Shared>,
     line: &'static Line,
+    tid: i32,
     forks: u32,
     state: Mutex<State>,
 }
@@ -214,9 +238,13 @@ impl Turn {
 
     /// The task before has ended; the next one, if this turn goes on.
     fn __next__(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
-        if self.forks != thread::forks() {
+        if self.is_in_child() {
             return leave_child(py);
         }
+        hint::end_all();
+        let Some(shared) = self.shared.upgrade() else {
+            return Ok(None);
+        };
         {
             let mut state = lock(&self.state);
             if state.over || self.gives_way(&mut state) {
@@ -226,21 +254,26 @@ impl Turn {
             state.begun = true;
         }
         let task = {
-            let mut tasks = lock(&self.shared.tasks);
+            let mut tasks = lock(&shared.tasks);
             let task = tasks.waiting.pop_front();
-            self.shared.waiting.store(tasks.waiting.len(), SeqCst);
+            shared.waiting.store(tasks.waiting.len(), SeqCst);
             task
         };
         match task {
-            Some(_) if self.shared.is_empty() => self.line.is_empty(),
+            Some(_) if shared.is_empty() => self.line.is_empty(),
             // This task may block.
-            Some(_) => self.shared.ask().map_err(PyRuntimeError::new_err)?,
+            Some(_) => shared.ask().map_err(PyRuntimeError::new_err)?,
             None => lock(&self.state).over = true,
         }
         if let Some(task) = &task {
             self.show(task.bind(py));
         }
         Ok(task)
+    }
+
+    /// A task of this turn has forked, and this is the child.
+    fn is_in_child(&self) -> bool {
+        self.forks != thread::forks()
     }
 }
 
@@ -266,7 +299,7 @@ impl Turn {
             return false;
         }
         state.since = Instant::now();
-        self.line.is_crowded() || engine::others_waiting()
+        self.line.is_crowded(self.tid) || engine::others_waiting()
     }
 }
 
@@ -316,7 +349,7 @@ impl Queue {
             serve,
             tasks: Mutex::default(),
             waiting: AtomicUsize::new(0),
-            asked: AtomicBool::new(false),
+            asked: AtomicUsize::new(0),
             is_daemon: AtomicBool::new(false),
         });
         let mut all = lock(&engine::state::<All>().0);
@@ -412,8 +445,10 @@ pub(crate) fn live_queues() -> Vec<Queue> {
     let Some(All(all)) = engine::existing_state() else {
         return Vec::new();
     };
-    let all = lock(all);
-    let live = all.iter().filter_map(Weak::upgrade);
-    let waited_for = live.filter(|queue| !queue.is_daemon.load(SeqCst));
+    // Collected first: the last owner of a queue may be here, and code of Python runs at its end.
+    let live: Vec<_> = lock(all).iter().filter_map(Weak::upgrade).collect();
+    let waited_for = live
+        .into_iter()
+        .filter(|queue| !queue.is_daemon.load(SeqCst));
     waited_for.map(|shared| Queue { shared }).collect()
 }

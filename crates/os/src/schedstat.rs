@@ -1,4 +1,4 @@
-//! `/proc/thread-self/schedstat`: how long a thread ran and how long it waited for a CPU.
+//! `schedstat` of threads: how long a thread ran and how long it waited for a CPU.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -27,6 +27,12 @@ pub fn parse(text: &[u8]) -> Option<SchedStat> {
         slices: numbers.next()??,
     };
     numbers.next().is_none().then_some(stat)
+}
+
+/// The numbers of a thread of this process. `None` if it has ended, or without `/proc`.
+pub fn of(tid: i32) -> Option<SchedStat> {
+    let text = std::fs::read(format!("/proc/self/task/{tid}/schedstat")).ok()?;
+    parse(&text)
 }
 
 /// The kept-open `schedstat` file of the thread that opened it, readable by any thread of the
@@ -60,6 +66,16 @@ impl OwnSchedStat {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn others_see_what_a_thread_has_used() {
+        let own = OwnSchedStat::open().expect("the kernel counts");
+        let (tid, before) = (crate::thread::gettid(), own.read().unwrap());
+        let seen = std::thread::spawn(move || of(tid)).join().unwrap();
+        let seen = seen.expect("the thread is there");
+        assert!(before.run <= seen.run && seen.run <= own.read().unwrap().run);
+        assert_eq!(of(i32::MAX), None);
+    }
 
     #[test]
     fn parses_three_numbers_and_nothing_else() {

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Iterator
 from typing import Any
+
+#: A timeout of so many seconds, or more, is none.
+_FOR_EVER = 1e9
 
 
 def integer(name: str, value: Any, least: int, most: int | None = None) -> int:
@@ -16,7 +20,9 @@ def integer(name: str, value: Any, least: int, most: int | None = None) -> int:
         raise TypeError(f"{name} must be an integer, not {type(value).__name__}") from None
     if number < least or (most is not None and number > most):
         bounds = f"from {least} to {most}" if most is not None else f"at least {least}"
-        raise ValueError(f"{name} must be {bounds}, not {number}")
+        # A huge one cannot be written in decimal.
+        shown = f", not {number}" if abs(number) < 1 << 128 else ""
+        raise ValueError(f"{name} must be {bounds}{shown}")
     return number
 
 
@@ -33,7 +39,43 @@ def text(name: str, value: Any) -> str:
         raise TypeError(f"{name} must be a str, not {type(value).__name__}")
     if "\0" in value:
         raise ValueError(f"{name} must not contain a null character")
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise ValueError(f"{name} must not contain a lone surrogate") from None
     return value
+
+
+def seconds(name: str, value: Any) -> float | None:
+    """Returns `value`, which must be a number, or None for ever."""
+    if value is None:
+        return None
+    if isinstance(value, (bool, str, bytes)):
+        raise TypeError(f"{name} must be a number or None, not {type(value).__name__}")
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        raise TypeError(f"{name} must be a number or None, not {type(value).__name__}") from None
+    except OverflowError:
+        raise ValueError(f"{name} is too large") from None
+    if number != number:
+        raise ValueError(f"{name} must not be NaN")
+    # Locks refuse centuries.
+    return number if number < _FOR_EVER else None
+
+
+def iterables(name: str, values: tuple[Any, ...]) -> list[Iterator[Any]]:
+    """Returns iterators over `values`."""
+    iterators = []
+    for at, value in enumerate(values, 1):
+        try:
+            iterators.append(iter(value))
+        except TypeError:
+            if hasattr(type(value), "__iter__"):
+                raise
+            kind = type(value).__name__
+            raise TypeError(f"{name} must be iterable; number {at} is {kind}") from None
+    return iterators
 
 
 def function(name: str, value: Any, *, optional: bool = False) -> Any:

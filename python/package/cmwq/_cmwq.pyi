@@ -3,10 +3,13 @@
 from collections.abc import Callable, Iterator
 from typing import Any
 
+class Turn(Iterator[Any]):
+    def is_in_child(self) -> bool: ...
+
 class Queue:
     def __init__(
         self,
-        serve: Callable[[Iterator[Any]], object],
+        serve: Callable[[Turn], object],
         name: str,
         max_active: int | None,
         nice: int,

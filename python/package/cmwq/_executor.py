@@ -12,7 +12,7 @@ import weakref
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, _base
 from concurrent.futures.thread import BrokenThreadPool
-from typing import Any, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 from . import _check, _cmwq, _turn
 
@@ -25,8 +25,9 @@ _MOMENT = 1.0
 _NO_LIMIT = 1024
 
 _counter = itertools.count().__next__
-#: Held while an executor gets its queue. A forked child begins with a new one.
-_starting = threading.Lock()
+#: Held while an executor gets its queue or closes it. A handler of a signal or a destructor may do
+#: so in the middle of it, on the same thread. A forked child begins with a new one.
+_starting = threading.RLock()
 _executors: weakref.WeakSet[Executor] = weakref.WeakSet()
 _exiting = False
 
@@ -115,7 +116,10 @@ class Executor(ThreadPoolExecutor):
         Raises:
             RuntimeError: After ``shutdown``, or when the interpreter ends.
             BrokenExecutor: An initializer has failed.
+            TypeError: ``fn`` cannot be called.
         """
+        if not callable(fn):
+            _check.function("fn", fn)
         if self._broken:
             raise BrokenThreadPool(self._broken)
         future: Future[T] = Future()
@@ -139,10 +143,14 @@ class Executor(ThreadPoolExecutor):
                 if calls are tiny.
             buffersize: From Python 3.14 on: tasks that are submitted ahead of the iteration.
         """
-        if _check.integer("chunksize", chunksize, 1) == 1:
-            return super().map(fn, *iterables, timeout=timeout, **kwargs)
+        _check.function("fn", fn)
+        timeout = _check.seconds("timeout", timeout)
+        chunksize = _check.integer("chunksize", chunksize, 1)
+        iterators = _check.iterables("iterables", iterables)
+        if chunksize == 1:
+            return super().map(fn, *iterators, timeout=timeout, **kwargs)
         # The order of evaluation and the errors are those of single calls.
-        chunks = _chunks(zip(*iterables), chunksize)
+        chunks = _chunks(zip(*iterators), chunksize)
         call = functools.partial(_turn.call_each, fn)
         return _flat(super().map(call, chunks, timeout=timeout, **kwargs))
 
@@ -156,7 +164,10 @@ class Executor(ThreadPoolExecutor):
 
         Raises:
             RuntimeError: With ``wait`` from one of its own calls, which would never end.
+            TypeError: An argument is no bool.
         """
+        _check.flag("wait", wait)
+        _check.flag("cancel_futures", cancel_futures)
         queue = self._close()
         if queue is None:
             return
@@ -192,10 +203,11 @@ class Executor(ThreadPoolExecutor):
     def max_active(self, max_active: int) -> None:
         if max_active is None:
             raise TypeError("max_active must be an integer, not NoneType")
+        limit = self._limit(max_active)
         with _starting:
-            self._max_active = self._limit(max_active)
-            if self._queue is not None and self._max_active is not None:
-                self._queue.set_max_active(self._max_active)
+            self._max_active = limit
+            if self._queue is not None and limit is not None:
+                self._queue.set_max_active(limit)
 
     @property
     def _max_workers(self) -> int:  # type: ignore[override]
@@ -219,6 +231,9 @@ class Executor(ThreadPoolExecutor):
         state = " (shut down)" if self._shutdown else ""
         return f"<{type(self).__qualname__} {self._name!r}{limit}{state}>"
 
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(f"cannot pickle {type(self).__name__!r} object")
+
     def _start(self) -> Callable[[_turn.Task], bool]:
         """The first call, in this process: makes the queue."""
         with _starting:
@@ -228,7 +243,7 @@ class Executor(ThreadPoolExecutor):
                 return lambda task: False
             if getattr(sys, "_is_gil_enabled", lambda: True)():
                 _cmwq.learn_gil(sys.getswitchinterval())
-            self._queue = _cmwq.Queue(
+            queue = _cmwq.Queue(
                 self._serve(),
                 self._name,
                 self._max_active,
@@ -237,10 +252,15 @@ class Executor(ThreadPoolExecutor):
                 self._strict,
                 self._ordered,
             )
-            self._push = self._queue.push
+            push = queue.push
+            # A handler of a signal, or a destructor, may have made one meanwhile, or closed it.
+            if self._push is None:
+                if self._shutdown:
+                    return lambda task: False
+                self._queue, self._push = queue, push
             return self._push
 
-    def _serve(self) -> Callable[[Iterator[_turn.Task]], None]:
+    def _serve(self) -> Callable[[_cmwq.Turn], None]:
         if self._initializer is None:
             return _turn.serve
         threads = _turn.Initialized(self._initializer, self._initargs, weakref.ref(self))
@@ -313,7 +333,7 @@ def _python_exit() -> None:
 
 def _after_fork_in_child() -> None:
     global _starting
-    _starting = threading.Lock()
+    _starting = threading.RLock()
     _cmwq.forked()
     for executor in list(_executors):
         executor._leave_parent()

@@ -83,13 +83,17 @@ def job(
 
 
 def _whole(range: builtins.range | int) -> builtins.range:
-    if isinstance(range, builtins.range):
-        return range
+    if not isinstance(range, builtins.range):
+        try:
+            range = builtins.range(_check.integer("range", range, 0))
+        except TypeError:
+            kind = type(range).__name__
+            raise TypeError(f"range must be a range or an integer, not {kind}") from None
     try:
-        return builtins.range(_check.integer("range", range, 0))
-    except TypeError:
-        kind = type(range).__name__
-        raise TypeError(f"range must be a range or an integer, not {kind}") from None
+        len(range)
+    except OverflowError:
+        raise ValueError(f"range must have at most {sys.maxsize} numbers") from None
+    return range
 
 
 class _Blocking:

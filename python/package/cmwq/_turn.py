@@ -2,33 +2,44 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
 import weakref
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from concurrent.futures import Future, _base
 from concurrent.futures.thread import BrokenThreadPool
-from typing import Any
+from typing import TYPE_CHECKING, Any, NoReturn
+
+if TYPE_CHECKING:
+    from . import _cmwq
+
+_with_traceback = BaseException.with_traceback
 
 Task = tuple["Future[Any]", Callable[..., Any], tuple[Any, ...], dict[str, Any]]
 
 
-def serve(turn: Iterator[Task]) -> None:
+def serve(turn: _cmwq.Turn) -> None:
     """Makes the calls of a thread's turn."""
+    _follow_hooks()
     for future, fn, args, kwargs in turn:
         if future.set_running_or_notify_cancel():
             try:
                 result = fn(*args, **kwargs)
             except BaseException as error:
-                # Without this frame, which would keep what the next calls use.
-                if error.__traceback__ is not None:
-                    error.__traceback__ = error.__traceback__.tb_next
+                if turn.is_in_child():
+                    _leave_child(error)
+                # Without this frame, which would keep what the next calls use. An exception may
+                # forbid assignments, as a frozen dataclass does.
+                _with_traceback(error, sys.exc_info()[2].tb_next)
                 future.set_exception(error)
             else:
                 future.set_result(result)
                 result = None
         # Nothing of a call may live on while the thread waits for the next one.
         del future, fn, args, kwargs
+    # An exception that the program keeps has this frame, too.
+    del turn
 
 
 class Initialized:
@@ -61,8 +72,9 @@ class Initialized:
             self._this_thread.done = True
 
 
-def serve_initialized(threads: Initialized, turn: Iterator[Task]) -> None:
+def serve_initialized(threads: Initialized, turn: _cmwq.Turn) -> None:
     """As `serve`, in threads that the executor has initialized."""
+    _follow_hooks()
     threads.add_this_thread()
     if threads.broken is None:
         return serve(turn)
@@ -88,11 +100,45 @@ def call_each(
 def thread_began(name: str) -> None:
     """A thread that Python has not made is about to make its first call."""
     threading.current_thread().name = name
-    # What threading.Thread does for its own. The first since 3.10, private before 3.12.
-    if (trace := threading.gettrace()) is not None:
+    _follow_hooks()
+
+
+class _Hooks(threading.local):
+    """What the calling thread was last told to trace and to profile with."""
+
+    trace: Any = None
+    profile: Any = None
+
+
+_hooks = _Hooks()
+
+
+def _follow_hooks() -> None:
+    """What threading.Thread does at its beginning. Threads of ours are there before an executor is,
+    so they look again in each turn."""
+    trace, profile = threading.gettrace(), threading.getprofile()
+    if trace is not _hooks.trace:
+        _hooks.trace = trace
         sys.settrace(trace)
-    if (profile := threading.getprofile()) is not None:
+    if profile is not _hooks.profile:
+        _hooks.profile = profile
         sys.setprofile(profile)
+
+
+def _leave_child(error: BaseException) -> NoReturn:
+    """A call has forked and raises in the child, whose only thread this is."""
+    status = 1
+    try:
+        if not isinstance(error, SystemExit):
+            sys.excepthook(type(error), error, error.__traceback__)
+        elif error.code is None or isinstance(error.code, int):
+            status = error.code or 0
+        else:
+            print(error.code, file=sys.stderr)
+        sys.stdout.flush()
+        sys.stderr.flush()
+    finally:
+        os._exit(status & 0xFF)
 
 
 def thread_ends() -> None:

@@ -22,13 +22,13 @@ from __future__ import annotations
 import functools
 import threading
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 from distributed import WorkerPlugin
 from distributed.threadpoolexecutor import thread_state
 
-from . import _executor, _stats, _turn
+from . import _check, _cmwq, _executor, _stats, _turn
 
 #: The resource of a worker that is the limit of its executor.
 RESOURCE = "cmwq"
@@ -52,7 +52,7 @@ class ThreadPoolExecutor(_executor.Executor):
         self._rejoin_lock = threading.Lock()
         self._rejoin_list = _Rejoining(weakref.ref(self))
 
-    def _serve(self) -> Callable[[Iterator[_turn.Task]], None]:
+    def _serve(self) -> Callable[[_cmwq.Turn], None]:
         return functools.partial(_serve, weakref.ref(self), super()._serve())
 
     def _start(self) -> Callable[[_turn.Task], bool]:
@@ -74,9 +74,11 @@ class ThreadPoolExecutor(_executor.Executor):
         self, wait: bool = True, *, cancel_futures: bool = True, timeout: float | None = PATIENCE
     ) -> None:
         """As the executor's, but drops what has not begun, and waits for a limited time."""
+        timeout = _check.seconds("timeout", timeout)
+        _check.flag("wait", wait)
         super().shutdown(wait=False, cancel_futures=cancel_futures)
         if wait and self._queue is not None:
-            _executor._wait(self._queue, -1 if timeout is None else timeout)
+            _executor._wait(self._queue, -1 if timeout is None else max(timeout, 0))
 
 
 class _Rejoining:
@@ -94,8 +96,8 @@ class _Rejoining:
 
 def _serve(
     executor: weakref.ref[ThreadPoolExecutor],
-    serve: Callable[[Iterator[_turn.Task]], None],
-    turn: Iterator[_turn.Task],
+    serve: Callable[[_cmwq.Turn], None],
+    turn: _cmwq.Turn,
 ) -> None:
     # What dask.distributed's secede() and rejoin() use.
     thread_state.proceed = True

@@ -20,6 +20,7 @@ import joblib
 from joblib._parallel_backends import FallbackToBackend, SequentialBackend
 from joblib.parallel import ParallelBackendBase
 
+from . import _check
 from ._executor import _NO_LIMIT, Executor
 
 
@@ -36,10 +37,11 @@ class CmwqBackend(ParallelBackendBase):
 
     def effective_n_jobs(self, n_jobs: int | None) -> int:
         """How many tasks may be under way; joblib prepares some more."""
-        if n_jobs == 0:
-            raise ValueError("n_jobs must not be 0")
         if n_jobs is None:
             n_jobs = self.default_n_jobs
+        n_jobs = _check.integer("n_jobs", n_jobs, -(1 << 62))
+        if n_jobs == 0:
+            raise ValueError("n_jobs must not be 0")
         return min(n_jobs, 2048) if n_jobs > 0 else _NO_LIMIT
 
     def configure(
@@ -86,4 +88,5 @@ class CmwqBackend(ParallelBackendBase):
 
 def register(make_default: bool = False) -> None:
     """Makes the backend known to joblib as "cmwq"."""
+    make_default = _check.flag("make_default", make_default)
     joblib.register_parallel_backend("cmwq", CmwqBackend, make_default=make_default)

@@ -5,10 +5,11 @@ use std::io;
 use std::sync::atomic::Ordering::SeqCst;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, AtomicU64};
 
-use cmwq_os::{generation, sched, thread};
+use cmwq_os::{clock, generation, sched, thread};
 use cmwq_policy::form::CanaryForm;
 use cmwq_policy::work;
 
+use crate::lately::Lately;
 use crate::options::{MAX_POOLS, MAX_SHARED_POOLS, Options};
 use crate::recorder::Recorder;
 use crate::report::Reports;
@@ -33,6 +34,7 @@ pub(crate) struct Base {
     tick: Tick,
     reports: Reports,
     recorder: Recorder,
+    lately: Lately,
     closing: AtomicBool,
     spawn_failures: AtomicU64,
     /// Why the last one failed: an errno, or 0.
@@ -58,6 +60,7 @@ impl Base {
             tick: Tick::new(),
             reports: Reports::new(),
             recorder: Recorder::new(),
+            lately: Lately::new(clock::now()),
             closing: AtomicBool::new(false),
             spawn_failures: AtomicU64::new(0),
             spawn_error: AtomicI32::new(0),
@@ -129,6 +132,10 @@ impl Base {
 
     pub(crate) fn recorder(&self) -> &Recorder {
         &self.recorder
+    }
+
+    pub(crate) fn lately(&self) -> &Lately {
+        &self.lately
     }
 
     /// From now on only running items queue.

@@ -16,7 +16,8 @@
 //! 6. [`work`]: the state word of an item.
 //! 7. [`job`] and [`async_domain`]: what is built of items: multithreaded jobs, calls in order.
 //! 8. [`interpreter`]: which workers line up for the lock of a Python interpreter.
-//! 9. [`stats`]: what is counted of the items of a queue.
+//! 9. [`stats`] and [`lately`]: what is counted of the items of a queue, and which functions have
+//!    had the CPUs.
 //!
 //! Two shapes of step. *Owned state* (a pool) is a value that its owner locks: `&mut self`, a
 //! context with the time in it, actions into a fixed-capacity list. *Shared words* (the budget, an
@@ -43,6 +44,7 @@ pub mod growth;
 pub mod hog;
 pub mod interpreter;
 pub mod job;
+pub mod lately;
 pub mod leftovers;
 pub mod limit;
 pub mod linger;

@@ -22,6 +22,7 @@ mod snapshot;
 pub mod trace;
 mod wire;
 
+pub use cmwq_policy::stats::BUCKETS;
 pub use page::{MAX_SNAPSHOT, NAME, Page, PageError, VERSION, read};
-pub use snapshot::{Decision, Pool, Queue, Snapshot, WaitReason, Worker};
+pub use snapshot::{Decision, Lately, Pool, Queue, Snapshot, WaitReason, Worker};
 pub use wire::{MAX_TEXT, Malformed};

@@ -18,7 +18,7 @@ use crate::wire::Malformed;
 /// Of its descriptor: `/proc/PID/fd` shows it as `/memfd:cmwq-page (deleted)`.
 pub const NAME: &str = "cmwq-page";
 /// Of the layout. A reader knows one.
-pub const VERSION: u32 = 3;
+pub const VERSION: u32 = 4;
 /// Bytes of a snapshot.
 pub const MAX_SNAPSHOT: usize = 64 << 20;
 
@@ -218,7 +218,11 @@ fn read_snapshot(file: &File, header: &Header) -> Result<Snapshot, PageError> {
     }
     let mut bytes = vec![0; header.len as usize];
     file.read_exact_at(&mut bytes, header.offset)
-        .map_err(PageError::Io)?;
+        .map_err(|error| match error.kind() {
+            // It was cut short just now.
+            io::ErrorKind::UnexpectedEof => PageError::Length(header.len),
+            _ => PageError::Io(error),
+        })?;
     // Two snapshots later its place is another one's, whose bytes may be seen before its header is.
     if checksum(&bytes) != header.checksum {
         return Err(PageError::Torn);

@@ -25,6 +25,31 @@ record! {
         queues: Vec<Queue>,
         /// All pools.
         pools: Vec<Pool>,
+        /// How much time [`lately`](Self::lately) is about, in nanoseconds.
+        lately_ns: u64,
+        /// The functions whose items have had most CPU time in that time, the most first. Only
+        /// items that have ended and took 50 us or more.
+        lately: Vec<Lately>,
+    }
+}
+
+record! {
+    /// The CPU time that items of a function have had lately.
+    Lately {
+        /// The name of the function.
+        item: String,
+        /// The number of their queue.
+        queue: u64,
+        /// The name of that queue; empty if the queue has ended.
+        queue_name: String,
+        /// The number of the pool that executed them.
+        pool: u32,
+        /// How many have ended.
+        items: u64,
+        /// Their CPU time, in nanoseconds.
+        cpu_ns: u64,
+        /// The CPU time of the item that had most, in nanoseconds.
+        most_ns: u64,
     }
 }
 
@@ -205,8 +230,9 @@ fn percentile(counts: &[u64], percent: u64) -> Option<u64> {
 }
 
 impl Queue {
-    /// The time below which this many percent of the items began, in nanoseconds: at most twice
-    /// the true one. `None` before the first.
+    /// The upper end of the bucket in which this many percent of the waits end, in nanoseconds: at
+    /// most twice the true time. 2^([`BUCKETS`] - 1): longer than half of that. `None` before the
+    /// first.
     pub fn waited(&self, percent: u64) -> Option<u64> {
         percentile(&self.waited, percent)
     }

@@ -2,12 +2,16 @@
 
 use cmwq_os::{clock, inspect};
 use cmwq_policy::contract::{self, Machine};
+use cmwq_policy::lately::{Had, Whose};
 use cmwq_policy::pool::Waits;
 use cmwq_policy::queue::Kind;
 use cmwq_policy::{CpuMask, Rule};
-use cmwq_stats::{Decision, Pool as ShownPool, Queue as ShownQueue, Snapshot, WaitReason, Worker};
+use cmwq_stats::{
+    Decision, Lately, Pool as ShownPool, Queue as ShownQueue, Snapshot, WaitReason, Worker,
+};
 
 use crate::engine::Engine;
+use crate::item::Header;
 use crate::pool::Pool;
 use crate::queue::Queue;
 use crate::queue::pwq::queue_of;
@@ -29,13 +33,33 @@ pub(crate) fn take(engine: &'static Engine, socket: &str, places: bool) -> Snaps
             .map_or(String::new(), |error| error.to_string()),
         queues: queues.iter().map(|queue| of_queue(queue)).collect(),
         pools: engine.pools().map(of_pool).collect(),
+        ..Snapshot::default()
     };
+    (snapshot.lately_ns, snapshot.lately) = lately(engine, &snapshot.queues);
     if places {
         // This reads files, so no pool is held.
         let busy = snapshot.pools.iter_mut().flat_map(|pool| &mut pool.busy);
         busy.for_each(|worker| worker.place = inspect::where_is(worker.tid));
     }
     snapshot
+}
+
+/// Which functions have had CPU time lately, and how much time that is about.
+fn lately(engine: &Engine, queues: &[ShownQueue]) -> (u64, Vec<Lately>) {
+    let (span, all) = engine.lately().at(clock::now());
+    let shown = |(whose, had): (Whose, Had)| {
+        let queue = queues.iter().find(|queue| queue.id == whose.queue);
+        Lately {
+            item: Header::name_of_func(whose.func).to_owned(),
+            queue: whose.queue,
+            queue_name: queue.map_or(String::new(), |queue| queue.name.clone()),
+            pool: whose.pool,
+            items: had.items,
+            cpu_ns: had.cpu,
+            most_ns: had.most,
+        }
+    };
+    (span, all.into_iter().map(shown).collect())
 }
 
 /// What is being executed now.

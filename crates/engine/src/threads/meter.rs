@@ -27,8 +27,14 @@ impl Meter {
         *self = Meter::new();
     }
 
-    /// The report of an item that has ended `now`, and took so long.
-    pub(super) fn end(&mut self, now: Time, ran: Nanos, foreign: bool) -> ItemReport {
+    /// The report of an item that has ended `now`, and took so long; its CPU time, if that was
+    /// looked at.
+    pub(super) fn end(
+        &mut self,
+        now: Time,
+        ran: Nanos,
+        foreign: bool,
+    ) -> (ItemReport, Option<Nanos>) {
         let report = ItemReport {
             ran: Some(ran),
             foreign,
@@ -36,25 +42,28 @@ impl Meter {
         };
         match !foreign && sampling::ask_switches(ran) {
             true => self.look(now, report),
-            false => report,
+            false => (report, None),
         }
     }
 
     /// Whether the thread has blocked since the last look, and if not, how long it had no CPU.
-    fn look(&mut self, now: Time, report: ItemReport) -> ItemReport {
+    fn look(&mut self, now: Time, report: ItemReport) -> (ItemReport, Option<Nanos>) {
         let before = std::mem::replace(&mut self.used, usage::thread());
         let passed = now.since(std::mem::replace(&mut self.looked, now));
         let Some((used, before)) = self.used.zip(before) else {
-            return report;
+            return (report, None);
         };
         let slept = used.voluntary_switches != before.voluntary_switches;
         let cpu = used.cpu_ns().saturating_sub(before.cpu_ns());
         let waited = (!slept).then(|| passed.saturating_sub(cpu));
-        ItemReport {
+        // Short items may have gone before it since the last look.
+        let cpu = report.ran.map(|ran| cpu.min(ran));
+        let report = ItemReport {
             slept: Some(slept),
             waited,
             ..report
-        }
+        };
+        (report, cpu)
     }
 }
 

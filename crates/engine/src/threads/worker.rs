@@ -5,6 +5,7 @@ use std::ptr::NonNull;
 use std::sync::atomic::Ordering::SeqCst;
 
 use cmwq_os::{clock, sched, thread};
+use cmwq_policy::lately::Whose;
 use cmwq_policy::linger::Linger;
 use cmwq_policy::pool::{PoolKey, Step};
 use cmwq_policy::{CpuMask, ItemReport, Nanos, Rule, Time, WorkerId, sampling};
@@ -15,7 +16,7 @@ use crate::base::Base;
 use crate::item::Header;
 use crate::options::ThreadHook;
 use crate::pool::{CURRENT, Current, NOWHERE, Pool, Slot};
-use crate::queue::pwq::{PwqRef, name_of};
+use crate::queue::pwq::{PwqRef, name_of, queue_of};
 use crate::report::{self, Report};
 use crate::tracepoints;
 use crate::user;
@@ -91,7 +92,17 @@ impl Hands {
                 .ran((name_of(pwq), key), pool, (begun, at), seen);
         }
         let ran = at.since(begun);
-        let report = self.meter.end(at, ran, slot.was_foreign.load(SeqCst));
+        let (report, cpu) = self.meter.end(at, ran, slot.was_foreign.load(SeqCst));
+        if let Some(cpu) = cpu.filter(|_| base.is_ours()) {
+            // SAFETY: the item is not counted out yet, so its queue is there.
+            let queue = unsafe { queue_of(pwq).as_ref() }.id();
+            let whose = Whose {
+                func: key.func,
+                queue,
+                pool: slot.pool.index(),
+            };
+            base.lately().note(slot.tid(), at, whose, cpu);
+        }
         Executed {
             report,
             at,

@@ -76,8 +76,13 @@ fn a_limit_that_is_too_low() {
 #[test]
 fn a_lock_that_all_items_take() {
     let service = Service::start("b");
-    let words = ["executes sick::enter_order", "others at the same futex"];
+    let words = [
+        "executes sick::enter_order",
+        "others at the same futex",
+        " more in the same place, for ",
+    ];
     service.says(&["dump"], &words);
+    service.says(&["dump", "--all"], &words[..2]);
 }
 
 #[test]
@@ -94,6 +99,29 @@ fn an_item_that_keeps_its_cpu() {
     let until = Instant::now() + Duration::from_secs(100);
     while !counted(&service.shown(&["top", "--once"])) {
         assert!(Instant::now() < until, "no CPU hog is counted");
+    }
+}
+
+/// The CPU is free at this moment, and the reason of the long waits is not seen any more.
+#[test]
+fn an_item_that_has_just_let_its_cpu_go() {
+    let service = Service::start("c");
+    let until = Instant::now() + Duration::from_secs(100);
+    let told = |shown: &str, what: &str| {
+        let executed = shown.contains("executed: sick::rebuild_table");
+        !executed
+            && shown
+                .lines()
+                .any(|line| line.contains(what) && line.contains("rebuild_table"))
+    };
+    for (args, what) in [
+        (&["explain", "packets"][..], " % of a CPU: "),
+        (&["top", "--once"], "% "),
+    ] {
+        while !told(&service.shown(args), what) {
+            assert!(Instant::now() < until, "{args:?} does not name it");
+            std::thread::sleep(Duration::from_millis(30));
+        }
     }
 }
 

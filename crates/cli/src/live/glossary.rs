@@ -13,8 +13,9 @@ Of a queue:
   MAYDAY   calls for the rescuer
   RESCUED  items that the rescuer began
   RATE     items begun per second between the last two looks
-  WAIT50   half of the items waited no longer than this; WAIT99: 99 of 100. At most twice the truth.
-  RUN50    half of the executions took no longer than this, sleep included; RUN99 likewise
+  WAIT50   half of the items waited less than this; WAIT99: 99 of 100. Times are counted by powers
+           of two, so <537ms is 268 ms to 537 ms. explain has the average, which is exact.
+  RUN50    half of the executions took less than this, sleep included; RUN99 likewise
 
 Of a pool:
   TARGET   workers that it keeps runnable
@@ -26,6 +27,13 @@ Of a pool:
   BACK     workers that went idle as they had to wait for a CPU
   CONVOY   workers that went idle as others queued up at one lock
   REPAT    workers brought to where items waited
+
+Of a function:
+  RUN      items that are being executed; LONGEST, SHORTEST: for how long
+  CPU%     CPU time of items that have ended in the last 5 to 10 seconds, in percent of a CPU. Items
+           of less than 50 us are not measured.
+  ENDED    how many those were
+  MOST     CPU time of the one that had most
 
 Of a child process, which is a job if the process is a `cmwq run`:
   AGE      for how long it has been there

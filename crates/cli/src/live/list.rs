@@ -8,7 +8,7 @@ use cmwq_stats::{Queue, find};
 use serde_json::json;
 
 use super::target::{Process, Seen};
-use super::text::{clean, short};
+use super::words::{below, clean};
 
 /// Processes that are asked at the same time: one that does not answer takes 3 seconds.
 const AT_ONCE: usize = 16;
@@ -67,9 +67,9 @@ fn line(seen: &Seen) -> String {
     let most = queues.iter().max_by_key(|queue| queue.waiting());
     let why = most.and_then(|queue| {
         let first = queue.waits.iter().max_by_key(|wait| wait.items)?;
-        let waited = queue.waited(50).map_or("-".into(), short);
+        let waited = queue.waited(50).map_or("-".into(), below);
         Some(format!(
-            "{} of \"{}\": {}; half waited {waited} or less",
+            "{} of \"{}\": {}; half waited {waited}",
             first.items,
             clean(&queue.name),
             clean(&first.why)

@@ -6,6 +6,8 @@ mod glossary;
 mod json;
 mod list;
 mod out;
+#[cfg(test)]
+mod rig;
 mod screen;
 mod set;
 mod shares;
@@ -13,6 +15,8 @@ mod target;
 mod text;
 mod threads;
 mod trace;
+mod words;
+mod workers;
 
 use std::io::{self, IsTerminal};
 use std::process::ExitCode;
@@ -64,6 +68,9 @@ pub(crate) struct DumpArgs {
     /// Write one JSON object instead of text
     #[arg(long)]
     json: bool,
+    /// Show each worker on a line of its own, also those that are in the same place
+    #[arg(long)]
+    all: bool,
 }
 
 fn interval(text: &str) -> Result<Duration, String> {
@@ -85,7 +92,7 @@ pub(crate) fn dump(args: &DumpArgs) -> ExitCode {
         let seen = process.look(&Request::Dump)?;
         write(&match args.json {
             true => json::of(&seen),
-            false => text::dump(&seen, &shares::of(&seen)),
+            false => workers::dump(&seen, &shares::of(&seen), args.all),
         })
     });
     finish("cmwq dump: ", dumped)

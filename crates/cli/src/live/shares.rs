@@ -103,6 +103,16 @@ impl Share {
             self.ran, self.waited
         )
     }
+
+    /// Of threads that do the same.
+    pub(super) fn words_of(several: &[Share]) -> String {
+        let sum = |of: fn(&Share) -> u64| several.iter().map(of).sum::<u64>();
+        format!(
+            "in 100 ms they ran for {} % and waited for a CPU for {} %, all together",
+            sum(|share| share.ran),
+            sum(|share| share.waited)
+        )
+    }
 }
 
 #[cfg(test)]

@@ -1,5 +1,7 @@
 //! The process that is looked at.
 
+use std::cell::OnceCell;
+use std::collections::HashMap;
 use std::fs;
 use std::io;
 
@@ -7,7 +9,7 @@ use crate::so_far::{self, SoFar};
 use cmwq_os::observe::{TaskState, parse_stat};
 use cmwq_stats::control::{Request, ask};
 use cmwq_stats::find::{self, FindError};
-use cmwq_stats::{Queue, Snapshot};
+use cmwq_stats::{Pool, Queue, Snapshot, Worker};
 
 /// Which one.
 #[derive(clap::Args)]
@@ -25,6 +27,7 @@ pub(super) struct Process {
 }
 
 /// What a process showed.
+#[derive(Default)]
 pub(super) struct Seen {
     pub(super) pid: u32,
     pub(super) command: String,
@@ -33,6 +36,71 @@ pub(super) struct Seen {
     pub(super) stale: Option<String>,
     /// If it is a `cmwq run`.
     pub(super) run: Option<SoFar>,
+    /// Made when it is first asked for.
+    pub(super) index: OnceCell<Index>,
+}
+
+/// Where what is on the page: one that is hostile, or just large, would have each queue look at all
+/// workers.
+#[derive(Default)]
+pub(super) struct Index {
+    /// By the number of the queue.
+    queues: HashMap<u64, usize>,
+    /// Pool and place in it, by the number of the queue.
+    busy: HashMap<u64, Vec<(usize, usize)>>,
+    /// Workers by the futex that they sleep at.
+    sleepers: HashMap<String, usize>,
+}
+
+impl Index {
+    fn of(snapshot: &Snapshot) -> Index {
+        let mut index = Index::default();
+        for (at, queue) in snapshot.queues.iter().enumerate() {
+            index.queues.entry(queue.id).or_insert(at);
+        }
+        for (pool, shown) in snapshot.pools.iter().enumerate() {
+            for (at, worker) in shown.busy.iter().enumerate() {
+                let busy = index.busy.entry(worker.queue).or_default();
+                busy.push((pool, at));
+                if let Some(futex) = futex_of(worker) {
+                    *index.sleepers.entry(futex.to_owned()).or_default() += 1;
+                }
+            }
+        }
+        index
+    }
+}
+
+fn futex_of(worker: &Worker) -> Option<&str> {
+    let call = worker.place.strip_prefix("sleeps in futex(")?;
+    call.split_once(',').map(|(address, _)| address)
+}
+
+impl Seen {
+    fn index(&self) -> &Index {
+        self.index.get_or_init(|| Index::of(&self.snapshot))
+    }
+
+    /// The queue with this number.
+    pub(super) fn queue(&self, id: u64) -> Option<&Queue> {
+        let at = self.index().queues.get(&id)?;
+        self.snapshot.queues.get(*at)
+    }
+
+    /// Who executes items of the queue with this number.
+    pub(super) fn busy_of(&self, queue: u64) -> impl Iterator<Item = (&Pool, &Worker)> {
+        let busy = self.index().busy.get(&queue).into_iter().flatten();
+        busy.filter_map(|(pool, at)| {
+            let pool = self.snapshot.pools.get(*pool)?;
+            Some((pool, pool.busy.get(*at)?))
+        })
+    }
+
+    /// How many other workers sleep at the futex that this one sleeps at.
+    pub(super) fn others_at_its_futex(&self, worker: &Worker) -> usize {
+        let there = futex_of(worker).and_then(|futex| self.index().sleepers.get(futex));
+        there.map_or(0, |there| there.saturating_sub(1))
+    }
 }
 
 impl Target {
@@ -102,6 +170,7 @@ impl Process {
             snapshot,
             stale: answered.err().map(|refusal| refusal.to_string()),
             run: so_far::of(self.pid),
+            index: OnceCell::new(),
         })
     }
 }

@@ -1,43 +1,134 @@
 //! A look at a process as text.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::fmt::Write;
 
-use cmwq_stats::{Pool, Queue, Snapshot, Worker};
+use cmwq_stats::{Lately, Pool, Queue, Snapshot};
 
 use super::children;
 use super::shares::{Share, Shares};
 use super::target::Seen;
+use super::words::{below, clean, item_name, short};
 
 const QUEUES: &str = "QUEUE                KIND       MAX   ACT   RUN    WAIT   STARTED      DONE CPUHOG \
                       CMWAKE MAYDAY RESCUED WAIT50 WAIT99  RUN50  RUN99";
 const POOLS: &str = "POOL KIND      CPUS         NICE TARGET WORKERS  IDLE RUNNING  QUEUED  CANARY    TICK \
                      BACK  CONVOY  REPAT";
+const LATELY: &str =
+    "FUNCTION                                 QUEUE                POOL  CPU%   ITEMS   MOST";
 const CHILDREN: &str = "PID         AGE COMPUTED DOING                                    COMMAND";
 
+/// Queues, pools, workers that are shown; a hostile page could have millions.
+const MOST: usize = 10_000;
+/// Functions that are named among those that had most CPU time lately.
+const MOST_LATELY: usize = 10;
+/// A process tells of fewer.
+const ALL_LATELY: usize = 64;
+/// Lists of a page, such as what waits in a queue, are cut there.
+const MOST_BELOW: usize = 100;
+/// Whoever had less of a CPU than that, in percent, has kept nobody from it.
+const SOME_CPU: u64 = 5;
+
 /// Writing to a string does not fail.
-macro_rules! line {
+macro_rules! add {
     ($to:expr, $($text:tt)*) => { let _ = writeln!($to, $($text)*); };
 }
+pub(super) use add;
 
-/// Queues with what waits and why, and pools.
+/// Says how many were left out.
+pub(super) fn left_out(out: &mut String, all: usize, most: usize) {
+    if all > most {
+        add!(out, "... and {} more, which --json has", all - most);
+    }
+}
+
+/// Queues with what waits and why, pools, and who had the CPUs lately.
 pub(super) fn top(seen: &Seen, before: Option<&Seen>) -> String {
     let mut out = head(seen);
-    line!(out, "\n{QUEUES}");
-    for queue in &seen.snapshot.queues {
+    let (queues, pools) = (&seen.snapshot.queues, &seen.snapshot.pools);
+    add!(out, "\n{QUEUES}");
+    for queue in queues.iter().take(MOST) {
         of_queue(&mut out, queue);
         if let Some(rate) = before.and_then(|before| rate(queue, before, seen)) {
-            line!(out, "    {rate:.0} items/s");
+            add!(out, "    {rate:.0} items/s");
         }
         why(&mut out, queue, seen);
+        if queue.waiting() > 0 {
+            kept(&mut out, queue, seen, 1);
+        }
     }
-    line!(out, "\n{POOLS}");
-    seen.snapshot
-        .pools
-        .iter()
-        .for_each(|pool| of_pool(&mut out, pool));
+    left_out(&mut out, queues.len(), MOST);
+    add!(out, "\n{POOLS}");
+    for pool in pools.iter().take(MOST) {
+        of_pool(&mut out, pool);
+    }
+    left_out(&mut out, pools.len(), MOST);
+    lately(&mut out, seen);
     of_children(&mut out, seen.pid);
     out
+}
+
+/// The functions that have had the CPUs lately.
+fn lately(out: &mut String, seen: &Seen) {
+    let Snapshot {
+        lately, lately_ns, ..
+    } = &seen.snapshot;
+    if lately.is_empty() {
+        return;
+    }
+    add!(
+        out,
+        "\nCPU time of items that ended in the last {}:\n{LATELY}",
+        short(*lately_ns)
+    );
+    for had in lately.iter().take(MOST_LATELY) {
+        add!(
+            out,
+            "{:<40} {:<20} {:>4} {:>4}% {:>7} {:>6}",
+            item_name(&had.item),
+            queue_of(had),
+            had.pool,
+            percent(had, seen),
+            had.items,
+            short(had.most_ns)
+        );
+    }
+}
+
+fn queue_of(had: &Lately) -> String {
+    match had.queue_name.as_str() {
+        "" => "(has ended)".into(),
+        name => clean(name),
+    }
+}
+
+/// Of one CPU.
+pub(super) fn percent(had: &Lately, seen: &Seen) -> u64 {
+    let span = u128::from(seen.snapshot.lately_ns.max(1));
+    let percent = u128::from(had.cpu_ns) * 100 / span;
+    percent.try_into().unwrap_or(u64::MAX)
+}
+
+/// Whose items have had the CPUs of this queue's pools lately, in words.
+pub(super) fn kept(out: &mut String, queue: &Queue, seen: &Seen, most: usize) {
+    let pools: HashSet<u32> = queue.pools.iter().copied().collect();
+    let here = |had: &&Lately| pools.contains(&had.pool) && percent(had, seen) >= SOME_CPU;
+    let lately = seen.snapshot.lately.iter().take(ALL_LATELY);
+    for had in lately.filter(here).take(most) {
+        let whose = match had.queue == queue.id {
+            true => String::new(),
+            false => format!(" of queue \"{}\"", queue_of(had)),
+        };
+        add!(
+            out,
+            "    in the last {} {}{whose} had {} % of a CPU: {} items ended, one had {}",
+            short(seen.snapshot.lately_ns),
+            item_name(&had.item),
+            percent(had, seen),
+            had.items,
+            short(had.most_ns)
+        );
+    }
 }
 
 /// The children of a process and what each waits for; these are the jobs of a `cmwq run`.
@@ -46,9 +137,9 @@ fn of_children(out: &mut String, pid: u32) {
     if children.is_empty() {
         return;
     }
-    line!(out, "\n{CHILDREN}");
+    add!(out, "\n{CHILDREN}");
     for child in children {
-        line!(
+        add!(
             out,
             "{:<7} {:>7} {:>8} {:<40} {}",
             child.pid,
@@ -58,26 +149,6 @@ fn of_children(out: &mut String, pid: u32) {
             clean(&child.command)
         );
     }
-}
-
-/// The same, with the settings of queues and what each worker does.
-pub(super) fn dump(seen: &Seen, shares: &Shares) -> String {
-    let mut out = top(seen, None);
-    line!(out, "\nSettings:");
-    for queue in &seen.snapshot.queues {
-        line!(out, "  {}", settings(queue));
-    }
-    line!(out, "\nWorkers:");
-    for pool in &seen.snapshot.pools {
-        for worker in &pool.busy {
-            of_worker(&mut out, pool, worker, seen);
-            // Of those that wait for something else nobody wants to know.
-            if let Some(share) = shares.get(&worker.tid).filter(|share| share.is_busy()) {
-                line!(out, "    {}", share.words());
-            }
-        }
-    }
-    out
 }
 
 /// Why so many, or so few, workers run for a queue: the last decisions first.
@@ -90,7 +161,7 @@ pub(super) fn explain(queue: &Queue, seen: &Seen, shares: &Shares) -> String {
 
 /// The same without the line about the process.
 pub(super) fn explanation(out: &mut String, queue: &Queue, seen: &Seen) {
-    line!(
+    add!(
         out,
         "queue \"{}\" ({}): {} of {} slots taken, {} items executed, {} wait",
         clean(&queue.name),
@@ -101,9 +172,34 @@ pub(super) fn explanation(out: &mut String, queue: &Queue, seen: &Seen) {
         queue.waiting()
     );
     why(out, queue, seen);
+    times(out, queue);
+    kept(out, queue, seen, MOST_LATELY);
+    let of_queue: HashSet<u32> = queue.pools.iter().copied().collect();
     let pools = seen.snapshot.pools.iter();
-    for pool in pools.filter(|pool| queue.pools.contains(&pool.id)) {
+    let pools = pools.filter(|pool| of_queue.contains(&pool.id));
+    for pool in pools.take(MOST) {
         decisions(out, pool);
+    }
+}
+
+/// How long its items have waited and run, since it was made.
+fn times(out: &mut String, queue: &Queue) {
+    let of = |sum: u64, count: u64, half: Option<u64>, most: Option<u64>| {
+        let mean = sum.checked_div(count)?;
+        let (half, most) = (below(half?), below(most?));
+        Some(format!(
+            "{} on average, half of them {half}, 99 of 100 {most}",
+            short(mean)
+        ))
+    };
+    let Queue {
+        started, completed, ..
+    } = *queue;
+    if let Some(waited) = of(queue.waited_ns, started, queue.waited(50), queue.waited(99)) {
+        add!(out, "    since it was made items waited {waited}");
+    }
+    if let Some(ran) = of(queue.ran_ns, completed, queue.ran(50), queue.ran(99)) {
+        add!(out, "    and ran {ran}");
     }
 }
 
@@ -114,7 +210,7 @@ fn starved(out: &mut String, queue: &Queue, seen: &Seen, shares: &Shares) {
         let shares = of_queue.filter_map(|worker| shares.get(&worker.tid));
         let starved: Vec<&Share> = shares.filter(|share| share.is_starved()).collect();
         if let Some(worst) = starved.iter().max_by_key(|share| share.waited) {
-            line!(
+            add!(
                 out,
                 "too little of CPUs {} for {} of its workers at nice {}, as others run there: {}",
                 clean(&pool.cpus),
@@ -128,7 +224,7 @@ fn starved(out: &mut String, queue: &Queue, seen: &Seen, shares: &Shares) {
 
 /// What a pool decided last about starting a worker, the latest first.
 pub(super) fn decisions(out: &mut String, pool: &Pool) {
-    line!(
+    add!(
         out,
         "pool {} ({}, CPUs {}): {} workers run of {} that it aims at, {} threads",
         pool.id,
@@ -140,8 +236,8 @@ pub(super) fn decisions(out: &mut String, pool: &Pool) {
     );
     let mut decisions: Vec<_> = pool.decisions.iter().collect();
     decisions.sort_by_key(|decision| decision.ago);
-    for decision in decisions {
-        line!(
+    for decision in decisions.into_iter().take(MOST_BELOW) {
+        add!(
             out,
             "    {} ago: {}: {} ({} ran, {} items waited; {} times so far)",
             short(decision.ago),
@@ -185,6 +281,7 @@ pub(super) fn head(seen: &Seen) -> String {
         snapshot,
         stale,
         run,
+        ..
     } = seen;
     let mut out = format!(
         "cmwq: process {pid} ({}), {}, {} queues, {} pools\n",
@@ -194,10 +291,10 @@ pub(super) fn head(seen: &Seen) -> String {
         snapshot.pools.len()
     );
     if let Some(run) = run {
-        line!(out, "cmwq run: {}", run.words());
+        add!(out, "cmwq run: {}", run.words());
     }
     if let Some(why) = stale {
-        line!(
+        add!(
             out,
             "This is what it showed last, not what it does now: {}",
             clean(why)
@@ -225,8 +322,8 @@ fn cpus(snapshot: &Snapshot) -> String {
 }
 
 fn of_queue(out: &mut String, queue: &Queue) {
-    let time = |time: Option<u64>| time.map_or("-".into(), short);
-    line!(
+    let time = |time: Option<u64>| time.map_or("-".into(), below);
+    add!(
         out,
         "{:<20} {:<9} {:>4} {:>5} {:>5} {:>7} {:>9} {:>9} {:>6} {:>6} {:>6} {:>7} {:>6} {:>6} {:>6} {:>6}",
         clean(&queue.name),
@@ -254,8 +351,8 @@ pub(super) fn why(out: &mut String, queue: &Queue, seen: &Seen) {
     if queue.waiting() == 0 {
         return;
     }
-    for wait in &queue.waits {
-        line!(out, "    {} wait: {}", wait.items, clean(&wait.why));
+    for wait in queue.waits.iter().take(MOST_BELOW) {
+        add!(out, "    {} wait: {}", wait.items, clean(&wait.why));
     }
     let Snapshot {
         spawn_failures: failures,
@@ -263,7 +360,7 @@ pub(super) fn why(out: &mut String, queue: &Queue, seen: &Seen) {
         ..
     } = &seen.snapshot;
     if *failures > 0 {
-        line!(
+        add!(
             out,
             "    {failures} threads could not be made so far, the last one: {}",
             clean(error)
@@ -275,15 +372,14 @@ pub(super) fn why(out: &mut String, queue: &Queue, seen: &Seen) {
 /// What items of the queue that are being executed wait for, in calls of the library.
 fn awaited(out: &mut String, queue: &Queue, seen: &Seen) {
     let mut by_awaited = BTreeMap::<&str, (u64, u64)>::new();
-    let waits = |worker: &&Worker| worker.queue == queue.id && !worker.awaits.is_empty();
-    let pools = seen.snapshot.pools.iter();
-    for worker in pools.flat_map(|pool| &pool.busy).filter(waits) {
+    let busy = seen.busy_of(queue.id).map(|(_, worker)| worker);
+    for worker in busy.filter(|worker| !worker.awaits.is_empty()) {
         let (items, longest) = by_awaited.entry(&worker.awaits).or_default();
         *items += 1;
         *longest = worker.since.max(*longest);
     }
-    for (awaits, (items, longest)) in by_awaited {
-        line!(
+    for (awaits, (items, longest)) in by_awaited.into_iter().take(MOST_BELOW) {
+        add!(
             out,
             "    {items} executed wait for {}, begun {} ago at most",
             clean(awaits),
@@ -295,17 +391,13 @@ fn awaited(out: &mut String, queue: &Queue, seen: &Seen) {
 /// What items of the queue are being executed, by function.
 pub(super) fn executed(out: &mut String, queue: &Queue, seen: &Seen) {
     let mut by_item = BTreeMap::<&str, (u64, u64)>::new();
-    let pools = seen.snapshot.pools.iter();
-    for worker in pools
-        .flat_map(|pool| &pool.busy)
-        .filter(|w| w.queue == queue.id)
-    {
+    for (_, worker) in seen.busy_of(queue.id) {
         let (items, longest) = by_item.entry(&worker.item).or_default();
         *items += 1;
         *longest = worker.since.max(*longest);
     }
-    for (item, (items, longest)) in by_item {
-        line!(
+    for (item, (items, longest)) in by_item.into_iter().take(MOST_BELOW) {
+        add!(
             out,
             "    {items} executed: {}, for {} at most",
             item_name(item),
@@ -316,7 +408,7 @@ pub(super) fn executed(out: &mut String, queue: &Queue, seen: &Seen) {
 
 /// Items begun per second between two looks.
 pub(super) fn rate(queue: &Queue, before: &Seen, now: &Seen) -> Option<f64> {
-    let earlier = before.snapshot.queues.iter().find(|q| q.id == queue.id)?;
+    let earlier = before.queue(queue.id)?;
     let passed = now
         .snapshot
         .at
@@ -327,7 +419,7 @@ pub(super) fn rate(queue: &Queue, before: &Seen, now: &Seen) -> Option<f64> {
 }
 
 fn of_pool(out: &mut String, pool: &Pool) {
-    line!(
+    add!(
         out,
         "{:<4} {:<9} {:<12} {:>4} {:>6} {:>7} {:>5} {:>7} {:>7} {:>7} {:>7} {:>4} {:>7} {:>6}",
         pool.id,
@@ -347,155 +439,68 @@ fn of_pool(out: &mut String, pool: &Pool) {
     );
 }
 
-pub(super) fn of_worker(out: &mut String, pool: &Pool, worker: &Worker, seen: &Seen) {
-    let _ = write!(
-        out,
-        "  pool {} thread {} executes {} of queue \"{}\" for {}",
-        pool.id,
-        worker.tid,
-        item_name(&worker.item),
-        clean(&worker.queue_name),
-        short(worker.since)
-    );
-    if !worker.desc.is_empty() {
-        let _ = write!(out, " ({})", clean(&worker.desc));
-    }
-    if !worker.awaits.is_empty() {
-        let _ = write!(out, ", and waits for {}", clean(&worker.awaits));
-    }
-    let others = beside(worker, seen);
-    if others > 0 {
-        let _ = write!(out, ", with {others} others at the same futex");
-    }
-    for (number, place) in worker.place.lines().enumerate() {
-        let lead = if number == 0 { "; it " } else { "\n    " };
-        let _ = write!(out, "{lead}{}", clean(place.trim_start()));
-    }
-    out.push('\n');
-}
-
-/// How many other workers sleep at the futex that this one sleeps at.
-fn beside(worker: &Worker, seen: &Seen) -> usize {
-    let Some(futex) = futex_of(worker) else {
-        return 0;
-    };
-    let all = seen.snapshot.pools.iter().flat_map(|pool| &pool.busy);
-    let there = all.filter(|other| futex_of(other) == Some(futex)).count();
-    there.saturating_sub(1)
-}
-
-fn futex_of(worker: &Worker) -> Option<&str> {
-    let call = worker.place.strip_prefix("sleeps in futex(")?;
-    call.split_once(',').map(|(address, _)| address)
-}
-
-/// A time in at most six characters.
-pub(super) fn short(ns: u64) -> String {
-    match ns {
-        0..1_000 => format!("{ns}ns"),
-        1_000..1_000_000 => format!("{}us", ns / 1_000),
-        1_000_000..10_000_000_000 => format!("{}ms", ns / 1_000_000),
-        _ => format!("{}s", ns / 1_000_000_000),
-    }
-}
-
-/// The name of an item's function: that of a closure is the name of the function it is in.
-pub(super) fn item_name(name: &str) -> String {
-    clean(name.trim_end_matches("::{{closure}}"))
-}
-
-/// What another process says, fit for a terminal: no control characters, and none that reverse or
-/// hide others.
-pub(super) fn clean(text: &str) -> String {
-    let shown = |c: char| match c.is_control() || is_unseen(c) {
-        true => '\u{fffd}',
-        false => c,
-    };
-    text.chars().map(shown).collect()
-}
-
-/// Characters that take no room: marks of direction, joiners, tags, other line ends.
-fn is_unseen(c: char) -> bool {
-    matches!(c, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}'
-        | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}'
-        | '\u{e0000}'..='\u{e007f}')
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use cmwq_stats::WaitReason;
-
-    fn seen(queue: Queue, busy: Vec<Worker>) -> Seen {
-        Seen {
-            pid: 1,
-            command: "made up".into(),
-            snapshot: Snapshot {
-                queues: vec![queue],
-                pools: vec![Pool {
-                    busy,
-                    ..Pool::default()
-                }],
-                ..Snapshot::default()
-            },
-            stale: None,
-            run: None,
-        }
-    }
+    use crate::live::rig::{queue, seen, worker};
 
     #[test]
-    fn what_a_process_says_cannot_command_the_terminal() {
-        let evil = "\x1b[2J\r\n\u{9b}\u{202e}\u{200b}name";
-        let queue = Queue {
-            name: evil.into(),
-            waits: vec![
-                WaitReason {
-                    items: u64::MAX,
-                    why: evil.into()
-                };
-                2
-            ],
-            ..Queue::default()
+    fn a_function_that_had_the_cpu_lately_is_named_where_items_wait() {
+        let mut seen = seen();
+        let had = |item: &str, pool, cpu_ns| Lately {
+            item: item.into(),
+            queue: 7,
+            queue_name: "tables".into(),
+            pool,
+            items: 3,
+            cpu_ns,
+            most_ns: 300_000_000,
         };
-        let worker = Worker {
-            item: evil.into(),
-            place: evil.into(),
-            ..Worker::default()
-        };
-        let text = dump(&seen(queue, vec![worker]), &Shares::new());
-        let commands = ['\x1b', '\r', '\u{9b}', '\u{202e}', '\u{200b}'];
-        assert!(!text.contains(commands), "{text}");
-    }
-
-    #[test]
-    fn who_sleeps_at_one_futex_is_counted() {
-        let at = |place: &str| Worker {
-            place: place.into(),
-            ..Worker::default()
-        };
-        let busy = vec![
-            at("sleeps in futex(0x10, 0x1)"),
-            at("sleeps in futex(0x10, 0x2)"),
-            at("sleeps in futex(0x1, 0x2)"),
-            at("runs, or waits for a CPU"),
+        seen.snapshot.lately_ns = 9_000_000_000;
+        seen.snapshot.lately = vec![
+            had("elsewhere", 5, 4_500_000_000),
+            had("rebuild", 0, 900_000_000),
+            had("small", 0, 90_000_000),
         ];
-        let text = dump(&seen(Queue::default(), busy), &Shares::new());
-        assert_eq!(
-            text.matches("with 1 others at the same futex").count(),
-            2,
-            "{text}"
-        );
+        // Nothing is executed: it is between two items.
+        seen.snapshot.pools[0].busy.clear();
+        let shown = top(&seen, None);
+        let why = "in the last 9000ms rebuild of queue \"tables\" had 10 % of a CPU: 3 items ended, \
+                   one had 300ms";
+        assert!(shown.contains(why), "{shown}");
+        assert_eq!(shown.matches("elsewhere").count(), 1, "{shown}");
+        let line = shown.lines().find(|line| line.starts_with("elsewhere"));
+        assert!(line.is_some_and(|line| line.contains("  50% ")), "{shown}");
+        for waiting in [0, 3] {
+            let explained = explain(&queue(2, "mail", waiting), &seen, &Shares::new());
+            assert_eq!(explained.matches(why).count(), 1, "{explained}");
+            assert!(!explained.contains("small"), "{explained}");
+        }
     }
 
     #[test]
-    fn times_are_short() {
-        for (ns, text) in [
-            (0, "0ns"),
-            (1_500, "1us"),
-            (9_999_999_999, "9999ms"),
-            (10_000_000_000, "10s"),
-        ] {
-            assert_eq!(short(ns), text);
-        }
+    fn times_of_a_histogram_are_said_as_what_they_are() {
+        let mut counts = vec![0; cmwq_stats::BUCKETS];
+        counts[29] = 4;
+        let slow = Queue {
+            ran: counts,
+            ran_ns: 4 * 300_000_000,
+            completed: 4,
+            ..queue(1, "slow", 0)
+        };
+        let mut seen = seen();
+        seen.snapshot.queues = vec![slow];
+        let explained = explain(&seen.snapshot.queues[0], &seen, &Shares::new());
+        let ran = "and ran 300ms on average, half of them <537ms, 99 of 100 <537ms";
+        assert!(explained.contains(ran), "{explained}");
+        assert!(top(&seen, None).contains(" <537ms <537ms\n"));
+    }
+
+    #[test]
+    fn who_is_executed_is_said_by_queue() {
+        let mut seen = seen();
+        seen.snapshot.pools[0].busy = vec![worker(1, "send"), worker(2, "send")];
+        let shown = top(&seen, None);
+        assert!(shown.contains("2 executed: send, for 5ms"), "{shown}");
     }
 }

@@ -2,9 +2,11 @@
 
 use std::fmt::Write;
 
-use cmwq_stats::{Pool, Queue, Worker};
+use cmwq_stats::{Pool, Queue};
 
-use super::super::text::{self, clean, item_name, short};
+use super::super::text::{self, add, percent};
+use super::super::words::{clean, item_name, short};
+use super::super::workers::of_worker;
 use super::look::Look;
 use super::table::Key;
 use super::views::{View, lanes};
@@ -67,6 +69,7 @@ fn why(queue: &Queue, look: &Look) -> String {
         out.push_str("    nothing waits\n");
         text::executed(&mut out, queue, &look.seen);
     }
+    text::kept(&mut out, queue, &look.seen, 1);
     out
 }
 
@@ -74,7 +77,9 @@ fn of_queue(queue: &Queue, look: &Look) -> String {
     let mut out = String::new();
     text::explanation(&mut out, queue, &look.seen);
     let _ = writeln!(out, "\nsettings: {}\n", text::settings(queue));
-    workers(&mut out, look, |worker| worker.queue == queue.id);
+    for (pool, worker) in look.seen.busy_of(queue.id).take(MOST_LINES) {
+        of_worker(&mut out, pool, worker, &look.seen);
+    }
     out
 }
 
@@ -85,8 +90,8 @@ fn of_pool(pool: &Pool, look: &Look) -> String {
     let queues = queues.filter(|queue| queue.pools.contains(&pool.id));
     let names: Vec<String> = queues.map(|queue| clean(&queue.name)).collect();
     let _ = writeln!(out, "\nqueues: {}\n", names.join(", "));
-    for worker in &pool.busy {
-        text::of_worker(&mut out, pool, worker, &look.seen);
+    for worker in pool.busy.iter().take(MOST_LINES) {
+        of_worker(&mut out, pool, worker, &look.seen);
     }
     out
 }
@@ -113,7 +118,27 @@ fn of_cpu(cpu: u64, look: &Look) -> String {
 
 fn of_function(name: &str, look: &Look) -> String {
     let mut out = String::new();
-    workers(&mut out, look, |worker| worker.item == name);
+    let had = look.seen.snapshot.lately.iter();
+    for had in had.filter(|had| had.item == name).take(MOST_LINES) {
+        add!(
+            out,
+            "    pool {}, queue \"{}\": {} % of a CPU in the last {}, {} items ended, one had {}",
+            had.pool,
+            clean(&had.queue_name),
+            percent(had, &look.seen),
+            short(look.seen.snapshot.lately_ns),
+            had.items,
+            short(had.most_ns)
+        );
+    }
+    let pools = look.seen.snapshot.pools.iter();
+    let all = pools.flat_map(|pool| pool.busy.iter().map(move |worker| (pool, worker)));
+    for (pool, worker) in all
+        .filter(|(_, worker)| worker.item == name)
+        .take(MOST_LINES)
+    {
+        of_worker(&mut out, pool, worker, &look.seen);
+    }
     out
 }
 
@@ -135,13 +160,4 @@ fn of_child(pid: u64, look: &Look) -> String {
             clean(doing)
         )
     })
-}
-
-/// Those that match, with where they are if that was asked for.
-fn workers(out: &mut String, look: &Look, matches: impl Fn(&Worker) -> bool) {
-    let pools = look.seen.snapshot.pools.iter();
-    let all = pools.flat_map(|pool| pool.busy.iter().map(move |worker| (pool, worker)));
-    for (pool, worker) in all.filter(|(_, worker)| matches(worker)).take(MOST_LINES) {
-        text::of_worker(out, pool, worker, &look.seen);
-    }
 }

@@ -4,7 +4,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::{Color, Modifier, Style};
 
-use super::super::text::clean;
+use super::super::words::clean;
 use super::state::{Page, State};
 use super::table::{Column, Row};
 use super::views::View;

@@ -3,60 +3,16 @@
 use std::collections::HashMap;
 
 use cmwq_os::observe::TaskState;
-use cmwq_stats::{Decision, Pool, Queue, Snapshot, WaitReason, Worker};
+use cmwq_stats::{Lately, Queue, WaitReason, Worker};
 
 use super::super::children::Child;
-use super::super::target::Seen;
+use super::super::rig::seen;
+pub(super) use super::super::rig::{queue, worker};
 use super::super::threads::Thread;
 use super::look::Look;
 
-/// A thread that executes a function.
-pub(super) fn worker(tid: i32, item: &str) -> Worker {
-    Worker {
-        tid,
-        item: item.into(),
-        since: 5_000_000,
-        queue: 1,
-        queue_name: "starved".into(),
-        ..Worker::default()
-    }
-}
-
-/// A queue of which items wait.
-pub(super) fn queue(id: u64, name: &str, waiting: u64) -> Queue {
-    Queue {
-        id,
-        name: name.into(),
-        kind: "managed".into(),
-        max_active: 1,
-        active: 1,
-        executing: 1,
-        started: 10 * id,
-        waits: vec![WaitReason {
-            items: waiting,
-            why: "all slots of max_active are taken".into(),
-        }],
-        pools: vec![0],
-        ..Queue::default()
-    }
-}
-
 /// Two queues, a pool with one worker, a child.
 pub(super) fn look() -> Look {
-    let pool = Pool {
-        kind: "managed".into(),
-        cpus: "0-1".into(),
-        workers: 4,
-        idle: 1,
-        running: 2,
-        decisions: vec![Decision {
-            cause: "an item was queued".into(),
-            outcome: "a worker was woken".into(),
-            ..Decision::default()
-        }],
-        busy: vec![worker(10, "server::resize")],
-        ..Pool::default()
-    };
     let child = Child {
         pid: 4_000_000,
         age: 12_000_000_000,
@@ -69,19 +25,7 @@ pub(super) fn look() -> Look {
         state: TaskState::Sleeping,
     };
     Look {
-        seen: Seen {
-            pid: 77,
-            command: "server".into(),
-            snapshot: Snapshot {
-                at: 1_000_000_000,
-                cpus: 2,
-                queues: vec![queue(2, "mail", 0), queue(1, "starved", 3)],
-                pools: vec![pool],
-                ..Snapshot::default()
-            },
-            stale: None,
-            run: None,
-        },
+        seen: seen(),
         threads: HashMap::from([(10, thread)]),
         children: vec![child],
     }
@@ -128,6 +72,16 @@ pub(super) fn hostile() -> Look {
             since: u64::MAX,
             place: evil.clone(),
             ..worker(-tid, &evil)
+        })
+        .collect();
+    snapshot.lately = (0..3000)
+        .map(|number| Lately {
+            item: format!("{number}{evil}"),
+            queue_name: evil.clone(),
+            cpu_ns: u64::MAX,
+            items: u64::MAX,
+            most_ns: u64::MAX,
+            ..Lately::default()
         })
         .collect();
     hostile.threads = (0..3000)

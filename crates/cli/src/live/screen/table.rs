@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use regex_lite::Regex;
 
-use super::super::text::short;
+use super::super::words::{below, short};
 
 /// A column.
 pub(super) struct Column {
@@ -37,6 +37,8 @@ pub(super) enum Cell {
     Signed(i64),
     /// In nanoseconds, if there is one.
     Time(Option<u64>),
+    /// The upper end of a bucket of times, if there is one.
+    Below(Option<u64>),
     /// Per second, if it is known.
     Rate(Option<f64>),
 }
@@ -55,6 +57,7 @@ impl Cell {
             Cell::Count(number) => count(*number),
             Cell::Signed(number) => number.to_string(),
             Cell::Time(time) => time.map_or("-".into(), short),
+            Cell::Below(end) => end.map_or("-".into(), below),
             // A rate cannot be negative, and beyond u64 it is all the same.
             Cell::Rate(rate) => rate.map_or("-".into(), |rate| count(rate.round() as u64)),
         }
@@ -71,6 +74,7 @@ impl Cell {
             (Cell::Count(one), Cell::Count(other)) => one.cmp(other),
             (Cell::Signed(one), Cell::Signed(other)) => one.cmp(other),
             (Cell::Time(one), Cell::Time(other)) => one.cmp(other),
+            (Cell::Below(one), Cell::Below(other)) => one.cmp(other),
             (Cell::Rate(one), Cell::Rate(other)) => {
                 let known = |rate: &Option<f64>| rate.unwrap_or(-1.0);
                 known(one).total_cmp(&known(other))

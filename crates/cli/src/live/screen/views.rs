@@ -6,7 +6,8 @@ use cmwq_os::observe::TaskState;
 use cmwq_stats::{Pool, Queue, Worker};
 
 use super::super::target::Seen;
-use super::super::text::{clean, item_name, rate, short};
+use super::super::text::{percent, rate};
+use super::super::words::{clean, item_name, short};
 use super::look::Look;
 use super::table::{Cell, Column, Key, Order, Row};
 
@@ -83,11 +84,14 @@ const CPUS: [Column; 4] = [
     column("SLEEP", 5),
     wide("EXECUTE", 40),
 ];
-const FUNCTIONS: [Column; 5] = [
+const FUNCTIONS: [Column; 8] = [
     wide("FUNCTION", 30),
     column("RUN", 6),
     column("LONGEST", 7),
     column("SHORTEST", 8),
+    column("CPU%", 5),
+    column("ENDED", 6),
+    column("MOST", 6),
     column("QUEUE", 20),
 ];
 const CHILDREN: [Column; 5] = [
@@ -166,10 +170,10 @@ fn of_queue(queue: &Queue, seen: &Seen, before: Option<&Seen>) -> Row {
         Cell::Count(queue.executing),
         Cell::Count(queue.waiting()),
         Cell::Rate(before.and_then(|before| rate(queue, before, seen))),
-        Cell::Time(queue.waited(50)),
-        Cell::Time(queue.waited(99)),
-        Cell::Time(queue.ran(50)),
-        Cell::Time(queue.ran(99)),
+        Cell::Below(queue.waited(50)),
+        Cell::Below(queue.waited(99)),
+        Cell::Below(queue.ran(50)),
+        Cell::Below(queue.ran(99)),
         Cell::Count(queue.started),
         Cell::Count(queue.completed),
         Cell::Count(queue.cpu_intensive),
@@ -212,7 +216,7 @@ fn of_pool(pool: &Pool) -> Row {
 pub(super) fn lanes(look: &Look) -> BTreeMap<u32, Vec<(&Worker, TaskState)>> {
     let pools = &look.seen.snapshot.pools;
     let mut lanes: BTreeMap<u32, Vec<_>> = BTreeMap::new();
-    for cpu in pools.iter().flat_map(|pool| parse_cpus(&pool.cpus)) {
+    for cpu in Cpus::of(pools.iter().map(|pool| pool.cpus.as_str())).iter() {
         lanes.entry(cpu).or_default();
     }
     for worker in pools.iter().flat_map(|pool| &pool.busy) {
@@ -247,35 +251,83 @@ fn of_lane((cpu, mut workers): (u32, Vec<(&Worker, TaskState)>)) -> Row {
     }
 }
 
-/// The CPUs of a list such as `0-3,6`. What is no number is left out.
-fn parse_cpus(list: &str) -> BTreeSet<u32> {
-    let range = |part: &str| {
-        let (first, last) = part.split_once('-').unwrap_or((part, part));
-        let first: u32 = first.trim().parse().ok()?;
-        let last: u32 = last.trim().parse().ok()?;
-        Some(first.min(MOST_CPUS)..last.saturating_add(1).min(MOST_CPUS))
-    };
-    list.split(',').filter_map(range).flatten().collect()
+/// A set of CPUs, as bits.
+struct Cpus(Vec<u64>);
+
+impl Cpus {
+    /// Those of any of these lists, such as `0-3,6`. What is no number is left out.
+    fn of<'a>(lists: impl Iterator<Item = &'a str>) -> Cpus {
+        let mut bits = vec![0; (MOST_CPUS / 64) as usize];
+        for part in lists.flat_map(|list| list.split(',')) {
+            let (first, last) = part.split_once('-').unwrap_or((part, part));
+            let (first, last) = (first.trim().parse::<u32>(), last.trim().parse::<u32>());
+            if let (Ok(first), Ok(last)) = (first, last) {
+                Cpus::add(&mut bits, first, last.min(MOST_CPUS - 1));
+            }
+        }
+        Cpus(bits)
+    }
+
+    /// By words: a hostile page has millions of long ranges.
+    fn add(bits: &mut [u64], first: u32, last: u32) {
+        if first > last {
+            return;
+        }
+        let (from, to) = ((first / 64) as usize, (last / 64) as usize);
+        for (at, word) in bits.iter_mut().enumerate().take(to + 1).skip(from) {
+            let low = if at == from { first % 64 } else { 0 };
+            let high = if at == to { last % 64 } else { 63 };
+            *word |= (u64::MAX << low) & (u64::MAX >> (63 - high));
+        }
+    }
+
+    fn iter(&self) -> impl Iterator<Item = u32> + '_ {
+        (0..MOST_CPUS).filter(|cpu| self.0[(cpu / 64) as usize] >> (cpu % 64) & 1 == 1)
+    }
 }
 
-/// A row for each function of an item that is being executed.
+/// What is known of a function.
+#[derive(Default)]
+struct Function<'a> {
+    executed: u64,
+    longest: Option<u64>,
+    shortest: Option<u64>,
+    /// Lately, of a CPU, in percent.
+    cpu: u64,
+    ended: u64,
+    most: Option<u64>,
+    queues: BTreeSet<&'a str>,
+}
+
+/// A row for each function of an item that is being executed, or has ended lately.
 fn functions(seen: &Seen) -> Vec<Row> {
-    let mut by_name: BTreeMap<&str, (u64, u64, u64, BTreeSet<&str>)> = BTreeMap::new();
+    let mut by_name: BTreeMap<&str, Function> = BTreeMap::new();
     for worker in seen.snapshot.pools.iter().flat_map(|pool| &pool.busy) {
-        let entry = by_name.entry(&worker.item);
-        let (items, longest, shortest, queues) = entry.or_insert((0, 0, u64::MAX, BTreeSet::new()));
-        *items += 1;
-        *longest = worker.since.max(*longest);
-        *shortest = worker.since.min(*shortest);
-        queues.insert(&worker.queue_name);
+        let function = by_name.entry(&worker.item).or_default();
+        function.executed += 1;
+        function.longest = function.longest.max(Some(worker.since));
+        let shortest = function.shortest.unwrap_or(u64::MAX);
+        function.shortest = Some(worker.since.min(shortest));
+        function.queues.insert(&worker.queue_name);
     }
-    let row = |(name, (items, longest, shortest, queues)): (&str, (_, _, _, BTreeSet<&str>))| {
-        let queues: Vec<&str> = queues.into_iter().take(MOST_NAMED).collect();
+    for had in &seen.snapshot.lately {
+        let function = by_name.entry(&had.item).or_default();
+        function.cpu = function.cpu.saturating_add(percent(had, seen));
+        function.ended = function.ended.saturating_add(had.items);
+        function.most = function.most.max(Some(had.most_ns));
+        function.queues.insert(&had.queue_name);
+    }
+    let row = |(name, function): (&str, Function)| {
+        let queues = function.queues.into_iter().filter(|name| !name.is_empty());
+        let queues: Vec<&str> = queues.take(MOST_NAMED).collect();
         let cells = vec![
             Cell::Text(item_name(name)),
-            Cell::Count(items),
-            Cell::Time(Some(longest)),
-            Cell::Time(Some(shortest)),
+            Cell::Count(function.executed),
+            Cell::Time(function.longest),
+            Cell::Time(function.shortest),
+            Cell::Count(function.cpu),
+            Cell::Count(function.ended),
+            Cell::Time(function.most),
             text(&queues.join(", ")),
         ];
         Row {
@@ -322,12 +374,13 @@ mod tests {
 
     #[test]
     fn lists_of_cpus_are_read_whatever_they_say() {
-        let cpus = |list| parse_cpus(list).into_iter().collect::<Vec<_>>();
+        let cpus = |list| Cpus::of([list].into_iter()).iter().collect::<Vec<_>>();
         assert_eq!(cpus("0-2,5, 7"), [0, 1, 2, 5, 7]);
         for nothing in ["", "x", "3-1", "-", ",,", "0-x", "4096-9999"] {
             assert!(cpus(nothing).is_empty(), "{nothing}");
         }
         assert_eq!(cpus("0-4294967295").len(), MOST_CPUS as usize);
+        assert_eq!(cpus("63-64,127,190-320").len(), 2 + 1 + 131);
     }
 
     #[test]

@@ -8,7 +8,7 @@ use cmwq_stats::Worker;
 use cmwq_stats::trace::{Event, What};
 use serde_json::{Value, json};
 
-use super::super::text::{clean, item_name};
+use super::super::words::{clean, item_name};
 use super::Recorded;
 use super::chrome::{Chrome, Span};
 use super::places::{Run, Stretch, Where, known, stretches};

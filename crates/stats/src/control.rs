@@ -247,12 +247,16 @@ fn read_line(peer: &mut UnixStream) -> io::Result<String> {
     while line.len() < MAX_LINE {
         let left = until.saturating_duration_since(Instant::now());
         peer.set_read_timeout(Some(left.max(Duration::from_millis(1))))?;
-        match peer.read(&mut byte)? {
-            0 => return Err(io::ErrorKind::UnexpectedEof.into()),
-            _ if byte == *b"\n" => {
+        match peer.read(&mut byte) {
+            // With a timeout, a signal ends a read even if its handler restarts calls, and so does
+            // being stopped and continued.
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+            Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+            Ok(_) if byte == *b"\n" => {
                 return String::from_utf8(line).map_err(|_| io::ErrorKind::InvalidData.into());
             }
-            _ => line.push(byte[0]),
+            Ok(_) => line.push(byte[0]),
         }
         if left.is_zero() {
             return Err(io::ErrorKind::TimedOut.into());
@@ -287,13 +291,23 @@ fn exchange(socket: &str, request: &Request) -> io::Result<(UnixStream, String)>
         return Err(io::Error::other("the request is too long"));
     }
     let address = SocketAddr::from_abstract_name(socket)?;
-    let mut peer = UnixStream::connect_addr(&address)?;
+    let mut peer = connect(&address)?;
     peer.set_write_timeout(Some(PATIENCE))?;
     // A refusal is said before the line was read.
     let sent = send(&peer, line.as_bytes());
     match read_line(&mut peer) {
         Err(error) => Err(sent.err().unwrap_or(error)),
         Ok(answer) => Ok((peer, answer)),
+    }
+}
+
+/// Waits while the process has many to answer. A signal does not end that.
+fn connect(address: &SocketAddr) -> io::Result<UnixStream> {
+    loop {
+        match UnixStream::connect_addr(address) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            connected => return connected,
+        }
     }
 }
 

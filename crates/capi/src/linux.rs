@@ -25,6 +25,9 @@ const WQ_ORDERED: u32 = 1 << 17;
 /// What a BH queue may have beside it (kernel `__WQ_BH_ALLOWS`).
 const BH_ALLOWS: u32 = WQ_BH | WQ_HIGHPRI | WQ_PERCPU;
 
+/// Bytes of a name, with the zero behind it (kernel `WQ_NAME_LEN`).
+const NAME_LEN: usize = 32;
+
 const CALL: &str = "alloc_workqueue";
 
 #[unsafe(no_mangle)]
@@ -37,6 +40,7 @@ extern "C" fn cmwq_linux_alloc_workqueue(
     let Some(name) = name.get().filter(|_| !queue.is_null()) else {
         return misuse(CALL, "the name, or the place for the queue, is NULL");
     };
+    let name = kept(name);
     let make = || {
         let spec = spec(&name, flags, max_active)?;
         QueuePtr::make(&name, &spec).map_err(|error: BuildError| {
@@ -51,6 +55,24 @@ extern "C" fn cmwq_linux_alloc_workqueue(
         }
         Err(error) => error,
     }
+}
+
+/// What the kernel keeps of a name; the first that is cut is said.
+fn kept(mut name: String) -> String {
+    static SAID: AtomicBool = AtomicBool::new(false);
+    if name.len() < NAME_LEN {
+        return name;
+    }
+    let fits = |end: &usize| name.is_char_boundary(*end);
+    let end = (0..NAME_LEN).rev().find(fits).unwrap_or(0);
+    name.truncate(end);
+    if !SAID.swap(true, SeqCst) {
+        misuse(
+            CALL,
+            &format!("a name was too long and is cut to \"{name}\""),
+        );
+    }
+    name
 }
 
 /// A queue of these flags, as the kernel understands them.

@@ -144,6 +144,26 @@ fn kernel_code_behaves_as_in_the_kernel() {
     run(Command::new(&program).env("CMWQ_CHECKED", "1")).passed();
 }
 
+const ODD: &str = "tests/c/odd.c";
+
+/// Without the small headers, so that the program may use those of libc.
+fn odd(args: &[&str]) -> Program {
+    let folder = path("include/cmwq");
+    let program = Program::new(CC, &[ODD]).args(&["-I", &folder]);
+    program
+        .args(&["-std=gnu11", "-Wall", "-Wextra", "-Werror"])
+        .args(args)
+}
+
+#[test]
+fn odd_uses_of_the_kernels_names_do_what_the_kernel_does() {
+    odd(&[]).run().passed();
+    if !sanitizes("address,undefined") {
+        return skip("the compiler has no address sanitizer");
+    }
+    odd(&["-fsanitize=address,undefined"]).run().passed();
+}
+
 #[test]
 fn the_small_headers_hold_against_models() {
     let program = Program::new(CC, &[SHIMS]).kernel();

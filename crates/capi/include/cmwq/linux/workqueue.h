@@ -238,7 +238,8 @@ CMWQ_LINUX_INLINE struct workqueue_struct *cmwq_linux_alloc(unsigned int flags, 
 							    const char *fmt, va_list args)
 {
 	struct cmwq_queue *queue = NULL;
-	char name[WQ_NAME_LEN];
+	/* The library cuts it to WQ_NAME_LEN, and says so. */
+	char name[4 * WQ_NAME_LEN];
 
 	__builtin_vsnprintf(name, sizeof(name), fmt, args);
 	if (cmwq_linux_alloc_workqueue(name, flags, max_active, &queue) < 0)

@@ -428,6 +428,8 @@ fn a_socket_that_is_none_or_another_ones() {
         let says = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(1), "{says}");
         assert!(says.contains("does not answer"), "{says}");
+        let late = says.contains("3 seconds have passed");
+        assert_eq!(late, socket == name, "{says}");
     }
 }
 

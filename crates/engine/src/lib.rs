@@ -120,8 +120,8 @@
 // 1. `sync`: atomics and locks, so that loom can stand behind them
 // 2. `user`: the one door to code of the program
 // 3. `report`, `error`, `options`, `thresholds`, `environment`, `faces`
-// 4. `item`, `tracepoints`, `recorder`, `lately`, `limit`, `park`, `stay`: what the core works on, what is
-//    told of it, and sleeping
+// 4. `item`, `tracepoints`, `recorder`, `lately`, `limit`, `park`, `stay`: what the core works on,
+//    what is told of it, and sleeping
 // 5. `signals`: canaries and the tick, as others see them
 // 6. `base`: what all pools and queues of the process need
 // 7. `queue`: queues and pool workqueues in memory

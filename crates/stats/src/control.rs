@@ -277,9 +277,14 @@ pub fn ask(socket: &str, request: &Request) -> Result<(), Refusal> {
 /// The same, and the connection, on which more may follow.
 pub(crate) fn converse(socket: &str, request: &Request) -> Result<UnixStream, Refusal> {
     let (peer, answer) = exchange(socket, request).map_err(|error| {
+        let why = match error.kind() {
+            // What the system says of a timeout is no word about it.
+            io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => "3 seconds have passed".into(),
+            _ => error.to_string(),
+        };
         Refusal::new(
             Errno::IO,
-            format_args!("the process does not answer: {error}"),
+            format_args!("the process does not answer: {why}"),
         )
     })?;
     parse_answer(&answer).map(|()| peer)

@@ -17,7 +17,10 @@ import cmwq
 def command():
     root = pathlib.Path(__file__).parents[2]
     built = [root / "target" / profile / "cmwq" for profile in ("debug", "release")]
-    return next((str(path) for path in built if path.exists()), shutil.which("cmwq"))
+    there = [path for path in built if path.exists()]
+    # An older one may not know the layout of the page.
+    newest = max(there, key=lambda path: path.stat().st_mtime, default=None)
+    return str(newest) if newest else shutil.which("cmwq")
 
 
 needs_command = pytest.mark.skipif(command() is None, reason="the command cmwq is not built")

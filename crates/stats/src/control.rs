@@ -269,8 +269,8 @@ fn read_line(peer: &mut UnixStream) -> io::Result<String> {
 ///
 /// # Errors
 /// Its refusal, or `EIO` with the reason if it does not answer: it has ended, or is stopped, or
-/// lives in another network namespace. Also if the socket is another process's: a page may name any,
-/// and what the caller may do that page's owner may not.
+/// lives in another network namespace. Also if the socket is another process's: a page may name
+/// any, and the caller may be allowed what the page's owner is not.
 pub fn ask(pid: u32, socket: &str, request: &Request) -> Result<(), Refusal> {
     converse(pid, socket, request).map(drop)
 }

@@ -54,7 +54,9 @@ pub fn of_process(pid: u32) -> Result<(File, Snapshot), FindError> {
         }
         match open(pid, &entry.path()) {
             Ok(page) => return Ok(page),
-            // Another one may be its own: a forked child has that of its parent as well.
+            // Another one may be its own: a forked child has that of its parent as well. One that
+            // cannot be read says more than one that is another's.
+            Err(_) if matches!(found, FindError::Page(..)) => {}
             Err(error) => found = error,
         }
     }

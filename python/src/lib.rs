@@ -28,6 +28,8 @@ use pyo3::prelude::*;
 /// The native part of the package `cmwq`. Use the package.
 #[pymodule(gil_used = false)]
 mod _cmwq {
+    use pyo3::prelude::*;
+
     #[pymodule_export]
     use crate::gil::learn_gil;
     #[pymodule_export]
@@ -40,4 +42,14 @@ mod _cmwq {
     use crate::stats::{cpus, stats};
     #[pymodule_export]
     use crate::thread::{end, forked, set_hooks};
+
+    /// What is made at its first use is made now. A worker that makes it lets go of the
+    /// interpreter's lock meanwhile, and in a child that another thread forks then it would never
+    /// be made.
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        let py = module.py();
+        py.get_type::<crate::queue::Turn>();
+        crate::name::prepare(py)
+    }
 }

@@ -40,6 +40,28 @@ pub(crate) fn of_task<'py>(task: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PySt
     called.get_type().qualname()
 }
 
+/// Makes the names of attributes that [`of_task`] asks for, by asking for all of them.
+pub(crate) fn prepare(py: Python<'_>) -> PyResult<()> {
+    let len = py.import("builtins")?.getattr("len")?;
+    let method = py
+        .import("types")?
+        .getattr("MethodType")?
+        .call1((&len, 0))?;
+    let partial = py.import("functools")?.getattr("partial")?.call1((&len,))?;
+    for called in [len, method, partial] {
+        let task = PyTuple::new(
+            py,
+            [
+                py.None().into_bound(py),
+                called,
+                PyTuple::empty(py).into_any(),
+            ],
+        )?;
+        of_task(&task)?;
+    }
+    Ok(())
+}
+
 fn has_name(called: &Bound<'_, PyAny>) -> bool {
     called.is_exact_instance_of::<PyFunction>()
         || called.is_exact_instance_of::<PyCFunction>()

@@ -23,7 +23,7 @@ def test_ctrl_c_in_map_and_in_the_end_of_a_block(leave):
         import cmwq, time
         try:
             with cmwq.Executor() as executor:
-                pages = executor.map(lambda n: time.sleep(1) or print("ended"), range(2))
+                pages = executor.map(lambda n: time.sleep(1) or print("ended\\n", end=""), range(2))
                 print("waits")
                 {leave}
         except KeyboardInterrupt:

@@ -31,13 +31,13 @@ static PROCESS: LazyLock<String> = LazyLock::new(|| {
 
 fuzz_target!(|data: &[u8]| {
     *NEXT.lock().unwrap() = data.to_vec();
-    if let Err(refusal) = ask(PROCESS.as_str(), &Request::Look) {
+    if let Err(refusal) = ask(std::process::id(), PROCESS.as_str(), &Request::Look) {
         assert!((1..4096).contains(&refusal.errno), "{refusal:?}");
         let _ = refusal.to_string();
     } else {
         assert!(data.starts_with(b"ok\n"), "{data:?}");
     }
-    if let Ok(mut recording) = Recording::start(PROCESS.as_str(), Duration::from_secs(1)) {
+    if let Ok(mut recording) = Recording::start(std::process::id(), PROCESS.as_str(), Duration::from_secs(1)) {
         while let Ok(chunk) = recording.next_chunk() {
             assert_eq!(Chunk::decode(&chunk.encode()[4..]).as_ref(), Ok(&chunk));
         }

@@ -37,7 +37,7 @@ fuzz_target!(|data: &[u8]| {
         assert_eq!(answer.matches('\n').count(), 1, "{answer}");
         assert!(answer.ends_with('\n'), "{answer}");
     }
-    assert_eq!(ask(SOCKET.as_str(), &Request::Look), Ok(()));
+    assert_eq!(ask(std::process::id(), SOCKET.as_str(), &Request::Look), Ok(()));
     if let Ok(line) = std::str::from_utf8(data) {
         let _ = Request::parse(line);
     }

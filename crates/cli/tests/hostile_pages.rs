@@ -1,7 +1,10 @@
 //! Pages that say anything: `top`, `dump`, `explain` and the list end soon, in bounded memory, with
 //! a picture or with a message that says what is wrong.
 
+use std::io::{BufRead, BufReader, Read, Write};
+use std::os::linux::net::SocketAddrExt;
 use std::os::unix::fs::FileExt;
+use std::os::unix::net::{SocketAddr, UnixListener};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -21,10 +24,26 @@ struct Hostile {
 
 impl Hostile {
     fn new(snapshot: &Snapshot) -> Hostile {
+        let mut sleep = Command::new("sleep");
+        Hostile::run(snapshot, sleep.arg("600"))
+    }
+
+    /// One that listens at the socket that its page names, as [`listens`] does.
+    fn listening(snapshot: &Snapshot) -> Hostile {
+        let mut listens = Command::new(std::env::current_exe().unwrap());
+        listens.args(["--exact", "listens", "--nocapture", "--quiet"]);
+        listens.env(SOCKET, &snapshot.socket);
+        listens.stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut hostile = Hostile::run(snapshot, &mut listens);
+        hostile.hears("it listens");
+        hostile
+    }
+
+    fn run(snapshot: &Snapshot, command: &mut Command) -> Hostile {
         let mut page = Page::new().unwrap();
         page.publish(snapshot).unwrap();
         let handed_on = rustix::io::dup(page.file()).unwrap();
-        let process = Command::new("sleep").arg("600").spawn().unwrap();
+        let process = command.spawn().unwrap();
         drop(handed_on);
         // The header says that the page is the process's own.
         let pid = process.id().to_le_bytes();
@@ -34,6 +53,17 @@ impl Hostile {
 
     fn pid(&self) -> String {
         self.process.id().to_string()
+    }
+
+    /// Waits until the one that listens says this.
+    fn hears(&mut self, what: &str) {
+        let mut said = String::new();
+        let out = self.process.stdout.as_mut().unwrap();
+        while !said.ends_with(&format!("{what}\n")) {
+            let mut byte = [0];
+            out.read_exact(&mut byte).unwrap();
+            said.push(byte[0].into());
+        }
     }
 
     /// What a command says of it.
@@ -96,6 +126,19 @@ impl Hostile {
         shown
     }
 
+    /// `top` shows what the page has, `set` changes nothing; what that says.
+    fn does_not_answer(&self) -> String {
+        let output = self.seen_by(&["top", "--once"]);
+        let shown = String::from_utf8_lossy(&output.stdout);
+        assert!(output.status.success(), "{shown}");
+        assert!(shown.contains("the process does not answer"), "{shown}");
+        let output = self.seen_by(&["set", "id:7", "max_active=1"]);
+        let says = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(1), "{says}");
+        assert!(says.contains("does not answer"), "{says}");
+        says
+    }
+
     /// Each command says this, and nothing else.
     fn is_refused(&self, why: &str) {
         for args in [&["top", "--once"][..], &["dump"], &["top", "--json"]] {
@@ -112,6 +155,30 @@ impl Drop for Hostile {
     fn drop(&mut self) {
         let _ = self.process.kill();
         let _ = self.process.wait();
+    }
+}
+
+/// Where [`listens`] listens, if it is run for that.
+const SOCKET: &str = "CMWQ_TEST_LISTENS_AT";
+
+/// No test: a process that is asked, says what, and answers when it is told to.
+#[test]
+fn listens() {
+    let Ok(name) = std::env::var(SOCKET) else {
+        return;
+    };
+    let address = SocketAddr::from_abstract_name(name).unwrap();
+    let listener = UnixListener::bind_addr(&address).unwrap();
+    println!("it listens");
+    for peer in listener.incoming() {
+        let mut asked = String::new();
+        BufReader::new(peer.as_ref().unwrap())
+            .read_line(&mut asked)
+            .unwrap();
+        print!("asked {asked}");
+        let mut answer = String::new();
+        std::io::stdin().read_line(&mut answer).unwrap();
+        let _ = peer.unwrap().write_all(answer.as_bytes());
     }
 }
 
@@ -406,54 +473,54 @@ fn a_page_that_shrinks_while_it_is_read() {
     });
 }
 
+/// A page may name any socket, and who asks may be allowed what its process is not.
 #[test]
 fn a_socket_that_is_none_or_another_ones() {
-    use std::os::linux::net::SocketAddrExt;
-    use std::os::unix::net::{SocketAddr, UnixListener};
     let name = format!("cmwq-hostile/{}", std::process::id());
     let address = SocketAddr::from_abstract_name(&name).unwrap();
-    // It takes requests, and answers none.
-    let _silent = UnixListener::bind_addr(&address).unwrap();
+    let others = UnixListener::bind_addr(&address).unwrap();
     for socket in ["", "\0", "nobody", &"x".repeat(4000), &name] {
         let hostile = Hostile::new(&Snapshot {
             socket: socket.into(),
             queues: vec![queue(7)],
             ..Snapshot::default()
         });
-        let output = hostile.seen_by(&["top", "--once"]);
-        let shown = String::from_utf8_lossy(&output.stdout);
-        assert!(output.status.success(), "{shown}");
-        assert!(shown.contains("the process does not answer"), "{shown}");
-        let output = hostile.seen_by(&["set", "id:7", "max_active=1"]);
-        let says = String::from_utf8_lossy(&output.stderr);
-        assert_eq!(output.status.code(), Some(1), "{says}");
-        assert!(says.contains("does not answer"), "{says}");
-        let late = says.contains("3 seconds have passed");
-        assert_eq!(late, socket == name, "{says}");
+        let says = hostile.does_not_answer();
+        let is_anothers = says.contains("another process's");
+        assert_eq!(is_anothers, socket == name, "{says}");
     }
+    // It has been asked nothing: who connected has sent no line.
+    others.set_nonblocking(true).unwrap();
+    for peer in others.incoming().map_while(Result::ok) {
+        let mut line = String::new();
+        BufReader::new(peer).read_line(&mut line).unwrap();
+        assert_eq!(line, "");
+    }
+}
+
+#[test]
+fn a_process_that_listens_and_does_not_answer() {
+    let hostile = Hostile::listening(&Snapshot {
+        socket: format!("cmwq-silent/{}", std::process::id()),
+        queues: vec![queue(7)],
+        ..Snapshot::default()
+    });
+    let says = hostile.does_not_answer();
+    assert!(says.contains("3 seconds have passed"), "{says}");
 }
 
 /// A resized terminal, a stopped `top`: the process has answered all the same.
 #[test]
 fn a_look_that_is_interrupted_goes_on() {
-    use std::io::{BufRead, BufReader, Write};
-    use std::os::linux::net::SocketAddrExt;
-    use std::os::unix::net::{SocketAddr, UnixListener};
-    let name = format!("cmwq-slow/{}", std::process::id());
-    let address = SocketAddr::from_abstract_name(&name).unwrap();
-    let listener = UnixListener::bind_addr(&address).unwrap();
-    let hostile = Hostile::new(&Snapshot {
-        socket: name,
+    let mut hostile = Hostile::listening(&Snapshot {
+        socket: format!("cmwq-slow/{}", std::process::id()),
         queues: vec![queue(7)],
         ..Snapshot::default()
     });
     let mut command = Command::new(env!("CARGO_BIN_EXE_cmwq"));
     command.args(["top", &hostile.pid(), "--once"]);
     let top = command.stdout(Stdio::piped()).spawn().unwrap();
-    let (mut peer, _) = listener.accept().unwrap();
-    let mut line = String::new();
-    BufReader::new(&peer).read_line(&mut line).unwrap();
-    assert_eq!(line, "look\n");
+    hostile.hears("asked look");
     let stat = format!("/proc/{}/stat", top.id());
     let is = |state| std::fs::read_to_string(&stat).unwrap().contains(state);
     let until = Instant::now() + PATIENCE;
@@ -469,7 +536,8 @@ fn a_look_that_is_interrupted_goes_on() {
             std::thread::sleep(Duration::from_millis(1));
         }
     }
-    peer.write_all(b"ok\n").unwrap();
+    let answers = hostile.process.stdin.as_mut().unwrap();
+    answers.write_all(b"ok\n").unwrap();
     let output = top.wait_with_output().unwrap();
     let shown = String::from_utf8(output.stdout).unwrap();
     assert!(!shown.contains("does not answer"), "{shown}");

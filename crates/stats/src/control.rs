@@ -265,18 +265,19 @@ fn read_line(peer: &mut UnixStream) -> io::Result<String> {
     Err(io::ErrorKind::InvalidData.into())
 }
 
-/// Asks the process behind this socket. Waits 3 seconds at most for what it does.
+/// Asks this process at the socket that its page names. Waits 3 seconds at most for what it does.
 ///
 /// # Errors
 /// Its refusal, or `EIO` with the reason if it does not answer: it has ended, or is stopped, or
-/// lives in another network namespace.
-pub fn ask(socket: &str, request: &Request) -> Result<(), Refusal> {
-    converse(socket, request).map(drop)
+/// lives in another network namespace. Also if the socket is another process's: a page may name
+/// any, and the caller may be allowed what the page's owner is not.
+pub fn ask(pid: u32, socket: &str, request: &Request) -> Result<(), Refusal> {
+    converse(pid, socket, request).map(drop)
 }
 
 /// The same, and the connection, on which more may follow.
-pub(crate) fn converse(socket: &str, request: &Request) -> Result<UnixStream, Refusal> {
-    let (peer, answer) = exchange(socket, request).map_err(|error| {
+pub(crate) fn converse(pid: u32, socket: &str, request: &Request) -> Result<UnixStream, Refusal> {
+    let (peer, answer) = exchange(pid, socket, request).map_err(|error| {
         let why = match error.kind() {
             // What the system says of a timeout is no word about it.
             io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => "3 seconds have passed".into(),
@@ -290,13 +291,18 @@ pub(crate) fn converse(socket: &str, request: &Request) -> Result<UnixStream, Re
     parse_answer(&answer).map(|()| peer)
 }
 
-fn exchange(socket: &str, request: &Request) -> io::Result<(UnixStream, String)> {
+fn exchange(pid: u32, socket: &str, request: &Request) -> io::Result<(UnixStream, String)> {
     let line = request.line();
     if line.len() > MAX_LINE {
         return Err(io::Error::other("the request is too long"));
     }
     let address = SocketAddr::from_abstract_name(socket)?;
     let mut peer = connect(&address)?;
+    if socket_peercred(&peer)?.pid.as_raw_nonzero().get() as u32 != pid {
+        return Err(io::Error::other(
+            "the socket on its page is another process's",
+        ));
+    }
     peer.set_write_timeout(Some(PATIENCE))?;
     // A refusal is said before the line was read.
     let sent = send(&peer, line.as_bytes());
@@ -364,10 +370,10 @@ mod tests {
         let settings = vec![("max_active".to_owned(), "8".to_owned())];
         let set = Request::Set { queue: 7, settings };
         let asked = served(|name| {
-            assert_eq!(ask(name, &Request::Look), Ok(()));
-            let refusal = ask(name, &set).unwrap_err();
+            assert_eq!(ask(std::process::id(), name, &Request::Look), Ok(()));
+            let refusal = ask(std::process::id(), name, &set).unwrap_err();
             assert_eq!((refusal.errno, refusal.why.as_str()), (22, "no such thing"));
-            assert_eq!(ask(name, &Request::Dump), Ok(()));
+            assert_eq!(ask(std::process::id(), name, &Request::Dump), Ok(()));
         });
         assert_eq!(asked, [Request::Look, set, Request::Dump]);
     }
@@ -383,15 +389,24 @@ mod tests {
                 let mut peer = UnixStream::connect_addr(&address).unwrap();
                 let _ = peer.write_all(bytes);
             }
-            assert_eq!(ask(name, &Request::Look), Ok(()));
+            assert_eq!(ask(std::process::id(), name, &Request::Look), Ok(()));
         });
         assert_eq!(asked, [Request::Look]);
     }
 
     #[test]
     fn a_process_that_has_gone_does_not_answer() {
-        let refusal = ask("cmwq/0/nobody", &Request::Look).unwrap_err();
+        let refusal = ask(1, "cmwq/0/nobody", &Request::Look).unwrap_err();
         assert_eq!(refusal.errno, Errno::IO.raw_os_error());
+    }
+
+    #[test]
+    fn a_socket_of_another_process_is_not_asked() {
+        let asked = served(|name| {
+            let refusal = ask(1, name, &Request::Look).unwrap_err();
+            assert!(refusal.why.contains("another process's"), "{refusal}");
+        });
+        assert_eq!(asked, []);
     }
 
     #[test]

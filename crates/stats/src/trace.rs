@@ -129,13 +129,13 @@ pub struct Recording {
 }
 
 impl Recording {
-    /// Has the process behind this socket record for so long.
+    /// Has this process, which takes requests at this socket, record for so long.
     ///
     /// # Errors
     /// As for [`ask`](control::ask). `EBUSY`: somebody else records it already.
-    pub fn start(socket: &str, time: Duration) -> Result<Recording, Refusal> {
+    pub fn start(pid: u32, socket: &str, time: Duration) -> Result<Recording, Refusal> {
         let millis = time.as_millis().try_into().unwrap_or(u64::MAX);
-        let peer = control::converse(socket, &Request::Trace { millis })?;
+        let peer = control::converse(pid, socket, &Request::Trace { millis })?;
         Ok(Recording { peer })
     }
 

@@ -64,5 +64,5 @@ fn change(args: &SetArgs) -> io::Result<()> {
         queue: queue.id,
         settings: args.settings.clone(),
     };
-    ask(process.socket(), &request).map_err(io::Error::other)
+    ask(process.pid(), process.socket(), &request).map_err(io::Error::other)
 }

@@ -147,6 +147,11 @@ impl Process {
         Process { pid, socket }
     }
 
+    /// Its number.
+    pub(super) fn pid(&self) -> u32 {
+        self.pid
+    }
+
     /// Where it takes requests.
     pub(super) fn socket(&self) -> &str {
         &self.socket
@@ -154,7 +159,7 @@ impl Process {
 
     /// What it does now or, where it does not answer, what it showed last.
     pub(super) fn look(&self, request: &Request) -> io::Result<Seen> {
-        let answered = ask(self.socket(), request);
+        let answered = ask(self.pid, self.socket(), request);
         // Only now: a process that has ended meanwhile has no page that means anything.
         let snapshot = match find::of_process(self.pid) {
             Ok((_, snapshot)) if snapshot.socket == self.socket => snapshot,

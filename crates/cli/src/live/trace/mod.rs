@@ -102,7 +102,8 @@ fn create(path: &Path) -> io::Result<Box<dyn Write>> {
 }
 
 fn listen(process: &Process, seen: Seen, time: Duration) -> io::Result<Recorded> {
-    let mut recording = Recording::start(process.socket(), time).map_err(io::Error::other)?;
+    let mut recording =
+        Recording::start(process.pid(), process.socket(), time).map_err(io::Error::other)?;
     let sampler = Sampler::start(seen.pid)?;
     let mut events = Events::default();
     // A process that says it goes on for ever does not keep us.

@@ -9,11 +9,12 @@ use cmwq_policy::{Action, Cx, ItemReport, Time, WorkerId, WorkerPool, contract};
 
 use crate::engine::Real;
 use crate::item::Header;
-use crate::pool::{Before, News, Pool, PoolActions, View};
+use crate::pool::{Asked, Before, News, Pool, PoolActions, View};
 use crate::queue::pwq::{Items, PwqRef, queue_of, unhold};
 use crate::turns;
 
 /// What has followed an event.
+#[derive(Default)]
 struct Then {
     /// A look at the workers was asked for, which the caller sees to.
     inspect: bool,
@@ -107,14 +108,26 @@ impl Pool {
         now: Time,
         event: impl FnOnce(&mut WorkerPool<Items>, &mut Cx<Items>, &mut View) -> (R, bool),
     ) -> (R, Then) {
+        let mut then = Then::default();
         let (result, asked) = self.run(now, event);
-        let mut then = Then {
-            inspect: false,
-            later: asked.waited,
-        };
+        let mut left = self.follow(asked, &mut then);
+        // Turn after turn, not one inside the other: it may be a million items.
+        while left {
+            let (_, asked) = self.run(clock::now(), |core, cx, inbox| {
+                core.take_in_left(cx, inbox, TURN);
+                ((), false)
+            });
+            left = self.follow(asked, &mut then);
+        }
+        (result, then)
+    }
+
+    /// Carries out what was asked for. Whether items lie in the inbox, which was shut.
+    fn follow(&'static self, asked: Asked, then: &mut Then) -> bool {
+        then.later |= asked.waited;
         // As after most items.
         if asked.actions.is_none() && asked.news == News::default() {
-            return (result, then);
+            return false;
         }
         let actions = asked.actions.unwrap_or_default();
         let News {
@@ -124,12 +137,9 @@ impl Pool {
             ..
         } = asked.news;
         self.carry_out(&actions, asked.news);
-        if left {
-            self.take_in();
-        }
-        then.inspect = actions.iter().any(|action| action == Action::Inspect);
+        then.inspect |= actions.iter().any(|action| action == Action::Inspect);
         then.later |= !actions.is_empty() || wants || backlog || left;
-        (result, then)
+        left
     }
 
     /// Takes everything out of the inbox that was left: the worker queues it in turns.

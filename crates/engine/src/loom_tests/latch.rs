@@ -66,6 +66,26 @@ fn setter(rig: &Arc<Rig>) -> thread::JoinHandle<()> {
     thread::spawn(move || rig.run(&AtomicBool::new(false)))
 }
 
+/// Handles of several tasks may set one latch at the same time. The waiter is told once.
+///
+/// Fails if who finds it set takes the waiter.
+#[test]
+fn of_two_who_set_it_one_tells_the_waiter() {
+    model(|| {
+        let (latch, calls) = (Arc::new(Latch::new()), calls());
+        let setters = [(); 2].map(|()| {
+            let latch = latch.clone();
+            thread::spawn(move || latch.set())
+        });
+        let ready = latch.await_set(&Waker::from(calls.clone()));
+        for setter in setters {
+            setter.join().unwrap();
+        }
+        assert_eq!(calls.0.load(SeqCst), u32::from(!ready));
+        assert!(latch.leave());
+    });
+}
+
 /// Who was told "not yet" is woken by the last waker that it gave, once, and by no earlier one
 /// after that.
 ///

@@ -1,5 +1,5 @@
-//! A latch: set once, waited for by at most one at a time: a worker, a thread, or the waker of a
-//! future.
+//! A latch: set for good, waited for by at most one at a time: a worker, a thread, or the waker of
+//! a future.
 //!
 //! | bit | means |
 //! | --- | --- |
@@ -8,10 +8,10 @@
 //! | HELD | a waiter is in the cell, for the setter |
 //!
 //! The latch has two sides: one sets it, the other waits. While HELD is clear the cell belongs to
-//! the waiting side. The setter reads the word once, as it sets SET. If it finds HELD, the cell is
-//! the setter's from then on, else it stays the waiting side's. So the waiting side looks at what
-//! it found each time that it sets or clears HELD. The setter keeps the latch alive until its call
-//! has returned.
+//! the waiting side. The setter is who sets SET first; whoever does so after that has no part. It
+//! reads the word once, as it sets SET. If it finds HELD, the cell is the setter's from then on,
+//! else it stays the waiting side's. So the waiting side looks at what it found each time that it
+//! sets or clears HELD. Who sets it keeps the latch alive until the call has returned.
 
 use std::task::Waker;
 
@@ -30,7 +30,7 @@ enum Waiter {
     Future(Waker),
 }
 
-/// Set once, waited for by at most one at a time. It takes 16 bytes; a waiter is allocated.
+/// Set for good, waited for by at most one at a time. It takes 16 bytes; a waiter is allocated.
 pub struct Latch {
     word: AtomicU32,
     waiter: UnsafeCell<Option<Box<Waiter>>>,
@@ -100,15 +100,14 @@ impl Latch {
         self.end().tell();
     }
 
-    /// Sets it. The waiter is yet to be told.
+    /// Sets it. The waiter is yet to be told. If it is set already, this finds nobody.
     pub fn end(&self) -> End {
         let before = self.word.fetch_or(SET, SeqCst);
+        let finds = |bit| before & (bit | SET) == bit;
         End {
-            left: before & LEFT != 0,
-            // SAFETY: HELD was found, so the cell is the setter's.
-            waiter: (before & HELD != 0)
-                .then(|| unsafe { self.replace(None) })
-                .flatten(),
+            left: finds(LEFT),
+            // SAFETY: HELD was found by who has set it first, so the cell is the setter's.
+            waiter: finds(HELD).then(|| unsafe { self.replace(None) }).flatten(),
         }
     }
 

@@ -49,10 +49,11 @@ pub(super) struct Brief {
 
 impl Default for Brief {
     fn default() -> Self {
+        let needs = if cfg!(cmwq_brief) { 0 } else { NEEDS_FIRST };
         Brief {
             run: 0,
-            needs: NEEDS_FIRST,
-            least: NEEDS_FIRST,
+            needs,
+            least: needs,
             saved: 0,
             lost: 0,
             servers: [None; 2],

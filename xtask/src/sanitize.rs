@@ -16,10 +16,11 @@ use log::Log;
 use nightly::Nightly;
 use suites::{MIRI, Suite, TSAN};
 
-const USAGE: &str = "usage: cargo xtask miri [--seeds N] [SUITE...]
-       cargo xtask tsan [SUITE...]
+const USAGE: &str = "usage: cargo xtask miri [--seeds N] [--brief] [SUITE...]
+       cargo xtask tsan [--brief] [SUITE...]
   SUITE    only these, by their names in the summary
-  --seeds  schedules that miri tries with each suite, from 1; default 1";
+  --seeds  schedules that miri tries with each suite, from 1; default 1
+  --brief  all items are taken for brief, which is what opens the inbox of a pool";
 
 /// Which of the two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,6 +51,7 @@ impl Tool {
 #[derive(Debug, PartialEq, Eq)]
 struct Options {
     seeds: u32,
+    brief: bool,
     suites: Vec<&'static Suite>,
 }
 
@@ -57,12 +59,14 @@ impl Options {
     fn parse(tool: Tool, args: &[String]) -> Result<Options, String> {
         let mut options = Options {
             seeds: 1,
+            brief: false,
             suites: Vec::new(),
         };
         let mut args = args.iter();
         while let Some(arg) = args.next() {
             match arg.as_str() {
                 "--seeds" if tool == Tool::Miri => options.seeds = seeds(args.next())?,
+                "--brief" => options.brief = true,
                 name => options.suites.push(suite(tool, name)?),
             }
         }
@@ -116,7 +120,7 @@ struct Outcome {
 
 fn run_all(tool: Tool, options: &Options) -> Result<Vec<Outcome>, String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let nightly = Nightly::install(&root)?;
+    let nightly = Nightly::install(&root, options.brief)?;
     if tool == Tool::Miri {
         nightly.set_up_miri()?;
     }
@@ -216,6 +220,8 @@ mod tests {
         let options = parse(Tool::Miri, &["--seeds", "3", "items"]).unwrap();
         assert_eq!((options.seeds, options.suites.len()), (3, 1));
         assert_eq!(options.suites[0].name, "items");
+        let briefly = parse(Tool::Tsan, &["--brief", "map"]).unwrap();
+        assert!(briefly.brief && !options.brief && briefly.suites.len() == 1);
     }
 
     #[test]

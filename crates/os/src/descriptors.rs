@@ -17,10 +17,6 @@ const ROOM: u64 = 256;
 /// Gives the table room for 256 files, or for as many as may be open, unless it has it. May take
 /// ten milliseconds or more if the process has several threads.
 pub fn make_room() {
-    // An interpreter has no such table.
-    if cfg!(miri) {
-        return;
-    }
     let last = ROOM.min(limits::open_files()).saturating_sub(1);
     let any = rustix::fs::open("/", OFlags::PATH | OFlags::CLOEXEC, Mode::empty());
     // Where this is denied, files are opened as they are anywhere.
@@ -31,6 +27,10 @@ pub fn make_room() {
 
 /// The same, if it takes no time: the process has one thread.
 pub fn make_room_if_alone() {
+    // An interpreter has no such table.
+    if cfg!(miri) {
+        return;
+    }
     // Two for the folder itself, one for each thread.
     let links = rustix::fs::stat("/proc/self/task").map(|folder| folder.st_nlink);
     if links == Ok(3) {

@@ -17,6 +17,9 @@ pub const PERIOD_FIRST: Nanos = MILLISECOND;
 pub const PERIOD_MOST: Nanos = 100 * MILLISECOND;
 /// See [`PERIOD_MOST`]. Ticks that follow each other without a pause would keep others off a CPU.
 pub const WORST_PART: u64 = 10;
+/// The tick's thread stays for so long when nothing waits any more. Items that are queued and begun
+/// one by one would else wake it for each, to find that nothing waits.
+pub const STAYS: Nanos = MILLISECOND;
 /// The tick may use one part in this many of the CPU time that its CPUs have.
 pub const BUDGET_PART: u64 = 100;
 /// The same while ticks start workers that no canary has reported missing: they are what keeps CPUs
@@ -101,6 +104,8 @@ pub struct Rounds {
     /// All ticks look, this far apart.
     fixed: Option<Nanos>,
     next: Time,
+    /// Nothing waits, and the thread stays until then.
+    stays: Option<Time>,
     /// Reports of canaries until the last tick.
     reports: u64,
     /// There were none between the last two.
@@ -148,6 +153,21 @@ impl Rounds {
     pub fn next(&self) -> Time {
         self.next
     }
+
+    /// How long the thread sleeps, of which nobody need wake it: until the next tick if items wait,
+    /// and for [`STAYS`] if none do any more. `None`: until it is woken.
+    pub fn sleeps_until(&mut self, now: Time, items_wait: bool) -> Option<Time> {
+        if items_wait || self.fixed.is_some() {
+            self.stays = None;
+            return items_wait.then_some(self.next);
+        }
+        match self.stays {
+            None => self.stays = Some(now.after(STAYS)),
+            Some(until) if until <= now => self.stays = None,
+            Some(_) => {}
+        }
+        self.stays
+    }
 }
 
 impl Round {
@@ -173,6 +193,23 @@ mod tests {
         let between = rounds.begin(Time(rounds.next().0 - 1), 0);
         assert!(!between.due && !between.looks_at(false, false, true));
         assert!(between.looks_at(true, false, false) && between.looks_at(false, true, false));
+    }
+
+    #[test]
+    fn it_stays_for_a_moment_when_nothing_waits_any_more() {
+        let mut rounds = Rounds::default();
+        rounds.begin(Time(0), 0);
+        rounds.ended(Time(0), false, MICROSECOND, 2);
+        assert_eq!(rounds.sleeps_until(Time(5), true), Some(rounds.next()));
+        let gone = Time(5).after(STAYS);
+        assert_eq!(rounds.sleeps_until(Time(5), false), Some(gone));
+        // Woken for something else, or to find that items wait.
+        assert_eq!(rounds.sleeps_until(Time(9), false), Some(gone));
+        assert_eq!(rounds.sleeps_until(Time(10), true), Some(rounds.next()));
+        let gone = Time(11).after(STAYS);
+        assert_eq!(rounds.sleeps_until(Time(11), false), Some(gone));
+        assert_eq!(rounds.sleeps_until(gone, false), None);
+        assert_eq!(rounds.sleeps_until(gone, false), Some(gone.after(STAYS)));
     }
 
     #[test]

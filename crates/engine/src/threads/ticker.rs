@@ -230,12 +230,14 @@ impl Ticker {
     fn sleep(&mut self, due: Option<Time>) {
         let tick = self.tick();
         let mut until = due;
-        if !tick.disarm() {
+        let round = self.rounds.sleeps_until(clock::now(), tick.has_backlog());
+        if round.is_some() || !tick.disarm() {
             let looks = self
                 .engine
                 .pools()
                 .filter_map(|p| p.with_workers(clock::now(), |core, cx| core.look_at(cx.now)));
-            until = looks.chain(due).chain([self.rounds.next()]).min();
+            let round = round.unwrap_or(self.rounds.next());
+            until = looks.chain(due).chain([round]).min();
         }
         let timers = self
             .engine

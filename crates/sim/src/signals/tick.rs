@@ -110,14 +110,16 @@ impl Ticker {
         self.rounds.ended(machine.now(), looked.paid, cost, cpus);
     }
 
-    /// Until the next tick while items wait, otherwise until somebody kicks it.
+    /// As long as the policy says, or until somebody kicks it.
     fn sleep(&mut self, machine: &Machine, id: ThreadId) {
-        let backlog = machine.has_backlog();
-        machine.tick_is_armed.set(backlog);
+        let round = self
+            .rounds
+            .sleeps_until(machine.now(), machine.has_backlog());
+        machine.tick_is_armed.set(round.is_some());
         let signals = &machine.signals;
         let late = machine.user_signals().map_or(0, |user| user.late);
-        let next = self.rounds.next();
-        let at = (backlog && next != NEVER).then(|| next.after(signals.delay(late)));
+        let round = round.filter(|&at| at != NEVER);
+        let at = round.map(|at| at.after(signals.delay(late)));
         self.sleeps_until = at.unwrap_or(NEVER);
         machine.arm_at(&signals.due, at, Event::Tick);
         machine.park(id);

@@ -17,6 +17,9 @@ use crate::worker::WorkerId;
 
 /// An item shorter than this is brief.
 pub(super) const BRIEF: Nanos = MICROSECOND;
+/// The same of an item behind which none waits: who would have been woken for one begins later than
+/// that. Each of a chain, which queue one another, takes longer if it wakes somebody for the next.
+const BRIEF_ALONE: Nanos = 4 * MICROSECOND;
 /// One worker is enough until no item has begun or ended for so long: about what a wake takes.
 pub(super) const LATE: Nanos = 50 * MICROSECOND;
 /// The number of brief items in a row that make one worker enough: at first, and at most.
@@ -101,7 +104,7 @@ impl Brief {
 
     /// An item has ended that took so long, while others waited for a worker or not.
     pub(super) fn ended(&mut self, ran: Nanos, others_wait: bool) {
-        let is_brief = ran < BRIEF;
+        let is_brief = ran < if others_wait { BRIEF } else { BRIEF_ALONE };
         if self.run >= self.needs {
             self.saved += if is_brief { SAVES } else { 0 };
             self.lost += if others_wait && ran >= LATE { ran } else { 0 };
@@ -175,6 +178,21 @@ mod tests {
         assert!(!brief.is_served(now.after(LATE)));
         brief.moved(WorkerId(1), now.after(LATE));
         assert!(brief.is_served(now.after(LATE)), "somebody was woken");
+    }
+
+    #[test]
+    fn where_no_other_waits_longer_ones_are_brief_too() {
+        for (others_wait, ran, is_brief) in [
+            (true, BRIEF - 1, true),
+            (true, BRIEF, false),
+            (false, BRIEF, true),
+            (false, BRIEF_ALONE, false),
+        ] {
+            let mut brief = Brief::default();
+            brief.moved(WorkerId(0), Time(0));
+            (0..NEEDS_FIRST).for_each(|_| brief.ended(ran, others_wait));
+            assert_eq!(brief.is_served(Time(0)), is_brief, "{ran}, {others_wait}");
+        }
     }
 
     #[test]

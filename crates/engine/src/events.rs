@@ -171,46 +171,9 @@ impl Pool {
         }
     }
 
-    /// Wakes and asks, with the lock dropped. Every action stays valid however late it comes.
+    /// Wakes and asks, with the lock dropped.
     fn carry_out(&'static self, actions: &PoolActions, news: News) {
-        for action in actions.iter() {
-            match action {
-                Action::Wake(id) => self.wake(id, None),
-                Action::WakeNear(id, cpu) => self.wake(id, Some(cpu)),
-                Action::FailWait(id) => {
-                    self.slot(id).unpark();
-                    self.announce_progress();
-                }
-                Action::Spawn(id) => self.request_spawn(id),
-                Action::Inspect => {}
-                Action::Flushed(_) | Action::Drained(_) => self.announce_progress(),
-                Action::Released(pwq) => {
-                    unhold(pwq);
-                    // Somebody may wait for the pool as a whole.
-                    self.announce_progress();
-                }
-                Action::Activate(pwq) => turns::take(pwq, |pwq| {
-                    contract::activate(&Real(self.engine()), pwq);
-                    unhold(pwq);
-                }),
-                Action::Emptied(pwq) => {
-                    contract::pwq_emptied(&Real(self.engine()), queue_of(pwq), pwq);
-                    unhold(pwq);
-                }
-                Action::Undefer { pool, execution } => {
-                    let pool = self.engine().pool(pool).expect("the pool exists");
-                    pool.with(|core, cx| core.undefer(cx, execution));
-                }
-                Action::Mayday(pwq) => {
-                    // SAFETY: the queue is held.
-                    let queue = unsafe { queue_of(pwq).as_ref() };
-                    let rescuer = queue.rescuer();
-                    rescuer
-                        .expect("only queues with a rescuer call it")
-                        .call(pwq);
-                }
-            }
-        }
+        actions.iter().for_each(|action| self.act(action));
         if news.backlog {
             self.base().tick().arm();
         }
@@ -225,6 +188,46 @@ impl Pool {
         }
         if news.wants {
             self.base().canaries().arm_all();
+        }
+    }
+
+    /// Every action stays valid however late it comes.
+    fn act(&'static self, action: Action<PwqRef>) {
+        match action {
+            Action::Wake(id) => self.wake(id, None),
+            Action::WakeNear(id, cpu) => self.wake(id, Some(cpu)),
+            Action::FailWait(id) => {
+                self.slot(id).unpark();
+                self.announce_progress();
+            }
+            Action::Spawn(id) => self.request_spawn(id),
+            Action::Inspect => {}
+            Action::Flushed(_) | Action::Drained(_) => self.announce_progress(),
+            Action::Released(pwq) => {
+                unhold(pwq);
+                // Somebody may wait for the pool as a whole.
+                self.announce_progress();
+            }
+            Action::Activate(pwq) => turns::take(pwq, |pwq| {
+                contract::activate(&Real(self.engine()), pwq);
+                unhold(pwq);
+            }),
+            Action::Emptied(pwq) => {
+                contract::pwq_emptied(&Real(self.engine()), queue_of(pwq), pwq);
+                unhold(pwq);
+            }
+            Action::Undefer { pool, execution } => {
+                let pool = self.engine().pool(pool).expect("the pool exists");
+                pool.with(|core, cx| core.undefer(cx, execution));
+            }
+            Action::Mayday(pwq) => {
+                // SAFETY: the queue is held.
+                let queue = unsafe { queue_of(pwq).as_ref() };
+                let rescuer = queue.rescuer();
+                rescuer
+                    .expect("only queues with a rescuer call it")
+                    .call(pwq);
+            }
         }
     }
 }

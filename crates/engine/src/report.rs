@@ -214,23 +214,7 @@ impl fmt::Display for Report {
             }
             Report::Starvation { .. } => self.fmt_starvation(f),
             Report::LimitRaised { .. } | Report::ThreadLimitRaised { .. } => self.fmt_raised(f),
-            Report::LeftBehind {
-                queue,
-                items,
-                what,
-                retired,
-            } => {
-                match queue.as_str() {
-                    "" => write!(f, "one of {items} items")?,
-                    queue => write!(f, "an item of queue \"{queue}\" (one of the last {items})")?,
-                }
-                let fate = if *retired {
-                    "has ended"
-                } else {
-                    "was set right"
-                };
-                write!(f, " left its worker with {what}; the thread {fate}")
-            }
+            Report::LeftBehind { .. } => self.fmt_left_behind(f),
             Report::SlowDrain { queue, looks } => write!(
                 f,
                 "queue \"{queue}\" is not drained after {looks} rounds: its items queue on"
@@ -259,6 +243,27 @@ impl fmt::Display for Report {
 }
 
 impl Report {
+    fn fmt_left_behind(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Report::LeftBehind {
+            queue,
+            items,
+            what,
+            retired,
+        } = self
+        else {
+            return Ok(());
+        };
+        match queue.as_str() {
+            "" => write!(f, "one of {items} items")?,
+            queue => write!(f, "an item of queue \"{queue}\" (one of the last {items})")?,
+        }
+        let fate = match retired {
+            true => "has ended",
+            false => "was set right",
+        };
+        write!(f, " left its worker with {what}; the thread {fate}")
+    }
+
     fn fmt_raised(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Report::LimitRaised { queue, from, to } => write!(

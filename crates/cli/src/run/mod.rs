@@ -113,53 +113,70 @@ fn run(given: &RunArgs) -> io::Result<RunEnd> {
     let (log, done) = open_log(args)?;
     let summary_file = open_summary(args)?;
     threads::allow(args.max_active)?;
-    let progress = progress::is_wanted(progress_wanted(args));
-    let holes = plan.holes();
-    let setup = Setup {
-        template,
-        log,
-        results: args
-            .results
-            .as_deref()
-            .map(|path| Results::new(path, holes)),
-        tagstring: args
-            .tagstring
-            .as_ref()
-            .map(|text| Text::new(text.as_bytes(), holes)),
-        is_watched: progress,
-    };
-    let session = Session::new(args, setup)?;
-    let session = Arc::new(session);
+    let session = Arc::new(Session::new(args, setup(args, &plan, template, log))?);
     for note in notes.chain(plan.notes()) {
         session.output.note(&note);
     }
-    signals::watch(&session)?;
+    play(args, &session, &plan, (source, done))?;
+    sum_up(args, &session, started, summary_file)?;
+    Ok(session.control.end())
+}
+
+fn setup(args: &RunArgs, plan: &Plan, template: Template, log: Option<JobLog>) -> Setup {
+    let holes = plan.holes();
+    let results = args.results.as_deref();
+    let tagstring = args.tagstring.as_ref();
+    Setup {
+        template,
+        log,
+        results: results.map(|path| Results::new(path, holes)),
+        tagstring: tagstring.map(|text| Text::new(text.as_bytes(), holes)),
+        is_watched: progress::is_wanted(progress_wanted(args)),
+    }
+}
+
+/// Runs all jobs, and returns when they are over.
+fn play(
+    args: &RunArgs,
+    session: &Arc<Session>,
+    plan: &Plan,
+    (source, done): (Opened, Done),
+) -> io::Result<()> {
+    signals::watch(session)?;
     orphans::adopt()?;
-    let progress = Progress::start(progress, &session)?;
+    let progress = progress::is_wanted(progress_wanted(args));
+    let _progress = Progress::start(progress, session)?;
     let stop = session.control.stop_event();
     let mut jobs = plan.jobs(source, &session.template, done, stop)?;
     if args.halt.is_some_and(Halt::is_of_all) {
         session.rules.expect(jobs.read_all());
     }
     session.mind_room();
-    let looks = Looks::start(&session);
-    submit_all(&session, jobs, &plan, args.summary != SummaryFormat::None);
-    session.wait()?;
-    drop(looks);
-    drop(progress);
+    let _looks = Looks::start(session);
+    submit_all(session, jobs, plan, args.summary != SummaryFormat::None);
+    session.wait()
+}
+
+/// Says at the end what is to be said.
+fn sum_up(
+    args: &RunArgs,
+    session: &Session,
+    started: Instant,
+    file: Option<(File, &Path)>,
+) -> io::Result<()> {
     let (tally, runnable_ns) = (session.control.tally(), cmwq::stats().runnable_ns);
     let (long, failed) = (session.long.all(), session.failures.all());
-    tell_failures(args, &session, tally, &failed);
+    tell_failures(args, session, tally, &failed);
     let elapsed = started.elapsed();
     let text = summary::text(args.summary, tally, elapsed, runnable_ns, long, failed);
-    match (text, summary_file) {
+    match (text, file) {
         (Some(text), Some((mut file, path))) => {
             writeln!(file, "{text}").map_err(|error| named(path, &error))?;
         }
         (Some(text), None) => session.output.print(&text),
         (None, _) => {}
     }
-    Ok(session.control.end())
+    Ok(())
 }
 
 /// Names the jobs that failed to somebody at a terminal who has not been told otherwise. One that

@@ -71,20 +71,7 @@ impl Plan {
             (None, 0) => Cut::Whole,
             (None, sources) => Cut::Joints(sources),
         };
-        if let Some(word) = command.iter().find(|word| script::is_perl(word)) {
-            let text = format!(
-                "there is no {{= =}}, as in \"{}\": write one quoted script for the shell, such as \
-                 'f={{}}; echo \"${{f%.txt}}\"'",
-                word.display()
-            );
-            return Err(usage(&text));
-        }
-        if args.arg_file.is_some() && sources.len() > 0 {
-            return Err(usage("lines are either of --arg-file or of ::: and ::::"));
-        }
-        if sources.len() > 1 && (args.colsep.is_some() || args.max_args() > 1) {
-            return Err(usage("several sources go without --colsep and --max-args"));
-        }
+        refuse(args, &command, sources.len()).map_err(|error| usage(&error))?;
         // One file is read as there is room for jobs, however its name was given.
         if let [(_, Source::File(path))] = &sources.0[..] {
             file = Some(path.clone()).filter(|path| path != Path::new("-"));
@@ -285,6 +272,34 @@ impl Plan {
     }
 }
 
+/// What does not go together.
+fn refuse(args: &RunArgs, command: &[OsString], sources: usize) -> Result<(), String> {
+    if let Some(word) = command.iter().find(|word| script::is_perl(word)) {
+        return Err(format!(
+            "there is no {{= =}}, as in \"{}\": write one quoted script for the shell, such as \
+             'f={{}}; echo \"${{f%.txt}}\"'",
+            word.display()
+        ));
+    }
+    if args.arg_file.is_some() && sources > 0 {
+        return Err("lines are either of --arg-file or of ::: and ::::".into());
+    }
+    if sources > 1 && (args.colsep.is_some() || args.max_args() > 1) {
+        return Err("several sources go without --colsep and --max-args".into());
+    }
+    Ok(())
+}
+
+/// The folder that jobs run in is there.
+fn find_workdir(folder: &Path) -> Result<(), String> {
+    let why = match std::fs::metadata(folder) {
+        Ok(found) if found.is_dir() => return Ok(()),
+        Ok(_) => "it is no folder".to_owned(),
+        Err(error) => error.to_string(),
+    };
+    Err(format!("--workdir {}: {why}", folder.display()))
+}
+
 /// The arguments in our own words, and what to say of them. The error is one of usage.
 pub(super) fn settle(args: &RunArgs, cpus: usize) -> Result<(RunArgs, Vec<String>), String> {
     if let Some(text) = args.habits.refused() {
@@ -309,15 +324,7 @@ pub(super) fn settle(args: &RunArgs, cpus: usize) -> Result<(RunArgs, Vec<String
     if args.habits.bar > 0 {
         args.progress = When::Always;
     }
-    if let Some(folder) = &args.workdir {
-        let found = std::fs::metadata(folder).map_err(|error| error.to_string());
-        found
-            .and_then(|found| match found.is_dir() {
-                true => Ok(()),
-                false => Err("it is no folder".to_owned()),
-            })
-            .map_err(|why| format!("--workdir {}: {why}", folder.display()))?;
-    }
+    args.workdir.as_deref().map_or(Ok(()), find_workdir)?;
     let mut notes = Vec::from_iter(note_on_retries(&args));
     if args.gnu {
         // All attempts, with 0 for as many as it takes.

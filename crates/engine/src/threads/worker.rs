@@ -94,20 +94,26 @@ impl Hands {
         let ran = at.since(begun);
         let (report, cpu) = self.meter.end(at, ran, slot.was_foreign.load(SeqCst));
         if let Some(cpu) = cpu.filter(|_| base.is_ours()) {
-            // SAFETY: the item is not counted out yet, so its queue is there.
-            let queue = unsafe { queue_of(pwq).as_ref() }.id();
-            let whose = Whose {
-                func: key.func,
-                queue,
-                pool: slot.pool.index(),
-            };
-            base.lately().note(slot.tid(), at, whose, cpu);
+            self.note_cpu(at, pwq, key.func, cpu);
         }
         Executed {
             report,
             at,
             item: (ran, key.func),
         }
+    }
+
+    /// An item of this function, which is not counted out yet, has used so much CPU time.
+    fn note_cpu(&self, at: Time, pwq: PwqRef, func: u64, cpu: Nanos) {
+        let pool = self.slot.pool;
+        // SAFETY: the item is not counted out yet, so its queue is there.
+        let queue = unsafe { queue_of(pwq).as_ref() }.id();
+        let whose = Whose {
+            func,
+            queue,
+            pool: pool.index(),
+        };
+        pool.base().lately().note(self.slot.tid(), at, whose, cpu);
     }
 }
 
@@ -279,11 +285,7 @@ impl Worker {
                         // only one: the other items are the parent's, so the child ends.
                         return;
                     }
-                    let seen = &mut self.cpus_seen;
-                    let is_items = |mask: &CpuMask| is_items_mask(slot, seen, mask);
-                    let found = self.tidiness.item_ended(done.item, is_items);
-                    let found = self.settle(found);
-                    if found.is_some_and(|found| say(found, name_of(pwq))) {
+                    if self.is_lost_after(&done, pwq) {
                         return self.give_up(Some(done.report));
                     }
                     ended = Some(done.report);
@@ -309,6 +311,15 @@ impl Worker {
             }
             now = clock::now();
         }
+    }
+
+    /// Looks at what the item has left in the thread, if it is time.
+    fn is_lost_after(&mut self, done: &Executed, pwq: PwqRef) -> bool {
+        let (slot, seen) = (self.hands.slot, &mut self.cpus_seen);
+        let is_items = |mask: &CpuMask| is_items_mask(slot, seen, mask);
+        let found = self.tidiness.item_ended(done.item, is_items);
+        let found = self.settle(found);
+        found.is_some_and(|found| say(found, name_of(pwq)))
     }
 
     /// Looks at what short items have left, before nobody knows for how long the thread sleeps.

@@ -79,12 +79,10 @@ fn follow(
     happens: &Receiver<Event>,
 ) -> io::Result<End> {
     let mut next = Instant::now() + state.interval;
-    // One at a time: a process that does not answer is not asked in vain again and again.
-    let mut is_looking = false;
-    let mut look_now = false;
+    let mut looks = Looks::default();
     loop {
         screen.draw(state)?;
-        let patience = match is_looking || state.paused {
+        let patience = match looks.one_is_under_way || state.paused {
             true => CHECK,
             false => next.saturating_duration_since(Instant::now()).min(CHECK),
         };
@@ -94,35 +92,60 @@ fn follow(
             Err(RecvTimeoutError::Disconnected) => return Err(io::Error::other("no more keys")),
         };
         while let Some(happened) = event {
-            match happened {
-                Event::Key(key) => match state.key(key) {
-                    Act::Draw => {}
-                    Act::Look => look_now = true,
-                    Act::Quit => return Ok(End::Quit),
-                    Act::Suspend => screen.suspend()?,
-                },
-                Event::Resized => {}
-                Event::Signal(libc::SIGTSTP) => screen.suspend()?,
-                Event::Signal(libc::SIGCONT) => screen.retake()?,
-                Event::Signal(signal) => return Ok(End::Signal(signal)),
-                Event::Looked(look) => {
-                    is_looking = false;
-                    state.saw(*look?);
-                }
-                Event::Failed(error) => return Err(error),
+            if let Some(end) = take(happened, state, screen, &mut looks)? {
+                return Ok(end);
             }
             event = happens.try_recv().ok();
         }
         // A shorter interval counts at once.
         next = next.min(Instant::now() + state.interval);
-        let is_due = look_now || Instant::now() >= next;
-        if is_due && !is_looking && !state.paused {
+        let is_due = looks.now || Instant::now() >= next;
+        if is_due && !looks.one_is_under_way && !state.paused {
             // If that thread has ended, its last event says why.
             let _ = looker.send(state.request());
-            (is_looking, look_now) = (true, false);
+            looks = Looks {
+                one_is_under_way: true,
+                now: false,
+            };
             next = Instant::now() + state.interval;
         }
     }
+}
+
+/// What the loop knows of looks at the process.
+#[derive(Default)]
+struct Looks {
+    /// One at a time: a process that does not answer is not asked in vain again and again.
+    one_is_under_way: bool,
+    /// The user wants one before it is due.
+    now: bool,
+}
+
+/// Does what follows an event.
+fn take(
+    happened: Event,
+    state: &mut State,
+    screen: &mut Screen,
+    looks: &mut Looks,
+) -> io::Result<Option<End>> {
+    match happened {
+        Event::Key(key) => match state.key(key) {
+            Act::Draw => {}
+            Act::Look => looks.now = true,
+            Act::Quit => return Ok(Some(End::Quit)),
+            Act::Suspend => screen.suspend()?,
+        },
+        Event::Resized => {}
+        Event::Signal(libc::SIGTSTP) => screen.suspend()?,
+        Event::Signal(libc::SIGCONT) => screen.retake()?,
+        Event::Signal(signal) => return Ok(Some(End::Signal(signal))),
+        Event::Looked(look) => {
+            looks.one_is_under_way = false;
+            state.saw(*look?);
+        }
+        Event::Failed(error) => return Err(error),
+    }
+    Ok(None)
 }
 
 fn follow_signals(events: &Sender<Event>) -> io::Result<()> {

@@ -81,15 +81,14 @@ fn items(recorded: &Recorded) -> (Vec<Run<'_>>, Vec<Item<'_>>) {
     in_order.sort_by_key(|event| (event.from, event.what != What::Queued));
     let mut pending: HashMap<u64, &Event> = HashMap::new();
     let (mut runs, mut items) = (Vec::new(), Vec::new());
+    let never = |event: &Event| Item {
+        queue: events.text(event.queue),
+        function: events.text(event.function),
+        queued: Some(event.from),
+        ran: None,
+        ended: false,
+    };
     for event in in_order {
-        let (queue, function) = (events.text(event.queue), events.text(event.function));
-        let never = |event: &Event| Item {
-            queue: events.text(event.queue),
-            function: events.text(event.function),
-            queued: Some(event.from),
-            ran: None,
-            ended: false,
-        };
         match event.what {
             // One that was cancelled may be queued again.
             What::Queued => items.extend(pending.insert(event.item, event).map(never)),
@@ -98,41 +97,41 @@ fn items(recorded: &Recorded) -> (Vec<Run<'_>>, Vec<Item<'_>>) {
                 let span = (event.from.max(zero), event.to.max(zero));
                 let queued = pending.remove(&event.item).map(|queued| queued.from);
                 items.push(Item {
-                    queue,
-                    function,
                     queued,
                     ran: Some(span),
                     ended: true,
+                    ..never(event)
                 });
-                runs.push(Run {
-                    tid: event.tid,
-                    span,
-                    cpus: (known(event.from_cpu), known(event.to_cpu)),
-                    queue,
-                    function,
-                    args: json!({
-                        "queue": clean(queue),
-                        "pool": event.pool,
-                        "waited_ns": queued.map(|queued| event.from.saturating_sub(queued)),
-                        "ran_ns": event.to.saturating_sub(event.from),
-                        "cpu_ns": (known(event.from_cpu).is_some()).then_some(event.cpu_ns),
-                    }),
-                });
+                runs.push(executed(recorded, event, span, queued));
             }
         }
     }
     unfinished(recorded, &mut runs, &mut items, &mut pending);
-    let never = pending.into_values().map(|event| Item {
-        queue: events.text(event.queue),
-        function: events.text(event.function),
-        queued: Some(event.from),
-        ran: None,
-        ended: false,
-    });
-    items.extend(never);
+    items.extend(pending.into_values().map(never));
     items.sort_by_key(|item| item.queued.or(item.ran.map(|ran| ran.0)));
     runs.sort_by_key(|run| (run.tid, run.span.0, Reverse(run.span.1)));
     (runs, items)
+}
+
+fn executed<'a>(recorded: &'a Recorded, event: &Event, span: Span, queued: Option<u64>) -> Run<'a> {
+    let (queue, function) = (
+        recorded.events.text(event.queue),
+        recorded.events.text(event.function),
+    );
+    Run {
+        tid: event.tid,
+        span,
+        cpus: (known(event.from_cpu), known(event.to_cpu)),
+        queue,
+        function,
+        args: json!({
+            "queue": clean(queue),
+            "pool": event.pool,
+            "waited_ns": queued.map(|queued| event.from.saturating_sub(queued)),
+            "ran_ns": event.to.saturating_sub(event.from),
+            "cpu_ns": (known(event.from_cpu).is_some()).then_some(event.cpu_ns),
+        }),
+    }
 }
 
 /// What was still being executed at the end. Without an address: of several items of a function
@@ -176,19 +175,24 @@ fn unfinished<'a>(
             ran: Some(span),
             ended: false,
         });
-        runs.push(Run {
-            tid: worker.tid,
-            span,
-            cpus: (None, None),
-            queue,
-            function,
-            args: json!({
-                "queue": clean(queue),
-                "ended": false,
-                "ran_ns": worker.since,
-                "waits_for": (!worker.awaits.is_empty()).then(|| clean(&worker.awaits)),
-            }),
-        });
+        runs.push(executing(worker, span));
+    }
+}
+
+fn executing(worker: &Worker, span: Span) -> Run<'_> {
+    let (queue, function) = (worker.queue_name.as_str(), worker.item.as_str());
+    Run {
+        tid: worker.tid,
+        span,
+        cpus: (None, None),
+        queue,
+        function,
+        args: json!({
+            "queue": clean(queue),
+            "ended": false,
+            "ran_ns": worker.since,
+            "waits_for": (!worker.awaits.is_empty()).then(|| clean(&worker.awaits)),
+        }),
     }
 }
 

@@ -116,19 +116,43 @@ pub(super) fn missed(figures: &Figures) -> String {
 fn missed_line(items: &str, aim: &Aim) -> String {
     let sign = if aim.at_least { "at least" } else { "at most" };
     let of = [aim.work, items].join(", ");
-    format!(
+    let line = format!(
         "* {}: {} is {:.3}, and should be {sign} {}.\n",
         of.trim_end_matches(", "),
         aim.what,
         aim.figure,
         aim.limit
-    )
+    );
+    broken(&line)
+}
+
+/// A point of a list in lines as long as prose may be.
+fn broken(point: &str) -> String {
+    const MOST: usize = 99;
+    let mut lines = String::new();
+    let mut rest = point;
+    while rest.len() > MOST
+        && let Some(at) = rest[..MOST].rfind(' ')
+    {
+        lines = lines + &rest[..at] + "\n  ";
+        rest = &rest[at + 1..];
+    }
+    lines + rest
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::rows::tests::row;
     use super::*;
+
+    #[test]
+    fn a_long_point_is_broken_between_words() {
+        let point = format!("* {} {}\n", "a".repeat(60), "b".repeat(60));
+        let broken = broken(&point);
+        assert_eq!(broken.replace("\n  ", " "), point);
+        assert!(broken.lines().all(|line| line.len() < 100));
+        assert_eq!(super::broken("* short\n"), "* short\n");
+    }
 
     fn runs() -> Runs {
         Runs(vec![

@@ -44,17 +44,16 @@ fn record(engine: &'static Engine, recording: &Recording, peer: &UnixStream, tim
         let left = time.saturating_sub(passed);
         std::thread::sleep(left.min(PERIOD));
         let last = left <= PERIOD;
-        let busy = match last {
+        let (busy, at) = match last {
             // In front of the end: an item that ends in between is among the events as well.
             true => snapshot::busy(engine),
-            false => Vec::new(),
+            false => (Vec::new(), clock::now()),
         };
-        let at = clock::now().0;
         if last {
             recording.stop();
         }
         let mut chunk = Chunk {
-            at,
+            at: at.0,
             busy,
             last,
             ..Chunk::default()

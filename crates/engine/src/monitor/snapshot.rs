@@ -5,7 +5,7 @@ use cmwq_policy::contract::{self, Machine};
 use cmwq_policy::lately::{Had, Whose};
 use cmwq_policy::pool::Waits;
 use cmwq_policy::queue::Kind;
-use cmwq_policy::{CpuMask, Rule};
+use cmwq_policy::{CpuMask, Rule, Time};
 use cmwq_stats::{
     Decision, Lately, Pool as ShownPool, Queue as ShownQueue, Snapshot, WaitReason, Worker,
 };
@@ -62,9 +62,19 @@ fn lately(engine: &Engine, queues: &[ShownQueue]) -> (u64, Vec<Lately>) {
     (span, all.into_iter().map(shown).collect())
 }
 
-/// What is being executed now.
-pub(super) fn busy(engine: &'static Engine) -> Vec<Worker> {
-    engine.pools().flat_map(|pool| of_pool(pool).busy).collect()
+/// What is being executed, and for how long at a time after that, which it gives as well.
+pub(super) fn busy(engine: &'static Engine) -> (Vec<Worker>, Time) {
+    let looked = |pool| (clock::now(), of_pool(pool).busy);
+    let looked: Vec<_> = engine.pools().map(looked).collect();
+    let at = clock::now();
+    let aged = looked.into_iter().flat_map(|(before, busy)| {
+        let more = at.since(before);
+        busy.into_iter().map(move |worker| Worker {
+            since: worker.since + more,
+            ..worker
+        })
+    });
+    (aged.collect(), at)
 }
 
 fn of_queue(queue: &Queue) -> ShownQueue {

@@ -17,6 +17,8 @@ use super::sample::Sample;
 /// Groups of tracks beside the process itself: no process has such a number.
 const CPUS: u64 = 1 << 22;
 const QUEUES: u64 = CPUS + 1;
+/// A pool says that an item begins a moment before its thread does, in nanoseconds.
+const ABOUT: u64 = 100_000;
 /// Lanes of a CPU that are told apart.
 const MOST_LANES: usize = 64;
 
@@ -147,15 +149,10 @@ fn unfinished<'a>(
     for worker in &events.busy {
         let (queue, function) = (worker.queue_name.as_str(), worker.item.as_str());
         let began = end.saturating_sub(worker.since);
-        let is_same = |run: &Run| {
-            run.tid == worker.tid
-                && (run.queue, run.function) == (queue, function)
-                && run.span.0 <= end
-                && run.span.1 >= end
-        };
-        if runs.iter().any(is_same) {
+        if runs.iter().any(|run| is_of(run, worker, began)) {
             continue;
         }
+        let began = behind(runs, worker.tid, began);
         let of_it = |event: &Event| {
             events.text(event.queue) == queue
                 && events.text(event.function) == function
@@ -177,6 +174,23 @@ fn unfinished<'a>(
         });
         runs.push(executing(worker, span));
     }
+}
+
+/// Whether this is what the worker was executing, which began about then: it has ended between the
+/// look at the worker and the end of the recording.
+fn is_of(run: &Run, worker: &Worker, began: u64) -> bool {
+    let is_same = (run.queue, run.function) == (&*worker.queue_name, &*worker.item);
+    let is_then = run.span.0 <= began.saturating_add(ABOUT) && began <= run.span.1;
+    run.tid == worker.tid && is_same && is_then
+}
+
+/// What this thread has begun about then has begun when what it had executed before was over.
+fn behind(runs: &[Run], tid: i32, began: u64) -> u64 {
+    let before = |run: &&Run| {
+        run.tid == tid && run.span.0 < began && run.span.1 <= began.saturating_add(ABOUT)
+    };
+    let ends = runs.iter().filter(before).map(|run| run.span.1);
+    ends.fold(began, u64::max)
 }
 
 fn executing(worker: &Worker, span: Span) -> Run<'_> {
@@ -377,4 +391,55 @@ fn queues(chrome: &mut Chrome<'_>, items: &[Item], end: u64) -> io::Result<()> {
         chrome.end_of(id, false, last.1, &name)?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_has_ended_since_the_look_is_not_executed_at_the_end() {
+        let worker = Worker {
+            tid: 7,
+            queue_name: "q".into(),
+            item: "f".into(),
+            ..Worker::default()
+        };
+        let of = |function, span| Run {
+            function,
+            ..executing(&worker, span)
+        };
+        let began = 10 * ABOUT;
+        for (function, span, is_it) in [
+            ("f", (began, began + 1), true),
+            ("f", (began + ABOUT, began + 5 * ABOUT), true),
+            ("f", (began - ABOUT, began - 1), false),
+            ("f", (began + 2 * ABOUT, began + 3 * ABOUT), false),
+            ("g", (began, began + 1), false),
+        ] {
+            let found = is_of(&of(function, span), &worker, began);
+            assert_eq!(found, is_it, "{function} {span:?}");
+        }
+        let other = Worker {
+            tid: 8,
+            ..worker.clone()
+        };
+        assert!(!is_of(&of("f", (began, began + 1)), &other, began));
+    }
+
+    #[test]
+    fn one_item_of_a_thread_begins_behind_the_last() {
+        let worker = |tid| Worker {
+            tid,
+            ..Worker::default()
+        };
+        let (mine, others) = (worker(7), worker(8));
+        let runs = [
+            executing(&mine, (5, 20 * ABOUT)),
+            executing(&mine, (ABOUT, 10 * ABOUT + 3)),
+            executing(&others, (ABOUT, 10 * ABOUT + 9)),
+        ];
+        assert_eq!(behind(&runs, 7, 10 * ABOUT), 10 * ABOUT + 3);
+        assert_eq!(behind(&runs, 7, 11 * ABOUT), 11 * ABOUT);
+    }
 }

@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::SeqCst;
 use std::time::Duration;
 
-use cmwq_os::{descriptors, generation};
+use cmwq_os::{generation, observe};
 
 use crate::engine::{Engine, existing};
 use crate::environment;
@@ -48,7 +48,7 @@ pub(crate) fn get() -> io::Result<&'static Engine> {
 fn make(generation: u32) -> io::Result<&'static Engine> {
     let unmade = Unmade;
     // Before there is a second thread. Else the thread of the page does it, which may wait.
-    descriptors::make_room_if_alone();
+    observe::make_room_if_alone();
     let engine = Box::into_raw(Box::new(Engine::new(generation)?));
     // SAFETY: made above; freed only where no thread knows of it.
     if let Err(error) = ticker::start(unsafe { &*engine }) {

@@ -11,7 +11,7 @@
 //! 1. `adopt`, `cgroup`, `clock`, `generation`, `sched`, `schedstat`, `session`, `stderr`,
 //!    `topology`, `under_miri`, `usage`: one kind of call or file each
 //! 2. `limits`, `thread`
-//! 3. `cpus`, `descriptors`, `memory`: how much of the machine may be used
+//! 3. `cpus`, `memory`: how much of the machine may be used
 //! 4. `futex`, `helper`: the helper is a process that waits on futexes
 //! 5. `observe`: what threads and processes do
 //! 6. `inspect`, `kin`, `probe`
@@ -29,8 +29,6 @@ pub mod cgroup;
 pub mod clock;
 /// How many CPUs this process can use.
 pub mod cpus;
-/// Room in the process's table of file descriptors.
-pub mod descriptors;
 /// Sleeping and waking on a word of memory.
 pub mod futex;
 /// Finding out that this process is a forked copy.

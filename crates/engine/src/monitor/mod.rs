@@ -12,7 +12,7 @@ use std::io;
 use std::mem::ManuallyDrop;
 use std::os::unix::fs::MetadataExt;
 
-use cmwq_os::{descriptors, limits, sched, thread};
+use cmwq_os::{limits, observe, sched, thread};
 use cmwq_policy::stats;
 use cmwq_stats::Page;
 use cmwq_stats::control::{Answer, Refusal, Request, Socket};
@@ -39,8 +39,8 @@ pub(crate) fn start(engine: &'static Engine) -> io::Result<()> {
 
 fn serve(socket: &Socket, mut shown: Shown) {
     as_program(shown.engine);
-    // It is needed by others, but nobody waits for this thread.
-    descriptors::make_room();
+    // For those who start and look at workers. Nobody waits for this thread.
+    observe::make_room();
     socket.serve(|request| shown.answer(request));
 }
 

@@ -2,6 +2,7 @@
 //! of the own process.
 
 mod own;
+mod room;
 mod stat;
 mod syscall;
 mod task;
@@ -9,6 +10,7 @@ mod task;
 pub mod tree;
 
 pub use own::is_own_proc;
+pub use room::{make_room, make_room_if_alone};
 pub(crate) use stat::parse_session;
 pub use stat::{Stat, TaskState, parse_stat};
 pub use syscall::{Blocked, parse_syscall};

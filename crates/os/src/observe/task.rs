@@ -21,7 +21,7 @@ use super::{Blocked, TaskState, is_own_proc, parse_syscall};
 
 /// Threads whose files stay open between reads; each has two. The rest open and close at each
 /// read, so that a thousand workers do not eat the program's file descriptors.
-const KEPT_OPEN: usize = 64;
+pub(super) const KEPT_OPEN: usize = 64;
 
 /// [`TaskFiles`] alive that may keep their files open, at most [`KEPT_OPEN`].
 static KEEPERS: AtomicUsize = AtomicUsize::new(0);

@@ -110,20 +110,20 @@ impl Pool {
     ) -> (R, Then) {
         let mut then = Then::default();
         let (result, asked) = self.run(now, event);
-        let mut left = self.follow(asked, &mut then);
+        let mut left = self.see_to(asked, &mut then);
         // Turn after turn, not one inside the other: it may be a million items.
         while left {
             let (_, asked) = self.run(clock::now(), |core, cx, inbox| {
                 core.take_in_left(cx, inbox, TURN);
                 ((), false)
             });
-            left = self.follow(asked, &mut then);
+            left = self.see_to(asked, &mut then);
         }
         (result, then)
     }
 
-    /// Carries out what was asked for. Whether items lie in the inbox, which was shut.
-    fn follow(&'static self, asked: Asked, then: &mut Then) -> bool {
+    /// Carries out what was asked for. True if the inbox is shut and items lie in it.
+    fn see_to(&'static self, asked: Asked, then: &mut Then) -> bool {
         then.later |= asked.waited;
         // As after most items.
         if asked.actions.is_none() && asked.news == News::default() {

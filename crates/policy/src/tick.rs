@@ -17,8 +17,8 @@ pub const PERIOD_FIRST: Nanos = MILLISECOND;
 pub const PERIOD_MOST: Nanos = 100 * MILLISECOND;
 /// See [`PERIOD_MOST`]. Ticks that follow each other without a pause would keep others off a CPU.
 pub const WORST_PART: u64 = 10;
-/// The tick's thread stays for so long when nothing waits any more. Items that are queued and begun
-/// one by one would else wake it for each, to find that nothing waits.
+/// The tick's thread is not to be woken for so long when nothing waits any more. Items that are
+/// queued and begun one by one would wake it for each, and it would find that nothing waits.
 pub const STAYS: Nanos = MILLISECOND;
 /// The tick may use one part in this many of the CPU time that its CPUs have.
 pub const BUDGET_PART: u64 = 100;
@@ -154,8 +154,8 @@ impl Rounds {
         self.next
     }
 
-    /// How long the thread sleeps, of which nobody need wake it: until the next tick if items wait,
-    /// and for [`STAYS`] if none do any more. `None`: until it is woken.
+    /// When the thread wakes by itself, so that nobody need wake it for items: for the next tick if
+    /// items wait, and after [`STAYS`] if none do any more. `None`: it does not.
     pub fn sleeps_until(&mut self, now: Time, items_wait: bool) -> Option<Time> {
         if items_wait || self.fixed.is_some() {
             self.stays = None;

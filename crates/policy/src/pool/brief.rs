@@ -17,8 +17,8 @@ use crate::worker::WorkerId;
 
 /// An item shorter than this is brief.
 pub(super) const BRIEF: Nanos = MICROSECOND;
-/// The same of an item behind which none waits: who would have been woken for one begins later than
-/// that. Each of a chain, which queue one another, takes longer if it wakes somebody for the next.
+/// The same, if no other item waits when it ends. Items that queue one another take this long only
+/// because each wakes a worker for the next, which begins later than the one that is there.
 const BRIEF_ALONE: Nanos = 4 * MICROSECOND;
 /// One worker is enough until no item has begun or ended for so long: about what a wake takes.
 pub(super) const LATE: Nanos = 50 * MICROSECOND;
@@ -52,14 +52,9 @@ pub(super) struct Brief {
 
 impl Default for Brief {
     fn default() -> Self {
-        let needs = if cfg!(cmwq_brief) { 0 } else { NEEDS_FIRST };
-        Brief {
-            run: 0,
-            needs,
-            least: needs,
-            saved: 0,
-            lost: 0,
-            servers: [None; 2],
+        match cfg!(cmwq_brief) {
+            true => Brief::presumed(),
+            false => Brief::that_needs(NEEDS_FIRST),
         }
     }
 }
@@ -67,10 +62,18 @@ impl Default for Brief {
 impl Brief {
     /// For tests: one worker is enough whatever the items are like.
     pub(super) fn presumed() -> Self {
+        Brief::that_needs(0)
+    }
+
+    /// So many brief items in a row make one worker enough, at first and at least.
+    fn that_needs(needs: u32) -> Self {
         Brief {
-            needs: 0,
-            least: 0,
-            ..Brief::default()
+            run: 0,
+            needs,
+            least: needs,
+            saved: 0,
+            lost: 0,
+            servers: [None; 2],
         }
     }
 

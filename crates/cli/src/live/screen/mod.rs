@@ -79,10 +79,10 @@ fn follow(
     happens: &Receiver<Event>,
 ) -> io::Result<End> {
     let mut next = Instant::now() + state.interval;
-    let mut looks = Looks::default();
+    let mut asking = Asking::default();
     loop {
         screen.draw(state)?;
-        let patience = match looks.one_is_under_way || state.paused {
+        let patience = match asking.waits || state.paused {
             true => CHECK,
             false => next.saturating_duration_since(Instant::now()).min(CHECK),
         };
@@ -92,46 +92,47 @@ fn follow(
             Err(RecvTimeoutError::Disconnected) => return Err(io::Error::other("no more keys")),
         };
         while let Some(happened) = event {
-            if let Some(end) = take(happened, state, screen, &mut looks)? {
+            if let Some(end) = heed(happened, state, screen, &mut asking)? {
                 return Ok(end);
             }
             event = happens.try_recv().ok();
         }
         // A shorter interval counts at once.
         next = next.min(Instant::now() + state.interval);
-        let is_due = looks.now || Instant::now() >= next;
-        if is_due && !looks.one_is_under_way && !state.paused {
+        let is_due = asking.at_once || Instant::now() >= next;
+        if is_due && !asking.waits && !state.paused {
             // If that thread has ended, its last event says why.
             let _ = looker.send(state.request());
-            looks = Looks {
-                one_is_under_way: true,
-                now: false,
+            asking = Asking {
+                waits: true,
+                at_once: false,
             };
             next = Instant::now() + state.interval;
         }
     }
 }
 
-/// What the loop knows of looks at the process.
+/// How far the process has been asked for a look.
 #[derive(Default)]
-struct Looks {
-    /// One at a time: a process that does not answer is not asked in vain again and again.
-    one_is_under_way: bool,
+struct Asking {
+    /// It has not answered yet. One look at a time: who does not answer is not asked in vain again
+    /// and again.
+    waits: bool,
     /// The user wants one before it is due.
-    now: bool,
+    at_once: bool,
 }
 
 /// Does what follows an event.
-fn take(
+fn heed(
     happened: Event,
     state: &mut State,
     screen: &mut Screen,
-    looks: &mut Looks,
+    asking: &mut Asking,
 ) -> io::Result<Option<End>> {
     match happened {
         Event::Key(key) => match state.key(key) {
             Act::Draw => {}
-            Act::Look => looks.now = true,
+            Act::Look => asking.at_once = true,
             Act::Quit => return Ok(Some(End::Quit)),
             Act::Suspend => screen.suspend()?,
         },
@@ -140,7 +141,7 @@ fn take(
         Event::Signal(libc::SIGCONT) => screen.retake()?,
         Event::Signal(signal) => return Ok(Some(End::Signal(signal))),
         Event::Looked(look) => {
-            looks.one_is_under_way = false;
+            asking.waits = false;
             state.saw(*look?);
         }
         Event::Failed(error) => return Err(error),

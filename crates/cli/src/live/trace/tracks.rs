@@ -148,7 +148,7 @@ fn unfinished<'a>(
     let (zero, end) = (recorded.seen.snapshot.at, events.at);
     for worker in &events.busy {
         let (queue, function) = (worker.queue_name.as_str(), worker.item.as_str());
-        let began = end.saturating_sub(worker.since);
+        let began = end.saturating_sub(worker.since).max(zero);
         if runs.iter().any(|run| is_of(run, worker, began)) {
             continue;
         }
@@ -164,7 +164,7 @@ fn unfinished<'a>(
             pending.remove(&event.item);
         }
         let queued = queued.map(|event| event.from);
-        let span = (began.max(zero), end);
+        let span = (began, end);
         items.push(Item {
             queue,
             function,
@@ -395,7 +395,11 @@ fn queues(chrome: &mut Chrome<'_>, items: &[Item], end: u64) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::events::Events;
     use super::*;
+    use crate::live::target::Seen;
+
+    const SECOND: u64 = 1_000_000_000;
 
     #[test]
     fn what_has_ended_since_the_look_is_not_executed_at_the_end() {
@@ -425,6 +429,61 @@ mod tests {
             ..worker.clone()
         };
         assert!(!is_of(&of("f", (began, began + 1)), &other, began));
+    }
+
+    /// A recording of this from 1 s to 2 s.
+    fn recorded(events: Vec<Event>, busy: Vec<Worker>) -> Recorded {
+        let snapshot = cmwq_stats::Snapshot {
+            at: SECOND,
+            ..Default::default()
+        };
+        let mut all = Events::default();
+        all.add(cmwq_stats::trace::Chunk {
+            at: 2 * SECOND,
+            texts: vec!["q".into(), "f".into()],
+            events,
+            busy,
+            last: true,
+            ..Default::default()
+        });
+        Recorded {
+            seen: Seen {
+                snapshot,
+                ..Seen::default()
+            },
+            events: all,
+            samples: Vec::new(),
+            names: HashMap::new(),
+        }
+    }
+
+    /// It began before the recording, and its worker was looked at right before it ended.
+    #[test]
+    fn an_item_longer_than_the_recording_is_in_it_once() {
+        let ended = Event {
+            what: What::Ran,
+            tid: 7,
+            item: 0,
+            queue: 0,
+            function: 1,
+            pool: 0,
+            from: SECOND / 2,
+            to: 2 * SECOND - 1,
+            from_cpu: u32::MAX,
+            to_cpu: 0,
+            cpu_ns: 0,
+        };
+        let busy = Worker {
+            tid: 7,
+            queue_name: "q".into(),
+            item: "f".into(),
+            since: SECOND + SECOND / 2,
+            ..Worker::default()
+        };
+        let recorded = recorded(vec![ended], vec![busy]);
+        let (runs, items) = super::items(&recorded);
+        assert_eq!((runs.len(), items.len()), (1, 1));
+        assert_eq!(runs[0].span, (SECOND, 2 * SECOND - 1));
     }
 
     #[test]

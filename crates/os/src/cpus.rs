@@ -44,10 +44,9 @@ impl EffectiveCpus {
 pub fn effective() -> EffectiveCpus {
     let first = first_mask();
     let online = online();
-    let mask = match online == Some(first.count()) {
-        true => first,
-        false => others().fold(first, |all, mask| all.or(&mask)),
-    };
+    let has_all = online == Some(first.count());
+    let others = (!has_all).then(others).into_iter().flatten();
+    let mask = others.fold(first, |all, mask| all.or(&mask));
     let quota = cgroup::cpu_quota(Path::new("/"));
     EffectiveCpus {
         online: online.unwrap_or(mask.count()),

@@ -43,14 +43,8 @@ pub fn end(
     }
     adopt::with_none_reaped(|adopted| {
         let adopted = adopted.iter().filter_map(|&pid| Kin::adopted(pid));
-        let mut all: Vec<Kin> = adopted.filter(|kin| is_meant(&kin.stat)).collect();
-        let mut next = 0;
         // All are found before the first is signalled: who has ended has no children.
-        while next < all.len().min(MOST) {
-            let below = all[next].children(MOST.saturating_sub(all.len()));
-            all.extend(below);
-            next += 1;
-        }
+        let all = with_descendants(adopted.filter(|kin| is_meant(&kin.stat)).collect());
         for kin in &all {
             if is_news(&kin.stat) {
                 kin.tell(signal);
@@ -59,6 +53,17 @@ pub fn end(
         }
         all.first().map(|kin| kin.pid)
     })
+}
+
+/// These and those below them, the nearest first, up to [`MOST`].
+fn with_descendants(mut all: Vec<Kin>) -> Vec<Kin> {
+    let mut next = 0;
+    while next < all.len().min(MOST) {
+        let below = all[next].children(MOST.saturating_sub(all.len()));
+        all.extend(below);
+        next += 1;
+    }
+    all
 }
 
 impl Kin {
@@ -75,13 +80,9 @@ impl Kin {
     /// The children of this one, at most so many.
     fn children(&self, most: usize) -> Vec<Kin> {
         let child = |pid: i32| {
-            let pin = pidfd_open(Pid::from_raw(pid)?, PidfdFlags::empty()).ok()?;
+            let pin = Some(pidfd_open(Pid::from_raw(pid)?, PidfdFlags::empty()).ok()?);
             let stat = alive(pid, self.pid)?;
-            Some(Kin {
-                pid,
-                stat,
-                pin: Some(pin),
-            })
+            Some(Kin { pid, stat, pin })
         };
         let pids = tree::children(self.pid).into_iter();
         let children = pids.filter_map(child).take(most).collect();

@@ -77,11 +77,8 @@ impl Memory {
         let vmstat = fs::read_to_string(self.root.join("proc/vmstat"));
         let machine = vmstat.ok().and_then(|text| field(&text, "oom_kill"));
         let in_group = |(v2, group): &(bool, PathBuf)| {
-            let name = if *v2 {
-                "memory.events"
-            } else {
-                "memory.oom_control"
-            };
+            let names = ["memory.oom_control", "memory.events"];
+            let name = names[usize::from(*v2)];
             let text = fs::read_to_string(group.join(name)).ok()?;
             Some(field(&text, "oom_kill").unwrap_or(0))
         };

@@ -7,6 +7,8 @@ use std::ops::Range;
 
 mod bare;
 
+pub(crate) use bare::done;
+
 /// The kernel keeps 15 bytes of a thread's name.
 const NAME_MAX: usize = 15;
 

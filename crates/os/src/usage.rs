@@ -47,14 +47,8 @@ pub fn ended_child(pid: i32) -> Option<Rusage> {
     let (mut info, mut usage): (libc::siginfo_t, libc::rusage) = unsafe { std::mem::zeroed() };
     // SAFETY: both structs are valid for the writes. The C library's `waitid` has no usage.
     let result = unsafe {
-        libc::syscall(
-            libc::SYS_waitid,
-            libc::P_PID,
-            pid,
-            &mut info,
-            options,
-            &mut usage,
-        )
+        let (info, usage) = (&raw mut info, &raw mut usage);
+        libc::syscall(libc::SYS_waitid, libc::P_PID, pid, info, options, usage)
     };
     // SAFETY: the kernel fills it in, or leaves zero where the child has not ended.
     let ended = result == 0 && unsafe { info.si_pid() } == pid;

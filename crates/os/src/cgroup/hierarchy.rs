@@ -97,12 +97,11 @@ impl Mount {
             b"cgroup2" => true,
             _ => return None,
         };
-        let (root, point, options) = (unescape(root), unescape(point), options.to_vec());
         Some(Mount {
-            root,
-            point,
+            root: unescape(root),
+            point: unescape(point),
             v2,
-            options,
+            options: options.to_vec(),
         })
     }
 

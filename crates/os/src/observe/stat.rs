@@ -72,11 +72,7 @@ pub fn parse_stat(line: &[u8]) -> Option<Stat> {
         return None;
     };
     Some(Stat {
-        pid: std::str::from_utf8(&line[..open])
-            .ok()?
-            .trim()
-            .parse()
-            .ok()?,
+        pid: number(std::str::from_utf8(&line[..open]).ok().map(str::trim))?,
         comm: open + 1..close,
         state: TaskState::from_letter(*letter),
         ppid: number(fields.next())?,

@@ -97,28 +97,20 @@ impl TaskFiles {
     /// What the thread is doing, and on which futex: one read for a thread that runs or still
     /// sleeps as at the last sample, two for one newly asleep.
     pub fn sample(&self) -> Sample {
+        let in_no_call = |state| Sample { state, futex: None };
         let mut buffer = [0; TEXT_MAX];
         if self.foreign {
-            return Sample {
-                state: TaskState::Unknown,
-                futex: None,
-            };
+            return in_no_call(TaskState::Unknown);
         }
         match self.read_syscall(&mut buffer) {
-            Some((Blocked::Running, _)) => Sample {
-                state: TaskState::Runnable,
-                futex: None,
-            },
+            Some((Blocked::Running, _)) => in_no_call(TaskState::Runnable),
             Some((blocked @ Blocked::In { .. }, text)) => {
                 let state = self.confirm(fingerprint(text));
                 // Between the two reads the thread may have been let go.
                 let futex = blocked.futex_address().filter(|_| state.is_asleep());
                 Sample { state, futex }
             }
-            _ => Sample {
-                state: self.read_state(),
-                futex: None,
-            },
+            _ => in_no_call(self.read_state()),
         }
     }
 
@@ -127,15 +119,12 @@ impl TaskFiles {
         // Relaxed: a cache of one word that stands for itself. If two threads
         // sample at once, `stat` is read once more than needed.
         let known = Confirmed(self.confirmed.load(Relaxed));
-        if let Some((state, next)) = known.still(fingerprint) {
-            // Relaxed: as above.
-            self.confirmed.store(next.0, Relaxed);
-            return state;
-        }
-        let state = self.read_state();
-        let known = Confirmed::new(fingerprint, state);
+        let (state, next) = known.still(fingerprint).unwrap_or_else(|| {
+            let state = self.read_state();
+            (state, Confirmed::new(fingerprint, state))
+        });
         // Relaxed: as above.
-        self.confirmed.store(known.0, Relaxed);
+        self.confirmed.store(next.0, Relaxed);
         state
     }
 

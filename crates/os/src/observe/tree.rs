@@ -67,15 +67,6 @@ thread_local! {
 /// Calls `look`. All trees at which it looks share one reading of the orphans, or as many trees as
 /// there are would each read all of them.
 pub fn one_look<T>(look: impl FnOnce() -> T) -> T {
-    /// Forgets the reading, also if the look panics.
-    struct Outermost(bool);
-    impl Drop for Outermost {
-        fn drop(&mut self) {
-            if self.0 {
-                SHARED.set(None);
-            }
-        }
-    }
     let is_outermost = SHARED.with_borrow_mut(|shared| {
         let is_new = shared.is_none();
         shared.get_or_insert(None);
@@ -83,6 +74,17 @@ pub fn one_look<T>(look: impl FnOnce() -> T) -> T {
     });
     let _outermost = Outermost(is_outermost);
     look()
+}
+
+/// Forgets the reading at the end of the outermost look, also if it panics.
+struct Outermost(bool);
+
+impl Drop for Outermost {
+    fn drop(&mut self) {
+        if self.0 {
+            SHARED.set(None);
+        }
+    }
 }
 
 fn orphans() -> Rc<Orphans> {
@@ -159,8 +161,7 @@ impl Tree {
     fn walk(&mut self, mut visit: impl FnMut(&Path, i32, &[i32]) -> bool) {
         let proc_dir = self.proc_dir.clone();
         let mut children = Children::new(&proc_dir);
-        let mut queue = vec![self.leader];
-        queue.extend(self.orphans());
+        let mut queue: Vec<i32> = [self.leader].into_iter().chain(self.orphans()).collect();
         // Ids can be reused while we look: the set also keeps a walk from going in circles.
         let mut seen: HashSet<i32> = queue.iter().copied().collect();
         let own = crate::adopt::is_on().then(own_groups);

@@ -68,28 +68,21 @@ fn create(stack_size: usize, start: *mut c_void) -> io::Result<()> {
     let mut attr = MaybeUninit::<libc::pthread_attr_t>::uninit();
     let attr = attr.as_mut_ptr();
     let mut thread = MaybeUninit::<libc::pthread_t>::uninit();
+    let thread = thread.as_mut_ptr();
     // SAFETY: `attr` is initialised first and destroyed last, `begin` is given what it takes.
     unsafe {
         done(libc::pthread_attr_init(attr))?;
+        let detached = libc::PTHREAD_CREATE_DETACHED;
         let made = done(libc::pthread_attr_setstacksize(attr, size))
-            .and_then(|()| {
-                let detached = libc::PTHREAD_CREATE_DETACHED;
-                done(libc::pthread_attr_setdetachstate(attr, detached))
-            })
-            .and_then(|()| {
-                done(libc::pthread_create(
-                    thread.as_mut_ptr(),
-                    attr,
-                    begin,
-                    start,
-                ))
-            });
+            .and_then(|()| done(libc::pthread_attr_setdetachstate(attr, detached)))
+            .and_then(|()| done(libc::pthread_create(thread, attr, begin, start)));
         libc::pthread_attr_destroy(attr);
         made
     }
 }
 
-fn done(errno: i32) -> io::Result<()> {
+/// What a call of `pthreads` answers, which leaves `errno` alone.
+pub(crate) fn done(errno: i32) -> io::Result<()> {
     match errno {
         0 => Ok(()),
         errno => Err(io::Error::from_raw_os_error(errno)),

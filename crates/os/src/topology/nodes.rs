@@ -66,11 +66,9 @@ fn listed(files: &mut Files, online: &CpuMask) -> Vec<Listed> {
     let mut node = |(at, number): (usize, &u32)| {
         let file = |name| format!("node/node{number}/{name}");
         let row = |text: &str| row(text, at, numbers.len());
+        let cpus = files.cpulist(&file("cpulist")).unwrap_or(CpuMask::EMPTY);
         Listed {
-            cpus: files
-                .cpulist(&file("cpulist"))
-                .unwrap_or(CpuMask::EMPTY)
-                .and(online),
+            cpus: cpus.and(online),
             distances: files.parsed(&file("distance"), "a row of distances between nodes", row),
         }
     };

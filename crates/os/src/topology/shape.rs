@@ -27,13 +27,11 @@ impl Groups {
             return;
         }
         let lowest = joined.iter().next().expect("there are two");
-        for group in self.lowest.iter_mut() {
-            *group = if joined.contains(*group) {
-                lowest
-            } else {
-                *group
-            };
-        }
+        let theirs = |group: &&mut usize| joined.contains(**group);
+        self.lowest
+            .iter_mut()
+            .filter(theirs)
+            .for_each(|group| *group = lowest);
     }
 
     pub(super) fn of_cpu(&self, cpu: usize) -> usize {

@@ -23,6 +23,15 @@ const RSEQ_UNREGISTER: usize = 1;
 /// Of a futex in `futex_waitv`: 32 bits, not private.
 const FUTEX2_SIZE_U32: u32 = 2;
 
+/// What a thread shares with the others of its process: all but locals of the thread, which no
+/// thread here has.
+const THREAD: i32 = libc::CLONE_VM
+    | libc::CLONE_FS
+    | libc::CLONE_FILES
+    | libc::CLONE_SIGHAND
+    | libc::CLONE_THREAD
+    | libc::CLONE_SYSVSEM;
+
 /// The first thread.
 pub(super) extern "C" fn main(control: usize, _: usize) -> ! {
     let control: *const Control = std::ptr::with_exposed_provenance(control);
@@ -33,51 +42,33 @@ pub(super) extern "C" fn main(control: usize, _: usize) -> ! {
     guard(control)
 }
 
-/// Becomes nobody's business.
+/// Becomes nobody's business, and ends if the parent has ended already: a signal of its end would
+/// not come any more.
 fn settle(control: &Control) {
     let all = u64::MAX;
     let (how, set) = (libc::SIG_SETMASK as usize, bare::addr(&raw const all));
-    let name = c"cmwq/canary".as_ptr().addr();
-    let (kill, none) = (libc::SIGKILL as usize, control.no_limit());
-    let parent = control.parent.load(SeqCst);
-    // SAFETY: settings of this process; the kernel reads the mask, the name and the limit.
-    let in_time = unsafe {
+    let (core, none) = (libc::RLIMIT_CORE as usize, control.no_limit());
+    // SAFETY: settings of this process; the kernel reads the mask, the path and the limit.
+    unsafe {
         call(libc::SYS_rt_sigprocmask, how, set, 0, 8, 0, 0);
         call(libc::SYS_setpgid, 0, 0, 0, 0, 0, 0);
-        call(
-            libc::SYS_prctl,
-            libc::PR_SET_PDEATHSIG as usize,
-            kill,
-            0,
-            0,
-            0,
-            0,
-        );
-        call(
-            libc::SYS_prctl,
-            libc::PR_SET_NAME as usize,
-            name,
-            0,
-            0,
-            0,
-            0,
-        );
         call(libc::SYS_close_range, 0, u32::MAX as usize, 0, 0, 0, 0);
         call(libc::SYS_chdir, c"/".as_ptr().addr(), 0, 0, 0, 0, 0);
-        call(
-            libc::SYS_prlimit64,
-            0,
-            libc::RLIMIT_CORE as usize,
-            none,
-            0,
-            0,
-            0,
-        );
-        call(libc::SYS_getppid, 0, 0, 0, 0, 0, 0) == parent as isize
-    };
-    if !in_time {
+        call(libc::SYS_prlimit64, 0, core, none, 0, 0, 0);
+    }
+    set_own(libc::PR_SET_NAME, c"cmwq/canary".as_ptr().addr());
+    set_own(libc::PR_SET_PDEATHSIG, libc::SIGKILL as usize);
+    // SAFETY: touches no memory.
+    let parent = unsafe { call(libc::SYS_getppid, 0, 0, 0, 0, 0, 0) };
+    if parent != control.parent.load(SeqCst) as isize {
         bare::exit();
     }
+}
+
+/// Sets the calling thread's name or its signal, by `prctl`.
+fn set_own(what: i32, value: usize) {
+    // SAFETY: the kernel reads a name of C, or nothing.
+    unsafe { call(libc::SYS_prctl, what as usize, value, 0, 0, 0, 0) };
 }
 
 /// Unmaps all but the code that runs here and the shared page.
@@ -101,10 +92,8 @@ fn next_kept(control: &Control, at: usize) -> Option<(usize, usize)> {
     let (mut first, mut end) = (usize::MAX, 0);
     let mut row = 0;
     while row < control.keep.len() {
-        let (from, to) = (
-            control.keep[row][0].load(SeqCst),
-            control.keep[row][1].load(SeqCst),
-        );
+        let [from, to] = &control.keep[row];
+        let (from, to) = (from.load(SeqCst), to.load(SeqCst));
         if to > at && from < first {
             (first, end) = (from, to);
         }
@@ -200,35 +189,28 @@ fn make_missing(control: &Control) {
     while cpu < control.wanted.len() * 64 {
         let (word, bit) = (cpu / 64, 1 << (cpu % 64));
         let missing = control.wanted[word].load(SeqCst) & !control.made[word].load(SeqCst);
-        if missing == 0 {
-            cpu = (word + 1) * 64;
-            continue;
-        }
         if missing & bit != 0 && make(control, cpu) {
             control.made[word].fetch_or(bit, SeqCst);
         }
-        cpu += 1;
+        // Where none of the 64 is missing, all are passed over.
+        let step = if missing == 0 { 64 - cpu % 64 } else { 1 };
+        cpu += step;
     }
 }
 
 /// Starts the thread of this CPU. Where there is no room the next order tries again.
 fn make(control: &Control, cpu: usize) -> bool {
-    const FLAGS: i32 = libc::CLONE_VM
-        | libc::CLONE_FS
-        | libc::CLONE_FILES
-        | libc::CLONE_SIGHAND
-        | libc::CLONE_THREAD
-        | libc::CLONE_SYSVSEM;
     let stack = bare::map(STACK);
     if stack <= 0 {
         return false;
     }
-    let (stack, shared) = (stack as usize, bare::addr(control));
+    let stack = stack as usize;
+    let start = bare::Start::of(pinned, bare::addr(control), cpu);
     // SAFETY: the first page of a mapping made above. The stack is the rest of it, never unmapped
     // while the thread runs, which is as long as the process does.
     unsafe {
         call(libc::SYS_mprotect, stack, PAGE, 0, 0, 0, 0);
-        let made = bare::clone_onto(FLAGS as usize, stack + STACK, pinned, shared, cpu);
+        let made = bare::clone_onto(THREAD as usize, stack + STACK, &start);
         if made < 0 {
             call(libc::SYS_munmap, stack, STACK, 0, 0, 0, 0);
         }

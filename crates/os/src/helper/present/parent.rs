@@ -11,7 +11,7 @@ use cmwq_policy::CpuMask;
 use super::bare;
 use super::child;
 use super::control::{Body, Control};
-use crate::thread;
+use crate::thread::{self, done};
 
 /// Bytes of stack of the first thread.
 const STACK: usize = 64 * 1024;
@@ -85,30 +85,24 @@ impl Helper {
     ///
     /// What the C library answers.
     pub fn hold(&self) -> io::Result<()> {
+        self.make_lock()?;
+        // SAFETY: made above, and nobody has it yet.
+        done(unsafe { libc::pthread_mutex_lock(self.control().lock.get()) })
+    }
+
+    /// A lock that the kernel lets go of when its owner ends, and that the helper can wait for.
+    fn make_lock(&self) -> io::Result<()> {
         let mut attr = MaybeUninit::<libc::pthread_mutexattr_t>::uninit();
         let (attr, lock) = (attr.as_mut_ptr(), self.control().lock.get());
-        let done = |status: i32| match status {
-            0 => Ok(()),
-            errno => Err(io::Error::from_raw_os_error(errno)),
-        };
-        // SAFETY: the attributes are made before they are used, and the lock before it is locked;
-        // both live until after the calls. Nobody has the lock yet.
+        let (shared, robust) = (libc::PTHREAD_PROCESS_SHARED, libc::PTHREAD_MUTEX_ROBUST);
+        // SAFETY: the attributes are made before they are used, and live until after the calls.
         unsafe {
             done(libc::pthread_mutexattr_init(attr))?;
-            let made = done(libc::pthread_mutexattr_setpshared(
-                attr,
-                libc::PTHREAD_PROCESS_SHARED,
-            ))
-            .and_then(|()| {
-                done(libc::pthread_mutexattr_setrobust(
-                    attr,
-                    libc::PTHREAD_MUTEX_ROBUST,
-                ))
-            })
-            .and_then(|()| done(libc::pthread_mutex_init(lock, attr)));
+            let made = done(libc::pthread_mutexattr_setpshared(attr, shared))
+                .and_then(|()| done(libc::pthread_mutexattr_setrobust(attr, robust)))
+                .and_then(|()| done(libc::pthread_mutex_init(lock, attr)));
             libc::pthread_mutexattr_destroy(attr);
-            made?;
-            done(libc::pthread_mutex_lock(lock))
+            made
         }
     }
 
@@ -121,16 +115,15 @@ impl Helper {
     ///
     /// `EAGAIN`, `ENOMEM`, `EPERM`: no process may be made.
     pub fn start(&self, body: Body) -> io::Result<i32> {
-        let control = self.control();
         self.fill_in(body)?;
-        let (stack, control) = (self.end(), bare::addr(control));
+        let start = bare::Start::of(child::main, bare::addr(self.control()), 0);
         // A signal that comes before the helper has blocked it would run a handler there. SIGSYS is
         // what a sandbox sends for the call itself.
         let before = thread::sigmask();
         thread::block_all_but(libc::SIGSYS);
         // SAFETY: the stack is the end of the shared mapping, where only this helper is: the one
         // before it has ended. `main` uses nothing of the parent but that mapping and code.
-        let pid = unsafe { bare::clone_onto(0, stack, child::main, control, 0) };
+        let pid = unsafe { bare::clone_onto(0, self.end(), &start) };
         thread::restore_mask(before);
         match pid {
             1.. => Ok(pid as i32),
@@ -144,16 +137,8 @@ impl Helper {
 
     fn fill_in(&self, body: Body) -> io::Result<()> {
         let control = self.control();
-        let code = object_of(bare::addr(child::main as *const ()))
-            .ok_or_else(|| io::Error::from(io::ErrorKind::Unsupported))?;
+        self.mark_kept()?;
         let thread = bare::thread_pointer();
-        let near = (thread - THREAD_MEMORY, thread + THREAD_MEMORY);
-        let shared = (self.control.as_ptr().addr(), self.end());
-        for (row, (from, to)) in control.keep.iter().zip([code, near, shared]) {
-            row[0].store(from / PAGE * PAGE, SeqCst);
-            row[1].store(to.next_multiple_of(PAGE), SeqCst);
-        }
-        control.end.store(END, SeqCst);
         control.rseq.store(rseq_area(thread).unwrap_or(0), SeqCst);
         control.body.store(body as usize, SeqCst);
         control
@@ -163,6 +148,23 @@ impl Helper {
         control.quit.store(0, SeqCst);
         control.made.iter().for_each(|word| word.store(0, SeqCst));
         control.threads.iter().for_each(|tid| tid.store(0, SeqCst));
+        Ok(())
+    }
+
+    /// What the helper must not unmap: the code that it runs, what is near the calling thread's own
+    /// memory, which is its own too, and the shared mapping.
+    fn mark_kept(&self) -> io::Result<()> {
+        let control = self.control();
+        let code = object_of(bare::addr(child::main as *const ()));
+        let code = code.ok_or(io::ErrorKind::Unsupported)?;
+        let thread = bare::thread_pointer();
+        let near = (thread - THREAD_MEMORY, thread + THREAD_MEMORY);
+        let shared = (self.control.as_ptr().addr(), self.end());
+        for (row, (from, to)) in control.keep.iter().zip([code, near, shared]) {
+            row[0].store(from / PAGE * PAGE, SeqCst);
+            row[1].store(to.next_multiple_of(PAGE), SeqCst);
+        }
+        control.end.store(END, SeqCst);
         Ok(())
     }
 
@@ -222,41 +224,49 @@ pub fn leave_descriptors() -> io::Result<()> {
 
 /// What the program or library with this code has mapped of its file.
 fn object_of(code: usize) -> Option<(usize, usize)> {
-    struct Found {
-        code: usize,
-        range: Option<(usize, usize)>,
-    }
-    /// # Safety
-    ///
-    /// `info` is what `dl_iterate_phdr` gives, `found` a [`Found`], and both are nobody else's for
-    /// the time of the call.
-    unsafe extern "C" fn look(
-        info: *mut libc::dl_phdr_info,
-        _: libc::size_t,
-        found: *mut c_void,
-    ) -> libc::c_int {
-        // SAFETY: see above.
-        let (info, found) = unsafe { (&*info, &mut *found.cast::<Found>()) };
-        let (headers, count) = (info.dlpi_phdr, usize::from(info.dlpi_phnum));
-        // SAFETY: the object's own table.
-        let headers = unsafe { std::slice::from_raw_parts(headers, count) };
-        let base = info.dlpi_addr as usize;
-        let loads = headers
-            .iter()
-            .filter(|header| header.p_type == libc::PT_LOAD);
-        let ranges = loads.map(|load| {
-            let from = base + load.p_vaddr as usize;
-            (from, from + load.p_filesz as usize)
-        });
-        let range = ranges.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)));
-        let range = range.filter(|(from, to)| (*from..*to).contains(&found.code));
-        found.range = range;
-        libc::c_int::from(range.is_some())
-    }
     let mut found = Found { code, range: None };
     // SAFETY: `look` is called during this call only, with what is given here.
     unsafe { libc::dl_iterate_phdr(Some(look), (&raw mut found).cast()) };
     found.range
+}
+
+/// The range of the object with this code, once the walk over all objects has come to it.
+struct Found {
+    code: usize,
+    range: Option<(usize, usize)>,
+}
+
+/// Looks at one object; ends the walk if it is the one.
+///
+/// # Safety
+///
+/// `info` is what `dl_iterate_phdr` gives, `found` a [`Found`], and both are nobody else's for the
+/// time of the call.
+unsafe extern "C" fn look(
+    info: *mut libc::dl_phdr_info,
+    _: libc::size_t,
+    found: *mut c_void,
+) -> libc::c_int {
+    // SAFETY: see above.
+    let (info, found) = unsafe { (&*info, &mut *found.cast::<Found>()) };
+    // SAFETY: the object's own table.
+    let headers =
+        unsafe { std::slice::from_raw_parts(info.dlpi_phdr, usize::from(info.dlpi_phnum)) };
+    let range = loaded(info.dlpi_addr as usize, headers);
+    found.range = range.filter(|(from, to)| (*from..*to).contains(&found.code));
+    libc::c_int::from(found.range.is_some())
+}
+
+/// From the first to the last byte that an object loaded at `base` has of its file.
+fn loaded(base: usize, headers: &[libc::Elf64_Phdr]) -> Option<(usize, usize)> {
+    let loads = headers
+        .iter()
+        .filter(|header| header.p_type == libc::PT_LOAD);
+    let ranges = loads.map(|load| {
+        let from = base + load.p_vaddr as usize;
+        (from, from + load.p_filesz as usize)
+    });
+    ranges.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))
 }
 
 /// Where the kernel tells this thread its CPU, if the C library has asked for that and says where.

@@ -200,18 +200,7 @@ impl fmt::Display for Report {
                 f,
                 "{item} of queue \"{queue}\" kept a CPU for {cpu:?}, {count} times so far"
             ),
-            Report::Stall {
-                queue,
-                item,
-                stood,
-                workers,
-            } => {
-                write!(
-                    f,
-                    "{item} of queue \"{queue}\" has been the next item for {stood:?}"
-                )?;
-                workers.iter().try_for_each(|worker| write!(f, "{worker}"))
-            }
+            Report::Stall { .. } => self.fmt_stall(f),
             Report::Starvation { .. } => self.fmt_starvation(f),
             Report::LimitRaised { .. } | Report::ThreadLimitRaised { .. } => self.fmt_raised(f),
             Report::LeftBehind { .. } => self.fmt_left_behind(f),
@@ -243,6 +232,23 @@ impl fmt::Display for Report {
 }
 
 impl Report {
+    fn fmt_stall(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Report::Stall {
+            queue,
+            item,
+            stood,
+            workers,
+        } = self
+        else {
+            return Ok(());
+        };
+        write!(
+            f,
+            "{item} of queue \"{queue}\" has been the next item for {stood:?}"
+        )?;
+        workers.iter().try_for_each(|worker| write!(f, "{worker}"))
+    }
+
     fn fmt_left_behind(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Report::LeftBehind {
             queue,

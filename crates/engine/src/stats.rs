@@ -1,11 +1,11 @@
 //! Counters of the whole process.
 
 use cmwq_policy::form::{CanaryForm, CanaryReason};
-use cmwq_policy::growth::Holding;
-
-use cmwq_policy::growth::GrowthStats;
+use cmwq_policy::growth::{GrowthStats, Holding};
+use cmwq_policy::pool::WorkerPool;
 
 use crate::engine::Engine;
+use crate::queue::pwq::Items;
 
 /// What the process's pools have done since first use. A snapshot: pools are read one by one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -76,6 +76,41 @@ pub struct Stats {
 }
 
 impl Stats {
+    /// What is known of the process as a whole.
+    fn of_process(engine: &Engine) -> Self {
+        let (canaries, tick) = (engine.canaries(), engine.tick());
+        let denied = canaries.denied();
+        Stats {
+            cpus: engine.cpus().target,
+            canary_reports: canaries.reports(),
+            canary_denied: denied.and_then(std::io::Error::raw_os_error),
+            canary_form: canaries.form().map(|(form, _)| form),
+            canary_reason: canaries.form().map(|(_, reason)| reason),
+            ticks: tick.ticks(),
+            tick_cpu_ns: tick.cpu_ns(),
+            spawn_failures: engine.spawn_failures(),
+            nice_denied: engine.is_nice_denied(),
+            ..Stats::default()
+        }
+    }
+
+    fn add_pool(&mut self, pool: &WorkerPool<Items>) {
+        let of = pool.stats();
+        self.workers += pool.nr_workers() as usize;
+        self.in_flight += pool.nr_in_flight();
+        self.peak_workers += of.peak_workers as usize;
+        self.started += of.started;
+        self.completed += of.completed;
+        self.canary_starts += of.idle_reports;
+        self.tick_starts += of.tick_starts;
+        self.unseen += pool.nr_unseen() as usize;
+        self.unseen_presumed += of.unseen_presumed;
+        self.claimed += of.claimed;
+        self.far += of.far;
+        self.step_backs += of.step_backs;
+        self.convoy_step_backs += of.convoy_step_backs;
+    }
+
     fn add_growth(&mut self, holding: Holding, of: GrowthStats) {
         if let Holding::Convoy { workers, .. } = holding {
             self.held_pools += 1;
@@ -89,41 +124,13 @@ impl Stats {
 
 /// Reads the counters.
 pub(crate) fn of(engine: &Engine) -> Stats {
-    let form = engine.canaries().form();
-    let mut stats = Stats {
-        cpus: engine.cpus().target,
-        canary_reports: engine.canaries().reports(),
-        canary_denied: engine
-            .canaries()
-            .denied()
-            .and_then(std::io::Error::raw_os_error),
-        canary_form: form.map(|(form, _)| form),
-        canary_reason: form.map(|(_, reason)| reason),
-        ticks: engine.tick().ticks(),
-        tick_cpu_ns: engine.tick().cpu_ns(),
-        spawn_failures: engine.spawn_failures(),
-        nice_denied: engine.is_nice_denied(),
-        ..Stats::default()
-    };
+    let mut stats = Stats::of_process(engine);
     for pool in engine.pools() {
+        stats.repatriated += pool.repatriated();
         pool.with(|core, cx| {
-            let of = core.stats();
-            stats.workers += core.nr_workers() as usize;
-            stats.in_flight += core.nr_in_flight();
-            stats.peak_workers += of.peak_workers as usize;
-            stats.started += of.started;
-            stats.completed += of.completed;
-            stats.canary_starts += of.idle_reports;
-            stats.tick_starts += of.tick_starts;
-            stats.unseen += core.nr_unseen() as usize;
-            stats.unseen_presumed += of.unseen_presumed;
-            stats.claimed += of.claimed;
-            stats.far += of.far;
-            stats.repatriated += pool.repatriated();
-            stats.step_backs += of.step_backs;
-            stats.convoy_step_backs += of.convoy_step_backs;
+            stats.add_pool(core);
             stats.runnable_ns += core.runnable_ns(cx.now);
-            stats.add_growth(core.holding(cx.now), of.growth);
+            stats.add_growth(core.holding(cx.now), core.stats().growth);
         });
     }
     stats

@@ -3,7 +3,7 @@
 use cmwq_os::{clock, inspect};
 use cmwq_policy::contract::{self, Machine};
 use cmwq_policy::lately::{Had, Whose};
-use cmwq_policy::pool::Waits;
+use cmwq_policy::pool::{Waits, WorkerPool};
 use cmwq_policy::queue::Kind;
 use cmwq_policy::{CpuMask, Rule, Time};
 use cmwq_stats::{
@@ -14,7 +14,7 @@ use crate::engine::Engine;
 use crate::item::Header;
 use crate::pool::Pool;
 use crate::queue::Queue;
-use crate::queue::pwq::queue_of;
+use crate::queue::pwq::{Items, queue_of};
 use crate::report::{Awaited, StalledWorker};
 use crate::threads::stall;
 
@@ -85,7 +85,6 @@ fn of_queue(queue: &Queue) -> ShownQueue {
     let (attrs, frozen) = (core.attrs(), core.is_frozen());
     drop(core);
     let waits = Waits::ALL.map(|why| (counts.waiting(why), words(why, queue, frozen)));
-    let waits = waits.into_iter().filter(|(items, _)| *items > 0);
     ShownQueue {
         id: queue.id(),
         name: queue.name().to_owned(),
@@ -102,12 +101,7 @@ fn of_queue(queue: &Queue) -> ShownQueue {
         active: counts.nr_active,
         executing: counts.nr_executing,
         inactive: counts.nr_inactive,
-        waits: waits
-            .map(|(items, why)| WaitReason {
-                items,
-                why: why.to_owned(),
-            })
-            .collect(),
+        waits: reasons(&waits),
         started: stats.started(),
         completed: stats.completed(),
         cpu_intensive: stats.cpu_intensive,
@@ -119,6 +113,16 @@ fn of_queue(queue: &Queue) -> ShownQueue {
         waited_ns: stats.waited_ns,
         ran_ns: stats.ran_ns,
     }
+}
+
+/// Those for which any item waits.
+fn reasons(waits: &[(u64, &str)]) -> Vec<WaitReason> {
+    let any = waits.iter().filter(|(items, _)| *items > 0);
+    any.map(|&(items, why)| WaitReason {
+        items,
+        why: why.to_owned(),
+    })
+    .collect()
 }
 
 /// Why items of this queue wait, in words.
@@ -162,24 +166,6 @@ fn of_pool(pool: &'static Pool) -> ShownPool {
     let cpus = list(&pool.usable());
     pool.with(|core, cx| {
         let (attrs, census, stats) = (core.attrs(), core.census(), core.stats());
-        // Names are taken under the lock, while the items keep their queues.
-        let busy = core.executed().map(|(id, busy, began)| {
-            let queue = queue_of(busy.pwq);
-            // SAFETY: an item of it is being executed, and cannot end while the pool is held.
-            let queue = unsafe { queue.as_ref() }.id();
-            let worker = stall::worker(pool, id, &busy);
-            of_worker(worker, queue, cx.now.since(began))
-        });
-        let busy = busy.collect();
-        let decisions = core.decisions().map(|(cause, outcome, decided)| Decision {
-            ago: cx.now.since(decided.at),
-            times: decided.times,
-            cause: cause.into(),
-            outcome: outcome.into(),
-            running: decided.running,
-            spare: decided.spare,
-        });
-        let decisions = decisions.collect();
         ShownPool {
             id: pool.index(),
             kind: rule_name(attrs.rule).into(),
@@ -195,10 +181,35 @@ fn of_pool(pool: &'static Pool) -> ShownPool {
             step_backs: stats.step_backs,
             convoy_step_backs: stats.convoy_step_backs,
             repatriated: pool.repatriated(),
-            decisions,
-            busy,
+            decisions: decisions(core, cx.now),
+            busy: executed(pool, core, cx.now),
         }
     })
+}
+
+/// The pool's workers that execute an item. Names are taken under its lock, while the items keep
+/// their queues.
+fn executed(pool: &'static Pool, core: &WorkerPool<Items>, now: Time) -> Vec<Worker> {
+    let shown = core.executed().map(|(id, busy, began)| {
+        let queue = queue_of(busy.pwq);
+        // SAFETY: an item of it is being executed, and cannot end while the pool is held.
+        let queue = unsafe { queue.as_ref() }.id();
+        of_worker(stall::worker(pool, id, &busy), queue, now.since(began))
+    });
+    shown.collect()
+}
+
+/// What the pool has decided last.
+fn decisions(core: &WorkerPool<Items>, now: Time) -> Vec<Decision> {
+    let shown = core.decisions().map(|(cause, outcome, decided)| Decision {
+        ago: now.since(decided.at),
+        times: decided.times,
+        cause: cause.into(),
+        outcome: outcome.into(),
+        running: decided.running,
+        spare: decided.spare,
+    });
+    shown.collect()
 }
 
 fn of_worker(worker: StalledWorker, queue: u64, since: u64) -> Worker {

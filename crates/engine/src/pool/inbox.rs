@@ -121,7 +121,8 @@ impl Inbox {
         item.prev.set(Some(pwq.cast()));
         item.home.set(home);
         item.stamp.set(left_at(until).0);
-        let mut head = self.head.0.load(SeqCst);
+        let last = &self.head.0;
+        let mut head = last.load(SeqCst);
         loop {
             let before = number(head);
             if looks_at_clock(before)
@@ -134,11 +135,7 @@ impl Inbox {
             }
             item.next.set(first(head));
             let next = numbered(work, before.saturating_add(1));
-            match self
-                .head
-                .0
-                .compare_exchange_weak(head, next, SeqCst, SeqCst)
-            {
+            match last.compare_exchange_weak(head, next, SeqCst, SeqCst) {
                 Ok(_) if before == MOST_LEFT => return Leaves::Crowded,
                 Ok(_) => break,
                 Err(other) => head = other,

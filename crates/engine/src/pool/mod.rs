@@ -243,40 +243,33 @@ impl Pool {
         now: Time,
         event: impl FnOnce(&mut WorkerPool<Items>, &mut Cx<Items>, &mut View) -> (R, bool),
     ) -> (R, Asked) {
-        let (mut core, waited) = self.lock_core();
-        let no_way_back = NoWayBack;
+        let (mut guard, waited) = self.lock_core();
+        let (core, no_way_back) = (&mut *guard, NoWayBack);
         // SAFETY: the lock is held until after the last use of the items.
         let mut items = unsafe { Items::of(self.base, self.id) };
-        let Core {
-            pool,
-            taken,
-            actions,
-            published,
-            ..
-        } = &mut *core;
         let mut cx = Cx {
             store: &mut items,
             now,
             cpu: self.here(),
-            out: actions,
+            out: &mut core.actions,
         };
         let mut inbox = View {
             inbox: &self.inbox,
-            taken,
-            published: *published,
+            taken: &mut core.taken,
+            published: core.published,
             now,
         };
-        let (result, stays) = event(pool, &mut cx, &mut inbox);
-        debug_assert!(!stays || pool.published(now).tells_no_other(published));
-        let next = (!stays).then(|| pool.publish(&mut cx, &mut inbox));
+        let (result, stays) = event(&mut core.pool, &mut cx, &mut inbox);
+        debug_assert!(!stays || core.pool.published(now).tells_no_other(&core.published));
+        let next = (!stays).then(|| core.pool.publish(&mut cx, &mut inbox));
         let left = next.is_some_and(|next| next.open.is_none()) && inbox.has_any();
         inbox.let_go();
-        check(pool, cx.store);
+        check(&core.pool, cx.store);
         self.activated.add(cx.store.activated());
-        let mut news = next.map_or_else(News::default, |next| self.publish(&mut core, next));
+        let mut news = next.map_or_else(News::default, |next| self.publish(core, next));
         news.left = left;
         let actions = (!core.actions.is_empty()).then(|| std::mem::take(&mut core.actions));
-        drop(core);
+        drop(guard);
         std::mem::forget(no_way_back);
         let asked = Asked {
             actions,

@@ -219,6 +219,13 @@ impl Process {
     }
 }
 
+/// Waits for calls none of which was ever queued: their callers execute them.
+fn wait_for_callers(queue: &RawQueue, latch: &Arc<Latch>) {
+    latch.announce();
+    // SAFETY: no pwq is named.
+    unsafe { queue.wait_begun(None, latch, None, &[]) };
+}
+
 impl State {
     fn wait(
         &'static self,
@@ -243,10 +250,7 @@ impl State {
         let group = [Awaits::Group(Group::of(&awaited))];
         let awaits = if in_order { &[] } else { &group[..] };
         let Some(pwq) = pwq else {
-            // All that there are, their callers execute.
-            latch.announce();
-            // SAFETY: no pwq is named.
-            unsafe { queue.wait_begun(None, &latch, None, &[]) };
+            wait_for_callers(queue, &latch);
             return Ok(());
         };
         // SAFETY: calls were queued through this pwq of the queue; `awaited` outlives the wait.

@@ -87,9 +87,8 @@ impl Hands {
         let at = clock::now();
         // In a child that was forked meanwhile somebody who is not there may hold its lock.
         if base.recorder().is_on() && base.is_ours() {
-            let pool = slot.pool.index();
-            base.recorder()
-                .ran((name_of(pwq), key), pool, (begun, at), seen);
+            let (item, pool) = ((name_of(pwq), key), slot.pool.index());
+            base.recorder().ran(item, pool, (begun, at), seen);
         }
         let ran = at.since(begun);
         let (report, cpu) = self.meter.end(at, ran, slot.was_foreign.load(SeqCst));

@@ -64,12 +64,7 @@ impl<S: Store> WorkerPool<S> {
             deferred: how.deferred.is_some(),
         };
         let word = WorkWord::queued(cx.store.pwq_addr(pwq), self.attrs.id, colour, flags);
-        cx.store.set_word(work, word);
-        cx.store
-            .set_stamp(work, how.left.unwrap_or(Stamp::of(cx.now)));
-        if self.worklist.has_homes() {
-            cx.store.set_home(work, how.home);
-        }
+        self.write(cx, work, word, how);
         let queue = cx.store.info(pwq).queue;
         self.note_requeued(cx, work, Some(queue));
         if let Some(execution) = how.deferred {
@@ -85,6 +80,16 @@ impl<S: Store> WorkerPool<S> {
                 .with_inactive(cx, pwq, |s, list| list.push_back(s, work)),
         }
         Some(())
+    }
+
+    /// What the item itself says from now on.
+    fn write(&self, cx: &mut Cx<S>, work: S::Work, word: WorkWord, how: Queueing) {
+        let stamp = how.left.unwrap_or(Stamp::of(cx.now));
+        cx.store.set_word(work, word);
+        cx.store.set_stamp(work, stamp);
+        if self.worklist.has_homes() {
+            cx.store.set_home(work, how.home);
+        }
     }
 
     fn count_in(&mut self, cx: &mut Cx<S>, pwq: S::Pwq) {

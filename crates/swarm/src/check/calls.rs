@@ -179,22 +179,11 @@ impl Books {
                 Ok(())
             }
             Call::FreezeBegin => {
-                let all = (0..machine.nr_queues() as u32).map(QueueId);
-                let freezes =
-                    |q: &QueueId| machine.is_freezable(*q) && !self.calls.dropped.contains(q);
-                self.counts.frozen = all.filter(freezes).collect();
+                self.freeze_begins(machine);
                 Ok(())
             }
             Call::FlushWork(_) | Call::Join(_) => {
-                // A worker that is moved when its item ends says so when it has a CPU again.
-                let may_be_late = self.terms.leaves && yes;
-                ensure!(
-                    may_be_late || yes != pending.targets.is_empty(),
-                    FlushIsComplete,
-                    "{:?} says {yes}, waiting for {:?}",
-                    pending.call,
-                    pending.targets
-                );
+                self.check_had_to_wait(yes, &pending)?;
                 self.check_flushed(machine, &pending)
             }
             Call::FlushWorkqueue(_) | Call::FlushDelayedWork(_) => {
@@ -207,6 +196,27 @@ impl Books {
             Call::Shutdown(_) => self.check_shut_down(machine, answer, pending.ended),
             _ => Ok(()),
         }
+    }
+
+    /// All that are freezable are frozen now, but those whose handle is gone.
+    fn freeze_begins(&mut self, machine: &Machine) {
+        let all = (0..machine.nr_queues() as u32).map(QueueId);
+        let freezes = |q: &QueueId| machine.is_freezable(*q) && !self.calls.dropped.contains(q);
+        self.counts.frozen = all.filter(freezes).collect();
+    }
+
+    /// A wait for one item says whether there was anything to wait for.
+    fn check_had_to_wait(&self, said: bool, pending: &Pending) -> Checked {
+        // A worker that is moved when its item ends says so when it has a CPU again.
+        let may_be_late = self.terms.leaves && said;
+        ensure!(
+            may_be_late || said != pending.targets.is_empty(),
+            FlushIsComplete,
+            "{:?} says {said}, waiting for {:?}",
+            pending.call,
+            pending.targets
+        );
+        Ok(())
     }
 
     /// What has ended, and what is left, is said; barriers count as well.

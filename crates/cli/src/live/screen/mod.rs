@@ -7,13 +7,11 @@
 mod detail;
 mod draw;
 mod look;
-#[cfg(test)]
-mod picture;
-#[cfg(test)]
-mod rig;
 mod state;
 mod table;
 mod terminal;
+#[cfg(test)]
+mod tests;
 mod views;
 
 use std::io;

@@ -356,7 +356,7 @@ fn of_child(child: &super::super::children::Child) -> Row {
 #[cfg(test)]
 mod tests {
     use super::super::super::threads::Thread;
-    use super::super::rig::{look, worker};
+    use super::super::tests::rig::{look, worker};
     use super::*;
 
     #[test]

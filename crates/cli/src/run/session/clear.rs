@@ -44,7 +44,7 @@ impl Session {
             }
         }
     }
-    /// Whether it could be said that the process `left` of a job does not end.
+    /// Says that the process `left` of a job does not end. False: standard error had no room.
     fn tell_of_leftover(&self, title: &Title, left: i32, is_awaited: bool) -> bool {
         let what = match is_awaited {
             true => "the retry waits",

@@ -131,8 +131,8 @@ impl Habits {
 
     /// What to do instead of an option that there is not.
     pub(super) fn refused(&self) -> Option<&'static str> {
-        let mut given = REFUSED.iter().filter(|(is_given, _)| is_given(self));
-        given.next().map(|(_, text)| *text)
+        let given = REFUSED.iter().find(|(is_given, _)| is_given(self));
+        given.map(|(_, text)| *text)
     }
 }
 

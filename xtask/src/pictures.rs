@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::{Command, ExitCode};
 
 /// The test that has such a run, and draws it.
-const TEST: &str = "live::screen::picture::a_starved_queue_is_drawn";
+const TEST: &str = "live::screen::tests::picture::a_starved_queue_is_drawn";
 
 /// Writes them into `docs/pictures`.
 pub fn run() -> ExitCode {

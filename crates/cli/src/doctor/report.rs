@@ -149,89 +149,108 @@ fn caches(topology: &Topology) -> Vec<Cache> {
     topology.caches.iter().map(cache).collect()
 }
 
+/// Where the probe has a signal, what it is called and what it is for.
+type Probed = (fn(&Probe) -> &Support, &'static str, &'static str);
+
+const SIGNALS: [Probed; 11] = [
+    (
+        |probe| &probe.canary,
+        "canary",
+        "an idle CPU reports itself (SCHED_IDLE)",
+    ),
+    (
+        |probe| &probe.pinning,
+        "pinning",
+        "a canary stays on its CPU",
+    ),
+    (
+        |probe| &probe.tick,
+        "tick",
+        "idle workers are found beside foreign load",
+    ),
+    (
+        |probe| &probe.syscall_file,
+        "syscall_file",
+        "what a blocked worker waits for",
+    ),
+    (
+        |probe| &probe.stat_file,
+        "stat_file",
+        "whether a worker is asleep",
+    ),
+    (
+        |probe| &probe.schedstat,
+        "schedstat",
+        "how long a thread waited for a CPU (not used)",
+    ),
+    (
+        |probe| &probe.process_children,
+        "process_children",
+        "the processes of a job",
+    ),
+    (
+        |probe| &probe.pidfd,
+        "pidfd",
+        "the end of a job without asking again and again",
+    ),
+    (
+        |probe| &probe.wipe_on_fork,
+        "wipe_on_fork",
+        "a forked child notices that it is one",
+    ),
+    (
+        |probe| &probe.perf_switch,
+        "perf_switch",
+        "exact accounting (not used yet)",
+    ),
+    (|probe| &probe.bpf, "bpf", "exact accounting (not used yet)"),
+];
+
 fn signals(probe: &Probe) -> Vec<Signal> {
-    vec![
-        signal(
-            "canary",
-            "an idle CPU reports itself (SCHED_IDLE)",
-            &probe.canary,
-        ),
-        signal("pinning", "a canary stays on its CPU", &probe.pinning),
-        signal(
-            "tick",
-            "idle workers are found beside foreign load",
-            &probe.tick,
-        ),
-        signal(
-            "syscall_file",
-            "what a blocked worker waits for",
-            &probe.syscall_file,
-        ),
-        signal("stat_file", "whether a worker is asleep", &probe.stat_file),
-        signal(
-            "schedstat",
-            "how long a thread waited for a CPU (not used)",
-            &probe.schedstat,
-        ),
-        signal(
-            "process_children",
-            "the processes of a job",
-            &probe.process_children,
-        ),
-        signal(
-            "pidfd",
-            "the end of a job without asking again and again",
-            &probe.pidfd,
-        ),
-        signal(
-            "wipe_on_fork",
-            "a forked child notices that it is one",
-            &probe.wipe_on_fork,
-        ),
-        signal(
-            "perf_switch",
-            "exact accounting (not used yet)",
-            &probe.perf_switch,
-        ),
-        signal("bpf", "exact accounting (not used yet)", &probe.bpf),
-    ]
+    let of = |(support, name, purpose): &Probed| signal(name, purpose, support(probe));
+    SIGNALS.iter().map(of).collect()
 }
 
-/// Where canaries live here, by having some.
+/// Where canaries live here, and why there.
 fn canaries() -> Option<(&'static str, String)> {
+    let stats = stats_with_canaries()?;
+    let form = match stats.canary_form? {
+        CanaryForm::Process => "process",
+        CanaryForm::Threads => "threads",
+        _ => "off",
+    };
+    Some((form, why(stats.canary_reason?)))
+}
+
+/// Gives the engine work until it has decided where canaries live. None: it has not.
+fn stats_with_canaries() -> Option<cmwq::Stats> {
     const PAUSE: Duration = Duration::from_millis(5);
     const LOOKS: usize = 200;
-    let stats = (0..LOOKS).map(|_| {
+    let mut stats = (0..LOOKS).map(|_| {
         // More than there are CPUs, so that some wait: nobody makes canaries before.
         let sleep = |_| cmwq::system().spawn(|| std::thread::sleep(PAUSE));
         let items: Vec<_> = (0..cmwq::stats().cpus + 3).map(sleep).collect();
         items.into_iter().for_each(|item| drop(item.join()));
         cmwq::stats()
     });
-    let decided =
-        |stats: &cmwq::Stats| stats.canary_form.is_some() || stats.canary_denied.is_some();
-    let stats = { stats }.find(decided)?;
-    let form = match stats.canary_form? {
-        CanaryForm::Process => "process",
-        CanaryForm::Threads => "threads",
-        _ => "off",
-    };
-    let reason = match stats.canary_reason? {
-        CanaryReason::Default => "this process ends as fast as one without".to_owned(),
-        CanaryReason::Chosen => "the program has chosen so".to_owned(),
-        CanaryReason::Unsupported => {
-            "a process of their own needs x86-64 and Linux 5.16".to_owned()
-        }
+    stats.find(|stats| stats.canary_form.is_some() || stats.canary_denied.is_some())
+}
+
+fn why(reason: CanaryReason) -> String {
+    let text = match reason {
+        CanaryReason::Default => "this process ends as fast as one without",
+        CanaryReason::Chosen => "the program has chosen so",
+        CanaryReason::Unsupported => "a process of their own needs x86-64 and Linux 5.16",
         CanaryReason::Denied(errno) => {
             let error = std::io::Error::from_raw_os_error(errno);
-            format!("a process of their own is denied: {error}")
+            return format!("a process of their own is denied: {error}");
         }
-        CanaryReason::Ended => "somebody has killed their process again and again".to_owned(),
-        CanaryReason::FirstProcess => "its PID namespace would wait for a process".to_owned(),
-        CanaryReason::LargeHeap => "the heap was too large to fork".to_owned(),
-        other => format!("{other:?}"),
+        CanaryReason::Ended => "somebody has killed their process again and again",
+        CanaryReason::FirstProcess => "its PID namespace would wait for a process",
+        CanaryReason::LargeHeap => "the heap was too large to fork",
+        other => return format!("{other:?}"),
     };
-    Some((form, reason))
+    text.to_owned()
 }
 
 fn signal(name: &'static str, purpose: &'static str, support: &Support) -> Signal {

@@ -120,40 +120,33 @@ fn signal_line(text: &mut String, signal: &Signal) {
 }
 
 fn limits(text: &mut String, limits: &LimitsReport) {
-    let number = |limit: Option<u64>, none: &str| limit.map_or(none.into(), |n| n.to_string());
-    let mebibytes = |limit: Option<u64>, none: &str| {
-        limit.map_or(none.into(), |bytes| format!("{} MiB", bytes >> 20))
-    };
-    line(text, "  threads", &number(limits.threads, "unknown"));
-    line(
-        text,
-        "  open files",
-        &number(limits.open_files, "unlimited"),
-    );
-    line(
-        text,
-        "  may be raised to",
-        &number(limits.open_files_hard, "unlimited"),
-    );
-    line(
-        text,
-        "  memory",
-        &mebibytes(limits.memory_total_bytes, "unknown"),
-    );
-    line(
-        text,
-        "  available",
-        &mebibytes(limits.memory_available_bytes, "unknown"),
-    );
-    line(
-        text,
-        "  cgroup limit",
-        &mebibytes(limits.memory_cgroup_limit_bytes, "none"),
-    );
+    for (label, limit, none) in [
+        ("  threads", limits.threads, "unknown"),
+        ("  open files", limits.open_files, "unlimited"),
+        ("  may be raised to", limits.open_files_hard, "unlimited"),
+    ] {
+        line(text, label, &number(limit, none));
+    }
+    for (label, bytes, none) in [
+        ("  memory", limits.memory_total_bytes, "unknown"),
+        ("  available", limits.memory_available_bytes, "unknown"),
+        ("  cgroup limit", limits.memory_cgroup_limit_bytes, "none"),
+    ] {
+        line(text, label, &mebibytes(bytes, none));
+    }
     let headroom = mebibytes(limits.memory_headroom_bytes, "unknown: run does not ask");
     let bound = limits.memory_headroom_bound;
     let bound = bound.map_or(String::new(), |by| format!(", limited by the {by}"));
     line(text, "  headroom for jobs", &format!("{headroom}{bound}"));
+}
+
+/// `none`: what stands there if there is no limit, or it is unknown.
+fn number(limit: Option<u64>, none: &str) -> String {
+    limit.map_or(none.into(), |limit| limit.to_string())
+}
+
+fn mebibytes(bytes: Option<u64>, none: &str) -> String {
+    bytes.map_or(none.into(), |bytes| format!("{} MiB", bytes >> 20))
 }
 
 #[cfg(test)]

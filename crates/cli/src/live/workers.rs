@@ -106,28 +106,37 @@ fn of_group(out: &mut String, group: &Group, seen: &Seen, shares: &Shares) {
         return;
     };
     of_worker(out, group.pool, first, seen);
-    if let (Some(longest), Some(shortest)) = (others.first(), others.last()) {
-        let named = others.iter().take(MOST_NAMED);
-        let named: Vec<String> = named.map(|worker| worker.tid.to_string()).collect();
-        let and_so_on = if others.len() > MOST_NAMED {
-            ", ..."
-        } else {
-            ""
-        };
-        add!(
-            out,
-            "    and {} more in the same place, for {} to {}: {}{and_so_on}",
-            others.len(),
-            short(shortest.since),
-            short(longest.since),
-            named.join(", ")
-        );
-    }
-    // Of those that wait for something else nobody wants to know.
-    let shares = group
-        .workers
-        .iter()
-        .filter_map(|worker| shares.get(&worker.tid));
+    others_of(out, others);
+    shares_of(out, group, shares);
+}
+
+/// The workers of a group but for the first, which has run longest.
+fn others_of(out: &mut String, others: &[&Worker]) {
+    let (Some(longest), Some(shortest)) = (others.first(), others.last()) else {
+        return;
+    };
+    let named = others.iter().take(MOST_NAMED);
+    let named: Vec<String> = named.map(|worker| worker.tid.to_string()).collect();
+    let and_so_on = if others.len() > MOST_NAMED {
+        ", ..."
+    } else {
+        ""
+    };
+    add!(
+        out,
+        "    and {} more in the same place, for {} to {}: {}{and_so_on}",
+        others.len(),
+        short(shortest.since),
+        short(longest.since),
+        named.join(", ")
+    );
+}
+
+/// How much of a CPU those of the group have that compute. Of those that wait for something else
+/// nobody wants to know.
+fn shares_of(out: &mut String, group: &Group, shares: &Shares) {
+    let workers = group.workers.iter();
+    let shares = workers.filter_map(|worker| shares.get(&worker.tid));
     let busy: Vec<Share> = shares.copied().filter(|share| share.is_busy()).collect();
     match busy.as_slice() {
         [] => {}

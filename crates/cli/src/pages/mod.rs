@@ -12,6 +12,14 @@ const DATE: &str = "2026-11-25";
 const RUN_DESCRIPTION: &str = include_str!("description.roff");
 const RUN_SECTIONS: &str = include_str!("sections.roff");
 
+const SEE_ALSO: &str = "\
+.SH SEE ALSO
+.BR cmwq (1),
+.BR cmwq\\-run (1),
+.BR cmwq\\-top (1),
+.BR cmwq\\-doctor (1)
+";
+
 /// Print a man page: of cmwq, or of one of its commands
 ///
 /// To read it: cmwq man run | man -l -
@@ -76,29 +84,34 @@ fn render(command: Command, page: &mut Vec<u8>) -> io::Result<()> {
     man.render_name_section(page)?;
     man.render_synopsis_section(page)?;
     if is_run {
-        page.extend(RUN_DESCRIPTION.bytes());
-        man.render_options_section(page)?;
-        page.extend(RUN_SECTIONS.bytes());
-        return Ok(());
+        return render_run(&man, page);
     }
     man.render_description_section(page)?;
     man.render_options_section(page)?;
     if has_commands {
         man.render_subcommands_section(page)?;
     }
+    if has_notes {
+        render_notes(&man, page)?;
+    }
+    page.extend(SEE_ALSO.bytes());
+    Ok(())
+}
+
+/// What follows the synopsis of `cmwq run`: the definitions have only its options.
+fn render_run(man: &Man, page: &mut Vec<u8>) -> io::Result<()> {
+    page.extend(RUN_DESCRIPTION.bytes());
+    man.render_options_section(page)?;
+    page.extend(RUN_SECTIONS.bytes());
+    Ok(())
+}
+
+/// What stands below the options in `--help`.
+fn render_notes(man: &Man, page: &mut Vec<u8>) -> io::Result<()> {
     let mut extra = Vec::new();
     man.render_extra_section(&mut extra)?;
-    if has_notes {
-        let extra = String::from_utf8_lossy(&extra);
-        page.extend(extra.replacen(".SH EXTRA", ".SH NOTES", 1).bytes());
-    }
-    let others = [
-        ".BR cmwq (1)",
-        ".BR cmwq\\-run (1)",
-        ".BR cmwq\\-top (1)",
-        ".BR cmwq\\-doctor (1)",
-    ];
-    page.extend(format!(".SH SEE ALSO\n{}\n", others.join(",\n")).bytes());
+    let extra = String::from_utf8_lossy(&extra);
+    page.extend(extra.replacen(".SH EXTRA", ".SH NOTES", 1).bytes());
     Ok(())
 }
 

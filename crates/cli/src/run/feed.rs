@@ -49,13 +49,16 @@ pub(super) struct Jobs<'a> {
 
 enum From<'a> {
     Lines(Feed<'a>),
-    Blocks {
-        blocks: Blocks<'a>,
-        done: Done,
-        skipped: u64,
-        /// The number of the next one, from 0.
-        next: u64,
-    },
+    Blocks(BlockFeed<'a>),
+}
+
+/// From blocks to a job for each of those that are still to be done.
+struct BlockFeed<'a> {
+    blocks: Blocks<'a>,
+    done: Done,
+    skipped: u64,
+    /// The number of the next one, from 0.
+    next: u64,
 }
 
 impl<'a> Jobs<'a> {
@@ -66,12 +69,12 @@ impl<'a> Jobs<'a> {
 
     /// `done`: what is to be left out.
     pub(super) fn blocks(blocks: Blocks<'a>, done: Done) -> Self {
-        let from = From::Blocks {
+        let from = From::Blocks(BlockFeed {
             blocks,
             done,
             skipped: 0,
             next: 0,
-        };
+        });
         Self { from }
     }
 
@@ -86,27 +89,7 @@ impl<'a> Jobs<'a> {
                     block: None,
                 }))
             }
-            From::Blocks {
-                blocks,
-                done,
-                skipped,
-                next,
-            } => loop {
-                let Some(block) = blocks.next()? else {
-                    return Ok(None);
-                };
-                let (sequence, line) = (*next, (*next + 1).to_string().into_bytes());
-                *next += 1;
-                if done.take(&line) {
-                    *skipped += 1;
-                    continue;
-                }
-                return Ok(Some(Submission {
-                    sequence,
-                    lines: vec![line],
-                    block: Some(block),
-                }));
-            },
+            From::Blocks(feed) => feed.next(),
         }
     }
 
@@ -114,7 +97,7 @@ impl<'a> Jobs<'a> {
     pub(super) fn read_all(&mut self) -> u64 {
         match &mut self.from {
             From::Lines(feed) => feed.read_all(),
-            From::Blocks { .. } => 0,
+            From::Blocks(_) => 0,
         }
     }
 
@@ -123,7 +106,7 @@ impl<'a> Jobs<'a> {
     pub(super) fn count_rest(&mut self) -> (u64, bool) {
         match &mut self.from {
             From::Lines(feed) => feed.count_rest(),
-            From::Blocks { .. } => (0, false),
+            From::Blocks(_) => (0, false),
         }
     }
 
@@ -131,8 +114,27 @@ impl<'a> Jobs<'a> {
     pub(super) fn skipped(&self) -> u64 {
         match &self.from {
             From::Lines(feed) => feed.skipped,
-            From::Blocks { skipped, .. } => *skipped,
+            From::Blocks(feed) => feed.skipped,
         }
+    }
+}
+
+impl BlockFeed<'_> {
+    fn next(&mut self) -> io::Result<Option<Submission>> {
+        while let Some(block) = self.blocks.next()? {
+            let (sequence, line) = (self.next, (self.next + 1).to_string().into_bytes());
+            self.next += 1;
+            if self.done.take(&line) {
+                self.skipped += 1;
+                continue;
+            }
+            return Ok(Some(Submission {
+                sequence,
+                lines: vec![line],
+                block: Some(block),
+            }));
+        }
+        Ok(None)
     }
 }
 

@@ -75,6 +75,48 @@ pub(crate) struct Habits {
     load: Option<String>,
 }
 
+/// An option that there is not: whether it is given, and what to do instead.
+type Refused = (fn(&Habits) -> bool, &'static str);
+
+const REFUSED: [Refused; 9] = [
+    (
+        |habits| habits.interactive,
+        "there is no -p: --dry-run prints what would run",
+    ),
+    (
+        |habits| habits.round_robin,
+        "there is no --round-robin: with --pipe each block is a job of its own",
+    ),
+    (
+        |habits| habits.tee,
+        "there is no --tee: each job can read a file: cmwq run 'grep {} <FILE' ::: a b",
+    ),
+    (
+        |habits| habits.regexp,
+        "there is no --regexp: --recend and --recstart are strings",
+    ),
+    (
+        |habits| habits.termseq.is_some(),
+        "there is no --termseq: jobs get SIGTERM, and SIGKILL 5 seconds later",
+    ),
+    (
+        |habits| habits.rpl.is_some(),
+        "there is no --rpl: in a script, take values apart: cmwq run 'x={}; echo ${x##*.}'",
+    ),
+    (
+        |habits| habits.sshlogin.as_ref().is_some_and(|host| host != ":"),
+        "jobs run on this machine: COMMAND may be ssh, with the host as the line",
+    ),
+    (
+        |habits| habits.semaphore,
+        "there is no --semaphore: flock(1) runs one command at a time",
+    ),
+    (
+        |habits| habits.files,
+        "there is no --files: --results DIR writes the output of each job to files",
+    ),
+];
+
 impl Habits {
     /// Whether all lines are spread over a few jobs.
     pub(super) fn spreads(&self) -> bool {
@@ -89,46 +131,8 @@ impl Habits {
 
     /// What to do instead of an option that there is not.
     pub(super) fn refused(&self) -> Option<&'static str> {
-        let refused = [
-            (
-                self.interactive,
-                "there is no -p: --dry-run prints what would run",
-            ),
-            (
-                self.round_robin,
-                "there is no --round-robin: with --pipe each block is a job of its own",
-            ),
-            (
-                self.tee,
-                "there is no --tee: each job can read a file: cmwq run 'grep {} <FILE' ::: a b",
-            ),
-            (
-                self.regexp,
-                "there is no --regexp: --recend and --recstart are strings",
-            ),
-            (
-                self.termseq.is_some(),
-                "there is no --termseq: jobs get SIGTERM, and SIGKILL 5 seconds later",
-            ),
-            (
-                self.rpl.is_some(),
-                "there is no --rpl: in a script, take values apart: cmwq run 'x={}; echo ${x##*.}'",
-            ),
-            (
-                self.sshlogin.as_ref().is_some_and(|host| host != ":"),
-                "jobs run on this machine: COMMAND may be ssh, with the host as the line",
-            ),
-            (
-                self.semaphore,
-                "there is no --semaphore: flock(1) runs one command at a time",
-            ),
-            (
-                self.files,
-                "there is no --files: --results DIR writes the output of each job to files",
-            ),
-        ];
-        let mut said = refused.into_iter().filter(|(is_given, _)| *is_given);
-        said.next().map(|(_, text)| text)
+        let given = REFUSED.iter().find(|(is_given, _)| is_given(self));
+        given.map(|(_, text)| *text)
     }
 }
 

@@ -2,6 +2,7 @@
 //! `--halt` meet. `docs/run.md` has them in words.
 
 use super::status::{JOB_FAILED, JOB_KILLED, JOB_SAID_STOP, JobEnd};
+use std::borrow::Cow;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 
 /// `--halt`: what ends of jobs do to the run.
@@ -37,6 +38,17 @@ enum Many {
     Percent(u64),
 }
 
+impl Many {
+    /// N or N%.
+    fn parse(text: &str) -> Option<Self> {
+        let number = |text: &str| text.parse::<u64>().ok().filter(|&number| number > 0);
+        match text.strip_suffix('%') {
+            Some(part) => number(part).filter(|&part| part <= 100).map(Many::Percent),
+            None => number(text).map(Many::Jobs),
+        }
+    }
+}
+
 const FORMS: &str = "never, soon or now, or as GNU parallel has it: soon or now, then ,fail=N or \
                      ,success=N or ,done=N, where N is a number of jobs or N%";
 
@@ -45,38 +57,18 @@ impl Halt {
     pub(super) fn parse(text: &str) -> Result<Self, String> {
         let text = match text {
             "never" | "0" => return Ok(Halt::Never),
-            "1" => "soon",
-            "2" => "now",
-            "-1" => "soon,success",
-            "-2" => "now,success",
-            _ => text,
+            "1" => "soon".into(),
+            "2" => "now".into(),
+            "-1" => "soon,success".into(),
+            "-2" => "now,success".into(),
+            // An older way to write soon,fail=N%.
+            part if part.ends_with('%') && !part.contains(',') => {
+                Cow::from(format!("soon,fail={part}"))
+            }
+            _ => text.into(),
         };
-        // An older way to write soon,fail=N%.
-        let is_older = text.ends_with('%') && !text.contains(',');
-        let older = is_older.then(|| format!("soon,fail={text}"));
-        let text = older.as_deref().unwrap_or(text);
-        let wrong = || FORMS.to_owned();
-        let (when, why) = text.split_once(',').unwrap_or((text, "fail"));
-        let (ends, many) = why.split_once('=').unwrap_or((why, "1"));
-        let number = |text: &str| text.parse::<u64>().ok().filter(|&number| number > 0);
-        let many = match many.strip_suffix('%') {
-            Some(part) => number(part).filter(|&part| part <= 100).map(Many::Percent),
-            None => number(many).map(Many::Jobs),
-        };
-        Ok(Halt::After(Stop {
-            terminate: match when {
-                "soon" => false,
-                "now" => true,
-                _ => return Err(wrong()),
-            },
-            ends: match ends {
-                "fail" => Ends::Failed,
-                "success" => Ends::Succeeded,
-                "done" => Ends::All,
-                _ => return Err(wrong()),
-            },
-            many: many.ok_or_else(wrong)?,
-        }))
+        let stop = Stop::parse(&text).ok_or_else(|| FORMS.to_owned())?;
+        Ok(Halt::After(stop))
     }
 
     /// Whether how many jobs there are has to be known before the first one begins.
@@ -90,6 +82,26 @@ impl Halt {
 
 impl Stop {
     const FIRST_FAILURE: (Ends, Many) = (Ends::Failed, Many::Jobs(1));
+
+    /// When, then which ends and how many: those that are left out are one failure.
+    fn parse(text: &str) -> Option<Self> {
+        let (when, why) = text.split_once(',').unwrap_or((text, "fail"));
+        let (ends, many) = why.split_once('=').unwrap_or((why, "1"));
+        Some(Stop {
+            terminate: match when {
+                "soon" => false,
+                "now" => true,
+                _ => return None,
+            },
+            ends: match ends {
+                "fail" => Ends::Failed,
+                "success" => Ends::Succeeded,
+                "done" => Ends::All,
+                _ => return None,
+            },
+            many: Many::parse(many)?,
+        })
+    }
 
     fn is_of_first_failure(self) -> bool {
         (self.ends, self.many) == Self::FIRST_FAILURE

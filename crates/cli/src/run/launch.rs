@@ -24,6 +24,17 @@ struct Told {
     mark: String,
 }
 
+impl Told {
+    /// The job's environment, as far as it is not ours.
+    fn variables(&self) -> impl Iterator<Item = (&'static str, String)> {
+        let numbers = TOLD.iter().flat_map(|(names, at)| {
+            let value = self.numbers[*at].to_string();
+            names.map(|name| (name, value.clone()))
+        });
+        numbers.chain([(leftovers::MARK, self.mark.clone())])
+    }
+}
+
 /// What a job runs.
 #[derive(Clone, Copy)]
 pub(super) struct Call<'a> {
@@ -109,20 +120,9 @@ impl Launcher {
         };
         command
             .args(&words[1..])
-            .envs(TOLD.iter().flat_map(|(names, at)| {
-                let value = told.numbers[*at].to_string();
-                names.map(|name| (name, value.clone()))
-            }))
-            .env(leftovers::MARK, &told.mark)
+            .envs(told.variables())
             .process_group(0)
-            .stdin(match input {
-                Some(mut input) => {
-                    input.rewind()?;
-                    input.try_clone()?.into()
-                }
-                None if self.own.stdin => Stdio::inherit(),
-                None => Stdio::null(),
-            })
+            .stdin(self.stdin(input)?)
             .stdout(output())
             .stderr(output());
         if let Some(folder) = &self.folder {
@@ -134,6 +134,16 @@ impl Launcher {
             unsafe { command.pre_exec(move || before.apply()) };
         }
         Ok(command)
+    }
+    fn stdin(&self, input: Option<&File>) -> io::Result<Stdio> {
+        Ok(match input {
+            Some(mut input) => {
+                input.rewind()?;
+                input.try_clone()?.into()
+            }
+            None if self.own.stdin => Stdio::inherit(),
+            None => Stdio::null(),
+        })
     }
 }
 

@@ -1,11 +1,11 @@
 //! `cmwq run`: a job for each input line, as many at a time as keep the CPUs busy.
 //!
-//! The main thread finds out what is to be run (`plan`: `habits`, `sources`), reads lines
-//! (`input`), CSV (`records`) or blocks (`blocks`), makes jobs of them (`feed`, `batch`) and queues
-//! an item for each (`session`). That makes the words of the job (`template`: `columns`, `hole`,
-//! `script`), starts it (`launch`), follows it (`job`, `vigil`), decides whether its end counts
-//! (`halt`) and hands its output over (`output`), which is then logged (`log`). They all meet in
-//! `control`. How many run at a time is the engine's decision.
+//! The main thread finds out what is to be run (`options`: `habits`; `plan`: `sources`), reads
+//! lines (`input`), CSV (`records`) or blocks (`blocks`), makes jobs of them (`feed`, `batch`) and
+//! queues an item for each (`session`). That makes the words of the job (`template`: `columns`,
+//! `hole`, `script`), starts it (`launch`), follows it (`process_job`, `vigil`), decides whether
+//! its end counts (`halt`) and hands its output over (`output`), which is then logged (`log`). They
+//! all meet in `control`. How many run at a time is the engine's decision.
 
 mod args;
 mod batch;
@@ -16,6 +16,7 @@ mod control;
 mod crowd;
 mod delay;
 mod doubts;
+mod dry_run;
 mod failures;
 mod feed;
 mod groups;
@@ -29,6 +30,7 @@ mod limit;
 mod log;
 mod long;
 mod memory;
+mod options;
 mod orphans;
 mod output;
 mod plan;
@@ -59,25 +61,24 @@ pub(crate) use status::OTHER_ERROR;
 use args::{SummaryFormat, When};
 use control::Tally;
 use crowd::Looks;
+use doubts::Doubts;
 use failures::FailedJob;
-use feed::{Jobs, Submission};
+use feed::Jobs;
 use halt::Halt;
 use hole::Text;
 use log::{Done, JobLog};
 use plan::{Opened, Plan};
 use progress::Progress;
 use results::Results;
-use rustix::event::{EventfdFlags, eventfd};
 use session::{Session, Setup};
 use status::RunEnd;
 use std::fs::File;
-use std::io::{self, BufWriter, Write};
-use std::os::fd::AsFd;
+use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Instant;
-use template::{Given, Template};
+use template::Template;
 
 /// Runs the jobs; gives the exit status of the process, unless a signal is to end it.
 pub(crate) fn command(args: &RunArgs) -> ExitCode {
@@ -97,15 +98,16 @@ fn run(given: &RunArgs) -> io::Result<RunEnd> {
         return Ok(RunEnd::Code(0));
     }
     let cpus = std::thread::available_parallelism().map_or(1, usize::from);
-    let (args, notes) = plan::settle(given, cpus).map_err(io::Error::other)?;
-    let (mut plan, args) = (Plan::new(&args)?, &args);
+    let (args, notes) = options::settle(given, cpus).map_err(io::Error::other)?;
+    let args = &args;
+    let mut plan = Plan::new(args).map_err(io::Error::other)?;
     let source = plan.open()?;
     let template = plan.template()?;
     if crate::startup::stdout_was_closed() {
         return Err(io::Error::other("standard output is closed"));
     }
     if args.dry_run {
-        return dry_run(args, &plan, &template, source);
+        return dry_run::print(args, &plan, &template, source);
     }
     crate::startup::keep_exit_statuses();
     reports::listen();
@@ -244,91 +246,41 @@ fn progress_wanted(args: &RunArgs) -> When {
 /// Submits jobs until the input ends or the run is stopped. What was submitted before an input
 /// error runs to its end. `counts`: what was left of the input is counted.
 fn submit_all(session: &Arc<Session>, mut jobs: Jobs<'_>, plan: &Plan, counts: bool) {
-    let (mut next, mut doubts) = (0, plan.doubts());
-    let mut submit = |job: Submission| {
+    let control = &session.control;
+    match submit_each(session, &mut jobs, plan.doubts()) {
+        Ok(0) if !control.is_stopped() => {}
+        Ok(in_hand) => {
+            let (rest, is_all) = match counts {
+                true => jobs.count_rest(),
+                false => (0, false),
+            };
+            control.left_over(in_hand + rest, is_all);
+        }
+        // Reading was cut short, perhaps in the middle of a record.
+        Err(_) if control.is_stopped() => control.left_over(0, false),
+        Err(error) => {
+            control.fail(OTHER_ERROR);
+            let input = plan.name();
+            session.output.error(&format!("{input}: {error}"));
+        }
+    }
+    control.input_ended(jobs.skipped());
+    session.start_last();
+}
+
+/// Submits one job after the other. Gives how many were read and not taken, since the run was
+/// stopped: 0 or 1.
+fn submit_each(session: &Arc<Session>, jobs: &mut Jobs<'_>, mut doubts: Doubts) -> io::Result<u64> {
+    let mut next = 0;
+    while let Some(job) = jobs.next()? {
         session.leave_out(next..job.sequence);
         next = job.sequence + 1;
         if let Some(doubt) = doubts.of(&job.lines) {
             session.output.note(doubt);
         }
-        session.submit(job)
-    };
-    loop {
-        match jobs.next().and_then(|job| job.map(&mut submit).transpose()) {
-            Ok(Some(true)) => {}
-            Ok(None) if !session.control.is_stopped() => break,
-            Ok(left @ (Some(false) | None)) => {
-                let in_hand = u64::from(left.is_some());
-                let (rest, is_all) = if counts {
-                    jobs.count_rest()
-                } else {
-                    (0, false)
-                };
-                session.control.left_over(in_hand + rest, is_all);
-                break;
-            }
-            // Reading was cut short, perhaps in the middle of a record.
-            Err(_) if session.control.is_stopped() => {
-                session.control.left_over(0, false);
-                break;
-            }
-            Err(error) => {
-                session.control.fail(OTHER_ERROR);
-                session.output.error(&format!("{}: {error}", plan.name()));
-                break;
-            }
+        if !session.submit(job)? {
+            return Ok(1);
         }
     }
-    session.control.input_ended(jobs.skipped());
-    session.start_last();
-}
-
-/// Says what a run would.
-fn say(args: &RunArgs, note: &str) {
-    if !args.quiet {
-        crate::complaint::say(&format_args!("cmwq run: {note}"));
-    }
-}
-
-/// Prints what would run.
-fn dry_run(args: &RunArgs, plan: &Plan, template: &Template, source: Opened) -> io::Result<RunEnd> {
-    let done = match &args.joblog {
-        Some(path) if args.resume => log::done(path)?,
-        _ => Done::default(),
-    };
-    // Nobody stops this but a signal, which nobody follows.
-    let never = eventfd(0, EventfdFlags::CLOEXEC)?;
-    let mut jobs = plan.jobs(source, template, done, never.as_fd())?;
-    let mut doubts = plan.doubts();
-    plan.notes().for_each(|note| say(args, &note));
-    let mut out = BufWriter::new(io::stdout().lock());
-    let printed =
-        |error: io::Error| io::Error::new(error.kind(), format!("standard output: {error}"));
-    loop {
-        match jobs.next() {
-            Ok(None) => break,
-            Ok(Some(Submission {
-                sequence, lines, ..
-            })) => {
-                doubts
-                    .of(&lines)
-                    .into_iter()
-                    .for_each(|doubt| say(args, doubt));
-                let given = Given {
-                    lines: &lines,
-                    sequence,
-                    slot: 1,
-                };
-                out.write_all(&[&template.typed(given)[..], b"\n"].concat())
-                    .map_err(printed)?;
-            }
-            Err(error) => {
-                out.flush().map_err(printed)?;
-                let input = plan.name();
-                return Err(io::Error::other(format!("{input}: {error}")));
-            }
-        }
-    }
-    out.flush().map_err(printed)?;
-    Ok(RunEnd::Code(0))
+    Ok(0)
 }

@@ -1,17 +1,15 @@
 //! What is to be run, and on which lines: COMMAND and where its arguments come from.
 
-use super::args::{RunArgs, SummaryFormat, When};
+use super::args::RunArgs;
 use super::blocks::{Blocks, Cuts};
 use super::columns::{Cut, LONGEST};
 use super::doubts::{self, Doubts};
 use super::feed::{Feed, Jobs};
-use super::habits;
 use super::halt::Halt;
 use super::hole::Holes;
 use super::input::{Input, Interruptible, Lines};
 use super::log::Done;
 use super::records::Records;
-use super::results::is_table;
 use super::script;
 use super::sources::{Rows, Source, Sources};
 use super::template::{Template, Trim};
@@ -57,54 +55,28 @@ pub(super) enum Opened {
 
 impl Plan {
     /// The error is one of usage.
-    pub(super) fn new(args: &RunArgs) -> io::Result<Self> {
-        let mut command = args.command.clone();
-        let mut sources = Sources::split_off(&mut command, args.link);
-        if args.gnu && args.habits.quote == 0 && command.len() > 1 {
-            command = vec![command.join(OsStr::new(" "))];
-        }
-        let mut file = args.arg_file.clone();
-        let csv = csv_separator(args).map_err(|error| usage(&error))?;
-        let cut = match (&args.colsep, sources.len()) {
-            _ if csv.is_some() => Cut::Record,
-            (Some(separator), _) => Cut::At(separator.clone()),
-            (None, 0) => Cut::Whole,
-            (None, sources) => Cut::Joints(sources),
-        };
-        refuse(args, &command, sources.len()).map_err(|error| usage(&error))?;
-        // One file is read as there is room for jobs, however its name was given.
-        if let [(_, Source::File(path))] = &sources.0[..] {
-            file = Some(path.clone()).filter(|path| path != Path::new("-"));
-            sources = Sources::default();
-        }
+    pub(super) fn new(args: &RunArgs) -> Result<Self, String> {
+        let (command, sources) = split_command(args);
+        let csv = csv_separator(args)?;
+        let holes = holes(args, csv, sources.len());
+        refuse(args, &command, sources.len())?;
+        let (file, sources) = single_file(args, sources);
         if csv.is_some() && sources.len() > 0 {
-            return Err(usage("--csv reads one file, or standard input"));
+            return Err("--csv reads one file, or standard input".into());
         }
-        let cuts = cuts(args, &command, sources.len()).map_err(|error| usage(&error))?;
-        let name = match (&file, sources.len()) {
-            (Some(path), _) => path.display().to_string(),
-            (None, 0) => "standard input".to_owned(),
-            (None, _) => "arguments".to_owned(),
-        };
+        let cuts = cuts(args, &command, sources.len())?;
         let has_header = args.header.is_some() && !args.pipe;
         if has_header && args.max_args() > 1 {
-            return Err(usage("--header goes without --max-args"));
+            return Err("--header goes without --max-args".into());
         }
-        let holes = Holes {
-            line: args.replace.clone().map(String::into_bytes),
-            cut,
-            max_args: args.max_args(),
-            names: Vec::new(),
-            plus: args.plus,
-        };
         Ok(Plan {
             cuts,
             has_block_files: args.habits.cat,
             trim: args.trim.unwrap_or_default(),
             spread_over: args.habits.spreads().then(|| slots(args.max_active)),
+            name: name(file.as_deref(), sources.len()),
             sources,
             file,
-            name,
             delimiter: args.delimiter.unwrap_or(if args.null { 0 } else { b'\n' }),
             csv,
             shuffled: args.shuf,
@@ -272,6 +244,55 @@ impl Plan {
     }
 }
 
+/// COMMAND, and the sources that are named behind it.
+fn split_command(args: &RunArgs) -> (Vec<OsString>, Sources) {
+    let mut command = args.command.clone();
+    let sources = Sources::split_off(&mut command, args.link);
+    // GNU parallel gives its words to a shell, as one text.
+    if args.gnu && args.habits.quote == 0 && command.len() > 1 {
+        command = vec![command.join(OsStr::new(" "))];
+    }
+    (command, sources)
+}
+
+/// What stands for a line in COMMAND. `sources`: how many are named behind it.
+fn holes(args: &RunArgs, csv: Option<u8>, sources: usize) -> Holes {
+    let cut = match (&args.colsep, sources) {
+        _ if csv.is_some() => Cut::Record,
+        (Some(separator), _) => Cut::At(separator.clone()),
+        (None, 0) => Cut::Whole,
+        (None, sources) => Cut::Joints(sources),
+    };
+    Holes {
+        line: args.replace.clone().map(String::into_bytes),
+        cut,
+        max_args: args.max_args(),
+        names: Vec::new(),
+        plus: args.plus,
+    }
+}
+
+/// The one file with lines, if there is one, else the sources. One file is read as there is room
+/// for jobs, however its name was given.
+fn single_file(args: &RunArgs, sources: Sources) -> (Option<PathBuf>, Sources) {
+    match &sources.0[..] {
+        [(_, Source::File(path))] => {
+            let file = Some(path.clone()).filter(|path| path != Path::new("-"));
+            (file, Sources::default())
+        }
+        _ => (args.arg_file.clone(), sources),
+    }
+}
+
+/// What messages call the input.
+fn name(file: Option<&Path>, sources: usize) -> String {
+    match (file, sources) {
+        (Some(path), _) => path.display().to_string(),
+        (None, 0) => "standard input".to_owned(),
+        (None, _) => "arguments".to_owned(),
+    }
+}
+
 /// What does not go together.
 fn refuse(args: &RunArgs, command: &[OsString], sources: usize) -> Result<(), String> {
     if let Some(word) = command.iter().find(|word| script::is_perl(word)) {
@@ -290,76 +311,6 @@ fn refuse(args: &RunArgs, command: &[OsString], sources: usize) -> Result<(), St
     Ok(())
 }
 
-/// The folder that jobs run in is there.
-fn find_workdir(folder: &Path) -> Result<(), String> {
-    let why = match std::fs::metadata(folder) {
-        Ok(found) if found.is_dir() => return Ok(()),
-        Ok(_) => "it is no folder".to_owned(),
-        Err(error) => error.to_string(),
-    };
-    Err(format!("--workdir {}: {why}", folder.display()))
-}
-
-/// The arguments in our own words, and what to say of them. The error is one of usage.
-pub(super) fn settle(args: &RunArgs, cpus: usize) -> Result<(RunArgs, Vec<String>), String> {
-    if let Some(text) = args.habits.refused() {
-        return Err(text.to_owned());
-    }
-    if let Some(path) = args.results.as_deref().filter(|path| is_table(path)) {
-        let path = path.display();
-        return Err(format!(
-            "--results {path}: a folder gets the results, --joblog is a table"
-        ));
-    }
-    let mut args = args.clone();
-    if args.summary_file.is_some() && args.summary == SummaryFormat::None {
-        args.summary = SummaryFormat::Json;
-    }
-    // That is standard input, and no job's.
-    args.arg_file = args.arg_file.filter(|path| path != Path::new("-"));
-    // What jobs write themselves has no order.
-    args.keep_order &= !args.ungroup;
-    // Its lines come in order, as far as they are written.
-    args.line_buffer &= !args.keep_order;
-    if args.habits.bar > 0 {
-        args.progress = When::Always;
-    }
-    args.workdir.as_deref().map_or(Ok(()), find_workdir)?;
-    let mut notes = Vec::from_iter(note_on_retries(&args));
-    if args.gnu {
-        // All attempts, with 0 for as many as it takes.
-        let further = |all: u32| all.checked_sub(1).unwrap_or(u32::MAX);
-        args.retries = args.retries.map(further);
-    }
-    if let Some(text) = &args.jobs
-        && let Some(most) = habits::most_jobs(text, cpus)?
-    {
-        notes.push(format!(
-            "-j {text} is taken as --max-active {most}, an upper limit: without it as many run as \
-             keep the CPUs busy"
-        ));
-        args.max_active = most;
-    }
-    // Where a script says so, nobody reads it.
-    if !io::stderr().is_terminal() {
-        notes.clear();
-    }
-    Ok((args, notes))
-}
-
-/// For whoever knows GNU parallel, which counts otherwise.
-fn note_on_retries(args: &RunArgs) -> Option<String> {
-    let retries = args.retries.filter(|&retries| retries > 0 && !args.gnu)?;
-    let is_known = args.jobs.is_some() || args.habits.are_any();
-    is_known.then(|| {
-        let all = retries.saturating_add(1);
-        format!(
-            "--retries {retries} are further attempts, {all} in all: in GNU parallel it is the \
-             number of all"
-        )
-    })
-}
-
 /// Where the input is cut into blocks, with `--pipe`. The error is one of usage.
 fn cuts(args: &RunArgs, command: &[OsString], sources: usize) -> Result<Option<Cuts>, String> {
     let Some(cuts) = args.cuts() else {
@@ -369,34 +320,31 @@ fn cuts(args: &RunArgs, command: &[OsString], sources: usize) -> Result<Option<C
             false => Ok(None),
         };
     };
-    let is_counted = cuts.records.is_some() || cuts.lines > 1 || cuts.has_header;
-    let wrong = [
-        (
-            sources > 0,
-            "--pipe reads standard input or one file: values behind ::: go without it",
-        ),
-        (
-            command.is_empty(),
-            "--pipe needs a COMMAND, which reads the blocks",
-        ),
-        (
-            cuts.records == Some(0),
-            "--pipe with -n 0 would give nothing to a job",
-        ),
-        (
-            is_counted && cuts.end.is_empty() && cuts.start.is_empty(),
-            "records that are counted need a --recend or --recstart",
-        ),
-        (
-            args.halt.is_some_and(Halt::is_of_all),
-            "--halt with a percentage goes without --pipe",
-        ),
-    ];
-    let mut wrong = wrong.iter().filter(|(is_so, _)| *is_so);
-    match wrong.next() {
-        Some((_, text)) => Err((*text).to_owned()),
-        None => Ok(Some(cuts)),
+    if sources > 0 {
+        return Err(
+            "--pipe reads standard input or one file: values behind ::: go without it".into(),
+        );
     }
+    if command.is_empty() {
+        return Err("--pipe needs a COMMAND, which reads the blocks".into());
+    }
+    refuse_cuts(&cuts)?;
+    if args.halt.is_some_and(Halt::is_of_all) {
+        return Err("--halt with a percentage goes without --pipe".into());
+    }
+    Ok(Some(cuts))
+}
+
+/// What makes no blocks, or no jobs of them.
+fn refuse_cuts(cuts: &Cuts) -> Result<(), String> {
+    if cuts.records == Some(0) {
+        return Err("--pipe with -n 0 would give nothing to a job".into());
+    }
+    let is_counted = cuts.records.is_some() || cuts.lines > 1 || cuts.has_header;
+    if is_counted && cuts.end.is_empty() && cuts.start.is_empty() {
+        return Err("records that are counted need a --recend or --recstart".into());
+    }
+    Ok(())
 }
 
 /// What is between columns, with `--csv`. The error is one of usage.
@@ -430,10 +378,6 @@ fn first_line(file: &mut File, delimiter: u8) -> io::Result<Vec<u8>> {
 
 fn named(name: &dyn Display) -> impl Fn(io::Error) -> io::Error {
     move |error| io::Error::other(format!("{name}: {error}"))
-}
-
-fn usage(text: &str) -> io::Error {
-    io::Error::other(text)
 }
 
 /// `None` and "-": standard input.

@@ -59,6 +59,11 @@ impl<'a> ProcessJob<'a> {
         }
     }
 
+    /// The process group that its leader leads.
+    pub(super) fn group(&self) -> Pid {
+        self.pid
+    }
+
     /// Collects output until the leader is dead, which it then is without being reaped. That is
     /// not the end of file: a daemon that the job left behind may hold the pipes for ever. Calls
     /// `tend` now and then, and again after at most as long as it says.

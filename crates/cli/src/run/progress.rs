@@ -7,7 +7,7 @@ use super::output::is_for_people;
 use super::session::Session;
 use std::io;
 use std::sync::Arc;
-use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -35,24 +35,7 @@ impl Progress {
         }
         let (end, ended) = channel();
         let session = Arc::clone(session);
-        let draw = move || {
-            let mut meter = Meter::new();
-            while ended.recv_timeout(PERIOD) == Err(RecvTimeoutError::Timeout) {
-                let (width, height) = size();
-                // The last column stays free: some terminals begin a new line after it.
-                let width = width.saturating_sub(1);
-                let (tally, runnable_ns) = (session.control.tally(), cmwq::stats().runnable_ns);
-                let line = meter.line(tally, runnable_ns, width);
-                if !is_in_background() {
-                    let mut lines = session.board.lines(height / 2, width);
-                    lines.push(line);
-                    session.output.show_bar(&lines);
-                }
-                // For the next line.
-                cmwq::look();
-            }
-            session.output.erase_bar();
-        };
+        let draw = move || draw_until(&ended, &session);
         let thread = super::threads::start("cmwq/progress", draw)?;
         Ok(Self {
             end: Some(end),
@@ -67,6 +50,26 @@ impl Drop for Progress {
         // It does not panic; if it has, there is no line to take away.
         let _ended = self.thread.take().map(JoinHandle::join);
     }
+}
+
+/// Draws the line, and the jobs above it, until the other end of `ended` is dropped.
+fn draw_until(ended: &Receiver<()>, session: &Session) {
+    let mut meter = Meter::new();
+    while ended.recv_timeout(PERIOD) == Err(RecvTimeoutError::Timeout) {
+        let (width, height) = size();
+        // The last column stays free: some terminals begin a new line after it.
+        let width = width.saturating_sub(1);
+        let (tally, runnable_ns) = (session.control.tally(), cmwq::stats().runnable_ns);
+        let line = meter.line(tally, runnable_ns, width);
+        if !is_in_background() {
+            let mut lines = session.board.lines(height / 2, width);
+            lines.push(line);
+            session.output.show_bar(&lines);
+        }
+        // For the next line.
+        cmwq::look();
+    }
+    session.output.erase_bar();
 }
 
 /// Whether the user and the kind of standard error are for it.
@@ -105,8 +108,16 @@ impl Meter {
     }
 }
 
-/// As much as fits: the bar goes first, then what changes all the time, then words.
+/// As much as fits.
 fn text(tally: Tally, runnable: f64, elapsed: Duration, width: usize) -> String {
+    let choices = choices(tally, runnable, elapsed);
+    let fits = |text: &&String| text.chars().count() <= width;
+    let found = choices.iter().find(fits).unwrap_or(&choices[4]);
+    found.chars().take(width).collect()
+}
+
+/// From long to short: the bar goes first, then what changes all the time, then words.
+fn choices(tally: Tally, runnable: f64, elapsed: Duration) -> [String; 5] {
     let rate = tally.jobs as f64 / elapsed.as_secs_f64().max(1e-3);
     let Tally {
         jobs,
@@ -116,31 +127,29 @@ fn text(tally: Tally, runnable: f64, elapsed: Duration, width: usize) -> String 
         ..
     } = tally;
     let blocked = running.saturating_sub(runnable.round() as usize);
-    let (count, eta) = match tally.is_all {
-        false => (format!("{jobs} done"), String::new()),
-        true if jobs == 0 => (format!("{jobs}/{all}"), ", ETA ?".to_owned()),
-        true => {
-            let left = clock(all.saturating_sub(jobs) as f64 / rate);
-            (format!("{jobs}/{all}"), format!(", ETA {left}"))
-        }
-    };
-    let bar = match tally.is_all {
-        true => bar(jobs, all),
-        false => String::new(),
+    let (bar, count, eta) = match tally.is_all {
+        false => (String::new(), format!("{jobs} done"), String::new()),
+        true => (bar(jobs, all), format!("{jobs}/{all}"), eta(tally, rate)),
     };
     let numbers =
         format!("{rate:.1}/s, {running} running, {blocked} blocked, {failed} failed{eta}");
     let few = format!("{running} running, {failed} failed{eta}");
-    let choices = [
+    [
         format!("{bar}{count}, {numbers}"),
         format!("{count}, {numbers}"),
         format!("{count}, {few}"),
         format!("{count}, {failed} failed{eta}"),
         format!("{count} {failed}!{eta}").replace(", ETA", ""),
-    ];
-    let fits = |text: &&String| text.chars().count() <= width;
-    let found = choices.iter().find(fits).unwrap_or(&choices[4]);
-    found.chars().take(width).collect()
+    ]
+}
+
+/// When the last job will have ended. `rate`: jobs per second.
+fn eta(tally: Tally, rate: f64) -> String {
+    if tally.jobs == 0 {
+        return ", ETA ?".to_owned();
+    }
+    let left = tally.submitted.saturating_sub(tally.jobs);
+    format!(", ETA {}", clock(left as f64 / rate))
 }
 
 fn bar(done: u64, total: u64) -> String {

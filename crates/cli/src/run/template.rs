@@ -61,14 +61,16 @@ enum How {
     Line,
     /// COMMAND is one word with shell syntax, for this shell.
     Script(Script, &'static str),
-    /// Words of COMMAND.
-    Words {
-        words: Vec<Vec<Part>>,
-        /// Nothing in them stands for a line, so the lines are the last words.
-        append: bool,
-        /// The first one is a function that the caller's shell exports.
-        is_function: bool,
-    },
+    Words(Words),
+}
+
+/// COMMAND that is run without a shell.
+struct Words {
+    words: Vec<Vec<Part>>,
+    /// Nothing in them stands for a line, so the lines are the last words.
+    append: bool,
+    /// The first one is a function that the caller's shell exports.
+    is_function: bool,
 }
 
 /// What a job is made of.
@@ -94,7 +96,7 @@ impl Template {
             let shell = script::shell_for(command[0].as_bytes(), script::shell());
             How::Script(Script::new(&command[0], holes), shell)
         } else {
-            of_words(command, holes)?
+            How::Words(Words::new(command, holes)?)
         };
         Ok(Self {
             how,
@@ -136,33 +138,14 @@ impl Template {
             sequence: given.sequence + 1,
             slot: given.slot,
         };
-        let run = |shell: &str, text| vec![shell.into(), "-c".into(), text];
         match &self.how {
             How::Line => {
                 let line = columns.join(&b' ');
-                run(
-                    script::shell_for(&line, "/bin/sh"),
-                    OsString::from_vec(line),
-                )
+                let shell = script::shell_for(&line, "/bin/sh");
+                of_shell(shell, OsString::from_vec(line))
             }
-            How::Script(script, shell) => run(shell, script.text(&job)),
-            How::Words {
-                words,
-                append,
-                is_function,
-            } => {
-                let mut made = match is_function {
-                    true => run("bash", "\"$0\" \"$@\"".into()),
-                    false => Vec::new(),
-                };
-                for word in words {
-                    put(word, &job, &mut made);
-                }
-                if *append {
-                    put(&[Part::Hole(Hole::All(Form::Whole))], &job, &mut made);
-                }
-                made
-            }
+            How::Script(script, shell) => of_shell(shell, script.text(&job)),
+            How::Words(command) => command.filled(&job),
         }
     }
 
@@ -179,11 +162,9 @@ impl Template {
     /// How many times the words of a job have each of its lines.
     pub(super) fn copies(&self) -> usize {
         match &self.how {
-            How::Words {
-                words,
-                append: false,
-                ..
-            } if self.is_of_many => words.iter().filter(|word| is_list(word)).count(),
+            How::Words(command) if self.is_of_many && !command.append => {
+                command.words.iter().filter(|word| is_list(word)).count()
+            }
             How::Script(script, _) if self.is_of_many => script.copies(),
             _ => 1,
         }
@@ -194,7 +175,7 @@ impl Template {
         match &self.how {
             How::Line => Vec::new(),
             How::Script(script, _) => vec![script.fixed()],
-            How::Words { words, .. } => words.iter().map(|word| length(word)).collect(),
+            How::Words(command) => command.words.iter().map(|word| length(word)).collect(),
         }
     }
 
@@ -204,7 +185,7 @@ impl Template {
             How::Script(script, _) => {
                 Some(LONGEST.saturating_sub(script.fixed()) / script::MOST_QUOTED)
             }
-            How::Line | How::Words { .. } => None,
+            How::Line | How::Words(_) => None,
         }
     }
 
@@ -212,20 +193,20 @@ impl Template {
     pub(super) fn name<'a>(&self, words: &'a [OsString]) -> &'a OsStr {
         match self.how {
             How::Line | How::Script(..) => &words[2],
-            How::Words { is_function, .. } => &words[if is_function { 3 } else { 0 }],
+            How::Words(Words { is_function, .. }) => &words[if is_function { 3 } else { 0 }],
         }
     }
 
     /// Whether that says nothing of the job's lines.
     pub(super) fn has_bare_name(&self) -> bool {
-        matches!(self.how, How::Words { .. })
+        matches!(self.how, How::Words(_))
     }
 
     /// Whether all jobs run the same program.
     pub(super) fn has_one_program(&self) -> bool {
         let is_text = |part: &Part| matches!(part, Part::Text(_));
         match &self.how {
-            How::Words { words, .. } => words[0].iter().all(is_text),
+            How::Words(command) => command.words[0].iter().all(is_text),
             How::Line | How::Script(..) => false,
         }
     }
@@ -235,7 +216,7 @@ impl Template {
         let words = self.words(given);
         match self.how {
             How::Line | How::Script(..) => words[2].as_bytes().to_vec(),
-            How::Words { .. } => super::quote::line(&words),
+            How::Words(_) => super::quote::line(&words),
         }
     }
 
@@ -247,28 +228,51 @@ impl Template {
     }
 }
 
-fn of_words(command: &[OsString], holes: &Holes) -> Result<How, String> {
-    let part = |word: &&OsString| {
-        let parts = holes.parts(word.as_bytes());
-        let all = |part: &Part| matches!(part, Part::Hole(Hole::All(_)));
-        !is_list(&parts) && parts.iter().any(all)
-    };
-    if let Some(word) = command.iter().find(part).filter(|_| holes.max_args > 1) {
-        return Err(format!(
-            "with --max-args above 1, {{}} must be a word of its own; it is part of \"{}\"",
-            word.display()
-        ));
+impl Words {
+    /// The error is one of usage.
+    fn new(command: &[OsString], holes: &Holes) -> Result<Self, String> {
+        let part = |word: &&OsString| {
+            let parts = holes.parts(word.as_bytes());
+            let all = |part: &Part| matches!(part, Part::Hole(Hole::All(_)));
+            !is_list(&parts) && parts.iter().any(all)
+        };
+        if let Some(word) = command.iter().find(part).filter(|_| holes.max_args > 1) {
+            return Err(format!(
+                "with --max-args above 1, {{}} must be a word of its own; it is part of \"{}\"",
+                word.display()
+            ));
+        }
+        let words = command.iter().map(|word| holes.parts(word.as_bytes()));
+        let words: Vec<Vec<Part>> = words.collect();
+        let is_hole = |part: &Part| matches!(part, Part::Hole(_));
+        let append = holes.max_args > 0 && !words.iter().flatten().any(is_hole);
+        let is_function = script::is_function(&command[0]);
+        Ok(Self {
+            words,
+            append,
+            is_function,
+        })
     }
-    let words = command.iter().map(|word| holes.parts(word.as_bytes()));
-    let words: Vec<Vec<Part>> = words.collect();
-    let is_hole = |part: &Part| matches!(part, Part::Hole(_));
-    let append = holes.max_args > 0 && !words.iter().flatten().any(is_hole);
-    let is_function = script::is_function(&command[0]);
-    Ok(How::Words {
-        words,
-        append,
-        is_function,
-    })
+
+    /// The words of a job.
+    fn filled(&self, job: &Arguments<'_>) -> Vec<OsString> {
+        let mut made = match self.is_function {
+            true => of_shell("bash", "\"$0\" \"$@\"".into()),
+            false => Vec::new(),
+        };
+        for word in &self.words {
+            put(word, job, &mut made);
+        }
+        if self.append {
+            put(&[Part::Hole(Hole::All(Form::Whole))], job, &mut made);
+        }
+        made
+    }
+}
+
+/// The words that make a shell execute `text`.
+fn of_shell(shell: &str, text: OsString) -> Vec<OsString> {
+    vec![shell.into(), "-c".into(), text]
 }
 
 /// Whether it becomes a word for each column.

@@ -53,42 +53,41 @@ impl Row {
     }
 }
 
+const HEAD: [&str; 9] = [
+    "setting",
+    "clients",
+    "p50 us",
+    "p99 us",
+    "moves/op",
+    "CPUs",
+    "ops/s",
+    "claimed",
+    "x ping-pong",
+];
+
 /// The table; the last column is p50 by that of the ping-pong.
 pub(super) fn table(rows: &[Row]) -> String {
-    let ping_pong = rows
-        .iter()
-        .find(|row| row.setting == Setting::PingPong.name());
-    let times = |row: &Row| match ping_pong {
+    let is_ping_pong = |row: &&Row| row.setting == Setting::PingPong.name();
+    let ping_pong = rows.iter().find(is_ping_pong);
+    let mut lines = vec![HEAD.map(str::to_owned)];
+    lines.extend(rows.iter().map(|row| line(row, ping_pong)));
+    aligned(&lines, 1)
+}
+
+fn line(row: &Row, ping_pong: Option<&Row>) -> [String; 9] {
+    let times = match ping_pong {
         Some(of) => format!("{:.2}", row.p50_us / of.p50_us),
         None => "-".to_owned(),
     };
-    let head = [
-        "setting",
-        "clients",
-        "p50 us",
-        "p99 us",
-        "moves/op",
-        "CPUs",
-        "ops/s",
-        "claimed",
-        "x ping-pong",
-    ];
-    let line = |row: &Row| {
-        [
-            row.setting.to_owned(),
-            row.clients.to_string(),
-            format!("{:.1}", row.p50_us),
-            format!("{:.1}", row.p99_us),
-            format!("{:.4}", row.migrations_per_op),
-            row.cpus_touched.to_string(),
-            format!("{:.0}", row.ops_per_s),
-            format!("{:.2}", row.claimed_per_op),
-            times(row),
-        ]
-    };
-    let lines: Vec<[String; 9]> = [head.map(str::to_owned)]
-        .into_iter()
-        .chain(rows.iter().map(line))
-        .collect();
-    aligned(&lines, 1)
+    [
+        row.setting.to_owned(),
+        row.clients.to_string(),
+        format!("{:.1}", row.p50_us),
+        format!("{:.1}", row.p99_us),
+        format!("{:.4}", row.migrations_per_op),
+        row.cpus_touched.to_string(),
+        format!("{:.0}", row.ops_per_s),
+        format!("{:.2}", row.claimed_per_op),
+        times,
+    ]
 }

@@ -7,13 +7,11 @@
 mod detail;
 mod draw;
 mod look;
-#[cfg(test)]
-mod picture;
-#[cfg(test)]
-mod rig;
 mod state;
 mod table;
 mod terminal;
+#[cfg(test)]
+mod tests;
 mod views;
 
 use std::io;
@@ -78,15 +76,10 @@ fn follow(
     looker: &Sender<Request>,
     happens: &Receiver<Event>,
 ) -> io::Result<End> {
-    let mut next = Instant::now() + state.interval;
-    let mut asking = Asking::default();
+    let mut asking = Asking::new(state.interval);
     loop {
         screen.draw(state)?;
-        let patience = match asking.waits || state.paused {
-            true => CHECK,
-            false => next.saturating_duration_since(Instant::now()).min(CHECK),
-        };
-        let mut event = match happens.recv_timeout(patience) {
+        let mut event = match happens.recv_timeout(asking.patience(state)) {
             Ok(event) => Some(event),
             Err(RecvTimeoutError::Timeout) => None,
             Err(RecvTimeoutError::Disconnected) => return Err(io::Error::other("no more keys")),
@@ -97,29 +90,54 @@ fn follow(
             }
             event = happens.try_recv().ok();
         }
-        // A shorter interval counts at once.
-        next = next.min(Instant::now() + state.interval);
-        let is_due = asking.at_once || Instant::now() >= next;
-        if is_due && !asking.waits && !state.paused {
-            // If that thread has ended, its last event says why.
-            let _ = looker.send(state.request());
-            asking = Asking {
-                waits: true,
-                at_once: false,
-            };
-            next = Instant::now() + state.interval;
-        }
+        asking.ask_if_due(state, looker);
     }
 }
 
 /// How far the process has been asked for a look.
-#[derive(Default)]
 struct Asking {
     /// It has not answered yet. One look at a time: who does not answer is not asked in vain again
     /// and again.
     waits: bool,
     /// The user wants one before it is due.
     at_once: bool,
+    /// When the next one is due.
+    next: Instant,
+}
+
+impl Asking {
+    fn new(interval: Duration) -> Self {
+        Self {
+            waits: false,
+            at_once: false,
+            next: Instant::now() + interval,
+        }
+    }
+
+    /// How long the loop waits for an event.
+    fn patience(&self, state: &State) -> Duration {
+        match self.waits || state.paused {
+            true => CHECK,
+            false => self
+                .next
+                .saturating_duration_since(Instant::now())
+                .min(CHECK),
+        }
+    }
+
+    fn ask_if_due(&mut self, state: &State, looker: &Sender<Request>) {
+        // A shorter interval counts at once.
+        self.next = self.next.min(Instant::now() + state.interval);
+        let is_due = self.at_once || Instant::now() >= self.next;
+        if is_due && !self.waits && !state.paused {
+            // If that thread has ended, its last event says why.
+            let _ = looker.send(state.request());
+            *self = Self {
+                waits: true,
+                ..Self::new(state.interval)
+            };
+        }
+    }
 }
 
 /// Does what follows an event.

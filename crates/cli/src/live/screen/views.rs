@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use cmwq_os::observe::TaskState;
-use cmwq_stats::{Pool, Queue, Worker};
+use cmwq_stats::{Lately, Pool, Queue, Worker};
 
 use super::super::target::Seen;
 use super::super::text::{percent, rate};
@@ -151,7 +151,7 @@ impl View {
             }
             View::Pools => snapshot.pools.iter().map(of_pool).collect(),
             View::Cpus => lanes(look).into_iter().map(of_lane).collect(),
-            View::Functions => functions(&look.seen),
+            View::Functions => functions(&look.seen).into_iter().map(of_function).collect(),
             View::Children => look.children.iter().map(of_child).collect(),
         }
     }
@@ -299,43 +299,53 @@ struct Function<'a> {
     queues: BTreeSet<&'a str>,
 }
 
-/// A row for each function of an item that is being executed, or has ended lately.
-fn functions(seen: &Seen) -> Vec<Row> {
+impl<'a> Function<'a> {
+    /// `worker` executes it.
+    fn add_worker(&mut self, worker: &'a Worker) {
+        self.executed += 1;
+        self.longest = self.longest.max(Some(worker.since));
+        let shortest = self.shortest.unwrap_or(u64::MAX);
+        self.shortest = Some(worker.since.min(shortest));
+        self.queues.insert(&worker.queue_name);
+    }
+
+    fn add_lately(&mut self, had: &'a Lately, seen: &Seen) {
+        self.cpu = self.cpu.saturating_add(percent(had, seen));
+        self.ended = self.ended.saturating_add(had.items);
+        self.most = self.most.max(Some(had.most_ns));
+        self.queues.insert(&had.queue_name);
+    }
+}
+
+/// The functions of items that are being executed, or have ended lately, by name.
+fn functions(seen: &Seen) -> BTreeMap<&str, Function<'_>> {
     let mut by_name: BTreeMap<&str, Function> = BTreeMap::new();
     for worker in seen.snapshot.pools.iter().flat_map(|pool| &pool.busy) {
-        let function = by_name.entry(&worker.item).or_default();
-        function.executed += 1;
-        function.longest = function.longest.max(Some(worker.since));
-        let shortest = function.shortest.unwrap_or(u64::MAX);
-        function.shortest = Some(worker.since.min(shortest));
-        function.queues.insert(&worker.queue_name);
+        by_name.entry(&worker.item).or_default().add_worker(worker);
     }
     for had in &seen.snapshot.lately {
-        let function = by_name.entry(&had.item).or_default();
-        function.cpu = function.cpu.saturating_add(percent(had, seen));
-        function.ended = function.ended.saturating_add(had.items);
-        function.most = function.most.max(Some(had.most_ns));
-        function.queues.insert(&had.queue_name);
+        by_name.entry(&had.item).or_default().add_lately(had, seen);
     }
-    let row = |(name, function): (&str, Function)| {
-        let queues = function.queues.into_iter().filter(|name| !name.is_empty());
-        let queues: Vec<&str> = queues.take(MOST_NAMED).collect();
-        let cells = vec![
-            Cell::Text(item_name(name)),
-            Cell::Count(function.executed),
-            Cell::Time(function.longest),
-            Cell::Time(function.shortest),
-            Cell::Count(function.cpu),
-            Cell::Count(function.ended),
-            Cell::Time(function.most),
-            text(&queues.join(", ")),
-        ];
-        Row {
-            key: Key::Name(name.to_owned()),
-            cells,
-        }
-    };
-    by_name.into_iter().map(row).collect()
+    by_name
+}
+
+fn of_function((name, function): (&str, Function)) -> Row {
+    let queues = function.queues.into_iter().filter(|name| !name.is_empty());
+    let queues: Vec<&str> = queues.take(MOST_NAMED).collect();
+    let cells = vec![
+        Cell::Text(item_name(name)),
+        Cell::Count(function.executed),
+        Cell::Time(function.longest),
+        Cell::Time(function.shortest),
+        Cell::Count(function.cpu),
+        Cell::Count(function.ended),
+        Cell::Time(function.most),
+        text(&queues.join(", ")),
+    ];
+    Row {
+        key: Key::Name(name.to_owned()),
+        cells,
+    }
 }
 
 fn of_child(child: &super::super::children::Child) -> Row {
@@ -356,7 +366,7 @@ fn of_child(child: &super::super::children::Child) -> Row {
 #[cfg(test)]
 mod tests {
     use super::super::super::threads::Thread;
-    use super::super::rig::{look, worker};
+    use super::super::tests::rig::{look, worker};
     use super::*;
 
     #[test]

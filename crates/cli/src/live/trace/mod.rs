@@ -2,11 +2,12 @@
 //!
 //! Items, their waits in queues and their waits in the library come from the process itself, event
 //! by event (`cmwq_stats::trace`). On which CPU a thread is and in which call it sleeps is looked
-//! at from outside in the meantime: `sample`. `places` and `tracks` put both together, `chrome`
-//! writes them.
+//! at from outside in the meantime: `sample`. `items` tells what became of each item, `places` and
+//! `tracks` put both together, `chrome` writes them.
 
 mod chrome;
 mod events;
+mod items;
 mod places;
 mod sample;
 mod tracks;

@@ -10,29 +10,16 @@ use serde_json::{Value, json};
 
 use super::super::words::{clean, item_name};
 use super::Recorded;
-use super::chrome::{Chrome, Span};
-use super::places::{Run, Stretch, Where, known, stretches};
+use super::chrome::{Chrome, Span, Track};
+use super::items::{Item, items};
+use super::places::{Run, Stretch, Where, stretches};
 use super::sample::Sample;
 
 /// Groups of tracks beside the process itself: no process has such a number.
 const CPUS: u64 = 1 << 22;
 const QUEUES: u64 = CPUS + 1;
-/// A pool says that an item begins a moment before its thread does, in nanoseconds.
-const ABOUT: u64 = 100_000;
 /// Lanes of a CPU that are told apart.
 const MOST_LANES: usize = 64;
-
-/// An item of a queue, once.
-struct Item<'a> {
-    queue: &'a str,
-    function: &'a str,
-    /// `None`: before the recording.
-    queued: Option<u64>,
-    /// `None`: it has not begun, or was cancelled.
-    ran: Option<Span>,
-    /// It has, and has ended.
-    ended: bool,
-}
 
 /// A slice of a thread's track.
 struct Slice {
@@ -72,142 +59,6 @@ pub(super) fn write(recorded: &Recorded, out: &mut dyn Write) -> io::Result<()> 
 fn of_type(recorded: &Recorded, what: What) -> Vec<&Event> {
     let events = recorded.events.events.iter();
     events.filter(|event| event.what == what).collect()
-}
-
-/// What was executed, and what was queued. Times before the recording are those of its begin.
-fn items(recorded: &Recorded) -> (Vec<Run<'_>>, Vec<Item<'_>>) {
-    let events = &recorded.events;
-    let zero = recorded.seen.snapshot.at;
-    let mut in_order: Vec<&Event> = events.events.iter().collect();
-    // An item is queued in front of its begin, also where the clock shows the same.
-    in_order.sort_by_key(|event| (event.from, event.what != What::Queued));
-    let mut pending: HashMap<u64, &Event> = HashMap::new();
-    let (mut runs, mut items) = (Vec::new(), Vec::new());
-    let never = |event: &Event| Item {
-        queue: events.text(event.queue),
-        function: events.text(event.function),
-        queued: Some(event.from),
-        ran: None,
-        ended: false,
-    };
-    for event in in_order {
-        match event.what {
-            // One that was cancelled may be queued again.
-            What::Queued => items.extend(pending.insert(event.item, event).map(never)),
-            What::Waited => (),
-            What::Ran => {
-                let span = (event.from.max(zero), event.to.max(zero));
-                let queued = pending.remove(&event.item).map(|queued| queued.from);
-                items.push(Item {
-                    queued,
-                    ran: Some(span),
-                    ended: true,
-                    ..never(event)
-                });
-                runs.push(executed(recorded, event, span, queued));
-            }
-        }
-    }
-    unfinished(recorded, &mut runs, &mut items, &mut pending);
-    items.extend(pending.into_values().map(never));
-    items.sort_by_key(|item| item.queued.or(item.ran.map(|ran| ran.0)));
-    runs.sort_by_key(|run| (run.tid, run.span.0, Reverse(run.span.1)));
-    (runs, items)
-}
-
-fn executed<'a>(recorded: &'a Recorded, event: &Event, span: Span, queued: Option<u64>) -> Run<'a> {
-    let (queue, function) = (
-        recorded.events.text(event.queue),
-        recorded.events.text(event.function),
-    );
-    Run {
-        tid: event.tid,
-        span,
-        cpus: (known(event.from_cpu), known(event.to_cpu)),
-        queue,
-        function,
-        args: json!({
-            "queue": clean(queue),
-            "pool": event.pool,
-            "waited_ns": queued.map(|queued| event.from.saturating_sub(queued)),
-            "ran_ns": event.to.saturating_sub(event.from),
-            "cpu_ns": (known(event.from_cpu).is_some()).then_some(event.cpu_ns),
-        }),
-    }
-}
-
-/// What was still being executed at the end. Without an address: of several items of a function
-/// that may have been queued for it, the oldest is taken.
-fn unfinished<'a>(
-    recorded: &'a Recorded,
-    runs: &mut Vec<Run<'a>>,
-    items: &mut Vec<Item<'a>>,
-    pending: &mut HashMap<u64, &Event>,
-) {
-    let events = &recorded.events;
-    let (zero, end) = (recorded.seen.snapshot.at, events.at);
-    for worker in &events.busy {
-        let (queue, function) = (worker.queue_name.as_str(), worker.item.as_str());
-        let began = end.saturating_sub(worker.since).max(zero);
-        if runs.iter().any(|run| is_of(run, worker, began)) {
-            continue;
-        }
-        let began = behind(runs, worker.tid, began);
-        let of_it = |event: &Event| {
-            events.text(event.queue) == queue
-                && events.text(event.function) == function
-                && event.from <= began
-        };
-        let queued = pending.values().filter(|event| of_it(event));
-        let queued = queued.min_by_key(|event| event.from).copied();
-        if let Some(event) = queued {
-            pending.remove(&event.item);
-        }
-        let queued = queued.map(|event| event.from);
-        let span = (began, end);
-        items.push(Item {
-            queue,
-            function,
-            queued,
-            ran: Some(span),
-            ended: false,
-        });
-        runs.push(executing(worker, span));
-    }
-}
-
-/// Whether this is what the worker was executing, which began about then: it has ended between the
-/// look at the worker and the end of the recording.
-fn is_of(run: &Run, worker: &Worker, began: u64) -> bool {
-    let is_same = (run.queue, run.function) == (&*worker.queue_name, &*worker.item);
-    let is_then = run.span.0 <= began.saturating_add(ABOUT) && began <= run.span.1;
-    run.tid == worker.tid && is_same && is_then
-}
-
-/// What this thread has begun about then has begun when what it had executed before was over.
-fn behind(runs: &[Run], tid: i32, began: u64) -> u64 {
-    let before = |run: &&Run| {
-        run.tid == tid && run.span.0 < began && run.span.1 <= began.saturating_add(ABOUT)
-    };
-    let ends = runs.iter().filter(before).map(|run| run.span.1);
-    ends.fold(began, u64::max)
-}
-
-fn executing(worker: &Worker, span: Span) -> Run<'_> {
-    let (queue, function) = (worker.queue_name.as_str(), worker.item.as_str());
-    Run {
-        tid: worker.tid,
-        span,
-        cpus: (None, None),
-        queue,
-        function,
-        args: json!({
-            "queue": clean(queue),
-            "ended": false,
-            "ran_ns": worker.since,
-            "waits_for": (!worker.awaits.is_empty()).then(|| clean(&worker.awaits)),
-        }),
-    }
 }
 
 fn of_run(run: &Run) -> Slice {
@@ -283,40 +134,56 @@ fn by_thread<'a>(
 
 /// What each CPU executes. Threads that run, or want to, at the same time get lanes of their own.
 fn cpus(chrome: &mut Chrome<'_>, stretches: &[Stretch]) -> io::Result<()> {
-    let on = |stretch: &Stretch| match stretch.place {
-        Where::On(cpu) => Some(cpu),
-        Where::Asleep(_) => None,
-    };
-    let mut there: Vec<(u32, &Stretch)> = stretches
-        .iter()
-        .filter_map(|stretch| Some((on(stretch)?, stretch)))
-        .collect();
-    there.sort_by_key(|(_, stretch)| stretch.span.0);
     chrome.group(CPUS, "CPUs")?;
-    let mut lanes: BTreeMap<u32, Vec<u64>> = BTreeMap::new();
-    for (cpu, stretch) in there {
-        let ends = lanes.entry(cpu).or_default();
-        let free = ends.iter().position(|&end| end <= stretch.span.0);
-        let lane = free.unwrap_or(ends.len()).min(MOST_LANES - 1);
-        ends.resize(ends.len().max(lane + 1), 0);
-        ends[lane] = stretch.span.1;
-        let track = u64::from(cpu) * MOST_LANES as u64 + lane as u64;
+    let mut lanes = Lanes::default();
+    for (cpu, stretch) in on_cpus(stretches) {
+        let track = lane_track(cpu, lanes.take(cpu, stretch.span));
         let run = stretch.run;
         let args = json!({"thread": run.tid, "queue": clean(run.queue)});
         let name = item_name(run.function);
-        chrome.slice((CPUS, track), stretch.span, ("sampled", &name), &args)?;
+        chrome.slice(track, stretch.span, ("sampled", &name), &args)?;
     }
-    for (cpu, lanes) in lanes {
-        for lane in 0..lanes.len() {
+    for (cpu, ends) in lanes.0 {
+        for lane in 0..ends.len() {
             let name = match lane {
                 0 => format!("CPU {cpu}"),
                 _ => format!("CPU {cpu}, shared"),
             };
-            let track = u64::from(cpu) * MOST_LANES as u64 + lane as u64;
-            chrome.track((CPUS, track), &name)?;
+            chrome.track(lane_track(cpu, lane), &name)?;
         }
     }
     Ok(())
+}
+
+/// Those on a CPU, in the order of time.
+fn on_cpus<'a>(stretches: &'a [Stretch<'a>]) -> Vec<(u32, &'a Stretch<'a>)> {
+    let on = |stretch: &'a Stretch<'a>| match stretch.place {
+        Where::On(cpu) => Some((cpu, stretch)),
+        Where::Asleep(_) => None,
+    };
+    let mut there: Vec<_> = stretches.iter().filter_map(on).collect();
+    there.sort_by_key(|(_, stretch)| stretch.span.0);
+    there
+}
+
+/// Of each CPU its lanes: when what was put there last ends.
+#[derive(Default)]
+struct Lanes(BTreeMap<u32, Vec<u64>>);
+
+impl Lanes {
+    /// The first lane of the CPU that is free when `span` begins; it is taken until the end.
+    fn take(&mut self, cpu: u32, span: Span) -> usize {
+        let ends = self.0.entry(cpu).or_default();
+        let free = ends.iter().position(|&end| end <= span.0);
+        let lane = free.unwrap_or(ends.len()).min(MOST_LANES - 1);
+        ends.resize(ends.len().max(lane + 1), 0);
+        ends[lane] = span.1;
+        lane
+    }
+}
+
+fn lane_track(cpu: u32, lane: usize) -> Track {
+    (CPUS, u64::from(cpu) * MOST_LANES as u64 + lane as u64)
 }
 
 /// Each thread with its items and what these wait for.
@@ -364,141 +231,31 @@ fn queues(chrome: &mut Chrome<'_>, items: &[Item], end: u64) -> io::Result<()> {
         chrome.group(*group, &format!("queue {}", clean(queue)))?;
     }
     for (number, item) in items.iter().enumerate() {
-        let id = (groups[item.queue], number);
-        let parts = [
-            (
-                item.queued
-                    .map(|at| (at, item.ran.map_or(end, |ran| ran.0))),
-                match item.ran {
-                    Some(_) => "waits",
-                    None => "waits, or was cancelled",
-                },
-            ),
-            (item.ran, if item.ended { "runs" } else { "runs on" }),
-        ];
-        let spans = || parts.iter().filter_map(|(span, _)| *span);
-        let (Some(first), Some(last)) = (spans().next(), spans().next_back()) else {
-            continue;
-        };
-        let name = item_name(item.function);
-        chrome.end_of(id, true, first.0, &name)?;
-        for (span, what) in parts {
-            if let Some((from, to)) = span {
-                chrome.end_of(id, true, from, what)?;
-                chrome.end_of(id, false, to, what)?;
-            }
-        }
-        chrome.end_of(id, false, last.1, &name)?;
+        item_track(chrome, (groups[item.queue], number), item, end)?;
     }
     Ok(())
 }
 
-#[cfg(test)]
-mod tests {
-    use super::super::events::Events;
-    use super::*;
-    use crate::live::target::Seen;
-
-    const SECOND: u64 = 1_000_000_000;
-
-    #[test]
-    fn what_has_ended_since_the_look_is_not_executed_at_the_end() {
-        let worker = Worker {
-            tid: 7,
-            queue_name: "q".into(),
-            item: "f".into(),
-            ..Worker::default()
-        };
-        let of = |function, span| Run {
-            function,
-            ..executing(&worker, span)
-        };
-        let began = 10 * ABOUT;
-        for (function, span, is_it) in [
-            ("f", (began, began + 1), true),
-            ("f", (began + ABOUT, began + 5 * ABOUT), true),
-            ("f", (began - ABOUT, began - 1), false),
-            ("f", (began + 2 * ABOUT, began + 3 * ABOUT), false),
-            ("g", (began, began + 1), false),
-        ] {
-            let found = is_of(&of(function, span), &worker, began);
-            assert_eq!(found, is_it, "{function} {span:?}");
-        }
-        let other = Worker {
-            tid: 8,
-            ..worker.clone()
-        };
-        assert!(!is_of(&of("f", (began, began + 1)), &other, began));
-    }
-
-    /// A recording of this from 1 s to 2 s.
-    fn recorded(events: Vec<Event>, busy: Vec<Worker>) -> Recorded {
-        let snapshot = cmwq_stats::Snapshot {
-            at: SECOND,
-            ..Default::default()
-        };
-        let mut all = Events::default();
-        all.add(cmwq_stats::trace::Chunk {
-            at: 2 * SECOND,
-            texts: vec!["q".into(), "f".into()],
-            events,
-            busy,
-            last: true,
-            ..Default::default()
-        });
-        Recorded {
-            seen: Seen {
-                snapshot,
-                ..Seen::default()
-            },
-            events: all,
-            samples: Vec::new(),
-            names: HashMap::new(),
+/// The whole item, and in it its wait and its run. `end`: of the recording.
+fn item_track(chrome: &mut Chrome<'_>, id: (u64, usize), item: &Item, end: u64) -> io::Result<()> {
+    let wait = item
+        .queued
+        .map(|at| (at, item.ran.map_or(end, |ran| ran.0)));
+    let (Some(first), Some(last)) = (wait.or(item.ran), item.ran.or(wait)) else {
+        return Ok(());
+    };
+    let waits = match item.ran {
+        Some(_) => "waits",
+        None => "waits, or was cancelled",
+    };
+    let runs = if item.ended { "runs" } else { "runs on" };
+    let name = item_name(item.function);
+    chrome.end_of(id, true, first.0, &name)?;
+    for (span, what) in [(wait, waits), (item.ran, runs)] {
+        if let Some((from, to)) = span {
+            chrome.end_of(id, true, from, what)?;
+            chrome.end_of(id, false, to, what)?;
         }
     }
-
-    /// It began before the recording, and its worker was looked at right before it ended.
-    #[test]
-    fn an_item_longer_than_the_recording_is_in_it_once() {
-        let ended = Event {
-            what: What::Ran,
-            tid: 7,
-            item: 0,
-            queue: 0,
-            function: 1,
-            pool: 0,
-            from: SECOND / 2,
-            to: 2 * SECOND - 1,
-            from_cpu: u32::MAX,
-            to_cpu: 0,
-            cpu_ns: 0,
-        };
-        let busy = Worker {
-            tid: 7,
-            queue_name: "q".into(),
-            item: "f".into(),
-            since: SECOND + SECOND / 2,
-            ..Worker::default()
-        };
-        let recorded = recorded(vec![ended], vec![busy]);
-        let (runs, items) = super::items(&recorded);
-        assert_eq!((runs.len(), items.len()), (1, 1));
-        assert_eq!(runs[0].span, (SECOND, 2 * SECOND - 1));
-    }
-
-    #[test]
-    fn one_item_of_a_thread_begins_behind_the_last() {
-        let worker = |tid| Worker {
-            tid,
-            ..Worker::default()
-        };
-        let (mine, others) = (worker(7), worker(8));
-        let runs = [
-            executing(&mine, (5, 20 * ABOUT)),
-            executing(&mine, (ABOUT, 10 * ABOUT + 3)),
-            executing(&others, (ABOUT, 10 * ABOUT + 9)),
-        ];
-        assert_eq!(behind(&runs, 7, 10 * ABOUT), 10 * ABOUT + 3);
-        assert_eq!(behind(&runs, 7, 11 * ABOUT), 11 * ABOUT);
-    }
+    chrome.end_of(id, false, last.1, &name)
 }

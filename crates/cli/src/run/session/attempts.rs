@@ -1,6 +1,7 @@
 //! A job's attempts: each is one process, for which there has to be room.
 
-use super::{Attempt, Ours, Session, Title};
+use super::title::Title;
+use super::{Attempt, Ours, Session};
 use crate::run::halt::Next;
 use crate::run::launch::{Call, failure, is_shortage};
 use crate::run::process_job::Body;
@@ -130,34 +131,23 @@ impl Session {
     /// Who was refused gives back what it had been granted: whoever it waits for may need that.
     fn launch(&self, title: &Title, call: Call<'_>) -> io::Result<Option<Launched>> {
         let sequence = title.sequence;
-        let (mut refused, mut relief) = (false, Relief::default());
         let delay = self.delay.as_ref();
         if !delay.is_none_or(|delay| delay.wait(&self.control)) {
             return Ok(None);
         }
-        while self.wait_for_files(sequence) && self.wait_for_memory(sequence) {
-            if !self.output.held().has_room_for(sequence) {
-                // Others have opened files while it waited for memory.
-                self.memory.not_started(sequence);
-                continue;
-            }
+        let (mut refused, mut relief) = (false, Relief::default());
+        while self.wait_for_room(sequence) {
             self.mind_room();
             let seen = self.control.ends();
-            let error = match self.start(title, call, refused) {
-                Ok(Some(launched)) => {
-                    self.memory.started(sequence, launched.0.id());
-                    return Ok(Some(launched));
-                }
-                Ok(None) => {
-                    self.memory.not_started(sequence);
-                    return Ok(None);
-                }
-                Err(error) => error,
-            };
-            self.memory.not_started(sequence);
-            if !is_shortage(&error) {
-                return Err(error);
+            let started = self.start(title, call, refused);
+            match &started {
+                Ok(Some((child, _))) => self.memory.started(sequence, child.id()),
+                Ok(None) | Err(_) => self.memory.not_started(sequence),
             }
+            let error = match started {
+                Err(error) if is_shortage(&error) => error,
+                other => return other,
+            };
             refused = true;
             // More workers that wait like this one would take what is left.
             self.limit.lower(self.control.with_starting(), &self.queue);
@@ -168,6 +158,18 @@ impl Session {
             self.tell_of(&relief, &error);
         }
         Ok(None)
+    }
+
+    /// False: the run was stopped before there were descriptors and memory for the job.
+    fn wait_for_room(&self, sequence: u64) -> bool {
+        while self.wait_for_files(sequence) && self.wait_for_memory(sequence) {
+            if self.output.held().has_room_for(sequence) {
+                return true;
+            }
+            // Others have opened files while it waited for memory.
+            self.memory.not_started(sequence);
+        }
+        false
     }
 
     /// False: the run was stopped before outputs that wait had left descriptors for this job.

@@ -1,6 +1,7 @@
 //! The end of what an attempt has left behind.
 
-use super::{Session, Title};
+use super::Session;
+use super::title::Title;
 use crate::run::leftovers::{Leftovers, Pauses, signal_after};
 use crate::run::process_job::Body;
 use crate::run::vigil::GRACE;
@@ -34,13 +35,7 @@ impl Session {
             };
             let is_awaited = is_tried_again && !self.control.is_stopped();
             if waited >= LONG && !is_told {
-                let what = if is_awaited {
-                    "the retry waits"
-                } else {
-                    "it is left"
-                };
-                let why = format!("process {left} of it does not end, {what}");
-                is_told = self.output.note_at_once(&title.says(&why));
+                is_told = self.tell_of_leftover(title, left, is_awaited);
             }
             match is_awaited {
                 true => _ = self.control.rest(pauses.next()),
@@ -48,5 +43,14 @@ impl Session {
                 false => std::thread::sleep(pauses.next()),
             }
         }
+    }
+    /// Says that the process `left` of a job does not end. False: standard error had no room.
+    fn tell_of_leftover(&self, title: &Title, left: i32, is_awaited: bool) -> bool {
+        let what = match is_awaited {
+            true => "the retry waits",
+            false => "it is left",
+        };
+        let why = format!("process {left} of it does not end, {what}");
+        self.output.note_at_once(&title.says(&why))
     }
 }

@@ -1,6 +1,7 @@
 //! A process from its start to its end.
 
-use super::{Ours, Session, Title, short};
+use super::title::{Title, short};
+use super::{Ours, Session};
 use crate::run::long::LongJob;
 use crate::run::output::{Blocks, LineSink, Lost, Spool, To};
 use crate::run::process_job::{Body, ProcessJob, Sink};
@@ -21,43 +22,49 @@ impl Session {
         child: Child,
         vigil: &mut Vigil,
     ) -> Result<(ExitStatus, Blocks, Spent, Body), Ours> {
-        let (group, sequence) = (Pid::from_child(&child), title.sequence);
-        self.control.started(sequence, group);
-        let pid = child.id();
+        let (pid, sequence) = (child.id(), title.sequence);
+        self.control.started(sequence, Pid::from_child(&child));
         let attached = cmwq::process::attach(pid);
         self.board.began(sequence, pid, &title.arguments);
         let mut job = ProcessJob::new(child, |to| self.sink(title, to));
         let age = self.age();
-        let watched = job.watch(|| self.tend(title, group, vigil, age()));
-        let mut first = false;
-        let watched = watched.map_err(|lost| {
-            let ours;
-            (first, ours) = self.lost(lost);
-            if !job.is_dead() {
-                self.control.kill_job(sequence, Signal::TERM);
-                vigil.has_been_terminated(age());
-                job.watch_only(|| self.tend(title, group, vigil, age()));
-            }
-            ours
-        });
+        let watched = self.watch(title, &mut job, vigil, &age);
         let spent = self.died(sequence, pid, vigil, age());
         drop(attached);
         let (ended, body) = job.end();
-        let ended = watched.and(ended.map_err(|error| {
-            let (is_first, ours) = self.lost(Lost::Unheld(error));
-            first |= is_first;
-            ours
-        }));
+        let ended = watched.and(ended.map_err(|error| self.lost(Lost::Unheld(error))));
         match ended {
             Ok((status, blocks)) => Ok((status, blocks, spent, body)),
-            Err(ours) => {
-                if first {
+            Err((is_first, ours)) => {
+                if is_first {
                     self.output.error(&title.says(&ours.1));
                 }
                 self.clear(title, body, Some(Signal::TERM), false);
                 Err(ours)
             }
         }
+    }
+
+    /// Takes the job's output until its leader is dead. One whose output is lost is terminated. The
+    /// error is what [`Session::lost`] says.
+    fn watch(
+        &self,
+        title: &Title,
+        job: &mut ProcessJob<'_>,
+        vigil: &mut Vigil,
+        age: &impl Fn() -> Duration,
+    ) -> Result<(), (bool, Ours)> {
+        let group = job.group();
+        let watched = job.watch(|| self.tend(title, group, vigil, age()));
+        watched.map_err(|lost| {
+            let lost = self.lost(lost);
+            if !job.is_dead() {
+                self.control.kill_job(title.sequence, Signal::TERM);
+                vigil.has_been_terminated(age());
+                job.watch_only(|| self.tend(title, group, vigil, age()));
+            }
+            lost
+        })
     }
 
     /// The leader of a job, the process `pid`, is dead and not reaped: gives back what the job had.

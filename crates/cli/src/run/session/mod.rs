@@ -2,27 +2,30 @@
 
 mod attempts;
 mod clear;
+mod conclude;
 mod follow;
+mod title;
 
+use crate::run::RunArgs;
 use crate::run::args::When;
 use crate::run::blocks;
 use crate::run::board::Board;
 use crate::run::control::Control;
 use crate::run::delay::Delay;
-use crate::run::failures::{FailedJob, Failures};
+use crate::run::failures::Failures;
 use crate::run::feed::Submission;
-use crate::run::halt::{Next, Outcome, Rules};
-use crate::run::hole::{Arguments, Text};
+use crate::run::halt::{Next, Rules};
+use crate::run::hole::Text;
 use crate::run::launch::{Call, Launcher, Own, is_shortage};
 use crate::run::limit::Limit;
-use crate::run::log::{Entry, JobLog};
+use crate::run::log::JobLog;
 use crate::run::long::LongJobs;
 use crate::run::memory::Memory;
-use crate::run::output::{self, Blocks, Finished, Lost, Output};
+use crate::run::output::{self, Blocks, Output};
 use crate::run::results::Results;
 use crate::run::room::Room;
 use crate::run::slots::Slots;
-use crate::run::status::{CANNOT_RUN, JobEnd, NOT_FOUND, OTHER_ERROR};
+use crate::run::status::{JobEnd, OTHER_ERROR};
 use crate::run::template::{Given, Template};
 use crate::run::threads;
 use crate::run::waiting::{Line, Waiting};
@@ -34,19 +37,13 @@ use std::ops::Range;
 use std::process::ExitStatus;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
-
-/// Characters of it in messages.
-const LONGEST_NAME: usize = 80;
+use std::time::{Duration, SystemTime};
 
 /// Blocks that wait for their jobs to begin, at most.
 const BLOCKS_AHEAD: usize = 2;
 
 /// Between two tries to make a file for a block, unless a job ends.
 const RARELY: Duration = Duration::from_millis(100);
-
-/// Bytes of a job's lines that are kept for messages while it runs.
-const KEPT: usize = 1024;
 
 /// All that the jobs of a run share.
 pub(super) struct Session {
@@ -92,21 +89,6 @@ pub(super) struct Setup {
     pub(super) is_watched: bool,
 }
 
-/// What messages call a job.
-struct Title {
-    /// From 0.
-    sequence: u64,
-    name: String,
-    /// Behind that, where it does not show the job's lines.
-    lines: Option<String>,
-    /// From 1.
-    slot: usize,
-    /// The beginning of the job's lines, for people.
-    arguments: Vec<u8>,
-    /// Before each line of its output.
-    tag: Option<Vec<u8>>,
-}
-
 /// An attempt at a job that has ended.
 struct Attempt {
     start: SystemTime,
@@ -124,19 +106,10 @@ struct Attempt {
 type Ours = (u8, String);
 
 impl Session {
-    pub(super) fn new(args: &crate::run::RunArgs, setup: Setup) -> io::Result<Self> {
+    pub(super) fn new(args: &RunArgs, setup: Setup) -> io::Result<Self> {
         let limit = Limit::new(args.max_active);
-        let queue = Workqueue::builder("run")
-            .max_active(limit.now())
-            .build()
-            .map_err(io::Error::other)?;
-        let queue = threads::with_worker(queue)?;
+        let queue = queue(limit.now())?;
         let at_once = Workqueue::builder("run-last").unmanaged().build();
-        let own = Own {
-            // Who reads from a terminal that belongs to another process group is stopped.
-            stdin: args.arg_file.is_some() && !io::stdin().is_terminal(),
-            output: args.ungroup,
-        };
         let output = Output::new(args.keep_order, args.quiet, setup.log)?;
         let nice = args.nice.filter(|&nice| is_allowed(nice, &output));
         Ok(Self {
@@ -146,7 +119,7 @@ impl Session {
             rules: Rules::new(args.halt, args.retries.unwrap_or(0)),
             timeout: args.timeout,
             line_buffer: args.line_buffer,
-            launcher: Launcher::new(own, nice, args.workdir.clone()),
+            launcher: Launcher::new(shared(args), nice, args.workdir.clone()),
             turn: Mutex::default(),
             has_told: Mutex::default(),
             waiting: Waiting::default(),
@@ -281,21 +254,7 @@ impl Session {
             slot: slot.number,
         };
         let words = self.template.words(given);
-        let name = self.template.name(&words).display().to_string();
-        let mut arguments = Template::arguments(&lines);
-        let tag = self.tag_of(given);
-        arguments.truncate(KEPT);
-        arguments.shrink_to_fit();
-        let is_said = arguments.is_empty() || name.as_bytes() == arguments || input.is_some();
-        let is_bare = self.template.has_bare_name() && !is_said;
-        let title = Title {
-            sequence,
-            name: short(name),
-            lines: is_bare.then(|| shown(&arguments)),
-            slot: slot.number,
-            arguments,
-            tag,
-        };
+        let title = self.title(given, &words, input.is_some());
         if self.verbose && !self.control.is_stopped() {
             let typed = self.template.typed(given);
             self.output.print(&String::from_utf8_lossy(&typed));
@@ -314,136 +273,6 @@ impl Session {
         }
     }
 
-    /// Whose fault it is: of the job, unless all have the program that cannot be run.
-    fn blames(&self, title: &Title, code: u8, why: &str) -> String {
-        let is_program = matches!(code, CANNOT_RUN | NOT_FOUND);
-        match is_program && self.template.has_one_program() {
-            true => format!("{}: {why}", title.name),
-            false => title.says(why),
-        }
-    }
-
-    /// What each line of the job's output begins with.
-    fn tag_of(&self, given: Given<'_>) -> Option<Vec<u8>> {
-        let Some(text) = &self.tagstring else {
-            let columns = || self.template.columns(given.lines).join(&b' ');
-            return self.tag.then(columns);
-        };
-        let job = Arguments {
-            columns: &self.template.columns(given.lines),
-            sequence: given.sequence + 1,
-            slot: given.slot,
-        };
-        Some(text.filled(&job))
-    }
-
-    /// The end of a job's last attempt is the job's.
-    fn conclude(&self, title: &Title, lines: Vec<Vec<u8>>, mut last: Attempt) {
-        if let Err(error) = self.keep(title, &lines, &mut last) {
-            let (is_first, (_, why)) = self.lost(Lost::Unheld(error));
-            if is_first {
-                self.output.error(&title.says(&why));
-            }
-            return self.put(title.sequence, None);
-        }
-        let tag = title.tag.clone();
-        let first = match self.rules.ended(last.end) {
-            Outcome::Stop { code, terminate } => self.stop_by_job(code, terminate),
-            Outcome::GoOn => false,
-        };
-        self.long.ended(title.sequence, last.runtime);
-        let entry = Entry {
-            sequence: title.sequence + 1,
-            start: last.start.duration_since(UNIX_EPOCH).unwrap_or_default(),
-            runtime: last.runtime,
-            end: last.end,
-            status: last.status,
-            attempts: last.number,
-            lines,
-        };
-        let is_failure = last.end != JobEnd::Succeeded;
-        let blocks = last.blocks;
-        self.put(title.sequence, Some(Finished { blocks, tag, entry }));
-        if first {
-            let why = title.says(&self.rules.farewell(last.end));
-            match is_failure {
-                true => self.output.error(&why),
-                false => self.output.note(&why),
-            }
-        } else if is_failure && self.board.is_shown() {
-            self.output.note(&title.says(&last.end.words()));
-        }
-        if is_failure {
-            self.failures.add(|| FailedJob {
-                sequence: title.sequence + 1,
-                arguments: shown(&title.arguments),
-                why: last.end.words(),
-            });
-        }
-        self.account(last.end, last.spent);
-    }
-
-    /// Writes the files of the job, where there are any.
-    fn keep(&self, title: &Title, lines: &[Vec<u8>], last: &mut Attempt) -> io::Result<()> {
-        let Some(results) = &self.results else {
-            return Ok(());
-        };
-        let columns = self.template.columns(lines);
-        let job = Arguments {
-            columns: &columns,
-            sequence: title.sequence + 1,
-            slot: title.slot,
-        };
-        results.write(&job, last.status, &mut last.blocks)
-    }
-
-    /// True for the first that stops the run. After a signal to us it is that which decides what
-    /// becomes of the jobs: how they end is its consequence.
-    fn stop_by_job(&self, code: u8, terminate: bool) -> bool {
-        let first = self.control.stop(code);
-        let is_signalled = self.control.is_signalled();
-        if terminate && !is_signalled {
-            self.control.terminate();
-        }
-        first && !is_signalled
-    }
-
-    /// Hands the output over.
-    fn put(&self, sequence: u64, finished: Option<Finished>) {
-        let put = self.output.put(sequence, finished);
-        self.control.has_more_room();
-        if let Err(lost) = put {
-            let (first, (_, why)) = self.lost(lost);
-            if first {
-                self.output.error(&why);
-            }
-        }
-    }
-
-    /// Stops the run for want of output, and tells whether that was the first cause and what to say
-    /// then. Where nobody reads ours any more, the jobs are ended, and nothing is said: whoever
-    /// went knows.
-    fn lost(&self, lost: Lost) -> (bool, Ours) {
-        let is_read =
-            !matches!(&lost, Lost::Unwritten(error) if error.kind() == io::ErrorKind::BrokenPipe);
-        let why = match lost {
-            Lost::Unheld(error) => format!("its output was lost: {error}"),
-            Lost::Unlogged(error) | Lost::Unwritten(error) => error.to_string(),
-        };
-        let first = self.control.stop(OTHER_ERROR);
-        if !is_read {
-            self.control.terminate();
-        }
-        (first && is_read, (OTHER_ERROR, why))
-    }
-
-    fn account(&self, end: JobEnd, spent: Spent) {
-        let completed = self.control.ended(end);
-        let running = self.control.running();
-        self.limit.ended(completed, running, spent, &self.queue);
-        self.mind_room();
-    }
-
     /// Somebody has looked at the jobs.
     pub(super) fn looked(&self, crowd: &Crowd) {
         self.limit.looked(crowd, &self.queue);
@@ -459,28 +288,19 @@ impl Session {
     }
 }
 
-impl Title {
-    fn says(&self, what: &str) -> String {
-        let lines = self.lines.as_ref().map(|lines| format!(" ({lines})"));
-        let lines = lines.unwrap_or_default();
-        format!("job {}: {}{lines}: {what}", self.sequence + 1, self.name)
-    }
+/// The queue of the run's jobs.
+fn queue(max_active: usize) -> io::Result<Workqueue> {
+    let queue = Workqueue::builder("run").max_active(max_active).build();
+    threads::with_worker(queue.map_err(io::Error::other)?)
 }
 
-/// On one line of a terminal, with nothing in it that would change more than that.
-fn shown(arguments: &[u8]) -> String {
-    let visible = |char: char| if char.is_control() { ' ' } else { char };
-    let text = String::from_utf8_lossy(arguments);
-    short(text.chars().map(visible).collect())
-}
-
-/// Cuts what would fill the terminal.
-fn short(mut text: String) -> String {
-    if let Some((at, _)) = text.char_indices().nth(LONGEST_NAME) {
-        text.truncate(at);
-        text.push_str("...");
+/// What jobs share with us.
+fn shared(args: &RunArgs) -> Own {
+    Own {
+        // Who reads from a terminal that belongs to another process group is stopped.
+        stdin: args.arg_file.is_some() && !io::stdin().is_terminal(),
+        output: args.ungroup,
     }
-    text
 }
 
 /// Whether jobs may have this nice value; else says that they may not.

@@ -3,7 +3,7 @@ use std::time::Duration;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use super::super::look::Look;
-use super::super::rig::{hostile, look};
+use super::super::tests::rig::{hostile, look};
 use super::*;
 
 const KEYS: &str = "12345";

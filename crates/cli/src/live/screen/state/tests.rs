@@ -1,5 +1,5 @@
-use super::super::rig::{look, queue};
 use super::super::table::Cell;
+use super::super::tests::rig::{look, queue};
 use super::*;
 
 fn state() -> State {

@@ -10,9 +10,10 @@ use ratatui::buffer::{Buffer, Cell};
 use ratatui::layout::Rect;
 use ratatui::style::{Color, Modifier};
 
-use super::super::target::Target;
-use super::look::{Look, look};
-use super::state::State;
+use super::super::draw;
+use super::super::look::{Look, look};
+use super::super::state::State;
+use crate::live::target::Target;
 
 const WIDTH: u16 = 84;
 const HEIGHT: u16 = 15;
@@ -179,7 +180,7 @@ fn a_starved_queue_is_drawn() {
     }
     let area = Rect::new(0, 0, WIDTH, HEIGHT);
     let mut buffer = Buffer::empty(area);
-    super::draw::all(&mut buffer, area, &state, true);
+    draw::all(&mut buffer, area, &state, true);
     let picture = svg(&buffer);
     for said in [
         "thumbnails",

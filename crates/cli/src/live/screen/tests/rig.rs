@@ -5,14 +5,14 @@ use std::collections::HashMap;
 use cmwq_os::observe::TaskState;
 use cmwq_stats::{Lately, Queue, WaitReason, Worker};
 
-use super::super::children::Child;
-use super::super::rig::seen;
-pub(super) use super::super::rig::{queue, worker};
-use super::super::threads::Thread;
-use super::look::Look;
+use crate::live::children::Child;
+use crate::live::rig::seen;
+pub(in crate::live::screen) use crate::live::rig::{queue, worker};
+use crate::live::screen::look::Look;
+use crate::live::threads::Thread;
 
 /// Two queues, a pool with one worker, a child.
-pub(super) fn look() -> Look {
+pub(in crate::live::screen) fn look() -> Look {
     let child = Child {
         pid: 4_000_000,
         age: 12_000_000_000,
@@ -32,7 +32,7 @@ pub(super) fn look() -> Look {
 }
 
 /// All that a process can say to annoy its reader.
-pub(super) fn hostile() -> Look {
+pub(in crate::live::screen) fn hostile() -> Look {
     let evil =
         "\x1b[2J\r\n\t\u{9b}31m\u{202e}\u{200b}\u{1f469}\u{200d}\u{1f4bb}宽e\u{301}".repeat(60);
     let mut hostile = look();

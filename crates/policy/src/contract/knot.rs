@@ -32,6 +32,7 @@
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 
+use super::node::{Node, Target};
 use super::{Machine, PwqFlush, PwqOf, WorkOf};
 use crate::pool::{Behind, Stuck};
 use crate::tick::BUDGET_PART;
@@ -44,41 +45,6 @@ const LOOK_FIRST: Nanos = 100 * MILLISECOND;
 const LOOK_AGAIN: Nanos = SECOND;
 /// Two looks are at least so far apart, or so many times what the last one has cost.
 const LOOK_GAP: Nanos = 10 * MILLISECOND;
-
-/// An execution: that of a worker, a rescuer or a claim.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Node {
-    /// Number of its pool.
-    pub pool: u32,
-    /// Its number there.
-    pub worker: WorkerId,
-}
-
-/// What an execution waits for. Items and barriers stay in memory while it is in the graph.
-#[derive(Debug)]
-pub enum Target<M: Machine> {
-    /// This item, which runs once.
-    Item(WorkOf<M>),
-    /// This barrier, which was put behind that item.
-    Barrier {
-        /// It sets whoever waits free.
-        barrier: WorkOf<M>,
-        /// Its last instance at that time is what is waited for.
-        item: WorkOf<M>,
-    },
-    /// This flush.
-    Flush(PwqFlush<PwqOf<M>>),
-    /// All items of this group, also those that join it while it is waited for.
-    Group(M::Group),
-}
-
-impl<M: Machine> Clone for Target<M> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<M: Machine> Copy for Target<M> {}
 
 /// Who waits for what. An execution that waits for several things waits for all of them.
 #[derive(Debug)]

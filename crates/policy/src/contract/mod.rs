@@ -10,7 +10,7 @@
 //! | `items.rs` | queue, cancel, disable, enable, flush of one item, busy |
 //! | `delayed.rs` | items with a timer |
 //! | `decision.rs` | no protocol: what a machine has made of a queue |
-//! | `knot.rs` | items that wait for each other |
+//! | `knot.rs`, `node.rs` | items that wait for each other |
 //! | `lookout.rs` | looks at workers: a round of the tick |
 //! | `watch.rs` | no protocols: why items wait, and whether that will ever end |
 //! | `counts.rs` | no protocol: how many items of a queue are where |
@@ -24,6 +24,7 @@ mod freezer;
 mod items;
 mod knot;
 mod lookout;
+mod node;
 mod queues;
 mod shutdown;
 mod watch;
@@ -35,8 +36,9 @@ pub use freezer::{Freezer, is_freezing};
 pub use items::{
     Busy, Disabled, Enabled, busy, cancel, disable, enable, enqueue, flush_item, queue,
 };
-pub use knot::{Node, Target, WaitGraph, next_look};
+pub use knot::{WaitGraph, next_look};
 pub use lookout::{Looked, Lookout, look, look_round};
+pub use node::{Node, Target};
 pub use queues::{
     PwqFlush, activate, apply_attrs, begin_flush, flush_step, freeze, is_congested, is_drained,
     limit, pwq_emptied, pwq_for, refit, set_max_active, set_min_active, thaw,

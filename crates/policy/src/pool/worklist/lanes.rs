@@ -12,7 +12,7 @@
 use alloc::vec::Vec;
 
 use super::Worklist;
-use crate::growth::{Crowd, GrowthStats, Holding, Look};
+use crate::growth::{Crowd, GrowthStats, Holding};
 use crate::list::List;
 use crate::probe::hit;
 use crate::store::Store;
@@ -21,7 +21,6 @@ use crate::worker::WorkerId;
 
 use crate::pool::Cx;
 use crate::pool::crew::{Crew, Worker};
-use crate::pool::seen::{Seen, SeenState};
 
 /// So many kinds are watched at one time.
 pub(in crate::pool) const MAX_LANES: usize = 8;
@@ -52,6 +51,20 @@ pub(in crate::pool) struct Lane<S: Store> {
 }
 
 impl<S: Store> Lane<S> {
+    /// Of a kind of which so many are executed; none is held back.
+    pub(super) fn new(kind: Kind, busy: u32) -> Self {
+        Lane {
+            kind,
+            crowd: Crowd::default(),
+            list: List::new(),
+            waiting: 0,
+            busy,
+            room: u32::MAX,
+            aside: false,
+            overtaken: 0,
+        }
+    }
+
     /// Items that may begin.
     fn nr_ready(&self) -> usize {
         self.waiting.min(self.room as usize)
@@ -73,7 +86,7 @@ impl<S: Store> Worklist<S> {
     }
 
     /// The kind of the item that this worker executes.
-    fn kind_executed(cx: &Cx<S>, worker: &Worker<S>) -> Option<Kind> {
+    pub(super) fn kind_executed(cx: &Cx<S>, worker: &Worker<S>) -> Option<Kind> {
         let current = worker.current.as_ref()?;
         (!current.barrier).then(|| Kind {
             queue: cx.store.info(current.pwq).queue,
@@ -277,107 +290,8 @@ impl<S: Store> Worklist<S> {
         }
     }
 
-    /// Takes in what a whole look saw, before it is noted of the workers: whose executions queue up
-    /// at a lock. True if somebody's do.
-    pub(in crate::pool) fn look_for_crowds<'s>(
-        &mut self,
-        cx: &mut Cx<S>,
-        crew: &Crew<S>,
-        seen: &'s [Seen],
-        target: u32,
-    ) -> bool {
-        let kind_seen = |one: &'s Seen| {
-            let worker = crew.get(one.worker);
-            let kind = Self::kind_executed(cx, worker).filter(|_| worker.is_at(one.item));
-            Some((kind?, one))
-        };
-        let seen: Vec<(Kind, &Seen)> = seen.iter().filter_map(kind_seen).collect();
-        self.open_lanes(cx, crew, &seen);
-        let mut is_crowded = false;
-        for at in 0..self.lanes.len() {
-            let kind = self.lanes[at].kind;
-            let of_kind: Vec<&Seen> = of_kind(&seen, kind).collect();
-            // Of those that run nobody happened to be looked at: that says nothing.
-            if of_kind.is_empty() && self.lanes[at].busy > 0 {
-                continue;
-            }
-            let look = Self::estimate(cx, crew, kind, &of_kind);
-            is_crowded |= look.is_crowd();
-            self.lanes[at].crowd.looked(cx.now, look, target);
-        }
-        self.settle_lanes(cx);
-        is_crowded
-    }
-
-    /// Kinds of which two were seen at one lock are watched from now on.
-    fn open_lanes(&mut self, cx: &Cx<S>, crew: &Crew<S>, seen: &[(Kind, &Seen)]) {
-        for &(kind, _) in seen {
-            let known = self.lanes.iter().any(|lane| lane.kind == kind);
-            if known || self.lanes.len() >= MAX_LANES {
-                continue;
-            }
-            let of_kind: Vec<&Seen> = of_kind(seen, kind).collect();
-            if !Self::estimate(cx, crew, kind, &of_kind).is_crowd() {
-                continue;
-            }
-            hit!(LaneOpened);
-            let executes = |id: &WorkerId| Self::kind_executed(cx, crew.get(*id)) == Some(kind);
-            let busy = crew.ids().filter(executes).count() as u32;
-            self.lanes.push(Lane {
-                kind,
-                crowd: Crowd::default(),
-                list: List::new(),
-                waiting: 0,
-                busy,
-                room: u32::MAX,
-                aside: false,
-                overtaken: 0,
-            });
-        }
-    }
-
-    /// How many executions of this kind sleep, and how many wait at one futex address. Only some
-    /// were looked at: the same parts are taken of those that are known to sleep, and of the
-    /// others.
-    fn estimate(cx: &Cx<S>, crew: &Crew<S>, kind: Kind, seen: &[&Seen]) -> Look {
-        let lock = most_frequent(seen.iter().filter_map(|one| one.futex()));
-        let asleep = |one: &Seen| matches!(one.state, SeenState::Asleep(_));
-        let at_lock = |one: &Seen| lock.is_some() && one.futex() == lock;
-        let executes = |id: &WorkerId| Self::kind_executed(cx, crew.get(*id)) == Some(kind);
-        let mut known = [0; 2];
-        for id in crew.ids().filter(executes) {
-            known[usize::from(crew.is_known_asleep(id))] += 1;
-        }
-        Look {
-            busy: known[0] + known[1],
-            asleep: Self::about(crew, known, seen, asleep),
-            crowd: Self::about(crew, known, seen, at_lock),
-            lock,
-        }
-    }
-
-    /// How many of these, so many not known and so many known to sleep, are of the sort.
-    fn about(
-        crew: &Crew<S>,
-        known: [u32; 2],
-        seen: &[&Seen],
-        is_one: impl Fn(&Seen) -> bool,
-    ) -> u32 {
-        let among = |asleep: bool| {
-            let of = seen
-                .iter()
-                .filter(|one| crew.is_known_asleep(one.worker) == asleep);
-            let looked_at = of.clone().count() as u32;
-            let ones = of.filter(|one| is_one(one)).count() as u32;
-            (known[usize::from(asleep)] * ones)
-                .checked_div(looked_at)
-                .unwrap_or(0)
-        };
-        among(true) + among(false)
-    }
-
     /// Lists are where the crowds want them, and kinds that were none for long are forgotten.
-    fn settle_lanes(&mut self, cx: &mut Cx<S>) {
+    pub(super) fn settle_lanes(&mut self, cx: &mut Cx<S>) {
         for at in (0..self.lanes.len()).rev() {
             let holds = self.lanes[at].crowd.has_hold();
             match (holds, self.lanes[at].aside) {
@@ -476,23 +390,4 @@ impl<S: Store> Worklist<S> {
             assert!(lane.aside || lane.list.is_empty());
         }
     }
-}
-
-fn of_kind<'a>(seen: &'a [(Kind, &'a Seen)], kind: Kind) -> impl Iterator<Item = &'a Seen> {
-    let same = move |(of, one): &(Kind, &'a Seen)| (*of == kind).then_some(*one);
-    seen.iter().filter_map(same)
-}
-
-/// The address that more than half of these are, if one is (majority vote, Boyer and Moore);
-/// otherwise one of them.
-fn most_frequent(addresses: impl Iterator<Item = u64>) -> Option<u64> {
-    let (mut candidate, mut votes) = (None, 0u32);
-    for addr in addresses {
-        match (votes, Some(addr) == candidate) {
-            (0, _) => (candidate, votes) = (Some(addr), 1),
-            (_, true) => votes += 1,
-            (_, false) => votes -= 1,
-        }
-    }
-    candidate
 }

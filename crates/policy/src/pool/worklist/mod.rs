@@ -5,6 +5,7 @@
 //! | `lanes.rs` | items of a kind that queues up at a lock are held back |
 //! | `near.rs` | which of the waiting items is near to a CPU |
 
+mod crowds;
 mod lanes;
 mod near;
 

@@ -13,7 +13,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open, pidfd_send_signal};
 
 use crate::adopt;
-use crate::observe::{Stat, TaskState, is_own_proc, parse_stat, tree};
+use crate::observe::{Stat, TaskState, children, is_own_proc, parse_stat};
 use crate::thread::getpid;
 
 /// Processes that one call signals, at most: each is a descriptor while it is found.
@@ -84,7 +84,7 @@ impl Kin {
             let stat = alive(pid, self.pid)?;
             Some(Kin { pid, stat, pin })
         };
-        let pids = tree::children(self.pid).into_iter();
+        let pids = children(self.pid).into_iter();
         let children = pids.filter_map(child).take(most).collect();
         // Its number was its own all the time, or these are the children of somebody else.
         match self.is_alive() {

@@ -1,6 +1,7 @@
 //! Whether threads run or sleep, asked from outside, by `/proc`. No privilege is needed for threads
 //! of the own process.
 
+mod children;
 mod own;
 mod room;
 mod stat;
@@ -9,6 +10,7 @@ mod task;
 /// The same for a process and its descendants.
 pub mod tree;
 
+pub(crate) use children::children;
 pub use own::is_own_proc;
 pub use room::{make_room, make_room_if_alone};
 pub(crate) use stat::parse_session;

@@ -3,6 +3,7 @@
 mod bare;
 mod child;
 mod control;
+mod kept;
 mod parent;
 
 pub(crate) use bare::{futex_wait, futex_wake};

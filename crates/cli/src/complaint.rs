@@ -2,6 +2,19 @@
 
 use std::fmt::Display;
 use std::io::{self, Write};
+use std::process::ExitCode;
+
+/// The exit status of a command that has done this. Complains, if there is something to complain
+/// about.
+pub(crate) fn finish(prefix: &str, done: io::Result<()>) -> ExitCode {
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            of(prefix, &error);
+            ExitCode::FAILURE
+        }
+    }
+}
 
 /// Says what went wrong. A reader that has gone (`| head`) knows, and is told nothing.
 pub(crate) fn of(prefix: &str, error: &io::Error) {

@@ -10,13 +10,15 @@
 //! Lowest first; a module imports from its own floor and from those below.
 //!
 //! 1. `complaint`, `default_action`, `so_far`, `startup`, `whereabouts`
-//! 2. `bench`, `doctor`, `live`, `pages`, `run`, `sim`: a command each; none imports another
+//! 2. `out`
+//! 3. `bench`, `doctor`, `live`, `pages`, `run`, `sim`: a command each; none imports another
 
 mod bench;
 mod complaint;
 mod default_action;
 mod doctor;
 mod live;
+mod out;
 mod pages;
 mod run;
 mod sim;
@@ -80,7 +82,7 @@ fn report(error: &clap::Error) -> ExitCode {
     let printed = error.print();
     let for_run = std::env::args_os().nth(1).is_some_and(|word| word == "run");
     match error.exit_code() {
-        0 => pages::printed(printed),
+        0 => complaint::finish("cmwq: ", printed),
         _ if for_run => ExitCode::from(run::OTHER_ERROR),
         _ => ExitCode::from(2),
     }

@@ -3,8 +3,8 @@
 mod report;
 mod text;
 
+use crate::out;
 use report::Report;
-use std::io::{self, Write};
 use std::process::ExitCode;
 
 const EXIT_STATUS: &str = "\
@@ -26,12 +26,12 @@ pub(crate) struct DoctorArgs {
 pub(crate) fn command(args: &DoctorArgs) -> ExitCode {
     let report = Report::of_this_system();
     let written = if args.json {
-        json(&report)
+        out::json(&report)
     } else {
         text::of(&report)
     };
-    if let Err(error) = write(&written) {
-        crate::complaint::of("cmwq doctor: standard output: ", &error);
+    if let Err(error) = out::write(&written) {
+        crate::complaint::of("cmwq doctor: ", &error);
         return ExitCode::FAILURE;
     }
     if report.usable {
@@ -39,19 +39,4 @@ pub(crate) fn command(args: &DoctorArgs) -> ExitCode {
     } else {
         ExitCode::FAILURE
     }
-}
-
-fn json(report: &Report) -> String {
-    let mut text = serde_json::to_string_pretty(report).expect("numbers and strings are JSON");
-    text.push('\n');
-    text
-}
-
-fn write(text: &str) -> io::Result<()> {
-    if crate::startup::stdout_was_closed() {
-        return Err(io::Error::other("is closed"));
-    }
-    let mut out = io::stdout().lock();
-    out.write_all(text.as_bytes())?;
-    out.flush()
 }

@@ -5,7 +5,6 @@ mod children;
 mod glossary;
 mod json;
 mod list;
-mod out;
 #[cfg(test)]
 mod rig;
 mod screen;
@@ -22,10 +21,11 @@ use std::io::{self, IsTerminal};
 use std::process::ExitCode;
 use std::time::Duration;
 
+use crate::complaint::finish;
+use crate::out::write;
 use cmwq_stats::control::Request;
 
 use glossary::GLOSSARY;
-use out::{finish, write};
 pub(crate) use set::{SetArgs, set};
 use target::{Seen, Target};
 pub(crate) use trace::{TraceArgs, trace};

@@ -1,12 +1,13 @@
 //! `cmwq set`: changes of a queue from outside, as the kernel's files in sysfs make them.
 
+use crate::out;
 use std::io;
 use std::process::ExitCode;
 
 use cmwq_stats::control::{Request, ask};
 
 use super::target::{self, Target};
-use super::{out, text};
+use super::text;
 
 const SETTINGS: &str = "\
 Settings:
@@ -50,7 +51,7 @@ fn setting(text: &str) -> Result<(String, String), String> {
 
 /// Gives the exit status of the process.
 pub(crate) fn set(args: &SetArgs) -> ExitCode {
-    out::finish("cmwq set: ", change(args))
+    crate::complaint::finish("cmwq set: ", change(args))
 }
 
 fn change(args: &SetArgs) -> io::Result<()> {

@@ -116,16 +116,8 @@ fn render_notes(man: &Man, page: &mut Vec<u8>) -> io::Result<()> {
 }
 
 fn print(text: io::Result<Vec<u8>>) -> ExitCode {
-    printed(text.and_then(|text| io::stdout().write_all(&text)))
-}
-
-/// The status after something was printed that was asked for, or was not.
-pub(crate) fn printed(result: io::Result<()>) -> ExitCode {
-    match result {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            crate::complaint::of("cmwq: ", &error);
-            ExitCode::FAILURE
-        }
-    }
+    crate::complaint::finish(
+        "cmwq: ",
+        text.and_then(|text| io::stdout().write_all(&text)),
+    )
 }

@@ -2,6 +2,7 @@
 
 use super::groups::Groups;
 use super::status::{JobEnd, RunEnd, RunStatus};
+use super::tally::Tally;
 use super::vigil::GRACE;
 use crate::so_far::{Shown, SoFar};
 use cmwq_admission::Relief;
@@ -17,40 +18,6 @@ use std::time::{Duration, Instant};
 /// comes after twice as long as the one before, so that a long wait costs next to nothing.
 const FIRST_LOOK: Duration = Duration::from_millis(10);
 const RAREST_LOOK: Duration = Duration::from_secs(5);
-
-/// Numbers for the summary and for progress.
-#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
-pub(super) struct Tally {
-    /// Jobs that were made of lines so far.
-    pub(super) submitted: u64,
-    /// There will be no more of them.
-    pub(super) is_all: bool,
-    /// Lines that `--resume` left out.
-    pub(super) skipped: u64,
-    /// Jobs of which a process was started.
-    pub(super) begun: u64,
-    /// Of lines that were left when the run was stopped: jobs, as far as they could be counted, and
-    /// whether they could.
-    pub(super) left: u64,
-    pub(super) is_left_unknown: bool,
-    /// Jobs that ended.
-    pub(super) jobs: u64,
-    /// Of these, those that did not exit with status 0.
-    pub(super) failed: u64,
-    /// Attempts beyond the first of a job.
-    pub(super) retries: u64,
-    /// Jobs that run.
-    pub(super) running: usize,
-    /// The most that ran at one time.
-    pub(super) peak_jobs: usize,
-}
-
-impl Tally {
-    /// Jobs that were not started.
-    pub(super) fn not_started(&self) -> u64 {
-        (self.submitted + self.left).saturating_sub(self.begun)
-    }
-}
 
 /// See the module.
 pub(super) struct Control {
@@ -108,6 +75,15 @@ impl State {
             self.ends_with = Some(signal);
         }
         self.groups.end_with(signal);
+    }
+
+    /// After a stop of so long, which counts for no time limit.
+    fn goes_on(&mut self, took: Duration) {
+        self.suspended = false;
+        self.suspended_since = None;
+        self.suspended_for += took;
+        self.kill_at = self.kill_at.map(|at| at + took);
+        self.groups.send_all(Signal::CONT);
     }
 }
 
@@ -391,13 +367,7 @@ impl Control {
         state.suspended_since = Some(since);
         drop(state);
         stop_us();
-        let mut state = self.lock();
-        let took = since.elapsed();
-        state.suspended = false;
-        state.suspended_since = None;
-        state.suspended_for += took;
-        state.kill_at = state.kill_at.map(|at| at + took);
-        state.groups.send_all(Signal::CONT);
+        self.lock().goes_on(since.elapsed());
         self.changed.notify_all();
     }
 

@@ -49,6 +49,7 @@ mod slots;
 mod sources;
 mod status;
 mod summary;
+mod tally;
 mod tasks;
 mod template;
 mod threads;
@@ -59,7 +60,6 @@ pub(crate) use args::RunArgs;
 pub(crate) use status::OTHER_ERROR;
 
 use args::{SummaryFormat, When};
-use control::Tally;
 use crowd::Looks;
 use doubts::Doubts;
 use failures::FailedJob;
@@ -78,6 +78,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Instant;
+use tally::Tally;
 use template::Template;
 
 /// Runs the jobs; gives the exit status of the process, unless a signal is to end it.
@@ -103,9 +104,7 @@ fn run(given: &RunArgs) -> io::Result<RunEnd> {
     let mut plan = Plan::new(args).map_err(io::Error::other)?;
     let source = plan.open()?;
     let template = plan.template()?;
-    if crate::startup::stdout_was_closed() {
-        return Err(io::Error::other("standard output is closed"));
-    }
+    crate::out::is_open()?;
     if args.dry_run {
         return dry_run::print(args, &plan, &template, source);
     }
@@ -146,8 +145,7 @@ fn play(
 ) -> io::Result<()> {
     signals::watch(session)?;
     orphans::adopt()?;
-    let progress = progress::is_wanted(progress_wanted(args));
-    let _progress = Progress::start(progress, session)?;
+    let _progress = Progress::start(progress::is_wanted(progress_wanted(args)), session)?;
     let stop = session.control.stop_event();
     let mut jobs = plan.jobs(source, &session.template, done, stop)?;
     if args.halt.is_some_and(Halt::is_of_all) {
@@ -173,7 +171,7 @@ fn sum_up(
     let text = summary::text(args.summary, tally, elapsed, runnable_ns, long, failed);
     match (text, file) {
         (Some(text), Some((mut file, path))) => {
-            writeln!(file, "{text}").map_err(|error| named(path, &error))?;
+            return writeln!(file, "{text}").map_err(|error| named(path, &error));
         }
         (Some(text), None) => session.output.print(&text),
         (None, _) => {}

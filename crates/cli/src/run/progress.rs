@@ -2,9 +2,9 @@
 
 use super::args::When;
 use super::board::clock;
-use super::control::Tally;
 use super::output::is_for_people;
 use super::session::Session;
+use super::tally::Tally;
 use std::io;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};

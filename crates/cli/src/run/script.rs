@@ -92,10 +92,9 @@ pub(super) fn shell_for(text: &[u8], usual: &'static str) -> &'static str {
 
 fn has_bash() -> bool {
     static HAS: OnceLock<bool> = OnceLock::new();
-    let is_there = |folder: std::path::PathBuf| folder.join("bash").is_file();
     *HAS.get_or_init(|| {
         let path = std::env::var_os("PATH").unwrap_or_default();
-        std::env::split_paths(&path).any(is_there)
+        std::env::split_paths(&path).any(|folder| folder.join("bash").is_file())
     })
 }
 

@@ -1,9 +1,9 @@
 //! The one line about the whole run.
 
 use super::args::SummaryFormat;
-use super::control::Tally;
 use super::failures::{self, FailedJob};
 use super::long::LongJob;
+use super::tally::Tally;
 use serde::Serialize;
 use std::time::Duration;
 

@@ -181,12 +181,10 @@ impl Template {
 
     /// Bytes that all lines of a job may have, if they become one word.
     pub(super) fn most_in_word(&self) -> Option<usize> {
-        match &self.how {
-            How::Script(script, _) => {
-                Some(LONGEST.saturating_sub(script.fixed()) / script::MOST_QUOTED)
-            }
-            How::Line | How::Words(_) => None,
-        }
+        let How::Script(script, _) = &self.how else {
+            return None;
+        };
+        Some(LONGEST.saturating_sub(script.fixed()) / script::MOST_QUOTED)
     }
 
     /// What messages call a job: its program, or the shell's whole line.

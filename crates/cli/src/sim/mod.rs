@@ -4,6 +4,7 @@ mod cells;
 mod files;
 mod shape;
 
+use crate::out;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -71,10 +72,10 @@ fn simulate(args: &SimArgs) -> Result<(), Failure> {
         true => observe(args, &scenario)?,
     };
     let text = match args.json {
-        true => json(&result),
+        true => out::json(&result),
         false => result.to_string(),
     };
-    print(&text).map_err(|error| Failure::Run(format!("standard output: {error}")))
+    out::write(&text).map_err(|error| Failure::Run(error.to_string()))
 }
 
 fn read(args: &SimArgs) -> Result<Scenario, Failure> {
@@ -120,19 +121,4 @@ fn only(scenario: &Scenario) -> Result<&Cell, Failure> {
             Err(Failure::Usage(message))
         }
     }
-}
-
-fn json(result: &Sweep) -> String {
-    let mut text = serde_json::to_string_pretty(result).expect("numbers and strings are JSON");
-    text.push('\n');
-    text
-}
-
-fn print(text: &str) -> io::Result<()> {
-    if crate::startup::stdout_was_closed() {
-        return Err(io::Error::other("is closed"));
-    }
-    let mut out = io::stdout().lock();
-    out.write_all(text.as_bytes())?;
-    out.flush()
 }

@@ -230,7 +230,7 @@ fn what_cannot_be_written_exits_with_1_and_leaves_nothing() {
     fails(
         &command.output().expect("the shell starts"),
         1,
-        &["standard output: is closed"],
+        &["standard output is closed"],
     );
 }
 

@@ -144,10 +144,8 @@ fn never_begun<'a>(recorded: &'a Recorded, event: &Event) -> Item<'a> {
 }
 
 fn executed<'a>(recorded: &'a Recorded, event: &Event, span: Span, queued: Option<u64>) -> Run<'a> {
-    let (queue, function) = (
-        recorded.events.text(event.queue),
-        recorded.events.text(event.function),
-    );
+    let text = |number| recorded.events.text(number);
+    let (queue, function) = (text(event.queue), text(event.function));
     Run {
         tid: event.tid,
         span,

@@ -22,7 +22,6 @@ use std::time::{Duration, Instant};
 use cmwq_stats::control::Request;
 use cmwq_stats::trace::{LONGEST, Recording};
 
-use super::out;
 use super::target::{Process, Seen, Target};
 use events::Events;
 use sample::{Sample, Sampler};
@@ -66,7 +65,7 @@ fn seconds(text: &str) -> Result<Duration, String> {
 
 /// Gives the exit status of the process.
 pub(crate) fn trace(args: &TraceArgs) -> ExitCode {
-    out::finish("cmwq trace: ", record(args))
+    crate::complaint::finish("cmwq trace: ", record(args))
 }
 
 /// What was recorded.
@@ -92,10 +91,8 @@ fn record(args: &TraceArgs) -> io::Result<()> {
 
 fn create(path: &Path) -> io::Result<Box<dyn Write>> {
     if path == Path::new("-") {
-        return match crate::startup::stdout_was_closed() {
-            true => Err(io::Error::other("standard output is closed")),
-            false => Ok(Box::new(BufWriter::new(io::stdout()))),
-        };
+        crate::out::is_open()?;
+        return Ok(Box::new(BufWriter::new(io::stdout())));
     }
     let file = File::create(path);
     let file = file.map_err(|error| io::Error::other(format!("{}: {error}", path.display())))?;

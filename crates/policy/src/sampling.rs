@@ -33,6 +33,13 @@ pub struct ItemReport {
     pub foreign: bool,
 }
 
+/// A worker begins its next item after an idle spell of this length, and had read what its thread
+/// has used when the spell began: whether it reads that again. Not if it was woken while it stayed
+/// awake, soon: it has not slept, and others had its CPU for less than what is tolerated.
+pub fn begins_anew(stayed: bool, idle: Nanos) -> bool {
+    !stayed || idle > WAIT_TOLERATED / 2
+}
+
 /// How long a worker does not ask again.
 pub fn pause_after_asking(took: Nanos) -> Nanos {
     ASK_EVERY.max(took.saturating_mul(ASK_PART))
@@ -59,6 +66,13 @@ mod tests {
     fn tiny_items_are_not_measured() {
         assert!(!ask_switches(MICROSECOND));
         assert!(ask_switches(MILLISECOND));
+    }
+
+    #[test]
+    fn only_who_stayed_for_a_moment_goes_on_with_what_it_has_read() {
+        assert!(!begins_anew(true, MICROSECOND));
+        assert!(begins_anew(true, WAIT_TOLERATED));
+        assert!(begins_anew(false, MICROSECOND));
     }
 
     #[test]

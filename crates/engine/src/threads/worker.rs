@@ -384,9 +384,14 @@ impl Worker {
 
     /// Stays for a moment, if that has been of use. True if it was. Whoever wakes it meanwhile may
     /// bring it to the item, as if it had parked.
-    fn linger(&self) -> bool {
+    fn linger(&mut self) -> bool {
         let slot = self.hands.slot;
-        (0..self.linger.yields(slot.pool.has_pods())).any(|_| {
+        let yields = self.linger.yields(slot.pool.has_pods());
+        if yields > 0 {
+            // Now, since an item that comes meanwhile should not wait for that.
+            self.hands.meter.restart();
+        }
+        (0..yields).any(|_| {
             slot.parks_here();
             sched::yield_now();
             slot.parker.is_woken()
@@ -406,8 +411,10 @@ impl Worker {
         }
         slot.parker.park(None);
         slot.parked_on.store(NOWHERE, SeqCst);
-        self.hands.meter.restart();
         let idle = clock::now().since(idle_from);
+        if sampling::begins_anew(woken, idle) {
+            self.hands.meter.restart();
+        }
         self.linger.spell_ended(woken, idle);
         if slot.pool.has_reports() {
             scan::handle_reports(slot.pool, Some(slot.id));

@@ -277,12 +277,23 @@ impl Control {
 
     /// Counts a job that ended; returns how many have, this one included.
     pub(super) fn ended(&self, end: JobEnd) -> u64 {
+        self.count(|state| {
+            if end != JobEnd::Succeeded {
+                state.tally.failed += 1;
+                state.verdict.job_failed();
+            }
+        })
+    }
+
+    /// The same of one that the run has told to end: that it did says nothing of it.
+    pub(super) fn ended_as_told(&self) -> u64 {
+        self.count(|state| state.tally.terminated += 1)
+    }
+
+    fn count(&self, of_its_sort: impl FnOnce(&mut State)) -> u64 {
         let mut state = self.lock();
         state.tally.jobs += 1;
-        if end != JobEnd::Succeeded {
-            state.tally.failed += 1;
-            state.verdict.job_failed();
-        }
+        of_its_sort(&mut state);
         self.show(&state);
         state.tally.jobs
     }

@@ -41,6 +41,11 @@ impl JobEnd {
         }
     }
 
+    /// Whether it may have ended so because it was told to by a signal.
+    pub(super) fn may_be_told(self) -> bool {
+        matches!(self, Self::Failed(_) | Self::Killed(_))
+    }
+
     /// In the words of messages.
     pub(super) fn words(self) -> String {
         match self {

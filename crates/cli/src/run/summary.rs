@@ -14,6 +14,7 @@ struct Summary {
     version: u32,
     jobs: u64,
     failed: u64,
+    terminated: u64,
     skipped: u64,
     not_started: u64,
     /// Lines that nobody has read may be further ones.
@@ -41,6 +42,7 @@ pub(super) fn text(
         version: 1,
         jobs: tally.jobs,
         failed: tally.failed,
+        terminated: tally.terminated,
         skipped: tally.skipped,
         not_started: tally.not_started(),
         not_all_read: tally.is_left_unknown,
@@ -60,6 +62,7 @@ pub(super) fn text(
 
 fn for_people(summary: &Summary) -> String {
     let seldom = [
+        (summary.terminated, "terminated"),
         (summary.skipped, "skipped"),
         (summary.not_started, "not started"),
         (summary.retries, "tried again"),
@@ -92,6 +95,7 @@ mod tests {
         let tally = Tally {
             jobs: 3,
             failed: 1,
+            terminated: 2,
             peak_jobs: 2,
             skipped: 4,
             submitted: 5,
@@ -127,7 +131,7 @@ mod tests {
         assert_eq!(of(SummaryFormat::None), None);
         let json: serde_json::Value =
             serde_json::from_str(&of(SummaryFormat::Json).unwrap()).unwrap();
-        let expected = serde_json::json!({"version": 1, "jobs": 3, "failed": 1,
+        let expected = serde_json::json!({"version": 1, "jobs": 3, "failed": 1, "terminated": 2,
             "skipped": 4, "not_started": 12, "not_all_read": true, "retries": 0, "elapsed_s": 1.25, "peak_jobs": 2, "mean_runnable": 1.5,
             "long_jobs": [{"sequence": 2, "arguments": "x", "ran_s": 9, "times": 300,
                 "doing": "sleep (7) sleeps"}],
@@ -138,7 +142,7 @@ mod tests {
             words,
             "job 2 (x): 9 s, 300 times the others: sleep (7) sleeps\n\
              job 3 (y): timed out\n\
-             3 jobs, 1 failed, 4 skipped, 12 not started, not all lines read, 1.25 s, at most 2 at a time, 1.5 runnable on average"
+             3 jobs, 1 failed, 2 terminated, 4 skipped, 12 not started, not all lines read, 1.25 s, at most 2 at a time, 1.5 runnable on average"
         );
     }
 }

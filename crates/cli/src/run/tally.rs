@@ -17,8 +17,10 @@ pub(super) struct Tally {
     pub(super) is_left_unknown: bool,
     /// Jobs that ended.
     pub(super) jobs: u64,
-    /// Of these, those that did not exit with status 0.
+    /// Of these, those that did not exit with status 0, and not because the run has ended them.
     pub(super) failed: u64,
+    /// Of the jobs that ended, those that the run has told to: after a signal, or by `--halt now`.
+    pub(super) terminated: u64,
     /// Attempts beyond the first of a job.
     pub(super) retries: u64,
     /// Jobs that run.

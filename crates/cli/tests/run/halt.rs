@@ -46,6 +46,25 @@ fn the_first_success_ends_the_others() {
         ran.err
     );
     assert!(ran.err.contains("succeeded; the run ends"), "{}", ran.err);
+    assert!(
+        ran.err.contains("4 jobs, 1 failed, 2 terminated, "),
+        "{}",
+        ran.err
+    );
+}
+
+#[test]
+fn whom_the_run_ends_has_not_failed() {
+    let args = ["--halt", "now,fail=1", "--summary", "json"];
+    // One of them takes the signal for a reason to exit.
+    let script = "trap 'exit 9' TERM; sleep 1000 & wait\nexec sleep 1000\nsleep 0.2; exit 3\n";
+    let ran = run(&args, script);
+    let summary = ran.summary();
+    assert_eq!(ran.code, Some(123), "{summary}");
+    let counts = (&summary["jobs"], &summary["failed"], &summary["terminated"]);
+    assert_eq!(counts, (&3.into(), &1.into(), &2.into()), "{summary}");
+    let failed = summary["failed_jobs"].as_array().unwrap();
+    assert_eq!((failed.len(), &failed[0]["sequence"]), (1, &3.into()));
 }
 
 #[test]

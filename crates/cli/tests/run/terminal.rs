@@ -244,6 +244,24 @@ fn on_a_terminal_it_is_said_that_dash_j_is_an_upper_limit() {
     assert_eq!(terminal.text().matches("--max-active 4").count(), 1);
 }
 
+#[test]
+fn on_a_terminal_who_writes_as_for_parallel_is_told_how_tries_are_counted() {
+    for (options, is_told) in [
+        ("-j2 --retries 3 true ::: a", true),
+        ("-q --retries 3 true ::: a", true),
+        ("--retries 3 true ::: a", false),
+        ("--gnu --retries 3 true ::: a", false),
+        ("-j2 --retries 0 true ::: a", false),
+    ] {
+        let mut terminal = Terminal::new();
+        terminal.type_in(&format!("\"$CMWQ\" run {options}\n"));
+        terminal.assert_status(0);
+        let told = "--retries 3 are further attempts, 4 in all";
+        let text = terminal.text();
+        assert_eq!(text.contains(told), is_told, "{options}: {text}");
+    }
+}
+
 impl Terminal {
     fn resize(&self, columns: u16) {
         let size = libc::winsize {

@@ -23,6 +23,8 @@ impl Session {
             return self.put(title.sequence, None);
         }
         let (end, spent) = (last.end, last.spent);
+        // Asked before this end can have others ended.
+        let was_told = end.may_be_told() && self.control.ends_with().is_some();
         let stops_run = match self.rules.ended(end) {
             Outcome::Stop { code, terminate } => self.stop_by_job(code, terminate),
             Outcome::GoOn => false,
@@ -30,14 +32,14 @@ impl Session {
         self.long.ended(title.sequence, last.runtime);
         self.put(title.sequence, Some(finished(title, lines, last)));
         self.tell_end(title, end, stops_run);
-        if end != JobEnd::Succeeded {
+        if end != JobEnd::Succeeded && !was_told {
             self.failures.add(|| FailedJob {
                 sequence: title.sequence + 1,
                 arguments: shown(&title.arguments),
                 why: end.words(),
             });
         }
-        self.account(end, spent);
+        self.account(end, was_told, spent);
     }
 
     /// Says that this job ends the run; below a board of running jobs, also that it failed.
@@ -108,8 +110,12 @@ impl Session {
         (first && is_read, (OTHER_ERROR, why))
     }
 
-    fn account(&self, end: JobEnd, spent: Spent) {
-        let completed = self.control.ended(end);
+    /// `was_told`: to end, by the run.
+    fn account(&self, end: JobEnd, was_told: bool, spent: Spent) {
+        let completed = match was_told {
+            true => self.control.ended_as_told(),
+            false => self.control.ended(end),
+        };
         let running = self.control.running();
         self.limit.ended(completed, running, spent, &self.queue);
         self.mind_room();

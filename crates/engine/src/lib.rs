@@ -32,8 +32,8 @@
 //!
 //! # Items in a C struct
 //!
-//! A C program embeds the header in a struct of its own, at any offset. Its face, which is Rust,
-//! gets back from the header to the struct:
+//! A C program embeds the header in a struct of its own, at any offset that is a multiple of 8. Its
+//! face, which is Rust, gets back from the header to the struct:
 //!
 //! ```
 //! use std::mem::offset_of;
@@ -105,7 +105,8 @@
 //! * A [`Vtable`] is Rust's: its functions have Rust's calling convention, and its fields no fixed
 //!   order. A face for C exports its table under a symbol, and C only takes the address.
 //! * One table serves several functions if each header has its own in `func`
-//!   ([`Header::with_func`]). `tests/raw.rs` has such a face in small.
+//!   ([`Header::with_func`]), and [`Header::set_names`] finds what to call them: without it reports
+//!   say "?". `tests/raw.rs` has such a face in small.
 //!
 //! # Code of the program
 //!

@@ -129,15 +129,10 @@ impl<P: Copy + Eq> Queue<P> {
         self.orphaned = true;
     }
 
-    /// All pool workqueues that may have items: a late one may come to one that is not used any
-    /// more (`Queueing::left`).
+    /// All pool workqueues that it ever had. An item that is late may come to one that is not used
+    /// any more (`Queueing::left`).
     pub fn pwqs(&self) -> Vec<P> {
-        self.all_pwqs().collect()
-    }
-
-    /// All pool workqueues that it ever had.
-    pub fn all_pwqs(&self) -> impl Iterator<Item = P> + '_ {
-        self.pwqs.iter().chain(&self.spare).copied()
+        self.pwqs.iter().chain(&self.spare).copied().collect()
     }
 
     /// One more, which takes new items (of its CPU).

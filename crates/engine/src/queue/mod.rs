@@ -184,7 +184,7 @@ impl Queue {
 impl Drop for Queue {
     fn drop(&mut self) {
         let core = self.core.get_mut().unwrap_or_else(|dead| dead.into_inner());
-        for pwq in core.all_pwqs() {
+        for pwq in core.pwqs() {
             // SAFETY: nobody refers to the queue any more, so nobody to its pwqs.
             unsafe { Pwq::free(pwq) };
         }

@@ -302,7 +302,7 @@ impl Queue {
     pub(crate) fn orphan(&self) {
         let mut core = self.lock_core();
         core.orphan();
-        let pwqs: Vec<PwqRef> = core.all_pwqs().collect();
+        let pwqs: Vec<PwqRef> = core.pwqs();
         drop(core);
         for pwq in pwqs {
             pool_of(pwq).with(|core, cx| core.begin_drain(cx, pwq, Drain::Orphaned));

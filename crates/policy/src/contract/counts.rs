@@ -1,7 +1,6 @@
 //! How many items of a queue are where, over all its pools. `docs/contributing/recipes.md` tells
 //! which files a new count goes through.
 
-use alloc::vec::Vec;
 
 use super::Machine;
 use crate::pool::{PwqCounts, Waits};
@@ -50,7 +49,7 @@ impl QueueCounts {
 /// What has become of the items of a queue, those of pool workqueues that it uses no more included.
 /// Pools are looked at one by one.
 pub fn stats<M: Machine>(m: &M, queue: M::Queue) -> PwqStats {
-    let pwqs = m.with_queue(queue, |q| q.all_pwqs().collect::<Vec<_>>());
+    let pwqs = m.with_queue(queue, |q| q.pwqs());
     let of = |pwq| m.with_pool(m.info(pwq).pool, |_, cx| cx.store.pwq(pwq).stats());
     pwqs.into_iter().map(of).sum()
 }

@@ -72,7 +72,7 @@ pub fn is_drained<M: Machine>(m: &M, queue: M::Queue) -> bool {
 
 /// How many items were ever queued, if each pool workqueue was found empty.
 fn nr_queued_if_empty<M: Machine>(m: &M, queue: M::Queue) -> Option<u64> {
-    let pwqs = m.with_queue(queue, |q| q.all_pwqs().collect::<Vec<_>>());
+    let pwqs = m.with_queue(queue, |q| q.pwqs());
     let counts = pwqs.into_iter().map(|pwq| {
         m.with_pool(m.info(pwq).pool, |_, cx| {
             let state = cx.store.pwq(pwq);
@@ -141,7 +141,7 @@ fn set_frozen<M: Machine>(m: &M, queue: M::Queue, frozen: bool) {
 }
 
 pub(super) fn apply_limit<M: Machine>(m: &M, q: &mut Queue<PwqOf<M>>) {
-    for pwq in q.all_pwqs() {
+    for pwq in q.pwqs() {
         limit(m, q, pwq);
     }
 }

@@ -2,9 +2,9 @@
 //!
 //! Items that wait only until some worker ends, for microseconds, are no reason to wake a thread on
 //! every idle CPU: they are taken before it has looked. What came of the last arming tells whether
-//! a pool's backlog is of that kind. If nobody reported before the backlog was gone, twice as much
-//! must wait the next time. A report that led to a start halves it. No more than a part of the
-//! target must ever wait, so on few CPUs every item arms. The tick looks in any case.
+//! a pool's backlog is of that kind. If no report led to a start before the backlog was gone, twice
+//! as much must wait the next time. A report that led to a start halves it. No more than a part of
+//! the target must ever wait, so on few CPUs every item arms. The tick looks in any case.
 
 /// No more than one item for so many CPUs must wait.
 const CPUS_PER_ITEM: u32 = 2;

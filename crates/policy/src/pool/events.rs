@@ -1,12 +1,15 @@
 //! What the machine tells a pool, and what follows each time.
 //!
-//! Every event goes through one of two doors. After [`event`](WorkerPool::event), tokens that are
-//! not needed go back, and a worker is started if one is needed ([`start`](super::start)).
+//! Events of this file go through one of two doors. After [`event`](WorkerPool::event), tokens that
+//! are not needed go back, and a worker is started if one is needed ([`start`](super::start)).
 //! [`note`](WorkerPool::note) is for events after which none is needed, and for those that start
 //! workers themselves. Both doors bring the books in line, and check them in debug builds.
 //!
-//! Calls in other files cannot start or stop a worker, and nothing follows them: barriers, drains
-//! and flushes (`items.rs`, `series.rs`), pool workqueues that come and go (`slots.rs`), questions.
+//! Three calls in other files are events as well: [`ended`](WorkerPool::ended) (`quick.rs`), which
+//! is the end of an item and the question for the next in one, items that are taken in
+//! (`inbox.rs`), and workers that are let go (`life.rs`). The others cannot start or stop a worker,
+//! and nothing follows them: barriers, drains and flushes (`items.rs`, `series.rs`), pool
+//! workqueues that come and go (`slots.rs`), questions.
 
 use super::decisions::Cause;
 use super::{AskSwitches, Claimant};

@@ -1,14 +1,16 @@
 //! When a worker is started: one verdict, and what is done about it.
 //!
-//! Everybody who wants to know asks [`start_verdict`](WorkerPool::start_verdict), and says who
-//! asks:
+//! Everybody who starts a worker, or steps back, asks
+//! [`start_verdict`](WorkerPool::start_verdict), and says who asks. Who only wants to know whether
+//! anything is missing asks its first parts (`need_more_worker`, `too_many_run`); the quick way
+//! asks some of them first, and the verdict where they do not settle it (`quick.rs`).
 //!
 //! | who | asks as | then |
 //! | --- | --- | --- |
 //! | each event that leaves something to do ([`kick`](WorkerPool::kick)) | [`Asks::Event`] | starts one |
 //! | what is published: are reports of idle CPUs of use? | [`Asks::Report`] | canaries are armed |
 //! | a report that has been taken in | [`Asks::Reported`] | starts one |
-//! | a worker that has arrived or has ended an item | [`Asks::Worker`] | goes on, or steps back |
+//! | a worker that has arrived or has ended an item | [`Asks::Worker`] | goes on, yields once to see who waits, or steps back |
 //! | whoever wants to know why an item waits | [`Asks::Event`] | [`Waits`](super::Waits) |
 //!
 //! `README.md` in this folder tells it in order. No verdict is asked for a spare, which a worker

@@ -99,7 +99,7 @@ impl Machine {
     pub(crate) fn orphan(&self, queue: QueueId) {
         let pwqs: Vec<_> = self.with_queue(queue, |q| {
             q.orphan();
-            q.all_pwqs().collect()
+            q.pwqs()
         });
         for pwq in pwqs {
             let pool = PoolId(self.info(pwq).pool);

@@ -352,6 +352,12 @@ CMWQ_LINUX_INLINE int apply_workqueue_attrs(struct workqueue_struct *wq,
 		return -22; /* EINVAL */
 	ours.nice = attrs->nice;
 	ours.scope = (int)attrs->affn_scope - 1;
+	CMWQ_ASSERT(WQ_AFFN_DFL - 1 == CMWQ_SCOPE_DEFAULT && WQ_AFFN_CPU - 1 == CMWQ_SCOPE_CPU &&
+		    WQ_AFFN_SMT - 1 == CMWQ_SCOPE_SMT && WQ_AFFN_CACHE - 1 == CMWQ_SCOPE_CACHE &&
+		    WQ_AFFN_CACHE_SHARD - 1 == CMWQ_SCOPE_CACHE_SHARD &&
+		    WQ_AFFN_NUMA - 1 == CMWQ_SCOPE_NUMA &&
+		    WQ_AFFN_SYSTEM - 1 == CMWQ_SCOPE_SYSTEM,
+		    "both enums count alike");
 	ours.strict = attrs->affn_strict;
 	if (attrs->cpumask)
 		__builtin_memcpy(&ours.cpus, (const void *)attrs->cpumask, sizeof(ours.cpus));

@@ -22,7 +22,7 @@ use cmwq_sim::{Act, Call, Machine, Options, Place, QueueId, QueueSpec, Random, S
 use cmwq_sim::{ThreadSpec, Topology};
 use sysfs::Sysfs;
 
-/// CPUs of both machines.
+/// CPUs that both machines can use. They may have more, which are never in use.
 const CPUS: usize = 2;
 /// Programs on each machine, and steps of each program.
 const PROGRAMS: u64 = 60;
@@ -194,8 +194,8 @@ impl Process {
         }
     }
 
-    fn decisions(&self) -> Vec<Decision> {
-        let cpus = |queue| (0..CPUS).map(move |cpu| Workqueue::decision(queue, cpu, CPUS));
+    fn decisions(&self, nr_cpus: usize) -> Vec<Decision> {
+        let cpus = |queue| (0..CPUS).map(move |cpu| Workqueue::decision(queue, cpu, nr_cpus));
         self.0.iter().flat_map(cpus).collect()
     }
 }
@@ -214,6 +214,7 @@ impl Simulated {
         };
         let machine = Machine::new(Options::of(topology));
         machine.set_quota(quota);
+        (CPUS..machine.topology().len()).for_each(|cpu| machine.set_online(cpu, false));
         Simulated {
             machine,
             queues: Vec::new(),
@@ -272,7 +273,7 @@ fn renumbered(mut decisions: Vec<Decision>) -> Vec<Decision> {
 }
 
 /// Plays programs on both, on a machine that is described and simulated alike.
-fn compare(sysfs: &Sysfs, places: [Place; CPUS]) {
+fn compare(sysfs: &Sysfs, places: &[Place]) {
     set_process_mask(&mask(&[0, 1]));
     sysfs.install();
     let quota = cmwq::cpus() as u32;
@@ -286,7 +287,7 @@ fn compare(sysfs: &Sysfs, places: [Place; CPUS]) {
             process.take(&step);
             simulated.take(&step);
             done.push(step);
-            let (real, made_up) = (process.decisions(), simulated.decisions());
+            let (real, made_up) = (process.decisions(places.len()), simulated.decisions());
             for (at, (real, made_up)) in renumbered(real)
                 .iter()
                 .zip(&renumbered(made_up))
@@ -303,7 +304,7 @@ fn compare(sysfs: &Sysfs, places: [Place; CPUS]) {
         for step in [
             Step::Thaw,
             Step::Online(mask(&[0, 1])),
-            Step::Unbound(mask(&[0, 1])),
+            Step::Unbound((0..places.len()).collect()),
             Step::Scope(AffinityScope::CacheShard),
         ] {
             process.take(&step);
@@ -328,7 +329,7 @@ fn both_machines_decide_the_same_where_nothing_is_known_of_the_cpus() {
         let test = "both_machines_decide_the_same_where_nothing_is_known_of_the_cpus";
         alone(test, || {
             let place = |core| Place::new(core, 0, 0);
-            compare(&Sysfs::of_cpus(CPUS), [place(0), place(1)]);
+            compare(&Sysfs::of_cpus(CPUS), &[place(0), place(1)]);
         });
     }
 }
@@ -338,7 +339,21 @@ fn both_machines_decide_the_same_on_two_nodes() {
     if can_compare() {
         alone("both_machines_decide_the_same_on_two_nodes", || {
             let place = |cpu| Place::new(cpu, cpu, cpu);
-            compare(&Sysfs::of_nodes(&[0, 1]), [place(0), place(1)]);
+            compare(&Sysfs::of_nodes(&[0, 1]), &[place(0), place(1)]);
+        });
+    }
+}
+
+/// A worker may have been on a CPU of its pod that has gone since. On two CPUs such a pod has no
+/// other one, or all that the worker may use.
+#[test]
+fn both_machines_decide_the_same_where_half_of_each_node_is_not_in_use() {
+    if can_compare() {
+        let test = "both_machines_decide_the_same_where_half_of_each_node_is_not_in_use";
+        alone(test, || {
+            let place = |cpu| Place::new(cpu, cpu % 2, cpu % 2);
+            let places = [place(0), place(1), place(2), place(3)];
+            compare(&Sysfs::of_shared_nodes(&[&[0, 2], &[1, 3]]), &places);
         });
     }
 }

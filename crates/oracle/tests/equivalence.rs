@@ -1,6 +1,6 @@
 //! The process and the simulated machine are one machine to the policy: random programs build,
 //! change and freeze queues on both, CPUs go and come, and after each step both have decided the
-//! same.
+//! same. The simulated machine also runs items, and moves the workers that it has decided to move.
 
 #[path = "../../runtime/tests/common/alone.rs"]
 #[allow(dead_code, reason = "other tests use the rest")]
@@ -18,11 +18,11 @@ use cmwq_os::{sched, thread};
 use cmwq_policy::CpuMask;
 use cmwq_policy::contract::Decision;
 use cmwq_policy::queue::{Attrs, Kind};
-use cmwq_sim::{Act, Call, Machine, Options, Place, QueueId, QueueSpec, Random, Script};
-use cmwq_sim::{ThreadSpec, Topology};
+use cmwq_sim::{Act, Call, Line, Machine, Options, Place, QueueId, QueueSpec, Random, Script};
+use cmwq_sim::{ThreadId, ThreadSpec, Topology, What};
 use sysfs::Sysfs;
 
-/// CPUs of both machines.
+/// CPUs that both machines can use. They may have more, which are never in use.
 const CPUS: usize = 2;
 /// Programs on each machine, and steps of each program.
 const PROGRAMS: u64 = 60;
@@ -194,8 +194,8 @@ impl Process {
         }
     }
 
-    fn decisions(&self) -> Vec<Decision> {
-        let cpus = |queue| (0..CPUS).map(move |cpu| Workqueue::decision(queue, cpu, CPUS));
+    fn decisions(&self, nr_cpus: usize) -> Vec<Decision> {
+        let cpus = |queue| (0..CPUS).map(move |cpu| Workqueue::decision(queue, cpu, nr_cpus));
         self.0.iter().flat_map(cpus).collect()
     }
 }
@@ -214,6 +214,7 @@ impl Simulated {
         };
         let machine = Machine::new(Options::of(topology));
         machine.set_quota(quota);
+        (CPUS..machine.topology().len()).for_each(|cpu| machine.set_online(cpu, false));
         Simulated {
             machine,
             queues: Vec::new(),
@@ -261,6 +262,56 @@ impl Simulated {
     }
 }
 
+/// Whether the simulated machine moves the workers that it has decided to move. The process is not
+/// asked: the kernel chooses where its workers are.
+impl Simulated {
+    /// Queues an item on each CPU of each queue that is not frozen. Returns how many workers were
+    /// moved when they were woken.
+    fn wake_workers(&self) -> u64 {
+        let cpus = |queue| (0..CPUS).map(move |cpu| (queue, cpu));
+        let all = self.queues.iter().copied().flat_map(cpus);
+        all.map(|(queue, cpu)| self.wake_worker(queue, cpu)).sum()
+    }
+
+    fn wake_worker(&self, queue: QueueId, cpu: usize) -> u64 {
+        let machine = &self.machine;
+        let decision = machine.decision(queue, cpu);
+        if decision.slots == 0 {
+            return 0;
+        }
+        let (pool, before) = (machine.pool_of(queue, cpu), machine.trace().len());
+        let moved = machine.repatriated(pool);
+        let was_on = self.workers();
+        let item = machine.item("item", |_| Script::boxed([]));
+        let cpu = Some(cpu);
+        self.call(Call::QueueWork { queue, cpu, item });
+
+        let after = machine.trace().split_off(before);
+        let starts = |line: &&Line| matches!(line.what, What::Start(..));
+        let start = after.iter().find(starts).expect("nobody else has items");
+        // One that is new was not woken.
+        let last = was_on.get(&start.thread);
+        let wakes = last.and_then(|&last| decision.wakes[last]);
+        let moved = machine.repatriated(pool) - moved;
+        let decided = u64::from(wakes.is_some());
+        let context = format!("{decision:?}, last on {last:?}, then {start}");
+        assert!(moved <= decided, "moved: {context}");
+        // Items of a managed queue may come from several pods. Then the pool decides as well
+        // whether a worker is moved.
+        let is_managed = machine.queue_kind(queue) == Kind::Managed;
+        assert!(is_managed || moved == decided, "not moved: {context}");
+        moved
+    }
+
+    /// All workers there ever were, and the CPU that each was on last.
+    fn workers(&self) -> BTreeMap<ThreadId, usize> {
+        let lines = self.machine.trace().into_iter();
+        let made = lines.filter(|line| matches!(line.what, What::Created(Some(_))));
+        made.map(|line| (line.thread, self.machine.whereabouts(line.thread).1))
+            .collect()
+    }
+}
+
 /// Pools are numbered as they are met: only who shares one counts.
 fn renumbered(mut decisions: Vec<Decision>) -> Vec<Decision> {
     let mut numbers = BTreeMap::new();
@@ -272,10 +323,11 @@ fn renumbered(mut decisions: Vec<Decision>) -> Vec<Decision> {
 }
 
 /// Plays programs on both, on a machine that is described and simulated alike.
-fn compare(sysfs: &Sysfs, places: [Place; CPUS]) {
+fn compare(sysfs: &Sysfs, places: &[Place]) {
     set_process_mask(&mask(&[0, 1]));
     sysfs.install();
     let quota = cmwq::cpus() as u32;
+    let mut moved = 0;
     for seed in 0..PROGRAMS {
         let mut random = Random::new(seed);
         let mut process = Process::default();
@@ -286,7 +338,7 @@ fn compare(sysfs: &Sysfs, places: [Place; CPUS]) {
             process.take(&step);
             simulated.take(&step);
             done.push(step);
-            let (real, made_up) = (process.decisions(), simulated.decisions());
+            let (real, made_up) = (process.decisions(places.len()), simulated.decisions());
             for (at, (real, made_up)) in renumbered(real)
                 .iter()
                 .zip(&renumbered(made_up))
@@ -298,17 +350,19 @@ fn compare(sysfs: &Sysfs, places: [Place; CPUS]) {
                     "queue {queue}, CPU {cpu}, seed {seed}, after {done:#?}"
                 );
             }
+            moved += simulated.wake_workers();
         }
         // As it was before the next program.
         for step in [
             Step::Thaw,
             Step::Online(mask(&[0, 1])),
-            Step::Unbound(mask(&[0, 1])),
+            Step::Unbound((0..places.len()).collect()),
             Step::Scope(AffinityScope::CacheShard),
         ] {
             process.take(&step);
         }
     }
+    assert!(moved > 0, "no worker was moved, so nothing was tested");
 }
 
 /// Whether this process has the CPUs, and the nice value, that programs take for granted.
@@ -328,7 +382,7 @@ fn both_machines_decide_the_same_where_nothing_is_known_of_the_cpus() {
         let test = "both_machines_decide_the_same_where_nothing_is_known_of_the_cpus";
         alone(test, || {
             let place = |core| Place::new(core, 0, 0);
-            compare(&Sysfs::of_cpus(CPUS), [place(0), place(1)]);
+            compare(&Sysfs::of_cpus(CPUS), &[place(0), place(1)]);
         });
     }
 }
@@ -338,7 +392,21 @@ fn both_machines_decide_the_same_on_two_nodes() {
     if can_compare() {
         alone("both_machines_decide_the_same_on_two_nodes", || {
             let place = |cpu| Place::new(cpu, cpu, cpu);
-            compare(&Sysfs::of_nodes(&[0, 1]), [place(0), place(1)]);
+            compare(&Sysfs::of_nodes(&[0, 1]), &[place(0), place(1)]);
+        });
+    }
+}
+
+/// A worker may have been on a CPU of its pod that has gone since, and another CPU of the pod is
+/// left. This needs more than two CPUs: of two, the one that is left is all that workers may use.
+#[test]
+fn both_machines_decide_the_same_where_half_of_each_node_is_not_in_use() {
+    if can_compare() {
+        let test = "both_machines_decide_the_same_where_half_of_each_node_is_not_in_use";
+        alone(test, || {
+            let place = |cpu| Place::new(cpu, cpu % 2, cpu % 2);
+            let places = [place(0), place(1), place(2), place(3)];
+            compare(&Sysfs::of_shared_nodes(&[&[0, 2], &[1, 3]]), &places);
         });
     }
 }

@@ -20,14 +20,25 @@ impl Sysfs {
 
     /// Each of these CPUs is a node, with a cache of its own.
     pub(crate) fn of_nodes(cpus: &[usize]) -> Sysfs {
-        let sysfs = Sysfs::of_cpus(cpus.iter().max().expect("a CPU") + 1);
-        for (node, cpu) in cpus.iter().enumerate() {
-            sysfs.write(&format!("node/node{node}/cpulist"), cpu);
-            for (file, text) in [("level", "3"), ("type", "Unified"), ("size", "1M")] {
-                sysfs.write(&format!("cpu/cpu{cpu}/cache/index3/{file}"), &text);
+        let nodes: Vec<&[usize]> = cpus.chunks(1).collect();
+        Sysfs::of_shared_nodes(&nodes)
+    }
+
+    /// Each of these lists of CPUs is a node, with one cache that they share.
+    pub(crate) fn of_shared_nodes(nodes: &[&[usize]]) -> Sysfs {
+        let last = nodes.iter().flat_map(|cpus| cpus.iter()).max();
+        let sysfs = Sysfs::of_cpus(last.expect("a CPU") + 1);
+        for (node, cpus) in nodes.iter().enumerate() {
+            let names: Vec<String> = cpus.iter().map(usize::to_string).collect();
+            let list = names.join(",");
+            sysfs.write(&format!("node/node{node}/cpulist"), &list);
+            for cpu in *cpus {
+                for (file, text) in [("level", "3"), ("type", "Unified"), ("size", "1M")] {
+                    sysfs.write(&format!("cpu/cpu{cpu}/cache/index3/{file}"), &text);
+                }
+                sysfs.write(&format!("cpu/cpu{cpu}/cache/index3/shared_cpu_list"), &list);
+                sysfs.write(&format!("cpu/cpu{cpu}/topology/core_cpus_list"), cpu);
             }
-            sysfs.write(&format!("cpu/cpu{cpu}/cache/index3/shared_cpu_list"), cpu);
-            sysfs.write(&format!("cpu/cpu{cpu}/topology/core_cpus_list"), cpu);
         }
         sysfs
     }

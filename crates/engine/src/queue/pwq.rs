@@ -28,11 +28,19 @@ use crate::tracepoints::Activated;
 /// Where one queue meets one pool. Its address goes into items' words, hence the alignment.
 #[repr(C, align(512))]
 pub(crate) struct Pwq {
+    fixed: Fixed,
     /// In a per-CPU queue: its limit for this CPU. Else, in the first pwq of a node: the limit of
     /// all pwqs of the queue there. It stands in front of the core because each item changes both:
     /// one cache line goes from CPU to CPU, instead of two.
     own_limit: LimitCell<PwqRef>,
     core: UnsafeCell<PoolWorkqueue<Items>>,
+}
+
+/// What does not change. It has a cache line of its own: whoever queues reads it for each item,
+/// and would have to fetch it again if the worker that ends one wrote beside it.
+#[derive(Clone, Copy)]
+#[repr(C, align(64))]
+struct Fixed {
     info: PwqInfo,
     /// Its pool asks where items come from.
     has_pods: bool,
@@ -40,6 +48,9 @@ pub(crate) struct Pwq {
     /// What its items count for: its own limit, or that of another pwq of its queue.
     limit: NonNull<LimitCell<PwqRef>>,
 }
+
+/// With what the allocator adds, an idle queue is to stay below 1 KiB for each pool that it uses.
+const _: () = assert!(size_of::<Pwq>() <= 1024);
 
 const _: () = assert!(std::mem::align_of::<Pwq>() as u64 == cmwq_policy::work::PWQ_ALIGN);
 
@@ -56,22 +67,24 @@ impl Pwq {
         node: Option<u32>,
     ) -> PwqRef {
         let pwq = Box::new(Pwq {
-            core: UnsafeCell::new(PoolWorkqueue::new(flags)),
-            info: PwqInfo {
-                pool,
-                queue: queue.id(),
-                node,
+            fixed: Fixed {
+                info: PwqInfo {
+                    pool,
+                    queue: queue.id(),
+                    node,
+                },
+                has_pods,
+                queue: queue.this(),
+                limit: NonNull::dangling(),
             },
-            has_pods,
-            queue: queue.this(),
-            limit: NonNull::dangling(),
             own_limit: LimitCell::new(max_active),
+            core: UnsafeCell::new(PoolWorkqueue::new(flags)),
         });
         let mut pwq = NonNull::new(Box::into_raw(pwq)).expect("a box is not null");
         // SAFETY: made above, and seen by nobody.
         let own = unsafe { NonNull::new_unchecked(&raw mut (*pwq.as_ptr()).own_limit) };
         // SAFETY: as above.
-        unsafe { pwq.as_mut() }.limit = queue.shared_limit(node, own);
+        unsafe { pwq.as_mut() }.fixed.limit = queue.shared_limit(node, own);
         pwq
     }
 
@@ -83,7 +96,7 @@ impl Pwq {
     }
 
     pub(crate) fn info(&self) -> PwqInfo {
-        self.info
+        self.fixed.info
     }
 
     /// What the lock of its pool guards.
@@ -93,16 +106,16 @@ impl Pwq {
 
     /// Whether its items come from several pods.
     pub(crate) fn has_pods(&self) -> bool {
-        self.has_pods
+        self.fixed.has_pods
     }
 
     pub(crate) fn queue(&self) -> QueueRef {
-        self.queue
+        self.fixed.queue
     }
 
     pub(super) fn limit(&self) -> &LimitCell<PwqRef> {
         // SAFETY: a part of itself, or of another pwq of its queue: they are freed together.
-        unsafe { self.limit.as_ref() }
+        unsafe { self.fixed.limit.as_ref() }
     }
 }
 

@@ -1,7 +1,6 @@
 //! How many items of a queue are where, over all its pools. `docs/contributing/recipes.md` tells
 //! which files a new count goes through.
 
-
 use super::Machine;
 use crate::pool::{PwqCounts, Waits};
 use crate::stats::PwqStats;

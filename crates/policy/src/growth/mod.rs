@@ -17,7 +17,9 @@
 //! | most wait at one address, and some do not | none ends for longer than usual | a convoy whose head has lost its CPU, or sleeps | are held back |
 //! | do anything else | | no reason to hold back | begin |
 //!
-//! Of all kinds together a pool grows freely up to twice what the last look saw.
+//! Of all kinds together a pool grows freely up to twice what the last look saw. After the first
+//! look that has seen a crowd, it is only by one worker per CPU more: the second look tells what
+//! the crowd is, and a convoy should not have grown to twice its length by then.
 //!
 //! Items may end while nobody from the crowd gets through. Then it may be a barrier beside other
 //! items, or an unfair lock that one worker takes again and again. Such a crowd is held, but not
@@ -150,16 +152,21 @@ pub struct Growth {
     look: Option<(Time, u32)>,
     /// The most busy workers that a look found without a crowd, and when that was.
     level: (Time, u32),
-    /// The last look has seen a crowd.
-    is_crowded: bool,
+    /// So many looks in a row have seen a crowd.
+    crowded: u32,
     asked: bool,
 }
 
 impl Growth {
     /// Whether one more worker may start while `busy` are busy.
     pub fn gate(&self, now: Time, busy: u32, target: u32) -> Gate {
+        // A crowd that was seen once is looked at again soon: twice shows what it is.
+        let most = |seen: u32| match self.crowded {
+            1 => seen.saturating_add(target),
+            _ => 2 * seen.max(target),
+        };
         let enough_seen =
-            |&(at, seen): &(Time, u32)| now.since(at) <= LOOK_VALID && busy < 2 * seen.max(target);
+            |&(at, seen): &(Time, u32)| now.since(at) <= LOOK_VALID && busy < most(seen);
         let is_free = busy < FREE_GROWTH * target
             || self.look.as_ref().is_some_and(enough_seen)
             || self.is_known_level(now, busy);
@@ -169,7 +176,7 @@ impl Growth {
     /// Whether one more makes no more than have lately done well together.
     fn is_known_level(&self, now: Time, busy: u32) -> bool {
         let (at, level) = self.level;
-        !self.is_crowded && busy < level && now.since(at) <= LEVEL_VALID
+        self.crowded == 0 && busy < level && now.since(at) <= LEVEL_VALID
     }
 
     /// Nobody looked for long, or nobody ran: what was seen is forgotten.
@@ -193,7 +200,11 @@ impl Growth {
 
     /// Takes in a look at a pool with `busy` busy workers. `is_crowded`: some of them are a crowd.
     pub fn looked(&mut self, now: Time, busy: u32, is_crowded: bool) {
-        (self.asked, self.is_crowded) = (false, is_crowded);
+        self.asked = false;
+        self.crowded = match is_crowded {
+            true => self.crowded.saturating_add(1),
+            false => 0,
+        };
         self.look = Some((now, busy));
         if !is_crowded && (busy >= self.level.1 || now.since(self.level.0) > LEVEL_VALID) {
             self.level = (now, busy);

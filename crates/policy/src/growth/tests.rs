@@ -101,6 +101,19 @@ fn what_a_look_found_well_is_believed_for_longer() {
 }
 
 #[test]
+fn a_crowd_that_was_seen_once_is_looked_at_again_before_many_more_start() {
+    let mut growth = Growth::default();
+    growth.looked(ms(0), 8, true);
+    assert_eq!(growth.gate(ms(1), 9, 2), Gate::Open);
+    assert_eq!(growth.gate(ms(1), 10, 2), Gate::Ask);
+    growth.looked(ms(2), 10, true);
+    assert_eq!(growth.gate(ms(2), 19, 2), Gate::Open, "it is held, or may");
+    growth.looked(ms(3), 10, false);
+    growth.looked(ms(4), 10, true);
+    assert_eq!(growth.gate(ms(4), 12, 2), Gate::Ask, "another crowd");
+}
+
+#[test]
 fn after_a_gap_nobody_has_looked() {
     let mut growth = Growth::default();
     growth.looked(ms(0), 12, false);

@@ -60,7 +60,10 @@ impl<S: Store> Worklist<S> {
             hit!(LaneOpened);
             let executes = |id: &WorkerId| Self::kind_executed(cx, crew.get(*id)) == Some(kind);
             let busy = crew.ids().filter(executes).count() as u32;
-            self.lanes.push(Lane::new(kind, busy));
+            // What has just ended shows from the first look on that the crowd moves.
+            let ended = self.ended.filter(|(func, _)| *func == kind.func);
+            self.lanes
+                .push(Lane::new(kind, busy, ended.map(|(_, at)| at)));
         }
     }
 

@@ -29,7 +29,7 @@ pub(in crate::pool) const MAX_LANES: usize = 8;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::pool) struct Kind {
     queue: u64,
-    func: u64,
+    pub(super) func: u64,
 }
 
 /// A kind whose executions queue up at one lock, or lately did.
@@ -51,11 +51,13 @@ pub(in crate::pool) struct Lane<S: Store> {
 }
 
 impl<S: Store> Lane<S> {
-    /// Of a kind of which so many are executed; none is held back.
-    pub(super) fn new(kind: Kind, busy: u32) -> Self {
+    /// Of a kind of which so many are executed, and the last one has ended then; none is held back.
+    pub(super) fn new(kind: Kind, busy: u32, ended: Option<Time>) -> Self {
+        let mut crowd = Crowd::default();
+        ended.into_iter().for_each(|at| crowd.completed(at));
         Lane {
             kind,
-            crowd: Crowd::default(),
+            crowd,
             list: List::new(),
             waiting: 0,
             busy,
@@ -277,6 +279,9 @@ impl<S: Store> Worklist<S> {
 
     /// It is about to leave it.
     pub(in crate::pool) fn note_ended(&mut self, cx: &Cx<S>, worker: &Worker<S>) {
+        if let Some(current) = worker.current.as_ref().filter(|current| !current.barrier) {
+            self.ended = Some((current.key.func, cx.now));
+        }
         if self.lanes.is_empty() {
             return;
         }

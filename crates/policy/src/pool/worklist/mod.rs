@@ -18,6 +18,7 @@ use crate::affinity::Near;
 use crate::growth::GrowthStats;
 use crate::list::List;
 use crate::store::Store;
+use crate::time::Time;
 use crate::worker::Execution;
 use lanes::Lane;
 pub(super) use near::Choice;
@@ -40,6 +41,8 @@ pub(super) struct Worklist<S: Store> {
     deferred: Vec<Deferred<S::Work>>,
     /// Kinds of items that queue up at a lock.
     lanes: Vec<Lane<S>>,
+    /// The function of the last item that ended, and when that was.
+    ended: Option<(u64, Time)>,
     /// The list had its turn last, not a lane.
     lane_turn: bool,
     /// Of items that come from several pods.
@@ -55,6 +58,7 @@ impl<S: Store> Worklist<S> {
             held: 0,
             deferred: Vec::new(),
             lanes: Vec::new(),
+            ended: None,
             lane_turn: false,
             near: None,
             past: GrowthStats::default(),

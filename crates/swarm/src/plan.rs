@@ -3,6 +3,7 @@
 use std::fmt;
 
 use crate::random::{Random, stream};
+use Feature::{Convoy, Crowd, Flushers, Outage};
 
 /// Makes the features and the list of them.
 macro_rules! features {
@@ -73,15 +74,13 @@ impl Plan {
             .iter()
             .filter(|f| random.below(5) < if f.is_heavy() { 1 } else { 3 });
         let features = features.fold(0, |all, f| all | f.bit());
-        let crowd = features & Feature::Crowd.bit() != 0;
-        let heavy = features & (Feature::Flushers.bit() | Feature::Outage.bit()) != 0;
-        let (items, threads) = if crowd || heavy { (64, 20) } else { (16, 6) };
+        let has = |feature: Feature| features & feature.bit() != 0;
+        let many = has(Crowd) || has(Flushers) || has(Outage);
+        let (items, threads) = if many { (64, 20) } else { (16, 6) };
         // Many workers are many for a few CPUs only.
-        let convoy = features & Feature::Convoy.bit() != 0;
-        let cpus = if convoy { 1 + cpus % 2 } else { cpus };
+        let cpus = if has(Convoy) { 1 + cpus % 2 } else { cpus };
         // So many flushes of one queue go on at once that it runs out of colours.
-        let flushers = features & Feature::Flushers.bit() != 0;
-        let (threads, least) = if flushers { (4, 17) } else { (threads, 1) };
+        let (threads, least) = if has(Flushers) { (4, 17) } else { (threads, 1) };
         Plan {
             seed,
             features,

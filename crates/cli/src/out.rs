@@ -8,7 +8,12 @@ pub(crate) fn write(text: &str) -> io::Result<()> {
     is_open()?;
     let mut out = io::stdout().lock();
     let written = out.write_all(text.as_bytes()).and_then(|()| out.flush());
-    written.map_err(|error| io::Error::new(error.kind(), format!("standard output: {error}")))
+    written.map_err(named)
+}
+
+/// The same error, which says what it is about.
+pub(crate) fn named(error: io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("standard output: {error}"))
 }
 
 /// Fails if the command was started without a standard output: Rust's runtime has opened

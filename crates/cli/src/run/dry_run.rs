@@ -6,6 +6,7 @@ use super::log::{self, Done};
 use super::plan::{Opened, Plan};
 use super::status::RunEnd;
 use super::template::{Given, Template};
+use crate::out;
 use rustix::event::{EventfdFlags, eventfd};
 use std::io::{self, BufWriter, Write};
 use std::os::fd::AsFd;
@@ -37,7 +38,7 @@ fn print_each(
     mut jobs: Jobs<'_>,
 ) -> io::Result<()> {
     let mut doubts = plan.doubts();
-    let mut out = BufWriter::new(io::stdout().lock());
+    let mut stdout = BufWriter::new(io::stdout().lock());
     let ended = loop {
         let job = match jobs.next() {
             Ok(Some(job)) => job,
@@ -47,9 +48,11 @@ fn print_each(
         if let Some(doubt) = doubts.of(&job.lines) {
             say(args, doubt);
         }
-        out.write_all(&line(template, &job)).map_err(unprinted)?;
+        stdout
+            .write_all(&line(template, &job))
+            .map_err(out::named)?;
     };
-    out.flush().map_err(unprinted)?;
+    stdout.flush().map_err(out::named)?;
     ended
 }
 
@@ -60,12 +63,9 @@ fn line(template: &Template, job: &Submission) -> Vec<u8> {
         sequence: job.sequence,
         slot: 1,
     };
-    [
-        &template.typed(given)[..],
-        b"
-",
-    ]
-    .concat()
+    let mut line = template.typed(given);
+    line.push(b'\n');
+    line
 }
 
 /// Says what a run would.
@@ -73,8 +73,4 @@ fn say(args: &RunArgs, note: &str) {
     if !args.quiet {
         crate::complaint::say(&format_args!("cmwq run: {note}"));
     }
-}
-
-fn unprinted(error: io::Error) -> io::Error {
-    io::Error::new(error.kind(), format!("standard output: {error}"))
 }

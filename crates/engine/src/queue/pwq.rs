@@ -49,7 +49,7 @@ struct Fixed {
     limit: NonNull<LimitCell<PwqRef>>,
 }
 
-/// With what the allocator adds, an idle queue is to stay below 1 KiB for each pool that it uses.
+/// What an idle queue has for each pool that it uses.
 const _: () = assert!(size_of::<Pwq>() <= 1024);
 
 const _: () = assert!(std::mem::align_of::<Pwq>() as u64 == cmwq_policy::work::PWQ_ALIGN);

@@ -4,6 +4,7 @@
 mod canary;
 pub(crate) mod claim;
 mod keeper;
+mod mask;
 mod meter;
 mod outgrow;
 mod relay;

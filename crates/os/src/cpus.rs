@@ -44,9 +44,7 @@ impl EffectiveCpus {
 pub fn effective() -> EffectiveCpus {
     let first = first_mask();
     let online = online();
-    let has_all = online == Some(first.count());
-    let others = (!has_all).then(others).into_iter().flatten();
-    let mask = others.fold(first, |all, mask| all.or(&mask));
+    let mask = of_all_threads(first, online);
     let quota = cgroup::cpu_quota(Path::new("/"));
     EffectiveCpus {
         online: online.unwrap_or(mask.count()),
@@ -60,6 +58,14 @@ pub fn effective() -> EffectiveCpus {
 fn target(mask: &CpuMask, quota: Option<Quota>) -> usize {
     let allowed = quota.map_or(usize::MAX, |quota| quota.cpus_ceil());
     mask.count().min(allowed).max(1)
+}
+
+/// What all threads of the program may use. The first one alone says it if it has all CPUs.
+fn of_all_threads(first: CpuMask, online: Option<usize>) -> CpuMask {
+    match online == Some(first.count()) {
+        true => first,
+        false => others().fold(first, |all, mask| all.or(&mask)),
+    }
 }
 
 /// The masks of the threads that are not ours. Where `/proc` does not tell there is the calling

@@ -77,9 +77,7 @@ impl Memory {
         let vmstat = fs::read_to_string(self.root.join("proc/vmstat"));
         let machine = vmstat.ok().and_then(|text| field(&text, "oom_kill"));
         let in_group = |(v2, group): &(bool, PathBuf)| {
-            let names = ["memory.oom_control", "memory.events"];
-            let name = names[usize::from(*v2)];
-            let text = fs::read_to_string(group.join(name)).ok()?;
+            let text = fs::read_to_string(group.join(file_with_kills(*v2))).ok()?;
             Some(field(&text, "oom_kill").unwrap_or(0))
         };
         let groups = self.groups.iter().filter_map(in_group);
@@ -91,6 +89,14 @@ impl Memory {
     fn meminfo(&self, key: &str) -> Option<u64> {
         let text = fs::read_to_string(self.root.join("proc/meminfo")).ok()?;
         crate::limits::meminfo_bytes(&text, key)
+    }
+}
+
+/// Which file of a group counts them.
+fn file_with_kills(v2: bool) -> &'static str {
+    match v2 {
+        true => "memory.events",
+        false => "memory.oom_control",
     }
 }
 

@@ -8,17 +8,17 @@ use std::ffi::c_void;
 /// What a new thread or process begins with: both are words, handed over in registers.
 pub(super) type Entry = extern "C" fn(usize, usize) -> !;
 
-/// A call that does not return.
-pub(super) struct Start {
+/// What a new thread or process does: one call, which does not return.
+pub(super) struct FirstCall {
     entry: Entry,
     a: usize,
     b: usize,
 }
 
-impl Start {
+impl FirstCall {
     #[inline(always)]
     pub(super) fn of(entry: Entry, a: usize, b: usize) -> Self {
-        Start { entry, a, b }
+        FirstCall { entry, a, b }
     }
 }
 
@@ -51,16 +51,16 @@ pub(super) unsafe fn call(
     answer
 }
 
-/// `clone`: the new thread or process calls `start` on the stack that ends at `stack`. The
+/// `clone`: the new thread or process makes the call `first` on the stack that ends at `stack`. The
 /// new id for the caller, or a negative `errno`.
 ///
 /// # Safety
 ///
 /// `stack` is the end of memory for a stack that nobody else uses, a multiple of 16. What is new
-/// shares memory, or copies it, as the flags say, and `start` must be content with that: it has the
-/// caller's thread-local memory.
+/// shares memory, or copies it, as the flags say, and the call must be content with that: it has
+/// the caller's thread-local memory.
 #[inline(never)]
-pub(super) unsafe fn clone_onto(flags: usize, stack: usize, start: &Start) -> isize {
+pub(super) unsafe fn clone_onto(flags: usize, stack: usize, first: &FirstCall) -> isize {
     let answer: isize;
     // SAFETY: the caller's side returns as from any system call. The new side has the registers of
     // the caller but rax (0) and rsp, calls the entry, which does not return, and touches nothing
@@ -78,7 +78,7 @@ pub(super) unsafe fn clone_onto(flags: usize, stack: usize, start: &Start) -> is
             "2:",
             inlateout("rax") libc::SYS_clone as isize => answer,
             in("rdi") flags, in("rsi") stack, in("rdx") 0, in("r10") 0, in("r8") 0,
-            in("r12") start.a, in("r13") start.b, in("r14") start.entry,
+            in("r12") first.a, in("r13") first.b, in("r14") first.entry,
             lateout("rcx") _, lateout("r11") _,
         );
     }

@@ -205,12 +205,12 @@ fn make(control: &Control, cpu: usize) -> bool {
         return false;
     }
     let stack = stack as usize;
-    let start = bare::Start::of(pinned, bare::addr(control), cpu);
+    let first = bare::FirstCall::of(pinned, bare::addr(control), cpu);
     // SAFETY: the first page of a mapping made above. The stack is the rest of it, never unmapped
     // while the thread runs, which is as long as the process does.
     unsafe {
         call(libc::SYS_mprotect, stack, PAGE, 0, 0, 0, 0);
-        let made = bare::clone_onto(THREAD as usize, stack + STACK, &start);
+        let made = bare::clone_onto(THREAD as usize, stack + STACK, &first);
         if made < 0 {
             call(libc::SYS_munmap, stack, STACK, 0, 0, 0, 0);
         }

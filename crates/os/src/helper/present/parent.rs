@@ -117,14 +117,14 @@ impl Helper {
     /// `EAGAIN`, `ENOMEM`, `EPERM`: no process may be made.
     pub fn start(&self, body: Body) -> io::Result<i32> {
         self.fill_in(body)?;
-        let start = bare::Start::of(child::main, bare::addr(self.control()), 0);
+        let first = bare::FirstCall::of(child::main, bare::addr(self.control()), 0);
         // A signal that comes before the helper has blocked it would run a handler there. SIGSYS is
         // what a sandbox sends for the call itself.
         let before = thread::sigmask();
         thread::block_all_but(libc::SIGSYS);
         // SAFETY: the stack is the end of the shared mapping, where only this helper is: the one
         // before it has ended. `main` uses nothing of the parent but that mapping and code.
-        let pid = unsafe { bare::clone_onto(0, self.end(), &start) };
+        let pid = unsafe { bare::clone_onto(0, self.end(), &first) };
         thread::restore_mask(before);
         match pid {
             1.. => Ok(pid as i32),

@@ -117,7 +117,10 @@ fn others_of(out: &mut String, others: &[&Worker]) {
     };
     let named = others.iter().take(MOST_NAMED);
     let named: Vec<String> = named.map(|worker| worker.tid.to_string()).collect();
-    let and_so_on = ["", ", ..."][usize::from(others.len() > MOST_NAMED)];
+    let and_so_on = match others.len() > MOST_NAMED {
+        true => ", ...",
+        false => "",
+    };
     add!(
         out,
         "    and {} more in the same place, for {} to {}: {}{and_so_on}",

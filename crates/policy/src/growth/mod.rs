@@ -153,15 +153,15 @@ pub struct Growth {
     /// The most busy workers that a look found without a crowd, and when that was.
     level: (Time, u32),
     /// So many looks in a row have seen a crowd.
-    crowded: u32,
+    crowd_looks: u32,
     asked: bool,
 }
 
 impl Growth {
     /// Whether one more worker may start while `busy` are busy.
     pub fn gate(&self, now: Time, busy: u32, target: u32) -> Gate {
-        // A crowd that was seen once is looked at again soon: twice shows what it is.
-        let most = |seen: u32| match self.crowded {
+        // Two looks tell what a crowd is.
+        let most = |seen: u32| match self.crowd_looks {
             1 => seen.saturating_add(target),
             _ => 2 * seen.max(target),
         };
@@ -176,7 +176,7 @@ impl Growth {
     /// Whether one more makes no more than have lately done well together.
     fn is_known_level(&self, now: Time, busy: u32) -> bool {
         let (at, level) = self.level;
-        self.crowded == 0 && busy < level && now.since(at) <= LEVEL_VALID
+        self.crowd_looks == 0 && busy < level && now.since(at) <= LEVEL_VALID
     }
 
     /// Nobody looked for long, or nobody ran: what was seen is forgotten.
@@ -201,8 +201,8 @@ impl Growth {
     /// Takes in a look at a pool with `busy` busy workers. `is_crowded`: some of them are a crowd.
     pub fn looked(&mut self, now: Time, busy: u32, is_crowded: bool) {
         self.asked = false;
-        self.crowded = match is_crowded {
-            true => self.crowded.saturating_add(1),
+        self.crowd_looks = match is_crowded {
+            true => self.crowd_looks.saturating_add(1),
             false => 0,
         };
         self.look = Some((now, busy));

@@ -280,7 +280,7 @@ impl<S: Store> Worklist<S> {
     /// It is about to leave it.
     pub(in crate::pool) fn note_ended(&mut self, cx: &Cx<S>, worker: &Worker<S>) {
         if let Some(current) = worker.current.as_ref().filter(|current| !current.barrier) {
-            self.ended = Some((current.key.func, cx.now));
+            self.last_ended = Some((current.key.func, cx.now));
         }
         if self.lanes.is_empty() {
             return;

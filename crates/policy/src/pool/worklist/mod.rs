@@ -42,7 +42,7 @@ pub(super) struct Worklist<S: Store> {
     /// Kinds of items that queue up at a lock.
     lanes: Vec<Lane<S>>,
     /// The function of the last item that ended, and when that was.
-    ended: Option<(u64, Time)>,
+    last_ended: Option<(u64, Time)>,
     /// The list had its turn last, not a lane.
     lane_turn: bool,
     /// Of items that come from several pods.
@@ -58,7 +58,7 @@ impl<S: Store> Worklist<S> {
             held: 0,
             deferred: Vec::new(),
             lanes: Vec::new(),
-            ended: None,
+            last_ended: None,
             lane_turn: false,
             near: None,
             past: GrowthStats::default(),

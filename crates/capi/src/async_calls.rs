@@ -76,7 +76,7 @@ unsafe fn run_call(header: NonNull<Header>) {
     let call = item.call.take().expect("it runs once");
     call.execute(|cookie| {
         user::run(|| (item.func)(item.arg.0, cookie));
-        mode::left();
+        mode::left(header.as_ptr().cast());
     });
 }
 

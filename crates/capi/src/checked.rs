@@ -266,7 +266,7 @@ unsafe fn run(header: NonNull<Header>) {
     }
     mode::entered(shadow.work as *const c_void);
     user::run(|| (shadow.func)(shadow.work as *mut Work));
-    mode::left();
+    mode::left(shadow.work as *const c_void);
 }
 
 /// A queue was made.

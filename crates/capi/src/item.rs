@@ -28,7 +28,7 @@ unsafe fn run(header: NonNull<Header>) {
     let Some(func) = func else { return };
     mode::entered(work.cast());
     user::run(|| func(work));
-    mode::left();
+    mode::left(work.cast());
 }
 
 impl WorkPtr {

@@ -165,15 +165,22 @@ impl CJob {
         let here = Arg((&raw const *self).cast_mut().cast());
         mode::queued(here.get());
         let step = |units: Range<usize>| {
-            mode::entered(here.get());
+            mode::asks(here.get());
             let answer = func.call(units, arg);
-            mode::left();
+            mode::has_ended();
             match answer {
                 0 => Ok(()),
                 error => Err(error),
             }
         };
-        let cancelled = || cancelled.is_some_and(|ask| ask(arg.get()) != 0);
+        let cancelled = || {
+            cancelled.is_some_and(|ask| {
+                mode::asks(here.get());
+                let answer = ask(arg.get());
+                mode::has_ended();
+                answer != 0
+            })
+        };
         let call = move |func: ThreadFn, from, to| func(from, to, arg.get());
         let undo = self.undo.map(|undo| -> UndoFn<'_> {
             Box::new(move |units| {
@@ -182,7 +189,10 @@ impl CJob {
             })
         });
         let progress = self.progress.map(|progress| -> ProgressFn<'_> {
-            Box::new(move |at| call(progress, at.done as c_ulong, at.size as c_ulong))
+            Box::new(move |at| {
+                mode::waited();
+                call(progress, at.done as c_ulong, at.size as c_ulong);
+            })
         });
         let settings = Settings {
             undo,

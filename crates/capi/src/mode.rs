@@ -7,6 +7,8 @@ use std::ffi::{CStr, c_void};
 use std::sync::atomic::Ordering::SeqCst;
 use std::sync::atomic::{AtomicI32, AtomicPtr, AtomicU8};
 
+use cmwq_engine::worker;
+
 /// 0: nobody has asked yet.
 static MODE: AtomicU8 = AtomicU8::new(0);
 /// The process in which that was.
@@ -67,21 +69,62 @@ fn symbol(name: &CStr) -> *mut c_void {
 /// What all ends of functions happen before, and all waits after.
 static ENDS: u8 = 0;
 
-/// What was done so far happens before what [`entered`] follows, of the same item.
+/// An item's executions follow each other, and so do those of a [series](worker::series). Each of
+/// both has a byte here, since itself it may be gone. If two share one, a race between them is not
+/// found.
+static SERIES: [u8; 4096] = [0; 4096];
+
+/// What a thaw happens before: all beginnings.
+static THAWS: u8 = 0;
+
+/// What was done so far happens before what [`entered`] or [`asks`] follows, of the same item.
 #[inline]
 pub(crate) fn queued(item: *const c_void) {
     tell(&RELEASE, item);
 }
 
-/// A function begins.
+/// A function that is no execution of an item begins: part of a job, a hook.
 #[inline]
-pub(crate) fn entered(item: *const c_void) {
-    tell(&ACQUIRE, item);
+pub(crate) fn asks(of: *const c_void) {
+    tell(&ACQUIRE, of);
 }
 
-/// A function has ended; its item may be gone.
+/// An item begins: after its earlier executions, and those of its series.
 #[inline]
-pub(crate) fn left() {
+pub(crate) fn entered(item: *const c_void) {
+    if !is_plain() {
+        tell_watcher(&ACQUIRE, item);
+        tell_series(&ACQUIRE, item);
+        tell_watcher(&ACQUIRE, (&raw const THAWS).cast());
+    }
+}
+
+/// An item has ended, and may be gone.
+#[inline]
+pub(crate) fn left(item: *const c_void) {
+    if !is_plain() {
+        tell_series(&RELEASE, item);
+        has_ended();
+    }
+}
+
+#[cold]
+fn tell_series(which: &AtomicPtr<c_void>, item: *const c_void) {
+    for number in [Some(item.addr()), worker::series()].into_iter().flatten() {
+        let place = &SERIES[number / 8 % SERIES.len()];
+        tell_watcher(which, std::ptr::from_ref(place).cast());
+    }
+}
+
+/// Queues are about to go on.
+#[inline]
+pub(crate) fn thaws() {
+    tell(&RELEASE, (&raw const THAWS).cast());
+}
+
+/// A function has ended for which somebody may wait.
+#[inline]
+pub(crate) fn has_ended() {
     tell(&RELEASE, (&raw const ENDS).cast());
 }
 

@@ -8,6 +8,7 @@ use cmwq_os::clock;
 use crate::abi::{Out, Sized32};
 use crate::attrs::{CCpus, scope};
 use crate::errno::{self, EINVAL, Errno};
+use crate::mode;
 use crate::say::misuse;
 
 /// As `struct cmwq_process_options`.
@@ -86,6 +87,7 @@ extern "C" fn cmwq_shutdown(timeout_ns: u64, report: Sized32<CShutdown>) -> c_in
         return 0;
     };
     let done = process.shut_down(clock::now().after(timeout_ns));
+    mode::waited();
     report.write(&CShutdown {
         size: 0,
         reserved: 0,
@@ -180,11 +182,13 @@ extern "C" fn cmwq_freeze() -> c_int {
 #[unsafe(no_mangle)]
 extern "C" fn cmwq_freezing() -> c_int {
     let freezing = Process::existing().is_some_and(Process::is_freezing);
+    mode::waited();
     c_int::from(freezing)
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn cmwq_thaw() -> c_int {
+    mode::thaws();
     with(|process| {
         process.thaw();
         0

@@ -294,7 +294,7 @@ unsafe fn run_submitted(header: NonNull<Header>) {
     let (func, arg) = (call.func, call.arg);
     drop(call);
     user::run(|| func(arg.0));
-    mode::left();
+    mode::left(header.as_ptr().cast());
 }
 
 #[unsafe(no_mangle)]

@@ -9,6 +9,7 @@ use cmwq_engine::report::{self, Report};
 use cmwq_engine::user;
 
 use crate::errno::EINVAL;
+use crate::mode;
 
 /// As `struct cmwq_report`.
 #[repr(C)]
@@ -41,6 +42,7 @@ impl Hook {
             reserved: 0,
             text: text.as_ptr(),
         };
+        mode::asks((&raw const HOOK).cast());
         user::run(|| (self.func)(&report, self.arg));
     }
 }
@@ -76,6 +78,7 @@ extern "C" fn cmwq_set_report_hook(hook: Option<HookFn>, arg: *mut c_void) -> c_
         return misuse("cmwq_set_report_hook", "the hook is NULL");
     };
     let hook = Hook { func, arg };
+    mode::queued((&raw const HOOK).cast());
     HOOK.store(Box::into_raw(Box::new(hook)), SeqCst);
     report::set_hook(move |report| {
         let hook = hook;

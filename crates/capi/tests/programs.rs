@@ -7,7 +7,9 @@ use std::process::Command;
 
 const EVERY: &str = "tests/c/every.c";
 /// All that is run under whatever looks for errors.
-const SOURCES: [&str; 3] = [EVERY, "tests/c/jobs.c", "tests/c/hostile.c"];
+const SOURCES: [&str; 4] = [EVERY, "tests/c/jobs.c", "tests/c/hostile.c", FOLLOWS];
+/// What follows what, for ThreadSanitizer.
+const FOLLOWS: &str = "tests/c/follows.c";
 
 fn cxx() -> bool {
     let there = has(CXX, &["--version"]);
@@ -105,15 +107,30 @@ fn sanitizers_find_nothing() {
 }
 
 fn sanitized(source: &str, sanitizer: &str) {
+    // Sanitizers do not follow a fork of many threads.
+    run(sanitizing(source, sanitizer).arg("no-fork")).passed();
+}
+
+fn sanitizing(source: &str, sanitizer: &str) -> Command {
     let option = format!("-fsanitize={sanitizer}");
     let program = Program::new(CC, &[source]).args(&[&option]).build();
     // docs/c.md names this file.
     let suppressions = common::here().join("tsan.supp");
     let suppressions = format!("suppressions={}", suppressions.display());
     let mut command = Command::new(program);
-    // Sanitizers do not follow a fork of many threads.
-    command.arg("no-fork").env("TSAN_OPTIONS", suppressions);
-    run(&mut command).passed();
+    command.env("TSAN_OPTIONS", suppressions);
+    command
+}
+
+#[test]
+fn a_race_between_items_is_found() {
+    if !sanitizes("thread") {
+        return skip("the compiler has no -fsanitize=thread");
+    }
+    let ended = run(sanitizing(FOLLOWS, "thread").arg("race"));
+    let said = ended.said();
+    assert!(said.contains("data race"), "{said}");
+    assert!(said.contains("count_together"), "{said}");
 }
 
 #[test]

@@ -18,6 +18,11 @@ impl<P> LimitCell<P> {
             waiters: Mutex::new(Waiters::default()),
         }
     }
+
+    /// Whether no two may hold a slot of it. It is 0 while its queue is frozen.
+    pub(crate) fn is_one(&self) -> bool {
+        Limit::from_word(self.word.load(SeqCst)).max() <= 1
+    }
 }
 
 impl<P: Copy + Eq> SharedLimit<P> for LimitCell<P> {

@@ -125,10 +125,13 @@ static void test_progress_and_cancel(void)
 /* A helper sleeps in its step until all others are done: so somebody claims what it has not begun. */
 static void claim_units(unsigned long start, unsigned long end, void *arg)
 {
+	/* Read first: a helper is lifted when the caller has done the rest. */
+	int nice = getpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid));
+
 	if (pthread_equal(caller, pthread_self())) {
 		AWAIT(LOAD(helpers) == 1);
 	} else if (!ADD(helpers, 1)) {
-		nice_of_helper = getpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid));
+		nice_of_helper = nice;
 		AWAIT(LOAD(total) == UNITS - (end - start));
 	}
 	do_units(start, end, arg);

@@ -113,6 +113,12 @@ impl Pwq {
         self.fixed.queue
     }
 
+    /// The limit that its items count for, if that lets them run one at a time.
+    pub(crate) fn series(&self) -> Option<usize> {
+        let limit = self.limit();
+        limit.is_one().then(|| std::ptr::from_ref(limit).addr())
+    }
+
     pub(super) fn limit(&self) -> &LimitCell<PwqRef> {
         // SAFETY: a part of itself, or of another pwq of its queue: they are freed together.
         unsafe { self.fixed.limit.as_ref() }

@@ -1,5 +1,7 @@
 //! What an item can ask of its worker. Outside of items these calls do nothing.
 
+use cmwq_policy::attrs::Kind;
+
 use crate::item::Header;
 use crate::queue::pwq::name_of;
 use crate::wait::this_worker;
@@ -31,6 +33,19 @@ pub fn current_work() -> Option<(String, &'static str)> {
 pub fn current_item() -> Option<(usize, Option<usize>)> {
     let key = this_worker::current_key()?;
     Some((key.addr as usize, Header::func_of(key)))
+}
+
+/// Items that find the same number here run one after the other: they share a limit of one, or the
+/// pool of a BH queue. None: the calling item may run beside any other.
+pub fn series() -> Option<usize> {
+    // SAFETY: its queue keeps it while the calling item runs.
+    let pwq = unsafe { this_worker::current_pwq()?.as_ref() };
+    // SAFETY: as above.
+    let kind = unsafe { pwq.queue().as_ref() }.made().kind;
+    match kind {
+        Kind::Bh => this_worker::current().map(|worker| worker.pool_address()),
+        _ => pwq.series(),
+    }
 }
 
 /// Whether anything waits for the slot or the worker of the calling item.

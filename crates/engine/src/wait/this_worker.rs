@@ -99,6 +99,11 @@ impl ThisWorker {
             .with(|core, cx| core.others_waiting(cx, self.slot.id))
     }
 
+    /// Where its pool is, which stays there.
+    pub(crate) fn pool_address(self) -> usize {
+        std::ptr::from_ref(self.pool()).addr()
+    }
+
     /// What people are told of the item.
     pub(crate) fn describe(self, text: &str) {
         self.slot.describe(text);

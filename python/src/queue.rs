@@ -6,7 +6,7 @@
 //!
 //! * While tasks wait, the next turn is queued. The engine begins it when a CPU would idle, because
 //!   the tasks that run have blocked, or because there are too few.
-//! * A turn ends when no task is left, or after [`SLICE`] if the engine has something else to run
+//! * A turn ends when no task is left, or after a [slice] if the engine has something else to run
 //!   or if too many wait for the interpreter's lock.
 //! * One queue's `max_active` counts turns, so it counts tasks that run.
 //!
@@ -19,19 +19,17 @@ use std::collections::VecDeque;
 use std::sync::atomic::Ordering::SeqCst;
 use std::sync::atomic::{AtomicBool, AtomicUsize};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError, Weak};
-use std::time::{Duration, Instant};
 use std::{mem, ptr};
 
 use cmwq::Workqueue;
+use cmwq_policy::Time;
+use cmwq_policy::interpreter::slice;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 
 use crate::engine::{self, Spec};
 use crate::line::{Comer, Coming, Line};
 use crate::{gil, hint, name, thread};
-
-/// A turn goes on for so long whatever waits: as long as a thread of Python keeps the lock.
-const SLICE: Duration = Duration::from_millis(5);
 
 /// What executor, turns and the engine hold of a queue.
 struct Shared {
@@ -163,7 +161,7 @@ impl Shared {
             tid,
             forks: thread::forks(),
             state: Mutex::new(State {
-                since: Instant::now(),
+                since: engine::now(),
                 begun: false,
                 over: false,
                 shown: String::new(),
@@ -222,7 +220,7 @@ pub(crate) struct Turn {
 
 struct State {
     /// When the slice began.
-    since: Instant,
+    since: Time,
     /// A task has begun.
     begun: bool,
     over: bool,
@@ -295,10 +293,11 @@ impl Turn {
         if !state.begun {
             return false;
         }
-        if state.since.elapsed() < SLICE {
+        let now = engine::now();
+        if now.since(state.since) < slice(gil::interval()) {
             return false;
         }
-        state.since = Instant::now();
+        state.since = now;
         self.line.is_crowded(self.tid) || engine::others_waiting()
     }
 }

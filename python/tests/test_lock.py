@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -159,3 +160,34 @@ def test_items_compute_side_by_side_without_a_lock():
 
     with cmwq.Executor() as executor:
         assert all(executor.map(call, range(2)))
+
+
+def rounds_beside_a_chain(executor):
+    """Seconds until this thread has got the lock forty times, beside calls that submit each other."""
+    over = threading.Event()
+
+    def call():
+        if not over.is_set():
+            executor.submit(call)
+
+    executor.submit(call)
+    time.sleep(0.05)
+    begin = time.perf_counter()
+    for _ in range(40):
+        time.sleep(0)
+    seconds = time.perf_counter() - begin
+    over.set()
+    return seconds
+
+
+@pytest.mark.skipif(not HAS_LOCK, reason="the interpreter has no lock")
+@pytest.mark.parametrize("interval", [0.001, 0.005, 0.02])
+def test_who_asks_for_the_lock_gets_it_beside_a_chain_of_tiny_calls(interval):
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(interval)
+    try:
+        with cmwq.Executor(max_active=1) as ours, ThreadPoolExecutor(1) as theirs:
+            ratio = rounds_beside_a_chain(ours) / rounds_beside_a_chain(theirs)
+    finally:
+        sys.setswitchinterval(before)
+    assert ratio < 8

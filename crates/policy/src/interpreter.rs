@@ -42,6 +42,19 @@ pub const WIDEST: usize = 64;
 /// An interval that was set to less is taken for this: anything keeps the lock for so long.
 pub const SHORTEST_INTERVAL: Nanos = MILLISECOND;
 
+/// A turn goes on for so long whatever waits, where there is no lock.
+pub const SLICE: Nanos = 5 * MILLISECOND;
+
+/// How long a worker executes item after item before it gives way to what else waits, where a lock
+/// that is asked for is given back after `interval`.
+///
+/// Whoever asks for the lock may insist only if it was kept for a whole interval. A worker that gave
+/// it back as often, to take it again at once for its next turn, would keep him out for seconds.
+/// With four intervals, three of four who ask get it after one.
+pub fn slice(interval: Option<Nanos>) -> Nanos {
+    interval.map_or(SLICE, |interval| 4 * interval.max(SHORTEST_INTERVAL))
+}
+
 /// What a look at the workers inside saw.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Seen {
@@ -286,6 +299,14 @@ mod tests {
                     now = at;
                 }
             }
+        }
+    }
+
+    #[test]
+    fn a_slice_is_longer_than_who_asks_for_the_lock_has_to_wait() {
+        assert_eq!(slice(None), SLICE);
+        for interval in [1, SHORTEST_INTERVAL, INTERVAL, SECOND] {
+            assert!(slice(Some(interval)) >= 2 * interval.max(SHORTEST_INTERVAL));
         }
     }
 

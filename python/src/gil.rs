@@ -57,12 +57,16 @@ pub(crate) fn what_does(tid: i32) -> Does {
     }
 }
 
-/// The interpreter has a lock, which is given back after `interval` seconds. Finds out where its
-/// waiters sleep; true if that is known.
+/// The interpreter has a lock, which is given back after `interval` seconds.
 #[pyfunction]
-pub(crate) fn learn_gil(_py: Python<'_>, interval: f64) -> bool {
+pub(crate) fn set_switch_interval(interval: f64) {
     let nanos = (interval * 1e9).clamp(1.0, 1e18) as u64;
     INTERVAL.store(nanos, SeqCst);
+}
+
+/// Finds out where those sleep who wait for the interpreter's lock; true if that is known.
+#[pyfunction]
+pub(crate) fn learn_gil(_py: Python<'_>) -> bool {
     if ADDRESS.load(SeqCst) == 0 {
         // The caller is attached, so the other thread waits until this has returned.
         ADDRESS.store(address().unwrap_or(0), SeqCst);

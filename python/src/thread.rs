@@ -8,10 +8,14 @@ use std::ffi::{c_int, c_ulong};
 use std::sync::OnceLock;
 use std::sync::atomic::Ordering::SeqCst;
 use std::sync::atomic::{AtomicBool, AtomicU32};
+use std::time::Duration;
 use std::{fs, mem, ptr, thread};
 
+use cmwq_policy::interpreter::Hold;
 use pyo3::ffi;
 use pyo3::prelude::*;
+
+use crate::{engine, gil};
 
 // The same functions as in `pyo3::ffi`, which says that they never unwind. They do: before 3.14
 // the interpreter ends a thread that comes back during its finalization, by `pthread_exit`.
@@ -97,6 +101,7 @@ struct Kept(Cell<*mut ffi::PyThreadState>);
 
 thread_local! {
     static KEPT: Kept = const { Kept(Cell::new(ptr::null_mut())) };
+    static HOLD: Cell<Hold> = const { Cell::new(Hold::NEW) };
 }
 
 /// The thread ends.
@@ -118,8 +123,28 @@ impl Drop for Kept {
     }
 }
 
+/// The calling thread is about to attach: it lets others have the lock, if it is time for that.
+fn come() {
+    let Some(interval) = gil::interval() else {
+        return;
+    };
+    let mut hold = HOLD.get();
+    if hold.comes(interval, engine::now()) {
+        thread::sleep(Duration::from_nanos(Hold::PAUSE));
+    }
+    HOLD.set(hold);
+}
+
+/// It is detached again.
+fn leave() {
+    let mut hold = HOLD.get();
+    hold.leaves(engine::now());
+    HOLD.set(hold);
+}
+
 /// Calls `body` with the calling thread, which is the engine's, attached to the interpreter.
 pub(crate) fn attached<R>(body: impl FnOnce(Python<'_>) -> R) -> R {
+    come();
     KEPT.with(|kept| {
         match kept.0.get() {
             state if state.is_null() => attach_first(),
@@ -129,6 +154,7 @@ pub(crate) fn attached<R>(body: impl FnOnce(Python<'_>) -> R) -> R {
         let result = Python::attach(body);
         // SAFETY: the thread is attached.
         kept.0.set(unsafe { ffi::PyEval_SaveThread() });
+        leave();
         result
     })
 }
@@ -158,11 +184,13 @@ pub(crate) fn detached<R>(_py: Python<'_>, body: impl FnOnce() -> R) -> R {
 
 /// Calls `body` attached, in a thread of any kind that is [`detached`].
 pub(crate) fn back<R>(body: impl FnOnce(Python<'_>) -> R) -> R {
+    come();
     // SAFETY: the interpreter is there.
     guarded(|| unsafe { PyGILState_Ensure() });
     let result = Python::attach(body);
     // SAFETY: gives back what was taken above.
     unsafe { ffi::PyGILState_Release(DETACHED) };
+    leave();
     result
 }
 

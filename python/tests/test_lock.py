@@ -162,8 +162,17 @@ def test_items_compute_side_by_side_without_a_lock():
         assert all(executor.map(call, range(2)))
 
 
-def rounds_beside_a_chain(executor):
-    """Seconds until this thread has got the lock forty times, beside calls that submit each other."""
+def rounds_of_this_thread():
+    """Seconds until this thread has got the lock forty times."""
+    time.sleep(0.05)
+    begin = time.perf_counter()
+    for _ in range(40):
+        time.sleep(0)
+    return time.perf_counter() - begin
+
+
+def beside_a_chain(executor):
+    """The same beside calls that submit each other."""
     over = threading.Event()
 
     def call():
@@ -171,23 +180,55 @@ def rounds_beside_a_chain(executor):
             executor.submit(call)
 
     executor.submit(call)
-    time.sleep(0.05)
-    begin = time.perf_counter()
-    for _ in range(40):
-        time.sleep(0)
-    seconds = time.perf_counter() - begin
+    seconds = rounds_of_this_thread()
     over.set()
     return seconds
 
 
-@pytest.mark.skipif(not HAS_LOCK, reason="the interpreter has no lock")
-@pytest.mark.parametrize("interval", [0.001, 0.005, 0.02])
-def test_who_asks_for_the_lock_gets_it_beside_a_chain_of_tiny_calls(interval):
+def beside_a_thread(compute):
+    """The same beside a thread that computes until it is over."""
+    over = threading.Event()
+    thread = threading.Thread(target=compute, args=(over,))
+    thread.start()
+    seconds = rounds_of_this_thread()
+    over.set()
+    thread.join()
+    return seconds
+
+
+@pytest.fixture(params=[0.001, 0.005, 0.02])
+def switch_interval(request):
     before = sys.getswitchinterval()
-    sys.setswitchinterval(interval)
-    try:
-        with cmwq.Executor(max_active=1) as ours, ThreadPoolExecutor(1) as theirs:
-            ratio = rounds_beside_a_chain(ours) / rounds_beside_a_chain(theirs)
-    finally:
-        sys.setswitchinterval(before)
+    sys.setswitchinterval(request.param)
+    yield
+    sys.setswitchinterval(before)
+
+
+needs_lock = pytest.mark.skipif(not HAS_LOCK, reason="the interpreter has no lock")
+
+
+@needs_lock
+@pytest.mark.usefixtures("switch_interval")
+def test_who_asks_for_the_lock_gets_it_beside_a_chain_of_tiny_calls():
+    with cmwq.Executor(max_active=1) as ours, ThreadPoolExecutor(1) as theirs:
+        ratio = beside_a_chain(ours) / beside_a_chain(theirs)
     assert ratio < 8
+
+
+@needs_lock
+@pytest.mark.usefixtures("switch_interval")
+def test_who_asks_for_the_lock_gets_it_beside_a_job():
+    def job(over):
+        def step(part):
+            sum(part)
+            if over.is_set():
+                raise InterruptedError
+
+        with contextlib.suppress(InterruptedError):
+            cmwq.job(step, range(1 << 40))
+
+    def loop(over):
+        while not over.is_set():
+            sum(range(1000))
+
+    assert beside_a_thread(job) / beside_a_thread(loop) < 8

@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import itertools
 import os
-import sys
 import threading
 import time
 import weakref
@@ -14,7 +13,7 @@ from concurrent.futures import Future, ThreadPoolExecutor, _base
 from concurrent.futures.thread import BrokenThreadPool
 from typing import Any, NoReturn, TypeVar
 
-from . import _check, _cmwq, _turn
+from . import _check, _cmwq, _lock, _turn
 
 T = TypeVar("T")
 
@@ -241,8 +240,8 @@ class Executor(ThreadPoolExecutor):
                 return self._push
             if self._shutdown or _exiting:
                 return lambda task: False
-            if getattr(sys, "_is_gil_enabled", lambda: True)():
-                _cmwq.learn_gil(sys.getswitchinterval())
+            if _lock.follow():
+                _cmwq.learn_gil()
             queue = _cmwq.Queue(
                 self._serve(),
                 self._name,

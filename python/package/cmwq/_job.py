@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable
 from typing import NamedTuple
 
-from . import _check, _cmwq
+from . import _check, _cmwq, _lock
 
 
 class JobStats(NamedTuple):
@@ -66,8 +66,9 @@ def job(
     whole = _whole(range)
     _check.function("undo", undo, optional=True)
     _check.function("progress", progress, optional=True)
+    has_lock = _lock.follow()
     if nice is None:
-        nice = 0 if getattr(sys, "_is_gil_enabled", lambda: True)() else 19
+        nice = 0 if has_lock else 19
     counts = _cmwq.job(
         lambda start, stop: fn(whole[start:stop]),
         len(whole),

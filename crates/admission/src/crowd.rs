@@ -23,10 +23,16 @@ use cmwq_policy::time::{MILLISECOND, Nanos, Time};
 
 /// A job that was seen asleep at each look for so long is a sleeper.
 const SLEEPS_AFTER: Nanos = 30 * MILLISECOND;
+/// A job that was found in a new sleep so often tries something again and again.
+const RETRIES_AFTER: u64 = 2;
+/// Unless one look of so many, or more of them, found it awake.
+const AWAKE_PART: u64 = 4;
 /// Between two looks.
 const EVERY: Nanos = 15 * MILLISECOND;
-/// A look is used for at least this many times what it took: at most 1.6 % of one CPU.
+/// One part of so many of the time may go into looks: 1.6 % of one CPU.
 const COST_PART: u64 = 64;
+/// So much of it may be taken before: looks say most when the jobs are new.
+const CREDIT: Nanos = 8 * MILLISECOND;
 /// Means are counted in parts of this size, and forget this part of themselves with each look.
 const ONE: u64 = 256;
 const FORGETS: u64 = 8;
@@ -42,6 +48,24 @@ pub struct Seen {
     pub runnable: u64,
     /// Some thread of it waits for a disk, or cannot be interrupted for another reason.
     pub loads: bool,
+    /// If all of it sleeps for a time of its own choosing.
+    pub naps: Option<Nap>,
+}
+
+/// How a job sleeps that nobody but a clock will wake.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Nap {
+    /// How often it has woken up.
+    pub wakes: u64,
+    /// A file that it has open to read and to write.
+    pub file: Option<u64>,
+}
+
+impl Seen {
+    /// It wants no CPU, and is not about to.
+    pub fn is_asleep(&self) -> bool {
+        self.runnable == 0 && !self.loads
+    }
 }
 
 /// What a job's first process shows of itself, which is cheap to see.
@@ -84,8 +108,22 @@ impl Leader {
             job,
             runnable: u64::from(self.runs),
             loads: self.loads,
+            naps: None,
         })
     }
+}
+
+/// What looks say of how many may run.
+#[derive(Clone, Copy, Debug)]
+pub struct Found {
+    /// So many jobs keep the CPUs busy, if anything is known.
+    pub ceiling: u64,
+    /// So many sleep, and have done nothing else for a while.
+    pub sleepers: u64,
+    /// So many have been looked at often enough to tell whether they try something again.
+    pub known: u64,
+    /// Of these, so many sleep and try again, and have the same file open.
+    pub retrying: u64,
 }
 
 /// What looks have shown.
@@ -99,9 +137,61 @@ pub struct Crowd {
     /// Those that slept at the last look, and not for a disk: who loads computes in a moment. Twice
     /// as many where that left CPUs idle.
     asleep_now: u64,
-    /// Since when each of those that sleep has been seen to do nothing else.
-    since: BTreeMap<u64, Time>,
-    sleepers: u64,
+    jobs: BTreeMap<u64, Watched>,
+    /// When the last look was.
+    last: Time,
+    /// What looks have taken and not earned yet, and when that was reckoned last.
+    debt: Nanos,
+    paid: Time,
+}
+
+/// What looks have shown of a job.
+#[derive(Clone, Copy, Debug, Default)]
+struct Watched {
+    looks: u64,
+    /// Of these, so many found it awake.
+    awake: u64,
+    /// Since when it has been seen to do nothing but sleep.
+    asleep_since: Option<Time>,
+    wakes: Option<u64>,
+    /// Looks that found it in another sleep than the look before.
+    awakenings: u64,
+    /// The file that it was last seen to have.
+    file: Option<u64>,
+}
+
+impl Watched {
+    fn looked(self, now: Time, seen: Seen) -> Watched {
+        let is_asleep = seen.is_asleep();
+        let wakes = match is_asleep {
+            true => seen.naps.map(|nap| nap.wakes),
+            false => self.wakes,
+        };
+        let woke = self.wakes.zip(wakes);
+        let woke = woke.is_some_and(|(before, now)| before < now);
+        Watched {
+            looks: self.looks + 1,
+            awake: self.awake + u64::from(!is_asleep),
+            asleep_since: is_asleep.then(|| self.asleep_since.unwrap_or(now)),
+            wakes,
+            // Who waits for something else tries nothing.
+            awakenings: wakes.map_or(0, |_| self.awakenings + u64::from(woke)),
+            file: seen.naps.and_then(|nap| nap.file).or(self.file),
+        }
+    }
+
+    /// It has slept for a while, and not because of a file.
+    fn is_sleeper(&self, now: Time) -> bool {
+        let sleeps_long = |since| now.since(since) >= SLEEPS_AFTER;
+        let waits_for_file = self.awakenings > 0 && self.file.is_some();
+        !waits_for_file && self.asleep_since.is_some_and(sleeps_long)
+    }
+
+    /// The file that it may want: it sleeps, wakes up for a moment and sleeps again.
+    fn tries(&self) -> Option<u64> {
+        let retries = self.awakenings >= RETRIES_AFTER && AWAKE_PART * self.awake <= self.looks;
+        self.file.filter(|_| retries)
+    }
 }
 
 impl Crowd {
@@ -112,35 +202,29 @@ impl Crowd {
             asleep: None,
             threads: ONE,
             asleep_now: 0,
-            since: BTreeMap::new(),
-            sleepers: 0,
+            jobs: BTreeMap::new(),
+            last: Time(0),
+            debt: 0,
+            paid: Time(0),
         }
     }
 
     /// Takes in one look at all jobs that run. Without any it says nothing.
     pub fn looked(&mut self, now: Time, jobs: impl IntoIterator<Item = Seen>) {
         let (mut all, mut awake, mut threads, mut loading) = (0_u64, 0_u64, 0_u64, 0_u64);
-        let mut since = BTreeMap::new();
-        for Seen {
-            job,
-            runnable,
-            loads,
-        } in jobs
-        {
+        let mut known = BTreeMap::new();
+        for seen in jobs {
             all += 1;
-            awake += u64::from(runnable > 0);
-            threads += runnable;
-            loading += u64::from(runnable == 0 && loads);
-            if runnable == 0 && !loads {
-                since.insert(job, *self.since.get(&job).unwrap_or(&now));
-            }
+            awake += u64::from(seen.runnable > 0);
+            threads += seen.runnable;
+            loading += u64::from(seen.runnable == 0 && seen.loads);
+            let before = self.jobs.get(&seen.job).copied().unwrap_or_default();
+            known.insert(seen.job, before.looked(now, seen));
         }
         if all == 0 {
             return;
         }
-        let is_sleeper = |begun: &&Time| now.since(**begun) >= SLEEPS_AFTER;
-        self.sleepers = since.values().filter(is_sleeper).count() as u64;
-        self.since = since;
+        (self.jobs, self.last) = (known, now);
         let asleep = (all - awake) * ONE;
         self.asleep = Some(mean(self.asleep.unwrap_or(asleep), asleep));
         let has_room = awake + loading < self.cpus;
@@ -153,7 +237,7 @@ impl Crowd {
     }
 
     /// How many jobs may run, if anything is known.
-    pub fn ceiling(&self) -> u64 {
+    fn ceiling(&self) -> u64 {
         let Some(mean) = self.asleep else {
             return u64::MAX;
         };
@@ -167,14 +251,36 @@ impl Crowd {
         ((all + ONE / 2) / ONE).max(1)
     }
 
-    /// How many jobs were found to sleep for a while.
-    pub fn sleepers(&self) -> u64 {
-        self.sleepers
+    /// What is known after the last look.
+    pub fn found(&self) -> Found {
+        let count = |is: &dyn Fn(&Watched) -> bool| {
+            let found = self.jobs.values().filter(|job| is(job));
+            found.count() as u64
+        };
+        Found {
+            ceiling: self.ceiling(),
+            sleepers: count(&|job| job.is_sleeper(self.last)),
+            known: count(&|job| job.looks > RETRIES_AFTER),
+            retrying: self.retrying(),
+        }
     }
 
-    /// How long a look that took so long is used.
-    pub fn valid(&self, took: Nanos) -> Nanos {
-        EVERY.max(took.saturating_mul(COST_PART))
+    /// How many try again that have the same file, the one that most of them have.
+    fn retrying(&self) -> u64 {
+        let mut tried = BTreeMap::<u64, u64>::new();
+        for file in self.jobs.values().filter_map(Watched::tries) {
+            *tried.entry(file).or_default() += 1;
+        }
+        tried.into_values().max().unwrap_or(0)
+    }
+
+    /// How long a look is used that took so long and is over `now`.
+    pub fn valid(&mut self, now: Time, took: Nanos) -> Nanos {
+        let earned = now.since(self.paid) / COST_PART;
+        self.paid = now;
+        self.debt = self.debt.saturating_sub(earned).saturating_add(took);
+        let beyond = self.debt.saturating_sub(CREDIT);
+        EVERY.max(beyond.saturating_mul(COST_PART))
     }
 }
 
@@ -186,6 +292,7 @@ fn mean(before: u64, new: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use cmwq_policy::time::SECOND;
     use std::vec::Vec;
 
     /// `asleep` jobs that sleep, and some that are awake with so many threads each.
@@ -194,6 +301,7 @@ mod tests {
             job,
             runnable: if job < asleep { 0 } else { threads },
             loads: false,
+            naps: None,
         };
         (0..asleep + awake).map(job).collect()
     }
@@ -274,15 +382,58 @@ mod tests {
             job,
             runnable,
             loads,
+            naps: None,
         };
         for n in 0..=2 {
-            assert_eq!(crowd.sleepers(), 0);
+            assert_eq!(crowd.found().sleepers, 0);
             let all = [seen(0, 0, false), seen(1, n % 2, false), seen(2, 0, true)];
             crowd.looked(Time(n * EVERY), all);
         }
-        assert_eq!(crowd.sleepers(), 1, "not who wakes up, nor who loads");
+        assert_eq!(crowd.found().sleepers, 1, "not who wakes up, nor who loads");
         crowd.looked(Time(3 * EVERY), [seen(0, 1, false)]);
-        assert_eq!(crowd.sleepers(), 0);
+        assert_eq!(crowd.found().sleepers, 0);
+    }
+
+    /// A job that sleeps for a time, after so many others.
+    fn napping(job: u64, wakes: u64, file: Option<u64>) -> Seen {
+        Seen {
+            job,
+            runnable: 0,
+            loads: false,
+            naps: Some(Nap { wakes, file }),
+        }
+    }
+
+    #[test]
+    fn who_sleeps_and_tries_again_beside_another_at_its_file_is_retrying() {
+        const FILE: Option<u64> = Some(77);
+        let mut crowd = Crowd::new(2);
+        for n in 0..10 {
+            let works = Seen {
+                runnable: n % 2,
+                ..napping(4, n, FILE)
+            };
+            let waits = Seen {
+                naps: None,
+                ..napping(5, n, FILE)
+            };
+            // It may be open only now and then.
+            let file = FILE.filter(|_| n % 3 == 0);
+            let all = [
+                napping(0, n, file),
+                napping(1, n, file),
+                napping(2, n, None),
+                napping(3, 1, FILE),
+                works,
+                waits,
+                napping(6, n, Some(78)),
+            ];
+            crowd.looked(Time(n * EVERY), all);
+            let expected = if n >= RETRIES_AFTER { 2 } else { 0 };
+            assert_eq!(crowd.found().retrying, expected, "{n}");
+        }
+        let others = "one has no file, one sleeps once, one waits for something else";
+        assert_eq!(crowd.found().sleepers, 3, "{others}");
     }
 
     #[test]
@@ -299,6 +450,7 @@ mod tests {
                 job: 7,
                 runnable,
                 loads,
+                naps: None,
             })
         };
         assert_eq!(sleeps.of(7), seen(0, false));
@@ -334,8 +486,16 @@ mod tests {
 
     #[test]
     fn looks_cost_little() {
-        let crowd = Crowd::new(2);
-        assert_eq!(crowd.valid(1000), EVERY);
-        assert_eq!(crowd.valid(EVERY), 64 * EVERY);
+        let mut crowd = Crowd::new(2);
+        let (mut now, mut looks, took) = (Time(SECOND), 0, 2 * MILLISECOND);
+        while now < Time(11 * SECOND) {
+            now = now.after(took);
+            looks += 1;
+            let pause = crowd.valid(now, took);
+            assert!(pause >= EVERY && (looks > 4 || pause == EVERY), "{looks}");
+            now = now.after(pause);
+        }
+        let earned = 10 * SECOND / COST_PART + CREDIT;
+        assert!(looks * took <= earned + took && looks * took >= earned * 3 / 4);
     }
 }

@@ -38,18 +38,23 @@ mod pace;
 mod peaks;
 /// When to try again where there was no room.
 mod relief;
+/// Jobs that sleep and try again.
+mod retries;
 /// How many jobs there are processes for.
 mod room;
 /// When the next one may start.
 mod spacing;
 /// How many lines each gets.
 mod spread;
+/// How fast they end.
+mod window;
 
 use self::long::Runs;
 use self::peaks::Peaks;
+use self::retries::Retries;
 use cmwq_policy::time::{MILLISECOND, Nanos, Time};
 
-pub use crowd::{Crowd, Glance, Leader, Seen};
+pub use crowd::{Crowd, Found, Glance, Leader, Nap, Seen};
 pub use files::Files;
 pub use gather::Gather;
 pub use memory::Memory;
@@ -63,6 +68,9 @@ pub use spread::lines_per_job;
 const START_PER_CPU: u64 = 4;
 /// How many more may run for each job that has ended, or has shown what it does.
 const PER_COMPLETED: u64 = 2;
+/// Jobs per CPU that run to begin with where they sleep and try again: one holds what the others
+/// want, one is about to ask for it.
+const RETRYING_PER_CPU: u64 = 2;
 /// A job has loaded by this age. If its CPU is idle then, the job waits.
 pub const SHOWS_AFTER: Nanos = 100 * MILLISECOND;
 /// After a shortage the ceiling rises whenever this many jobs have ended: by one, two, four, ...
@@ -73,7 +81,7 @@ pub const JOBS_PER_STEP: u64 = 16;
 /// A process that was just forked leaves its CPU idle while it loads, so an idle CPU says little.
 /// What a job needs, memory above all, is known once as many have ended as there are CPUs. From
 /// then on [`Admission`] counts jobs that have run for [`SHOWS_AFTER`] as completed too, and before
-/// that those that were [seen to sleep](Crowd::sleepers). Jobs that need more than the ended ones
+/// that those that were [seen to sleep](Found::sleepers). Jobs that need more than the ended ones
 /// did are [`memory`]'s concern.
 pub fn slow_start(cpus: u32, completed: u64) -> u64 {
     let first = START_PER_CPU * u64::from(cpus.max(1));
@@ -115,6 +123,7 @@ pub struct Admission {
     /// Jobs for whose processes there is room.
     room: u64,
     pace: Pace,
+    retries: Retries,
 }
 
 /// Jobs that waited for at least half of the longest wait expected, and what they computed.
@@ -155,12 +164,14 @@ impl Admission {
             refused: None,
             room: u64::MAX,
             pace: Pace::new(now, u64::from(cpus.max(1)), slow_start(cpus, 0)),
+            retries: Retries::new(RETRYING_PER_CPU * u64::from(cpus.max(1))),
         }
     }
 
     /// A job has ended, beside `running` others. Growth is judged by how fast jobs end.
     pub fn ended(&mut self, now: Time, running: u64, spent: Spent) {
         self.pace.ended(now, running);
+        self.retries.ended(now, running);
         self.runs.add(spent.ran);
         let waited = spent.ran.saturating_sub(spent.computed);
         self.waits.add(waited);
@@ -194,11 +205,11 @@ impl Admission {
         self.shown = self.shown.saturating_sub(1);
     }
 
-    /// Somebody has looked at the jobs: so many keep the CPUs busy, and so many of them sleep
-    /// ([`Crowd::ceiling`], [`Crowd::sleepers`]).
-    pub fn looked(&mut self, crowd: u64, sleepers: u64) {
-        self.crowd = crowd.max(1);
-        self.sleepers = sleepers;
+    /// Somebody has looked at the jobs.
+    pub fn looked(&mut self, now: Time, found: Found) {
+        self.crowd = found.ceiling.max(1);
+        self.sleepers = found.sleepers;
+        self.retries.looked(now, found.known, found.retrying);
     }
 
     /// The system had no room for another job while `running` ran.
@@ -237,6 +248,7 @@ impl Admission {
             .min(slow_start(self.cpus, self.known()))
             .min(self.ceiling())
             .min(self.pace.ceiling())
+            .min(self.retries.ceiling())
             .min(self.room)
             .min(with_memory)
     }
@@ -287,6 +299,16 @@ impl Admission {
 mod tests {
     use super::*;
 
+    /// Nobody tries again and again.
+    fn found(ceiling: u64, sleepers: u64) -> Found {
+        Found {
+            ceiling,
+            sleepers,
+            known: 8,
+            retrying: 0,
+        }
+    }
+
     #[test]
     fn grows_with_what_has_completed() {
         assert_eq!(slow_start(2, 0), 8);
@@ -323,20 +345,20 @@ mod tests {
     #[test]
     fn jobs_that_sleep_count_at_once() {
         let mut jobs = Admission::new(Time(0), 2, 1000);
-        jobs.looked(11, 8);
+        jobs.looked(Time(0), found(11, 8));
         assert_eq!(jobs.limit(), 11);
-        jobs.looked(100, 8);
+        jobs.looked(Time(0), found(100, 8));
         assert_eq!(jobs.limit(), 8 + 2 * 8);
         jobs.completed(2);
         assert_eq!(jobs.limit(), 8 + 2 * 2, "the ended ones tell more");
-        jobs.looked(0, 0);
+        jobs.looked(Time(0), found(0, 0));
         assert_eq!(jobs.limit(), 1, "one job may always run");
     }
 
     #[test]
     fn the_last_round_does_not_wait_for_those_that_compute() {
         let mut jobs = waiting(100);
-        jobs.looked(3, 0);
+        jobs.looked(Time(0), found(3, 0));
         assert_eq!(jobs.limit(), 3);
         assert!(jobs.is_last_round(20, 18));
     }

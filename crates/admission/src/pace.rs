@@ -19,25 +19,13 @@
 use cmwq_policy::rate::Rate;
 use cmwq_policy::time::Time;
 
-/// A window has at least this many ends of jobs,
-const WINDOW_LEAST: u64 = 32;
-/// and this many for each job that ran when it began: it must end although more and more run.
-const WINDOW_TURNS: u64 = 2;
+use crate::window::Window;
+
 /// Two rates differ if one is off by more than this part of the other: an eighth.
 const RATE_PART: u64 = 8;
 /// Windows that pass before the first finding is tried again. They double each time, to the last.
 const DISTANCE_FIRST: u32 = 4;
 const DISTANCE_LAST: u32 = 256;
-
-/// The ends that are being counted.
-#[derive(Clone, Copy, Debug, Default)]
-struct Window {
-    since: Option<Time>,
-    enough: u64,
-    ended: u64,
-    /// Sum of how many ran at each end.
-    levels: u64,
-}
 
 #[derive(Clone, Copy, Debug)]
 enum Phase {
@@ -206,42 +194,6 @@ impl Pace {
         self.suspected = None;
         (self.phase, self.ceiling) = (Phase::Free, u64::MAX);
         self.best = Some(rate);
-    }
-}
-
-impl Window {
-    fn first(now: Time, ends: u64) -> Window {
-        Window {
-            since: Some(now),
-            enough: ends,
-            ..Window::default()
-        }
-    }
-
-    fn begin(now: Time, level: u64) -> Window {
-        Window {
-            since: Some(now),
-            enough: WINDOW_LEAST.max(WINDOW_TURNS * level),
-            ..Window::default()
-        }
-    }
-
-    /// Counts an end; the rate, if these were enough.
-    fn ended(&mut self, now: Time, level: u64) -> Option<Rate> {
-        let Some(since) = self.since else {
-            // The first one only begins it.
-            *self = Window::begin(now, level);
-            return None;
-        };
-        self.ended += 1;
-        self.levels += level;
-        if self.ended < self.enough {
-            return None;
-        }
-        let mean = self.levels / self.ended;
-        let rate = Rate::new(mean, self.ended, now.since(since));
-        *self = Window::begin(now, level);
-        Some(rate)
     }
 }
 

@@ -3,10 +3,10 @@
 
 use super::session::Session;
 use super::threads;
-use cmwq_admission::{Crowd, Glance, Leader, Seen};
+use cmwq_admission::{Crowd, Glance, Leader, Nap, Seen};
 use cmwq_os::clock;
 use cmwq_os::observe::tree::{Tree, one_look};
-use cmwq_os::observe::{TaskState, parse_stat};
+use cmwq_os::observe::{Naps, TaskState, naps, parse_stat};
 use std::collections::HashMap;
 use std::fs;
 use std::sync::Arc;
@@ -58,22 +58,36 @@ fn look_on(session: &Session) {
         };
         one_look(|| crowd.looked(begun, running.into_iter().filter_map(look)));
         session.looked(&crowd);
-        pause = Duration::from_nanos(crowd.valid(clock::now().since(begun)));
+        let now = clock::now();
+        pause = Duration::from_nanos(crowd.valid(now, now.since(begun)));
     }
 }
 
 fn look(job: u64, pid: i32, tree: &mut Tree, cpus: usize) -> Option<Seen> {
     match leader(pid).map_or(Glance::Part, |leader| leader.of(job)) {
-        Glance::All(seen) => return Some(seen),
-        Glance::Nothing => return None,
-        Glance::Part => {}
+        Glance::All(seen) if seen.is_asleep() => Some(Seen {
+            naps: naps(pid).map(nap),
+            ..seen
+        }),
+        Glance::All(seen) => Some(seen),
+        Glance::Nothing => None,
+        Glance::Part => {
+            let (state, naps) = tree.look_for_naps(cpus);
+            (state.seen && state.alive).then_some(Seen {
+                job,
+                runnable: state.runnable as u64,
+                loads: state.loading,
+                naps: naps.map(nap),
+            })
+        }
     }
-    let state = tree.look(cpus);
-    (state.seen && state.alive).then_some(Seen {
-        job,
-        runnable: state.runnable as u64,
-        loads: state.loading,
-    })
+}
+
+fn nap(naps: Naps) -> Nap {
+    Nap {
+        wakes: naps.count,
+        file: naps.file,
+    }
 }
 
 /// The first process of a job: much cheaper to look at than a tree.

@@ -58,7 +58,7 @@ impl Limit {
     /// Somebody has looked at the jobs.
     pub(super) fn looked(&self, crowd: &Crowd, queue: &Workqueue) {
         self.change(queue, |admission| {
-            admission.looked(crowd.ceiling(), crowd.sleepers());
+            admission.looked(cmwq_os::clock::now(), crowd.found());
         });
     }
 

@@ -29,6 +29,37 @@ fn growth_that_makes_jobs_slower_is_undone() {
     assert!(grown.is_none() || tried, "{at_a_time:?}");
 }
 
+/// Jobs that have the lock of a file for 15 ms each, sleep and try again until then, and print how
+/// many run. `None`: there is no perl.
+fn retrying() -> Option<Vec<u32>> {
+    let folder = Folder::new();
+    let job = format!(
+        "use Fcntl ':flock'; chdir '{}'; open(my $own, '>', \"run.$$\"); my @all = <run.*>;
+        open(my $file, '+>>', 'lock') or die;
+        select(undef, undef, undef, 0.005) until flock($file, LOCK_EX | LOCK_NB);
+        select(undef, undef, undef, 0.015); unlink \"run.$$\"; print scalar(@all), \"\\n\"",
+        folder.name("")
+    );
+    std::process::Command::new("perl").arg("-v").output().ok()?;
+    let ran = run(&["--max-active", "64", "perl", "-e", &job], numbers(128));
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    let at_a_time = ran.lines().iter().map(|n| n.parse().unwrap()).collect();
+    Some(at_a_time)
+}
+
+#[test]
+fn jobs_that_sleep_and_try_again_at_one_file_are_few() {
+    let Some(at_a_time) = retrying() else {
+        eprintln!("left out: there is no perl");
+        return;
+    };
+    let mut second_half = at_a_time[at_a_time.len() / 2..].to_vec();
+    second_half.sort_unstable();
+    let median = second_half[second_half.len() / 2];
+    // About fifty if they counted like others that sleep.
+    assert!(median <= 24, "{median}: {at_a_time:?}");
+}
+
 #[test]
 fn jobs_that_sleep_are_not_runnable_though_none_waits_to_be_started() {
     let ran = run(&["--summary", "json", "sleep"], "1\n".repeat(6));

@@ -2,6 +2,7 @@
 //! of the own process.
 
 mod children;
+mod naps;
 mod own;
 mod room;
 mod stat;
@@ -11,6 +12,7 @@ mod task;
 pub mod tree;
 
 pub(crate) use children::children;
+pub use naps::{Naps, naps};
 pub use own::is_own_proc;
 pub use room::{make_room, make_room_if_alone};
 pub(crate) use stat::parse_session;

@@ -16,6 +16,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use super::children::{Children, numeric_names};
+use super::naps::{Nap, Naps};
 use super::{TaskState, is_own_proc, parse_session, parse_stat};
 use crate::session;
 
@@ -120,6 +121,22 @@ impl Tree {
     /// `cap` runnable ones are found, in at most [`LOOK_MOST`] processes. Zombies and stopped
     /// threads are not runnable. Processes may come and go meanwhile: what has gone is not counted.
     pub fn look(&mut self, cap: usize) -> TreeState {
+        self.look_at(cap, |_, _, _| ())
+    }
+
+    /// The same. If all threads of the tree sleep for a time of their own choosing, or wait for
+    /// processes of it, says too what those have slept that sleep for a time. `None` if there are
+    /// none, if a thread waits for anything else, or if nobody can tell.
+    pub fn look_for_naps(&mut self, cap: usize) -> (TreeState, Option<Naps>) {
+        let mut naps = Some(None);
+        let state = self.look_at(cap, |proc_dir, pid, tid| {
+            naps = naps.and_then(|sum| Nap::of(proc_dir, pid, tid).added_to(sum));
+        });
+        (state, naps.flatten().filter(|_| state.runnable == 0))
+    }
+
+    /// As [`look`](Self::look), and calls `asleep` for each thread that sleeps.
+    fn look_at(&mut self, cap: usize, mut asleep: impl FnMut(&Path, i32, i32)) -> TreeState {
         let mut found = TreeState::default();
         if self.proc_dir == Path::new("/proc") && !is_own_proc() {
             return found;
@@ -128,7 +145,11 @@ impl Tree {
         self.walk(|proc_dir, pid, tasks| {
             found.seen |= pid == leader && !tasks.is_empty();
             for &tid in tasks {
-                found.add(task_state(proc_dir, pid, tid));
+                let state = task_state(proc_dir, pid, tid);
+                found.add(state);
+                if state == TaskState::Sleeping {
+                    asleep(proc_dir, pid, tid);
+                }
                 if found.runnable >= cap {
                     return false;
                 }

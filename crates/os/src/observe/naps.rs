@@ -1,0 +1,147 @@
+//! Who sleeps for a time of his own choosing, again and again.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use super::{Blocked, parse_syscall};
+use crate::schedstat;
+
+/// Files of one process that are looked at, at most.
+const FILES_MOST: usize = 64;
+const READS_AND_WRITES: u32 = 0o600;
+
+/// What threads have slept that do nothing else, but for those that wait for processes of theirs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Naps {
+    /// How often they have been put on a CPU.
+    pub count: u64,
+    /// The inode of a file that one of their processes has open to read and to write.
+    pub file: Option<u64>,
+}
+
+/// If a process of one thread, and without others below it, sleeps for a time of its own choosing.
+pub fn naps(pid: i32) -> Option<Naps> {
+    Nap::of(Path::new("/proc"), pid, pid).added_to(None)?
+}
+
+/// What a thread that sleeps waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Nap {
+    /// A time.
+    Time(Naps),
+    /// Processes that it has started.
+    Children,
+    /// Something that another thread or process does, or nobody can tell.
+    Other,
+}
+
+impl Nap {
+    /// Of a thread of any process of the same user.
+    pub(super) fn of(proc_dir: &Path, pid: i32, tid: i32) -> Nap {
+        let read = |name| fs::read(proc_dir.join(format!("{pid}/task/{tid}/{name}"))).ok();
+        let call = read("syscall").and_then(|text| parse_syscall(&text));
+        match call {
+            Some(Blocked::In { nr, args }) if ends_with_time(nr, &args) => {
+                let stat = read("schedstat").and_then(|text| schedstat::parse(&text));
+                stat.map_or(Nap::Other, |stat| {
+                    Nap::Time(Naps {
+                        count: stat.slices,
+                        file: file_of(proc_dir, pid),
+                    })
+                })
+            }
+            Some(Blocked::In {
+                nr: libc::SYS_wait4 | libc::SYS_waitid,
+                ..
+            }) => Nap::Children,
+            _ => Nap::Other,
+        }
+    }
+
+    /// All that sleep for a time, this one with those before. `None`: it waits for something else.
+    pub(super) fn added_to(self, before: Option<Naps>) -> Option<Option<Naps>> {
+        match self {
+            Nap::Time(naps) => Some(Some(match before {
+                Some(before) => Naps {
+                    count: before.count + naps.count,
+                    file: before.file.or(naps.file),
+                },
+                None => naps,
+            })),
+            Nap::Children => Some(before),
+            Nap::Other => None,
+        }
+    }
+}
+
+/// Whether nothing but the clock ends a call.
+fn ends_with_time(nr: i64, args: &[u64; 6]) -> bool {
+    match nr {
+        libc::SYS_nanosleep | libc::SYS_clock_nanosleep => true,
+        // For no descriptors.
+        libc::SYS_pselect6 => args[0] == 0,
+        libc::SYS_ppoll => args[1] == 0,
+        #[cfg(target_arch = "x86_64")]
+        libc::SYS_select => args[0] == 0,
+        #[cfg(target_arch = "x86_64")]
+        libc::SYS_poll => args[1] == 0,
+        _ => false,
+    }
+}
+
+/// The inode of the first file that this process has open to read and to write: its database, say.
+/// `/proc/locks` would tell which files are locked, but whoever reads it holds up all who lock.
+fn file_of(proc_dir: &Path, pid: i32) -> Option<u64> {
+    let files = fs::read_dir(proc_dir.join(format!("{pid}/fd"))).ok()?;
+    let inode = |file: PathBuf| {
+        // The permissions of the link are those of the open file.
+        let is_both = fs::symlink_metadata(&file).ok()?.mode() & READS_AND_WRITES;
+        let meta = fs::metadata(file).ok()?;
+        (is_both == READS_AND_WRITES && meta.is_file()).then(|| meta.ino())
+    };
+    files
+        .take(FILES_MOST)
+        .find_map(|file| inode(file.ok()?.path()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wait_for_no_descriptor_is_a_sleep() {
+        let (none, one) = ([0; 6], [1; 6]);
+        for nr in [libc::SYS_pselect6, libc::SYS_ppoll] {
+            assert!(ends_with_time(nr, &none) && !ends_with_time(nr, &one));
+        }
+        assert!(ends_with_time(libc::SYS_clock_nanosleep, &one));
+        assert!(!ends_with_time(libc::SYS_read, &none));
+    }
+
+    #[test]
+    fn a_file_that_is_read_and_written_is_found() {
+        let path = std::env::temp_dir().join(format!("cmwq-naps-{}", std::process::id()));
+        let write = |options: &mut fs::OpenOptions| options.write(true).open(&path).unwrap();
+        let own = || file_of(Path::new("/proc"), std::process::id() as i32);
+        let before = own();
+        let only_written = write(fs::OpenOptions::new().create(true).truncate(true));
+        assert_eq!(own(), before);
+        let both = write(fs::OpenOptions::new().read(true));
+        let inode = both.metadata().unwrap().ino();
+        assert!(own() == Some(inode) || before.is_some(), "{:?}", own());
+        drop((only_written, both));
+        fs::remove_file(&path).unwrap();
+    }
+
+    #[test]
+    fn all_of_a_tree_must_sleep_for_a_time() {
+        let naps = |count, file| Naps { count, file };
+        let first = Nap::Time(naps(3, None)).added_to(None);
+        assert_eq!(first, Some(Some(naps(3, None))));
+        let second = Nap::Time(naps(4, Some(7))).added_to(first.flatten());
+        assert_eq!(second, Some(Some(naps(7, Some(7)))));
+        assert_eq!(Nap::Children.added_to(second.flatten()), second);
+        assert_eq!(Nap::Other.added_to(second.flatten()), None);
+    }
+}

@@ -35,6 +35,10 @@ fn mark_in(outer: Option<&str>, sequence: u64) -> String {
 const FIRST_PAUSE: Duration = Duration::from_millis(2);
 const LONGEST_PAUSE: Duration = Duration::from_millis(50);
 
+/// Of a process that may be in the middle of an exec: pauses between looks, and how many.
+const EXEC_PAUSE: Duration = Duration::from_millis(1);
+const EXEC_TRIES: u32 = 500;
+
 /// From one look to the next, each pause twice the one before.
 pub(super) struct Pauses(Duration);
 
@@ -120,19 +124,35 @@ impl Leftovers {
 /// Whether the process, or one above it, was started for the job: a run in a job marks its own jobs
 /// behind the mark of that.
 fn is_marked(pid: i32, mark: &[u8]) -> bool {
-    // Not to be read of another user's process.
-    let read = || std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
-    let mut environment = read();
-    if environment.is_empty() {
-        // It may be in the middle of an exec, and have none for a moment.
-        std::thread::sleep(Duration::from_millis(1));
-        environment = read();
-    }
+    let environment = environment_of(pid);
     let mut variables = environment.split(|&byte| byte == 0);
     variables.any(|variable| {
         let behind = variable.strip_prefix(mark);
         behind.is_some_and(|behind| behind.is_empty() || behind[0] == BEHIND)
     })
+}
+
+/// Empty if it has none, has ended, or is not to be read, of another user's process.
+fn environment_of(pid: i32) -> Vec<u8> {
+    let read = |name| std::fs::read(format!("/proc/{pid}/{name}")).unwrap_or_default();
+    let mut had_none = false;
+    for _ in 0..EXEC_TRIES {
+        let environment = read("environ");
+        // In the middle of an exec it has neither: for a moment, or as long as it gets no CPU. If
+        // the exec came to its end between the two, the first was that of the memory before.
+        let has_none = !read("cmdline").is_empty();
+        if !environment.is_empty() || (had_none && has_none) || !is_alive(pid) {
+            return environment;
+        }
+        had_none = has_none;
+        std::thread::sleep(EXEC_PAUSE);
+    }
+    Vec::new()
+}
+
+fn is_alive(pid: i32) -> bool {
+    let line = std::fs::read(format!("/proc/{pid}/stat")).unwrap_or_default();
+    parse_stat(&line).is_some_and(|stat| stat.state != TaskState::Dead)
 }
 
 /// A process of this group that has not ended.

@@ -15,18 +15,16 @@
 //! CPUs hardly ever run out of jobs. Jobs that only compute have no margin. While a look finds CPUs
 //! without a job, twice as many as sleep may run.
 //!
-//! A look also tells early which jobs sleep, long before the first has ended.
+//! A look also tells early which jobs sleep, long before the first has ended; and which of them
+//! sleep again and again, as those do that try to lock a file.
 
 use alloc::collections::BTreeMap;
 
 use cmwq_policy::time::{MILLISECOND, Nanos, Time};
 
-/// A job that was seen asleep at each look for so long is a sleeper.
-const SLEEPS_AFTER: Nanos = 30 * MILLISECOND;
-/// A job that was found in a new sleep so often tries something again and again.
-const RETRIES_AFTER: u64 = 2;
-/// Unless one look of so many, or more of them, found it awake.
-const AWAKE_PART: u64 = 4;
+use crate::seen::Seen;
+use crate::watched::Watched;
+
 /// Between two looks.
 const EVERY: Nanos = 15 * MILLISECOND;
 /// One part of so many of the time may go into looks: 1.6 % of one CPU.
@@ -39,80 +37,6 @@ const FORGETS: u64 = 8;
 /// The margin, in standard deviations.
 const DEVIATIONS: u64 = 2;
 
-/// What a look showed of a job.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Seen {
-    /// Chosen by the caller.
-    pub job: u64,
-    /// Its threads that want a CPU.
-    pub runnable: u64,
-    /// Some thread of it waits for a disk, or cannot be interrupted for another reason.
-    pub loads: bool,
-    /// If all of it sleeps for a time of its own choosing.
-    pub naps: Option<Nap>,
-}
-
-/// How a job sleeps that nobody but a clock will wake.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Nap {
-    /// How often it has woken up.
-    pub wakes: u64,
-    /// A file that it has open to read and to write.
-    pub file: Option<u64>,
-}
-
-impl Seen {
-    /// It wants no CPU, and is not about to.
-    pub fn is_asleep(&self) -> bool {
-        self.runnable == 0 && !self.loads
-    }
-}
-
-/// What a job's first process shows of itself, which is cheap to see.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Leader {
-    /// Its threads, those that have ended left out.
-    pub threads: u64,
-    /// It has started processes that have not been reaped.
-    pub has_children: bool,
-    /// Its first thread wants a CPU.
-    pub runs: bool,
-    /// That waits for a disk, or cannot be interrupted for another reason.
-    pub loads: bool,
-    /// The process has ended.
-    pub has_ended: bool,
-}
-
-/// What is known of a job once its first process was looked at.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Glance {
-    /// All that a look shows.
-    All(Seen),
-    /// There is nothing to be seen any more.
-    Nothing,
-    /// There are other threads, or other processes: each of them has to be looked at.
-    Part,
-}
-
-impl Leader {
-    /// What this process says of `job`. Most jobs are one process with one thread. Orphans of such
-    /// a job do not count.
-    pub fn of(self, job: u64) -> Glance {
-        if self.threads != 1 || self.has_children {
-            return Glance::Part;
-        }
-        if self.has_ended {
-            return Glance::Nothing;
-        }
-        Glance::All(Seen {
-            job,
-            runnable: u64::from(self.runs),
-            loads: self.loads,
-            naps: None,
-        })
-    }
-}
-
 /// What looks say of how many may run.
 #[derive(Clone, Copy, Debug)]
 pub struct Found {
@@ -120,9 +44,11 @@ pub struct Found {
     pub ceiling: u64,
     /// So many sleep, and have done nothing else for a while.
     pub sleepers: u64,
-    /// So many have been looked at often enough to tell whether they try something again.
+    /// So many run.
+    pub running: u64,
+    /// Of these, so many have been looked at often enough to tell whether they try again.
     pub known: u64,
-    /// Of these, so many sleep and try again, and have the same file open.
+    /// So many sleep and try again, and have the same file open.
     pub retrying: u64,
 }
 
@@ -143,55 +69,6 @@ pub struct Crowd {
     /// What looks have taken and not earned yet, and when that was reckoned last.
     debt: Nanos,
     paid: Time,
-}
-
-/// What looks have shown of a job.
-#[derive(Clone, Copy, Debug, Default)]
-struct Watched {
-    looks: u64,
-    /// Of these, so many found it awake.
-    awake: u64,
-    /// Since when it has been seen to do nothing but sleep.
-    asleep_since: Option<Time>,
-    wakes: Option<u64>,
-    /// Looks that found it in another sleep than the look before.
-    awakenings: u64,
-    /// The file that it was last seen to have.
-    file: Option<u64>,
-}
-
-impl Watched {
-    fn looked(self, now: Time, seen: Seen) -> Watched {
-        let is_asleep = seen.is_asleep();
-        let wakes = match is_asleep {
-            true => seen.naps.map(|nap| nap.wakes),
-            false => self.wakes,
-        };
-        let woke = self.wakes.zip(wakes);
-        let woke = woke.is_some_and(|(before, now)| before < now);
-        Watched {
-            looks: self.looks + 1,
-            awake: self.awake + u64::from(!is_asleep),
-            asleep_since: is_asleep.then(|| self.asleep_since.unwrap_or(now)),
-            wakes,
-            // Who waits for something else tries nothing.
-            awakenings: wakes.map_or(0, |_| self.awakenings + u64::from(woke)),
-            file: seen.naps.and_then(|nap| nap.file).or(self.file),
-        }
-    }
-
-    /// It has slept for a while, and not because of a file.
-    fn is_sleeper(&self, now: Time) -> bool {
-        let sleeps_long = |since| now.since(since) >= SLEEPS_AFTER;
-        let waits_for_file = self.awakenings > 0 && self.file.is_some();
-        !waits_for_file && self.asleep_since.is_some_and(sleeps_long)
-    }
-
-    /// The file that it may want: it sleeps, wakes up for a moment and sleeps again.
-    fn tries(&self) -> Option<u64> {
-        let retries = self.awakenings >= RETRIES_AFTER && AWAKE_PART * self.awake <= self.looks;
-        self.file.filter(|_| retries)
-    }
 }
 
 impl Crowd {
@@ -260,7 +137,8 @@ impl Crowd {
         Found {
             ceiling: self.ceiling(),
             sleepers: count(&|job| job.is_sleeper(self.last)),
-            known: count(&|job| job.looks > RETRIES_AFTER),
+            running: self.jobs.len() as u64,
+            known: count(&Watched::is_known),
             retrying: self.retrying(),
         }
     }
@@ -292,6 +170,7 @@ fn mean(before: u64, new: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::seen::Nap;
     use cmwq_policy::time::SECOND;
     use std::vec::Vec;
 
@@ -429,59 +308,11 @@ mod tests {
                 napping(6, n, Some(78)),
             ];
             crowd.looked(Time(n * EVERY), all);
-            let expected = if n >= RETRIES_AFTER { 2 } else { 0 };
+            let expected = if n >= 2 { 2 } else { 0 };
             assert_eq!(crowd.found().retrying, expected, "{n}");
         }
         let others = "one has no file, one sleeps once, one waits for something else";
         assert_eq!(crowd.found().sleepers, 3, "{others}");
-    }
-
-    #[test]
-    fn a_process_of_one_thread_without_children_is_all_of_its_job() {
-        let sleeps = Leader {
-            threads: 1,
-            has_children: false,
-            runs: false,
-            loads: false,
-            has_ended: false,
-        };
-        let seen = |runnable, loads| {
-            Glance::All(Seen {
-                job: 7,
-                runnable,
-                loads,
-                naps: None,
-            })
-        };
-        assert_eq!(sleeps.of(7), seen(0, false));
-        let runs = Leader {
-            runs: true,
-            ..sleeps
-        };
-        assert_eq!(runs.of(7), seen(1, false));
-        let loads = Leader {
-            loads: true,
-            ..sleeps
-        };
-        assert_eq!(loads.of(7), seen(0, true));
-        let has_ended = Leader {
-            has_ended: true,
-            ..sleeps
-        };
-        assert_eq!(has_ended.of(7), Glance::Nothing);
-        for leader in [sleeps, runs, loads, has_ended] {
-            let with_threads = Leader {
-                threads: 2,
-                ..leader
-            };
-            let with_children = Leader {
-                has_children: true,
-                ..leader
-            };
-            // What has ended may have left children that have not.
-            assert_eq!(with_threads.of(7), Glance::Part);
-            assert_eq!(with_children.of(7), Glance::Part);
-        }
     }
 
     #[test]

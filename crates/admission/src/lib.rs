@@ -42,10 +42,14 @@ mod relief;
 mod retries;
 /// How many jobs there are processes for.
 mod room;
+/// What one look shows of a job.
+mod seen;
 /// When the next one may start.
 mod spacing;
 /// How many lines each gets.
 mod spread;
+/// One of them, as looks have shown it.
+mod watched;
 /// How fast they end.
 mod window;
 
@@ -54,13 +58,14 @@ use self::peaks::Peaks;
 use self::retries::Retries;
 use cmwq_policy::time::{MILLISECOND, Nanos, Time};
 
-pub use crowd::{Crowd, Found, Glance, Leader, Nap, Seen};
+pub use crowd::{Crowd, Found};
 pub use files::Files;
 pub use gather::Gather;
 pub use memory::Memory;
 pub use pace::Pace;
 pub use relief::Relief;
 pub use room::Room;
+pub use seen::{Glance, Leader, Nap, Seen};
 pub use spacing::Spacing;
 pub use spread::lines_per_job;
 
@@ -209,7 +214,8 @@ impl Admission {
     pub fn looked(&mut self, now: Time, found: Found) {
         self.crowd = found.ceiling.max(1);
         self.sleepers = found.sleepers;
-        self.retries.looked(now, found.known, found.retrying);
+        let Found { known, running, .. } = found;
+        self.retries.looked(now, running, known, found.retrying);
     }
 
     /// The system had no room for another job while `running` ran.
@@ -304,6 +310,7 @@ mod tests {
         Found {
             ceiling,
             sleepers,
+            running: 8,
             known: 8,
             retrying: 0,
         }

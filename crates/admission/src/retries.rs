@@ -34,6 +34,8 @@ pub(crate) struct Retries {
     least: u64,
     phase: Phase,
     window: Window,
+    /// Ends that still do not count: those jobs began under another ceiling.
+    settling: u64,
     ceiling: u64,
     distance: u32,
 }
@@ -45,6 +47,7 @@ impl Retries {
             least,
             phase: Phase::Free,
             window: Window::default(),
+            settling: 0,
             ceiling: u64::MAX,
             distance: DISTANCE_FIRST,
         }
@@ -55,13 +58,13 @@ impl Retries {
         self.ceiling
     }
 
-    /// Somebody has looked at the jobs: of those that are `known` so many try again and again, at
-    /// one file.
-    pub(crate) fn looked(&mut self, now: Time, known: u64, retrying: u64) {
+    /// Somebody has looked at the `running` jobs: of those that are `known` so many try again and
+    /// again, at one file.
+    pub(crate) fn looked(&mut self, now: Time, running: u64, known: u64, retrying: u64) {
         match self.phase {
             Phase::Free if retrying > 1 && 2 * retrying >= known => {
                 self.phase = Phase::Held { windows: 0 };
-                self.set(now, self.least);
+                self.set(now, self.least, running);
             }
             Phase::Held { .. } | Phase::Trying { .. } if 4 * retrying < known => {
                 self.phase = Phase::Free;
@@ -71,7 +74,11 @@ impl Retries {
         }
     }
 
-    fn set(&mut self, now: Time, ceiling: u64) {
+    /// From now on as many may run. So many do that began before.
+    fn set(&mut self, now: Time, ceiling: u64, running: u64) {
+        if ceiling != self.ceiling {
+            self.settling = running;
+        }
         self.ceiling = ceiling;
         self.window = Window::first(now, ceiling);
     }
@@ -81,9 +88,12 @@ impl Retries {
         if matches!(self.phase, Phase::Free) {
             return;
         }
-        if let Some(rate) = self.window.ended(now, running + 1) {
+        if self.settling > 0 {
+            self.settling -= 1;
+            self.window = Window::first(now, self.ceiling);
+        } else if let Some(rate) = self.window.ended(now, running + 1) {
             let ceiling = self.judge(rate);
-            self.set(now, ceiling);
+            self.set(now, ceiling, running);
         }
     }
 
@@ -128,7 +138,7 @@ mod tests {
             let running = retries.ceiling().min(jobs - ended).min(8.max(most * 2));
             most = most.max(running);
             let at = Time(now * MILLISECOND);
-            retries.looked(at, running, running);
+            retries.looked(at, running, running, running);
             let running = retries.ceiling().min(running);
             // All of them end, one after the other.
             for n in 0..running {
@@ -155,15 +165,31 @@ mod tests {
     }
 
     #[test]
+    fn jobs_that_end_together_are_not_taken_for_fast_ones() {
+        let mut retries = Retries::new(4);
+        retries.looked(Time(0), 14, 14, 14);
+        assert_eq!(retries.ceiling(), 4);
+        // All that run end at a time, once a second.
+        let mut running = 14;
+        for second in 1..=6 {
+            for others in (0..running).rev() {
+                retries.ended(Time(second * 1000 * MILLISECOND), others);
+            }
+            running = retries.ceiling();
+        }
+        assert_eq!(retries.ceiling(), 128);
+    }
+
+    #[test]
     fn who_does_something_else_is_let_go() {
         let mut retries = Retries::new(8);
-        retries.looked(Time(0), 10, 4);
+        retries.looked(Time(0), 10, 10, 4);
         assert_eq!(retries.ceiling(), u64::MAX, "most do something else");
-        retries.looked(Time(1), 10, 5);
+        retries.looked(Time(1), 10, 10, 5);
         assert_eq!(retries.ceiling(), 8, "as many as begin");
-        retries.looked(Time(2), 10, 3);
+        retries.looked(Time(2), 10, 10, 3);
         assert_eq!(retries.ceiling(), 8, "a moment says little");
-        retries.looked(Time(3), 10, 2);
+        retries.looked(Time(3), 10, 10, 2);
         assert_eq!(retries.ceiling(), u64::MAX);
     }
 }

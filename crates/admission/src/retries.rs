@@ -14,6 +14,8 @@ use crate::window::Window;
 
 /// What is more by more than one part of so many is worth it.
 const GAIN_PART: u64 = 4;
+/// So many looks in a row find other jobs before these are let go.
+const LETS_GO_AFTER: u32 = 4;
 /// Windows between a trial that did not help and the next. They double each time, to the last.
 const DISTANCE_FIRST: u32 = 4;
 const DISTANCE_LAST: u32 = 256;
@@ -38,6 +40,8 @@ pub(crate) struct Retries {
     settling: u64,
     ceiling: u64,
     distance: u32,
+    /// Looks in a row that found few jobs that try again.
+    others: u32,
 }
 
 impl Retries {
@@ -50,6 +54,7 @@ impl Retries {
             settling: 0,
             ceiling: u64::MAX,
             distance: DISTANCE_FIRST,
+            others: 0,
         }
     }
 
@@ -61,12 +66,18 @@ impl Retries {
     /// Somebody has looked at the `running` jobs: of those that are `known` so many try again and
     /// again, at one file.
     pub(crate) fn looked(&mut self, now: Time, running: u64, known: u64, retrying: u64) {
+        let few = 4 * retrying < known;
+        self.others = if few {
+            self.others.saturating_add(1)
+        } else {
+            0
+        };
         match self.phase {
             Phase::Free if retrying > 1 && 2 * retrying >= known => {
                 self.phase = Phase::Held { windows: 0 };
                 self.set(now, self.least, running);
             }
-            Phase::Held { .. } | Phase::Trying { .. } if 4 * retrying < known => {
+            Phase::Held { .. } | Phase::Trying { .. } if self.others >= LETS_GO_AFTER => {
                 self.phase = Phase::Free;
                 self.ceiling = u64::MAX;
             }
@@ -189,7 +200,10 @@ mod tests {
         assert_eq!(retries.ceiling(), 8, "as many as begin");
         retries.looked(Time(2), 10, 10, 3);
         assert_eq!(retries.ceiling(), 8, "a moment says little");
-        retries.looked(Time(3), 10, 10, 2);
+        for look in 1..=LETS_GO_AFTER {
+            assert_eq!(retries.ceiling(), 8, "{look}");
+            retries.looked(Time(3), 10, 10, 2);
+        }
         assert_eq!(retries.ceiling(), u64::MAX);
     }
 }

@@ -8,8 +8,8 @@ use crate::seen::Seen;
 const SLEEPS_AFTER: Nanos = 30 * MILLISECOND;
 /// A job that was found in a new sleep so often tries something again and again.
 const RETRIES_AFTER: u64 = 2;
-/// Unless one look of so many, or more of them, found it awake.
-const AWAKE_PART: u64 = 4;
+/// Unless more than one look of so many found it awake: on a busy machine it waits for its CPU.
+const AWAKE_PART: u64 = 2;
 
 /// A job that runs.
 #[derive(Clone, Copy, Debug, Default)]

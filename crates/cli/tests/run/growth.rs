@@ -53,11 +53,15 @@ fn jobs_that_sleep_and_try_again_at_one_file_are_few() {
         eprintln!("left out: there is no perl");
         return;
     };
-    let mut second_half = at_a_time[at_a_time.len() / 2..].to_vec();
-    second_half.sort_unstable();
-    let median = second_half[second_half.len() / 2];
-    // About fifty if they counted like others that sleep.
-    assert!(median <= 24, "{median}: {at_a_time:?}");
+    let median = |quarter: &[u32]| {
+        let mut quarter = quarter.to_vec();
+        quarter.sort_unstable();
+        quarter[quarter.len() / 2]
+    };
+    // If they counted like others that sleep, more and more would run from the first to the last:
+    // 26 and more after the first quarter. On a busy machine it may be seen late, or not always.
+    let fewest = at_a_time.chunks(32).skip(1).map(median).min();
+    assert!(fewest.unwrap() <= 16, "{at_a_time:?}");
 }
 
 #[test]

@@ -19,13 +19,10 @@
 use cmwq_policy::rate::Rate;
 use cmwq_policy::time::Time;
 
-use crate::window::Window;
+use crate::window::{Distance, Window};
 
 /// Two rates differ if one is off by more than this part of the other: an eighth.
 const RATE_PART: u64 = 8;
-/// Windows that pass before the first finding is tried again. They double each time, to the last.
-const DISTANCE_FIRST: u32 = 4;
-const DISTANCE_LAST: u32 = 256;
 
 #[derive(Clone, Copy, Debug)]
 enum Phase {
@@ -59,7 +56,7 @@ pub struct Pace {
     suspected: Option<Rate>,
     /// Windows until a suspicion is tried, and the next such distance.
     pause: u32,
-    distance: u32,
+    distance: Distance,
 }
 
 impl Pace {
@@ -75,7 +72,7 @@ impl Pace {
             best: None,
             suspected: None,
             pause: 0,
-            distance: DISTANCE_FIRST,
+            distance: Distance::FIRST,
         }
     }
 
@@ -180,14 +177,12 @@ impl Pace {
     fn hold(&mut self, level: u64) {
         self.ceiling = level;
         self.phase = Phase::Held {
-            windows: self.distance,
+            windows: self.distance.take(),
         };
-        self.distance = (2 * self.distance).min(DISTANCE_LAST);
     }
 
     fn put_off(&mut self) {
-        self.pause = self.distance;
-        self.distance = (2 * self.distance).min(DISTANCE_LAST);
+        self.pause = self.distance.take();
     }
 
     fn free(&mut self, rate: Rate) {

@@ -10,15 +10,12 @@
 use cmwq_policy::rate::Rate;
 use cmwq_policy::time::Time;
 
-use crate::window::Window;
+use crate::window::{Distance, Window};
 
 /// What is more by more than one part of so many is worth it.
 const GAIN_PART: u64 = 4;
 /// So many looks in a row find other jobs before these are let go.
 const LETS_GO_AFTER: u32 = 4;
-/// Windows between a trial that did not help and the next. They double each time, to the last.
-const DISTANCE_FIRST: u32 = 4;
-const DISTANCE_LAST: u32 = 256;
 
 #[derive(Clone, Copy, Debug)]
 enum Phase {
@@ -39,7 +36,7 @@ pub(crate) struct Retries {
     /// Ends that still do not count: those jobs began under another ceiling.
     settling: u64,
     ceiling: u64,
-    distance: u32,
+    distance: Distance,
     /// Looks in a row that found few jobs that try again.
     others: u32,
 }
@@ -53,7 +50,7 @@ impl Retries {
             window: Window::default(),
             settling: 0,
             ceiling: u64::MAX,
-            distance: DISTANCE_FIRST,
+            distance: Distance::FIRST,
             others: 0,
         }
     }
@@ -119,9 +116,8 @@ impl Retries {
             }
             Phase::Trying { before, good } if !before.is_slower_than(&rate, GAIN_PART) => {
                 self.phase = Phase::Held {
-                    windows: self.distance,
+                    windows: self.distance.take(),
                 };
-                self.distance = (2 * self.distance).min(DISTANCE_LAST);
                 good
             }
             _ => {

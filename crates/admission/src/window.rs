@@ -18,6 +18,22 @@ pub(crate) struct Window {
     levels: u64,
 }
 
+/// How many windows pass before what did not help is tried again. They double each time.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Distance(u32);
+
+impl Distance {
+    pub(crate) const FIRST: Distance = Distance(4);
+    const LAST: u32 = 256;
+
+    /// This time; the next time it is longer.
+    pub(crate) fn take(&mut self) -> u32 {
+        let windows = self.0;
+        self.0 = (2 * windows).min(Self::LAST);
+        windows
+    }
+}
+
 impl Window {
     /// One that ends when this many jobs have.
     pub(crate) fn first(now: Time, ends: u64) -> Window {

@@ -108,6 +108,8 @@ fn file_of(proc_dir: &Path, pid: i32) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::io::Read;
+    use std::process::{Command, Stdio};
 
     #[test]
     fn a_wait_for_no_descriptor_is_a_sleep() {
@@ -119,18 +121,29 @@ mod tests {
         assert!(!ends_with_time(libc::SYS_read, &none));
     }
 
+    /// In a process of its own: other tests open files in this one.
     #[test]
     fn a_file_that_is_read_and_written_is_found() {
         let path = std::env::temp_dir().join(format!("cmwq-naps-{}", std::process::id()));
-        let write = |options: &mut fs::OpenOptions| options.write(true).open(&path).unwrap();
-        let own = || file_of(Path::new("/proc"), std::process::id() as i32);
-        let before = own();
-        let only_written = write(fs::OpenOptions::new().create(true).truncate(true));
-        assert_eq!(own(), before);
-        let both = write(fs::OpenOptions::new().read(true));
-        let inode = both.metadata().unwrap().ino();
-        assert!(own() == Some(inode) || before.is_some(), "{:?}", own());
-        drop((only_written, both));
+        let file_with = |opened: &str| {
+            let script = format!("exec {opened}; echo; read line");
+            let mut child = Command::new("sh")
+                .args(["-c", &script, "sh"])
+                .arg(&path)
+                .stdin(Stdio::piped())
+                .stdout(Stdio::piped())
+                .spawn()
+                .unwrap();
+            let ready = child.stdout.as_mut().unwrap().read_exact(&mut [0]);
+            let file = file_of(Path::new("/proc"), child.id() as i32);
+            drop(child.stdin.take());
+            child.wait().unwrap();
+            ready.unwrap();
+            file
+        };
+        assert_eq!(file_with(r#"8>"$1""#), None, "it is only written");
+        let inode = fs::metadata(&path).unwrap().ino();
+        assert_eq!(file_with(r#"8>"$1" 9<>"$1""#), Some(inode));
         fs::remove_file(&path).unwrap();
     }
 

@@ -69,9 +69,9 @@ fn symbol(name: &CStr) -> *mut c_void {
 /// What all ends of functions happen before, and all waits after.
 static ENDS: u8 = 0;
 
-/// An item's executions follow each other, and so do those of a [series](worker::series). Each of
-/// both has a byte here, since itself it may be gone. If two share one, a race between them is not
-/// found.
+/// An item's executions follow each other, and so do those of a [series](worker::series). Items and
+/// series may be gone when one ends, so each has a byte here. If two share a byte, a race between
+/// them is not found.
 static SERIES: [u8; 4096] = [0; 4096];
 
 /// What a thaw happens before: all beginnings.

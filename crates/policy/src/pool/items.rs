@@ -147,7 +147,7 @@ impl<S: Store> WorkerPool<S> {
             let ran = ran(cx.now, self.crew.get(id).began, &report);
             self.brief.moved(id, cx.now);
             self.brief.ended(ran, self.nr_unattended() > 0);
-            self.item_is_over(cx, ended.pwq, ran);
+            self.item_is_over(cx, &ended, ran);
         }
         self.count_out(cx, ended.pwq, ended.colour);
         self.fail_at_limit(cx, ended.pwq);
@@ -157,10 +157,12 @@ impl<S: Store> WorkerPool<S> {
         self.take_report_of(cx, id, &report);
     }
 
-    /// An item of this pwq, no barrier, has run for so long.
-    pub(super) fn item_is_over(&mut self, cx: &mut Cx<S>, pwq: S::Pwq, ran: Nanos) {
+    /// This item, no barrier, has run for so long.
+    pub(super) fn item_is_over(&mut self, cx: &mut Cx<S>, ended: &Current<S::Pwq>, ran: Nanos) {
+        let pwq = ended.pwq;
         self.stats.completed += 1;
         self.moved = cx.now;
+        self.worklist.note_over(cx.now, ended.key.func);
         self.estimate.begin_anew(cx.now);
         let state = cx.store.pwq(pwq);
         state.moved = cx.now;

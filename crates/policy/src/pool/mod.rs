@@ -216,6 +216,7 @@ pub struct PoolStats {
 }
 
 /// The state of one worker pool.
+#[cfg_attr(test, derive(Debug))]
 pub struct WorkerPool<S: Store> {
     attrs: PoolAttrs,
     worklist: Worklist<S>,

@@ -136,7 +136,7 @@ impl<S: Store> WorkerPool<S> {
         let next = self.as_current(cx, work);
         let pwq = next.pwq;
         let ended = self.crew.go_on(id, next);
-        self.item_is_over(cx, ended.pwq, way.ran);
+        self.item_is_over(cx, &ended, way.ran);
         self.count_out(cx, ended.pwq, ended.colour);
         self.take_report_of(cx, id, report);
         self.begins(cx, id, work, pwq);

@@ -18,6 +18,7 @@ use crate::store::{SharedLimit, Store};
 use crate::work::QueuedFlags;
 
 /// Pool workqueues of which items wait for a slot, in no order. Each knows its place among them.
+#[cfg_attr(test, derive(Debug))]
 pub(super) struct Slots<S: Store> {
     waits: Vec<S::Pwq>,
     /// Of those, the ones whose limit nobody has chosen.

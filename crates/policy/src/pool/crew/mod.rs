@@ -91,6 +91,7 @@ impl Counts {
 }
 
 /// The workers of one pool.
+#[cfg_attr(test, derive(Debug))]
 pub(super) struct Crew<S: Store> {
     table: Table<S>,
     /// LIFO: chosen from the back, culled from the front.

@@ -9,6 +9,7 @@ use crate::worker::{State, WorkerId};
 const BUSY_BUCKETS: usize = 64;
 
 /// All workers of a pool, and the table of busy ones by item (kernel `busy_hash`).
+#[cfg_attr(test, derive(Debug))]
 pub(super) struct Table<S: Store> {
     slots: Vec<Worker<S>>,
     busy: [Option<WorkerId>; BUSY_BUCKETS],

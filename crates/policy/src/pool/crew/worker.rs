@@ -11,6 +11,7 @@ use crate::time::Time;
 use crate::worker::{State, Wait, WorkerId};
 
 /// One worker.
+#[cfg_attr(test, derive(Debug))]
 pub(in crate::pool) struct Worker<S: Store> {
     pub(super) state: State,
     /// What it executes, and through which pool workqueue.

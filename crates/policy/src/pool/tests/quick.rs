@@ -1,49 +1,21 @@
 //! The quick ways come to what the long ones come to.
 
-use super::super::{Decided, PoolStats, Published};
 use super::events::{event, twins};
 use super::machine::Machine;
 use super::rig::{Pool, Rig};
-use super::*;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
 use proptest::prelude::*;
 
-/// All that can be seen of a pool.
-type Seen = (
-    PoolStats,
-    Published,
-    Vec<(&'static str, &'static str, Decided)>,
-    [u64; 5],
-    Vec<(State, u32)>,
-);
-
-fn seen(rig: &Rig, pool: &Pool) -> Seen {
-    let counts = [
-        u64::from(pool.nr_running()),
-        u64::from(pool.nr_idle()),
-        pool.nr_queued() as u64,
-        pool.nr_in_flight(),
-        u64::from(pool.nr_executing()),
-    ];
-    let worker = |id| {
-        let worker = pool.crew.get(id);
-        (worker.state(), worker.crowded)
-    };
-    (
-        pool.stats(),
-        pool.published(rig.now),
-        pool.decisions().collect(),
-        counts,
-        pool.crew.ids().map(worker).collect(),
-    )
-}
-
-fn look(machine: &Machine) -> Vec<Seen> {
-    let rig = &machine.rig;
-    rig.pools.iter().map(|pool| seen(rig, pool)).collect()
+/// All that a machine's pools know, but for the ways that they go.
+fn known(machine: &Machine) -> String {
+    let pools = format!("{:?}", machine.rig.pools);
+    pools.replace("long_way: true", "long_way: false")
 }
 
 fn same(quick: &Machine, long: &Machine) {
-    assert_eq!(look(quick), look(long));
+    assert_eq!(known(quick), known(long));
     let (quick, long) = (&quick.rig, &long.rig);
     assert_eq!(quick.said, long.said, "what was asked for");
     assert_eq!(

@@ -102,6 +102,7 @@ impl SharedLimit<usize> for TestLimit {
     }
 }
 
+#[derive(Debug)]
 pub(super) struct TestPwq {
     pub(super) pool: usize,
     pub(super) queue: usize,
@@ -111,7 +112,7 @@ pub(super) struct TestPwq {
     pub(super) holds: u32,
 }
 
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub(super) struct TestStore {
     pub(super) items: Vec<Item>,
     pub(super) pwqs: Vec<TestPwq>,

@@ -33,6 +33,7 @@ pub(in crate::pool) struct Kind {
 }
 
 /// A kind whose executions queue up at one lock, or lately did.
+#[cfg_attr(test, derive(Debug))]
 pub(in crate::pool) struct Lane<S: Store> {
     pub(in crate::pool) kind: Kind,
     pub(in crate::pool) crowd: Crowd,
@@ -279,9 +280,6 @@ impl<S: Store> Worklist<S> {
 
     /// It is about to leave it.
     pub(in crate::pool) fn note_ended(&mut self, cx: &Cx<S>, worker: &Worker<S>) {
-        if let Some(current) = worker.current.as_ref().filter(|current| !current.barrier) {
-            self.last_ended = Some((current.key.func, cx.now));
-        }
         if self.lanes.is_empty() {
             return;
         }
@@ -293,6 +291,11 @@ impl<S: Store> Worklist<S> {
             }
             lane.crowd.completed(cx.now);
         }
+    }
+
+    /// An item of this function has ended.
+    pub(in crate::pool) fn note_over(&mut self, now: Time, func: u64) {
+        self.last_ended = Some((func, now));
     }
 
     /// Lists are where the crowds want them, and kinds that were none for long are forgotten.

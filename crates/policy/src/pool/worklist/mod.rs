@@ -32,6 +32,7 @@ pub(super) struct Deferred<W> {
 }
 
 /// Items that no worker has taken.
+#[cfg_attr(test, derive(Debug))]
 pub(super) struct Worklist<S: Store> {
     list: List<S>,
     /// Entries of the list that no worker may take by themselves: barriers behind an item, and

@@ -20,6 +20,7 @@ pub const NEAR_WINDOW: usize = 32;
 pub const MOST_OVERTAKEN: u32 = 64;
 
 /// What a pool knows of pods.
+#[cfg_attr(test, derive(Debug))]
 pub(in crate::pool) struct Nearness {
     near: Arc<Near>,
     /// How many have overtaken the first item of the worklist.

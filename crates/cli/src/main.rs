@@ -26,7 +26,10 @@ mod so_far;
 mod startup;
 mod whereabouts;
 
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Parser, Subcommand};
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStrExt;
 use std::process::ExitCode;
 
 /// Concurrency-managed workqueues: start the next job the moment a CPU would idle
@@ -54,10 +57,27 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    match Cli::try_parse() {
+    let words: Vec<OsString> = std::env::args_os().collect();
+    match Cli::try_parse_from(&words) {
         Ok(cli) => dispatch(cli.command),
-        Err(error) => report(&error),
+        Err(error) => report(&first(error, &words)),
     }
+}
+
+/// The first error. Of `--summary sh -c` clap tells that there is no `-c`, and not that `sh`, which
+/// it took for the value of `--summary`, is none.
+fn first(error: clap::Error, words: &[OsString]) -> clap::Error {
+    let Some(ContextValue::String(unknown)) = error.get(ContextKind::InvalidArg) else {
+        return error;
+    };
+    let is_it = |word: &OsString| word.as_bytes().starts_with(unknown.as_bytes());
+    let before = words.iter().position(is_it).map(|at| &words[..at]);
+    let earlier = before.and_then(|before| Cli::try_parse_from(before).err());
+    let is_earlier = |earlier: &clap::Error| {
+        let kinds = [ErrorKind::InvalidValue, ErrorKind::ValueValidation];
+        error.kind() == ErrorKind::UnknownArgument && kinds.contains(&earlier.kind())
+    };
+    earlier.filter(is_earlier).unwrap_or(error)
 }
 
 fn dispatch(command: Command) -> ExitCode {

@@ -169,6 +169,8 @@ fn usage_errors_are_named_and_exit_with_1() {
         (&["--max-active", "0", "true"][..], "--max-active"),
         (&["--max-active", "many", "true"], "many"),
         (&["--summary", "yaml", "true"], "yaml"),
+        (&["--summary", "sh", "-c", "true"], "'sh' for '--summary"),
+        (&["--max-active", "sh", "-cv"], "'sh' for '--max-active"),
         (&["--no-such-option"], "--no-such-option"),
         (&["-a", "no-such-file", "true"], "no-such-file"),
         (&["-a", "/", "true"], "/: "),

@@ -5,11 +5,11 @@ use std::ptr::NonNull;
 
 use cmwq_os::clock;
 use cmwq_policy::pool::{Step, TURN};
-use cmwq_policy::{Action, Cx, ItemReport, Time, WorkerId, WorkerPool, contract};
+use cmwq_policy::{Action, Cx, ItemReport, Time, WorkerPool, contract};
 
 use crate::engine::Real;
 use crate::item::Header;
-use crate::pool::{Asked, Before, News, Pool, PoolActions, View};
+use crate::pool::{Asked, Before, News, Pool, PoolActions, Slot, View};
 use crate::queue::pwq::{Items, PwqRef, queue_of, unhold};
 use crate::turns;
 
@@ -89,17 +89,20 @@ impl Pool {
     pub(crate) fn worker_ended(
         &'static self,
         now: Time,
-        id: WorkerId,
+        slot: &'static Slot,
         report: ItemReport,
     ) -> (Step<NonNull<Header>, PwqRef>, bool) {
-        let (step, then) = self.once(now, |core, cx, inbox| {
+        let ((step, has_dealt), then) = self.once(now, |core, cx, inbox| {
             let before = inbox.published();
-            core.ended_beside(cx, (inbox, &before), id, report)
+            inbox.asked_by(slot);
+            let (step, stays) = core.ended_beside(cx, (inbox, &before), slot.id, report);
+            ((step, inbox.has_dealt()), stays)
         });
         if then.inspect {
             self.request_inspect();
         }
-        (step, then.later)
+        // To deal takes longer than an item does.
+        (step, then.later || has_dealt)
     }
 
     /// One hold of the lock, and what follows.

@@ -36,7 +36,7 @@ pub use std::sync::atomic::Ordering::SeqCst;
 
 use cmwq_policy::Nanos;
 
-/// `std::cell::UnsafeCell` with the one method that loom can watch.
+/// `std::cell::UnsafeCell` with the methods that loom can watch.
 #[cfg(not(loom))]
 #[derive(Debug)]
 pub(crate) struct UnsafeCell<T>(std::cell::UnsafeCell<T>);
@@ -45,6 +45,11 @@ pub(crate) struct UnsafeCell<T>(std::cell::UnsafeCell<T>);
 impl<T> UnsafeCell<T> {
     pub(crate) fn new(value: T) -> Self {
         UnsafeCell(std::cell::UnsafeCell::new(value))
+    }
+
+    /// Calls `act` with the address of what is inside, to read it.
+    pub(crate) fn with<R>(&self, act: impl FnOnce(*const T) -> R) -> R {
+        act(self.0.get())
     }
 
     /// Calls `act` with the address of what is inside.

@@ -46,7 +46,7 @@ pub enum Action<P> {
 /// (`Activate`), a failed wait, and one start. Maydays, and what one tick may start, stop when the
 /// list is full. The rest follows with the next tick, and by the chain: each worker that begins an
 /// item starts the next one.
-pub const MAX_ACTIONS: usize = 12;
+pub const MAX_ACTIONS: usize = 14;
 
 /// A fixed-capacity list of actions.
 #[derive(Debug)]

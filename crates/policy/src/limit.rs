@@ -114,11 +114,11 @@ impl Limit {
         self.nr() <= self.max()
     }
 
-    /// Gives a slot back.
+    /// Gives so many slots back.
     #[must_use]
-    pub fn put(self) -> Limit {
-        assert!(self.nr() > 0, "a slot was taken");
-        Limit(self.0 - 1)
+    pub fn put(self, count: u32) -> Limit {
+        assert!(self.nr() >= count, "slots were taken");
+        Limit(self.0 - u64::from(count))
     }
 }
 
@@ -182,7 +182,7 @@ mod tests {
         assert_eq!(one.try_take(), None);
         let waited = one.take_or_wait();
         assert!(waited.waiting() && waited.nr() == 1);
-        let free = waited.put();
+        let free = waited.put(1);
         assert_eq!(free.try_take(), None);
         assert_eq!(free.take_waiting().unwrap().nr(), 1);
     }

@@ -16,12 +16,15 @@
 use std::ptr::{NonNull, null_mut};
 
 use cmwq_policy::pool::{
-    Inbox as Policy, Left, MOST_LEFT, REFRESH, left_after, left_at, looks_at_clock,
+    Dealer, Dealt, Inbox as Policy, Left, MOST_LEFT, REFRESH, Recalled, left_after, left_at,
+    looks_at_clock,
 };
 use cmwq_policy::stats::Stamp;
 use cmwq_policy::work::PWQ_ALIGN;
 use cmwq_policy::{Published, Time};
 
+use super::Slot;
+use super::hand::Hand;
 use crate::item::Header;
 use crate::queue::pwq::{Items, Pwq, PwqRef};
 use crate::sync::{AtomicBool, AtomicPtr, AtomicU64, SeqCst};
@@ -40,7 +43,7 @@ struct Line<T>(T);
 pub(crate) struct Inbox {
     head: Line<AtomicPtr<Header>>,
     until: Line<AtomicU64>,
-    /// Items were taken out that are not queued yet. Written under the lock.
+    /// Items were taken out, or dealt, that are not queued yet. Written under the lock.
     rest: AtomicBool,
 }
 
@@ -190,19 +193,36 @@ impl Taken {
         self.ends = Some((head, last));
     }
 
-    fn pop(&mut self) -> Option<Left<NonNull<Header>, PwqRef>> {
-        let (work, last) = self.ends?;
+    fn first(&self) -> Option<Left<NonNull<Header>, PwqRef>> {
+        let (work, _) = self.ends?;
         let item = header(work);
-        let next = item.next.replace(None);
-        self.ends = next.map(|next| (next, last));
-        self.went += 1;
-        let pwq = item.prev.replace(None).expect("it was left for a pwq");
+        let pwq = item.prev.get().expect("it was left for a pwq");
         Some(Left {
             work,
             pwq: pwq.cast::<Pwq>(),
             home: item.home.get(),
             stamp: Stamp(item.stamp.get()),
         })
+    }
+
+    fn pop(&mut self) -> Option<Left<NonNull<Header>, PwqRef>> {
+        let (first, (work, last)) = (self.first()?, self.ends?);
+        let item = header(work);
+        item.prev.set(None);
+        let next = item.next.replace(None);
+        self.ends = next.map(|next| (next, last));
+        self.went += 1;
+        Some(first)
+    }
+
+    /// It was taken out, and lies here again, first.
+    fn put_back(&mut self, work: NonNull<Header>, pwq: PwqRef) {
+        let item = header(work);
+        item.prev.set(Some(pwq.cast()));
+        item.next.set(self.ends.map(|(first, _)| first));
+        let last = self.ends.map_or(work, |(_, last)| last);
+        self.ends = Some((work, last));
+        self.went -= 1;
     }
 }
 
@@ -214,6 +234,10 @@ pub(crate) struct Before(Option<u64>);
 pub(crate) struct View<'a> {
     pub(super) inbox: &'a Inbox,
     pub(super) taken: &'a mut Taken,
+    /// Of the worker that was dealt something, if one was.
+    pub(super) out: &'a mut Option<&'static Hand>,
+    /// Of the worker that asks.
+    pub(super) own: Option<&'static Slot>,
     /// What the pool has published.
     pub(super) published: Published,
     pub(super) now: Time,
@@ -240,9 +264,19 @@ impl View<'_> {
         }
     }
 
+    /// This worker asks.
+    pub(crate) fn asked_by(&mut self, worker: &'static Slot) {
+        self.own = Some(worker);
+    }
+
+    /// Whether something was dealt.
+    pub(crate) fn has_dealt(&self) -> bool {
+        self.out.is_some()
+    }
+
     /// The pool is about to be let go.
     pub(super) fn let_go(&mut self) {
-        let rest = self.taken.ends.is_some();
+        let rest = self.taken.ends.is_some() || self.out.is_some_and(Hand::has_any);
         if self.inbox.rest.load(SeqCst) != rest {
             self.inbox.rest.store(rest, SeqCst);
         }
@@ -276,5 +310,35 @@ impl Policy<Items> for View<'_> {
             self.empty();
         }
         self.taken.pop()
+    }
+
+    fn first(&mut self) -> Option<Left<NonNull<Header>, PwqRef>> {
+        if self.taken.ends.is_none() {
+            self.empty();
+        }
+        self.taken.first()
+    }
+
+    fn deal(
+        &mut self,
+        to: Dealer<PwqRef>,
+        mut next: impl FnMut(&mut Self) -> Option<Dealt<NonNull<Header>>>,
+    ) -> usize {
+        let Some(hand) = self.own.map(Slot::hand) else {
+            return 0;
+        };
+        let dealt = hand.deal(to, || next(self));
+        *self.out = (dealt > 0).then_some(hand);
+        dealt
+    }
+
+    fn recall(&mut self, mut told: impl FnMut(Dealer<PwqRef>, Recalled<NonNull<Header>>)) {
+        let Some(hand) = self.out.take() else { return };
+        hand.recall(|dealer, what| match what {
+            Recalled::Rest(item) if item.listed.is_none() => {
+                self.taken.put_back(item.work, dealer.pwq);
+            }
+            what => told(dealer, what),
+        });
     }
 }

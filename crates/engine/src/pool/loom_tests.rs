@@ -9,10 +9,11 @@
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-use cmwq_policy::Time;
-use cmwq_policy::pool::{Inbox as _, Left};
+use cmwq_policy::pool::{Dealer, Dealt as Item, Inbox as _, Left, Recalled};
+use cmwq_policy::{Time, WorkerId};
 use loom::thread;
 
+use super::hand::Hand;
 use super::inbox::{Before, Inbox, Leaves, Taken, View};
 use crate::item::{Header, Vtable};
 use crate::queue::pwq::PwqRef;
@@ -62,6 +63,8 @@ impl Rig {
         let mut view = View {
             inbox: &self.inbox,
             taken,
+            out: &mut None,
+            own: None,
             published: Default::default(),
             now: Time(50),
         };
@@ -164,5 +167,97 @@ fn an_event_sees_what_its_caller_has_left() {
         rig.go_idle();
         other.join().unwrap();
         assert_eq!(rig.queued().len(), 2);
+    });
+}
+
+/// A worker's hand of three items, and what is told of it under the pool's lock.
+struct Dealt {
+    hand: Hand,
+    items: Vec<Box<Header>>,
+    /// What was told to be begun, and what not.
+    told: Mutex<(Vec<usize>, Vec<usize>)>,
+}
+
+// SAFETY: links and cells of items are watched by loom.
+unsafe impl Sync for Dealt {}
+// SAFETY: as above.
+unsafe impl Send for Dealt {}
+
+impl Dealt {
+    fn new() -> Arc<Dealt> {
+        let make = |_| Box::new(Header::new(&TABLE));
+        Arc::new(Dealt {
+            hand: Hand::new(),
+            items: (0..3).map(make).collect(),
+            told: Mutex::new(Default::default()),
+        })
+    }
+
+    fn number(&self, work: NonNull<Header>) -> usize {
+        let same = |item: &Box<Header>| std::ptr::eq(&raw const **item, work.as_ptr());
+        self.items.iter().position(same).unwrap()
+    }
+
+    /// The worker asks, holding the pool, and is dealt these.
+    fn deal(&self, numbers: std::ops::Range<usize>) {
+        let _held = self.told.lock().unwrap();
+        let to = Dealer {
+            worker: WorkerId(7),
+            pwq: NonNull::dangling(),
+        };
+        let mut items = numbers.map(|number| NonNull::from(&*self.items[number]));
+        self.hand.deal(to, || {
+            let work = items.next()?;
+            // SAFETY: the model keeps its items.
+            let key = unsafe { work.as_ref() }.key();
+            let stamp = Default::default();
+            Some(Item {
+                work,
+                key,
+                stamp,
+                listed: None,
+            })
+        });
+    }
+
+    /// The worker goes on as long as it can: what it has begun.
+    fn go_on(&self) -> Vec<usize> {
+        let next = |time: u64| self.hand.go_on(Time(time), time);
+        let begun = (1..).map_while(next);
+        begun.map(|work| self.number(work)).collect()
+    }
+
+    fn recall(&self) {
+        let mut held = self.told.lock().unwrap();
+        let (begun, rest) = &mut *held;
+        self.hand.recall(|_, what| match what {
+            Recalled::Begun { item, at, ran } => {
+                assert_eq!(at.0, ran, "its own step");
+                begun.push(self.number(item.work));
+            }
+            Recalled::Rest(item) => rest.push(self.number(item.work)),
+        });
+    }
+}
+
+#[test]
+fn what_was_dealt_is_begun_and_told_or_given_back() {
+    model(|| {
+        let dealt = Dealt::new();
+        dealt.deal(0..2);
+        let other = dealt.clone();
+        let other = thread::spawn(move || other.recall());
+        let mut begun = dealt.go_on();
+        // It asks, and is dealt the third one; the other may not have come yet.
+        dealt.recall();
+        dealt.deal(2..3);
+        begun.extend(dealt.go_on());
+        other.join().unwrap();
+        dealt.recall();
+        let (told, rest) = &*dealt.told.lock().unwrap();
+        assert_eq!(told, &begun, "each that is begun is told, in order");
+        let mut all = [&begun[..], rest].concat();
+        all.sort_unstable();
+        assert_eq!(all, [0, 1, 2], "each is begun or given back");
     });
 }

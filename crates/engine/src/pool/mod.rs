@@ -3,12 +3,14 @@
 //! nothing is lost between them.
 
 mod current;
+mod hand;
 mod inbox;
 #[cfg(all(test, loom))]
 mod loom_tests;
 mod slot;
 mod table;
 
+use std::ptr::NonNull;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::SeqCst;
 use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64};
@@ -21,11 +23,13 @@ use cmwq_policy::{
 };
 
 use crate::base::Base;
+use crate::item::Header;
 use crate::queue::pwq::Items;
-use crate::queue::pwq::PwqRef;
+use crate::queue::pwq::{PwqRef, name_of};
 use crate::sync::{Futex, Mutex, MutexGuard};
-use crate::tracepoints::Activations;
+use crate::tracepoints::{Activated, Activations};
 pub(crate) use current::{CURRENT, Current, executes_for};
+use hand::Hand;
 pub(crate) use inbox::{Before, Leaves, View};
 use inbox::{Inbox, Taken};
 pub(crate) use slot::{NOWHERE, Slot};
@@ -72,6 +76,8 @@ struct Core {
     published: Published,
     standby: Option<WorkerId>,
     taken: Taken,
+    /// Of the worker that was dealt items, if one was.
+    out: Option<&'static Hand>,
     /// What the present event asks for.
     actions: PoolActions,
 }
@@ -119,6 +125,7 @@ impl Pool {
             published: Published::default(),
             standby: None,
             taken: Taken::default(),
+            out: None,
             actions: PoolActions::default(),
         };
         Pool {
@@ -256,9 +263,14 @@ impl Pool {
         let mut inbox = View {
             inbox: &self.inbox,
             taken: &mut core.taken,
+            out: &mut core.out,
+            own: None,
             published: core.published,
             now,
         };
+        if inbox.has_dealt() {
+            core.pool.recall(&mut cx, &mut inbox);
+        }
         let (result, stays) = event(&mut core.pool, &mut cx, &mut inbox);
         debug_assert!(!stays || core.pool.published(now).tells_no_other(&core.published));
         let next = (!stays).then(|| core.pool.publish(&mut cx, &mut inbox));
@@ -318,6 +330,14 @@ impl Pool {
             Ok(core) => (core, false),
             Err(_) => (self.core.lock().expect("the core does not panic"), true),
         }
+    }
+
+    /// A worker has gone on to an item that it was dealt, which became active with that.
+    pub(crate) fn note_activated(&self, pwq: PwqRef, work: NonNull<Header>) {
+        let mut activated = Activated::default();
+        // SAFETY: it is about to be executed, and there until then.
+        activated.note(name_of(pwq), unsafe { work.as_ref() }.key());
+        self.activated.add(&mut activated);
     }
 
     /// Says which items have become active. Called with nothing held.

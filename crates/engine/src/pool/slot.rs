@@ -1,17 +1,20 @@
 //! A worker as others see it.
 
-use std::sync::Arc;
+use std::ptr::NonNull;
 use std::sync::atomic::Ordering::SeqCst;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU32};
+use std::sync::{Arc, OnceLock};
 
 use cmwq_os::inspect;
 use cmwq_os::observe::tree::Tree;
 use cmwq_os::observe::{TaskFiles, TaskState};
 use cmwq_os::{futex, sched, thread};
 use cmwq_policy::pool::SeenState;
-use cmwq_policy::{CpuMask, WorkerId};
+use cmwq_policy::{CpuMask, Nanos, Time, WorkerId};
 
 use super::Pool;
+use super::hand::Hand;
+use crate::item::Header;
 use crate::park::Parker;
 use crate::report::Awaited;
 use crate::sync::Mutex;
@@ -58,6 +61,8 @@ pub(crate) struct Slot {
     /// What the item waits for, while it is in a call that waits: whose, and which if it is one.
     awaits: Mutex<Option<(Arc<str>, Option<&'static str>)>>,
     described: AtomicBool,
+    /// What it was dealt, if it ever was.
+    hand: OnceLock<Box<Hand>>,
     /// The thread's files in /proc, opened by whoever looks first.
     files: Mutex<Option<(i32, TaskFiles)>>,
 }
@@ -90,12 +95,24 @@ impl Slot {
             desc: Mutex::default(),
             awaits: Mutex::default(),
             described: AtomicBool::new(false),
+            hand: OnceLock::new(),
             files: Mutex::new(None),
         }
     }
 
     pub(crate) fn unpark(&self) {
         self.parker.unpark();
+    }
+
+    /// What the worker is dealt.
+    pub(super) fn hand(&self) -> &Hand {
+        self.hand.get_or_init(|| Box::new(Hand::new()))
+    }
+
+    /// The worker, which is the caller, has ended an item then, which took so long, and goes on to
+    /// the next one that it was dealt, if it was.
+    pub(crate) fn go_on(&self, at: Time, ran: Nanos) -> Option<NonNull<Header>> {
+        self.hand.get()?.go_on(at, ran)
     }
 
     /// The worker's own thread begins an item.

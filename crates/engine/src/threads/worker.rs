@@ -7,7 +7,8 @@ use std::sync::atomic::Ordering::SeqCst;
 use cmwq_os::{clock, sched, thread};
 use cmwq_policy::lately::Whose;
 use cmwq_policy::linger::Linger;
-use cmwq_policy::pool::{PoolKey, Step};
+use cmwq_policy::pool::{PoolKey, Step, goes_on_alone};
+use cmwq_policy::work::WorkWord;
 use cmwq_policy::{CpuMask, ItemReport, Nanos, Rule, Time, WorkerId, sampling};
 
 use super::mask::{is_items_mask, set_pool_mask};
@@ -275,17 +276,15 @@ impl Worker {
             let (step, later) = self.ask(now, ended.take());
             match step {
                 Step::Run(work, pwq) => {
-                    self.follow_cpus();
                     // To ask takes a tenth of a microsecond, which a clock read for each item is
                     // not worth.
                     let begun = (!later).then_some(now);
-                    let done = self.hands.execute(work, pwq, begun);
-                    if !slot.pool.base().is_ours() {
-                        // The item has forked and returned in the child, where its thread is the
+                    let Some((done, is_lost)) = self.execute(work, pwq, begun) else {
+                        // An item has forked and returned in the child, where its thread is the
                         // only one: the other items are the parent's, so the child ends.
                         return;
-                    }
-                    if self.is_lost_after(&done, pwq) {
+                    };
+                    if is_lost {
                         return self.give_up(Some(done.report));
                     }
                     ended = Some(done.report);
@@ -310,6 +309,34 @@ impl Worker {
                 }
             }
             now = clock::now();
+        }
+    }
+
+    /// Executes an item, and those that the worker was dealt behind it. What came of the last one,
+    /// and whether the thread is not fit for another. `None`: this is a forked child.
+    fn execute(
+        &mut self,
+        mut work: NonNull<Header>,
+        pwq: PwqRef,
+        mut begun: Option<Time>,
+    ) -> Option<(Executed, bool)> {
+        let slot = self.hands.slot;
+        loop {
+            self.follow_cpus();
+            let done = self.hands.execute(work, pwq, begun);
+            if !slot.pool.base().is_ours() {
+                return None;
+            }
+            let is_lost = self.is_lost_after(&done, pwq);
+            let goes_on = !is_lost && goes_on_alone(&done.report);
+            let next = goes_on.then(|| slot.go_on(done.at, done.item.0)).flatten();
+            let Some(next) = next else {
+                return Some((done, is_lost));
+            };
+            slot.pool.note_activated(pwq, next);
+            // SAFETY: it is this worker's since it was counted.
+            unsafe { next.as_ref() }.set_word(WorkWord::off_queue(slot.pool.id()));
+            (work, begun) = (next, Some(done.at));
         }
     }
 
@@ -349,7 +376,7 @@ impl Worker {
             slot.pool.drop_reports();
         }
         match ended {
-            Some(report) => slot.pool.worker_ended(now, slot.id, report),
+            Some(report) => slot.pool.worker_ended(now, slot, report),
             None => {
                 let pool = slot.pool;
                 (

@@ -20,6 +20,8 @@
 //! engine's pools.
 
 use super::brief::{Brief, LATE};
+use super::dealt::{Dealer, Dealt, Recalled};
+use super::quick::Fed;
 use super::{Cx, Published, Queueing, Rule, Step, WorkerPool};
 use crate::probe::hit;
 use crate::sampling::ItemReport;
@@ -66,6 +68,23 @@ pub trait Inbox<S: Store> {
     fn has_any(&self) -> bool;
     /// Takes the one out that was left first.
     fn take(&mut self) -> Option<Left<S::Work, S::Pwq>>;
+    /// The one that was left first, which stays.
+    fn first(&mut self) -> Option<Left<S::Work, S::Pwq>> {
+        None
+    }
+    /// [Deals](super::deal) a worker what `next` gives, at most
+    /// [`MOST_DEALT`](super::MOST_DEALT); how many it were. Nothing is dealt already.
+    fn deal(
+        &mut self,
+        _to: Dealer<S::Pwq>,
+        _next: impl FnMut(&mut Self) -> Option<Dealt<S::Work>>,
+    ) -> usize {
+        0
+    }
+    /// What was dealt is not any more. Tells of those that are begun, in order, and then of those
+    /// that were listed and are not begun, the last one first. Those that were left lie here again,
+    /// before others.
+    fn recall(&mut self, _told: impl FnMut(Dealer<S::Pwq>, Recalled<S::Work>)) {}
 }
 
 /// Of a pool for which nobody leaves anything.
@@ -170,8 +189,17 @@ impl<S: Store> WorkerPool<S> {
         report: ItemReport,
     ) -> (Step<S::Work, S::Pwq>, bool) {
         let is_hungry = self.nr_queued() == 0;
-        let fed = is_hungry && self.take_in(cx, inbox, WORKERS_TURN) > 0;
-        let (step, went_on) = self.goes_on_or_asks(cx, id, report, fed);
+        // What comes behind the first one may be dealt.
+        let most = before.open.map_or(WORKERS_TURN, |_| 1);
+        let some = is_hungry && self.take_in(cx, inbox, most) > 0;
+        let more = some && inbox.has_any();
+        let (step, went_on) = self.goes_on_or_asks(cx, id, report, Fed { some, more });
+        if let Step::Run(_, pwq) = step
+            && went_on
+            && before.open.is_some()
+        {
+            self.deal(cx, inbox, Dealer { worker: id, pwq });
+        }
         (step, went_on && self.is_as_published(cx, before))
     }
 

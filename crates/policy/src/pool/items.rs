@@ -92,7 +92,7 @@ impl<S: Store> WorkerPool<S> {
         }
     }
 
-    fn count_in(&mut self, cx: &mut Cx<S>, pwq: S::Pwq) {
+    pub(super) fn count_in(&mut self, cx: &mut Cx<S>, pwq: S::Pwq) {
         self.nr_in_flight += 1;
         let state = cx.store.pwq(pwq);
         state.nr_queued += 1;
@@ -139,6 +139,17 @@ impl<S: Store> WorkerPool<S> {
 
     /// The worker has ended its item. Follow with [`next`](Self::next) before letting the pool go.
     pub fn item_ended(&mut self, cx: &mut Cx<S>, id: WorkerId, report: ItemReport) {
+        self.end_item(cx, id, report, false);
+    }
+
+    /// The same, while `more` items wait than are listed.
+    pub(super) fn end_item(
+        &mut self,
+        cx: &mut Cx<S>,
+        id: WorkerId,
+        report: ItemReport,
+        more: bool,
+    ) {
         self.worklist.note_ended(cx, self.crew.get(id));
         self.forget_sleep(id, report);
         let execution = self.execution_of(id);
@@ -146,7 +157,7 @@ impl<S: Store> WorkerPool<S> {
         if !ended.barrier {
             let ran = ran(cx.now, self.crew.get(id).began, &report);
             self.brief.moved(id, cx.now);
-            self.brief.ended(ran, self.nr_unattended() > 0);
+            self.brief.ended(ran, self.nr_unattended() > 0 || more);
             self.item_is_over(cx, &ended, ran);
         }
         self.count_out(cx, ended.pwq, ended.colour);

@@ -32,6 +32,8 @@ mod census;
 mod check;
 mod claim;
 mod crew;
+mod deal;
+mod dealt;
 mod decisions;
 mod estimate;
 mod events;
@@ -60,6 +62,7 @@ mod worklist;
 pub use crate::sampling::{ItemReport, MAX_SCAN};
 pub use census::Census;
 pub use claim::{Claimant, MAX_CLAIMS};
+pub use dealt::{Dealer, Dealt, MOST_DEALT, Recalled, goes_on_alone};
 pub use decisions::Decided;
 pub use inbox::{
     Inbox, Left, MOST_LEFT, NoInbox, REFRESH, TURN, left_after, left_at, looks_at_clock,

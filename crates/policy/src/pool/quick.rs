@@ -30,6 +30,15 @@ struct WayOn<W> {
     brief: Brief,
 }
 
+/// What came out of the inbox right before a worker asks.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Fed {
+    /// Items were taken in.
+    pub(super) some: bool,
+    /// Others wait there.
+    pub(super) more: bool,
+}
+
 impl<S: Store> WorkerPool<S> {
     /// The worker has ended its item and asks for its next step: as
     /// [`item_ended`](Self::item_ended), and [`next`](Self::next) after that.
@@ -39,21 +48,20 @@ impl<S: Store> WorkerPool<S> {
         id: WorkerId,
         report: ItemReport,
     ) -> Step<S::Work, S::Pwq> {
-        self.goes_on_or_asks(cx, id, report, false).0
+        self.goes_on_or_asks(cx, id, report, Fed::default()).0
     }
 
-    /// The same, where items may have been taken [in](super::inbox) right before. Tells whether it
-    /// was by the quick way.
+    /// The same, of a pool with an [inbox](super::inbox). Tells whether it was by the quick way.
     pub(super) fn goes_on_or_asks(
         &mut self,
         cx: &mut Cx<S>,
         id: WorkerId,
         report: ItemReport,
-        fed: bool,
+        fed: Fed,
     ) -> (Step<S::Work, S::Pwq>, bool) {
-        let Some(way) = self.way_on(cx, id, &report) else {
-            self.item_ended(cx, id, report);
-            if fed {
+        let Some(way) = self.way_on(cx, id, &report, fed) else {
+            self.end_item(cx, id, report, fed.more);
+            if fed.some {
                 self.conclude(cx);
             }
             return (self.next(cx, id), false);
@@ -65,7 +73,13 @@ impl<S: Store> WorkerPool<S> {
     }
 
     /// How the worker goes on, if there is nothing else to be done than that.
-    fn way_on(&self, cx: &mut Cx<S>, id: WorkerId, report: &ItemReport) -> Option<WayOn<S::Work>> {
+    fn way_on(
+        &self,
+        cx: &mut Cx<S>,
+        id: WorkerId,
+        report: &ItemReport,
+        fed: Fed,
+    ) -> Option<WayOn<S::Work>> {
         let worker = self.crew.get(id);
         let current = worker.current.as_ref()?;
         let asks = sampling::ask_for_others(report, cx.now, worker.asks_after);
@@ -94,7 +108,7 @@ impl<S: Store> WorkerPool<S> {
             return None;
         }
         let ran = items::ran(cx.now, worker.began, report);
-        let brief = self.brief_after(cx.now, id, ran);
+        let brief = self.brief_after(cx.now, id, ran, fed.more);
         let others_serve = self.attrs.rule == Rule::Managed && brief.is_served_without(id, cx.now);
         (!others_serve).then_some(WayOn { choice, ran, brief })
     }
@@ -113,12 +127,12 @@ impl<S: Store> WorkerPool<S> {
     }
 
     /// What the items were like when this worker has ended one.
-    fn brief_after(&self, now: Time, id: WorkerId, ran: Nanos) -> Brief {
+    fn brief_after(&self, now: Time, id: WorkerId, ran: Nanos, more: bool) -> Brief {
         let mut brief = self.brief;
         brief.moved(id, now);
         // It is about to take one of those that wait.
         let coming = self.crew.counts().on_their_way() as usize + 1;
-        brief.ended(ran, self.worklist.nr_ready() > coming);
+        brief.ended(ran, self.worklist.nr_ready() > coming || more);
         brief
     }
 

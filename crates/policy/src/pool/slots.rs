@@ -137,33 +137,43 @@ impl<S: Store> WorkerPool<S> {
 
     /// An item of `pwq` does not need its slot any more.
     pub(super) fn put_slot(&mut self, cx: &mut Cx<S>, pwq: S::Pwq) {
-        if self.pass_slot_on(cx, pwq) {
+        self.put_slots(cx, pwq, 1);
+    }
+
+    /// So many do not.
+    pub(super) fn put_slots(&mut self, cx: &mut Cx<S>, pwq: S::Pwq, count: u32) {
+        let rest = count - self.pass_slots_on(cx, pwq, count);
+        if rest == 0 {
             return;
         }
-        cx.store.pwq(pwq).nr_active -= 1;
-        let before = cx.store.limit(pwq).step(|l| Some(l.put()));
+        cx.store.pwq(pwq).nr_active -= rest;
+        let before = cx.store.limit(pwq).step(|l| Some(l.put(rest)));
         let waiting = before.is_ok_and(|limit| limit.waiting());
         if waiting {
             self.serve_waiters(cx, pwq);
         }
     }
 
-    /// The next item of `pwq` gets the slot if no other pwq waits for one: the limit stays as it
-    /// is.
-    fn pass_slot_on(&mut self, cx: &mut Cx<S>, pwq: S::Pwq) -> bool {
-        if cx.store.pwq(pwq).inactive.is_empty() || is_plugged(cx, pwq) {
-            return false;
+    /// The next items of `pwq` get so many slots if no other pwq waits for one: the limit stays as
+    /// it is. How many did.
+    fn pass_slots_on(&mut self, cx: &mut Cx<S>, pwq: S::Pwq, count: u32) -> u32 {
+        if count == 0 || cx.store.pwq(pwq).inactive.is_empty() || is_plugged(cx, pwq) {
+            return 0;
         }
         let limit = cx.store.limit(pwq);
         // Of a limit that was lowered some slots are given back and not used again.
         let is_within = || limit_now(cx, pwq).is_kept();
         if !limit.with_waiters(|waiters| waiters.is_alone(pwq) && is_within()) {
-            return false;
+            return 0;
         }
         hit!(SlotPassedOn);
-        self.activate_first(cx, pwq);
+        let mut passed = 0;
+        while passed < count && !cx.store.pwq(pwq).inactive.is_empty() {
+            self.activate_first(cx, pwq);
+            passed += 1;
+        }
         self.leave_waiters(cx, pwq);
-        true
+        passed
     }
 
     /// Nothing of `pwq` waits for a slot any more, if that is so.

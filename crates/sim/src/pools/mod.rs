@@ -75,7 +75,7 @@ impl Machine {
         event: impl FnOnce(&mut WorkerPool<Items>, &mut Cx<Items>) -> R,
     ) -> R {
         // An event of its own, so that it can be told what came of which.
-        if self.pool(id).inbox.borrow().has_any() {
+        if self.pool(id).inbox.borrow().has_left() {
             self.take_in_of(id);
         }
         self.with_inbox(id, |core, cx, _| event(core, cx))
@@ -104,6 +104,7 @@ impl Machine {
         let mut out = Actions::default();
         let mut inbox = pool.inbox.borrow_mut();
         let (result, published) = self.call_core(&pool, &mut out, |core, cx| {
+            core.recall(cx, &mut *inbox);
             let result = event(core, cx, &mut inbox);
             (result, core.publish(cx, &mut *inbox))
         });
@@ -138,7 +139,7 @@ impl Machine {
         let pools = self.pools.borrow().clone();
         let left = pools
             .iter()
-            .filter(|pool| pool.inbox.borrow().has_any())
+            .filter(|pool| pool.inbox.borrow().has_left())
             .map(|pool| self.take_in_of(pool.id));
         left.count() > 0
     }
@@ -165,12 +166,15 @@ impl Machine {
         result
     }
 
-    /// A look at a pool's core.
+    /// A look at a pool's core, which knows all that its workers have done.
     pub(crate) fn with_core<R>(
         &self,
         pool: PoolId,
         look: impl FnOnce(&WorkerPool<Items>) -> R,
     ) -> R {
+        if self.pool(pool).inbox.borrow().has_news() {
+            self.with_inbox(pool, |_, _, _| ());
+        }
         look(&self.pool(pool).core.borrow())
     }
 

@@ -1,8 +1,9 @@
 //! Worker threads: the loop that the engine's workers run (`crates/engine/src/threads/worker.rs`),
 //! as a state machine.
 
-use cmwq_policy::WorkerId;
-use cmwq_policy::pool::Step;
+use cmwq_policy::pool::{Step, goes_on_alone};
+use cmwq_policy::work::WorkWord;
+use cmwq_policy::{ItemReport, Store as _, WorkerId};
 
 use crate::api::names::{Execution, ItemId, PoolId, PwqId, WorkerRef};
 use crate::api::trace::What;
@@ -33,6 +34,10 @@ impl Machine {
         if self.worker(id, |w| std::mem::take(&mut w.parked)) && self.receive(id, who) {
             return;
         }
+        if let Some((item, pwq)) = self.next_dealt(id, who) {
+            self.widen(id, who.pool);
+            return self.begin(id, item, pwq);
+        }
         match self.ask_core(id, who) {
             Step::Run(item, pwq) => {
                 self.widen(id, who.pool);
@@ -56,6 +61,32 @@ impl Machine {
             Step::Yield => self.yield_cpu(id),
             Step::Retire => self.retire(id, who),
         }
+    }
+
+    /// The worker goes on to the next item that it was dealt, if its last one was so brief.
+    fn next_dealt(&self, id: ThreadId, who: WorkerRef) -> Option<(ItemId, PwqId)> {
+        let now = self.now();
+        let (ended, ran) = self.worker(id, |w| (w.ended, now.since(w.meter.begun)));
+        let report = ItemReport {
+            ran: Some(ran),
+            ..ended?
+        };
+        if !goes_on_alone(&report) {
+            return None;
+        }
+        let next = self
+            .pool(who.pool)
+            .inbox
+            .borrow_mut()
+            .go_on(who.id, now, ran)?;
+        self.worker(id, |w| w.ended = None);
+        let word = WorkWord::off_queue(who.pool.0);
+        self.items.borrow_mut().set_word(next.0, word);
+        if self.observer.get().is_some() {
+            // Who watches looks at the pool after each step, and then it may not change.
+            self.with_inbox(who.pool, |_, _, _| ());
+        }
+        Some(next)
     }
 
     fn ask_core(&self, id: ThreadId, who: WorkerRef) -> Step<ItemId, PwqId> {

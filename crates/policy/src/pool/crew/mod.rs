@@ -290,6 +290,19 @@ impl<S: Store> Crew<S> {
         ended
     }
 
+    /// It has ended its item and so many less one that came after that, and executes this one.
+    pub(super) fn went_on(
+        &mut self,
+        id: WorkerId,
+        now: Current<S::Pwq>,
+        count: u32,
+    ) -> Current<S::Pwq> {
+        let ended = self.go_on(id, now);
+        let worker = self.table.get_mut(id);
+        worker.item_seq = worker.item_seq.wrapping_add(count - 1);
+        ended
+    }
+
     /// It has ended it.
     pub(super) fn end(&mut self, id: WorkerId) -> Current<S::Pwq> {
         let next = match self.get(id).is_guest() {

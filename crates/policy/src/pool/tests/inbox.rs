@@ -1,86 +1,12 @@
 //! Items that are left without the pool's lock: when that may be, and when they are taken in.
 
-use std::collections::VecDeque;
-
+use super::leaving::{end, leave, publish, serving};
 use super::*;
 use crate::pool::brief::LATE;
-use crate::pool::inbox::{Inbox, Left, REFRESH, left_after, left_at, looks_at_clock};
-use crate::pool::tests::store::TestStore;
+use crate::pool::inbox::{Inbox, REFRESH, left_after, left_at, looks_at_clock};
 use crate::pool::{Published, Queueing, Retired};
 use crate::stats::Stamp;
 use crate::time::MICROSECOND;
-
-/// An inbox in memory.
-#[derive(Default)]
-struct Box {
-    until: Option<Time>,
-    left: VecDeque<Left<usize, usize>>,
-}
-
-impl Inbox<TestStore> for Box {
-    fn is_open(&self) -> bool {
-        self.until.is_some()
-    }
-    fn open(&mut self, until: Time) {
-        self.until = Some(until);
-    }
-    fn shut(&mut self) {
-        self.until = None;
-    }
-    fn has_any(&self) -> bool {
-        !self.left.is_empty()
-    }
-    fn take(&mut self) -> Option<Left<usize, usize>> {
-        self.left.pop_front()
-    }
-}
-
-/// A pool for two CPUs that takes items for brief, at one of so many items of its queue.
-fn serving(items: usize) -> (Rig, Box) {
-    let mut rig = Rig::one(attrs(2), 1000);
-    let pool = rig.pools.remove(0);
-    rig.pools.push(pool.with_brief_items());
-    rig.queue_and_run(1, 0);
-    rig.queue_new(items - 1, 0);
-    rig.run();
-    assert_eq!(rig.executing().len(), 1);
-    (rig, Box::default())
-}
-
-/// Leaves so many new items.
-fn leave(rig: &mut Rig, inbox: &mut Box, items: usize) -> Vec<usize> {
-    let stamp = Stamp::of(rig.now);
-    let leave = |_| {
-        let work = rig.pend_new();
-        inbox.left.push_back(Left {
-            work,
-            pwq: 0,
-            home: 0,
-            stamp,
-        });
-        work
-    };
-    (0..items).map(leave).collect()
-}
-
-fn publish(rig: &mut Rig, inbox: &mut Box) -> Published {
-    rig.call(0, |pool, cx| pool.publish(cx, inbox))
-}
-
-/// The worker ends its item, and tells whether it has begun another one.
-fn end(rig: &mut Rig, inbox: &mut Box) -> bool {
-    let (_, id, _) = rig.running()[0];
-    let (step, _) = rig.call(0, |pool, cx| {
-        pool.ended_beside(
-            cx,
-            (inbox, &Published::default()),
-            id,
-            ItemReport::default(),
-        )
-    });
-    rig.follow(0, id, &[], step);
-    rig.running().iter().any(|&(_, by, _)| by == id)
-}
 
 #[test]
 fn it_is_open_while_one_worker_serves_and_until_that_is_late() {
@@ -116,8 +42,11 @@ fn a_worker_takes_in_some_when_nothing_else_is_listed() {
     let (mut rig, mut inbox) = serving(2);
     publish(&mut rig, &mut inbox);
     let left = leave(&mut rig, &mut inbox, 100);
+    // It has not been open since the worker last asked: nothing is dealt.
+    inbox.published = Published::default();
     assert!(end(&mut rig, &mut inbox));
     assert_eq!(inbox.left.len(), 100, "one is listed");
+    inbox.published = Published::default();
     assert!(end(&mut rig, &mut inbox));
     assert_eq!(inbox.left.len(), 36);
     assert_eq!(rig.executing(), [left[0]]);
@@ -134,7 +63,8 @@ fn what_is_left_while_it_is_shut_is_taken_in_and_somebody_comes() {
     let (mut rig, mut inbox) = serving(1);
     publish(&mut rig, &mut inbox);
     assert!(!end(&mut rig, &mut inbox));
-    // Its owner has seen it open.
+    // It is open until that is published, and somebody sees it so.
+    inbox.until = Some(rig.now);
     let left = leave(&mut rig, &mut inbox, 1);
     publish(&mut rig, &mut inbox);
     assert!(inbox.left.is_empty());

@@ -10,7 +10,9 @@ use super::store::TestStore;
 use crate::action::{Action, Actions};
 use crate::time::{MILLISECOND, Nanos, Time};
 use crate::worker::{Execution, State, Wait, WorkerId};
+use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::rc::Rc;
 use std::vec::Vec;
 
 pub(super) type Pool = WorkerPool<TestStore>;
@@ -101,6 +103,8 @@ pub(super) struct Rig {
     /// How long a yield takes.
     pub(super) yield_takes: Nanos,
     pub(super) yields: u32,
+    /// Items that were dealt and are not begun: in no list.
+    pub(super) dealt: Rc<RefCell<Vec<usize>>>,
     memory: Memory,
 }
 
@@ -133,6 +137,7 @@ impl Rig {
             spawns_fail: false,
             yield_takes: MILLISECOND,
             yields: 0,
+            dealt: Rc::default(),
             memory: Memory::default(),
         };
         pools.into_iter().for_each(|attrs| _ = rig.add_pool(attrs));

@@ -161,6 +161,17 @@ impl TestStore {
         last.expect("it was queued").0
     }
 
+    /// A worker begins this item by itself.
+    pub(super) fn set_alone(&mut self, work: usize) {
+        if !self.items[work].is_queued() {
+            self.note_queued(work);
+        }
+        let item = &mut self.items[work];
+        item.starts += 1;
+        (item.begun, item.behind) = (item.stamp, None);
+        item.word = WorkWord::off_queue(0);
+    }
+
     fn note_queued(&mut self, work: usize) {
         self.stamps += 1;
         let item = &mut self.items[work];

@@ -1,0 +1,131 @@
+//! What a worker was dealt: what for is in `cmwq_policy::pool`'s `deal.rs`.
+//!
+//! A worker that was ever dealt anything has a hand. One word of it says how many items were dealt,
+//! and how many of them are begun; it is 0 while nothing is dealt.
+//!
+//! | who | does |
+//! | --- | --- |
+//! | deals: the worker itself, holding the pool | writes the items; stores the word |
+//! | goes on: the worker, without the pool | notes its step; counts the word up by one |
+//! | recalls: anybody, holding the pool | swaps the word for 0; reads the steps, and the rest |
+//!
+//! Items are written with the pool held, and steps by the worker alone. The worker counts with a
+//! compare-exchange. If that succeeds nobody has recalled, and nobody else counts or deals: so
+//! the item is its own, and whoever recalls later finds it counted, with its step. If it fails
+//! the worker has nothing any more, and asks the pool. Who recalls reads only steps that are
+//! counted, which the worker has left behind.
+
+use std::ptr::NonNull;
+
+use cmwq_policy::pool::{Dealer, Dealt, MOST_DEALT, Recalled};
+use cmwq_policy::{Nanos, Time, WorkerId};
+
+use crate::item::Header;
+use crate::queue::pwq::PwqRef;
+use crate::sync::{AtomicU32, SeqCst, UnsafeCell};
+
+/// In the word: how many are begun, and above that how many were dealt.
+const DEALT_SHIFT: u32 = 8;
+const BEGUN: u32 = (1 << DEALT_SHIFT) - 1;
+
+const _: () = assert!(MOST_DEALT <= BEGUN as usize);
+
+type Item = Dealt<NonNull<Header>>;
+
+/// See the module's page.
+pub(crate) struct Hand {
+    word: AtomicU32,
+    dealer: UnsafeCell<Dealer<PwqRef>>,
+    items: [UnsafeCell<Option<Item>>; MOST_DEALT],
+    /// When each item began, and how long the one before it took.
+    steps: [UnsafeCell<(Time, Nanos)>; MOST_DEALT],
+}
+
+// SAFETY: the cells are the worker's, or belong to who holds the pool, as the module's page says;
+// items may be sent between threads.
+unsafe impl Sync for Hand {}
+// SAFETY: as above.
+unsafe impl Send for Hand {}
+
+/// How many were dealt, and how many of them are begun.
+fn read(word: u32) -> (usize, usize) {
+    ((word >> DEALT_SHIFT) as usize, (word & BEGUN) as usize)
+}
+
+impl Hand {
+    pub(super) fn new() -> Self {
+        let nobody = Dealer {
+            worker: WorkerId(0),
+            pwq: NonNull::dangling(),
+        };
+        Hand {
+            word: AtomicU32::new(0),
+            dealer: UnsafeCell::new(nobody),
+            items: std::array::from_fn(|_| UnsafeCell::new(None)),
+            steps: std::array::from_fn(|_| UnsafeCell::new(Default::default())),
+        }
+    }
+
+    /// Whether something was dealt that is not begun.
+    pub(super) fn has_any(&self) -> bool {
+        let (dealt, begun) = read(self.word.load(SeqCst));
+        begun < dealt
+    }
+
+    /// Deals what `next` gives to the worker whose hand it is, which is the caller and holds the
+    /// pool. Nothing is dealt before. How many it were.
+    pub(super) fn deal(&self, to: Dealer<PwqRef>, mut next: impl FnMut() -> Option<Item>) -> usize {
+        // SAFETY: nothing is dealt: only who holds the pool is here, and the worker is the caller.
+        self.dealer.with_mut(|dealer| unsafe { *dealer = to });
+        let mut dealt = 0;
+        while dealt < MOST_DEALT
+            && let Some(item) = next()
+        {
+            // SAFETY: as above.
+            self.items[dealt].with_mut(|cell| unsafe { *cell = Some(item) });
+            dealt += 1;
+        }
+        self.word.store((dealt as u32) << DEALT_SHIFT, SeqCst);
+        dealt
+    }
+
+    /// The worker, whose hand it is, has ended an item then, which took so long, and goes on to the
+    /// next one that it was dealt. `None`: it has none.
+    pub(crate) fn go_on(&self, at: Time, ran: Nanos) -> Option<NonNull<Header>> {
+        let word = self.word.load(SeqCst);
+        let (dealt, begun) = read(word);
+        if begun >= dealt {
+            return None;
+        }
+        // SAFETY: it is not counted yet, so the worker is the only one here.
+        self.steps[begun].with_mut(|step| unsafe { *step = (at, ran) });
+        self.word
+            .compare_exchange(word, word + 1, SeqCst, SeqCst)
+            .ok()?;
+        // SAFETY: only the worker writes items, when it is dealt some.
+        let item = self.items[begun].with(|item| unsafe { *item });
+        item.map(|item| item.work)
+    }
+
+    /// Tells of each item that the worker has begun, then of those that it has not, the last one
+    /// first. The caller holds the pool.
+    pub(super) fn recall(&self, mut told: impl FnMut(Dealer<PwqRef>, Recalled<NonNull<Header>>)) {
+        let (dealt, done) = read(self.word.swap(0, SeqCst));
+        // SAFETY: written with the pool held.
+        let dealer = self.dealer.with(|dealer| unsafe { *dealer });
+        let item = |at: usize| {
+            // SAFETY: as above.
+            let item = self.items[at].with(|item| unsafe { *item });
+            item.expect("it was dealt")
+        };
+        for number in 0..done {
+            // SAFETY: it is counted, and the worker does not come back to it.
+            let (at, ran) = self.steps[number].with(|step| unsafe { *step });
+            let item = item(number);
+            told(dealer, Recalled::Begun { item, at, ran });
+        }
+        for number in (done..dealt).rev() {
+            told(dealer, Recalled::Rest(item(number)));
+        }
+    }
+}

@@ -1,0 +1,251 @@
+//! Items that a worker is dealt: which, and that the pool comes to know all that it has done.
+
+use super::leaving::{Box, end, end_after, leave, leave_for, publish, serving, take_in};
+use super::*;
+use crate::pool::brief::BRIEF;
+use crate::pool::dealt::MOST_DEALT;
+use crate::pwq::Drain;
+use crate::store::Store;
+use crate::time::MICROSECOND;
+use alloc::format;
+use alloc::string::String;
+use proptest::prelude::*;
+
+/// A pool whose worker has just been dealt what was left behind its next item.
+fn dealt(items: usize) -> (Rig, Box, Vec<usize>) {
+    let (mut rig, mut inbox) = serving(1);
+    publish(&mut rig, &mut inbox);
+    let left = leave(&mut rig, &mut inbox, items);
+    assert!(end(&mut rig, &mut inbox));
+    assert_eq!(rig.executing(), left[..1]);
+    (rig, inbox, left)
+}
+
+#[test]
+fn a_worker_goes_on_by_itself_and_the_pool_learns_of_it() {
+    let (mut rig, mut inbox, left) = dealt(6);
+    assert_eq!((inbox.nr_dealt(), inbox.left.len()), (5, 0));
+    let before = rig.pools[0].stats();
+    for &next in &left[1..4] {
+        rig.advance(MICROSECOND / 2);
+        assert!(end_after(&mut rig, &mut inbox, MICROSECOND / 2));
+        assert_eq!(rig.executing(), [next]);
+    }
+    assert_eq!(rig.pools[0].stats(), before, "nobody has held the pool");
+    publish(&mut rig, &mut inbox);
+    let after = rig.pools[0].stats();
+    assert_eq!(after.started, before.started + 3);
+    assert_eq!(after.completed, before.completed + 3);
+    assert_eq!((inbox.nr_dealt(), inbox.left.len()), (0, 2));
+    let (_, id, _) = rig.running()[0];
+    let key = |work: usize| rig.store.key(work);
+    assert_eq!(rig.pools[0].who_executes(&key(left[3])), Some(id));
+    assert_eq!(rig.pools[0].who_executes(&key(left[0])), None);
+    let pwq = &rig.store.pwqs[0].state;
+    assert_eq!((pwq.nr_in_flight(), pwq.nr_active()), (1, 1));
+    let stats = pwq.stats();
+    assert_eq!((stats.started(), stats.completed()), (5, 4));
+    // What is left is taken in, in order.
+    for &next in &left[4..] {
+        assert!(end(&mut rig, &mut inbox));
+        assert_eq!(rig.executing(), [next]);
+    }
+    assert!(!end(&mut rig, &mut inbox));
+}
+
+#[test]
+fn after_an_item_that_is_not_brief_it_asks() {
+    let (mut rig, mut inbox, left) = dealt(6);
+    rig.advance(BRIEF);
+    assert!(end_after(&mut rig, &mut inbox, BRIEF));
+    assert_eq!(rig.executing(), left[1..2]);
+    assert_eq!(
+        rig.pools[0].stats().completed,
+        2,
+        "it has told of the first"
+    );
+}
+
+#[test]
+fn no_more_than_so_many_are_dealt_and_all_run_in_order() {
+    let items = 3 * MOST_DEALT;
+    let (mut rig, mut inbox, left) = dealt(items);
+    assert_eq!(inbox.nr_dealt(), MOST_DEALT);
+    while end(&mut rig, &mut inbox) {}
+    assert_eq!(rig.started[1..], left);
+    assert_eq!(rig.pools[0].stats().completed as usize, items + 1);
+}
+
+#[test]
+fn items_of_other_pool_workqueues_are_not_dealt() {
+    let (mut rig, mut inbox) = serving(1);
+    let other = rig.pwq(0, 10);
+    publish(&mut rig, &mut inbox);
+    leave(&mut rig, &mut inbox, 3);
+    leave_for(&mut rig, &mut inbox, 2, other);
+    leave(&mut rig, &mut inbox, 1);
+    assert!(end(&mut rig, &mut inbox));
+    assert_eq!((inbox.nr_dealt(), inbox.left.len()), (2, 3));
+}
+
+#[test]
+fn nothing_is_dealt_where_the_end_of_an_item_leads_to_more_than_the_next() {
+    let drained = |rig: &mut Rig| _ = rig.drain(0, Drain::Awaited);
+    let watched = |rig: &mut Rig| rig.call(0, |pool, _| pool.watch_drain(true));
+    let retired = |rig: &mut Rig| _ = rig.call(0, |pool, cx| pool.retire_pwq(cx, 0));
+    let waited = |rig: &mut Rig| {
+        rig.set_max(0, 1);
+        rig.queue_new(1, 0);
+    };
+    type Change<'a> = (&'a str, &'a dyn Fn(&mut Rig));
+    let changes: [Change; 4] = [
+        ("somebody waits for the queue", &drained),
+        ("somebody waits for the pool", &watched),
+        ("its pool workqueue is retired", &retired),
+        ("another item waits for its slot", &waited),
+    ];
+    for (why, change) in changes {
+        let (mut rig, mut inbox) = serving(1);
+        change(&mut rig);
+        publish(&mut rig, &mut inbox);
+        leave(&mut rig, &mut inbox, 3);
+        end(&mut rig, &mut inbox);
+        assert_eq!(inbox.nr_dealt(), 0, "{why}");
+    }
+}
+
+#[test]
+fn what_was_dealt_behind_an_item_that_blocks_is_anybodys() {
+    let (mut rig, mut inbox, left) = dealt(6);
+    assert!(end(&mut rig, &mut inbox));
+    take_in(&mut rig, &mut inbox);
+    rig.hint_begin(left[1]);
+    rig.run();
+    let mut executing = rig.executing();
+    executing.sort_unstable();
+    assert_eq!(executing, left[1..3]);
+    assert_eq!(rig.pools[0].nr_queued(), 3);
+}
+
+#[test]
+fn a_flush_waits_for_what_was_dealt() {
+    let (mut rig, mut inbox, _) = dealt(3);
+    assert!(end(&mut rig, &mut inbox));
+    take_in(&mut rig, &mut inbox);
+    _ = rig.flush(0);
+    assert_eq!(rig.flushes.len(), 1);
+    assert!(end(&mut rig, &mut inbox));
+    assert_eq!(rig.flushes.len(), 1);
+    assert!(!end(&mut rig, &mut inbox));
+    assert!(rig.flushes.is_empty());
+}
+
+/// What happens to two pools, of which one deals.
+#[derive(Clone, Copy, Debug)]
+enum Happens {
+    Leave(usize),
+    /// Items end after so long.
+    End(usize, u64),
+    Pass(u64),
+    Look,
+    Flush,
+    Queue,
+    Limit(u32),
+}
+
+fn happens() -> impl Strategy<Value = Happens> {
+    prop_oneof![
+        3 => (1..40_usize).prop_map(Happens::Leave),
+        6 => (1..30_usize, prop_oneof![0..BRIEF, 0..60 * BRIEF])
+            .prop_map(|(count, ran)| Happens::End(count, ran)),
+        1 => (0..100 * MICROSECOND).prop_map(Happens::Pass),
+        1 => Just(Happens::Look),
+        1 => Just(Happens::Flush),
+        1 => Just(Happens::Queue),
+        1 => (1..4_u32).prop_map(Happens::Limit),
+    ]
+}
+
+fn happen(rig: &mut Rig, inbox: &mut Box, what: Happens) {
+    match what {
+        Happens::Leave(items) if inbox.until.is_some() => _ = leave(rig, inbox, items),
+        Happens::Leave(items) => {
+            take_in(rig, inbox);
+            rig.queue_new(items, 0);
+        }
+        Happens::End(count, ran) => (0..count).for_each(|_| {
+            if !rig.running().is_empty() {
+                rig.advance(ran);
+                end_after(rig, inbox, ran);
+            }
+        }),
+        Happens::Pass(time) => rig.advance(time),
+        Happens::Look => _ = publish(rig, inbox),
+        Happens::Flush => {
+            take_in(rig, inbox);
+            _ = rig.flush(0);
+        }
+        Happens::Queue => {
+            take_in(rig, inbox);
+            rig.queue_new(1, 0);
+        }
+        Happens::Limit(max) => {
+            take_in(rig, inbox);
+            rig.set_max(0, 500 * max);
+        }
+    }
+    rig.run();
+}
+
+/// What both know, but for what is listed and what lies in the inbox.
+fn known(rig: &Rig) -> String {
+    let pool = &rig.pools[0];
+    let stats = pool.stats();
+    let worker = |&(_, id, work): &(usize, WorkerId, usize)| {
+        let worker = pool.crew.get(id);
+        (
+            work,
+            worker.state(),
+            worker.began,
+            worker.item_seq,
+            worker.crowded,
+        )
+    };
+    let workers: Vec<_> = rig.running().iter().map(worker).collect();
+    let counts = (
+        stats.started,
+        stats.completed,
+        stats.far,
+        stats.peak_workers,
+    );
+    let pwq = &rig.store.pwqs[0].state;
+    format!(
+        "{workers:#?} {counts:?} {:?} {:?} {:?} {:?} {:?} {:?}",
+        pwq.stats(),
+        pwq.moved,
+        pool.brief,
+        pool.moved,
+        pool.estimate.presumed(),
+        rig.flushes.len(),
+    )
+}
+
+proptest! {
+    #[test]
+    fn a_worker_that_was_dealt_items_does_what_it_does_otherwise(
+        all in proptest::collection::vec(happens(), 1..60),
+    ) {
+        let ((mut dealing, mut hand), (mut asking, mut box_)) = (serving(1), serving(1));
+        box_.deals_nothing = true;
+        publish(&mut dealing, &mut hand);
+        publish(&mut asking, &mut box_);
+        for what in all {
+            happen(&mut dealing, &mut hand, what);
+            happen(&mut asking, &mut box_, what);
+            assert_eq!(dealing.started, asking.started, "{what:?}");
+            publish(&mut dealing, &mut hand);
+            publish(&mut asking, &mut box_);
+            assert_eq!(known(&dealing), known(&asking), "{what:?}");
+        }
+    }
+}

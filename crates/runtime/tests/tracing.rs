@@ -137,6 +137,7 @@ fn steps_are_heard_in_order_and_a_panic_harms_nobody() {
         .count();
     assert!(of_angry >= 3, "{of_angry}");
     every_way_to_queue_is_heard();
+    each_of_many_is_heard_once();
 }
 
 fn count(what: &str, queue: &str) -> usize {
@@ -180,5 +181,20 @@ fn every_way_to_queue_is_heard() {
         ] {
             assert_eq!(count(what, name), 21, "{what} of {name}");
         }
+    }
+}
+
+/// Also of those that a worker begins without the pool's lock (`--cfg cmwq_brief`).
+fn each_of_many_is_heard_once() {
+    const ITEMS: usize = 2000;
+    let queue = cmwq::Workqueue::builder("many").build().unwrap();
+    (0..ITEMS).for_each(|_| drop(queue.spawn(|| ())));
+    queue.drain().unwrap();
+    for what in [
+        "workqueue_queue_work",
+        "workqueue_activate_work",
+        "workqueue_execute_start",
+    ] {
+        assert_eq!(count(what, "many"), ITEMS, "{what}");
     }
 }

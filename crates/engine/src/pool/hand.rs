@@ -30,7 +30,7 @@ const BEGUN: u32 = (1 << DEALT_SHIFT) - 1;
 
 const _: () = assert!(MOST_DEALT <= BEGUN as usize);
 
-type Item = Dealt<NonNull<Header>>;
+pub(crate) type Item = Dealt<NonNull<Header>>;
 
 /// See the module's page.
 pub(crate) struct Hand {
@@ -91,7 +91,7 @@ impl Hand {
 
     /// The worker, whose hand it is, has ended an item then, which took so long, and goes on to the
     /// next one that it was dealt. `None`: it has none.
-    pub(crate) fn go_on(&self, at: Time, ran: Nanos) -> Option<NonNull<Header>> {
+    pub(super) fn go_on(&self, at: Time, ran: Nanos) -> Option<Item> {
         let word = self.word.load(SeqCst);
         let (dealt, begun) = read(word);
         if begun >= dealt {
@@ -103,8 +103,7 @@ impl Hand {
             .compare_exchange(word, word + 1, SeqCst, SeqCst)
             .ok()?;
         // SAFETY: only the worker writes items, when it is dealt some.
-        let item = self.items[begun].with(|item| unsafe { *item });
-        item.map(|item| item.work)
+        self.items[begun].with(|item| unsafe { *item })
     }
 
     /// Tells of each item that the worker has begun, then of those that it has not, the last one

@@ -224,7 +224,7 @@ impl Dealt {
     fn go_on(&self) -> Vec<usize> {
         let next = |time: u64| self.hand.go_on(Time(time), time);
         let begun = (1..).map_while(next);
-        begun.map(|work| self.number(work)).collect()
+        begun.map(|item| self.number(item.work)).collect()
     }
 
     fn recall(&self) {

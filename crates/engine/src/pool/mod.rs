@@ -10,7 +10,6 @@ mod loom_tests;
 mod slot;
 mod table;
 
-use std::ptr::NonNull;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::SeqCst;
 use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64};
@@ -332,11 +331,10 @@ impl Pool {
         }
     }
 
-    /// A worker has gone on to an item that it was dealt, which became active with that.
-    pub(crate) fn note_activated(&self, pwq: PwqRef, work: NonNull<Header>) {
+    /// A worker has gone on to an item that was left and dealt, which became active with that.
+    fn note_activated(&self, pwq: PwqRef, work: &Header) {
         let mut activated = Activated::default();
-        // SAFETY: it is about to be executed, and there until then.
-        activated.note(name_of(pwq), unsafe { work.as_ref() }.key());
+        activated.note(name_of(pwq), work.key());
         self.activated.add(&mut activated);
     }
 

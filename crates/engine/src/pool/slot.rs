@@ -10,12 +10,14 @@ use cmwq_os::observe::tree::Tree;
 use cmwq_os::observe::{TaskFiles, TaskState};
 use cmwq_os::{futex, sched, thread};
 use cmwq_policy::pool::SeenState;
+use cmwq_policy::work::WorkWord;
 use cmwq_policy::{CpuMask, Nanos, Time, WorkerId};
 
 use super::Pool;
 use super::hand::Hand;
 use crate::item::Header;
 use crate::park::Parker;
+use crate::queue::pwq::PwqRef;
 use crate::report::Awaited;
 use crate::sync::Mutex;
 
@@ -110,9 +112,16 @@ impl Slot {
     }
 
     /// The worker, which is the caller, has ended an item then, which took so long, and goes on to
-    /// the next one that it was dealt, if it was.
-    pub(crate) fn go_on(&self, at: Time, ran: Nanos) -> Option<NonNull<Header>> {
-        self.hand.get()?.go_on(at, ran)
+    /// the next one that it was dealt, if it was. All are of this pwq.
+    pub(crate) fn go_on(&self, pwq: PwqRef, at: Time, ran: Nanos) -> Option<NonNull<Header>> {
+        let item = self.hand.get()?.go_on(at, ran)?;
+        // SAFETY: it is this worker's since it was counted.
+        let header = unsafe { item.work.as_ref() };
+        if item.listed.is_none() {
+            self.pool.note_activated(pwq, header);
+        }
+        header.set_word(WorkWord::off_queue(self.pool.id()));
+        Some(item.work)
     }
 
     /// The worker's own thread begins an item.

@@ -8,7 +8,6 @@ use cmwq_os::{clock, sched, thread};
 use cmwq_policy::lately::Whose;
 use cmwq_policy::linger::Linger;
 use cmwq_policy::pool::{PoolKey, Step, goes_on_alone};
-use cmwq_policy::work::WorkWord;
 use cmwq_policy::{CpuMask, ItemReport, Nanos, Rule, Time, WorkerId, sampling};
 
 use super::mask::{is_items_mask, set_pool_mask};
@@ -329,13 +328,12 @@ impl Worker {
             }
             let is_lost = self.is_lost_after(&done, pwq);
             let goes_on = !is_lost && goes_on_alone(&done.report);
-            let next = goes_on.then(|| slot.go_on(done.at, done.item.0)).flatten();
+            let next = goes_on
+                .then(|| slot.go_on(pwq, done.at, done.item.0))
+                .flatten();
             let Some(next) = next else {
                 return Some((done, is_lost));
             };
-            slot.pool.note_activated(pwq, next);
-            // SAFETY: it is this worker's since it was counted.
-            unsafe { next.as_ref() }.set_word(WorkWord::off_queue(slot.pool.id()));
             (work, begun) = (next, Some(done.at));
         }
     }

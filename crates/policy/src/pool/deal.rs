@@ -14,7 +14,7 @@
 //! The words of the protocol are in the README of the engine's pools.
 
 use super::crew::Current;
-use super::dealt::{Dealer, Dealt, Recalled};
+use super::dealt::{Dealer, Dealt, MOST_DEALT, Recalled};
 use super::inbox::Inbox;
 use super::{Cx, WorkerPool, slots};
 use crate::action::Action;
@@ -24,6 +24,34 @@ use crate::store::{ItemKey, SharedLimit, Store};
 use crate::time::{Nanos, Time};
 use crate::work::QueuedFlags;
 use crate::worker::WorkerId;
+
+/// How many items are dealt. Who recalls some that are not begun has moved them twice for nothing:
+/// so next time they are half as many, and twice as many where all were begun.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Portion {
+    most: usize,
+    dealt: usize,
+}
+
+impl Default for Portion {
+    fn default() -> Self {
+        Portion {
+            most: MOST_DEALT,
+            dealt: 0,
+        }
+    }
+}
+
+impl Portion {
+    /// So many of them were begun when they were recalled, if any were dealt.
+    fn recalled(&mut self, begun: usize) {
+        self.most = match core::mem::take(&mut self.dealt) {
+            0 => self.most,
+            dealt if begun == dealt => (2 * self.most).min(MOST_DEALT),
+            _ => (self.most / 2).max(1),
+        };
+    }
+}
 
 /// How far a worker has come by itself.
 #[derive(Clone, Copy)]
@@ -46,8 +74,12 @@ impl<S: Store> WorkerPool<S> {
     pub(super) fn deal<I: Inbox<S>>(&mut self, cx: &mut Cx<S>, inbox: &mut I, to: Dealer<S::Pwq>) {
         let any = self.nr_queued() > 0 || inbox.has_any();
         if any && self.may_deal(cx, to.pwq) {
-            let dealt = inbox.deal(to, |inbox| self.next_to_deal(cx, inbox, to.pwq));
-            hit!(ItemsDealt if dealt > 0);
+            let mut room = self.portion.most;
+            self.portion.dealt = inbox.deal(to, |inbox| {
+                room = room.checked_sub(1)?;
+                self.next_to_deal(cx, inbox, to.pwq)
+            });
+            hit!(ItemsDealt if self.portion.dealt > 0);
         }
     }
 
@@ -126,6 +158,8 @@ impl<S: Store> WorkerPool<S> {
             }
             Recalled::Rest(item) => self.worklist.list_series(cx, &[item.work], true),
         });
+        let begun = progress.map_or(0, |(_, progress)| progress.count);
+        self.portion.recalled(begun as usize);
         if let Some((dealer, progress)) = progress {
             hit!(WorkerWentOn);
             self.note_progress(cx, dealer, progress);

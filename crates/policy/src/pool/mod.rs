@@ -243,6 +243,7 @@ pub struct WorkerPool<S: Store> {
     dog: Watchdog,
     slots: Slots<S>,
     decisions: decisions::Decisions,
+    portion: deal::Portion,
     /// An item was last begun or ended.
     moved: Time,
     /// How many wait for the pool as a whole.
@@ -283,6 +284,7 @@ impl<S: Store> WorkerPool<S> {
             dog: Watchdog::default(),
             slots: Slots::new(),
             decisions: decisions::Decisions::default(),
+            portion: deal::Portion::default(),
             moved: Time(0),
             drain_watchers: 0,
             stats: PoolStats::default(),

@@ -77,6 +77,22 @@ fn no_more_than_so_many_are_dealt_and_all_run_in_order() {
 }
 
 #[test]
+fn fewer_are_dealt_where_they_are_recalled_and_more_where_they_are_begun() {
+    let (mut rig, mut inbox, _) = dealt(400);
+    for most in [16, 8, 4, 2, 1, 1] {
+        assert_eq!(inbox.nr_dealt(), most);
+        publish(&mut rig, &mut inbox);
+        assert!(end(&mut rig, &mut inbox));
+    }
+    for most in [1, 2, 4, 8, 16, 16] {
+        assert_eq!(inbox.nr_dealt(), most);
+        for _ in 0..=most {
+            assert!(end(&mut rig, &mut inbox));
+        }
+    }
+}
+
+#[test]
 fn items_of_other_pool_workqueues_are_not_dealt() {
     let (mut rig, mut inbox) = serving(1);
     let other = rig.pwq(0, 10);

@@ -72,8 +72,8 @@ pub trait Inbox<S: Store> {
     fn first(&mut self) -> Option<Left<S::Work, S::Pwq>> {
         None
     }
-    /// [Deals](super::deal) a worker what `next` gives, at most
-    /// [`MOST_DEALT`](super::MOST_DEALT); how many it were. Nothing is dealt already.
+    /// Deals a worker what `next` gives, at most [`MOST_DEALT`](super::MOST_DEALT) items, which it
+    /// begins without the pool; how many it were. Nothing is dealt already.
     fn deal(
         &mut self,
         _to: Dealer<S::Pwq>,

@@ -72,8 +72,7 @@ impl<S: Store> WorkerPool<S> {
     /// Deals the worker, which has just gone on to an item of this pool workqueue, what waits
     /// behind that.
     pub(super) fn deal<I: Inbox<S>>(&mut self, cx: &mut Cx<S>, inbox: &mut I, to: Dealer<S::Pwq>) {
-        let any = self.nr_queued() > 0 || inbox.has_any();
-        if any && self.may_deal(cx, to.pwq) {
+        if self.may_deal(cx, to.pwq) {
             let mut room = self.portion.most;
             self.portion.dealt = inbox.deal(to, |inbox| {
                 room = room.checked_sub(1)?;

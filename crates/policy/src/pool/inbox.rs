@@ -197,6 +197,7 @@ impl<S: Store> WorkerPool<S> {
         if let Step::Run(_, pwq) = step
             && went_on
             && before.open.is_some()
+            && (more || self.nr_queued() > 0)
         {
             self.deal(cx, inbox, Dealer { worker: id, pwq });
         }

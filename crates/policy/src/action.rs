@@ -43,9 +43,10 @@ pub enum Action<P> {
 
 /// Actions one call can push. The end of an item and the choice of the next one say the most. What
 /// has ended is `Flushed`, `Drained` or `Released`, `Emptied`, and `Undefer`. Then come a turn
-/// (`Activate`), a failed wait, and one start. Maydays, and what one tick may start, stop when the
-/// list is full. The rest follows with the next tick, and by the chain: each worker that begins an
-/// item starts the next one.
+/// (`Activate`), a failed wait, and one start. Before that, what was dealt and has ended may say
+/// `Flushed` and a turn. Maydays, and what one tick may start, stop when the list is full. The rest
+/// follows with the next tick, and by the chain: each worker that begins an item starts the next
+/// one.
 pub const MAX_ACTIONS: usize = 14;
 
 /// A fixed-capacity list of actions.

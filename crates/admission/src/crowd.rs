@@ -13,7 +13,8 @@
 //! How many sleep changes from moment to moment. If each of `n` jobs sleeps independently, the
 //! number has the variance `asleep x awake / n`. The margin is twice the root of that, so that the
 //! CPUs hardly ever run out of jobs. Jobs that only compute have no margin. While a look finds CPUs
-//! without a job, twice as many as sleep may run.
+//! without a job, twice as many as sleep may run. Where CPUs idle that looks find busy, more run
+//! than these: see `idle.rs`.
 //!
 //! A look also tells early which jobs sleep, long before the first has ended; and which of them
 //! sleep again and again, as those do that try to lock a file.
@@ -22,6 +23,7 @@ use alloc::collections::BTreeMap;
 
 use cmwq_policy::time::{MILLISECOND, Nanos, Time};
 
+use crate::idle::Idle;
 use crate::seen::Seen;
 use crate::watched::Watched;
 
@@ -63,6 +65,7 @@ pub struct Crowd {
     /// Those that slept at the last look, and not for a disk: who loads computes in a moment. Twice
     /// as many where that left CPUs idle.
     asleep_now: u64,
+    idle: Idle,
     jobs: BTreeMap<u64, Watched>,
     /// When the last look was.
     last: Time,
@@ -79,11 +82,19 @@ impl Crowd {
             asleep: None,
             threads: ONE,
             asleep_now: 0,
+            idle: Idle::default(),
             jobs: BTreeMap::new(),
             last: Time(0),
             debt: 0,
             paid: Time(0),
         }
+    }
+
+    /// The CPUs have idled for `idled` since some moment, all together, and `running` jobs run.
+    /// [`looked`](Self::looked) follows. Not called where nobody can tell.
+    pub fn idled(&mut self, now: Time, idled: Nanos, running: u64) {
+        let is_full = running >= self.ceiling();
+        self.idle.looked(now, idled, self.cpus, is_full);
     }
 
     /// Takes in one look at all jobs that run. Without any it says nothing.
@@ -125,7 +136,7 @@ impl Crowd {
         // The root of `x` parts is that of `x * ONE`, in parts.
         let deviation = (variance * u128::from(ONE)).isqrt() as u64;
         let all = asleep + awake + DEVIATIONS * deviation;
-        ((all + ONE / 2) / ONE).max(1)
+        ((all + ONE / 2) / ONE).max(1) + self.idle.more()
     }
 
     /// What is known after the last look.
@@ -216,6 +227,25 @@ mod tests {
                 assert!((least..=3 * least).contains(&ceiling), "{ceiling}");
             }
         }
+    }
+
+    #[test]
+    fn more_run_where_cpus_idle_all_the_same() {
+        let mut crowd = Crowd::new(2);
+        let mut seen = Vec::new();
+        for n in 0..100 {
+            let now = Time(n * EVERY);
+            // A tenth of their time, in the middle.
+            let idled = n.clamp(40, 70) * 2 * EVERY / 10;
+            crowd.idled(now, idled, 30);
+            crowd.looked(now, jobs(0, 30, 1));
+            seen.push(crowd.ceiling());
+        }
+        assert_eq!(
+            (seen[0], seen[39], seen[70], seen[99]),
+            (8, 2, 8, 2),
+            "{seen:?}"
+        );
     }
 
     #[test]

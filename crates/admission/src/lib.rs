@@ -28,6 +28,8 @@ mod crowd;
 /// When their output is read.
 mod files;
 mod gather;
+/// CPUs that idle all the same.
+mod idle;
 /// Jobs that run much longer than the others.
 mod long;
 /// Whether there is memory for one more job.

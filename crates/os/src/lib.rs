@@ -8,8 +8,8 @@
 //!
 //! Lowest first; a module imports from its own floor and from those below.
 //!
-//! 1. `adopt`, `cgroup`, `clock`, `generation`, `sched`, `schedstat`, `session`, `stderr`,
-//!    `topology`, `under_miri`, `usage`: one kind of call or file each
+//! 1. `adopt`, `cgroup`, `clock`, `generation`, `idle`, `sched`, `schedstat`, `session`,
+//!    `stderr`, `topology`, `under_miri`, `usage`: one kind of call or file each
 //! 2. `limits`, `thread`
 //! 3. `cpus`, `memory`: how much of the machine may be used
 //! 4. `futex`, `helper`: the helper is a process that waits on futexes
@@ -35,6 +35,8 @@ pub mod futex;
 pub mod generation;
 /// A process of its own for `SCHED_IDLE` threads.
 pub mod helper;
+/// How long CPUs have had nothing to run.
+pub mod idle;
 /// What another thread has used, and where it is.
 pub mod inspect;
 /// Ending descendants, and nobody else.

@@ -5,6 +5,8 @@ use super::session::Session;
 use super::threads;
 use cmwq_admission::{Crowd, Glance, Leader, Nap, Seen};
 use cmwq_os::clock;
+use cmwq_os::cpus::{EffectiveCpus, effective};
+use cmwq_os::idle::idle;
 use cmwq_os::observe::tree::{Tree, one_look};
 use cmwq_os::observe::{Naps, TaskState, naps, parse_stat};
 use std::collections::HashMap;
@@ -44,6 +46,7 @@ impl Drop for Looks {
 
 fn look_on(session: &Session) {
     let cpus = cmwq::cpus();
+    let own = own_cpus();
     let mut crowd = Crowd::new(cpus as u32);
     let mut trees: HashMap<u64, Tree> = HashMap::new();
     let mut pause = FIRST;
@@ -51,6 +54,9 @@ fn look_on(session: &Session) {
         let begun = clock::now();
         let leaders = session.control.leaders();
         let running: HashMap<u64, i32> = leaders.into_iter().map(|(pid, job)| (job, pid)).collect();
+        if let Some(idled) = own.and_then(|own| idle(&own.mask)) {
+            crowd.idled(begun, idled, running.len() as u64);
+        }
         trees.retain(|job, _| running.contains_key(job));
         let look = |(job, pid)| {
             let tree = trees.entry(job).or_insert_with(|| Tree::new(pid));
@@ -61,6 +67,12 @@ fn look_on(session: &Session) {
         let now = clock::now();
         pause = Duration::from_nanos(crowd.valid(now, now.since(begun)));
     }
+}
+
+/// Those that run our jobs and nothing else keeps from them. Under a quota for less than all of
+/// them, they idle in the end whatever runs.
+fn own_cpus() -> Option<EffectiveCpus> {
+    Some(effective()).filter(|cpus| cpus.target == cpus.mask.count())
 }
 
 fn look(job: u64, pid: i32, tree: &mut Tree, cpus: usize) -> Option<Seen> {

@@ -1,0 +1,118 @@
+//! CPUs that idle beside jobs that only seem to keep them busy.
+//!
+//! Looks say little of waits that are much shorter than a look, as those for a disk: whoever looks
+//! takes a CPU itself, behind which those that would have left it idle queue up. How long CPUs have
+//! idled in all tells what looks miss. While they do, though more jobs wait, more may run:
+//!
+//! | of the CPUs' time idled | then |
+//! | --- | --- |
+//! | more than 1/32 | twice as many more, at least one for each CPU and at most three |
+//! | less than 1/128 | half as many more |
+//!
+//! It begins with the most, since nobody knows what the jobs do.
+
+use cmwq_policy::time::{MILLISECOND, Nanos, Time};
+
+/// Idle time is told in ticks of 10 ms, so it takes a while to mean anything.
+const WINDOW: Nanos = 100 * MILLISECOND;
+/// One part of so many, idle, is too much.
+const TOO_MUCH: u128 = 32;
+/// And one of so many is nothing.
+const NOTHING: u128 = 128;
+/// The most jobs more for each CPU.
+const MOST_PER_CPU: u64 = 3;
+
+/// How many more jobs may run than looks say.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Idle {
+    /// When the window began, and what the CPUs had idled then.
+    since: Option<(Time, Nanos)>,
+    /// As many jobs ran as were allowed. If none ever did, it is no wonder that CPUs idle.
+    was_full: bool,
+    more: u64,
+}
+
+impl Idle {
+    /// Of `cpus` CPUs, which have idled for `idled` in all. `is_full`: as many jobs run as may.
+    pub(crate) fn looked(&mut self, now: Time, idled: Nanos, cpus: u64, is_full: bool) {
+        self.was_full |= is_full;
+        let Some((since, before)) = self.since else {
+            self.since = Some((now, idled));
+            self.more = MOST_PER_CPU * cpus;
+            return;
+        };
+        let passed = now.since(since);
+        if passed < WINDOW {
+            return;
+        }
+        let idle = u128::from(idled.saturating_sub(before));
+        let all = u128::from(passed) * u128::from(cpus);
+        if idle * TOO_MUCH > all && self.was_full {
+            self.more = (2 * self.more).clamp(cpus, MOST_PER_CPU * cpus);
+        } else if idle * NOTHING < all {
+            self.more /= 2;
+        }
+        *self = Idle {
+            since: Some((now, idled)),
+            was_full: false,
+            more: self.more,
+        };
+    }
+
+    /// So many more may run.
+    pub(crate) fn more(&self) -> u64 {
+        self.more
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CPUS: u64 = 4;
+
+    /// What more may run after each of these windows, of whose time so many parts of 1,000 idled.
+    fn after(windows: &[u64], is_full: bool) -> std::vec::Vec<u64> {
+        let mut idle = Idle::default();
+        let (mut now, mut idled) = (Time(77), 5);
+        idle.looked(now, idled, CPUS, is_full);
+        let window = |&parts: &u64| {
+            for _ in 0..5 {
+                now = now.after(WINDOW / 5);
+                idled += CPUS * WINDOW / 5 * parts / 1000;
+                idle.looked(now, idled, CPUS, is_full);
+            }
+            idle.more()
+        };
+        windows.iter().map(window).collect()
+    }
+
+    #[test]
+    fn nothing_is_known_without_looks() {
+        assert_eq!(Idle::default().more(), 0);
+    }
+
+    #[test]
+    fn where_nothing_idles_it_is_soon_over() {
+        assert_eq!(after(&[0, 0, 0, 0, 0], true), [6, 3, 1, 0, 0]);
+    }
+
+    #[test]
+    fn where_cpus_idle_it_grows_and_stays_where_they_hardly_do() {
+        let windows = [0, 0, 0, 0, 40, 20, 40, 40, 10];
+        assert_eq!(after(&windows, true), [6, 3, 1, 0, 4, 4, 8, 12, 12]);
+    }
+
+    #[test]
+    fn it_does_not_grow_where_fewer_run_than_may() {
+        assert_eq!(after(&[0, 0, 0, 0, 500], false), [6, 3, 1, 0, 0]);
+    }
+
+    #[test]
+    fn a_count_that_goes_back_says_that_nothing_idled() {
+        let mut idle = Idle::default();
+        idle.looked(Time(0), 1000, CPUS, true);
+        idle.looked(Time(WINDOW), 500, CPUS, true);
+        assert_eq!(idle.more(), MOST_PER_CPU * CPUS / 2);
+    }
+}

@@ -54,9 +54,13 @@ fn ask(server: SocketAddr, name: usize) -> io::Result<()> {
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
-    if let Some(address) = std::env::args().nth(1) {
-        return listen(&TcpListener::bind(address)?, usize::MAX);
+    match std::env::args().nth(1) {
+        Some(address) => listen(&TcpListener::bind(address)?, usize::MAX),
+        None => serve_own_clients(),
     }
+}
+
+fn serve_own_clients() -> Result<(), Box<dyn Error>> {
     let listener = TcpListener::bind("127.0.0.1:0")?;
     let server = listener.local_addr()?;
     thread::scope(|threads| {
@@ -72,5 +76,5 @@ fn main() -> Result<(), Box<dyn Error>> {
 
 #[test]
 fn it_works() {
-    main().unwrap();
+    serve_own_clients().unwrap();
 }

@@ -1,11 +1,11 @@
 //! What a worker was dealt: what for is in `cmwq_policy::pool`'s `deal.rs`.
 //!
-//! A worker that was ever dealt anything has a hand. One word of it says how many items were dealt,
-//! and how many of them are begun; it is 0 while nothing is dealt.
+//! A worker that was ever dealt anything has a hand. One word of it says whether it is *out*, how
+//! many items were dealt, and how many of them are begun; it is 0 while the hand is not out.
 //!
 //! | who | does |
 //! | --- | --- |
-//! | deals: the worker itself, holding the pool | writes the items; stores the word |
+//! | deals, or deals more: the worker itself, holding the pool | writes the items; stores the word |
 //! | goes on: the worker, without the pool | notes its step; counts the word up by one |
 //! | recalls: anybody, holding the pool | swaps the word for 0; reads the steps, and the rest |
 //!
@@ -24,11 +24,13 @@ use crate::item::Header;
 use crate::queue::pwq::PwqRef;
 use crate::sync::{AtomicU32, SeqCst, UnsafeCell};
 
-/// In the word: how many are begun, and above that how many were dealt.
+/// In the word: how many are begun, above that how many were dealt, and above that whether it is
+/// out, though nothing was.
 const DEALT_SHIFT: u32 = 8;
-const BEGUN: u32 = (1 << DEALT_SHIFT) - 1;
+const NUMBER: u32 = (1 << DEALT_SHIFT) - 1;
+const OUT: u32 = 1 << (2 * DEALT_SHIFT);
 
-const _: () = assert!(MOST_DEALT <= BEGUN as usize);
+const _: () = assert!(MOST_DEALT <= NUMBER as usize);
 
 pub(crate) type Item = Dealt<NonNull<Header>>;
 
@@ -49,7 +51,10 @@ unsafe impl Send for Hand {}
 
 /// How many were dealt, and how many of them are begun.
 fn read(word: u32) -> (usize, usize) {
-    ((word >> DEALT_SHIFT) as usize, (word & BEGUN) as usize)
+    (
+        (word >> DEALT_SHIFT & NUMBER) as usize,
+        (word & NUMBER) as usize,
+    )
 }
 
 impl Hand {
@@ -72,21 +77,45 @@ impl Hand {
         begun < dealt
     }
 
+    /// Whether all that was dealt is begun, nobody has recalled it, and there is room for more. Its
+    /// worker asks.
+    pub(super) fn wants_more(&self) -> bool {
+        let word = self.word.load(SeqCst);
+        let (dealt, begun) = read(word);
+        word & OUT != 0 && begun == dealt && dealt < MOST_DEALT
+    }
+
     /// Deals what `next` gives to the worker whose hand it is, which is the caller and holds the
-    /// pool. Nothing is dealt before. How many it were.
-    pub(super) fn deal(&self, to: Dealer<PwqRef>, mut next: impl FnMut() -> Option<Item>) -> usize {
-        // SAFETY: nothing is dealt: only who holds the pool is here, and the worker is the caller.
+    /// pool. The hand is not out before. How many it were.
+    pub(super) fn deal(&self, to: Dealer<PwqRef>, next: impl FnMut() -> Option<Item>) -> usize {
+        // SAFETY: it is not out: only who holds the pool is here, and the worker is the caller.
         self.dealer.with_mut(|dealer| unsafe { *dealer = to });
-        let mut dealt = 0;
+        self.word.store(OUT, SeqCst);
+        self.deal_more(next)
+    }
+
+    /// The same for a hand that is out, and of which all is begun.
+    pub(super) fn deal_more(&self, mut next: impl FnMut() -> Option<Item>) -> usize {
+        let word = self.word.load(SeqCst);
+        let (before, _) = read(word);
+        let mut dealt = before;
         while dealt < MOST_DEALT
             && let Some(item) = next()
         {
-            // SAFETY: as above.
+            // SAFETY: it is not dealt yet: only the worker is here, which is the caller.
             self.items[dealt].with_mut(|cell| unsafe { *cell = Some(item) });
             dealt += 1;
         }
-        self.word.store((dealt as u32) << DEALT_SHIFT, SeqCst);
-        dealt
+        let more = dealt - before;
+        self.word
+            .store(word + ((more as u32) << DEALT_SHIFT), SeqCst);
+        more
+    }
+
+    /// To whom it was dealt. The caller is that worker, whose hand is out, or holds the pool.
+    pub(super) fn dealer(&self) -> Dealer<PwqRef> {
+        // SAFETY: written by the worker alone, holding the pool.
+        self.dealer.with(|dealer| unsafe { *dealer })
     }
 
     /// The worker, whose hand it is, has ended an item then, which took so long, and goes on to the
@@ -110,10 +139,9 @@ impl Hand {
     /// first. The caller holds the pool.
     pub(super) fn recall(&self, mut told: impl FnMut(Dealer<PwqRef>, Recalled<NonNull<Header>>)) {
         let (dealt, done) = read(self.word.swap(0, SeqCst));
-        // SAFETY: written with the pool held.
-        let dealer = self.dealer.with(|dealer| unsafe { *dealer });
+        let dealer = self.dealer();
         let item = |at: usize| {
-            // SAFETY: as above.
+            // SAFETY: written with the pool held.
             let item = self.items[at].with(|item| unsafe { *item });
             item.expect("it was dealt")
         };

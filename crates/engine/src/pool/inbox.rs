@@ -234,7 +234,7 @@ pub(crate) struct Before(Option<u64>);
 pub(crate) struct View<'a> {
     pub(super) inbox: &'a Inbox,
     pub(super) taken: &'a mut Taken,
-    /// Of the worker that was dealt something, if one was.
+    /// Of the worker whose hand is out, if one is.
     pub(super) out: &'a mut Option<&'static Hand>,
     /// Of the worker that asks.
     pub(super) own: Option<&'static Slot>,
@@ -271,6 +271,11 @@ impl View<'_> {
 
     /// Whether something was dealt.
     pub(crate) fn has_dealt(&self) -> bool {
+        self.out.is_some_and(Hand::has_any)
+    }
+
+    /// Whether a worker's hand is out.
+    pub(super) fn has_hand_out(&self) -> bool {
         self.out.is_some()
     }
 
@@ -328,8 +333,16 @@ impl Policy<Items> for View<'_> {
             return 0;
         };
         let dealt = hand.deal(to, || next(self));
-        *self.out = (dealt > 0).then_some(hand);
+        *self.out = Some(hand);
         dealt
+    }
+
+    fn deal_more(
+        &mut self,
+        mut next: impl FnMut(&mut Self) -> Option<Dealt<NonNull<Header>>>,
+    ) -> usize {
+        let Some(hand) = *self.out else { return 0 };
+        hand.deal_more(|| next(self))
     }
 
     fn recall(&mut self, mut told: impl FnMut(Dealer<PwqRef>, Recalled<NonNull<Header>>)) {

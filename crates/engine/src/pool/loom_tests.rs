@@ -9,7 +9,7 @@
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-use cmwq_policy::pool::{Dealer, Dealt as Item, Inbox as _, Left, Recalled};
+use cmwq_policy::pool::{Dealer, Dealt as InHand, Inbox as _, Left, Recalled};
 use cmwq_policy::{Time, WorkerId};
 use loom::thread;
 
@@ -170,12 +170,20 @@ fn an_event_sees_what_its_caller_has_left() {
     });
 }
 
-/// A worker's hand of three items, and what is told of it under the pool's lock.
+/// A worker's hand, three items, and what is known of them under the pool's lock.
 struct Dealt {
     hand: Hand,
     items: Vec<Box<Header>>,
+    told: Mutex<Told>,
+}
+
+#[derive(Default)]
+struct Told {
+    /// The hand is out.
+    out: bool,
     /// What was told to be begun, and what not.
-    told: Mutex<(Vec<usize>, Vec<usize>)>,
+    begun: Vec<usize>,
+    rest: Vec<usize>,
 }
 
 // SAFETY: links and cells of items are watched by loom.
@@ -189,7 +197,7 @@ impl Dealt {
         Arc::new(Dealt {
             hand: Hand::new(),
             items: (0..3).map(make).collect(),
-            told: Mutex::new(Default::default()),
+            told: Mutex::default(),
         })
     }
 
@@ -198,26 +206,34 @@ impl Dealt {
         self.items.iter().position(same).unwrap()
     }
 
+    fn item(&self, number: usize) -> InHand<NonNull<Header>> {
+        let header = &*self.items[number];
+        InHand {
+            work: NonNull::from(header),
+            key: header.key(),
+            stamp: Default::default(),
+            listed: None,
+        }
+    }
+
     /// The worker asks, holding the pool, and is dealt these.
-    fn deal(&self, numbers: std::ops::Range<usize>) {
-        let _held = self.told.lock().unwrap();
+    fn deal(&self, mut numbers: std::ops::Range<usize>) {
+        let mut told = self.told.lock().unwrap();
+        self.recall_held(&mut told);
         let to = Dealer {
             worker: WorkerId(7),
             pwq: NonNull::dangling(),
         };
-        let mut items = numbers.map(|number| NonNull::from(&*self.items[number]));
-        self.hand.deal(to, || {
-            let work = items.next()?;
-            // SAFETY: the model keeps its items.
-            let key = unsafe { work.as_ref() }.key();
-            let stamp = Default::default();
-            Some(Item {
-                work,
-                key,
-                stamp,
-                listed: None,
-            })
-        });
+        let next = || numbers.next().map(|number| self.item(number));
+        self.hand.deal(to, next);
+        told.out = true;
+    }
+
+    /// The worker has begun what it was dealt, and is dealt this one more, if nobody has recalled.
+    fn deal_more(&self, number: usize) -> bool {
+        let told = self.told.lock().unwrap();
+        let mut item = Some(self.item(number)).filter(|_| told.out);
+        told.out && self.hand.wants_more() && self.hand.deal_more(|| item.take()) == 1
     }
 
     /// The worker goes on as long as it can: what it has begun.
@@ -228,15 +244,31 @@ impl Dealt {
     }
 
     fn recall(&self) {
-        let mut held = self.told.lock().unwrap();
-        let (begun, rest) = &mut *held;
+        let mut told = self.told.lock().unwrap();
+        self.recall_held(&mut told);
+    }
+
+    fn recall_held(&self, told: &mut Told) {
+        if !std::mem::take(&mut told.out) {
+            return;
+        }
         self.hand.recall(|_, what| match what {
             Recalled::Begun { item, at, ran } => {
                 assert_eq!(at.0, ran, "its own step");
-                begun.push(self.number(item.work));
+                told.begun.push(self.number(item.work));
             }
-            Recalled::Rest(item) => rest.push(self.number(item.work)),
+            Recalled::Rest(item) => told.rest.push(self.number(item.work)),
         });
+    }
+
+    /// After all: each was begun and told so, in order, or given back.
+    fn check(&self, begun: &[usize]) {
+        self.recall();
+        let told = self.told.lock().unwrap();
+        assert_eq!(told.begun, begun, "each that is begun is told, in order");
+        let mut all = [begun, &told.rest].concat();
+        all.sort_unstable();
+        assert_eq!(all, [0, 1, 2], "each is begun or given back");
     }
 }
 
@@ -249,15 +281,29 @@ fn what_was_dealt_is_begun_and_told_or_given_back() {
         let other = thread::spawn(move || other.recall());
         let mut begun = dealt.go_on();
         // It asks, and is dealt the third one; the other may not have come yet.
-        dealt.recall();
         dealt.deal(2..3);
         begun.extend(dealt.go_on());
         other.join().unwrap();
-        dealt.recall();
-        let (told, rest) = &*dealt.told.lock().unwrap();
-        assert_eq!(told, &begun, "each that is begun is told, in order");
-        let mut all = [&begun[..], rest].concat();
-        all.sort_unstable();
-        assert_eq!(all, [0, 1, 2], "each is begun or given back");
+        dealt.check(&begun);
+    });
+}
+
+#[test]
+fn what_is_dealt_on_top_is_begun_and_told_or_given_back() {
+    model(|| {
+        let dealt = Dealt::new();
+        dealt.deal(0..1);
+        let other = dealt.clone();
+        let other = thread::spawn(move || other.recall());
+        let mut begun = dealt.go_on();
+        for number in 1..3 {
+            // Else it asks.
+            if !dealt.deal_more(number) {
+                dealt.deal(number..number + 1);
+            }
+            begun.extend(dealt.go_on());
+        }
+        other.join().unwrap();
+        dealt.check(&begun);
     });
 }

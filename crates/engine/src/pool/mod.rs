@@ -75,7 +75,7 @@ struct Core {
     published: Published,
     standby: Option<WorkerId>,
     taken: Taken,
-    /// Of the worker that was dealt items, if one was.
+    /// Of the worker whose hand is out, if one is.
     out: Option<&'static Hand>,
     /// What the present event asks for.
     actions: PoolActions,
@@ -267,7 +267,7 @@ impl Pool {
             published: core.published,
             now,
         };
-        if inbox.has_dealt() {
+        if inbox.has_hand_out() {
             core.pool.recall(&mut cx, &mut inbox);
         }
         let (result, stays) = event(&mut core.pool, &mut cx, &mut inbox);
@@ -288,6 +288,37 @@ impl Pool {
             waited,
         };
         (result, asked)
+    }
+
+    /// The worker has begun all that it was dealt. If no event has come since, it is dealt more
+    /// `now`: no event either.
+    fn deal_more(&'static self, now: Time, hand: &'static Hand) {
+        let (mut guard, _) = self.lock_core();
+        let (core, no_way_back) = (&mut *guard, NoWayBack);
+        let is_out = core.out.is_some_and(|out| std::ptr::eq(out, hand));
+        if is_out {
+            // SAFETY: the lock is held until after the last use of the items.
+            let mut items = unsafe { Items::of(self.base, self.id) };
+            let mut cx = Cx {
+                store: &mut items,
+                now,
+                cpu: self.here(),
+                out: &mut core.actions,
+            };
+            let mut inbox = View {
+                inbox: &self.inbox,
+                taken: &mut core.taken,
+                out: &mut core.out,
+                own: None,
+                published: core.published,
+                now,
+            };
+            core.pool.deal_more(&mut cx, &mut inbox, hand.dealer());
+            inbox.let_go();
+            debug_assert!(core.actions.is_empty());
+        }
+        drop(guard);
+        std::mem::forget(no_way_back);
     }
 
     /// Publishes what changed. The stores are ordered by the lock; who reads them without it is

@@ -113,8 +113,17 @@ impl Slot {
 
     /// The worker, which is the caller, has ended an item then, which took so long, and goes on to
     /// the next one that it was dealt, if it was. All are of this pwq.
-    pub(crate) fn go_on(&self, pwq: PwqRef, at: Time, ran: Nanos) -> Option<NonNull<Header>> {
-        let item = self.hand.get()?.go_on(at, ran)?;
+    pub(crate) fn go_on(
+        &'static self,
+        pwq: PwqRef,
+        at: Time,
+        ran: Nanos,
+    ) -> Option<NonNull<Header>> {
+        let hand = self.hand.get()?;
+        if hand.wants_more() && self.pool.inbox().has_any() {
+            self.pool.deal_more(at, hand);
+        }
+        let item = hand.go_on(at, ran)?;
         // SAFETY: it is this worker's since it was counted.
         let header = unsafe { item.work.as_ref() };
         if item.listed.is_none() {

@@ -5,6 +5,9 @@
 //! or where that is empty of those that were left in the [inbox](super::inbox). As long as its
 //! items turn out brief, the worker goes on by itself, and notes when each ended.
 //!
+//! When it has begun all of them and no event has come since, it is dealt more of what was left
+//! meanwhile. That takes the lock, and none of what an event takes: the pool is as it was.
+//!
 //! Nothing of this is seen. The first act of every event is to [recall](WorkerPool::recall) what
 //! was dealt: the pool learns how far the worker has come, and the rest is where it was. So events
 //! find the pool as if the worker had told of each item.
@@ -43,6 +46,19 @@ impl Default for Portion {
 }
 
 impl Portion {
+    /// All were begun, and so many more are dealt.
+    fn more(&mut self, more: usize) {
+        self.dealt += more;
+    }
+
+    /// How many more may be dealt where all were begun.
+    fn grown(&mut self) -> usize {
+        if self.dealt > 0 {
+            self.most = (2 * self.most).min(MOST_DEALT);
+        }
+        self.most
+    }
+
     /// So many of them were begun when they were recalled, if any were dealt.
     fn recalled(&mut self, begun: usize) {
         self.most = match core::mem::take(&mut self.dealt) {
@@ -76,9 +92,25 @@ impl<S: Store> WorkerPool<S> {
             let mut room = self.portion.most;
             self.portion.dealt = inbox.deal(to, |inbox| {
                 room = room.checked_sub(1)?;
-                self.next_to_deal(cx, inbox, to.pwq)
+                self.next_to_deal(cx, inbox, to)
             });
             hit!(ItemsDealt if self.portion.dealt > 0);
+        }
+    }
+
+    /// The worker has begun all that it was dealt, and no event has come since: it serves on, and
+    /// is dealt more.
+    pub fn deal_more<I: Inbox<S>>(&mut self, cx: &mut Cx<S>, inbox: &mut I, to: Dealer<S::Pwq>) {
+        let mut room = self.portion.grown();
+        let more = inbox.deal_more(|inbox| {
+            room = room.checked_sub(1)?;
+            self.next_to_deal(cx, inbox, to)
+        });
+        self.portion.more(more);
+        hit!(MoreDealt if more > 0);
+        self.brief.moved(to.worker, cx.now);
+        if let Some(until) = self.brief.served_until().filter(|_| more > 0) {
+            inbox.open(until);
         }
     }
 
@@ -105,15 +137,16 @@ impl<S: Store> WorkerPool<S> {
         &mut self,
         cx: &mut Cx<S>,
         inbox: &mut impl Inbox<S>,
-        pwq: S::Pwq,
+        to: Dealer<S::Pwq>,
     ) -> Option<Dealt<S::Work>> {
+        let pwq = to.pwq;
         match self.worklist.list().first() {
-            Some(work) => self.next_listed(cx, work, pwq),
+            Some(work) => self.next_listed(cx, work, to),
             None if self.nr_queued() > 0 || !cx.store.pwq(pwq).inactive.is_empty() => None,
             None => {
                 let left = inbox.first()?;
                 let key = cx.store.key(left.work);
-                let fits = left.pwq == pwq && self.who_executes(&key).is_none();
+                let fits = left.pwq == pwq && self.is_free_for(to.worker, &key);
                 fits.then(|| inbox.take())?.map(|left| Dealt {
                     work: left.work,
                     key,
@@ -124,16 +157,21 @@ impl<S: Store> WorkerPool<S> {
         }
     }
 
+    /// Whether nobody but this worker executes it, which comes to it later.
+    fn is_free_for(&self, id: WorkerId, key: &ItemKey) -> bool {
+        self.who_executes(key).is_none_or(|busy| busy == id)
+    }
+
     fn next_listed(
         &mut self,
         cx: &mut Cx<S>,
         work: S::Work,
-        pwq: S::Pwq,
+        to: Dealer<S::Pwq>,
     ) -> Option<Dealt<S::Work>> {
         let is_plain = cx.store.word(work).flags() == QueuedFlags::default();
         let key = cx.store.key(work);
         let (its, colour) = cx.store.queued_as(work)?;
-        if !is_plain || its != pwq || self.who_executes(&key).is_some() {
+        if !is_plain || its != to.pwq || !self.is_free_for(to.worker, &key) {
             return None;
         }
         self.worklist.unlist_series(cx, &[work]);

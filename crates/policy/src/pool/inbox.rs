@@ -72,13 +72,18 @@ pub trait Inbox<S: Store> {
     fn first(&mut self) -> Option<Left<S::Work, S::Pwq>> {
         None
     }
-    /// Deals a worker what `next` gives, at most [`MOST_DEALT`](super::MOST_DEALT) items, which it
-    /// begins without the pool; how many it were. Nothing is dealt already.
+    /// A worker's hand is out from now on, until it is recalled. It is dealt what `next` gives, at
+    /// most [`MOST_DEALT`](super::MOST_DEALT) items, which it begins without the pool; how many it
+    /// were.
     fn deal(
         &mut self,
         _to: Dealer<S::Pwq>,
         _next: impl FnMut(&mut Self) -> Option<Dealt<S::Work>>,
     ) -> usize {
+        0
+    }
+    /// The same for a hand that is out, of which all is begun: at most `MOST_DEALT` in all.
+    fn deal_more(&mut self, _next: impl FnMut(&mut Self) -> Option<Dealt<S::Work>>) -> usize {
         0
     }
     /// What was dealt is not any more. Tells of those that are begun, in order, and then of those
@@ -197,7 +202,6 @@ impl<S: Store> WorkerPool<S> {
         if let Step::Run(_, pwq) = step
             && went_on
             && before.open.is_some()
-            && (more || self.nr_queued() > 0)
         {
             self.deal(cx, inbox, Dealer { worker: id, pwq });
         }

@@ -14,7 +14,8 @@
 //! | `estimate.rs`, `unseen.rs` | who is presumed asleep, and what is believed of workers that nobody can see |
 //! | `items.rs`, `series.rs` | an item is queued, taken, ends; barriers, cancelled and deferred items |
 //! | `quick.rs` | the same where nothing but the item is going on in the pool |
-//! | `inbox.rs` | items that were queued without the pool's lock |
+//! | `inbox.rs`, `plain.rs` | items that were queued without the pool's lock; where one thing happens after the other |
+//! | `deal.rs`, `dealt.rs` | items that a worker begins without it |
 //! | `slots.rs`, `starvation.rs` | the limit of a queue: who gets a free slot, and when nobody ever would |
 //! | `worklist/` | items that no worker has taken; which are held back at a lock, which are near to a CPU |
 //! | `life.rs` | a worker's next step, to its end; which of too many idle ones end |
@@ -43,6 +44,7 @@ mod items;
 mod key;
 mod knot;
 mod life;
+mod plain;
 mod quick;
 mod rescue;
 mod seen;
@@ -72,6 +74,7 @@ pub use items::{Queueing, Retired};
 pub use key::{PoolKey, Served};
 pub use knot::{Behind, Behinds, Held};
 pub use life::{BH_WORKER_RESTARTS, BH_WORKER_TURN, Step};
+pub use plain::PlainInbox;
 pub use rescue::{MAX_RESCUERS, MAYDAY_INITIAL_TIMEOUT, MAYDAY_INTERVAL, RESCUER_BATCH};
 pub use seen::{Plan, Seen, SeenState, Shortage};
 pub use series::{Executing, QueuedIn};

@@ -19,6 +19,7 @@ macro_rules! edges {
 edges! {
     ItemRedirectedRetired "item-redirected-retired" "An item that runs in another pool of its queue was queued there, though its pool workqueue is retired."
     ItemLeft "item-left" "An item that was queued without the pool's lock was taken in."
+    MoreDealt "more-dealt" "A worker that had begun all that it was dealt was dealt more, without an event."
     ItemsDealt "items-dealt" "A worker was dealt items that were left, to go on without the pool's lock."
     WorkerWentOn "worker-went-on" "A pool has learnt that a worker went on to items that it was dealt."
     InboxShutLate "inbox-shut-late" "An item was left while the pool shut its inbox."

@@ -12,7 +12,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use cmwq_policy::affinity::{Near, Nearness};
-use cmwq_policy::pool::{Inbox as _, PoolKey, PoolStats, Served};
+use cmwq_policy::pool::{PoolKey, PoolStats, Served};
 use cmwq_policy::{
     Action, Actions, CpuMask, Cx, Nanos, PoolAttrs, Published, Time, WorkerId, WorkerPool, contract,
 };
@@ -109,7 +109,7 @@ impl Machine {
             (result, core.publish(cx, &mut *inbox))
         });
         pool.published.set(published);
-        let left = published.open.is_none() && inbox.has_any();
+        let left = published.open.is_none() && inbox.nr_left() > 0;
         drop(inbox);
         self.observed(|o| o.pool_event(self, id));
         for action in out.iter() {
@@ -150,20 +150,31 @@ impl Machine {
         out: &mut Actions<PwqId>,
         event: impl FnOnce(&mut WorkerPool<Items>, &mut Cx<Items>) -> R,
     ) -> R {
+        self.hold_core(pool, out, |core, cx| {
+            let result = event(core, cx);
+            match self.checks_whole.get() {
+                true => core.check_whole(cx.store),
+                false if cfg!(debug_assertions) => core.check(),
+                false => {}
+            }
+            result
+        })
+    }
+
+    /// What is no event: the core need not know all that its workers have done.
+    pub(crate) fn hold_core<R>(
+        &self,
+        pool: &Pool,
+        out: &mut Actions<PwqId>,
+        act: impl FnOnce(&mut WorkerPool<Items>, &mut Cx<Items>) -> R,
+    ) -> R {
         let mut cx = Cx {
             store: &mut *self.items.borrow_mut(),
             now: self.now(),
             cpu: self.current_cpu() as u32,
             out,
         };
-        let mut core = pool.core.borrow_mut();
-        let result = event(&mut core, &mut cx);
-        match self.checks_whole.get() {
-            true => core.check_whole(cx.store),
-            false if cfg!(debug_assertions) => core.check(),
-            false => {}
-        }
-        result
+        act(&mut pool.core.borrow_mut(), &mut cx)
     }
 
     /// A look at a pool's core, which knows all that its workers have done.

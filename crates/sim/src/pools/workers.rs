@@ -3,7 +3,7 @@
 
 use cmwq_policy::pool::{Step, goes_on_alone};
 use cmwq_policy::work::WorkWord;
-use cmwq_policy::{ItemReport, Store as _, WorkerId};
+use cmwq_policy::{Actions, ItemReport, Store as _, WorkerId};
 
 use crate::api::names::{Execution, ItemId, PoolId, PwqId, WorkerRef};
 use crate::api::trace::What;
@@ -74,11 +74,9 @@ impl Machine {
         if !goes_on_alone(&report) {
             return None;
         }
-        let next = self
-            .pool(who.pool)
-            .inbox
-            .borrow_mut()
-            .go_on(who.id, now, ran)?;
+        let pool = self.pool(who.pool);
+        self.deal_more(&pool, who.id);
+        let next = pool.inbox.borrow_mut().go_on(who.id, now, ran)?;
         self.worker(id, |w| w.ended = None);
         let word = WorkWord::off_queue(who.pool.0);
         self.items.borrow_mut().set_word(next.0, word);
@@ -87,6 +85,20 @@ impl Machine {
             self.with_inbox(who.pool, |_, _, _| ());
         }
         Some(next)
+    }
+
+    /// The worker is dealt more, if it has begun all that it was dealt. No event.
+    fn deal_more(&self, pool: &Pool, id: WorkerId) {
+        let mut inbox = pool.inbox.borrow_mut();
+        if !inbox.wants_more(id) {
+            return;
+        }
+        let mut out = Actions::default();
+        self.hold_core(pool, &mut out, |core, cx| {
+            let dealer = inbox.dealer().expect("its hand is out");
+            core.deal_more(cx, &mut *inbox, dealer);
+        });
+        debug_assert!(out.is_empty(), "it is no event");
     }
 
     fn ask_core(&self, id: ThreadId, who: WorkerRef) -> Step<ItemId, PwqId> {

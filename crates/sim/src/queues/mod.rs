@@ -11,8 +11,9 @@ use std::convert::Infallible;
 use std::rc::Rc;
 
 use cmwq_policy::contract::{self, QueueInfo};
-use cmwq_policy::pool::PoolKey;
+use cmwq_policy::pool::{Left, PoolKey};
 use cmwq_policy::queue::{Attrs, Caller, Intake, Kind, Queue as Core, QueueAttrs};
+use cmwq_policy::stats::Stamp;
 use cmwq_policy::store::PwqInfo;
 use cmwq_policy::work::WorkWord;
 use cmwq_policy::{CpuMask, Cx, ItemKey, Store, Time, WorkerPool};
@@ -140,7 +141,13 @@ impl contract::Machine for Machine {
         let kind = self.queue(queue).spec.made.kind;
         let pool = self.pool(PoolId(self.info(pwq).pool));
         let now = Machine::now(self);
-        kind.has_inbox() && pool.inbox.borrow_mut().leave(work, pwq, home, now)
+        let left = Left {
+            work,
+            pwq,
+            home,
+            stamp: Stamp::of(now),
+        };
+        kind.has_inbox() && pool.inbox.borrow_mut().leave(left, now)
     }
 
     fn take_in(&self) -> bool {

@@ -1,21 +1,21 @@
 //! A pool around the core.
 
 use std::cell::{Cell, RefCell};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use cmwq_policy::affinity::Near;
-use cmwq_policy::pool::{
-    Dealer, Dealt, Inbox as Policy, Left, MOST_DEALT, PoolKey, Recalled, looks_at_clock,
-};
-use cmwq_policy::stats::Stamp;
-use cmwq_policy::{Nanos, PoolAttrs, Published, Time, WorkerId, WorkerPool};
+use cmwq_policy::pool::{PlainInbox, PoolKey};
+use cmwq_policy::{PoolAttrs, Published, Time, WorkerId, WorkerPool};
 
 use crate::api::names::{ItemId, PoolId, PwqId};
 use crate::cpu::ThreadId;
 use crate::state::event::Armed;
 use crate::state::signals::PoolSignals;
 use crate::state::store::Items;
+
+/// Nothing happens in the middle of a call here, so no item is left while it is shut.
+pub(crate) type Inbox = PlainInbox<ItemId, PwqId>;
 
 pub(crate) struct Pool {
     pub(crate) id: PoolId,
@@ -41,139 +41,6 @@ pub(crate) struct Pool {
     pub(crate) look: Cell<Armed>,
     /// When it is looked at because items of it wait for slots.
     pub(crate) starving: Cell<Armed>,
-}
-
-/// The inbox of a pool. Nothing happens in the middle of a call here, so no item is left while it
-/// is shut.
-#[derive(Default)]
-pub(crate) struct Inbox {
-    until: Option<Time>,
-    left: VecDeque<Left<ItemId, PwqId>>,
-    hand: Option<Hand>,
-}
-
-/// What a worker was dealt.
-struct Hand {
-    dealer: Dealer<PwqId>,
-    /// Those that it has not begun.
-    rest: VecDeque<Dealt<ItemId>>,
-    /// What it has done.
-    begun: Vec<Recalled<ItemId>>,
-}
-
-impl Inbox {
-    /// Leaves an item, if that may be.
-    pub(crate) fn leave(&mut self, work: ItemId, pwq: PwqId, home: u32, now: Time) -> bool {
-        let Some(until) = self.until else {
-            return false;
-        };
-        if looks_at_clock(self.left.len() as u32) && now >= until {
-            return false;
-        }
-        let stamp = Stamp::of(now);
-        self.left.push_back(Left {
-            work,
-            pwq,
-            home,
-            stamp,
-        });
-        true
-    }
-
-    /// Through which pool workqueue this item was left.
-    pub(crate) fn left_for(&self, work: ItemId) -> Option<PwqId> {
-        let is_it = |dealt: &Dealt<ItemId>| dealt.work == work;
-        let dealt = self.hand.iter().find(|hand| hand.rest.iter().any(is_it));
-        let left = self.left.iter().find(|left| left.work == work);
-        left.map(|left| left.pwq)
-            .or_else(|| dealt.map(|hand| hand.dealer.pwq))
-    }
-
-    /// The worker has ended an item then, which took so long, and goes on to the next one that it
-    /// was dealt, if it was.
-    pub(crate) fn go_on(&mut self, id: WorkerId, at: Time, ran: Nanos) -> Option<(ItemId, PwqId)> {
-        let hand = self.hand.as_mut().filter(|hand| hand.dealer.worker == id)?;
-        let item = hand.rest.pop_front()?;
-        hand.begun.push(Recalled::Begun { item, at, ran });
-        Some((item.work, hand.dealer.pwq))
-    }
-
-    /// Whether a worker has done something that its pool has not heard of.
-    pub(crate) fn has_news(&self) -> bool {
-        self.hand
-            .as_ref()
-            .is_some_and(|hand| !hand.begun.is_empty())
-    }
-
-    /// Whether there is an item in it, or a worker may hold one that it has not begun.
-    pub(crate) fn has_left(&self) -> bool {
-        self.has_any() || self.hand.is_some()
-    }
-
-    /// Whether there is an item in it, or may soon be.
-    pub(crate) fn has_backlog(&self) -> bool {
-        self.until.is_some() || self.has_left()
-    }
-}
-
-impl Policy<Items> for Inbox {
-    fn is_open(&self) -> bool {
-        self.until.is_some()
-    }
-
-    fn open(&mut self, until: Time) {
-        self.until = Some(until);
-    }
-
-    fn shut(&mut self) {
-        self.until = None;
-    }
-
-    fn has_any(&self) -> bool {
-        !self.left.is_empty()
-    }
-
-    fn take(&mut self) -> Option<Left<ItemId, PwqId>> {
-        self.left.pop_front()
-    }
-
-    fn first(&mut self) -> Option<Left<ItemId, PwqId>> {
-        self.left.front().copied()
-    }
-
-    fn deal(
-        &mut self,
-        to: Dealer<PwqId>,
-        mut next: impl FnMut(&mut Self) -> Option<Dealt<ItemId>>,
-    ) -> usize {
-        let dealt = core::iter::from_fn(|| next(self));
-        let rest: VecDeque<_> = dealt.take(MOST_DEALT).collect();
-        let dealt = rest.len();
-        self.hand = (dealt > 0).then(|| Hand {
-            dealer: to,
-            rest,
-            begun: Vec::new(),
-        });
-        dealt
-    }
-
-    fn recall(&mut self, mut told: impl FnMut(Dealer<PwqId>, Recalled<ItemId>)) {
-        let Some(hand) = self.hand.take() else {
-            return;
-        };
-        hand.begun.iter().for_each(|&step| told(hand.dealer, step));
-        for item in hand.rest.into_iter().rev() {
-            match item.listed {
-                Some(_) => told(hand.dealer, Recalled::Rest(item)),
-                None => self.left.push_front(Left {
-                    work: item.work,
-                    pwq: hand.dealer.pwq,
-                    home: 0,
-                    stamp: item.stamp,
-                }),
-            }
-        }
-    }
 }
 
 impl Pool {

@@ -4,6 +4,7 @@ use super::leaving::{end, leave, publish, serving};
 use super::*;
 use crate::pool::brief::LATE;
 use crate::pool::inbox::{Inbox, REFRESH, left_after, left_at, looks_at_clock};
+use crate::pool::tests::store::TestStore;
 use crate::pool::{Published, Queueing, Retired};
 use crate::stats::Stamp;
 use crate::time::MICROSECOND;
@@ -13,10 +14,13 @@ fn it_is_open_while_one_worker_serves_and_until_that_is_late() {
     let (mut rig, mut inbox) = serving(2);
     let published = publish(&mut rig, &mut inbox);
     assert_eq!(published.open, Some(rig.now.after(LATE)));
-    assert!(published.backlog && inbox.is_open(), "the tick is armed");
+    assert!(
+        published.backlog && inbox.plain.until().is_some(),
+        "the tick is armed"
+    );
     rig.advance(LATE);
     let published = publish(&mut rig, &mut inbox);
-    assert!(published.open.is_none() && !inbox.is_open());
+    assert!(published.open.is_none() && inbox.plain.until().is_none());
     assert!(published.backlog, "an item is listed");
 }
 
@@ -26,7 +30,7 @@ fn it_is_shut_when_the_last_worker_goes_idle_and_where_somebody_would_be_started
     assert!(publish(&mut rig, &mut inbox).open.is_some());
     assert!(!end(&mut rig, &mut inbox));
     let published = publish(&mut rig, &mut inbox);
-    assert!(published.open.is_none() && !published.backlog && !inbox.is_open());
+    assert!(published.open.is_none() && !published.backlog && inbox.plain.until().is_none());
 
     let (mut rig, mut inbox) = serving(2);
     rig.hint_begin(0);
@@ -45,10 +49,10 @@ fn a_worker_takes_in_some_when_nothing_else_is_listed() {
     // It has not been open since the worker last asked: nothing is dealt.
     inbox.published = Published::default();
     assert!(end(&mut rig, &mut inbox));
-    assert_eq!(inbox.left.len(), 100, "one is listed");
+    assert_eq!(inbox.plain.nr_left(), 100, "one is listed");
     inbox.published = Published::default();
     assert!(end(&mut rig, &mut inbox));
-    assert_eq!(inbox.left.len(), 36);
+    assert_eq!(inbox.plain.nr_left(), 36);
     assert_eq!(rig.executing(), [left[0]]);
     assert_eq!(rig.pools[0].nr_queued(), 63);
     for &work in &left[1..] {
@@ -64,10 +68,10 @@ fn what_is_left_while_it_is_shut_is_taken_in_and_somebody_comes() {
     publish(&mut rig, &mut inbox);
     assert!(!end(&mut rig, &mut inbox));
     // It is open until that is published, and somebody sees it so.
-    inbox.until = Some(rig.now);
+    Inbox::<TestStore>::open(&mut inbox.plain, rig.now);
     let left = leave(&mut rig, &mut inbox, 1);
     publish(&mut rig, &mut inbox);
-    assert!(inbox.left.is_empty());
+    assert!(inbox.plain.nr_left() == 0);
     rig.run();
     assert_eq!(rig.executing(), left);
 }
@@ -77,10 +81,10 @@ fn others_take_in_everything_in_turns() {
     let (mut rig, mut inbox) = serving(1);
     publish(&mut rig, &mut inbox);
     leave(&mut rig, &mut inbox, 300);
-    rig.call(0, |pool, cx| pool.take_in_left(cx, &mut inbox, 256));
-    assert_eq!((rig.pools[0].nr_queued(), inbox.left.len()), (256, 44));
-    rig.call(0, |pool, cx| pool.take_in_some(cx, &mut inbox));
-    assert_eq!(inbox.left.len(), 44, "something is listed");
+    rig.call(0, |pool, cx| pool.take_in_left(cx, &mut inbox.plain, 256));
+    assert_eq!((rig.pools[0].nr_queued(), inbox.plain.nr_left()), (256, 44));
+    rig.call(0, |pool, cx| pool.take_in_some(cx, &mut inbox.plain));
+    assert_eq!(inbox.plain.nr_left(), 44, "something is listed");
 }
 
 #[test]
@@ -91,7 +95,7 @@ fn a_pool_workqueue_that_was_retired_takes_what_was_left_for_it() {
     let late = rig.pend_new();
     let refused = rig.call(0, |pool, cx| pool.queue(cx, late, 0, Queueing::default()));
     assert_eq!(refused, Err(Retired));
-    rig.call(0, |pool, cx| pool.take_in_left(cx, &mut inbox, 256));
+    rig.call(0, |pool, cx| pool.take_in_left(cx, &mut inbox.plain, 256));
     assert!(end(&mut rig, &mut inbox));
     assert_eq!(rig.executing(), left);
 }

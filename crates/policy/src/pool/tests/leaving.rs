@@ -1,92 +1,38 @@
 //! What the tests of the inbox and of what is dealt have in common.
 
 use std::cell::RefCell;
-use std::collections::VecDeque;
 use std::rc::Rc;
 
 use super::rig::{Doing, Pool};
 use super::*;
 use crate::pool::Cx;
-use crate::pool::Published;
-use crate::pool::dealt::{Dealer, Dealt, MOST_DEALT, Recalled, goes_on_alone};
-use crate::pool::inbox::{Inbox, Left};
+use crate::pool::dealt::goes_on_alone;
+use crate::pool::inbox::Left;
 use crate::pool::tests::store::TestStore;
+use crate::pool::{PlainInbox, Published};
 use crate::stats::Stamp;
 use crate::time::Nanos;
 
-/// An inbox in memory.
+pub(super) type Plain = PlainInbox<usize, usize>;
+
+/// The inbox, and what the rig knows of it.
 #[derive(Default)]
 pub(super) struct Box {
-    pub(super) until: Option<Time>,
-    pub(super) left: VecDeque<Left<usize, usize>>,
-    /// What was dealt: those that are not begun, and what the worker has done.
-    pub(super) hand: Option<(Dealer<usize>, VecDeque<Dealt<usize>>)>,
-    begun: Vec<Recalled<usize>>,
-    /// The numbers of those that are not, for the rig.
+    pub(super) plain: Plain,
+    /// The numbers of those that are dealt and not begun, for the rig.
     dealt: Rc<RefCell<Vec<usize>>>,
-    /// Nothing ever is.
-    pub(super) deals_nothing: bool,
     pub(super) published: Published,
-}
-
-impl Inbox<TestStore> for Box {
-    fn is_open(&self) -> bool {
-        self.until.is_some()
-    }
-    fn open(&mut self, until: Time) {
-        self.until = Some(until);
-    }
-    fn shut(&mut self) {
-        self.until = None;
-    }
-    fn has_any(&self) -> bool {
-        !self.left.is_empty()
-    }
-    fn take(&mut self) -> Option<Left<usize, usize>> {
-        self.left.pop_front()
-    }
-    fn first(&mut self) -> Option<Left<usize, usize>> {
-        self.left.front().copied()
-    }
-    fn deal(
-        &mut self,
-        to: Dealer<usize>,
-        mut next: impl FnMut(&mut Self) -> Option<Dealt<usize>>,
-    ) -> usize {
-        assert!(self.hand.is_none(), "one hand at a time");
-        let most = if self.deals_nothing { 0 } else { MOST_DEALT };
-        let dealt: VecDeque<_> = core::iter::from_fn(|| next(self)).take(most).collect();
-        self.dealt
-            .borrow_mut()
-            .extend(dealt.iter().map(|item| item.work));
-        let count = dealt.len();
-        self.hand = (count > 0).then_some((to, dealt));
-        count
-    }
-    fn recall(&mut self, mut told: impl FnMut(Dealer<usize>, Recalled<usize>)) {
-        let Some((dealer, rest)) = self.hand.take() else {
-            return;
-        };
-        self.dealt.borrow_mut().clear();
-        self.begun.drain(..).for_each(|step| told(dealer, step));
-        for item in rest.into_iter().rev() {
-            match item.listed {
-                Some(_) => told(dealer, Recalled::Rest(item)),
-                None => self.left.push_front(Left {
-                    work: item.work,
-                    pwq: dealer.pwq,
-                    home: 0,
-                    stamp: item.stamp,
-                }),
-            }
-        }
-    }
 }
 
 impl Box {
     /// How many were dealt and are not begun.
     pub(super) fn nr_dealt(&self) -> usize {
-        self.hand.as_ref().map_or(0, |(_, rest)| rest.len())
+        self.plain.not_begun().len()
+    }
+
+    fn tell_rig(&self) {
+        let works = self.plain.not_begun().map(|item| item.work);
+        *self.dealt.borrow_mut() = works.collect();
     }
 }
 
@@ -123,7 +69,7 @@ pub(super) fn leave_for(rig: &mut Rig, inbox: &mut Box, items: usize, pwq: usize
     let stamp = Stamp::of(rig.now);
     let leave = |_| {
         let work = rig.pend_new();
-        inbox.left.push_back(Left {
+        inbox.plain.put(Left {
             work,
             pwq,
             home: 0,
@@ -134,16 +80,29 @@ pub(super) fn leave_for(rig: &mut Rig, inbox: &mut Box, items: usize, pwq: usize
     (0..items).map(leave).collect()
 }
 
+/// Leaves an item again, which is not pending.
+pub(super) fn leave_again(rig: &mut Rig, inbox: &mut Box, work: usize) {
+    assert!(rig.pend(work));
+    inbox.plain.put(Left {
+        work,
+        pwq: 0,
+        home: 0,
+        stamp: Stamp::of(rig.now),
+    });
+}
+
 /// An event of the pool, and what it publishes after that.
 pub(super) fn event<R>(
     rig: &mut Rig,
     inbox: &mut Box,
-    act: impl FnOnce(&mut Pool, &mut Cx<TestStore>, &mut Box) -> R,
+    act: impl FnOnce(&mut Pool, &mut Cx<TestStore>, &mut Plain) -> R,
 ) -> R {
     rig.call(0, |pool, cx| {
-        pool.recall(cx, inbox);
-        let result = act(pool, cx, inbox);
-        inbox.published = pool.publish(cx, inbox);
+        let plain = &mut inbox.plain;
+        pool.recall(cx, plain);
+        let result = act(pool, cx, plain);
+        inbox.published = pool.publish(cx, plain);
+        inbox.tell_rig();
         result
     })
 }
@@ -176,17 +135,22 @@ pub(super) fn end_after(rig: &mut Rig, inbox: &mut Box, ran: Nanos) -> bool {
     rig.running().iter().any(|&(_, by, _)| by == id)
 }
 
-/// It goes on to what it was dealt, if it was.
+/// It goes on to what it was dealt, if it was, or is dealt then.
 fn go_on(rig: &mut Rig, inbox: &mut Box, id: WorkerId, ran: Nanos) -> bool {
-    let hand = inbox.hand.as_mut().filter(|(to, _)| to.worker == id);
-    let Some(item) = hand.and_then(|(_, rest)| rest.pop_front()) else {
+    if inbox.plain.wants_more(id) {
+        let dealer = inbox.plain.dealer().expect("its hand is out");
+        // No event: what the pool knows is as old as before.
+        let more = |pool: &mut Pool, cx: &mut Cx<_>| pool.deal_more(cx, &mut inbox.plain, dealer);
+        let ((), out) = rig.hold(0, more);
+        assert!(out.is_empty());
+        inbox.tell_rig();
+    }
+    let Some((work, _)) = inbox.plain.go_on(id, rig.now, ran) else {
         return false;
     };
-    let at = rig.now;
-    inbox.begun.push(Recalled::Begun { item, at, ran });
-    rig.store.set_alone(item.work);
-    inbox.dealt.borrow_mut().retain(|&work| work != item.work);
-    rig.started.push(item.work);
-    rig.thread(0, id).doing = Doing::Running(item.work);
+    inbox.tell_rig();
+    rig.store.set_alone(work);
+    rig.started.push(work);
+    rig.thread(0, id).doing = Doing::Running(work);
     true
 }

@@ -123,7 +123,7 @@ impl Rig {
     }
 
     /// The caller owns the item if it was not pending.
-    fn pend(&mut self, work: usize) -> bool {
+    pub(super) fn pend(&mut self, work: usize) -> bool {
         let owned = self.store.items[work].word.try_pend();
         owned.map(|word| self.set_word(work, word)).is_ok()
     }

@@ -158,12 +158,12 @@ impl Rig {
         id as usize
     }
 
-    /// One call of the core, then the invariants.
-    pub(super) fn call<R>(
+    /// One call of the core, and what it asks for.
+    pub(super) fn hold<R>(
         &mut self,
         pool: usize,
         act: impl FnOnce(&mut Pool, &mut Cx<TestStore>) -> R,
-    ) -> R {
+    ) -> (R, Actions<usize>) {
         let mut out = Actions::default();
         self.store.locked = Some(pool);
         let mut cx = Cx {
@@ -173,6 +173,17 @@ impl Rig {
             out: &mut out,
         };
         let result = act(&mut self.pools[pool], &mut cx);
+        self.store.locked = None;
+        (result, out)
+    }
+
+    /// One call of the core, then the invariants.
+    pub(super) fn call<R>(
+        &mut self,
+        pool: usize,
+        act: impl FnOnce(&mut Pool, &mut Cx<TestStore>) -> R,
+    ) -> R {
+        let (result, out) = self.hold(pool, act);
         for (locked, pool) in self.pools.iter().enumerate() {
             self.store.locked = Some(locked);
             pool.check_whole(&mut self.store);

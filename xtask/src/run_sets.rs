@@ -258,7 +258,10 @@ impl<'a> Measured<'a> {
         let name = &turn.runner.name;
         let is_it =
             |row: &Row| row.runner == *name && row.round == turn.round && row.paired == turn.paired;
-        has_time && !is_hopeless(self.of(set), name) && !self.of(set).any(is_it)
+        // What the table is about is measured to the end, however bad it is.
+        let may_be_left_out = name != pairs::OURS && !turn.paired;
+        let is_left_out = may_be_left_out && is_hopeless(self.of(set), name);
+        has_time && !is_left_out && !self.of(set).any(is_it)
     }
 
     /// A run that is over: who waits sees it, and it is kept.

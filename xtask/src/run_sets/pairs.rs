@@ -4,7 +4,8 @@ use super::medians::{best, medians};
 use super::runner::Runner;
 use super::{Row, Turn};
 
-const OURS: &str = "cmwq run";
+/// The command that is compared with the others.
+pub(super) const OURS: &str = "cmwq run";
 
 /// Ours and the best `xargs` of these rounds of one set.
 pub(super) fn pair<'a>(runners: &'a [Runner], rows: &[Row]) -> Option<[&'a Runner; 2]> {

@@ -90,11 +90,14 @@ impl Crowd {
         }
     }
 
-    /// The CPUs have idled for `idled` since some moment, all together, and `running` jobs run.
-    /// [`looked`](Self::looked) follows. Not called where nobody can tell.
-    pub fn idled(&mut self, now: Time, idled: Nanos, running: u64) {
-        let is_full = running >= self.ceiling();
-        self.idle.looked(now, idled, self.cpus, is_full);
+    /// These CPUs, which may run jobs, have idled for `idled` since some moment, all together, and
+    /// `running` jobs run. [`looked`](Self::looked) follows. Not called where nobody can tell. It
+    /// says nothing where a quota is for fewer CPUs: then they idle whatever runs.
+    pub fn idled(&mut self, now: Time, cpus: u64, idled: Nanos, running: u64) {
+        if cpus <= self.cpus {
+            let is_full = running >= self.ceiling();
+            self.idle.looked(now, idled, cpus, is_full);
+        }
     }
 
     /// Takes in one look at all jobs that run. Without any it says nothing.
@@ -237,7 +240,7 @@ mod tests {
             let now = Time(n * EVERY);
             // A tenth of their time, in the middle.
             let idled = n.clamp(40, 70) * 2 * EVERY / 10;
-            crowd.idled(now, idled, 30);
+            crowd.idled(now, 2, idled, 30);
             crowd.looked(now, jobs(0, 30, 1));
             seen.push(crowd.ceiling());
         }
@@ -246,6 +249,17 @@ mod tests {
             (8, 2, 8, 2),
             "{seen:?}"
         );
+    }
+
+    #[test]
+    fn cpus_that_a_quota_forbids_say_nothing() {
+        let mut crowd = Crowd::new(2);
+        for n in 0..100 {
+            let now = Time(n * EVERY);
+            crowd.idled(now, 4, n * 2 * EVERY, 30);
+            crowd.looked(now, jobs(0, 30, 1));
+            assert_eq!(crowd.ceiling(), 2);
+        }
     }
 
     #[test]

@@ -68,12 +68,13 @@ mod tests {
     }
 
     #[test]
-    fn it_does_not_go_back() {
+    fn nobody_idles_for_longer_than_the_machine_runs() {
         let own = crate::cpus::effective().mask;
-        let Some(before) = idle(&own) else {
+        let Some(idled) = idle(&own) else {
             return;
         };
-        std::thread::sleep(std::time::Duration::from_millis(30));
-        assert!(idle(&own) >= Some(before));
+        // The kernel rounds, and tells of one CPU after the other.
+        let most = (crate::clock::now().0 + SECOND) * own.count() as u64;
+        assert!(idled <= most, "{idled} of {most}");
     }
 }

@@ -5,7 +5,7 @@ use super::session::Session;
 use super::threads;
 use cmwq_admission::{Crowd, Glance, Leader, Nap, Seen};
 use cmwq_os::clock;
-use cmwq_os::cpus::{EffectiveCpus, effective};
+use cmwq_os::cpus::effective;
 use cmwq_os::idle::idle;
 use cmwq_os::observe::tree::{Tree, one_look};
 use cmwq_os::observe::{Naps, TaskState, naps, parse_stat};
@@ -46,7 +46,7 @@ impl Drop for Looks {
 
 fn look_on(session: &Session) {
     let cpus = cmwq::cpus();
-    let own = own_cpus();
+    let own = effective().mask;
     let mut crowd = Crowd::new(cpus as u32);
     let mut trees: HashMap<u64, Tree> = HashMap::new();
     let mut pause = FIRST;
@@ -54,8 +54,8 @@ fn look_on(session: &Session) {
         let begun = clock::now();
         let leaders = session.control.leaders();
         let running: HashMap<u64, i32> = leaders.into_iter().map(|(pid, job)| (job, pid)).collect();
-        if let Some(idled) = own.and_then(|own| idle(&own.mask)) {
-            crowd.idled(begun, idled, running.len() as u64);
+        if let Some(idled) = idle(&own) {
+            crowd.idled(begun, own.count() as u64, idled, running.len() as u64);
         }
         trees.retain(|job, _| running.contains_key(job));
         let look = |(job, pid)| {
@@ -67,12 +67,6 @@ fn look_on(session: &Session) {
         let now = clock::now();
         pause = Duration::from_nanos(crowd.valid(now, now.since(begun)));
     }
-}
-
-/// Those that run our jobs and nothing else keeps from them. Under a quota for less than all of
-/// them, they idle in the end whatever runs.
-fn own_cpus() -> Option<EffectiveCpus> {
-    Some(effective()).filter(|cpus| cpus.target == cpus.mask.count())
 }
 
 fn look(job: u64, pid: i32, tree: &mut Tree, cpus: usize) -> Option<Seen> {

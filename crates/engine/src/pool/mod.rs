@@ -4,6 +4,7 @@
 
 mod current;
 mod hand;
+mod hold;
 mod inbox;
 #[cfg(all(test, loom))]
 mod loom_tests;
@@ -16,19 +17,18 @@ use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64};
 
 use cmwq_os::sched;
 use cmwq_policy::affinity::Near;
-use cmwq_policy::pool::{Inbox as _, PoolKey};
-use cmwq_policy::{
-    Action, Actions, CpuMask, Cx, MAX_CPUS, Nanos, PoolAttrs, Published, Time, WorkerId, WorkerPool,
-};
+use cmwq_policy::pool::PoolKey;
+use cmwq_policy::{Actions, CpuMask, MAX_CPUS, Nanos, PoolAttrs, Published, WorkerId, WorkerPool};
 
 use crate::base::Base;
 use crate::item::Header;
 use crate::queue::pwq::Items;
 use crate::queue::pwq::{PwqRef, name_of};
-use crate::sync::{Futex, Mutex, MutexGuard};
+use crate::sync::{Futex, Mutex};
 use crate::tracepoints::{Activated, Activations};
 pub(crate) use current::{CURRENT, Current, executes_for};
 use hand::Hand;
+pub(crate) use hold::{Asked, News, check_whole};
 pub(crate) use inbox::{Before, Leaves, View};
 use inbox::{Inbox, Taken};
 pub(crate) use slot::{NOWHERE, Slot};
@@ -84,28 +84,6 @@ struct Core {
 // SAFETY: the core holds pointers to items and queues, which are only followed under its lock, by
 // whichever thread holds it; items may be sent between threads (their owners require `Send`).
 unsafe impl Send for Core {}
-
-/// After each how-manieth event pools check all that they can know, not only their counts; 0:
-/// never. Only tests say so.
-static CHECK_WHOLE: AtomicU32 = AtomicU32::new(0);
-/// Events so far, where that is asked for.
-static CHECKED: AtomicU32 = AtomicU32::new(0);
-
-/// See [`crate::check_whole`].
-pub(crate) fn check_whole(every: u32) {
-    CHECK_WHOLE.store(every, SeqCst);
-}
-
-/// What holds after each event. Debug builds only.
-fn check(pool: &WorkerPool<Items>, items: &mut Items) {
-    if cfg!(debug_assertions) {
-        let every = CHECK_WHOLE.load(SeqCst);
-        match every > 0 && CHECKED.fetch_add(1, SeqCst).is_multiple_of(every) {
-            true => pool.check_whole(items),
-            false => pool.check(),
-        }
-    }
-}
 
 impl Pool {
     pub(crate) fn new(
@@ -242,126 +220,6 @@ impl Pool {
         &self.inbox
     }
 
-    /// Runs one event of the core, which happens `now`, under the pool's lock. The caller carries
-    /// out what it asks for. The event tells whether what is published stays as it is.
-    pub(crate) fn run<R>(
-        &'static self,
-        now: Time,
-        event: impl FnOnce(&mut WorkerPool<Items>, &mut Cx<Items>, &mut View) -> (R, bool),
-    ) -> (R, Asked) {
-        let (mut guard, waited) = self.lock_core();
-        let (core, no_way_back) = (&mut *guard, NoWayBack);
-        // SAFETY: the lock is held until after the last use of the items.
-        let mut items = unsafe { Items::of(self.base, self.id) };
-        let mut cx = Cx {
-            store: &mut items,
-            now,
-            cpu: self.here(),
-            out: &mut core.actions,
-        };
-        let mut inbox = View {
-            inbox: &self.inbox,
-            taken: &mut core.taken,
-            out: &mut core.out,
-            own: None,
-            published: core.published,
-            now,
-        };
-        if inbox.has_hand_out() {
-            core.pool.recall(&mut cx, &mut inbox);
-        }
-        let (result, stays) = event(&mut core.pool, &mut cx, &mut inbox);
-        debug_assert!(!stays || core.pool.published(now).tells_no_other(&core.published));
-        let next = (!stays).then(|| core.pool.publish(&mut cx, &mut inbox));
-        let left = next.is_some_and(|next| next.open.is_none()) && inbox.has_any();
-        inbox.let_go();
-        check(&core.pool, cx.store);
-        self.activated.add(cx.store.activated());
-        let mut news = next.map_or_else(News::default, |next| self.publish(core, next));
-        news.left = left;
-        let actions = (!core.actions.is_empty()).then(|| std::mem::take(&mut core.actions));
-        drop(guard);
-        std::mem::forget(no_way_back);
-        let asked = Asked {
-            actions,
-            news,
-            waited,
-        };
-        (result, asked)
-    }
-
-    /// The worker has begun all that it was dealt. If no event has come since, it is dealt more
-    /// `now`: no event either.
-    fn deal_more(&'static self, now: Time, hand: &'static Hand) {
-        let (mut guard, _) = self.lock_core();
-        let (core, no_way_back) = (&mut *guard, NoWayBack);
-        let is_out = core.out.is_some_and(|out| std::ptr::eq(out, hand));
-        if is_out {
-            // SAFETY: the lock is held until after the last use of the items.
-            let mut items = unsafe { Items::of(self.base, self.id) };
-            let mut cx = Cx {
-                store: &mut items,
-                now,
-                cpu: self.here(),
-                out: &mut core.actions,
-            };
-            let mut inbox = View {
-                inbox: &self.inbox,
-                taken: &mut core.taken,
-                out: &mut core.out,
-                own: None,
-                published: core.published,
-                now,
-            };
-            core.pool.deal_more(&mut cx, &mut inbox, hand.dealer());
-            inbox.let_go();
-            debug_assert!(core.actions.is_empty());
-        }
-        drop(guard);
-        std::mem::forget(no_way_back);
-    }
-
-    /// Publishes what changed. The stores are ordered by the lock; who reads them without it is
-    /// woken through the engine, after a fence.
-    fn publish(&'static self, core: &mut Core, next: Published) -> News {
-        let before = std::mem::replace(&mut core.published, next);
-        if before.wants != next.wants {
-            let index = self.base.index_of(self.id);
-            self.base.canaries().set_wanting(index, next.wants);
-        }
-        if before.backlog != next.backlog {
-            self.base.tick().set_backlog(next.backlog);
-        }
-        let standby = core.pool.standby();
-        if core.standby != standby {
-            core.standby = standby;
-            let slot = standby.map_or(std::ptr::null_mut(), |id| self.slot_ptr(id));
-            self.standby.store(slot, SeqCst);
-        }
-        for action in core.actions.iter() {
-            if let Action::FailWait(id) = action {
-                // Under the lock, so that it cannot hit a later wait of the same worker.
-                self.slot(id).fail_wait();
-            }
-        }
-        News {
-            wants: next.wants && !before.wants,
-            backlog: next.backlog && !before.backlog,
-            cull: core.pool.cull_at().is_some(),
-            slots: core.pool.waits_for_slots(),
-            at_dfl: core.pool.waits_at_dfl(),
-            left: false,
-        }
-    }
-
-    /// Its lock, and whether somebody else had it.
-    fn lock_core(&self) -> (MutexGuard<'_, Core>, bool) {
-        match self.core.try_lock() {
-            Ok(core) => (core, false),
-            Err(_) => (self.core.lock().expect("the core does not panic"), true),
-        }
-    }
-
     /// A worker has gone on to an item that was left and dealt, which became active with that.
     fn note_activated(&self, pwq: PwqRef, work: &Header) {
         let mut activated = Activated::default();
@@ -469,47 +327,6 @@ impl Pool {
     pub(crate) fn wait_news(&self, seen: u32, timeout: Option<Nanos>) {
         self.progress.wait(seen, timeout);
     }
-}
-
-/// The core does not panic, unless somebody has overwritten an item that was queued, which C can.
-/// Then its lists are in the middle of a change, and everybody would wait for ever: dropping this
-/// while it panics ends the process.
-struct NoWayBack;
-
-impl Drop for NoWayBack {
-    fn drop(&mut self) {
-        if !cfg!(loom) {
-            eprintln!(
-                "cmwq: a list of queued items is broken: was an item overwritten, or its memory \
-                 used again, while it was queued? (CMWQ_CHECKED=1 finds out.)"
-            );
-            std::process::abort();
-        }
-    }
-}
-
-/// What one event asks for.
-#[must_use = "somebody is to be told"]
-pub(crate) struct Asked {
-    pub(crate) actions: Option<PoolActions>,
-    pub(crate) news: News,
-    /// Somebody else had the lock.
-    pub(crate) waited: bool,
-}
-
-/// What has newly become true with one event.
-#[must_use = "somebody is to be told"]
-#[derive(Default, PartialEq, Eq)]
-pub(crate) struct News {
-    pub(crate) wants: bool,
-    pub(crate) backlog: bool,
-    pub(crate) cull: bool,
-    /// Items wait for slots.
-    pub(crate) slots: bool,
-    /// Of limits that nobody has chosen.
-    pub(crate) at_dfl: bool,
-    /// Items are in the inbox, which is shut.
-    pub(crate) left: bool,
 }
 
 /// Pools are compared by identity.

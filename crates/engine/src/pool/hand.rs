@@ -17,7 +17,7 @@
 
 use std::ptr::NonNull;
 
-use cmwq_policy::pool::{Dealer, Dealt, MOST_DEALT, Recalled};
+use cmwq_policy::pool::{Dealer, Dealt, MOST_DEALT, Recalled, wants_more};
 use cmwq_policy::{Nanos, Time, WorkerId};
 
 use crate::item::Header;
@@ -77,12 +77,13 @@ impl Hand {
         begun < dealt
     }
 
-    /// Whether all that was dealt is begun, nobody has recalled it, and there is room for more. Its
-    /// worker asks.
-    pub(super) fn wants_more(&self) -> bool {
+    /// Whether it is out, and its worker, which is the caller, is to be dealt
+    /// [more](wants_more).
+    pub(super) fn wants_more(&self, waits: impl FnOnce() -> bool) -> bool {
         let word = self.word.load(SeqCst);
         let (dealt, begun) = read(word);
-        word & OUT != 0 && begun == dealt && dealt < MOST_DEALT
+        // Whether items wait is read from lines that others write: last.
+        word & OUT != 0 && wants_more(dealt, begun, true) && waits()
     }
 
     /// Deals what `next` gives to the worker whose hand it is, which is the caller and holds the

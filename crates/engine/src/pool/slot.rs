@@ -120,7 +120,7 @@ impl Slot {
         ran: Nanos,
     ) -> Option<NonNull<Header>> {
         let hand = self.hand.get()?;
-        if hand.wants_more() && self.pool.inbox().has_any() {
+        if hand.wants_more(|| self.pool.inbox().has_any()) {
             self.pool.deal_more(at, hand);
         }
         let item = hand.go_on(at, ran)?;

@@ -46,13 +46,8 @@ impl Default for Portion {
 }
 
 impl Portion {
-    /// All were begun, and so many more are dealt.
-    fn more(&mut self, more: usize) {
-        self.dealt += more;
-    }
-
-    /// How many more may be dealt where all were begun.
-    fn grown(&mut self) -> usize {
+    /// All were begun: how many more may be dealt.
+    fn all_begun(&mut self) -> usize {
         if self.dealt > 0 {
             self.most = (2 * self.most).min(MOST_DEALT);
         }
@@ -101,12 +96,12 @@ impl<S: Store> WorkerPool<S> {
     /// The worker has begun all that it was dealt, and no event has come since: it serves on, and
     /// is dealt more.
     pub fn deal_more<I: Inbox<S>>(&mut self, cx: &mut Cx<S>, inbox: &mut I, to: Dealer<S::Pwq>) {
-        let mut room = self.portion.grown();
+        let mut room = self.portion.all_begun();
         let more = inbox.deal_more(|inbox| {
             room = room.checked_sub(1)?;
             self.next_to_deal(cx, inbox, to)
         });
-        self.portion.more(more);
+        self.portion.dealt += more;
         hit!(MoreDealt if more > 0);
         self.brief.moved(to.worker, cx.now);
         if let Some(until) = self.brief.served_until().filter(|_| more > 0) {

@@ -48,6 +48,12 @@ pub enum Recalled<W> {
     Rest(Dealt<W>),
 }
 
+/// Whether a worker whose hand is out is dealt more: it has begun all that it was dealt, there is
+/// room, and items wait.
+pub fn wants_more(dealt: usize, begun: usize, waits: bool) -> bool {
+    begun == dealt && dealt < MOST_DEALT && waits
+}
+
 /// Whether a worker that has ended this item goes on by itself.
 pub fn goes_on_alone(report: &ItemReport) -> bool {
     let is_brief = report.ran.is_some_and(|ran| ran < BRIEF) || cfg!(cmwq_brief);

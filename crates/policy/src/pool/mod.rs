@@ -14,8 +14,9 @@
 //! | `estimate.rs`, `unseen.rs` | who is presumed asleep, and what is believed of workers that nobody can see |
 //! | `items.rs`, `series.rs` | an item is queued, taken, ends; barriers, cancelled and deferred items |
 //! | `quick.rs` | the same where nothing but the item is going on in the pool |
-//! | `inbox.rs`, `plain.rs` | items that were queued without the pool's lock; where one thing happens after the other |
-//! | `deal.rs`, `dealt.rs` | items that a worker begins without it |
+//! | `inbox.rs` | items that were queued without the pool's lock |
+//! | `plain.rs` | such an inbox for the simulator, and for tests |
+//! | `deal.rs`, `dealt.rs` | items that a worker begins without the pool's lock |
 //! | `slots.rs`, `starvation.rs` | the limit of a queue: who gets a free slot, and when nobody ever would |
 //! | `worklist/` | items that no worker has taken; which are held back at a lock, which are near to a CPU |
 //! | `life.rs` | a worker's next step, to its end; which of too many idle ones end |
@@ -64,7 +65,7 @@ mod worklist;
 pub use crate::sampling::{ItemReport, MAX_SCAN};
 pub use census::Census;
 pub use claim::{Claimant, MAX_CLAIMS};
-pub use dealt::{Dealer, Dealt, MOST_DEALT, Recalled, goes_on_alone};
+pub use dealt::{Dealer, Dealt, MOST_DEALT, Recalled, goes_on_alone, wants_more};
 pub use decisions::Decided;
 pub use inbox::{
     Inbox, Left, MOST_LEFT, NoInbox, REFRESH, TURN, left_after, left_at, looks_at_clock,

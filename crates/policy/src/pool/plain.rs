@@ -1,10 +1,9 @@
-//! An inbox in memory, for a pool to which one thing happens after the other: a simulator's, a
-//! test's.
+//! An inbox for the simulator, and for tests: there is one thread, so it needs no protocol.
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
-use super::dealt::{Dealer, Dealt, MOST_DEALT, Recalled};
+use super::dealt::{self, Dealer, Dealt, MOST_DEALT, Recalled};
 use super::inbox::{Inbox, Left, looks_at_clock};
 use crate::store::Store;
 use crate::time::{Nanos, Time};
@@ -36,7 +35,7 @@ impl<W, P> Default for PlainInbox<W, P> {
 }
 
 impl<W, P> PlainInbox<W, P> {
-    /// One from which at most so many items are dealt at a time.
+    /// One from which at most so many items are dealt at a time; 0: never any.
     pub fn dealing(most: usize) -> Self {
         PlainInbox {
             until: None,
@@ -60,22 +59,6 @@ impl<W, P> PlainInbox<W, P> {
     pub fn not_begun(&self) -> impl ExactSizeIterator<Item = &Dealt<W>> {
         let none = const { &VecDeque::new() };
         self.hand.as_ref().map_or(none, |hand| &hand.rest).iter()
-    }
-
-    /// Whether this worker has begun all that it was dealt, has room for more, and there is some.
-    pub fn wants_more(&self, id: WorkerId) -> bool {
-        let is_its = |hand: &Hand<W, P>| hand.dealer.worker == id;
-        let hand = self.hand.as_ref().filter(|hand| is_its(hand));
-        let wants = |hand: &Hand<W, P>| hand.rest.is_empty() && hand.begun.len() < self.most;
-        hand.is_some_and(wants) && !self.left.is_empty()
-    }
-
-    /// To whom it was dealt, of a hand that is out.
-    pub fn dealer(&self) -> Option<Dealer<P>>
-    where
-        P: Copy,
-    {
-        self.hand.as_ref().map(|hand| hand.dealer)
     }
 
     /// Whether a worker has done something that its pool has not heard of.
@@ -111,6 +94,14 @@ impl<W: Copy + PartialEq, P: Copy> PlainInbox<W, P> {
             self.put(left);
         }
         !is_late
+    }
+
+    /// The hand of this worker, if it is to be dealt [more](dealt::wants_more).
+    pub fn wants_more(&self, id: WorkerId) -> Option<Dealer<P>> {
+        let hand = self.hand.as_ref().filter(|hand| hand.dealer.worker == id)?;
+        let begun = hand.begun.len();
+        let wants = dealt::wants_more(begun + hand.rest.len(), begun, !self.left.is_empty());
+        wants.then_some(hand.dealer)
     }
 
     /// Through which pool workqueue this item was left.
@@ -163,6 +154,9 @@ impl<S: Store> Inbox<S> for PlainInbox<S::Work, S::Pwq> {
         next: impl FnMut(&mut Self) -> Option<Dealt<S::Work>>,
     ) -> usize {
         debug_assert!(self.hand.is_none(), "one hand at a time");
+        if self.most == 0 {
+            return 0;
+        }
         let (rest, begun) = Default::default();
         self.hand = Some(Hand {
             dealer,

@@ -90,12 +90,11 @@ impl Machine {
     /// The worker is dealt more, if it has begun all that it was dealt. No event.
     fn deal_more(&self, pool: &Pool, id: WorkerId) {
         let mut inbox = pool.inbox.borrow_mut();
-        if !inbox.wants_more(id) {
+        let Some(dealer) = inbox.wants_more(id) else {
             return;
-        }
+        };
         let mut out = Actions::default();
         self.hold_core(pool, &mut out, |core, cx| {
-            let dealer = inbox.dealer().expect("its hand is out");
             core.deal_more(cx, &mut *inbox, dealer);
         });
         debug_assert!(out.is_empty(), "it is no event");

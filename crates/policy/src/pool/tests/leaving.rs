@@ -137,8 +137,7 @@ pub(super) fn end_after(rig: &mut Rig, inbox: &mut Box, ran: Nanos) -> bool {
 
 /// It goes on to what it was dealt, if it was, or is dealt then.
 fn go_on(rig: &mut Rig, inbox: &mut Box, id: WorkerId, ran: Nanos) -> bool {
-    if inbox.plain.wants_more(id) {
-        let dealer = inbox.plain.dealer().expect("its hand is out");
+    if let Some(dealer) = inbox.plain.wants_more(id) {
         // No event: what the pool knows is as old as before.
         let more = |pool: &mut Pool, cx: &mut Cx<_>| pool.deal_more(cx, &mut inbox.plain, dealer);
         let ((), out) = rig.hold(0, more);

@@ -4,10 +4,11 @@
 //! What takes more than one step goes through the rig's list of things to do, so that anything may
 //! happen in between.
 
-use super::super::{Claimant, ItemReport, Queueing};
+use super::super::{Claimant, Cx, ItemReport, Queueing};
 use super::check::{InFlight, barriers_of};
 use super::rig::{Doing, Pool, Rig, Todo};
-use super::store::{Instance, TestPwq};
+use super::store::{Instance, TestPwq, TestStore};
+use crate::action::Actions;
 use crate::colours::Flush;
 use crate::pwq::{Drain, PoolWorkqueue, PwqFlags};
 use crate::work::WorkWord;
@@ -102,6 +103,25 @@ impl Rig {
             self.insert(work, pwq, how);
         }
         pended
+    }
+
+    /// One call of the core, and what it asks for.
+    pub(super) fn hold<R>(
+        &mut self,
+        pool: usize,
+        act: impl FnOnce(&mut Pool, &mut Cx<TestStore>) -> R,
+    ) -> (R, Actions<usize>) {
+        let mut out = Actions::default();
+        self.store.locked = Some(pool);
+        let mut cx = Cx {
+            store: &mut self.store,
+            now: self.now,
+            cpu: self.cpu,
+            out: &mut out,
+        };
+        let result = act(&mut self.pools[pool], &mut cx);
+        self.store.locked = None;
+        (result, out)
     }
 
     /// Begins to queue an item; the rest comes later.

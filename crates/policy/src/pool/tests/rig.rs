@@ -7,7 +7,7 @@ use super::super::{
 use super::check::{self, Memory};
 use super::ops::{Flushing, Queue};
 use super::store::TestStore;
-use crate::action::{Action, Actions};
+use crate::action::Action;
 use crate::time::{MILLISECOND, Nanos, Time};
 use crate::worker::{Execution, State, Wait, WorkerId};
 use std::cell::RefCell;
@@ -156,25 +156,6 @@ impl Rig {
         self.pools.push(WorkerPool::new(PoolAttrs { id, ..attrs }));
         self.threads.push(BTreeMap::new());
         id as usize
-    }
-
-    /// One call of the core, and what it asks for.
-    pub(super) fn hold<R>(
-        &mut self,
-        pool: usize,
-        act: impl FnOnce(&mut Pool, &mut Cx<TestStore>) -> R,
-    ) -> (R, Actions<usize>) {
-        let mut out = Actions::default();
-        self.store.locked = Some(pool);
-        let mut cx = Cx {
-            store: &mut self.store,
-            now: self.now,
-            cpu: self.cpu,
-            out: &mut out,
-        };
-        let result = act(&mut self.pools[pool], &mut cx);
-        self.store.locked = None;
-        (result, out)
     }
 
     /// One call of the core, then the invariants.

@@ -92,6 +92,10 @@ impl Pool {
         slot: &'static Slot,
         report: ItemReport,
     ) -> (Step<NonNull<Header>, PwqRef>, bool) {
+        // Else nothing is dealt.
+        if self.inbox().is_open() {
+            slot.make_hand();
+        }
         let ((step, has_dealt), then) = self.once(now, |core, cx, inbox| {
             let before = inbox.published();
             inbox.asked_by(slot);

@@ -329,7 +329,7 @@ impl Policy<Items> for View<'_> {
         to: Dealer<PwqRef>,
         mut next: impl FnMut(&mut Self) -> Option<Dealt<NonNull<Header>>>,
     ) -> usize {
-        let Some(hand) = self.own.map(Slot::hand) else {
+        let Some(hand) = self.own.and_then(Slot::hand) else {
             return 0;
         };
         let dealt = hand.deal(to, || next(self));

@@ -106,9 +106,14 @@ impl Slot {
         self.parker.unpark();
     }
 
-    /// What the worker is dealt.
-    pub(super) fn hand(&self) -> &Hand {
-        self.hand.get_or_init(|| Box::new(Hand::new()))
+    /// The worker has a hand from now on: made before the pool's lock is taken.
+    pub(crate) fn make_hand(&self) {
+        self.hand.get_or_init(|| Box::new(Hand::new()));
+    }
+
+    /// What the worker is dealt, if it has a hand.
+    pub(super) fn hand(&self) -> Option<&Hand> {
+        self.hand.get().map(|hand| &**hand)
     }
 
     /// The worker, which is the caller, has ended an item then, which took so long, and goes on to

@@ -20,9 +20,10 @@ pub(crate) fn of(func: usize) -> &'static str {
     let known = |names: &Mutex<BTreeMap<_, _>>| names.lock().ok()?.get(&func).copied();
     known(names).unwrap_or_else(|| {
         // Not under the lock: the linker's own may be held by who loads a library.
-        let name: &'static str = Box::leak(lookup(func).into_boxed_str());
+        let name = lookup(func).into_boxed_str();
         let mut names = names.lock().expect("nobody panics with it");
-        names.entry(func).or_insert(name)
+        // Kept only if nobody was faster: what is not in the map, nobody finds again.
+        names.entry(func).or_insert_with(|| Box::leak(name))
     })
 }
 

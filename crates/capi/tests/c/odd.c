@@ -502,6 +502,43 @@ static void test_queues_of_eight_threads(void)
 	EQUAL(LOAD(ran), 8 * 100 * 10);
 }
 
+/* Functions that nobody has queued before. */
+#define NEW(name) static void name(struct work_struct *work) { count(work); }
+NEW(new_0) NEW(new_1) NEW(new_2) NEW(new_3) NEW(new_4) NEW(new_5) NEW(new_6) NEW(new_7)
+
+static work_func_t const new_ones[] = {
+	new_0, new_1, new_2, new_3, new_4, new_5, new_6, new_7,
+};
+
+static pthread_barrier_t together;
+
+static void *queues_the_new_ones(void *arg)
+{
+	size_t n;
+
+	(void)arg;
+	for (n = 0; n < sizeof(new_ones) / sizeof(*new_ones); n++) {
+		struct work_struct work;
+
+		INIT_WORK_ONSTACK(&work, new_ones[n]);
+		pthread_barrier_wait(&together);
+		CHECK(queue_work(wq, &work));
+		flush_work(&work);
+		destroy_work_on_stack(&work);
+	}
+	return NULL;
+}
+
+/* All threads ask for the name of the same function: it is kept once, and nothing leaks. */
+static void test_new_functions_of_four_threads(void)
+{
+	begin();
+	CHECK(!pthread_barrier_init(&together, NULL, 4));
+	in_threads(4, queues_the_new_ones);
+	CHECK(!pthread_barrier_destroy(&together));
+	EQUAL(LOAD(ran), 4 * 8);
+}
+
 static void *on_its_stack(void *arg)
 {
 	int n;
@@ -904,22 +941,32 @@ static void test_forks_in_an_item(void)
 	flush_work(&work);
 }
 
-#define TEST(name) { #name, test_##name }
-static const struct { const char *name; void (*body)(void); } tests[] = {
+#define TEST(name) { #name, test_##name, false }
+#define FORKING_TEST(name) { #name, test_##name, true }
+static const struct test { const char *name; void (*body)(void); bool forks; } tests[] = {
 	TEST(queues_itself), TEST(moves_between_queues), TEST(frees_itself),
 	TEST(flushes_from_its_own_function), TEST(queue_is_destroyed_with_armed_items),
 	TEST(mod_delayed_work_storm), TEST(two_threads_cancel), TEST(enable_without_disable),
 	TEST(item_is_used_again), TEST(cpu_that_does_not_exist), TEST(attrs), TEST(max_active),
-	TEST(names), TEST(queues_of_eight_threads), TEST(items_on_the_stack), TEST(child),
+	TEST(names), TEST(queues_of_eight_threads), TEST(new_functions_of_four_threads),
+	TEST(items_on_the_stack), FORKING_TEST(child),
 	TEST(drain_lets_chains_end), TEST(arms_itself), TEST(delays), TEST(modifies_itself),
 	TEST(frozen), TEST(on_each_cpu_in_an_item), TEST(ordered_queue_keeps_each_threads_order),
 	TEST(flush_of_an_endless_item_ends), TEST(limit_changes_all_the_time),
-	TEST(cancels_its_next_instance), TEST(many_disable_and_enable), TEST(forks_in_an_item),
+	TEST(cancels_its_next_instance), TEST(many_disable_and_enable), FORKING_TEST(forks_in_an_item),
 };
 
-/* All, or the one that is named. */
+static bool is_asked_for(const struct test *test, const char *which)
+{
+	if (!strcmp(which, "no-fork"))
+		return !test->forks;
+	return !strcmp(which, "all") || !strcmp(which, test->name);
+}
+
+/* `all`, `no-fork`, or the one that is named. */
 int main(int argc, char **argv)
 {
+	const char *which = argc > 1 ? argv[1] : "all";
 	size_t n;
 
 	CHECK(!cmwq_set_report_hook(hook, NULL));
@@ -927,7 +974,7 @@ int main(int argc, char **argv)
 	other = alloc_workqueue("other", WQ_PERCPU, 0);
 	CHECK(wq && other);
 	for (n = 0; n < sizeof(tests) / sizeof(*tests); n++) {
-		if (argc > 1 && strcmp(argv[1], tests[n].name))
+		if (!is_asked_for(&tests[n], which))
 			continue;
 		fprintf(stderr, "%s\n", tests[n].name);
 		tests[n].body();

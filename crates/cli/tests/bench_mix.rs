@@ -159,6 +159,25 @@ fn several_pools_and_repeats_are_one_row_each() {
     );
 }
 
+/// A barrier needs a thread for each of its 64 items, and its pool keeps them.
+#[test]
+fn what_is_measured_after_a_warm_up_finds_its_threads() {
+    let args = [
+        "--work",
+        "barrier",
+        "--pool",
+        "cmwq",
+        "--items",
+        "64",
+        "--warm-up",
+    ];
+    let rows = rows(&args);
+    assert_eq!(rows.len(), 1);
+    check(&rows[0], "barrier", "cmwq");
+    let threads = number(&rows[0], "peak_threads");
+    assert!((64.0..128.0).contains(&threads), "{threads}");
+}
+
 #[test]
 fn processes_that_begin_together_give_a_row_each() {
     let rows = rows(&[
@@ -198,6 +217,10 @@ fn refused(args: &[&str], naming: &str) {
 #[test]
 fn bad_arguments_are_named() {
     refused(&["--work", "nap"], "nap");
+    refused(
+        &["--work", "cpu", "--warm-up", "--processes", "2"],
+        "--warm-up",
+    );
     refused(&["--work", "cpu", "--pool", "threads"], "threads");
     refused(&["--work", "cpu", "--pool", "fixed:0"], "fixed:0");
     refused(&["--work", "cpu", "--pool", "fixed:x"], "fixed:x");

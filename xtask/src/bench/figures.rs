@@ -12,6 +12,9 @@ use super::rows::{Row, Runs, distinct, median};
 /// The file that says where the others were measured.
 pub(super) const MACHINE: &str = "machine.jsonl";
 
+/// As few items as in `mix-60`, of which the pool has had as many before: it has its threads.
+pub(super) const WARM: &str = "mix-60-warm";
+
 /// One run of the job set.
 #[derive(Debug, Clone, Deserialize)]
 pub(super) struct JobRun {
@@ -33,9 +36,11 @@ pub(super) struct Machine {
 #[derive(Debug, Default)]
 pub(super) struct Figures {
     pub(super) machine: Machine,
-    /// Rows with 600 and with 60 items.
+    /// Rows with 600 and with 60 items, which are the first of their process.
     pub(super) many: Runs,
     pub(super) few: Runs,
+    /// 60 items after 60 others.
+    pub(super) warm: Runs,
     pub(super) long: Runs,
     pub(super) asleep: Runs,
     /// Two rows for each run: two processes at once.
@@ -55,6 +60,7 @@ impl Figures {
                 .ok_or_else(|| format!("{}: no {MACHINE}: nothing was measured", dir.display()))?,
             many: runs("mix-600.jsonl")?,
             few: runs("mix-60.jsonl")?,
+            warm: runs(&format!("{WARM}.jsonl"))?,
             long: runs("long.jsonl")?,
             asleep: runs("asleep.jsonl")?,
             pair: Runs(together(lines(&dir.join("pair.jsonl"))?)),

@@ -97,6 +97,7 @@ pub(super) fn missed(figures: &Figures) -> String {
     let all = [
         ("600 items", aims::of_mix(&figures.many, cpus)),
         ("60 items", aims::of_mix(&figures.few, cpus)),
+        ("60 items again", aims::of_mix(&figures.warm, cpus)),
         ("", aims::of_rest(figures)),
     ];
     let count: usize = all.iter().map(|(_, aims)| aims.len()).sum();

@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use serde_json::{Value, json};
 
-use super::figures::MACHINE;
+use super::figures::{MACHINE, WARM};
 use super::items;
 use super::limits;
 use super::machine::{Bench, cpus, describe};
@@ -18,6 +18,7 @@ const WORKS: [&str; 9] = [
     "block", "cpu", "mixed", "burst", "pipe", "lock", "barrier", "multi", "foreign",
 ];
 const FIXED: [usize; 9] = [1, 2, 4, 8, 16, 32, 64, 128, 256];
+const FEW: usize = 60;
 const XARGS: [usize; 8] = [1, 2, 4, 8, 16, 32, 64, 90];
 
 /// One measurement: its file of JSON lines, its name, the arguments of the command.
@@ -87,6 +88,9 @@ pub(super) fn plan(counts: &[usize], rounds: usize, cpus: usize) -> Vec<Run> {
             );
         }
     }
+    for work in WORKS.iter().filter(|_| counts.contains(&FEW)) {
+        add_mix(&mut runs, rounds, WARM, work, FEW, &pools(work, cpus));
+    }
     let few = [
         "cmwq".to_owned(),
         format!("fixed:{cpus}"),
@@ -155,8 +159,10 @@ fn add_mix(
         for pool in pools {
             let count = count.to_string();
             let mut args = vec!["mix", "--work", work, "--pool", pool, "--items", &count];
-            if set == "pair" {
-                args.extend(["--processes", "2"]);
+            match set {
+                "pair" => args.extend(["--processes", "2"]),
+                WARM => args.push("--warm-up"),
+                _ => {}
             }
             runs.push(Run {
                 file: format!("{set}.jsonl"),
@@ -276,13 +282,29 @@ mod tests {
         let lock: Vec<&str> = runs
             .iter()
             .map(|run| run.name.as_str())
-            .filter(|name| name.contains(" lock "))
+            .filter(|name| name.starts_with("mix-60 lock "))
             .collect();
         assert_eq!(lock.len(), 24);
         assert!(
             lock[0].contains("cmwq, round 1") && lock[12].contains("cmwq, round 2"),
             "{lock:?}"
         );
+    }
+
+    #[test]
+    fn few_items_are_measured_again_by_the_same_pools() {
+        let runs = plan(&[60], 1, 2);
+        let of = |part| {
+            runs.iter()
+                .filter(|run| run.is_of(part))
+                .collect::<Vec<_>>()
+        };
+        let asks = |run: &&Run| match &run.kind {
+            Kind::Bench(args) => args.iter().any(|arg| arg == "--warm-up"),
+            Kind::Jobs(_) => false,
+        };
+        assert_eq!(of(WARM).len(), of("mix-60").len());
+        assert!(of(WARM).iter().all(asks) && !of("mix-60").iter().any(asks));
     }
 
     #[test]

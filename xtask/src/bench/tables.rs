@@ -41,6 +41,7 @@ fn table(name: &str, figures: &Figures) -> Result<String, String> {
         "beside" => Ok(beside_table(figures)),
         "mix-600" => Ok(mix_table(&figures.many, figures.machine.cpus)),
         "mix-60" => Ok(mix_table(&figures.few, figures.machine.cpus)),
+        "mix-60-warm" => Ok(mix_table(&figures.warm, figures.machine.cpus)),
         "long" => Ok(mix_table(&figures.long, figures.machine.cpus)),
         "asleep" => Ok(mix_table(&figures.asleep, figures.machine.cpus)),
         "pair" => Ok(mix_table(&figures.pair, figures.machine.cpus)),
@@ -59,6 +60,10 @@ fn aims_table(figures: &Figures) -> String {
         |items: &str, aims: Vec<Aim>| lines.extend(aims.iter().map(|aim| aim_line(items, aim)));
     add("600", aims::of_mix(&figures.many, figures.machine.cpus));
     add("60", aims::of_mix(&figures.few, figures.machine.cpus));
+    add(
+        "60 again",
+        aims::of_mix(&figures.warm, figures.machine.cpus),
+    );
     add("-", aims::of_rest(figures));
     markdown(lines)
 }
@@ -92,6 +97,7 @@ fn beside_table(figures: &Figures) -> String {
     for (items, runs) in [
         ("600", &figures.many),
         ("60", &figures.few),
+        ("60 again", &figures.warm),
         ("8", &figures.long),
     ] {
         lines.extend(

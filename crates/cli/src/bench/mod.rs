@@ -82,6 +82,10 @@ pub(crate) struct MixArgs {
     /// Measure the whole list of pools this many times
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
     repeat: u32,
+    /// Give each pool all items twice, and measure the second time: it has the threads then that it
+    /// made for the first
+    #[arg(long, conflicts_with = "processes")]
+    warm_up: bool,
     /// Measure each pool in this many processes that begin together, and show a row of each
     #[arg(long, hide = true, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=64))]
     processes: u32,

@@ -113,6 +113,9 @@ fn spawn(args: &MixArgs, pool: PoolSpec, start: Option<u64>) -> std::io::Result<
     if let Some(start) = start {
         add("--start-at", start.to_string());
     }
+    if args.warm_up {
+        words.push("--warm-up".to_owned());
+    }
     process::start(&words)
 }
 

@@ -38,18 +38,12 @@ pub(super) fn child(args: &MixArgs, parent: i32) -> Result<(), Failure> {
 
 fn measure(args: &MixArgs, spec: PoolSpec) -> Result<Row, String> {
     let (work, cpus) = (args.work, cpus());
-    let items = plan::items(work, work.items(args.items), cpus);
-    let (readers, writers) = pipes::make(&items)?;
     let pool = pools::make(spec, work, cpus)?;
     let hogs = Hogs::start(if work.has_hogs() { cpus } else { 0 })?;
-    let run = Arc::new(Run::new(items, readers));
-    let delivery = pipes::deliver(&run, writers)?;
-    let observed = observe(&run, &*pool, &hogs, args.start_at);
-    if let Some(delivery) = delivery {
-        delivery
-            .join()
-            .map_err(|_| "the delivering thread has panicked")??;
+    if args.warm_up {
+        carry_out(args, &*pool, &hogs)?;
     }
+    let (run, observed) = carry_out(args, &*pool, &hogs)?;
     // All threads but this one and the delivering one are the pool's, its helpers included.
     let threads = threads(pipes::DELIVERY).map_err(|e| format!("cannot count threads: {e}"))?;
     Ok(Row {
@@ -57,6 +51,21 @@ fn measure(args: &MixArgs, spec: PoolSpec) -> Result<Row, String> {
         cmwq: pool.engine(),
         ..row(work, spec, &run, &observed)
     })
+}
+
+/// Gives the pool all items, once.
+fn carry_out(args: &MixArgs, pool: &dyn Pool, hogs: &Hogs) -> Result<(Arc<Run>, Observed), String> {
+    let items = plan::items(args.work, args.work.items(args.items), cpus());
+    let (readers, writers) = pipes::make(&items)?;
+    let run = Arc::new(Run::new(items, readers));
+    let delivery = pipes::deliver(&run, writers)?;
+    let observed = observe(&run, pool, hogs, args.start_at);
+    if let Some(delivery) = delivery {
+        delivery
+            .join()
+            .map_err(|_| "the delivering thread has panicked")??;
+    }
+    Ok((run, observed))
 }
 
 /// Queues all items, waits for them, and looks at what that has cost.

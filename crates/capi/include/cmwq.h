@@ -460,8 +460,9 @@ struct cmwq_report {
 };
 
 /*
- * From now on reports go to the hook, instead of to the standard error output. It is called on the
- * thread that has found something, with no lock held. It must not wait for items.
+ * From now on reports go to the hook, instead of to the standard error output. That is told of
+ * misuse of one call at most ten times in five seconds, the hook each time. The hook is called on
+ * the thread that has found something, with no lock held. It must not wait for items.
  */
 int cmwq_set_report_hook(void (*hook)(const struct cmwq_report *report, void *arg), void *arg);
 

@@ -1,12 +1,18 @@
 //! What people are told: reports of the engine, and misuse of the interface.
 
 use std::cell::Cell;
+use std::collections::BTreeMap;
 use std::ffi::{CString, c_char, c_int, c_void};
 use std::sync::atomic::AtomicPtr;
 use std::sync::atomic::Ordering::SeqCst;
 
+use cmwq_engine::Process;
 use cmwq_engine::report::{self, Report};
+use cmwq_engine::sync::Mutex;
 use cmwq_engine::user;
+use cmwq_os::clock;
+use cmwq_policy::ratelimit::{INTERVAL, Ratelimit, Tell};
+use cmwq_policy::time::SECOND;
 
 use crate::errno::EINVAL;
 use crate::mode;
@@ -90,7 +96,9 @@ extern "C" fn cmwq_set_report_hook(hook: Option<HookFn>, arg: *mut c_void) -> c_
 /// The program has done what it must not. It is told, and the call fails with `-EINVAL`.
 #[cold]
 pub(crate) fn misuse(call: &str, what: &str) -> c_int {
-    tell(call, what);
+    if !tell_hook(call, what) {
+        say_at_times(call, what);
+    }
     EINVAL
 }
 
@@ -99,22 +107,46 @@ thread_local! {
     static TELLS: Cell<bool> = const { Cell::new(false) };
 }
 
-#[cold]
-fn tell(call: &str, what: &str) {
+/// Whether there is a hook that could be told.
+fn tell_hook(call: &str, what: &str) -> bool {
     // SAFETY: null or leaked.
     match unsafe { HOOK.load(SeqCst).as_ref() } {
         Some(hook) if !TELLS.replace(true) => {
             hook.call(MISUSE, &format!("{call}: {what}"));
             TELLS.set(false);
+            true
         }
-        _ => cmwq_os::stderr::say(&format!("cmwq: {call}: {what}\n")),
+        _ => false,
     }
+}
+
+/// How often standard error was told of misuse of each call.
+#[derive(Default)]
+struct Told(Mutex<BTreeMap<String, Ratelimit>>);
+
+/// Tells it to standard error, unless that has been told much of this call lately.
+fn say_at_times(call: &str, what: &str) {
+    let ask = |process: Process| {
+        let mut told = process.state::<Told>().0.lock().ok()?;
+        let limit = told.entry(call.to_owned()).or_default();
+        Some(limit.ask(clock::now()))
+    };
+    let asked = Process::existing().and_then(ask);
+    let more = match asked.unwrap_or(Tell::Now { missed: 0 }) {
+        Tell::No => return,
+        Tell::Now { missed: 0 } => String::new(),
+        Tell::Now { missed } => format!(" ({missed} more were not shown)"),
+        Tell::Last => format!(" (more of this is not shown for {} s)", INTERVAL / SECOND),
+    };
+    cmwq_os::stderr::say(&format!("cmwq: {call}: {what}{more}\n"));
 }
 
 /// The same where nothing sure can follow: the process ends.
 #[cold]
 pub(crate) fn fatal(call: &str, what: &str) -> ! {
-    tell(call, what);
+    if !tell_hook(call, what) {
+        cmwq_os::stderr::say(&format!("cmwq: {call}: {what}\n"));
+    }
     std::process::abort();
 }
 

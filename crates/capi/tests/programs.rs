@@ -161,6 +161,19 @@ fn kernel_code_behaves_as_in_the_kernel() {
     run(Command::new(&program).env("CMWQ_CHECKED", "1")).passed();
 }
 
+#[test]
+fn misuse_in_a_loop_does_not_fill_standard_error() {
+    let program = Program::new(CC, &["tests/c/floods.c"]).args(&STRICT);
+    let ended = program.run();
+    ended.passed();
+    let said = ended.said();
+    let told = |call: &str| said.lines().filter(|line| line.contains(call)).count();
+    // As many again if the loop takes longer than the five seconds.
+    assert!((10..=40).contains(&told("cmwq_queue_work")), "{said}");
+    assert!(said.contains("more of this is not shown for 5 s"), "{said}");
+    assert_eq!(told("cmwq_work_flush"), 1, "{said}");
+}
+
 const ODD: &str = "tests/c/odd.c";
 
 /// Without the small headers, so that the program may use those of libc.

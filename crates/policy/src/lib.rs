@@ -54,6 +54,7 @@ pub mod probe;
 pub mod pwq;
 pub mod queue;
 pub mod rate;
+pub mod ratelimit;
 pub mod sampling;
 pub mod stacking;
 pub mod stats;

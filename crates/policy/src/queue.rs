@@ -2,13 +2,17 @@
 //!
 //! Guarded by the queue's own lock, which comes before those of pools.
 
+use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
+use crate::attrs::Scope;
 pub use crate::attrs::{Attrs, Kind};
+use crate::cpumask::CpuMask;
 use crate::limit::MAX_LIMIT;
 use crate::probe::broken;
 use crate::pwq::{DFL_MIN_ACTIVE, PwqFlags};
+use crate::time::Nanos;
 
 /// What a queue is made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,11 +36,79 @@ pub struct QueueAttrs {
     pub freezable: bool,
 }
 
+/// The part of [`QueueAttrs`] that never changes. A queue keeps only this part of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Made {
+    /// Its kind.
+    pub kind: Kind,
+    /// The limit is one number for all nodes.
+    pub exact: bool,
+    /// Its items do not count as running.
+    pub cpu_intensive: bool,
+    /// It has a rescuer.
+    pub mem_reclaim: bool,
+    /// It stands still while queues are frozen.
+    pub freezable: bool,
+}
+
+impl From<QueueAttrs> for Made {
+    fn from(attrs: QueueAttrs) -> Self {
+        Made {
+            kind: attrs.kind,
+            exact: attrs.exact,
+            cpu_intensive: attrs.cpu_intensive,
+            mem_reclaim: attrs.mem_reclaim,
+            freezable: attrs.freezable,
+        }
+    }
+}
+
+/// Attributes as a queue keeps them. The mask would be 136 of their 152 bytes, and few queues have
+/// one. So it lies apart.
+#[derive(Debug)]
+struct Kept {
+    nice: i8,
+    cpumask: Option<Box<CpuMask>>,
+    scope: Option<Scope>,
+    strict: bool,
+    locality: Nanos,
+}
+
+impl Kept {
+    fn new(attrs: Attrs) -> Self {
+        // Named one by one: the compiler finds an attribute that is new.
+        let Attrs {
+            nice,
+            cpumask,
+            scope,
+            strict,
+            locality,
+        } = attrs;
+        Kept {
+            nice,
+            cpumask: cpumask.map(Box::new),
+            scope,
+            strict,
+            locality,
+        }
+    }
+
+    fn attrs(&self) -> Attrs {
+        Attrs {
+            nice: self.nice,
+            cpumask: self.cpumask.as_deref().copied(),
+            scope: self.scope,
+            strict: self.strict,
+            locality: self.locality,
+        }
+    }
+}
+
 /// State of a queue.
 #[derive(Debug)]
 pub struct Queue<P> {
-    made: QueueAttrs,
-    attrs: Attrs,
+    made: Made,
+    attrs: Kept,
     max_active: u32,
     min_active: u32,
     /// Nobody has chosen the limit.
@@ -54,8 +126,8 @@ impl<P: Copy + Eq> Queue<P> {
     /// A queue without pool workqueues.
     pub fn new(made: QueueAttrs) -> Self {
         Queue {
-            made,
-            attrs: made.attrs,
+            made: made.into(),
+            attrs: Kept::new(made.attrs),
             max_active: made.max_active,
             min_active: made.max_active.min(DFL_MIN_ACTIVE),
             may_rise: made.dfl_active && !matches!(made.kind, Kind::Ordered | Kind::Bh),
@@ -67,14 +139,14 @@ impl<P: Copy + Eq> Queue<P> {
         }
     }
 
-    /// What it was made of.
-    pub fn made(&self) -> QueueAttrs {
+    /// What it is for ever.
+    pub fn made(&self) -> Made {
         self.made
     }
 
     /// Its attributes as they are now.
     pub fn attrs(&self) -> Attrs {
-        self.attrs
+        self.attrs.attrs()
     }
 
     /// The limit, frozen or not.
@@ -161,7 +233,7 @@ impl<P: Copy + Eq> Queue<P> {
     }
 
     pub(crate) fn set_attrs(&mut self, attrs: Attrs) {
-        self.attrs = attrs;
+        self.attrs = Kept::new(attrs);
     }
 
     pub(crate) fn set_max_active(&mut self, max_active: u32) {
@@ -279,6 +351,38 @@ mod tests {
         assert!((1..=2048).all(|max_active| read_ahead(max_active) > max_active as usize));
     }
     use std::vec::Vec;
+
+    fn made_with(attrs: Attrs) -> Queue<u8> {
+        Queue::new(QueueAttrs {
+            kind: Kind::Managed,
+            attrs,
+            max_active: 8,
+            dfl_active: false,
+            exact: true,
+            cpu_intensive: false,
+            mem_reclaim: true,
+            freezable: true,
+        })
+    }
+
+    #[test]
+    fn attributes_come_out_as_they_went_in() {
+        let masked = Attrs {
+            nice: -3,
+            cpumask: Some(CpuMask::first(70)),
+            scope: Some(Scope::Smt),
+            strict: true,
+            locality: 7,
+        };
+        let mut queue = made_with(masked);
+        assert_eq!(queue.attrs(), masked);
+        for attrs in [Attrs::default(), masked] {
+            queue.set_attrs(attrs);
+            assert_eq!(queue.attrs(), attrs);
+        }
+        let made = queue.made();
+        assert!(made.exact && !made.cpu_intensive && made.mem_reclaim && made.freezable);
+    }
 
     #[test]
     fn a_draining_queue_takes_only_its_own() {

@@ -15,7 +15,7 @@ use std::ptr::NonNull;
 use std::sync::atomic::AtomicPtr;
 use std::sync::{Arc, Weak};
 
-use cmwq_policy::queue::{self, Intake, QueueAttrs};
+use cmwq_policy::queue::{self, Intake, Made, QueueAttrs};
 use cmwq_policy::stacking::Stacking;
 
 use crate::base::Base;
@@ -37,7 +37,8 @@ pub(crate) struct Queue {
     me: Weak<Queue>,
     id: u64,
     name: Arc<str>,
-    made: QueueAttrs,
+    /// As its core has it, to be read without the lock.
+    made: Made,
     /// What its waiters do.
     stacking: Stacking,
     /// It can be changed from outside.
@@ -76,7 +77,7 @@ impl Queue {
             me: me.clone(),
             id,
             name: name.into(),
-            made,
+            made: made.into(),
             stacking,
             sysfs,
             intake: AtomicU32::new(0),
@@ -104,7 +105,7 @@ impl Queue {
         &self.name
     }
 
-    pub(crate) fn made(&self) -> QueueAttrs {
+    pub(crate) fn made(&self) -> Made {
         self.made
     }
 

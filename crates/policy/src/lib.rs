@@ -59,6 +59,7 @@ pub mod sampling;
 pub mod stacking;
 pub mod stats;
 pub mod store;
+mod tally;
 pub mod tick;
 pub mod time;
 pub mod timers;

@@ -4,6 +4,7 @@
 use crate::colours::Colours;
 use crate::list::{Links, List};
 use crate::stats::PwqStats;
+use crate::tally::Tally;
 use crate::time::Time;
 use crate::watchdog::Watchdog;
 
@@ -63,7 +64,7 @@ pub struct PoolWorkqueue<L: Links> {
     /// Its place among the pool's pwqs of which items wait.
     pub(crate) waits_at: usize,
     /// What has become of its items.
-    pub(crate) stats: PwqStats,
+    pub(crate) stats: Tally,
 }
 
 impl<L: Links> PoolWorkqueue<L> {
@@ -85,7 +86,7 @@ impl<L: Links> PoolWorkqueue<L> {
             dog: Watchdog::default(),
             waits_at_dfl: false,
             waits_at: 0,
-            stats: PwqStats::default(),
+            stats: Tally::default(),
         }
     }
 
@@ -111,7 +112,7 @@ impl<L: Links> PoolWorkqueue<L> {
 
     /// What has become of its items since it was made.
     pub fn stats(&self) -> PwqStats {
-        self.stats
+        self.stats.stats()
     }
 
     /// The flush colours of its items.

@@ -1,5 +1,5 @@
 //! A limit for each customer: each has a queue with two slots, so none keeps the others waiting.
-//! Queues share their threads and cost a few hundred bytes, so there may be thousands.
+//! Queues share their threads and take less than a kilobyte each, so there may be thousands.
 
 use std::collections::HashMap;
 use std::error::Error;

@@ -109,7 +109,7 @@ fn an_idle_queue_is_small() {
         .for_each(|queue| queue.spawn(|| ()).join().unwrap());
     let each = (LIVE.load(SeqCst) - before) as usize / QUEUES;
     println!("{each} bytes an idle queue");
-    assert!(each <= 2048, "{each} bytes each");
+    assert!(each <= 1024, "{each} bytes each");
 }
 
 /// Of twenty parts the last take about as long as the first: a cost that grows with what there is

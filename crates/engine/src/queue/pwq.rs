@@ -49,8 +49,10 @@ struct Fixed {
     limit: NonNull<LimitCell<PwqRef>>,
 }
 
-/// What an idle queue has for each pool that it uses.
-const _: () = assert!(size_of::<Pwq>() <= 1024);
+/// What an idle queue has for each pool that it uses. The size is a multiple of the alignment, and
+/// no byte is left: one field more doubles it. Loom's atomics and locks are larger.
+#[cfg(not(loom))]
+const _: () = assert!(size_of::<Pwq>() <= 512);
 
 const _: () = assert!(std::mem::align_of::<Pwq>() as u64 == cmwq_policy::work::PWQ_ALIGN);
 

@@ -30,6 +30,8 @@ mod files;
 mod gather;
 /// CPUs that idle all the same.
 mod idle;
+/// Whether the last ones begin together.
+mod last;
 /// Jobs that run much longer than the others.
 mod long;
 /// Whether there is memory for one more job.
@@ -55,6 +57,7 @@ mod watched;
 /// How fast they end.
 mod window;
 
+use self::last::Waiters;
 use self::long::Runs;
 use self::peaks::Peaks;
 use self::retries::Retries;
@@ -133,19 +136,6 @@ pub struct Admission {
     retries: Retries,
 }
 
-/// Jobs that waited for at least half of the longest wait expected, and what they computed.
-#[derive(Clone, Copy, Debug, Default)]
-struct Waiters {
-    jobs: u64,
-    computed: Nanos,
-}
-
-impl Waiters {
-    fn mean(&self) -> Nanos {
-        self.computed / self.jobs.max(1)
-    }
-}
-
 #[derive(Clone, Copy, Debug)]
 struct Shortage {
     ceiling: u64,
@@ -182,10 +172,8 @@ impl Admission {
         self.runs.add(spent.ran);
         let waited = spent.ran.saturating_sub(spent.computed);
         self.waits.add(waited);
-        if waited >= self.waits.expected() / 2 {
-            self.waiters.jobs += 1;
-            self.waiters.computed = self.waiters.computed.saturating_add(spent.computed);
-        }
+        self.waiters
+            .ended(waited, self.waits.expected(), spent.computed);
         let sums = &mut self.spent;
         sums.ran = sums.ran.saturating_add(spent.ran);
         sums.computed = sums.computed.saturating_add(spent.computed);
@@ -270,30 +258,6 @@ impl Admission {
         self.completed.saturating_add(running)
     }
 
-    /// Whether the `left` last jobs all start now, beside `running` others, though no CPU idles.
-    ///
-    /// They do if their total CPU time fits into the longest job's expected wait, on all CPUs.
-    /// Ended jobs tell both. A job that waited for an idle CPU would end last, alone on an idle
-    /// machine.
-    ///
-    /// * The total leaves out what long waiters compute before they wait: the others have their
-    ///   turns in that time. The part is at most what an average job computes beyond it.
-    /// * Jobs must wait longer than they compute, since their waits include those for a CPU.
-    /// * At most twice as many start as run, because most may compute first.
-    pub fn is_last_round(&self, running: u64, left: u64) -> bool {
-        let Spent { ran, computed } = self.spent;
-        let mostly_wait = ran.saturating_sub(computed) > computed;
-        let each = computed / self.completed.max(1);
-        let turns = self.waiters.mean();
-        let turns = turns.min(each.saturating_sub(turns));
-        let computes = u128::from(left) * u128::from(each - turns);
-        let waits = u128::from(self.waits.expected()) * u128::from(self.cpus);
-        mostly_wait
-            && computes <= waits
-            && left <= running.saturating_mul(2)
-            && running.saturating_add(left) <= self.room_for_last()
-    }
-
     fn ceiling(&self) -> u64 {
         self.shortage.map_or(u64::MAX, |shortage| {
             let steps = (self.completed - shortage.at) / JOBS_PER_STEP;
@@ -308,7 +272,7 @@ mod tests {
     use super::*;
 
     /// Nobody tries again and again.
-    fn found(ceiling: u64, sleepers: u64) -> Found {
+    pub(super) fn found(ceiling: u64, sleepers: u64) -> Found {
         Found {
             ceiling,
             sleepers,
@@ -362,70 +326,6 @@ mod tests {
         assert_eq!(jobs.limit(), 8 + 2 * 2, "the ended ones tell more");
         jobs.looked(Time(0), found(0, 0));
         assert_eq!(jobs.limit(), 1, "one job may always run");
-    }
-
-    #[test]
-    fn the_last_round_does_not_wait_for_those_that_compute() {
-        let mut jobs = waiting(100);
-        jobs.looked(Time(0), found(3, 0));
-        assert_eq!(jobs.limit(), 3);
-        assert!(jobs.is_last_round(20, 18));
-    }
-
-    /// 100 have ended that waited for 90 ms each and computed for 10.
-    fn waiting(most: u64) -> Admission {
-        let mut jobs = Admission::new(Time(0), 2, most);
-        jobs.completed(100);
-        let spent = Spent {
-            ran: 100 * MILLISECOND,
-            computed: 10 * MILLISECOND,
-        };
-        (0..100).for_each(|n| jobs.ended(Time(n * 5 * MILLISECOND), 20, spent));
-        jobs
-    }
-
-    #[test]
-    fn the_last_jobs_start_while_their_waiting_covers_their_computing() {
-        assert!(waiting(100).is_last_round(20, 18), "180 ms on two CPUs");
-        assert!(!waiting(100).is_last_round(20, 19));
-        assert!(
-            !waiting(37).is_last_round(20, 18),
-            "but no more than may run"
-        );
-    }
-
-    /// Three of four wait for 400 ms and compute for 5, one computes for 65: 20 ms each.
-    #[test]
-    fn who_computes_little_before_it_waits_soon_does() {
-        let mut jobs = Admission::new(Time(0), 2, 1000);
-        jobs.completed(100);
-        let job = |ran, computed| Spent {
-            ran: ran * MILLISECOND,
-            computed: computed * MILLISECOND,
-        };
-        for n in 0..100 {
-            let spent = if n % 4 == 0 { job(65, 65) } else { job(405, 5) };
-            jobs.ended(Time(n * 5 * MILLISECOND), 60, spent);
-        }
-        let most = (1..200).filter(|&left| jobs.is_last_round(60, left)).max();
-        // All that is computed in less than 400 ms on two CPUs, without 5 ms of each, in which the
-        // waiting ones have their turn. What is expected is up to an eighth more.
-        let (exactly, eighth) = (2 * 400 / (20 - 5), 2 * 450 / (20 - 5));
-        assert!(
-            most.is_some_and(|most| (exactly..=eighth).contains(&most)),
-            "{most:?}"
-        );
-    }
-
-    #[test]
-    fn jobs_that_only_compute_have_no_last_round() {
-        let mut jobs = Admission::new(Time(0), 2, 100);
-        assert!(!jobs.is_last_round(2, 1), "nothing is known");
-        for ran in [100, 180] {
-            let computed = 120;
-            jobs.ended(Time(0), 2, Spent { ran, computed });
-            assert!(!jobs.is_last_round(2, 1), "{ran}");
-        }
     }
 
     #[test]

@@ -109,7 +109,7 @@ impl Session {
     pub(super) fn new(args: &RunArgs, setup: Setup) -> io::Result<Self> {
         let limit = Limit::new(args.max_active);
         let queue = queue(limit.now())?;
-        let at_once = Workqueue::builder("run-last").unmanaged().build();
+        let at_once = last_queue(args.max_active)?;
         let output = Output::new(args.keep_order, args.quiet, setup.log)?;
         let nice = args.nice.filter(|&nice| is_allowed(nice, &output));
         Ok(Self {
@@ -124,7 +124,7 @@ impl Session {
             has_told: Mutex::default(),
             waiting: Waiting::default(),
             queue,
-            at_once: at_once.map_err(io::Error::other)?,
+            at_once,
             last_begun: AtomicBool::new(false),
             limit,
             memory: Memory::new(args.min_free_memory),
@@ -294,6 +294,13 @@ fn queue(max_active: usize) -> io::Result<Workqueue> {
     threads::with_worker(queue.map_err(io::Error::other)?)
 }
 
+/// The queue of the last ones, which may be all that the user allows.
+fn last_queue(max_active: usize) -> io::Result<Workqueue> {
+    let queue = Workqueue::builder("run-last").unmanaged();
+    let queue = queue.max_active(max_active).build();
+    queue.map_err(io::Error::other)
+}
+
 /// What jobs share with us.
 fn shared(args: &RunArgs) -> Own {
     Own {
@@ -327,5 +334,25 @@ impl Drop for Seat {
             self.session.put(self.sequence, None);
         }
         self.session.control.leave();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Barrier;
+
+    /// More than a queue of this kind lets run by default on a few CPUs: each waits for all others.
+    #[test]
+    fn all_of_the_last_ones_run_at_once() {
+        let queue = last_queue(1024).unwrap();
+        let all = Arc::new(Barrier::new(300));
+        let wait = |_| {
+            let all = all.clone();
+            queue.spawn(move || all.wait().is_leader())
+        };
+        let jobs: Vec<_> = (0..300).map(wait).collect();
+        let leaders = jobs.into_iter().map(|job| job.join().unwrap());
+        assert_eq!(leaders.filter(|&leads| leads).count(), 1);
     }
 }

@@ -3,7 +3,8 @@
 //! A queue has a pool workqueue in each pool that it uses, and each of these has two histograms.
 //! Most of their buckets stay empty, and few ever hold many items. So a bucket has 16 bits in
 //! place. Each time these come round, a *carry* is counted in a list. The list has one entry for
-//! each bucket that ever came round, so it is allocated anew at most 80 times.
+//! each bucket that ever came round. So it is allocated anew, under the pool's lock, at most 80
+//! times.
 //!
 //! No count is lost: an entry has 56 bits for carries, which is more than a [`Histogram`] can show.
 

@@ -340,19 +340,11 @@ impl Drop for Seat {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::sync::Barrier;
 
-    /// More than a queue of this kind lets run by default on a few CPUs: each waits for all others.
     #[test]
-    fn all_of_the_last_ones_run_at_once() {
-        let queue = last_queue(1024).unwrap();
-        let all = Arc::new(Barrier::new(300));
-        let wait = |_| {
-            let all = all.clone();
-            queue.spawn(move || all.wait().is_leader())
-        };
-        let jobs: Vec<_> = (0..300).map(wait).collect();
-        let leaders = jobs.into_iter().map(|job| job.join().unwrap());
-        assert_eq!(leaders.filter(|&leads| leads).count(), 1);
+    fn as_many_of_the_last_ones_run_as_the_user_allows() {
+        for most in [1, 7, 1024, 2048] {
+            assert_eq!(last_queue(most).unwrap().max_active(), most);
+        }
     }
 }

@@ -159,23 +159,20 @@ fn several_pools_and_repeats_are_one_row_each() {
     );
 }
 
-/// A barrier needs a thread for each of its 64 items, and its pool keeps them.
+/// One thread needs 0.6 s for 200 items of 3 ms of its own CPU time, and has them twice.
 #[test]
-fn what_is_measured_after_a_warm_up_finds_its_threads() {
-    let args = [
-        "--work",
-        "barrier",
-        "--pool",
-        "cmwq",
-        "--items",
-        "64",
-        "--warm-up",
-    ];
-    let rows = rows(&args);
+fn a_warm_up_is_as_much_again_and_not_measured() {
+    let began = std::time::Instant::now();
+    let words = "--work cpu --pool fixed:1 --items 200 --warm-up";
+    let rows = rows(&words.split(' ').collect::<Vec<_>>());
+    let all = began.elapsed().as_secs_f64();
     assert_eq!(rows.len(), 1);
-    check(&rows[0], "barrier", "cmwq");
-    let threads = number(&rows[0], "peak_threads");
-    assert!((64.0..128.0).contains(&threads), "{threads}");
+    check(&rows[0], "cpu", "fixed:1");
+    let measured = number(&rows[0], "elapsed_s");
+    assert!(
+        all >= measured + 0.6,
+        "{all} s for {measured} s and a warm-up"
+    );
 }
 
 #[test]

@@ -29,8 +29,8 @@ impl Admission {
     /// Whether the `left` last jobs all start now, beside `running` others, though no CPU idles.
     ///
     /// They do if their total CPU time fits into the longest job's expected wait, on all CPUs.
-    /// Ended jobs tell both. A job that waited for an idle CPU would end last, alone on an idle
-    /// machine.
+    /// Ended jobs tell both, and those that sleep now count in the former. A job that waited for an
+    /// idle CPU would end last, alone on an idle machine.
     ///
     /// * The total leaves out what long waiters compute before they wait: the others have their
     ///   turns in that time. The part is at most what an average job computes beyond it.

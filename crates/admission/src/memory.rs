@@ -7,8 +7,9 @@
 //! whether it runs or has ended.
 //!
 //! A running job that is older than all ended ones may become anything in its first 10 s. Beside
-//! such jobs no more run than at the very beginning, unless each could become 64 times as large as
-//! it is.
+//! such jobs no more run than at the very beginning, unless the anonymous memory of each could
+//! become 64 times what it is. What a job has of files, its program and libraries above all, is
+//! shared with the others, and says nothing of what it will take.
 //!
 //! What the system has left is read from files, which costs more than many a job. So a reading is
 //! used as long as possible. Until the next one, each start is taken to need its whole peak, and
@@ -36,9 +37,9 @@ pub const RETRY_LAST: Nanos = 640 * MILLISECOND;
 const COST_PART: u64 = 64;
 /// There is plenty if this many times the need is there.
 const PLENTY: u64 = 2;
-/// A job that is like no ended one is taken to grow to this many times its size.
+/// A job that is like no ended one is taken to grow to this many times its anonymous memory.
 const UNKNOWN_GROWTH: u64 = 64;
-/// Its size counts as at least a shell's that runs a program: it may not have been read yet.
+/// That counts as at least so much: it may not have been read yet.
 const UNKNOWN_LEAST: u64 = 4 << 20;
 /// A job that has run for this long has its final size, whatever others do. One that runs for hours
 /// must not hold back all others.
@@ -76,6 +77,8 @@ struct Size {
     since: Time,
     now: u64,
     peak: u64,
+    /// The most that was not of a file.
+    anonymous: u64,
 }
 
 /// Tells which jobs were killed for want of memory. The kernel only counts such kills, for the
@@ -157,6 +160,7 @@ impl Memory {
             since: now,
             now: 0,
             peak: 0,
+            anonymous: 0,
         };
         self.running.insert(id, size);
         self.refusals = 0;
@@ -176,11 +180,13 @@ impl Memory {
         ids
     }
 
-    /// The job `id` was seen to take `bytes`. Does nothing if it has ended.
-    pub fn is_now(&mut self, id: u64, bytes: u64) {
+    /// The job `id` was seen to take `bytes`, of which so many are anonymous: no file has them.
+    /// Does nothing if it has ended.
+    pub fn is_now(&mut self, id: u64, bytes: u64, anonymous: u64) {
         if let Some(size) = self.running.get_mut(&id) {
             size.now = bytes;
             size.peak = size.peak.max(bytes);
+            size.anonymous = size.anonymous.max(anonymous);
         }
     }
 
@@ -248,19 +254,23 @@ impl Memory {
         let expected = self.expected();
         let growth = |size: &Size| {
             let age = now.since(size.since);
-            let becomes = self.becomes(size.peak.max(expected), age);
+            let becomes = self.becomes(size, expected, age);
             becomes.saturating_sub(size.now)
         };
         let growths = self.running.values().map(growth);
         growths.fold(expected, u64::saturating_add)
     }
 
-    /// What a running job of this age may take at most. It has, or will have, `at_least`.
-    fn becomes(&self, at_least: u64, age: Nanos) -> u64 {
+    /// What a running job of this age may take at most, where a new one is expected to take so much.
+    fn becomes(&self, size: &Size, expected: u64, age: Nanos) -> u64 {
+        let at_least = size.peak.max(expected);
         let is_known = self.ages.knows(age) || age >= SETTLED;
         match is_known || self.running.len() < self.first {
             true => self.ages.expected_at(age).max(at_least),
-            false => at_least.max(UNKNOWN_LEAST).saturating_mul(UNKNOWN_GROWTH),
+            false => {
+                let unknown = size.anonymous.max(UNKNOWN_LEAST);
+                unknown.saturating_mul(UNKNOWN_GROWTH).max(at_least)
+            }
         }
     }
 

@@ -206,7 +206,9 @@ fn orphans_of_a_tree_belong_to_it() {
         tree::runnable(child.0, 10).runnable == 0
     });
     assert_eq!(known.look(10).runnable, 1, "known by its session");
-    assert!(known.resident() > 0);
+    let tree::Resident { all, anonymous } = known.resident();
+    assert!(anonymous > 0);
+    assert!(all > anonymous, "its program is a file");
     // Other tests' orphans have been killed already.
     for orphan in adopt::adopted() {
         // SAFETY: a descendant that only we may reap.

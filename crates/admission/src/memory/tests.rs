@@ -64,7 +64,7 @@ fn running_jobs_will_grow() {
     memory.started(10, Time(0));
     memory.started(11, Time(0));
     assert!(!ask(&mut memory, Time(0), 299 * MIB));
-    memory.is_now(10, 60 * MIB);
+    memory.is_now(10, 60 * MIB, 60 * MIB);
     let later = Time(VALID_NEAR);
     assert!(
         ask(&mut memory, later, 299 * MIB),
@@ -77,7 +77,7 @@ fn before_any_has_ended_the_largest_running_one_counts() {
     let mut memory = Memory::new(0, 2);
     (0..4).for_each(|id| memory.started(id, Time(0)));
     assert!(ask(&mut memory, Time(0), MIB), "nothing is known");
-    memory.is_now(2, 10 * MIB);
+    memory.is_now(2, 10 * MIB, 10 * MIB);
     assert_eq!(memory.expected(), 10 * MIB);
     let later = Time(VALID_FAR + 1);
     assert!(!ask(&mut memory, later, 39 * MIB));
@@ -88,7 +88,7 @@ fn before_any_has_ended_the_largest_running_one_counts() {
 fn what_is_to_be_kept_free_is_kept() {
     let mut memory = Memory::new(50 * MIB, 2);
     memory.started(0, Time(0));
-    memory.is_now(0, 10 * MIB);
+    memory.is_now(0, 10 * MIB, 10 * MIB);
     assert!(!ask(&mut memory, Time(0), 59 * MIB));
     assert!(ask(&mut memory, Time(RETRY_LAST), 60 * MIB));
 }
@@ -114,7 +114,7 @@ fn where_there_is_plenty_it_is_read_seldom() {
 fn readings_that_are_dear_are_rare() {
     let mut memory = Memory::new(0, 2);
     memory.started(0, Time(0));
-    memory.is_now(0, MIB);
+    memory.is_now(0, MIB, MIB);
     memory.read(Time(0), 0, 10 * MILLISECOND);
     let wait = Admit::Wait(640 * MILLISECOND);
     assert_eq!(memory.may_start(Time(0)), wait);
@@ -127,7 +127,7 @@ fn readings_that_are_dear_are_rare() {
 fn who_is_refused_asks_less_and_less_often_until_a_job_ends() {
     let mut memory = Memory::new(0, 2);
     (0..2).for_each(|id| memory.started(id, Time(0)));
-    memory.is_now(0, MIB);
+    memory.is_now(0, MIB, MIB);
     let mut now = Time(0);
     let mut waits = Vec::new();
     for _ in 0..9 {
@@ -164,7 +164,7 @@ fn those_that_run_longer_than_any_did_may_become_anything() {
         memory.ended(id, 2 * MILLISECOND, MIB, 0);
     }
     (100..108).for_each(|id| memory.started(id, Time(0)));
-    (100..108).for_each(|id| memory.is_now(id, MIB));
+    (100..108).for_each(|id| memory.is_now(id, MIB, MIB));
     let (young, old) = (Time(2 * MILLISECOND), Time(100 * MILLISECOND));
     assert!(
         ask(&mut memory, young, 50 * MIB),
@@ -184,10 +184,22 @@ fn those_that_run_longer_than_any_did_may_become_anything() {
 }
 
 #[test]
+fn what_an_unknown_job_has_of_files_says_nothing() {
+    let mut memory = knowing(30, MIB);
+    (100..140).for_each(|id| memory.started(id, Time(0)));
+    let old = Time(100 * MILLISECOND);
+    let room = 40 * 64 * 4 * MIB + 12 * MIB;
+    (100..140).for_each(|id| memory.is_now(id, 12 * MIB, 2 * MIB));
+    assert!(ask(&mut memory, old, room));
+    (100..140).for_each(|id| memory.is_now(id, 12 * MIB, 8 * MIB));
+    assert!(!ask(&mut memory, old.after(RETRY_LAST), room));
+}
+
+#[test]
 fn who_runs_for_hours_holds_nobody_back() {
     let mut memory = knowing(30, MIB);
     (100..108).for_each(|id| memory.started(id, Time(0)));
-    (100..108).for_each(|id| memory.is_now(id, 500 * MIB));
+    (100..108).for_each(|id| memory.is_now(id, 500 * MIB, 500 * MIB));
     assert!(!ask(&mut memory, Time(SETTLED - 1), 2 * MIB));
     assert!(ask(&mut memory, Time(SETTLED + RETRY_LAST), 2 * MIB));
 }
@@ -198,7 +210,7 @@ fn a_job_is_compared_with_those_that_ran_as_long() {
     memory.started(200, Time(0));
     memory.ended(200, SECOND, 50 * MIB, 0);
     memory.started(201, Time(SECOND));
-    memory.is_now(201, MIB);
+    memory.is_now(201, MIB, MIB);
     assert!(ask(&mut memory, Time(SECOND), 40 * MIB));
     let later = Time(SECOND + 100 * MILLISECOND);
     assert!(!ask(&mut memory, later, 40 * MIB), "it will have 50");
@@ -253,7 +265,7 @@ impl Machine {
         for id in self.memory.sizes_to_read() {
             let job = self.jobs.iter().find(|job| job.0 == id);
             let bytes = job.map_or(0, |&(_, since)| self.size(since));
-            self.memory.is_now(id, bytes);
+            self.memory.is_now(id, bytes, bytes);
         }
         let headroom = self.total.saturating_sub(self.used());
         self.memory.read(self.now, headroom, 0);

@@ -3,7 +3,7 @@
 use cmwq_admission::memory::{self, Admit, Kills};
 use cmwq_os::clock;
 use cmwq_os::memory::Memory as Files;
-use cmwq_os::observe::tree::{Tree, one_look};
+use cmwq_os::observe::tree::{Resident, Tree, one_look};
 use cmwq_os::usage::{self, Rusage};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -131,7 +131,8 @@ impl Memory {
         one_look(|| {
             for sequence in state.policy.sizes_to_read() {
                 if let Some(tree) = state.trees.get_mut(&sequence) {
-                    state.policy.is_now(sequence, tree.resident());
+                    let Resident { all, anonymous } = tree.resident();
+                    state.policy.is_now(sequence, all, anonymous);
                 }
             }
         });

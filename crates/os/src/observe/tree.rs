@@ -40,6 +40,15 @@ pub struct TreeState {
     pub seen: bool,
 }
 
+/// The memory that processes have, in bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Resident {
+    /// Their resident sets.
+    pub all: u64,
+    /// What of them is neither of a file nor shared memory (kernel `RssAnon`).
+    pub anonymous: u64,
+}
+
 /// A process tree that is looked at again and again.
 #[derive(Debug)]
 pub struct Tree {
@@ -159,15 +168,21 @@ impl Tree {
         found
     }
 
-    /// Bytes of memory that the processes of the tree have: the sum of their resident sets, in at
-    /// most [`LOOK_MOST`] of them. What several share, such as libraries, counts for each.
-    pub fn resident(&mut self) -> u64 {
-        let mut pages = 0_u64;
+    /// The memory of the processes of the tree, at most [`LOOK_MOST`] of them. What several share,
+    /// such as libraries, counts for each.
+    pub fn resident(&mut self) -> Resident {
+        let mut sum = Resident::default();
         self.walk(|proc_dir, pid, _| {
-            pages += resident_pages(proc_dir, pid).unwrap_or(0);
+            let of_process = resident_pages(proc_dir, pid).unwrap_or_default();
+            sum.all += of_process.all;
+            sum.anonymous += of_process.anonymous;
             true
         });
-        pages.saturating_mul(rustix::param::page_size() as u64)
+        let page = rustix::param::page_size() as u64;
+        Resident {
+            all: sum.all.saturating_mul(page),
+            anonymous: sum.anonymous.saturating_mul(page),
+        }
     }
 
     /// Visits each process with its threads, the leader first, until one says false.
@@ -249,8 +264,14 @@ fn groups_of(proc_dir: &Path, pid: i32) -> Option<[i32; 2]> {
     Some([parse_stat(&line)?.pgrp, parse_session(&line)?])
 }
 
-/// The second number of `statm`.
-fn resident_pages(proc_dir: &Path, pid: i32) -> Option<u64> {
+/// The second number of `statm`, in pages, and what the third one leaves of it.
+fn resident_pages(proc_dir: &Path, pid: i32) -> Option<Resident> {
     let text = fs::read_to_string(proc_dir.join(format!("{pid}/statm"))).ok()?;
-    text.split_ascii_whitespace().nth(1)?.parse().ok()
+    let mut numbers = text.split_ascii_whitespace().skip(1).map(str::parse);
+    let all: u64 = numbers.next()?.ok()?;
+    let shared = numbers.next()?.ok()?;
+    Some(Resident {
+        all,
+        anonymous: all.saturating_sub(shared),
+    })
 }

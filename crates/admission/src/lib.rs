@@ -70,7 +70,7 @@ pub use memory::Memory;
 pub use pace::Pace;
 pub use relief::Relief;
 pub use room::Room;
-pub use seen::{Glance, Leader, Nap, Seen};
+pub use seen::{Nap, Seen};
 pub use spacing::Spacing;
 pub use spread::lines_per_job;
 

@@ -2,6 +2,8 @@
 
 mod common;
 
+use std::os::unix::fs::MetadataExt;
+
 use cmwq_os::adopt;
 use cmwq_os::observe::{Blocked, Sample, TaskFiles, TaskState, tree};
 use cmwq_os::thread;
@@ -104,6 +106,58 @@ fn sleeping_stopped_zombie_and_gone_trees() {
     let pid = child.0;
     drop(child);
     assert_eq!(tree::runnable(pid, 10), tree::TreeState::default());
+}
+
+/// Sleeps for a millisecond again and again.
+fn nap_for_ever() -> ! {
+    loop {
+        let nap = libc::timespec {
+            tv_sec: 0,
+            tv_nsec: 1_000_000,
+        };
+        // SAFETY: sleeps.
+        unsafe { libc::nanosleep(&nap, std::ptr::null_mut()) };
+    }
+}
+
+#[test]
+fn who_sleeps_for_a_time_is_told_from_who_waits_for_something() {
+    let naps = |known: &mut tree::Tree| known.look_for_naps(10).1;
+    let waits = Child::fork(pause_for_ever);
+    let mut waits = (tree::Tree::new(waits.0), waits);
+    eventually("asleep", || waits.0.look(10).runnable == 0);
+    assert_eq!(naps(&mut waits.0), None, "for a signal");
+
+    let path = std::env::temp_dir().join(format!("cmwq-naps-{}", std::process::id()));
+    let mut options = std::fs::OpenOptions::new();
+    let options = options.read(true).write(true).create_new(true);
+    let file = options.open(&path).unwrap();
+    let parent = Child::fork(|| {
+        // SAFETY: the child naps with the file open, its parent waits for it.
+        if unsafe { libc::fork() } == 0 {
+            nap_for_ever();
+        }
+        // SAFETY: waits for any child.
+        unsafe { libc::wait(std::ptr::null_mut()) };
+        pause_for_ever();
+    });
+    let mut known = tree::Tree::new(parent.0);
+    let mut first = None;
+    eventually("the child naps, the parent waits for it", || {
+        first = naps(&mut known);
+        first.is_some()
+    });
+    let first = first.unwrap();
+    assert_eq!(first.file, None, "nobody knows yet that it wakes up");
+    let mut later = None;
+    eventually("it has woken up and has a file", || {
+        later = naps(&mut known).filter(|naps| naps.file.is_some());
+        later.is_some()
+    });
+    let later = later.unwrap();
+    assert!(later.count > first.count);
+    assert_eq!(later.file, Some(file.metadata().unwrap().ino()));
+    std::fs::remove_file(&path).unwrap();
 }
 
 /// A tracer that stops one thread of this process: the other way to stop a thread, while the

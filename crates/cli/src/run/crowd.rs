@@ -3,14 +3,13 @@
 
 use super::session::Session;
 use super::threads;
-use cmwq_admission::{Crowd, Glance, Leader, Nap, Seen};
+use cmwq_admission::{Crowd, Nap, Seen};
 use cmwq_os::clock;
 use cmwq_os::cpus::effective;
 use cmwq_os::idle::idle;
+use cmwq_os::observe::Naps;
 use cmwq_os::observe::tree::{Tree, one_look};
-use cmwq_os::observe::{Naps, TaskState, naps, parse_stat};
 use std::collections::HashMap;
-use std::fs;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -51,7 +50,7 @@ fn look_on(session: &Session) {
     let mut trees: HashMap<u64, Tree> = HashMap::new();
     let mut pause = FIRST;
     while session.control.wait_to_look(pause) {
-        let begun = clock::now();
+        let (begun, cpu) = (clock::now(), clock::thread_cpu());
         let leaders = session.control.leaders();
         let running: HashMap<u64, i32> = leaders.into_iter().map(|(pid, job)| (job, pid)).collect();
         if let Some(idled) = idle(&own) {
@@ -60,51 +59,30 @@ fn look_on(session: &Session) {
         trees.retain(|job, _| running.contains_key(job));
         let look = |(job, pid)| {
             let tree = trees.entry(job).or_insert_with(|| Tree::new(pid));
-            look(job, pid, tree, cpus)
+            look(job, tree, cpus)
         };
         one_look(|| crowd.looked(begun, running.into_iter().filter_map(look)));
         session.looked(&crowd);
         let now = clock::now();
-        pause = Duration::from_nanos(crowd.valid(now, now.since(begun)));
+        // Beside busy jobs a look lasts many times as long as what it takes from them.
+        let took = match clock::thread_cpu() {
+            0 => now.since(begun),
+            after => after.saturating_sub(cpu),
+        };
+        pause = Duration::from_nanos(crowd.valid(now, took));
     }
 }
 
-fn look(job: u64, pid: i32, tree: &mut Tree, cpus: usize) -> Option<Seen> {
-    match leader(pid).map_or(Glance::Part, |leader| leader.of(job)) {
-        Glance::All(seen) if seen.is_asleep() => Some(Seen {
-            naps: naps(pid).map(nap),
-            ..seen
-        }),
-        Glance::All(seen) => Some(seen),
-        Glance::Nothing => None,
-        Glance::Part => {
-            let (state, naps) = tree.look_for_naps(cpus);
-            (state.seen && state.alive).then_some(Seen {
-                job,
-                runnable: state.runnable as u64,
-                loads: state.loading,
-                naps: naps.map(nap),
-            })
-        }
-    }
-}
-
-fn nap(naps: Naps) -> Nap {
-    Nap {
+fn look(job: u64, tree: &mut Tree, cpus: usize) -> Option<Seen> {
+    let (state, naps) = tree.look_for_naps(cpus);
+    let nap = |naps: Naps| Nap {
         wakes: naps.count,
         file: naps.file,
-    }
-}
-
-/// The first process of a job: much cheaper to look at than a tree.
-fn leader(pid: i32) -> Option<Leader> {
-    let stat = parse_stat(&fs::read(format!("/proc/{pid}/stat")).ok()?)?;
-    let children = fs::read(format!("/proc/{pid}/task/{pid}/children")).ok()?;
-    Some(Leader {
-        threads: stat.num_threads,
-        has_children: !children.is_empty(),
-        runs: stat.state == TaskState::Runnable,
-        loads: stat.state == TaskState::DiskSleep,
-        has_ended: stat.state == TaskState::Dead,
+    };
+    (state.seen && state.alive).then_some(Seen {
+        job,
+        runnable: state.runnable as u64,
+        loads: state.loading,
+        naps: naps.map(nap),
     })
 }

@@ -4,6 +4,7 @@
 mod children;
 mod naps;
 mod own;
+mod read;
 mod room;
 mod stat;
 mod syscall;
@@ -12,7 +13,7 @@ mod task;
 pub mod tree;
 
 pub(crate) use children::children;
-pub use naps::{Naps, naps};
+pub use naps::Naps;
 pub use own::is_own_proc;
 pub use room::{make_room, make_room_if_alone};
 pub(crate) use stat::parse_session;

@@ -4,6 +4,7 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use super::read::{LINE_MOST, read_once};
 use super::{Blocked, parse_syscall};
 use crate::schedstat;
 
@@ -16,20 +17,16 @@ const READS_AND_WRITES: u32 = 0o600;
 pub struct Naps {
     /// How often they have been put on a CPU.
     pub count: u64,
-    /// The inode of a file that one of their processes has open to read and to write.
+    /// The inode of a file that one of their processes has open to read and to write. Looked for
+    /// only where one has woken up since the look before: who sleeps on wants no file.
     pub file: Option<u64>,
-}
-
-/// If a process of one thread, and without others below it, sleeps for a time of its own choosing.
-pub fn naps(pid: i32) -> Option<Naps> {
-    Nap::of(Path::new("/proc"), pid, pid).added_to(None)?
 }
 
 /// What a thread that sleeps waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Nap {
-    /// A time.
-    Time(Naps),
+    /// A time. It has been put on a CPU so often.
+    Time(u64),
     /// Processes that it has started.
     Children,
     /// Something that another thread or process does, or nobody can tell.
@@ -39,38 +36,19 @@ pub(super) enum Nap {
 impl Nap {
     /// Of a thread of any process of the same user.
     pub(super) fn of(proc_dir: &Path, pid: i32, tid: i32) -> Nap {
-        let read = |name| fs::read(proc_dir.join(format!("{pid}/task/{tid}/{name}"))).ok();
-        let call = read("syscall").and_then(|text| parse_syscall(&text));
+        let file = |name| proc_dir.join(format!("{pid}/task/{tid}/{name}"));
+        let mut line = [0; LINE_MOST];
+        let call = read_once(&file("syscall"), &mut line).and_then(parse_syscall);
         match call {
             Some(Blocked::In { nr, args }) if ends_with_time(nr, &args) => {
-                let stat = read("schedstat").and_then(|text| schedstat::parse(&text));
-                stat.map_or(Nap::Other, |stat| {
-                    Nap::Time(Naps {
-                        count: stat.slices,
-                        file: file_of(proc_dir, pid),
-                    })
-                })
+                let stat = read_once(&file("schedstat"), &mut line).and_then(schedstat::parse);
+                stat.map_or(Nap::Other, |stat| Nap::Time(stat.slices))
             }
             Some(Blocked::In {
                 nr: libc::SYS_wait4 | libc::SYS_waitid,
                 ..
             }) => Nap::Children,
             _ => Nap::Other,
-        }
-    }
-
-    /// All that sleep for a time, this one with those before. `None`: it waits for something else.
-    pub(super) fn added_to(self, before: Option<Naps>) -> Option<Option<Naps>> {
-        match self {
-            Nap::Time(naps) => Some(Some(match before {
-                Some(before) => Naps {
-                    count: before.count + naps.count,
-                    file: before.file.or(naps.file),
-                },
-                None => naps,
-            })),
-            Nap::Children => Some(before),
-            Nap::Other => None,
         }
     }
 }
@@ -92,7 +70,7 @@ fn ends_with_time(nr: i64, args: &[u64; 6]) -> bool {
 
 /// The inode of the first file that this process has open to read and to write: its database, say.
 /// `/proc/locks` would tell which files are locked, but whoever reads it holds up all who lock.
-fn file_of(proc_dir: &Path, pid: i32) -> Option<u64> {
+pub(super) fn file_of(proc_dir: &Path, pid: i32) -> Option<u64> {
     let files = fs::read_dir(proc_dir.join(format!("{pid}/fd"))).ok()?;
     let inode = |file: PathBuf| {
         // The permissions of the link are those of the open file.
@@ -145,16 +123,5 @@ mod tests {
         let inode = fs::metadata(&path).unwrap().ino();
         assert_eq!(file_with(r#"8>"$1" 9<>"$1""#), Some(inode));
         fs::remove_file(&path).unwrap();
-    }
-
-    #[test]
-    fn all_of_a_tree_must_sleep_for_a_time() {
-        let naps = |count, file| Naps { count, file };
-        let first = Nap::Time(naps(3, None)).added_to(None);
-        assert_eq!(first, Some(Some(naps(3, None))));
-        let second = Nap::Time(naps(4, Some(7))).added_to(first.flatten());
-        assert_eq!(second, Some(Some(naps(7, Some(7)))));
-        assert_eq!(Nap::Children.added_to(second.flatten()), second);
-        assert_eq!(Nap::Other.added_to(second.flatten()), None);
     }
 }

@@ -11,12 +11,12 @@
 
 use std::cell::RefCell;
 use std::collections::HashSet;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use super::children::{Children, numeric_names};
-use super::naps::{Nap, Naps};
+use super::naps::{Nap, Naps, file_of};
+use super::read::{LINE_MOST, read_once};
 use super::{TaskState, is_own_proc, parse_session, parse_stat};
 use crate::session;
 
@@ -58,6 +58,8 @@ pub struct Tree {
     /// again for somebody else's once all of its members are gone; then a look is wrong until the
     /// tree ends.
     groups: Vec<i32>,
+    /// How often those that sleep for a time had been put on a CPU when they did last.
+    slices: Option<u64>,
 }
 
 /// [`Tree::look`] at a tree of which nothing is known yet.
@@ -106,9 +108,11 @@ fn orphans() -> Rc<Orphans> {
 fn read_orphans() -> Orphans {
     let proc_dir = Path::new("/proc");
     let adopted = crate::adopt::adopted().into_iter();
-    let groups = |pid| Some((pid, groups_of(proc_dir, pid)?));
-    let all = adopted.filter_map(groups);
-    all.filter(|(pid, _)| !is_helper(proc_dir, *pid)).collect()
+    let members = adopted.filter_map(|pid| Member::read(proc_dir, pid));
+    members
+        .filter(|member| !member.is_helper)
+        .map(|member| (member.pid, member.groups))
+        .collect()
 }
 
 impl Tree {
@@ -118,6 +122,7 @@ impl Tree {
             proc_dir: PathBuf::from("/proc"),
             leader,
             groups: vec![leader],
+            slices: None,
         }
     }
 
@@ -130,34 +135,63 @@ impl Tree {
     /// `cap` runnable ones are found, in at most [`LOOK_MOST`] processes. Zombies and stopped
     /// threads are not runnable. Processes may come and go meanwhile: what has gone is not counted.
     pub fn look(&mut self, cap: usize) -> TreeState {
-        self.look_at(cap, |_, _, _| ())
+        self.look_at(cap, |_, _| ())
     }
 
     /// The same. If all threads of the tree sleep for a time of their own choosing, or wait for
     /// processes of it, says too what those have slept that sleep for a time. `None` if there are
     /// none, if a thread waits for anything else, or if nobody can tell.
     pub fn look_for_naps(&mut self, cap: usize) -> (TreeState, Option<Naps>) {
-        let mut naps = Some(None);
-        let state = self.look_at(cap, |proc_dir, pid, tid| {
-            naps = naps.and_then(|sum| Nap::of(proc_dir, pid, tid).added_to(sum));
-        });
-        (state, naps.flatten().filter(|_| state.runnable == 0))
+        let mut asleep = Vec::new();
+        let state = self.look_at(cap, |pid, tid| asleep.push((pid, tid)));
+        if state.runnable > 0 {
+            return (state, None);
+        }
+        (state, self.naps_of(asleep))
+    }
+
+    /// What these threads have slept, each with its process. `None` unless all of them sleep for a
+    /// time or wait for processes.
+    fn naps_of(&mut self, mut asleep: Vec<(i32, i32)>) -> Option<Naps> {
+        let (mut count, mut sleepers) = (0, Vec::new());
+        // Most processes that have children wait for them: the last one tells most.
+        while let Some((pid, tid)) = asleep.pop() {
+            match Nap::of(&self.proc_dir, pid, tid) {
+                Nap::Time(slices) => {
+                    count += slices;
+                    sleepers.push(pid);
+                }
+                Nap::Children => {}
+                Nap::Other => return None,
+            }
+        }
+        if sleepers.is_empty() {
+            return None;
+        }
+        let before = self.slices.replace(count);
+        let has_woken = before.is_some_and(|before| before != count);
+        let has_file = |pid| file_of(&self.proc_dir, pid);
+        let file = has_woken.then(|| sleepers.into_iter().find_map(has_file));
+        Some(Naps {
+            count,
+            file: file.flatten(),
+        })
     }
 
     /// As [`look`](Self::look), and calls `asleep` for each thread that sleeps.
-    fn look_at(&mut self, cap: usize, mut asleep: impl FnMut(&Path, i32, i32)) -> TreeState {
+    fn look_at(&mut self, cap: usize, mut asleep: impl FnMut(i32, i32)) -> TreeState {
         let mut found = TreeState::default();
         if self.proc_dir == Path::new("/proc") && !is_own_proc() {
             return found;
         }
         let leader = self.leader;
-        self.walk(|proc_dir, pid, tasks| {
-            found.seen |= pid == leader && !tasks.is_empty();
-            for &tid in tasks {
-                let state = task_state(proc_dir, pid, tid);
+        self.walk(|proc_dir, member| {
+            found.seen |= member.pid == leader;
+            for &tid in &member.tasks {
+                let state = member.state_of(proc_dir, tid);
                 found.add(state);
                 if state == TaskState::Sleeping {
-                    asleep(proc_dir, pid, tid);
+                    asleep(member.pid, tid);
                 }
                 if found.runnable >= cap {
                     return false;
@@ -172,8 +206,8 @@ impl Tree {
     /// such as libraries, counts for each.
     pub fn resident(&mut self) -> Resident {
         let mut sum = Resident::default();
-        self.walk(|proc_dir, pid, _| {
-            let of_process = resident_pages(proc_dir, pid).unwrap_or_default();
+        self.walk(|proc_dir, member| {
+            let of_process = resident_pages(proc_dir, member.pid).unwrap_or_default();
             sum.all += of_process.all;
             sum.anonymous += of_process.anonymous;
             true
@@ -185,8 +219,8 @@ impl Tree {
         }
     }
 
-    /// Visits each process with its threads, the leader first, until one says false.
-    fn walk(&mut self, mut visit: impl FnMut(&Path, i32, &[i32]) -> bool) {
+    /// Visits each process, the leader first, until one says false.
+    fn walk(&mut self, mut visit: impl FnMut(&Path, &Member) -> bool) {
         let proc_dir = self.proc_dir.clone();
         let mut children = Children::new(&proc_dir);
         let mut queue: Vec<i32> = [self.leader].into_iter().chain(self.orphans()).collect();
@@ -196,16 +230,19 @@ impl Tree {
         let mut next = 0;
         while let Some(&pid) = queue.get(next).filter(|_| next < LOOK_MOST) {
             next += 1;
-            let tasks = numeric_names(&proc_dir.join(format!("{pid}/task")));
-            if !visit(&proc_dir, pid, &tasks) {
+            let member = Member::read(&proc_dir, pid);
+            let Some(member) = member.filter(|member| pid == self.leader || !member.is_helper)
+            else {
+                continue;
+            };
+            if !visit(&proc_dir, &member) {
                 return;
             }
             if let Some(own) = &own {
-                self.note_groups(pid, own);
+                self.note_groups(&member, own);
             }
-            let below = children.of(pid, &tasks).into_iter();
-            let fresh = below.filter(|&child| seen.insert(child));
-            queue.extend(fresh.filter(|&child| !is_helper(&proc_dir, child)));
+            let below = children.of(pid, &member.tasks).into_iter();
+            queue.extend(below.filter(|&child| seen.insert(child)));
         }
     }
 
@@ -218,8 +255,8 @@ impl Tree {
     }
 
     /// Remembers the group and the session of a member, unless they are among `own`.
-    fn note_groups(&mut self, pid: i32, own: &[i32]) {
-        for id in groups_of(&self.proc_dir, pid).unwrap_or_default() {
+    fn note_groups(&mut self, member: &Member, own: &[i32]) {
+        for id in member.groups {
             if !own.contains(&id) && !self.groups.contains(&id) {
                 self.groups.push(id);
             }
@@ -239,10 +276,47 @@ impl TreeState {
     }
 }
 
-fn task_state(proc_dir: &Path, pid: i32, tid: i32) -> TaskState {
-    match fs::read(proc_dir.join(format!("{pid}/task/{tid}/stat"))) {
-        Ok(line) => parse_stat(&line).map_or(TaskState::Unknown, |stat| stat.state),
-        Err(_) => TaskState::Dead,
+/// A process of a tree. One file shows most of it.
+struct Member {
+    pid: i32,
+    /// Its threads.
+    tasks: Vec<i32>,
+    /// What the first one does.
+    state: TaskState,
+    /// Its process group and its session.
+    groups: [i32; 2],
+    is_helper: bool,
+}
+
+impl Member {
+    /// `None` if it has gone.
+    fn read(proc_dir: &Path, pid: i32) -> Option<Member> {
+        let mut line = [0; LINE_MOST];
+        let line = read_once(&proc_dir.join(format!("{pid}/stat")), &mut line)?;
+        let stat = parse_stat(line)?;
+        Some(Member {
+            pid,
+            tasks: match stat.num_threads {
+                1 => vec![pid],
+                _ => numeric_names(&proc_dir.join(format!("{pid}/task"))),
+            },
+            state: stat.state,
+            groups: [stat.pgrp, parse_session(line)?],
+            is_helper: line[stat.comm] == *crate::helper::NAME.as_bytes(),
+        })
+    }
+
+    /// What one of its threads does.
+    fn state_of(&self, proc_dir: &Path, tid: i32) -> TaskState {
+        if tid == self.pid {
+            return self.state;
+        }
+        let file = proc_dir.join(format!("{}/task/{tid}/stat", self.pid));
+        let mut line = [0; LINE_MOST];
+        match read_once(&file, &mut line) {
+            Some(line) => parse_stat(line).map_or(TaskState::Unknown, |stat| stat.state),
+            None => TaskState::Dead,
+        }
     }
 }
 
@@ -252,21 +326,11 @@ fn own_groups() -> [i32; 3] {
     [0, session::group(), session::session()]
 }
 
-/// Whether this is the helper of another process.
-fn is_helper(proc_dir: &Path, pid: i32) -> bool {
-    let name = fs::read(proc_dir.join(format!("{pid}/comm"))).unwrap_or_default();
-    name.strip_suffix(b"\n") == Some(crate::helper::NAME.as_bytes())
-}
-
-/// The process group and the session of a process.
-fn groups_of(proc_dir: &Path, pid: i32) -> Option<[i32; 2]> {
-    let line = fs::read(proc_dir.join(format!("{pid}/stat"))).ok()?;
-    Some([parse_stat(&line)?.pgrp, parse_session(&line)?])
-}
-
 /// The second number of `statm`, in pages, and what the third one leaves of it.
 fn resident_pages(proc_dir: &Path, pid: i32) -> Option<Resident> {
-    let text = fs::read_to_string(proc_dir.join(format!("{pid}/statm"))).ok()?;
+    let mut line = [0; LINE_MOST];
+    let line = read_once(&proc_dir.join(format!("{pid}/statm")), &mut line)?;
+    let text = str::from_utf8(line).ok()?;
     let mut numbers = text.split_ascii_whitespace().skip(1).map(str::parse);
     let all: u64 = numbers.next()?.ok()?;
     let shared = numbers.next()?.ok()?;

@@ -23,16 +23,13 @@ use alloc::collections::BTreeMap;
 
 use cmwq_policy::time::{MILLISECOND, Nanos, Time};
 
+use crate::allowance::Allowance;
 use crate::idle::Idle;
 use crate::seen::Seen;
 use crate::watched::Watched;
 
 /// Between two looks.
 const EVERY: Nanos = 15 * MILLISECOND;
-/// One part of so many of the time may go into looks: 1.6 % of one CPU.
-const COST_PART: u64 = 64;
-/// So much of it may be taken before: looks say most when the jobs are new.
-const CREDIT: Nanos = 8 * MILLISECOND;
 /// Means are counted in parts of this size, and forget this part of themselves with each look.
 const ONE: u64 = 256;
 const FORGETS: u64 = 8;
@@ -69,9 +66,7 @@ pub struct Crowd {
     jobs: BTreeMap<u64, Watched>,
     /// When the last look was.
     last: Time,
-    /// What looks have taken and not earned yet, and when that was reckoned last.
-    debt: Nanos,
-    paid: Time,
+    allowance: Allowance,
 }
 
 impl Crowd {
@@ -85,8 +80,7 @@ impl Crowd {
             idle: Idle::default(),
             jobs: BTreeMap::new(),
             last: Time(0),
-            debt: 0,
-            paid: Time(0),
+            allowance: Allowance::default(),
         }
     }
 
@@ -97,6 +91,7 @@ impl Crowd {
         if cpus <= self.cpus {
             let is_full = running >= self.ceiling();
             self.idle.looked(now, idled, cpus, is_full);
+            self.allowance.idled(idled);
         }
     }
 
@@ -166,13 +161,9 @@ impl Crowd {
         tried.into_values().max().unwrap_or(0)
     }
 
-    /// How long a look is used that took so long and is over `now`.
+    /// How long a look is used that is over `now` and took so much CPU time.
     pub fn valid(&mut self, now: Time, took: Nanos) -> Nanos {
-        let earned = now.since(self.paid) / COST_PART;
-        self.paid = now;
-        self.debt = self.debt.saturating_sub(earned).saturating_add(took);
-        let beyond = self.debt.saturating_sub(CREDIT);
-        EVERY.max(beyond.saturating_mul(COST_PART))
+        EVERY.max(self.allowance.took(now, took))
     }
 }
 
@@ -185,7 +176,6 @@ fn mean(before: u64, new: u64) -> u64 {
 mod tests {
     use super::*;
     use crate::seen::Nap;
-    use cmwq_policy::time::SECOND;
     use std::vec::Vec;
 
     /// `asleep` jobs that sleep, and some that are awake with so many threads each.
@@ -357,20 +347,5 @@ mod tests {
         }
         let others = "one has no file, one sleeps once, one waits for something else";
         assert_eq!(crowd.found().sleepers, 3, "{others}");
-    }
-
-    #[test]
-    fn looks_cost_little() {
-        let mut crowd = Crowd::new(2);
-        let (mut now, mut looks, took) = (Time(SECOND), 0, 2 * MILLISECOND);
-        while now < Time(11 * SECOND) {
-            now = now.after(took);
-            looks += 1;
-            let pause = crowd.valid(now, took);
-            assert!(pause >= EVERY && (looks > 4 || pause == EVERY), "{looks}");
-            now = now.after(pause);
-        }
-        let earned = 10 * SECOND / COST_PART + CREDIT;
-        assert!(looks * took <= earned + took && looks * took >= earned * 3 / 4);
     }
 }

@@ -23,6 +23,8 @@ extern crate std;
 
 /// What jobs have taken, by how long they ran.
 mod ages;
+/// What looks at them may cost.
+mod allowance;
 /// How many keep the CPUs busy.
 mod crowd;
 /// When their output is read.

@@ -89,8 +89,7 @@ fn of_two_who_set_it_one_tells_the_waiter() {
 /// Who was told "not yet" is woken by the last waker that it gave, once, and by no earlier one
 /// after that.
 ///
-/// Fails if the waiting side does not look at SET when it sets HELD, and if it replaces the waker
-/// without clearing HELD.
+/// Fails if the waiting side does not look at SET when it leaves a waiter.
 #[test]
 fn who_was_told_to_wait_is_woken() {
     model(|| {
@@ -121,7 +120,7 @@ fn who_was_told_to_wait_is_woken() {
 
 /// A thread waits that was about to be told by a waker.
 ///
-/// Fails if the thread is written down while the setter may have the waker's cell.
+/// Fails if the thread is written down while the setter may have the waker.
 #[test]
 fn a_thread_waits_after_a_waker() {
     model(|| {

@@ -1,28 +1,30 @@
 //! A latch: set for good, waited for by at most one at a time: a worker, a thread, or the waker of
 //! a future.
 //!
+//! It is one word: the address of a waiter, or null, and two bits.
+//!
 //! | bit | means |
 //! | --- | --- |
 //! | SET | what is waited for has happened |
 //! | LEFT | nobody waits from now on |
-//! | HELD | a waiter is in the cell, for the setter |
 //!
-//! The latch has two sides: one sets it, the other waits. While HELD is clear the cell belongs to
-//! the waiting side. The setter is who sets SET first; whoever does so after that has no part. It
-//! reads the word once, as it sets SET. If it finds HELD, the cell is the setter's from then on,
-//! else it stays the waiting side's. So the waiting side looks at what it found each time that it
-//! sets or clears HELD. Who sets it keeps the latch alive until the call has returned.
+//! The latch has two sides: one sets it, the other waits. Until it is set the waiter belongs to the
+//! waiting side, which puts it there and takes it away again. The setter is who sets SET first, and
+//! has the waiter that it finds then; whoever sets it after that has no part. A waiter beside SET
+//! is the setter's, so the waiting side leaves it alone. Who sets it keeps the latch alive until
+//! the call has returned.
 
+use std::ptr;
 use std::task::Waker;
 
 use super::this_worker::{self, WaitRef};
 use crate::sync::thread::{self, Thread};
-use crate::sync::{AtomicU32, SeqCst, UnsafeCell};
+use crate::sync::{AtomicPtr, SeqCst};
 use crate::user;
 
-const SET: u32 = 1;
-const LEFT: u32 = 2;
-const HELD: u32 = 4;
+const SET: usize = 1;
+const LEFT: usize = 2;
+const BITS: usize = SET | LEFT;
 
 enum Waiter {
     Worker(WaitRef),
@@ -30,10 +32,28 @@ enum Waiter {
     Future(Waker),
 }
 
-/// Set for good, waited for by at most one at a time. It takes 16 bytes; a waiter is allocated.
+const _: () = assert!(align_of::<Waiter>() > BITS);
+
+/// Set for good, waited for by at most one at a time. It takes one word; a waiter is allocated.
 pub struct Latch {
-    word: AtomicU32,
-    waiter: UnsafeCell<Option<Box<Waiter>>>,
+    word: AtomicPtr<Waiter>,
+}
+
+fn has(word: *mut Waiter, bit: usize) -> bool {
+    word.addr() & bit != 0
+}
+
+/// The same bits beside this waiter, or null.
+fn with(word: *mut Waiter, waiter: *mut Waiter) -> *mut Waiter {
+    waiter.map_addr(|waiter| waiter | word.addr() & BITS)
+}
+
+/// # Safety
+/// The waiter in the word, if there is one, is the caller's from now on.
+unsafe fn waiter_in(word: *mut Waiter) -> Option<Box<Waiter>> {
+    let waiter = word.map_addr(|word| word & !BITS);
+    // SAFETY: it was a box's when it was put there.
+    (!waiter.is_null()).then(|| unsafe { Box::from_raw(waiter) })
 }
 
 /// What the setter has found.
@@ -69,7 +89,7 @@ fn discard(waiter: Option<Box<Waiter>>) {
     }
 }
 
-// SAFETY: the protocol above gives the cell to one thread at a time, and a waiter may be sent.
+// SAFETY: the protocol above gives the waiter to one thread at a time, and it may be sent.
 unsafe impl Sync for Latch {}
 // SAFETY: nothing in it belongs to a thread.
 unsafe impl Send for Latch {}
@@ -84,14 +104,13 @@ impl Latch {
     /// One that is not set.
     pub fn new() -> Self {
         Latch {
-            word: AtomicU32::new(0),
-            waiter: UnsafeCell::new(None),
+            word: AtomicPtr::new(ptr::null_mut()),
         }
     }
 
     /// Whether it is set. What was stored before that is seen then.
     pub fn is_set(&self) -> bool {
-        self.word.load(SeqCst) & SET != 0
+        has(self.word.load(SeqCst), SET)
     }
 
     /// Sets it and wakes the waiter. What was stored before is seen by who finds it set. Where
@@ -102,12 +121,17 @@ impl Latch {
 
     /// Sets it. The waiter is yet to be told. If it is set already, this finds nobody.
     pub fn end(&self) -> End {
-        let before = self.word.fetch_or(SET, SeqCst);
-        let finds = |bit| before & (bit | SET) == bit;
+        let before = self.mark(SET);
+        if has(before, SET) {
+            return End {
+                left: false,
+                waiter: None,
+            };
+        }
         End {
-            left: finds(LEFT),
-            // SAFETY: HELD was found by who has set it first, so the cell is the setter's.
-            waiter: finds(HELD).then(|| unsafe { self.replace(None) }).flatten(),
+            left: has(before, LEFT),
+            // SAFETY: whoever sets it first has what it finds.
+            waiter: unsafe { waiter_in(before) },
         }
     }
 
@@ -149,8 +173,7 @@ impl Latch {
             Some(old) if is_it(&old) => old,
             old => {
                 discard(old);
-                // The program's code, which may panic: nothing is in the cell now, and HELD is
-                // clear.
+                // The program's code, which may panic: there is no waiter now.
                 Box::new(Waiter::Future(waker.clone()))
             }
         };
@@ -161,37 +184,48 @@ impl Latch {
     /// call of the waiting side.
     pub fn leave(&self) -> bool {
         discard(self.take_back());
-        self.word.fetch_or(LEFT, SeqCst) & SET != 0
+        has(self.mark(LEFT), SET)
     }
 
-    /// Leaves a waiter to the setter. True if that has been too late. HELD is clear before.
+    /// Leaves a waiter to the setter. True if that has been too late. There is none before.
     fn hold(&self, waiter: Box<Waiter>) -> bool {
-        // SAFETY: HELD is clear, so the cell is ours.
-        unsafe { self.replace(Some(waiter)) };
-        if self.word.fetch_or(HELD, SeqCst) & SET == 0 {
-            return false;
+        let waiter = Box::into_raw(waiter);
+        let put = self.step(|word| (!has(word, SET)).then(|| with(word, waiter)));
+        if put.is_err() {
+            // SAFETY: nobody has seen it.
+            discard(unsafe { waiter_in(waiter) });
         }
-        // SAFETY: it was set in between, by who found HELD clear.
-        discard(unsafe { self.replace(None) });
-        true
+        put.is_err()
     }
 
-    /// The waiter in the cell, unless the setter has it. HELD is clear after this, or it is set.
+    /// The waiter, unless it is the setter's. There is none after this, or the latch is set.
     fn take_back(&self) -> Option<Box<Waiter>> {
-        // Only this side sets it, so a look is enough where nobody waits.
-        if self.word.load(SeqCst) & HELD == 0 {
-            return None;
-        }
-        let before = self.word.fetch_and(!HELD, SeqCst);
-        // SAFETY: it was not set, and who sets it finds HELD clear.
-        (before & SET == 0).then(|| unsafe { self.replace(None) })?
+        // Only this side puts one there, so a look is enough where there is none.
+        let has_waiter = |word: *mut Waiter| word.addr() & !BITS != 0;
+        let is_ours = |word| has_waiter(word) && !has(word, SET);
+        let taken = self.step(|word| is_ours(word).then(|| with(word, ptr::null_mut())));
+        // SAFETY: it was not set, and who sets it finds no waiter.
+        taken.ok().and_then(|before| unsafe { waiter_in(before) })
     }
 
-    /// # Safety
-    /// The cell is the caller's.
-    unsafe fn replace(&self, with: Option<Box<Waiter>>) -> Option<Box<Waiter>> {
-        // SAFETY: says the caller.
-        self.waiter
-            .with_mut(|waiter| unsafe { std::mem::replace(&mut *waiter, with) })
+    /// Sets a bit; the word before.
+    fn mark(&self, bit: usize) -> *mut Waiter {
+        let set = self.step(|word| Some(word.map_addr(|word| word | bit)));
+        set.unwrap_or_else(|word| word)
+    }
+
+    /// `Ok` with the word as it was, `Err` with the one that the step refused.
+    fn step(
+        &self,
+        step: impl Fn(*mut Waiter) -> Option<*mut Waiter>,
+    ) -> Result<*mut Waiter, *mut Waiter> {
+        self.word.fetch_update(SeqCst, SeqCst, step)
+    }
+}
+
+impl Drop for Latch {
+    /// A waiter may be left that nobody has told.
+    fn drop(&mut self) {
+        discard(self.take_back());
     }
 }

@@ -3,7 +3,6 @@
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
@@ -260,7 +259,7 @@ impl Workqueue {
         T: Send + 'static,
     {
         let task = Task::new(func, ());
-        let handle = Handle::new(task.clone() as Arc<dyn AnyTask<T>>);
+        let handle = Handle::new(task.clone().any());
         let pwq = task::start(self.raw(), cpu, &task);
         JoinHandle {
             task: handle,

@@ -20,7 +20,7 @@ use cmwq_engine::{Awaits, Group, Header, Latch, Members, Process, RawPwq, RawQue
 use cmwq_policy::stacking::Stacking;
 
 use crate::join_error::JoinError;
-use crate::task::{self, AnyTask, Cancel, Handle, Observer, Task};
+use crate::task::{self, AnyTask, Cancel, Handle, Observer, Task, TaskRef};
 use crate::workqueue::Workqueue;
 
 /// What a scope shares with its tasks.
@@ -30,7 +30,7 @@ struct Shared {
     open: AtomicUsize,
     all_ended: Latch,
     /// Tasks that have not ended, by number: what a scope that cannot wait takes back.
-    tasks: Mutex<BTreeMap<u64, Arc<dyn Cancel>>>,
+    tasks: Mutex<BTreeMap<u64, TaskRef<dyn Cancel>>>,
     spawned: AtomicU64,
     /// The scope cannot wait for what nobody has begun: that never begins.
     given_up: AtomicBool,
@@ -54,7 +54,7 @@ impl Shared {
     }
 
     /// Those that have not ended, the oldest first.
-    fn open_tasks(&self) -> Vec<Arc<dyn Cancel>> {
+    fn open_tasks(&self) -> Vec<TaskRef<dyn Cancel>> {
         let tasks = self.tasks.lock().expect("nobody panics with it");
         tasks.values().cloned().collect()
     }
@@ -139,7 +139,7 @@ unsafe impl Members for Shared {
 }
 
 /// As the protocols name them.
-fn awaits(tasks: &[Arc<dyn Cancel>]) -> Vec<Awaits> {
+fn awaits(tasks: &[TaskRef<dyn Cancel>]) -> Vec<Awaits> {
     let item = |task| Awaits::Item(task::raw(task));
     tasks.iter().map(item).collect()
 }
@@ -242,9 +242,9 @@ impl<'scope, 'env> Scope<'scope, 'env> {
             number,
         };
         let task = Task::new(func, ticket);
-        let handle = Handle::new(task.clone() as Arc<dyn AnyTask<T> + 'scope>);
+        let handle = Handle::new(task.clone().any());
         if queue.is_ours() {
-            self.remember(number, task.clone());
+            self.remember(number, task.clone().cancellable());
         }
         let pwq = task::start(queue, cpu, &task);
         pwq.into_iter().for_each(|pwq| shared.spawned_to.add(pwq));
@@ -258,10 +258,10 @@ impl<'scope, 'env> Scope<'scope, 'env> {
         }
     }
 
-    fn remember(&self, number: u64, task: Arc<dyn Cancel + 'scope>) {
+    fn remember(&self, number: u64, task: TaskRef<dyn Cancel + 'scope>) {
         // SAFETY: only the lifetime changes. The scope does not return, nor unwind, before every
         // task has ended or was cancelled, and that takes it off this list.
-        let task: Arc<dyn Cancel> = unsafe { std::mem::transmute(task) };
+        let task: TaskRef<dyn Cancel> = unsafe { std::mem::transmute(task) };
         let mut tasks = self.shared.tasks.lock().expect("nobody panics with it");
         tasks.insert(number, task);
     }
@@ -323,7 +323,7 @@ impl<'scope, 'env> Scope<'scope, 'env> {
         if !queue.is_ours() {
             return false;
         }
-        let claim = |task: &Arc<dyn Cancel>| queue.is_ours() && task::claim(queue, task);
+        let claim = |task: &TaskRef<dyn Cancel>| queue.is_ours() && task::claim(queue, task);
         self.shared
             .open_tasks()
             .iter()

@@ -4,37 +4,28 @@
 //! the runner, so nothing of a task is left when its scope has been told of its end. If the handle
 //! is forgotten, so is the value.
 
+mod reference;
+mod stage;
+
 use std::cell::UnsafeCell;
 use std::marker::PhantomData;
 use std::ptr::NonNull;
-use std::sync::Arc;
 use std::task::Waker;
-use std::thread;
 
 use cmwq_engine::error::QueueError;
-use cmwq_engine::{Awaits, Header, Latch, RawItem, RawPwq, RawQueue, Ref, Vtable, count_arc, user};
+use cmwq_engine::{Awaits, Header, Latch, RawItem, RawPwq, RawQueue, Ref, Vtable, user};
 
+use self::reference::{Head, Headed};
+use self::stage::{Content, Held};
 use crate::join_error::JoinError;
 
-/// What a task holds: first the closure, then what came of it.
-enum Stage<F, T> {
-    Closure(F),
-    Ended(thread::Result<T>),
-    Refused(QueueError),
-    /// Nothing came of it: it was cancelled, or is in the middle of its execution.
-    Empty,
-    /// The handle has what came of it.
-    Taken,
-}
+pub(crate) use self::reference::TaskRef;
 
-/// The header comes first, so that its address is the task's.
+/// Laid out as in C, so that it is found by its head.
 #[repr(C)]
 pub(crate) struct Task<F, T, O = ()> {
-    header: Header,
-    /// Whether the stage is the runner's, the handle's, or nobody's: a handle that is gone has
-    /// left the latch.
-    latch: Latch,
-    stage: UnsafeCell<Stage<F, T>>,
+    head: Head,
+    content: UnsafeCell<Content<F, T>>,
     observer: O,
 }
 
@@ -60,13 +51,7 @@ unsafe impl<F: Send, T: Send, O: Observer> Sync for Task<F, T, O> {}
 // SAFETY: as above.
 unsafe impl<F: Send, T: Send, O: Observer> Send for Task<F, T, O> {}
 
-/// A task of any type.
-///
-/// # Safety
-/// It begins with its header.
-pub(crate) unsafe trait Headed {}
-
-// SAFETY: laid out as in C, the header first.
+// SAFETY: laid out as in C, the head first.
 unsafe impl<F, T, O> Headed for Task<F, T, O> {}
 
 /// A task whose closure is not named: what its joiner and its scope need.
@@ -103,31 +88,31 @@ pub(crate) trait Cancel: Headed + Send + Sync {
 
 impl<F: Send, T: Send, O: Observer> AnyTask<T> for Task<F, T, O> {
     fn latch(&self) -> &Latch {
-        &self.latch
+        &self.head.latch
     }
 
     fn name(&self) -> &'static str {
-        self.header.name()
+        self.head.header().name()
     }
 
     // SAFETY: what it demands is said where the trait declares it.
     unsafe fn take(&self) -> Result<T, JoinError> {
         // SAFETY: it has ended, so the runner is done with the stage; the caller is alone.
-        match unsafe { std::mem::replace(&mut *self.stage.get(), Stage::Taken) } {
-            Stage::Ended(Ok(value)) => Ok(value),
-            Stage::Ended(Err(payload)) => {
+        match unsafe { self.replace(Held::Taken) } {
+            Held::Ended(Ok(value)) => Ok(value),
+            Held::Ended(Err(payload)) => {
                 self.observer.panic_joined();
                 Err(JoinError::Panicked(payload))
             }
-            Stage::Refused(error) => Err(JoinError::Refused(error)),
-            Stage::Closure(_) | Stage::Empty => Err(JoinError::Cancelled),
-            Stage::Taken => panic!("a handle was asked again for what it has given"),
+            Held::Refused(error) => Err(JoinError::Refused(error)),
+            Held::Closure(_) | Held::Empty => Err(JoinError::Cancelled),
+            Held::Taken => panic!("a handle was asked again for what it has given"),
         }
     }
 
     // SAFETY: what it demands is said where the trait declares it.
     unsafe fn detach(&self) {
-        if self.latch.leave() {
+        if self.head.latch.leave() {
             // SAFETY: the runner has left the stage, and the caller is the handle.
             unsafe { self.clear() };
         }
@@ -143,17 +128,41 @@ impl<F: Send, T: Send, O: Observer> Cancel for Task<F, T, O> {
     }
 }
 
+impl<F, T, O> Task<F, T, O> {
+    /// Puts something else into the stage; what was there.
+    ///
+    /// # Safety
+    /// The stage is the caller's.
+    unsafe fn replace(&self, with: Held<F, T>) -> Held<F, T> {
+        let (stage, content) = with.pack();
+        // SAFETY: says the caller, of both.
+        let stage = unsafe { self.head.stage.get().replace(stage) };
+        // SAFETY: as above.
+        let content = unsafe { self.content.get().replace(content) };
+        // SAFETY: they came together, and are gone from here.
+        unsafe { Held::unpack(stage, content) }
+    }
+}
+
+impl<F, T, O> Drop for Task<F, T, O> {
+    fn drop(&mut self) {
+        // SAFETY: nobody else is left.
+        drop(unsafe { self.replace(Held::Empty) });
+    }
+}
+
 impl<F, T, O: Observer> Task<F, T, O> {
     /// Makes one that is not queued yet.
-    pub(crate) fn new(func: F, observer: O) -> Arc<Self>
+    pub(crate) fn new(func: F, observer: O) -> TaskRef<Self>
     where
         F: FnOnce() -> T + Send,
         T: Send,
     {
-        Arc::new(Task {
-            header: Header::new(Of::<F, T, O>::VTABLE),
-            latch: Latch::new(),
-            stage: UnsafeCell::new(Stage::Closure(func)),
+        let (stage, content) = Held::Closure(func).pack();
+        let header = Header::new(Of::<F, T, O>::VTABLE);
+        TaskRef::new(Task {
+            head: Head::new(header, stage),
+            content: UnsafeCell::new(content),
             observer,
         })
     }
@@ -161,7 +170,7 @@ impl<F, T, O: Observer> Task<F, T, O> {
     /// It could not be queued, and has ended with that.
     fn refuse(&self, error: QueueError) {
         // SAFETY: nobody runs it, and no handle looks before the latch is set.
-        let unrun = unsafe { std::mem::replace(&mut *self.stage.get(), Stage::Refused(error)) };
+        let unrun = unsafe { self.replace(Held::Refused(error)) };
         if !user::discard(unrun) {
             self.observer.panicked();
         }
@@ -174,15 +183,15 @@ impl<F, T, O: Observer> Task<F, T, O> {
     /// The stage is the caller's.
     unsafe fn clear(&self) {
         // SAFETY: says the caller.
-        let stage = unsafe { std::mem::replace(&mut *self.stage.get(), Stage::Empty) };
-        if !user::discard(stage) {
+        let held = unsafe { self.replace(Held::Empty) };
+        if !user::discard(held) {
             self.observer.panicked();
         }
     }
 
     /// The stage holds what came of it.
     fn end(&self) {
-        let end = self.latch.end();
+        let end = self.head.latch.end();
         if end.is_left() {
             // SAFETY: the handle has left the stage to us.
             unsafe { self.clear() };
@@ -195,17 +204,15 @@ impl<F, T, O: Observer> Task<F, T, O> {
 
 /// The task as the engine knows it, by a pointer to all of it: through that it is executed and
 /// freed.
-pub(crate) fn raw(task: &Arc<impl Headed + ?Sized>) -> RawItem {
-    let header = Arc::as_ptr(task).cast::<Header>().cast_mut();
-    let header = NonNull::new(header).expect("an Arc is not null");
+pub(crate) fn raw(task: &TaskRef<impl Headed + ?Sized>) -> RawItem {
     // SAFETY: it begins with its header; whoever calls this keeps the task while he uses what he
     // gets, and so does the reference that goes to the queue. Closure and value may be sent.
-    unsafe { RawItem::new(header) }
+    unsafe { RawItem::new(task.header()) }
 }
 
 /// Takes a task off its queue if no worker has begun it: true, and its closure is dropped then. The
 /// queue's reference goes with it: the caller has another one.
-pub(crate) fn cancel(task: &Arc<impl Cancel + ?Sized>) -> bool {
+pub(crate) fn cancel(task: &TaskRef<impl Cancel + ?Sized>) -> bool {
     let cancelled = raw(task).cancel();
     if cancelled {
         // SAFETY: off the queue before anybody began it.
@@ -219,7 +226,7 @@ pub(crate) fn cancel(task: &Arc<impl Cancel + ?Sized>) -> bool {
 pub(crate) fn start<F, T, O>(
     queue: &RawQueue,
     cpu: Option<usize>,
-    task: &Arc<Task<F, T, O>>,
+    task: &TaskRef<Task<F, T, O>>,
 ) -> Option<RawPwq>
 where
     F: FnOnce() -> T + Send,
@@ -252,23 +259,23 @@ impl<F: FnOnce() -> T, T, O: Observer> Of<F, T, O> {
 }
 
 /// # Safety
-/// `header` is that of a `Task<F, T, O>` in an `Arc`; `Dropped` gives back what `Taken` took.
+/// `header` is that of a `Task<F, T, O>`, to which there is a reference; `Dropped` gives back what
+/// `Taken` took.
 unsafe fn count<F, T, O>(header: NonNull<Header>, what: Ref) {
-    // SAFETY: the header comes first; the rest is said above.
-    unsafe { count_arc(header.cast::<Task<F, T, O>>(), what) }
+    // SAFETY: says the caller.
+    unsafe { TaskRef::<Task<F, T, O>>::count(header, what) }
 }
 
 /// The task's function.
 ///
 /// # Safety
-/// `header` is that of a `Task<F, T, O>` in an `Arc`, with one reference given to this call.
+/// `header` is that of a `Task<F, T, O>`, with one reference given to this call.
 unsafe fn run<F: FnOnce() -> T, T, O: Observer>(header: NonNull<Header>) {
-    // SAFETY: the header comes first, the pointer is from Arc::into_raw of this very task, and
-    // queueing left one reference to us.
-    let task = unsafe { Arc::from_raw(header.cast::<Task<F, T, O>>().as_ptr()) };
+    // SAFETY: queueing left one reference to us.
+    let task = unsafe { TaskRef::<Task<F, T, O>>::from_header(header) };
     // SAFETY: the latch is not set, so the stage is the runner's, and a task runs once.
-    let stage = unsafe { std::mem::replace(&mut *task.stage.get(), Stage::Empty) };
-    let Stage::Closure(func) = stage else {
+    let held = unsafe { task.replace(Held::Empty) };
+    let Held::Closure(func) = held else {
         unreachable!("a task runs once")
     };
     // What the closure captured is dropped inside: a panic there counts as its own.
@@ -277,26 +284,46 @@ unsafe fn run<F: FnOnce() -> T, T, O: Observer>(header: NonNull<Header>) {
         task.observer.panicked();
     }
     // SAFETY: as above.
-    unsafe { *task.stage.get() = Stage::Ended(result) };
+    unsafe { task.replace(Held::Ended(result)) };
     task.end();
+}
+
+impl<F: Send, T: Send, O: Observer> TaskRef<Task<F, T, O>> {
+    /// For its joiner.
+    pub(crate) fn any<'a>(self) -> TaskRef<dyn AnyTask<T> + 'a>
+    where
+        Self: 'a,
+    {
+        // SAFETY: only the type changes.
+        unsafe { self.unsize(|task| task as NonNull<dyn AnyTask<T> + 'a>) }
+    }
+
+    /// For who may take it off its queue.
+    pub(crate) fn cancellable<'a>(self) -> TaskRef<dyn Cancel + 'a>
+    where
+        Self: 'a,
+    {
+        // SAFETY: only the type changes.
+        unsafe { self.unsize(|task| task as NonNull<dyn Cancel + 'a>) }
+    }
 }
 
 /// The one that may ask what came of a task.
 pub(crate) struct Handle<A: AnyTask<T> + ?Sized, T> {
-    task: Arc<A>,
+    task: TaskRef<A>,
     value: PhantomData<T>,
 }
 
 impl<A: AnyTask<T> + ?Sized, T> Handle<A, T> {
     /// Of a task that has none yet.
-    pub(crate) fn new(task: Arc<A>) -> Self {
+    pub(crate) fn new(task: TaskRef<A>) -> Self {
         Handle {
             task,
             value: PhantomData,
         }
     }
 
-    pub(crate) fn task(&self) -> &Arc<A> {
+    pub(crate) fn task(&self) -> &TaskRef<A> {
         &self.task
     }
 
@@ -329,7 +356,7 @@ impl<A: AnyTask<T> + ?Sized, T> Drop for Handle<A, T> {
 }
 
 /// Executes a task of this queue on the calling thread, which would wait for it, if that may be.
-pub(crate) fn claim(queue: &RawQueue, task: &Arc<impl Headed + ?Sized>) -> bool {
+pub(crate) fn claim(queue: &RawQueue, task: &TaskRef<impl Headed + ?Sized>) -> bool {
     queue.claim(raw(task))
 }
 
@@ -338,7 +365,7 @@ pub(crate) fn claim(queue: &RawQueue, task: &Arc<impl Headed + ?Sized>) -> bool 
 pub(crate) fn wait_to_join<T>(
     queue: &RawQueue,
     pwq: Option<RawPwq>,
-    task: &Arc<impl AnyTask<T> + ?Sized>,
+    task: &TaskRef<impl AnyTask<T> + ?Sized>,
 ) -> Result<(), JoinError> {
     match pwq {
         // Refused: it has ended with that.
@@ -353,24 +380,5 @@ pub(crate) fn wait_to_join<T>(
             waited.map_err(JoinError::WouldDeadlock)
         }
         Some(_) => Err(JoinError::Refused(QueueError::Forked)),
-    }
-}
-
-#[cfg(all(test, not(loom)))]
-mod tests {
-    use super::*;
-
-    /// What a spawned closure costs beside itself and its value. Each word more is one that each
-    /// item writes.
-    #[test]
-    fn a_task_stays_small() {
-        type Of<F, T> = (Task<F, T>, Stage<F, T>);
-        fn beside<F: FnOnce() -> T, T>(_: F) -> usize {
-            let _: Option<Of<F, T>> = None;
-            size_of::<Task<F, T>>() - size_of::<Stage<F, T>>()
-        }
-        let text = [0_u64; 8];
-        assert_eq!(beside(|| ()), 64);
-        assert_eq!(beside(move || text), 64);
     }
 }

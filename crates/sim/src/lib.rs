@@ -73,8 +73,8 @@ pub use api::report::{
 pub use api::specs::{DeviceSpec, LockSpec, QueueSpec, ThreadSpec};
 pub use api::trace::{Line, What};
 pub use cpu::{
-    Balance, Costs, CpuStats, Discipline, Domains, Placement, Recent, Run, ThreadId, ThreadState,
-    ThreadStats, WakeTo, weight,
+    Balance, Costs, CpuStats, Discipline, Domains, Placement, Recent, Run, Sharing, ThreadId,
+    ThreadState, ThreadStats, WakeTo, weight,
 };
 pub use machine::{Body, Machine, Observer, Program, ProgramCx};
 pub use programs::Script;

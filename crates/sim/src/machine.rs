@@ -16,6 +16,7 @@ use crate::api::names::{ItemId, PoolId, PwqId, QueueId};
 use crate::api::options::{Options, Signals, UserSignals};
 use crate::api::report::Report;
 use crate::api::trace::{Line, What};
+use crate::cpu::lines::Lines;
 use crate::cpu::{CpuStats, Run, Scheduler, ThreadId, Waker};
 use crate::events::{EventKey, Events};
 use crate::random::{Random, Streams};
@@ -73,6 +74,9 @@ pub struct Machine {
     /// The CPU of the interrupt that happens.
     interrupted: Cell<Option<usize>>,
     pub(crate) resources: Resources,
+    /// Lines that threads share, and whether that costs anything.
+    pub(crate) lines: RefCell<Lines>,
+    pub(crate) shares: bool,
     pub(crate) random: Streams,
     pub(crate) tick_is_armed: Cell<bool>,
     pub(crate) signals: SignalState,
@@ -100,6 +104,9 @@ impl Machine {
         let spawn_fails = Cell::new(options.spawn_fails);
         let layout = Layout::new(options.topology.cpus.clone());
         let signals = SignalState::new(random.signals);
+        let sharing = &options.costs.sharing;
+        let lines = Lines::new(options.topology.clone(), sharing.trips);
+        let shares = sharing.is_any();
         Machine {
             layout: RefCell::new(layout.with_shards_of(options.shard_cores)),
             options,
@@ -132,6 +139,8 @@ impl Machine {
             acting: Cell::new(None),
             interrupted: Cell::new(None),
             resources: Resources::default(),
+            lines: RefCell::new(lines),
+            shares,
             random,
             tick_is_armed: Cell::new(false),
             signals,

@@ -55,6 +55,12 @@ impl<W, P> PlainInbox<W, P> {
         self.left.len()
     }
 
+    /// How many a worker was dealt, of which the pool has not heard since.
+    pub fn nr_dealt(&self) -> usize {
+        let hand = self.hand.as_ref();
+        hand.map_or(0, |hand| hand.rest.len() + hand.begun.len())
+    }
+
     /// Those that a worker was dealt and has not begun, in order.
     pub fn not_begun(&self) -> impl ExactSizeIterator<Item = &Dealt<W>> {
         let none = const { &VecDeque::new() };

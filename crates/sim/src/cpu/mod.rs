@@ -15,6 +15,7 @@
 //! | module | |
 //! | --- | --- |
 //! | `options` | [`Costs`], [`Placement`] |
+//! | `lines` | cache lines that CPUs share: [`Lines`](lines::Lines) |
 //! | `thread`, `run_queue` | the state: of a thread, of a CPU |
 //! | `account` | what threads had, and how fast a CPU is |
 //! | `dispatch` | who gets the CPU, and until when |
@@ -34,6 +35,7 @@ mod account;
 mod balance;
 mod caches;
 mod dispatch;
+pub mod lines;
 mod options;
 mod run_queue;
 mod runs;
@@ -42,7 +44,7 @@ mod sets;
 mod thread;
 mod weight;
 
-pub use options::{Balance, Costs, Domains, Placement, Recent, WakeTo};
+pub use options::{Balance, Costs, Domains, Placement, Recent, Sharing, WakeTo};
 pub use run_queue::CpuStats;
 pub use runs::Run;
 pub use select_cpu::Waker;
@@ -250,6 +252,12 @@ impl Scheduler {
         thread.stats.overhead_ns += nanos;
         let cpu = thread.cpu;
         self.changed.insert(cpu);
+    }
+
+    /// What the thread has yet to burn before it goes on, in nanoseconds at full speed.
+    pub fn overhead_of(&self, id: ThreadId) -> Nanos {
+        let left = self.thread(id).overhead.div_ceil(work(1));
+        Nanos::try_from(left).unwrap_or(Nanos::MAX)
     }
 
     fn need(&mut self, id: ThreadId, need: Need) {

@@ -3,6 +3,7 @@
 use cmwq_policy::Nanos;
 use cmwq_policy::time::{MICROSECOND, MILLISECOND};
 
+use super::lines::Trips;
 use crate::topology::Distance;
 
 /// The speed of a CPU whose siblings idle, in per mille.
@@ -27,6 +28,33 @@ pub struct Costs {
     /// Per mille of its speed that a CPU keeps while a sibling of its core is busy, 1..=1000; 1000:
     /// all of it.
     pub smt: u32,
+    /// Burnt by a thread that wakes a parked worker.
+    pub wake: Nanos,
+    /// What locks and lines of pools cost.
+    pub sharing: Sharing,
+}
+
+/// What it costs that CPUs share the lines and the lock of a pool, in nanoseconds. All of it is
+/// burnt right after a step took effect, waits included: waiters spin. Nothing by default.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Sharing {
+    /// A cache line's way from the CPU that had it last, by [`Distance`].
+    pub trips: Trips,
+    /// Lines that come along with the lock of a pool, one after the other, when another CPU takes
+    /// it.
+    pub beside_lock: u32,
+    /// The lock is held so long whatever happens.
+    pub hold: Nanos,
+    /// And so much longer for an event of the pool.
+    pub event: Nanos,
+    /// And so much longer for each item that is taken in, dealt or recalled.
+    pub item: Nanos,
+    /// The line of the inbox is held so long by who leaves an item, and by who takes some out.
+    pub leave: Nanos,
+    /// Private to the CPU: an execution, the free of its memory included.
+    pub execution: Nanos,
+    /// An item's own lines come to who executes it: thousandths of a trip.
+    pub carried: u32,
 }
 
 impl Default for Costs {
@@ -38,7 +66,16 @@ impl Default for Costs {
             worker_footprint: 0,
             call: 0,
             smt: FULL_SPEED,
+            wake: 0,
+            sharing: Sharing::default(),
         }
+    }
+}
+
+impl Sharing {
+    /// Whether anything costs anything.
+    pub fn is_any(&self) -> bool {
+        *self != Sharing::default()
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod claims;
 mod rescuers;
+mod sharing;
 mod tidy;
 mod told;
 mod watch;
@@ -24,6 +25,7 @@ use crate::machine::Machine;
 use crate::state::event::{Armed, Event};
 use crate::state::pool::{Inbox, Pool};
 use crate::state::store::Items;
+use sharing::Before;
 
 impl Machine {
     /// The pool with this key, made if there is none.
@@ -46,7 +48,8 @@ impl Machine {
         };
         let near = key.reach().near.map(|nearness| self.near(nearness));
         let brief = self.options.brief_items;
-        pools.push(Rc::new(Pool::new(key, node, near, attrs, brief)));
+        let lines = self.add_pool_lines();
+        pools.push(Rc::new(Pool::new(key, lines, node, near, attrs, brief)));
         id
     }
 
@@ -100,9 +103,20 @@ impl Machine {
         id: PoolId,
         event: impl FnOnce(&mut WorkerPool<Items>, &mut Cx<Items>, &mut Inbox) -> R,
     ) -> R {
+        self.hold_inbox(id, 1, event)
+    }
+
+    /// The same, where the lock is held for so many events, as far as that costs anything.
+    fn hold_inbox<R>(
+        &self,
+        id: PoolId,
+        events: u64,
+        event: impl FnOnce(&mut WorkerPool<Items>, &mut Cx<Items>, &mut Inbox) -> R,
+    ) -> R {
         let pool = self.pool(id);
         let mut out = Actions::default();
         let mut inbox = pool.inbox.borrow_mut();
+        let before = Before::of(&inbox);
         let (result, published) = self.call_core(&pool, &mut out, |core, cx| {
             core.recall(cx, &mut *inbox);
             let result = event(core, cx, &mut inbox);
@@ -110,6 +124,7 @@ impl Machine {
         });
         pool.published.set(published);
         let left = published.open.is_none() && inbox.nr_left() > 0;
+        self.charge_hold(&pool, events, &before, &inbox);
         drop(inbox);
         self.observed(|o| o.pool_event(self, id));
         for action in out.iter() {
@@ -128,8 +143,9 @@ impl Machine {
         result
     }
 
+    /// In the engine this and the event that comes next are one hold of the lock.
     fn take_in_of(&self, id: PoolId) {
-        self.with_inbox(id, |core, cx, inbox| {
+        self.hold_inbox(id, 0, |core, cx, inbox| {
             core.take_in_left(cx, inbox, usize::MAX);
         });
     }

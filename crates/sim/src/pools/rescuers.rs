@@ -80,7 +80,7 @@ impl Machine {
         match next {
             Some((item, from)) => {
                 self.worker(id, |w| w.rescuer.as_mut().expect("a rescuer").done += 1);
-                self.begin(id, item, from);
+                self.begin(id, item, from, self.now());
             }
             None => {
                 let over = WorkerPool::<Items>::is_turn_over(rescuer.done, patient);

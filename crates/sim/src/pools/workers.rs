@@ -3,8 +3,9 @@
 
 use cmwq_policy::pool::{Step, goes_on_alone};
 use cmwq_policy::work::WorkWord;
-use cmwq_policy::{Actions, ItemReport, Store as _, WorkerId};
+use cmwq_policy::{Actions, ItemReport, Store as _, Time, WorkerId};
 
+use super::sharing::Before;
 use crate::api::names::{Execution, ItemId, PoolId, PwqId, WorkerRef};
 use crate::api::trace::What;
 use crate::cpu::ThreadId;
@@ -36,12 +37,19 @@ impl Machine {
         }
         if let Some((item, pwq)) = self.next_dealt(id, who) {
             self.widen(id, who.pool);
-            return self.begin(id, item, pwq);
+            return self.begin(id, item, pwq, self.now());
         }
-        match self.ask_core(id, who) {
+        let (step, stays) = self.ask_core(id, who);
+        match step {
             Step::Run(item, pwq) => {
                 self.widen(id, who.pool);
-                self.begin(id, item, pwq);
+                // As in the engine: who goes on by the quick way reads no clock.
+                let later = if stays {
+                    0
+                } else {
+                    self.sched().overhead_of(id)
+                };
+                self.begin(id, item, pwq, self.now().after(later));
             }
             Step::Create(new) if self.is_lost(id, who) => {
                 // A thread has what its creator has: another one makes it.
@@ -93,14 +101,17 @@ impl Machine {
         let Some(dealer) = inbox.wants_more(id) else {
             return;
         };
+        let before = Before::of(&inbox);
         let mut out = Actions::default();
         self.hold_core(pool, &mut out, |core, cx| {
             core.deal_more(cx, &mut *inbox, dealer);
         });
         debug_assert!(out.is_empty(), "it is no event");
+        self.charge_hold(pool, 0, &before, &inbox);
     }
 
-    fn ask_core(&self, id: ThreadId, who: WorkerRef) -> Step<ItemId, PwqId> {
+    /// Its next step, and whether it goes on by the quick way.
+    fn ask_core(&self, id: ThreadId, who: WorkerRef) -> (Step<ItemId, PwqId>, bool) {
         let (ended, yielded) = self.worker(id, |w| (w.ended.take(), w.yielded.take()));
         let took = yielded.map(|at| self.now().since(at));
         if ended.is_some() {
@@ -126,16 +137,17 @@ impl Machine {
             !stays || after.tells_no_other(&before),
             "{before:?}: {after:?}"
         );
-        step
+        (step, stays)
     }
 
-    /// The worker executes this item.
-    pub(crate) fn begin(&self, id: ThreadId, work: ItemId, pwq: PwqId) {
+    /// The worker executes this item, from then on.
+    pub(crate) fn begin(&self, id: ThreadId, work: ItemId, pwq: PwqId, begun: Time) {
         let running = self.take_off(work, pwq);
         self.worker(id, |w| {
             w.running = Some(running);
-            w.meter.begun = self.now();
+            w.meter.begun = begun;
         });
+        self.charge_execution(id, work);
         self.execute(id, &running);
     }
 
@@ -207,6 +219,7 @@ impl Machine {
                     (worker.meter.used, worker.meter.looked) = (used, looked);
                 }
             });
+            self.charge_wake();
             self.wake(id);
         }
     }

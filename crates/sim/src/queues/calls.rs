@@ -112,6 +112,7 @@ impl Machine {
     }
 
     fn queue_work(&self, id: ThreadId, queue: QueueId, cpu: Option<usize>, item: ItemId) -> Answer {
+        self.items.borrow_mut().item_mut(item).queued_on = self.current_cpu() as u32;
         let queued = || contract::queue(self, queue, cpu, item).is_ok();
         let answer = self.if_admitted(id, queue, queued);
         let queued = answer == Answer::Bool(true);

@@ -147,7 +147,11 @@ impl contract::Machine for Machine {
             home,
             stamp: Stamp::of(now),
         };
-        kind.has_inbox() && pool.inbox.borrow_mut().leave(left, now)
+        let is_left = kind.has_inbox() && pool.inbox.borrow_mut().leave(left, now);
+        if is_left {
+            self.charge_leave(&pool);
+        }
+        is_left
     }
 
     fn take_in(&self) -> bool {

@@ -10,6 +10,7 @@ use cmwq_policy::{PoolAttrs, Published, Time, WorkerId, WorkerPool};
 
 use crate::api::names::{ItemId, PoolId, PwqId};
 use crate::cpu::ThreadId;
+use crate::cpu::lines::LineId;
 use crate::state::event::Armed;
 use crate::state::signals::PoolSignals;
 use crate::state::store::Items;
@@ -17,9 +18,17 @@ use crate::state::store::Items;
 /// Nothing happens in the middle of a call here, so no item is left while it is shut.
 pub(crate) type Inbox = PlainInbox<ItemId, PwqId>;
 
+/// The lines of a pool that its threads share.
+#[derive(Clone, Copy)]
+pub(crate) struct PoolLines {
+    pub(crate) lock: LineId,
+    pub(crate) inbox: LineId,
+}
+
 pub(crate) struct Pool {
     pub(crate) id: PoolId,
     pub(crate) key: PoolKey,
+    pub(crate) lines: PoolLines,
     /// How far its items are from its CPUs, if they come from several pods.
     pub(crate) near: Option<Arc<Near>>,
     /// The node of its pod, if that is in one.
@@ -46,6 +55,7 @@ pub(crate) struct Pool {
 impl Pool {
     pub(crate) fn new(
         key: PoolKey,
+        lines: PoolLines,
         node: Option<u32>,
         near: Option<Arc<Near>>,
         attrs: PoolAttrs,
@@ -63,6 +73,7 @@ impl Pool {
         Pool {
             id,
             key,
+            lines,
             near,
             node,
             turn: Cell::new(0),

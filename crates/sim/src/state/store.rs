@@ -21,6 +21,8 @@ pub(crate) struct Item {
     pub(crate) key: ItemKey,
     /// The CPU that it was queued on last.
     pub(crate) home: u32,
+    /// The CPU of the thread that queued it last.
+    pub(crate) queued_on: u32,
     stamp: Stamp,
     pub(crate) name: String,
     /// It only tells a flusher that it was reached.
@@ -85,6 +87,7 @@ impl Items {
                 func: 0,
             },
             home: 0,
+            queued_on: 0,
             stamp: Stamp::default(),
             name,
             is_barrier,

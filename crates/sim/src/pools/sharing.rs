@@ -1,0 +1,117 @@
+//! What it costs a thread that others use the lock and the inbox of a pool: see
+//! [`Sharing`](crate::Sharing). It is burnt right after the step took effect, as what a call costs.
+//! Events that no thread causes, such as those of the tick without a thread, cost nothing.
+
+use cmwq_policy::{Nanos, Time};
+
+use crate::api::names::{ItemId, PoolId};
+use crate::cpu::ThreadId;
+use crate::cpu::lines::{LineId, LineStats};
+use crate::machine::Machine;
+use crate::state::pool::{Inbox, Pool, PoolLines};
+
+/// What an inbox had before a hold of the lock.
+pub(super) struct Before {
+    left: usize,
+    dealt: usize,
+}
+
+impl Before {
+    pub(super) fn of(inbox: &Inbox) -> Before {
+        Before {
+            left: inbox.nr_left(),
+            dealt: inbox.nr_dealt(),
+        }
+    }
+
+    /// How many were recalled and dealt since, and how many were taken out.
+    fn since(&self, inbox: &Inbox) -> (usize, usize) {
+        let after = Before::of(inbox);
+        let taken = self.left.saturating_sub(after.left);
+        (self.dealt + after.dealt + taken, taken)
+    }
+}
+
+impl Machine {
+    pub(super) fn add_pool_lines(&self) -> PoolLines {
+        let mut lines = self.lines.borrow_mut();
+        PoolLines {
+            lock: lines.add(),
+            inbox: lines.add(),
+        }
+    }
+
+    /// The acting thread has held the lock of the pool: for so many events, and for what has moved
+    /// in its inbox meanwhile.
+    pub(super) fn charge_hold(&self, pool: &Pool, events: u64, before: &Before, inbox: &Inbox) {
+        let Some(id) = self.acting.get().filter(|_| self.shares) else {
+            return;
+        };
+        let costs = &self.options.costs.sharing;
+        let (moved, taken) = before.since(inbox);
+        let fetched = match taken {
+            0 => 0,
+            _ => self.line_write(id, pool.lines.inbox, costs.leave),
+        };
+        let held = costs.hold + costs.event * events + costs.item * moved as u64 + fetched;
+        let (at, cpu) = self.comes(id);
+        let others = costs.beside_lock;
+        let mut lines = self.lines.borrow_mut();
+        let taken = lines.hold(pool.lines.lock, at, cpu, others, held);
+        drop(lines);
+        self.burn_more(id, taken);
+    }
+
+    /// The acting thread has left an item in the inbox.
+    pub(crate) fn charge_leave(&self, pool: &Pool) {
+        if let Some(id) = self.acting.get().filter(|_| self.shares) {
+            let leave = self.options.costs.sharing.leave;
+            let taken = self.line_write(id, pool.lines.inbox, leave);
+            self.burn_more(id, taken);
+        }
+    }
+
+    /// The thread begins an item, which was queued elsewhere.
+    pub(super) fn charge_execution(&self, id: ThreadId, item: ItemId) {
+        if self.shares {
+            let costs = &self.options.costs.sharing;
+            let (_, cpu) = self.comes(id);
+            let from = self.items.borrow().item(item).queued_on as usize;
+            let trip = self.lines.borrow().trip(from, cpu);
+            let carried = trip * u64::from(costs.carried) / 1000;
+            self.burn_more(id, costs.execution + carried);
+        }
+    }
+
+    /// The acting thread wakes a worker that has parked.
+    pub(super) fn charge_wake(&self) {
+        if let Some(id) = self.acting.get() {
+            self.burn_more(id, self.options.costs.wake);
+        }
+    }
+
+    fn line_write(&self, id: ThreadId, line: LineId, held: Nanos) -> Nanos {
+        let (at, cpu) = self.comes(id);
+        self.lines.borrow_mut().write(line, at, cpu, held)
+    }
+
+    /// When the thread comes to what it does next, and where: it has first to burn what its last
+    /// steps cost.
+    fn comes(&self, id: ThreadId) -> (Time, usize) {
+        let sched = self.sched();
+        let at = self.now().after(sched.overhead_of(id));
+        (at, sched.cpu_of(id))
+    }
+
+    fn burn_more(&self, id: ThreadId, nanos: Nanos) {
+        if nanos > 0 {
+            self.sched().add_overhead(id, nanos);
+        }
+    }
+
+    /// What happened to the line of the pool's lock, and to that of its inbox.
+    pub fn pool_lines(&self, pool: PoolId) -> [LineStats; 2] {
+        let (lines, pool) = (self.lines.borrow(), self.pool(pool).lines);
+        [pool.lock, pool.inbox].map(|line| lines.stats(line))
+    }
+}

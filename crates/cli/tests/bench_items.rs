@@ -51,6 +51,24 @@ fn check(row: &Value) {
 }
 
 #[test]
+fn items_spin_for_as_long_as_is_asked() {
+    let args = [
+        "--pool",
+        "cmwq",
+        "--shape",
+        "outside,inside,chain",
+        "--rounds",
+        "1",
+    ];
+    let text = text(&[&args[..], &["--spin", "100000", "--json"]].concat());
+    for row in rows(&text) {
+        let cpu = row["cpu_ns_per_item"].as_f64().unwrap();
+        // Spinning counts by the clock: who has no CPU meanwhile uses less.
+        assert!(cpu > 20_000.0, "{row}");
+    }
+}
+
+#[test]
 fn every_pool_and_shape_has_a_row_and_a_line() {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("rows");

@@ -28,6 +28,9 @@ pub(in super::super) struct ItemsArgs {
     /// Items, or round trips, that each run begins with and does not count [default: a quarter]
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
     warm_up: Option<u32>,
+    /// Nanoseconds that each item spins, by the clock
+    #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=1_000_000))]
+    pub(super) spin: u32,
     /// Runs of each pool and shape; pools take turns. The tables show medians
     #[arg(long, default_value_t = 7, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(super) rounds: u32,
@@ -64,6 +67,7 @@ impl ItemsArgs {
         add("--items", self.items.to_string());
         add("--trips", self.trips.to_string());
         add("--warm-up", self.warm_up(shape).to_string());
+        add("--spin", self.spin.to_string());
         words
     }
 }

@@ -7,7 +7,7 @@ use cmwq::Workqueue;
 use super::super::engine::Engine;
 use super::args::Contender;
 use super::load::{Answer, Load};
-use super::tally::count;
+use super::tally;
 
 /// A pool that takes closures. Not a boxed one: then every pool would pay for a box.
 trait Spawn: Sync + 'static {
@@ -52,11 +52,11 @@ impl<P: Spawn> Load for P {
 
 fn empty(index: usize) {
     black_box(index);
-    count();
+    tally::item();
 }
 
 fn link(pool: &'static impl Spawn, left: usize) {
-    count();
+    tally::item();
     if left > 1 {
         pool.spawn(move || link(pool, left - 1));
     }

@@ -6,7 +6,7 @@ use super::super::process::{cpus, die_with_parent};
 use super::super::usage::threads;
 use super::args::{Contender, ItemsArgs, Shape};
 use super::row::Row;
-use super::{closures, shape, works};
+use super::{closures, shape, tally, works};
 
 /// Measures the one pool and the one shape that `args` names and prints the row.
 pub(super) fn child(args: &ItemsArgs, parent: i32) -> Result<(), String> {
@@ -19,6 +19,7 @@ pub(super) fn child(args: &ItemsArgs, parent: i32) -> Result<(), String> {
 }
 
 fn measure(args: &ItemsArgs, pool: Contender, shape: Shape) -> Result<Row, String> {
+    tally::set_spin(args.spin);
     let (warm_up, items) = (args.warm_up(shape), args.counted(shape));
     let load = match pool {
         Contender::CmwqWork => works::start(shape, warm_up.max(items))?,

@@ -31,6 +31,26 @@ thread_local! {
     static OWN: Cell<Option<&'static Counter>> = const { Cell::new(None) };
 }
 
+/// Nanoseconds that each item spins.
+static SPIN: AtomicU64 = AtomicU64::new(0);
+
+/// Items spin for so many nanoseconds from now on. Called before the first one.
+pub(super) fn set_spin(ns: u32) {
+    // Relaxed: no pool has a thread yet.
+    SPIN.store(u64::from(ns), Relaxed);
+}
+
+/// What an item does: spins, if items do, and counts itself.
+pub(super) fn item() {
+    // Relaxed: it was written before any pool had a thread.
+    let spin = SPIN.load(Relaxed);
+    if spin > 0 {
+        let end = now() + spin;
+        while now() < end {}
+    }
+    count();
+}
+
 /// Counts an item that runs on the calling thread.
 pub(super) fn count() {
     let Counter(own) = OWN.get().unwrap_or_else(register);

@@ -9,7 +9,7 @@ use super::super::engine::Engine;
 use super::args::Shape;
 use super::closures::queue;
 use super::load::{Answer, Load};
-use super::tally::count;
+use super::tally;
 
 struct Works {
     queue: Workqueue,
@@ -36,13 +36,13 @@ fn item(shape: Shape, index: usize) -> Work {
         Shape::Chain => Work::new(move || link(index)),
         _ => Work::new(move || {
             black_box(index);
-            count();
+            tally::item();
         }),
     }
 }
 
 fn link(index: usize) {
-    count();
+    tally::item();
     let works = WORKS.get().expect("it was queued there");
     if let Some(next) = works.items.get(index + 1) {
         works.enqueue(next);

@@ -40,6 +40,7 @@
 //! 14. `inspect`: everything as seen from outside, for those who check it.
 //! 15. `output`: what CPUs did, for Perfetto or as a picture.
 //! 16. `scenario`: scenario files: read, run, reported.
+//! 17. `scale`: the cost of lines that CPUs share, from 1 to 256 CPUs, beside models of others.
 #![forbid(unsafe_code)]
 
 mod api;
@@ -54,6 +55,7 @@ mod queues;
 pub mod random;
 mod resources;
 mod run;
+pub mod scale;
 pub mod scenario;
 mod signals;
 mod state;

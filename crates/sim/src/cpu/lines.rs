@@ -40,6 +40,18 @@ impl LineStats {
         self.trip_ns + self.held_ns
     }
 
+    /// What has happened since the line was like that.
+    #[must_use]
+    pub fn since(self, before: LineStats) -> LineStats {
+        LineStats {
+            accesses: self.accesses - before.accesses,
+            moves: self.moves - before.moves,
+            trip_ns: self.trip_ns - before.trip_ns,
+            held_ns: self.held_ns - before.held_ns,
+            waited_ns: self.waited_ns - before.waited_ns,
+        }
+    }
+
     /// Both together.
     #[must_use]
     pub fn plus(self, other: LineStats) -> LineStats {

@@ -1,0 +1,120 @@
+//! This project as it is: the text of its rules, on a simulated machine whose locks and lines cost
+//! something. Pools are told exactly who sleeps, and signals cost nothing.
+
+use std::cell::Cell as Count;
+use std::ops::Range;
+use std::rc::Rc;
+
+use cmwq_policy::Time;
+
+use super::constants::{CMWQ, sharing};
+use super::{Cell, Outcome};
+use crate::api::act::{Act, Answer};
+use crate::api::call::Call;
+use crate::api::names::{ItemId, PoolId, QueueId};
+use crate::api::options::Options;
+use crate::api::specs::{QueueSpec, ThreadSpec};
+use crate::cpu::Costs;
+use crate::cpu::lines::LineStats;
+use crate::machine::{Machine, Program, ProgramCx};
+
+/// How long a worker's thread takes to come up, in nanoseconds.
+const SPAWN_TAKES: u64 = 20_000;
+
+/// Computes, then queues items, then counts itself.
+struct Body {
+    burns: Option<u64>,
+    queue: QueueId,
+    queues: Range<u64>,
+    ended: Option<Rc<Count<u64>>>,
+}
+
+impl Program for Body {
+    fn next(&mut self, _: &mut ProgramCx<'_>, _: Option<Answer>) -> Act {
+        if let Some(burns) = self.burns.take() {
+            return Act::Burn(burns);
+        }
+        match (self.queues.next(), self.ended.take()) {
+            (Some(item), ended) => {
+                self.ended = ended;
+                Act::Call(Call::QueueWork {
+                    queue: self.queue,
+                    cpu: None,
+                    item: ItemId(item as u32),
+                })
+            }
+            (None, ended) => {
+                ended.into_iter().for_each(|n| n.set(n.get() + 1));
+                Act::End
+            }
+        }
+    }
+}
+
+pub(super) fn run(cell: &Cell) -> Outcome {
+    let machine = machine(cell);
+    let queue = machine.alloc_workqueue(QueueSpec::managed("items"));
+    // As a measurement does: the pool has its threads then, and knows what the items are like.
+    let warm_up = cell.items.div_ceil(4);
+    phase(cell, &machine, queue, 0..warm_up);
+    let (began, before) = (machine.now(), machine.pool_lines(PoolId(0)));
+    phase(cell, &machine, queue, warm_up..warm_up + cell.items);
+    let after = machine.pool_lines(PoolId(0));
+    let lines = [0, 1].map(|line| after[line].since(before[line]));
+    Outcome {
+        items: cell.items,
+        elapsed: machine.now().since(began),
+        global: lines
+            .into_iter()
+            .max_by_key(LineStats::busy_ns)
+            .unwrap_or_default(),
+        local: LineStats::default(),
+    }
+}
+
+/// Makes items with these numbers and waits until all have ended.
+fn phase(cell: &Cell, machine: &Machine, queue: QueueId, numbers: Range<u64>) {
+    let ended = Rc::new(Count::new(0));
+    let (first, items) = (numbers.start, numbers.end - numbers.start);
+    let shift = move |range: Range<u64>| first + range.start..first + range.end;
+    for number in 0..items {
+        let (queues, burns) = (shift(cell.children(number, items)), cell.item);
+        let ended = ended.clone();
+        machine.item("", move |_| {
+            Box::new(Body {
+                burns: Some(burns),
+                queue,
+                queues: queues.clone(),
+                ended: Some(ended.clone()),
+            })
+        });
+    }
+    for (cpu, queues) in cell.producers(items) {
+        let body = Body {
+            burns: None,
+            queue,
+            queues: shift(queues),
+            ended: None,
+        };
+        machine.spawn(ThreadSpec::named("queues").on(cpu), Box::new(body));
+    }
+    machine.run_while(Time(u64::MAX), |_| ended.get() < items);
+    assert_eq!(ended.get(), items, "an item is lost");
+}
+
+fn machine(cell: &Cell) -> Machine {
+    let hardware = &cell.hardware;
+    let mut options = Options::of(cell.topology.clone());
+    options.seed = cell.seed;
+    options.spawn_takes = SPAWN_TAKES;
+    options.costs = Costs {
+        call: CMWQ.queue,
+        wake: hardware.wake,
+        idle_exit: vec![(1, hardware.wakes_in)],
+        sharing: sharing(hardware),
+        ..Costs::default()
+    };
+    let machine = Machine::new(options);
+    machine.keeps_trace.set(false);
+    machine
+}

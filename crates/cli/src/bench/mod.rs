@@ -2,9 +2,9 @@
 //! bound that any pool has.
 //!
 //! `mix` measures pools, `items` what an empty item costs, `limits` the limits of a queue, `stack`
-//! where waiters wake up, `job` multithreaded jobs. Each pool or limit is measured in a process of
-//! its own, so that threads, peaks and resource usage of one cannot leak into the figures of the
-//! next.
+//! where waiters wake up, `job` multithreaded jobs; `scale` simulates larger machines. Each pool or
+//! limit is measured in a process of its own, so that threads, peaks and resource usage of one
+//! cannot leak into the figures of the next.
 
 mod canaries;
 mod clock;
@@ -22,6 +22,7 @@ mod process;
 mod record;
 mod row;
 mod run;
+mod scale;
 mod spec;
 mod stack;
 mod stats;
@@ -55,6 +56,8 @@ enum BenchCommand {
     /// Measure multithreaded jobs: what a foreground beside one feels, what its end takes, its
     /// speed-up
     Job(jobs::JobArgs),
+    /// Simulate what lines that CPUs share cost from 1 to 256 CPUs, beside models of other pools
+    Scale(scale::ScaleArgs),
     /// Compute, then sleep: one job of a job set
     #[command(hide = true)]
     Burn(BurnArgs),
@@ -122,6 +125,7 @@ pub(crate) fn command(args: BenchArgs) -> ExitCode {
         BenchCommand::Limits(limits) => parent::finish(limits::run(&limits)),
         BenchCommand::Stack(stack) => parent::finish(stack::run(&stack)),
         BenchCommand::Job(job) => parent::finish(jobs::run(&job)),
+        BenchCommand::Scale(scale) => parent::finish(scale::run(&scale)),
         BenchCommand::Burn(job) => burn(job.times),
         BenchCommand::Hog(hog) => hogs::hog_main(hog.parent),
     }

@@ -13,6 +13,7 @@ mod machine;
 mod markdown;
 mod measure;
 mod rows;
+mod scale;
 mod tables;
 
 use std::path::{Path, PathBuf};

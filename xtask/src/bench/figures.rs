@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::items;
 use super::limits;
 use super::rows::{Row, Runs, distinct, median};
+use super::scale;
 
 /// The file that says where the others were measured.
 pub(super) const MACHINE: &str = "machine.jsonl";
@@ -48,6 +49,7 @@ pub(super) struct Figures {
     pub(super) jobs: Vec<JobRun>,
     pub(super) limits: Vec<limits::Row>,
     pub(super) items: Vec<items::Row>,
+    pub(super) scale: Vec<scale::Row>,
 }
 
 impl Figures {
@@ -67,6 +69,7 @@ impl Figures {
             jobs: lines(&dir.join("jobs.jsonl"))?,
             limits: lines(&dir.join(limits::FILE))?,
             items: lines(&dir.join(items::FILE))?,
+            scale: lines(&dir.join(scale::FILE))?,
         })
     }
 

@@ -12,6 +12,7 @@ use super::figures::{MACHINE, WARM};
 use super::items;
 use super::limits;
 use super::machine::{Bench, cpus, describe};
+use super::scale;
 
 /// Kinds of work that are measured with each number of items.
 const WORKS: [&str; 9] = [
@@ -109,6 +110,7 @@ pub(super) fn plan(counts: &[usize], rounds: usize, cpus: usize) -> Vec<Run> {
     add_jobs(&mut runs, rounds, cpus);
     runs.extend(limits::KINDS.map(|kind| limits_run(kind, rounds)));
     runs.push(items_run(rounds));
+    runs.push(scale_run());
     runs
 }
 
@@ -127,6 +129,15 @@ fn items_run(rounds: usize) -> Run {
         file: items::FILE.to_owned(),
         name: "items".to_owned(),
         kind: Kind::Bench(items::args(rounds)),
+    }
+}
+
+/// Simulated: more rounds would say the same.
+fn scale_run() -> Run {
+    Run {
+        file: scale::FILE.to_owned(),
+        name: "scale".to_owned(),
+        kind: Kind::Bench(scale::args()),
     }
 }
 

@@ -7,6 +7,7 @@ use super::items;
 use super::limits;
 use super::markdown::{cells, markdown, verdict};
 use super::rows::{Row, Runs};
+use super::scale;
 
 const BEGIN: &str = "<!-- table: ";
 const BEGIN_END: &str = " -->";
@@ -49,6 +50,9 @@ fn table(name: &str, figures: &Figures) -> Result<String, String> {
         "items" => Ok(markdown(items::lines(&figures.items))),
         "trips" => Ok(markdown(items::trips(&figures.items))),
         "empty" => Ok(markdown(items::summary(&figures.items))),
+        "scale" => Ok(markdown(scale::lines(&figures.scale))),
+        "scale-lines" => Ok(markdown(scale::shared(&figures.scale))),
+        "scale-summary" => Ok(markdown(scale::summary(&figures.scale))),
         "limits" => Ok(markdown(limits::lines(&figures.limits))),
         other => Err(format!("no such table: {other}")),
     }

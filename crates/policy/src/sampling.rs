@@ -33,6 +33,33 @@ pub struct ItemReport {
     pub foreign: bool,
 }
 
+/// A way to an item that takes longer than this is no part of the item.
+const LONG_WAY: Nanos = MICROSECOND / 4;
+/// An item shorter than this is brief: one worker serves such items best.
+pub(crate) const BRIEF: Nanos = MICROSECOND;
+
+/// When a worker's next item begins: when it has asked for it, or when it has it. To ask takes a
+/// tenth of a microsecond, which a clock read for each item is not worth; but more where others are
+/// at the pool's lock, whose lines come from far. An item would look longer for that, and a second
+/// worker worth its while, which brings others to the lock.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Beginnings {
+    reads: bool,
+}
+
+impl Beginnings {
+    /// Whether the worker reads the clock when it has the next item.
+    pub fn reads(&self) -> bool {
+        self.reads
+    }
+
+    /// Its last item took so long. `way`: how long it took to get it, if that was read, and it was
+    /// the only one.
+    pub fn ended(&mut self, way: Option<Nanos>, ran: Nanos) {
+        self.reads = way.map_or(ran >= BRIEF, |way| way >= LONG_WAY);
+    }
+}
+
 /// A worker begins its next item after an idle spell of this length, and had read what its thread
 /// has used when the spell began: whether it reads that again. Not if it was woken while it stayed
 /// awake, soon: it has not slept, and others had its CPU for less than what is tolerated.
@@ -66,6 +93,19 @@ mod tests {
     fn tiny_items_are_not_measured() {
         assert!(!ask_switches(MICROSECOND));
         assert!(ask_switches(MILLISECOND));
+    }
+
+    #[test]
+    fn the_way_to_an_item_is_read_while_it_is_long_or_nobody_knows() {
+        let mut beginnings = Beginnings::default();
+        let mut reads = |way, ran| {
+            beginnings.ended(way, ran);
+            beginnings.reads()
+        };
+        assert!(!reads(None, BRIEF - 1));
+        assert!(reads(None, BRIEF), "how much of it was the way?");
+        assert!(reads(Some(LONG_WAY), 10), "most of it");
+        assert!(!reads(Some(LONG_WAY - 1), 10 * BRIEF), "nothing");
     }
 
     #[test]

@@ -12,9 +12,8 @@ use cmwq_sim::{
 
 const ITEMS: u64 = 4_000;
 
-/// So many CPUs in one cache; two threads queue items that burn so much, one each
-/// 200 ns. The time until all have
-/// ended, and the machine.
+/// So many CPUs in one cache; two threads queue items that burn so much, one each 200 ns. The time
+/// until all have ended, and the machine.
 fn run(cpus: u32, burns: Nanos, sharing: Sharing) -> (Nanos, Machine) {
     let mut options = Options::of(Topology::regular("one", cpus, 1, cpus, cpus));
     options.costs = Costs {
@@ -64,8 +63,8 @@ fn the_lock(hold: Nanos) -> Sharing {
 #[test]
 fn a_lock_lets_no_more_pass_than_one_at_a_time() {
     const HOLD: Nanos = 2_000;
-    let (free, _) = run(16, 1_500, Sharing::default());
-    let (bound, machine) = run(16, 1_500, the_lock(HOLD));
+    let (free, _) = run(16, 5_000, Sharing::default());
+    let (bound, machine) = run(16, 5_000, the_lock(HOLD));
     let [lock, _] = machine.pool_lines(PoolId(0));
     assert!(lock.accesses >= ITEMS, "an item takes the lock");
     assert_eq!(lock.held_ns, lock.accesses * HOLD);
@@ -83,9 +82,9 @@ fn trips_of_the_lock_add_up() {
         beside_lock: 2,
         ..the_lock(100)
     };
-    let (near, machine) = run(4, 1_500, the_lock(100));
+    let (near, machine) = run(4, 5_000, the_lock(100));
     assert_eq!(machine.pool_lines(PoolId(0))[0].trip_ns, 0);
-    let (apart, machine) = run(4, 1_500, far);
+    let (apart, machine) = run(4, 5_000, far);
     let [lock, _] = machine.pool_lines(PoolId(0));
     assert_eq!(lock.trip_ns, lock.moves * 900);
     assert!(apart >= lock.busy_ns() && apart > near, "{apart}, {near}");

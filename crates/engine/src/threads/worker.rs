@@ -8,6 +8,7 @@ use cmwq_os::{clock, sched, thread};
 use cmwq_policy::lately::Whose;
 use cmwq_policy::linger::Linger;
 use cmwq_policy::pool::{PoolKey, Step, goes_on_alone};
+use cmwq_policy::sampling::Beginnings;
 use cmwq_policy::{CpuMask, ItemReport, Nanos, Rule, Time, WorkerId, sampling};
 
 use super::mask::{is_items_mask, set_pool_mask};
@@ -216,6 +217,7 @@ struct Worker {
     hands: Hands,
     tidiness: Tidiness,
     linger: Linger,
+    beginnings: Beginnings,
     cpus_seen: u32,
 }
 
@@ -235,6 +237,7 @@ impl Worker {
             hands: Hands::take(slot),
             tidiness: Tidiness::new(),
             linger: Linger::default(),
+            beginnings: Beginnings::default(),
             cpus_seen: 0,
         };
         worker.follow_cpus();
@@ -275,9 +278,8 @@ impl Worker {
             let (step, later) = self.ask(now, ended.take());
             match step {
                 Step::Run(work, pwq) => {
-                    // To ask takes a tenth of a microsecond, which a clock read for each item is
-                    // not worth.
-                    let begun = (!later).then_some(now);
+                    let reads = later || self.beginnings.reads();
+                    let begun = if reads { clock::now() } else { now };
                     let Some((done, is_lost)) = self.execute(work, pwq, begun) else {
                         // An item has forked and returned in the child, where its thread is the
                         // only one: the other items are the parent's, so the child ends.
@@ -286,6 +288,8 @@ impl Worker {
                     if is_lost {
                         return self.give_up(Some(done.report));
                     }
+                    let way = reads.then(|| begun.since(now));
+                    self.beginnings.ended(way, done.item.0);
                     ended = Some(done.report);
                     if !sampling::ask_switches(done.item.0) {
                         now = done.at;
@@ -317,12 +321,12 @@ impl Worker {
         &mut self,
         mut work: NonNull<Header>,
         pwq: PwqRef,
-        mut begun: Option<Time>,
+        mut begun: Time,
     ) -> Option<(Executed, bool)> {
         let slot = self.hands.slot;
         loop {
             self.follow_cpus();
-            let done = self.hands.execute(work, pwq, begun);
+            let done = self.hands.execute(work, pwq, Some(begun));
             if !slot.pool.base().is_ours() {
                 return None;
             }
@@ -334,7 +338,7 @@ impl Worker {
             let Some(next) = next else {
                 return Some((done, is_lost));
             };
-            (work, begun) = (next, Some(done.at));
+            (work, begun) = (next, done.at);
         }
     }
 

@@ -15,8 +15,8 @@
 use crate::time::{MICROSECOND, MILLISECOND, Nanos, Time};
 use crate::worker::WorkerId;
 
-/// An item shorter than this is brief.
-pub(super) const BRIEF: Nanos = MICROSECOND;
+pub(super) use crate::sampling::BRIEF;
+
 /// The same, if no other item waits when it ends. Items that queue one another take this long only
 /// because each wakes a worker for the next, which begins later than the one that is there.
 const BRIEF_ALONE: Nanos = 4 * MICROSECOND;

@@ -37,19 +37,20 @@ impl Machine {
         }
         if let Some((item, pwq)) = self.next_dealt(id, who) {
             self.widen(id, who.pool);
+            self.worker(id, |w| w.meter.way = None);
             return self.begin(id, item, pwq, self.now());
         }
         let (step, stays) = self.ask_core(id, who);
         match step {
             Step::Run(item, pwq) => {
                 self.widen(id, who.pool);
-                // As in the engine: who goes on by the quick way reads no clock.
-                let later = if stays {
-                    0
-                } else {
-                    self.sched().overhead_of(id)
-                };
-                self.begin(id, item, pwq, self.now().after(later));
+                let took = self.sched().overhead_of(id);
+                let way = self.worker(id, |w| {
+                    let reads = !stays || w.meter.beginnings.reads();
+                    w.meter.way = reads.then_some(took);
+                    w.meter.way
+                });
+                self.begin(id, item, pwq, self.now().after(way.unwrap_or(0)));
             }
             Step::Create(new) if self.is_lost(id, who) => {
                 // A thread has what its creator has: another one makes it.
@@ -188,7 +189,9 @@ impl Machine {
         let (over, ran) = self.worker(id, |w| {
             w.ended = Some(w.meter.end(now, used));
             let over = w.running.take().expect("it has executed an item");
-            (over, now.since(w.meter.begun))
+            let ran = now.since(w.meter.begun);
+            w.meter.beginnings.ended(w.meter.way, ran);
+            (over, ran)
         });
         if !self.is_barrier(over.execution.item) {
             self.note(id, What::End(over.execution));

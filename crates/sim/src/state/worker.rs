@@ -1,7 +1,8 @@
 //! What makes a thread a worker, and what that measures of its items.
 
 use cmwq_policy::leftovers::Suspects;
-use cmwq_policy::{ItemReport, Time, sampling};
+use cmwq_policy::sampling::{self, Beginnings};
+use cmwq_policy::{ItemReport, Nanos, Time};
 
 use crate::api::names::{Execution, PwqId, QueueId, WorkerRef};
 use crate::cpu::ThreadStats;
@@ -64,6 +65,9 @@ pub(crate) struct Meter {
     pub(crate) used: ThreadStats,
     pub(crate) looked: Time,
     pub(crate) begun: Time,
+    pub(crate) beginnings: Beginnings,
+    /// How long it took to get the item, if that was read.
+    pub(crate) way: Option<Nanos>,
 }
 
 impl Worker {
@@ -127,13 +131,17 @@ impl Meter {
             used,
             looked: now,
             begun: now,
+            ..Meter::default()
         }
     }
 
     pub(crate) fn end(&mut self, now: Time, used: ThreadStats) -> ItemReport {
         match sampling::ask_switches(now.since(self.begun)) {
             true => self.look(now, used),
-            false => ItemReport::default(),
+            false => ItemReport {
+                ran: Some(now.since(self.begun)),
+                ..ItemReport::default()
+            },
         }
     }
 

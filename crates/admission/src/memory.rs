@@ -261,7 +261,7 @@ impl Memory {
         growths.fold(expected, u64::saturating_add)
     }
 
-    /// What a running job of this age may take at most, where a new one is expected to take so much.
+    /// What a running job of this age may take at most, if a new one is expected to take so much.
     fn becomes(&self, size: &Size, expected: u64, age: Nanos) -> u64 {
         let at_least = size.peak.max(expected);
         let is_known = self.ages.knows(age) || age >= SETTLED;

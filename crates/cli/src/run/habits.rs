@@ -123,6 +123,14 @@ impl Habits {
         self.context_replace || self.xargs
     }
 
+    /// A part of COMMAND that `-X` would repeat with its context: here `{}` is a word of its own.
+    pub(super) fn repeated<'a>(&self, command: &'a [std::ffi::OsString]) -> Option<&'a str> {
+        let words = command.iter().filter_map(|word| word.to_str());
+        let mut words = words.flat_map(str::split_ascii_whitespace);
+        let is_more = |word: &&str| word.contains("{}") && *word != "{}";
+        words.find(|word| self.context_replace && is_more(word))
+    }
+
     /// Whether somebody has said something that only GNU parallel has.
     pub(super) fn are_any(&self) -> bool {
         let counts = [self.always, self.quote, self.bar];

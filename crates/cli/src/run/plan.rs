@@ -302,6 +302,18 @@ fn refuse(args: &RunArgs, command: &[OsString], sources: usize) -> Result<(), St
             word.display()
         ));
     }
+    let mut words = command.iter().filter(|_| args.plus);
+    if let Some(form) = words.find_map(|word| script::other_plus_form(word)) {
+        return Err(format!(
+            "there is no {form}: write one quoted script for the shell, such as \
+             'f={{}}; echo \"${{f%.txt}}\"'"
+        ));
+    }
+    if let Some(word) = args.habits.repeated(command) {
+        return Err(format!(
+            "with -X, {{}} must be a word of its own; it is part of \"{word}\""
+        ));
+    }
     if args.arg_file.is_some() && sources > 0 {
         return Err("lines are either of --arg-file or of ::: and ::::".into());
     }

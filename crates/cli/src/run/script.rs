@@ -34,6 +34,19 @@ pub(super) fn is_perl(word: &OsStr) -> bool {
     holds(b"{=") && (holds(b"=}") || word == "{=")
 }
 
+/// What GNU parallel's `--plus` has and we do not, such as `{##}` and `{%.txt}`.
+pub(super) fn other_plus_form(word: &OsStr) -> Option<&str> {
+    let word = word.to_str()?;
+    let mut openings = word.match_indices('{').map(|(at, _)| at);
+    openings.find_map(|at| {
+        let form = &word[at..=at + word[at..].find('}')?];
+        let inner = &form[1..form.len() - 1];
+        let is_other = inner.len() > 1 && inner.starts_with(['%', '#', '^', ',', ':']);
+        let replaces = inner.starts_with('/') && inner[1..].trim_start_matches('/').contains('/');
+        ((is_other || replaces) && !word[..at].ends_with('$')).then_some(form)
+    })
+}
+
 /// What only bash reads as its users mean it; elsewhere it is an error, or means something else.
 const OF_BASH: [&str; 19] = [
     "[[",

@@ -274,6 +274,31 @@ fn what_there_is_not_is_refused_with_what_to_do() {
 }
 
 #[test]
+fn forms_and_contexts_that_are_not_here_are_refused() {
+    for form in ["{##}", "{%_demo}", "{#my}", "{/a/b}"] {
+        for word in [form.to_owned(), format!("of {form} x")] {
+            let refused = run(&["--plus", "echo", &word], "1\n");
+            assert_eq!(refused.code, Some(1), "{word}");
+            let says = format!("there is no {form}:");
+            assert!(refused.err.contains(&says), "{}", refused.err);
+        }
+    }
+    let ours = run(
+        &["--plus", "f={}; echo ${f%.c} {#} {%} {/.} {..}"],
+        "a.b.c\n",
+    );
+    assert_eq!(ours.text(), "a.b 1 1 a.b a\n", "{}", ours.err);
+    for gnu in [&[][..], &["--gnu"]] {
+        let refused = run(&[gnu, &["-X", "touch", "pict{}.jpg"]].concat(), "1\n2\n");
+        assert_eq!(refused.code, Some(1));
+        let says = "part of \"pict{}.jpg\"";
+        assert!(refused.err.contains(says), "{}", refused.err);
+    }
+    let listed = run(&["--gnu", "-X", "echo", "{}"], "1\n2\n");
+    assert_eq!(listed.code, Some(0), "{}", listed.err);
+}
+
+#[test]
 fn blanks_are_taken_off_values_where_that_is_asked_for() {
     let sides = |sides| {
         lines(

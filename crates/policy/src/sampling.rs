@@ -45,18 +45,25 @@ pub(crate) const BRIEF: Nanos = MICROSECOND;
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Beginnings {
     reads: bool,
+    /// Of the item that it is at.
+    way: Option<Nanos>,
 }
 
 impl Beginnings {
-    /// Whether the worker reads the clock when it has the next item.
-    pub fn reads(&self) -> bool {
-        self.reads
+    /// Whether the worker reads the clock when it has the next item. `later`: it has done more than
+    /// go on.
+    pub fn reads(&self, later: bool) -> bool {
+        later || self.reads
     }
 
-    /// Its last item took so long. `way`: how long it took to get it, if that was read, and it was
-    /// the only one.
-    pub fn ended(&mut self, way: Option<Nanos>, ran: Nanos) {
-        self.reads = way.map_or(ran >= BRIEF, |way| way >= LONG_WAY);
+    /// It begins the item. `way`: how long it took to get it, if that was read.
+    pub fn begins(&mut self, way: Option<Nanos>) {
+        self.way = way;
+    }
+
+    /// The item has ended, and took so long.
+    pub fn ended(&mut self, ran: Nanos) {
+        self.reads = self.way.map_or(ran >= BRIEF, |way| way >= LONG_WAY);
     }
 }
 
@@ -99,8 +106,10 @@ mod tests {
     fn the_way_to_an_item_is_read_while_it_is_long_or_nobody_knows() {
         let mut beginnings = Beginnings::default();
         let mut reads = |way, ran| {
-            beginnings.ended(way, ran);
-            beginnings.reads()
+            beginnings.begins(way);
+            beginnings.ended(ran);
+            assert!(beginnings.reads(true));
+            beginnings.reads(false)
         };
         assert!(!reads(None, BRIEF - 1));
         assert!(reads(None, BRIEF), "how much of it was the way?");

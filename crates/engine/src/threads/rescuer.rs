@@ -1,17 +1,21 @@
 //! Rescuers: a queue's own thread, made with it, which runs its items while no worker can be made.
 
 use std::io;
+use std::ptr::NonNull;
 use std::sync::Arc;
+use std::sync::atomic::Ordering::SeqCst;
 
 use cmwq_os::{sched, thread};
-use cmwq_policy::WorkerPool;
+use cmwq_policy::{CpuMask, ItemReport, WorkerId, WorkerPool};
 
-use super::worker::{Rescue, with_hooks};
+use super::mask::{is_items_mask, set_pool_mask};
+use super::meter::Tidiness;
+use super::worker::{Hands, say, with_hooks};
 use crate::engine::{Engine, pool_of};
+use crate::item::Header;
 use crate::pool::Pool;
 use crate::queue::mayday::{Maydays, Rescuer};
-use crate::queue::pwq::Items;
-use crate::queue::pwq::{PwqRef, unhold};
+use crate::queue::pwq::{Items, PwqRef, name_of, unhold};
 
 /// Nice value of rescuers, where permitted (kernel `RESCUER_NICE_LEVEL`).
 const RESCUER_NICE_LEVEL: i32 = -20;
@@ -90,5 +94,49 @@ impl Thread {
         drop(rescue);
         let turn_over = WorkerPool::<Items>::is_turn_over(done, patient);
         pool.with(|core, cx| core.rescuer_detach(cx, id, turn_over))
+    }
+}
+
+/// A rescuer's thread while it helps a pool.
+struct Rescue {
+    hands: Hands,
+    tidiness: Tidiness,
+    cpus_seen: u32,
+}
+
+impl Rescue {
+    /// The calling thread is this worker of the pool from now on, until it is dropped.
+    fn attach(pool: &'static Pool, id: WorkerId) -> Self {
+        let slot = pool.make_slot(id);
+        slot.rescues.store(true, SeqCst);
+        let mut cpus_seen = 0;
+        let given = set_pool_mask(slot, &mut cpus_seen);
+        let mut tidiness = Tidiness::new();
+        if let Some(given) = given {
+            tidiness.follow_mask(given);
+        }
+        Rescue {
+            hands: Hands::take(slot),
+            tidiness,
+            cpus_seen,
+        }
+    }
+
+    fn execute(&mut self, work: NonNull<Header>, pwq: PwqRef) -> ItemReport {
+        let report = self.hands.execute(work, pwq, None).report;
+        let (slot, seen) = (self.hands.slot, &mut self.cpus_seen);
+        if slot.pool.base().is_ours() {
+            let is_items = |mask: &CpuMask| is_items_mask(slot, seen, mask);
+            let found = self.tidiness.rescued_ended(is_items);
+            found.map(|found| say(found, name_of(pwq)));
+        }
+        report
+    }
+}
+
+impl Drop for Rescue {
+    fn drop(&mut self) {
+        self.hands.slot.rescues.store(false, SeqCst);
+        self.hands.slot.thread_ends();
     }
 }

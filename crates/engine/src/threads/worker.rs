@@ -43,7 +43,7 @@ pub(super) struct Hands {
 
 impl Hands {
     /// From now on the calling thread stands for this slot.
-    fn take(slot: &'static Slot) -> Self {
+    pub(super) fn take(slot: &'static Slot) -> Self {
         slot.tid.store(thread::gettid(), SeqCst);
         Hands::stand_for(slot)
     }
@@ -122,50 +122,6 @@ impl Drop for Hands {
     fn drop(&mut self) {
         // Destructors of a worker's locals run in no item.
         CURRENT.set(self.before);
-    }
-}
-
-/// A rescuer's thread while it helps a pool.
-pub(crate) struct Rescue {
-    hands: Hands,
-    tidiness: Tidiness,
-    cpus_seen: u32,
-}
-
-impl Rescue {
-    /// The calling thread is this worker of the pool from now on, until it is dropped.
-    pub(crate) fn attach(pool: &'static Pool, id: WorkerId) -> Self {
-        let slot = pool.make_slot(id);
-        slot.rescues.store(true, SeqCst);
-        let mut cpus_seen = 0;
-        let given = set_pool_mask(slot, &mut cpus_seen);
-        let mut tidiness = Tidiness::new();
-        if let Some(given) = given {
-            tidiness.follow_mask(given);
-        }
-        Rescue {
-            hands: Hands::take(slot),
-            tidiness,
-            cpus_seen,
-        }
-    }
-
-    pub(crate) fn execute(&mut self, work: NonNull<Header>, pwq: PwqRef) -> ItemReport {
-        let report = self.hands.execute(work, pwq, None).report;
-        let (slot, seen) = (self.hands.slot, &mut self.cpus_seen);
-        if slot.pool.base().is_ours() {
-            let is_items = |mask: &CpuMask| is_items_mask(slot, seen, mask);
-            let found = self.tidiness.rescued_ended(is_items);
-            found.map(|found| say(found, name_of(pwq)));
-        }
-        report
-    }
-}
-
-impl Drop for Rescue {
-    fn drop(&mut self) {
-        self.hands.slot.rescues.store(false, SeqCst);
-        self.hands.slot.thread_ends();
     }
 }
 
@@ -278,8 +234,7 @@ impl Worker {
             let (step, later) = self.ask(now, ended.take());
             match step {
                 Step::Run(work, pwq) => {
-                    let reads = later || self.beginnings.reads();
-                    let begun = if reads { clock::now() } else { now };
+                    let begun = self.begins(now, later);
                     let Some((done, is_lost)) = self.execute(work, pwq, begun) else {
                         // An item has forked and returned in the child, where its thread is the
                         // only one: the other items are the parent's, so the child ends.
@@ -288,8 +243,7 @@ impl Worker {
                     if is_lost {
                         return self.give_up(Some(done.report));
                     }
-                    let way = reads.then(|| begun.since(now));
-                    self.beginnings.ended(way, done.item.0);
+                    self.beginnings.ended(done.item.0);
                     ended = Some(done.report);
                     if !sampling::ask_switches(done.item.0) {
                         now = done.at;
@@ -313,6 +267,13 @@ impl Worker {
             }
             now = clock::now();
         }
+    }
+
+    /// When the item begins for which the worker asked then.
+    fn begins(&mut self, asked: Time, later: bool) -> Time {
+        let read = self.beginnings.reads(later).then(clock::now);
+        self.beginnings.begins(read.map(|read| read.since(asked)));
+        read.unwrap_or(asked)
     }
 
     /// Executes an item, and those that the worker was dealt behind it. What came of the last one,
@@ -339,6 +300,7 @@ impl Worker {
                 return Some((done, is_lost));
             };
             (work, begun) = (next, done.at);
+            self.beginnings.begins(None);
         }
     }
 

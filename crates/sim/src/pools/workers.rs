@@ -37,7 +37,7 @@ impl Machine {
         }
         if let Some((item, pwq)) = self.next_dealt(id, who) {
             self.widen(id, who.pool);
-            self.worker(id, |w| w.meter.way = None);
+            self.worker(id, |w| w.meter.beginnings.begins(None));
             return self.begin(id, item, pwq, self.now());
         }
         let (step, stays) = self.ask_core(id, who);
@@ -46,9 +46,9 @@ impl Machine {
                 self.widen(id, who.pool);
                 let took = self.sched().overhead_of(id);
                 let way = self.worker(id, |w| {
-                    let reads = !stays || w.meter.beginnings.reads();
-                    w.meter.way = reads.then_some(took);
-                    w.meter.way
+                    let way = w.meter.beginnings.reads(!stays).then_some(took);
+                    w.meter.beginnings.begins(way);
+                    way
                 });
                 self.begin(id, item, pwq, self.now().after(way.unwrap_or(0)));
             }
@@ -190,7 +190,7 @@ impl Machine {
             w.ended = Some(w.meter.end(now, used));
             let over = w.running.take().expect("it has executed an item");
             let ran = now.since(w.meter.begun);
-            w.meter.beginnings.ended(w.meter.way, ran);
+            w.meter.beginnings.ended(ran);
             (over, ran)
         });
         if !self.is_barrier(over.execution.item) {

@@ -2,7 +2,7 @@
 
 use cmwq_policy::leftovers::Suspects;
 use cmwq_policy::sampling::{self, Beginnings};
-use cmwq_policy::{ItemReport, Nanos, Time};
+use cmwq_policy::{ItemReport, Time};
 
 use crate::api::names::{Execution, PwqId, QueueId, WorkerRef};
 use crate::cpu::ThreadStats;
@@ -66,8 +66,6 @@ pub(crate) struct Meter {
     pub(crate) looked: Time,
     pub(crate) begun: Time,
     pub(crate) beginnings: Beginnings,
-    /// How long it took to get the item, if that was read.
-    pub(crate) way: Option<Nanos>,
 }
 
 impl Worker {

@@ -180,8 +180,8 @@ impl Memory {
         ids
     }
 
-    /// The job `id` was seen to take `bytes`, of which so many are anonymous: no file has them.
-    /// Does nothing if it has ended.
+    /// The job `id` was seen to take `bytes`, of which so many are anonymous: neither of a
+    /// file nor shared memory. Does nothing if it has ended.
     pub fn is_now(&mut self, id: u64, bytes: u64, anonymous: u64) {
         if let Some(size) = self.running.get_mut(&id) {
             size.now = bytes;

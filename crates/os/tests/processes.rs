@@ -130,7 +130,7 @@ fn who_sleeps_for_a_time_is_told_from_who_waits_for_something() {
 
     let path = std::env::temp_dir().join(format!("cmwq-naps-{}", std::process::id()));
     let mut options = std::fs::OpenOptions::new();
-    let options = options.read(true).write(true).create_new(true);
+    let options = options.read(true).write(true).create(true).truncate(true);
     let file = options.open(&path).unwrap();
     let parent = Child::fork(|| {
         // SAFETY: the child naps with the file open, its parent waits for it.

@@ -16,11 +16,12 @@ use log::Log;
 use nightly::Nightly;
 use suites::{MIRI, Suite, TSAN};
 
-const USAGE: &str = "usage: cargo xtask miri [--seeds N] [--brief] [SUITE...]
-       cargo xtask tsan [--brief] [SUITE...]
+const USAGE: &str = "usage: cargo xtask miri [--seeds N] [--brief | --short] [SUITE...]
+       cargo xtask tsan [--brief | --short] [SUITE...]
   SUITE    only these, by their names in the summary
   --seeds  schedules that miri tries with each suite, from 1; default 1
-  --brief  all items are taken for brief, which is what opens the inbox of a pool";
+  --brief  all items are taken for brief, which is what opens the inbox of a pool
+  --short  all items are taken for short: several workers are dealt items at a time";
 
 /// Which of the two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,7 +52,8 @@ impl Tool {
 #[derive(Debug, PartialEq, Eq)]
 struct Options {
     seeds: u32,
-    brief: bool,
+    /// Flag of the compiler for what all items are taken for.
+    taken_for: &'static str,
     suites: Vec<&'static Suite>,
 }
 
@@ -59,14 +61,15 @@ impl Options {
     fn parse(tool: Tool, args: &[String]) -> Result<Options, String> {
         let mut options = Options {
             seeds: 1,
-            brief: false,
+            taken_for: "",
             suites: Vec::new(),
         };
         let mut args = args.iter();
         while let Some(arg) = args.next() {
             match arg.as_str() {
                 "--seeds" if tool == Tool::Miri => options.seeds = seeds(args.next())?,
-                "--brief" => options.brief = true,
+                "--brief" => options.taken_for = "--cfg cmwq_brief",
+                "--short" => options.taken_for = "--cfg cmwq_short",
                 name => options.suites.push(suite(tool, name)?),
             }
         }
@@ -120,7 +123,7 @@ struct Outcome {
 
 fn run_all(tool: Tool, options: &Options) -> Result<Vec<Outcome>, String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let nightly = Nightly::install(&root, options.brief)?;
+    let nightly = Nightly::install(&root, options.taken_for)?;
     if tool == Tool::Miri {
         nightly.set_up_miri()?;
     }
@@ -221,7 +224,11 @@ mod tests {
         assert_eq!((options.seeds, options.suites.len()), (3, 1));
         assert_eq!(options.suites[0].name, "items");
         let briefly = parse(Tool::Tsan, &["--brief", "map"]).unwrap();
-        assert!(briefly.brief && !options.brief && briefly.suites.len() == 1);
+        assert_eq!(
+            (briefly.taken_for, options.taken_for),
+            ("--cfg cmwq_brief", "")
+        );
+        assert_eq!(briefly.suites.len(), 1);
     }
 
     #[test]

@@ -84,29 +84,33 @@ impl Pool {
         (result, then.inspect)
     }
 
-    /// The worker has ended its item and asks for its next step. What was left in the inbox is
-    /// taken in only if there is nothing else. Tells whether it has become later than `now`.
-    pub(crate) fn worker_ended(
+    /// The worker has ended its item, if it reports of one, and asks for its next step. What was
+    /// left in the inbox is taken in only if there is nothing else. Tells whether it has become
+    /// later than `now`.
+    pub(crate) fn worker_asks(
         &'static self,
         now: Time,
         slot: &'static Slot,
-        report: ItemReport,
+        ended: Option<ItemReport>,
     ) -> (Step<NonNull<Header>, PwqRef>, bool) {
         // Else nothing is dealt.
         if self.inbox().is_open() {
             slot.make_hand();
         }
-        let ((step, has_dealt), then) = self.once(now, |core, cx, inbox| {
+        let ((step, has_dealt), then) = self.once_beside(now, |core, cx, inbox| {
             let before = inbox.published();
             inbox.asked_by(slot);
-            let (step, stays) = core.ended_beside(cx, (inbox, &before), slot.id, report);
+            let (step, stays) = match ended {
+                Some(report) => core.ended_beside(cx, (inbox, &before), slot.id, report),
+                None => (core.next_beside(cx, (inbox, &before), slot.id), false),
+            };
             ((step, inbox.has_dealt()), stays)
         });
         if then.inspect {
             self.request_inspect();
         }
         // To deal takes longer than an item does.
-        (step, then.later || has_dealt)
+        (step, then.later || has_dealt || ended.is_none())
     }
 
     /// One hold of the lock, and what follows.
@@ -115,8 +119,22 @@ impl Pool {
         now: Time,
         event: impl FnOnce(&mut WorkerPool<Items>, &mut Cx<Items>, &mut View) -> (R, bool),
     ) -> (R, Then) {
-        let mut then = Then::default();
         let (result, asked) = self.run(now, event);
+        (result, self.follow_up(asked))
+    }
+
+    /// The same for an event that [recalls](Pool::run_beside) what has to be recalled for it.
+    fn once_beside<R>(
+        &'static self,
+        now: Time,
+        event: impl FnOnce(&mut WorkerPool<Items>, &mut Cx<Items>, &mut View) -> (R, bool),
+    ) -> (R, Then) {
+        let (result, asked) = self.run_beside(now, event);
+        (result, self.follow_up(asked))
+    }
+
+    fn follow_up(&'static self, asked: Asked) -> Then {
+        let mut then = Then::default();
         let mut left = self.see_to(asked, &mut then);
         // Turn after turn, not one inside the other: it may be a million items.
         while left {
@@ -126,7 +144,7 @@ impl Pool {
             });
             left = self.see_to(asked, &mut then);
         }
-        (result, then)
+        then
     }
 
     /// Carries out what was asked for. True if the inbox is shut and items lie in it.
@@ -149,9 +167,17 @@ impl Pool {
         left
     }
 
-    /// Takes everything out of the inbox that was left: the worker queues it in turns.
-    pub(crate) fn empty_inbox(&'static self) {
-        self.once(clock::now(), |_, _, inbox| (inbox.empty(), false));
+    /// So many were left that the pool is to see it.
+    pub(crate) fn crowded(&'static self) {
+        let now = clock::now();
+        let crowded = |core: &mut WorkerPool<_>, cx: &mut Cx<_>, inbox: &mut View| {
+            core.crowded(cx, inbox);
+            ((), false)
+        };
+        let ((), then) = self.once_beside(now, crowded);
+        if then.inspect {
+            self.request_inspect();
+        }
     }
 
     /// Takes in what was left before.

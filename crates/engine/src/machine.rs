@@ -249,7 +249,7 @@ impl Machine for Real {
             .leave(work, pwq, home, looks.then_some(clock::now))
         {
             Leaves::Not => return false,
-            Leaves::Crowded => pool.empty_inbox(),
+            Leaves::Crowded => pool.crowded(),
             Leaves::Left => {}
         }
         // A queue that nobody holds any more is freed by the pools, which know of its items only.

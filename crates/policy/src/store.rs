@@ -20,6 +20,30 @@ pub struct ItemKey {
     pub func: u64,
 }
 
+/// Where a queued item comes from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Home(pub u32);
+
+const IS_NEW: u32 = 1 << 31;
+
+impl Home {
+    /// Queued on this CPU, which counts for pools that ask for that; for the first time or not.
+    pub fn of(cpu: u32, is_new: bool) -> Home {
+        debug_assert!(cpu < IS_NEW, "no CPU");
+        Home(cpu | if is_new { IS_NEW } else { 0 })
+    }
+
+    /// The CPU that it was queued on.
+    pub fn cpu(self) -> u32 {
+        self.0 & !IS_NEW
+    }
+
+    /// It was not in any pool before: so nobody executes it.
+    pub fn is_new(self) -> bool {
+        self.0 & IS_NEW != 0
+    }
+}
+
 /// What never changes about a pool workqueue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PwqInfo {
@@ -57,10 +81,10 @@ pub trait Store: Links + Sized {
     fn set_word(&mut self, work: Self::Work, word: WorkWord);
     /// What identifies executions of this item.
     fn key(&self, work: Self::Work) -> ItemKey;
-    /// The CPU that a pending item was queued on, where its pool asks for that.
-    fn home(&self, work: Self::Work) -> u32;
+    /// Where a queued item comes from.
+    fn home(&self, work: Self::Work) -> Home;
     /// Notes it. The item is about to be queued.
-    fn set_home(&mut self, work: Self::Work, cpu: u32);
+    fn set_home(&mut self, work: Self::Work, home: Home);
     /// When a pending item was queued.
     fn stamp(&self, work: Self::Work) -> Stamp;
     /// Notes it. The item is about to be queued.

@@ -39,23 +39,20 @@ pub(super) struct Nightly {
     root: PathBuf,
     target: PathBuf,
     home: PathBuf,
-    /// What is compiled takes all items for brief.
-    brief: bool,
+    /// Flag of the compiler for what all items are taken for.
+    taken_for: &'static str,
 }
-
-/// Flag of the compiler for that.
-const BRIEF: &str = "--cfg cmwq_brief";
 
 impl Nightly {
     /// Installs what is missing of it. Nothing is fetched where nothing is missing.
-    pub(super) fn install(root: &Path, brief: bool) -> Result<Nightly, String> {
+    pub(super) fn install(root: &Path, taken_for: &'static str) -> Result<Nightly, String> {
         let target = path_of("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into());
         let target = root.join(target);
         let nightly = Nightly {
             root: root.to_owned(),
             home: path_of(HOME).map_or_else(|| target.join("nightly"), |home| root.join(home)),
             target,
-            brief,
+            taken_for,
         };
         if !nightly.is_complete() {
             nightly.fetch()?;
@@ -130,7 +127,7 @@ impl Nightly {
                 "MIRIFLAGS",
                 format!("{MIRI_FLAGS} -Zmiri-seed={seed} {own}"),
             )
-            .env("RUSTFLAGS", if self.brief { BRIEF } else { "" })
+            .env("RUSTFLAGS", self.taken_for)
             .env("PROPTEST_CASES", PROPTEST_CASES);
         command
     }
@@ -142,7 +139,7 @@ impl Nightly {
         let mut command = self.program("cargo", "tsan");
         // The helper process has no memory for what tsan writes.
         let mut flags = "-Zsanitizer=thread --cfg cmwq_no_helper ".to_owned();
-        flags += if self.brief { BRIEF } else { "" };
+        flags += self.taken_for;
         command
             .args(["test", "-Zbuild-std", "--target", &host])
             .env("RUSTFLAGS", flags);

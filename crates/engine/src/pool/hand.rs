@@ -1,13 +1,15 @@
 //! What a worker was dealt: what for is in `cmwq_policy::pool`'s `deal.rs`.
 //!
-//! A worker that was ever dealt anything has a hand. One word of it says whether it is *out*, how
-//! many items were dealt, and how many of them are begun; it is 0 while the hand is not out.
+//! A worker that was ever dealt anything has a hand; several may be out at a time. One word of each
+//! says whether it is *out*, how many items were dealt, and how many of them are begun; it is 0
+//! while the hand is not out.
 //!
 //! | who | does |
 //! | --- | --- |
 //! | deals, or deals more: the worker itself, holding the pool | writes the items; stores the word |
 //! | goes on: the worker, without the pool | notes its step; counts the word up by one |
 //! | recalls: anybody, holding the pool | swaps the word for 0; reads the steps, and the rest |
+//! | looks for an item: anybody, holding the pool | reads what was dealt |
 //!
 //! Items are written with the pool held, and steps by the worker alone. The worker counts with a
 //! compare-exchange. If that succeeds nobody has recalled, and nobody else counts or deals: so
@@ -18,7 +20,7 @@
 use std::ptr::NonNull;
 
 use cmwq_policy::pool::{Dealer, Dealt, MOST_DEALT, Recalled, wants_more};
-use cmwq_policy::{Nanos, Time, WorkerId};
+use cmwq_policy::{ItemKey, Nanos, Time, WorkerId};
 
 use crate::item::Header;
 use crate::queue::pwq::PwqRef;
@@ -62,6 +64,7 @@ impl Hand {
         let nobody = Dealer {
             worker: WorkerId(0),
             pwq: NonNull::dangling(),
+            told_from: 0,
         };
         Hand {
             word: AtomicU32::new(0),
@@ -84,6 +87,24 @@ impl Hand {
         let (dealt, begun) = read(word);
         // Whether items wait is read from lines that others write: last.
         word & OUT != 0 && wants_more(dealt, begun, true) && waits()
+    }
+
+    /// How many were dealt. The caller is the worker.
+    pub(super) fn nr_dealt(&self) -> usize {
+        read(self.word.load(SeqCst)).0
+    }
+
+    /// Whether this is among the items that were dealt, begun or not. The caller holds the pool,
+    /// and the hand is out.
+    pub(super) fn has(&self, key: &ItemKey) -> bool {
+        (0..self.nr_dealt()).any(|at| self.item(at).key == *key)
+    }
+
+    /// An item that was dealt. The caller is the worker, or holds the pool.
+    fn item(&self, at: usize) -> Item {
+        // SAFETY: written with the pool held, by the worker.
+        let item = self.items[at].with(|item| unsafe { *item });
+        item.expect("it was dealt")
     }
 
     /// Deals what `next` gives to the worker whose hand it is, which is the caller and holds the
@@ -132,28 +153,23 @@ impl Hand {
         self.word
             .compare_exchange(word, word + 1, SeqCst, SeqCst)
             .ok()?;
-        // SAFETY: only the worker writes items, when it is dealt some.
-        self.items[begun].with(|item| unsafe { *item })
+        Some(self.item(begun))
     }
 
-    /// Tells of each item that the worker has begun, then of those that it has not, the last one
-    /// first. The caller holds the pool.
+    /// Tells how many were dealt, of each item that the worker has begun, then of those that it has
+    /// not, the last one first. The caller holds the pool.
     pub(super) fn recall(&self, mut told: impl FnMut(Dealer<PwqRef>, Recalled<NonNull<Header>>)) {
         let (dealt, done) = read(self.word.swap(0, SeqCst));
         let dealer = self.dealer();
-        let item = |at: usize| {
-            // SAFETY: written with the pool held.
-            let item = self.items[at].with(|item| unsafe { *item });
-            item.expect("it was dealt")
-        };
+        told(dealer, Recalled::Hand { dealt });
         for number in 0..done {
             // SAFETY: it is counted, and the worker does not come back to it.
             let (at, ran) = self.steps[number].with(|step| unsafe { *step });
-            let item = item(number);
+            let item = self.item(number);
             told(dealer, Recalled::Begun { item, at, ran });
         }
         for number in (done..dealt).rev() {
-            told(dealer, Recalled::Rest(item(number)));
+            told(dealer, Recalled::Rest(self.item(number)));
         }
     }
 }

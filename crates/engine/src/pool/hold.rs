@@ -47,9 +47,13 @@ pub(crate) fn check_whole(every: u32) {
 }
 
 /// What holds after each event. Debug builds only.
-fn check(pool: &WorkerPool<Items>, items: &mut Items) {
+fn check(pool: &WorkerPool<Items>, items: &mut Items, knows_all: bool) {
     if cfg!(debug_assertions) {
-        let every = CHECK_WHOLE.load(SeqCst);
+        let every = if knows_all {
+            CHECK_WHOLE.load(SeqCst)
+        } else {
+            0
+        };
         match every > 0 && CHECKED.fetch_add(1, SeqCst).is_multiple_of(every) {
             true => pool.check_whole(items),
             false => pool.check(),
@@ -65,18 +69,29 @@ impl Pool {
         now: Time,
         event: impl FnOnce(&mut WorkerPool<Items>, &mut Cx<Items>, &mut View) -> (R, bool),
     ) -> (R, Asked) {
+        self.run_beside(now, |pool, cx, inbox| {
+            if inbox.has_hand_out() {
+                pool.recall(cx, inbox, None);
+            }
+            event(pool, cx, inbox)
+        })
+    }
+
+    /// The same for an event that recalls what has to be recalled for it.
+    pub(crate) fn run_beside<R>(
+        &'static self,
+        now: Time,
+        event: impl FnOnce(&mut WorkerPool<Items>, &mut Cx<Items>, &mut View) -> (R, bool),
+    ) -> (R, Asked) {
         let (mut guard, waited) = self.lock_core();
         let (core, no_way_back) = (&mut *guard, NoWayBack);
         let (result, next, left) = self.at_hand(core, now, |pool, cx, inbox| {
-            if inbox.has_hand_out() {
-                pool.recall(cx, inbox);
-            }
             let (result, stays) = event(pool, cx, inbox);
             debug_assert!(!stays || pool.published(now).tells_no_other(&inbox.published()));
             let next = (!stays).then(|| pool.publish(cx, inbox));
             let left = next.is_some_and(|next| next.open.is_none()) && inbox.has_any();
             inbox.let_go();
-            check(pool, cx.store);
+            check(pool, cx.store, !inbox.has_hand_out());
             self.activated.add(cx.store.activated());
             (result, next, left)
         });
@@ -98,9 +113,9 @@ impl Pool {
     pub(super) fn deal_more(&'static self, now: Time, hand: &'static Hand) {
         let (mut guard, _) = self.lock_core();
         let (core, no_way_back) = (&mut *guard, NoWayBack);
-        if core.out.is_some_and(|out| std::ptr::eq(out, hand)) {
+        if core.out.iter().any(|&out| std::ptr::eq(out, hand)) {
             self.at_hand(core, now, |pool, cx, inbox| {
-                pool.deal_more(cx, inbox, hand.dealer());
+                pool.deal_more(cx, inbox, hand.dealer(), hand.nr_dealt());
                 inbox.let_go();
             });
             debug_assert!(core.actions.is_empty(), "it is no event");

@@ -16,18 +16,18 @@
 use std::ptr::{NonNull, null_mut};
 
 use cmwq_policy::pool::{
-    Dealer, Dealt, Inbox as Policy, Left, MOST_LEFT, REFRESH, Recalled, left_after, left_at,
-    looks_at_clock,
+    Dealer, Dealt, Inbox as Policy, Left, MOST_SEARCHED, Open, REFRESH, Recalled, left_after,
+    left_at, looks_at_clock,
 };
 use cmwq_policy::stats::Stamp;
 use cmwq_policy::work::PWQ_ALIGN;
-use cmwq_policy::{Published, Time};
+use cmwq_policy::{ItemKey, Published, Time, WorkerId};
 
 use super::Slot;
 use super::hand::Hand;
 use crate::item::Header;
 use crate::queue::pwq::{Items, Pwq, PwqRef};
-use crate::sync::{AtomicBool, AtomicPtr, AtomicU64, SeqCst};
+use crate::sync::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, SeqCst};
 
 /// The number of items stands above the address, which has 47 bits.
 const NUMBER_SHIFT: u32 = 48;
@@ -43,8 +43,12 @@ struct Line<T>(T);
 pub(crate) struct Inbox {
     head: Line<AtomicPtr<Header>>,
     until: Line<AtomicU64>,
-    /// Items were taken out, or dealt, that are not queued yet. Written under the lock.
+    /// Who leaves one behind so many others tells the pool. Read and written beside `until`; an old
+    /// value does no harm.
+    most: AtomicU32,
+    /// Items were taken out that are not queued yet, and hands are out. Written under the lock.
     rest: AtomicBool,
+    dealt: AtomicBool,
 }
 
 /// What came of leaving an item.
@@ -52,7 +56,7 @@ pub(crate) struct Inbox {
 pub(crate) enum Leaves {
     /// It was left.
     Left,
-    /// It was, and the caller has all that lie there taken out.
+    /// It was, behind so many others that the caller tells the pool.
     Crowded,
     /// It may not be left.
     Not,
@@ -101,7 +105,9 @@ impl Inbox {
         Inbox {
             head: Line(AtomicPtr::new(null_mut())),
             until: Line(AtomicU64::new(0)),
+            most: AtomicU32::new(u32::MAX),
             rest: AtomicBool::new(false),
+            dealt: AtomicBool::new(false),
         }
     }
 
@@ -139,7 +145,7 @@ impl Inbox {
             item.next.set(first(head));
             let next = numbered(work, before.saturating_add(1));
             match last.compare_exchange_weak(head, next, SeqCst, SeqCst) {
-                Ok(_) if before == MOST_LEFT => return Leaves::Crowded,
+                Ok(_) if before >= self.most.load(SeqCst) => return Leaves::Crowded,
                 Ok(_) => break,
                 Err(other) => head = other,
             }
@@ -153,8 +159,13 @@ impl Inbox {
         self.until.0.load(SeqCst) != 0
     }
 
-    /// Whether there is an item that is not queued.
+    /// Whether there is an item that is not queued, or may be.
     pub(crate) fn has_any(&self) -> bool {
+        self.dealt.load(SeqCst) || self.has_rest()
+    }
+
+    /// Whether there is one that was not dealt.
+    pub(super) fn has_rest(&self) -> bool {
         self.rest.load(SeqCst) || self.has_new()
     }
 
@@ -234,8 +245,8 @@ pub(crate) struct Before(Option<u64>);
 pub(crate) struct View<'a> {
     pub(super) inbox: &'a Inbox,
     pub(super) taken: &'a mut Taken,
-    /// Of the worker whose hand is out, if one is.
-    pub(super) out: &'a mut Option<&'static Hand>,
+    /// The hands that are out.
+    pub(super) out: &'a mut Vec<&'static Hand>,
     /// Of the worker that asks.
     pub(super) own: Option<&'static Slot>,
     /// What the pool has published.
@@ -257,34 +268,38 @@ impl View<'_> {
         self.taken.went >= came
     }
 
-    /// Takes everything out, and queues none of it.
-    pub(crate) fn empty(&mut self) {
-        if self.inbox.has_new() {
-            self.taken.empty(self.inbox, self.now);
-        }
-    }
-
     /// This worker asks.
     pub(crate) fn asked_by(&mut self, worker: &'static Slot) {
         self.own = Some(worker);
     }
 
-    /// Whether something was dealt.
+    /// Whether something was dealt to the worker that asks.
     pub(crate) fn has_dealt(&self) -> bool {
-        self.out.is_some_and(Hand::has_any)
+        self.own.and_then(Slot::hand).is_some_and(Hand::has_any)
     }
 
-    /// Whether a worker's hand is out.
+    /// Whether the hand of any worker is out.
     pub(super) fn has_hand_out(&self) -> bool {
-        self.out.is_some()
+        !self.out.is_empty()
     }
 
     /// The pool is about to be let go.
     pub(super) fn let_go(&mut self) {
-        let rest = self.taken.ends.is_some() || self.out.is_some_and(Hand::has_any);
-        if self.inbox.rest.load(SeqCst) != rest {
-            self.inbox.rest.store(rest, SeqCst);
-        }
+        say(&self.inbox.rest, self.taken.ends.is_some());
+        say(&self.inbox.dealt, self.has_hand_out());
+    }
+
+    /// The hands of others than this worker.
+    fn others(&self, id: WorkerId) -> impl Iterator<Item = &'static Hand> {
+        let out = self.out.iter().copied();
+        out.filter(move |hand| hand.dealer().worker != id)
+    }
+}
+
+/// Others read it all the time: it is written if it changes.
+fn say(flag: &AtomicBool, is: bool) {
+    if flag.load(SeqCst) != is {
+        flag.store(is, SeqCst);
     }
 }
 
@@ -293,11 +308,14 @@ impl Policy<Items> for View<'_> {
         self.inbox.is_open()
     }
 
-    fn open(&mut self, until: Time) {
+    fn open(&mut self, open: Open) {
+        if self.inbox.most.load(SeqCst) != open.most {
+            self.inbox.most.store(open.most, SeqCst);
+        }
         // Who leaves items reads it: it is not written for each step that the time makes.
         let before = self.inbox.until.0.load(SeqCst);
-        if before == 0 || until.since(Time(before)) > REFRESH {
-            self.inbox.until.0.store(until.0, SeqCst);
+        if before == 0 || open.until.since(Time(before)) > REFRESH {
+            self.inbox.until.0.store(open.until.0, SeqCst);
         }
     }
 
@@ -308,6 +326,17 @@ impl Policy<Items> for View<'_> {
 
     fn has_any(&self) -> bool {
         self.taken.ends.is_some() || self.inbox.has_new()
+    }
+
+    fn nr_left(&self) -> usize {
+        let new = number(self.inbox.head.0.load(SeqCst));
+        (self.taken.came - self.taken.went) as usize + new as usize
+    }
+
+    fn empty(&mut self) {
+        if self.inbox.has_new() {
+            self.taken.empty(self.inbox, self.now);
+        }
     }
 
     fn take(&mut self) -> Option<Left<NonNull<Header>, PwqRef>> {
@@ -333,25 +362,46 @@ impl Policy<Items> for View<'_> {
             return 0;
         };
         let dealt = hand.deal(to, || next(self));
-        *self.out = Some(hand);
+        self.out.push(hand);
         dealt
     }
 
     fn deal_more(
         &mut self,
+        to: WorkerId,
         mut next: impl FnMut(&mut Self) -> Option<Dealt<NonNull<Header>>>,
     ) -> usize {
-        let Some(hand) = *self.out else { return 0 };
-        hand.deal_more(|| next(self))
+        let mut out = self.out.iter().copied();
+        let hand = out.find(|hand| hand.dealer().worker == to);
+        hand.map_or(0, |hand| hand.deal_more(|| next(self)))
     }
 
-    fn recall(&mut self, mut told: impl FnMut(Dealer<PwqRef>, Recalled<NonNull<Header>>)) {
-        let Some(hand) = self.out.take() else { return };
-        hand.recall(|dealer, what| match what {
-            Recalled::Rest(item) if item.listed.is_none() => {
-                self.taken.put_back(item.work, dealer.pwq);
+    fn recall(
+        &mut self,
+        of: Option<WorkerId>,
+        mut told: impl FnMut(Dealer<PwqRef>, Recalled<NonNull<Header>>),
+    ) {
+        let is_recalled = |hand: &Hand| of.is_none_or(|id| hand.dealer().worker == id);
+        // The last one was dealt what came last.
+        for at in (0..self.out.len()).rev() {
+            if !is_recalled(self.out[at]) {
+                continue;
             }
-            what => told(dealer, what),
-        });
+            let hand = self.out.remove(at);
+            hand.recall(|dealer, what| match what {
+                Recalled::Rest(item) if item.listed.is_none() => {
+                    self.taken.put_back(item.work, dealer.pwq);
+                }
+                what => told(dealer, what),
+            });
+        }
+    }
+
+    fn is_out_beside(&self, id: WorkerId) -> bool {
+        self.others(id).next().is_some()
+    }
+
+    fn is_held_beside(&self, id: WorkerId, key: &ItemKey) -> bool {
+        self.out.len() > MOST_SEARCHED || self.others(id).any(|hand| hand.has(key))
     }
 }

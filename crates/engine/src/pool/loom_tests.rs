@@ -9,7 +9,7 @@
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-use cmwq_policy::pool::{Dealer, Dealt as InHand, Inbox as _, Left, Recalled};
+use cmwq_policy::pool::{Dealer, Dealt as InHand, Inbox as _, Left, Open, Recalled};
 use cmwq_policy::{Time, WorkerId};
 use loom::thread;
 
@@ -52,7 +52,12 @@ impl Rig {
             under_lock: Mutex::new(Default::default()),
             items: (0..items).map(|_| Box::new(Header::new(&TABLE))).collect(),
         };
-        rig.locked(|view, _| view.open(Time(100)));
+        rig.locked(|view, _| {
+            view.open(Open {
+                until: Time(100),
+                most: u32::MAX,
+            })
+        });
         Arc::new(rig)
     }
 
@@ -63,7 +68,7 @@ impl Rig {
         let mut view = View {
             inbox: &self.inbox,
             taken,
-            out: &mut None,
+            out: &mut Vec::new(),
             own: None,
             published: Default::default(),
             now: Time(50),
@@ -213,6 +218,8 @@ impl Dealt {
             key: header.key(),
             stamp: Default::default(),
             listed: None,
+            home: 0,
+            far: false,
         }
     }
 
@@ -223,6 +230,7 @@ impl Dealt {
         let to = Dealer {
             worker: WorkerId(7),
             pwq: NonNull::dangling(),
+            told_from: 1000,
         };
         let next = || numbers.next().map(|number| self.item(number));
         self.hand.deal(to, next);
@@ -253,6 +261,7 @@ impl Dealt {
             return;
         }
         self.hand.recall(|_, what| match what {
+            Recalled::Hand { .. } => {}
             Recalled::Begun { item, at, ran } => {
                 assert_eq!(at.0, ran, "its own step");
                 told.begun.push(self.number(item.work));
@@ -285,6 +294,24 @@ fn what_was_dealt_is_begun_and_told_or_given_back() {
         begun.extend(dealt.go_on());
         other.join().unwrap();
         dealt.check(&begun);
+    });
+}
+
+#[test]
+fn another_worker_that_asks_finds_what_was_dealt_whether_it_is_begun_or_not() {
+    model(|| {
+        let dealt = Dealt::new();
+        dealt.deal(0..2);
+        let other = dealt.clone();
+        let other = thread::spawn(move || {
+            let _told = other.told.lock().unwrap();
+            let has = |number: usize| other.hand.has(&other.items[number].key());
+            assert_eq!([has(0), has(1), has(2)], [true, true, false]);
+        });
+        let begun = dealt.go_on();
+        other.join().unwrap();
+        dealt.deal(2..3);
+        dealt.check(&[begun, dealt.go_on()].concat());
     });
 }
 

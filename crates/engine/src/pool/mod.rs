@@ -75,8 +75,8 @@ struct Core {
     published: Published,
     standby: Option<WorkerId>,
     taken: Taken,
-    /// Of the worker whose hand is out, if one is.
-    out: Option<&'static Hand>,
+    /// The hands that are out.
+    out: Vec<&'static Hand>,
     /// What the present event asks for.
     actions: PoolActions,
 }
@@ -102,7 +102,7 @@ impl Pool {
             published: Published::default(),
             standby: None,
             taken: Taken::default(),
-            out: None,
+            out: Vec::new(),
             actions: PoolActions::default(),
         };
         Pool {

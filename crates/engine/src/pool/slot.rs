@@ -10,8 +10,9 @@ use cmwq_os::observe::tree::Tree;
 use cmwq_os::observe::{TaskFiles, TaskState};
 use cmwq_os::{futex, sched, thread};
 use cmwq_policy::pool::SeenState;
+use cmwq_policy::pool::goes_on_alone;
 use cmwq_policy::work::WorkWord;
-use cmwq_policy::{CpuMask, Nanos, Time, WorkerId};
+use cmwq_policy::{CpuMask, ItemReport, Time, WorkerId};
 
 use super::Pool;
 use super::hand::Hand;
@@ -116,16 +117,20 @@ impl Slot {
         self.hand.get().map(|hand| &**hand)
     }
 
-    /// The worker, which is the caller, has ended an item then, which took so long, and goes on to
-    /// the next one that it was dealt, if it was. All are of this pwq.
+    /// The worker, which is the caller, has ended an item then, of which it reports that, and goes
+    /// on to the next one that it was dealt, if it was. All are of this pwq. Tells whether the pool
+    /// had to deal it more.
     pub(crate) fn go_on(
         &'static self,
         pwq: PwqRef,
         at: Time,
-        ran: Nanos,
-    ) -> Option<NonNull<Header>> {
+        report: &ItemReport,
+    ) -> Option<(NonNull<Header>, bool)> {
         let hand = self.hand.get()?;
-        if hand.wants_more(|| self.pool.inbox().has_any()) {
+        let goes_on = || goes_on_alone(report, &hand.dealer());
+        let ran = report.ran.filter(|_| goes_on())?;
+        let asks = hand.wants_more(|| self.pool.inbox().has_rest());
+        if asks {
             self.pool.deal_more(at, hand);
         }
         let item = hand.go_on(at, ran)?;
@@ -135,7 +140,7 @@ impl Slot {
             self.pool.note_activated(pwq, header);
         }
         header.set_word(WorkWord::off_queue(self.pool.id()));
-        Some(item.work)
+        Some((item.work, asks))
     }
 
     /// The worker's own thread begins an item.

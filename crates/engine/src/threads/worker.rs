@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering::SeqCst;
 use cmwq_os::{clock, sched, thread};
 use cmwq_policy::lately::Whose;
 use cmwq_policy::linger::Linger;
-use cmwq_policy::pool::{PoolKey, Step, goes_on_alone};
+use cmwq_policy::pool::{PoolKey, Step};
 use cmwq_policy::sampling::Beginnings;
 use cmwq_policy::{CpuMask, ItemReport, Nanos, Rule, Time, WorkerId, sampling};
 
@@ -292,15 +292,21 @@ impl Worker {
                 return None;
             }
             let is_lost = self.is_lost_after(&done, pwq);
-            let goes_on = !is_lost && goes_on_alone(&done.report);
-            let next = goes_on
-                .then(|| slot.go_on(pwq, done.at, done.item.0))
+            let next = (!is_lost)
+                .then(|| slot.go_on(pwq, done.at, &done.report))
                 .flatten();
-            let Some(next) = next else {
+            let Some((next, asked)) = next else {
                 return Some((done, is_lost));
             };
-            (work, begun) = (next, done.at);
-            self.beginnings.begins(None);
+            self.beginnings.ended(done.item.0);
+            work = next;
+            begun = match asked {
+                true => self.begins(done.at, false),
+                false => done.at,
+            };
+            if !asked {
+                self.beginnings.begins(None);
+            }
         }
     }
 
@@ -339,16 +345,7 @@ impl Worker {
         if ended.is_some() && slot.pool.has_reports() {
             slot.pool.drop_reports();
         }
-        match ended {
-            Some(report) => slot.pool.worker_ended(now, slot, report),
-            None => {
-                let pool = slot.pool;
-                (
-                    pool.with_workers(now, |core, cx| core.next(cx, slot.id)),
-                    true,
-                )
-            }
-        }
+        slot.pool.worker_asks(now, slot, ended)
     }
 
     /// The thread is not fit for another item.

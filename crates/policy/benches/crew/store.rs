@@ -7,7 +7,7 @@ use cmwq_policy::limit::{Limit, Waiters};
 use cmwq_policy::list::Links;
 use cmwq_policy::pwq::PwqFlags;
 use cmwq_policy::stats::Stamp;
-use cmwq_policy::store::{PwqInfo, SharedLimit};
+use cmwq_policy::store::{Home, PwqInfo, SharedLimit};
 use cmwq_policy::work::{PWQ_ALIGN, WorkWord};
 use cmwq_policy::{Budget, ItemKey, PoolWorkqueue, Store};
 
@@ -112,11 +112,11 @@ impl Store for Tables {
         self.items[work as usize].word = word;
     }
 
-    fn home(&self, _: u32) -> u32 {
-        0
+    fn home(&self, _: u32) -> Home {
+        Home::default()
     }
 
-    fn set_home(&mut self, _: u32, _: u32) {}
+    fn set_home(&mut self, _: u32, _: Home) {}
 
     fn stamp(&self, _: u32) -> Stamp {
         Stamp::default()

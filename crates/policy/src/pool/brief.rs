@@ -1,16 +1,17 @@
-//! Items that are over before another worker could have begun one: one worker serves them best.
+//! Items that are over before another worker could have begun one: few workers serve them best.
 //!
 //! Between two items a worker holds the pool's lock for some tenths of a microsecond. A worker that
 //! is woken begins its first item some tens of microseconds later. If items are [`BRIEF`], a second
 //! worker makes none end sooner: the two wait for each other at the lock, and each of them idles,
 //! parks and is woken more often. So after many brief items in a row one running worker is enough,
-//! for as long as it goes from item to item. The worker is [`LATE`] when no item has begun or ended
-//! for about as long as a wake takes. Then as many run as always. Whoever queues the next item sees
-//! that it is late; if nobody queues one, the tick sees it.
+//! for as long as it goes from item to item. If they are [`SHORT`], those that run are enough while
+//! they will have begun all that wait before another one could have come. The workers are [`LATE`]
+//! when no item has begun or ended for about as long as a wake takes. Then as many run as always.
+//! Whoever queues the next item sees that they are late; if nobody queues one, the tick sees it.
 //!
-//! A balance bounds what this may cost. A brief item that one worker served alone has saved a
-//! little. An item that took long while others waited has lost its time. When more is lost than was
-//! saved, the number of brief items in a row that make one worker enough doubles.
+//! A balance bounds what this may cost. A short item that few workers served has saved a little. An
+//! item that took long while others waited has lost its time. When more is lost than was saved, the
+//! number of such items in a row that make few workers enough doubles.
 
 use crate::time::{MICROSECOND, MILLISECOND, Nanos, Time};
 use crate::worker::WorkerId;
@@ -20,27 +21,36 @@ pub(super) use crate::sampling::BRIEF;
 /// The same, if no other item waits when it ends. Items that queue one another take this long only
 /// because each wakes a worker for the next, which begins later than the one that is there.
 const BRIEF_ALONE: Nanos = 4 * MICROSECOND;
-/// One worker is enough until no item has begun or ended for so long: about what a wake takes.
+/// An item shorter than this is short: it is over long before a worker that is woken for the next
+/// one begins that.
+pub(super) const SHORT: Nanos = 4 * MICROSECOND;
+/// Few workers are enough until no item has begun or ended for so long: about what a wake takes.
 pub(super) const LATE: Nanos = 50 * MICROSECOND;
-/// The number of brief items in a row that make one worker enough: at first, and at most.
+/// The number of brief, or short, items in a row that make few workers enough: at first, and at
+/// most.
 const NEEDS_FIRST: u32 = 64;
 const NEEDS_LAST: u32 = 1 << 20;
-/// The count of brief items in a row stops at this multiple of that number. An item that is not
-/// brief takes the number off once: an interrupt makes any item look longer than it is.
+/// The counts of such items in a row stop at this multiple of that number. An item that is longer
+/// takes the number off once: an interrupt makes any item look longer than it is.
 const MOST: u32 = 4;
-/// What an item saves that one worker has served alone.
+/// An item moves the mean by such a part of the difference, and counts as [`LATE`] at most.
+const MEAN_PART: Nanos = 16;
+/// What an item saves that few workers have served.
 const SAVES: Nanos = MICROSECOND / 4;
 /// This much more may be lost than saved. When [`PROVEN`] times as much is saved, the number of
-/// brief items that are needed is halved.
+/// items that are needed is halved.
 const CREDIT: Nanos = MILLISECOND;
 const PROVEN: u64 = 64;
 
 /// What the last items of a pool were like.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Brief {
-    /// Brief items in a row.
+    /// Brief items in a row, and short ones.
     run: u32,
-    /// How many of them make one worker enough, and how many do at least.
+    short: u32,
+    /// How long an item takes, about.
+    mean: Nanos,
+    /// How many in a row make few workers enough, and how many do at least.
     needs: u32,
     least: u32,
     /// What that has saved and lost, since either was last much more than the other.
@@ -52,7 +62,7 @@ pub(super) struct Brief {
 
 impl Default for Brief {
     fn default() -> Self {
-        match cfg!(cmwq_brief) {
+        match cfg!(any(cmwq_brief, cmwq_short)) {
             true => Brief::presumed(),
             false => Brief::that_needs(NEEDS_FIRST),
         }
@@ -60,15 +70,17 @@ impl Default for Brief {
 }
 
 impl Brief {
-    /// For tests: one worker is enough whatever the items are like.
+    /// For tests: items are taken for brief, or in another build for short, whatever they are like.
     pub(super) fn presumed() -> Self {
         Brief::that_needs(0)
     }
 
-    /// So many brief items in a row make one worker enough, at first and at least.
+    /// So many in a row make few workers enough, at first and at least.
     fn that_needs(needs: u32) -> Self {
         Brief {
             run: 0,
+            short: 0,
+            mean: 0,
             needs,
             least: needs,
             saved: 0,
@@ -80,8 +92,13 @@ impl Brief {
     /// This worker has begun or ended an item, or was woken for one.
     pub(super) fn moved(&mut self, id: WorkerId, now: Time) {
         let [last, before] = self.servers;
-        let other = if is_by(id, last) { before } else { last };
-        self.servers = [Some((id, now)), other];
+        let (own, other) = match is_by(id, last) {
+            true => (Some((id, now)), before),
+            false => (Some((id, now)), last),
+        };
+        // One that goes on by itself is heard of later.
+        let is_older = other.is_some_and(|(_, at)| now < at);
+        self.servers = if is_older { [other, own] } else { [own, other] };
     }
 
     /// This worker goes idle, or is known to sleep.
@@ -93,35 +110,45 @@ impl Brief {
         };
     }
 
-    /// Items wait while a worker runs. If none has begun or ended for long, they are not brief.
+    /// Items wait while a worker runs. If none has begun or ended for long, they are not short.
     pub(super) fn looked(&mut self, now: Time) {
         if self.is_late(now) {
-            self.run = 0;
+            (self.run, self.short) = (0, 0);
         }
     }
 
-    /// Whether one worker would be enough, but none has begun or ended an item for long.
+    /// Whether few would be enough, but none has begun or ended an item for long.
     pub(super) fn is_late(&self, now: Time) -> bool {
-        self.run >= self.needs && !self.is_served(now)
+        self.are_short() && !self.is_moving(now, self.servers[0])
     }
 
-    /// An item has ended that took so long, while others waited for a worker or not.
-    pub(super) fn ended(&mut self, ran: Nanos, others_wait: bool) {
+    /// An item has ended that took so long, while others waited for a worker or not, and more could
+    /// have run or not.
+    pub(super) fn ended(&mut self, ran: Nanos, others_wait: bool, more_could: bool) {
         let is_brief = ran < if others_wait { BRIEF } else { BRIEF_ALONE };
-        if self.run >= self.needs {
-            self.saved += if is_brief { SAVES } else { 0 };
+        let is_short = ran < SHORT;
+        if self.are_short() && more_could {
+            self.saved += if is_short { SAVES } else { 0 };
             self.lost += if others_wait && ran >= LATE { ran } else { 0 };
         }
-        self.run = match is_brief {
-            true => (self.run + 1).min(MOST * self.needs),
-            false => self.run.saturating_sub(self.needs),
-        };
+        self.run = self.count(self.run, is_brief);
+        self.short = self.count(self.short, is_short);
+        self.mean = (self.mean * (MEAN_PART - 1) + ran.min(LATE)) / MEAN_PART;
         self.strike_the_balance();
+    }
+
+    /// One more in a row, or one that is longer.
+    fn count(&self, run: u32, one_more: bool) -> u32 {
+        match one_more {
+            true => (run + 1).min(MOST * self.needs),
+            false => run.saturating_sub(self.needs),
+        }
     }
 
     fn strike_the_balance(&mut self) {
         if self.lost > self.saved + CREDIT {
-            (self.run, self.needs) = (0, (2 * self.needs).min(NEEDS_LAST));
+            (self.run, self.short) = (0, 0);
+            self.needs = (2 * self.needs).min(NEEDS_LAST);
         } else if self.saved > self.lost + PROVEN * CREDIT {
             self.needs = (self.needs / 2).max(self.least);
         } else {
@@ -131,24 +158,61 @@ impl Brief {
     }
 
     /// Whether one worker is enough, and goes from item to item.
-    pub(super) fn is_served(&self, now: Time) -> bool {
-        self.is_enough(now, self.servers[0])
+    #[cfg(test)]
+    fn is_served(&self, now: Time) -> bool {
+        self.are_brief() && self.is_moving(now, self.servers[0])
     }
 
     /// The same, by another worker than this one.
     pub(super) fn is_served_without(&self, id: WorkerId, now: Time) -> bool {
         let [last, before] = self.servers;
-        self.is_enough(now, if is_by(id, last) { before } else { last })
+        self.are_brief() && self.is_moving(now, if is_by(id, last) { before } else { last })
     }
 
-    /// Until when that holds if nothing moves: whether it does is for the caller to see.
+    /// Whether so many that run are enough, and go from item to item, while so many items wait.
+    pub(super) fn are_enough(&self, now: Time, running: u32, waiting: u32) -> bool {
+        let soon = || self.mean * u64::from(waiting) <= LATE * u64::from(running);
+        let enough = self.are_brief() || (self.are_short() && running > 0 && soon());
+        enough && self.is_moving(now, self.servers[0])
+    }
+
+    /// Until when few are enough if nothing moves: whether they are is for the caller to see.
     pub(super) fn served_until(&self) -> Option<Time> {
-        let (_, at) = self.servers[0].filter(|_| self.run >= self.needs)?;
+        let (_, at) = self.servers[0].filter(|_| self.are_short())?;
         Some(at.after(LATE))
     }
 
-    fn is_enough(&self, now: Time, server: Option<(WorkerId, Time)>) -> bool {
-        self.run >= self.needs && server.is_some_and(|(_, at)| now.since(at) < LATE)
+    /// Behind so many others, or up to twice as many, an item waits for about as long as a wake
+    /// takes, while so many run; `None`: that does not matter. A power of two, as others are told.
+    pub(super) fn most_waiting(&self, running: u32) -> Option<u32> {
+        let most = || (LATE * u64::from(running) / self.mean.max(1)).max(1);
+        (!self.are_brief()).then(|| 1 << most().ilog2().min(31))
+    }
+
+    /// A worker that goes on by itself tells of an item that took so long.
+    pub(super) fn told_from(&self) -> Nanos {
+        match self.are_brief() {
+            true => BRIEF,
+            false => SHORT,
+        }
+    }
+
+    /// So many are over in half of the time after which a worker is late.
+    pub(super) fn in_time(&self) -> usize {
+        (LATE / 2 / self.mean.max(1)).max(1) as usize
+    }
+
+    fn are_brief(&self) -> bool {
+        self.run >= self.needs && !cfg!(cmwq_short)
+    }
+
+    /// Whether few are enough, as long as they go from item to item.
+    pub(super) fn are_short(&self) -> bool {
+        self.are_brief() || self.short >= self.needs
+    }
+
+    fn is_moving(&self, now: Time, server: Option<(WorkerId, Time)>) -> bool {
+        server.is_some_and(|(_, at)| now.since(at) < LATE)
     }
 }
 
@@ -165,7 +229,7 @@ mod tests {
         (0..count).fold(from, |now, _| {
             let end = now.after(ran);
             brief.moved(WorkerId(0), end);
-            brief.ended(ran, true);
+            brief.ended(ran, true, true);
             end
         })
     }
@@ -193,7 +257,7 @@ mod tests {
         ] {
             let mut brief = Brief::default();
             brief.moved(WorkerId(0), Time(0));
-            (0..NEEDS_FIRST).for_each(|_| brief.ended(ran, others_wait));
+            (0..NEEDS_FIRST).for_each(|_| brief.ended(ran, others_wait, true));
             assert_eq!(brief.is_served(Time(0)), is_brief, "{ran}, {others_wait}");
         }
     }

@@ -1,25 +1,28 @@
 //! Items that a worker is dealt: it goes from one to the next without the pool's lock.
 //!
-//! While one worker serves brief items, the end of one leads to the next that waits, and to nothing
-//! else that is in a hurry. So the pool deals that worker some of them: the first of the worklist,
-//! or where that is empty of those that were left in the [inbox](super::inbox). As long as its
-//! items turn out brief, the worker goes on by itself, and notes when each ended.
+//! While items are short, the end of one leads to the next that waits, and to nothing else that is
+//! in a hurry. So the pool deals the worker some of them: the first of the worklist, or where that
+//! is empty of those that were left in the [inbox](super::inbox). As long as its items turn out
+//! short, or brief where one worker serves, it goes on by itself, and notes when each ended.
 //!
 //! When it has begun all of them and no event has come since, it is dealt more of what was left
 //! meanwhile. That takes the lock, and none of what an event takes: the pool is as it was.
 //!
 //! Nothing of this is seen. The first act of every event is to [recall](WorkerPool::recall) what
 //! was dealt: the pool learns how far the worker has come, and the rest is where it was. So events
-//! find the pool as if the worker had told of each item.
+//! find the pool as if the worker had told of each item. Where several workers serve short items,
+//! each is dealt some, and a worker that just goes on leaves others theirs: when that is right is
+//! in "Several hands" of `README.md` in this folder.
 //!
 //! An item that was left, dealt and is not begun is pending and owned, as in the inbox. Once it is
 //! begun it has the slot of the one before, of the same pool workqueue. A listed one has its own.
 //! The words of the protocol are in the README of the engine's pools.
 
+use super::brief::LATE;
 use super::crew::Current;
 use super::dealt::{Dealer, Dealt, MOST_DEALT, Recalled};
 use super::inbox::Inbox;
-use super::{Cx, WorkerPool, slots};
+use super::{Cx, Published, WorkerPool, slots};
 use crate::action::Action;
 use crate::probe::hit;
 use crate::pwq::Drain;
@@ -33,32 +36,29 @@ use crate::worker::WorkerId;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Portion {
     most: usize,
-    dealt: usize,
+    /// When it was last looked for what has waited for long.
+    looked: Time,
+    /// Since some hand was out others have asked: the pool is not as it was when that was dealt.
+    several: bool,
 }
 
 impl Default for Portion {
     fn default() -> Self {
         Portion {
             most: MOST_DEALT,
-            dealt: 0,
+            looked: Time(0),
+            several: false,
         }
     }
 }
 
 impl Portion {
-    /// All were begun: how many more may be dealt.
-    fn all_begun(&mut self) -> usize {
-        if self.dealt > 0 {
-            self.most = (2 * self.most).min(MOST_DEALT);
-        }
-        self.most
-    }
-
-    /// So many of them were begun when they were recalled, if any were dealt.
-    fn recalled(&mut self, begun: usize) {
-        self.most = match core::mem::take(&mut self.dealt) {
+    /// So many were dealt, and so many of them begun when they were recalled, or when more are to
+    /// be dealt.
+    fn came_to(&mut self, dealt: usize, begun: usize) {
+        self.most = match dealt {
             0 => self.most,
-            dealt if begun == dealt => (2 * self.most).min(MOST_DEALT),
+            _ if begun == dealt => (2 * self.most).min(MOST_DEALT),
             _ => (self.most / 2).max(1),
         };
     }
@@ -66,11 +66,14 @@ impl Portion {
 
 /// How far a worker has come by itself.
 #[derive(Clone, Copy)]
-struct Progress {
+struct Progress<P> {
+    dealer: Dealer<P>,
+    dealt: usize,
     /// Items that have ended, and that have begun.
     count: u32,
-    /// Those of them that were listed.
+    /// Those of them that were listed, and that are far.
     listed: u32,
+    far: u32,
     /// A flush may be over.
     flushed: bool,
     /// The item that it executes, with its colour, and when that began.
@@ -82,31 +85,61 @@ struct Progress {
 impl<S: Store> WorkerPool<S> {
     /// Deals the worker, which has just gone on to an item of this pool workqueue, what waits
     /// behind that.
-    pub(super) fn deal<I: Inbox<S>>(&mut self, cx: &mut Cx<S>, inbox: &mut I, to: Dealer<S::Pwq>) {
-        if self.may_deal(cx, to.pwq) {
-            let mut room = self.portion.most;
-            self.portion.dealt = inbox.deal(to, |inbox| {
-                room = room.checked_sub(1)?;
-                self.next_to_deal(cx, inbox, to)
-            });
-            hit!(ItemsDealt if self.portion.dealt > 0);
+    pub(super) fn deal<I: Inbox<S>>(
+        &mut self,
+        cx: &mut Cx<S>,
+        inbox: &mut I,
+        (id, pwq): (WorkerId, S::Pwq),
+    ) {
+        if !self.may_deal(cx, pwq) {
+            return;
         }
-    }
-
-    /// The worker has begun all that it was dealt, and no event has come since: it serves on, and
-    /// is dealt more.
-    pub fn deal_more<I: Inbox<S>>(&mut self, cx: &mut Cx<S>, inbox: &mut I, to: Dealer<S::Pwq>) {
-        let mut room = self.portion.all_begun();
-        let more = inbox.deal_more(|inbox| {
+        let to = Dealer {
+            worker: id,
+            pwq,
+            told_from: self.brief.told_from(),
+        };
+        let mut room = self.room();
+        let dealt = inbox.deal(to, |inbox| {
             room = room.checked_sub(1)?;
             self.next_to_deal(cx, inbox, to)
         });
-        self.portion.dealt += more;
+        self.crew.get_mut(id).dealt = Some(cx.now);
+        hit!(ItemsDealt if dealt > 0);
+        hit!(SeveralDealt if dealt > 0 && inbox.is_out_beside(id));
+    }
+
+    /// The worker has begun all that it was dealt, and no event has come since: it serves on, and
+    /// is dealt more. How many of them there were, is told by the machine.
+    pub fn deal_more<I: Inbox<S>>(
+        &mut self,
+        cx: &mut Cx<S>,
+        inbox: &mut I,
+        to: Dealer<S::Pwq>,
+        dealt: usize,
+    ) {
+        if self.portion.several && !self.may_deal(cx, to.pwq) {
+            return;
+        }
+        self.portion.came_to(dealt, dealt);
+        let mut room = self.room();
+        let more = inbox.deal_more(to.worker, |inbox| {
+            room = room.checked_sub(1)?;
+            self.next_to_deal(cx, inbox, to)
+        });
+        self.crew.get_mut(to.worker).dealt = Some(cx.now);
         hit!(MoreDealt if more > 0);
         self.brief.moved(to.worker, cx.now);
-        if let Some(until) = self.brief.served_until().filter(|_| more > 0) {
-            inbox.open(until);
+        if more > 0
+            && let Some(open) = self.is_open(cx.now)
+        {
+            inbox.open(open);
         }
+    }
+
+    /// So many are dealt: the last of them begins before others take the worker for late.
+    fn room(&self) -> usize {
+        self.portion.most.min(self.brief.in_time())
     }
 
     /// Whether nobody is in a hurry for the end of an item of this pool workqueue but who waits for
@@ -121,8 +154,8 @@ impl<S: Store> WorkerPool<S> {
         };
         is_quiet
             && self.drain_watchers == 0
-            && !self.worklist.has_homes()
-            && self.open_until(cx.now).is_some()
+            && self.brief.are_short()
+            && self.is_open(cx.now).is_some()
             && is_ours(cx)
             && !self.too_many_run(cx)
     }
@@ -134,39 +167,55 @@ impl<S: Store> WorkerPool<S> {
         inbox: &mut impl Inbox<S>,
         to: Dealer<S::Pwq>,
     ) -> Option<Dealt<S::Work>> {
-        let pwq = to.pwq;
+        if !self.crew.get(to.worker).scheduled.is_empty() {
+            return None;
+        }
         match self.worklist.list().first() {
-            Some(work) => self.next_listed(cx, work, to),
-            None if self.nr_queued() > 0 || !cx.store.pwq(pwq).inactive.is_empty() => None,
-            None => {
-                let left = inbox.first()?;
-                let key = cx.store.key(left.work);
-                let fits = left.pwq == pwq && self.is_free_for(to.worker, &key);
-                fits.then(|| inbox.take())?.map(|left| Dealt {
-                    work: left.work,
-                    key,
-                    stamp: left.stamp,
-                    listed: None,
-                })
-            }
+            Some(work) => self.next_listed(cx, inbox, work, to),
+            None if self.nr_queued() > 0 || !cx.store.pwq(to.pwq).inactive.is_empty() => None,
+            None => self.next_left(cx, inbox, to),
         }
     }
 
-    /// Whether nobody but this worker executes it, which comes to it later.
-    fn is_free_for(&self, id: WorkerId, key: &ItemKey) -> bool {
-        self.who_executes(key).is_none_or(|busy| busy == id)
+    fn next_left(
+        &self,
+        cx: &mut Cx<S>,
+        inbox: &mut impl Inbox<S>,
+        to: Dealer<S::Pwq>,
+    ) -> Option<Dealt<S::Work>> {
+        let left = inbox.first()?;
+        let key = cx.store.key(left.work);
+        let is_its = left.pwq == to.pwq && self.is_free_for(to.worker, &key);
+        // One that has not been in a pool is not in a hand either.
+        let is_new = cx.store.word(left.work).pool().is_none();
+        if !is_its || (!is_new && inbox.is_held_beside(to.worker, &key)) {
+            return None;
+        }
+        let left = inbox.take()?;
+        Some(Dealt {
+            work: left.work,
+            key,
+            stamp: left.stamp,
+            listed: None,
+            home: left.home,
+            far: self.worklist.is_far_from(cx, left.home),
+        })
     }
 
     fn next_listed(
         &mut self,
         cx: &mut Cx<S>,
+        inbox: &impl Inbox<S>,
         work: S::Work,
         to: Dealer<S::Pwq>,
     ) -> Option<Dealt<S::Work>> {
         let is_plain = cx.store.word(work).flags() == QueuedFlags::default();
         let key = cx.store.key(work);
         let (its, colour) = cx.store.queued_as(work)?;
-        if !is_plain || its != to.pwq || !self.is_free_for(to.worker, &key) {
+        let is_its = its == to.pwq && self.is_free_for(to.worker, &key);
+        let home = cx.store.home(work);
+        let is_held = || !home.is_new() && inbox.is_held_beside(to.worker, &key);
+        if !is_plain || !is_its || is_held() {
             return None;
         }
         self.worklist.unlist_series(cx, &[work]);
@@ -175,36 +224,77 @@ impl<S: Store> WorkerPool<S> {
             key,
             stamp: cx.store.stamp(work),
             listed: Some(colour),
+            home: home.cpu(),
+            far: self.worklist.is_far(cx, work),
         })
     }
 
-    /// What was dealt and is not begun is where it was, and the pool knows what the worker has
-    /// done. The first act of every event, whose time may be before that of the worker's last step.
-    pub fn recall(&mut self, cx: &mut Cx<S>, inbox: &mut impl Inbox<S>) {
-        let mut progress: Option<(Dealer<S::Pwq>, Progress)> = None;
-        inbox.recall(|dealer, what| match what {
+    /// Whether nobody but this worker executes it, which comes to it later.
+    fn is_free_for(&self, id: WorkerId, key: &ItemKey) -> bool {
+        self.who_executes(key).is_none_or(|busy| busy == id)
+    }
+
+    /// What was dealt to this worker, or to all, and is not begun is where it was, and the pool
+    /// knows what they have done. All is the first act of every event, whose time may be before
+    /// that of a worker's last step; but for the end of an item
+    /// ([`ended_beside`](Self::ended_beside)).
+    pub fn recall(&mut self, cx: &mut Cx<S>, inbox: &mut impl Inbox<S>, of: Option<WorkerId>) {
+        let mut hand: Option<Progress<S::Pwq>> = None;
+        inbox.recall(of, |dealer, what| match what {
+            Recalled::Hand { dealt } => {
+                self.crew.get_mut(dealer.worker).dealt = None;
+                if let Some(before) = hand.replace(self.progress(dealer, dealt)) {
+                    self.note_progress(cx, before);
+                }
+            }
             Recalled::Begun { item, at, ran } => {
-                let before = progress.map_or_else(|| self.progress(dealer.worker), |(_, p)| p);
-                let step = self.note_step(cx, dealer, before, (&item, at, ran));
-                progress = Some((dealer, step));
+                hand = hand.map(|before| self.note_step(cx, before, (&item, at, ran)));
             }
             Recalled::Rest(item) => self.worklist.list_series(cx, &[item.work], true),
         });
-        let begun = progress.map_or(0, |(_, progress)| progress.count);
-        self.portion.recalled(begun as usize);
-        if let Some((dealer, progress)) = progress {
-            hit!(WorkerWentOn);
-            self.note_progress(cx, dealer, progress);
+        if let Some(last) = hand {
+            self.note_progress(cx, last);
         }
     }
 
-    /// Of a worker of which nothing was heard since it was dealt something.
-    fn progress(&self, id: WorkerId) -> Progress {
-        let worker = self.crew.get(id);
+    /// Before a worker asks: what others were dealt is recalled if it has waited for long, as
+    /// behind an item that is not short, or if nothing more is dealt.
+    pub(super) fn recall_others(
+        &mut self,
+        cx: &mut Cx<S>,
+        (inbox, before): (&mut impl Inbox<S>, &Published),
+        id: WorkerId,
+    ) {
+        self.portion.several = inbox.is_out_beside(id);
+        if before.open.is_none() {
+            return self.recall(cx, inbox, None);
+        }
+        if !self.portion.several {
+            return;
+        }
+        if cx.now.since(self.portion.looked) < LATE / 2 {
+            return;
+        }
+        self.portion.looked = cx.now;
+        for id in self.crew.ids() {
+            let dealt = self.crew.get(id).dealt;
+            if dealt.is_some_and(|at| cx.now.since(at) >= LATE) {
+                hit!(LateRecalled);
+                self.recall(cx, inbox, Some(id));
+            }
+        }
+    }
+
+    /// Of a worker of which nothing was heard since it was dealt so many.
+    fn progress(&self, dealer: Dealer<S::Pwq>, dealt: usize) -> Progress<S::Pwq> {
+        let worker = self.crew.get(dealer.worker);
         let current = worker.current.as_ref().expect("it executes an item");
         Progress {
+            dealer,
+            dealt,
             count: 0,
             listed: 0,
+            far: 0,
             flushed: false,
             key: current.key,
             colour: current.colour,
@@ -216,12 +306,13 @@ impl<S: Store> WorkerPool<S> {
     fn note_step(
         &mut self,
         cx: &mut Cx<S>,
-        dealer: Dealer<S::Pwq>,
-        before: Progress,
+        before: Progress<S::Pwq>,
         (item, at, ran): (&Dealt<S::Work>, Time, Nanos),
-    ) -> Progress {
+    ) -> Progress<S::Pwq> {
+        let dealer = before.dealer;
         self.brief.moved(dealer.worker, at);
-        self.brief.ended(ran, true);
+        let more_could = self.more_could_run();
+        self.brief.ended(ran, true, more_could);
         self.worklist.note_over(at, before.key.func);
         let state = cx.store.pwq(dealer.pwq);
         state.stats.note_ran(ran);
@@ -234,23 +325,36 @@ impl<S: Store> WorkerPool<S> {
         Progress {
             count: before.count + 1,
             listed: before.listed + u32::from(item.listed.is_some()),
+            far: before.far + u32::from(item.far),
             flushed: state.colours.ended(before.colour) || before.flushed,
             key: item.key,
             colour,
             began: at,
+            ..before
         }
     }
 
-    fn note_progress(&mut self, cx: &mut Cx<S>, dealer: Dealer<S::Pwq>, progress: Progress) {
-        let Dealer { worker: id, pwq } = dealer;
+    fn note_progress(&mut self, cx: &mut Cx<S>, progress: Progress<S::Pwq>) {
+        self.portion
+            .came_to(progress.dealt, progress.count as usize);
+        if progress.count == 0 {
+            return;
+        }
+        hit!(WorkerWentOn);
+        let Dealer {
+            worker: id, pwq, ..
+        } = progress.dealer;
         let (count, at) = (u64::from(progress.count), progress.began);
         self.stats.started += count;
         self.stats.completed += count;
+        self.stats.far += u64::from(progress.far);
         self.nr_in_flight -= u64::from(progress.listed);
+        // Another one may be known to have begun an item since.
         self.moved = self.moved.max(at);
-        self.dog.progressed(at);
-        self.estimate.begin_anew(at);
-        cx.store.pwq(pwq).moved = at;
+        self.dog.progressed(self.moved);
+        self.estimate.begin_anew(self.moved);
+        let state = cx.store.pwq(pwq);
+        state.moved = state.moved.max(at);
         let next = Current {
             key: progress.key,
             pwq,

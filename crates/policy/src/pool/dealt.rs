@@ -1,6 +1,5 @@
 //! What a worker is [dealt](super::deal), and what it tells of it.
 
-use super::brief::BRIEF;
 use crate::sampling::ItemReport;
 use crate::stats::Stamp;
 use crate::store::ItemKey;
@@ -17,6 +16,8 @@ pub struct Dealer<P> {
     pub worker: WorkerId,
     /// The pool workqueue.
     pub pwq: P,
+    /// It tells the pool of an item that has taken so long, in nanoseconds.
+    pub told_from: Nanos,
 }
 
 /// An item as it is dealt.
@@ -30,11 +31,20 @@ pub struct Dealt<W> {
     pub stamp: Stamp,
     /// Its flush colour, if it was listed; else it was left in the inbox.
     pub listed: Option<u8>,
+    /// The CPU that it was queued on, and whether the worker is outside of the pod of that.
+    pub home: u32,
+    /// See there.
+    pub far: bool,
 }
 
 /// What has become of an item that was dealt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Recalled<W> {
+    /// This comes first, of each worker to whom so many were dealt.
+    Hand {
+        /// So many.
+        dealt: usize,
+    },
     /// The worker has begun it.
     Begun {
         /// As it was dealt. It may be gone.
@@ -54,8 +64,9 @@ pub fn wants_more(dealt: usize, begun: usize, waits: bool) -> bool {
     begun == dealt && dealt < MOST_DEALT && waits
 }
 
-/// Whether a worker that has ended this item goes on by itself.
-pub fn goes_on_alone(report: &ItemReport) -> bool {
-    let is_brief = report.ran.is_some_and(|ran| ran < BRIEF) || cfg!(cmwq_brief);
-    is_brief && !report.foreign && report.slept.is_none()
+/// Whether a worker to which others were dealt goes on by itself when it has ended this item.
+pub fn goes_on_alone<P>(report: &ItemReport, to: &Dealer<P>) -> bool {
+    let is_short = report.ran.is_some_and(|ran| ran < to.told_from);
+    let is_short = is_short || cfg!(any(cmwq_brief, cmwq_short));
+    is_short && !report.foreign && report.slept.is_none()
 }

@@ -1,10 +1,10 @@
 //! Items that are queued without the pool's lock.
 //!
-//! While one worker serves brief items, one more item changes nothing: that worker takes it when
-//! its turn comes, and nobody is started. So the pool says that its inbox is *open*, and whoever
-//! queues leaves his item there. The pool takes items *in*, in the order in which they were left,
-//! before each event, so that events see what they always have. One event need not: a worker that
-//! goes on with an item that is listed already. It takes items in when the list is empty.
+//! While those that run are enough, one more item changes nothing: one of them takes it when its
+//! turn comes, and nobody is started. So the pool says that its inbox is *open*, and whoever queues
+//! leaves his item there. The pool takes items *in*, in the order in which they were left, before
+//! each event, so that events see what they always have. One event need not: a worker that goes on
+//! with an item that is listed already. It takes items in when the list is empty.
 //!
 //! An item in the inbox is pending and owned, as it is while somebody is in the middle of queueing
 //! it. Whoever has to have it sees to it that the pool takes it in:
@@ -22,11 +22,12 @@
 use super::brief::{Brief, LATE};
 use super::dealt::{Dealer, Dealt, Recalled};
 use super::quick::Fed;
+use super::start::Asks;
 use super::{Cx, Published, Queueing, Rule, Step, WorkerPool};
 use crate::probe::hit;
 use crate::sampling::ItemReport;
 use crate::stats::Stamp;
-use crate::store::Store;
+use crate::store::{ItemKey, Store};
 use crate::time::{Nanos, Time};
 use crate::worker::WorkerId;
 
@@ -35,7 +36,7 @@ const WORKERS_TURN: usize = 64;
 /// Items that are taken in under one hold of the lock before another event.
 pub const TURN: usize = 256;
 /// Who leaves an item behind so many others has them taken out: it is done under the lock.
-pub const MOST_LEFT: u32 = 1024;
+const MOST_LEFT: u32 = 1024;
 /// The time [until](Inbox::open) which items may be left is known to others when it is this much
 /// later than before: they read it for each item, and the pool would write it for each.
 pub const REFRESH: Nanos = LATE / 2;
@@ -55,17 +56,30 @@ pub struct Left<W, P> {
     pub stamp: Stamp,
 }
 
+/// When items may be left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Open {
+    /// Until then.
+    pub until: Time,
+    /// Who leaves one behind so many others tells the pool ([`crowded`](WorkerPool::crowded)).
+    pub most: u32,
+}
+
 /// What the inbox of a pool is to the pool, which is held.
 pub trait Inbox<S: Store> {
     /// Whether it is open.
     fn is_open(&self) -> bool;
-    /// From now on items may be left until this time, or up to [`REFRESH`] less.
-    fn open(&mut self, until: Time);
+    /// From now on items may be left, until this time or up to [`REFRESH`] less.
+    fn open(&mut self, open: Open);
     /// From now on none may be. Whoever has left one, and has not seen that, is seen by the next
     /// call of [`has_any`](Self::has_any).
     fn shut(&mut self);
     /// Whether there is an item in it.
     fn has_any(&self) -> bool;
+    /// How many are in it, about.
+    fn nr_left(&self) -> usize;
+    /// What was left lies apart from now on from what will be, in order.
+    fn empty(&mut self) {}
     /// Takes the one out that was left first.
     fn take(&mut self) -> Option<Left<S::Work, S::Pwq>>;
     /// The one that was left first, which stays.
@@ -83,14 +97,35 @@ pub trait Inbox<S: Store> {
         0
     }
     /// The same for a hand that is out, of which all is begun: at most `MOST_DEALT` in all.
-    fn deal_more(&mut self, _next: impl FnMut(&mut Self) -> Option<Dealt<S::Work>>) -> usize {
+    fn deal_more(
+        &mut self,
+        _to: WorkerId,
+        _next: impl FnMut(&mut Self) -> Option<Dealt<S::Work>>,
+    ) -> usize {
         0
     }
-    /// What was dealt is not any more. Tells of those that are begun, in order, and then of those
-    /// that were listed and are not begun, the last one first. Those that were left lie here again,
-    /// before others.
-    fn recall(&mut self, _told: impl FnMut(Dealer<S::Pwq>, Recalled<S::Work>)) {}
+    /// What was dealt to this worker, or to anybody, is not any more. Tells of each hand that was
+    /// out; of the items that are begun, in order; and then of those that were listed and are not
+    /// begun, the last one first. Those that were left lie here again, before others.
+    fn recall(
+        &mut self,
+        _of: Option<WorkerId>,
+        _told: impl FnMut(Dealer<S::Pwq>, Recalled<S::Work>),
+    ) {
+    }
+    /// Whether the hand of another worker than this one is out.
+    fn is_out_beside(&self, _id: WorkerId) -> bool {
+        false
+    }
+    /// Whether this item is in such a hand, or was since that is out. True also where that would
+    /// take long to find out.
+    fn is_held_beside(&self, _id: WorkerId, _key: &ItemKey) -> bool {
+        false
+    }
 }
+
+/// Among so many hands it is found out whether one holds an item.
+pub const MOST_SEARCHED: usize = 8;
 
 /// Of a pool for which nobody leaves anything.
 #[derive(Clone, Copy, Debug)]
@@ -100,10 +135,13 @@ impl<S: Store> Inbox<S> for NoInbox {
     fn is_open(&self) -> bool {
         false
     }
-    fn open(&mut self, _until: Time) {}
+    fn open(&mut self, _open: Open) {}
     fn shut(&mut self) {}
     fn has_any(&self) -> bool {
         false
+    }
+    fn nr_left(&self) -> usize {
+        0
     }
     fn take(&mut self) -> Option<Left<S::Work, S::Pwq>> {
         None
@@ -139,15 +177,51 @@ impl<S: Store> WorkerPool<S> {
         self
     }
 
-    /// Until when one more item changes nothing; `None`: it might.
-    pub(super) fn open_until(&self, now: Time) -> Option<Time> {
-        let changes_nothing = self.attrs.rule == Rule::Managed
-            && self.nr_running() > 0
-            && self.may_start_working()
-            && self.needs_since.is_none()
+    /// Whether one more item changes nothing, and for how long; `None`: it might.
+    pub(super) fn is_open(&self, now: Time) -> Option<Open> {
+        let running = self.nr_running();
+        let all_run = running >= self.attrs.target;
+        // Else one more might call for a thread, or for rescuers.
+        let has_reserve = self.may_start_working() && self.needs_since.is_none();
+        let is_plain = self.attrs.rule == Rule::Managed
+            && running > 0
+            && (all_run || has_reserve)
             && self.worklist.lanes().is_empty();
-        let until = self.brief.served_until().filter(|&until| now < until)?;
-        changes_nothing.then_some(until)
+        let until = match self.brief.served_until().filter(|&until| now < until) {
+            Some(until) if all_run || self.few_are_enough(now, 0) => until,
+            // Reports are asked for already.
+            None if all_run && self.arming.is_on() => now.after(LATE),
+            _ => return None,
+        };
+        let most = self.brief.most_waiting(running).filter(|_| !all_run);
+        is_plain.then_some(Open {
+            until,
+            most: most.unwrap_or(MOST_LEFT).min(MOST_LEFT),
+        })
+    }
+
+    /// Whether more items are in the inbox than those that run will soon have begun.
+    fn is_crowded_by(&self, nr_left: usize) -> bool {
+        let running = self.nr_running();
+        let most = self.brief.most_waiting(running);
+        let is_too_many = |most| nr_left > most as usize;
+        running < self.attrs.target && most.is_some_and(is_too_many)
+    }
+
+    /// Somebody has left an item behind [`most`](Open::most) others. For that nothing is recalled.
+    pub fn crowded(&mut self, cx: &mut Cx<S>, inbox: &mut impl Inbox<S>) {
+        // One at a time is counted in no time, all of them are not.
+        inbox.empty();
+        self.start_for_left(cx, inbox);
+    }
+
+    /// Starts another worker if those that run are too few for what was left.
+    fn start_for_left(&mut self, cx: &mut Cx<S>, inbox: &impl Inbox<S>) {
+        let nr_left = inbox.nr_left();
+        if self.is_crowded_by(nr_left) && self.start(cx, Asks::Left(nr_left as u32), None) {
+            hit!(StartedForLeft);
+            self.settle(cx);
+        }
     }
 
     /// Takes in at most so many of the items that were left; how many it were. Follow with an event
@@ -180,12 +254,17 @@ impl<S: Store> WorkerPool<S> {
     /// nothing is listed.
     pub fn take_in_some(&mut self, cx: &mut Cx<S>, inbox: &mut impl Inbox<S>) {
         if self.nr_queued() == 0 {
-            self.take_in_left(cx, inbox, WORKERS_TURN);
+            // What comes behind the first one may be dealt.
+            let most = if inbox.is_open() { 1 } else { WORKERS_TURN };
+            self.take_in_left(cx, inbox, most);
         }
     }
 
     /// The worker has ended its item and asks for its next step: as [`ended`](Self::ended), of a
     /// pool with an inbox. Tells whether nothing is to be published: it is as `before`.
+    ///
+    /// What was dealt to others need not be recalled for that: if the worker just goes on, and to
+    /// an item that none of them has.
     pub fn ended_beside(
         &mut self,
         cx: &mut Cx<S>,
@@ -193,29 +272,113 @@ impl<S: Store> WorkerPool<S> {
         id: WorkerId,
         report: ItemReport,
     ) -> (Step<S::Work, S::Pwq>, bool) {
-        let is_hungry = self.nr_queued() == 0;
-        // What comes behind the first one may be dealt.
-        let most = before.open.map_or(WORKERS_TURN, |_| 1);
-        let some = is_hungry && self.take_in(cx, inbox, most) > 0;
-        let more = some && inbox.has_any();
-        let (step, went_on) = self.goes_on_or_asks(cx, id, report, Fed { some, more });
-        if let Step::Run(_, pwq) = step
-            && went_on
-            && before.open.is_some()
-        {
-            self.deal(cx, inbox, Dealer { worker: id, pwq });
+        self.recall(cx, inbox, Some(id));
+        self.recall_others(cx, (inbox, before), id);
+        let fed = self.feed(cx, (inbox, before), id);
+        let way = self.way_on(cx, id, &report, fed);
+        let way = way.filter(|way| way.is_new || !inbox.is_held_beside(id, &way.key));
+        if way.is_none() && self.nr_queued() > 0 && inbox.is_out_beside(id) {
+            hit!(OthersRecalled);
+            self.recall(cx, inbox, None);
+        }
+        let went_on = way.is_some();
+        let step = self.goes_on_or_asks(cx, id, report, (way, fed));
+        if went_on {
+            self.deal_behind(cx, inbox, before, (id, step));
         }
         (step, went_on && self.is_as_published(cx, before))
     }
 
-    /// Whether a worker that went on has changed nothing of what was published: it serves, as
-    /// before, and the inbox is open for as long as need be known.
+    /// A worker that has parked, or was made, asks for its next step: as [`next`](Self::next), of a
+    /// pool with an inbox.
+    pub fn next_beside(
+        &mut self,
+        cx: &mut Cx<S>,
+        (inbox, before): (&mut impl Inbox<S>, &Published),
+        id: WorkerId,
+    ) -> Step<S::Work, S::Pwq> {
+        self.recall_others(cx, (inbox, before), id);
+        if self.feed(cx, (inbox, before), id).some {
+            self.conclude(cx);
+        }
+        if inbox.is_out_beside(id) && !self.has_one_for(cx, inbox, id) {
+            hit!(OthersRecalled);
+            self.recall(cx, inbox, None);
+        }
+        let step = self.next(cx, id);
+        self.deal_behind(cx, inbox, before, (id, step));
+        step
+    }
+
+    /// Whether the next item is one that nobody else has, or there is none.
+    fn has_one_for(&self, cx: &Cx<S>, inbox: &impl Inbox<S>, id: WorkerId) -> bool {
+        let Some(choice) = self.worklist.choose_free(cx) else {
+            return self.nr_queued() == 0;
+        };
+        let key = cx.store.key(choice.work);
+        let is_held = || !cx.store.home(choice.work).is_new() && inbox.is_held_beside(id, &key);
+        self.who_executes(&key).is_none() && !is_held()
+    }
+
+    /// Deals the worker what waits behind the item that it begins, if it does.
+    fn deal_behind(
+        &mut self,
+        cx: &mut Cx<S>,
+        inbox: &mut impl Inbox<S>,
+        before: &Published,
+        (id, step): (WorkerId, Step<S::Work, S::Pwq>),
+    ) {
+        if let Step::Run(_, pwq) = step
+            && before.open.is_some()
+        {
+            self.deal(cx, inbox, (id, pwq));
+            self.start_for_left(cx, inbox);
+        }
+    }
+
+    /// If nothing else waits, takes in what a worker needs that is about to ask.
+    fn feed(
+        &mut self,
+        cx: &mut Cx<S>,
+        (inbox, before): (&mut impl Inbox<S>, &Published),
+        id: WorkerId,
+    ) -> Fed {
+        let any = before.open.is_some();
+        if self.nr_queued() > 0 {
+            return Fed {
+                any,
+                ..Fed::default()
+            };
+        }
+        let first = inbox.first().map(|left| left.work);
+        let again = first.filter(|&work| cx.store.word(work).pool().is_some());
+        let again = again.map(|work| cx.store.key(work));
+        // Where the next instance of an execution is queued is known while that goes on.
+        if again.is_some_and(|key| inbox.is_held_beside(id, &key)) {
+            hit!(OthersRecalled);
+            self.recall(cx, inbox, None);
+        }
+        let is_others = |key| self.who_executes(&key).is_some_and(|busy| busy != id);
+        let most = match before.open {
+            // What comes behind the first one may be dealt.
+            Some(_) if !again.is_some_and(is_others) => 1,
+            _ => {
+                self.recall(cx, inbox, None);
+                WORKERS_TURN
+            }
+        };
+        let some = self.take_in(cx, inbox, most) > 0;
+        let more = some && inbox.has_any();
+        Fed { some, more, any }
+    }
+
+    /// Whether a worker that went on has changed nothing of what was published, and the inbox is
+    /// open for as long as need be known.
     fn is_as_published(&self, cx: &Cx<S>, before: &Published) -> bool {
-        let is_fresh = |until: Time| until.since(cx.now) > LATE - REFRESH;
+        let is_fresh = |open: Open| open.until.since(cx.now) > LATE - REFRESH;
         before.open.is_some_and(is_fresh)
-            && !before.wants
             && cx.out.is_empty()
-            && self.is_served(cx.now)
+            && self.published(cx.now).tells_no_other(before)
     }
 
     /// What may be published after an event, the inbox opened or shut accordingly. The last act
@@ -224,13 +387,14 @@ impl<S: Store> WorkerPool<S> {
         let mut published = self.published(cx.now);
         if published.open.is_none() && inbox.is_open() {
             inbox.shut();
+            self.recall(cx, inbox, None);
             // Left in between, by somebody who has seen it open.
             hit!(InboxShutLate if inbox.has_any());
             self.take_in_left(cx, inbox, TURN);
             published = self.published(cx.now);
         }
-        if let Some(until) = published.open {
-            inbox.open(until);
+        if let Some(open) = published.open {
+            inbox.open(open);
         }
         // Who lets the pool go takes the rest in.
         published.backlog |= inbox.has_any() && published.open.is_none();

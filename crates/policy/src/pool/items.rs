@@ -8,7 +8,7 @@ use crate::probe::{broken, hit};
 use crate::pwq::Drain;
 use crate::sampling::{self, ItemReport};
 use crate::stats::Stamp;
-use crate::store::{ItemKey, Store};
+use crate::store::{Home, ItemKey, Store};
 use crate::time::{Nanos, Time};
 use crate::work::{QueuedFlags, WorkWord};
 use crate::worker::{Execution, Wait, WorkerId};
@@ -64,7 +64,7 @@ impl<S: Store> WorkerPool<S> {
             deferred: how.deferred.is_some(),
         };
         let word = WorkWord::queued(cx.store.pwq_addr(pwq), self.attrs.id, colour, flags);
-        self.write(cx, work, word, how);
+        Self::write(cx, work, word, how);
         let queue = cx.store.info(pwq).queue;
         self.note_requeued(cx, work, Some(queue));
         if let Some(execution) = how.deferred {
@@ -83,13 +83,12 @@ impl<S: Store> WorkerPool<S> {
     }
 
     /// What the item itself says from now on.
-    fn write(&self, cx: &mut Cx<S>, work: S::Work, word: WorkWord, how: Queueing) {
+    fn write(cx: &mut Cx<S>, work: S::Work, word: WorkWord, how: Queueing) {
         let stamp = how.left.unwrap_or(Stamp::of(cx.now));
+        let is_new = cx.store.word(work).pool().is_none();
         cx.store.set_word(work, word);
         cx.store.set_stamp(work, stamp);
-        if self.worklist.has_homes() {
-            cx.store.set_home(work, how.home);
-        }
+        cx.store.set_home(work, Home::of(how.home, is_new));
     }
 
     pub(super) fn count_in(&mut self, cx: &mut Cx<S>, pwq: S::Pwq) {
@@ -150,6 +149,7 @@ impl<S: Store> WorkerPool<S> {
         report: ItemReport,
         more: bool,
     ) {
+        let more_could = self.more_could_run();
         self.worklist.note_ended(cx, self.crew.get(id));
         self.forget_sleep(id, report);
         let execution = self.execution_of(id);
@@ -157,7 +157,8 @@ impl<S: Store> WorkerPool<S> {
         if !ended.barrier {
             let ran = ran(cx.now, self.crew.get(id).began, &report);
             self.brief.moved(id, cx.now);
-            self.brief.ended(ran, self.nr_unattended() > 0 || more);
+            self.brief
+                .ended(ran, self.nr_unattended() > 0 || more, more_could);
             self.item_is_over(cx, &ended, ran);
         }
         self.count_out(cx, ended.pwq, ended.colour);

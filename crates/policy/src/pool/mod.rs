@@ -68,7 +68,7 @@ pub use claim::{Claimant, MAX_CLAIMS};
 pub use dealt::{Dealer, Dealt, MOST_DEALT, Recalled, goes_on_alone, wants_more};
 pub use decisions::Decided;
 pub use inbox::{
-    Inbox, Left, MOST_LEFT, NoInbox, REFRESH, TURN, left_after, left_at, looks_at_clock,
+    Inbox, Left, MOST_SEARCHED, NoInbox, Open, REFRESH, TURN, left_after, left_at, looks_at_clock,
 };
 pub use inspect::{PwqCounts, Waits};
 pub use items::{Queueing, Retired};
@@ -175,15 +175,15 @@ pub struct Published {
     pub backlog: bool,
     /// It would start a worker if a CPU reported that it idles: canaries are armed.
     pub wants: bool,
-    /// Until when items may be left in the inbox; `None`: it is shut.
-    pub open: Option<Time>,
+    /// Items may be left in the inbox; `None`: it is shut.
+    pub open: Option<Open>,
 }
 
 impl Published {
     /// Whether others learn the same from it, but for the time until which the inbox is open.
     pub fn tells_no_other(&self, other: &Published) -> bool {
         (self.backlog, self.wants) == (other.backlog, other.wants)
-            && self.open.is_some() == other.open.is_some()
+            && self.open.map(|open| open.most) == other.open.map(|open| open.most)
     }
 }
 
@@ -384,7 +384,7 @@ impl<S: Store> WorkerPool<S> {
 
     /// What may be published of it.
     pub fn published(&self, now: Time) -> Published {
-        let open = self.open_until(now);
+        let open = self.is_open(now);
         Published {
             backlog: self.nr_queued() > 0 || open.is_some(),
             wants: self.arming.is_on() && self.wants(now),

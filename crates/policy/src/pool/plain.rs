@@ -3,20 +3,25 @@
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
-use super::dealt::{self, Dealer, Dealt, MOST_DEALT, Recalled};
-use super::inbox::{Inbox, Left, looks_at_clock};
-use crate::store::Store;
+use super::dealt::{self, Dealer, Dealt, MOST_DEALT, Recalled, goes_on_alone};
+use super::inbox::{Inbox, Left, MOST_SEARCHED, Open, looks_at_clock};
+use crate::sampling::ItemReport;
+use crate::store::{ItemKey, Store};
 use crate::time::{Nanos, Time};
 use crate::worker::WorkerId;
 
-/// The inbox, and what one worker was dealt.
+/// The inbox, and what workers were dealt.
 #[derive(Debug)]
 pub struct PlainInbox<W, P> {
-    until: Option<Time>,
+    open: Option<Open>,
     left: VecDeque<Left<W, P>>,
-    hand: Option<Hand<W, P>>,
+    /// The first so many lie apart.
+    apart: usize,
+    hands: Vec<Hand<W, P>>,
     /// So many are dealt at a time.
     most: usize,
+    /// How often an item was dealt or recalled so far.
+    moved: u64,
 }
 
 #[derive(Debug)]
@@ -24,8 +29,8 @@ struct Hand<W, P> {
     dealer: Dealer<P>,
     /// Those that the worker has not begun.
     rest: VecDeque<Dealt<W>>,
-    /// What it has done.
-    begun: Vec<Recalled<W>>,
+    /// Those that it has, when that was, and how long the item before each took.
+    begun: Vec<(Dealt<W>, Time, Nanos)>,
 }
 
 impl<W, P> Default for PlainInbox<W, P> {
@@ -38,16 +43,22 @@ impl<W, P> PlainInbox<W, P> {
     /// One from which at most so many items are dealt at a time; 0: never any.
     pub fn dealing(most: usize) -> Self {
         PlainInbox {
-            until: None,
+            open: None,
             left: VecDeque::new(),
-            hand: None,
+            apart: 0,
+            hands: Vec::new(),
             most,
+            moved: 0,
         }
     }
 
-    /// Until when items may be left; `None`: it is shut.
-    pub fn until(&self) -> Option<Time> {
-        self.until
+    /// Whether items may be left; `None`: it is shut.
+    pub fn is_open(&self) -> Option<Open> {
+        self.open
+    }
+
+    fn hand(&self, id: WorkerId) -> Option<&Hand<W, P>> {
+        self.hands.iter().find(|hand| hand.dealer.worker == id)
     }
 
     /// How many lie there.
@@ -55,32 +66,39 @@ impl<W, P> PlainInbox<W, P> {
         self.left.len()
     }
 
-    /// How many a worker was dealt, of which the pool has not heard since.
-    pub fn nr_dealt(&self) -> usize {
-        let hand = self.hand.as_ref();
-        hand.map_or(0, |hand| hand.rest.len() + hand.begun.len())
+    /// How often an item was dealt or recalled so far, whether it was begun or not.
+    pub fn nr_moved(&self) -> u64 {
+        self.moved
     }
 
-    /// Those that a worker was dealt and has not begun, in order.
-    pub fn not_begun(&self) -> impl ExactSizeIterator<Item = &Dealt<W>> {
-        let none = const { &VecDeque::new() };
-        self.hand.as_ref().map_or(none, |hand| &hand.rest).iter()
+    /// Those that workers were dealt and have not begun, of each worker in order.
+    pub fn not_begun(&self) -> impl Iterator<Item = &Dealt<W>> {
+        self.hands.iter().flat_map(|hand| &hand.rest)
+    }
+
+    /// How many this worker was dealt and has not begun.
+    pub fn not_begun_by(&self, id: WorkerId) -> usize {
+        self.hand(id).map_or(0, |hand| hand.rest.len())
+    }
+
+    /// How many workers' hands are out.
+    pub fn nr_out(&self) -> usize {
+        self.hands.len()
     }
 
     /// Whether a worker has done something that its pool has not heard of.
     pub fn has_news(&self) -> bool {
-        let hand = self.hand.as_ref();
-        hand.is_some_and(|hand| !hand.begun.is_empty())
+        self.hands.iter().any(|hand| !hand.begun.is_empty())
     }
 
     /// Whether there is an item in it, or a worker was dealt some.
     pub fn has_left(&self) -> bool {
-        !self.left.is_empty() || self.has_news() || self.not_begun().len() > 0
+        !self.left.is_empty() || self.has_news() || self.not_begun().next().is_some()
     }
 
     /// Whether there is an item in it, or may soon be.
     pub fn has_backlog(&self) -> bool {
-        self.until.is_some() || self.has_left()
+        self.open.is_some() || self.has_left()
     }
 
     /// An item lies there from now on, though it be shut.
@@ -90,67 +108,86 @@ impl<W, P> PlainInbox<W, P> {
 }
 
 impl<W: Copy + PartialEq, P: Copy> PlainInbox<W, P> {
-    /// Leaves an item, if that may be.
-    pub fn leave(&mut self, left: Left<W, P>, now: Time) -> bool {
-        let Some(until) = self.until else {
-            return false;
-        };
-        let is_late = looks_at_clock(self.left.len() as u32) && now >= until;
-        if !is_late {
-            self.put(left);
-        }
-        !is_late
+    /// Leaves an item, if that may be. `Some(true)`: behind so many others that the pool is to be
+    /// told.
+    pub fn leave(&mut self, left: Left<W, P>, now: Time) -> Option<bool> {
+        let (open, before) = (self.open?, (self.left.len() - self.apart) as u32);
+        let is_late = looks_at_clock(before) && now >= open.until;
+        (!is_late).then(|| self.put(left))?;
+        Some(before >= open.most)
     }
 
-    /// The hand of this worker, if it is to be dealt [more](dealt::wants_more).
-    pub fn wants_more(&self, id: WorkerId) -> Option<Dealer<P>> {
-        let hand = self.hand.as_ref().filter(|hand| hand.dealer.worker == id)?;
+    /// The hand of this worker, if it is to be dealt [more](dealt::wants_more), and how many it
+    /// was.
+    pub fn wants_more(&self, id: WorkerId) -> Option<(Dealer<P>, usize)> {
+        let hand = self.hand(id)?;
         let begun = hand.begun.len();
         let wants = dealt::wants_more(begun + hand.rest.len(), begun, !self.left.is_empty());
-        wants.then_some(hand.dealer)
+        wants.then_some((hand.dealer, begun))
     }
 
     /// Through which pool workqueue this item was left.
     pub fn left_for(&self, work: W) -> Option<P> {
         let left = self.left.iter().find(|left| left.work == work);
-        let is_dealt = || self.not_begun().any(|dealt| dealt.work == work);
-        let hand = self.hand.as_ref().filter(|_| is_dealt());
+        let has_it = |hand: &&Hand<W, P>| hand.rest.iter().any(|dealt| dealt.work == work);
+        let dealt = || self.hands.iter().find(has_it);
         left.map(|left| left.pwq)
-            .or_else(|| hand.map(|hand| hand.dealer.pwq))
+            .or_else(|| dealt().map(|hand| hand.dealer.pwq))
     }
 
-    /// The worker has ended an item then, which took so long, and goes on to the next one that it
-    /// was dealt, if it was.
-    pub fn go_on(&mut self, id: WorkerId, at: Time, ran: Nanos) -> Option<(W, P)> {
-        let hand = self.hand.as_mut().filter(|hand| hand.dealer.worker == id)?;
+    /// Whether the worker, whose item has ended, may [go on](Self::go_on).
+    pub fn goes_on(&self, id: WorkerId, report: &ItemReport) -> bool {
+        let may = |hand: &Hand<W, P>| goes_on_alone(report, &hand.dealer);
+        self.hand(id).is_some_and(may)
+    }
+
+    /// The worker has ended an item then, of which that is reported, and goes on to the next one
+    /// that it was dealt, if it was.
+    pub fn go_on(&mut self, id: WorkerId, at: Time, report: &ItemReport) -> Option<(W, P)> {
+        let ran = report.ran.filter(|_| self.goes_on(id, report))?;
+        let mut hands = self.hands.iter_mut();
+        let hand = hands.find(|hand| hand.dealer.worker == id)?;
         let item = hand.rest.pop_front()?;
-        hand.begun.push(Recalled::Begun { item, at, ran });
+        hand.begun.push((item, at, ran));
         Some((item.work, hand.dealer.pwq))
     }
 }
 
 impl<S: Store> Inbox<S> for PlainInbox<S::Work, S::Pwq> {
     fn is_open(&self) -> bool {
-        self.until.is_some()
+        self.open.is_some()
     }
 
-    fn open(&mut self, until: Time) {
-        self.until = Some(until);
+    fn open(&mut self, open: Open) {
+        self.open = Some(open);
     }
 
     fn shut(&mut self) {
-        self.until = None;
+        self.open = None;
     }
 
     fn has_any(&self) -> bool {
         !self.left.is_empty()
     }
 
+    fn nr_left(&self) -> usize {
+        self.left.len()
+    }
+
+    fn empty(&mut self) {
+        self.apart = self.left.len();
+    }
+
     fn take(&mut self) -> Option<Left<S::Work, S::Pwq>> {
+        Inbox::<S>::first(self)?;
+        self.apart -= 1;
         self.left.pop_front()
     }
 
     fn first(&mut self) -> Option<Left<S::Work, S::Pwq>> {
+        if self.apart == 0 {
+            Inbox::<S>::empty(self);
+        }
         self.left.front().copied()
     }
 
@@ -159,46 +196,81 @@ impl<S: Store> Inbox<S> for PlainInbox<S::Work, S::Pwq> {
         dealer: Dealer<S::Pwq>,
         next: impl FnMut(&mut Self) -> Option<Dealt<S::Work>>,
     ) -> usize {
-        debug_assert!(self.hand.is_none(), "one hand at a time");
+        debug_assert!(self.hand(dealer.worker).is_none(), "it is recalled before");
         if self.most == 0 {
             return 0;
         }
         let (rest, begun) = Default::default();
-        self.hand = Some(Hand {
+        self.hands.push(Hand {
             dealer,
             rest,
             begun,
         });
-        Inbox::<S>::deal_more(self, next)
+        Inbox::<S>::deal_more(self, dealer.worker, next)
     }
 
-    fn deal_more(&mut self, mut next: impl FnMut(&mut Self) -> Option<Dealt<S::Work>>) -> usize {
-        let Some(mut hand) = self.hand.take() else {
+    fn deal_more(
+        &mut self,
+        to: WorkerId,
+        mut next: impl FnMut(&mut Self) -> Option<Dealt<S::Work>>,
+    ) -> usize {
+        let Some(at) = self.hands.iter().position(|hand| hand.dealer.worker == to) else {
             return 0;
         };
-        let room = self.most.saturating_sub(hand.begun.len());
-        let dealt = core::iter::from_fn(|| next(self));
-        hand.rest.extend(dealt.take(room));
-        let dealt = hand.rest.len();
-        self.hand = Some(hand);
-        dealt
+        let room = self.most.saturating_sub(self.hands[at].begun.len());
+        let dealt: VecDeque<_> = core::iter::from_fn(|| next(self)).take(room).collect();
+        let more = dealt.len();
+        self.moved += more as u64;
+        self.hands[at].rest.extend(dealt);
+        more
     }
 
-    fn recall(&mut self, mut told: impl FnMut(Dealer<S::Pwq>, Recalled<S::Work>)) {
-        let Some(hand) = self.hand.take() else {
-            return;
-        };
-        hand.begun.iter().for_each(|&step| told(hand.dealer, step));
-        for item in hand.rest.into_iter().rev() {
-            match item.listed {
-                Some(_) => told(hand.dealer, Recalled::Rest(item)),
-                None => self.left.push_front(Left {
-                    work: item.work,
-                    pwq: hand.dealer.pwq,
-                    home: 0,
-                    stamp: item.stamp,
-                }),
+    fn recall(
+        &mut self,
+        of: Option<WorkerId>,
+        mut told: impl FnMut(Dealer<S::Pwq>, Recalled<S::Work>),
+    ) {
+        let is_recalled = |hand: &Hand<_, _>| of.is_none_or(|id| hand.dealer.worker == id);
+        let (out, stay) = core::mem::take(&mut self.hands)
+            .into_iter()
+            .partition(is_recalled);
+        self.hands = stay;
+        let out: Vec<Hand<_, _>> = out;
+        // The last one was dealt what came last.
+        for hand in out.into_iter().rev() {
+            let dealt = hand.begun.len() + hand.rest.len();
+            self.moved += dealt as u64;
+            told(hand.dealer, Recalled::Hand { dealt });
+            for (item, at, ran) in hand.begun {
+                told(hand.dealer, Recalled::Begun { item, at, ran });
+            }
+            for item in hand.rest.into_iter().rev() {
+                match item.listed {
+                    Some(_) => told(hand.dealer, Recalled::Rest(item)),
+                    None => {
+                        self.apart += 1;
+                        self.left.push_front(Left {
+                            work: item.work,
+                            pwq: hand.dealer.pwq,
+                            home: item.home,
+                            stamp: item.stamp,
+                        });
+                    }
+                }
             }
         }
+    }
+
+    fn is_out_beside(&self, id: WorkerId) -> bool {
+        self.hands.iter().any(|hand| hand.dealer.worker != id)
+    }
+
+    fn is_held_beside(&self, id: WorkerId, key: &ItemKey) -> bool {
+        let mut others = self.hands.iter().filter(|hand| hand.dealer.worker != id);
+        let has_it = |hand: &Hand<_, _>| {
+            let begun = hand.begun.iter().map(|(item, ..)| item);
+            begun.chain(&hand.rest).any(|item| item.key == *key)
+        };
+        self.hands.len() > MOST_SEARCHED || others.any(has_it)
     }
 }

@@ -15,17 +15,20 @@
 use super::brief::Brief;
 use super::items;
 use super::start::{Asks, Start};
-use super::worklist::Choice;
+use super::worklist::{Choice, NEAR_WINDOW};
 use super::{Cx, ItemReport, Rule, Step, WorkerPool};
 use crate::probe::hit;
 use crate::sampling;
-use crate::store::Store;
+use crate::store::{ItemKey, Store};
 use crate::time::{Nanos, Time};
 use crate::worker::{State, WorkerId};
 
 /// What a worker needs to know to go on.
-struct WayOn<W> {
+pub(super) struct WayOn<W> {
     choice: Choice<W>,
+    /// Of what it goes on to, which may be queued for the first time.
+    pub(super) key: ItemKey,
+    pub(super) is_new: bool,
     ran: Nanos,
     brief: Brief,
 }
@@ -37,6 +40,8 @@ pub(super) struct Fed {
     pub(super) some: bool,
     /// Others wait there.
     pub(super) more: bool,
+    /// Items are so short that it does not matter which of them is near.
+    pub(super) any: bool,
 }
 
 impl<S: Store> WorkerPool<S> {
@@ -48,32 +53,33 @@ impl<S: Store> WorkerPool<S> {
         id: WorkerId,
         report: ItemReport,
     ) -> Step<S::Work, S::Pwq> {
-        self.goes_on_or_asks(cx, id, report, Fed::default()).0
+        let way = self.way_on(cx, id, &report, Fed::default());
+        self.goes_on_or_asks(cx, id, report, (way, Fed::default()))
     }
 
-    /// The same, of a pool with an [inbox](super::inbox). Tells whether it was by the quick way.
+    /// The same, of a pool with an [inbox](super::inbox), by the quick way if there is one.
     pub(super) fn goes_on_or_asks(
         &mut self,
         cx: &mut Cx<S>,
         id: WorkerId,
         report: ItemReport,
-        fed: Fed,
-    ) -> (Step<S::Work, S::Pwq>, bool) {
-        let Some(way) = self.way_on(cx, id, &report, fed) else {
+        (way, fed): (Option<WayOn<S::Work>>, Fed),
+    ) -> Step<S::Work, S::Pwq> {
+        let Some(way) = way else {
             self.end_item(cx, id, report, fed.more);
             if fed.some {
                 self.conclude(cx);
             }
-            return (self.next(cx, id), false);
+            return self.next(cx, id);
         };
         hit!(WorkerGoesOn);
         let (work, pwq) = self.go_on(cx, id, &report, way);
         self.conclude(cx);
-        (Step::Run(work, pwq), true)
+        Step::Run(work, pwq)
     }
 
     /// How the worker goes on, if there is nothing else to be done than that.
-    fn way_on(
+    pub(super) fn way_on(
         &self,
         cx: &mut Cx<S>,
         id: WorkerId,
@@ -90,9 +96,9 @@ impl<S: Store> WorkerPool<S> {
         if !is_plain || !is_wanted || (asks && self.too_many_run(cx)) {
             return None;
         }
-        // What comes free for those who wait may be nearer.
-        let near = self.worklist.has_homes();
-        if near && super::slots::limit_now(cx, current.pwq).waiting() {
+        // What comes free for those who wait may be nearer, if it is looked at.
+        let near = self.worklist.has_homes() && self.worklist.list().len() <= NEAR_WINDOW;
+        if near && !fed.any && super::slots::limit_now(cx, current.pwq).waiting() {
             return None;
         }
         let choice = self.worklist.choose_free(cx)?;
@@ -110,7 +116,13 @@ impl<S: Store> WorkerPool<S> {
         let ran = items::ran(cx.now, worker.began, report);
         let brief = self.brief_after(cx.now, id, ran, fed.more);
         let others_serve = self.attrs.rule == Rule::Managed && brief.is_served_without(id, cx.now);
-        (!others_serve).then_some(WayOn { choice, ran, brief })
+        (!others_serve).then_some(WayOn {
+            key,
+            is_new: cx.store.home(choice.work).is_new(),
+            choice,
+            ran,
+            brief,
+        })
     }
 
     /// Whether who runs is known and paid for, nobody waits or is held back, and there is a
@@ -120,19 +132,20 @@ impl<S: Store> WorkerPool<S> {
         self.manages()
             && self.may_go_quickly()
             && self.worklist.lanes().is_empty()
-            && self.estimate.presumed() == 0
+            && self.estimate.presumed() < counts.presumable()
             && self.estimate.tokens() == self.due_tokens()
             && counts.waiting + counts.rescuers_waiting == 0
             && self.may_start_working()
     }
 
     /// What the items were like when this worker has ended one.
-    fn brief_after(&self, now: Time, id: WorkerId, ran: Nanos, more: bool) -> Brief {
+    pub(super) fn brief_after(&self, now: Time, id: WorkerId, ran: Nanos, more: bool) -> Brief {
         let mut brief = self.brief;
         brief.moved(id, now);
         // It is about to take one of those that wait.
         let coming = self.crew.counts().on_their_way() as usize + 1;
-        brief.ended(ran, self.worklist.nr_ready() > coming || more);
+        let others_wait = self.worklist.nr_ready() > coming || more;
+        brief.ended(ran, others_wait, self.more_could_run());
         brief
     }
 
@@ -199,7 +212,7 @@ impl<S: Store> WorkerPool<S> {
     fn plainly_enough_run(&self, now: Time, running: u32) -> bool {
         match running >= self.attrs.target {
             true => !self.brief.is_late(now),
-            false => self.is_served(now) && self.may_start_working(),
+            false => self.few_are_enough(now, 0) && self.may_start_working(),
         }
     }
 

@@ -135,7 +135,7 @@ impl<S: Store> WorkerPool<S> {
         }
         self.settle(cx);
         self.fail_a_wait(cx);
-        let missing = self.need_more_worker() && !self.is_served(cx.now);
+        let missing = self.need_more_worker() && !self.few_are_enough(cx.now, 0);
         let first = self.first_pwq(cx);
         let before = self.decisions.because(Cause::Look);
         let started = (0..SCAN_STARTS).filter(|_| self.kick(cx)).count();

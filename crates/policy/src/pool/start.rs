@@ -34,6 +34,8 @@ use crate::worker::{State, WorkerId};
 pub(super) enum Asks {
     /// Something has happened in the pool. Who counts as running runs.
     Event,
+    /// So many items were left beside those that are queued. The rest is as with an event.
+    Left(u32),
     /// Would the report of an idle CPU lead to a start? The report would presume some running
     /// workers asleep. Workers on their way do not count: they may be stuck behind another CPU's
     /// work.
@@ -70,7 +72,7 @@ impl<S: Store> WorkerPool<S> {
         let verdict = self.verdict_without_budget(cx.now, asks);
         let lacks_token = match (verdict, asks) {
             (Start::Look | Start::Worker, Asks::Worker(_)) => self.is_overdrawn(cx),
-            (Start::Worker, Asks::Event | Asks::Reported) => self.lacks_token(cx),
+            (Start::Worker, Asks::Event | Asks::Left(_) | Asks::Reported) => self.lacks_token(cx),
             _ => false,
         };
         if lacks_token { Start::NoToken } else { verdict }
@@ -99,6 +101,7 @@ impl<S: Store> WorkerPool<S> {
     pub(super) fn waits_for_workers(&self, now: Time, asks: Asks) -> bool {
         match asks {
             Asks::Event | Asks::Reported => self.nr_unattended() > 0,
+            Asks::Left(beside) => beside > 0,
             Asks::Report => {
                 self.nr_unattended() > 0
                     && self
@@ -111,25 +114,31 @@ impl<S: Store> WorkerPool<S> {
 
     /// Do as many run as the pool aims at?
     fn enough_run(&self, now: Time, asks: Asks) -> bool {
-        let is_there = matches!(asks, Asks::Worker(_));
-        (!is_there && self.is_served(now)) || self.as_many_run(self.attrs.target, asks)
+        let few = match asks {
+            Asks::Worker(_) => false,
+            Asks::Left(beside) => self.few_are_enough(now, beside),
+            _ => self.few_are_enough(now, 0),
+        };
+        few || self.as_many_run(self.attrs.target, asks)
     }
 
     fn as_many_run(&self, target: u32, asks: Asks) -> bool {
         match asks {
-            Asks::Event => self.nr_running() >= target,
+            Asks::Event | Asks::Left(_) => self.nr_running() >= target,
             Asks::Reported => self.nr_arrived() >= target,
             Asks::Report => self.nr_arrived() >= target && !self.may_presume_more(),
             Asks::Worker(_) => self.nr_running() > target,
         }
     }
 
-    /// Are the items so short that one worker serves them best, and does one?
-    pub(super) fn is_served(&self, now: Time) -> bool {
-        self.attrs.rule == Rule::Managed && self.brief.is_served(now)
+    /// Are the items so short that those that run serve them best, and do they? So many were left
+    /// beside those that are queued.
+    pub(super) fn few_are_enough(&self, now: Time, beside: u32) -> bool {
+        let (running, waiting) = (self.nr_running(), self.nr_unattended() + beside);
+        self.attrs.rule == Rule::Managed && self.brief.are_enough(now, running, waiting)
     }
 
-    /// Does another one than this?
+    /// Are they so brief that one worker does, and does another one than this?
     pub(super) fn is_served_without(&self, id: WorkerId, now: Time) -> bool {
         self.attrs.rule == Rule::Managed && self.brief.is_served_without(id, now)
     }
@@ -140,7 +149,7 @@ impl<S: Store> WorkerPool<S> {
         let busy = self.crew.counts().busy();
         match asks {
             Asks::Report => self.growth.is_asking(),
-            Asks::Event | Asks::Reported => gate(busy) == Gate::Ask,
+            Asks::Event | Asks::Left(_) | Asks::Reported => gate(busy) == Gate::Ask,
             // It may be a reserve. One that was woken has passed the gate when it was chosen.
             Asks::Worker(State::Creating) => gate(busy - 1) == Gate::Ask,
             Asks::Worker(_) => false,
@@ -180,6 +189,11 @@ impl<S: Store> WorkerPool<S> {
         let c = self.crew.counts();
         let may_have_more = c.workers < self.attrs.thread_limit || broken!(ThreadLimitIgnored);
         c.creating == 0 && may_have_more && now >= self.spawn_after
+    }
+
+    /// Do fewer run than the pool aims at?
+    pub(super) fn more_could_run(&self) -> bool {
+        self.nr_running() < self.attrs.target
     }
 
     /// Do more run than should, in this pool or in all together? As a worker sees it that is one

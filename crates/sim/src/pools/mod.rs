@@ -103,6 +103,18 @@ impl Machine {
         id: PoolId,
         event: impl FnOnce(&mut WorkerPool<Items>, &mut Cx<Items>, &mut Inbox) -> R,
     ) -> R {
+        self.beside_dealt(id, |core, cx, inbox| {
+            core.recall(cx, inbox, None);
+            event(core, cx, inbox)
+        })
+    }
+
+    /// The same for an event that recalls what has to be recalled for it.
+    pub(crate) fn beside_dealt<R>(
+        &self,
+        id: PoolId,
+        event: impl FnOnce(&mut WorkerPool<Items>, &mut Cx<Items>, &mut Inbox) -> R,
+    ) -> R {
         self.hold_inbox(id, 1, event)
     }
 
@@ -118,9 +130,9 @@ impl Machine {
         let mut inbox = pool.inbox.borrow_mut();
         let before = Before::of(&inbox);
         let (result, published) = self.call_core(&pool, &mut out, |core, cx| {
-            core.recall(cx, &mut *inbox);
             let result = event(core, cx, &mut inbox);
-            (result, core.publish(cx, &mut *inbox))
+            let published = core.publish(cx, &mut *inbox);
+            ((result, published), inbox.nr_out() == 0)
         });
         pool.published.set(published);
         let left = published.open.is_none() && inbox.nr_left() > 0;
@@ -146,6 +158,7 @@ impl Machine {
     /// In the engine this and the event that comes next are one hold of the lock.
     fn take_in_of(&self, id: PoolId) {
         self.hold_inbox(id, 0, |core, cx, inbox| {
+            core.recall(cx, inbox, None);
             core.take_in_left(cx, inbox, usize::MAX);
         });
     }
@@ -160,15 +173,16 @@ impl Machine {
         left.count() > 0
     }
 
+    /// An event, which tells whether the core knows all that its workers have done.
     pub(crate) fn call_core<R>(
         &self,
         pool: &Pool,
         out: &mut Actions<PwqId>,
-        event: impl FnOnce(&mut WorkerPool<Items>, &mut Cx<Items>) -> R,
+        event: impl FnOnce(&mut WorkerPool<Items>, &mut Cx<Items>) -> (R, bool),
     ) -> R {
         self.hold_core(pool, out, |core, cx| {
-            let result = event(core, cx);
-            match self.checks_whole.get() {
+            let (result, knows_all) = event(core, cx);
+            match self.checks_whole.get() && knows_all {
                 true => core.check_whole(cx.store),
                 false if cfg!(debug_assertions) => core.check(),
                 false => {}

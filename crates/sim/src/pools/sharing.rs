@@ -13,22 +13,22 @@ use crate::state::pool::{Inbox, Pool, PoolLines};
 /// What an inbox had before a hold of the lock.
 pub(super) struct Before {
     left: usize,
-    dealt: usize,
+    moved: u64,
 }
 
 impl Before {
     pub(super) fn of(inbox: &Inbox) -> Before {
         Before {
             left: inbox.nr_left(),
-            dealt: inbox.nr_dealt(),
+            moved: inbox.nr_moved(),
         }
     }
 
     /// How many were recalled and dealt since, and how many were taken out.
-    fn since(&self, inbox: &Inbox) -> (usize, usize) {
+    fn since(&self, inbox: &Inbox) -> (u64, usize) {
         let after = Before::of(inbox);
         let taken = self.left.saturating_sub(after.left);
-        (self.dealt + after.dealt + taken, taken)
+        (after.moved - self.moved + taken as u64, taken)
     }
 }
 
@@ -53,7 +53,7 @@ impl Machine {
             0 => 0,
             _ => self.line_write(id, pool.lines.inbox, costs.leave),
         };
-        let held = costs.hold + costs.event * events + costs.item * moved as u64 + fetched;
+        let held = costs.hold + costs.event * events + costs.item * moved + fetched;
         let (at, cpu) = self.comes(id);
         let others = costs.beside_lock;
         let mut lines = self.lines.borrow_mut();

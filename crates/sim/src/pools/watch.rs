@@ -108,12 +108,13 @@ impl Machine {
 
     /// Sees to it that somebody looks in time at items of the pool that wait for slots.
     pub(crate) fn arm_starving(&self, pool: &Pool) {
-        let waits = self.with_core(pool.id, |core| core.waits_for_slots());
+        let waits = pool.core.borrow().waits_for_slots();
         let is_armed = pool.starving.get().is_some();
         if waits != is_armed {
             let mut out = Actions::default();
+            let knows_all = pool.inbox.borrow().nr_out() == 0;
             let due = self.call_core(pool, &mut out, |core, cx| {
-                core.starvation_due(cx, THRESHOLD)
+                (core.starvation_due(cx, THRESHOLD), knows_all)
             });
             let at = (due.0 != Nanos::MAX).then_some(due);
             self.arm_at(&pool.starving, at, Event::Starving(pool.id));

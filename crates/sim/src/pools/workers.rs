@@ -1,7 +1,7 @@
 //! Worker threads: the loop that the engine's workers run (`crates/engine/src/threads/worker.rs`),
 //! as a state machine.
 
-use cmwq_policy::pool::{Step, goes_on_alone};
+use cmwq_policy::pool::Step;
 use cmwq_policy::work::WorkWord;
 use cmwq_policy::{Actions, ItemReport, Store as _, Time, WorkerId};
 
@@ -35,22 +35,17 @@ impl Machine {
         if self.worker(id, |w| std::mem::take(&mut w.parked)) && self.receive(id, who) {
             return;
         }
-        if let Some((item, pwq)) = self.next_dealt(id, who) {
+        if let Some((item, pwq, asked)) = self.next_dealt(id, who) {
             self.widen(id, who.pool);
-            self.worker(id, |w| w.meter.beginnings.begins(None));
-            return self.begin(id, item, pwq, self.now());
+            let begun = self.begins(id, asked, false);
+            return self.begin(id, item, pwq, begun);
         }
         let (step, stays) = self.ask_core(id, who);
         match step {
             Step::Run(item, pwq) => {
                 self.widen(id, who.pool);
-                let took = self.sched().overhead_of(id);
-                let way = self.worker(id, |w| {
-                    let way = w.meter.beginnings.reads(!stays).then_some(took);
-                    w.meter.beginnings.begins(way);
-                    way
-                });
-                self.begin(id, item, pwq, self.now().after(way.unwrap_or(0)));
+                let begun = self.begins(id, true, !stays);
+                self.begin(id, item, pwq, begun);
             }
             Step::Create(new) if self.is_lost(id, who) => {
                 // A thread has what its creator has: another one makes it.
@@ -72,20 +67,31 @@ impl Machine {
         }
     }
 
-    /// The worker goes on to the next item that it was dealt, if its last one was so brief.
-    fn next_dealt(&self, id: ThreadId, who: WorkerRef) -> Option<(ItemId, PwqId)> {
+    /// When the item begins, for which the worker has asked the pool or not.
+    fn begins(&self, id: ThreadId, asked: bool, later: bool) -> Time {
+        let took = self.sched().overhead_of(id);
+        let way = self.worker(id, |w| {
+            let reads = asked && w.meter.beginnings.reads(later);
+            let way = reads.then_some(took);
+            w.meter.beginnings.begins(way);
+            way
+        });
+        self.now().after(way.unwrap_or(0))
+    }
+
+    /// The worker goes on to the next item that it was dealt, if its last one was so short. Tells
+    /// whether the pool had to deal it more.
+    fn next_dealt(&self, id: ThreadId, who: WorkerRef) -> Option<(ItemId, PwqId, bool)> {
         let now = self.now();
         let (ended, ran) = self.worker(id, |w| (w.ended, now.since(w.meter.begun)));
         let report = ItemReport {
             ran: Some(ran),
             ..ended?
         };
-        if !goes_on_alone(&report) {
-            return None;
-        }
         let pool = self.pool(who.pool);
-        self.deal_more(&pool, who.id);
-        let next = pool.inbox.borrow_mut().go_on(who.id, now, ran)?;
+        let goes_on = pool.inbox.borrow().goes_on(who.id, &report);
+        let asked = goes_on && self.deal_more(&pool, who.id);
+        let next = pool.inbox.borrow_mut().go_on(who.id, now, &report)?;
         self.worker(id, |w| w.ended = None);
         let word = WorkWord::off_queue(who.pool.0);
         self.items.borrow_mut().set_word(next.0, word);
@@ -93,22 +99,24 @@ impl Machine {
             // Who watches looks at the pool after each step, and then it may not change.
             self.with_inbox(who.pool, |_, _, _| ());
         }
-        Some(next)
+        Some((next.0, next.1, asked))
     }
 
-    /// The worker is dealt more, if it has begun all that it was dealt. No event.
-    fn deal_more(&self, pool: &Pool, id: WorkerId) {
+    /// The worker is dealt more, if it has begun all that it was dealt. No event. Whether it has
+    /// asked.
+    fn deal_more(&self, pool: &Pool, id: WorkerId) -> bool {
         let mut inbox = pool.inbox.borrow_mut();
-        let Some(dealer) = inbox.wants_more(id) else {
-            return;
+        let Some((dealer, dealt)) = inbox.wants_more(id) else {
+            return false;
         };
         let before = Before::of(&inbox);
         let mut out = Actions::default();
         self.hold_core(pool, &mut out, |core, cx| {
-            core.deal_more(cx, &mut *inbox, dealer);
+            core.deal_more(cx, &mut *inbox, dealer, dealt);
         });
         debug_assert!(out.is_empty(), "it is no event");
         self.charge_hold(pool, 0, &before, &inbox);
+        true
     }
 
     /// Its next step, and whether it goes on by the quick way.
@@ -120,16 +128,14 @@ impl Machine {
         }
         let pool = self.pool(who.pool);
         let before = pool.published.get();
-        let (step, stays) = self.with_inbox(who.pool, |core, cx, inbox| {
+        let (step, stays) = self.beside_dealt(who.pool, |core, cx, inbox| {
             if let Some(took) = took {
+                core.recall(cx, inbox, None);
                 core.yielded(cx, who.id, took);
             }
             match ended {
                 Some(report) => core.ended_beside(cx, (inbox, &before), who.id, report),
-                None => {
-                    core.take_in_some(cx, inbox);
-                    (core.next(cx, who.id), false)
-                }
+                None => (core.next_beside(cx, (inbox, &before), who.id), false),
             }
         });
         // Here it is published all the same.

@@ -147,11 +147,17 @@ impl contract::Machine for Machine {
             home,
             stamp: Stamp::of(now),
         };
-        let is_left = kind.has_inbox() && pool.inbox.borrow_mut().leave(left, now);
-        if is_left {
+        let crowded = match kind.has_inbox() {
+            true => pool.inbox.borrow_mut().leave(left, now),
+            false => None,
+        };
+        if crowded.is_some() {
             self.charge_leave(&pool);
         }
-        is_left
+        if crowded == Some(true) {
+            self.beside_dealt(pool.id, |core, cx, inbox| core.crowded(cx, inbox));
+        }
+        crowded.is_some()
     }
 
     fn take_in(&self) -> bool {

@@ -18,6 +18,8 @@ use crate::cpu::Costs;
 use crate::cpu::lines::LineStats;
 use crate::machine::{Machine, Program, ProgramCx};
 
+/// Items of so many nanoseconds go before, that all threads are made.
+const FOR_THREADS: u64 = 10_000_000;
 /// How long a worker's thread takes to come up, in nanoseconds.
 const SPAWN_TAKES: u64 = 20_000;
 
@@ -55,8 +57,14 @@ pub(super) fn run(cell: &Cell) -> Outcome {
     let machine = machine(cell);
     let queue = machine.alloc_workqueue(QueueSpec::managed("items"));
     // As a measurement does: the pool has its threads then, and knows what the items are like.
-    let warm_up = cell.items.div_ceil(4);
-    phase(cell, &machine, queue, 0..warm_up);
+    let long = Cell {
+        item: FOR_THREADS,
+        ..cell.clone()
+    };
+    let threads = 4 * cell.topology.cpus.len() as u64;
+    phase(&long, &machine, queue, 0..threads);
+    let warm_up = threads + cell.items.div_ceil(4);
+    phase(cell, &machine, queue, threads..warm_up);
     let (began, before) = (machine.now(), machine.pool_lines(PoolId(0)));
     phase(cell, &machine, queue, warm_up..warm_up + cell.items);
     let after = machine.pool_lines(PoolId(0));

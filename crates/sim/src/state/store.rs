@@ -6,7 +6,7 @@ use cmwq_policy::limit::{Limit, Waiters};
 use cmwq_policy::list::Links;
 use cmwq_policy::pwq::PwqFlags;
 use cmwq_policy::stats::Stamp;
-use cmwq_policy::store::{PwqInfo, SharedLimit};
+use cmwq_policy::store::{Home, PwqInfo, SharedLimit};
 use cmwq_policy::work::{PWQ_ALIGN, WorkWord};
 use cmwq_policy::{Budget, ItemKey, PoolWorkqueue, Store};
 
@@ -20,7 +20,7 @@ pub(crate) struct Item {
     pub(crate) word: WorkWord,
     pub(crate) key: ItemKey,
     /// The CPU that it was queued on last.
-    pub(crate) home: u32,
+    pub(crate) home: Home,
     /// The CPU of the thread that queued it last.
     pub(crate) queued_on: u32,
     stamp: Stamp,
@@ -86,7 +86,7 @@ impl Items {
                 addr: u64::from(id),
                 func: 0,
             },
-            home: 0,
+            home: Home::default(),
             queued_on: 0,
             stamp: Stamp::default(),
             name,
@@ -232,12 +232,12 @@ impl Store for Items {
         self.item(work).key
     }
 
-    fn home(&self, work: ItemId) -> u32 {
+    fn home(&self, work: ItemId) -> Home {
         self.item(work).home
     }
 
-    fn set_home(&mut self, work: ItemId, cpu: u32) {
-        self.item_mut(work).home = cpu;
+    fn set_home(&mut self, work: ItemId, home: Home) {
+        self.item_mut(work).home = home;
     }
 
     fn stamp(&self, work: ItemId) -> Stamp {

@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering::SeqCst;
 use cmwq_policy::list::Links;
 use cmwq_policy::pwq::PwqFlags;
 use cmwq_policy::stats::Stamp;
-use cmwq_policy::store::PwqInfo;
+use cmwq_policy::store::{Home, PwqInfo};
 use cmwq_policy::work::{PWQ_ALIGN, WorkWord};
 use cmwq_policy::{Budget, ItemKey, PoolWorkqueue, Store};
 use loom::cell::UnsafeCell;
@@ -97,12 +97,12 @@ impl Store for Items {
         header(work).key()
     }
 
-    fn home(&self, work: NonNull<Header>) -> u32 {
-        header(work).home.get()
+    fn home(&self, work: NonNull<Header>) -> Home {
+        Home(header(work).home.get())
     }
 
-    fn set_home(&mut self, work: NonNull<Header>, cpu: u32) {
-        header(work).home.set(cpu);
+    fn set_home(&mut self, work: NonNull<Header>, home: Home) {
+        header(work).home.set(home.0);
     }
 
     fn stamp(&self, work: NonNull<Header>) -> Stamp {

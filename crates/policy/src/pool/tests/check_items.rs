@@ -306,7 +306,8 @@ pub(super) fn begins(rig: &Rig, work: usize, own: bool) {
     // theirs.
     let own = own || item.went_behind == item.begun;
     for (other, waiting) in rig.store.items.iter().enumerate() {
-        let older = waiting.stamp < item.begun && !is_nearer(rig, work, waiting.home);
+        let older =
+            waiting.stamp + rig.may_pass < item.begun && !is_nearer(rig, work, waiting.home.cpu());
         if older && passes(rig, item_pwq(rig, work), other, waiting, own) {
             panic!("{work} passes {other}");
         }
@@ -318,7 +319,7 @@ pub(super) fn begins(rig: &Rig, work: usize, own: bool) {
 fn is_nearer(rig: &Rig, work: usize, other: u32) -> bool {
     let pool = rig.store.pwqs[item_pwq(rig, work)].pool;
     let far = |home| rig.pools[pool].worklist.distance(home, rig.cpu);
-    far(rig.store.items[work].home) < far(other)
+    far(rig.store.items[work].home.cpu()) < far(other)
 }
 
 /// The pwq through which the item is executed.

@@ -242,7 +242,7 @@ fn happens() -> impl Strategy<Value = Happens> {
 
 fn happen(rig: &mut Rig, inbox: &mut Box, what: Happens) {
     match what {
-        Happens::Leave(items) if inbox.plain.until().is_some() => _ = leave(rig, inbox, items),
+        Happens::Leave(items) if inbox.plain.is_open().is_some() => _ = leave(rig, inbox, items),
         Happens::Leave(items) => {
             take_in(rig, inbox);
             rig.queue_new(items, 0);

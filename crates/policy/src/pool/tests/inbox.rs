@@ -3,7 +3,7 @@
 use super::leaving::{end, leave, publish, serving};
 use super::*;
 use crate::pool::brief::LATE;
-use crate::pool::inbox::{Inbox, REFRESH, left_after, left_at, looks_at_clock};
+use crate::pool::inbox::{Inbox, Open, REFRESH, left_after, left_at, looks_at_clock};
 use crate::pool::tests::store::TestStore;
 use crate::pool::{Published, Queueing, Retired};
 use crate::stats::Stamp;
@@ -13,14 +13,15 @@ use crate::time::MICROSECOND;
 fn it_is_open_while_one_worker_serves_and_until_that_is_late() {
     let (mut rig, mut inbox) = serving(2);
     let published = publish(&mut rig, &mut inbox);
-    assert_eq!(published.open, Some(rig.now.after(LATE)));
+    let open = published.open.unwrap();
+    assert_eq!(open.until, rig.now.after(LATE));
     assert!(
-        published.backlog && inbox.plain.until().is_some(),
+        published.backlog && inbox.plain.is_open().is_some(),
         "the tick is armed"
     );
     rig.advance(LATE);
     let published = publish(&mut rig, &mut inbox);
-    assert!(published.open.is_none() && inbox.plain.until().is_none());
+    assert!(published.open.is_none() && inbox.plain.is_open().is_none());
     assert!(published.backlog, "an item is listed");
 }
 
@@ -30,7 +31,7 @@ fn it_is_shut_when_the_last_worker_goes_idle_and_where_somebody_would_be_started
     assert!(publish(&mut rig, &mut inbox).open.is_some());
     assert!(!end(&mut rig, &mut inbox));
     let published = publish(&mut rig, &mut inbox);
-    assert!(published.open.is_none() && !published.backlog && inbox.plain.until().is_none());
+    assert!(published.open.is_none() && !published.backlog && inbox.plain.is_open().is_none());
 
     let (mut rig, mut inbox) = serving(2);
     rig.hint_begin(0);
@@ -68,7 +69,11 @@ fn what_is_left_while_it_is_shut_is_taken_in_and_somebody_comes() {
     publish(&mut rig, &mut inbox);
     assert!(!end(&mut rig, &mut inbox));
     // It is open until that is published, and somebody sees it so.
-    Inbox::<TestStore>::open(&mut inbox.plain, rig.now);
+    let open = Open {
+        until: rig.now,
+        most: 100,
+    };
+    Inbox::<TestStore>::open(&mut inbox.plain, open);
     let left = leave(&mut rig, &mut inbox, 1);
     publish(&mut rig, &mut inbox);
     assert!(inbox.plain.nr_left() == 0);

@@ -6,7 +6,6 @@ use std::rc::Rc;
 use super::rig::{Doing, Pool};
 use super::*;
 use crate::pool::Cx;
-use crate::pool::dealt::goes_on_alone;
 use crate::pool::inbox::Left;
 use crate::pool::tests::store::TestStore;
 use crate::pool::{PlainInbox, Published};
@@ -25,9 +24,22 @@ pub(super) struct Box {
 }
 
 impl Box {
+    /// Of this rig's pool.
+    pub(super) fn of(rig: &Rig) -> Box {
+        Box {
+            dealt: rig.dealt.clone(),
+            ..Box::default()
+        }
+    }
+
     /// How many were dealt and are not begun.
     pub(super) fn nr_dealt(&self) -> usize {
-        self.plain.not_begun().len()
+        self.plain.not_begun().count()
+    }
+
+    /// The same, of this worker.
+    pub(super) fn dealt_to(&self, id: WorkerId) -> usize {
+        self.plain.not_begun_by(id)
     }
 
     fn tell_rig(&self) {
@@ -52,10 +64,7 @@ pub(super) fn serving(items: usize) -> (Rig, Box) {
     rig.queue_new(items - 1, 0);
     rig.run();
     assert_eq!(rig.executing().len(), 1);
-    let inbox = Box {
-        dealt: rig.dealt.clone(),
-        ..Box::default()
-    };
+    let inbox = Box::of(&rig);
     (rig, inbox)
 }
 
@@ -97,19 +106,53 @@ pub(super) fn event<R>(
     inbox: &mut Box,
     act: impl FnOnce(&mut Pool, &mut Cx<TestStore>, &mut Plain) -> R,
 ) -> R {
-    rig.call(0, |pool, cx| {
+    beside(rig, inbox, |pool, cx, inbox| {
+        pool.recall(cx, inbox, None);
+        act(pool, cx, inbox)
+    })
+}
+
+/// The same, where what was dealt is recalled only if need be.
+pub(super) fn beside<R>(
+    rig: &mut Rig,
+    inbox: &mut Box,
+    act: impl FnOnce(&mut Pool, &mut Cx<TestStore>, &mut Plain) -> R,
+) -> R {
+    rig.call_that_knows(0, |pool, cx| {
         let plain = &mut inbox.plain;
-        pool.recall(cx, plain);
         let result = act(pool, cx, plain);
         inbox.published = pool.publish(cx, plain);
         inbox.tell_rig();
-        result
+        // Of the hand that was just dealt nothing is begun.
+        (result, !inbox.plain.has_news())
     })
 }
 
 pub(super) fn publish(rig: &mut Rig, inbox: &mut Box) -> Published {
     event(rig, inbox, |_, _, _| ());
     inbox.published
+}
+
+/// Somebody has left more than he was to.
+pub(super) fn crowded(rig: &mut Rig, inbox: &mut Box) {
+    beside(rig, inbox, |pool, cx, inbox| pool.crowded(cx, inbox));
+}
+
+/// Everybody who is awake asks, and what was asked for is done, until nothing is left to do.
+pub(super) fn run(rig: &mut Rig, inbox: &mut Box) {
+    loop {
+        while !rig.todo.is_empty() {
+            rig.deliver(0);
+        }
+        let mut threads = rig.threads[0].iter();
+        let awake = threads.find(|(_, thread)| thread.doing == Doing::Awake);
+        let Some((&id, _)) = awake else { return };
+        let before = inbox.published;
+        let step = beside(rig, inbox, |pool, cx, inbox| {
+            pool.next_beside(cx, (inbox, &before), id)
+        });
+        rig.follow(0, id, &[], step);
+    }
 }
 
 /// The worker ends its item, and tells whether it has begun another one.
@@ -120,15 +163,20 @@ pub(super) fn end(rig: &mut Rig, inbox: &mut Box) -> bool {
 /// The same after so long.
 pub(super) fn end_after(rig: &mut Rig, inbox: &mut Box, ran: Nanos) -> bool {
     let (_, id, _) = rig.running()[0];
+    end_by(rig, inbox, id, ran)
+}
+
+/// The same, of this worker.
+pub(super) fn end_by(rig: &mut Rig, inbox: &mut Box, id: WorkerId, ran: Nanos) -> bool {
     let report = ItemReport {
         ran: Some(ran),
         ..ItemReport::default()
     };
-    if goes_on_alone(&report) && go_on(rig, inbox, id, ran) {
+    if go_on(rig, inbox, id, &report) {
         return true;
     }
     let before = inbox.published;
-    let step = event(rig, inbox, |pool, cx, inbox| {
+    let step = beside(rig, inbox, |pool, cx, inbox| {
         pool.ended_beside(cx, (inbox, &before), id, report).0
     });
     rig.follow(0, id, &[], step);
@@ -136,15 +184,18 @@ pub(super) fn end_after(rig: &mut Rig, inbox: &mut Box, ran: Nanos) -> bool {
 }
 
 /// It goes on to what it was dealt, if it was, or is dealt then.
-fn go_on(rig: &mut Rig, inbox: &mut Box, id: WorkerId, ran: Nanos) -> bool {
-    if let Some(dealer) = inbox.plain.wants_more(id) {
+fn go_on(rig: &mut Rig, inbox: &mut Box, id: WorkerId, report: &ItemReport) -> bool {
+    let goes_on = inbox.plain.goes_on(id, report);
+    if let Some((dealer, dealt)) = inbox.plain.wants_more(id).filter(|_| goes_on) {
         // No event: what the pool knows is as old as before.
-        let more = |pool: &mut Pool, cx: &mut Cx<_>| pool.deal_more(cx, &mut inbox.plain, dealer);
+        let more = |pool: &mut Pool, cx: &mut Cx<_>| {
+            pool.deal_more(cx, &mut inbox.plain, dealer, dealt);
+        };
         let ((), out) = rig.hold(0, more);
         assert!(out.is_empty());
         inbox.tell_rig();
     }
-    let Some((work, _)) = inbox.plain.go_on(id, rig.now, ran) else {
+    let Some((work, _)) = inbox.plain.go_on(id, rig.now, report) else {
         return false;
     };
     inbox.tell_rig();

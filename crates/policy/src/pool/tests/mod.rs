@@ -42,6 +42,7 @@ mod quick;
 mod rescue;
 mod rig;
 mod rules;
+mod short;
 mod starvation;
 mod store;
 mod timelines;

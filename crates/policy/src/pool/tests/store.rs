@@ -5,7 +5,7 @@ use crate::limit::{Limit, Waiters};
 use crate::list::Links;
 use crate::pwq::PoolWorkqueue;
 use crate::stats::Stamp;
-use crate::store::{ItemKey, PwqInfo, SharedLimit, Store};
+use crate::store::{Home, ItemKey, PwqInfo, SharedLimit, Store};
 use crate::work::{PWQ_ALIGN, WorkWord};
 use crate::worker::Execution;
 use core::cell::{Cell, RefCell};
@@ -21,7 +21,7 @@ pub(super) struct Item {
     prev: Option<usize>,
     pub(super) word: WorkWord,
     pub(super) key: ItemKey,
-    pub(super) home: u32,
+    pub(super) home: Home,
     queued_at: Stamp,
     /// The number of its pending instance.
     pub(super) stamp: u64,
@@ -131,7 +131,7 @@ impl TestStore {
             prev: None,
             word: WorkWord::NEW,
             key: ItemKey { addr, func: 7 },
-            home: 0,
+            home: Home::default(),
             queued_at: Stamp::default(),
             stamp: 0,
             went_behind: 0,
@@ -236,12 +236,12 @@ impl Store for TestStore {
         self.items[work].key
     }
 
-    fn home(&self, work: usize) -> u32 {
+    fn home(&self, work: usize) -> Home {
         self.items[work].home
     }
 
-    fn set_home(&mut self, work: usize, cpu: u32) {
-        self.items[work].home = cpu;
+    fn set_home(&mut self, work: usize, home: Home) {
+        self.items[work].home = home;
     }
 
     fn stamp(&self, work: usize) -> Stamp {

@@ -83,7 +83,7 @@ impl<S: Store> Worklist<S> {
 
     /// The nearest one within the window, of equally near ones the first.
     fn nearest(&self, cx: &Cx<S>, near: &Near, first: S::Work) -> S::Work {
-        let far = |work| near.distance(cx.store.home(work), cx.cpu);
+        let far = |work| near.distance(cx.store.home(work).cpu(), cx.cpu);
         let (mut best, mut at) = ((far(first), first), first);
         for _ in 1..NEAR_WINDOW {
             let next = self.free_behind(cx, at).filter(|_| best.0 > 0);
@@ -99,7 +99,12 @@ impl<S: Store> Worklist<S> {
 
     /// Would this item begin outside of the pod that it was queued in?
     pub(in crate::pool) fn is_far(&self, cx: &Cx<S>, work: S::Work) -> bool {
-        let is_far = |near: &Nearness| near.near.distance(cx.store.home(work), cx.cpu) > 0;
+        self.has_homes() && self.is_far_from(cx, cx.store.home(work).cpu())
+    }
+
+    /// Would one that was queued there?
+    pub(in crate::pool) fn is_far_from(&self, cx: &Cx<S>, home: u32) -> bool {
+        let is_far = |near: &Nearness| near.near.distance(home, cx.cpu) > 0;
         self.near.as_deref().is_some_and(is_far)
     }
 
@@ -116,7 +121,7 @@ impl<S: Store> Worklist<S> {
         for _ in 0..(place as usize).min(NEAR_WINDOW) {
             at = self.free_behind(cx, at).unwrap_or(at);
         }
-        Some(cx.store.home(at))
+        Some(cx.store.home(at).cpu())
     }
 
     /// How far an item that was queued on `home` is from this CPU; 0 if that does not matter.

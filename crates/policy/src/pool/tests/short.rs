@@ -1,0 +1,296 @@
+//! Items that are short, and no briefer: those that run are enough while little waits, and several
+//! workers are dealt items at the same time.
+
+use super::leaving::{Box, crowded, end_by, leave, leave_again, publish, run, take_in};
+use super::*;
+use crate::pool::PlainInbox;
+use crate::pool::brief::{LATE, SHORT};
+use crate::pool::dealt::MOST_DEALT;
+use crate::store::Store;
+use crate::time::MICROSECOND;
+use alloc::collections::BTreeMap;
+use core::cell::Cell;
+use proptest::prelude::*;
+use proptest::test_runner::TestRunner;
+
+const RAN: u64 = 2 * MICROSECOND;
+
+/// A pool for so many CPUs in which one worker executes an item, after many short ones.
+fn after_short_ones(target: u32) -> (Rig, Box) {
+    let mut rig = Rig::one(attrs(target), 1000);
+    let mut inbox = Box::of(&rig);
+    inbox.plain = PlainInbox::dealing(0);
+    rig.queue_and_run(300, 0);
+    for n in 0.. {
+        let running = rig.running();
+        if running.len() == 1 && rig.pools[0].nr_queued() == 0 {
+            break;
+        }
+        rig.advance(RAN);
+        let (_, id, _) = running[n % running.len()];
+        end_by(&mut rig, &mut inbox, id, RAN);
+        run(&mut rig, &mut inbox);
+    }
+    inbox.plain = PlainInbox::default();
+    assert_eq!((rig.executing().len(), rig.pools[0].nr_queued()), (1, 0));
+    rig.started.clear();
+    // Not more than so late, but how many those are is not said.
+    rig.may_pass = u64::MAX / 2;
+    (rig, inbox)
+}
+
+/// As many others as wait for about as long as a wake takes.
+fn enough() -> usize {
+    (LATE / RAN) as usize
+}
+
+#[test]
+fn those_that_run_are_enough_for_what_they_will_soon_have_begun() {
+    let (mut rig, _) = after_short_ones(4);
+    rig.queue_new(enough() - 3, 0);
+    rig.run();
+    assert_eq!(rig.executing().len(), 1);
+    assert!(!rig.published(0).wants, "nor is a report of use");
+    rig.queue_new(enough(), 0);
+    rig.run();
+    assert!(rig.executing().len() > 1, "those are too many for one");
+    let before = rig.executing().len();
+    rig.advance(LATE);
+    rig.queue_new(1, 0);
+    rig.run();
+    assert!(rig.executing().len() > before, "they are late");
+}
+
+#[test]
+fn a_worker_is_started_for_what_was_left_if_it_is_too_much() {
+    let (mut rig, mut inbox) = after_short_ones(2);
+    let open = publish(&mut rig, &mut inbox).open.unwrap();
+    assert!(open.most >= 8 && open.most as usize <= enough(), "{open:?}");
+    leave(&mut rig, &mut inbox, 4);
+    crowded(&mut rig, &mut inbox);
+    rig.run();
+    assert_eq!(rig.executing().len(), 1, "one is enough for four");
+    leave(&mut rig, &mut inbox, 2 * enough());
+    crowded(&mut rig, &mut inbox);
+    run(&mut rig, &mut inbox);
+    assert_eq!(rig.executing().len(), 2);
+    let open = inbox.published.open.unwrap();
+    assert!(open.most as usize > 2 * enough(), "all run: {open:?}");
+}
+
+/// Two workers that were dealt items each.
+fn two_hands() -> (Rig, Box) {
+    let (mut rig, mut inbox) = after_short_ones(2);
+    publish(&mut rig, &mut inbox);
+    leave(&mut rig, &mut inbox, 8 * enough());
+    crowded(&mut rig, &mut inbox);
+    run(&mut rig, &mut inbox);
+    for (_, id, _) in rig.running() {
+        end_by(&mut rig, &mut inbox, id, SHORT);
+    }
+    assert_eq!(rig.running().len(), 2);
+    (rig, inbox)
+}
+
+#[test]
+fn two_workers_go_on_by_themselves_and_the_pool_learns_of_both() {
+    let (mut rig, mut inbox) = two_hands();
+    let each = inbox.nr_dealt() / 2;
+    assert!(each > 2 && each <= MOST_DEALT, "{each}");
+    let before = rig.pools[0].stats();
+    for (_, id, _) in rig.running() {
+        rig.advance(RAN);
+        assert!(end_by(&mut rig, &mut inbox, id, RAN));
+    }
+    assert_eq!(rig.pools[0].stats(), before, "nobody has held the pool");
+    publish(&mut rig, &mut inbox);
+    assert_eq!(rig.pools[0].stats().completed, before.completed + 2);
+    assert_eq!(inbox.nr_dealt(), 0);
+    for (_, id, work) in rig.running() {
+        let key = rig.store.key(work);
+        assert_eq!(rig.pools[0].who_executes(&key), Some(id));
+    }
+}
+
+#[test]
+fn who_asks_leaves_others_what_they_were_dealt() {
+    let (mut rig, mut inbox) = two_hands();
+    let [(_, id, _), (_, other, _)] = rig.running()[..] else {
+        unreachable!("two run");
+    };
+    let of_other = inbox.dealt_to(other);
+    assert!(of_other > 0);
+    let before = rig.pools[0].stats().completed;
+    end_by(&mut rig, &mut inbox, id, SHORT);
+    assert!(rig.pools[0].stats().completed > before, "it has asked");
+    assert_eq!(inbox.dealt_to(other), of_other);
+    // And so does who finds nothing else.
+    while end_by(&mut rig, &mut inbox, id, RAN) {}
+    assert_eq!(inbox.dealt_to(other), of_other);
+    assert_eq!(rig.pools[0].nr_idle(), 2, "it has parked");
+}
+
+#[test]
+fn what_was_dealt_behind_an_item_that_is_not_short_begins_in_time() {
+    let (mut rig, mut inbox) = two_hands();
+    let [(_, long, _), (_, other, _)] = rig.running()[..] else {
+        unreachable!("two run");
+    };
+    let behind: Vec<usize> = inbox.plain.not_begun().map(|item| item.work).collect();
+    let behind = &behind[..inbox.dealt_to(long)];
+    assert!(!behind.is_empty());
+    let from = rig.now;
+    let begun = |rig: &Rig| behind.iter().all(|work| rig.started.contains(work));
+    while !begun(&rig) && rig.now.since(from) < 10 * LATE {
+        leave(&mut rig, &mut inbox, 1);
+        rig.advance(RAN);
+        assert!(end_by(&mut rig, &mut inbox, other, RAN));
+    }
+    let all_of_them = RAN * (behind.len() as u64 + 1);
+    let late = rig.now.since(from);
+    assert!(late <= LATE + LATE / 2 + all_of_them, "{late}");
+}
+
+#[test]
+fn an_item_that_another_worker_has_begun_is_not_begun_twice() {
+    let (mut rig, mut inbox) = two_hands();
+    let [(_, one, _), (_, two, _)] = rig.running()[..] else {
+        unreachable!("two run");
+    };
+    assert!(end_by(&mut rig, &mut inbox, one, RAN));
+    let at = |rig: &Rig, id| rig.running().into_iter().find(|run| run.1 == id);
+    let (_, _, again) = at(&rig, one).unwrap();
+    leave_again(&mut rig, &mut inbox, again);
+    leave(&mut rig, &mut inbox, 3);
+    let starts = |rig: &Rig| rig.started.iter().filter(|&&work| work == again).count();
+    // The other one goes through everything else that waits.
+    while end_by(&mut rig, &mut inbox, two, RAN) {
+        assert_eq!(starts(&rig), 1, "it is still executed");
+    }
+    assert_eq!((at(&rig, two), inbox.plain.nr_left()), (None, 0));
+    while end_by(&mut rig, &mut inbox, one, RAN) {}
+    assert_eq!(starts(&rig), 2, "when that has ended");
+    assert!(rig.running().is_empty() && rig.pools[0].nr_queued() == 0);
+}
+
+/// What happens to a pool that deals to several workers.
+#[derive(Clone, Copy, Debug)]
+enum Happens {
+    Leave(usize),
+    /// So many items are left again that are not pending.
+    Again(usize),
+    /// The worker with this number among those that run ends an item after so long, so often.
+    End(usize, usize, u64),
+    Pass(u64),
+    Look,
+    Flush,
+}
+
+fn happens() -> impl Strategy<Value = Happens> {
+    prop_oneof![
+        3 => (1..60_usize).prop_map(Happens::Leave),
+        2 => (1..10_usize).prop_map(Happens::Again),
+        12 => (0..4_usize, 1..20_usize, prop_oneof![4 => 0..SHORT, 1 => 0..20 * SHORT])
+            .prop_map(|(who, count, ran)| Happens::End(who, count, ran)),
+        1 => (0..2 * LATE).prop_map(Happens::Pass),
+        1 => Just(Happens::Look),
+        1 => Just(Happens::Flush),
+    ]
+}
+
+/// How often each item was left, and who is at which.
+#[derive(Default)]
+struct Known {
+    left: BTreeMap<usize, usize>,
+}
+
+fn happen(rig: &mut Rig, inbox: &mut Box, known: &mut Known, what: Happens) {
+    match what {
+        Happens::Leave(items) => {
+            for work in leave(rig, inbox, items) {
+                *known.left.entry(work).or_default() += 1;
+            }
+            crowded(rig, inbox);
+        }
+        Happens::Again(items) => {
+            let idle = |&work: &usize| !rig.store.word(work).is_pending();
+            let again: Vec<usize> = rig.started.iter().copied().filter(idle).collect();
+            let mut again: Vec<usize> = again.into_iter().rev().take(items).collect();
+            again.sort_unstable();
+            again.dedup();
+            for work in again {
+                leave_again(rig, inbox, work);
+                *known.left.entry(work).or_default() += 1;
+            }
+            crowded(rig, inbox);
+        }
+        Happens::End(who, count, ran) => {
+            for _ in 0..count {
+                let running = rig.running();
+                if let Some(&(_, id, _)) = running.get(who % running.len().max(1)) {
+                    rig.advance(ran / 2);
+                    end_by(rig, inbox, id, ran);
+                }
+            }
+        }
+        Happens::Pass(time) => rig.advance(time),
+        Happens::Look => _ = publish(rig, inbox),
+        Happens::Flush => {
+            take_in(rig, inbox);
+            _ = rig.flush(0);
+        }
+    }
+    run(rig, inbox);
+    let mut executing = rig.executing();
+    executing.sort_unstable();
+    let count = executing.len();
+    executing.dedup();
+    assert_eq!(executing.len(), count, "one item is executed twice at once");
+}
+
+/// All things happen, and then all items end. How often a worker was dealt items while another
+/// one's were out.
+fn happen_to_several(all: &[Happens]) -> usize {
+    let (mut rig, mut inbox) = after_short_ones(4);
+    let (mut known, mut several) = (Known::default(), 0);
+    publish(&mut rig, &mut inbox);
+    for &what in all {
+        happen(&mut rig, &mut inbox, &mut known, what);
+        several += usize::from(inbox.plain.nr_out() > 1);
+    }
+    take_in(&mut rig, &mut inbox);
+    run(&mut rig, &mut inbox);
+    while let Some(&(_, id, _)) = rig.running().first() {
+        rig.advance(RAN);
+        end_by(&mut rig, &mut inbox, id, RAN);
+        run(&mut rig, &mut inbox);
+        if rig.running().is_empty() {
+            take_in(&mut rig, &mut inbox);
+            run(&mut rig, &mut inbox);
+        }
+    }
+    let mut started = BTreeMap::new();
+    for &work in &rig.started {
+        *started.entry(work).or_default() += 1;
+    }
+    assert_eq!(started, known.left, "each ran as often as it was left");
+    assert!(rig.flushes.is_empty(), "flushes have ended");
+    assert_eq!(rig.pools[0].nr_in_flight(), 0);
+    several
+}
+
+#[test]
+fn whatever_several_workers_were_dealt_runs_once_and_never_twice_at_once() {
+    let several = Cell::new(0);
+    let config = ProptestConfig {
+        source_file: Some(file!()),
+        ..ProptestConfig::default()
+    };
+    let all = proptest::collection::vec(happens(), 1..60);
+    let found = TestRunner::new(config).run(&all, |all| {
+        several.set(several.get() + happen_to_several(&all));
+        Ok(())
+    });
+    found.unwrap_or_else(|wrong| panic!("{wrong}"));
+    assert!(several.get() > 0, "several hands were out");
+}

@@ -3,9 +3,9 @@
 //! The main thread finds out what is to be run (`options`: `habits`; `plan`: `sources`), reads
 //! lines (`input`), CSV (`records`) or blocks (`blocks`), makes jobs of them (`feed`, `batch`) and
 //! queues an item for each (`session`). That makes the words of the job (`template`: `columns`,
-//! `hole`, `script`), starts it (`launch`), follows it (`process_job`, `vigil`), decides whether
-//! its end counts (`halt`) and hands its output over (`output`), which is then logged (`log`). They
-//! all meet in `control`. How many run at a time is the engine's decision.
+//! `hole`, `script`, `shell`), starts it (`launch`), follows it (`process_job`, `vigil`), decides
+//! whether its end counts (`halt`) and hands its output over (`output`), which is then logged
+//! (`log`). They all meet in `control`. How many run at a time is the engine's decision.
 
 mod args;
 mod batch;
@@ -44,11 +44,13 @@ mod room;
 mod scheduling;
 mod script;
 mod session;
+mod shell;
 mod signals;
 mod slots;
 mod sources;
 mod status;
 mod summary;
+mod syntax;
 mod tally;
 mod tasks;
 mod template;

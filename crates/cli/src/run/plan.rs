@@ -11,7 +11,9 @@ use super::input::{Input, Interruptible, Lines};
 use super::log::Done;
 use super::records::Records;
 use super::script;
+use super::shell;
 use super::sources::{Rows, Source, Sources};
+use super::syntax;
 use super::template::{Template, Trim};
 use std::ffi::{OsStr, OsString};
 use std::fmt::Display;
@@ -41,6 +43,10 @@ pub(super) struct Plan {
     /// `--header`: the first line of each file names its columns.
     has_header: bool,
     command: Vec<OsString>,
+    /// `--gnu`: a shell runs it.
+    gnu: bool,
+    /// `-q`: no shell does.
+    is_quoted: bool,
     /// What stands for a line in COMMAND.
     holes: Holes,
 }
@@ -82,13 +88,16 @@ impl Plan {
             shuffled: args.shuf,
             has_header,
             command,
+            gnu: has_shell(args),
+            is_quoted: args.habits.quote > 0,
             holes,
         })
     }
 
     /// What is run for the lines. The error is one of usage.
     pub(super) fn template(&self) -> io::Result<Template> {
-        let template = Template::new(&self.command, &self.holes).map_err(io::Error::other)?;
+        let template =
+            Template::new(&self.command, &self.holes, self.gnu).map_err(io::Error::other)?;
         let template = template.trimmed(self.trim);
         Ok(match self.has_block_files {
             true => template.with_block_files(),
@@ -112,10 +121,27 @@ impl Plan {
             "lines are read from the terminal, up to Ctrl-D; values may stand behind ::: instead"
                 .to_owned()
         });
-        note(&self.command)
+        self.note_on_syntax()
             .into_iter()
             .chain(strangers)
             .chain(waits)
+    }
+
+    /// A word that a shell would have read otherwise. Nobody who quotes words means a shell.
+    fn note_on_syntax(&self) -> Option<String> {
+        let what_to_do = "for a shell, quote COMMAND as a whole, or use --gnu";
+        let is_read = self.gnu || script::is_script(&self.command);
+        let first = self.command.first();
+        let first = first.filter(|_| !is_read && !self.is_quoted)?;
+        if shell::is_of_shell(first) {
+            let first = first.display();
+            return Some(format!("\"{first}\" is no program: {what_to_do}"));
+        }
+        let word = syntax::meant_for_shell(&self.command, &self.holes)?;
+        let word = word.display();
+        Some(format!(
+            "\"{word}\" is given to COMMAND as an argument; {what_to_do}"
+        ))
     }
 
     /// Whether somebody has to type the lines, and sees what we say.
@@ -248,11 +274,15 @@ impl Plan {
 fn split_command(args: &RunArgs) -> (Vec<OsString>, Sources) {
     let mut command = args.command.clone();
     let sources = Sources::split_off(&mut command, args.link);
-    // GNU parallel gives its words to a shell, as one text.
-    if args.gnu && args.habits.quote == 0 && command.len() > 1 {
+    if has_shell(args) && command.len() > 1 {
         command = vec![command.join(OsStr::new(" "))];
     }
     (command, sources)
+}
+
+/// Whether the words of COMMAND are one text for a shell, as GNU parallel has it.
+fn has_shell(args: &RunArgs) -> bool {
+    args.gnu && args.habits.quote == 0
 }
 
 /// What stands for a line in COMMAND. `sources`: how many are named behind it.
@@ -369,14 +399,6 @@ fn csv_separator(args: &RunArgs) -> Result<Option<u8>, String> {
             separator.as_byte().map(Some).ok_or_else(wrong)
         }
     }
-}
-
-fn note(command: &[OsString]) -> Option<String> {
-    let word = script::operator(command)?;
-    Some(format!(
-        "\"{word}\" is given to COMMAND as an argument; for a shell, quote COMMAND as a whole, or \
-         use --gnu"
-    ))
 }
 
 /// Reads a line and not a byte more: what follows is read by somebody else.

@@ -6,26 +6,15 @@ use super::quote::quoted;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::Path;
-use std::sync::OnceLock;
 
 /// A word with one of these is no name of a program.
 const SYNTAX: &[u8] = b" \t\n|&;<>()$`\\\"'";
-
-/// Words that somebody meant for a shell, and that COMMAND gets as arguments.
-const OPERATORS: [&str; 9] = ["|", "||", "&&", ">", ">>", "<", "2>", "2>&1", "&>"];
 
 /// Whether COMMAND is a script. A program may have such a name, too.
 pub(super) fn is_script(command: &[OsString]) -> bool {
     let [word] = command else { return false };
     let has_syntax = word.as_bytes().iter().any(|byte| SYNTAX.contains(byte));
     has_syntax && !Path::new(word).is_file()
-}
-
-/// A word of COMMAND that a shell would not have taken as an argument.
-pub(super) fn operator(command: &[OsString]) -> Option<&str> {
-    let words = command.iter().skip(1).filter_map(|word| word.to_str());
-    let mut operators = words.filter(|word| OPERATORS.contains(word));
-    operators.next()
 }
 
 /// Whether GNU parallel would take a part of it for code in Perl.
@@ -45,90 +34,6 @@ pub(super) fn other_plus_form(word: &OsStr) -> Option<&str> {
         let replaces = inner.starts_with('/') && inner[1..].trim_start_matches('/').contains('/');
         ((is_other || replaces) && !word[..at].ends_with('$')).then_some(form)
     })
-}
-
-/// What only bash reads as its users mean it; elsewhere it is an error, or means something else.
-const OF_BASH: [&str; 19] = [
-    "[[",
-    "<(",
-    ">(",
-    "<<<",
-    "&>",
-    "|&",
-    "$'",
-    "=(",
-    " == ",
-    "${!",
-    "^^}",
-    ",,}",
-    "echo -e",
-    "pipefail",
-    "shopt ",
-    "declare ",
-    "mapfile ",
-    "printf -v",
-    "$RANDOM",
-];
-
-/// Whether it is for bash rather than for any shell.
-fn is_for_bash(text: &[u8]) -> bool {
-    let holds = |mark: &[u8]| text.windows(mark.len()).any(|window| window == mark);
-    let begins = |word: &[u8]| {
-        let mut commands = text.split(|byte| b";&|\n({".contains(byte));
-        commands.any(|command| command.trim_ascii_start().starts_with(word))
-    };
-    OF_BASH.iter().any(|mark| holds(mark.as_bytes()))
-        || begins(b"source ")
-        || begins(b"function ")
-        || has_range(text)
-}
-
-/// `{1..3}`
-fn has_range(text: &[u8]) -> bool {
-    let mut braces = text.split(|&byte| byte == b'{').skip(1);
-    braces.any(|behind| {
-        let is_inside = |byte: &&u8| byte.is_ascii_alphanumeric() || **byte == b'.';
-        let inside = behind.iter().take_while(is_inside).count();
-        let (inside, behind) = behind.split_at(inside);
-        let dots = inside.windows(2).position(|two| two == b"..");
-        behind.starts_with(b"}") && dots.is_some_and(|at| at > 0 && at + 2 < inside.len())
-    })
-}
-
-/// The shell that runs the text: `bash` if it is for bash and there is one, else `usual`.
-pub(super) fn shell_for(text: &[u8], usual: &'static str) -> &'static str {
-    match is_for_bash(text) && has_bash() {
-        true => "bash",
-        false => usual,
-    }
-}
-
-fn has_bash() -> bool {
-    static HAS: OnceLock<bool> = OnceLock::new();
-    *HAS.get_or_init(|| {
-        let path = std::env::var_os("PATH").unwrap_or_default();
-        std::env::split_paths(&path).any(|folder| folder.join("bash").is_file())
-    })
-}
-
-/// The shell that knows functions which the caller's shell exports, if it exports any.
-fn with_functions(names: impl Iterator<Item = OsString>) -> &'static str {
-    let exported = |name: &OsString| name.as_bytes().starts_with(b"BASH_FUNC_");
-    match names.into_iter().any(|name| exported(&name)) {
-        true => "bash",
-        false => "/bin/sh",
-    }
-}
-
-/// The shell that runs scripts.
-pub(super) fn shell() -> &'static str {
-    with_functions(std::env::vars_os().map(|(name, _)| name))
-}
-
-/// Whether it is a function that the caller's shell exports.
-pub(super) fn is_function(name: &OsStr) -> bool {
-    let variable = [b"BASH_FUNC_", name.as_bytes(), b"%%"].concat();
-    !name.as_bytes().contains(&b'=') && std::env::var_os(OsStr::from_bytes(&variable)).is_some()
 }
 
 /// A byte of a value becomes at most so many: a quote between quotes.
@@ -334,55 +239,12 @@ mod tests {
         assert!(of("gzip -d {}") && of("true;") && of("echo>x"));
         assert!(!of("gzip") && !of("./{}.sh") && !of("{}") && !of("a.b-c_d"));
         assert!(!is_script(&["a b".into(), "c".into()]) && !is_script(&[]));
-        let command = ["sort", "{}", ">", "x"].map(OsString::from);
-        assert_eq!(operator(&command), Some(">"));
-        assert_eq!(operator(&command[..2]), None);
     }
 
     #[test]
     fn without_a_hole_the_line_is_the_last_argument() {
         assert_eq!(text("cd /; ls -l", b"a b"), "cd /; ls -l 'a b'");
         assert_eq!(text("echo {#}; ls", b"x"), "echo 1; ls");
-    }
-
-    #[test]
-    fn exported_functions_are_bashs() {
-        let names = |names: &[&str]| with_functions(names.iter().map(OsString::from));
-        assert_eq!(names(&["HOME", "BASH_FUNC_f%%"]), "bash");
-        assert_eq!(names(&["HOME"]), "/bin/sh");
-    }
-
-    #[test]
-    fn what_only_bash_reads_goes_to_bash() {
-        for text in [
-            "a &> b",
-            "[[ -n x ]]",
-            "cat <(ls)",
-            "a |& b",
-            "ls; source ./x",
-            "source x",
-            "echo {1..3}",
-            "printf %s $'a'",
-            "set -o pipefail; a | b",
-            "x=(a b)",
-            "echo -e a",
-        ] {
-            assert!(is_for_bash(text.as_bytes()), "{text}");
-        }
-        for text in [
-            "a 2>&1",
-            "a && b & c",
-            "$((1 + 2))",
-            "echo ${x}..{y}",
-            "cat resource x",
-            "{ a; }",
-            "awk '{print $1}'",
-            "echo {..} {a..}",
-            "x=$(a)",
-            "f() { a; }",
-        ] {
-            assert!(!is_for_bash(text.as_bytes()), "{text}");
-        }
     }
 
     proptest! {

@@ -3,6 +3,7 @@
 use super::columns::{Cut, JOINT, LONGEST};
 use super::hole::{Arguments, Form, Hole, Holes, Part};
 use super::script::{self, Script};
+use super::shell;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
@@ -84,16 +85,16 @@ pub(super) struct Given<'a> {
 }
 
 impl Template {
-    /// The error is one of usage.
-    pub(super) fn new(command: &[OsString], holes: &Holes) -> Result<Self, String> {
+    /// `gnu`: a shell runs COMMAND, as in GNU parallel. The error is one of usage.
+    pub(super) fn new(command: &[OsString], holes: &Holes, gnu: bool) -> Result<Self, String> {
         let is_of_many = holes.max_args != 1;
         if command.is_empty() && is_of_many {
             return Err("--max-args needs a COMMAND: without one a line is a command".into());
         }
         let how = if command.is_empty() {
             How::Line
-        } else if script::is_script(command) {
-            let shell = script::shell_for(command[0].as_bytes(), script::shell());
+        } else if script::is_script(command) || (gnu && is_builtin(command)) {
+            let shell = shell::shell_for(command[0].as_bytes(), shell::shell(gnu));
             How::Script(Script::new(&command[0], holes), shell)
         } else {
             How::Words(Words::new(command, holes)?)
@@ -141,7 +142,7 @@ impl Template {
         match &self.how {
             How::Line => {
                 let line = columns.join(&b' ');
-                let shell = script::shell_for(&line, "/bin/sh");
+                let shell = shell::shell_for(&line, "/bin/sh");
                 of_shell(shell, OsString::from_vec(line))
             }
             How::Script(script, shell) => of_shell(shell, script.text(&job)),
@@ -244,7 +245,7 @@ impl Words {
         let words: Vec<Vec<Part>> = words.collect();
         let is_hole = |part: &Part| matches!(part, Part::Hole(_));
         let append = holes.max_args > 0 && !words.iter().flatten().any(is_hole);
-        let is_function = script::is_function(&command[0]);
+        let is_function = shell::is_function(&command[0]);
         Ok(Self {
             words,
             append,
@@ -266,6 +267,11 @@ impl Words {
         }
         made
     }
+}
+
+/// Whether only a shell can run it: a program may have such a name, and does something else.
+fn is_builtin(command: &[OsString]) -> bool {
+    matches!(command, [word] if shell::is_builtin(word))
 }
 
 /// The words that make a shell execute `text`.
@@ -313,7 +319,7 @@ mod tests {
             names: Vec::new(),
             plus: false,
         };
-        Template::new(&command, &holes)
+        Template::new(&command, &holes, false)
     }
 
     fn given(lines: &[Vec<u8>]) -> Given<'_> {

@@ -3,6 +3,7 @@
 mod basics;
 mod container;
 mod faults;
+mod gnu;
 mod growth;
 mod habits;
 mod halt;

@@ -64,6 +64,15 @@ fn main() -> ExitCode {
     }
 }
 
+/// What there is to say of an option that another program has.
+fn absent(error: &clap::Error) -> Option<String> {
+    let unknown = error.kind() == ErrorKind::UnknownArgument;
+    match error.get(ContextKind::InvalidArg).filter(|_| unknown)? {
+        ContextValue::String(option) => run::absent::option(option),
+        _ => None,
+    }
+}
+
 /// The first error. Of `--summary sh -c` clap tells that there is no `-c`, and not that `sh`, which
 /// it took for the value of `--summary`, is none.
 fn first(error: clap::Error, words: &[OsString]) -> clap::Error {
@@ -99,8 +108,12 @@ fn dispatch(command: Command) -> ExitCode {
 /// Shows help, version or a usage error. `run` keeps to the exit statuses of xargs, where 1 is
 /// "some other error" and 2 means nothing.
 fn report(error: &clap::Error) -> ExitCode {
-    let printed = error.print();
     let for_run = std::env::args_os().nth(1).is_some_and(|word| word == "run");
+    if let Some(text) = absent(error).filter(|_| for_run) {
+        complaint::say(&format_args!("cmwq run: {text}"));
+        return ExitCode::from(run::OTHER_ERROR);
+    }
+    let printed = error.print();
     match error.exit_code() {
         0 => complaint::finish("cmwq: ", printed),
         _ if for_run => ExitCode::from(run::OTHER_ERROR),

@@ -45,8 +45,9 @@ pub(crate) struct RunArgs {
     /// Read the lines from FILE; - is standard input
     ///
     /// Jobs then get the standard input of cmwq, unless that is a terminal, instead of /dev/null.
+    /// Given more than once, or with :::, it is a source as behind ::::.
     #[arg(short, long, value_name = "FILE", help_heading = INPUT)]
-    pub(super) arg_file: Option<PathBuf>,
+    pub(super) arg_file: Vec<PathBuf>,
 
     /// Lines end with a NUL byte, not a newline (find -print0)
     #[arg(short = '0', long, help_heading = INPUT)]
@@ -62,14 +63,15 @@ pub(crate) struct RunArgs {
     /// SEP is a string in which \t is a tab, \s any blank and [...] any of these, and a + behind
     /// one repeats it.
     #[arg(short = 'C', long, value_name = "SEP", value_parser = Separator::parse,
-          conflicts_with = "max_args", help_heading = INPUT)]
+          conflicts_with_all = ["max_args", "max_replace_args"], help_heading = INPUT)]
     pub(super) colsep: Option<Separator>,
 
     /// Read CSV: quoted columns, which may have commas and newlines in them
     ///
     /// Columns are separated by commas, or by the one byte of --colsep. Lines may end as on
     /// Windows. Empty lines are skipped.
-    #[arg(long, conflicts_with_all = ["null", "delimiter", "max_args"], help_heading = INPUT)]
+    #[arg(long, help_heading = INPUT,
+          conflicts_with_all = ["null", "delimiter", "max_args", "max_replace_args"])]
     pub(super) csv: bool,
 
     /// The first line (or the first value of each source) names the columns, for {name}, {name.}
@@ -95,12 +97,16 @@ pub(crate) struct RunArgs {
     /// Fewer at the end of the input, and where an argument list can hold no more. With N above 1,
     /// {} must be a word of its own in COMMAND, and becomes the lines, each a word; {1}, {2}, ...
     /// are single ones. With 0, COMMAND runs once for each line and gets none.
-    #[arg(short = 'n', short_alias = 'N', long, alias = "max-replace-args", value_name = "N",
-          help_heading = INPUT,
+    #[arg(short = 'n', long, value_name = "N", help_heading = INPUT,
           value_parser = RangedU64ValueParser::<usize>::new().range(0..=1_000_000))]
     max_args: Option<usize>,
 
-    /// As --max-args, as xargs has it; with --pipe, lines of a record.
+    /// As --max-args, but a word that has {} in it is repeated for each line.
+    #[arg(short = 'N', long, value_name = "N", hide = true, conflicts_with = "max_args",
+          value_parser = RangedU64ValueParser::<usize>::new().range(0..=1_000_000))]
+    max_replace_args: Option<usize>,
+
+    /// As -N; with --pipe, lines of a record.
     #[arg(short = 'L', long, value_name = "N", hide = true,
           value_parser = RangedU64ValueParser::<usize>::new().range(1..=1_000_000))]
     max_lines: Option<usize>,
@@ -132,7 +138,7 @@ pub(crate) struct RunArgs {
     pub(super) trim: Option<Trim>,
 
     /// Print the commands that would run, in order and quoted for a shell; run nothing
-    #[arg(long, alias = "dryrun", help_heading = INPUT)]
+    #[arg(long, aliases = ["dryrun", "dr"], help_heading = INPUT)]
     pub(super) dry_run: bool,
 
     /// WORD, instead of {}, stands for the line in COMMAND
@@ -205,7 +211,7 @@ pub(crate) struct RunArgs {
     /// Write the jobs' output line by line, as it comes
     ///
     /// With --keep-order it has no effect.
-    #[arg(long, aliases = ["lb", "linebuffer"], conflicts_with = "ungroup", help_heading = OUTPUT)]
+    #[arg(long, aliases = ["lb", "linebuffer", "line-buffered"], conflicts_with = "ungroup", help_heading = OUTPUT)]
     pub(super) line_buffer: bool,
 
     /// Jobs write to our standard output and standard error themselves
@@ -316,12 +322,22 @@ impl RunArgs {
     /// Lines that a job gets at most; 0: it gets nothing of its line.
     pub(super) fn max_args(&self) -> usize {
         // A block is given otherwise.
-        match self.max_args.or(self.max_lines) {
+        match self.lines_of_job().or(self.max_lines) {
             _ if self.pipe => 0,
             Some(lines) => lines,
             None if self.habits.spreads() => MOST_LINES,
             None => 1,
         }
+    }
+
+    fn lines_of_job(&self) -> Option<usize> {
+        self.max_args.or(self.max_replace_args)
+    }
+
+    /// Whether a word of COMMAND that has {} in it is repeated for each line of a job.
+    pub(super) fn repeats_words(&self) -> bool {
+        let counts = self.max_replace_args.or(self.max_lines);
+        counts.is_some() || self.habits.context_replace
     }
 
     /// Where the input is cut into blocks, if it is.
@@ -337,8 +353,9 @@ impl RunArgs {
             end,
             start,
             lines: self.max_lines.unwrap_or(1),
-            records: self.max_args,
+            records: self.lines_of_job(),
             has_header: self.header.is_some(),
+            is_bare: self.habits.rrs,
         })
     }
 }

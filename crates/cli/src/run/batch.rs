@@ -18,11 +18,17 @@ pub(super) struct Batch {
     most_bytes: usize,
     /// Of one line, in the words of a job.
     copies: usize,
+    /// Bytes that come with each line.
+    around: usize,
 }
 
 impl Batch {
     pub(super) fn new(template: &Template, max_args: usize) -> Self {
-        Self::with(max_args, room(template), template.copies())
+        let batch = Self::with(max_args, room(template), template.copies());
+        Self {
+            around: template.around(),
+            ..batch
+        }
     }
 
     fn with(most_lines: usize, most_bytes: usize, copies: usize) -> Self {
@@ -32,12 +38,13 @@ impl Batch {
             most_lines,
             most_bytes,
             copies,
+            around: 0,
         }
     }
 
     /// Adds a line. Gives the lines of a job that is complete by it, or complete without it.
     pub(super) fn add(&mut self, line: Vec<u8>) -> Option<Vec<Vec<u8>>> {
-        let size = self.copies * (line.len() + OVERHEAD);
+        let size = self.copies * (line.len() + OVERHEAD) + self.around;
         let is_too_long = !self.lines.is_empty() && self.bytes + size > self.most_bytes;
         let full = if is_too_long { self.rest() } else { None };
         self.lines.push(line);

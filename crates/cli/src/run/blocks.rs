@@ -21,6 +21,8 @@ pub(super) struct Cuts {
     pub(super) records: Option<usize>,
     /// The first record is put before each block.
     pub(super) has_header: bool,
+    /// `--rrs`: what records end and begin with is in no block.
+    pub(super) is_bare: bool,
 }
 
 /// An input in blocks.
@@ -55,7 +57,12 @@ impl<'a> Blocks<'a> {
             Some(records) => self.take_records(records.saturating_mul(self.cuts.lines))?,
             None => self.take_bytes()?,
         };
-        Ok((!block.is_empty()).then(|| [&self.header[..], &block].concat()))
+        let is_over = block.is_empty();
+        let block = [&self.header[..], &block].concat();
+        Ok((!is_over).then(|| match self.cuts.is_bare {
+            true => self.cuts.bare(&block),
+            false => block,
+        }))
     }
 
     /// The first record of all.
@@ -112,6 +119,23 @@ impl<'a> Blocks<'a> {
 }
 
 impl Cuts {
+    /// Whole records, without what each begins and ends with.
+    fn bare(&self, block: &[u8]) -> Vec<u8> {
+        let block = block.strip_prefix(&self.start[..]).unwrap_or(block);
+        let block = block.strip_suffix(&self.end[..]).unwrap_or(block);
+        let mark = [&self.end[..], &self.start].concat();
+        let (mut bare, mut at) = (Vec::with_capacity(block.len()), 0);
+        while at < block.len() {
+            if !mark.is_empty() && block[at..].starts_with(&mark) {
+                at += mark.len();
+            } else {
+                bare.push(block[at]);
+                at += 1;
+            }
+        }
+        bare
+    }
+
     /// The first place behind `from` where the bytes may be cut.
     fn first(&self, bytes: &[u8], from: usize) -> Option<usize> {
         if let ([end], []) = (&self.end[..], &self.start[..]) {
@@ -198,6 +222,7 @@ mod tests {
             lines: 1,
             records: None,
             has_header: false,
+            is_bare: false,
         }
     }
 
@@ -298,6 +323,7 @@ mod tests {
                 lines,
                 records,
                 has_header: false,
+                is_bare: false,
             };
             let blocks = all(cuts, text.as_bytes());
             prop_assert_eq!(blocks.concat(), text);

@@ -5,14 +5,53 @@
 pub(super) const MOST_ACTIVE: usize = 2048;
 
 /// Options that `--help` leaves out.
-#[derive(clap::Args, Clone, Debug, Default)]
+#[derive(clap::Args, Clone, Debug)]
 pub(crate) struct Habits {
-    /// Always so.
+    /// Always so, or of no effect.
     #[arg(
-        short = 'r', long = "no-run-if-empty", hide = true, action = clap::ArgAction::Count,
-        aliases = ["no-notice", "will-cite", "group", "no-swap", "noswap", "color", "ctag"]
+        long = "no-notice", hide = true, action = clap::ArgAction::Count,
+        aliases = [
+            "nonotice", "will-cite", "group", "no-swap", "noswap", "color", "colour", "ctag",
+            "silent", "compress", "unsafe", "plain", "use-cpus-instead-of-cores", "exit",
+            "record-env", "controlmaster", "color-failed", "colour-failed",
+        ]
     )]
     always: u8,
+
+    /// Lines with nothing but blanks are no jobs.
+    #[arg(short = 'r', long = "no-run-if-empty", alias = "norunifempty", hide = true,
+          action = clap::ArgAction::Count)]
+    pub(super) no_blank: u8,
+
+    /// The input ends before a line that is this one.
+    #[arg(short = 'E', long, value_name = "LINE", hide = true, conflicts_with_all = ["pipe", "csv"])]
+    pub(super) eof: Option<String>,
+
+    /// Instead of `:::`.
+    #[arg(
+        long,
+        alias = "argsep",
+        value_name = "WORD",
+        default_value = ":::",
+        hide = true,
+        hide_default_value = true
+    )]
+    pub(super) arg_sep: String,
+
+    /// Instead of `::::`.
+    #[arg(
+        long,
+        alias = "argfilesep",
+        value_name = "WORD",
+        default_value = "::::",
+        hide = true,
+        hide_default_value = true
+    )]
+    pub(super) arg_file_sep: String,
+
+    /// Of --pipe: what records begin and end with is left out.
+    #[arg(long, aliases = ["remove-rec-sep", "removerecsep"], hide = true, requires = "pipe")]
+    pub(super) rrs: bool,
 
     /// The whole environment is there for jobs.
     #[arg(long, value_name = "NAME", hide = true)]
@@ -29,9 +68,9 @@ pub(crate) struct Habits {
     #[arg(short = 'p', long, hide = true)]
     interactive: bool,
 
-    /// As -m: {} is a word of its own anyway.
+    /// As -m, but a word that has {} in it is repeated for each line.
     #[arg(short = 'X', hide = true)]
-    context_replace: bool,
+    pub(super) context_replace: bool,
 
     /// All lines are spread over as many jobs as keep the CPUs busy.
     #[arg(short = 'm', long, hide = true)]
@@ -123,17 +162,9 @@ impl Habits {
         self.context_replace || self.xargs
     }
 
-    /// A part of COMMAND that `-X` would repeat with its context: here `{}` is a word of its own.
-    pub(super) fn repeated<'a>(&self, command: &'a [std::ffi::OsString]) -> Option<&'a str> {
-        let words = command.iter().filter_map(|word| word.to_str());
-        let mut words = words.flat_map(str::split_ascii_whitespace);
-        let is_more = |word: &&str| word.contains("{}") && *word != "{}";
-        words.find(|word| self.context_replace && is_more(word))
-    }
-
     /// Whether somebody has said something that only GNU parallel has.
     pub(super) fn are_any(&self) -> bool {
-        let counts = [self.always, self.quote, self.bar];
+        let counts = [self.always, self.no_blank, self.quote, self.bar];
         counts.iter().any(|&count| count > 0) || !self.env.is_empty() || self.load.is_some()
     }
 

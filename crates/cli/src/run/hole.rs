@@ -12,6 +12,21 @@ pub(super) enum Part {
     Hole(Hole),
 }
 
+impl Part {
+    /// Whether it stands for all columns.
+    pub(super) fn is_of_all(&self) -> bool {
+        matches!(self, Part::Hole(Hole::All(_)))
+    }
+
+    /// Bytes that it has in every job.
+    pub(super) fn length(&self) -> usize {
+        match self {
+            Part::Text(text) => text.len(),
+            Part::Hole(_) => 0,
+        }
+    }
+}
+
 /// What is put in its place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Hole {
@@ -251,6 +266,24 @@ impl Arguments<'_> {
             Hole::Sequence => vec![self.sequence.to_string().into_bytes()],
             Hole::Slot => vec![self.slot.to_string().into_bytes()],
         }
+    }
+
+    /// The parts put together once for each column, which all of them then stand for. `quoted`:
+    /// what becomes of a value.
+    pub(super) fn each(&self, parts: &[Part], quoted: impl Fn(&[u8]) -> Vec<u8>) -> Vec<Vec<u8>> {
+        let one = |column: &&[u8]| {
+            let parts = parts.iter().flat_map(|part| match part {
+                Part::Text(text) => text.clone(),
+                Part::Hole(Hole::All(form)) => quoted(form.of(column)),
+                Part::Hole(hole) => {
+                    let values = self.values(*hole).into_iter();
+                    let values: Vec<_> = values.map(|value| quoted(&value)).collect();
+                    values.join(&b' ')
+                }
+            });
+            parts.collect()
+        };
+        self.columns.iter().map(one).collect()
     }
 
     fn column(&self, number: i32) -> Option<&[u8]> {

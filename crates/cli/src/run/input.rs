@@ -62,6 +62,8 @@ pub(super) struct Lines<'a> {
     reader: BufReader<Interruptible<'a>>,
     delimiter: u8,
     number: u64,
+    /// The input ends before a line that is this one.
+    last: Option<Vec<u8>>,
 }
 
 impl<'a> Lines<'a> {
@@ -72,7 +74,13 @@ impl<'a> Lines<'a> {
             reader,
             delimiter,
             number: 0,
+            last: None,
         }
+    }
+
+    /// Ends before a line that is `last`, if there is one.
+    pub(super) fn until(self, last: Option<Vec<u8>>) -> Self {
+        Self { last, ..self }
     }
 
     /// The next line without its delimiter; None at the end. The last line needs no delimiter.
@@ -87,8 +95,18 @@ impl<'a> Lines<'a> {
         if line.last() == Some(&self.delimiter) {
             line.pop();
         }
+        if self.last.as_ref() == Some(&line) {
+            self.end();
+            return Ok(None);
+        }
         self.check(&line)?;
         Ok(Some(line))
+    }
+
+    /// Nothing more is read.
+    fn end(&mut self) {
+        self.reader.consume(self.reader.buffer().len());
+        self.reader.get_mut().end();
     }
 
     fn check(&self, line: &[u8]) -> io::Result<()> {
@@ -113,6 +131,8 @@ pub(super) struct Interruptible<'a> {
     stop: Option<BorrowedFd<'a>>,
     /// Its end was seen.
     is_over: bool,
+    /// What is left of it is nobody's.
+    is_ended: bool,
     /// Nothing is waited for any more, and so much is read at most.
     left: Option<usize>,
 }
@@ -120,7 +140,7 @@ pub(super) struct Interruptible<'a> {
 impl Read for Interruptible<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         loop {
-            if self.wait_for_input()? {
+            if self.is_ended || self.wait_for_input()? {
                 return Ok(0);
             }
             match self.source.read(buffer) {
@@ -144,8 +164,14 @@ impl<'a> Interruptible<'a> {
             source,
             stop: Some(stop).filter(|_| !is_regular),
             is_over: false,
+            is_ended: false,
             left: None,
         }
+    }
+
+    /// Nothing more is read.
+    fn end(&mut self) {
+        (self.is_over, self.is_ended) = (true, true);
     }
 
     /// Waits until there is something to read (also an end or an error); true: told to stop.

@@ -7,6 +7,7 @@
 //! whether its end counts (`halt`) and hands its output over (`output`), which is then logged
 //! (`log`). They all meet in `control`. How many run at a time is the engine's decision.
 
+pub(crate) mod absent;
 mod args;
 mod batch;
 mod blocks;

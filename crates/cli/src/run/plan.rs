@@ -12,9 +12,9 @@ use super::log::Done;
 use super::records::Records;
 use super::script;
 use super::shell;
-use super::sources::{Rows, Source, Sources};
+use super::sources::{Markers, Rows, Source, Sources};
 use super::syntax;
-use super::template::{Template, Trim};
+use super::template::{Style, Template, Trim};
 use std::ffi::{OsStr, OsString};
 use std::fmt::Display;
 use std::fs::File;
@@ -35,6 +35,10 @@ pub(super) struct Plan {
     /// `--cat`: `{}` is a file with the block.
     has_block_files: bool,
     trim: Trim,
+    /// `-r`: lines with nothing but blanks are no jobs.
+    skips_blank: bool,
+    /// `-E`: each source ends before a line that is this one.
+    last: Option<Vec<u8>>,
     /// All lines are spread over jobs for so many slots.
     spread_over: Option<u64>,
     /// `--csv`: what is between columns.
@@ -43,8 +47,7 @@ pub(super) struct Plan {
     /// `--header`: the first line of each file names its columns.
     has_header: bool,
     command: Vec<OsString>,
-    /// `--gnu`: a shell runs it.
-    gnu: bool,
+    style: Style,
     /// `-q`: no shell does.
     is_quoted: bool,
     /// What stands for a line in COMMAND.
@@ -79,6 +82,8 @@ impl Plan {
             cuts,
             has_block_files: args.habits.cat,
             trim: args.trim.unwrap_or_default(),
+            skips_blank: args.habits.no_blank > 0,
+            last: args.habits.eof.clone().map(String::into_bytes),
             spread_over: args.habits.spreads().then(|| slots(args.max_active)),
             name: name(file.as_deref(), sources.len()),
             sources,
@@ -88,7 +93,10 @@ impl Plan {
             shuffled: args.shuf,
             has_header,
             command,
-            gnu: has_shell(args),
+            style: Style {
+                gnu: has_shell(args),
+                repeats: args.repeats_words(),
+            },
             is_quoted: args.habits.quote > 0,
             holes,
         })
@@ -97,8 +105,8 @@ impl Plan {
     /// What is run for the lines. The error is one of usage.
     pub(super) fn template(&self) -> io::Result<Template> {
         let template =
-            Template::new(&self.command, &self.holes, self.gnu).map_err(io::Error::other)?;
-        let template = template.trimmed(self.trim);
+            Template::new(&self.command, &self.holes, self.style).map_err(io::Error::other)?;
+        let template = template.trimmed(self.trim).without_blank(self.skips_blank);
         Ok(match self.has_block_files {
             true => template.with_block_files(),
             false => template,
@@ -130,7 +138,7 @@ impl Plan {
     /// A word that a shell would have read otherwise. Nobody who quotes words means a shell.
     fn note_on_syntax(&self) -> Option<String> {
         let what_to_do = "for a shell, quote COMMAND as a whole, or use --gnu";
-        let is_read = self.gnu || script::is_script(&self.command);
+        let is_read = self.style.gnu || script::is_script(&self.command);
         let first = self.command.first();
         let first = first.filter(|_| !is_read && !self.is_quoted)?;
         if shell::is_of_shell(first) {
@@ -240,9 +248,19 @@ impl Plan {
         }
     }
 
+    /// The values in front of one that is the end.
+    fn up_to_last(&self, words: &[Vec<u8>]) -> Vec<Vec<u8>> {
+        let is_last = |word: &&Vec<u8>| self.last.as_ref() == Some(*word);
+        words
+            .iter()
+            .take_while(|word| !is_last(word))
+            .cloned()
+            .collect()
+    }
+
     /// The lines, until `stop` becomes readable.
     fn input<'a>(&self, opened: Opened, stop: BorrowedFd<'a>) -> io::Result<Input<'a>> {
-        let lines = |file| Lines::new(file, self.delimiter, stop);
+        let lines = |file| Lines::new(file, self.delimiter, stop).until(self.last.clone());
         let input = match opened {
             Opened::One(file) => Input::Lines(lines(file)),
             Opened::Records(source, records) => {
@@ -252,7 +270,7 @@ impl Plan {
                 let mut values = Vec::new();
                 for ((with, source), file) in self.sources.0.iter().zip(files) {
                     let all = match (source, file) {
-                        (Source::Words(words), _) => words.clone(),
+                        (Source::Words(words), _) => self.up_to_last(words),
                         (Source::File(path), file) => {
                             let file = file.expect("it was opened");
                             all(&mut Input::Lines(lines(file))).map_err(named(&path.display()))?
@@ -273,7 +291,17 @@ impl Plan {
 /// COMMAND, and the sources that are named behind it.
 fn split_command(args: &RunArgs) -> (Vec<OsString>, Sources) {
     let mut command = args.command.clone();
-    let sources = Sources::split_off(&mut command, args.link);
+    let markers = Markers {
+        words: &args.habits.arg_sep,
+        files: &args.habits.arg_file_sep,
+        link: args.link,
+    };
+    let sources = Sources::split_off(&mut command, markers);
+    let is_one = args.arg_file.len() + sources.len() <= 1;
+    let sources = match is_one {
+        true => sources,
+        false => sources.behind(&args.arg_file, markers),
+    };
     if has_shell(args) && command.len() > 1 {
         command = vec![command.join(OsStr::new(" "))];
     }
@@ -310,7 +338,7 @@ fn single_file(args: &RunArgs, sources: Sources) -> (Option<PathBuf>, Sources) {
             let file = Some(path.clone()).filter(|path| path != Path::new("-"));
             (file, Sources::default())
         }
-        _ => (args.arg_file.clone(), sources),
+        _ => (args.arg_file.first().cloned(), sources),
     }
 }
 
@@ -338,14 +366,6 @@ fn refuse(args: &RunArgs, command: &[OsString], sources: usize) -> Result<(), St
             "there is no {form}: write one quoted script for the shell, such as \
              'f={{}}; echo \"${{f%.txt}}\"'"
         ));
-    }
-    if let Some(word) = args.habits.repeated(command) {
-        return Err(format!(
-            "with -X, {{}} must be a word of its own; it is part of \"{word}\""
-        ));
-    }
-    if args.arg_file.is_some() && sources > 0 {
-        return Err("lines are either of --arg-file or of ::: and ::::".into());
     }
     if sources > 1 && (args.colsep.is_some() || args.max_args() > 1) {
         return Err("several sources go without --colsep and --max-args".into());

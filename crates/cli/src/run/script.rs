@@ -51,13 +51,23 @@ enum Quotes {
     Backquote,
 }
 
-/// A script with holes, and the quotes around each.
+/// A part of a script.
 #[derive(Clone, Debug)]
-pub(super) struct Script(Vec<(Part, Quotes)>);
+enum Piece {
+    /// Between these quotes.
+    One(Part, Quotes),
+    /// A word between no quotes that is repeated for each column.
+    Each(Vec<Part>),
+}
+
+/// A script with holes.
+#[derive(Clone, Debug)]
+pub(super) struct Script(Vec<Piece>);
 
 impl Script {
-    /// The script; without a hole the job's columns are its last arguments.
-    pub(super) fn new(text: &OsStr, holes: &Holes) -> Self {
+    /// The script; without a hole the job's columns are its last arguments. `repeats`: a word that
+    /// has `{}` in it is repeated for each.
+    pub(super) fn new(text: &OsStr, holes: &Holes, repeats: bool) -> Self {
         let mut scan = Scan {
             text: text.as_bytes(),
             at: 0,
@@ -75,19 +85,29 @@ impl Script {
             let all = Hole::All(super::hole::Form::Whole);
             parts.push((Part::Hole(all), Quotes::Not));
         }
-        Self(parts)
+        Self(match repeats {
+            true => repeated(parts),
+            false => parts
+                .into_iter()
+                .map(|(part, quotes)| Piece::One(part, quotes))
+                .collect(),
+        })
     }
 
     /// What the shell runs for this job.
     pub(super) fn text(&self, job: &Arguments<'_>) -> OsString {
         let mut made = Vec::new();
-        for (part, quotes) in &self.0 {
-            match part {
-                Part::Text(text) => made.extend_from_slice(text),
-                Part::Hole(hole) => {
+        for piece in &self.0 {
+            match piece {
+                Piece::One(Part::Text(text), _) => made.extend_from_slice(text),
+                Piece::One(Part::Hole(hole), quotes) => {
                     let values = job.values(*hole).into_iter();
                     let values: Vec<_> = values.map(|value| put(&value, *quotes)).collect();
                     made.extend(values.join(&b' '));
+                }
+                Piece::Each(parts) => {
+                    let each = job.each(parts, |value| put(value, Quotes::Not));
+                    made.extend(each.join(&b' '));
                 }
             }
         }
@@ -96,17 +116,98 @@ impl Script {
 
     /// How many times the script has all columns.
     pub(super) fn copies(&self) -> usize {
-        let all = |(part, _): &&(Part, Quotes)| matches!(part, Part::Hole(Hole::All(_)));
-        self.0.iter().filter(all).count()
+        let all = |piece: &Piece| match piece {
+            Piece::One(part, _) => usize::from(part.is_of_all()),
+            Piece::Each(parts) => parts.iter().filter(|part| part.is_of_all()).count(),
+        };
+        self.0.iter().map(all).sum()
     }
 
     /// Bytes that every job has.
     pub(super) fn fixed(&self) -> usize {
-        let texts = self.0.iter().map(|(part, _)| match part {
-            Part::Text(text) => text.len(),
-            Part::Hole(_) => 0,
+        let texts = self.0.iter().map(|piece| match piece {
+            Piece::One(part, _) => part.length(),
+            Piece::Each(_) => 0,
         });
         texts.sum()
+    }
+
+    /// Bytes that each line of a job adds beside its own.
+    pub(super) fn around(&self) -> usize {
+        let texts = self.0.iter().map(|piece| match piece {
+            Piece::One(..) => 0,
+            Piece::Each(parts) => parts.iter().map(Part::length).sum::<usize>() + 1,
+        });
+        texts.sum()
+    }
+}
+
+/// With each plain word around a hole for all columns as one piece.
+fn repeated(parts: Vec<(Part, Quotes)>) -> Vec<Piece> {
+    let mut words = Chunks::default();
+    for (part, quotes) in parts {
+        match (part, quotes) {
+            (hole @ Part::Hole(_), Quotes::Not) => words.word.push(hole),
+            (Part::Text(text), Quotes::Not) => {
+                for run in text.chunk_by(|a, b| is_plain(*a) == is_plain(*b)) {
+                    words.add(run);
+                }
+            }
+            (part, quotes) => {
+                words.end(false);
+                words.pieces.push(Piece::One(part, quotes));
+                words.is_joined = true;
+            }
+        }
+    }
+    words.end(true);
+    words.pieces
+}
+
+fn is_plain(byte: u8) -> bool {
+    !SYNTAX.contains(&byte)
+}
+
+/// Whether a word ends at it.
+fn is_between(byte: u8) -> bool {
+    byte.is_ascii_whitespace() || b"|&;<>()".contains(&byte)
+}
+
+/// On the way through the words of a script.
+#[derive(Default)]
+struct Chunks {
+    pieces: Vec<Piece>,
+    /// Plain parts, not yet in a piece.
+    word: Vec<Part>,
+    /// What is before them, such as a quote, is of the same word.
+    is_joined: bool,
+}
+
+impl Chunks {
+    /// Bytes that are all plain, or none of them.
+    fn add(&mut self, run: &[u8]) {
+        let part = Part::Text(run.to_vec());
+        let (Some(&first), Some(&last)) = (run.first(), run.last()) else {
+            return;
+        };
+        if is_plain(first) {
+            return self.word.push(part);
+        }
+        self.end(is_between(first));
+        self.pieces.push(Piece::One(part, Quotes::Not));
+        self.is_joined = !is_between(last);
+    }
+
+    /// `is_whole`: what follows is of another word.
+    fn end(&mut self, is_whole: bool) {
+        let parts = std::mem::take(&mut self.word);
+        let is_word = is_whole && !self.is_joined && parts.len() > 1;
+        if is_word && parts.iter().any(Part::is_of_all) {
+            self.pieces.push(Piece::Each(parts));
+        } else {
+            let one = |part| Piece::One(part, Quotes::Not);
+            self.pieces.extend(parts.into_iter().map(one));
+        }
     }
 }
 
@@ -227,7 +328,7 @@ mod tests {
             sequence: 1,
             slot: 1,
         };
-        Script::new(OsStr::new(script), &holes).text(&job)
+        Script::new(OsStr::new(script), &holes, false).text(&job)
     }
 
     fn of(word: &str) -> bool {

@@ -30,23 +30,52 @@ pub(super) enum With {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Sources(pub(super) Vec<(With, Source)>);
 
+/// How sources are told from COMMAND.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Markers<'a> {
+    /// In front of values: `:::`.
+    pub(super) words: &'a str,
+    /// In front of files: `::::`.
+    pub(super) files: &'a str,
+    /// All sources go together.
+    pub(super) link: bool,
+}
+
+impl Markers<'_> {
+    /// Whether it is the beginning of a source: of files, linked to the one before.
+    fn of(&self, word: &OsString) -> Option<(bool, bool)> {
+        let text = word.to_str()?;
+        let is = |marker: &str| match text.strip_prefix(marker) {
+            Some("") => Some(false),
+            Some("+") => Some(true),
+            _ => None,
+        };
+        let words = is(self.words).map(|plus| (false, plus));
+        words.or_else(|| is(self.files).map(|plus| (true, plus)))
+    }
+
+    /// How a source goes with the one before it. `plus`: it says that it is linked to that.
+    fn with(&self, plus: bool) -> With {
+        match (plus, self.link) {
+            (true, _) => With::Pairs,
+            (false, true) => With::Cycle,
+            (false, false) => With::Product,
+        }
+    }
+}
+
 impl Sources {
-    /// Takes the sources off the words, and leaves COMMAND. `link`: all go together.
-    pub(super) fn split_off(words: &mut Vec<OsString>, link: bool) -> Self {
-        let Some(first) = words.iter().position(|word| marker(word).is_some()) else {
+    /// Takes the sources off the words, and leaves COMMAND.
+    pub(super) fn split_off(words: &mut Vec<OsString>, markers: Markers<'_>) -> Self {
+        let Some(first) = words.iter().position(|word| markers.of(word).is_some()) else {
             return Self::default();
         };
         let mut sources: Vec<(With, Source)> = Vec::new();
         let mut now = (With::Product, false);
         for word in words.drain(first..) {
-            let with = |plus| match (plus, link) {
-                (true, _) => With::Pairs,
-                (false, true) => With::Cycle,
-                (false, false) => With::Product,
-            };
-            match (marker(&word), sources.last_mut()) {
+            match (markers.of(&word), sources.last_mut()) {
                 (Some((is_file, plus)), _) => {
-                    now = (with(plus), is_file);
+                    now = (markers.with(plus), is_file);
                     if !is_file {
                         sources.push((now.0, Source::Words(Vec::new())));
                     }
@@ -59,19 +88,14 @@ impl Sources {
         Self(sources)
     }
 
+    /// With these files as sources before the others.
+    pub(super) fn behind(self, files: &[PathBuf], markers: Markers<'_>) -> Self {
+        let source = |path: &PathBuf| (markers.with(false), Source::File(path.clone()));
+        Self(files.iter().map(source).chain(self.0).collect())
+    }
+
     pub(super) fn len(&self) -> usize {
         self.0.len()
-    }
-}
-
-/// Whether it is the beginning of a source: of files, linked to the one before.
-fn marker(word: &OsString) -> Option<(bool, bool)> {
-    match word.to_str()? {
-        ":::" => Some((false, false)),
-        ":::+" => Some((false, true)),
-        "::::" => Some((true, false)),
-        "::::+" => Some((true, true)),
-        _ => None,
     }
 }
 
@@ -141,7 +165,12 @@ mod tests {
 
     fn split(words: &[&str], link: bool) -> (Vec<String>, Sources) {
         let mut words: Vec<OsString> = words.iter().map(OsString::from).collect();
-        let sources = Sources::split_off(&mut words, link);
+        let markers = Markers {
+            words: ":::",
+            files: "::::",
+            link,
+        };
+        let sources = Sources::split_off(&mut words, markers);
         let text = |word: OsString| word.into_string().unwrap();
         (words.into_iter().map(text).collect(), sources)
     }

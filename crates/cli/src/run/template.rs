@@ -18,6 +18,17 @@ pub(super) struct Template {
     /// What stands for the line is a file with the job's standard input.
     has_block_file: bool,
     trim: Trim,
+    /// Lines with nothing but blanks are no jobs.
+    skips_blank: bool,
+}
+
+/// How COMMAND is read.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Style {
+    /// A shell runs it, as in GNU parallel.
+    pub(super) gnu: bool,
+    /// A word that has `{}` in it is repeated for each line of a job.
+    pub(super) repeats: bool,
 }
 
 /// `--trim`: on which sides of a column blanks are taken off.
@@ -70,6 +81,8 @@ struct Words {
     words: Vec<Vec<Part>>,
     /// Nothing in them stands for a line, so the lines are the last words.
     append: bool,
+    /// A word with `{}` in it is repeated for each line.
+    repeats: bool,
     /// The first one is a function that the caller's shell exports.
     is_function: bool,
 }
@@ -85,19 +98,20 @@ pub(super) struct Given<'a> {
 }
 
 impl Template {
-    /// `gnu`: a shell runs COMMAND, as in GNU parallel. The error is one of usage.
-    pub(super) fn new(command: &[OsString], holes: &Holes, gnu: bool) -> Result<Self, String> {
+    /// The error is one of usage.
+    pub(super) fn new(command: &[OsString], holes: &Holes, style: Style) -> Result<Self, String> {
         let is_of_many = holes.max_args != 1;
         if command.is_empty() && is_of_many {
             return Err("--max-args needs a COMMAND: without one a line is a command".into());
         }
         let how = if command.is_empty() {
             How::Line
-        } else if script::is_script(command) || (gnu && is_builtin(command)) {
-            let shell = shell::shell_for(command[0].as_bytes(), shell::shell(gnu));
-            How::Script(Script::new(&command[0], holes), shell)
+        } else if script::is_script(command) || (style.gnu && is_builtin(command)) {
+            let shell = shell::shell_for(command[0].as_bytes(), shell::shell(style.gnu));
+            let repeats = style.repeats && is_of_many;
+            How::Script(Script::new(&command[0], holes, repeats), shell)
         } else {
-            How::Words(Words::new(command, holes)?)
+            How::Words(Words::new(command, holes, style.repeats && is_of_many)?)
         };
         Ok(Self {
             how,
@@ -106,6 +120,7 @@ impl Template {
             is_of_none: holes.max_args == 0,
             has_block_file: false,
             trim: Trim::default(),
+            skips_blank: false,
         })
     }
 
@@ -121,10 +136,23 @@ impl Template {
         Self { trim, ..self }
     }
 
+    /// `skips_blank`: lines with nothing but blanks are no jobs.
+    pub(super) fn without_blank(self, skips_blank: bool) -> Self {
+        Self {
+            skips_blank,
+            ..self
+        }
+    }
+
     /// Whether `line` is a job at all: a shell has nothing to do for an empty line, but a COMMAND
     /// takes it as an empty argument.
     pub(super) fn accepts(&self, line: &[u8]) -> bool {
-        !matches!(self.how, How::Line) || !line.is_empty()
+        let is_blank = |byte: &u8| byte.is_ascii_whitespace() || *byte == JOINT;
+        match self.how {
+            _ if self.skips_blank => !line.iter().all(is_blank),
+            How::Line => !line.is_empty(),
+            How::Script(..) | How::Words(_) => true,
+        }
     }
 
     /// The words of the job; never empty. There is one line, unless there may be many.
@@ -164,10 +192,20 @@ impl Template {
     pub(super) fn copies(&self) -> usize {
         match &self.how {
             How::Words(command) if self.is_of_many && !command.append => {
-                command.words.iter().filter(|word| is_list(word)).count()
+                let all = command.words.iter().flatten();
+                all.filter(|part| part.is_of_all()).count()
             }
             How::Script(script, _) if self.is_of_many => script.copies(),
             _ => 1,
+        }
+    }
+
+    /// Bytes that each line of a job adds beside its own.
+    pub(super) fn around(&self) -> usize {
+        match &self.how {
+            How::Line => 0,
+            How::Script(script, _) => script.around(),
+            How::Words(command) => command.around(),
         }
     }
 
@@ -229,15 +267,16 @@ impl Template {
 
 impl Words {
     /// The error is one of usage.
-    fn new(command: &[OsString], holes: &Holes) -> Result<Self, String> {
+    fn new(command: &[OsString], holes: &Holes, repeats: bool) -> Result<Self, String> {
         let part = |word: &&OsString| {
             let parts = holes.parts(word.as_bytes());
-            let all = |part: &Part| matches!(part, Part::Hole(Hole::All(_)));
-            !is_list(&parts) && parts.iter().any(all)
+            !is_list(&parts) && parts.iter().any(Part::is_of_all)
         };
-        if let Some(word) = command.iter().find(part).filter(|_| holes.max_args > 1) {
+        let is_joined = holes.max_args > 1 && !repeats;
+        if let Some(word) = command.iter().find(part).filter(|_| is_joined) {
             return Err(format!(
-                "with --max-args above 1, {{}} must be a word of its own; it is part of \"{}\"",
+                "with -n and -m, {{}} must be a word of its own; it is part of \"{}\": -N and -X \
+                 repeat the word for each line",
                 word.display()
             ));
         }
@@ -249,8 +288,20 @@ impl Words {
         Ok(Self {
             words,
             append,
+            repeats,
             is_function,
         })
+    }
+
+    /// Whether it becomes a word for each line.
+    fn is_repeated(&self, word: &[Part]) -> bool {
+        self.repeats && !is_list(word) && word.iter().any(Part::is_of_all)
+    }
+
+    /// Bytes that each line of a job adds beside its own.
+    fn around(&self) -> usize {
+        let repeated = self.words.iter().filter(|word| self.is_repeated(word));
+        repeated.map(|word| length(word)).sum()
     }
 
     /// The words of a job.
@@ -260,7 +311,13 @@ impl Words {
             false => Vec::new(),
         };
         for word in &self.words {
-            put(word, job, &mut made);
+            match self.is_repeated(word) {
+                true => {
+                    let each = job.each(word, <[u8]>::to_vec).into_iter();
+                    made.extend(each.map(OsString::from_vec));
+                }
+                false => put(word, job, &mut made),
+            }
         }
         if self.append {
             put(&[Part::Hole(Hole::All(Form::Whole))], job, &mut made);
@@ -285,11 +342,7 @@ fn is_list(word: &[Part]) -> bool {
 }
 
 fn length(word: &[Part]) -> usize {
-    let texts = word.iter().map(|part| match part {
-        Part::Text(text) => text.len(),
-        Part::Hole(_) => 0,
-    });
-    texts.sum()
+    word.iter().map(Part::length).sum()
 }
 
 /// Adds what the word becomes. Values are not searched: a file may be called "{}".
@@ -319,7 +372,7 @@ mod tests {
             names: Vec::new(),
             plus: false,
         };
-        Template::new(&command, &holes, false)
+        Template::new(&command, &holes, Style::default())
     }
 
     fn given(lines: &[Vec<u8>]) -> Given<'_> {

@@ -1,6 +1,6 @@
 //! Command lines that were written for GNU parallel: run as there, or said to be read otherwise.
 
-use crate::support::run;
+use crate::support::{Folder, numbers, run};
 
 /// What standard output has, of a run that succeeds.
 fn lines(args: &[&str], input: &str) -> Vec<String> {
@@ -82,4 +82,156 @@ fn scripts_are_bashs_where_they_are_written_for_it() {
     assert_eq!(of("x={}; echo ${x:2} ${x^}"), ["b.c A.b.c"]);
     // The echo of other shells reads backslashes.
     assert_eq!(lines(&["--gnu", "echo", "x", "{}"], "a\\tb\n"), ["x a\\tb"]);
+}
+
+#[test]
+fn words_are_repeated_for_the_lines_of_a_job() {
+    for count in [&["-N2"][..], &["-L2"], &["--gnu", "-N2"]] {
+        let of = |command: &[&str]| lines(&[count, &["-k"], command].concat(), "1.x\n2\n3\n");
+        assert_eq!(
+            of(&["echo", "a{}b", "{.}-{}"]),
+            ["a1.xb a2b 1-1.x 2-2", "a3b 3-3"]
+        );
+        assert_eq!(
+            of(&["echo a{}{#}; echo {}"]),
+            ["a1.x1 a21", "1.x 2", "a32", "3"]
+        );
+    }
+    // What is joined to quotes is one word of a script, and is not repeated.
+    assert_eq!(
+        lines(&["-N2", "echo \"a {}\" ${x}{}"], "1\n2\n"),
+        ["a 1 2 1 2"]
+    );
+    assert_eq!(lines(&["-N2", "echo 'a'{}"], "1\n2\n"), ["a1 2"]);
+    let all = lines(&["-X", "-k", "echo", "pre-{}-post"], &numbers(3000));
+    let words: Vec<&str> = all.iter().flat_map(|line| line.split(' ')).collect();
+    let expected: Vec<String> = (1..=3000).map(|n| format!("pre-{n}-post")).collect();
+    assert_eq!(words, expected);
+}
+
+#[test]
+fn repeated_words_are_no_more_than_an_argument_list_can_hold() {
+    let around = "x".repeat(100_000);
+    let word = format!("{around}{{}}");
+    let jobs = lines(
+        &["-N1000", "-k", "sh", "-c", "echo $#", "x", &word],
+        &numbers(100),
+    );
+    let counts = jobs.iter().map(|job| job.parse::<u32>().unwrap());
+    assert_eq!(counts.sum::<u32>(), 100);
+}
+
+#[test]
+fn a_file_with_lines_may_be_one_source_of_several() {
+    let folder = Folder::new();
+    let (one, two) = (folder.write("one", "a\nb\n"), folder.write("two", "1\n2\n"));
+    let both = ["-k", "-a", &one, "-a", &two, "echo"];
+    assert_eq!(lines(&both, ""), ["a 1", "a 2", "b 1", "b 2"]);
+    assert_eq!(
+        lines(&["-k", "--link", "-a", &one, "-a", "-", "echo"], "x\ny\n"),
+        ["a x", "b y"]
+    );
+    let values = ["-k", "-a", &one, "echo", "{2}{1}", ":::", "x", "y"];
+    assert_eq!(lines(&values, ""), ["xa", "ya", "xb", "yb"]);
+}
+
+#[test]
+fn sources_may_be_told_from_command_by_other_words() {
+    let folder = Folder::new();
+    let file = folder.write("file", "x\n");
+    let values = [
+        "-k",
+        "--arg-sep",
+        ",,",
+        "echo",
+        ":::",
+        ",,",
+        "a",
+        "b",
+        "::::",
+        &file,
+    ];
+    assert_eq!(lines(&values, ""), ["::: a x", "::: b x"]);
+    let linked = [
+        "-k",
+        "--arg-sep",
+        ",,",
+        "echo",
+        ",,",
+        "a",
+        "b",
+        ",,+",
+        "1",
+        "2",
+    ];
+    assert_eq!(lines(&linked, ""), ["a 1", "b 2"]);
+    assert_eq!(
+        lines(&["--arg-file-sep", "@", "echo", "@", &file], ""),
+        ["x"]
+    );
+}
+
+#[test]
+fn an_input_may_end_before_its_end() {
+    let until = |args: &[&str]| lines(&[&["-k", "-E", "end"], args].concat(), "a\nb\nend\nc\n");
+    assert_eq!(until(&["echo"]), ["a", "b"]);
+    assert_eq!(until(&["-n2", "echo"]), ["a b"]);
+    assert_eq!(
+        until(&["echo", ":::", "x", "end", "y", ":::", "1", "2"]),
+        ["x 1", "x 2"]
+    );
+    assert_eq!(until(&["echo", "::::", "-", ":::", "1"]), ["a 1", "b 1"]);
+    let all = lines(&["--eof=end", "-m", "-j1", "echo"], "a\nendless\n");
+    assert_eq!(all.join(" "), "a endless");
+}
+
+#[test]
+fn blank_lines_are_left_out_where_that_is_asked_for() {
+    let blank = "a\n\n  \nb\n";
+    assert_eq!(
+        lines(&["-k", "echo", "{}."], blank),
+        ["a.", ".", "  .", "b."]
+    );
+    assert_eq!(
+        lines(&["-r", "-k", "echo", "{#}{}."], blank),
+        ["1a.", "2b."]
+    );
+    assert_eq!(lines(&["-r", "echo", ":::", "", "a"], ""), ["a"]);
+}
+
+#[test]
+fn what_is_between_records_may_be_left_out_of_blocks() {
+    let of = |args: &[&str], input| {
+        let cat = ["cat; echo '|'"];
+        run(&[&["-k", "--pipe", "--rrs"], args, &cat].concat(), input).text()
+    };
+    assert_eq!(of(&["--recend", ";", "-N2"], "a;b;c;"), "ab|\nc|\n");
+    assert_eq!(
+        of(&["--recstart", ">", "-N1"], ">a\nb\n>c\n"),
+        "a\nb\n|\nc\n|\n"
+    );
+    assert_eq!(of(&["-N2"], "a\nb\nc\n"), "ab|\nc|\n");
+    assert_eq!(run(&["--rrs", "cat"], "").code, Some(1), "of --pipe");
+}
+
+#[test]
+fn options_that_there_are_not_say_what_to_write() {
+    for (option, says) in [
+        ("-s9", "-n N gives up to N lines"),
+        ("--max-chars=9", "-n N gives up to N lines"),
+        ("--tmpdir", "TMPDIR=DIR"),
+        ("--retry-failed", "--resume"),
+        ("--onall", "ssh"),
+        ("--skip-first-line", "tail -n +2"),
+        ("--seqreplace", "{#}"),
+        ("--shellquote", "--dry-run"),
+    ] {
+        let ran = run(&[option, "true"], "a\n");
+        assert_eq!(ran.code, Some(1), "{option}");
+        assert!(ran.err.contains("cmwq run: there is no -"), "{}", ran.err);
+        assert!(ran.err.contains(says), "{option}: {}", ran.err);
+    }
+    let unknown = run(&["--nonsense", "true"], "a\n");
+    assert_eq!(unknown.code, Some(1));
+    assert!(unknown.err.contains("'--nonsense'"), "{}", unknown.err);
 }

@@ -304,10 +304,17 @@ fn last_queue(max_active: usize) -> io::Result<Workqueue> {
 /// What jobs share with us.
 fn shared(args: &RunArgs) -> Own {
     Own {
-        // Who reads from a terminal that belongs to another process group is stopped.
-        stdin: args.arg_file.is_some() && !io::stdin().is_terminal(),
+        stdin: has_our_input(args),
         output: args.ungroup,
     }
+}
+
+/// Whether jobs read what we could: we do not, and nobody has to type it. Who reads from a terminal
+/// that belongs to another process group is stopped.
+fn has_our_input(args: &RunArgs) -> bool {
+    let is_ours = |path: &std::path::PathBuf| path.as_os_str() == "-";
+    let is_free = !args.arg_file.is_empty() && !args.arg_file.iter().any(is_ours);
+    is_free && !io::stdin().is_terminal()
 }
 
 /// Whether jobs may have this nice value; else says that they may not.

@@ -19,7 +19,7 @@ pub(super) fn print(
     source: Opened,
 ) -> io::Result<RunEnd> {
     let done = match &args.joblog {
-        Some(path) if args.resume => log::done(path)?,
+        Some(path) if args.resume => log::done(path, plan.resume(args))?,
         _ => Done::default(),
     };
     // Nobody stops this but a signal, which nobody follows.

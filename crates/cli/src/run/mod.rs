@@ -114,7 +114,7 @@ fn run(given: &RunArgs) -> io::Result<RunEnd> {
     crate::startup::keep_exit_statuses();
     reports::listen();
     let notes = notes.into_iter().chain(temporary_folder(args)?);
-    let (log, done) = open_log(args)?;
+    let (log, done) = open_log(args, &plan)?;
     let summary_file = open_summary(args)?;
     threads::allow(args.max_active)?;
     let session = Arc::new(Session::new(args, setup(args, &plan, template, log))?);
@@ -228,11 +228,11 @@ fn temporary_folder(args: &RunArgs) -> io::Result<Option<String>> {
     }
 }
 
-fn open_log(args: &RunArgs) -> io::Result<(Option<JobLog>, Done)> {
+fn open_log(args: &RunArgs, plan: &Plan) -> io::Result<(Option<JobLog>, Done)> {
     let Some(path) = &args.joblog else {
         return Ok((None, Done::default()));
     };
-    let (log, done) = JobLog::open(path, args.resume)?;
+    let (log, done) = JobLog::open(path, plan.resume(args))?;
     Ok((Some(log), done))
 }
 

@@ -8,7 +8,7 @@ use super::feed::{Feed, Jobs};
 use super::halt::Halt;
 use super::hole::Holes;
 use super::input::{Input, Interruptible, Lines};
-use super::log::Done;
+use super::log::{Done, Resume};
 use super::records::Records;
 use super::script;
 use super::shell;
@@ -156,6 +156,15 @@ impl Plan {
     fn reads_a_terminal(&self) -> bool {
         let is_ours = self.sources.len() == 0 && self.file.is_none();
         is_ours && io::stdin().is_terminal() && io::stderr().is_terminal()
+    }
+
+    /// How a joblog is continued, if it is.
+    pub(super) fn resume(&self, args: &RunArgs) -> Resume {
+        match self.holes.cut {
+            _ if !args.resume => Resume::No,
+            Cut::Joints(2..) | Cut::Record => Resume::Rows,
+            Cut::Joints(_) | Cut::Whole | Cut::At(_) => Resume::Lines,
+        }
     }
 
     /// What is to be said of the lines.

@@ -403,17 +403,6 @@ fn starts_are_apart_as_far_as_asked() {
 }
 
 #[test]
-fn the_joblog_knows_products_again() {
-    let folder = Folder::new();
-    let log = folder.name("log");
-    let args = [
-        "--joblog", &log, "--resume", "-k", "echo", ":::", "a", "b", ":::", "1", "2",
-    ];
-    assert_eq!(lines(&args, "").len(), 4);
-    assert_eq!(lines(&args, ""), [""; 0]);
-}
-
-#[test]
 fn results_are_files_where_parallel_puts_them() {
     let folder = Folder::new();
     let file = |name: &str| std::fs::read_to_string(folder.path(name)).unwrap();

@@ -409,3 +409,26 @@ fn resume_keeps_the_numbers_of_jobs() {
     let dry = resume(&log, &["--dry-run", "echo", "{#}"], "a\nb\nz\n");
     assert_eq!(dry.lines(), ["echo 3"]);
 }
+
+#[test]
+fn the_joblog_knows_products_again() {
+    let folder = Folder::new();
+    let log = folder.name("log");
+    let args = [
+        "--joblog", &log, "--resume", "-k", "echo", ":::", "a", "b", ":::", "1", "2",
+    ];
+    assert_eq!(run(&args, "").lines().len(), 4);
+    assert_eq!(run(&args, "").lines(), [""; 0]);
+    // Each value is a column of its own.
+    let logged = std::fs::read_to_string(&log).unwrap();
+    let columns = logged
+        .lines()
+        .skip(2)
+        .map(|line| line.split('\t').skip(7).collect::<Vec<_>>());
+    let mut columns: Vec<Vec<&str>> = columns.collect();
+    columns.sort_unstable();
+    assert_eq!(columns, [["a", "1"], ["a", "2"], ["b", "1"], ["b", "2"]]);
+    // As earlier versions have written it.
+    std::fs::write(&log, logged.replace("a\t1\n", "a\\x001\n")).unwrap();
+    assert_eq!(run(&args, "").lines(), [""; 0]);
+}

@@ -1,5 +1,6 @@
 //! One line of a joblog, and back. `docs/run.md` documents the format.
 
+use crate::run::columns::JOINT;
 use crate::run::status::JobEnd;
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
@@ -8,7 +9,8 @@ use std::time::Duration;
 /// What a joblog begins with: the format with its version, and the names of the columns.
 pub(super) const HEADER: &str = "#cmwq-joblog 1\n\
     sequence\tstart\truntime\tresult\texit\tsignal\tattempts\targuments\n";
-/// Columns before the arguments, of which there is one for each line that the job was given.
+/// Columns before the arguments, of which there is one for each line, or part of a line, that the
+/// job was given.
 const FIXED: usize = 7;
 
 /// A job that has ended.
@@ -40,7 +42,11 @@ impl Entry {
             self.status.signal().unwrap_or(0),
             self.attempts,
         );
-        for argument in &self.lines {
+        let columns = self
+            .lines
+            .iter()
+            .flat_map(|line| line.split(|&byte| byte == JOINT));
+        for argument in columns {
             line.push('\t');
             escape(argument, &mut line);
         }
@@ -166,6 +172,8 @@ mod tests {
         );
         let names = HEADER.lines().nth(1).unwrap().split('\t').count();
         assert_eq!(names, FIXED + 1);
+        let joined = entry(0, &[b"1\0a b"]).to_line();
+        assert!(joined.ends_with("\t1\ta b\n"), "{joined}");
         assert!(entry(9, &[b""]).to_line().contains("\tkilled\t0\t9\t2\t\n"));
     }
 
@@ -193,7 +201,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_bytes_come_back(lines in prop::collection::vec(any::<Vec<u8>>(), 1..4)) {
+        fn any_bytes_come_back(
+            lines in prop::collection::vec(prop::collection::vec(1_u8.., 0..20), 1..4),
+        ) {
             let slices: Vec<&[u8]> = lines.iter().map(Vec::as_slice).collect();
             let line = entry(0, &slices).to_line();
             prop_assert_eq!(line.matches('\n').count(), 1);

@@ -15,6 +15,16 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
+/// Whether an earlier run is continued, and what its jobs were given.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Resume {
+    No,
+    /// Each argument was a line.
+    Lines,
+    /// The arguments of a job were columns of one line, with joints between them.
+    Rows,
+}
+
 /// A joblog that is being written. Dropping it lets another run have the file.
 pub(super) struct JobLog {
     path: PathBuf,
@@ -44,13 +54,13 @@ struct State {
 }
 
 impl JobLog {
-    /// Opens or makes the file. With `resume` it goes on behind what is there, and says what has
-    /// succeeded; without, there may be no job in it.
+    /// Opens or makes the file. One that is resumed goes on behind what is there, and says
+    /// what has succeeded; else there may be no job in it.
     ///
     /// # Errors
     /// Each names the file: it cannot be opened, read or written, is no joblog, has jobs in it, or
     /// is being written by another run.
-    pub(super) fn open(path: &Path, resume: bool) -> io::Result<(Self, Done)> {
+    pub(super) fn open(path: &Path, resume: Resume) -> io::Result<(Self, Done)> {
         open(path, resume).map_err(|error| name_in(path, &error))
     }
 
@@ -107,16 +117,16 @@ impl State {
 ///
 /// # Errors
 /// Names the file: it cannot be read or is no joblog.
-pub(super) fn done(path: &Path) -> io::Result<Done> {
-    let past = Past::read(path).map_err(|error| name_in(path, &error))?;
+pub(super) fn done(path: &Path, resume: Resume) -> io::Result<Done> {
+    let past = Past::read(path, resume).map_err(|error| name_in(path, &error))?;
     Ok(past.done)
 }
 
-fn open(path: &Path, resume: bool) -> io::Result<(JobLog, Done)> {
+fn open(path: &Path, resume: Resume) -> io::Result<(JobLog, Done)> {
     let Some(own) = own_stream(path) else {
         return open_file(path, resume);
     };
-    if resume {
+    if resume != Resume::No {
         return Err(io::Error::other(
             "cannot be read again: --resume needs a file",
         ));
@@ -148,13 +158,13 @@ fn own_stream(path: &Path) -> Option<Own> {
     same.next()
 }
 
-fn open_file(path: &Path, resume: bool) -> io::Result<(JobLog, Done)> {
+fn open_file(path: &Path, resume: Resume) -> io::Result<(JobLog, Done)> {
     let file = OpenOptions::new().append(true).create(true).open(path)?;
     // A pipe or a device has no past.
     let past = if file.metadata()?.is_file() {
         lock(&file)?;
-        let past = Past::read(path)?;
-        if past.jobs > 0 && !resume {
+        let past = Past::read(path, resume)?;
+        if past.jobs > 0 && resume == Resume::No {
             let text = format!("has {} jobs in it: --resume continues it", past.jobs);
             return Err(io::Error::new(io::ErrorKind::AlreadyExists, text));
         }
@@ -215,7 +225,7 @@ mod tests {
 
     /// A process that another test is just starting has our descriptors until its exec, and so the
     /// lock of a log that was closed.
-    fn open(path: &Path, resume: bool) -> io::Result<(JobLog, Done)> {
+    fn open(path: &Path, resume: Resume) -> io::Result<(JobLog, Done)> {
         let is_locked = |opened: &io::Result<_>| {
             let error = opened.as_ref().err();
             error.is_some_and(|error: &io::Error| error.to_string().contains("another run"))
@@ -232,7 +242,7 @@ mod tests {
     }
 
     fn logged(path: &Path, entries: &[(i32, &[u8])]) -> Vec<u8> {
-        let (log, _) = open(path, true).unwrap();
+        let (log, _) = open(path, Resume::Lines).unwrap();
         for &(code, line) in entries {
             log.write(&entry(code, line)).unwrap();
         }
@@ -244,7 +254,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("log");
         logged(&path, &[(0, b"a"), (1, b"a"), (0, b"a\n\xff"), (0, b"a")]);
-        let mut done = done(&path).unwrap();
+        let mut done = done(&path, Resume::Lines).unwrap();
         assert_eq!([(); 3].map(|()| done.take(b"a")), [true, true, false]);
         assert!(done.take(b"a\n\xff") && !done.take(b"a\n\xff") && !done.take(b""));
     }
@@ -260,11 +270,11 @@ mod tests {
                 .iter()
                 .filter(|&&byte| byte == b'\n')
                 .count();
-            let mut past = done(&path).unwrap();
+            let mut past = done(&path, Resume::Lines).unwrap();
             assert_eq!(past.take(b"a"), lines >= 3, "{length}");
             assert_eq!(past.take(b"b"), lines >= 4, "{length}");
             logged(&path, &[(0, b"c")]);
-            let mut past = done(&path).unwrap();
+            let mut past = done(&path, Resume::Lines).unwrap();
             assert_eq!(
                 (past.take(b"a"), past.take(b"c")),
                 (lines >= 3, true),
@@ -278,13 +288,21 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("log");
         // No job in it yet: nothing is lost.
-        drop(open(&path, false).unwrap());
+        drop(open(&path, Resume::No).unwrap());
         logged(&path, &[(1, b"x")]);
         let text = |resume| open(&path, resume).err().unwrap().to_string();
-        assert!(text(false).contains("has 1 jobs in it"), "{}", text(false));
+        assert!(
+            text(Resume::No).contains("has 1 jobs in it"),
+            "{}",
+            text(Resume::No)
+        );
         for other in ["Seq\tHost\n1\t:\n", "#cmwq-joblog 2\n", "x"] {
             std::fs::write(&path, other).unwrap();
-            assert!(text(true).contains("line 1 is not"), "{}", text(true));
+            assert!(
+                text(Resume::Lines).contains("line 1 is not"),
+                "{}",
+                text(Resume::Lines)
+            );
             assert_eq!(std::fs::read_to_string(&path).unwrap(), other);
         }
     }
@@ -293,14 +311,19 @@ mod tests {
     fn two_runs_do_not_share_a_log() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("log");
-        let _first = JobLog::open(&path, false).unwrap();
-        let error = JobLog::open(&path, true).err().unwrap().to_string();
+        let _first = JobLog::open(&path, Resume::No).unwrap();
+        let error = JobLog::open(&path, Resume::Lines)
+            .err()
+            .unwrap()
+            .to_string();
         assert!(error.contains("another run"), "{error}");
     }
 
     #[test]
     fn full_disk_is_an_error_that_names_the_file() {
-        let error = JobLog::open(Path::new("/dev/full"), false).err().unwrap();
+        let error = JobLog::open(Path::new("/dev/full"), Resume::No)
+            .err()
+            .unwrap();
         assert!(
             error.to_string().starts_with("joblog /dev/full: "),
             "{error}"

@@ -1,6 +1,8 @@
 //! What a joblog says of an earlier run.
 
+use super::Resume;
 use super::entry::{HEADER, succeeded};
+use crate::run::columns::JOINT;
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};
@@ -41,7 +43,7 @@ impl Past {
     ///
     /// # Errors
     /// The file cannot be read, or has something else in it.
-    pub(super) fn read(path: &Path) -> io::Result<Self> {
+    pub(super) fn read(path: &Path, resume: Resume) -> io::Result<Self> {
         let mut past = Self::default();
         let file = match File::open(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(past),
@@ -51,7 +53,7 @@ impl Past {
         let (mut line, mut number) = (Vec::new(), 0);
         while reader.read_until(b'\n', &mut line)? > 0 {
             number += 1;
-            if !past.add(number, &line) {
+            if !past.add(number, &line, resume) {
                 let text = format!("line {number} is not one of a joblog of version 1");
                 return Err(io::Error::other(text));
             }
@@ -61,7 +63,7 @@ impl Past {
     }
 
     /// False: the line is none of a joblog's.
-    fn add(&mut self, number: usize, line: &[u8]) -> bool {
+    fn add(&mut self, number: usize, line: &[u8], resume: Resume) -> bool {
         let header = HEADER
             .split_inclusive('\n')
             .nth(number - 1)
@@ -79,6 +81,10 @@ impl Past {
         };
         self.sound += line.len() as u64;
         self.jobs += 1;
+        let lines = match resume {
+            Resume::Rows if !lines.is_empty() => vec![lines.join(&JOINT)],
+            _ => lines,
+        };
         for line in lines {
             *self.done.0.entry(line).or_default() += 1;
         }

@@ -4,16 +4,15 @@
 /// Options, without their dashes, and what to do.
 type Absent = (&'static [&'static str], &'static str);
 
-const ABSENT: [Absent; 18] = [
+const ABSENT: [Absent; 17] = [
     (
         &["s", "max-chars"],
         "-n N gives up to N lines to a job, and never more than an argument list can hold",
     ),
     (
-        &["i"],
-        "{} stands for the line; -I WORD has another word for it",
+        &["version", "V", "minversion"],
+        "cmwq --version prints the version",
     ),
-    (&["l", "max-lines"], "-n N gives up to N lines to a job"),
     (&["x"], "an argument that is too long is an error anyway"),
     (
         &["retry-failed"],

@@ -24,7 +24,8 @@ More are in the man page: cmwq man run | man -l -
 Exit status, as xargs:
   0    every job succeeded, or there was none
   1    another error: bad usage, unreadable input, output or joblog that cannot be written
-  123  at least one job failed in a way that none of the following tells
+  123  at least one job failed in a way that none of the following tells; --halt may have stopped
+       the run then
   124  a job that exited with status 255 stopped the run
   125  a job that was killed by a signal stopped the run
   126  COMMAND cannot be run: no further job was started
@@ -60,8 +61,8 @@ pub(crate) struct RunArgs {
 
     /// Cut lines into columns at SEP, for {1}, {2}, ...
     ///
-    /// SEP is a string in which \t is a tab, \s any blank and [...] any of these, and a + behind
-    /// one repeats it.
+    /// SEP is a string in which \t is a tab, \s any blank and [...] any of these, and +, * and ?
+    /// behind one repeat it.
     #[arg(short = 'C', long, value_name = "SEP", value_parser = Separator::parse,
           conflicts_with_all = ["max_args", "max_replace_args"], help_heading = INPUT)]
     pub(super) colsep: Option<Separator>,
@@ -107,7 +108,7 @@ pub(crate) struct RunArgs {
     max_replace_args: Option<usize>,
 
     /// As -N; with --pipe, lines of a record.
-    #[arg(short = 'L', long, value_name = "N", hide = true,
+    #[arg(short = 'L', short_alias = 'l', long, value_name = "N", hide = true,
           value_parser = RangedU64ValueParser::<usize>::new().range(1..=1_000_000))]
     max_lines: Option<usize>,
 
@@ -160,7 +161,7 @@ pub(crate) struct RunArgs {
           allow_hyphen_values = true, conflicts_with = "max_active", help_heading = JOBS)]
     pub(super) jobs: Option<String>,
 
-    /// Wait for SECS seconds between the starts of two jobs (also 0.5, 2m, 1h)
+    /// Wait for SECS seconds between the starts of any two jobs (also 0.5, 2m, 1h)
     #[arg(long, value_name = "SECS", value_parser = seconds, help_heading = JOBS)]
     pub(super) delay: Option<Duration>,
 
@@ -189,6 +190,11 @@ pub(crate) struct RunArgs {
     /// GNU parallel counts the first attempt too, and with --gnu so does this.
     #[arg(long, value_name = "N", help_heading = JOBS)]
     pub(super) retries: Option<u32>,
+
+    /// Wait for SECS seconds before a job that failed is run again (also 0.5, 2m, 1h)
+    #[arg(long, value_name = "SECS", value_parser = seconds, requires = "retries",
+          help_heading = JOBS)]
+    pub(super) retry_delay: Option<Duration>,
 
     /// When jobs that end stop the run: never, soon, now, or soon,fail=3 and the like
     ///
@@ -220,7 +226,7 @@ pub(crate) struct RunArgs {
     #[arg(short_alias = 'u', long, help_heading = OUTPUT)]
     pub(super) ungroup: bool,
 
-    /// Write each job's output to files below DIR, and not to our own streams
+    /// Write each job's output to files below DIR, and nothing to our own streams
     ///
     /// DIR/1/LINE/ gets stdout, stderr, seq (the number of the job) and exitval (its exit status).
     /// With several columns it is DIR/1/FIRST/2/SECOND/, and so on; with --header their names stand
@@ -313,7 +319,7 @@ pub(crate) struct RunArgs {
     /// columns.
     ///
     /// Behind ::: are values, and behind :::: files with lines, instead of standard input. Several
-    /// of these are combined, each value with each.
+    /// of these are combined, each value with each: {} is all of them, {1} and {2} single ones.
     #[arg(value_name = "COMMAND", trailing_var_arg = true)]
     pub(super) command: Vec<OsString>,
 }

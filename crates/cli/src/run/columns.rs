@@ -9,14 +9,27 @@ pub(super) const LONGEST: usize = 128 * 1024 - 1;
 /// What separates columns: a string, as `--colsep` has it.
 ///
 /// `\t`, `\n` and `\\` are what they are in C, `\s` is any blank, `[...]` any of these bytes, and
-/// `+` behind one of them repeats it. Everything else is itself.
+/// `+`, `*` and `?` behind one of them repeat it as in a regular expression. Everything else is
+/// itself; what means something else in a regular expression is refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Separator(Vec<Atom>);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Atom {
     any_of: Vec<u8>,
+    /// It may be missing.
+    is_optional: bool,
     repeats: bool,
+}
+
+impl Atom {
+    /// With `+`, `*` or `?` behind it, if that is one.
+    fn repeated(&mut self, sign: u8) -> bool {
+        let is_once = !self.repeats && !self.is_optional;
+        self.repeats |= b"+*".contains(&sign) && is_once;
+        self.is_optional |= b"?*".contains(&sign) && is_once;
+        b"+*?".contains(&sign) && is_once
+    }
 }
 
 impl Separator {
@@ -25,21 +38,26 @@ impl Separator {
         let mut atoms: Vec<Atom> = Vec::new();
         let mut rest = text.as_bytes();
         while let Some((&byte, after)) = rest.split_first() {
-            let before = atoms
-                .last_mut()
-                .filter(|atom| !atom.repeats && text.len() > 1);
-            if let (b'+', Some(atom)) = (byte, before) {
-                (atom.repeats, rest) = (true, after);
+            if atoms.last_mut().is_some_and(|atom| atom.repeated(byte)) {
+                rest = after;
                 continue;
+            }
+            if is_of_expression(byte, text, atoms.is_empty()) {
+                return Err(format!(
+                    "\"{text}\": a separator is no regular expression: [,;] stands for one of \
+                     these, and \\{} for that itself",
+                    byte as char
+                ));
             }
             let any_of;
             (any_of, rest) = class(byte, after, text)?;
             atoms.push(Atom {
                 any_of,
+                is_optional: false,
                 repeats: false,
             });
         }
-        match atoms.is_empty() {
+        match atoms.iter().all(|atom| atom.is_optional) {
             true => Err("a separator has at least one character".to_owned()),
             false => Ok(Self(atoms)),
         }
@@ -48,7 +66,7 @@ impl Separator {
     /// The one byte that it is, if it is one.
     pub(super) fn as_byte(&self) -> Option<u8> {
         let [atom] = &self.0[..] else { return None };
-        let is_one = atom.any_of.len() == 1 && !atom.repeats;
+        let is_one = atom.any_of.len() == 1 && !atom.repeats && !atom.is_optional;
         is_one.then_some(atom.any_of[0])
     }
 
@@ -58,7 +76,7 @@ impl Separator {
             let fits = |byte: &&u8| atom.any_of.contains(byte);
             let most = if atom.repeats { usize::MAX } else { 1 };
             let count = text[at..].iter().take(most).take_while(fits).count();
-            (count > 0).then_some(at + count)
+            (count > 0 || atom.is_optional).then_some(at + count)
         })
     }
 
@@ -79,39 +97,64 @@ impl Separator {
     }
 }
 
+/// Whether it means something in a regular expression that it does not mean here. What consists of
+/// the same sign, as `|` or `||`, is a string.
+fn is_of_expression(byte: u8, text: &str, is_first: bool) -> bool {
+    let is_string = text.bytes().all(|other| other == byte);
+    let is_sign = match byte {
+        b'|' | b'.' | b'(' => true,
+        b'*' | b'?' => !is_first,
+        _ => false,
+    };
+    is_sign && !is_string
+}
+
 /// The bytes that `byte` stands for, and what is left behind it.
 fn class<'a>(byte: u8, after: &'a [u8], text: &str) -> Result<(Vec<u8>, &'a [u8]), String> {
     match (byte, after.split_first()) {
-        (b'\\', Some((&escaped, rest))) => Ok((escape(escaped), rest)),
+        (b'\\', Some((&escaped, rest))) => Ok((escape(escaped, text)?, rest)),
         (b'[', Some(_)) => {
             let end = after.iter().position(|&byte| byte == b']');
             let end = end.ok_or_else(|| format!("\"{text}\": a [ without a ]"))?;
-            Ok((set(&after[..end]), &after[end + 1..]))
+            Ok((set(&after[..end], text)?, &after[end + 1..]))
         }
         _ => Ok((vec![byte], after)),
     }
 }
 
-fn set(mut inner: &[u8]) -> Vec<u8> {
+fn set(mut inner: &[u8], text: &str) -> Result<Vec<u8>, String> {
+    let is_range = |three: &[u8]| three[1] == b'-' && three[0] != b'\\';
+    if inner.starts_with(b"^") || inner.starts_with(b"[:") || inner.windows(3).any(is_range) {
+        return Err(format!(
+            "\"{text}\": between [ and ] is each byte by itself"
+        ));
+    }
     let mut any_of = Vec::new();
     while let Some((&byte, after)) = inner.split_first() {
         let escaped = after.split_first().filter(|_| byte == b'\\');
         let (bytes, rest) = match escaped {
-            Some((&escaped, rest)) => (escape(escaped), rest),
+            Some((&escaped, rest)) => (escape(escaped, text)?, rest),
             None => (vec![byte], after),
         };
         any_of.extend(bytes);
         inner = rest;
     }
-    any_of
+    Ok(any_of)
 }
 
-fn escape(byte: u8) -> Vec<u8> {
+fn escape(byte: u8, text: &str) -> Result<Vec<u8>, String> {
     match byte {
-        b't' => vec![b'\t'],
-        b'n' => vec![b'\n'],
-        b's' => b" \t\n\r\x0b\x0c".to_vec(),
-        other => vec![other],
+        b't' => Ok(vec![b'\t']),
+        b'n' => Ok(vec![b'\n']),
+        b'r' => Ok(vec![b'\r']),
+        b's' => Ok(b" \t\n\r\x0b\x0c".to_vec()),
+        other if other.is_ascii_alphanumeric() => {
+            let other = other as char;
+            Err(format!(
+                "\"{text}\": there is no \\{other}, only \\t, \\n, \\r and \\s"
+            ))
+        }
+        other => Ok(vec![other]),
     }
 }
 
@@ -173,12 +216,38 @@ mod tests {
         assert_eq!(split("+", "a+b"), ["a", "b"]);
         assert_eq!(split("::", "a:b::c"), ["a:b", "c"]);
         assert_eq!(split(",", ""), [""]);
+        assert_eq!(split(" *, *", "a , b,c d"), ["a", "b", "c d"]);
+        assert_eq!(split(", ?", "a, b,c"), ["a", "b", "c"]);
+        assert_eq!(split("*", "a*b"), ["a", "b"]);
+        assert_eq!(split(r"\.", "a.b"), ["a", "b"]);
+        assert_eq!(split(".", "a.b"), ["a", "b"]);
+        assert_eq!(split("||", "a||b"), ["a", "b"]);
+        assert_eq!(split("[-,]", "a-b,c"), ["a", "b", "c"]);
     }
 
     #[test]
     fn a_separator_is_not_empty_and_a_class_ends() {
         assert!(Separator::parse("").is_err());
         assert!(Separator::parse("[ab").unwrap_err().contains("[ab"));
+    }
+
+    #[test]
+    fn what_means_something_else_in_an_expression_is_refused() {
+        for text in [
+            ",|;",
+            "a.b",
+            ".*",
+            "(a)",
+            "[^,]",
+            "[a-z]",
+            "[[:space:]]",
+            r"\d",
+            r"\W+",
+            " *",
+            ",?",
+        ] {
+            assert!(Separator::parse(text).is_err(), "{text}");
+        }
     }
 
     #[test]

@@ -9,7 +9,7 @@ pub(super) const MOST_ACTIVE: usize = 2048;
 pub(crate) struct Habits {
     /// Always so, or of no effect.
     #[arg(
-        long = "no-notice", hide = true, action = clap::ArgAction::Count,
+        short = 'i', long = "no-notice", hide = true, action = clap::ArgAction::Count,
         aliases = [
             "nonotice", "will-cite", "group", "no-swap", "noswap", "color", "colour", "ctag",
             "silent", "compress", "unsafe", "plain", "use-cpus-instead-of-cores", "exit",

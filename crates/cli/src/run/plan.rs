@@ -30,6 +30,8 @@ pub(super) struct Plan {
     /// What messages call the input.
     name: String,
     delimiter: u8,
+    /// It was asked for.
+    is_delimited: bool,
     /// `--pipe`: where the input is cut into blocks.
     cuts: Option<Cuts>,
     /// `--cat`: `{}` is a file with the block.
@@ -89,6 +91,7 @@ impl Plan {
             sources,
             file,
             delimiter: args.delimiter.unwrap_or(if args.null { 0 } else { b'\n' }),
+            is_delimited: args.delimiter.is_some(),
             csv,
             shuffled: args.shuf,
             has_header,
@@ -132,6 +135,7 @@ impl Plan {
         self.note_on_syntax()
             .into_iter()
             .chain(strangers)
+            .chain(self.note_on_values())
             .chain(waits)
     }
 
@@ -257,14 +261,35 @@ impl Plan {
         }
     }
 
-    /// The values in front of one that is the end.
-    fn up_to_last(&self, words: &[Vec<u8>]) -> Vec<Vec<u8>> {
-        let is_last = |word: &&Vec<u8>| self.last.as_ref() == Some(*word);
-        words
-            .iter()
-            .take_while(|word| !is_last(word))
-            .cloned()
-            .collect()
+    /// The values behind `:::`, in front of one that is the end. Which byte is asked for ends them
+    /// there as well.
+    fn values(&self, words: &[Vec<u8>]) -> Vec<Vec<u8>> {
+        let is_last = |word: &Vec<u8>| self.last.as_ref() == Some(word);
+        let parts = words.iter().flat_map(|word| match self.is_delimited {
+            true => {
+                let whole = word.strip_suffix(&[self.delimiter]).unwrap_or(word);
+                whole
+                    .split(|byte| *byte == self.delimiter)
+                    .map(<[u8]>::to_vec)
+                    .collect()
+            }
+            false => vec![word.clone()],
+        });
+        parts.take_while(|word| !is_last(word)).collect()
+    }
+
+    /// A list that was hardly meant as one value. Whoever speaks of other delimiters knows.
+    fn note_on_values(&self) -> Option<String> {
+        let has_lines = |(_, source): &(_, Source)| match source {
+            Source::Words(words) => words.iter().any(|word| word.contains(&b'\n')),
+            Source::File(_) => false,
+        };
+        let is_list = self.delimiter == b'\n' && !self.is_delimited;
+        (is_list && self.sources.0.iter().any(has_lines)).then(|| {
+            "a value behind ::: has newlines in it, and is one value: a list of lines goes to \
+             standard input, or is divided with -d '\\n'"
+                .to_owned()
+        })
     }
 
     /// The lines, until `stop` becomes readable.
@@ -279,7 +304,7 @@ impl Plan {
                 let mut values = Vec::new();
                 for ((with, source), file) in self.sources.0.iter().zip(files) {
                     let all = match (source, file) {
-                        (Source::Words(words), _) => self.up_to_last(words),
+                        (Source::Words(words), _) => self.values(words),
                         (Source::File(path), file) => {
                             let file = file.expect("it was opened");
                             all(&mut Input::Lines(lines(file))).map_err(named(&path.display()))?
@@ -367,6 +392,11 @@ fn refuse(args: &RunArgs, command: &[OsString], sources: usize) -> Result<(), St
             "there is no {{= =}}, as in \"{}\": write one quoted script for the shell, such as \
              'f={{}}; echo \"${{f%.txt}}\"'",
             word.display()
+        ));
+    }
+    if let Some(form) = command.iter().find_map(|word| script::padded(word)) {
+        return Err(format!(
+            "there is no {form}: write printf in one quoted script, such as 'printf %03d {{#}}'"
         ));
     }
     let mut words = command.iter().filter(|_| args.plus);

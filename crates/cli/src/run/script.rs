@@ -23,6 +23,14 @@ pub(super) fn is_perl(word: &OsStr) -> bool {
     holds(b"{=") && (holds(b"=}") || word == "{=")
 }
 
+/// A number that GNU parallel would pad: `{0#}`, `{0%}`.
+pub(super) fn padded(word: &OsStr) -> Option<&'static str> {
+    let word = word.to_str()?;
+    ["{0#}", "{0%}"]
+        .into_iter()
+        .find(|form| word.contains(form))
+}
+
 /// What GNU parallel's `--plus` has and we do not, such as `{##}` and `{%.txt}`.
 pub(super) fn other_plus_form(word: &OsStr) -> Option<&str> {
     let word = word.to_str()?;

@@ -202,6 +202,9 @@ impl Argument<'_> {
     fn is_meant_for_shell(&self, program: Program<'_>, holes: &Holes) -> bool {
         let is_code = program.is_in(&OF_CODE);
         let is_of_option = CODE_OPTIONS.contains(&self.before) && program.name != "echo";
+        if program.is_in(&["test", "["]) && ["&&", "||", ";"].contains(&self.word) {
+            return true;
+        }
         if program.is_in(&OF_OPERATORS) || is_of_option || (is_code && self.is_first) {
             return false;
         }
@@ -264,7 +267,7 @@ impl Argument<'_> {
         ends_with || (!is_address && parts.windows(2).any(ends))
     }
 
-    /// `$HOME`, `$(date)`, `"{}"`, `~/x`
+    /// `$HOME`, `$(date)`, `"{}"`, `~/x`, `\\n`
     fn is_expanded(&self) -> bool {
         let dollar = self.word.split('$').skip(1).any(|behind| {
             let is_first = |char: char| char.is_ascii_alphabetic() || "_({".contains(char);
@@ -275,7 +278,10 @@ impl Argument<'_> {
             self.word.len() > 1 && self.word.starts_with(quote) && self.word.ends_with(quote)
         };
         let is_home = self.word == "~" || self.word.starts_with("~/");
-        dollar || backquotes || is_quoted('"') || is_quoted('\'') || is_home
+        let is_escaped = [r"\\", r#"\""#, r"\'", r"\$"]
+            .iter()
+            .any(|two| self.word.contains(two));
+        dollar || backquotes || is_escaped || is_quoted('"') || is_quoted('\'') || is_home
     }
 
     /// `*.c`, `{}/*` for a program that takes names of files.
@@ -343,6 +349,8 @@ mod tests {
             ("cp {} '~/x'", "~/x"),
             ("echo '\"{}\"'", "\"{}\""),
             ("awk '{print $1}' {} '>{}.1'", ">{}.1"),
+            ("printf '%s\\\\n'", "%s\\\\n"),
+            ("test -e {} '&&' echo {}", "&&"),
         ] {
             assert_eq!(meant(text).as_deref(), Some(word), "{text}");
         }

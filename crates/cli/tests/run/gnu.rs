@@ -235,3 +235,52 @@ fn options_that_there_are_not_say_what_to_write() {
     assert_eq!(unknown.code, Some(1));
     assert!(unknown.err.contains("'--nonsense'"), "{}", unknown.err);
 }
+
+#[test]
+fn values_are_divided_where_a_delimiter_is_asked_for() {
+    let of = |args: &[&str]| lines(&[&["-k"], args].concat(), "");
+    assert_eq!(of(&["-d", " ", "echo", ":::", "a b c "]), ["a", "b", "c"]);
+    assert_eq!(
+        of(&["-d", r"\n", "echo", ":::", "a\nb", "c"]),
+        ["a", "b", "c"]
+    );
+    let whole = run(&["echo", ":::", "a\nb", "c\nd"], "");
+    assert_eq!(whole.sorted_lines(), ["a", "b", "c", "d"]);
+    let says = "a value behind ::: has newlines in it, and is one value";
+    assert_eq!(whole.err.matches(says).count(), 1, "{}", whole.err);
+    assert_eq!(run(&["-0", "echo", ":::", "a\nb"], "").err, "");
+}
+
+#[test]
+fn separators_that_are_regular_expressions_are_cut_or_refused() {
+    let cut = ["-C", " *, *", "echo", "{2}{1}."];
+    assert_eq!(lines(&cut, "1 , 2\n"), ["21."]);
+    for separator in [",|;", "[^0-9]+", r"\W", "(a|b)"] {
+        let ran = run(&["-C", separator, "echo", "{2}"], "1,2\n");
+        assert_eq!(
+            (ran.code, ran.text().as_str()),
+            (Some(1), ""),
+            "{separator}"
+        );
+        assert!(ran.err.contains(separator), "{}", ran.err);
+    }
+    let padded = run(&["echo", "x{0#}"], "a\n");
+    assert!(
+        padded.code == Some(1) && padded.err.contains("printf %03d"),
+        "{}",
+        padded.err
+    );
+}
+
+#[test]
+fn attempts_are_apart_as_far_as_asked() {
+    let began = std::time::Instant::now();
+    let args = ["--retries", "2", "--retry-delay", "0.2", "--quiet", "false"];
+    assert_eq!(run(&args, "a\nb\n").code, Some(123));
+    let took = began.elapsed();
+    assert!(took >= std::time::Duration::from_millis(400), "{took:?}");
+    // A run that is stopped waits no more.
+    let stopped = "if [ {} = 1 ]; then sleep 0.3; exit 255; fi; false";
+    let args = ["--retries", "2", "--retry-delay", "1h", "--quiet", stopped];
+    assert_eq!(run(&args, "1\n2\n").code, Some(124));
+}

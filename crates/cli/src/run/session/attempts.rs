@@ -55,7 +55,9 @@ impl Session {
             if is_tried_again || told.is_some() {
                 self.clear(title, body, told, is_tried_again);
             }
-            if !is_tried_again {
+            let pause = self.retry_delay.filter(|_| is_tried_again);
+            let goes_on = is_tried_again && pause.is_none_or(|pause| self.control.rest(pause));
+            if !goes_on {
                 return Ok(Some(attempt));
             }
             last = Some(attempt);

@@ -68,6 +68,8 @@ pub(super) struct Session {
     room: Room,
     slots: Slots,
     delay: Option<Delay>,
+    /// Between two attempts at one job.
+    retry_delay: Option<Duration>,
     verbose: bool,
     tag: bool,
     tagstring: Option<Text>,
@@ -131,6 +133,7 @@ impl Session {
             room: Room::new(),
             slots: Slots::default(),
             delay: args.delay.map(Delay::new),
+            retry_delay: args.retry_delay,
             verbose: args.verbose,
             tag: args.tag,
             tagstring: setup.tagstring,

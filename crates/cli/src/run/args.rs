@@ -301,7 +301,9 @@ pub(crate) struct RunArgs {
 
     /// Join the words of COMMAND to a script for the shell, as GNU parallel does
     ///
-    /// Without this, COMMAND is a script only if it is one word.
+    /// Without this, COMMAND is a script only if it is one word. It also means that --retries
+    /// counts the first attempt, that no end of a job stops the run unless --halt says so, and that
+    /// --colsep takes blanks off.
     #[arg(long, help_heading = INPUT)]
     pub(super) gnu: bool,
 

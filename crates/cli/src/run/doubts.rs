@@ -9,16 +9,22 @@ use std::os::unix::ffi::OsStrExt;
 /// Whether something was said of the lines of a list.
 pub(super) struct Doubts {
     cut: Cut,
+    /// Somebody has thought of blanks.
+    is_trimmed: bool,
     /// Nothing was, and something may be.
     is_open: bool,
 }
 
 impl Doubts {
-    /// `delimiter`: what lines end with.
-    pub(super) fn new(cut: Cut, delimiter: u8) -> Self {
+    /// `delimiter`: what lines end with. `is_trimmed`: `--trim` says what becomes of blanks.
+    pub(super) fn new(cut: Cut, delimiter: u8, is_trimmed: bool) -> Self {
         // Whoever knows that names may have newlines in them knows what they have.
         let is_open = delimiter == b'\n' && cut != Cut::Record;
-        Self { cut, is_open }
+        Self {
+            cut,
+            is_trimmed,
+            is_open,
+        }
     }
 
     /// What is to be said of these lines.
@@ -46,8 +52,17 @@ impl Doubts {
             );
         }
         let is_cut = matches!(self.cut, Cut::At(_));
-        (is_cut && self.cut.columns(line).iter().any(is_quoted)).then_some(
-            "a column begins with a quote, which is part of it: --csv reads columns between quotes",
+        let columns = self.cut.columns(line);
+        let has_blank = |column: &&[u8]| column.trim_ascii().len() < column.len();
+        if is_cut && columns.iter().any(is_quoted) {
+            return Some(
+                "a column begins with a quote, which is part of it: --csv reads columns between \
+                 quotes",
+            );
+        }
+        (is_cut && !self.is_trimmed && columns.iter().any(has_blank)).then_some(
+            "a column begins or ends with a blank, which is part of it: --trim lr takes blanks off, \
+             and --trim n leaves them without this note",
         )
     }
 }
@@ -71,7 +86,7 @@ mod tests {
     use super::*;
 
     fn said(cut: Cut, delimiter: u8, line: &str) -> Option<&'static str> {
-        Doubts::new(cut, delimiter).of(&[line.as_bytes().to_vec()])
+        Doubts::new(cut, delimiter, false).of(&[line.as_bytes().to_vec()])
     }
 
     #[test]
@@ -84,7 +99,10 @@ mod tests {
         assert_eq!(of(Cut::Whole, "\"a\""), "");
         assert_eq!(of(commas(), "a,\",b"), "");
         assert_eq!(said(Cut::Whole, 0, "a\r"), None);
-        let mut doubts = Doubts::new(commas(), b'\n');
+        assert!(of(commas(), "a, b").contains("--trim lr"));
+        let mut trimmed = Doubts::new(commas(), b'\n', true);
+        assert_eq!(trimmed.of(&[b"a, b".to_vec()]), None);
+        let mut doubts = Doubts::new(commas(), b'\n', false);
         assert!(doubts.of(&[b"a".to_vec(), b"b\r".to_vec()]).is_some());
         assert_eq!(doubts.of(&[b"c\r".to_vec()]), None);
     }

@@ -3,7 +3,9 @@
 
 use super::args::{RunArgs, SummaryFormat, When};
 use super::habits;
+use super::halt::Halt;
 use super::results::is_table;
+use super::template::Trim;
 use std::io::{self, IsTerminal};
 use std::path::Path;
 
@@ -16,6 +18,10 @@ pub(super) fn settle(args: &RunArgs, cpus: usize) -> Result<(RunArgs, Vec<String
         // All attempts, with 0 for as many as it takes.
         let further = |all: u32| all.checked_sub(1).unwrap_or(u32::MAX);
         args.retries = args.retries.map(further);
+        args.halt = args.halt.or(Some(Halt::Never));
+        // Columns are what is between separators and blanks.
+        let trims = args.colsep.is_some() && args.trim.is_none();
+        args.trim = if trims { Some(Trim::BOTH) } else { args.trim };
     }
     if let Some(text) = &args.jobs
         && let Some(most) = habits::most_jobs(text, cpus)?

@@ -36,7 +36,7 @@ pub(super) struct Plan {
     cuts: Option<Cuts>,
     /// `--cat`: `{}` is a file with the block.
     has_block_files: bool,
-    trim: Trim,
+    trim: Option<Trim>,
     /// `-r`: lines with nothing but blanks are no jobs.
     skips_blank: bool,
     /// `-E`: each source ends before a line that is this one.
@@ -83,7 +83,7 @@ impl Plan {
         Ok(Plan {
             cuts,
             has_block_files: args.habits.cat,
-            trim: args.trim.unwrap_or_default(),
+            trim: args.trim,
             skips_blank: args.habits.no_blank > 0,
             last: args.habits.eof.clone().map(String::into_bytes),
             spread_over: args.habits.spreads().then(|| slots(args.max_active)),
@@ -109,7 +109,9 @@ impl Plan {
     pub(super) fn template(&self) -> io::Result<Template> {
         let template =
             Template::new(&self.command, &self.holes, self.style).map_err(io::Error::other)?;
-        let template = template.trimmed(self.trim).without_blank(self.skips_blank);
+        let template = template
+            .trimmed(self.trim.unwrap_or_default())
+            .without_blank(self.skips_blank);
         Ok(match self.has_block_files {
             true => template.with_block_files(),
             false => template,
@@ -173,7 +175,7 @@ impl Plan {
 
     /// What is to be said of the lines.
     pub(super) fn doubts(&self) -> Doubts {
-        Doubts::new(self.holes.cut.clone(), self.delimiter)
+        Doubts::new(self.holes.cut.clone(), self.delimiter, self.trim.is_some())
     }
 
     /// Opens what there is to read, so that nothing has begun if that fails, and reads what the

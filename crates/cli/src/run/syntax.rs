@@ -117,6 +117,12 @@ const CODE_OPTIONS: [&str; 8] = [
     "--exec",
 ];
 
+/// Of these, programs for which a script between quotes, as one word, is no script.
+const OF_SCRIPTS: [&str; 16] = [
+    "bash", "dash", "fish", "gawk", "awk", "ksh", "mawk", "node", "perl", "php", "python",
+    "Rscript", "ruby", "sed", "sh", "zsh",
+];
+
 /// Options behind which a separator stands.
 const SEPARATOR_OPTIONS: [&str; 8] = [
     "-d",
@@ -201,6 +207,9 @@ struct Argument<'a> {
 impl Argument<'_> {
     fn is_meant_for_shell(&self, program: Program<'_>, holes: &Holes) -> bool {
         let is_code = program.is_in(&OF_CODE);
+        if program.is_in(&OF_SCRIPTS) && self.is_script_in_quotes() {
+            return true;
+        }
         let is_of_option = CODE_OPTIONS.contains(&self.before) && program.name != "echo";
         if program.is_in(&["test", "["]) && ["&&", "||", ";"].contains(&self.word) {
             return true;
@@ -267,6 +276,16 @@ impl Argument<'_> {
         ends_with || (!is_address && parts.windows(2).any(ends))
     }
 
+    /// `'print 1'` with its quotes: a shell would have taken them off.
+    fn is_script_in_quotes(&self) -> bool {
+        let is_script = self.is_first || ["-c", "-e"].contains(&self.before);
+        is_script && (self.is_between('\'') || self.is_between('"')) && has_blanks(self.word)
+    }
+
+    fn is_between(&self, quote: char) -> bool {
+        self.word.len() > 1 && self.word.starts_with(quote) && self.word.ends_with(quote)
+    }
+
     /// `$HOME`, `$(date)`, `"{}"`, `~/x`, `\\n`
     fn is_expanded(&self) -> bool {
         let dollar = self.word.split('$').skip(1).any(|behind| {
@@ -274,14 +293,16 @@ impl Argument<'_> {
             behind.starts_with(is_first)
         });
         let backquotes = self.word.matches('`').count() > 1;
-        let is_quoted = |quote| {
-            self.word.len() > 1 && self.word.starts_with(quote) && self.word.ends_with(quote)
-        };
         let is_home = self.word == "~" || self.word.starts_with("~/");
         let is_escaped = [r"\\", r#"\""#, r"\'", r"\$"]
             .iter()
             .any(|two| self.word.contains(two));
-        dollar || backquotes || is_escaped || is_quoted('"') || is_quoted('\'') || is_home
+        dollar
+            || backquotes
+            || is_escaped
+            || self.is_between('"')
+            || self.is_between('\'')
+            || is_home
     }
 
     /// `*.c`, `{}/*` for a program that takes names of files.
@@ -351,6 +372,9 @@ mod tests {
             ("awk '{print $1}' {} '>{}.1'", ">{}.1"),
             ("printf '%s\\\\n'", "%s\\\\n"),
             ("test -e {} '&&' echo {}", "&&"),
+            ("bash -c '\"echo {}\"'", "\"echo {}\""),
+            ("python3 -c '\"print({}, 1)\"'", "\"print({}, 1)\""),
+            ("awk '\"{print $2, 1}\"' {}", "\"{print $2, 1}\""),
         ] {
             assert_eq!(meant(text).as_deref(), Some(word), "{text}");
         }

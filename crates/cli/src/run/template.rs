@@ -39,6 +39,11 @@ pub(super) struct Trim {
 }
 
 impl Trim {
+    pub(super) const BOTH: Self = Self {
+        left: true,
+        right: true,
+    };
+
     /// The error is one of usage.
     pub(super) fn parse(text: &str) -> Result<Self, String> {
         let is_known = ["n", "l", "r", "lr", "rl"].contains(&text);

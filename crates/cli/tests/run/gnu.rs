@@ -284,3 +284,27 @@ fn attempts_are_apart_as_far_as_asked() {
     let args = ["--retries", "2", "--retry-delay", "1h", "--quiet", stopped];
     assert_eq!(run(&args, "1\n2\n").code, Some(124));
 }
+
+#[test]
+fn parallels_rules_are_those_of_its_failures_and_columns_too() {
+    let stop = [
+        "--gnu", "-k", "-j1", "echo", "{};", "false;", "exit", "255", "#",
+    ];
+    let ran = run(&stop, "a\nb\n");
+    assert_eq!(
+        (ran.code, ran.lines()),
+        (Some(123), vec!["a".into(), "b".into()])
+    );
+    let columns = ["-C", ",", "echo", "[{2}]"];
+    assert_eq!(
+        lines(&[&["--gnu"][..], &columns].concat(), "a, b \n"),
+        ["[b]"]
+    );
+    let noted = run(&columns, "a, b \n");
+    assert_eq!(noted.lines(), ["[ b ]"]);
+    assert!(noted.err.contains("--trim lr"), "{}", noted.err);
+    assert_eq!(
+        run(&[&["--trim", "n"][..], &columns].concat(), "a, b \n").err,
+        ""
+    );
+}

@@ -122,16 +122,17 @@ pub(crate) struct RunArgs {
     pub(super) pipe: bool,
 
     /// Bytes of a block (also 100k, 10M, 1G), at most: a longer record is a block of its own
-    #[arg(long, value_name = "SIZE", value_parser = blocks::size, default_value = "1M",
+    #[arg(long, alias = "block-size", value_name = "SIZE", value_parser = blocks::size,
+          default_value = "1M",
           allow_hyphen_values = true, help_heading = INPUT)]
     pub(super) block: usize,
 
     /// Records of --pipe end with TEXT (\n, \t, \r, \0 as in C), not with a newline
-    #[arg(long, value_name = "TEXT", help_heading = INPUT)]
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true, help_heading = INPUT)]
     pub(super) recend: Option<String>,
 
     /// Records of --pipe begin with TEXT; without --recend they end with nothing of their own
-    #[arg(long, value_name = "TEXT", help_heading = INPUT)]
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true, help_heading = INPUT)]
     pub(super) recstart: Option<String>,
 
     /// Take blanks off the left (l), the right (r) or both sides (lr) of each value

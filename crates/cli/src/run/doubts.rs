@@ -1,7 +1,7 @@
 //! What in a list was hardly meant as it is read. It is said once: nothing else may show it.
 
 use super::columns::Cut;
-use super::hole::Holes;
+use super::hole::{Holes, Part};
 use super::records::BYTE_ORDER_MARK;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
@@ -65,6 +65,30 @@ impl Doubts {
              and --trim n leaves them without this note",
         )
     }
+}
+
+/// `{2}` as a word in COMMAND, where lines have one column. As a part of a word it may be a part of
+/// a regular expression.
+pub(super) fn of_columns(command: &[OsString], holes: &Holes) -> Option<String> {
+    let words = command.iter().filter_map(|word| word.to_str());
+    let mut words = words.flat_map(str::split_ascii_whitespace);
+    let is_stray = |word: &&str| {
+        let inside = word
+            .strip_prefix('{')
+            .and_then(|word| word.strip_suffix('}'));
+        let number = inside.map(|inside| inside.trim_end_matches(['.', '/']));
+        let is_number = number.is_some_and(|number| number.parse::<u32>().is_ok_and(|n| n > 0));
+        is_number
+            && !holes
+                .parts(word.as_bytes())
+                .iter()
+                .any(|part| matches!(part, Part::Hole(_)))
+    };
+    let word = words.find(is_stray)?;
+    Some(format!(
+        "{word} stays as it is: there are fewer columns (--colsep cuts lines, -N N gives N lines to \
+         a job)"
+    ))
 }
 
 /// `{word}` in COMMAND that is no column, where columns have names.

@@ -1,9 +1,11 @@
 //! What is to be run, and on which lines: COMMAND and where its arguments come from.
 
+mod notes;
+
 use super::args::RunArgs;
 use super::blocks::{Blocks, Cuts};
 use super::columns::{Cut, LONGEST};
-use super::doubts::{self, Doubts};
+use super::doubts::Doubts;
 use super::feed::{Feed, Jobs};
 use super::halt::Halt;
 use super::hole::Holes;
@@ -11,14 +13,12 @@ use super::input::{Input, Interruptible, Lines};
 use super::log::{Done, Resume};
 use super::records::Records;
 use super::script;
-use super::shell;
 use super::sources::{Markers, Rows, Source, Sources};
-use super::syntax;
 use super::template::{Style, Template, Trim};
 use std::ffi::{OsStr, OsString};
 use std::fmt::Display;
 use std::fs::File;
-use std::io::{self, IsTerminal, Read};
+use std::io::{self, Read};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::path::{Path, PathBuf};
 
@@ -125,43 +125,6 @@ impl Plan {
 
     pub(super) fn name(&self) -> &str {
         &self.name
-    }
-
-    /// What is to be said before anything runs.
-    pub(super) fn notes(&self) -> impl Iterator<Item = String> {
-        let strangers = doubts::of_names(&self.command, &self.holes);
-        let waits = self.reads_a_terminal().then(|| {
-            "lines are read from the terminal, up to Ctrl-D; values may stand behind ::: instead"
-                .to_owned()
-        });
-        self.note_on_syntax()
-            .into_iter()
-            .chain(strangers)
-            .chain(self.note_on_values())
-            .chain(waits)
-    }
-
-    /// A word that a shell would have read otherwise. Nobody who quotes words means a shell.
-    fn note_on_syntax(&self) -> Option<String> {
-        let what_to_do = "for a shell, quote COMMAND as a whole, or use --gnu";
-        let is_read = self.style.gnu || script::is_script(&self.command);
-        let first = self.command.first();
-        let first = first.filter(|_| !is_read && !self.is_quoted)?;
-        if shell::is_of_shell(first) {
-            let first = first.display();
-            return Some(format!("\"{first}\" is no program: {what_to_do}"));
-        }
-        let word = syntax::meant_for_shell(&self.command, &self.holes)?;
-        let word = word.display();
-        Some(format!(
-            "\"{word}\" is given to COMMAND as an argument; {what_to_do}"
-        ))
-    }
-
-    /// Whether somebody has to type the lines, and sees what we say.
-    fn reads_a_terminal(&self) -> bool {
-        let is_ours = self.sources.len() == 0 && self.file.is_none();
-        is_ours && io::stdin().is_terminal() && io::stderr().is_terminal()
     }
 
     /// How a joblog is continued, if it is.
@@ -278,20 +241,6 @@ impl Plan {
             false => vec![word.clone()],
         });
         parts.take_while(|word| !is_last(word)).collect()
-    }
-
-    /// A list that was hardly meant as one value. Whoever speaks of other delimiters knows.
-    fn note_on_values(&self) -> Option<String> {
-        let has_lines = |(_, source): &(_, Source)| match source {
-            Source::Words(words) => words.iter().any(|word| word.contains(&b'\n')),
-            Source::File(_) => false,
-        };
-        let is_list = self.delimiter == b'\n' && !self.is_delimited;
-        (is_list && self.sources.0.iter().any(has_lines)).then(|| {
-            "a value behind ::: has newlines in it, and is one value: a list of lines goes to \
-             standard input, or is divided with -d '\\n'"
-                .to_owned()
-        })
     }
 
     /// The lines, until `stop` becomes readable.

@@ -57,7 +57,7 @@ fn has_expansion(text: &[u8]) -> bool {
 }
 
 /// `{1..3}`
-fn has_range(text: &[u8]) -> bool {
+pub(super) fn has_range(text: &[u8]) -> bool {
     let mut braces = text.split(|&byte| byte == b'{').skip(1);
     braces.any(|behind| {
         let is_inside = |byte: &&u8| byte.is_ascii_alphanumeric() || **byte == b'.';

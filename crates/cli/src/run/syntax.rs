@@ -3,6 +3,7 @@
 //! scripts, URLs, and values of options.
 
 use super::hole::{Holes, Part};
+use super::shell;
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
@@ -305,10 +306,23 @@ impl Argument<'_> {
             || is_home
     }
 
+    /// `{a,b}`, `{1..3}`
+    fn has_alternatives(&self) -> bool {
+        let is_inside = |char: char| char.is_ascii_alphanumeric() || ",._-/".contains(char);
+        self.word.split('{').skip(1).any(|behind| {
+            let inside = behind.split_once('}').map_or("", |(inside, _)| inside);
+            let divides = inside.trim_matches(',').contains(',');
+            divides && inside.chars().all(is_inside)
+        }) || shell::has_range(self.word.as_bytes())
+    }
+
     /// `*.c`, `{}/*` for a program that takes names of files.
     fn is_glob(&self, program: Program<'_>) -> bool {
         let is_option = self.word.starts_with('-') || self.before.starts_with("--");
-        program.is_in(&OF_FILES) && !is_option && self.word.contains('*') && !has_blanks(self.word)
+        let is_pattern = self.word.contains('*')
+            || self.has_alternatives()
+            || (program.name != "echo" && self.word.contains('?'));
+        program.is_in(&OF_FILES) && !is_option && is_pattern && !has_blanks(self.word)
     }
 }
 
@@ -372,6 +386,9 @@ mod tests {
             ("awk '{print $1}' {} '>{}.1'", ">{}.1"),
             ("printf '%s\\\\n'", "%s\\\\n"),
             ("test -e {} '&&' echo {}", "&&"),
+            ("ls f?.log", "f?.log"),
+            ("echo {a,b}", "{a,b}"),
+            ("cat x{1..3}", "x{1..3}"),
             ("bash -c '\"echo {}\"'", "\"echo {}\""),
             ("python3 -c '\"print({}, 1)\"'", "\"print({}, 1)\""),
             ("awk '\"{print $2, 1}\"' {}", "\"{print $2, 1}\""),
@@ -432,6 +449,8 @@ mod tests {
             "git log '--format=%h' {}",
             "echo '$5' 'a*b c'",
             "echo {}",
+            "echo '{\"a\":1,\"b\":2}'",
+            "echo 'http://h/?a=1'",
         ] {
             assert_eq!(meant(text), None, "{text}");
         }

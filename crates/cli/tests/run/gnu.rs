@@ -308,3 +308,34 @@ fn parallels_rules_are_those_of_its_failures_and_columns_too() {
         ""
     );
 }
+
+#[test]
+fn a_column_that_no_line_has_is_named() {
+    for args in [&["echo", "{2}", "{1}"][..], &["echo {1} {2}"]] {
+        let ran = run(args, "a b\n");
+        assert!(ran.err.contains("{2} stays as it is"), "{}", ran.err);
+    }
+    for args in [
+        &["grep", "-c", "-E", "a{2}", "{}"][..],
+        &["awk 'NR == 2 {print}' {}"],
+    ] {
+        assert_eq!(run(args, "/dev/null\n").err, "", "{args:?}");
+    }
+    let there = ["--colsep", " ", "echo", "{2}"];
+    assert_eq!(run(&there, "a b\n").err, "");
+}
+
+#[test]
+fn what_records_end_with_may_begin_with_a_dash() {
+    let args = [
+        "--pipe",
+        "--block-size",
+        "1k",
+        "--recend",
+        "--",
+        "-N1",
+        "-k",
+        "cat; echo",
+    ];
+    assert_eq!(lines(&args, "a--b"), ["a--", "b"]);
+}

@@ -76,7 +76,7 @@ const OF_CODE: [&str; 64] = [
 ];
 
 /// Of these, programs that take operators as arguments anywhere.
-const OF_OPERATORS: [&str; 6] = ["expr", "find", "test", "[", "[[", "tr"];
+const OF_OPERATORS: [&str; 5] = ["expr", "find", "test", "[", "[["];
 
 /// Programs that expand no `*` themselves, and whose arguments are no patterns.
 const OF_FILES: [&str; 24] = [
@@ -148,7 +148,7 @@ pub(super) fn meant_for_shell<'a>(command: &'a [OsString], holes: &Holes) -> Opt
             word: words[at],
             before: words[at - 1],
             has_next: at + 1 < words.len(),
-            is_first: program.first_operand(&words) == Some(at),
+            is_first: program.is_first_operand(at, &words),
         };
         argument.is_meant_for_shell(program, holes)
     });
@@ -182,10 +182,13 @@ impl<'a> Program<'a> {
         names.contains(&self.name)
     }
 
-    /// Where its first argument is that is no option: of many programs a pattern, or code.
-    fn first_operand(self, words: &[&str]) -> Option<usize> {
-        let mut later = self.at + 1..words.len();
-        later.find(|&at| !words[at].starts_with('-') || words[at] == "-")
+    /// Whether the word there is no option, but the first argument: of many programs a pattern, or
+    /// code. `tr` has two.
+    fn is_first_operand(self, at: usize, words: &[&str]) -> bool {
+        let is_operand = |at: &usize| !words[*at].starts_with('-') || words[*at] == "-";
+        let mut operands = (self.at + 1..words.len()).filter(is_operand);
+        let count = if self.name == "tr" { 2 } else { 1 };
+        operands.by_ref().take(count).any(|operand| operand == at)
     }
 }
 
@@ -280,7 +283,7 @@ impl Argument<'_> {
     /// `'print 1'` with its quotes: a shell would have taken them off.
     fn is_script_in_quotes(&self) -> bool {
         let is_script = self.is_first || ["-c", "-e"].contains(&self.before);
-        is_script && (self.is_between('\'') || self.is_between('"')) && has_blanks(self.word)
+        is_script && (self.is_between('\'') || self.is_between('"'))
     }
 
     fn is_between(&self, quote: char) -> bool {
@@ -387,6 +390,8 @@ mod tests {
             ("printf '%s\\\\n'", "%s\\\\n"),
             ("test -e {} '&&' echo {}", "&&"),
             ("ls f?.log", "f?.log"),
+            ("tr a-z A-Z '<' {}", "<"),
+            ("perl -pe '\"s/a/b/\"' {}", "\"s/a/b/\""),
             ("echo {a,b}", "{a,b}"),
             ("cat x{1..3}", "x{1..3}"),
             ("bash -c '\"echo {}\"'", "\"echo {}\""),

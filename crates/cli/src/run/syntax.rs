@@ -106,6 +106,12 @@ const OF_FILES: [&str; 24] = [
     "zcat",
 ];
 
+/// Programs that run another one.
+const WRAPPERS: [&str; 14] = [
+    "chrt", "env", "flock", "ionice", "nice", "nohup", "numactl", "setsid", "stdbuf", "strace",
+    "sudo", "taskset", "time", "timeout",
+];
+
 /// Options behind which code stands.
 const CODE_OPTIONS: [&str; 8] = [
     "-c",
@@ -169,13 +175,10 @@ impl<'a> Program<'a> {
             name: base(word),
             at,
         });
-        let first = Self {
-            name: words.first().map_or("", |word| base(word)),
-            at: 0,
-        };
-        named
-            .find(|program| OF_CODE.contains(&program.name))
-            .unwrap_or(first)
+        let first = named.next().unwrap_or(Self { name: "", at: 0 });
+        let is_other = WRAPPERS.contains(&first.name);
+        let other = named.find(|program| is_other && OF_CODE.contains(&program.name));
+        other.unwrap_or(first)
     }
 
     fn is_in(self, names: &[&str]) -> bool {
@@ -221,8 +224,9 @@ impl Argument<'_> {
         if program.is_in(&OF_OPERATORS) || is_of_option || (is_code && self.is_first) {
             return false;
         }
+        let is_format = program.name == "printf" && self.is_first;
         let is_joined = self.is_operator() || self.is_redirection() || self.ends_command(holes);
-        is_joined || (!is_code && self.is_expanded()) || self.is_glob(program)
+        (is_joined && !is_format) || (!is_code && self.is_expanded()) || self.is_glob(program)
     }
 
     /// `|`, `&&` and `|tr`, `a&&`. Behind `-d` and the like it is a separator.
@@ -237,7 +241,7 @@ impl Argument<'_> {
         is_tight && (begins || word.ends_with("&&") || word.ends_with("||"))
     }
 
-    /// `>out`, `2>&1`, `<in`. Not `<b>`, nor `>=1`.
+    /// `>out`, `2>&1`, `<in`. Not `<b>x`, nor `>=1`.
     fn is_redirection(&self) -> bool {
         let rest = self
             .word
@@ -254,7 +258,7 @@ impl Argument<'_> {
         let Some(to) = rest.strip_prefix(['>', '<']) else {
             return false;
         };
-        let is_tag = rest.starts_with('<') && to.len() > 1 && to.ends_with('>');
+        let is_tag = rest.starts_with('<') && to.find('>').is_some_and(|at| at > 0);
         let is_separator = to.is_empty() && SEPARATOR_OPTIONS.contains(&self.before);
         !is_tag && !is_separator && !to.starts_with('=') && !to.contains(char::is_whitespace)
     }
@@ -390,6 +394,7 @@ mod tests {
             ("printf '%s\\\\n'", "%s\\\\n"),
             ("test -e {} '&&' echo {}", "&&"),
             ("ls f?.log", "f?.log"),
+            ("./train --split test '>{}.log'", ">{}.log"),
             ("tr a-z A-Z '<' {}", "<"),
             ("perl -pe '\"s/a/b/\"' {}", "\"s/a/b/\""),
             ("echo {a,b}", "{a,b}"),
@@ -454,6 +459,9 @@ mod tests {
             "git log '--format=%h' {}",
             "echo '$5' 'a*b c'",
             "echo {}",
+            "printf '<%s>\\n' x",
+            "printf '>%s\\n' {}",
+            "echo '<p>{}</p>'",
             "echo '{\"a\":1,\"b\":2}'",
             "echo 'http://h/?a=1'",
         ] {

@@ -91,7 +91,9 @@ impl<S: Store> WorkerPool<S> {
         inbox: &mut I,
         (id, pwq): (WorkerId, S::Pwq),
     ) {
-        if !self.may_deal(cx, pwq) {
+        // A barrier has no slot to pass on.
+        let current = self.crew.get(id).current.as_ref();
+        if current.is_none_or(|current| current.barrier) || !self.may_deal(cx, pwq) {
             return;
         }
         let to = Dealer {

@@ -184,6 +184,10 @@ enum Happens {
     Pass(u64),
     Look,
     Flush,
+    /// Somebody waits for one of the items that run or wait, or takes it back.
+    Wait(usize),
+    Cancel(usize),
+    Limit(u32),
 }
 
 fn happens() -> impl Strategy<Value = Happens> {
@@ -195,10 +199,13 @@ fn happens() -> impl Strategy<Value = Happens> {
         1 => (0..2 * LATE).prop_map(Happens::Pass),
         1 => Just(Happens::Look),
         1 => Just(Happens::Flush),
+        2 => (0..100_usize).prop_map(Happens::Wait),
+        1 => (0..100_usize).prop_map(Happens::Cancel),
+        1 => (1..100_u32).prop_map(Happens::Limit),
     ]
 }
 
-/// How often each item was left, and who is at which.
+/// How often each item was left.
 #[derive(Default)]
 struct Known {
     left: BTreeMap<usize, usize>,
@@ -213,7 +220,8 @@ fn happen(rig: &mut Rig, inbox: &mut Box, known: &mut Known, what: Happens) {
             crowded(rig, inbox);
         }
         Happens::Again(items) => {
-            let idle = |&work: &usize| !rig.store.word(work).is_pending();
+            let is_item = |work: usize| rig.store.items[work].target.is_none();
+            let idle = |&work: &usize| is_item(work) && !rig.store.word(work).is_pending();
             let again: Vec<usize> = rig.started.iter().copied().filter(idle).collect();
             let mut again: Vec<usize> = again.into_iter().rev().take(items).collect();
             again.sort_unstable();
@@ -239,6 +247,23 @@ fn happen(rig: &mut Rig, inbox: &mut Box, known: &mut Known, what: Happens) {
             take_in(rig, inbox);
             _ = rig.flush(0);
         }
+        Happens::Wait(which) => {
+            take_in(rig, inbox);
+            if let Some(work) = pick(rig, known, which) {
+                _ = rig.barrier(work);
+            }
+        }
+        Happens::Cancel(which) => {
+            take_in(rig, inbox);
+            let work = pick(rig, known, which);
+            if let Some(work) = work.filter(|&work| rig.cancel(work)) {
+                *known.left.get_mut(&work).unwrap() -= 1;
+            }
+        }
+        Happens::Limit(max) => {
+            take_in(rig, inbox);
+            rig.set_max(0, max);
+        }
     }
     run(rig, inbox);
     let mut executing = rig.executing();
@@ -246,6 +271,12 @@ fn happen(rig: &mut Rig, inbox: &mut Box, known: &mut Known, what: Happens) {
     let count = executing.len();
     executing.dedup();
     assert_eq!(executing.len(), count, "one item is executed twice at once");
+}
+
+/// One of the last items that were left.
+fn pick(rig: &Rig, known: &Known, which: usize) -> Option<usize> {
+    let there = |&&work: &&usize| rig.store.items[work].word.pool().is_some();
+    known.left.keys().rev().filter(there).nth(which).copied()
 }
 
 /// All things happen, and then all items end. How often a worker was dealt items while another
@@ -270,7 +301,9 @@ fn happen_to_several(all: &[Happens]) -> usize {
         }
     }
     let mut started = BTreeMap::new();
-    for &work in &rig.started {
+    known.left.retain(|_, times| *times > 0);
+    let items = rig.started.iter();
+    for &work in items.filter(|&&work| rig.store.items[work].target.is_none()) {
         *started.entry(work).or_default() += 1;
     }
     assert_eq!(started, known.left, "each ran as often as it was left");

@@ -1,5 +1,7 @@
 //! What a pool asks for: actions that are carried out after its lock is dropped.
 
+use alloc::vec::Vec;
+
 use crate::worker::{Execution, WorkerId};
 
 /// One thing to do after the pool's lock is dropped. Stays valid however late it is carried out:
@@ -43,17 +45,18 @@ pub enum Action<P> {
 
 /// Actions one call can push. The end of an item and the choice of the next one say the most. What
 /// has ended is `Flushed`, `Drained` or `Released`, `Emptied`, and `Undefer`. Then come a turn
-/// (`Activate`), a failed wait, and one start. Before that, what was dealt and has ended may say
-/// `Flushed` and a turn. Maydays, and what one tick may start, stop when the list is full. The rest
-/// follows with the next tick, and by the chain: each worker that begins an item starts the next
-/// one.
+/// (`Activate`), a failed wait, and one start. Before that, what was dealt to a worker and has
+/// ended may say `Flushed` and a turn. Maydays, and what one tick may start, stop when the list is
+/// full. The rest follows with the next tick, and by the chain: each worker that begins an item
+/// starts the next one. Only what was dealt to many workers, of many queues, may say more.
 pub const MAX_ACTIONS: usize = 14;
 
-/// A fixed-capacity list of actions.
+/// A list of actions. Nothing is allocated for the usual number of them.
 #[derive(Debug)]
 pub struct Actions<P> {
     list: [Option<Action<P>>; MAX_ACTIONS],
     len: usize,
+    more: Vec<Action<P>>,
 }
 
 impl<P: Copy> Default for Actions<P> {
@@ -61,27 +64,26 @@ impl<P: Copy> Default for Actions<P> {
         Actions {
             list: [None; MAX_ACTIONS],
             len: 0,
+            more: Vec::new(),
         }
     }
 }
 
 impl<P: Copy> Actions<P> {
-    /// Room for this many more.
+    /// Room for this many more, for who can wait.
     pub fn room(&self) -> usize {
         MAX_ACTIONS - self.len
     }
 
     /// Appends an action.
-    ///
-    /// # Panics
-    /// When full: every call of the core pushes at most [`MAX_ACTIONS`].
     pub fn push(&mut self, action: Action<P>) {
-        assert!(
-            self.room() > 0,
-            "a call of the core pushed more than {MAX_ACTIONS} actions"
-        );
-        self.list[self.len] = Some(action);
-        self.len += 1;
+        match self.list.get_mut(self.len) {
+            Some(place) => {
+                *place = Some(action);
+                self.len += 1;
+            }
+            None => self.more.push(action),
+        }
     }
 
     /// Whether there is nothing to do.
@@ -91,6 +93,7 @@ impl<P: Copy> Actions<P> {
 
     /// The actions in the order they were pushed.
     pub fn iter(&self) -> impl Iterator<Item = Action<P>> + '_ {
-        self.list[..self.len].iter().flatten().copied()
+        let list = self.list[..self.len].iter().flatten();
+        list.chain(&self.more).copied()
     }
 }

@@ -81,6 +81,10 @@ pub trait Store: Links + Sized {
     fn set_word(&mut self, work: Self::Work, word: WorkWord);
     /// What identifies executions of this item.
     fn key(&self, work: Self::Work) -> ItemKey;
+    /// Whether an item that is not queued was in no pool before.
+    fn is_new(&self, work: Self::Work) -> bool {
+        self.word(work).pool().is_none()
+    }
     /// Where a queued item comes from.
     fn home(&self, work: Self::Work) -> Home;
     /// Notes it. The item is about to be queued.

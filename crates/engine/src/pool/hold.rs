@@ -70,7 +70,7 @@ impl Pool {
         event: impl FnOnce(&mut WorkerPool<Items>, &mut Cx<Items>, &mut View) -> (R, bool),
     ) -> (R, Asked) {
         self.run_beside(now, |pool, cx, inbox| {
-            if inbox.has_hand_out() {
+            if inbox.is_out() {
                 pool.recall(cx, inbox, None);
             }
             event(pool, cx, inbox)
@@ -91,7 +91,7 @@ impl Pool {
             let next = (!stays).then(|| pool.publish(cx, inbox));
             let left = next.is_some_and(|next| next.open.is_none()) && inbox.has_any();
             inbox.let_go();
-            check(pool, cx.store, !inbox.has_hand_out());
+            check(pool, cx.store, !inbox.is_out());
             self.activated.add(cx.store.activated());
             (result, next, left)
         });

@@ -278,15 +278,10 @@ impl View<'_> {
         self.own.and_then(Slot::hand).is_some_and(Hand::has_any)
     }
 
-    /// Whether the hand of any worker is out.
-    pub(super) fn has_hand_out(&self) -> bool {
-        !self.out.is_empty()
-    }
-
     /// The pool is about to be let go.
     pub(super) fn let_go(&mut self) {
         say(&self.inbox.rest, self.taken.ends.is_some());
-        say(&self.inbox.dealt, self.has_hand_out());
+        say(&self.inbox.dealt, Policy::<Items>::is_out(self));
     }
 
     /// The hands of others than this worker.
@@ -395,6 +390,10 @@ impl Policy<Items> for View<'_> {
                 what => told(dealer, what),
             });
         }
+    }
+
+    fn is_out(&self) -> bool {
+        !self.out.is_empty()
     }
 
     fn is_out_beside(&self, id: WorkerId) -> bool {

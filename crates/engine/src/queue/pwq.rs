@@ -198,6 +198,12 @@ impl Store for Items {
         header(work).key()
     }
 
+    fn is_new(&self, work: NonNull<Header>) -> bool {
+        // A word that was ever changed names a pool, or that it was in none.
+        let pool = header(work).word().pool();
+        pool.is_none_or(|pool| pool == self.base.nowhere())
+    }
+
     fn home(&self, work: NonNull<Header>) -> Home {
         Home(header(work).home.get())
     }

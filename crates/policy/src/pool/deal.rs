@@ -31,6 +31,10 @@ use crate::time::{Nanos, Time};
 use crate::work::QueuedFlags;
 use crate::worker::WorkerId;
 
+/// What was dealt is recalled by others when it has waited for so long. Many workers that wait for
+/// the pool's lock are no sign of a long item.
+pub(super) const WAITS_AT_MOST: Nanos = 4 * LATE;
+
 /// How many items are dealt. Who recalls some that are not begun has moved them twice for nothing:
 /// so next time they are half as many, and twice as many where all were begun.
 #[derive(Clone, Copy, Debug)]
@@ -106,7 +110,7 @@ impl<S: Store> WorkerPool<S> {
             room = room.checked_sub(1)?;
             self.next_to_deal(cx, inbox, to)
         });
-        self.crew.get_mut(id).dealt = Some(cx.now);
+        self.crew.get_mut(id).dealt = (dealt > 0).then_some(cx.now);
         hit!(ItemsDealt if dealt > 0);
         hit!(SeveralDealt if dealt > 0 && inbox.is_out_beside(id));
     }
@@ -129,7 +133,7 @@ impl<S: Store> WorkerPool<S> {
             room = room.checked_sub(1)?;
             self.next_to_deal(cx, inbox, to)
         });
-        self.crew.get_mut(to.worker).dealt = Some(cx.now);
+        self.crew.get_mut(to.worker).dealt = (more > 0).then_some(cx.now);
         hit!(MoreDealt if more > 0);
         self.brief.moved(to.worker, cx.now);
         if more > 0
@@ -150,9 +154,10 @@ impl<S: Store> WorkerPool<S> {
         let state = cx.store.pwq(pwq);
         let is_quiet = state.drain == Drain::No && !state.retired && !state.flags.plugged;
         let is_ours = |cx: &mut Cx<S>| {
-            let limit = cx.store.limit(pwq);
-            !slots::limit_now(cx, pwq).waiting()
-                || limit.with_waiters(|waiters| waiters.is_alone(pwq))
+            let (limit, now) = (cx.store.limit(pwq), slots::limit_now(cx, pwq));
+            // Of a limit that was lowered, or of a frozen queue, slots are not passed on.
+            let is_alone = || limit.with_waiters(|waiters| waiters.is_alone(pwq));
+            now.is_kept() && (!now.waiting() || is_alone())
         };
         is_quiet
             && self.drain_watchers == 0
@@ -189,7 +194,7 @@ impl<S: Store> WorkerPool<S> {
         let key = cx.store.key(left.work);
         let is_its = left.pwq == to.pwq && self.is_free_for(to.worker, &key);
         // One that has not been in a pool is not in a hand either.
-        let is_new = cx.store.word(left.work).pool().is_none();
+        let is_new = cx.store.is_new(left.work);
         if !is_its || (!is_new && inbox.is_held_beside(to.worker, &key)) {
             return None;
         }
@@ -268,23 +273,28 @@ impl<S: Store> WorkerPool<S> {
         id: WorkerId,
     ) {
         self.portion.several = inbox.is_out_beside(id);
-        if before.open.is_none() {
-            return self.recall(cx, inbox, None);
-        }
         if !self.portion.several {
             return;
         }
-        if cx.now.since(self.portion.looked) < LATE / 2 {
+        if before.open.is_none() {
+            return self.recall(cx, inbox, None);
+        }
+        if cx.now.since(self.portion.looked) < LATE {
             return;
         }
         self.portion.looked = cx.now;
         for id in self.crew.ids() {
             let dealt = self.crew.get(id).dealt;
-            if dealt.is_some_and(|at| cx.now.since(at) >= LATE) {
+            if dealt.is_some_and(|at| cx.now.since(at) >= WAITS_AT_MOST) {
                 hit!(LateRecalled);
                 self.recall(cx, inbox, Some(id));
             }
         }
+    }
+
+    /// Others were started: the pool is not as it was when items were dealt.
+    pub(super) fn others_act(&mut self) {
+        self.portion.several = true;
     }
 
     /// Of a worker of which nothing was heard since it was dealt so many.

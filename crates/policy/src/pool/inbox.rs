@@ -23,13 +23,13 @@ use super::brief::{Brief, LATE};
 use super::dealt::{Dealer, Dealt, Recalled};
 use super::quick::Fed;
 use super::start::Asks;
-use super::{Cx, Published, Queueing, Rule, Step, WorkerPool};
+use super::{Cx, Published, Queueing, Rule, Step, WorkerPool, slots};
 use crate::probe::hit;
 use crate::sampling::ItemReport;
 use crate::stats::Stamp;
 use crate::store::{ItemKey, Store};
 use crate::time::{Nanos, Time};
-use crate::worker::WorkerId;
+use crate::worker::{State, WorkerId};
 
 /// Items that a worker takes in at a time. With more of them, many would only wait for a slot.
 const WORKERS_TURN: usize = 64;
@@ -112,6 +112,10 @@ pub trait Inbox<S: Store> {
         _of: Option<WorkerId>,
         _told: impl FnMut(Dealer<S::Pwq>, Recalled<S::Work>),
     ) {
+    }
+    /// Whether the hand of any worker is out.
+    fn is_out(&self) -> bool {
+        false
     }
     /// Whether the hand of another worker than this one is out.
     fn is_out_beside(&self, _id: WorkerId) -> bool {
@@ -212,6 +216,7 @@ impl<S: Store> WorkerPool<S> {
     pub fn crowded(&mut self, cx: &mut Cx<S>, inbox: &mut impl Inbox<S>) {
         // One at a time is counted in no time, all of them are not.
         inbox.empty();
+        self.others_act();
         self.start_for_left(cx, inbox);
     }
 
@@ -253,9 +258,12 @@ impl<S: Store> WorkerPool<S> {
     /// The same for an event that need not see them all: it is about workers, who may find that
     /// nothing is listed.
     pub fn take_in_some(&mut self, cx: &mut Cx<S>, inbox: &mut impl Inbox<S>) {
-        if self.nr_queued() == 0 {
+        if self.is_to_feed() {
             // What comes behind the first one may be dealt.
-            let most = if inbox.is_open() { 1 } else { WORKERS_TURN };
+            let most = match inbox.is_open() && self.nr_queued() == 0 {
+                true => 1,
+                false => WORKERS_TURN,
+            };
             self.take_in_left(cx, inbox, most);
         }
     }
@@ -298,12 +306,15 @@ impl<S: Store> WorkerPool<S> {
         id: WorkerId,
     ) -> Step<S::Work, S::Pwq> {
         self.recall_others(cx, (inbox, before), id);
-        if self.feed(cx, (inbox, before), id).some {
-            self.conclude(cx);
-        }
+        let fed = self.feed(cx, (inbox, before), id);
         if inbox.is_out_beside(id) && !self.has_one_for(cx, inbox, id) {
             hit!(OthersRecalled);
             self.recall(cx, inbox, None);
+        }
+        // It may have been woken for nothing, and then nothing follows its question.
+        let is_idle = matches!(self.crew.get(id).state(), State::Idle(_));
+        if fed.some || is_idle {
+            self.conclude(cx);
         }
         let step = self.next(cx, id);
         self.deal_behind(cx, inbox, before, (id, step));
@@ -336,40 +347,63 @@ impl<S: Store> WorkerPool<S> {
         }
     }
 
-    /// If nothing else waits, takes in what a worker needs that is about to ask.
+    /// Whether items are taken in for a worker: nothing is listed; or items wait for slots of their
+    /// queue, so that what is listed may not come to an end for long, and those of other queues lie
+    /// in the inbox. Short ones come to an end.
+    fn is_to_feed(&self) -> bool {
+        self.nr_queued() == 0 || (!self.slots.waits().is_empty() && !self.brief.are_short())
+    }
+
+    /// Takes in what a worker needs that is about to ask.
     fn feed(
         &mut self,
         cx: &mut Cx<S>,
         (inbox, before): (&mut impl Inbox<S>, &Published),
         id: WorkerId,
     ) -> Fed {
-        let any = before.open.is_some();
-        if self.nr_queued() > 0 {
-            return Fed {
-                any,
-                ..Fed::default()
+        let is_open = before.open.is_some();
+        let mut taken = 0;
+        if !is_open {
+            taken = match self.is_to_feed() {
+                true => self.take_in(cx, inbox, WORKERS_TURN),
+                false => 0,
             };
         }
-        let first = inbox.first().map(|left| left.work);
-        let again = first.filter(|&work| cx.store.word(work).pool().is_some());
-        let again = again.map(|work| cx.store.key(work));
+        // What comes behind the first one that can be begun may be dealt.
+        while is_open && taken < WORKERS_TURN && (self.is_to_feed() || self.is_others(cx, id)) {
+            self.recall_for_first(cx, inbox, id);
+            if self.take_in(cx, inbox, 1) == 0 {
+                break;
+            }
+            taken += 1;
+        }
+        Fed {
+            some: taken > 0,
+            more: taken > 0 && inbox.has_any(),
+            any: is_open,
+        }
+    }
+
+    /// Whether the next listed item is executed by another worker, to which it goes then.
+    fn is_others(&self, cx: &Cx<S>, id: WorkerId) -> bool {
+        let next = self.worklist.choose_free(cx);
+        let busy = next.and_then(|choice| self.who_executes(&cx.store.key(choice.work)));
+        busy.is_some_and(|busy| busy != id)
+    }
+
+    /// Before the first one that was left is taken in while hands of others are out.
+    fn recall_for_first(&mut self, cx: &mut Cx<S>, inbox: &mut impl Inbox<S>, id: WorkerId) {
+        let Some(left) = inbox.first().filter(|_| inbox.is_out_beside(id)) else {
+            return;
+        };
         // Where the next instance of an execution is queued is known while that goes on.
-        if again.is_some_and(|key| inbox.is_held_beside(id, &key)) {
+        let key = cx.store.key(left.work);
+        let is_held = !cx.store.is_new(left.work) && inbox.is_held_beside(id, &key);
+        // A limit of one keeps the order: what was dealt before is not to come behind it.
+        if is_held || slots::limit_now(cx, left.pwq).max() == 1 {
             hit!(OthersRecalled);
             self.recall(cx, inbox, None);
         }
-        let is_others = |key| self.who_executes(&key).is_some_and(|busy| busy != id);
-        let most = match before.open {
-            // What comes behind the first one may be dealt.
-            Some(_) if !again.is_some_and(is_others) => 1,
-            _ => {
-                self.recall(cx, inbox, None);
-                WORKERS_TURN
-            }
-        };
-        let some = self.take_in(cx, inbox, most) > 0;
-        let more = some && inbox.has_any();
-        Fed { some, more, any }
     }
 
     /// Whether a worker that went on has changed nothing of what was published, and the inbox is
@@ -387,7 +421,10 @@ impl<S: Store> WorkerPool<S> {
         let mut published = self.published(cx.now);
         if published.open.is_none() && inbox.is_open() {
             inbox.shut();
-            self.recall(cx, inbox, None);
+            if inbox.is_out() {
+                self.recall(cx, inbox, None);
+                self.conclude(cx);
+            }
             // Left in between, by somebody who has seen it open.
             hit!(InboxShutLate if inbox.has_any());
             self.take_in_left(cx, inbox, TURN);

@@ -85,7 +85,7 @@ impl<S: Store> WorkerPool<S> {
     /// What the item itself says from now on.
     fn write(cx: &mut Cx<S>, work: S::Work, word: WorkWord, how: Queueing) {
         let stamp = how.left.unwrap_or(Stamp::of(cx.now));
-        let is_new = cx.store.word(work).pool().is_none();
+        let is_new = cx.store.is_new(work);
         cx.store.set_word(work, word);
         cx.store.set_stamp(work, stamp);
         cx.store.set_home(work, Home::of(how.home, is_new));

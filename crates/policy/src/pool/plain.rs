@@ -261,6 +261,10 @@ impl<S: Store> Inbox<S> for PlainInbox<S::Work, S::Pwq> {
         }
     }
 
+    fn is_out(&self) -> bool {
+        !self.hands.is_empty()
+    }
+
     fn is_out_beside(&self, id: WorkerId) -> bool {
         self.hands.iter().any(|hand| hand.dealer.worker != id)
     }

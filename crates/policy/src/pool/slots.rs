@@ -197,7 +197,9 @@ impl<S: Store> WorkerPool<S> {
             // it.
             if cx.store.info(first).pool != self.attrs.id {
                 let free = limit_now(cx, pwq).take_waiting().is_some();
-                if free {
+                // It serves all slots that are free then.
+                let is_told = || cx.out.iter().any(|told| told == Action::Activate(first));
+                if free && !is_told() {
                     cx.store.hold(first);
                     self.push(cx, Action::Activate(first));
                 }

@@ -171,8 +171,10 @@ fn nothing_is_dealt_where_the_end_of_an_item_leads_to_more_than_the_next() {
         rig.set_max(0, 1);
         rig.queue_new(1, 0);
     };
+    let frozen = |rig: &mut Rig| rig.set_max(0, 0);
     type Change<'a> = (&'a str, &'a dyn Fn(&mut Rig));
-    let changes: [Change; 4] = [
+    let changes: [Change; 5] = [
+        ("its queue is frozen", &frozen),
         ("somebody waits for the queue", &drained),
         ("somebody waits for the pool", &watched),
         ("its pool workqueue is retired", &retired),

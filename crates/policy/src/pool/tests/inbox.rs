@@ -1,6 +1,6 @@
 //! Items that are left without the pool's lock: when that may be, and when they are taken in.
 
-use super::leaving::{end, leave, publish, serving};
+use super::leaving::{Box, end, end_after, leave, leave_for, publish, serving};
 use super::*;
 use crate::pool::brief::LATE;
 use crate::pool::inbox::{Inbox, Open, REFRESH, left_after, left_at, looks_at_clock};
@@ -90,6 +90,22 @@ fn others_take_in_everything_in_turns() {
     assert_eq!((rig.pools[0].nr_queued(), inbox.plain.nr_left()), (256, 44));
     rig.call(0, |pool, cx| pool.take_in_some(cx, &mut inbox.plain));
     assert_eq!(inbox.plain.nr_left(), 44, "something is listed");
+}
+
+#[test]
+fn items_of_another_queue_do_not_wait_for_all_that_wait_for_slots() {
+    let mut rig = Rig::one(attrs(1), 4);
+    let other = rig.pwq(0, 10);
+    rig.queue_and_run(50, 0);
+    let mut inbox = Box::of(&rig);
+    assert!(publish(&mut rig, &mut inbox).open.is_some(), "all run");
+    let left = leave_for(&mut rig, &mut inbox, 1, other);
+    for _ in 0..5 {
+        rig.advance(MILLISECOND);
+        assert!(end_after(&mut rig, &mut inbox, MILLISECOND));
+    }
+    assert!(rig.started.contains(&left[0]), "{:?}", rig.started);
+    assert!(rig.pools[0].nr_in_flight() > 40);
 }
 
 #[test]

@@ -5,6 +5,7 @@ use super::leaving::{Box, crowded, end_by, leave, leave_again, publish, run, tak
 use super::*;
 use crate::pool::PlainInbox;
 use crate::pool::brief::{LATE, SHORT};
+use crate::pool::deal::WAITS_AT_MOST;
 use crate::pool::dealt::MOST_DEALT;
 use crate::store::Store;
 use crate::time::MICROSECOND;
@@ -148,7 +149,7 @@ fn what_was_dealt_behind_an_item_that_is_not_short_begins_in_time() {
     }
     let all_of_them = RAN * (behind.len() as u64 + 1);
     let late = rig.now.since(from);
-    assert!(late <= LATE + LATE / 2 + all_of_them, "{late}");
+    assert!(late <= WAITS_AT_MOST + LATE + all_of_them, "{late}");
 }
 
 #[test]

@@ -52,6 +52,8 @@ pub(super) struct Plan {
     style: Style,
     /// `-q`: no shell does.
     is_quoted: bool,
+    /// Where jobs run, if not here.
+    workdir: Option<PathBuf>,
     /// What stands for a line in COMMAND.
     holes: Holes,
 }
@@ -101,6 +103,7 @@ impl Plan {
                 repeats: args.repeats_words(),
             },
             is_quoted: args.habits.quote > 0,
+            workdir: args.workdir.clone(),
             holes,
         })
     }

@@ -1,6 +1,7 @@
 //! Command lines that were written for GNU parallel: run as there, or said to be read otherwise.
 
-use crate::support::{Folder, numbers, run};
+use crate::support::{Folder, command, feed, numbers, run};
+use std::process::Command;
 
 /// What standard output has, of a run that succeeds.
 fn lines(args: &[&str], input: &str) -> Vec<String> {
@@ -55,6 +56,61 @@ fn what_only_a_shell_can_run_is_said_to_be_no_program() {
         assert!(ran.err.contains(&says), "{}", ran.err);
     }
     assert_eq!(run(&["A=1 echo"], "a\n").err, "");
+}
+
+#[test]
+fn a_script_with_words_behind_it_is_named() {
+    for script in [
+        "sleep 0; true",
+        "echo {}; true",
+        "true|true",
+        "cd {} && ls",
+        "A=1 echo",
+    ] {
+        let ran = run(&[script, "{}", ":::", "a"], "");
+        assert_eq!(ran.code, Some(127), "{}", ran.err);
+        let says =
+            format!("\"{script}\" is no program, and no script as words follow it: write {{}}");
+        assert_eq!(ran.err.matches(&says).count(), 1, "{}", ran.err);
+        assert!(ran.err.contains("--gnu"), "{}", ran.err);
+        assert_eq!(
+            run(&["--gnu", script, ":::", "/"], "").code,
+            Some(0),
+            "{script}"
+        );
+    }
+    let folder = Folder::new();
+    // A program that we write ourselves cannot be run while another test starts a process.
+    let made = r##"printf '#!/bin/sh\necho $1\n' >'my tool'; chmod +x 'my tool'"##;
+    let mut maker = Command::new("sh");
+    feed(maker.args(["-c", made]).current_dir(folder.path(".")), "");
+    let tool = folder.name("my tool");
+    let name = folder.name("{} tool");
+    let inside = [
+        "--workdir",
+        &folder.name("."),
+        "./my tool",
+        "b",
+        ":::",
+        "my",
+    ];
+    for args in [
+        &[&tool, "b", ":::", "my"][..],
+        &[&name, "b", ":::", "my"],
+        &inside,
+    ] {
+        let ran = run(args, "");
+        assert_eq!(
+            (ran.text().as_str(), ran.err.as_str()),
+            ("b\n", ""),
+            "{args:?}"
+        );
+    }
+    let ran = feed(
+        command(&["my tool", "b", ":::", "my"]).env("PATH", folder.name(".") + ":/usr/bin:/bin"),
+        "",
+    );
+    assert_eq!((ran.text().as_str(), ran.err.as_str()), ("b\n", ""));
 }
 
 #[test]

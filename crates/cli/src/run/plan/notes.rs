@@ -1,9 +1,13 @@
 //! What is to be said of a plan before anything runs: what was hardly meant as it is read.
 
 use super::Plan;
+use crate::run::hole::Part;
 use crate::run::sources::Source;
 use crate::run::{doubts, script, shell, syntax};
+use std::ffi::OsString;
 use std::io::{self, IsTerminal};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 
 impl Plan {
     /// What is to be said before anything runs.
@@ -27,6 +31,13 @@ impl Plan {
         let is_read = self.style.gnu || script::is_script(&self.command);
         let first = self.command.first();
         let first = first.filter(|_| !is_read && !self.is_quoted)?;
+        if self.is_script_with_words(first) {
+            let first = first.display();
+            return Some(format!(
+                "\"{first}\" is no program, and no script as words follow it: write {{}} inside its \
+                 quotes, or use --gnu"
+            ));
+        }
         if shell::is_of_shell(first) {
             let first = first.display();
             return Some(format!("\"{first}\" is no program: {what_to_do}"));
@@ -36,6 +47,33 @@ impl Plan {
         Some(format!(
             "\"{word}\" is given to COMMAND as an argument; {what_to_do}"
         ))
+    }
+
+    /// Whether the first word of several was meant as a script: it has blanks or the like, and
+    /// there is no such program.
+    fn is_script_with_words(&self, first: &OsString) -> bool {
+        let is_code = script::is_script(std::slice::from_ref(first));
+        let text = first.to_str().filter(|_| is_code).unwrap_or("");
+        // `(cd` is one word of many.
+        let Some((name, _)) = text.split_once(|char: char| " \t\n;|&".contains(char)) else {
+            return false;
+        };
+        let parts = self.holes.parts(first.as_bytes());
+        let is_known = || shell::is_of_shell(name.as_ref()) || self.is_program(name);
+        match parts.iter().any(|part| matches!(part, Part::Hole(_))) {
+            // `/opt/my tools/{}` is not known before there is a line.
+            true => is_known(),
+            false => !self.is_program(text),
+        }
+    }
+
+    fn is_program(&self, name: &str) -> bool {
+        let folder = self.workdir.as_deref().unwrap_or(Path::new(""));
+        if name.contains('/') {
+            return folder.join(name).is_file();
+        }
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        std::env::split_paths(&path).any(|of| folder.join(of).join(name).is_file())
     }
 
     /// Whether somebody has to type the lines, and sees what we say.

@@ -24,8 +24,8 @@ More are in the man page: cmwq man run | man -l -
 Exit status, as xargs:
   0    every job succeeded, or there was none
   1    another error: bad usage, unreadable input, output or joblog that cannot be written
-  123  at least one job failed in a way that none of the following tells; --halt may have stopped
-       the run then
+  123  at least one job failed in a way that none of the following tells, also where --halt stopped
+       the run then: the message has the status of the job
   124  a job that exited with status 255 stopped the run
   125  a job that was killed by a signal stopped the run
   126  COMMAND cannot be run: no further job was started
@@ -202,7 +202,9 @@ pub(crate) struct RunArgs {
     /// "never": nothing that a job does stops the run. "soon": after the first job that has failed
     /// for good nothing more starts, and the running jobs are awaited. "now": the running jobs are
     /// ended. Behind one of these, ",fail=N" is the Nth failure, ",success=N" the Nth success and
-    /// ",done=N" the Nth end. With N% all lines are read first, and N is a part of all jobs.
+    /// ",done=N" the Nth end. With N% all lines are read first, and N is a part of all jobs. The
+    /// exit status after a failure is 123, not that of the job, which the message has; after a
+    /// status 255 it is 124, after a signal 125, and after enough successes 0.
     /// Without this option, as xargs: a job that exits with status 255 or is killed by a signal
     /// stops the run, other failures do not.
     #[arg(long, alias = "halt-on-error", value_name = "WHEN", value_parser = Halt::parse,

@@ -52,6 +52,9 @@ impl Many {
 const FORMS: &str = "never, soon or now, or as GNU parallel has it: soon or now, then ,fail=N or \
                      ,success=N or ,done=N, where N is a number of jobs or N%";
 
+/// What is said where running jobs are not ended.
+const AWAITED: &str = "no more jobs start, running ones are waited for";
+
 impl Halt {
     /// The error is one of usage.
     pub(super) fn parse(text: &str) -> Result<Self, String> {
@@ -101,6 +104,14 @@ impl Stop {
             },
             many: Many::parse(many)?,
         })
+    }
+
+    /// What becomes of the run, and of the running jobs.
+    fn words(self) -> &'static str {
+        match self.terminate {
+            true => "aborting",
+            false => AWAITED,
+        }
     }
 
     fn is_of_first_failure(self) -> bool {
@@ -212,16 +223,17 @@ impl Rules {
     /// What to say of a job that stops the run: also what to do, if the user has not said so.
     pub(super) fn farewell(&self, end: JobEnd) -> String {
         let why = match self.halt {
-            None => "aborting (with --halt never the run goes on)".to_owned(),
+            None => format!("{AWAITED} (with --halt never the run goes on)"),
             Some(Halt::After(stop)) if !stop.is_of_first_failure() => {
                 let (failed, succeeded) = (self.failed.load(SeqCst), self.succeeded.load(SeqCst));
                 match stop.ends {
-                    Ends::Failed => format!("aborting ({failed} failed)"),
+                    Ends::Failed => format!("{} ({failed} failed)", stop.words()),
                     Ends::Succeeded => format!("the run ends ({succeeded} succeeded)"),
                     Ends::All => format!("the run ends ({} ended)", failed + succeeded),
                 }
             }
-            Some(_) => "aborting".to_owned(),
+            Some(Halt::After(stop)) => stop.words().to_owned(),
+            Some(Halt::Never) => unreachable!("nothing stops such a run"),
         };
         format!("{}; {why}", end.words())
     }

@@ -224,8 +224,17 @@ fn halt_soon_waits_for_running_jobs_and_halt_now_ends_them() {
             (ran.code, ran.lines()),
             (Some(123), lines.iter().map(ToString::to_string).collect())
         );
-        assert_eq!(ran.err.matches("aborting").count(), 1, "{}", ran.err);
-        assert!(ran.err.contains("status 7"), "{}", ran.err);
+        assert_eq!(ran.err.matches("status 7; ").count(), 1, "{}", ran.err);
+        let is_soon = ran
+            .err
+            .contains("no more jobs start, running ones are waited for");
+        let is_now = ran.err.contains("aborting");
+        assert_eq!(
+            (is_soon, is_now),
+            (when == "soon", when == "now"),
+            "{}",
+            ran.err
+        );
     }
 }
 
@@ -307,7 +316,7 @@ fn quiet_leaves_errors_that_end_the_run() {
     let ran = run(&["--quiet", "--progress"], "exit 255\n");
     assert_eq!(ran.code, Some(124));
     assert!(
-        ran.err.contains("aborting (with --halt never"),
+        ran.err.contains("waited for (with --halt never"),
         "{}",
         ran.err
     );
@@ -430,6 +439,6 @@ fn what_is_said_of_a_job_names_its_line() {
     let told = "job 1: sleep (1000): timed out";
     assert!(ran.err.contains(told), "{}", ran.err);
     let ran = run(&["sh", "-c", "exit 255"], "a\tb\n");
-    let told = "job 1: sh (a b): exited with status 255; aborting";
+    let told = "job 1: sh (a b): exited with status 255; no more jobs start";
     assert!(ran.err.contains(told), "{}", ran.err);
 }

@@ -110,7 +110,8 @@ fn status_255_stops_the_run() {
     assert_eq!((ran.code, started), (Some(124), 0));
     assert_eq!(ran.lines(), ["before", "last"]);
     assert!(
-        ran.err.contains("exited with status 255; aborting"),
+        ran.err
+            .contains("exited with status 255; no more jobs start"),
         "{}",
         ran.err
     );

@@ -58,8 +58,10 @@ fn last_attempts_end_counts() {
 #[test]
 fn who_has_not_chosen_is_told_how() {
     let says = |halt| rules_of(halt).farewell(JobEnd::SaidStop);
-    assert!(says(None).ends_with("aborting (with --halt never the run goes on)"));
-    assert_eq!(says(Some("soon")), "exited with status 255; aborting");
+    assert!(says(None).ends_with("waited for (with --halt never the run goes on)"));
+    let soon = "exited with status 255; no more jobs start, running ones are waited for";
+    assert_eq!(says(Some("soon")), soon);
+    assert_eq!(says(Some("now")), "exited with status 255; aborting");
 }
 
 #[test]
@@ -166,7 +168,7 @@ fn a_run_that_is_stopped_by_many_says_how_many() {
     };
     assert_eq!(
         says("soon,fail=2", &[FAILED, OK, FAILED]),
-        "exited with status 3; aborting (2 failed)"
+        "exited with status 3; no more jobs start, running ones are waited for (2 failed)"
     );
     assert_eq!(
         says("now,success", &[OK]),

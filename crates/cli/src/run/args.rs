@@ -186,8 +186,9 @@ pub(crate) struct RunArgs {
 
     /// Run a job that failed up to N more times
     ///
-    /// Only its last attempt counts, and only the output of that is written. A job that exits with
-    /// status 255 asks to stop and is not tried again, except with --halt never or ,fail=N.
+    /// Only its last attempt counts, and only the output of that is written. A message says which
+    /// attempts timed out; --progress=full also names those that failed otherwise. A job that exits
+    /// with status 255 asks to stop and is not tried again, except with --halt never or ,fail=N.
     /// GNU parallel counts the first attempt too, and with --gnu so does this.
     #[arg(long, value_name = "N", help_heading = JOBS)]
     pub(super) retries: Option<u32>,

@@ -220,6 +220,18 @@ impl Rules {
         }
     }
 
+    /// What to say of an attempt that failed, where its end is said at all.
+    pub(super) fn of_attempt(&self, end: JobEnd, number: u32, is_tried_again: bool) -> String {
+        let all = self.retries.checked_add(1);
+        let all = all.map_or(String::new(), |all| format!(" of {all}"));
+        let words = end.words();
+        match (is_tried_again, number) {
+            (true, _) => format!("{words}, attempt {number}{all}: trying again"),
+            (false, 1) => words,
+            (false, _) => format!("{words}, attempt {number}{all}: failed"),
+        }
+    }
+
     /// What to say of a job that stops the run: also what to do, if the user has not said so.
     pub(super) fn farewell(&self, end: JobEnd) -> String {
         let why = match self.halt {

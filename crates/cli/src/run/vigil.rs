@@ -33,11 +33,14 @@ pub(super) struct Vigil {
     terminate_at: Option<Duration>,
     kill_at: Option<Duration>,
     is_over: bool,
+    attempt: u32,
 }
 
 impl Vigil {
-    pub(super) fn new(timeout: Option<Duration>) -> Self {
+    /// `attempt`: its number, from 1.
+    pub(super) fn new(timeout: Option<Duration>, attempt: u32) -> Self {
         Self {
+            attempt,
             shown_at: Some(Duration::from_nanos(SHOWS_AFTER)),
             look_at: FIRST_LOOK,
             terminate_at: timeout,
@@ -89,6 +92,11 @@ impl Vigil {
         self.shown_at.is_none()
     }
 
+    /// Which attempt at the job this is.
+    pub(super) fn attempt(&self) -> u32 {
+        self.attempt
+    }
+
     /// Whether the time of the job was over.
     pub(super) fn is_over(&self) -> bool {
         self.is_over
@@ -114,7 +122,7 @@ mod tests {
 
     #[test]
     fn looks_become_rare() {
-        let looks: Vec<u64> = events(Vigil::new(None), 3600)
+        let looks: Vec<u64> = events(Vigil::new(None, 1), 3600)
             .into_iter()
             .filter(|(_, due)| *due == Due::Look)
             .map(|(at, _)| at)
@@ -125,7 +133,7 @@ mod tests {
 
     #[test]
     fn a_job_shows_what_it_does_once() {
-        let mut vigil = Vigil::new(Some(Duration::from_secs(1)));
+        let mut vigil = Vigil::new(Some(Duration::from_secs(1)), 1);
         assert_eq!(vigil.quiet_for(Duration::ZERO), Duration::from_millis(100));
         assert_eq!(vigil.due(Duration::from_millis(99)), None);
         assert!(!vigil.has_shown());
@@ -136,7 +144,7 @@ mod tests {
 
     #[test]
     fn who_is_terminated_for_another_reason_has_grace_too() {
-        let mut vigil = Vigil::new(Some(Duration::from_secs(3)));
+        let mut vigil = Vigil::new(Some(Duration::from_secs(3)), 1);
         vigil.has_been_terminated(Duration::from_secs(1));
         let ends: Vec<_> = events(vigil, 100)
             .into_iter()
@@ -147,7 +155,7 @@ mod tests {
 
     #[test]
     fn time_is_over_once_and_then_there_is_grace() {
-        let events = events(Vigil::new(Some(Duration::from_secs(3))), 100);
+        let events = events(Vigil::new(Some(Duration::from_secs(3)), 1), 100);
         let ends: Vec<_> = events
             .into_iter()
             .filter(|(_, due)| matches!(due, Due::Terminate | Due::Kill))

@@ -177,6 +177,41 @@ fn retries_until_it_succeeds_and_shows_the_last_attempt() {
 }
 
 #[test]
+fn attempts_are_numbered_where_they_are_named() {
+    let args = ["--timeout", "0.2", "--retries", "2", "sleep"];
+    let ran = run(&args, "1000\n");
+    let says = |what: &str| format!("cmwq run: job 1: sleep (1000): timed out, attempt {what}");
+    let told = [
+        "1 of 3: trying again",
+        "2 of 3: trying again",
+        "3 of 3: failed",
+    ]
+    .map(says);
+    assert_eq!(ran.err.lines().collect::<Vec<_>>(), told);
+    let once = run(&["--timeout", "0.2", "sleep"], "1000\n");
+    assert!(once.err.ends_with("timed out\n"), "{}", once.err);
+    let ran = run(&["--retries", "1", "false"], "a\n");
+    assert_eq!((ran.code, ran.err.as_str()), (Some(123), ""));
+    let ran = run(&["--progress=full", "--retries", "1", "false"], "a\n");
+    let again = "job 1: false (a): exited with status 1, attempt 1 of 2: trying again";
+    assert_eq!(ran.err.matches(again).count(), 1, "{}", ran.err);
+    assert_eq!(ran.err.matches("attempt").count(), 1, "{}", ran.err);
+    let folder = Folder::new();
+    let first = format!(
+        "mkdir '{}' 2>&- && exec sleep 1000; :",
+        folder.name("first")
+    );
+    let endless = ["--gnu", "--timeout", "1", "--retries", "0", &first];
+    let ran = run(&endless, "a\n");
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    assert!(
+        ran.err.ends_with("timed out, attempt 1: trying again\n"),
+        "{}",
+        ran.err
+    );
+}
+
+#[test]
 fn retries_end_and_255_is_not_tried_again() {
     let folder = Folder::new();
     let ran = run(

@@ -55,6 +55,12 @@ impl Session {
             if is_tried_again || told.is_some() {
                 self.clear(title, body, told, is_tried_again);
             }
+            // A timeout was said at once; other ends are said only below a board of running jobs.
+            let is_said = attempt.end != JobEnd::TimedOut && self.board.is_shown();
+            if is_tried_again && is_said {
+                let words = self.rules.of_attempt(attempt.end, number, true);
+                self.output.note(&title.says(&words));
+            }
             let pause = self.retry_delay.filter(|_| is_tried_again);
             let goes_on = is_tried_again && pause.is_none_or(|pause| self.control.rest(pause));
             if !goes_on {
@@ -97,7 +103,7 @@ impl Session {
         (child, moment): Launched,
         number: u32,
     ) -> Result<(Attempt, Body), Ours> {
-        let mut vigil = Vigil::new(self.timeout);
+        let mut vigil = Vigil::new(self.timeout, number);
         let (status, blocks, spent, body) = self.attend(title, child, &mut vigil)?;
         let end = match vigil.is_over() {
             true => JobEnd::TimedOut,

@@ -2,9 +2,11 @@
 
 use super::title::{Title, short};
 use super::{Ours, Session};
+use crate::run::halt::Next;
 use crate::run::long::LongJob;
 use crate::run::output::{Blocks, LineSink, Lost, Spool, To};
 use crate::run::process_job::{Body, ProcessJob, Sink};
+use crate::run::status::JobEnd;
 use crate::run::vigil::{Due, Vigil};
 use crate::whereabouts;
 use cmwq_admission::Spent;
@@ -108,12 +110,12 @@ impl Session {
     /// Does what is due after `ran`, and says how long nothing else will be.
     fn tend(&self, title: &Title, group: Pid, vigil: &mut Vigil, ran: Duration) -> Duration {
         while let Some(due) = vigil.due(ran) {
-            self.follow(title, group, due, ran);
+            self.follow(title, vigil.attempt(), group, due, ran);
         }
         vigil.quiet_for(ran)
     }
 
-    fn follow(&self, title: &Title, group: Pid, due: Due, ran: Duration) {
+    fn follow(&self, title: &Title, attempt: u32, group: Pid, due: Due, ran: Duration) {
         match due {
             Due::Shown => {
                 self.mind_room();
@@ -122,7 +124,10 @@ impl Session {
             }
             Due::Terminate => {
                 self.control.kill_job(title.sequence, Signal::TERM);
-                self.output.note_at_once(&title.says("timed out"));
+                let next = self.rules.after(JobEnd::TimedOut, attempt);
+                let again = next == Next::Retry && !self.control.is_stopped();
+                let words = self.rules.of_attempt(JobEnd::TimedOut, attempt, again);
+                self.output.note_at_once(&title.says(&words));
             }
             Due::Kill => self.control.kill_job(title.sequence, Signal::KILL),
             Due::Look => {

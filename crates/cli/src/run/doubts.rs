@@ -95,13 +95,32 @@ pub(super) fn of_columns(command: &[OsString], holes: &Holes) -> Option<String> 
 pub(super) fn of_names(command: &[OsString], holes: &Holes) -> Option<String> {
     let stranger = |word: &OsString| holes.stranger(word.as_bytes());
     let name = command.iter().find_map(stranger)?;
-    let known: Vec<_> = holes.names.iter().map(|name| name.escape_ascii()).collect();
-    let known: Vec<String> = known.iter().map(ToString::to_string).collect();
     Some(format!(
-        "{{{}}} is no column and stays as it is: the columns are {}",
+        "{{{}}} is no column and stays as it is: {}",
         String::from_utf8_lossy(&name),
-        known.join(", ")
+        columns(holes)
     ))
+}
+
+/// Which columns there are, and why there may be no others.
+fn columns(holes: &Holes) -> String {
+    let quoted = |name: &Vec<u8>| format!("\"{}\"", name.escape_ascii());
+    let has = |byte: u8| matches!(&holes.names[..], [name] if name.contains(&byte));
+    if holes.names.iter().all(Vec::is_empty) {
+        return "the input is empty, or its first line is".to_owned();
+    }
+    let [name] = &holes.names[..] else {
+        let known: Vec<String> = holes.names.iter().map(quoted).collect();
+        return format!("the columns are {}", known.join(", "));
+    };
+    let advice = match holes.cut {
+        Cut::At(_) => "",
+        _ if has(b',') => " (--csv or -C , cuts lines at commas)",
+        _ if has(b'\t') => " (-C '\\t' cuts lines at tabs)",
+        _ if has(b';') => " (-C ';' cuts lines there)",
+        _ => "",
+    };
+    format!("the only column is {}{advice}", quoted(name))
 }
 
 #[cfg(test)]
@@ -147,7 +166,7 @@ mod tests {
         let names: &[&[u8]] = &[b"name", b"size\r"];
         let text = said("x{nmae.}y", names).unwrap();
         assert!(
-            text.contains("{nmae.}") && text.contains(r"name, size\r"),
+            text.contains("{nmae.}") && text.contains(r#""name", "size\r""#),
             "{text}"
         );
         for word in [

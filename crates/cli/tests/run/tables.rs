@@ -65,7 +65,22 @@ fn what_was_hardly_meant_is_said_once() {
         (
             &["--header", ":", "-C", ",", "echo", "{nmae}"],
             "name,size\na,1\nb,2\n",
-            "{nmae} is no column and stays as it is: the columns are name, size",
+            "{nmae} is no column and stays as it is: the columns are \"name\", \"size\"",
+        ),
+        (
+            &["--header", ":", "echo", "{size}"],
+            "name,size\na,1\n",
+            "the only column is \"name,size\" (--csv or -C , cuts lines at commas)",
+        ),
+        (
+            &["--header", ":", "echo", "{size}"],
+            "name\tsize\na\t1\n",
+            "the only column is \"name\\tsize\" (-C '\\t' cuts lines at tabs)",
+        ),
+        (
+            &["--header", ":", "--csv", "echo", "{size}"],
+            "",
+            "{size} is no column and stays as it is: the input is empty, or its first line is",
         ),
     ] {
         let (_, said) = ran(&args(rest), input);

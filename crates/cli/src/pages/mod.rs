@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 
 /// When the text of the pages was last changed.
-const DATE: &str = "2026-11-25";
+const DATE: &str = "2026-11-27";
 
 /// What the definitions do not say of `cmwq run`.
 const RUN_DESCRIPTION: &str = include_str!("description.roff");

@@ -294,8 +294,8 @@ pub(crate) struct RunArgs {
 
     /// Leave out the lines that have succeeded according to the joblog, and continue it
     ///
-    /// Lines that failed are run again, and so are those that were never started. Lines are
-    /// compared, not COMMAND, nor what it made.
+    /// Lines that failed are run again, and so are those that were never started. FILE is appended
+    /// to: the last row of a line counts. Lines are compared, not COMMAND, nor what it made.
     #[arg(long, alias = "resume-failed", requires = "joblog", help_heading = LOG)]
     pub(super) resume: bool,
 

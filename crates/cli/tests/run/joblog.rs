@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::io::Write;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
+use std::process::Command;
 
 /// The lines of jobs, as columns.
 fn jobs(path: &Path) -> Vec<Vec<String>> {
@@ -431,4 +432,47 @@ fn the_joblog_knows_products_again() {
     // As earlier versions have written it.
     std::fs::write(&log, logged.replace("a\t1\n", "a\\x001\n")).unwrap();
     assert_eq!(run(&args, "").lines(), [""; 0]);
+}
+
+/// The way that the man page has for it, also with several columns.
+#[test]
+fn what_failed_last_is_listed_from_a_log_that_was_continued() {
+    let page = feed(
+        Command::new(env!("CARGO_BIN_EXE_cmwq")).args(["man", "run"]),
+        "",
+    )
+    .text();
+    let begin = page.find("    awk ").expect("a recipe");
+    let recipe = page[begin..].split(".EE").next().unwrap();
+    let recipe = recipe
+        .replace("\\(aq", "'")
+        .replace("\\e", "\\")
+        .replace("\\-", "-");
+    let folder = Folder::new();
+    let (log, flag) = (folder.name("todo.log"), folder.name("flag"));
+    let script = format!("test {{1}} = 1 || (test -e '{flag}' && test {{2}} = x)");
+    let args = [
+        "--joblog", &log, "--resume", &script, ":::", "1", "2", ":::", "x", "y",
+    ];
+    assert_eq!(run(&args, "").code, Some(123));
+    folder.write("flag", "");
+    assert_eq!(run(&args, "").code, Some(123));
+    let mut listed = Command::new("sh");
+    let ran = feed(
+        listed.args(["-c", &recipe]).current_dir(folder.path(".")),
+        "",
+    );
+    assert_eq!(ran.lines(), ["failed 2\ty"], "{recipe}: {}", ran.err);
+    // The number of a job in its input stays what it is.
+    let text = std::fs::read_to_string(&log).unwrap();
+    let rows = text.lines().filter(|line| line.ends_with("\t2\ty"));
+    assert_eq!(
+        rows.filter(|row| row.starts_with("4\t")).count(),
+        2,
+        "{text}"
+    );
+    let one = ["--joblog", &folder.name("one"), "true", ":::", "a"];
+    assert_eq!(run(&one, "").code, Some(0));
+    let again = run(&one, "").err;
+    assert!(again.contains("has 1 job in it"), "{again}");
 }

@@ -165,7 +165,8 @@ fn open_file(path: &Path, resume: Resume) -> io::Result<(JobLog, Done)> {
         lock(&file)?;
         let past = Past::read(path, resume)?;
         if past.jobs > 0 && resume == Resume::No {
-            let text = format!("has {} jobs in it: --resume continues it", past.jobs);
+            let jobs = if past.jobs == 1 { "job" } else { "jobs" };
+            let text = format!("has {} {jobs} in it: --resume continues it", past.jobs);
             return Err(io::Error::new(io::ErrorKind::AlreadyExists, text));
         }
         // A torn line must not become part of the next one.
@@ -292,7 +293,7 @@ mod tests {
         logged(&path, &[(1, b"x")]);
         let text = |resume| open(&path, resume).err().unwrap().to_string();
         assert!(
-            text(Resume::No).contains("has 1 jobs in it"),
+            text(Resume::No).contains("has 1 job in it"),
             "{}",
             text(Resume::No)
         );

@@ -113,6 +113,72 @@ fn a_script_with_words_behind_it_is_named() {
     assert_eq!((ran.text().as_str(), ran.err.as_str()), ("b\n", ""));
 }
 
+/// Each of them has a place in the man page that says so.
+#[test]
+fn what_the_man_page_says_of_other_programs_options_is_so() {
+    let page = feed(
+        Command::new(env!("CARGO_BIN_EXE_cmwq")).args(["man", "run"]),
+        "",
+    )
+    .text();
+    let section = page
+        .split(".SH XARGS AND GNU PARALLEL")
+        .nth(1)
+        .expect("a section");
+    let section = section.split(".SH ").next().unwrap().replace("\\-", "-");
+    let folder = Folder::new();
+    let log = folder.name("log");
+    for (options, code) in [
+        (&["-P", "2"][..], 0),
+        (&["-r"], 0),
+        (&["-N", "2"], 0),
+        (&["-L", "2"], 0),
+        (&["-l", "2"], 0),
+        (&["-X"], 0),
+        (&["-m"], 0),
+        (&["-E", "x"], 0),
+        (&["-q"], 0),
+        (&["-v"], 0),
+        (&["-u"], 0),
+        (&["--bar"], 0),
+        (&["--eta"], 0),
+        (&["--lb"], 0),
+        (&["--cat", "--pipe"], 0),
+        (&["--fifo", "--pipe"], 0),
+        (&["--pipepart"], 0),
+        (&["--rrs", "--pipe"], 0),
+        (&["--arg-sep", ",,"], 0),
+        (&["--arg-file-sep", ",,"], 0),
+        (&["--resume-failed", "--joblog", &log], 0),
+        (&["--memfree", "1M"], 0),
+        (&["-i"], 0),
+        (&["--load", "100%"], 0),
+        (&["--env", "HOME"], 0),
+        (&["--group"], 0),
+        (&["--compress"], 0),
+        (&["--will-cite"], 0),
+        (&["--no-notice"], 0),
+        (&["-S", ":"], 0),
+        (&["-p"], 1),
+        (&["-s", "100"], 1),
+        (&["-x"], 1),
+        (&["--sshlogin", "host"], 1),
+        (&["--semaphore"], 1),
+        (&["--rpl", "{x} s/a//"], 1),
+        (&["--round-robin"], 1),
+        (&["--tee"], 1),
+        (&["--files"], 1),
+        (&["--regexp"], 1),
+        (&["--termseq", "TERM,1,KILL"], 1),
+        (&["--tmux"], 1),
+        (&["--transfer"], 1),
+    ] {
+        let ran = run(&[options, &["true"]].concat(), "a\nb\n");
+        assert_eq!(ran.code, Some(code), "{options:?}: {}", ran.err);
+        assert!(section.contains(options[0]), "{options:?} is not named");
+    }
+}
+
 #[test]
 fn a_shell_runs_its_builtins_where_parallels_rules_are_asked_for() {
     assert_eq!(run(&["--gnu", "exit"], "0\n0\n").code, Some(0));

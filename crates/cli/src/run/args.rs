@@ -150,14 +150,15 @@ pub(crate) struct RunArgs {
 
     /// Never run more than N jobs at a time (1 to 2048)
     ///
-    /// Fewer run while they keep the CPUs busy.
+    /// Fewer run while they keep the CPUs busy. --jobs sets the same limit in other words.
     #[arg(long, value_name = "N", default_value = "1024", help_heading = JOBS,
           value_parser = RangedU64ValueParser::<usize>::new().range(1..=MOST_ACTIVE as u64))]
     pub(super) max_active: usize,
 
     /// Never run more than this at a time, as xargs and GNU parallel have it
     ///
-    /// N, 0 for no limit, or a number that depends on the CPUs: +N, -N or N%.
+    /// N, 0 for no limit, or a number that depends on the CPUs: +N, -N or N%. It stands in place of
+    /// --max-active, and is an upper limit too.
     #[arg(short, short_alias = 'P', long, alias = "max-procs", value_name = "N",
           allow_hyphen_values = true, conflicts_with = "max_active", help_heading = JOBS)]
     pub(super) jobs: Option<String>,
@@ -233,9 +234,11 @@ pub(crate) struct RunArgs {
     /// Write each job's output to files below DIR, and nothing to our own streams
     ///
     /// DIR/1/LINE/ gets stdout, stderr, seq (the number of the job) and exitval (its exit status).
-    /// With several columns it is DIR/1/FIRST/2/SECOND/, and so on; with --header their names stand
-    /// for the numbers. If DIR has {}, {#} or the like in it, it is itself the file of the standard
-    /// output, beside DIR.err, DIR.seq and DIR.exitval.
+    /// In LINE, / becomes \_, \ becomes \\ and a tab \t. "\" stands for an empty LINE, and "\." and
+    /// "\.." for . and .. there. A LINE of more than 255 bytes is cut and ends with \# and the
+    /// number. With several columns it is DIR/1/FIRST/2/SECOND/, and so on; with --header their
+    /// names stand for the numbers. If DIR has {}, {#} or the like in it, it is itself the file of
+    /// the standard output, beside DIR.err, DIR.seq and DIR.exitval.
     #[arg(long, aliases = ["result", "res"], value_name = "DIR",
           conflicts_with_all = ["line_buffer", "ungroup"], help_heading = OUTPUT)]
     pub(super) results: Option<PathBuf>,
@@ -258,7 +261,8 @@ pub(crate) struct RunArgs {
 
     /// Show jobs done, rate, running, blocked, failed and the time left on standard error
     ///
-    /// Without WHEN, always. In the background nothing is shown.
+    /// Blocked jobs run, but want no CPU: they wait for a disk, the network, a lock or other
+    /// processes. Without WHEN, progress is always shown. In the background nothing is shown.
     #[arg(long, value_name = "WHEN", value_enum, num_args = 0..=1, require_equals = true,
           default_value_t = When::Auto, default_missing_value = "always", help_heading = OUTPUT)]
     pub(super) progress: When,
@@ -273,8 +277,8 @@ pub(crate) struct RunArgs {
     /// Write a summary to standard error at the end
     ///
     /// It has the number of jobs that ended and that failed, of lines that were skipped and of
-    /// retries, the elapsed seconds, the most jobs at a time and the mean number of runnable ones.
-    /// The first jobs that failed are named.
+    /// retries, the elapsed seconds, the most jobs at a time and the mean number of runnable ones,
+    /// which compute or wait for a CPU. The first jobs that failed are named.
     #[arg(long, value_name = "FORMAT", value_enum, default_value_t = SummaryFormat::None,
           help_heading = OUTPUT)]
     pub(super) summary: SummaryFormat,
@@ -319,6 +323,9 @@ pub(crate) struct RunArgs {
     /// Without {} or a column in COMMAND the line becomes its last argument. COMMAND as one word
     /// with blanks or shell syntax is a script for sh, or for bash if only bash reads it. Without
     /// COMMAND each line is itself a command for sh, and empty lines are skipped.
+    ///
+    /// COMMAND takes a line that begins with - for an option. With most programs options end at --,
+    /// so write "rm -- {}".
     ///
     /// {.} is the line without its extension, {/} without its folder, {//} the folder, and {/.}
     /// without both. {#} is the number of the job and {%} that of its slot. {1}, {2.} and so on are

@@ -48,10 +48,23 @@ mod store;
 mod timelines;
 mod watch;
 
-use rig::{Rig, attrs};
+use rig::Rig;
 use std::vec::Vec;
 
-use super::{ItemReport, PoolAttrs, Seen, SeenState};
+use super::{ItemReport, PoolAttrs, Rule, Seen, SeenState};
 use crate::action::Action;
 use crate::time::{MILLISECOND, SECOND, Time};
 use crate::worker::{State, WorkerId};
+
+/// Attributes of a pool that has the machine to itself, and threads enough.
+fn attrs(target: u32) -> PoolAttrs {
+    PoolAttrs {
+        id: 0,
+        rule: Rule::Managed,
+        nice: 0,
+        target,
+        budget: target,
+        thread_limit: 512,
+        thread_most: 0,
+    }
+}

@@ -1,7 +1,7 @@
 //! A machine of make-believe threads around the real core.
 
 use super::super::{
-    Cx, ItemReport, PoolAttrs, Published, Queueing, Rule, Seen, SeenState, Shortage, Step, Stuck,
+    Cx, ItemReport, PoolAttrs, Published, Queueing, Seen, SeenState, Shortage, Step, Stuck,
     WorkerPool, seen::Plan,
 };
 use super::check::{self, Memory};
@@ -108,19 +108,6 @@ pub(super) struct Rig {
     /// So many items that were queued before it may wait when an item begins.
     pub(super) may_pass: u64,
     memory: Memory,
-}
-
-/// Attributes of a pool that has the machine to itself, and threads enough.
-pub(super) fn attrs(target: u32) -> PoolAttrs {
-    PoolAttrs {
-        id: 0,
-        rule: Rule::Managed,
-        nice: 0,
-        target,
-        budget: target,
-        thread_limit: 512,
-        thread_most: 0,
-    }
 }
 
 impl Rig {

@@ -11,13 +11,14 @@
 //! [`Machine::take_in`](crate::contract::Machine::take_in).
 //!
 //! *Nothing is left for ever.* The inbox is open only while a worker runs that will end an item
-//! soon. As long as it is open the pool says that items wait ([`Published::backlog`]): the tick
-//! looks, and an event of the pool takes everything in. Who leaves an item looks at the clock now
-//! and then ([`looks_at_clock`]); if nothing has moved for [as long as a wake
-//! takes](super::brief::LATE) he goes by the lock, as if the inbox were shut. When the pool shuts
-//! it, it looks once more after that, and whoever leaves an item looks after that whether it is
-//! still open: one of the two sees the other. The proof, with the words, is in the README of the
-//! engine's pools.
+//! soon, or while as many run as should and reports of idle CPUs are asked for, as items are listed
+//! that nobody has begun: whoever finds a worker missing for those finds these. As long as it is
+//! open the pool says that items wait ([`Published::backlog`]): the tick looks, and an event of the
+//! pool takes everything in. Who leaves an item looks at the clock now and then
+//! ([`looks_at_clock`]); if nothing has moved for [as long as a wake takes](super::brief::LATE) he
+//! goes by the lock, as if the inbox were shut. When the pool shuts it, it looks once more after
+//! that, and whoever leaves an item looks after that whether it is still open: one of the two sees
+//! the other. The proof, with the words, is in the README of the engine's pools.
 
 use super::brief::{Brief, LATE};
 use super::dealt::{Dealer, Dealt, Recalled};

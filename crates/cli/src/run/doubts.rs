@@ -155,11 +155,8 @@ mod tests {
         let said = |word: &str, names: &[&[u8]]| {
             let names = names.iter().map(|name| name.to_vec()).collect();
             let holes = Holes {
-                line: None,
-                cut: Cut::Record,
-                max_args: 1,
                 names,
-                plus: false,
+                ..Holes::of(Cut::Record)
             };
             of_names(&["echo".into(), word.into()], &holes)
         };

@@ -131,6 +131,20 @@ pub(super) struct Holes {
     pub(super) plus: bool,
 }
 
+#[cfg(test)]
+impl Holes {
+    /// Of lines that are cut like that, with no options.
+    pub(super) fn of(cut: Cut) -> Self {
+        Self {
+            line: None,
+            cut,
+            max_args: 1,
+            names: Vec::new(),
+            plus: false,
+        }
+    }
+}
+
 impl Holes {
     /// The hole that the text begins with, and its length. `before`: the byte in front of it.
     pub(super) fn at(&self, text: &[u8], before: Option<u8>) -> Option<(Hole, usize)> {
@@ -323,16 +337,6 @@ impl Text {
 mod tests {
     use super::*;
 
-    fn holes(cut: Cut) -> Holes {
-        Holes {
-            line: None,
-            cut,
-            max_args: 1,
-            names: Vec::new(),
-            plus: false,
-        }
-    }
-
     fn filled(holes: &Holes, word: &str, columns: &[&str]) -> String {
         let columns: Vec<&[u8]> = columns.iter().map(|column| column.as_bytes()).collect();
         let job = Arguments {
@@ -346,7 +350,7 @@ mod tests {
 
     #[test]
     fn paths_are_taken_apart_as_parallel_does() {
-        let holes = holes(Cut::Whole);
+        let holes = Holes::of(Cut::Whole);
         let of = |path| filled(&holes, "{} {.} {/} {//} {/.}", &[path]);
         assert_eq!(of("a/b.c.gz"), "a/b.c.gz a/b.c b.c.gz a b.c");
         assert_eq!(of("b.gz"), "b.gz b b.gz . b");
@@ -357,14 +361,14 @@ mod tests {
 
     #[test]
     fn what_only_looks_alike_stays() {
-        let whole = holes(Cut::Whole);
+        let whole = Holes::of(Cut::Whole);
         for word in [
             "a{2}", "{0}", "{-2}", "{ }", "{a}", "{", "{...}", "${#}", "${1}", "{1,2}",
         ] {
             assert_eq!(filled(&whole, word, &["x"]), word);
         }
         assert_eq!(filled(&whole, "{1} {-1} {1.}", &["x.y"]), "x.y x.y x");
-        let two = holes(Cut::Joints(2));
+        let two = Holes::of(Cut::Joints(2));
         assert_eq!(
             filled(&two, "a{3} {2}{1} ${2}", &["x", "y"]),
             "a{3} yx ${2}"
@@ -374,7 +378,7 @@ mod tests {
 
     #[test]
     fn numbers_and_missing_columns() {
-        let columns = holes(Cut::At(
+        let columns = Holes::of(Cut::At(
             super::super::columns::Separator::parse(",").unwrap(),
         ));
         assert_eq!(
@@ -387,14 +391,14 @@ mod tests {
     fn there_are_more_forms_if_asked_for() {
         let plus = Holes {
             plus: true,
-            ..holes(Cut::Whole)
+            ..Holes::of(Cut::Whole)
         };
         let of = |path| filled(&plus, "{..} {...} {/..} {+/} {+.} {1..}", &[path]);
         assert_eq!(of("d.e/a.b.c.gz"), "d.e/a.b d.e/a a.b d.e gz d.e/a.b");
         assert_eq!(of("d/.a"), "d/.a d/.a .a d a d/.a");
         assert_eq!(of("a"), "a a a   a");
         assert_eq!(
-            filled(&holes(Cut::Whole), "{..} {+/}", &["a.b.c"]),
+            filled(&Holes::of(Cut::Whole), "{..} {+/}", &["a.b.c"]),
             "{..} {+/}"
         );
     }
@@ -403,7 +407,7 @@ mod tests {
     fn columns_may_have_names() {
         let named = Holes {
             names: vec![b"file".to_vec(), b"".to_vec(), b"a b".to_vec()],
-            ..holes(Cut::Joints(3))
+            ..Holes::of(Cut::Joints(3))
         };
         let filled = filled(
             &named,
@@ -418,7 +422,7 @@ mod tests {
         let of = |line: &str, word| {
             let holes = Holes {
                 line: Some(line.as_bytes().to_vec()),
-                ..holes(Cut::Whole)
+                ..Holes::of(Cut::Whole)
             };
             filled(&holes, word, &["x.y"])
         };

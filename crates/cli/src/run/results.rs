@@ -164,11 +164,8 @@ mod tests {
 
     fn stdout(path: &str, columns: &[&[u8]], names: &[&str]) -> String {
         let holes = Holes {
-            line: None,
-            cut: Cut::Joints(columns.len()),
-            max_args: 1,
             names: names.iter().map(|name| name.as_bytes().to_vec()).collect(),
-            plus: false,
+            ..Holes::of(Cut::Joints(columns.len()))
         };
         let job = Arguments {
             columns,

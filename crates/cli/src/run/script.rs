@@ -324,13 +324,7 @@ mod tests {
     use std::process::Command;
 
     fn text(script: &str, value: &[u8]) -> OsString {
-        let holes = Holes {
-            line: None,
-            cut: Cut::Whole,
-            max_args: 1,
-            names: Vec::new(),
-            plus: false,
-        };
+        let holes = Holes::of(Cut::Whole);
         let job = Arguments {
             columns: &[value],
             sequence: 1,

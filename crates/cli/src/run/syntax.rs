@@ -355,13 +355,7 @@ mod tests {
             }
         }
         let words: Vec<OsString> = words.into_iter().map(OsString::from).collect();
-        let holes = Holes {
-            line: None,
-            cut: Cut::Whole,
-            max_args: 1,
-            names: Vec::new(),
-            plus: false,
-        };
+        let holes = Holes::of(Cut::Whole);
         meant_for_shell(&words, &holes).map(|word| word.display().to_string())
     }
 

@@ -371,11 +371,8 @@ mod tests {
     fn template(command: &[&str], max_args: usize, cut: Cut) -> Result<Template, String> {
         let command: Vec<OsString> = command.iter().map(OsString::from).collect();
         let holes = Holes {
-            line: None,
-            cut,
             max_args,
-            names: Vec::new(),
-            plus: false,
+            ..Holes::of(cut)
         };
         Template::new(&command, &holes, Style::default())
     }

@@ -204,8 +204,9 @@ fn attempts_are_numbered_where_they_are_named() {
     let endless = ["--gnu", "--timeout", "1", "--retries", "0", &first];
     let ran = run(&endless, "a\n");
     assert_eq!(ran.code, Some(0), "{}", ran.err);
+    // Where the machine is busy there may be more of them.
     assert!(
-        ran.err.ends_with("timed out, attempt 1: trying again\n"),
+        ran.err.contains("timed out, attempt 1: trying again\n"),
         "{}",
         ran.err
     );

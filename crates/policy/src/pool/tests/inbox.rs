@@ -16,12 +16,12 @@ fn it_is_open_while_one_worker_serves_and_until_that_is_late() {
     let open = published.open.unwrap();
     assert_eq!(open.until, rig.now.after(LATE));
     assert!(
-        published.backlog && inbox.plain.is_open().is_some(),
+        published.backlog && inbox.plain.opening().is_some(),
         "the tick is armed"
     );
     rig.advance(LATE);
     let published = publish(&mut rig, &mut inbox);
-    assert!(published.open.is_none() && inbox.plain.is_open().is_none());
+    assert!(published.open.is_none() && inbox.plain.opening().is_none());
     assert!(published.backlog, "an item is listed");
 }
 
@@ -31,7 +31,7 @@ fn it_is_shut_when_the_last_worker_goes_idle_and_where_somebody_would_be_started
     assert!(publish(&mut rig, &mut inbox).open.is_some());
     assert!(!end(&mut rig, &mut inbox));
     let published = publish(&mut rig, &mut inbox);
-    assert!(published.open.is_none() && !published.backlog && inbox.plain.is_open().is_none());
+    assert!(published.open.is_none() && !published.backlog && inbox.plain.opening().is_none());
 
     let (mut rig, mut inbox) = serving(2);
     rig.hint_begin(0);

@@ -1,6 +1,9 @@
 //! What the tests of the inbox and of what is dealt have in common.
 
-use std::cell::RefCell;
+use core::fmt::Debug;
+use proptest::prelude::*;
+use proptest::test_runner::TestRunner;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use super::rig::{Doing, Pool};
@@ -203,4 +206,24 @@ fn go_on(rig: &mut Rig, inbox: &mut Box, id: WorkerId, report: &ItemReport) -> b
     rig.started.push(work);
     rig.thread(0, id).doing = Doing::Running(work);
     true
+}
+
+/// What the test counts in all series of such things that happen.
+pub(super) fn count_in_all<T: Debug>(
+    happens: impl Strategy<Value = T>,
+    file: &'static str,
+    test: impl Fn(&[T]) -> usize,
+) -> usize {
+    let counted = Cell::new(0);
+    let config = ProptestConfig {
+        source_file: Some(file),
+        ..ProptestConfig::default()
+    };
+    let all = proptest::collection::vec(happens, 1..60);
+    let found = TestRunner::new(config).run(&all, |all| {
+        counted.set(counted.get() + test(&all));
+        Ok(())
+    });
+    found.unwrap_or_else(|wrong| panic!("{wrong}"));
+    counted.get()
 }

@@ -1,7 +1,9 @@
 //! Items that are short, and no briefer: those that run are enough while little waits, and several
 //! workers are dealt items at the same time.
 
-use super::leaving::{Box, crowded, end_by, leave, leave_again, publish, run, take_in};
+use super::leaving::{
+    Box, count_in_all, crowded, end_by, leave, leave_again, publish, run, take_in,
+};
 use super::*;
 use crate::pool::PlainInbox;
 use crate::pool::brief::{LATE, SHORT};
@@ -10,9 +12,7 @@ use crate::pool::dealt::MOST_DEALT;
 use crate::store::Store;
 use crate::time::MICROSECOND;
 use alloc::collections::BTreeMap;
-use core::cell::Cell;
 use proptest::prelude::*;
-use proptest::test_runner::TestRunner;
 
 const RAN: u64 = 2 * MICROSECOND;
 
@@ -315,16 +315,6 @@ fn happen_to_several(all: &[Happens]) -> usize {
 
 #[test]
 fn whatever_several_workers_were_dealt_runs_once_and_never_twice_at_once() {
-    let several = Cell::new(0);
-    let config = ProptestConfig {
-        source_file: Some(file!()),
-        ..ProptestConfig::default()
-    };
-    let all = proptest::collection::vec(happens(), 1..60);
-    let found = TestRunner::new(config).run(&all, |all| {
-        several.set(several.get() + happen_to_several(&all));
-        Ok(())
-    });
-    found.unwrap_or_else(|wrong| panic!("{wrong}"));
-    assert!(several.get() > 0, "several hands were out");
+    let several = count_in_all(happens(), file!(), happen_to_several);
+    assert!(several > 0, "several hands were out");
 }

@@ -119,32 +119,31 @@ impl Pool {
         now: Time,
         event: impl FnOnce(&mut WorkerPool<Items>, &mut Cx<Items>, &mut View) -> (R, bool),
     ) -> (R, Then) {
-        let (result, asked) = self.run(now, event);
-        (result, self.follow_up(asked))
+        self.once_beside(now, |core, cx, inbox| {
+            core.recall(cx, inbox, None);
+            event(core, cx, inbox)
+        })
     }
 
-    /// The same for an event that [recalls](Pool::run_beside) what has to be recalled for it.
+    /// The same for an event that [recalls](Pool::run) what has to be recalled for it.
     fn once_beside<R>(
         &'static self,
         now: Time,
         event: impl FnOnce(&mut WorkerPool<Items>, &mut Cx<Items>, &mut View) -> (R, bool),
     ) -> (R, Then) {
-        let (result, asked) = self.run_beside(now, event);
-        (result, self.follow_up(asked))
-    }
-
-    fn follow_up(&'static self, asked: Asked) -> Then {
+        let (result, asked) = self.run(now, event);
         let mut then = Then::default();
         let mut left = self.see_to(asked, &mut then);
         // Turn after turn, not one inside the other: it may be a million items.
         while left {
             let (_, asked) = self.run(clock::now(), |core, cx, inbox| {
+                core.recall(cx, inbox, None);
                 core.take_in_left(cx, inbox, TURN);
                 ((), false)
             });
             left = self.see_to(asked, &mut then);
         }
-        then
+        (result, then)
     }
 
     /// Carries out what was asked for. True if the inbox is shut and items lie in it.

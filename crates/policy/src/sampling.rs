@@ -50,10 +50,10 @@ pub struct Beginnings {
 }
 
 impl Beginnings {
-    /// Whether the worker reads the clock when it has the next item. `later`: it has done more than
-    /// go on.
-    pub fn reads(&self, later: bool) -> bool {
-        later || self.reads
+    /// Whether the worker reads the clock when it has the next item. `asked`: it has asked the pool
+    /// for that. `later`: and has done more than go on.
+    pub fn reads(&self, asked: bool, later: bool) -> bool {
+        later || (asked && self.reads)
     }
 
     /// It begins the item. `way`: how long it took to get it, if that was read.
@@ -108,8 +108,8 @@ mod tests {
         let mut reads = |way, ran| {
             beginnings.begins(way);
             beginnings.ended(ran);
-            assert!(beginnings.reads(true));
-            beginnings.reads(false)
+            assert!(beginnings.reads(true, true) && !beginnings.reads(false, false));
+            beginnings.reads(true, false)
         };
         assert!(!reads(None, BRIEF - 1));
         assert!(reads(None, BRIEF), "how much of it was the way?");

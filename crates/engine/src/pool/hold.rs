@@ -62,23 +62,10 @@ fn check(pool: &WorkerPool<Items>, items: &mut Items, knows_all: bool) {
 }
 
 impl Pool {
-    /// Runs one event of the core, which happens `now`, under the pool's lock. The caller carries
-    /// out what it asks for. The event tells whether what is published stays as it is.
+    /// Runs one event of the core, which happens `now`, under the pool's lock. It recalls what has
+    /// to be recalled for it. The caller carries out what it asks for. The event tells whether what
+    /// is published stays as it is.
     pub(crate) fn run<R>(
-        &'static self,
-        now: Time,
-        event: impl FnOnce(&mut WorkerPool<Items>, &mut Cx<Items>, &mut View) -> (R, bool),
-    ) -> (R, Asked) {
-        self.run_beside(now, |pool, cx, inbox| {
-            if inbox.is_out() {
-                pool.recall(cx, inbox, None);
-            }
-            event(pool, cx, inbox)
-        })
-    }
-
-    /// The same for an event that recalls what has to be recalled for it.
-    pub(crate) fn run_beside<R>(
         &'static self,
         now: Time,
         event: impl FnOnce(&mut WorkerPool<Items>, &mut Cx<Items>, &mut View) -> (R, bool),
@@ -113,7 +100,7 @@ impl Pool {
     pub(super) fn deal_more(&'static self, now: Time, hand: &'static Hand) {
         let (mut guard, _) = self.lock_core();
         let (core, no_way_back) = (&mut *guard, NoWayBack);
-        if core.out.iter().any(|&out| std::ptr::eq(out, hand)) {
+        if core.out.iter().any(|(_, out)| std::ptr::eq(*out, hand)) {
             self.at_hand(core, now, |pool, cx, inbox| {
                 pool.deal_more(cx, inbox, hand.dealer(), hand.nr_dealt());
                 inbox.let_go();

@@ -39,13 +39,18 @@ const _: () = assert!(PWQ_ALIGN as usize >= align_of::<Header>());
 #[repr(align(128))]
 struct Line<T>(T);
 
+/// When items may be left.
+struct Opening {
+    /// 0 while the inbox is shut.
+    until: AtomicU64,
+    /// Who leaves one behind so many others tells the pool. An old value does no harm.
+    most: AtomicU32,
+}
+
 /// See the module's page.
 pub(crate) struct Inbox {
     head: Line<AtomicPtr<Header>>,
-    until: Line<AtomicU64>,
-    /// Who leaves one behind so many others tells the pool. Read and written beside `until`; an old
-    /// value does no harm.
-    most: AtomicU32,
+    opening: Line<Opening>,
     /// Items were taken out that are not queued yet, and hands are out. Written under the lock.
     rest: AtomicBool,
     dealt: AtomicBool,
@@ -104,8 +109,10 @@ impl Inbox {
     pub(super) fn new() -> Self {
         Inbox {
             head: Line(AtomicPtr::new(null_mut())),
-            until: Line(AtomicU64::new(0)),
-            most: AtomicU32::new(u32::MAX),
+            opening: Line(Opening {
+                until: AtomicU64::new(0),
+                most: AtomicU32::new(u32::MAX),
+            }),
             rest: AtomicBool::new(false),
             dealt: AtomicBool::new(false),
         }
@@ -121,7 +128,7 @@ impl Inbox {
         home: u32,
         mut now: Option<impl FnOnce() -> Time>,
     ) -> Leaves {
-        let until = Time(self.until.0.load(SeqCst));
+        let until = Time(self.opening.0.until.load(SeqCst));
         if until == Time(0) {
             return Leaves::Not;
         }
@@ -145,7 +152,7 @@ impl Inbox {
             item.next.set(first(head));
             let next = numbered(work, before.saturating_add(1));
             match last.compare_exchange_weak(head, next, SeqCst, SeqCst) {
-                Ok(_) if before >= self.most.load(SeqCst) => return Leaves::Crowded,
+                Ok(_) if before >= self.opening.0.most.load(SeqCst) => return Leaves::Crowded,
                 Ok(_) => break,
                 Err(other) => head = other,
             }
@@ -156,7 +163,7 @@ impl Inbox {
 
     /// Whether it is open.
     pub(crate) fn is_open(&self) -> bool {
-        self.until.0.load(SeqCst) != 0
+        self.opening.0.until.load(SeqCst) != 0
     }
 
     /// Whether there is an item that is not queued, or may be.
@@ -245,8 +252,8 @@ pub(crate) struct Before(Option<u64>);
 pub(crate) struct View<'a> {
     pub(super) inbox: &'a Inbox,
     pub(super) taken: &'a mut Taken,
-    /// The hands that are out.
-    pub(super) out: &'a mut Vec<&'static Hand>,
+    /// The hands that are out, and whose.
+    pub(super) out: &'a mut Vec<(WorkerId, &'static Hand)>,
     /// Of the worker that asks.
     pub(super) own: Option<&'static Slot>,
     /// What the pool has published.
@@ -286,8 +293,8 @@ impl View<'_> {
 
     /// The hands of others than this worker.
     fn others(&self, id: WorkerId) -> impl Iterator<Item = &'static Hand> {
-        let out = self.out.iter().copied();
-        out.filter(move |hand| hand.dealer().worker != id)
+        let others = self.out.iter().filter(move |(worker, _)| *worker != id);
+        others.map(|(_, hand)| *hand)
     }
 }
 
@@ -304,18 +311,18 @@ impl Policy<Items> for View<'_> {
     }
 
     fn open(&mut self, open: Open) {
-        if self.inbox.most.load(SeqCst) != open.most {
-            self.inbox.most.store(open.most, SeqCst);
+        if self.inbox.opening.0.most.load(SeqCst) != open.most {
+            self.inbox.opening.0.most.store(open.most, SeqCst);
         }
         // Who leaves items reads it: it is not written for each step that the time makes.
-        let before = self.inbox.until.0.load(SeqCst);
+        let before = self.inbox.opening.0.until.load(SeqCst);
         if before == 0 || open.until.since(Time(before)) > REFRESH {
-            self.inbox.until.0.store(open.until.0, SeqCst);
+            self.inbox.opening.0.until.store(open.until.0, SeqCst);
         }
     }
 
     fn shut(&mut self) {
-        self.inbox.until.0.store(0, SeqCst);
+        self.inbox.opening.0.until.store(0, SeqCst);
         after_write();
     }
 
@@ -357,7 +364,7 @@ impl Policy<Items> for View<'_> {
             return 0;
         };
         let dealt = hand.deal(to, || next(self));
-        self.out.push(hand);
+        self.out.push((to.worker, hand));
         dealt
     }
 
@@ -367,8 +374,8 @@ impl Policy<Items> for View<'_> {
         mut next: impl FnMut(&mut Self) -> Option<Dealt<NonNull<Header>>>,
     ) -> usize {
         let mut out = self.out.iter().copied();
-        let hand = out.find(|hand| hand.dealer().worker == to);
-        hand.map_or(0, |hand| hand.deal_more(|| next(self)))
+        let own = out.find(|(worker, _)| *worker == to);
+        own.map_or(0, |(_, hand)| hand.deal_more(|| next(self)))
     }
 
     fn recall(
@@ -376,13 +383,13 @@ impl Policy<Items> for View<'_> {
         of: Option<WorkerId>,
         mut told: impl FnMut(Dealer<PwqRef>, Recalled<NonNull<Header>>),
     ) {
-        let is_recalled = |hand: &Hand| of.is_none_or(|id| hand.dealer().worker == id);
         // The last one was dealt what came last.
         for at in (0..self.out.len()).rev() {
-            if !is_recalled(self.out[at]) {
+            let (worker, hand) = self.out[at];
+            if of.is_some_and(|id| id != worker) {
                 continue;
             }
-            let hand = self.out.remove(at);
+            self.out.remove(at);
             hand.recall(|dealer, what| match what {
                 Recalled::Rest(item) if item.listed.is_none() => {
                     self.taken.put_back(item.work, dealer.pwq);

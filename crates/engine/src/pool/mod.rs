@@ -75,8 +75,8 @@ struct Core {
     published: Published,
     standby: Option<WorkerId>,
     taken: Taken,
-    /// The hands that are out.
-    out: Vec<&'static Hand>,
+    /// The hands that are out, and whose.
+    out: Vec<(WorkerId, &'static Hand)>,
     /// What the present event asks for.
     actions: PoolActions,
 }

@@ -234,7 +234,7 @@ impl Worker {
             let (step, later) = self.ask(now, ended.take());
             match step {
                 Step::Run(work, pwq) => {
-                    let begun = self.begins(now, later);
+                    let begun = self.begins(now, true, later);
                     let Some((done, is_lost)) = self.execute(work, pwq, begun) else {
                         // An item has forked and returned in the child, where its thread is the
                         // only one: the other items are the parent's, so the child ends.
@@ -269,11 +269,12 @@ impl Worker {
         }
     }
 
-    /// When the item begins for which the worker asked then.
-    fn begins(&mut self, asked: Time, later: bool) -> Time {
-        let read = self.beginnings.reads(later).then(clock::now);
-        self.beginnings.begins(read.map(|read| read.since(asked)));
-        read.unwrap_or(asked)
+    /// When the item begins that was to begin then, and for which the worker has asked the pool or
+    /// not.
+    fn begins(&mut self, at: Time, asked: bool, later: bool) -> Time {
+        let read = self.beginnings.reads(asked, later).then(clock::now);
+        self.beginnings.begins(read.map(|read| read.since(at)));
+        read.unwrap_or(at)
     }
 
     /// Executes an item, and those that the worker was dealt behind it. What came of the last one,
@@ -300,13 +301,7 @@ impl Worker {
             };
             self.beginnings.ended(done.item.0);
             work = next;
-            begun = match asked {
-                true => self.begins(done.at, false),
-                false => done.at,
-            };
-            if !asked {
-                self.beginnings.begins(None);
-            }
+            begun = self.begins(done.at, asked, false);
         }
     }
 

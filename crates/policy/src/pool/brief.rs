@@ -92,10 +92,8 @@ impl Brief {
     /// This worker has begun or ended an item, or was woken for one.
     pub(super) fn moved(&mut self, id: WorkerId, now: Time) {
         let [last, before] = self.servers;
-        let (own, other) = match is_by(id, last) {
-            true => (Some((id, now)), before),
-            false => (Some((id, now)), last),
-        };
+        let own = Some((id, now));
+        let other = if is_by(id, last) { before } else { last };
         // One that goes on by itself is heard of later.
         let is_older = other.is_some_and(|(_, at)| now < at);
         self.servers = if is_older { [other, own] } else { [own, other] };

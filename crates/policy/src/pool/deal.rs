@@ -21,7 +21,7 @@
 use super::brief::LATE;
 use super::crew::Current;
 use super::dealt::{Dealer, Dealt, MOST_DEALT, Recalled};
-use super::inbox::Inbox;
+use super::inbox::{Inbox, may_be_held};
 use super::{Cx, Published, WorkerPool, slots};
 use crate::action::Action;
 use crate::probe::hit;
@@ -35,10 +35,11 @@ use crate::worker::WorkerId;
 /// the pool's lock are no sign of a long item.
 pub(super) const WAITS_AT_MOST: Nanos = 4 * LATE;
 
-/// How many items are dealt. Who recalls some that are not begun has moved them twice for nothing:
-/// so next time they are half as many, and twice as many where all were begun.
+/// What a pool knows of what it deals. Who recalls items that are not begun has moved them twice
+/// for nothing: so next time half as many are dealt, and twice as many where all were begun.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Portion {
+pub(super) struct Dealing {
+    /// So many at a time.
     most: usize,
     /// When it was last looked for what has waited for long.
     looked: Time,
@@ -46,9 +47,9 @@ pub(super) struct Portion {
     several: bool,
 }
 
-impl Default for Portion {
+impl Default for Dealing {
     fn default() -> Self {
-        Portion {
+        Dealing {
             most: MOST_DEALT,
             looked: Time(0),
             several: false,
@@ -56,7 +57,7 @@ impl Default for Portion {
     }
 }
 
-impl Portion {
+impl Dealing {
     /// So many were dealt, and so many of them begun when they were recalled, or when more are to
     /// be dealt.
     fn came_to(&mut self, dealt: usize, begun: usize) {
@@ -115,8 +116,8 @@ impl<S: Store> WorkerPool<S> {
         hit!(SeveralDealt if dealt > 0 && inbox.is_out_beside(id));
     }
 
-    /// The worker has begun all that it was dealt, and no event has come since: it serves on, and
-    /// is dealt more. How many of them there were, is told by the machine.
+    /// The worker has begun all that it was dealt, which were so many, and no event has come since:
+    /// it serves on, and is dealt more.
     pub fn deal_more<I: Inbox<S>>(
         &mut self,
         cx: &mut Cx<S>,
@@ -124,10 +125,10 @@ impl<S: Store> WorkerPool<S> {
         to: Dealer<S::Pwq>,
         dealt: usize,
     ) {
-        if self.portion.several && !self.may_deal(cx, to.pwq) {
+        if self.dealing.several && !self.may_deal(cx, to.pwq) {
             return;
         }
-        self.portion.came_to(dealt, dealt);
+        self.dealing.came_to(dealt, dealt);
         let mut room = self.room();
         let more = inbox.deal_more(to.worker, |inbox| {
             room = room.checked_sub(1)?;
@@ -137,7 +138,7 @@ impl<S: Store> WorkerPool<S> {
         hit!(MoreDealt if more > 0);
         self.brief.moved(to.worker, cx.now);
         if more > 0
-            && let Some(open) = self.is_open(cx.now)
+            && let Some(open) = self.opening(cx.now)
         {
             inbox.open(open);
         }
@@ -145,7 +146,7 @@ impl<S: Store> WorkerPool<S> {
 
     /// So many are dealt: the last of them begins before others take the worker for late.
     fn room(&self) -> usize {
-        self.portion.most.min(self.brief.in_time())
+        self.dealing.most.min(self.brief.in_time())
     }
 
     /// Whether nobody is in a hurry for the end of an item of this pool workqueue but who waits for
@@ -162,7 +163,7 @@ impl<S: Store> WorkerPool<S> {
         is_quiet
             && self.drain_watchers == 0
             && self.brief.are_short()
-            && self.is_open(cx.now).is_some()
+            && self.opening(cx.now).is_some()
             && is_ours(cx)
             && !self.too_many_run(cx)
     }
@@ -193,9 +194,8 @@ impl<S: Store> WorkerPool<S> {
         let left = inbox.first()?;
         let key = cx.store.key(left.work);
         let is_its = left.pwq == to.pwq && self.is_free_for(to.worker, &key);
-        // One that has not been in a pool is not in a hand either.
         let is_new = cx.store.is_new(left.work);
-        if !is_its || (!is_new && inbox.is_held_beside(to.worker, &key)) {
+        if !is_its || may_be_held(inbox, to.worker, (&key, is_new)) {
             return None;
         }
         let left = inbox.take()?;
@@ -221,7 +221,7 @@ impl<S: Store> WorkerPool<S> {
         let (its, colour) = cx.store.queued_as(work)?;
         let is_its = its == to.pwq && self.is_free_for(to.worker, &key);
         let home = cx.store.home(work);
-        let is_held = || !home.is_new() && inbox.is_held_beside(to.worker, &key);
+        let is_held = || may_be_held(inbox, to.worker, (&key, home.is_new()));
         if !is_plain || !is_its || is_held() {
             return None;
         }
@@ -242,9 +242,9 @@ impl<S: Store> WorkerPool<S> {
     }
 
     /// What was dealt to this worker, or to all, and is not begun is where it was, and the pool
-    /// knows what they have done. All is the first act of every event, whose time may be before
-    /// that of a worker's last step; but for the end of an item
-    /// ([`ended_beside`](Self::ended_beside)).
+    /// knows what they have done. To recall all is the first act of every event, whose time may be
+    /// before that of a worker's last step. Exceptions are [`ended_beside`](Self::ended_beside),
+    /// [`next_beside`](Self::next_beside) and [`crowded`](Self::crowded).
     pub fn recall(&mut self, cx: &mut Cx<S>, inbox: &mut impl Inbox<S>, of: Option<WorkerId>) {
         let mut hand: Option<Progress<S::Pwq>> = None;
         inbox.recall(of, |dealer, what| match what {
@@ -272,17 +272,17 @@ impl<S: Store> WorkerPool<S> {
         (inbox, before): (&mut impl Inbox<S>, &Published),
         id: WorkerId,
     ) {
-        self.portion.several = inbox.is_out_beside(id);
-        if !self.portion.several {
+        self.dealing.several = inbox.is_out_beside(id);
+        if !self.dealing.several {
             return;
         }
         if before.open.is_none() {
             return self.recall(cx, inbox, None);
         }
-        if cx.now.since(self.portion.looked) < LATE {
+        if cx.now.since(self.dealing.looked) < LATE {
             return;
         }
-        self.portion.looked = cx.now;
+        self.dealing.looked = cx.now;
         for id in self.crew.ids() {
             let dealt = self.crew.get(id).dealt;
             if dealt.is_some_and(|at| cx.now.since(at) >= WAITS_AT_MOST) {
@@ -294,7 +294,7 @@ impl<S: Store> WorkerPool<S> {
 
     /// Others were started: the pool is not as it was when items were dealt.
     pub(super) fn others_act(&mut self) {
-        self.portion.several = true;
+        self.dealing.several = true;
     }
 
     /// Of a worker of which nothing was heard since it was dealt so many.
@@ -347,7 +347,7 @@ impl<S: Store> WorkerPool<S> {
     }
 
     fn note_progress(&mut self, cx: &mut Cx<S>, progress: Progress<S::Pwq>) {
-        self.portion
+        self.dealing
             .came_to(progress.dealt, progress.count as usize);
         if progress.count == 0 {
             return;

@@ -132,6 +132,15 @@ pub trait Inbox<S: Store> {
 /// Among so many hands it is found out whether one holds an item.
 pub const MOST_SEARCHED: usize = 8;
 
+/// Whether an item may be in another hand than this worker's. One that is new has not been in any.
+pub(super) fn may_be_held<S: Store>(
+    inbox: &impl Inbox<S>,
+    id: WorkerId,
+    (key, is_new): (&ItemKey, bool),
+) -> bool {
+    !is_new && inbox.is_held_beside(id, key)
+}
+
 /// Of a pool for which nobody leaves anything.
 #[derive(Clone, Copy, Debug)]
 pub struct NoInbox;
@@ -183,7 +192,7 @@ impl<S: Store> WorkerPool<S> {
     }
 
     /// Whether one more item changes nothing, and for how long; `None`: it might.
-    pub(super) fn is_open(&self, now: Time) -> Option<Open> {
+    pub(super) fn opening(&self, now: Time) -> Option<Open> {
         let running = self.nr_running();
         let all_run = running >= self.attrs.target;
         // Else one more might call for a thread, or for rescuers.
@@ -285,7 +294,7 @@ impl<S: Store> WorkerPool<S> {
         self.recall_others(cx, (inbox, before), id);
         let fed = self.feed(cx, (inbox, before), id);
         let way = self.way_on(cx, id, &report, fed);
-        let way = way.filter(|way| way.is_new || !inbox.is_held_beside(id, &way.key));
+        let way = way.filter(|way| !may_be_held(inbox, id, (&way.key, way.is_new)));
         if way.is_none() && self.nr_queued() > 0 && inbox.is_out_beside(id) {
             hit!(OthersRecalled);
             self.recall(cx, inbox, None);
@@ -328,8 +337,8 @@ impl<S: Store> WorkerPool<S> {
             return self.nr_queued() == 0;
         };
         let key = cx.store.key(choice.work);
-        let is_held = || !cx.store.home(choice.work).is_new() && inbox.is_held_beside(id, &key);
-        self.who_executes(&key).is_none() && !is_held()
+        let is_new = cx.store.home(choice.work).is_new();
+        self.who_executes(&key).is_none() && !may_be_held(inbox, id, (&key, is_new))
     }
 
     /// Deals the worker what waits behind the item that it begins, if it does.
@@ -364,11 +373,8 @@ impl<S: Store> WorkerPool<S> {
     ) -> Fed {
         let is_open = before.open.is_some();
         let mut taken = 0;
-        if !is_open {
-            taken = match self.is_to_feed() {
-                true => self.take_in(cx, inbox, WORKERS_TURN),
-                false => 0,
-            };
+        if !is_open && self.is_to_feed() {
+            taken = self.take_in(cx, inbox, WORKERS_TURN);
         }
         // What comes behind the first one that can be begun may be dealt.
         while is_open && taken < WORKERS_TURN && (self.is_to_feed() || self.is_others(cx, id)) {
@@ -381,7 +387,7 @@ impl<S: Store> WorkerPool<S> {
         Fed {
             some: taken > 0,
             more: taken > 0 && inbox.has_any(),
-            any: is_open,
+            any: is_open && self.brief.are_short(),
         }
     }
 
@@ -399,7 +405,7 @@ impl<S: Store> WorkerPool<S> {
         };
         // Where the next instance of an execution is queued is known while that goes on.
         let key = cx.store.key(left.work);
-        let is_held = !cx.store.is_new(left.work) && inbox.is_held_beside(id, &key);
+        let is_held = may_be_held(inbox, id, (&key, cx.store.is_new(left.work)));
         // A limit of one keeps the order: what was dealt before is not to come behind it.
         if is_held || slots::limit_now(cx, left.pwq).max() == 1 {
             hit!(OthersRecalled);

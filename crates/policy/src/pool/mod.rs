@@ -247,7 +247,7 @@ pub struct WorkerPool<S: Store> {
     dog: Watchdog,
     slots: Slots<S>,
     decisions: decisions::Decisions,
-    portion: deal::Portion,
+    dealing: deal::Dealing,
     /// An item was last begun or ended.
     moved: Time,
     /// How many wait for the pool as a whole.
@@ -288,7 +288,7 @@ impl<S: Store> WorkerPool<S> {
             dog: Watchdog::default(),
             slots: Slots::new(),
             decisions: decisions::Decisions::default(),
-            portion: deal::Portion::default(),
+            dealing: deal::Dealing::default(),
             moved: Time(0),
             drain_watchers: 0,
             stats: PoolStats::default(),
@@ -384,7 +384,7 @@ impl<S: Store> WorkerPool<S> {
 
     /// What may be published of it.
     pub fn published(&self, now: Time) -> Published {
-        let open = self.is_open(now);
+        let open = self.opening(now);
         Published {
             backlog: self.nr_queued() > 0 || open.is_some(),
             wants: self.arming.is_on() && self.wants(now),

@@ -52,8 +52,8 @@ impl<W, P> PlainInbox<W, P> {
         }
     }
 
-    /// Whether items may be left; `None`: it is shut.
-    pub fn is_open(&self) -> Option<Open> {
+    /// When items may be left; `None`: it is shut.
+    pub fn opening(&self) -> Option<Open> {
         self.open
     }
 

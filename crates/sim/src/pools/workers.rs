@@ -71,7 +71,7 @@ impl Machine {
     fn begins(&self, id: ThreadId, asked: bool, later: bool) -> Time {
         let took = self.sched().overhead_of(id);
         let way = self.worker(id, |w| {
-            let reads = asked && w.meter.beginnings.reads(later);
+            let reads = w.meter.beginnings.reads(asked, later);
             let way = reads.then_some(took);
             w.meter.beginnings.begins(way);
             way

@@ -74,7 +74,9 @@ impl Options {
             }
         }
         if options.suites.is_empty() {
-            options.suites = tool.suites().iter().collect();
+            // Tests of the rules say themselves what items are like.
+            let takes = |suite: &&Suite| options.taken_for.is_empty() || !suite.is_of_rules();
+            options.suites = tool.suites().iter().filter(takes).collect();
         }
         Ok(options)
     }
@@ -229,6 +231,9 @@ mod tests {
             ("--cfg cmwq_brief", "")
         );
         assert_eq!(briefly.suites.len(), 1);
+        let all = parse(Tool::Miri, &[]).unwrap().suites.len();
+        let short = parse(Tool::Miri, &["--short"]).unwrap();
+        assert_eq!(short.suites.len() + 1, all, "rules are told what items are like");
     }
 
     #[test]

@@ -17,6 +17,11 @@ pub(super) struct Suite {
 }
 
 impl Suite {
+    /// Whether it tests the rules alone, without threads.
+    pub(super) fn is_of_rules(&self) -> bool {
+        self.package == "cmwq-policy"
+    }
+
     /// A file of the runtime's integration tests, whole.
     const fn whole(name: &'static str, of: &'static [&'static str]) -> Suite {
         Suite::some(name, of, &[])

@@ -233,7 +233,11 @@ mod tests {
         assert_eq!(briefly.suites.len(), 1);
         let all = parse(Tool::Miri, &[]).unwrap().suites.len();
         let short = parse(Tool::Miri, &["--short"]).unwrap();
-        assert_eq!(short.suites.len() + 1, all, "rules are told what items are like");
+        assert_eq!(
+            short.suites.len() + 1,
+            all,
+            "rules are told what items are like"
+        );
     }
 
     #[test]

@@ -100,6 +100,7 @@ impl Pool {
         let ((step, has_dealt), then) = self.once_beside(now, |core, cx, inbox| {
             let before = inbox.published();
             inbox.asked_by(slot);
+            core.waited(inbox.waited());
             let (step, stays) = match ended {
                 Some(report) => core.ended_beside(cx, (inbox, &before), slot.id, report),
                 None => (core.next_beside(cx, (inbox, &before), slot.id), false),

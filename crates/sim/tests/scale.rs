@@ -65,6 +65,24 @@ fn one_lock_stands_still_where_a_lane_for_each_cache_does_not() {
 }
 
 #[test]
+fn where_workers_wait_for_the_lock_they_are_dealt_items_of_any_length() {
+    for item in [1_000, 10_000, 30_000] {
+        for shape in [Shape::Outside(16), Shape::Inside] {
+            let per_second = |design| {
+                let cell = Cell {
+                    item,
+                    items: 30_000,
+                    ..cell(design, shape, 64)
+                };
+                cell.run().per_second()
+            };
+            let (cmwq, one_lock) = (per_second(Design::Cmwq), per_second(Design::OneLock));
+            assert!(cmwq > 3 * one_lock, "{item} {shape:?}: {cmwq}, {one_lock}");
+        }
+    }
+}
+
+#[test]
 fn a_line_lets_no_more_items_pass_than_it_has_time_for() {
     for cpus in [8, 32] {
         let outcome = cell(Design::OneLock, Shape::Inside, cpus).run();

@@ -3,8 +3,9 @@
 use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::SeqCst;
 
+use cmwq_os::clock;
 use cmwq_policy::pool::Inbox as _;
-use cmwq_policy::{Action, Cx, Published, Time, WorkerPool};
+use cmwq_policy::{Action, Cx, Nanos, Published, Time, WorkerPool};
 
 use super::hand::Hand;
 use super::{Core, Pool, PoolActions, View};
@@ -73,6 +74,7 @@ impl Pool {
         let (mut guard, waited) = self.lock_core();
         let (core, no_way_back) = (&mut *guard, NoWayBack);
         let (result, next, left) = self.at_hand(core, now, |pool, cx, inbox| {
+            inbox.waited = waited;
             let (result, stays) = event(pool, cx, inbox);
             debug_assert!(!stays || pool.published(now).tells_no_other(&inbox.published()));
             let next = (!stays).then(|| pool.publish(cx, inbox));
@@ -90,18 +92,19 @@ impl Pool {
         let asked = Asked {
             actions,
             news,
-            waited,
+            waited: waited > 0,
         };
         (result, asked)
     }
 
     /// The worker has begun all that it was dealt. If no event has come since, it is dealt more
-    /// `now`: no event either.
-    pub(super) fn deal_more(&'static self, now: Time, hand: &'static Hand) {
-        let (mut guard, _) = self.lock_core();
+    /// `now`: no event either. Tells whether somebody else had the lock.
+    pub(super) fn deal_more(&'static self, now: Time, hand: &'static Hand) -> bool {
+        let (mut guard, waited) = self.lock_core();
         let (core, no_way_back) = (&mut *guard, NoWayBack);
         if core.out.iter().any(|(_, out)| std::ptr::eq(*out, hand)) {
             self.at_hand(core, now, |pool, cx, inbox| {
+                pool.waited(waited);
                 pool.deal_more(cx, inbox, hand.dealer(), hand.nr_dealt());
                 inbox.let_go();
             });
@@ -109,6 +112,7 @@ impl Pool {
         }
         drop(guard);
         std::mem::forget(no_way_back);
+        waited > 0
     }
 
     /// What an event has at hand.
@@ -133,6 +137,7 @@ impl Pool {
             own: None,
             published: core.published,
             now,
+            waited: 0,
         };
         act(&mut core.pool, &mut cx, &mut inbox)
     }
@@ -170,12 +175,15 @@ impl Pool {
         }
     }
 
-    /// Its lock, and whether somebody else had it.
-    fn lock_core(&self) -> (MutexGuard<'_, Core>, bool) {
-        match self.core.try_lock() {
-            Ok(core) => (core, false),
-            Err(_) => (self.core.lock().expect("the core does not panic"), true),
+    /// Its lock, and for how long somebody else had it; 0: nobody had.
+    fn lock_core(&self) -> (MutexGuard<'_, Core>, Nanos) {
+        if let Ok(core) = self.core.try_lock() {
+            return (core, 0);
         }
+        let came = clock::now();
+        let core = self.core.lock().expect("the core does not panic");
+        let waited = clock::now().since(came).max(1);
+        (core, waited)
     }
 }
 

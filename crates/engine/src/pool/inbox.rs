@@ -21,7 +21,7 @@ use cmwq_policy::pool::{
 };
 use cmwq_policy::stats::Stamp;
 use cmwq_policy::work::PWQ_ALIGN;
-use cmwq_policy::{ItemKey, Published, Time, WorkerId};
+use cmwq_policy::{ItemKey, Nanos, Published, Time, WorkerId};
 
 use super::Slot;
 use super::hand::Hand;
@@ -259,6 +259,8 @@ pub(crate) struct View<'a> {
     /// What the pool has published.
     pub(super) published: Published,
     pub(super) now: Time,
+    /// How long others had the pool before it was had.
+    pub(super) waited: Nanos,
 }
 
 impl View<'_> {
@@ -273,6 +275,11 @@ impl View<'_> {
             self.taken.came
         });
         self.taken.went >= came
+    }
+
+    /// How long the caller has waited for the pool, in nanoseconds.
+    pub(crate) fn waited(&self) -> Nanos {
+        self.waited
     }
 
     /// This worker asks.

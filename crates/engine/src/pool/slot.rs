@@ -119,20 +119,18 @@ impl Slot {
 
     /// The worker, which is the caller, has ended an item then, of which it reports that, and goes
     /// on to the next one that it was dealt, if it was. All are of this pwq. Tells whether the pool
-    /// had to deal it more.
+    /// had to deal it more, and somebody else had that.
     pub(crate) fn go_on(
         &'static self,
         pwq: PwqRef,
         at: Time,
         report: &ItemReport,
-    ) -> Option<(NonNull<Header>, bool)> {
+    ) -> Option<(NonNull<Header>, (bool, bool))> {
         let hand = self.hand.get()?;
         let goes_on = || goes_on_alone(report, &hand.dealer());
         let ran = report.ran.filter(|_| goes_on())?;
         let asks = hand.wants_more(|| self.pool.inbox().has_rest());
-        if asks {
-            self.pool.deal_more(at, hand);
-        }
+        let waited = asks && self.pool.deal_more(at, hand);
         let item = hand.go_on(at, ran)?;
         // SAFETY: it is this worker's since it was counted.
         let header = unsafe { item.work.as_ref() };
@@ -140,7 +138,7 @@ impl Slot {
             self.pool.note_activated(pwq, header);
         }
         header.set_word(WorkWord::off_queue(self.pool.id()));
-        Some((item.work, asks))
+        Some((item.work, (asks, waited)))
     }
 
     /// The worker's own thread begins an item.

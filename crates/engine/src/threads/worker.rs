@@ -296,12 +296,12 @@ impl Worker {
             let next = (!is_lost)
                 .then(|| slot.go_on(pwq, done.at, &done.report))
                 .flatten();
-            let Some((next, asked)) = next else {
+            let Some((next, (asked, waited))) = next else {
                 return Some((done, is_lost));
             };
             self.beginnings.ended(done.item.0);
             work = next;
-            begun = self.begins(done.at, asked, false);
+            begun = self.begins(done.at, asked, waited);
         }
     }
 

@@ -9,6 +9,10 @@
 //! when no item has begun or ended for about as long as a wake takes. Then as many run as always.
 //! Whoever queues the next item sees that they are late; if nobody queues one, the tick sees it.
 //!
+//! Many workers wait for the lock, each until all that came before have had it. There an item is
+//! short that takes less than [`WORTH`] times that wait: if workers came for each item, the lock
+//! would let fewer pass than they could execute.
+//!
 //! A balance bounds what this may cost. A short item that few workers served has saved a little. An
 //! item that took long while others waited has lost its time. When more is lost than was saved, the
 //! number of such items in a row that make few workers enough doubles.
@@ -24,6 +28,12 @@ const BRIEF_ALONE: Nanos = 4 * MICROSECOND;
 /// An item shorter than this is short: it is over long before a worker that is woken for the next
 /// one begins that.
 pub(super) const SHORT: Nanos = 4 * MICROSECOND;
+/// To wait for the lock is worth it for items that take so many times as long.
+const WORTH: Nanos = 16;
+/// What was dealt is recalled by others when it has waited for so long. So no longer item is short,
+/// however long workers wait for the lock, and none is dealt more than it executes in that time.
+/// Many workers that wait for the lock are no sign of a long item.
+pub(super) const WAITS_AT_MOST: Nanos = 4 * LATE;
 /// Few workers are enough until no item has begun or ended for so long: about what a wake takes.
 pub(super) const LATE: Nanos = 50 * MICROSECOND;
 /// The number of brief, or short, items in a row that make few workers enough: at first, and at
@@ -33,7 +43,8 @@ const NEEDS_LAST: u32 = 1 << 20;
 /// The counts of such items in a row stop at this multiple of that number. An item that is longer
 /// takes the number off once: an interrupt makes any item look longer than it is.
 const MOST: u32 = 4;
-/// An item moves the mean by such a part of the difference, and counts as [`LATE`] at most.
+/// An item, or a wait, moves the mean by such a part of the difference, and counts as
+/// [`WAITS_AT_MOST`] at most.
 const MEAN_PART: Nanos = 16;
 /// What an item saves that few workers have served.
 const SAVES: Nanos = MICROSECOND / 4;
@@ -50,6 +61,8 @@ pub(super) struct Brief {
     short: u32,
     /// How long an item takes, about.
     mean: Nanos,
+    /// How long a worker that asks waits for the pool's lock, about.
+    wait: Nanos,
     /// How many in a row make few workers enough, and how many do at least.
     needs: u32,
     least: u32,
@@ -81,6 +94,7 @@ impl Brief {
             run: 0,
             short: 0,
             mean: 0,
+            wait: 0,
             needs,
             least: needs,
             saved: 0,
@@ -124,15 +138,29 @@ impl Brief {
     /// have run or not.
     pub(super) fn ended(&mut self, ran: Nanos, others_wait: bool, more_could: bool) {
         let is_brief = ran < if others_wait { BRIEF } else { BRIEF_ALONE };
-        let is_short = ran < SHORT;
+        let is_short = ran < self.short_below();
         if self.are_short() && more_could {
             self.saved += if is_short { SAVES } else { 0 };
-            self.lost += if others_wait && ran >= LATE { ran } else { 0 };
+            self.lost += if others_wait && !is_short && ran >= LATE {
+                ran
+            } else {
+                0
+            };
         }
         self.run = self.count(self.run, is_brief);
         self.short = self.count(self.short, is_short);
-        self.mean = (self.mean * (MEAN_PART - 1) + ran.min(LATE)) / MEAN_PART;
+        self.mean = (self.mean * (MEAN_PART - 1) + ran.min(WAITS_AT_MOST)) / MEAN_PART;
         self.strike_the_balance();
+    }
+
+    /// A worker that asks has waited for the pool's lock for so long.
+    pub(super) fn waited(&mut self, wait: Nanos) {
+        self.wait = (self.wait * (MEAN_PART - 1) + wait.min(WAITS_AT_MOST)) / MEAN_PART;
+    }
+
+    /// An item that takes less is short.
+    fn short_below(&self) -> Nanos {
+        (WORTH * self.wait).clamp(SHORT, WAITS_AT_MOST)
     }
 
     /// One more in a row, or one that is longer.
@@ -191,13 +219,15 @@ impl Brief {
     pub(super) fn told_from(&self) -> Nanos {
         match self.are_brief() {
             true => BRIEF,
-            false => SHORT,
+            false => self.short_below(),
         }
     }
 
-    /// So many are over in half of the time after which a worker is late.
+    /// So many are over in half of the time after which a worker is late, or in several times that
+    /// for which it waits to get them.
     pub(super) fn in_time(&self) -> usize {
-        (LATE / 2 / self.mean.max(1)).max(1) as usize
+        let time = (WORTH * self.wait).clamp(LATE / 2, WAITS_AT_MOST);
+        (time / self.mean.max(1)).max(1) as usize
     }
 
     fn are_brief(&self) -> bool {
@@ -257,6 +287,43 @@ mod tests {
             brief.moved(WorkerId(0), Time(0));
             (0..NEEDS_FIRST).for_each(|_| brief.ended(ran, others_wait, true));
             assert_eq!(brief.is_served(Time(0)), is_brief, "{ran}, {others_wait}");
+        }
+    }
+
+    /// So many items in a row that took so long; whether they are short.
+    fn are_short(brief: &mut Brief, ran: Nanos) -> bool {
+        (0..2 * NEEDS_FIRST).for_each(|_| brief.ended(ran, true, true));
+        brief.are_short()
+    }
+
+    #[test]
+    fn where_workers_wait_for_the_lock_longer_items_are_short_and_more_are_dealt() {
+        let mut brief = Brief::default();
+        assert!(!are_short(&mut brief, SHORT) && are_short(&mut brief, SHORT - 1));
+        (0..100).for_each(|_| brief.waited(2 * MICROSECOND));
+        let below = brief.told_from();
+        assert!((16 * MICROSECOND..=WORTH * 2 * MICROSECOND).contains(&below));
+        assert!(!are_short(&mut brief, below) && are_short(&mut brief, below - 1));
+        assert!(brief.in_time() <= 1 + (below / brief.mean) as usize);
+        (0..100).for_each(|_| brief.waited(MILLISECOND));
+        assert!(!are_short(&mut brief, WAITS_AT_MOST) && are_short(&mut brief, WAITS_AT_MOST - 1));
+        assert_eq!(brief.in_time(), 1, "the last of them would be late");
+        assert!(are_short(&mut brief, 20 * MICROSECOND));
+        assert!((8..=10).contains(&brief.in_time()), "{}", brief.in_time());
+        (0..200).for_each(|_| brief.waited(0));
+        assert!(!are_short(&mut brief, SHORT), "it is over");
+    }
+
+    #[test]
+    fn who_waits_once_for_the_lock_takes_no_long_item_for_short() {
+        let mut brief = Brief::default();
+        for _ in 0..100 {
+            brief.waited(100 * MILLISECOND);
+            for _ in 0..2 * NEEDS_FIRST {
+                brief.waited(0);
+                brief.ended(20 * MICROSECOND, true, true);
+                assert!(!brief.are_short());
+            }
         }
     }
 

@@ -18,7 +18,7 @@
 //! begun it has the slot of the one before, of the same pool workqueue. A listed one has its own.
 //! The words of the protocol are in the README of the engine's pools.
 
-use super::brief::LATE;
+use super::brief::{LATE, WAITS_AT_MOST};
 use super::crew::Current;
 use super::dealt::{Dealer, Dealt, MOST_DEALT, Recalled};
 use super::inbox::{Inbox, may_be_held};
@@ -30,10 +30,6 @@ use crate::store::{ItemKey, SharedLimit, Store};
 use crate::time::{Nanos, Time};
 use crate::work::QueuedFlags;
 use crate::worker::WorkerId;
-
-/// What was dealt is recalled by others when it has waited for so long. Many workers that wait for
-/// the pool's lock are no sign of a long item.
-pub(super) const WAITS_AT_MOST: Nanos = 4 * LATE;
 
 /// What a pool knows of what it deals. Who recalls items that are not begun has moved them twice
 /// for nothing: so next time half as many are dealt, and twice as many where all were begun.
@@ -142,6 +138,11 @@ impl<S: Store> WorkerPool<S> {
         {
             inbox.open(open);
         }
+    }
+
+    /// A worker that is about to ask has waited for the lock for so long.
+    pub fn waited(&mut self, wait: Nanos) {
+        self.brief.waited(wait);
     }
 
     /// So many are dealt: the last of them begins before others take the worker for late.

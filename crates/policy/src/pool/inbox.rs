@@ -214,12 +214,13 @@ impl<S: Store> WorkerPool<S> {
         })
     }
 
-    /// Whether more items are in the inbox than those that run will soon have begun.
-    fn is_crowded_by(&self, nr_left: usize) -> bool {
+    /// Behind so many in the inbox an item waits for too long, though more could run.
+    fn most_to_wait(&self) -> Option<usize> {
         let running = self.nr_running();
-        let most = self.brief.most_waiting(running);
-        let is_too_many = |most| nr_left > most as usize;
-        running < self.attrs.target && most.is_some_and(is_too_many)
+        let most = || self.brief.most_waiting(running);
+        (running < self.attrs.target)
+            .then(most)?
+            .map(|most| most as usize)
     }
 
     /// Somebody has left an item behind [`most`](Open::most) others. For that nothing is recalled.
@@ -232,8 +233,12 @@ impl<S: Store> WorkerPool<S> {
 
     /// Starts another worker if those that run are too few for what was left.
     fn start_for_left(&mut self, cx: &mut Cx<S>, inbox: &impl Inbox<S>) {
+        let Some(most) = self.most_to_wait() else {
+            return;
+        };
+        // Who leaves items writes that number: it is read only where it decides.
         let nr_left = inbox.nr_left();
-        if self.is_crowded_by(nr_left) && self.start(cx, Asks::Left(nr_left as u32), None) {
+        if nr_left > most && self.start(cx, Asks::Left(nr_left as u32), None) {
             hit!(StartedForLeft);
             self.settle(cx);
         }

@@ -17,6 +17,8 @@ pub struct PlainInbox<W, P> {
     left: VecDeque<Left<W, P>>,
     /// The first so many lie apart.
     apart: usize,
+    /// How often some were laid apart.
+    emptied: u64,
     hands: Vec<Hand<W, P>>,
     /// So many are dealt at a time.
     most: usize,
@@ -46,6 +48,7 @@ impl<W, P> PlainInbox<W, P> {
             open: None,
             left: VecDeque::new(),
             apart: 0,
+            emptied: 0,
             hands: Vec::new(),
             most,
             moved: 0,
@@ -64,6 +67,11 @@ impl<W, P> PlainInbox<W, P> {
     /// How many lie there.
     pub fn nr_left(&self) -> usize {
         self.left.len()
+    }
+
+    /// How often items were laid apart so far: what other threads use is touched for that.
+    pub fn nr_emptied(&self) -> u64 {
+        self.emptied
     }
 
     /// How often an item was dealt or recalled so far, whether it was begun or not.
@@ -175,6 +183,7 @@ impl<S: Store> Inbox<S> for PlainInbox<S::Work, S::Pwq> {
     }
 
     fn empty(&mut self) {
+        self.emptied += u64::from(self.apart < self.left.len());
         self.apart = self.left.len();
     }
 

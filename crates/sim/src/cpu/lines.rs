@@ -71,6 +71,8 @@ struct Line {
     at: Option<usize>,
     /// When all who came so far are done with it.
     free_at: Time,
+    /// How long it was held last.
+    held: Nanos,
     /// Grows with each write.
     version: u64,
     /// By CPU: the version that it has a copy of. Empty until somebody reads.
@@ -136,6 +138,24 @@ impl Lines {
         }
         its.copies[cpu] = its.version;
         self.fetch(line, at, cpu, 0, 0)
+    }
+
+    /// The CPU comes for the line as for [`hold`](Self::hold), and takes its turn: it will have the
+    /// line after so many nanoseconds. How long it holds it then is [told](Self::held) later, and
+    /// until then taken to be as long as the last time.
+    pub fn queue_for(&mut self, line: LineId, at: Time, cpu: usize, others: u32) -> Nanos {
+        let held = self.lines[line.0 as usize].held;
+        let taken = self.hold(line, at, cpu, others, held);
+        self.lines[line.0 as usize].stats.held_ns -= held;
+        taken - held
+    }
+
+    /// A CPU that has the line by its turn holds it for so long.
+    pub fn held(&mut self, line: LineId, held: Nanos) {
+        let line = &mut self.lines[line.0 as usize];
+        line.stats.held_ns += held;
+        let presumed = std::mem::replace(&mut line.held, held);
+        line.free_at = Time((line.free_at.0 + held).saturating_sub(presumed));
     }
 
     fn fetch(&mut self, id: LineId, at: Time, cpu: usize, others: u32, held: Nanos) -> Nanos {

@@ -14,6 +14,7 @@ use crate::state::pool::{Inbox, Pool, PoolLines};
 pub(super) struct Before {
     left: usize,
     moved: u64,
+    emptied: u64,
 }
 
 impl Before {
@@ -21,14 +22,16 @@ impl Before {
         Before {
             left: inbox.nr_left(),
             moved: inbox.nr_moved(),
+            emptied: inbox.nr_emptied(),
         }
     }
 
-    /// How many were recalled and dealt since, and how many were taken out.
-    fn since(&self, inbox: &Inbox) -> (u64, usize) {
+    /// How many were recalled, dealt and taken out since, and how often the inbox was emptied.
+    fn since(&self, inbox: &Inbox) -> (u64, u64) {
         let after = Before::of(inbox);
         let taken = self.left.saturating_sub(after.left);
-        (after.moved - self.moved + taken as u64, taken)
+        let moved = after.moved - self.moved + taken as u64;
+        (moved, after.emptied - self.emptied)
     }
 }
 
@@ -48,18 +51,41 @@ impl Machine {
             return;
         };
         let costs = &self.options.costs.sharing;
-        let (moved, taken) = before.since(inbox);
-        let fetched = match taken {
-            0 => 0,
-            _ => self.line_write(id, pool.lines.inbox, costs.leave),
-        };
+        let (moved, emptied) = before.since(inbox);
+        let fetch = |_| self.line_write(id, pool.lines.inbox, costs.leave);
+        let fetched: Nanos = (0..emptied).map(fetch).sum();
         let held = costs.hold + costs.event * events + costs.item * moved + fetched;
+        let had = self.frame(id, |f| f.worker.as_mut()?.has_lock.take());
+        if had.is_some() {
+            self.lines.borrow_mut().held(pool.lines.lock, held);
+            return self.burn_more(id, held);
+        }
         let (at, cpu) = self.comes(id);
         let others = costs.beside_lock;
         let mut lines = self.lines.borrow_mut();
         let taken = lines.hold(pool.lines.lock, at, cpu, others, held);
         drop(lines);
         self.burn_more(id, taken);
+    }
+
+    /// The worker needs its pool's lock for what it does next. If it has to wait, it comes again
+    /// when it has it: others act meanwhile.
+    pub(super) fn waits_for_lock(&self, id: ThreadId, pool: &Pool) -> bool {
+        if !self.shares || self.has_lock(id) {
+            return false;
+        }
+        let (at, cpu) = self.comes(id);
+        let others = self.options.costs.sharing.beside_lock;
+        let mut lines = self.lines.borrow_mut();
+        let wait = lines.queue_for(pool.lines.lock, at, cpu, others);
+        drop(lines);
+        self.worker(id, |w| w.has_lock = Some(self.now()));
+        self.burn_more(id, wait);
+        wait > 0
+    }
+
+    fn has_lock(&self, id: ThreadId) -> bool {
+        self.worker(id, |w| w.has_lock.is_some())
     }
 
     /// The acting thread has left an item in the inbox.

@@ -3,7 +3,7 @@
 
 use cmwq_policy::pool::Step;
 use cmwq_policy::work::WorkWord;
-use cmwq_policy::{Actions, ItemReport, Store as _, Time, WorkerId};
+use cmwq_policy::{Actions, ItemReport, Nanos, Store as _, Time, WorkerId};
 
 use super::sharing::Before;
 use crate::api::names::{Execution, ItemId, PoolId, PwqId, WorkerRef};
@@ -35,16 +35,21 @@ impl Machine {
         if self.worker(id, |w| std::mem::take(&mut w.parked)) && self.receive(id, who) {
             return;
         }
-        if let Some((item, pwq, asked)) = self.next_dealt(id, who) {
+        if self.asks_next(id, who) && self.waits_for_lock(id, &self.pool(who.pool)) {
+            return;
+        }
+        let came = self.worker(id, |w| w.has_lock).unwrap_or(self.now());
+        if let Some((item, pwq, asked)) = self.next_dealt(id, who, came) {
             self.widen(id, who.pool);
-            let begun = self.begins(id, asked, false);
+            let begun = self.begins(id, came, (asked, came < self.now()));
             return self.begin(id, item, pwq, begun);
         }
-        let (step, stays) = self.ask_core(id, who);
+        let (step, stays) = self.ask_core(id, who, came);
         match step {
             Step::Run(item, pwq) => {
                 self.widen(id, who.pool);
-                let begun = self.begins(id, true, !stays);
+                let later = !stays || came < self.now() || self.has_dealt(who);
+                let begun = self.begins(id, came, (true, later));
                 self.begin(id, item, pwq, begun);
             }
             Step::Create(new) if self.is_lost(id, who) => {
@@ -67,22 +72,35 @@ impl Machine {
         }
     }
 
-    /// When the item begins, for which the worker has asked the pool or not.
-    fn begins(&self, id: ThreadId, asked: bool, later: bool) -> Time {
-        let took = self.sched().overhead_of(id);
+    /// When the item begins, for which the worker has come at this time, and asked the pool or not.
+    fn begins(&self, id: ThreadId, came: Time, (asked, later): (bool, bool)) -> Time {
+        let took = self.now().since(came) + self.sched().overhead_of(id);
         let way = self.worker(id, |w| {
             let reads = w.meter.beginnings.reads(asked, later);
             let way = reads.then_some(took);
             w.meter.beginnings.begins(way);
             way
         });
-        self.now().after(way.unwrap_or(0))
+        came.after(way.unwrap_or(0))
+    }
+
+    /// Whether something was dealt to the worker.
+    fn has_dealt(&self, who: WorkerRef) -> bool {
+        self.pool(who.pool).inbox.borrow().not_begun_by(who.id) > 0
+    }
+
+    /// Whether what the worker does next takes the pool's lock.
+    fn asks_next(&self, id: ThreadId, who: WorkerRef) -> bool {
+        let goes_on = |report| {
+            let pool = self.pool(who.pool);
+            pool.inbox.borrow().goes_on(who.id, &report) && self.has_dealt(who)
+        };
+        !self.worker(id, |w| w.ended).is_some_and(goes_on)
     }
 
     /// The worker goes on to the next item that it was dealt, if its last one was so short. Tells
     /// whether the pool had to deal it more.
-    fn next_dealt(&self, id: ThreadId, who: WorkerRef) -> Option<(ItemId, PwqId, bool)> {
-        let now = self.now();
+    fn next_dealt(&self, id: ThreadId, who: WorkerRef, now: Time) -> Option<(ItemId, PwqId, bool)> {
         let (ended, ran) = self.worker(id, |w| (w.ended, now.since(w.meter.begun)));
         let report = ItemReport {
             ran: Some(ran),
@@ -90,7 +108,7 @@ impl Machine {
         };
         let pool = self.pool(who.pool);
         let goes_on = pool.inbox.borrow().goes_on(who.id, &report);
-        let asked = goes_on && self.deal_more(&pool, who.id);
+        let asked = goes_on && self.deal_more(&pool, who.id, self.now().since(now));
         let next = pool.inbox.borrow_mut().go_on(who.id, now, &report)?;
         self.worker(id, |w| w.ended = None);
         let word = WorkWord::off_queue(who.pool.0);
@@ -104,7 +122,7 @@ impl Machine {
 
     /// The worker is dealt more, if it has begun all that it was dealt. No event. Whether it has
     /// asked.
-    fn deal_more(&self, pool: &Pool, id: WorkerId) -> bool {
+    fn deal_more(&self, pool: &Pool, id: WorkerId, wait: Nanos) -> bool {
         let mut inbox = pool.inbox.borrow_mut();
         let Some((dealer, dealt)) = inbox.wants_more(id) else {
             return false;
@@ -112,6 +130,7 @@ impl Machine {
         let before = Before::of(&inbox);
         let mut out = Actions::default();
         self.hold_core(pool, &mut out, |core, cx| {
+            core.waited(wait);
             core.deal_more(cx, &mut *inbox, dealer, dealt);
         });
         debug_assert!(out.is_empty(), "it is no event");
@@ -120,15 +139,16 @@ impl Machine {
     }
 
     /// Its next step, and whether it goes on by the quick way.
-    fn ask_core(&self, id: ThreadId, who: WorkerRef) -> (Step<ItemId, PwqId>, bool) {
+    fn ask_core(&self, id: ThreadId, who: WorkerRef, came: Time) -> (Step<ItemId, PwqId>, bool) {
         let (ended, yielded) = self.worker(id, |w| (w.ended.take(), w.yielded.take()));
-        let took = yielded.map(|at| self.now().since(at));
+        let took = yielded.map(|at| came.since(at));
         if ended.is_some() {
             self.drop_reports(who.pool);
         }
         let pool = self.pool(who.pool);
         let before = pool.published.get();
         let (step, stays) = self.beside_dealt(who.pool, |core, cx, inbox| {
+            core.waited(self.now().since(came));
             if let Some(took) = took {
                 core.recall(cx, inbox, None);
                 core.yielded(cx, who.id, took);

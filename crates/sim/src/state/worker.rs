@@ -18,6 +18,8 @@ pub(crate) struct Worker {
     pub(crate) ended: Option<ItemReport>,
     /// It has yielded, at this time.
     pub(crate) yielded: Option<Time>,
+    /// It came for the pool's lock at this time, and has it.
+    pub(crate) has_lock: Option<Time>,
     /// It has parked: reports may have come for it.
     pub(crate) parked: bool,
     /// A report has narrowed its mask to the CPU that it was about.
@@ -81,6 +83,7 @@ impl Worker {
             running: None,
             ended: None,
             yielded: None,
+            has_lock: None,
             parked: false,
             narrowed: false,
             own_mask: None,

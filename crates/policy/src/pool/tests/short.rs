@@ -6,8 +6,7 @@ use super::leaving::{
 };
 use super::*;
 use crate::pool::PlainInbox;
-use crate::pool::brief::{LATE, SHORT};
-use crate::pool::deal::WAITS_AT_MOST;
+use crate::pool::brief::{LATE, SHORT, WAITS_AT_MOST};
 use crate::pool::dealt::MOST_DEALT;
 use crate::store::Store;
 use crate::time::MICROSECOND;

@@ -16,7 +16,7 @@
 use std::ptr::{NonNull, null_mut};
 
 use cmwq_policy::pool::{
-    Dealer, Dealt, Inbox as Policy, Left, MOST_SEARCHED, Open, REFRESH, Recalled, left_after,
+    Dealer, Dealt, Inbox as Policy, Left, MOST_SEARCHED, Open, REFRESH, Recalled, Was, left_after,
     left_at, looks_at_clock,
 };
 use cmwq_policy::stats::Stamp;
@@ -398,7 +398,7 @@ impl Policy<Items> for View<'_> {
             }
             self.out.remove(at);
             hand.recall(|dealer, what| match what {
-                Recalled::Rest(item) if item.listed.is_none() => {
+                Recalled::Rest(item) if item.was == Was::Left => {
                     self.taken.put_back(item.work, dealer.pwq);
                 }
                 what => told(dealer, what),

@@ -9,7 +9,7 @@
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-use cmwq_policy::pool::{Dealer, Dealt as InHand, Inbox as _, Left, Open, Recalled};
+use cmwq_policy::pool::{Dealer, Dealt as InHand, Inbox as _, Left, Open, Recalled, Was};
 use cmwq_policy::{Time, WorkerId};
 use loom::thread;
 
@@ -217,7 +217,7 @@ impl Dealt {
             work: NonNull::from(header),
             key: header.key(),
             stamp: Default::default(),
-            listed: None,
+            was: Was::Left,
             home: 0,
             far: false,
         }

@@ -134,7 +134,7 @@ impl Slot {
         let item = hand.go_on(at, ran)?;
         // SAFETY: it is this worker's since it was counted.
         let header = unsafe { item.work.as_ref() };
-        if item.listed.is_none() {
+        if item.was.is_inactive() {
             self.pool.note_activated(pwq, header);
         }
         header.set_word(WorkWord::off_queue(self.pool.id()));

@@ -1,9 +1,10 @@
 //! Items that a worker is dealt: it goes from one to the next without the pool's lock.
 //!
 //! While items are short, the end of one leads to the next that waits, and to nothing else that is
-//! in a hurry. So the pool deals the worker some of them: the first of the worklist, or where that
-//! is empty of those that were left in the [inbox](super::inbox). As long as its items turn out
-//! short, or brief where one worker serves, it goes on by itself, and notes when each ended.
+//! in a hurry. So the pool deals the worker some of them: the first of the worklist, or else of
+//! those that wait for a slot, or else of those that were left in the [inbox](super::inbox). As
+//! long as its items turn out short, or brief where one worker serves, it goes on by itself, and
+//! notes when each ended.
 //!
 //! When it has begun all of them and no event has come since, it is dealt more of what was left
 //! meanwhile. That takes the lock, and none of what an event takes: the pool is as it was.
@@ -15,15 +16,17 @@
 //! in "Several hands" of `README.md` in this folder.
 //!
 //! An item that was left, dealt and is not begun is pending and owned, as in the inbox. Once it is
-//! begun it has the slot of the one before, of the same pool workqueue. A listed one has its own.
+//! begun it has the slot of the one before, of the same pool workqueue; so has one that waited for
+//! a slot. A listed one has its own.
 //! The words of the protocol are in the README of the engine's pools.
 
 use super::brief::{LATE, WAITS_AT_MOST};
 use super::crew::Current;
-use super::dealt::{Dealer, Dealt, MOST_DEALT, Recalled};
+use super::dealt::{Dealer, Dealt, MOST_DEALT, Recalled, Was};
 use super::inbox::{Inbox, may_be_held};
 use super::{Cx, Published, WorkerPool, slots};
 use crate::action::Action;
+use crate::list::List;
 use crate::probe::hit;
 use crate::pwq::Drain;
 use crate::store::{ItemKey, SharedLimit, Store};
@@ -72,11 +75,14 @@ struct Progress<P> {
     dealt: usize,
     /// Items that have ended, and that have begun.
     count: u32,
-    /// Those of them that were listed, and that are far.
+    /// Those of them that were counted in, that had a slot, and that are far.
+    counted: u32,
     listed: u32,
     far: u32,
     /// A flush may be over.
     flushed: bool,
+    /// Items wait for a slot that are in nobody's hand any more, and for which nobody has asked.
+    waits: bool,
     /// The item that it executes, with its colour, and when that began.
     key: ItemKey,
     colour: u8,
@@ -179,11 +185,23 @@ impl<S: Store> WorkerPool<S> {
         if !self.crew.get(to.worker).scheduled.is_empty() {
             return None;
         }
-        match self.worklist.list().first() {
-            Some(work) => self.next_listed(cx, inbox, work, to),
-            None if self.nr_queued() > 0 || !cx.store.pwq(to.pwq).inactive.is_empty() => None,
-            None => self.next_left(cx, inbox, to),
+        if let Some(work) = self.worklist.list().first() {
+            let dealt = self.queued(cx, inbox, (work, true), to)?;
+            self.worklist.unlist_series(cx, &[work]);
+            return Some(dealt);
         }
+        if self.nr_queued() > 0 {
+            return None;
+        }
+        let Some(work) = cx.store.pwq(to.pwq).inactive.first() else {
+            return self.next_left(cx, inbox, to);
+        };
+        let dealt = self.queued(cx, inbox, (work, false), to)?;
+        hit!(InactiveDealt);
+        self.slots
+            .with_inactive(cx, to.pwq, |s, list| list.remove(s, work));
+        self.leave_waiters(cx, to.pwq);
+        Some(dealt)
     }
 
     fn next_left(
@@ -204,20 +222,25 @@ impl<S: Store> WorkerPool<S> {
             work: left.work,
             key,
             stamp: left.stamp,
-            listed: None,
+            was: Was::Left,
             home: left.home,
             far: self.worklist.is_far_from(cx, left.home),
         })
     }
 
-    fn next_listed(
-        &mut self,
+    /// This one, if it can be dealt. It is listed, or else it waits for a slot.
+    fn queued(
+        &self,
         cx: &mut Cx<S>,
         inbox: &impl Inbox<S>,
-        work: S::Work,
+        (work, listed): (S::Work, bool),
         to: Dealer<S::Pwq>,
     ) -> Option<Dealt<S::Work>> {
-        let is_plain = cx.store.word(work).flags() == QueuedFlags::default();
+        let plain = QueuedFlags {
+            inactive: !listed,
+            ..QueuedFlags::default()
+        };
+        let is_plain = cx.store.word(work).flags() == plain;
         let key = cx.store.key(work);
         let (its, colour) = cx.store.queued_as(work)?;
         let is_its = its == to.pwq && self.is_free_for(to.worker, &key);
@@ -226,12 +249,14 @@ impl<S: Store> WorkerPool<S> {
         if !is_plain || !is_its || is_held() {
             return None;
         }
-        self.worklist.unlist_series(cx, &[work]);
         Some(Dealt {
             work,
             key,
             stamp: cx.store.stamp(work),
-            listed: Some(colour),
+            was: match listed {
+                true => Was::Listed(colour),
+                false => Was::Inactive(colour),
+            },
             home: home.cpu(),
             far: self.worklist.is_far(cx, work),
         })
@@ -258,11 +283,26 @@ impl<S: Store> WorkerPool<S> {
             Recalled::Begun { item, at, ran } => {
                 hand = hand.map(|before| self.note_step(cx, before, (&item, at, ran)));
             }
-            Recalled::Rest(item) => self.worklist.list_series(cx, &[item.work], true),
+            Recalled::Rest(item) => {
+                let waits = self.put_back(cx, dealer.pwq, &item);
+                hand.as_mut().expect("it comes first").waits |= waits;
+            }
         });
         if let Some(last) = hand {
             self.note_progress(cx, last);
         }
+    }
+
+    /// The item was dealt, and is not begun. True if it waits for a slot, and none has meanwhile.
+    fn put_back(&mut self, cx: &mut Cx<S>, pwq: S::Pwq, item: &Dealt<S::Work>) -> bool {
+        if let Was::Inactive(_) = item.was {
+            let none_waits = cx.store.pwq(pwq).inactive.is_empty();
+            let back = |s: &mut S, list: &mut List<S>| list.push_front(s, item.work);
+            self.slots.with_inactive(cx, pwq, back);
+            return none_waits;
+        }
+        self.worklist.list_series(cx, &[item.work], true);
+        false
     }
 
     /// Before a worker asks: what others were dealt is recalled if it has waited for long, as
@@ -306,9 +346,11 @@ impl<S: Store> WorkerPool<S> {
             dealer,
             dealt,
             count: 0,
+            counted: 0,
             listed: 0,
             far: 0,
             flushed: false,
+            waits: false,
             key: current.key,
             colour: current.colour,
             began: worker.began,
@@ -331,13 +373,14 @@ impl<S: Store> WorkerPool<S> {
         state.stats.note_ran(ran);
         state.stats.note_waited(item.stamp.age(at));
         // In before out: a flush that waits for both is not told of the first.
-        let colour = item.listed.unwrap_or_else(|| {
+        let colour = item.was.colour().unwrap_or_else(|| {
             state.nr_queued += 1;
             state.colours.queued()
         });
         Progress {
             count: before.count + 1,
-            listed: before.listed + u32::from(item.listed.is_some()),
+            counted: before.counted + u32::from(item.was != Was::Left),
+            listed: before.listed + u32::from(!item.was.is_inactive()),
             far: before.far + u32::from(item.far),
             flushed: state.colours.ended(before.colour) || before.flushed,
             key: item.key,
@@ -350,9 +393,15 @@ impl<S: Store> WorkerPool<S> {
     fn note_progress(&mut self, cx: &mut Cx<S>, progress: Progress<S::Pwq>) {
         self.dealing
             .came_to(progress.dealt, progress.count as usize);
-        if progress.count == 0 {
-            return;
+        if progress.count > 0 {
+            self.note_steps(cx, &progress);
         }
+        if progress.waits {
+            self.take_slots(cx, progress.dealer.pwq);
+        }
+    }
+
+    fn note_steps(&mut self, cx: &mut Cx<S>, progress: &Progress<S::Pwq>) {
         hit!(WorkerWentOn);
         let Dealer {
             worker: id, pwq, ..
@@ -361,7 +410,7 @@ impl<S: Store> WorkerPool<S> {
         self.stats.started += count;
         self.stats.completed += count;
         self.stats.far += u64::from(progress.far);
-        self.nr_in_flight -= u64::from(progress.listed);
+        self.nr_in_flight -= u64::from(progress.counted);
         // Another one may be known to have begun an item since.
         self.moved = self.moved.max(at);
         self.dog.progressed(self.moved);

@@ -29,12 +29,38 @@ pub struct Dealt<W> {
     pub key: ItemKey,
     /// When it was queued, about.
     pub stamp: Stamp,
-    /// Its flush colour, if it was listed; else it was left in the inbox.
-    pub listed: Option<u8>,
+    /// What it was until it was dealt.
+    pub was: Was,
     /// The CPU that it was queued on, and whether the worker is outside of the pod of that.
     pub home: u32,
     /// See there.
     pub far: bool,
+}
+
+/// What an item was that is dealt. Where it waited for a slot it gets that of the one before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Was {
+    /// Left in the inbox.
+    Left,
+    /// Inactive: it waited for a slot, with this flush colour.
+    Inactive(u8),
+    /// Listed with this colour: it has a slot.
+    Listed(u8),
+}
+
+impl Was {
+    /// Its flush colour, if it is counted in already.
+    pub(super) fn colour(self) -> Option<u8> {
+        match self {
+            Was::Left => None,
+            Was::Inactive(colour) | Was::Listed(colour) => Some(colour),
+        }
+    }
+
+    /// Whether it becomes active when it begins.
+    pub fn is_inactive(self) -> bool {
+        !matches!(self, Was::Listed(_))
+    }
 }
 
 /// What has become of an item that was dealt.

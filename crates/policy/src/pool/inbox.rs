@@ -306,9 +306,7 @@ impl<S: Store> WorkerPool<S> {
         }
         let went_on = way.is_some();
         let step = self.goes_on_or_asks(cx, id, report, (way, fed));
-        if went_on {
-            self.deal_behind(cx, inbox, before, (id, step));
-        }
+        self.deal_behind(cx, inbox, before, (id, step));
         (step, went_on && self.is_as_published(cx, before))
     }
 

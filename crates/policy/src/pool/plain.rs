@@ -3,7 +3,7 @@
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
-use super::dealt::{self, Dealer, Dealt, MOST_DEALT, Recalled, goes_on_alone};
+use super::dealt::{self, Dealer, Dealt, MOST_DEALT, Recalled, Was, goes_on_alone};
 use super::inbox::{Inbox, Left, MOST_SEARCHED, Open, looks_at_clock};
 use crate::sampling::ItemReport;
 use crate::store::{ItemKey, Store};
@@ -254,9 +254,9 @@ impl<S: Store> Inbox<S> for PlainInbox<S::Work, S::Pwq> {
                 told(hand.dealer, Recalled::Begun { item, at, ran });
             }
             for item in hand.rest.into_iter().rev() {
-                match item.listed {
-                    Some(_) => told(hand.dealer, Recalled::Rest(item)),
-                    None => {
+                match item.was {
+                    Was::Listed(_) | Was::Inactive(_) => told(hand.dealer, Recalled::Rest(item)),
+                    Was::Left => {
                         self.apart += 1;
                         self.left.push_front(Left {
                             work: item.work,

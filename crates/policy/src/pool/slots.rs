@@ -244,6 +244,14 @@ impl<S: Store> WorkerPool<S> {
         self.push_series(cx, series);
     }
 
+    /// Items of `pwq`, which is not among those that wait, want slots: they get what is free, and
+    /// the rest waits.
+    pub(super) fn take_slots(&mut self, cx: &mut Cx<S>, pwq: S::Pwq) {
+        while !cx.store.pwq(pwq).inactive.is_empty() && self.take_slot(cx, pwq) {
+            self.activate_first(cx, pwq);
+        }
+    }
+
     /// Whether the limit that `pwq` counts for is raised where items would starve under it.
     pub fn let_limit_rise(&mut self, cx: &mut Cx<S>, pwq: S::Pwq, may: bool) {
         let _ = cx.store.limit(pwq).step(|limit| {
@@ -264,15 +272,8 @@ impl<S: Store> WorkerPool<S> {
     /// See [`unplug`](Self::unplug).
     pub(super) fn pull_plug(&mut self, cx: &mut Cx<S>, pwq: S::Pwq) -> Option<()> {
         cx.store.pwq(pwq).flags.plugged = false;
-        while let Some(work) = cx.store.pwq(pwq).inactive.first() {
-            let deferred = cx.store.word(work).flags().deferred;
-            if !self.take_slot(cx, pwq) {
-                break;
-            }
-            self.activate_first(cx, pwq);
-            // Deferred or not it holds its slot.
-            debug_assert_eq!(deferred, cx.store.word(work).flags().deferred);
-        }
+        // Deferred or not each holds its slot.
+        self.take_slots(cx, pwq);
         Some(())
     }
 

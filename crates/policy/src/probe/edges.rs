@@ -19,6 +19,7 @@ macro_rules! edges {
 edges! {
     ItemRedirectedRetired "item-redirected-retired" "An item that runs in another pool of its queue was queued there, though its pool workqueue is retired."
     ItemLeft "item-left" "An item that was queued without the pool's lock was taken in."
+    InactiveDealt "inactive-dealt" "An item that waited for a slot was dealt: it gets that of the one before it."
     MoreDealt "more-dealt" "A worker that had begun all that it was dealt was dealt more, without an event."
     SeveralDealt "several-dealt" "A worker was dealt items while another one's were out."
     OthersRecalled "others-recalled" "A worker could not just go on: what others were dealt was recalled."

@@ -166,8 +166,10 @@ fn nothing_is_dealt_where_the_end_of_an_item_leads_to_more_than_the_next() {
     let watched = |rig: &mut Rig| rig.call(0, |pool, _| pool.watch_drain(true));
     let retired = |rig: &mut Rig| _ = rig.call(0, |pool, cx| pool.retire_pwq(cx, 0));
     let waited = |rig: &mut Rig| {
+        rig.add_pool(attrs(1));
+        rig.sibling(0, 1);
         rig.set_max(0, 1);
-        rig.queue_new(1, 0);
+        rig.queue_new(1, 1);
     };
     let frozen = |rig: &mut Rig| rig.set_max(0, 0);
     type Change<'a> = (&'a str, &'a dyn Fn(&mut Rig));
@@ -176,7 +178,7 @@ fn nothing_is_dealt_where_the_end_of_an_item_leads_to_more_than_the_next() {
         ("somebody waits for the queue", &drained),
         ("somebody waits for the pool", &watched),
         ("its pool workqueue is retired", &retired),
-        ("another item waits for its slot", &waited),
+        ("another pool waits for its slot", &waited),
     ];
     for (why, change) in changes {
         let (mut rig, mut inbox) = serving(1);
@@ -186,6 +188,75 @@ fn nothing_is_dealt_where_the_end_of_an_item_leads_to_more_than_the_next() {
         end(&mut rig, &mut inbox);
         assert_eq!(inbox.nr_dealt(), 0, "{why}");
     }
+}
+
+/// A pool whose worker was dealt so many items that waited for slots of a limit of one, which holds
+/// for another pool as well.
+fn dealt_inactive(items: usize) -> (Rig, Box, Vec<usize>) {
+    let (mut rig, mut inbox) = serving(1);
+    rig.add_pool(attrs(1));
+    rig.sibling(0, 1);
+    rig.set_max(0, 1);
+    let waiting = rig.queue_new(items + 1, 0);
+    publish(&mut rig, &mut inbox);
+    assert!(end(&mut rig, &mut inbox));
+    assert_eq!(rig.executing(), waiting[..1]);
+    assert_eq!((inbox.nr_dealt(), inactive(&rig)), (items, 0));
+    (rig, inbox, waiting)
+}
+
+fn inactive(rig: &Rig) -> usize {
+    rig.store.pwqs[0].state.nr_inactive()
+}
+
+#[test]
+fn what_waits_for_slots_is_dealt_and_gets_that_of_the_one_before() {
+    let (mut rig, mut inbox, waiting) = dealt_inactive(5);
+    let before = rig.pools[0].stats();
+    for &next in &waiting[1..3] {
+        rig.advance(MICROSECOND / 2);
+        assert!(end_after(&mut rig, &mut inbox, MICROSECOND / 2));
+        assert_eq!(rig.executing(), [next]);
+    }
+    assert_eq!(rig.pools[0].stats(), before, "nobody has held the pool");
+    publish(&mut rig, &mut inbox);
+    assert_eq!((inbox.nr_dealt(), inactive(&rig)), (0, 3));
+    let pwq = &rig.store.pwqs[0].state;
+    assert_eq!((pwq.nr_active(), pwq.nr_in_flight()), (1, 4));
+    assert_eq!(rig.pools[0].stats().completed, before.completed + 2);
+    assert!(rig.cancel(waiting[4]));
+    while end(&mut rig, &mut inbox) {}
+    let all_but_one = [&waiting[..4], &waiting[5..]].concat();
+    assert_eq!(rig.started[1..], all_but_one);
+    assert_eq!(rig.store.limits[0].now().nr(), 0);
+}
+
+#[test]
+fn what_is_put_back_waits_behind_another_pool_or_gets_what_is_free() {
+    // The other pool's item comes first, as nothing waited.
+    let (mut rig, mut inbox, waiting) = dealt_inactive(4);
+    let other = rig.queue_new(1, 1)[0];
+    publish(&mut rig, &mut inbox);
+    assert_eq!(inactive(&rig), 4);
+    assert!(!end(&mut rig, &mut inbox));
+    rig.run();
+    assert_eq!(rig.executing(), [other]);
+    rig.end_and_run(other, ItemReport::default());
+    while let Some(&work) = rig.executing().first() {
+        rig.end_and_run(work, ItemReport::default());
+    }
+    assert_eq!(
+        rig.started[1..],
+        [&waiting[..1], &[other], &waiting[1..]].concat()
+    );
+
+    let (mut rig, mut inbox, waiting) = dealt_inactive(4);
+    rig.set_max(0, 3);
+    publish(&mut rig, &mut inbox);
+    let active = |&&work: &&usize| rig.store.items[work].is_active();
+    let listed: Vec<usize> = waiting.iter().filter(active).copied().collect();
+    assert_eq!(listed, waiting[1..3], "the oldest ones");
+    assert_eq!(inactive(&rig), 2);
 }
 
 #[test]

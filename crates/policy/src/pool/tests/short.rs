@@ -7,7 +7,7 @@ use super::leaving::{
 use super::*;
 use crate::pool::PlainInbox;
 use crate::pool::brief::{LATE, SHORT, WAITS_AT_MOST};
-use crate::pool::dealt::MOST_DEALT;
+use crate::pool::dealt::{MOST_DEALT, Was};
 use crate::store::Store;
 use crate::time::MICROSECOND;
 use alloc::collections::BTreeMap;
@@ -279,15 +279,21 @@ fn pick(rig: &Rig, known: &Known, which: usize) -> Option<usize> {
     known.left.keys().rev().filter(there).nth(which).copied()
 }
 
-/// All things happen, and then all items end. How often a worker was dealt items while another
-/// one's were out.
+/// Whether an item that waited for a slot is in somebody's hand.
+fn inactive_is_dealt(inbox: &Box) -> bool {
+    let mut dealt = inbox.plain.not_begun();
+    dealt.any(|item| matches!(item.was, Was::Inactive(_)))
+}
+
+/// All things happen, and then all items end. How often a worker was dealt items that had waited
+/// for a slot, while another one's were out.
 fn happen_to_several(all: &[Happens]) -> usize {
     let (mut rig, mut inbox) = after_short_ones(4);
     let (mut known, mut several) = (Known::default(), 0);
     publish(&mut rig, &mut inbox);
     for &what in all {
         happen(&mut rig, &mut inbox, &mut known, what);
-        several += usize::from(inbox.plain.nr_out() > 1);
+        several += usize::from(inbox.plain.nr_out() > 1 && inactive_is_dealt(&inbox));
     }
     take_in(&mut rig, &mut inbox);
     run(&mut rig, &mut inbox);

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use cmwq_os::limits;
 use cmwq_os::memory::Memory;
+use cmwq_os::{clock, limits};
 use cmwq_policy::contract;
 use cmwq_policy::pool::most_threads;
 use cmwq_policy::pwq::DFL_ACTIVE;
@@ -18,7 +18,7 @@ use crate::report::{self, Report};
 fn room(engine: &'static Engine) -> u32 {
     let workers = engine
         .pools()
-        .map(|pool| pool.with(|core, _| core.nr_workers()));
+        .map(|pool| pool.with_workers(clock::now(), |core, _| core.nr_workers()));
     let memory = Memory::find(Path::new("/")).headroom();
     most_threads(
         workers.sum(),
@@ -32,7 +32,7 @@ fn room(engine: &'static Engine) -> u32 {
 pub(crate) fn look_at_limits(pool: &'static Pool) {
     let engine = pool.engine();
     let mut cursor = 0;
-    let mut next = || pool.with(|core, cx| core.next_at_dfl(cx, &mut cursor));
+    let mut next = || pool.with_workers(clock::now(), |core, cx| core.next_at_dfl(cx, &mut cursor));
     while let Some(pwq) = next() {
         let raised = contract::outgrow(&Real(engine), queue_of(pwq), pwq, || room(engine));
         // Said once: later ones start from more.
@@ -49,7 +49,7 @@ pub(crate) fn look_at_limits(pool: &'static Pool) {
 
 /// The same for its threads.
 pub(crate) fn look_at_threads(pool: &'static Pool) {
-    if !pool.with(|core, cx| core.stands_at_thread_limit(cx.now)) {
+    if !pool.with_workers(clock::now(), |core, cx| core.stands_at_thread_limit(cx.now)) {
         return;
     }
     let most = room(pool.engine());

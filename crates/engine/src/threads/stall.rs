@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use cmwq_os::inspect;
+use cmwq_os::{clock, inspect};
 use cmwq_policy::contract::{self, Starvation, Witness};
 use cmwq_policy::pool::{Executed, Holder, HolderIs, Stall};
 use cmwq_policy::queue::Kind;
@@ -19,7 +19,7 @@ use crate::thresholds;
 /// Reports the pool if its worklist has stood still for too long.
 pub(crate) fn look(pool: &'static Pool) {
     // Names are taken under the lock, while the items keep their queues.
-    let report = pool.with(|core, cx| {
+    let report = pool.with_workers(clock::now(), |core, cx| {
         let stall = core.stalled(cx, thresholds::watchdog())?;
         Some(describe(pool, &stall))
     });
@@ -69,7 +69,11 @@ fn names(busy: &Executed<PwqRef>) -> (String, &'static str) {
 /// may be something to say again.
 pub(crate) fn look_at_slots(pool: &'static Pool, threshold: Nanos) -> Time {
     let mut cursor = 0;
-    let mut next = || pool.with(|core, cx| core.next_starving(cx, &mut cursor, threshold));
+    let mut next = || {
+        pool.with_workers(clock::now(), |core, cx| {
+            core.next_starving(cx, &mut cursor, threshold)
+        })
+    };
     while let Some(pwq) = next() {
         let m = Real(pool.engine());
         if let Some(found) = contract::starving(&m, queue_of(pwq), pwq, threshold, &m) {
@@ -77,7 +81,7 @@ pub(crate) fn look_at_slots(pool: &'static Pool, threshold: Nanos) -> Time {
         }
         unhold(pwq);
     }
-    pool.with(|core, cx| core.starvation_due(cx, threshold))
+    pool.with_workers(clock::now(), |core, cx| core.starvation_due(cx, threshold))
 }
 
 impl Witness<PwqRef> for Real {

@@ -103,7 +103,7 @@ impl Ticker {
         if watchdog::is_gap(due, now) {
             let lost = now.since(due);
             for pool in self.engine.pools() {
-                pool.with(|core, cx| core.clock_was_away(cx, lost));
+                pool.with_workers(now, |core, cx| core.clock_was_away(cx, lost));
             }
         }
     }

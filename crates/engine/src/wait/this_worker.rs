@@ -4,6 +4,7 @@ use std::cell::RefCell;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::SeqCst;
 
+use cmwq_os::clock;
 use cmwq_policy::pool::{Claimant, Stuck};
 use cmwq_policy::worker::Wait;
 use cmwq_policy::{Cx, ItemKey, Time, WorkerPool};
@@ -95,8 +96,9 @@ impl ThisWorker {
 
     /// Whether anything waits for the slot or the worker of this item.
     pub(crate) fn others_waiting(self) -> bool {
-        self.pool()
-            .with(|core, cx| core.others_waiting(cx, self.slot.id))
+        self.pool().with_workers(clock::now(), |core, cx| {
+            core.others_waiting(cx, self.slot.id)
+        })
     }
 
     /// Where its pool is, which stays there.
@@ -158,7 +160,7 @@ impl ThisWorker {
             .map(|worker| (worker.pool().id(), worker.slot.id));
         Claimant::of(pool.id(), stack, |of, id| {
             let of = pool.engine().pool(of).expect("the pool exists");
-            of.with(|core, _| core.is_counted(id))
+            of.with_workers(clock::now(), |core, _| core.is_counted(id))
         })
     }
 
@@ -177,7 +179,7 @@ impl ThisWorker {
     /// there the pool's lock may be held by a thread that does not exist.
     fn leave(self, event: impl FnOnce(&mut WorkerPool<Items>, &mut Cx<Items>)) {
         if self.is_ours() {
-            self.pool().with(event);
+            self.pool().with_workers(clock::now(), event);
         }
     }
 
@@ -328,7 +330,7 @@ impl WaitRef {
             // In a forked child: the worker is the parent's, and somebody may have held its pool.
             return;
         }
-        slot.pool.with(|core, _| {
+        slot.pool.with_workers(clock::now(), |core, _| {
             if slot.last_wait() == self.number {
                 core.wait_over(slot.id);
             }
@@ -341,7 +343,8 @@ impl WaitRef {
 fn hint(stack: impl Iterator<Item = ThisWorker> + Clone) -> impl Drop {
     for worker in stack.clone() {
         let id = worker.slot.id;
-        worker.pool().with(|core, cx| core.hint_begin(cx, id));
+        let event = |core: &mut WorkerPool<Items>, cx: &mut Cx<Items>| core.hint_begin(cx, id);
+        worker.pool().with_workers(clock::now(), event);
     }
     OnDrop(move || {
         for worker in stack.clone() {

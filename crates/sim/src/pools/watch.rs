@@ -77,7 +77,7 @@ impl Machine {
                 asleep: matches!(seen.state, SeenState::Asleep(_)),
                 switches,
             };
-            self.in_pool(pool.id, |core, cx| {
+            self.in_pool_of(pool.id, |core, cx| {
                 core.watched(cx, seen.worker, seen.item, sample, threshold)
             })
         };
@@ -99,7 +99,7 @@ impl Machine {
 
     /// Does the worklist stand still?
     pub(crate) fn watch_stall(&self, pool: &Pool) {
-        let stall = self.in_pool(pool.id, |core, cx| core.stalled(cx, THRESHOLD));
+        let stall = self.in_pool_of(pool.id, |core, cx| core.stalled(cx, THRESHOLD));
         if let Some(stall) = stall {
             let queue = self.items.borrow().queue_of(stall.first.pwq);
             self.report(Some(pool.id), queue, Trouble::Stall(stall.stood));
@@ -134,7 +134,7 @@ impl Machine {
     pub(crate) fn watch_slots(&self, pool: &Pool) {
         let mut cursor = 0;
         let mut next = || {
-            self.in_pool(pool.id, |core, cx| {
+            self.in_pool_of(pool.id, |core, cx| {
                 core.next_starving(cx, &mut cursor, THRESHOLD)
             })
         };
@@ -151,7 +151,7 @@ impl Machine {
     /// Limits that nobody has chosen are raised where nothing moves.
     fn outgrow(&self, pool: &Pool) {
         let mut cursor = 0;
-        let mut next = || self.in_pool(pool.id, |core, cx| core.next_at_dfl(cx, &mut cursor));
+        let mut next = || self.in_pool_of(pool.id, |core, cx| core.next_at_dfl(cx, &mut cursor));
         while let Some(pwq) = next() {
             let queue = self.items.borrow().queue_of(pwq);
             contract::outgrow(self, queue, pwq, || MAX_LIMIT);
@@ -166,5 +166,67 @@ impl Machine {
             queue,
             what,
         });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use cmwq_policy::Time;
+
+    use crate::api::act::Act;
+    use crate::api::call::Call;
+    use crate::api::names::{PoolId, QueueId};
+    use crate::api::options::Options;
+    use crate::api::specs::{QueueSpec, ThreadSpec};
+    use crate::machine::Machine;
+    use crate::programs::Script;
+    use crate::topology::Topology;
+
+    const ITEMS: usize = 5_000;
+
+    fn calls(machine: &Machine, queue: QueueId, of: Vec<Act>) -> Act {
+        let item = machine.item("i", move |_| Script::boxed(of.clone()));
+        let cpu = None;
+        Act::Call(Call::QueueWork { queue, cpu, item })
+    }
+
+    /// A machine in which an item that goes on has left many others.
+    fn with_many_left() -> Machine {
+        let mut options = Options::of(Topology::regular("two", 2, 1, 2, 2));
+        options.brief_items = true;
+        let machine = Machine::new(options);
+        let queue = machine.alloc_workqueue(QueueSpec::managed("q"));
+        // The pool has its workers then.
+        let warm_up: Vec<Act> = (0..10)
+            .map(|_| calls(&machine, queue, vec![Act::Burn(10_000)]))
+            .collect();
+        machine.spawn(ThreadSpec::named("w"), Script::boxed(warm_up));
+        machine.run_while(Time(1_000_000), |_| true);
+        let mut acts: Vec<Act> = (0..ITEMS)
+            .map(|_| calls(&machine, queue, vec![Act::Burn(100)]))
+            .collect();
+        acts.push(Act::Burn(1_000_000));
+        let first = calls(&machine, queue, acts);
+        machine.spawn(ThreadSpec::named("p"), Script::boxed(vec![first]));
+        machine.run_while(Time(2_000_000), |m| nr_left(m) < ITEMS / 2);
+        assert!(nr_left(&machine) >= ITEMS / 2);
+        machine
+    }
+
+    fn nr_left(machine: &Machine) -> usize {
+        let pools = machine.pools.borrow();
+        pools.first().map_or(0, |p| p.inbox.borrow().nr_left())
+    }
+
+    #[test]
+    fn a_look_takes_in_no_more_than_somebody_may_need() {
+        let machine = with_many_left();
+        let before = nr_left(&machine);
+        for _ in 0..10 {
+            machine.tick();
+            machine.scan(&machine.pool(PoolId(0)));
+        }
+        let after = nr_left(&machine);
+        assert!(after > before / 2, "{before}, {after}");
     }
 }

@@ -311,10 +311,12 @@ impl Machine {
         let awaits = self.awaited(id);
         // Nothing comes of it before all of them know.
         self.postpone_actions();
-        self.in_pool(who.pool, |core, cx| match awaits {
-            Some(wait) => core.wait_begin(cx, who.id, wait).expect("asked before"),
-            None => core.hint_begin(cx, who.id),
-        });
+        match awaits {
+            Some(wait) => self.in_pool(who.pool, |core, cx| {
+                core.wait_begin(cx, who.id, wait).expect("asked before");
+            }),
+            None => self.in_pool_of(who.pool, |core, cx| core.hint_begin(cx, who.id)),
+        }
         beneath.iter().for_each(|&who| self.tell_hint(who, true));
         self.carry_out_postponed();
     }
@@ -334,7 +336,7 @@ impl Machine {
         if told {
             self.postpone_actions();
             beneath.iter().for_each(|&who| self.tell_hint(who, false));
-            self.in_pool(who.pool, |core, cx| match awaits {
+            self.in_pool_of(who.pool, |core, cx| match awaits {
                 Some(_) => core.wait_end(cx, who.id),
                 None => core.hint_end(cx, who.id),
             });
@@ -344,7 +346,7 @@ impl Machine {
 
     /// The pool hears that its worker, or a guest, blocks, or that this is over.
     pub(crate) fn tell_hint(&self, who: WorkerRef, begins: bool) {
-        self.in_pool(who.pool, |core, cx| match begins {
+        self.in_pool_of(who.pool, |core, cx| match begins {
             true => core.hint_begin(cx, who.id),
             false => core.hint_end(cx, who.id),
         });

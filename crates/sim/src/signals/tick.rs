@@ -77,7 +77,7 @@ impl Ticker {
         if watchdog::is_gap(due, now) {
             for pool in machine.all_pools() {
                 let lost = now.since(due);
-                machine.in_pool(pool.id, |core, cx| core.clock_was_away(cx, lost));
+                machine.in_pool_of(pool.id, |core, cx| core.clock_was_away(cx, lost));
             }
         }
     }

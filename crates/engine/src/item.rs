@@ -187,6 +187,12 @@ impl Header {
         self.word.swap(next.0, SeqCst);
     }
 
+    /// Whether it has not been in any pool of this process, in which `nowhere` stands for none.
+    pub(crate) fn is_new(&self, nowhere: u32) -> bool {
+        // A word that was ever changed names a pool, or that it was in none.
+        self.word().pool().is_none_or(|pool| pool == nowhere)
+    }
+
     /// What identifies its executions.
     pub(crate) fn key(&self) -> ItemKey {
         let func = match self.func.is_null() {

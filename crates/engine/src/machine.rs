@@ -242,15 +242,15 @@ impl Machine for Real {
             return false;
         }
         let pool = self.pool(self.info(pwq).pool);
+        let executes = executes_for(pool);
         // From here on the item is the pool's.
-        let looks = !executes_for(pool);
-        match pool
-            .inbox()
-            .leave(work, pwq, home, looks.then_some(clock::now))
-        {
-            Leaves::Not => return false,
-            Leaves::Crowded => pool.crowded(),
-            Leaves::Left => {}
+        if !executes.is_some_and(|(slot, own)| slot.keep_own(work, pwq, home, own)) {
+            let clock = executes.is_none().then_some(clock::now);
+            match pool.inbox().leave(work, pwq, home, clock) {
+                Leaves::Not => return false,
+                Leaves::Crowded => pool.crowded(),
+                Leaves::Left => {}
+            }
         }
         // A queue that nobody holds any more is freed by the pools, which know of its items only.
         if !pool.inbox().is_open() || queue.intake().destroying {

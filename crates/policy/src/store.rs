@@ -79,6 +79,11 @@ pub trait Store: Links + Sized {
     fn word(&self, work: Self::Work) -> WorkWord;
     /// Changes the word of a pending item, which is this pool's or the caller's.
     fn set_word(&mut self, work: Self::Work, word: WorkWord);
+    /// The same of a queued item that is dealt, and owned from then on, or is not any more and
+    /// queued as it was: nothing has become of it.
+    fn set_dealt(&mut self, work: Self::Work, word: WorkWord) {
+        self.set_word(work, word);
+    }
     /// What identifies executions of this item.
     fn key(&self, work: Self::Work) -> ItemKey;
     /// Whether an item that is not queued was in no pool before.

@@ -56,9 +56,7 @@ fn one_lock_stands_still_where_a_lane_for_each_cache_does_not() {
         cell.run().per_second()
     };
     let gain = |design| 10 * per_second(design, 32) / per_second(design, 8);
-    for design in [Design::Cmwq, Design::OneLock] {
-        assert!(gain(design) < 10, "{design:?}: {}", gain(design));
-    }
+    assert!(gain(Design::OneLock) < 10, "{}", gain(Design::OneLock));
     for design in [Design::Deques, Design::Batches] {
         assert!(gain(design) > 20, "{design:?}: {}", gain(design));
     }

@@ -83,7 +83,7 @@ fn who_waits_for_the_lock_comes_for_several_items_at_once() {
     const HOLD: Nanos = 2_000;
     let (_, machine) = run(16, 5_000, the_lock(HOLD));
     let [lock, _] = machine.pool_lines(PoolId(0));
-    assert!(lock.accesses < ITEMS / 2, "{lock:?}");
+    assert!(lock.accesses < ITEMS * 3 / 4, "{lock:?}");
     let (_, machine) = run(16, 5_000, the_lock(HOLD / 100));
     let [lock, _] = machine.pool_lines(PoolId(0));
     assert!(lock.accesses >= ITEMS, "they are not short: {lock:?}");

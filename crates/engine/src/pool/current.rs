@@ -20,8 +20,9 @@ thread_local! {
     pub(crate) static CURRENT: Cell<Option<Current>> = const { Cell::new(None) };
 }
 
-/// Whether the calling thread executes an item of this pool, which it will say that it has ended.
-pub(crate) fn executes_for(pool: &'static Pool) -> bool {
-    let current = CURRENT.get();
-    current.is_some_and(|current| current.slot.pool == pool && current.item.is_some())
+/// The worker that the calling thread is, and its item, if it executes one of this pool: it will
+/// say that it has ended that.
+pub(crate) fn executes_for(pool: &'static Pool) -> Option<(&'static Slot, ItemKey)> {
+    let current = CURRENT.get().filter(|current| current.slot.pool == pool)?;
+    current.item.map(|(_, key)| (current.slot, key))
 }

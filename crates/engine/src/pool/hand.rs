@@ -7,19 +7,21 @@
 //! | who | does |
 //! | --- | --- |
 //! | deals, or deals more: the worker itself, holding the pool | writes the items; stores the word |
-//! | goes on: the worker, without the pool | notes its step; counts the word up by one |
+//! | keeps what its item queues: the worker, without the pool | writes the item; counts one more dealt |
+//! | goes on: the worker, without the pool | notes its step; counts one more begun |
 //! | recalls: anybody, holding the pool | swaps the word for 0; reads the steps, and the rest |
 //! | looks for an item: anybody, holding the pool | reads what was dealt |
 //!
-//! Items are written with the pool held, and steps by the worker alone. The worker counts with a
-//! compare-exchange. If that succeeds nobody has recalled, and nobody else counts or deals: so
-//! the item is its own, and whoever recalls later finds it counted, with its step. If it fails
-//! the worker has nothing any more, and asks the pool. Who recalls reads only steps that are
-//! counted, which the worker has left behind.
+//! Items and steps are written by the worker alone. Without the pool it counts them with a
+//! compare-exchange. If that succeeds nobody has recalled, and nobody else counts or deals: so the
+//! item is its own, or dealt, and whoever recalls later finds it counted, with its step. If it
+//! fails the worker has nothing any more: it asks the pool, or leaves the item in the inbox. Who
+//! recalls reads only steps that are counted, which the worker has left behind, and only items that
+//! were dealt.
 
 use std::ptr::NonNull;
 
-use cmwq_policy::pool::{Dealer, Dealt, MOST_DEALT, Recalled, wants_more};
+use cmwq_policy::pool::{Dealer, Dealt, MOST_DEALT, Recalled, keeps_own, wants_more};
 use cmwq_policy::{ItemKey, Nanos, Time, WorkerId};
 
 use crate::item::Header;
@@ -65,6 +67,8 @@ impl Hand {
             worker: WorkerId(0),
             pwq: NonNull::dangling(),
             told_from: 0,
+            until: Time(0),
+            alone: false,
         };
         Hand {
             word: AtomicU32::new(0),
@@ -80,13 +84,14 @@ impl Hand {
         begun < dealt
     }
 
-    /// Whether it is out, and its worker, which is the caller, is to be dealt
-    /// [more](wants_more).
-    pub(super) fn wants_more(&self, waits: impl FnOnce() -> bool) -> bool {
+    /// Whether it is out, and its worker, which is the caller, is to be dealt [more](wants_more)
+    /// then.
+    pub(super) fn wants_more(&self, at: Time, waits: impl FnOnce() -> bool) -> bool {
         let word = self.word.load(SeqCst);
         let (dealt, begun) = read(word);
         // Whether items wait is read from lines that others write: last.
-        word & OUT != 0 && wants_more(dealt, begun, true) && waits()
+        let wants = || wants_more(&self.dealer(), at, dealt, begun, true);
+        word & OUT != 0 && wants() && waits()
     }
 
     /// How many were dealt. The caller is the worker.
@@ -102,7 +107,7 @@ impl Hand {
 
     /// An item that was dealt. The caller is the worker, or holds the pool.
     fn item(&self, at: usize) -> Item {
-        // SAFETY: written with the pool held, by the worker.
+        // SAFETY: written by the worker before it was counted.
         let item = self.items[at].with(|item| unsafe { *item });
         item.expect("it was dealt")
     }
@@ -132,6 +137,24 @@ impl Hand {
         self.word
             .store(word + ((more as u32) << DEALT_SHIFT), SeqCst);
         more
+    }
+
+    /// The worker's item, which is the caller, has queued this one, of the pool workqueue of what
+    /// was dealt. Whether the hand [keeps it](keeps_own), where others wait or not: then it is
+    /// dealt.
+    pub(super) fn keep_own(&self, item: Item, waits: impl FnOnce() -> bool) -> bool {
+        let word = self.word.load(SeqCst);
+        let (dealt, begun) = read(word);
+        let is_next = || keeps_own(&self.dealer(), dealt, begun, false);
+        if word & OUT == 0 || !is_next() || waits() {
+            return false;
+        }
+        // SAFETY: it is not dealt yet, so nobody else is here.
+        self.items[dealt].with_mut(|cell| unsafe { *cell = Some(item) });
+        let next = word + (1 << DEALT_SHIFT);
+        self.word
+            .compare_exchange(word, next, SeqCst, SeqCst)
+            .is_ok()
     }
 
     /// To whom it was dealt. The caller is that worker, whose hand is out, or holds the pool.

@@ -63,9 +63,9 @@ fn check(pool: &WorkerPool<Items>, items: &mut Items, knows_all: bool) {
 }
 
 impl Pool {
-    /// Runs one event of the core, which happens `now`, under the pool's lock. It recalls what has
-    /// to be recalled for it. The caller carries out what it asks for. The event tells whether what
-    /// is published stays as it is.
+    /// Runs one event of the core under the pool's lock, for which the caller comes `now`. It
+    /// recalls what has to be recalled for it. The caller carries out what it asks for. The event
+    /// tells whether what is published stays as it is.
     pub(crate) fn run<R>(
         &'static self,
         now: Time,
@@ -73,6 +73,7 @@ impl Pool {
     ) -> (R, Asked) {
         let (mut guard, waited) = self.lock_core();
         let (core, no_way_back) = (&mut *guard, NoWayBack);
+        let now = now.after(waited);
         let (result, next, left) = self.at_hand(core, now, |pool, cx, inbox| {
             inbox.waited = waited;
             let (result, stays) = event(pool, cx, inbox);
@@ -102,6 +103,7 @@ impl Pool {
     pub(super) fn deal_more(&'static self, now: Time, hand: &'static Hand) -> bool {
         let (mut guard, waited) = self.lock_core();
         let (core, no_way_back) = (&mut *guard, NoWayBack);
+        let now = now.after(waited);
         if core.out.iter().any(|(_, out)| std::ptr::eq(*out, hand)) {
             self.at_hand(core, now, |pool, cx, inbox| {
                 pool.waited(waited);

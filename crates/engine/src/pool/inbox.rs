@@ -161,6 +161,13 @@ impl Inbox {
         Leaves::Left
     }
 
+    /// When an item was queued that may be left now and is [kept](super::hand::Hand::keep_own)
+    /// instead.
+    pub(super) fn stamp(&self) -> Option<Stamp> {
+        let until = Time(self.opening.0.until.load(SeqCst));
+        (until != Time(0)).then(|| left_at(until))
+    }
+
     /// Whether it is open.
     pub(crate) fn is_open(&self) -> bool {
         self.opening.0.until.load(SeqCst) != 0

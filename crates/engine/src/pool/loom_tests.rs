@@ -72,6 +72,7 @@ impl Rig {
             own: None,
             published: Default::default(),
             now: Time(50),
+            waited: 0,
         };
         let result = act(&mut view, queued);
         view.let_go();
@@ -231,6 +232,8 @@ impl Dealt {
             worker: WorkerId(7),
             pwq: NonNull::dangling(),
             told_from: 1000,
+            until: Time(u64::MAX),
+            alone: true,
         };
         let next = || numbers.next().map(|number| self.item(number));
         self.hand.deal(to, next);
@@ -241,7 +244,9 @@ impl Dealt {
     fn deal_more(&self, number: usize) -> bool {
         let told = self.told.lock().unwrap();
         let mut item = Some(self.item(number)).filter(|_| told.out);
-        told.out && self.hand.wants_more(|| true) && self.hand.deal_more(|| item.take()) == 1
+        told.out
+            && self.hand.wants_more(Time(0), || true)
+            && self.hand.deal_more(|| item.take()) == 1
     }
 
     /// The worker goes on as long as it can: what it has begun.
@@ -312,6 +317,26 @@ fn another_worker_that_asks_finds_what_was_dealt_whether_it_is_begun_or_not() {
         other.join().unwrap();
         dealt.deal(2..3);
         dealt.check(&[begun, dealt.go_on()].concat());
+    });
+}
+
+#[test]
+fn what_an_item_queues_is_kept_or_left_and_begun_once() {
+    model(|| {
+        let dealt = Dealt::new();
+        dealt.deal(0..1);
+        let other = dealt.clone();
+        let other = thread::spawn(move || other.recall());
+        let mut begun = dealt.go_on();
+        for number in 1..3 {
+            // Else it is left in the inbox, and dealt from there.
+            if !dealt.hand.keep_own(dealt.item(number), || false) {
+                dealt.deal(number..number + 1);
+            }
+            begun.extend(dealt.go_on());
+        }
+        other.join().unwrap();
+        dealt.check(&begun);
     });
 }
 

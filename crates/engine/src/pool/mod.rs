@@ -220,7 +220,7 @@ impl Pool {
         &self.inbox
     }
 
-    /// A worker has gone on to an item that was left and dealt, which became active with that.
+    /// A worker has gone on to an item that was dealt and had no slot: it became active with that.
     fn note_activated(&self, pwq: PwqRef, work: &Header) {
         let mut activated = Activated::default();
         activated.note(name_of(pwq), work.key());

@@ -9,13 +9,12 @@ use cmwq_os::inspect;
 use cmwq_os::observe::tree::Tree;
 use cmwq_os::observe::{TaskFiles, TaskState};
 use cmwq_os::{futex, sched, thread};
-use cmwq_policy::pool::SeenState;
-use cmwq_policy::pool::goes_on_alone;
+use cmwq_policy::pool::{SeenState, Was, goes_on_alone};
 use cmwq_policy::work::WorkWord;
-use cmwq_policy::{CpuMask, ItemReport, Time, WorkerId};
+use cmwq_policy::{CpuMask, ItemKey, ItemReport, Time, WorkerId};
 
 use super::Pool;
-use super::hand::Hand;
+use super::hand::{Hand, Item};
 use crate::item::Header;
 use crate::park::Parker;
 use crate::queue::pwq::PwqRef;
@@ -127,18 +126,50 @@ impl Slot {
         report: &ItemReport,
     ) -> Option<(NonNull<Header>, (bool, bool))> {
         let hand = self.hand.get()?;
-        let goes_on = || goes_on_alone(report, &hand.dealer());
+        let goes_on = || goes_on_alone(report, &hand.dealer(), at);
         let ran = report.ran.filter(|_| goes_on())?;
-        let asks = hand.wants_more(|| self.pool.inbox().has_rest());
+        let asks = hand.wants_more(at, || self.pool.inbox().has_rest());
         let waited = asks && self.pool.deal_more(at, hand);
         let item = hand.go_on(at, ran)?;
         // SAFETY: it is this worker's since it was counted.
         let header = unsafe { item.work.as_ref() };
-        if item.was.is_inactive() {
+        if item.was.takes_slot_over() {
             self.pool.note_activated(pwq, header);
         }
         header.set_word(WorkWord::off_queue(self.pool.id()));
         Some((item.work, (asks, waited)))
+    }
+
+    /// The item that the worker, which is the caller, executes has queued this one, which may be
+    /// left, through this pwq and on this CPU. Whether it comes next, without the pool's lock.
+    pub(crate) fn keep_own(
+        &self,
+        work: NonNull<Header>,
+        pwq: PwqRef,
+        home: u32,
+        own: ItemKey,
+    ) -> bool {
+        let Some(hand) = self.hand().filter(|hand| hand.dealer().pwq == pwq) else {
+            return false;
+        };
+        // SAFETY: the caller has it.
+        let header = unsafe { work.as_ref() };
+        let (key, inbox) = (header.key(), self.pool.inbox());
+        let is_free = key == own || header.is_new(self.pool.base().nowhere());
+        let Some(stamp) = inbox.stamp().filter(|_| is_free) else {
+            return false;
+        };
+        header.home.set(home);
+        header.stamp.set(stamp.0);
+        let item = Item {
+            work,
+            key,
+            stamp,
+            was: Was::Left,
+            home,
+            far: false,
+        };
+        hand.keep_own(item, || inbox.has_rest())
     }
 
     /// The worker's own thread begins an item.

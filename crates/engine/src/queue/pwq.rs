@@ -199,9 +199,7 @@ impl Store for Items {
     }
 
     fn is_new(&self, work: NonNull<Header>) -> bool {
-        // A word that was ever changed names a pool, or that it was in none.
-        let pool = header(work).word().pool();
-        pool.is_none_or(|pool| pool == self.base.nowhere())
+        header(work).is_new(self.base.nowhere())
     }
 
     fn home(&self, work: NonNull<Header>) -> Home {

@@ -155,7 +155,9 @@ impl Brief {
 
     /// A worker that asks has waited for the pool's lock for so long.
     pub(super) fn waited(&mut self, wait: Nanos) {
-        self.wait = (self.wait * (MEAN_PART - 1) + wait.min(WAITS_AT_MOST)) / MEAN_PART;
+        // Who lost its CPU, or slept, waits for much longer than usual, and that says nothing.
+        let most = (2 * self.wait + MICROSECOND).min(WAITS_AT_MOST);
+        self.wait = (self.wait * (MEAN_PART - 1) + wait.min(most)) / MEAN_PART;
     }
 
     /// An item that takes less is short.
@@ -324,6 +326,15 @@ mod tests {
                 brief.ended(20 * MICROSECOND, true, true);
                 assert!(!brief.are_short());
             }
+        }
+    }
+
+    #[test]
+    fn who_lost_its_cpu_at_the_lock_moves_next_to_nothing() {
+        let mut brief = Brief::default();
+        for n in 0..1_000 {
+            brief.waited(if n % 20 == 0 { MILLISECOND } else { 100 });
+            assert!(brief.told_from() < 2 * SHORT, "{n}: {}", brief.told_from());
         }
     }
 

@@ -31,7 +31,7 @@ use crate::probe::hit;
 use crate::pwq::Drain;
 use crate::store::{ItemKey, SharedLimit, Store};
 use crate::time::{Nanos, Time};
-use crate::work::QueuedFlags;
+use crate::work::{QueuedFlags, WorkWord};
 use crate::worker::WorkerId;
 
 /// What a pool knows of what it deals. Who recalls items that are not begun has moved them twice
@@ -44,6 +44,8 @@ pub(super) struct Dealing {
     looked: Time,
     /// Since some hand was out others have asked: the pool is not as it was when that was dealt.
     several: bool,
+    /// So many items are in hands that waited for a slot and are not known to have begun.
+    inactive: usize,
 }
 
 impl Default for Dealing {
@@ -52,6 +54,7 @@ impl Default for Dealing {
             most: MOST_DEALT,
             looked: Time(0),
             several: false,
+            inactive: 0,
         }
     }
 }
@@ -65,6 +68,14 @@ impl Dealing {
             _ if begun == dealt => (2 * self.most).min(MOST_DEALT),
             _ => (self.most / 2).max(1),
         };
+    }
+}
+
+/// Of an item that is listed, or else waits for a slot, and nothing else.
+fn plain_flags(inactive: bool) -> QueuedFlags {
+    QueuedFlags {
+        inactive,
+        ..QueuedFlags::default()
     }
 }
 
@@ -98,22 +109,25 @@ impl<S: Store> WorkerPool<S> {
         inbox: &mut I,
         (id, pwq): (WorkerId, S::Pwq),
     ) {
-        // A barrier has no slot to pass on.
-        let current = self.crew.get(id).current.as_ref();
-        if current.is_none_or(|current| current.barrier) || !self.may_deal(cx, pwq) {
+        // A barrier has no slot to pass on, and what only this worker may run comes first.
+        let worker = self.crew.get(id);
+        let is_item = worker.current.as_ref().is_some_and(|item| !item.barrier);
+        if !is_item || !worker.scheduled.is_empty() || !self.may_deal(cx, pwq) {
             return;
         }
         let to = Dealer {
             worker: id,
             pwq,
             told_from: self.brief.told_from(),
+            until: cx.now.after(WAITS_AT_MOST),
+            alone: self.nr_queued() == 0 && cx.store.pwq(pwq).inactive.is_empty(),
         };
         let mut room = self.room();
         let dealt = inbox.deal(to, |inbox| {
             room = room.checked_sub(1)?;
             self.next_to_deal(cx, inbox, to)
         });
-        self.crew.get_mut(id).dealt = (dealt > 0).then_some(cx.now);
+        self.crew.get_mut(id).dealt = Some(cx.now);
         hit!(ItemsDealt if dealt > 0);
         hit!(SeveralDealt if dealt > 0 && inbox.is_out_beside(id));
     }
@@ -136,7 +150,7 @@ impl<S: Store> WorkerPool<S> {
             room = room.checked_sub(1)?;
             self.next_to_deal(cx, inbox, to)
         });
-        self.crew.get_mut(to.worker).dealt = (more > 0).then_some(cx.now);
+        self.crew.get_mut(to.worker).dealt = Some(cx.now);
         hit!(MoreDealt if more > 0);
         self.brief.moved(to.worker, cx.now);
         if more > 0
@@ -151,7 +165,7 @@ impl<S: Store> WorkerPool<S> {
         self.brief.waited(wait);
     }
 
-    /// So many are dealt: the last of them begins before others take the worker for late.
+    /// So many are dealt, of which the last one begins in time.
     fn room(&self) -> usize {
         self.dealing.most.min(self.brief.in_time())
     }
@@ -182,12 +196,10 @@ impl<S: Store> WorkerPool<S> {
         inbox: &mut impl Inbox<S>,
         to: Dealer<S::Pwq>,
     ) -> Option<Dealt<S::Work>> {
-        if !self.crew.get(to.worker).scheduled.is_empty() {
-            return None;
-        }
         if let Some(work) = self.worklist.list().first() {
             let dealt = self.queued(cx, inbox, (work, true), to)?;
             self.worklist.unlist_series(cx, &[work]);
+            self.own(cx, work);
             return Some(dealt);
         }
         if self.nr_queued() > 0 {
@@ -201,7 +213,15 @@ impl<S: Store> WorkerPool<S> {
         self.slots
             .with_inactive(cx, to.pwq, |s, list| list.remove(s, work));
         self.leave_waiters(cx, to.pwq);
+        self.dealing.inactive += 1;
+        self.own(cx, work);
         Some(dealt)
+    }
+
+    /// The item is dealt, so its word names no list any more: until it has begun, whoever takes it
+    /// back or waits for it has it recalled first.
+    fn own(&self, cx: &mut Cx<S>, work: S::Work) {
+        cx.store.set_dealt(work, WorkWord::owned(self.attrs.id));
     }
 
     fn next_left(
@@ -236,11 +256,7 @@ impl<S: Store> WorkerPool<S> {
         (work, listed): (S::Work, bool),
         to: Dealer<S::Pwq>,
     ) -> Option<Dealt<S::Work>> {
-        let plain = QueuedFlags {
-            inactive: !listed,
-            ..QueuedFlags::default()
-        };
-        let is_plain = cx.store.word(work).flags() == plain;
+        let is_plain = cx.store.word(work).flags() == plain_flags(!listed);
         let key = cx.store.key(work);
         let (its, colour) = cx.store.queued_as(work)?;
         let is_its = its == to.pwq && self.is_free_for(to.worker, &key);
@@ -295,7 +311,13 @@ impl<S: Store> WorkerPool<S> {
 
     /// The item was dealt, and is not begun. True if it waits for a slot, and none has meanwhile.
     fn put_back(&mut self, cx: &mut Cx<S>, pwq: S::Pwq, item: &Dealt<S::Work>) -> bool {
-        if let Was::Inactive(_) = item.was {
+        let colour = item.was.colour().expect("the inbox has the others again");
+        let inactive = item.was == Was::Inactive(colour);
+        let addr = cx.store.pwq_addr(pwq);
+        let word = WorkWord::queued(addr, self.attrs.id, colour, plain_flags(inactive));
+        cx.store.set_dealt(item.work, word);
+        if inactive {
+            self.dealing.inactive -= 1;
             let none_waits = cx.store.pwq(pwq).inactive.is_empty();
             let back = |s: &mut S, list: &mut List<S>| list.push_front(s, item.work);
             self.slots.with_inactive(cx, pwq, back);
@@ -333,6 +355,11 @@ impl<S: Store> WorkerPool<S> {
         }
     }
 
+    /// Whether items are in hands for which a slot may be free: nothing else waits for one.
+    pub(super) fn slots_may_wait(&self) -> bool {
+        self.dealing.inactive > 0 && self.slots.waits().is_empty()
+    }
+
     /// Others were started: the pool is not as it was when items were dealt.
     pub(super) fn others_act(&mut self) {
         self.dealing.several = true;
@@ -365,6 +392,7 @@ impl<S: Store> WorkerPool<S> {
         (item, at, ran): (&Dealt<S::Work>, Time, Nanos),
     ) -> Progress<S::Pwq> {
         let dealer = before.dealer;
+        self.dealing.inactive -= usize::from(matches!(item.was, Was::Inactive(_)));
         self.brief.moved(dealer.worker, at);
         let more_could = self.more_could_run();
         self.brief.ended(ran, true, more_could);
@@ -380,7 +408,7 @@ impl<S: Store> WorkerPool<S> {
         Progress {
             count: before.count + 1,
             counted: before.counted + u32::from(item.was != Was::Left),
-            listed: before.listed + u32::from(!item.was.is_inactive()),
+            listed: before.listed + u32::from(!item.was.takes_slot_over()),
             far: before.far + u32::from(item.far),
             flushed: state.colours.ended(before.colour) || before.flushed,
             key: item.key,

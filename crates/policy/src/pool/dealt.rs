@@ -1,5 +1,6 @@
 //! What a worker is [dealt](super::deal), and what it tells of it.
 
+use super::brief::WAITS_AT_MOST;
 use crate::sampling::ItemReport;
 use crate::stats::Stamp;
 use crate::store::ItemKey;
@@ -18,6 +19,10 @@ pub struct Dealer<P> {
     pub pwq: P,
     /// It tells the pool of an item that has taken so long, in nanoseconds.
     pub told_from: Nanos,
+    /// It asks the pool from then on.
+    pub until: Time,
+    /// Nothing of the pool was listed, nor waited for a slot of that pool workqueue.
+    pub alone: bool,
 }
 
 /// An item as it is dealt.
@@ -57,8 +62,8 @@ impl Was {
         }
     }
 
-    /// Whether it becomes active when it begins.
-    pub fn is_inactive(self) -> bool {
+    /// Whether it gets the slot of the one before it, and so becomes active, when it begins.
+    pub fn takes_slot_over(self) -> bool {
         !matches!(self, Was::Listed(_))
     }
 }
@@ -84,15 +89,23 @@ pub enum Recalled<W> {
     Rest(Dealt<W>),
 }
 
-/// Whether a worker whose hand is out is dealt more: it has begun all that it was dealt, there is
-/// room, and items wait.
-pub fn wants_more(dealt: usize, begun: usize, waits: bool) -> bool {
-    begun == dealt && dealt < MOST_DEALT && waits
+/// Whether a worker whose hand is out is dealt more then: it has begun all that it was dealt, there
+/// is room and time, and items wait.
+pub fn wants_more<P>(to: &Dealer<P>, at: Time, dealt: usize, begun: usize, waits: bool) -> bool {
+    let has_time = at.after(WAITS_AT_MOST / 2) < to.until;
+    begun == dealt && dealt < MOST_DEALT && has_time && waits
 }
 
-/// Whether a worker to which others were dealt goes on by itself when it has ended this item.
-pub fn goes_on_alone<P>(report: &ItemReport, to: &Dealer<P>) -> bool {
+/// Whether what a worker's item queues stays with that worker, instead of in the inbox: an item of
+/// the same pool workqueue that nobody else executes. It is next, as nothing else waits, and to be
+/// dealt it from there would take the pool's lock.
+pub fn keeps_own<P>(to: &Dealer<P>, dealt: usize, begun: usize, waits: bool) -> bool {
+    to.alone && begun == dealt && dealt < MOST_DEALT && !waits
+}
+
+/// Whether a worker to which others were dealt goes on by itself when it has ended this item then.
+pub fn goes_on_alone<P>(report: &ItemReport, to: &Dealer<P>, at: Time) -> bool {
     let is_short = report.ran.is_some_and(|ran| ran < to.told_from);
     let is_short = is_short || cfg!(any(cmwq_brief, cmwq_short));
-    is_short && !report.foreign && report.slept.is_none()
+    is_short && at < to.until && !report.foreign && report.slept.is_none()
 }

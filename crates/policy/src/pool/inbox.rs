@@ -106,8 +106,8 @@ pub trait Inbox<S: Store> {
         0
     }
     /// What was dealt to this worker, or to anybody, is not any more. Tells of each hand that was
-    /// out; of the items that are begun, in order; and then of those that were listed and are not
-    /// begun, the last one first. Those that were left lie here again, before others.
+    /// out; of the items that are begun, in order; and then of those that are not begun, the last
+    /// one first, but for those that were left: they lie here again, before others.
     fn recall(
         &mut self,
         _of: Option<WorkerId>,
@@ -300,7 +300,8 @@ impl<S: Store> WorkerPool<S> {
         let fed = self.feed(cx, (inbox, before), id);
         let way = self.way_on(cx, id, &report, fed);
         let way = way.filter(|way| !may_be_held(inbox, id, (&way.key, way.is_new)));
-        if way.is_none() && self.nr_queued() > 0 && inbox.is_out_beside(id) {
+        let waits = self.nr_queued() > 0 || (!inbox.has_any() && self.slots_may_wait());
+        if way.is_none() && waits && inbox.is_out_beside(id) {
             hit!(OthersRecalled);
             self.recall(cx, inbox, None);
         }
@@ -337,7 +338,7 @@ impl<S: Store> WorkerPool<S> {
     /// Whether the next item is one that nobody else has, or there is none.
     fn has_one_for(&self, cx: &Cx<S>, inbox: &impl Inbox<S>, id: WorkerId) -> bool {
         let Some(choice) = self.worklist.choose_free(cx) else {
-            return self.nr_queued() == 0;
+            return self.nr_queued() == 0 && !self.slots_may_wait();
         };
         let key = cx.store.key(choice.work);
         let is_new = cx.store.home(choice.work).is_new();
@@ -380,7 +381,8 @@ impl<S: Store> WorkerPool<S> {
             taken = self.take_in(cx, inbox, WORKERS_TURN);
         }
         // What comes behind the first one that can be begun may be dealt.
-        while is_open && taken < WORKERS_TURN && (self.is_to_feed() || self.is_others(cx, id)) {
+        let takes = is_open && !self.passes_slot_on(cx, id);
+        while takes && taken < WORKERS_TURN && (self.is_to_feed() || self.is_others(cx, id)) {
             self.recall_for_first(cx, inbox, id);
             if self.take_in(cx, inbox, 1) == 0 {
                 break;
@@ -392,6 +394,13 @@ impl<S: Store> WorkerPool<S> {
             more: taken > 0 && inbox.has_any(),
             any: is_open && self.brief.are_short(),
         }
+    }
+
+    /// Whether the end of its short item lets the worker go on to one that waits for a slot.
+    fn passes_slot_on(&self, cx: &mut Cx<S>, id: WorkerId) -> bool {
+        let pwq = self.crew.get(id).current.as_ref().map(|item| item.pwq);
+        let waits = |pwq| !cx.store.pwq(pwq).inactive.is_empty();
+        self.brief.are_short() && pwq.is_some_and(waits)
     }
 
     /// Whether the next listed item is executed by another worker, to which it goes then.

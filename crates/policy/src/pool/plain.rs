@@ -3,7 +3,7 @@
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
-use super::dealt::{self, Dealer, Dealt, MOST_DEALT, Recalled, Was, goes_on_alone};
+use super::dealt::{self, Dealer, Dealt, MOST_DEALT, Recalled, Was, goes_on_alone, keeps_own};
 use super::inbox::{Inbox, Left, MOST_SEARCHED, Open, looks_at_clock};
 use crate::sampling::ItemReport;
 use crate::store::{ItemKey, Store};
@@ -125,13 +125,41 @@ impl<W: Copy + PartialEq, P: Copy> PlainInbox<W, P> {
         Some(before >= open.most)
     }
 
-    /// The hand of this worker, if it is to be dealt [more](dealt::wants_more), and how many it
-    /// was.
-    pub fn wants_more(&self, id: WorkerId) -> Option<(Dealer<P>, usize)> {
+    /// The hand of this worker, if it is to be dealt [more](dealt::wants_more) then, and how many
+    /// it was.
+    pub fn wants_more(&self, id: WorkerId, at: Time) -> Option<(Dealer<P>, usize)> {
         let hand = self.hand(id)?;
         let begun = hand.begun.len();
-        let wants = dealt::wants_more(begun + hand.rest.len(), begun, !self.left.is_empty());
+        let (dealt, waits) = (begun + hand.rest.len(), !self.left.is_empty());
+        let wants = dealt::wants_more(&hand.dealer, at, dealt, begun, waits);
         wants.then_some((hand.dealer, begun))
+    }
+
+    /// The worker's item has queued this one, which nobody else executes: it [stays
+    /// there](keeps_own) if it is the next.
+    pub fn keep_own(&mut self, id: WorkerId, left: &Left<W, P>, key: ItemKey) -> bool
+    where
+        P: PartialEq,
+    {
+        let waits = !self.left.is_empty();
+        let mut hands = self.hands.iter_mut();
+        let Some(hand) = hands.find(|hand| hand.dealer.worker == id) else {
+            return false;
+        };
+        let begun = hand.begun.len();
+        let dealt = begun + hand.rest.len();
+        let keeps = hand.dealer.pwq == left.pwq && keeps_own(&hand.dealer, dealt, begun, waits);
+        if keeps {
+            hand.rest.push_back(Dealt {
+                work: left.work,
+                key,
+                stamp: left.stamp,
+                was: Was::Left,
+                home: left.home,
+                far: false,
+            });
+        }
+        keeps
     }
 
     /// Through which pool workqueue this item was left.
@@ -143,16 +171,16 @@ impl<W: Copy + PartialEq, P: Copy> PlainInbox<W, P> {
             .or_else(|| dealt().map(|hand| hand.dealer.pwq))
     }
 
-    /// Whether the worker, whose item has ended, may [go on](Self::go_on).
-    pub fn goes_on(&self, id: WorkerId, report: &ItemReport) -> bool {
-        let may = |hand: &Hand<W, P>| goes_on_alone(report, &hand.dealer);
+    /// Whether the worker, whose item has ended then, may [go on](Self::go_on).
+    pub fn goes_on(&self, id: WorkerId, at: Time, report: &ItemReport) -> bool {
+        let may = |hand: &Hand<W, P>| goes_on_alone(report, &hand.dealer, at);
         self.hand(id).is_some_and(may)
     }
 
     /// The worker has ended an item then, of which that is reported, and goes on to the next one
     /// that it was dealt, if it was.
     pub fn go_on(&mut self, id: WorkerId, at: Time, report: &ItemReport) -> Option<(W, P)> {
-        let ran = report.ran.filter(|_| self.goes_on(id, report))?;
+        let ran = report.ran.filter(|_| self.goes_on(id, at, report))?;
         let mut hands = self.hands.iter_mut();
         let hand = hands.find(|hand| hand.dealer.worker == id)?;
         let item = hand.rest.pop_front()?;

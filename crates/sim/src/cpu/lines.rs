@@ -142,19 +142,19 @@ impl Lines {
 
     /// The CPU comes for the line as for [`hold`](Self::hold), and takes its turn: it will have the
     /// line after so many nanoseconds. How long it holds it then is [told](Self::held) later, and
-    /// until then taken to be as long as the last time.
-    pub fn queue_for(&mut self, line: LineId, at: Time, cpu: usize, others: u32) -> Nanos {
-        let held = self.lines[line.0 as usize].held;
-        let taken = self.hold(line, at, cpu, others, held);
-        self.lines[line.0 as usize].stats.held_ns -= held;
-        taken - held
+    /// until then presumed to be as long as the last time: so long.
+    pub fn queue_for(&mut self, line: LineId, at: Time, cpu: usize, others: u32) -> (Nanos, Nanos) {
+        let presumed = self.lines[line.0 as usize].held;
+        let taken = self.hold(line, at, cpu, others, presumed);
+        self.lines[line.0 as usize].stats.held_ns -= presumed;
+        (taken - presumed, presumed)
     }
 
-    /// A CPU that has the line by its turn holds it for so long.
-    pub fn held(&mut self, line: LineId, held: Nanos) {
+    /// A CPU that has the line by its turn holds it for so long, as was presumed or not.
+    pub fn held(&mut self, line: LineId, held: Nanos, presumed: Nanos) {
         let line = &mut self.lines[line.0 as usize];
         line.stats.held_ns += held;
-        let presumed = std::mem::replace(&mut line.held, held);
+        line.held = held;
         line.free_at = Time((line.free_at.0 + held).saturating_sub(presumed));
     }
 
@@ -231,6 +231,20 @@ mod tests {
         });
         assert_eq!(taken, [6, 46, 46, 46]);
         assert_eq!((lines.stats(line).moves, lines.all().trip_ns), (3, 120));
+    }
+
+    #[test]
+    fn who_takes_its_turn_says_later_how_long_it_holds_the_line() {
+        let (mut lines, line) = one();
+        assert_eq!(lines.queue_for(line, Time(0), 0, 0), (0, 0));
+        lines.held(line, 100, 0);
+        assert_eq!(lines.queue_for(line, Time(50), 1, 0), (50 + 40, 100));
+        assert_eq!(lines.queue_for(line, Time(60), 0, 0), (80 + 100 + 40, 100));
+        // It was shorter: the next ones have it sooner.
+        lines.held(line, 10, 100);
+        lines.held(line, 20, 100);
+        assert_eq!(lines.write(line, Time(200), 0, 5), 10 + 5);
+        assert_eq!(lines.stats(line).held_ns, 100 + 10 + 20 + 5);
     }
 
     #[test]

@@ -2,9 +2,10 @@
 //! [`Sharing`](crate::Sharing). It is burnt right after the step took effect, as what a call costs.
 //! Events that no thread causes, such as those of the tick without a thread, cost nothing.
 
-use cmwq_policy::{Nanos, Time};
+use cmwq_policy::pool::Left;
+use cmwq_policy::{Nanos, Store as _, Time};
 
-use crate::api::names::{ItemId, PoolId};
+use crate::api::names::{ItemId, PoolId, PwqId};
 use crate::cpu::ThreadId;
 use crate::cpu::lines::{LineId, LineStats};
 use crate::machine::Machine;
@@ -56,8 +57,10 @@ impl Machine {
         let fetched: Nanos = (0..emptied).map(fetch).sum();
         let held = costs.hold + costs.event * events + costs.item * moved + fetched;
         let had = self.frame(id, |f| f.worker.as_mut()?.has_lock.take());
-        if had.is_some() {
-            self.lines.borrow_mut().held(pool.lines.lock, held);
+        if let Some((_, presumed)) = had {
+            let mut lines = self.lines.borrow_mut();
+            lines.held(pool.lines.lock, held, presumed);
+            drop(lines);
             return self.burn_more(id, held);
         }
         let (at, cpu) = self.comes(id);
@@ -77,9 +80,9 @@ impl Machine {
         let (at, cpu) = self.comes(id);
         let others = self.options.costs.sharing.beside_lock;
         let mut lines = self.lines.borrow_mut();
-        let wait = lines.queue_for(pool.lines.lock, at, cpu, others);
+        let (wait, presumed) = lines.queue_for(pool.lines.lock, at, cpu, others);
         drop(lines);
-        self.worker(id, |w| w.has_lock = Some(self.now()));
+        self.worker(id, |w| w.has_lock = Some((self.now(), presumed)));
         self.burn_more(id, wait);
         wait > 0
     }
@@ -95,6 +98,23 @@ impl Machine {
             let taken = self.line_write(id, pool.lines.inbox, leave);
             self.burn_more(id, taken);
         }
+    }
+
+    /// The item was queued by one that a worker of the pool executes: whether it stays with that.
+    pub(crate) fn keeps_own(&self, pool: &Pool, left: &Left<ItemId, PwqId>) -> bool {
+        let Some(id) = self.acting.get() else {
+            return false;
+        };
+        let who = self.executing_worker(id);
+        let Some(who) = who.filter(|who| who.pool == pool.id) else {
+            return false;
+        };
+        let own = self.execution_of(id).map(|execution| execution.item);
+        let items = self.items.borrow();
+        let mut inbox = pool.inbox.borrow_mut();
+        let is_free = own == Some(left.work) || items.is_new(left.work);
+        let may = is_free && inbox.opening().is_some();
+        may && inbox.keep_own(who.id, left, items.key(left.work))
     }
 
     /// The thread begins an item, which was queued elsewhere.

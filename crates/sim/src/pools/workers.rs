@@ -38,7 +38,8 @@ impl Machine {
         if self.asks_next(id, who) && self.waits_for_lock(id, &self.pool(who.pool)) {
             return;
         }
-        let came = self.worker(id, |w| w.has_lock).unwrap_or(self.now());
+        let has_lock = self.worker(id, |w| w.has_lock);
+        let came = has_lock.map_or(self.now(), |(came, _)| came);
         if let Some((item, pwq, asked)) = self.next_dealt(id, who, came) {
             self.widen(id, who.pool);
             let begun = self.begins(id, came, (asked, came < self.now()));
@@ -93,7 +94,7 @@ impl Machine {
     fn asks_next(&self, id: ThreadId, who: WorkerRef) -> bool {
         let goes_on = |report| {
             let pool = self.pool(who.pool);
-            pool.inbox.borrow().goes_on(who.id, &report) && self.has_dealt(who)
+            pool.inbox.borrow().goes_on(who.id, self.now(), &report) && self.has_dealt(who)
         };
         !self.worker(id, |w| w.ended).is_some_and(goes_on)
     }
@@ -107,7 +108,7 @@ impl Machine {
             ..ended?
         };
         let pool = self.pool(who.pool);
-        let goes_on = pool.inbox.borrow().goes_on(who.id, &report);
+        let goes_on = pool.inbox.borrow().goes_on(who.id, now, &report);
         let asked = goes_on && self.deal_more(&pool, who.id, self.now().since(now));
         let next = pool.inbox.borrow_mut().go_on(who.id, now, &report)?;
         self.worker(id, |w| w.ended = None);
@@ -124,7 +125,7 @@ impl Machine {
     /// asked.
     fn deal_more(&self, pool: &Pool, id: WorkerId, wait: Nanos) -> bool {
         let mut inbox = pool.inbox.borrow_mut();
-        let Some((dealer, dealt)) = inbox.wants_more(id) else {
+        let Some((dealer, dealt)) = inbox.wants_more(id, self.now()) else {
             return false;
         };
         let before = Before::of(&inbox);

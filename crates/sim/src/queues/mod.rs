@@ -147,6 +147,9 @@ impl contract::Machine for Machine {
             home,
             stamp: Stamp::of(now),
         };
+        if kind.has_inbox() && self.keeps_own(&pool, &left) {
+            return true;
+        }
         let crowded = match kind.has_inbox() {
             true => pool.inbox.borrow_mut().leave(left, now),
             false => None,

@@ -2,7 +2,7 @@
 
 use cmwq_policy::leftovers::Suspects;
 use cmwq_policy::sampling::{self, Beginnings};
-use cmwq_policy::{ItemReport, Time};
+use cmwq_policy::{ItemReport, Nanos, Time};
 
 use crate::api::names::{Execution, PwqId, QueueId, WorkerRef};
 use crate::cpu::ThreadStats;
@@ -18,8 +18,8 @@ pub(crate) struct Worker {
     pub(crate) ended: Option<ItemReport>,
     /// It has yielded, at this time.
     pub(crate) yielded: Option<Time>,
-    /// It came for the pool's lock at this time, and has it.
-    pub(crate) has_lock: Option<Time>,
+    /// It came for the pool's lock at this time, has it, and is presumed to hold it for so long.
+    pub(crate) has_lock: Option<(Time, Nanos)>,
     /// It has parked: reports may have come for it.
     pub(crate) parked: bool,
     /// A report has narrowed its mask to the CPU that it was about.

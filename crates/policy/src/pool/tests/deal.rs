@@ -1,11 +1,12 @@
 //! Items that a worker is dealt: which, and that the pool comes to know all that it has done.
 
 use super::leaving::{
-    Box, count_in_all, end, end_after, leave, leave_again, leave_for, publish, serving, take_in,
+    Box, count_in_all, end, end_after, leave, leave_again, leave_for, leave_own, publish, serving,
+    take_in,
 };
 use super::*;
 use crate::pool::PlainInbox;
-use crate::pool::brief::BRIEF;
+use crate::pool::brief::{BRIEF, WAITS_AT_MOST};
 use crate::pool::dealt::MOST_DEALT;
 use crate::pwq::Drain;
 use crate::store::Store;
@@ -181,11 +182,12 @@ fn nothing_is_dealt_where_the_end_of_an_item_leads_to_more_than_the_next() {
         ("another pool waits for its slot", &waited),
     ];
     for (why, change) in changes {
-        let (mut rig, mut inbox) = serving(1);
+        // One is listed, and has its slot: it is next.
+        let (mut rig, mut inbox) = serving(2);
         change(&mut rig);
         publish(&mut rig, &mut inbox);
         leave(&mut rig, &mut inbox, 3);
-        end(&mut rig, &mut inbox);
+        assert!(end(&mut rig, &mut inbox), "{why}");
         assert_eq!(inbox.nr_dealt(), 0, "{why}");
     }
 }
@@ -203,6 +205,58 @@ fn dealt_inactive(items: usize) -> (Rig, Box, Vec<usize>) {
     assert_eq!(rig.executing(), waiting[..1]);
     assert_eq!((inbox.nr_dealt(), inactive(&rig)), (items, 0));
     (rig, inbox, waiting)
+}
+
+#[test]
+fn what_is_dealt_is_owned_until_it_begins_and_as_it_was_if_not() {
+    let (mut rig, mut inbox, waiting) = dealt_inactive(3);
+    let word = |rig: &Rig, at: usize| rig.store.word(waiting[at]);
+    assert!(word(&rig, 1).is_pending() && word(&rig, 1).pwq().is_none());
+    publish(&mut rig, &mut inbox);
+    assert!(word(&rig, 1).pwq().is_some() && word(&rig, 1).flags().inactive);
+    // And what is listed.
+    rig.set_max(0, 10);
+    rig.run();
+    let listed = word(&rig, 2);
+    assert!(end(&mut rig, &mut inbox));
+    assert!(inbox.nr_dealt() > 0 && word(&rig, 3).pwq().is_none());
+    publish(&mut rig, &mut inbox);
+    assert_eq!(word(&rig, 3).flags(), listed.flags());
+}
+
+#[test]
+fn what_its_item_queues_is_next_and_takes_no_lock() {
+    let (mut rig, mut inbox) = serving(1);
+    publish(&mut rig, &mut inbox);
+    leave(&mut rig, &mut inbox, 1);
+    assert!(end(&mut rig, &mut inbox));
+    let (_, id, _) = rig.running()[0];
+    let before = rig.pools[0].stats();
+    for _ in 0..MOST_DEALT {
+        let (next, kept) = leave_own(&mut rig, &mut inbox, id);
+        assert!(kept && inbox.plain.nr_left() == 0);
+        assert!(end(&mut rig, &mut inbox));
+        assert_eq!(rig.executing(), [next]);
+    }
+    assert_eq!(rig.pools[0].stats(), before, "no event");
+    let (_, kept) = leave_own(&mut rig, &mut inbox, id);
+    assert!(!kept, "it has to ask now and then");
+    assert!(end(&mut rig, &mut inbox));
+    assert!(rig.pools[0].stats().completed > before.completed + 10);
+    // Whoever was left before comes first.
+    leave(&mut rig, &mut inbox, 1);
+    assert!(!leave_own(&mut rig, &mut inbox, id).1);
+}
+
+#[test]
+fn nobody_goes_on_alone_for_long() {
+    let (mut rig, mut inbox, _) = dealt(10);
+    let before = rig.pools[0].stats();
+    for asks in [false, true] {
+        rig.advance(WAITS_AT_MOST / 2);
+        assert!(end_after(&mut rig, &mut inbox, 0));
+        assert_eq!(rig.pools[0].stats() != before, asks);
+    }
 }
 
 fn inactive(rig: &Rig) -> usize {

@@ -13,6 +13,7 @@ use crate::pool::inbox::Left;
 use crate::pool::tests::store::TestStore;
 use crate::pool::{PlainInbox, Published};
 use crate::stats::Stamp;
+use crate::store::Store;
 use crate::time::Nanos;
 
 pub(super) type Plain = PlainInbox<usize, usize>;
@@ -90,6 +91,24 @@ pub(super) fn leave_for(rig: &mut Rig, inbox: &mut Box, items: usize, pwq: usize
         work
     };
     (0..items).map(leave).collect()
+}
+
+/// The item that this worker executes queues a new one. The new one, and whether the worker keeps
+/// it.
+pub(super) fn leave_own(rig: &mut Rig, inbox: &mut Box, id: WorkerId) -> (usize, bool) {
+    let work = rig.pend_new();
+    let left = Left {
+        work,
+        pwq: 0,
+        home: 0,
+        stamp: Stamp::of(rig.now),
+    };
+    let keeps = inbox.plain.keep_own(id, &left, rig.store.key(work));
+    if !keeps {
+        inbox.plain.put(left);
+    }
+    inbox.tell_rig();
+    (work, keeps)
 }
 
 /// Leaves an item again, which is not pending.
@@ -188,8 +207,8 @@ pub(super) fn end_by(rig: &mut Rig, inbox: &mut Box, id: WorkerId, ran: Nanos) -
 
 /// It goes on to what it was dealt, if it was, or is dealt then.
 fn go_on(rig: &mut Rig, inbox: &mut Box, id: WorkerId, report: &ItemReport) -> bool {
-    let goes_on = inbox.plain.goes_on(id, report);
-    if let Some((dealer, dealt)) = inbox.plain.wants_more(id).filter(|_| goes_on) {
+    let goes_on = inbox.plain.goes_on(id, rig.now, report);
+    if let Some((dealer, dealt)) = inbox.plain.wants_more(id, rig.now).filter(|_| goes_on) {
         // No event: what the pool knows is as old as before.
         let more = |pool: &mut Pool, cx: &mut Cx<_>| {
             pool.deal_more(cx, &mut inbox.plain, dealer, dealt);

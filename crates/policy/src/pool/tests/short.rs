@@ -2,7 +2,7 @@
 //! workers are dealt items at the same time.
 
 use super::leaving::{
-    Box, count_in_all, crowded, end_by, leave, leave_again, publish, run, take_in,
+    Box, count_in_all, crowded, end_by, leave, leave_again, leave_own, publish, run, take_in,
 };
 use super::*;
 use crate::pool::PlainInbox;
@@ -131,6 +131,33 @@ fn who_asks_leaves_others_what_they_were_dealt() {
 }
 
 #[test]
+fn who_finds_nothing_leaves_no_slot_free_for_which_a_dealt_item_waits() {
+    let (mut rig, mut inbox) = two_hands();
+    let [(_, one, _), (_, two, _)] = rig.running()[..] else {
+        unreachable!("two run");
+    };
+    // All that is left waits for one of two slots then.
+    rig.set_max(0, 2);
+    take_in(&mut rig, &mut inbox);
+    while inbox.plain.not_begun().all(|item| item.was == Was::Left) {
+        assert!(end_by(&mut rig, &mut inbox, one, RAN));
+    }
+    while rig.store.pwqs[0].state.nr_inactive() > 0 {
+        assert!(end_by(&mut rig, &mut inbox, two, RAN));
+    }
+    while inbox.dealt_to(two) > 0 {
+        assert!(end_by(&mut rig, &mut inbox, two, RAN));
+    }
+    let waiting = inbox.dealt_to(one);
+    assert!(waiting > 0);
+    assert!(
+        end_by(&mut rig, &mut inbox, two, RAN),
+        "it takes some of them"
+    );
+    assert!(inbox.dealt_to(one) < waiting);
+}
+
+#[test]
 fn what_was_dealt_behind_an_item_that_is_not_short_begins_in_time() {
     let (mut rig, mut inbox) = two_hands();
     let [(_, long, _), (_, other, _)] = rig.running()[..] else {
@@ -177,6 +204,8 @@ fn an_item_that_another_worker_has_begun_is_not_begun_twice() {
 #[derive(Clone, Copy, Debug)]
 enum Happens {
     Leave(usize),
+    /// The item that a worker executes queues another one.
+    Own(usize),
     /// So many items are left again that are not pending.
     Again(usize),
     /// The worker with this number among those that run ends an item after so long, so often.
@@ -193,6 +222,7 @@ enum Happens {
 fn happens() -> impl Strategy<Value = Happens> {
     prop_oneof![
         3 => (1..60_usize).prop_map(Happens::Leave),
+        2 => (0..4_usize).prop_map(Happens::Own),
         2 => (1..10_usize).prop_map(Happens::Again),
         12 => (0..4_usize, 1..20_usize, prop_oneof![4 => 0..SHORT, 1 => 0..20 * SHORT])
             .prop_map(|(who, count, ran)| Happens::End(who, count, ran)),
@@ -201,7 +231,7 @@ fn happens() -> impl Strategy<Value = Happens> {
         1 => Just(Happens::Flush),
         2 => (0..100_usize).prop_map(Happens::Wait),
         1 => (0..100_usize).prop_map(Happens::Cancel),
-        1 => (1..100_u32).prop_map(Happens::Limit),
+        1 => prop_oneof![1..6_u32, 1..100_u32].prop_map(Happens::Limit),
     ]
 }
 
@@ -218,6 +248,13 @@ fn happen(rig: &mut Rig, inbox: &mut Box, known: &mut Known, what: Happens) {
                 *known.left.entry(work).or_default() += 1;
             }
             crowded(rig, inbox);
+        }
+        Happens::Own(who) => {
+            let running = rig.running();
+            if let Some(&(_, id, _)) = running.get(who % running.len().max(1)) {
+                let (work, _) = leave_own(rig, inbox, id);
+                *known.left.entry(work).or_default() += 1;
+            }
         }
         Happens::Again(items) => {
             let is_item = |work: usize| rig.store.items[work].target.is_none();
@@ -285,15 +322,16 @@ fn inactive_is_dealt(inbox: &Box) -> bool {
     dealt.any(|item| matches!(item.was, Was::Inactive(_)))
 }
 
-/// All things happen, and then all items end. How often a worker was dealt items that had waited
-/// for a slot, while another one's were out.
+/// All things happen, and then all items end. More than 0 if several hands were out, and items
+/// dealt that had waited for a slot.
 fn happen_to_several(all: &[Happens]) -> usize {
     let (mut rig, mut inbox) = after_short_ones(4);
-    let (mut known, mut several) = (Known::default(), 0);
+    let (mut known, mut several, mut inactive) = (Known::default(), 0, 0);
     publish(&mut rig, &mut inbox);
     for &what in all {
         happen(&mut rig, &mut inbox, &mut known, what);
-        several += usize::from(inbox.plain.nr_out() > 1 && inactive_is_dealt(&inbox));
+        several += usize::from(inbox.plain.nr_out() > 1);
+        inactive += usize::from(inactive_is_dealt(&inbox));
     }
     take_in(&mut rig, &mut inbox);
     run(&mut rig, &mut inbox);
@@ -315,11 +353,14 @@ fn happen_to_several(all: &[Happens]) -> usize {
     assert_eq!(started, known.left, "each ran as often as it was left");
     assert!(rig.flushes.is_empty(), "flushes have ended");
     assert_eq!(rig.pools[0].nr_in_flight(), 0);
-    several
+    several * inactive
 }
 
 #[test]
 fn whatever_several_workers_were_dealt_runs_once_and_never_twice_at_once() {
     let several = count_in_all(happens(), file!(), happen_to_several);
-    assert!(several > 0, "several hands were out");
+    assert!(
+        several > 0,
+        "several hands were out, and inactive items dealt"
+    );
 }

@@ -19,7 +19,9 @@ pub(super) type Instance = (usize, u64);
 pub(super) struct Item {
     next: Option<usize>,
     prev: Option<usize>,
+    /// As it was queued, though it be dealt, and its word if it is.
     pub(super) word: WorkWord,
+    dealt: Option<WorkWord>,
     pub(super) key: ItemKey,
     pub(super) home: Home,
     queued_at: Stamp,
@@ -132,6 +134,7 @@ impl TestStore {
             word: WorkWord::NEW,
             key: ItemKey { addr, func: 7 },
             home: Home::default(),
+            dealt: None,
             queued_at: Stamp::default(),
             stamp: 0,
             went_behind: 0,
@@ -169,7 +172,7 @@ impl TestStore {
         let item = &mut self.items[work];
         item.starts += 1;
         (item.begun, item.behind) = (item.stamp, None);
-        item.word = WorkWord::off_queue(0);
+        (item.word, item.dealt) = (WorkWord::off_queue(0), None);
     }
 
     fn note_queued(&mut self, work: usize) {
@@ -213,7 +216,16 @@ impl Store for TestStore {
     type Limit = TestLimit;
 
     fn word(&self, work: usize) -> WorkWord {
-        self.items[work].word
+        let item = &self.items[work];
+        item.dealt.unwrap_or(item.word)
+    }
+
+    fn set_dealt(&mut self, work: usize, word: WorkWord) {
+        let item = &mut self.items[work];
+        let is_owned = word.pwq().is_none();
+        assert_ne!(item.dealt.is_some(), is_owned, "it is dealt once");
+        assert!(is_owned || item.word == word, "as it was");
+        item.dealt = is_owned.then_some(word);
     }
 
     /// Only moves that the state word's table has.

@@ -79,7 +79,9 @@ impl Pool {
     ) -> (R, bool) {
         let (result, then) = self.once(now, |core, cx, inbox| {
             core.take_in_some(cx, inbox);
-            (event(core, cx), false)
+            let result = event(core, cx);
+            core.start_for_left(cx, inbox);
+            (result, false)
         });
         (result, then.inspect)
     }

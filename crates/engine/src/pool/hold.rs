@@ -99,8 +99,8 @@ impl Pool {
     }
 
     /// The worker has begun all that it was dealt. If no event has come since, it is dealt more
-    /// `now`: no event either. Tells whether somebody else had the lock.
-    pub(super) fn deal_more(&'static self, now: Time, hand: &'static Hand) -> bool {
+    /// `now`: no event either. For how long somebody else had the lock.
+    pub(super) fn deal_more(&'static self, now: Time, hand: &'static Hand) -> Nanos {
         let (mut guard, waited) = self.lock_core();
         let (core, no_way_back) = (&mut *guard, NoWayBack);
         let now = now.after(waited);
@@ -114,7 +114,7 @@ impl Pool {
         }
         drop(guard);
         std::mem::forget(no_way_back);
-        waited > 0
+        waited
     }
 
     /// What an event has at hand.

@@ -68,10 +68,10 @@ pub(crate) enum Leaves {
 }
 
 /// Items that were taken out and are not queued yet, the first one first.
-#[derive(Default)]
 pub(super) struct Taken {
     ends: Option<(NonNull<Header>, NonNull<Header>)>,
-    /// How many were taken out so far, and how many of them are queued.
+    /// How many were taken out so far, and how many of them are queued; both count from
+    /// [`NONE_CAME`].
     came: u64,
     went: u64,
     /// When everything was taken out last.
@@ -178,13 +178,28 @@ impl Inbox {
         self.dealt.load(SeqCst) || self.has_rest()
     }
 
-    /// Whether there is one that was not dealt.
+    /// Whether there is one that was not dealt. In this order: who takes all out says so before.
     pub(super) fn has_rest(&self) -> bool {
-        self.rest.load(SeqCst) || self.has_new()
+        self.has_new() || self.rest.load(SeqCst)
     }
 
     fn has_new(&self) -> bool {
         !self.head.0.load(SeqCst).is_null()
+    }
+}
+
+/// What a worker has kept may be put back here though it was never taken out: then less have gone
+/// than came.
+const NONE_CAME: u64 = 1 << 32;
+
+impl Default for Taken {
+    fn default() -> Self {
+        Taken {
+            ends: None,
+            came: NONE_CAME,
+            went: NONE_CAME,
+            emptied: Time(0),
+        }
     }
 }
 
@@ -301,8 +316,13 @@ impl View<'_> {
 
     /// The pool is about to be let go.
     pub(super) fn let_go(&mut self) {
-        say(&self.inbox.rest, self.taken.ends.is_some());
+        let rest = self.taken.ends.is_some();
+        if rest {
+            say(&self.inbox.rest, true);
+        }
+        // Whoever does not find an item in the one place finds it in the other.
         say(&self.inbox.dealt, Policy::<Items>::is_out(self));
+        say(&self.inbox.rest, rest);
     }
 
     /// The hands of others than this worker.
@@ -351,6 +371,7 @@ impl Policy<Items> for View<'_> {
 
     fn empty(&mut self) {
         if self.inbox.has_new() {
+            say(&self.inbox.rest, true);
             self.taken.empty(self.inbox, self.now);
         }
     }

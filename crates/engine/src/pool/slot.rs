@@ -129,15 +129,19 @@ impl Slot {
         let goes_on = || goes_on_alone(report, &hand.dealer(), at);
         let ran = report.ran.filter(|_| goes_on())?;
         let asks = hand.wants_more(at, || self.pool.inbox().has_rest());
-        let waited = asks && self.pool.deal_more(at, hand);
-        let item = hand.go_on(at, ran)?;
+        let waited = if asks {
+            self.pool.deal_more(at, hand)
+        } else {
+            0
+        };
+        let item = hand.go_on(at.after(waited), ran)?;
         // SAFETY: it is this worker's since it was counted.
         let header = unsafe { item.work.as_ref() };
         if item.was.takes_slot_over() {
             self.pool.note_activated(pwq, header);
         }
         header.set_word(WorkWord::off_queue(self.pool.id()));
-        Some((item.work, (asks, waited)))
+        Some((item.work, (asks, waited > 0)))
     }
 
     /// The item that the worker, which is the caller, executes has queued this one, which may be

@@ -149,7 +149,8 @@ pub(super) fn grab<M: Machine>(m: &M, work: WorkOf<M>) -> Option<Grab> {
     }
 }
 
-/// Somebody owns an item for a moment: he is in the middle of a call, or has left it in an inbox.
+/// Somebody owns an item for a moment: he is in the middle of a call, or has left it in an inbox,
+/// or a worker was dealt it.
 pub(super) fn give_way<M: Machine>(m: &M) {
     if !m.take_in() {
         m.relax();

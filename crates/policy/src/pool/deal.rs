@@ -15,9 +15,8 @@
 //! each is dealt some, and a worker that just goes on leaves others theirs: when that is right is
 //! in "Several hands" of `README.md` in this folder.
 //!
-//! An item that was left, dealt and is not begun is pending and owned, as in the inbox. Once it is
-//! begun it has the slot of the one before, of the same pool workqueue; so has one that waited for
-//! a slot. A listed one has its own.
+//! An item that is dealt and not begun is pending and owned, as in the inbox. Once it is begun it
+//! has the slot of the one before, of the same pool workqueue; a listed one has its own.
 //! The words of the protocol are in the README of the engine's pools.
 
 use super::brief::{LATE, WAITS_AT_MOST};
@@ -355,9 +354,10 @@ impl<S: Store> WorkerPool<S> {
         }
     }
 
-    /// Whether items are in hands for which a slot may be free: nothing else waits for one.
-    pub(super) fn slots_may_wait(&self) -> bool {
-        self.dealing.inactive > 0 && self.slots.waits().is_empty()
+    /// Whether items are in hands for which a slot may be free, or is about to be: this worker's
+    /// own goes to nobody else.
+    pub(super) fn slots_may_wait(&self, cx: &mut Cx<S>, id: WorkerId) -> bool {
+        self.dealing.inactive > 0 && !self.waits_behind(cx, id)
     }
 
     /// Others were started: the pool is not as it was when items were dealt.

@@ -231,8 +231,9 @@ impl<S: Store> WorkerPool<S> {
         self.start_for_left(cx, inbox);
     }
 
-    /// Starts another worker if those that run are too few for what was left.
-    fn start_for_left(&mut self, cx: &mut Cx<S>, inbox: &impl Inbox<S>) {
+    /// Starts another worker if those that run are too few for what was left. Follows events about
+    /// workers, which have not taken all of that in.
+    pub fn start_for_left(&mut self, cx: &mut Cx<S>, inbox: &impl Inbox<S>) {
         let Some(most) = self.most_to_wait() else {
             return;
         };
@@ -300,7 +301,7 @@ impl<S: Store> WorkerPool<S> {
         let fed = self.feed(cx, (inbox, before), id);
         let way = self.way_on(cx, id, &report, fed);
         let way = way.filter(|way| !may_be_held(inbox, id, (&way.key, way.is_new)));
-        let waits = self.nr_queued() > 0 || (!inbox.has_any() && self.slots_may_wait());
+        let waits = self.nr_queued() > 0 || (!inbox.has_any() && self.slots_may_wait(cx, id));
         if way.is_none() && waits && inbox.is_out_beside(id) {
             hit!(OthersRecalled);
             self.recall(cx, inbox, None);
@@ -336,9 +337,9 @@ impl<S: Store> WorkerPool<S> {
     }
 
     /// Whether the next item is one that nobody else has, or there is none.
-    fn has_one_for(&self, cx: &Cx<S>, inbox: &impl Inbox<S>, id: WorkerId) -> bool {
+    fn has_one_for(&self, cx: &mut Cx<S>, inbox: &impl Inbox<S>, id: WorkerId) -> bool {
         let Some(choice) = self.worklist.choose_free(cx) else {
-            return self.nr_queued() == 0 && !self.slots_may_wait();
+            return self.nr_queued() == 0 && !self.slots_may_wait(cx, id);
         };
         let key = cx.store.key(choice.work);
         let is_new = cx.store.home(choice.work).is_new();
@@ -398,9 +399,13 @@ impl<S: Store> WorkerPool<S> {
 
     /// Whether the end of its short item lets the worker go on to one that waits for a slot.
     fn passes_slot_on(&self, cx: &mut Cx<S>, id: WorkerId) -> bool {
+        self.brief.are_short() && self.waits_behind(cx, id)
+    }
+
+    /// Whether an item waits for a slot of the pool workqueue whose item the worker executes.
+    pub(super) fn waits_behind(&self, cx: &mut Cx<S>, id: WorkerId) -> bool {
         let pwq = self.crew.get(id).current.as_ref().map(|item| item.pwq);
-        let waits = |pwq| !cx.store.pwq(pwq).inactive.is_empty();
-        self.brief.are_short() && pwq.is_some_and(waits)
+        pwq.is_some_and(|pwq| !cx.store.pwq(pwq).inactive.is_empty())
     }
 
     /// Whether the next listed item is executed by another worker, to which it goes then.
@@ -418,8 +423,9 @@ impl<S: Store> WorkerPool<S> {
         // Where the next instance of an execution is queued is known while that goes on.
         let key = cx.store.key(left.work);
         let is_held = may_be_held(inbox, id, (&key, cx.store.is_new(left.work)));
-        // A limit of one keeps the order: what was dealt before is not to come behind it.
-        if is_held || slots::limit_now(cx, left.pwq).max() == 1 {
+        // What was dealt or kept before is not to come behind what waits for a slot.
+        let waits = slots::limit_now(cx, left.pwq).try_take().is_none();
+        if is_held || waits {
             hit!(OthersRecalled);
             self.recall(cx, inbox, None);
         }

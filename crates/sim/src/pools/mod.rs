@@ -93,7 +93,9 @@ impl Machine {
     ) -> R {
         self.with_inbox(id, |core, cx, inbox| {
             core.take_in_some(cx, inbox);
-            event(core, cx)
+            let result = event(core, cx);
+            core.start_for_left(cx, inbox);
+            result
         })
     }
 

@@ -110,7 +110,7 @@ impl Machine {
         let pool = self.pool(who.pool);
         let goes_on = pool.inbox.borrow().goes_on(who.id, now, &report);
         let asked = goes_on && self.deal_more(&pool, who.id, self.now().since(now));
-        let next = pool.inbox.borrow_mut().go_on(who.id, now, &report)?;
+        let next = pool.inbox.borrow_mut().go_on(who.id, self.now(), &report)?;
         self.worker(id, |w| w.ended = None);
         let word = WorkWord::off_queue(who.pool.0);
         self.items.borrow_mut().set_word(next.0, word);

@@ -301,8 +301,9 @@ impl<S: Store> WorkerPool<S> {
         let fed = self.feed(cx, (inbox, before), id);
         let way = self.way_on(cx, id, &report, fed);
         let way = way.filter(|way| !may_be_held(inbox, id, (&way.key, way.is_new)));
-        let waits = self.nr_queued() > 0 || (!inbox.has_any() && self.slots_may_wait(cx, id));
-        if way.is_none() && waits && inbox.is_out_beside(id) {
+        let is_alone = way.is_some() || !inbox.is_out_beside(id);
+        let slots_wait = |cx: &mut Cx<S>| !inbox.has_any() && self.slots_may_wait(cx, id);
+        if !is_alone && (self.nr_queued() > 0 || slots_wait(cx)) {
             hit!(OthersRecalled);
             self.recall(cx, inbox, None);
         }

@@ -2,7 +2,7 @@
 //! workers are dealt items at the same time.
 
 use super::leaving::{
-    Box, count_in_all, crowded, end_by, leave, leave_again, leave_own, publish, run, take_in,
+    Box, count_in_all, crowded, end_by, event, leave, leave_again, leave_own, publish, run, take_in,
 };
 use super::*;
 use crate::pool::PlainInbox;
@@ -128,6 +128,23 @@ fn who_asks_leaves_others_what_they_were_dealt() {
     while end_by(&mut rig, &mut inbox, id, RAN) {}
     assert_eq!(inbox.dealt_to(other), of_other);
     assert_eq!(rig.pools[0].nr_idle(), 2, "it has parked");
+}
+
+#[test]
+fn a_hint_starts_a_worker_for_what_was_left() {
+    let (mut rig, mut inbox) = two_hands();
+    leave(&mut rig, &mut inbox, 8 * enough());
+    let [(_, one, _), _] = rig.running()[..] else {
+        unreachable!("two run");
+    };
+    event(&mut rig, &mut inbox, |pool, cx, inbox| {
+        pool.take_in_some(cx, inbox);
+        pool.hint_begin(cx, one);
+        pool.start_for_left(cx, inbox);
+    });
+    assert!(inbox.plain.nr_left() > 4 * enough(), "they stay there");
+    run(&mut rig, &mut inbox);
+    assert_eq!(rig.executing().len(), 3, "another one in its place");
 }
 
 #[test]

@@ -9,7 +9,7 @@ use cmwq_os::inspect;
 use cmwq_os::observe::tree::Tree;
 use cmwq_os::observe::{TaskFiles, TaskState};
 use cmwq_os::{futex, sched, thread};
-use cmwq_policy::pool::{SeenState, Was, goes_on_alone};
+use cmwq_policy::pool::{SeenState, Was, goes_on_alone, is_its_own};
 use cmwq_policy::work::WorkWord;
 use cmwq_policy::{CpuMask, ItemKey, ItemReport, Time, WorkerId};
 
@@ -159,7 +159,8 @@ impl Slot {
         // SAFETY: the caller has it.
         let header = unsafe { work.as_ref() };
         let (key, inbox) = (header.key(), self.pool.inbox());
-        let is_free = key == own || header.is_new(self.pool.base().nowhere());
+        let is_new = header.is_new(self.pool.base().nowhere());
+        let is_free = is_its_own(&own, &key, is_new);
         let Some(stamp) = inbox.stamp().filter(|_| is_free) else {
             return false;
         };

@@ -97,10 +97,16 @@ pub fn wants_more<P>(to: &Dealer<P>, at: Time, dealt: usize, begun: usize, waits
 }
 
 /// Whether what a worker's item queues stays with that worker, instead of in the inbox: an item of
-/// the same pool workqueue that nobody else executes. It is next, as nothing else waits, and to be
-/// dealt it from there would take the pool's lock.
+/// the same pool workqueue that is [its own](is_its_own). It is next, as nothing else waits, and to
+/// be dealt it from there would take the pool's lock.
 pub fn keeps_own<P>(to: &Dealer<P>, dealt: usize, begun: usize, waits: bool) -> bool {
     to.alone && begun == dealt && dealt < MOST_DEALT && !waits
+}
+
+/// Whether an item that a worker's item has queued is executed by nobody else, as far as its worker
+/// knows: it is new, or the worker's own item queues itself.
+pub fn is_its_own(own: &ItemKey, queued: &ItemKey, is_new: bool) -> bool {
+    is_new || own == queued
 }
 
 /// Whether a worker to which others were dealt goes on by itself when it has ended this item then.

@@ -65,7 +65,9 @@ mod worklist;
 pub use crate::sampling::{ItemReport, MAX_SCAN};
 pub use census::Census;
 pub use claim::{Claimant, MAX_CLAIMS};
-pub use dealt::{Dealer, Dealt, MOST_DEALT, Recalled, Was, goes_on_alone, keeps_own, wants_more};
+pub use dealt::{
+    Dealer, Dealt, MOST_DEALT, Recalled, Was, goes_on_alone, is_its_own, keeps_own, wants_more,
+};
 pub use decisions::Decided;
 pub use inbox::{
     Inbox, Left, MOST_SEARCHED, NoInbox, Open, REFRESH, TURN, left_after, left_at, looks_at_clock,

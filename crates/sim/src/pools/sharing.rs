@@ -1,11 +1,11 @@
 //! What it costs a thread that others use the lock and the inbox of a pool: see
 //! [`Sharing`](crate::Sharing). It is burnt right after the step took effect, as what a call costs.
+//! A worker that asks waits for the lock before that.
 //! Events that no thread causes, such as those of the tick without a thread, cost nothing.
 
-use cmwq_policy::pool::Left;
-use cmwq_policy::{Nanos, Store as _, Time};
+use cmwq_policy::{Nanos, Time};
 
-use crate::api::names::{ItemId, PoolId, PwqId};
+use crate::api::names::{ItemId, PoolId};
 use crate::cpu::ThreadId;
 use crate::cpu::lines::{LineId, LineStats};
 use crate::machine::Machine;
@@ -98,23 +98,6 @@ impl Machine {
             let taken = self.line_write(id, pool.lines.inbox, leave);
             self.burn_more(id, taken);
         }
-    }
-
-    /// The item was queued by one that a worker of the pool executes: whether it stays with that.
-    pub(crate) fn keeps_own(&self, pool: &Pool, left: &Left<ItemId, PwqId>) -> bool {
-        let Some(id) = self.acting.get() else {
-            return false;
-        };
-        let who = self.executing_worker(id);
-        let Some(who) = who.filter(|who| who.pool == pool.id) else {
-            return false;
-        };
-        let own = self.execution_of(id).map(|execution| execution.item);
-        let items = self.items.borrow();
-        let mut inbox = pool.inbox.borrow_mut();
-        let is_free = own == Some(left.work) || items.is_new(left.work);
-        let may = is_free && inbox.opening().is_some();
-        may && inbox.keep_own(who.id, left, items.key(left.work))
     }
 
     /// The thread begins an item, which was queued elsewhere.

@@ -1,7 +1,7 @@
 //! Worker threads: the loop that the engine's workers run (`crates/engine/src/threads/worker.rs`),
 //! as a state machine.
 
-use cmwq_policy::pool::Step;
+use cmwq_policy::pool::{Left, Step, is_its_own};
 use cmwq_policy::work::WorkWord;
 use cmwq_policy::{Actions, ItemReport, Nanos, Store as _, Time, WorkerId};
 
@@ -365,6 +365,23 @@ impl Machine {
             let failed = std::mem::take(&mut running.failed);
             (std::mem::replace(&mut running.awaits, on), failed)
         })
+    }
+
+    /// The item was queued by one that a worker of the pool executes: whether it stays with that.
+    pub(crate) fn keeps_own(&self, pool: &Pool, left: &Left<ItemId, PwqId>) -> bool {
+        let Some(id) = self.acting.get() else {
+            return false;
+        };
+        let who = self.executing_worker(id);
+        let Some(who) = who.filter(|who| who.pool == pool.id) else {
+            return false;
+        };
+        let own = self.running(id, |running| running.execution.item);
+        let items = self.items.borrow();
+        let mut inbox = pool.inbox.borrow_mut();
+        let key = items.key(left.work);
+        let is_free = is_its_own(&items.key(own), &key, items.is_new(left.work));
+        is_free && inbox.opening().is_some() && inbox.keep_own(who.id, left, key)
     }
 
     /// The item of this thread says that it is about to block, or that it is back.

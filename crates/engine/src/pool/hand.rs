@@ -157,7 +157,7 @@ impl Hand {
             .is_ok()
     }
 
-    /// To whom it was dealt. The caller is that worker, whose hand is out, or holds the pool.
+    /// To whom it was dealt last. The caller is that worker, or holds the pool.
     pub(super) fn dealer(&self) -> Dealer<PwqRef> {
         // SAFETY: written by the worker alone, holding the pool.
         self.dealer.with(|dealer| unsafe { *dealer })

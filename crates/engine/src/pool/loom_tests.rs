@@ -320,17 +320,17 @@ fn another_worker_that_asks_finds_what_was_dealt_whether_it_is_begun_or_not() {
     });
 }
 
-#[test]
-fn what_an_item_queues_is_kept_or_left_and_begun_once() {
-    model(|| {
+/// The worker begins an item, and then two more that it comes to have in this way, or else is
+/// dealt, while another thread recalls.
+fn begin_more(has_more: impl Fn(&Dealt, usize) -> bool + Send + Sync + 'static) {
+    model(move || {
         let dealt = Dealt::new();
         dealt.deal(0..1);
         let other = dealt.clone();
         let other = thread::spawn(move || other.recall());
         let mut begun = dealt.go_on();
         for number in 1..3 {
-            // Else it is left in the inbox, and dealt from there.
-            if !dealt.hand.keep_own(dealt.item(number), || false) {
+            if !has_more(&dealt, number) {
                 dealt.deal(number..number + 1);
             }
             begun.extend(dealt.go_on());
@@ -341,21 +341,11 @@ fn what_an_item_queues_is_kept_or_left_and_begun_once() {
 }
 
 #[test]
+fn what_an_item_queues_is_kept_or_left_and_begun_once() {
+    begin_more(|dealt, number| dealt.hand.keep_own(dealt.item(number), || false));
+}
+
+#[test]
 fn what_is_dealt_on_top_is_begun_and_told_or_given_back() {
-    model(|| {
-        let dealt = Dealt::new();
-        dealt.deal(0..1);
-        let other = dealt.clone();
-        let other = thread::spawn(move || other.recall());
-        let mut begun = dealt.go_on();
-        for number in 1..3 {
-            // Else it asks.
-            if !dealt.deal_more(number) {
-                dealt.deal(number..number + 1);
-            }
-            begun.extend(dealt.go_on());
-        }
-        other.join().unwrap();
-        dealt.check(&begun);
-    });
+    begin_more(Dealt::deal_more);
 }

@@ -4,7 +4,7 @@
 use std::ptr::NonNull;
 
 use cmwq_os::{sched, thread};
-use cmwq_policy::contract::Machine;
+use cmwq_policy::contract;
 use cmwq_policy::stacking::{self, Awaited, ClaimOn, Stacking, Waiter};
 use cmwq_policy::{CpuMask, ItemReport, WorkerId};
 
@@ -25,10 +25,7 @@ pub(crate) fn claim(queue: &Queue, work: NonNull<Header>) -> bool {
     }
     // SAFETY: the caller keeps it.
     let item = unsafe { work.as_ref() };
-    let mut word = item.word();
-    if word.is_pending() && word.pwq().is_none() && queue.machine().take_in() {
-        word = item.word();
-    }
+    let word = contract::settled(&queue.machine(), work);
     let pool = word.pool().filter(|_| word.pwq().is_some());
     let Some(pool) = pool.and_then(|id| queue.engine().pool(id)) else {
         return false;

@@ -283,9 +283,9 @@ pub fn flush_item<M: Machine>(m: &M, work: WorkOf<M>, barrier: WorkOf<M>) -> Opt
 }
 
 /// The word of an item that nobody is about to queue or to let go of. A caller that was refused
-/// because the item is pending may flush it. Then it finds the item in its queue, or with its timer
-/// armed.
-pub(super) fn settled<M: Machine>(m: &M, work: WorkOf<M>) -> WorkWord {
+/// because the item is pending may flush it, or execute it itself. Then it finds the item in its
+/// queue, or with its timer armed.
+pub fn settled<M: Machine>(m: &M, work: WorkOf<M>) -> WorkWord {
     let addr = m.key(work).addr;
     loop {
         let word = m.word(work);

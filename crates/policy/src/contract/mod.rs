@@ -34,7 +34,7 @@ pub use decision::{Decides, Decision, decision};
 pub use delayed::{cancel_timers, expire, flush_delayed, hurry, mod_delayed, queue_delayed};
 pub use freezer::{Freezer, is_freezing};
 pub use items::{
-    Busy, Disabled, Enabled, busy, cancel, disable, enable, enqueue, flush_item, queue,
+    Busy, Disabled, Enabled, busy, cancel, disable, enable, enqueue, flush_item, queue, settled,
 };
 pub use knot::{WaitGraph, next_look};
 pub use lookout::{Looked, Lookout, look, look_round};

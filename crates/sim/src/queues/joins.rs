@@ -24,8 +24,9 @@ impl Machine {
     }
 
     fn queued_at(&self, item: ItemId) -> Option<(QueueId, PoolId)> {
+        let word = contract::settled(self, item);
         let items = self.items.borrow();
-        let (addr, _) = items.word(item).pwq()?;
+        let (addr, _) = word.pwq()?;
         let pwq = items.pwq_at(addr);
         Some((items.queue_of(pwq), PoolId(items.info(pwq).pool)))
     }

@@ -181,18 +181,18 @@ impl Hand {
 
     /// Tells how many were dealt, of each item that the worker has begun, then of those that it has
     /// not, the last one first. The caller holds the pool.
-    pub(super) fn recall(&self, mut told: impl FnMut(Dealer<PwqRef>, Recalled<NonNull<Header>>)) {
+    pub(super) fn recall(&self, mut told: impl FnMut(&Dealer<PwqRef>, Recalled<NonNull<Header>>)) {
         let (dealt, done) = read(self.word.swap(0, SeqCst));
         let dealer = self.dealer();
-        told(dealer, Recalled::Hand { dealt });
+        told(&dealer, Recalled::Hand { dealt });
         for number in 0..done {
             // SAFETY: it is counted, and the worker does not come back to it.
             let (at, ran) = self.steps[number].with(|step| unsafe { *step });
             let item = self.item(number);
-            told(dealer, Recalled::Begun { item, at, ran });
+            told(&dealer, Recalled::Begun { item, at, ran });
         }
         for number in (done..dealt).rev() {
-            told(dealer, Recalled::Rest(self.item(number)));
+            told(&dealer, Recalled::Rest(self.item(number)));
         }
     }
 }

@@ -79,7 +79,6 @@ fn plain_flags(inactive: bool) -> QueuedFlags {
 }
 
 /// How far a worker has come by itself.
-#[derive(Clone, Copy)]
 struct Progress<P> {
     dealer: Dealer<P>,
     dealt: usize,
@@ -291,19 +290,21 @@ impl<S: Store> WorkerPool<S> {
         inbox.recall(of, |dealer, what| match what {
             Recalled::Hand { dealt } => {
                 self.crew.get_mut(dealer.worker).dealt = None;
-                if let Some(before) = hand.replace(self.progress(dealer, dealt)) {
-                    self.note_progress(cx, before);
+                let next = self.progress(*dealer, dealt);
+                if let Some(before) = hand.replace(next) {
+                    self.note_progress(cx, &before);
                 }
             }
             Recalled::Begun { item, at, ran } => {
-                hand = hand.map(|before| self.note_step(cx, before, (&item, at, ran)));
+                let progress = hand.as_mut().expect("it comes first");
+                self.note_step(cx, progress, (&item, at, ran));
             }
             Recalled::Rest(item) => {
                 let waits = self.put_back(cx, dealer.pwq, &item);
                 hand.as_mut().expect("it comes first").waits |= waits;
             }
         });
-        if let Some(last) = hand {
+        if let Some(last) = &hand {
             self.note_progress(cx, last);
         }
     }
@@ -388,16 +389,14 @@ impl<S: Store> WorkerPool<S> {
     fn note_step(
         &mut self,
         cx: &mut Cx<S>,
-        before: Progress<S::Pwq>,
+        progress: &mut Progress<S::Pwq>,
         (item, at, ran): (&Dealt<S::Work>, Time, Nanos),
-    ) -> Progress<S::Pwq> {
-        let dealer = before.dealer;
+    ) {
         self.dealing.inactive -= usize::from(matches!(item.was, Was::Inactive(_)));
-        self.brief.moved(dealer.worker, at);
         let more_could = self.more_could_run();
         self.brief.ended(ran, true, more_could);
-        self.worklist.note_over(at, before.key.func);
-        let state = cx.store.pwq(dealer.pwq);
+        self.worklist.note_over(at, progress.key.func);
+        let state = cx.store.pwq(progress.dealer.pwq);
         state.stats.note_ran(ran);
         state.stats.note_waited(item.stamp.age(at));
         // In before out: a flush that waits for both is not told of the first.
@@ -405,24 +404,21 @@ impl<S: Store> WorkerPool<S> {
             state.nr_queued += 1;
             state.colours.queued()
         });
-        Progress {
-            count: before.count + 1,
-            counted: before.counted + u32::from(item.was != Was::Left),
-            listed: before.listed + u32::from(!item.was.takes_slot_over()),
-            far: before.far + u32::from(item.far),
-            flushed: state.colours.ended(before.colour) || before.flushed,
-            key: item.key,
-            colour,
-            began: at,
-            ..before
-        }
+        progress.count += 1;
+        progress.counted += u32::from(item.was != Was::Left);
+        progress.listed += u32::from(!item.was.takes_slot_over());
+        progress.far += u32::from(item.far);
+        progress.flushed |= state.colours.ended(progress.colour);
+        progress.key = item.key;
+        progress.colour = colour;
+        progress.began = at;
     }
 
-    fn note_progress(&mut self, cx: &mut Cx<S>, progress: Progress<S::Pwq>) {
+    fn note_progress(&mut self, cx: &mut Cx<S>, progress: &Progress<S::Pwq>) {
         self.dealing
             .came_to(progress.dealt, progress.count as usize);
         if progress.count > 0 {
-            self.note_steps(cx, &progress);
+            self.note_steps(cx, progress);
         }
         if progress.waits {
             self.take_slots(cx, progress.dealer.pwq);
@@ -435,6 +431,7 @@ impl<S: Store> WorkerPool<S> {
             worker: id, pwq, ..
         } = progress.dealer;
         let (count, at) = (u64::from(progress.count), progress.began);
+        self.brief.moved(id, at);
         self.stats.started += count;
         self.stats.completed += count;
         self.stats.far += u64::from(progress.far);

@@ -265,7 +265,7 @@ impl<S: Store> Inbox<S> for PlainInbox<S::Work, S::Pwq> {
     fn recall(
         &mut self,
         of: Option<WorkerId>,
-        mut told: impl FnMut(Dealer<S::Pwq>, Recalled<S::Work>),
+        mut told: impl FnMut(&Dealer<S::Pwq>, Recalled<S::Work>),
     ) {
         let is_recalled = |hand: &Hand<_, _>| of.is_none_or(|id| hand.dealer.worker == id);
         let (out, stay) = core::mem::take(&mut self.hands)
@@ -277,13 +277,13 @@ impl<S: Store> Inbox<S> for PlainInbox<S::Work, S::Pwq> {
         for hand in out.into_iter().rev() {
             let dealt = hand.begun.len() + hand.rest.len();
             self.moved += dealt as u64;
-            told(hand.dealer, Recalled::Hand { dealt });
+            told(&hand.dealer, Recalled::Hand { dealt });
             for (item, at, ran) in hand.begun {
-                told(hand.dealer, Recalled::Begun { item, at, ran });
+                told(&hand.dealer, Recalled::Begun { item, at, ran });
             }
             for item in hand.rest.into_iter().rev() {
                 match item.was {
-                    Was::Listed(_) | Was::Inactive(_) => told(hand.dealer, Recalled::Rest(item)),
+                    Was::Listed(_) | Was::Inactive(_) => told(&hand.dealer, Recalled::Rest(item)),
                     Was::Left => {
                         self.apart += 1;
                         self.left.push_front(Left {

@@ -6,6 +6,7 @@ use std::sync::atomic::Ordering::SeqCst;
 use std::sync::atomic::{AtomicBool, AtomicU32};
 
 use cmwq_os::observe::{TaskFiles, TaskState};
+use cmwq_os::stopwatch::Stopwatch;
 use cmwq_os::{cgroup, clock, cpus, futex, generation, sched, schedstat, thread, usage};
 
 /// The median of several rounds: a busy machine spoils some of them.
@@ -29,6 +30,11 @@ fn main() {
     let groups = cgroup::CpuGroups::find(Path::new("/"));
 
     cost("clock::now", clock::now);
+    let mut watch = Stopwatch::default();
+    // It learns how fast the counter counts.
+    watch.now();
+    std::thread::sleep(std::time::Duration::from_millis(30));
+    cost("Stopwatch::now", || watch.now());
     cost("clock::thread_cpu", clock::thread_cpu);
     cost("generation::current", generation::current);
     cost("futex::wake, nobody sleeps", || futex::wake(&word, 1));

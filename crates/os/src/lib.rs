@@ -10,7 +10,7 @@
 //!
 //! 1. `adopt`, `cgroup`, `clock`, `generation`, `idle`, `sched`, `schedstat`, `session`,
 //!    `stderr`, `topology`, `under_miri`, `usage`: one kind of call or file each
-//! 2. `limits`, `thread`
+//! 2. `limits`, `stopwatch`, `thread`
 //! 3. `cpus`, `memory`: how much of the machine may be used
 //! 4. `futex`, `helper`: the helper is a process that waits on futexes
 //! 5. `observe`: what threads and processes do
@@ -57,6 +57,8 @@ pub mod schedstat;
 pub mod session;
 /// Words for people, without a lock.
 pub mod stderr;
+/// The clock of points in time, for who reads it all the time.
+pub mod stopwatch;
 /// Starting threads, their names and their signal masks.
 pub mod thread;
 /// Which CPUs share memory, caches and cores.

@@ -4,6 +4,7 @@ use std::io;
 use std::ptr::NonNull;
 use std::sync::atomic::Ordering::SeqCst;
 
+use cmwq_os::stopwatch::Stopwatch;
 use cmwq_os::{clock, sched, thread};
 use cmwq_policy::lately::Whose;
 use cmwq_policy::linger::Linger;
@@ -37,6 +38,7 @@ pub(super) struct Executed {
 pub(super) struct Hands {
     pub(super) slot: &'static Slot,
     meter: Meter,
+    watch: Stopwatch,
     /// What it stood for before.
     before: Option<Current>,
 }
@@ -54,6 +56,7 @@ impl Hands {
         Hands {
             slot,
             meter: Meter::new(),
+            watch: Stopwatch::default(),
             before,
         }
     }
@@ -74,7 +77,7 @@ impl Hands {
             item: Some((pwq, key)),
         }));
         slot.begins_item();
-        let begun = begun.unwrap_or_else(clock::now);
+        let begun = begun.unwrap_or_else(|| self.watch.now());
         // SAFETY: the function that the item was made with, called once per queueing. From here on
         // the item may be gone.
         //
@@ -86,7 +89,7 @@ impl Hands {
         tracepoints::execute(name_of(pwq), key, function);
         CURRENT.set(Some(Current { slot, item: None }));
         slot.ends_item();
-        let at = clock::now();
+        let at = self.watch.now();
         // In a child that was forked meanwhile somebody who is not there may hold its lock.
         if base.recorder().is_on() && base.is_ours() {
             let (item, pool) = ((name_of(pwq), key), slot.pool.index());
@@ -229,7 +232,7 @@ impl Worker {
         let mut ended = None;
         // The end of a short item is also the time at which the worker asks for the next one: the
         // clock is read once for both.
-        let mut now = clock::now();
+        let mut now = self.hands.watch.now();
         loop {
             let (step, later) = self.ask(now, ended.take());
             match step {
@@ -265,14 +268,17 @@ impl Worker {
                     return slot.let_go();
                 }
             }
-            now = clock::now();
+            now = self.hands.watch.now();
         }
     }
 
     /// When the item begins that was to begin then, and for which the worker has asked the pool or
     /// not.
     fn begins(&mut self, at: Time, asked: bool, later: bool) -> Time {
-        let read = self.beginnings.reads(asked, later).then(clock::now);
+        let read = self
+            .beginnings
+            .reads(asked, later)
+            .then(|| self.hands.watch.now());
         self.beginnings.begins(read.map(|read| read.since(at)));
         read.unwrap_or(at)
     }

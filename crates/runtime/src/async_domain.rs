@@ -96,12 +96,12 @@ impl AsyncDomain {
             Process::get().expect("the first use of cmwq needs a page of memory and a thread");
         let item = |call: AsyncCall| {
             let body = move || call.execute(|cookie| func(Cookie(cookie)));
-            let task = Task::new(body, ());
+            let (task, queued) = Task::pair(body, ());
             // Nobody asks: the runner drops what came of it, a panic's payload perhaps.
-            drop(Handle::<_, ()>::new(task.clone()));
-            let item = task::raw(&task);
+            drop(Handle::<_, ()>::new(task));
+            let item = task::raw(&queued);
             // The queue's from now on: the task's function takes it.
-            std::mem::forget(task);
+            std::mem::forget(queued);
             item
         };
         // SAFETY: the item is a new task, which owns the call and is there until its body has run.

@@ -258,11 +258,10 @@ impl Workqueue {
         F: FnOnce() -> T + Send + 'static,
         T: Send + 'static,
     {
-        let task = Task::new(func, ());
-        let handle = Handle::new(task.clone().any());
-        let pwq = task::start(self.raw(), cpu, &task);
+        let (task, queued) = Task::pair(func, ());
+        let pwq = task::start(self.raw(), cpu, queued);
         JoinHandle {
-            task: handle,
+            task: Handle::new(task.any()),
             queue: self.clone(),
             pwq,
         }

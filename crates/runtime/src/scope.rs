@@ -241,18 +241,17 @@ impl<'scope, 'env> Scope<'scope, 'env> {
             shared: shared.clone(),
             number,
         };
-        let task = Task::new(func, ticket);
-        let handle = Handle::new(task.clone().any());
+        let (task, queued) = Task::pair(func, ticket);
         if queue.is_ours() {
             self.remember(number, task.clone().cancellable());
         }
-        let pwq = task::start(queue, cpu, &task);
+        let pwq = task::start(queue, cpu, queued);
         pwq.into_iter().for_each(|pwq| shared.spawned_to.add(pwq));
         if shared.has_given_up() {
             task::cancel(&task);
         }
         ScopedJoinHandle {
-            task: handle,
+            task: Handle::new(task.any()),
             queue: self.queue,
             pwq,
         }

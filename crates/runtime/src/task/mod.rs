@@ -152,15 +152,15 @@ impl<F, T, O> Drop for Task<F, T, O> {
 }
 
 impl<F, T, O: Observer> Task<F, T, O> {
-    /// Makes one that is not queued yet.
-    pub(crate) fn new(func: F, observer: O) -> TaskRef<Self>
+    /// Makes one that is not queued yet: a reference for its handle, and one for its queue.
+    pub(crate) fn pair(func: F, observer: O) -> (TaskRef<Self>, TaskRef<Self>)
     where
         F: FnOnce() -> T + Send,
         T: Send,
     {
         let (stage, content) = Held::Closure(func).pack();
         let header = Header::new(Of::<F, T, O>::VTABLE);
-        TaskRef::new(Task {
+        TaskRef::pair(Task {
             head: Head::new(header, stage),
             content: UnsafeCell::new(content),
             observer,
@@ -171,9 +171,7 @@ impl<F, T, O: Observer> Task<F, T, O> {
     fn refuse(&self, error: QueueError) {
         // SAFETY: nobody runs it, and no handle looks before the latch is set.
         let unrun = unsafe { self.replace(Held::Refused(error)) };
-        if !user::discard(unrun) {
-            self.observer.panicked();
-        }
+        self.discard(unrun);
         self.end();
     }
 
@@ -184,6 +182,11 @@ impl<F, T, O: Observer> Task<F, T, O> {
     unsafe fn clear(&self) {
         // SAFETY: says the caller.
         let held = unsafe { self.replace(Held::Empty) };
+        self.discard(held);
+    }
+
+    /// Drops what was in the stage, or what nobody asks for.
+    fn discard(&self, held: impl Sized) {
         if !user::discard(held) {
             self.observer.panicked();
         }
@@ -221,23 +224,22 @@ pub(crate) fn cancel(task: &TaskRef<impl Cancel + ?Sized>) -> bool {
     cancelled
 }
 
-/// Queues a new task, for this CPU if one is named; where it went. One that is refused has ended
-/// with that.
+/// Queues a new task by the reference that is the queue's, for this CPU if one is named; where it
+/// went. One that is refused has ended with that.
 pub(crate) fn start<F, T, O>(
     queue: &RawQueue,
     cpu: Option<usize>,
-    task: &TaskRef<Task<F, T, O>>,
+    task: TaskRef<Task<F, T, O>>,
 ) -> Option<RawPwq>
 where
     F: FnOnce() -> T + Send,
     T: Send,
     O: Observer,
 {
-    let queued = task.clone();
-    match queue.queue_new(cpu, raw(&queued)) {
+    match queue.queue_new(cpu, raw(&task)) {
         Ok(pwq) => {
             // The queue's from now on: `run` takes it.
-            std::mem::forget(queued);
+            std::mem::forget(task);
             Some(pwq)
         }
         Err(error) => {
@@ -282,6 +284,12 @@ unsafe fn run<F: FnOnce() -> T, T, O: Observer>(header: NonNull<Header>) {
     let result = user::call(func);
     if result.is_err() {
         task.observer.panicked();
+    }
+    if task.is_last() {
+        // Nobody asks any more, nor may he.
+        task.discard(result);
+        task.observer.ended();
+        return;
     }
     // SAFETY: as above.
     unsafe { task.replace(Held::Ended(result)) };

@@ -32,12 +32,12 @@ pub(super) struct Head {
 const _: () = assert!(size_of::<Head>() == 64);
 
 impl Head {
-    /// Of a task to which there is one reference.
+    /// Of a task to which there are two references, its handle's and its queue's.
     pub(super) fn new(header: Header, stage: Stage) -> Self {
         Head {
             header,
             latch: Latch::new(),
-            refs: AtomicU32::new(1),
+            refs: AtomicU32::new(2),
             stage: UnsafeCell::new(stage),
         }
     }
@@ -66,13 +66,14 @@ unsafe impl<A: Headed + Send + Sync + ?Sized> Send for TaskRef<A> {}
 unsafe impl<A: Headed + Send + Sync + ?Sized> Sync for TaskRef<A> {}
 
 impl<A: Headed> TaskRef<A> {
-    /// The only reference to a new task.
-    pub(super) fn new(task: A) -> Self {
+    /// The two references to a new task.
+    pub(super) fn pair(task: A) -> (Self, Self) {
         let task = NonNull::from(Box::leak(Box::new(task)));
-        TaskRef {
+        let reference = || TaskRef {
             task,
             owns: PhantomData,
-        }
+        };
+        (reference(), reference())
     }
 
     /// A reference that nobody has as a value any more, or that is lent.
@@ -123,6 +124,12 @@ impl<A: Headed + ?Sized> TaskRef<A> {
         self.task.cast()
     }
 
+    /// Whether this is the only one. Then nobody makes another, and what others did with theirs
+    /// came before.
+    pub(super) fn is_last(&self) -> bool {
+        self.refs().load(SeqCst) == 1
+    }
+
     fn refs(&self) -> &AtomicU32 {
         // SAFETY: it begins so, and is there.
         unsafe { &self.task.cast::<Head>().as_ref().refs }
@@ -150,7 +157,8 @@ impl<A: Headed + ?Sized> Clone for TaskRef<A> {
 
 impl<A: Headed + ?Sized> Drop for TaskRef<A> {
     fn drop(&mut self) {
-        if self.refs().fetch_sub(1, SeqCst) == 1 {
+        // A look is cheaper than a count.
+        if self.is_last() || self.refs().fetch_sub(1, SeqCst) == 1 {
             // SAFETY: it was a box's, and this was the last reference: what others did with theirs
             // came before.
             drop(unsafe { Box::from_raw(self.task.as_ptr()) });

@@ -23,7 +23,7 @@ use std::sync::atomic::AtomicPtr;
 use cmwq_policy::ItemKey;
 use cmwq_policy::work::WorkWord;
 
-use crate::sync::{AtomicU64, Cell, SeqCst};
+use crate::sync::{AtomicU64, Cell, Relaxed, SeqCst};
 
 /// What an item's function is called with: its own header. It consumes the queue's reference, and
 /// does not unwind.
@@ -170,7 +170,7 @@ impl Header {
     /// Applies a pure step: `Ok` with the word as it was, `Err` with the one that the step refused.
     ///
     /// A step that changes nothing writes the word too, as it found it, and nobody ever just stores
-    /// to it. So all steps form one chain of read-modify-writes, and each sees what was stored
+    /// to it once others know the item. So all steps form one chain of read-modify-writes, and each sees what was stored
     /// before the earlier ones. An execution begins with a step. It sees what everybody stored who
     /// was refused before (kernel `test_and_set_bit`, `set_work_pool_and_clear_pending`).
     pub(crate) fn step(
@@ -180,6 +180,18 @@ impl Header {
         let step = |word| step(WorkWord(word)).map(|next| next.0);
         let before = self.word.fetch_update(SeqCst, SeqCst, step);
         before.map(WorkWord).map_err(WorkWord)
+    }
+
+    /// The same of a new item, which nobody else knows: nobody was refused before, and whoever sees
+    /// it later sees this.
+    pub(crate) fn step_new(
+        &self,
+        step: impl FnOnce(WorkWord) -> Option<WorkWord>,
+    ) -> Result<WorkWord, WorkWord> {
+        let before = self.word();
+        let next = step(before).ok_or(before)?;
+        self.word.store(next.0, Relaxed);
+        Ok(before)
     }
 
     /// Changes the word of an item that the caller owns.

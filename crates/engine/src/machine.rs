@@ -66,6 +66,12 @@ impl Real {
         }
     }
 
+    /// Makes an item pending that nobody else knows yet; false if it was.
+    pub(crate) fn pend_new(self, work: NonNull<Header>) -> bool {
+        let pend = |word| self.here(word).try_pend().ok().map(|word| self.ours(word));
+        header(work).step_new(pend).is_ok()
+    }
+
     /// The pool with this number, which is one of this process.
     pub(crate) fn pool(self, id: u32) -> &'static Pool {
         self.0.pool(id).expect("the pool exists")

@@ -32,7 +32,7 @@ pub(crate) use loom::thread;
 #[cfg(loom)]
 pub(crate) use loom::cell::UnsafeCell;
 
-pub use std::sync::atomic::Ordering::SeqCst;
+pub use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 
 use cmwq_policy::Nanos;
 

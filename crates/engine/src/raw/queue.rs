@@ -210,8 +210,7 @@ impl RawQueue {
         self.admits(cpu)?;
         let queue = self.queue();
         let m = queue.machine();
-        let pended = m.step_word(item.header(), |word| word.try_pend().ok());
-        assert!(pended.is_ok(), "a new item is not pending");
+        assert!(m.pend_new(item.header()), "a new item is not pending");
         Ok(RawPwq(contract::enqueue(
             &m,
             queue.this(),

@@ -215,16 +215,13 @@ impl Worker {
         }
     }
 
-    /// The thread has been given its own mask again, as it was known before.
-    fn settle(&mut self, found: Option<Found>) -> Option<Found> {
-        if found
-            .as_ref()
-            .is_some_and(|found| found.left.cpumask.is_some())
-        {
+    /// Something was found. If it was a mask, the thread has been given its own again, as it was
+    /// known before.
+    fn settle(&mut self, found: &Found) {
+        if found.left.cpumask.is_some() {
             self.cpus_seen = 0;
             self.follow_cpus();
         }
-        found
     }
 
     pub(super) fn run(mut self) {
@@ -315,9 +312,12 @@ impl Worker {
     fn is_lost_after(&mut self, done: &Executed, pwq: PwqRef) -> bool {
         let (slot, seen) = (self.hands.slot, &mut self.cpus_seen);
         let is_items = |mask: &CpuMask| is_items_mask(slot, seen, mask);
-        let found = self.tidiness.item_ended(done.item, is_items);
-        let found = self.settle(found);
-        found.is_some_and(|found| say(found, name_of(pwq)))
+        // Mostly nothing, and what might have been is not moved then.
+        let Some(found) = self.tidiness.item_ended(done.item, is_items) else {
+            return false;
+        };
+        self.settle(&found);
+        say(found, name_of(pwq))
     }
 
     /// Looks at what short items have left, before nobody knows for how long the thread sleeps.
@@ -325,8 +325,10 @@ impl Worker {
         let (slot, seen) = (self.hands.slot, &mut self.cpus_seen);
         let is_items = |mask: &CpuMask| is_items_mask(slot, seen, mask);
         let found = self.tidiness.before_parking(is_items);
-        let found = self.settle(found);
-        found.is_some_and(|found| as_stranger(|| say(found, "")))
+        found.is_some_and(|found| {
+            self.settle(&found);
+            as_stranger(|| say(found, ""))
+        })
     }
 
     /// The same, before it goes to another thread.
@@ -334,8 +336,10 @@ impl Worker {
         let (slot, seen) = (self.hands.slot, &mut self.cpus_seen);
         let is_items = |mask: &CpuMask| is_items_mask(slot, seen, mask);
         let found = self.tidiness.before_leaving(is_items);
-        let found = self.settle(found);
-        found.is_some_and(|found| as_stranger(|| say(found, "")))
+        found.is_some_and(|found| {
+            self.settle(&found);
+            as_stranger(|| say(found, ""))
+        })
     }
 
     /// Reports the ended item, if there is one, and asks for the next step, in one go. Tells

@@ -33,7 +33,7 @@ fn main() {
     let mut watch = Stopwatch::default();
     // It learns how fast the counter counts.
     watch.now();
-    std::thread::sleep(std::time::Duration::from_millis(30));
+    std::thread::sleep(std::time::Duration::from_millis(3));
     cost("Stopwatch::now", || watch.now());
     cost("clock::thread_cpu", clock::thread_cpu);
     cost("generation::current", generation::current);

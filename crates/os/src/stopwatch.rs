@@ -22,14 +22,14 @@ use crate::clock;
 pub const COUNTS_FOR: Nanos = 100 * MICROSECOND;
 
 /// So far apart are two readings of the clock that tell the rate at first, and later.
-const FIRST_APART: Nanos = 20 * MILLISECOND;
+const FIRST_APART: Nanos = 2 * MILLISECOND;
 const APART: Nanos = SECOND;
 /// A rate that is off by more than such a part of the last one was not learnt from a machine that
 /// ran all the time.
 const OFF_PART: u64 = 100;
-/// If more ticks than these pass around a reading of the clock, others had the CPU: some
-/// microseconds.
-const MOST_AROUND: u64 = 10_000;
+/// If more ticks than these pass around a reading of the clock, others had the CPU: about a
+/// microsecond.
+const MOST_AROUND: u64 = 2_000;
 
 /// Nanoseconds for 2^32 ticks; 0: nobody knows.
 static RATE: AtomicU64 = AtomicU64::new(0);
@@ -149,6 +149,7 @@ fn is_the_clocks() -> bool {
 const HAS_COUNTER: bool = cfg!(all(target_arch = "x86_64", not(miri)));
 
 #[cfg(all(target_arch = "x86_64", not(miri)))]
+#[inline]
 fn ticks() -> u64 {
     // SAFETY: every x86-64 has it. A process that has itself killed for reading it (`PR_SET_TSC`)
     // is killed by the clock as well.

@@ -187,7 +187,9 @@ impl<S: Store> WorkerPool<S> {
             && !self.too_many_run(cx)
     }
 
-    /// The next item that waits, if it can be dealt.
+    /// The next item that waits, if it can be dealt. Compiled into the hand, as what it calls is:
+    /// handed on from one to the other, what is dealt was copied three times.
+    #[inline(always)]
     fn next_to_deal(
         &mut self,
         cx: &mut Cx<S>,
@@ -222,6 +224,7 @@ impl<S: Store> WorkerPool<S> {
         cx.store.set_dealt(work, WorkWord::owned(self.attrs.id));
     }
 
+    #[inline(always)]
     fn next_left(
         &self,
         cx: &mut Cx<S>,
@@ -247,6 +250,7 @@ impl<S: Store> WorkerPool<S> {
     }
 
     /// This one, if it can be dealt. It is listed, or else it waits for a slot.
+    #[inline(always)]
     fn queued(
         &self,
         cx: &mut Cx<S>,

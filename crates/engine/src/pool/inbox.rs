@@ -16,8 +16,8 @@
 use std::ptr::{NonNull, null_mut};
 
 use cmwq_policy::pool::{
-    Dealer, Dealt, Inbox as Policy, Left, MOST_SEARCHED, Open, REFRESH, Recalled, Was, left_after,
-    left_at, looks_at_clock,
+    Dealer, Dealt, Inbox as Policy, Left, MOST_SEARCHED, Open, Recalled, Was, left_after, left_at,
+    looks_at_clock,
 };
 use cmwq_policy::stats::Stamp;
 use cmwq_policy::work::PWQ_ALIGN;
@@ -349,8 +349,8 @@ impl Policy<Items> for View<'_> {
             self.inbox.opening.0.most.store(open.most, SeqCst);
         }
         // Who leaves items reads it: it is not written for each step that the time makes.
-        let before = self.inbox.opening.0.until.load(SeqCst);
-        if before == 0 || open.until.since(Time(before)) > REFRESH {
+        let known = Time(self.inbox.opening.0.until.load(SeqCst));
+        if open.is_news(known) {
             self.inbox.opening.0.until.store(open.until.0, SeqCst);
         }
     }

@@ -38,9 +38,9 @@ const WORKERS_TURN: usize = 64;
 pub const TURN: usize = 256;
 /// Who leaves an item behind so many others has them taken out: it is done under the lock.
 const MOST_LEFT: u32 = 1024;
-/// The time [until](Inbox::open) which items may be left is known to others when it is this much
-/// later than before: they read it for each item, and the pool would write it for each.
-pub const REFRESH: Nanos = LATE / 2;
+/// The time [until](Inbox::open) which items may be left is published anew after this. Who leaves
+/// an item reads it, so it is not written for each.
+pub(super) const REFRESH: Nanos = LATE / 4;
 /// One in so many items is left only after a look at the clock.
 const LOOK_EVERY: u32 = 8;
 
@@ -66,11 +66,20 @@ pub struct Open {
     pub most: u32,
 }
 
+impl Open {
+    /// Whether that is later, by enough, than the time that those who leave items know; 0: they
+    /// know that they may not. What they know is not over before a worker that asks now and then
+    /// has published it anew.
+    pub fn is_news(&self, known: Time) -> bool {
+        known == Time(0) || self.until.since(known) > REFRESH / 2
+    }
+}
+
 /// What the inbox of a pool is to the pool, which is held.
 pub trait Inbox<S: Store> {
     /// Whether it is open.
     fn is_open(&self) -> bool;
-    /// From now on items may be left, until this time or up to [`REFRESH`] less.
+    /// From now on items may be left, until this time, if that [is news](Open::is_news).
     fn open(&mut self, open: Open);
     /// From now on none may be. Whoever has left one, and has not seen that, is seen by the next
     /// call of [`has_any`](Self::has_any).

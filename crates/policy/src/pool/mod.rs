@@ -70,7 +70,7 @@ pub use dealt::{
 };
 pub use decisions::Decided;
 pub use inbox::{
-    Inbox, Left, MOST_SEARCHED, NoInbox, Open, REFRESH, TURN, left_after, left_at, looks_at_clock,
+    Inbox, Left, MOST_SEARCHED, NoInbox, Open, TURN, left_after, left_at, looks_at_clock,
 };
 pub use inspect::{PwqCounts, Waits};
 pub use items::{Queueing, Retired};

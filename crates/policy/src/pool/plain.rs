@@ -195,7 +195,13 @@ impl<S: Store> Inbox<S> for PlainInbox<S::Work, S::Pwq> {
     }
 
     fn open(&mut self, open: Open) {
-        self.open = Some(open);
+        let known = self.open.map_or(Time(0), |open| open.until);
+        let until = if open.is_news(known) {
+            open.until
+        } else {
+            known
+        };
+        self.open = Some(Open { until, ..open });
     }
 
     fn shut(&mut self) {

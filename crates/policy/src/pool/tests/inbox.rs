@@ -3,6 +3,7 @@
 use super::leaving::{Box, end, end_after, leave, leave_for, publish, serving};
 use super::*;
 use crate::pool::brief::LATE;
+use crate::pool::dealt::MOST_DEALT;
 use crate::pool::inbox::{Inbox, Open, REFRESH, left_after, left_at, looks_at_clock};
 use crate::pool::tests::store::TestStore;
 use crate::pool::{Published, Queueing, Retired};
@@ -23,6 +24,22 @@ fn it_is_open_while_one_worker_serves_and_until_that_is_late() {
     let published = publish(&mut rig, &mut inbox);
     assert!(published.open.is_none() && inbox.plain.opening().is_none());
     assert!(published.backlog, "an item is listed");
+}
+
+#[test]
+fn who_leaves_items_knows_that_it_is_open_while_a_worker_asks_now_and_then() {
+    let (mut rig, mut inbox) = serving(2);
+    publish(&mut rig, &mut inbox);
+    // It goes on by itself in between.
+    for ran in (100..LATE / 2 / MOST_DEALT as u64).step_by(50) {
+        for _ in 0..200 {
+            leave(&mut rig, &mut inbox, 1);
+            rig.advance(ran);
+            let known = inbox.plain.opening().unwrap();
+            assert!(rig.now < known.until, "{ran} ns");
+            assert!(end_after(&mut rig, &mut inbox, ran));
+        }
+    }
 }
 
 #[test]

@@ -140,10 +140,21 @@ pub(super) fn beside<R>(
     inbox: &mut Box,
     act: impl FnOnce(&mut Pool, &mut Cx<TestStore>, &mut Plain) -> R,
 ) -> R {
+    or_as_before(rig, inbox, |pool, cx, inbox| (act(pool, cx, inbox), false))
+}
+
+/// The same, where the event tells whether what is published stays as it is.
+fn or_as_before<R>(
+    rig: &mut Rig,
+    inbox: &mut Box,
+    act: impl FnOnce(&mut Pool, &mut Cx<TestStore>, &mut Plain) -> (R, bool),
+) -> R {
     rig.call_that_knows(0, |pool, cx| {
         let plain = &mut inbox.plain;
-        let result = act(pool, cx, plain);
-        inbox.published = pool.publish(cx, plain);
+        let (result, stays) = act(pool, cx, plain);
+        if !stays {
+            inbox.published = pool.publish(cx, plain);
+        }
         inbox.tell_rig();
         // Of the hand that was just dealt nothing is begun.
         (result, !inbox.plain.has_news())
@@ -198,8 +209,8 @@ pub(super) fn end_by(rig: &mut Rig, inbox: &mut Box, id: WorkerId, ran: Nanos) -
         return true;
     }
     let before = inbox.published;
-    let step = beside(rig, inbox, |pool, cx, inbox| {
-        pool.ended_beside(cx, (inbox, &before), id, report).0
+    let step = or_as_before(rig, inbox, |pool, cx, inbox| {
+        pool.ended_beside(cx, (inbox, &before), id, report)
     });
     rig.follow(0, id, &[], step);
     rig.running().iter().any(|&(_, by, _)| by == id)

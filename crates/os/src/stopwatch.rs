@@ -83,7 +83,7 @@ impl Stopwatch {
     pub fn now(&mut self) -> Time {
         let passed = ticks().wrapping_sub(self.ticks);
         let at = match passed < self.most {
-            true => self.from.after(passed * self.rate >> 32),
+            true => self.from.after((passed * self.rate) >> 32),
             false => self.read(),
         };
         self.last = self.last.max(at);

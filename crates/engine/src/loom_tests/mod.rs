@@ -10,6 +10,7 @@
 //! | `rig/` | a process in small: the real core and the real protocols over loom's locks and words |
 //! | `claims.rs` | who waits for an item executes it, or a worker does |
 //! | `items.rs` | an item's word: queue, cancel, disable, enable and run at once |
+//! | `dealt.rs` | an item that a worker was dealt is taken back, or waited for, while it begins |
 //! | `deferral.rs` | an item runs in one pool and is queued to another |
 //! | `flush.rs` | flush of an item, and of a queue with two pool workqueues |
 //! | `latch.rs` | who waits for a latch by wakers or as a thread, or leaves it |
@@ -21,6 +22,7 @@
 //! Each model has failed for the faults that it is for: its comment says for which.
 
 mod claims;
+mod dealt;
 mod deferral;
 mod flush;
 mod items;

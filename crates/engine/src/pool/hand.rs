@@ -62,7 +62,7 @@ fn read(word: u32) -> (usize, usize) {
 }
 
 impl Hand {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let nobody = Dealer {
             worker: WorkerId(0),
             pwq: NonNull::dangling(),
@@ -95,7 +95,7 @@ impl Hand {
     }
 
     /// How many were dealt. The caller is the worker.
-    pub(super) fn nr_dealt(&self) -> usize {
+    pub(crate) fn nr_dealt(&self) -> usize {
         read(self.word.load(SeqCst)).0
     }
 
@@ -114,7 +114,7 @@ impl Hand {
 
     /// Deals what `next` gives to the worker whose hand it is, which is the caller and holds the
     /// pool. The hand is not out before. How many it were.
-    pub(super) fn deal(&self, to: Dealer<PwqRef>, next: impl FnMut() -> Option<Item>) -> usize {
+    pub(crate) fn deal(&self, to: Dealer<PwqRef>, next: impl FnMut() -> Option<Item>) -> usize {
         // SAFETY: it is not out: only who holds the pool is here, and the worker is the caller.
         self.dealer.with_mut(|dealer| unsafe { *dealer = to });
         self.word.store(OUT, SeqCst);
@@ -158,14 +158,14 @@ impl Hand {
     }
 
     /// To whom it was dealt last. The caller is that worker, or holds the pool.
-    pub(super) fn dealer(&self) -> Dealer<PwqRef> {
+    pub(crate) fn dealer(&self) -> Dealer<PwqRef> {
         // SAFETY: written by the worker alone, holding the pool.
         self.dealer.with(|dealer| unsafe { *dealer })
     }
 
     /// The worker, whose hand it is, has ended an item then, which took so long, and goes on to the
     /// next one that it was dealt. `None`: it has none.
-    pub(super) fn go_on(&self, at: Time, ran: Nanos) -> Option<Item> {
+    pub(crate) fn go_on(&self, at: Time, ran: Nanos) -> Option<Item> {
         let word = self.word.load(SeqCst);
         let (dealt, begun) = read(word);
         if begun >= dealt {
@@ -181,7 +181,7 @@ impl Hand {
 
     /// Tells how many were dealt, of each item that the worker has begun, then of those that it has
     /// not, the last one first. The caller holds the pool.
-    pub(super) fn recall(&self, mut told: impl FnMut(&Dealer<PwqRef>, Recalled<NonNull<Header>>)) {
+    pub(crate) fn recall(&self, mut told: impl FnMut(&Dealer<PwqRef>, Recalled<NonNull<Header>>)) {
         let (dealt, done) = read(self.word.swap(0, SeqCst));
         let dealer = self.dealer();
         told(&dealer, Recalled::Hand { dealt });

@@ -3,7 +3,7 @@
 //! nothing is lost between them.
 
 mod current;
-mod hand;
+pub(crate) mod hand;
 mod hold;
 mod inbox;
 #[cfg(all(test, loom))]

@@ -11,9 +11,35 @@ use cmwq_policy::{Actions, CpuMask, Cx, ItemKey, Time, WorkerPool};
 use loom::thread;
 
 use super::Rig;
+use super::dealing::Dealing;
 use super::item::header;
 use super::store::Items;
 use crate::item::{Header, Ref};
+
+impl Rig {
+    /// One hold of the pool's lock, and what that asks for.
+    pub(super) fn hold<R>(
+        &self,
+        pool: u32,
+        act: impl FnOnce(&mut WorkerPool<Items>, &mut Cx<Items>, Option<&Dealing>) -> R,
+    ) -> R {
+        let mut out = Actions::default();
+        let dealing = self.pools[pool as usize].dealing.as_ref();
+        let mut core = self.pools[pool as usize].core.lock().unwrap();
+        let parts = self.parts.clone();
+        let mut store = Items { parts, pool };
+        let mut cx = Cx {
+            store: &mut store,
+            now: Time(0),
+            cpu: 0,
+            out: &mut out,
+        };
+        let result = act(&mut core, &mut cx, dealing);
+        drop(core);
+        out.iter().for_each(|action| self.carry_out(pool, action));
+        result
+    }
+}
 
 impl Machine for Rig {
     type Store = Items;
@@ -26,20 +52,15 @@ impl Machine for Rig {
         pool: u32,
         event: impl FnOnce(&mut WorkerPool<Items>, &mut Cx<Items>) -> R,
     ) -> R {
-        let mut out = Actions::default();
-        let mut core = self.pools[pool as usize].core.lock().unwrap();
-        let parts = self.parts.clone();
-        let mut store = Items { parts, pool };
-        let mut cx = Cx {
-            store: &mut store,
-            now: Time(0),
-            cpu: 0,
-            out: &mut out,
-        };
-        let result = event(&mut core, &mut cx);
-        drop(core);
-        out.iter().for_each(|action| self.carry_out(pool, action));
-        result
+        self.hold(pool, |core, cx, dealing| match dealing {
+            Some(dealing) => dealing.with(core, cx, event),
+            None => event(core, cx),
+        })
+    }
+
+    /// `Real::take_in`.
+    fn take_in(&self) -> bool {
+        self.take_in_dealt()
     }
 
     fn with_queue<R>(&self, queue: usize, act: impl FnOnce(&mut Queue<usize>) -> R) -> R {

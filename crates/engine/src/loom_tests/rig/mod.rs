@@ -10,7 +10,9 @@
 //! | `machine.rs` | what the protocols run on |
 //! | `store.rs` | what the core of a pool works on |
 //! | `item.rs` | items |
+//! | `dealing.rs` | a pool that deals to its worker |
 
+mod dealing;
 mod item;
 mod machine;
 mod store;
@@ -33,6 +35,7 @@ use crate::limit::LimitCell;
 use crate::park::Parker;
 use crate::sync::Futex;
 use crate::wait::barrier::Barrier;
+use dealing::Dealing;
 pub(super) use item::Item;
 use item::run;
 use store::{Items, Part, Parts};
@@ -102,6 +105,8 @@ pub(super) struct Rig {
 
 struct Pool {
     core: Mutex<WorkerPool<Items>>,
+    /// If it deals.
+    dealing: Option<Dealing>,
     worker: Caller,
     progress: Futex,
 }
@@ -133,6 +138,15 @@ unsafe impl Sync for Rig {}
 impl Rig {
     /// `pools` pools of one worker each, and these queues.
     pub(super) fn new(pools: u32, queues: &[Made]) -> Arc<Rig> {
+        Rig::of((0..pools).map(Pool::new).collect(), queues)
+    }
+
+    /// A pool that deals to its worker, and these queues.
+    pub(super) fn dealing(queues: &[Made]) -> Arc<Rig> {
+        Rig::of(vec![Pool::dealing(0)], queues)
+    }
+
+    fn of(pools: Vec<Pool>, queues: &[Made]) -> Arc<Rig> {
         let mut parts = Parts::default();
         let queues = queues
             .iter()
@@ -141,7 +155,7 @@ impl Rig {
         Arc::new(Rig {
             queues: queues.collect(),
             parts: Arc::new(parts),
-            pools: (0..pools).map(Pool::new).collect(),
+            pools,
             timers: Mutex::new(TimersOf::<Rig>::default()),
             tick: Parker::default(),
             over: AtomicBool::new(false),
@@ -172,21 +186,31 @@ impl Rig {
     fn serve(&self, pool: u32) {
         let mut ended: Option<ItemReport> = None;
         loop {
-            let step = self.with_pool(pool, |core, cx| {
-                if let Some(report) = ended.take() {
-                    core.item_ended(cx, WORKER, report);
-                }
-                core.next(cx, WORKER)
-            });
+            let step = self.ask(pool, ended.take());
             match step {
                 Step::Run(work, _) => {
                     run(work);
+                    while let Some(next) = self.go_on(pool) {
+                        run(next);
+                    }
                     ended = Some(ItemReport::default());
                 }
                 Step::Park => return,
                 step => unreachable!("{step:?}"),
             }
         }
+    }
+
+    fn ask(&self, pool: u32, ended: Option<ItemReport>) -> Step<NonNull<Header>, usize> {
+        self.hold(pool, |core, cx, dealing| {
+            if let Some(dealing) = dealing {
+                return dealing.worker_asks(core, cx, ended.is_some());
+            }
+            if let Some(report) = ended {
+                core.item_ended(cx, WORKER, report);
+            }
+            core.next(cx, WORKER)
+        })
     }
 
     /// Lets the workers end what they have been woken for, and everything else end.
@@ -337,18 +361,33 @@ impl Rig {
 
 impl Pool {
     fn new(id: u32) -> Self {
-        let attrs = PoolAttrs {
+        // Growth and budget are no part of what is modelled.
+        let attrs = Pool::attrs(id, Rule::Unmanaged);
+        Pool::of(WorkerPool::new(attrs), None)
+    }
+
+    /// Only managed ones deal. It has one worker, which needs no token.
+    fn dealing(id: u32) -> Self {
+        let core = WorkerPool::new(Pool::attrs(id, Rule::Managed));
+        Pool::of(core.with_brief_items(), Some(Dealing::new()))
+    }
+
+    fn attrs(id: u32, rule: Rule) -> PoolAttrs {
+        PoolAttrs {
             id,
-            // Growth and budget are no part of what is modelled.
-            rule: Rule::Unmanaged,
+            rule,
             nice: 0,
             target: 1,
             budget: 1,
             thread_limit: 1,
             thread_most: 0,
-        };
+        }
+    }
+
+    fn of(core: WorkerPool<Items>, dealing: Option<Dealing>) -> Self {
         Pool {
-            core: Mutex::new(WorkerPool::new(attrs)),
+            core: Mutex::new(core),
+            dealing,
             worker: Caller::default(),
             progress: Futex::new(0),
         }

@@ -88,6 +88,16 @@ impl Brief {
         Brief::that_needs(0)
     }
 
+    /// For tests: items are taken for short, until they are found to be brief, or not even short.
+    #[cfg(test)]
+    pub(super) fn presumed_short() -> Self {
+        Brief {
+            short: MOST,
+            mean: SHORT / 2,
+            ..Brief::that_needs(1)
+        }
+    }
+
     /// So many in a row make few workers enough, at first and at least.
     fn that_needs(needs: u32) -> Self {
         Brief {

@@ -1,7 +1,7 @@
 //! What holds after every event over all pools, and of those in the middle of something. What holds
 //! of one pool it knows itself (`../check.rs`); what holds of items is in `check_items.rs`.
 
-pub(super) use super::check_items::{InFlight, barriers_of, begins};
+pub(super) use super::check_items::{InFlight, barriers_of, begins, limits_are_kept};
 use super::check_items::{
     at_most_once, deferred_ones_wait, every_entry_is_in_one_place, flushes_are_exact,
     next_instances_are_known, slots_are_counted,

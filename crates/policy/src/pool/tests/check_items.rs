@@ -141,7 +141,7 @@ pub(super) fn every_entry_is_in_one_place(rig: &Rig) {
     }
     (0..store.pwqs.len()).for_each(|pwq| places.inactive(pwq));
     for (work, item) in store.items.iter().enumerate() {
-        let is_dealt = rig.dealt.borrow().contains(&work);
+        let is_dealt = rig.dealt.borrow().contains(&work) || rig.is_dealt(work);
         let expected = u32::from(item.is_queued() && !is_dealt);
         assert_eq!(places.found[work], expected, "places of {work}");
     }
@@ -261,11 +261,12 @@ pub(super) fn slots_are_counted(rig: &Rig, in_flight: &InFlight, memory: &mut Me
     }
     for (limit, nr) in nr.into_iter().enumerate() {
         assert_eq!(store.limits[limit].now().nr(), nr, "slots of limit {limit}");
-        limit_holds(rig, limit, memory);
+        limit_holds(rig, limit);
     }
+    limits_are_kept(rig, memory);
 }
 
-fn limit_holds(rig: &Rig, limit: usize, memory: &mut Memory) {
+fn limit_holds(rig: &Rig, limit: usize) {
     let of_it = |&pwq: &usize| rig.store.pwqs[pwq].limit == limit;
     let waits = |&pwq: &usize| {
         let state = &rig.store.pwqs[pwq].state;
@@ -286,9 +287,23 @@ fn limit_holds(rig: &Rig, limit: usize, memory: &mut Memory) {
         !now.waiting() || now.nr() >= now.max() || served,
         "a slot is lost"
     );
+}
+
+/// No item has got a slot above a limit, and none runs without one.
+pub(super) fn limits_are_kept(rig: &Rig, memory: &mut Memory) {
     memory.nr.resize(rig.store.limits.len(), 0);
-    let before = core::mem::replace(&mut memory.nr[limit], now.nr());
-    assert!(now.nr() <= before.max(now.max()), "over the limit {limit}");
+    for (limit, before) in memory.nr.iter_mut().enumerate() {
+        let now = rig.store.limits[limit].now();
+        let before = core::mem::replace(before, now.nr());
+        assert!(now.nr() <= before.max(now.max()), "over the limit {limit}");
+        let of_it = |pwq: Option<usize>| pwq.is_some_and(|p| rig.store.pwqs[p].limit == limit);
+        let has_slot = |work: &usize| {
+            let item = &rig.store.items[*work];
+            !item.is_barrier() && of_it(item.begun_in)
+        };
+        let running = rig.executing().iter().filter(|work| has_slot(work)).count();
+        assert!(running <= now.nr() as usize, "they run without a slot");
+    }
 }
 
 /// This item, or barrier, has just begun, of a worker's own list or not.

@@ -11,7 +11,7 @@ use super::*;
 use crate::pool::Cx;
 use crate::pool::inbox::Left;
 use crate::pool::tests::store::TestStore;
-use crate::pool::{PlainInbox, Published};
+use crate::pool::{PlainInbox, Published, is_its_own};
 use crate::stats::Stamp;
 use crate::store::Store;
 use crate::time::Nanos;
@@ -96,19 +96,34 @@ pub(super) fn leave_for(rig: &mut Rig, inbox: &mut Box, items: usize, pwq: usize
 /// The item that this worker executes queues a new one. The new one, and whether the worker keeps
 /// it.
 pub(super) fn leave_own(rig: &mut Rig, inbox: &mut Box, id: WorkerId) -> (usize, bool) {
-    let work = rig.pend_new();
+    let work = rig.item();
+    let keeps = leave_by(rig, inbox, id, work);
+    (work, keeps.expect("a new one is not pending"))
+}
+
+/// The item that this worker executes queues this one, which may be itself. Whether the worker
+/// keeps it; `None`: it is pending already.
+pub(super) fn leave_by(rig: &mut Rig, inbox: &mut Box, id: WorkerId, work: usize) -> Option<bool> {
+    let Doing::Running(own) = rig.thread(0, id).doing else {
+        panic!("worker {id} runs nothing");
+    };
+    if !rig.pend(work) {
+        return None;
+    }
     let left = Left {
         work,
         pwq: 0,
         home: 0,
         stamp: Stamp::of(rig.now),
     };
-    let keeps = inbox.plain.keep_own(id, &left, rig.store.key(work));
+    let (own, key) = (rig.store.key(own), rig.store.key(work));
+    let is_its_own = is_its_own(&own, &key, rig.store.is_new(work));
+    let keeps = is_its_own && inbox.plain.keep_own(id, &left, key);
     if !keeps {
         inbox.plain.put(left);
     }
     inbox.tell_rig();
-    (work, keeps)
+    Some(keeps)
 }
 
 /// Leaves an item again, which is not pending.
@@ -208,6 +223,7 @@ pub(super) fn end_by(rig: &mut Rig, inbox: &mut Box, id: WorkerId, ran: Nanos) -
     if go_on(rig, inbox, id, &report) {
         return true;
     }
+    rig.thread(0, id).doing = Doing::Awake;
     let before = inbox.published;
     let step = or_as_before(rig, inbox, |pool, cx, inbox| {
         pool.ended_beside(cx, (inbox, &before), id, report)
@@ -228,11 +244,11 @@ fn go_on(rig: &mut Rig, inbox: &mut Box, id: WorkerId, report: &ItemReport) -> b
         assert!(out.is_empty());
         inbox.tell_rig();
     }
-    let Some((work, _)) = inbox.plain.go_on(id, rig.now, report) else {
+    let Some((work, pwq)) = inbox.plain.go_on(id, rig.now, report) else {
         return false;
     };
     inbox.tell_rig();
-    rig.store.set_alone(work);
+    rig.store.set_alone(work, pwq);
     rig.started.push(work);
     rig.thread(0, id).doing = Doing::Running(work);
     true
@@ -244,14 +260,23 @@ pub(super) fn count_in_all<T: Debug>(
     file: &'static str,
     test: impl Fn(&[T]) -> usize,
 ) -> usize {
+    let all = proptest::collection::vec(happens, 1..60);
+    count_in(all, file, |all| test(&all))
+}
+
+/// What the test counts in all cases.
+pub(super) fn count_in<T: Debug>(
+    cases: impl Strategy<Value = T>,
+    file: &'static str,
+    test: impl Fn(T) -> usize,
+) -> usize {
     let counted = Cell::new(0);
     let config = ProptestConfig {
         source_file: Some(file),
         ..ProptestConfig::default()
     };
-    let all = proptest::collection::vec(happens, 1..60);
-    let found = TestRunner::new(config).run(&all, |all| {
-        counted.set(counted.get() + test(&all));
+    let found = TestRunner::new(config).run(&cases, |case| {
+        counted.set(counted.get() + test(case));
         Ok(())
     });
     found.unwrap_or_else(|wrong| panic!("{wrong}"));

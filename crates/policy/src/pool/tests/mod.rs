@@ -4,8 +4,8 @@
 //! `store.rs`; `ops.rs` is what users of queues do, and rescuers. `check.rs` and `check_items.rs`
 //! hold the invariants, and the rig asks for them after every single call of every test.
 //! `properties.rs` lets anything happen (`events.rs`, `machine.rs`), `quick.rs` to two machines of
-//! which one never takes a quick way; the other files have tests of
-//! one rule each.
+//! which one never takes a quick way, and `several.rs` to pools that deal (`inboxes.rs`). The other
+//! files have tests of one rule each.
 
 mod barriers;
 mod brief;
@@ -26,6 +26,7 @@ mod estimate;
 mod events;
 mod growth;
 mod inbox;
+mod inboxes;
 mod inspect;
 mod items;
 mod kinds;
@@ -42,6 +43,7 @@ mod quick;
 mod rescue;
 mod rig;
 mod rules;
+mod several;
 mod short;
 mod starvation;
 mod store;

@@ -150,7 +150,7 @@ impl Rig {
 
     /// Where an item that is owned goes. If it is being executed in another pool and cannot go
     /// there, that execution is told who waits for it. Only owners tell: the last one counts.
-    fn register(&mut self, work: usize, pwq: usize) -> (usize, Queueing) {
+    pub(super) fn register(&mut self, work: usize, pwq: usize) -> (usize, Queueing) {
         let pwq = self.newest(pwq);
         let TestPwq { pool, queue, .. } = self.store.pwqs[pwq];
         let last = self.store.items[work].word.pool().map(|p| p as usize);
@@ -188,7 +188,7 @@ impl Rig {
         )
     }
 
-    fn queueing(&self) -> Queueing {
+    pub(super) fn queueing(&self) -> Queueing {
         Queueing {
             home: self.cpu,
             ..Queueing::default()
@@ -206,6 +206,9 @@ impl Rig {
 
     /// Queues an owned item, or finds its way anew if the pwq has been replaced meanwhile.
     pub(super) fn insert(&mut self, work: usize, pwq: usize, how: Queueing) {
+        if how == self.queueing() && self.leaves(work, pwq) {
+            return;
+        }
         let pool = self.store.pwqs[pwq].pool;
         self.store.items[work].behind = how.deferred;
         if self
@@ -245,6 +248,7 @@ impl Rig {
 
     /// Takes a queued item back; it is the caller's then.
     pub(super) fn steal(&mut self, work: usize) -> bool {
+        self.give_way(work);
         let Some(pool) = self.store.items[work].word.pool() else {
             return false;
         };
@@ -271,6 +275,7 @@ impl Rig {
 
     /// A barrier behind the queued item or its execution, if there is either.
     pub(super) fn barrier(&mut self, work: usize) -> Option<usize> {
+        self.give_way(work);
         let item = &self.store.items[work];
         let pool = item.word.pool()? as usize;
         let target: Instance = match item.is_queued() {
@@ -310,6 +315,7 @@ impl Rig {
 
     /// Starts a flush.
     pub(super) fn flush(&mut self, pwq: usize) -> Flush {
+        self.take_in();
         let instances = InFlight::of(self).instances.swap_remove(pwq);
         let pool = self.store.pwqs[pwq].pool;
         let flush = self.call(pool, |p, cx| p.begin_flush(cx, pwq));
@@ -337,6 +343,8 @@ impl Rig {
 
     /// Changes the limit of this pwq's queue; 0 freezes it.
     pub(super) fn set_max(&mut self, pwq: usize, max: u32) {
+        // What was left gets slots of the limit as it is.
+        self.take_in();
         let limit = self.store.pwqs[pwq].limit;
         for pwq in 0..self.store.pwqs.len() {
             let TestPwq { pool, limit: l, .. } = self.store.pwqs[pwq];

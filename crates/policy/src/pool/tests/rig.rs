@@ -5,6 +5,7 @@ use super::super::{
     WorkerPool, seen::Plan,
 };
 use super::check::{self, Memory};
+use super::inboxes::Inboxed;
 use super::ops::{Flushing, Queue};
 use super::store::TestStore;
 use crate::action::Action;
@@ -105,6 +106,8 @@ pub(super) struct Rig {
     pub(super) yields: u32,
     /// Items that were dealt and are not begun: in no list.
     pub(super) dealt: Rc<RefCell<Vec<usize>>>,
+    /// Of each pool, if they [deal](Rig::that_deals).
+    pub(super) inboxes: Vec<Rc<RefCell<Inboxed>>>,
     /// So many items that were queued before it may wait when an item begins.
     pub(super) may_pass: u64,
     memory: Memory,
@@ -127,6 +130,7 @@ impl Rig {
             yield_takes: MILLISECOND,
             yields: 0,
             dealt: Rc::default(),
+            inboxes: Vec::new(),
             may_pass: 0,
             memory: Memory::default(),
         };
@@ -154,7 +158,10 @@ impl Rig {
         pool: usize,
         act: impl FnOnce(&mut Pool, &mut Cx<TestStore>) -> R,
     ) -> R {
-        self.call_that_knows(pool, |pool, cx| (act(pool, cx), true))
+        if self.inboxes.is_empty() {
+            return self.call_that_knows(pool, |pool, cx| (act(pool, cx), true));
+        }
+        self.call_that_recalls(pool, act)
     }
 
     /// The same. Tells whether the core knows all that its workers have done: else less holds.
@@ -166,7 +173,7 @@ impl Rig {
         let ((result, knows_all), out) = self.hold(pool, act);
         for (locked, pool) in self.pools.iter().enumerate() {
             self.store.locked = Some(locked);
-            match knows_all {
+            match knows_all && !super::inboxes::has_news(&self.inboxes, locked) {
                 true => pool.check_whole(&mut self.store),
                 false => pool.check(),
             }
@@ -182,11 +189,12 @@ impl Rig {
             };
             self.todo.extend(Todo::of(action).map(|todo| (at, todo)));
         }
-        if knows_all {
-            let mut memory = core::mem::take(&mut self.memory);
-            check::after_a_call(self, &mut memory);
-            self.memory = memory;
+        let mut memory = core::mem::take(&mut self.memory);
+        match knows_all && !self.has_news() {
+            true => check::after_a_call(self, &mut memory),
+            false => check::limits_are_kept(self, &mut memory),
         }
+        self.memory = memory;
         self.forget_flushes();
         result
     }
@@ -223,6 +231,10 @@ impl Rig {
             panic!("worker {id} runs nothing");
         };
         let next = self.barriers_behind(work);
+        if self.goes_on(pool, id, &report) {
+            return assert!(next.is_empty(), "{next:?} behind {work}");
+        }
+        self.thread(pool, id).doing = Doing::Awake;
         self.step(pool, id, Some(report));
         if !next.is_empty() {
             let doing = self.thread(pool, id).doing;
@@ -239,10 +251,7 @@ impl Rig {
             return self.claim_ends(pool, id, ended.expect("it has one item"));
         }
         let own = self.own_list(pool, id);
-        let step = self.call(pool, |p, cx| match ended {
-            Some(report) => p.ended(cx, id, report),
-            None => p.next(cx, id),
-        });
+        let step = self.question(pool, id, ended);
         self.follow(pool, id, &own, step);
     }
 

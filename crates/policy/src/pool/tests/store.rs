@@ -31,6 +31,8 @@ pub(super) struct Item {
     pub(super) went_behind: u64,
     /// The number of the instance that was begun last.
     pub(super) begun: u64,
+    /// Through which pwq that was queued.
+    pub(super) begun_in: Option<usize>,
     pub(super) starts: u32,
     /// What it stands behind, if it is a barrier.
     pub(super) target: Option<Instance>,
@@ -139,6 +141,7 @@ impl TestStore {
             stamp: 0,
             went_behind: 0,
             begun: 0,
+            begun_in: None,
             starts: 0,
             target: None,
             behind: None,
@@ -164,15 +167,17 @@ impl TestStore {
         last.expect("it was queued").0
     }
 
-    /// A worker begins this item by itself.
-    pub(super) fn set_alone(&mut self, work: usize) {
+    /// A worker begins this item of this pwq by itself.
+    pub(super) fn set_alone(&mut self, work: usize, pwq: usize) {
         if !self.items[work].is_queued() {
             self.note_queued(work);
         }
         let item = &mut self.items[work];
         item.starts += 1;
         (item.begun, item.behind) = (item.stamp, None);
-        (item.word, item.dealt) = (WorkWord::off_queue(0), None);
+        item.begun_in = Some(pwq);
+        let pool = self.pwqs[pwq].pool as u32;
+        (item.word, item.dealt) = (WorkWord::off_queue(pool), None);
     }
 
     fn note_queued(&mut self, work: usize) {
@@ -186,7 +191,9 @@ impl TestStore {
     }
 
     fn note_begun(&mut self, work: usize) {
+        let pwq = self.pwq_of(work);
         let item = &mut self.items[work];
+        item.begun_in = pwq;
         let flags = item.word.flags();
         assert!(!flags.deferred, "item {work} begins while deferred");
         assert_eq!(flags.inactive, item.is_barrier(), "item {work}: its slot");

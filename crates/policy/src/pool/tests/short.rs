@@ -2,7 +2,7 @@
 //! workers are dealt items at the same time.
 
 use super::leaving::{
-    Box, count_in_all, crowded, end_by, event, leave, leave_again, leave_own, publish, run, take_in,
+    Box, count_in_all, crowded, end_by, event, leave, leave_again, leave_by, publish, run, take_in,
 };
 use super::*;
 use crate::pool::PlainInbox;
@@ -12,6 +12,8 @@ use crate::store::Store;
 use crate::time::MICROSECOND;
 use alloc::collections::BTreeMap;
 use proptest::prelude::*;
+use std::cell::Cell;
+use std::vec;
 
 const RAN: u64 = 2 * MICROSECOND;
 
@@ -21,16 +23,7 @@ fn after_short_ones(target: u32) -> (Rig, Box) {
     let mut inbox = Box::of(&rig);
     inbox.plain = PlainInbox::dealing(0);
     rig.queue_and_run(300, 0);
-    for n in 0.. {
-        let running = rig.running();
-        if running.len() == 1 && rig.pools[0].nr_queued() == 0 {
-            break;
-        }
-        rig.advance(RAN);
-        let (_, id, _) = running[n % running.len()];
-        end_by(&mut rig, &mut inbox, id, RAN);
-        run(&mut rig, &mut inbox);
-    }
+    end_all_but_one(&mut rig, &mut inbox);
     inbox.plain = PlainInbox::default();
     assert_eq!((rig.executing().len(), rig.pools[0].nr_queued()), (1, 0));
     rig.started.clear();
@@ -221,12 +214,19 @@ fn an_item_that_another_worker_has_begun_is_not_begun_twice() {
 #[derive(Clone, Copy, Debug)]
 enum Happens {
     Leave(usize),
-    /// The item that a worker executes queues another one.
+    /// The item that a worker executes queues another one, or itself, or the one that another
+    /// worker executes.
     Own(usize),
+    Itself(usize),
+    Other(usize, usize),
+    /// Somebody else does something with the next instance of such an item.
+    Next(usize, Does),
     /// So many items are left again that are not pending.
     Again(usize),
     /// The worker with this number among those that run ends an item after so long, so often.
     End(usize, usize, u64),
+    /// Items end until one is left, which queues itself so often and has not ended the last time.
+    Alone(usize),
     Pass(u64),
     Look,
     Flush,
@@ -236,10 +236,22 @@ enum Happens {
     Limit(u32),
 }
 
+/// What is done with an item that runs, and may be pending again.
+#[derive(Clone, Copy, Debug)]
+enum Does {
+    Again,
+    Wait,
+    Cancel,
+}
+
 fn happens() -> impl Strategy<Value = Happens> {
     prop_oneof![
         3 => (1..60_usize).prop_map(Happens::Leave),
         2 => (0..4_usize).prop_map(Happens::Own),
+        2 => (0..4_usize).prop_map(Happens::Itself),
+        2 => (1..20_usize).prop_map(Happens::Alone),
+        1 => (0..4_usize, 0..4_usize).prop_map(|(who, other)| Happens::Other(who, other)),
+        2 => (0..4_usize, next()).prop_map(|(who, does)| Happens::Next(who, does)),
         2 => (1..10_usize).prop_map(Happens::Again),
         12 => (0..4_usize, 1..20_usize, prop_oneof![4 => 0..SHORT, 1 => 0..20 * SHORT])
             .prop_map(|(who, count, ran)| Happens::End(who, count, ran)),
@@ -252,10 +264,115 @@ fn happens() -> impl Strategy<Value = Happens> {
     ]
 }
 
-/// How often each item was left.
+fn next() -> impl Strategy<Value = Does> {
+    prop_oneof![Just(Does::Again), Just(Does::Wait), Just(Does::Cancel)]
+}
+
+/// How often each item was left, and how often one was kept that had queued itself.
 #[derive(Default)]
 struct Known {
     left: BTreeMap<usize, usize>,
+    kept: usize,
+}
+
+/// One of the workers that run an item, no barrier.
+fn runs(rig: &Rig, who: usize) -> Option<(WorkerId, usize)> {
+    let mut running = rig.running();
+    running.retain(|run| rig.store.items[run.2].target.is_none());
+    let found = running.get(who % running.len().max(1));
+    found.map(|&(_, id, work)| (id, work))
+}
+
+/// The item that a worker executes queues this one.
+fn queue_by(
+    rig: &mut Rig,
+    inbox: &mut Box,
+    known: &mut Known,
+    (id, own, work): (WorkerId, usize, usize),
+) {
+    let kept = leave_by(rig, inbox, id, work);
+    *known.left.entry(work).or_default() += usize::from(kept.is_some());
+    known.kept += usize::from(own == work && kept == Some(true));
+}
+
+fn cancel(rig: &mut Rig, known: &mut Known, work: usize) {
+    if rig.cancel(work) {
+        *known.left.get_mut(&work).expect("it was left") -= 1;
+    }
+}
+
+fn do_with(rig: &mut Rig, inbox: &mut Box, known: &mut Known, (work, does): (usize, Does)) {
+    let is_pending = rig.store.word(work).is_pending();
+    match does {
+        Does::Again if is_pending => {}
+        Does::Again => {
+            leave_again(rig, inbox, work);
+            *known.left.entry(work).or_default() += 1;
+        }
+        Does::Wait => {
+            take_in(rig, inbox);
+            _ = rig.barrier(work);
+        }
+        Does::Cancel => {
+            take_in(rig, inbox);
+            cancel(rig, known, work);
+        }
+    }
+}
+
+fn end_all_but_one(rig: &mut Rig, inbox: &mut Box) {
+    let waits = |rig: &Rig, inbox: &Box| rig.pools[0].nr_queued() > 0 || inbox.plain.has_left();
+    for n in 0..400 {
+        let running = rig.running();
+        if running.is_empty() || (running.len() == 1 && !waits(rig, inbox)) {
+            return;
+        }
+        rig.advance(RAN);
+        let (_, id, _) = running[n % running.len()];
+        end_by(rig, inbox, id, RAN);
+        run(rig, inbox);
+    }
+}
+
+/// What items that run do, and others with those.
+fn by_items(rig: &mut Rig, inbox: &mut Box, known: &mut Known, what: Happens) {
+    match what {
+        Happens::Own(who) => {
+            if let Some((id, own)) = runs(rig, who) {
+                let new = rig.item();
+                queue_by(rig, inbox, known, (id, own, new));
+            }
+        }
+        Happens::Alone(times) => {
+            end_all_but_one(rig, inbox);
+            for time in 0..times {
+                let Some((id, own)) = runs(rig, 0) else {
+                    return;
+                };
+                queue_by(rig, inbox, known, (id, own, own));
+                if time + 1 < times {
+                    rig.advance(RAN / 2);
+                    end_by(rig, inbox, id, RAN / 2);
+                }
+            }
+        }
+        Happens::Itself(who) => {
+            if let Some((id, own)) = runs(rig, who) {
+                queue_by(rig, inbox, known, (id, own, own));
+            }
+        }
+        Happens::Other(who, other) => {
+            if let (Some((id, own)), Some((_, other))) = (runs(rig, who), runs(rig, other)) {
+                queue_by(rig, inbox, known, (id, own, other));
+            }
+        }
+        Happens::Next(who, does) => {
+            if let Some((_, work)) = runs(rig, who) {
+                do_with(rig, inbox, known, (work, does));
+            }
+        }
+        _ => unreachable!("nothing else is left"),
+    }
 }
 
 fn happen(rig: &mut Rig, inbox: &mut Box, known: &mut Known, what: Happens) {
@@ -265,13 +382,6 @@ fn happen(rig: &mut Rig, inbox: &mut Box, known: &mut Known, what: Happens) {
                 *known.left.entry(work).or_default() += 1;
             }
             crowded(rig, inbox);
-        }
-        Happens::Own(who) => {
-            let running = rig.running();
-            if let Some(&(_, id, _)) = running.get(who % running.len().max(1)) {
-                let (work, _) = leave_own(rig, inbox, id);
-                *known.left.entry(work).or_default() += 1;
-            }
         }
         Happens::Again(items) => {
             let is_item = |work: usize| rig.store.items[work].target.is_none();
@@ -309,15 +419,15 @@ fn happen(rig: &mut Rig, inbox: &mut Box, known: &mut Known, what: Happens) {
         }
         Happens::Cancel(which) => {
             take_in(rig, inbox);
-            let work = pick(rig, known, which);
-            if let Some(work) = work.filter(|&work| rig.cancel(work)) {
-                *known.left.get_mut(&work).unwrap() -= 1;
+            if let Some(work) = pick(rig, known, which) {
+                cancel(rig, known, work);
             }
         }
         Happens::Limit(max) => {
             take_in(rig, inbox);
             rig.set_max(0, max);
         }
+        other => by_items(rig, inbox, known, other),
     }
     run(rig, inbox);
     let mut executing = rig.executing();
@@ -340,8 +450,8 @@ fn inactive_is_dealt(inbox: &Box) -> bool {
 }
 
 /// All things happen, and then all items end. More than 0 if several hands were out, and items
-/// dealt that had waited for a slot.
-fn happen_to_several(all: &[Happens]) -> usize {
+/// dealt that had waited for a slot; and how many were kept that had queued themselves.
+fn happen_to_several(all: &[Happens]) -> (usize, usize) {
     let (mut rig, mut inbox) = after_short_ones(4);
     let (mut known, mut several, mut inactive) = (Known::default(), 0, 0);
     publish(&mut rig, &mut inbox);
@@ -370,14 +480,20 @@ fn happen_to_several(all: &[Happens]) -> usize {
     assert_eq!(started, known.left, "each ran as often as it was left");
     assert!(rig.flushes.is_empty(), "flushes have ended");
     assert_eq!(rig.pools[0].nr_in_flight(), 0);
-    several * inactive
+    (several * inactive, known.kept)
 }
 
 #[test]
 fn whatever_several_workers_were_dealt_runs_once_and_never_twice_at_once() {
-    let several = count_in_all(happens(), file!(), happen_to_several);
+    let kept = Cell::new(0);
+    let several = count_in_all(happens(), file!(), |all| {
+        let (several, own) = happen_to_several(all);
+        kept.set(kept.get() + own);
+        several
+    });
     assert!(
         several > 0,
         "several hands were out, and inactive items dealt"
     );
+    assert!(kept.get() > 0, "items that queued themselves were kept");
 }

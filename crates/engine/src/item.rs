@@ -169,10 +169,11 @@ impl Header {
 
     /// Applies a pure step: `Ok` with the word as it was, `Err` with the one that the step refused.
     ///
-    /// A step that changes nothing writes the word too, as it found it, and nobody ever just stores
-    /// to it once others know the item. So all steps form one chain of read-modify-writes, and each sees what was stored
-    /// before the earlier ones. An execution begins with a step. It sees what everybody stored who
-    /// was refused before (kernel `test_and_set_bit`, `set_work_pool_and_clear_pending`).
+    /// A step that changes nothing writes the word too, as it found it, and once others know the
+    /// item nobody ever just stores to it. So all steps form one chain of read-modify-writes, and
+    /// each sees what was stored before the earlier ones. An execution begins with a step. It sees
+    /// what everybody stored who was refused before (kernel `test_and_set_bit`,
+    /// `set_work_pool_and_clear_pending`).
     pub(crate) fn step(
         &self,
         step: impl Fn(WorkWord) -> Option<WorkWord>,
@@ -190,6 +191,7 @@ impl Header {
     ) -> Result<WorkWord, WorkWord> {
         let before = self.word();
         let next = step(before).ok_or(before)?;
+        // Relaxed: others come to know the item by a step of its pool that comes later.
         self.word.store(next.0, Relaxed);
         Ok(before)
     }

@@ -11,7 +11,7 @@
 
 use std::sync::Mutex;
 use std::sync::atomic::AtomicU64;
-use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::Ordering::SeqCst;
 
 use cmwq_policy::time::{MICROSECOND, MILLISECOND, SECOND};
 use cmwq_policy::{Nanos, Time};
@@ -106,12 +106,11 @@ impl Stopwatch {
 /// The rate, which may be learnt from this reading; 0: not yet, or never.
 fn rate(now: Reading, is_the_clocks: impl FnOnce() -> bool) -> u64 {
     if let Ok(mut from) = LEARNS_FROM.try_lock() {
-        let (next, rate) = learn(*from, now, RATE.load(Relaxed), is_the_clocks);
-        // One number, which means nothing for others.
-        RATE.store(rate, Relaxed);
+        let (next, rate) = learn(*from, now, RATE.load(SeqCst), is_the_clocks);
+        RATE.store(rate, SeqCst);
         *from = next;
     }
-    RATE.load(Relaxed)
+    RATE.load(SeqCst)
 }
 
 /// What is learnt from a reading, where this rate was known: from where the next one learns, and

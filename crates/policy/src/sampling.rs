@@ -1,9 +1,9 @@
 //! What a worker measures of its own items, and when that is worth its cost.
 //!
 //! A clock read costs 25 ns, or 10 where the worker counts from an earlier one, the thread's switch
-//! count 0.4 us, a yield 0.5 us. A read of its run delay would cost 10 us more with a descriptor for
-//! each worker, and 16 us without: too dear for each item. Tiny items are not measured; the tick's
-//! looks show what they did.
+//! count 0.4 us, a yield 0.5 us. A read of its run delay would cost 10 us more with a descriptor
+//! for each worker, and 16 us without: too dear for each item. Tiny items are not measured; the
+//! tick's looks show what they did.
 
 use crate::time::{MICROSECOND, MILLISECOND, Nanos, Time};
 

@@ -115,3 +115,16 @@ pub fn goes_on_alone<P>(report: &ItemReport, to: &Dealer<P>, at: Time) -> bool {
     let is_short = is_short || cfg!(any(cmwq_brief, cmwq_short));
     is_short && at < to.until && !report.foreign && report.slept.is_none()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_others_may_execute_is_not_its_own() {
+        let key = |addr| ItemKey { addr, func: 1 };
+        assert!(is_its_own(&key(1), &key(2), true), "nobody has had it");
+        assert!(is_its_own(&key(1), &key(1), false), "it executes that");
+        assert!(!is_its_own(&key(1), &key(2), false));
+    }
+}

@@ -68,6 +68,7 @@ impl Hand {
             pwq: NonNull::dangling(),
             told_from: 0,
             until: Time(0),
+            more_until: Time(0),
             alone: false,
         };
         Hand {

@@ -233,6 +233,7 @@ impl Dealt {
             pwq: NonNull::dangling(),
             told_from: 1000,
             until: Time(u64::MAX),
+            more_until: Time(u64::MAX),
             alone: true,
         };
         let next = || numbers.next().map(|number| self.item(number));

@@ -235,11 +235,15 @@ impl Brief {
         }
     }
 
-    /// So many are over in half of the time after which a worker is late, or in several times that
-    /// for which it waits to get them.
+    /// What a worker is dealt is over after half of the time after which it is late, or after
+    /// several times that for which it waits to get it.
+    pub(super) fn time_to_deal(&self) -> Nanos {
+        (WORTH * self.wait).clamp(LATE / 2, WAITS_AT_MOST)
+    }
+
+    /// So many are over by then.
     pub(super) fn in_time(&self) -> usize {
-        let time = (WORTH * self.wait).clamp(LATE / 2, WAITS_AT_MOST);
-        (time / self.mean.max(1)).max(1) as usize
+        (self.time_to_deal() / self.mean.max(1)).max(1) as usize
     }
 
     fn are_brief(&self) -> bool {

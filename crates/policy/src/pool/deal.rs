@@ -118,6 +118,9 @@ impl<S: Store> WorkerPool<S> {
             pwq,
             told_from: self.brief.told_from(),
             until: cx.now.after(WAITS_AT_MOST),
+            more_until: cx
+                .now
+                .after(self.brief.time_to_deal().min(WAITS_AT_MOST / 2)),
             alone: self.nr_queued() == 0 && cx.store.pwq(pwq).inactive.is_empty(),
         };
         let mut room = self.room();

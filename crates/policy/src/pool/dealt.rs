@@ -1,6 +1,5 @@
 //! What a worker is [dealt](super::deal), and what it tells of it.
 
-use super::brief::WAITS_AT_MOST;
 use crate::sampling::ItemReport;
 use crate::stats::Stamp;
 use crate::store::ItemKey;
@@ -8,7 +7,7 @@ use crate::time::{Nanos, Time};
 use crate::worker::WorkerId;
 
 /// Items that are dealt at a time. Nobody waits for them: who needs one recalls it.
-pub const MOST_DEALT: usize = 16;
+pub const MOST_DEALT: usize = 32;
 
 /// To whom items are dealt, and of which pool workqueue all of them are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,6 +20,8 @@ pub struct Dealer<P> {
     pub told_from: Nanos,
     /// It asks the pool from then on.
     pub until: Time,
+    /// It is dealt more until then.
+    pub more_until: Time,
     /// Nothing of the pool was listed, nor waited for a slot of that pool workqueue.
     pub alone: bool,
 }
@@ -92,8 +93,7 @@ pub enum Recalled<W> {
 /// Whether a worker whose hand is out is dealt more then: it has begun all that it was dealt, there
 /// is room and time, and items wait.
 pub fn wants_more<P>(to: &Dealer<P>, at: Time, dealt: usize, begun: usize, waits: bool) -> bool {
-    let has_time = at.after(WAITS_AT_MOST / 2) < to.until;
-    begun == dealt && dealt < MOST_DEALT && has_time && waits
+    begun == dealt && dealt < MOST_DEALT && at < to.more_until && waits
 }
 
 /// Whether what a worker's item queues stays with that worker, instead of in the inbox: an item of

@@ -135,6 +135,7 @@ fn as_ref(to: Dealer<usize>) -> Dealer<PwqRef> {
         pwq: NonNull::without_provenance(addr),
         told_from: to.told_from,
         until: to.until,
+        more_until: to.more_until,
         alone: to.alone,
     }
 }
@@ -145,6 +146,7 @@ fn as_number(to: Dealer<PwqRef>) -> Dealer<usize> {
         pwq: to.pwq.addr().get() - 1,
         told_from: to.told_from,
         until: to.until,
+        more_until: to.more_until,
         alone: to.alone,
     }
 }

@@ -133,7 +133,7 @@ fn no_more_than_so_many_are_dealt_and_all_run_in_order() {
 #[test]
 fn fewer_are_dealt_where_they_are_recalled_and_more_where_they_are_begun() {
     let (mut rig, mut inbox, _) = dealt(400);
-    for most in [16, 8, 4, 2, 1, 1] {
+    for most in [32, 16, 8, 4, 2, 1, 1] {
         assert_eq!(inbox.nr_dealt(), most);
         publish(&mut rig, &mut inbox);
         assert!(end(&mut rig, &mut inbox));
@@ -146,7 +146,7 @@ fn fewer_are_dealt_where_they_are_recalled_and_more_where_they_are_begun() {
     while inbox.nr_dealt() < MOST_DEALT {
         assert!(end(&mut rig, &mut inbox));
     }
-    assert!(rig.started.len() < 30, "{}", rig.started.len());
+    assert!(rig.started.len() < 2 * MOST_DEALT);
 }
 
 #[test]

@@ -129,6 +129,8 @@ pub fn is_shown(descriptors: u64) -> bool {
 
 /// Bits that the clock loses in a [`Stamp`]: 1.024 us are its unit.
 const STAMP_SHIFT: u32 = 10;
+/// So many of these a stamp may be ahead: about a second.
+const AHEAD: u32 = 1_000_000;
 
 /// When an item was queued, in the 32 bits that an item has for it. It comes round after 73
 /// minutes: an item that has waited longer counts as if it had waited so much less.
@@ -141,9 +143,12 @@ impl Stamp {
         Stamp((now.0 >> STAMP_SHIFT) as u32)
     }
 
-    /// How long ago that is.
+    /// How long ago that is; 0 if it is a moment ahead, by which the clocks of two threads may
+    /// differ.
     pub fn age(self, now: Time) -> Nanos {
-        Nanos::from(Stamp::of(now).0.wrapping_sub(self.0)) << STAMP_SHIFT
+        let units = Stamp::of(now).0.wrapping_sub(self.0);
+        let is_ahead = units > u32::MAX - AHEAD;
+        Nanos::from(if is_ahead { 0 } else { units }) << STAMP_SHIFT
     }
 }
 
@@ -183,6 +188,13 @@ mod tests {
         assert_eq!(times.percentile(50), Some(1024));
         assert_eq!(times.percentile(99), Some(1024));
         assert_eq!(times.percentile(100), Some(1 << 30));
+    }
+
+    #[test]
+    fn who_begins_before_it_was_queued_has_not_waited() {
+        for queued in [1024, (1 << 42) + 1024] {
+            assert_eq!(Stamp::of(Time(queued)).age(Time(queued - 1)), 0);
+        }
     }
 
     #[test]

@@ -1,69 +1,38 @@
 //! The monotonic clock for who reads it all the time.
 //!
-//! A reading of `CLOCK_MONOTONIC` costs 24 ns, most of which it waits until everything before it is
-//! done; one of the counter that the kernel makes it from, 10 ns. So a [`Stopwatch`] reads the
-//! clock now and then, and counts from there for [`COUNTS_FOR`]. That is the clock: suspends, moves
-//! to another machine and corrections of its rate show in its next reading. How fast the counter
-//! counts is seen from two readings of the clock that lie far apart, anew each second.
+//! Most of what a reading of `CLOCK_MONOTONIC` costs is a wait until everything before it is done.
+//! The counter from which the kernel makes that clock is read without, in less than half of the
+//! time. So a [`Stopwatch`] reads the clock now and then, and counts from there for a while. What
+//! suspends, moves to another machine and corrections do to the clock shows in its next reading.
+//! [`cmwq_policy::counter`] says for how long it counts, and how fast.
 //!
-//! Where the kernel does not use the counter for its clock, or does not tell, every reading is one
-//! of the clock.
+//! Where the kernel does not make its clock from the counter, or does not tell, every reading is
+//! one of the clock.
 
 use std::sync::Mutex;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::SeqCst;
 
-use cmwq_policy::time::{MICROSECOND, MILLISECOND, SECOND};
-use cmwq_policy::{Nanos, Time};
+use cmwq_policy::Time;
+use cmwq_policy::counter::{Reading, learn, ticks_to_count, time_of};
 
 use crate::clock;
 
-/// For so long it counts, in nanoseconds, before it reads the clock again.
-pub const COUNTS_FOR: Nanos = 100 * MICROSECOND;
+/// In place of a rate: whether the counter can be used was not asked yet, or it cannot, or it can
+/// and its rate is not known. Rates are larger.
+const NEW: u64 = 0;
+const NEVER: u64 = 1;
+const UNKNOWN: u64 = 2;
 
-/// So far apart are two readings of the clock that tell the rate at first, and later.
-const FIRST_APART: Nanos = 2 * MILLISECOND;
-const APART: Nanos = SECOND;
-/// A rate that is off by more than such a part of the last one was not learnt from a machine that
-/// ran all the time.
-const OFF_PART: u64 = 100;
-/// If more ticks than these pass around a reading of the clock, others had the CPU: about a
-/// microsecond.
-const MOST_AROUND: u64 = 2_000;
+/// How fast the counter counts, and when something can be learnt of that: read by all, written
+/// about once in a second.
+static RATE: AtomicU64 = AtomicU64::new(NEW);
+static NEXT: AtomicU64 = AtomicU64::new(0);
+/// From where that is learnt. Nobody waits for it.
+static FROM: Mutex<Option<Reading>> = Mutex::new(None);
 
-/// Nanoseconds for 2^32 ticks; 0: nobody knows.
-static RATE: AtomicU64 = AtomicU64::new(0);
-/// The reading from which the next rate is learnt. Nobody waits for it.
-static LEARNS_FROM: Mutex<Learning> = Mutex::new(Learning::New);
-
-#[derive(Clone, Copy)]
-enum Learning {
-    New,
-    From(Reading),
-    /// There is no counter that can be used.
-    Never,
-}
-
-/// The clock, and the counter at the same moment.
-#[derive(Clone, Copy)]
-struct Reading {
-    at: Time,
-    ticks: u64,
-}
-
-impl Reading {
-    /// From now; `None`: they were not read at the same moment. The clock in any case.
-    fn now() -> (Time, Option<Reading>) {
-        let before = ticks();
-        let at = clock::now();
-        let ticks = ticks();
-        let is_one = ticks.wrapping_sub(before) < MOST_AROUND;
-        (at, is_one.then_some(Reading { at, ticks }))
-    }
-}
-
-/// A clock of one thread's. It never goes back; it is off from [`clock::now`] by less than a
-/// microsecond.
+/// A clock of one thread's. It never goes back. From [`clock::now`] it is off by some microseconds
+/// at most, mostly by less than one.
 #[derive(Debug, Default)]
 pub struct Stopwatch {
     /// It counts from this reading, for so many ticks at this rate.
@@ -81,66 +50,79 @@ impl Stopwatch {
     /// As that.
     #[inline]
     pub fn now(&mut self) -> Time {
-        let passed = ticks().wrapping_sub(self.ticks);
-        let at = match passed < self.most {
-            true => self.from.after((passed * self.rate) >> 32),
-            false => self.read(),
-        };
+        let at = self.counted().unwrap_or_else(|| self.read());
         self.last = self.last.max(at);
         self.last
     }
 
+    /// Without the clock, if it counts.
+    #[inline]
+    fn counted(&self) -> Option<Time> {
+        if self.most == 0 {
+            return None;
+        }
+        let passed = ticks().wrapping_sub(self.ticks);
+        (passed < self.most).then(|| self.from.after(time_of(passed, self.rate)))
+    }
+
     #[cold]
     fn read(&mut self) -> Time {
-        let (at, reading) = Reading::now();
-        let rate = reading.map_or(0, |reading| rate(reading, is_the_clocks));
-        (self.from, self.rate, self.most) = (at, rate, 0);
-        if let Some(reading) = reading.filter(|_| rate != 0) {
-            self.ticks = reading.ticks;
-            self.most = (COUNTS_FOR << 32) / rate;
+        self.most = 0;
+        if !is_the_clocks() {
+            return clock::now();
+        }
+        let before = ticks();
+        let at = clock::now();
+        let reading = Reading::between(before, at, ticks());
+        if let Some(reading) = reading
+            && let Some(rate) = rate(reading)
+        {
+            (self.from, self.ticks) = (at, reading.ticks);
+            (self.rate, self.most) = (rate, ticks_to_count(rate));
         }
         at
     }
 }
 
-/// The rate, which may be learnt from this reading; 0: not yet, or never.
-fn rate(now: Reading, is_the_clocks: impl FnOnce() -> bool) -> u64 {
-    if let Ok(mut from) = LEARNS_FROM.try_lock() {
-        let (next, rate) = learn(*from, now, RATE.load(SeqCst), is_the_clocks);
-        RATE.store(rate, SeqCst);
-        *from = next;
+/// The rate, if it is known, perhaps by this reading.
+fn rate(now: Reading) -> Option<u64> {
+    if now.at.0 >= NEXT.load(SeqCst)
+        && let Ok(mut from) = FROM.try_lock()
+    {
+        let known = known();
+        let lesson = learn(*from, known, now);
+        *from = Some(lesson.from);
+        NEXT.store(lesson.next.0, SeqCst);
+        match lesson.rate {
+            Some(rate) => RATE.store(rate, SeqCst),
+            // The kernel may have found the counter wanting.
+            None => RATE.store(if known.is_some() { NEW } else { UNKNOWN }, SeqCst),
+        }
     }
-    RATE.load(SeqCst)
+    known()
 }
 
-/// What is learnt from a reading, where this rate was known: from where the next one learns, and
-/// the rate.
-fn learn(
-    from: Learning,
-    now: Reading,
-    known: u64,
-    is_the_clocks: impl FnOnce() -> bool,
-) -> (Learning, u64) {
-    let first = match from {
-        Learning::Never => return (Learning::Never, 0),
-        Learning::New if !is_the_clocks() => return (Learning::Never, 0),
-        Learning::New => return (Learning::From(now), 0),
-        Learning::From(first) => first,
-    };
-    let apart = if known == 0 { FIRST_APART } else { APART };
-    let passed = now.at.since(first.at);
-    if passed < apart {
-        return (from, known);
-    }
-    let ticks = u128::from(now.ticks.wrapping_sub(first.ticks).max(1));
-    let rate = u64::try_from((u128::from(passed) << 32) / ticks).unwrap_or(0);
-    let is_right = known == 0 || rate.abs_diff(known) <= known / OFF_PART;
-    // Else the one or the other stood still, or is another machine's.
-    (Learning::From(now), if is_right { rate } else { 0 })
+fn known() -> Option<u64> {
+    let rate = RATE.load(SeqCst);
+    (rate > UNKNOWN).then_some(rate)
 }
 
-/// Whether the kernel makes its clock from the counter: then all CPUs count alike.
+/// Whether the kernel makes its clock from the counter: then all CPUs count alike. It is asked
+/// once, and again when the counter has not counted as before.
 fn is_the_clocks() -> bool {
+    match RATE.load(SeqCst) {
+        NEW => {
+            let is = asks_kernel();
+            let next = if is { UNKNOWN } else { NEVER };
+            // Another thread may have asked, and learnt a rate.
+            let _ = RATE.compare_exchange(NEW, next, SeqCst, SeqCst);
+            is
+        }
+        rate => rate != NEVER,
+    }
+}
+
+fn asks_kernel() -> bool {
     let source = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
     HAS_COUNTER && std::fs::read_to_string(source).is_ok_and(|name| name.trim() == "tsc")
 }
@@ -150,8 +132,8 @@ const HAS_COUNTER: bool = cfg!(all(target_arch = "x86_64", not(miri)));
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 #[inline]
 fn ticks() -> u64 {
-    // SAFETY: every x86-64 has it. A process that has itself killed for reading it (`PR_SET_TSC`)
-    // is killed by the clock as well.
+    // SAFETY: every x86-64 has it. It is read only where the kernel's clock reads it as well, so a
+    // process that is killed for reading it (`PR_SET_TSC`) is killed by the clock too.
     unsafe { core::arch::x86_64::_rdtsc() }
 }
 
@@ -163,77 +145,36 @@ fn ticks() -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::time::Duration;
+    use cmwq_policy::time::{MICROSECOND, SECOND};
 
     #[test]
-    fn it_says_what_the_clock_says_and_never_goes_back() {
+    fn it_says_about_what_the_clock_says_and_never_goes_back() {
         let mut watch = Stopwatch::default();
-        let (mut last, mut counted) = (Time(0), 0);
-        let end = clock::now().after(100 * MILLISECOND);
-        while last < end {
+        let (begun, mut last, mut counted) = (clock::now(), Time(0), 0);
+        let far = 5 * MICROSECOND;
+        while counted < 10_000 && last.since(begun) < 10 * SECOND {
             let before = clock::now();
             let at = watch.now();
             let after = clock::now();
             assert!(at >= last);
-            assert!(at.after(MICROSECOND) >= before, "{at:?} {before:?}");
-            assert!(at <= after.after(MICROSECOND), "{at:?} {after:?}");
+            assert!(at.after(far) >= before, "{at:?} {before:?}");
+            assert!(at <= after.after(far), "{at:?} {after:?}");
             last = at;
             counted += u32::from(watch.most > 0);
+            if RATE.load(SeqCst) == NEVER {
+                assert!(!asks_kernel());
+                return;
+            }
         }
-        assert_eq!(counted > 0, is_the_clocks());
-        std::thread::sleep(Duration::from_millis(2));
-        assert!(watch.now() >= last.after(2 * MILLISECOND));
-    }
-
-    fn reading(at: Nanos, ticks: u64) -> Reading {
-        Reading {
-            at: Time(at),
-            ticks,
-        }
-    }
-
-    /// Four ticks are a nanosecond.
-    const FOUR: u64 = (1 << 32) / 4;
-
-    fn after(from: Learning, now: Reading, known: u64) -> (Learning, u64) {
-        learn(from, now, known, || panic!("that is known"))
+        assert!(counted > 0, "the counter is the clock's");
     }
 
     #[test]
-    fn a_rate_is_learnt_from_readings_that_lie_far_apart() {
-        let (from, rate) = learn(Learning::New, reading(1000, 500), 0, || true);
-        assert_eq!(rate, 0);
-        let (from, rate) = after(from, reading(FIRST_APART, 4 * FIRST_APART), rate);
-        assert_eq!(rate, 0, "not yet");
-        let later = reading(1000 + FIRST_APART, 500 + 4 * FIRST_APART);
-        let (from, rate) = after(from, later, rate);
-        assert_eq!(rate, FOUR);
-        let soon = reading(APART, 3 * APART);
-        assert!(
-            matches!(after(from, soon, rate), (Learning::From(at), FOUR) if at.ticks == later.ticks)
-        );
-    }
-
-    #[test]
-    fn one_that_changes_much_is_learnt_anew() {
-        let from = Learning::From(reading(0, 0));
-        let slewed = reading(APART, 4 * APART + APART / 1000);
-        let (_, rate) = after(from, slewed, FOUR);
-        assert!(rate < FOUR && rate > FOUR - FOUR / 1000);
-        // The clock stood still in a suspend; the counter began anew.
-        for ticks in [40 * APART, 0, u64::MAX - 100] {
-            let (next, rate) = after(from, reading(APART, ticks), FOUR);
-            assert_eq!(rate, 0, "{ticks}");
-            let then = reading(APART + FIRST_APART, ticks.wrapping_add(4 * FIRST_APART));
-            assert_eq!(after(next, then, rate).1, FOUR);
-        }
-    }
-
-    #[test]
-    fn without_a_counter_every_reading_is_the_clocks() {
-        let (never, rate) = learn(Learning::New, reading(1000, 500), 0, || false);
-        assert!(matches!(never, Learning::Never) && rate == 0);
-        let later = reading(APART, 4 * APART);
-        assert!(matches!(after(never, later, 0), (Learning::Never, 0)));
+    fn a_pause_is_the_clocks() {
+        let mut watch = Stopwatch::default();
+        let before = watch.now();
+        let pause = std::time::Duration::from_millis(2);
+        std::thread::sleep(pause);
+        assert!(watch.now().after(5 * MICROSECOND) >= before.after(pause.as_nanos() as u64));
     }
 }

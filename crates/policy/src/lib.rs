@@ -11,8 +11,9 @@
 //! 3. [`budget`]: how pools share the CPUs.
 //! 4. [`limit`], [`pwq`] and [`colours`]: the limit of a queue, where a queue meets a pool, and
 //!    what a flush waits for.
-//! 5. [`canary`], [`form`], [`tick`] and [`sampling`]: who reports an idle CPU to whom, how often
-//!    somebody looks, and what is worth measuring.
+//! 5. [`canary`], [`form`], [`tick`], [`sampling`] and [`counter`]: who reports an idle CPU to
+//!    whom, how often somebody looks, what is worth measuring, and how time is counted without a
+//!    clock.
 //! 6. [`work`]: the state word of an item.
 //! 7. [`job`] and [`async_domain`]: what is built of items: multithreaded jobs, calls in order.
 //! 8. [`interpreter`]: which workers line up for the lock of a Python interpreter.
@@ -38,6 +39,7 @@ pub mod budget;
 pub mod canary;
 pub mod colours;
 pub mod contract;
+pub mod counter;
 pub mod cpumask;
 pub mod form;
 pub mod growth;

@@ -169,11 +169,11 @@ impl Header {
 
     /// Applies a pure step: `Ok` with the word as it was, `Err` with the one that the step refused.
     ///
-    /// A step that changes nothing writes the word too, as it found it, and once others know the
-    /// item nobody ever just stores to it. So all steps form one chain of read-modify-writes, and
-    /// each sees what was stored before the earlier ones. An execution begins with a step. It sees
-    /// what everybody stored who was refused before (kernel `test_and_set_bit`,
-    /// `set_work_pool_and_clear_pending`).
+    /// A step that changes nothing writes the word too, as it found it, and nobody just stores to
+    /// it but of a [new](Self::set_new_word) item. So all steps form one chain of
+    /// read-modify-writes, and each sees what was stored before the earlier ones. An execution
+    /// begins with a step. It sees what everybody stored who was refused before (kernel
+    /// `test_and_set_bit`, `set_work_pool_and_clear_pending`).
     pub(crate) fn step(
         &self,
         step: impl Fn(WorkWord) -> Option<WorkWord>,
@@ -183,17 +183,12 @@ impl Header {
         before.map(WorkWord).map_err(WorkWord)
     }
 
-    /// The same of a new item, which nobody else knows: nobody was refused before, and whoever sees
-    /// it later sees this.
-    pub(crate) fn step_new(
-        &self,
-        step: impl FnOnce(WorkWord) -> Option<WorkWord>,
-    ) -> Result<WorkWord, WorkWord> {
-        let before = self.word();
-        let next = step(before).ok_or(before)?;
-        // Relaxed: others come to know the item by a step of its pool that comes later.
+    /// Changes the word of an item that was never queued. Who knows it may look, or take a step
+    /// that changes nothing, as to take it off a queue does: nobody was refused before.
+    pub(crate) fn set_new_word(&self, next: WorkWord) {
+        // Relaxed: whoever finds the item in its pool has come to it by a later step, and who knows
+        // it already is told of its queueing by who queues it.
         self.word.store(next.0, Relaxed);
-        Ok(before)
     }
 
     /// Changes the word of an item that the caller owns.

@@ -66,10 +66,13 @@ impl Real {
         }
     }
 
-    /// Makes an item pending that nobody else knows yet; false if it was.
+    /// Makes a [new](Header::set_new_word) item pending; false if it is not new.
     pub(crate) fn pend_new(self, work: NonNull<Header>) -> bool {
-        let pend = |word| self.here(word).try_pend().ok().map(|word| self.ours(word));
-        header(work).step_new(pend).is_ok()
+        let item = header(work);
+        let pended = self.here(item.word()).try_pend();
+        pended
+            .map(|word| item.set_new_word(self.ours(word)))
+            .is_ok()
     }
 
     /// The pool with this number, which is one of this process.

@@ -32,7 +32,8 @@ pub(crate) use loom::thread;
 #[cfg(loom)]
 pub(crate) use loom::cell::UnsafeCell;
 
-pub use std::sync::atomic::Ordering::{Relaxed, SeqCst};
+pub(crate) use std::sync::atomic::Ordering::Relaxed;
+pub use std::sync::atomic::Ordering::SeqCst;
 
 use cmwq_policy::Nanos;
 

@@ -173,7 +173,8 @@ fn a_latch_that_an_item_sets_is_waited_for() {
     static ITEM: CWork = CWork::new(sets);
     let queue = queue("latch", QueueSpec::default());
     let latch = LATCH.get_or_init(Latch::new);
-    let pwq = queue.queue_new(None, ITEM.raw()).unwrap();
+    // SAFETY: nobody else knows it.
+    let pwq = unsafe { queue.queue_new(None, ITEM.raw()) }.unwrap();
     // SAFETY: the item was queued through this pwq of the queue.
     unsafe { queue.wait_latch(Some(pwq), latch, None, &[]) }.unwrap();
     assert!(latch.is_set());

@@ -234,7 +234,8 @@ impl<'r, 'a, E: Send> Crew<'r, 'a, E> {
             run,
         });
         let queued = member.clone();
-        queue.queue_new(None, queued.raw()).ok()?;
+        // SAFETY: a new member, of which only this one knows.
+        unsafe { queue.queue_new(None, queued.raw()) }.ok()?;
         // The queue's from now on: `help` takes it.
         std::mem::forget(queued);
         Some((member, queue))

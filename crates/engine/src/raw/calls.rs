@@ -176,7 +176,8 @@ impl Process {
         });
         let header = item.header();
         state.lock().items.insert(cookie, Listed(header));
-        let queued = queue.and_then(|queue| queue.queue_new(None, item).ok());
+        // SAFETY: the item was just made for this call, and others only look at it.
+        let queued = queue.and_then(|queue| unsafe { queue.queue_new(None, item) }.ok());
         let mut book = state.lock();
         book.pwq = queued.or(book.pwq);
         if queued.is_none() {

@@ -199,14 +199,21 @@ impl RawQueue {
         engine.cpu_of_node(node)
     }
 
-    /// Queues an item that nobody else knows yet, for this CPU if one is named. Where it went.
+    /// Queues a new item, for this CPU if one is named. Where it went.
     ///
     /// # Errors
     /// If the queue refuses.
     ///
     /// # Panics
-    /// If it is pending: somebody knows it.
-    pub fn queue_new(&self, cpu: Option<usize>, item: RawItem) -> Result<RawPwq, QueueError> {
+    /// If it is pending: it is not new.
+    ///
+    /// # Safety
+    /// It was never queued, and nobody else queues, delays or disables it before this returns.
+    pub unsafe fn queue_new(
+        &self,
+        cpu: Option<usize>,
+        item: RawItem,
+    ) -> Result<RawPwq, QueueError> {
         self.admits(cpu)?;
         let queue = self.queue();
         let m = queue.machine();

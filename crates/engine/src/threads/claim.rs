@@ -25,6 +25,7 @@ pub(crate) fn claim(queue: &Queue, work: NonNull<Header>) -> bool {
     }
     // SAFETY: the caller keeps it.
     let item = unsafe { work.as_ref() };
+    // In its queue, if somebody was about to put it there, or had left it in an inbox.
     let word = contract::settled(&queue.machine(), work);
     let pool = word.pool().filter(|_| word.pwq().is_some());
     let Some(pool) = pool.and_then(|id| queue.engine().pool(id)) else {

@@ -67,9 +67,9 @@ pub struct Open {
 }
 
 impl Open {
-    /// Whether that is later, by enough, than the time that those who leave items know; 0: they
-    /// know that they may not. What they know is not over before a worker that asks now and then
-    /// has published it anew.
+    /// Whether that is so much later than the time that those who leave items know that they are
+    /// told. 0: they know that the inbox is shut. What they know is not over before a worker that
+    /// asks now and then has published it anew.
     pub fn is_news(&self, known: Time) -> bool {
         known == Time(0) || self.until.since(known) > REFRESH / 2
     }
@@ -79,7 +79,8 @@ impl Open {
 pub trait Inbox<S: Store> {
     /// Whether it is open.
     fn is_open(&self) -> bool;
-    /// From now on items may be left, until this time, if that [is news](Open::is_news).
+    /// From now on items may be left until this time; where that is [no news](Open::is_news), until
+    /// the earlier one that was known.
     fn open(&mut self, open: Open);
     /// From now on none may be. Whoever has left one, and has not seen that, is seen by the next
     /// call of [`has_any`](Self::has_any).

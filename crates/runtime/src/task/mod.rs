@@ -236,7 +236,8 @@ where
     T: Send,
     O: Observer,
 {
-    match queue.queue_new(cpu, raw(&task)) {
+    // SAFETY: a new task, which others may take off its queue and nothing else.
+    match unsafe { queue.queue_new(cpu, raw(&task)) } {
         Ok(pwq) => {
             // The queue's from now on: `run` takes it.
             std::mem::forget(task);
@@ -286,7 +287,7 @@ unsafe fn run<F: FnOnce() -> T, T, O: Observer>(header: NonNull<Header>) {
         task.observer.panicked();
     }
     if task.is_last() {
-        // Nobody asks any more, nor may he.
+        // Its handle is gone, so nobody asks what came of it.
         task.discard(result);
         task.observer.ended();
         return;

@@ -157,7 +157,7 @@ impl<A: Headed + ?Sized> Clone for TaskRef<A> {
 
 impl<A: Headed + ?Sized> Drop for TaskRef<A> {
     fn drop(&mut self) {
-        // A look is cheaper than a count.
+        // If it is the last one there is nobody with whom to count, and a look is cheaper.
         if self.is_last() || self.refs().fetch_sub(1, SeqCst) == 1 {
             // SAFETY: it was a box's, and this was the last reference: what others did with theirs
             // came before.

@@ -180,10 +180,10 @@ impl Several {
     }
 
     fn queue_from(&mut self, who: usize, pool: usize, which: impl FnOnce(usize) -> usize) {
-        // Every other time it is its own pool.
         let Some((own, id, work)) = self.who(who) else {
             return;
         };
+        // Every other time it is its own pool.
         let pwq = if pool.is_multiple_of(2) {
             own
         } else {

@@ -2,7 +2,7 @@
 //!
 //! Most of what a reading of `CLOCK_MONOTONIC` costs is a wait until everything before it is done.
 //! The counter from which the kernel makes that clock is read without, in less than half of the
-//! time. So a [`Stopwatch`] reads the clock now and then, and counts from there for a while. What
+//! time. So a `Stopwatch` reads the clock now and then, and counts from there for a while. What
 //! suspends, moves to another machine and corrections do to the clock shows in its next reading.
 //! [`cmwq_policy::counter`] says for how long it counts, and how fast.
 //!

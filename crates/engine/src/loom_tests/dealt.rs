@@ -79,7 +79,7 @@ fn an_item_that_waited_for_a_slot_and_was_dealt_runs_or_is_cancelled() {
     cancelled(INACTIVE, [1, 0]);
 }
 
-/// One is cancelled and queued again: it comes behind the other one, or has run before.
+/// One is cancelled and queued again.
 #[test]
 fn an_item_that_was_dealt_is_cancelled_and_queued_again() {
     for queues in [LISTED, INACTIVE] {

@@ -31,7 +31,8 @@ pub(super) const SHORT: Nanos = 4 * MICROSECOND;
 /// To wait for the lock is worth it for items that take so many times as long.
 const WORTH: Nanos = 16;
 /// What was dealt is recalled by others when it has waited for so long. So no longer item is short,
-/// however long workers wait for the lock, and none is dealt more than it executes in that time.
+/// however long workers wait for the lock, and none is dealt more at a time than it executes
+/// in that.
 /// Many workers that wait for the lock are no sign of a long item.
 pub(super) const WAITS_AT_MOST: Nanos = 4 * LATE;
 /// Few workers are enough until no item has begun or ended for so long: about what a wake takes.
@@ -235,15 +236,17 @@ impl Brief {
         }
     }
 
-    /// What a worker is dealt is over after half of the time after which it is late, or after
-    /// several times that for which it waits to get it.
-    pub(super) fn time_to_deal(&self) -> Nanos {
-        (WORTH * self.wait).clamp(LATE / 2, WAITS_AT_MOST)
+    /// For so long a worker goes on by itself: until it is late, or for twice what is worth its
+    /// wait for the lock.
+    pub(super) fn goes_on_for(&self) -> Nanos {
+        (2 * WORTH * self.wait).clamp(LATE, WAITS_AT_MOST)
     }
 
-    /// So many are over by then.
+    /// So many are over in half of the time after which a worker is late, or in several times that
+    /// for which it waits to get them.
     pub(super) fn in_time(&self) -> usize {
-        (self.time_to_deal() / self.mean.max(1)).max(1) as usize
+        let time = (WORTH * self.wait).clamp(LATE / 2, WAITS_AT_MOST);
+        (time / self.mean.max(1)).max(1) as usize
     }
 
     fn are_brief(&self) -> bool {

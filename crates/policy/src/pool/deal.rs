@@ -6,8 +6,8 @@
 //! long as its items turn out short, or brief where one worker serves, it goes on by itself, and
 //! notes when each ended.
 //!
-//! When it has begun all of them and no event has come since, it is dealt more of what was left
-//! meanwhile. That takes the lock, and none of what an event takes: the pool is as it was.
+//! When it has begun all of them, soon, and no event has come since, it is dealt more of what was
+//! left meanwhile. That takes the lock, and none of what an event takes: the pool is as it was.
 //!
 //! Nothing of this is seen. The first act of every event is to [recall](WorkerPool::recall) what
 //! was dealt: the pool learns how far the worker has come, and the rest is where it was. So events
@@ -113,14 +113,14 @@ impl<S: Store> WorkerPool<S> {
         if !is_item || !worker.scheduled.is_empty() || !self.may_deal(cx, pwq) {
             return;
         }
+        let alone_for = self.brief.goes_on_for();
         let to = Dealer {
             worker: id,
             pwq,
             told_from: self.brief.told_from(),
-            until: cx.now.after(WAITS_AT_MOST),
-            more_until: cx
-                .now
-                .after(self.brief.time_to_deal().min(WAITS_AT_MOST / 2)),
+            until: cx.now.after(alone_for),
+            // What it is dealt last takes time as well.
+            more_until: cx.now.after(alone_for / 2),
             alone: self.nr_queued() == 0 && cx.store.pwq(pwq).inactive.is_empty(),
         };
         let mut room = self.room();
@@ -151,7 +151,6 @@ impl<S: Store> WorkerPool<S> {
             room = room.checked_sub(1)?;
             self.next_to_deal(cx, inbox, to)
         });
-        self.crew.get_mut(to.worker).dealt = Some(cx.now);
         hit!(MoreDealt if more > 0);
         self.brief.moved(to.worker, cx.now);
         if more > 0

@@ -26,6 +26,20 @@ pub struct Dealer<P> {
     pub alone: bool,
 }
 
+impl<P> Dealer<P> {
+    /// The same, by another name of that pool workqueue.
+    pub fn with_pwq<Q>(self, pwq: Q) -> Dealer<Q> {
+        Dealer {
+            worker: self.worker,
+            pwq,
+            told_from: self.told_from,
+            until: self.until,
+            more_until: self.more_until,
+            alone: self.alone,
+        }
+    }
+}
+
 /// An item as it is dealt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Dealt<W> {

@@ -130,25 +130,11 @@ struct View<'a>(&'a Dealing);
 /// The engine's hands have pointers to pool workqueues, which they do not follow.
 fn as_ref(to: Dealer<usize>) -> Dealer<PwqRef> {
     let addr = NonZero::new(to.pwq + 1).expect("it is not 0");
-    Dealer {
-        worker: to.worker,
-        pwq: NonNull::without_provenance(addr),
-        told_from: to.told_from,
-        until: to.until,
-        more_until: to.more_until,
-        alone: to.alone,
-    }
+    to.with_pwq(NonNull::without_provenance(addr))
 }
 
 fn as_number(to: Dealer<PwqRef>) -> Dealer<usize> {
-    Dealer {
-        worker: to.worker,
-        pwq: to.pwq.addr().get() - 1,
-        told_from: to.told_from,
-        until: to.until,
-        more_until: to.more_until,
-        alone: to.alone,
-    }
+    to.with_pwq(to.pwq.addr().get() - 1)
 }
 
 impl Inbox<Items> for View<'_> {

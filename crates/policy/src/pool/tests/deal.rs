@@ -6,7 +6,7 @@ use super::leaving::{
 };
 use super::*;
 use crate::pool::PlainInbox;
-use crate::pool::brief::{BRIEF, WAITS_AT_MOST};
+use crate::pool::brief::{BRIEF, LATE};
 use crate::pool::dealt::MOST_DEALT;
 use crate::pwq::Drain;
 use crate::store::Store;
@@ -79,6 +79,21 @@ fn it_is_dealt_what_is_left_meanwhile_up_to_so_many_in_all() {
         before.completed as usize + MOST_DEALT + 1
     );
     assert_eq!(rig.executing(), next);
+}
+
+#[test]
+fn it_is_dealt_nothing_more_when_it_has_gone_on_for_long() {
+    for (ran, asks) in [(LATE / 2 - 1, false), (LATE / 2, true)] {
+        let (mut rig, mut inbox) = serving(1);
+        publish(&mut rig, &mut inbox);
+        leave(&mut rig, &mut inbox, 1);
+        assert!(end(&mut rig, &mut inbox));
+        let before = rig.pools[0].stats();
+        leave(&mut rig, &mut inbox, 1);
+        rig.advance(ran);
+        assert!(end_after(&mut rig, &mut inbox, 0));
+        assert_eq!(rig.pools[0].stats() != before, asks, "{ran} ns");
+    }
 }
 
 #[test]
@@ -253,7 +268,7 @@ fn nobody_goes_on_alone_for_long() {
     let (mut rig, mut inbox, _) = dealt(10);
     let before = rig.pools[0].stats();
     for asks in [false, true] {
-        rig.advance(WAITS_AT_MOST / 2);
+        rig.advance(LATE / 2);
         assert!(end_after(&mut rig, &mut inbox, 0));
         assert_eq!(rig.pools[0].stats() != before, asks);
     }

@@ -169,8 +169,8 @@ impl Header {
 
     /// Applies a pure step: `Ok` with the word as it was, `Err` with the one that the step refused.
     ///
-    /// A step that changes nothing writes the word too, as it found it, and nobody just stores to
-    /// it but of a [new](Self::set_new_word) item. So all steps form one chain of
+    /// A step that changes nothing writes the word too, as it found it, and only
+    /// [`set_new_word`](Self::set_new_word) just stores to it. So all steps form one chain of
     /// read-modify-writes, and each sees what was stored before the earlier ones. An execution
     /// begins with a step. It sees what everybody stored who was refused before (kernel
     /// `test_and_set_bit`, `set_work_pool_and_clear_pending`).

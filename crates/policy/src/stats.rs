@@ -129,7 +129,7 @@ pub fn is_shown(descriptors: u64) -> bool {
 
 /// Bits that the clock loses in a [`Stamp`]: 1.024 us are its unit.
 const STAMP_SHIFT: u32 = 10;
-/// So many of these a stamp may be ahead: about a second.
+/// So many of these a stamp may be ahead: about a second, the last one before it comes round.
 const AHEAD: u32 = 1_000_000;
 
 /// When an item was queued, in the 32 bits that an item has for it. It comes round after 73
@@ -143,8 +143,8 @@ impl Stamp {
         Stamp((now.0 >> STAMP_SHIFT) as u32)
     }
 
-    /// How long ago that is; 0 if it is a moment ahead, by which the clocks of two threads may
-    /// differ.
+    /// How long ago that is; 0 if it is ahead, by a second at most: the clocks of two threads
+    /// may differ by a moment.
     pub fn age(self, now: Time) -> Nanos {
         let units = Stamp::of(now).0.wrapping_sub(self.0);
         let is_ahead = units > u32::MAX - AHEAD;
@@ -192,7 +192,7 @@ mod tests {
 
     #[test]
     fn who_begins_before_it_was_queued_has_not_waited() {
-        for queued in [1024, (1 << 42) + 1024] {
+        for queued in [SECOND, 1 << 42] {
             assert_eq!(Stamp::of(Time(queued)).age(Time(queued - 1)), 0);
         }
     }

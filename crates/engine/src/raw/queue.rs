@@ -205,10 +205,11 @@ impl RawQueue {
     /// If the queue refuses.
     ///
     /// # Panics
-    /// If it is pending: it is not new.
+    /// If it is pending or disabled: it is not new.
     ///
     /// # Safety
-    /// It was never queued, and nobody else queues, delays or disables it before this returns.
+    /// It was never queued nor disabled, and nobody else queues, delays or disables it before this
+    /// returns.
     pub unsafe fn queue_new(
         &self,
         cpu: Option<usize>,

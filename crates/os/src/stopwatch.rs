@@ -14,19 +14,13 @@ use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::SeqCst;
 
 use cmwq_policy::Time;
-use cmwq_policy::counter::{Reading, learn, ticks_to_count, time_of};
+use cmwq_policy::counter::{Known, Reading, learn, ticks_to_count, time_of};
 
 use crate::clock;
 
-/// In place of a rate: whether the counter can be used was not asked yet, or it cannot, or it can
-/// and its rate is not known. Rates are larger.
-const NEW: u64 = 0;
-const NEVER: u64 = 1;
-const UNKNOWN: u64 = 2;
-
-/// How fast the counter counts, and when something can be learnt of that: read by all, written
-/// about once in a second.
-static RATE: AtomicU64 = AtomicU64::new(NEW);
+/// What is known of the counter, as a word, and when more can be learnt: read by all, written about
+/// once in a second. 0 is [`Known::New`].
+static KNOWN: AtomicU64 = AtomicU64::new(0);
 static NEXT: AtomicU64 = AtomicU64::new(0);
 /// From where that is learnt. Nobody waits for it.
 static FROM: Mutex<Option<Reading>> = Mutex::new(None);
@@ -90,47 +84,40 @@ fn rate(now: Reading) -> Option<u64> {
     if now.at.0 >= NEXT.load(SeqCst) {
         take_lesson(now);
     }
-    known(RATE.load(SeqCst))
+    known().rate()
 }
 
-/// If nobody else does. Once it was asked whether the counter can be used, `RATE` is written by who
-/// has the lock.
+fn known() -> Known {
+    Known::of(KNOWN.load(SeqCst))
+}
+
+/// If nobody else does. Once it was asked whether the counter can be used, `KNOWN` is written by
+/// who has the lock.
 fn take_lesson(now: Reading) {
     let Ok(mut from) = FROM.try_lock() else {
         return;
     };
-    let before = RATE.load(SeqCst);
-    if before < UNKNOWN {
+    let before = known();
+    if matches!(before, Known::New | Known::Unused) {
         return;
     }
-    let lesson = learn(*from, known(before), now);
+    let lesson = learn(*from, before.rate(), now);
     *from = Some(lesson.from);
     NEXT.store(lesson.next.0, SeqCst);
-    let next = match lesson.rate {
-        Some(_) if asks_kernel() == Some(false) => NEVER,
-        Some(rate) => rate,
-        // It was refused: the kernel may have found the counter wanting.
-        None if known(before).is_some() => NEW,
-        None => UNKNOWN,
-    };
-    RATE.store(next, SeqCst);
-}
-
-fn known(rate: u64) -> Option<u64> {
-    (rate > UNKNOWN).then_some(rate)
+    let next = before.taught(lesson.rate, asks_kernel);
+    KNOWN.store(next.word(), SeqCst);
 }
 
 /// Whether the kernel makes its clock from the counter: then all CPUs count alike.
 fn is_the_clocks() -> bool {
-    match RATE.load(SeqCst) {
-        NEW => {
-            let is = asks_kernel() == Some(true);
-            let next = if is { UNKNOWN } else { NEVER };
+    match known() {
+        Known::New => {
+            let next = Known::asked(asks_kernel());
             // Another thread may have asked, and learnt a rate.
-            let _ = RATE.compare_exchange(NEW, next, SeqCst, SeqCst);
-            is
+            let _ = KNOWN.compare_exchange(Known::New.word(), next.word(), SeqCst, SeqCst);
+            next == Known::Used
         }
-        rate => rate != NEVER,
+        known => known != Known::Unused,
     }
 }
 
@@ -176,7 +163,7 @@ mod tests {
             assert!(at <= after.after(far), "{at:?} {after:?}");
             last = at;
             counted += u32::from(watch.most > 0);
-            if RATE.load(SeqCst) == NEVER {
+            if known() == Known::Unused {
                 assert_ne!(asks_kernel(), Some(true));
                 return;
             }
@@ -187,7 +174,7 @@ mod tests {
     #[test]
     fn it_does_not_count_through_a_pause() {
         let mut watch = Stopwatch::default();
-        while watch.now() > Time(0) && watch.most == 0 && RATE.load(SeqCst) != NEVER {
+        while watch.now() > Time(0) && watch.most == 0 && known() != Known::Unused {
             std::hint::spin_loop();
         }
         let counts = watch.most > 0;

@@ -10,9 +10,10 @@ use crate::time::{MICROSECOND, MILLISECOND, Nanos, SECOND, Time};
 /// For so long time is counted from one reading of the clock, in nanoseconds.
 pub const COUNTS_FOR: Nanos = 100 * MICROSECOND;
 
-/// So far apart are the readings at first, at least and at most, and later at least.
+/// The first rate is learnt from two readings that lie at least so far apart, and at most so far.
 const FIRST_APART: Nanos = 2 * MILLISECOND;
 const FIRST_APART_MOST: Nanos = 100 * MILLISECOND;
+/// A later one is learnt from two that lie at least so far apart.
 const APART: Nanos = SECOND;
 /// A rate that is off by more than such a part of the last one was not learnt from a machine that
 /// ran all the time.
@@ -81,6 +82,70 @@ pub fn learn(from: Option<Reading>, known: Option<u64>, now: Reading) -> Lesson 
         rate: Some(rate),
     };
     if is_right { learnt } else { anew }
+}
+
+/// What is known of the counter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Known {
+    /// Nobody has asked the kernel whether it makes its clock from the counter.
+    New,
+    /// It does not: every reading is one of the clock, for good.
+    Unused,
+    /// It does; the rate is not known.
+    Used,
+    /// It does, and this is the rate.
+    Rate(u64),
+}
+
+impl Known {
+    /// As one word, which threads share.
+    pub fn word(self) -> u64 {
+        match self {
+            Known::New => 0,
+            Known::Unused => 1,
+            Known::Used => 2,
+            Known::Rate(rate) => rate,
+        }
+    }
+
+    /// What this [word](Self::word) says. Rates are larger than the other words.
+    pub fn of(word: u64) -> Known {
+        match word {
+            0 => Known::New,
+            1 => Known::Unused,
+            2 => Known::Used,
+            rate => Known::Rate(rate),
+        }
+    }
+
+    /// The rate, if it is known.
+    pub fn rate(self) -> Option<u64> {
+        match self {
+            Known::Rate(rate) => Some(rate),
+            _ => None,
+        }
+    }
+
+    /// What the kernel's answer says to who has asked first. `None`: it does not tell.
+    pub fn asked(is_used: Option<bool>) -> Known {
+        if is_used == Some(true) {
+            Known::Used
+        } else {
+            Known::Unused
+        }
+    }
+
+    /// After a lesson that has taught this rate. The kernel is asked again where one was taught.
+    /// Where one was refused, the kernel may have found the counter wanting: then the next reader
+    /// asks it first.
+    pub fn taught(self, rate: Option<u64>, is_used: impl FnOnce() -> Option<bool>) -> Known {
+        match rate {
+            Some(_) if is_used() == Some(false) => Known::Unused,
+            Some(rate) => Known::Rate(rate),
+            None if self.rate().is_some() => Known::New,
+            None => Known::Used,
+        }
+    }
 }
 
 /// How many ticks are counted from one reading at this rate.
@@ -164,6 +229,34 @@ mod tests {
         let then = reading(APART + FIRST_APART, 7 + 4 * FIRST_APART);
         assert_eq!(learn(Some(wrong.from), None, then).rate, Some(FOUR));
         assert_eq!(wrong.next, then.at);
+    }
+
+    #[test]
+    fn the_kernel_says_whether_the_counter_is_used() {
+        assert_eq!(Known::asked(Some(true)), Known::Used);
+        assert_eq!(Known::asked(Some(false)), Known::Unused);
+        assert_eq!(Known::asked(None), Known::Unused);
+        let refused = || unreachable!("nothing was taught");
+        assert_eq!(Known::Used.taught(None, refused), Known::Used);
+        assert_eq!(Known::Rate(FOUR).taught(None, refused), Known::New);
+        for before in [Known::Used, Known::Rate(FOUR)] {
+            for (answer, after) in [
+                (Some(true), Known::Rate(FOUR)),
+                (None, Known::Rate(FOUR)),
+                (Some(false), Known::Unused),
+            ] {
+                assert_eq!(before.taught(Some(FOUR), || answer), after);
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_known_goes_through_a_word() {
+        let rates = [*RATES.start(), FOUR, *RATES.end()].map(Known::Rate);
+        let others = [Known::New, Known::Unused, Known::Used];
+        for known in rates.into_iter().chain(others) {
+            assert_eq!(Known::of(known.word()), known);
+        }
     }
 
     #[test]

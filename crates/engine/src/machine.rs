@@ -66,8 +66,7 @@ impl Real {
         }
     }
 
-    /// Makes a [new](Header::set_new_word) item pending; false if it is pending
-    /// or disabled.
+    /// Makes a [new](Header::set_new_word) item pending; false if it is pending or disabled.
     pub(crate) fn pend_new(self, work: NonNull<Header>) -> bool {
         let item = header(work);
         let pended = self.here(item.word()).try_pend();

@@ -350,8 +350,9 @@ impl Policy<Items> for View<'_> {
         }
         // Who leaves items reads it: it is not written for each step that the time makes.
         let known = Time(self.inbox.opening.0.until.load(SeqCst));
-        if open.is_news(known) {
-            self.inbox.opening.0.until.store(open.until.0, SeqCst);
+        let told = open.told(known);
+        if told != known {
+            self.inbox.opening.0.until.store(told.0, SeqCst);
         }
     }
 

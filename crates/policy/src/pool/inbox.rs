@@ -67,11 +67,12 @@ pub struct Open {
 }
 
 impl Open {
-    /// Whether that is so much later than the time that those who leave items know that they are
-    /// told. 0: they know that the inbox is shut. What they know is not over before a worker that
-    /// asks now and then has published it anew.
-    pub fn is_news(&self, known: Time) -> bool {
-        known == Time(0) || self.until.since(known) > REFRESH / 2
+    /// Until when those who leave items know that they may, who knew this time: the new one if it
+    /// is much later, as it costs them a line of the cache. 0: they know that the inbox is shut. A
+    /// worker that asks now and then has told them anew before the time that they know is over.
+    pub fn told(&self, known: Time) -> Time {
+        let is_news = known == Time(0) || self.until.since(known) > REFRESH / 2;
+        if is_news { self.until } else { known }
     }
 }
 
@@ -79,8 +80,8 @@ impl Open {
 pub trait Inbox<S: Store> {
     /// Whether it is open.
     fn is_open(&self) -> bool;
-    /// From now on items may be left until this time; where that is [no news](Open::is_news), until
-    /// the earlier one that was known.
+    /// From now on items may be left until this time, or until the earlier one that is
+    /// [known](Open::told).
     fn open(&mut self, open: Open);
     /// From now on none may be. Whoever has left one, and has not seen that, is seen by the next
     /// call of [`has_any`](Self::has_any).

@@ -196,11 +196,7 @@ impl<S: Store> Inbox<S> for PlainInbox<S::Work, S::Pwq> {
 
     fn open(&mut self, open: Open) {
         let known = self.open.map_or(Time(0), |open| open.until);
-        let until = if open.is_news(known) {
-            open.until
-        } else {
-            known
-        };
+        let until = open.told(known);
         self.open = Some(Open { until, ..open });
     }
 

@@ -4,6 +4,8 @@
 //! the runner, so nothing of a task is left when its scope has been told of its end. If the handle
 //! is forgotten, so is the value.
 
+#[cfg(all(test, loom))]
+mod loom_tests;
 mod reference;
 mod stage;
 

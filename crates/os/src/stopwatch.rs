@@ -98,7 +98,7 @@ fn take_lesson(now: Reading) {
         return;
     };
     let before = known();
-    if matches!(before, Known::New | Known::Unused) {
+    if !before.is_used() {
         return;
     }
     let lesson = learn(*from, before.rate(), now);
@@ -115,9 +115,9 @@ fn is_the_clocks() -> bool {
             let next = Known::asked(asks_kernel());
             // Another thread may have asked, and learnt a rate.
             let _ = KNOWN.compare_exchange(Known::New.word(), next.word(), SeqCst, SeqCst);
-            next == Known::Used
+            next.is_used()
         }
-        known => known != Known::Unused,
+        known => known.is_used(),
     }
 }
 

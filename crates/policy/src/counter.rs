@@ -10,8 +10,9 @@ use crate::time::{MICROSECOND, MILLISECOND, Nanos, SECOND, Time};
 /// For so long time is counted from one reading of the clock, in nanoseconds.
 pub const COUNTS_FOR: Nanos = 100 * MICROSECOND;
 
-/// The first rate is learnt from two readings that lie at least so far apart, and at most so far.
+/// The first rate is learnt from two readings that lie at least so far apart.
 const FIRST_APART: Nanos = 2 * MILLISECOND;
+/// They lie at most so far apart.
 const FIRST_APART_MOST: Nanos = 100 * MILLISECOND;
 /// A later one is learnt from two that lie at least so far apart.
 const APART: Nanos = SECOND;
@@ -126,6 +127,12 @@ impl Known {
         }
     }
 
+    /// Whether the kernel makes its clock from the counter, as far as somebody has asked. Only then
+    /// is anything learnt.
+    pub fn is_used(self) -> bool {
+        matches!(self, Known::Used | Known::Rate(_))
+    }
+
     /// What the kernel's answer says to who has asked first. `None`: it does not tell.
     pub fn asked(is_used: Option<bool>) -> Known {
         if is_used == Some(true) {
@@ -135,9 +142,9 @@ impl Known {
         }
     }
 
-    /// After a lesson that has taught this rate. The kernel is asked again where one was taught.
-    /// Where one was refused, the kernel may have found the counter wanting: then the next reader
-    /// asks it first.
+    /// After a lesson about a counter that is used, with the rate that it taught. If it taught one,
+    /// the kernel is asked again. If it refused the known one, the kernel may have found the
+    /// counter wanting: the next reader asks it first.
     pub fn taught(self, rate: Option<u64>, is_used: impl FnOnce() -> Option<bool>) -> Known {
         match rate {
             Some(_) if is_used() == Some(false) => Known::Unused,
@@ -236,6 +243,8 @@ mod tests {
         assert_eq!(Known::asked(Some(true)), Known::Used);
         assert_eq!(Known::asked(Some(false)), Known::Unused);
         assert_eq!(Known::asked(None), Known::Unused);
+        let are_used = [Known::New, Known::Unused, Known::Used, Known::Rate(FOUR)];
+        assert_eq!(are_used.map(Known::is_used), [false, false, true, true]);
         let refused = || unreachable!("nothing was taught");
         assert_eq!(Known::Used.taught(None, refused), Known::Used);
         assert_eq!(Known::Rate(FOUR).taught(None, refused), Known::New);

@@ -129,8 +129,8 @@ pub fn is_shown(descriptors: u64) -> bool {
 
 /// Bits that the clock loses in a [`Stamp`]: 1.024 us are its unit.
 const STAMP_SHIFT: u32 = 10;
-/// So many of these a stamp may lie in the future: about a second. What is further ahead is past,
-/// and has come round.
+/// A stamp may be ahead by so many of these, about a second. One that seems further ahead is an old
+/// one, and the clock has come round.
 const AHEAD: u32 = 1_000_000;
 
 /// When an item was queued, in the 32 bits that an item has for it. It comes round after 73

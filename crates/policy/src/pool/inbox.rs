@@ -67,9 +67,9 @@ pub struct Open {
 }
 
 impl Open {
-    /// Until when those who leave items know that they may, who knew this time: the new one if it
-    /// is much later, as it costs them a line of the cache. 0: they know that the inbox is shut. A
-    /// worker that asks now and then has told them anew before the time that they know is over.
+    /// Those who leave items know a time until which they may; 0 is never. This is the time that
+    /// they know next: the new one if it is much later, since to tell them costs a line of the
+    /// cache. A worker that asks now and then tells them before the time that they know is over.
     pub fn told(&self, known: Time) -> Time {
         let is_news = known == Time(0) || self.until.since(known) > REFRESH / 2;
         if is_news { self.until } else { known }

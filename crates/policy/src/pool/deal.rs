@@ -110,10 +110,10 @@ impl<S: Store> WorkerPool<S> {
         // A barrier has no slot to pass on, and what only this worker may run comes first.
         let worker = self.crew.get(id);
         let is_item = worker.current.as_ref().is_some_and(|item| !item.barrier);
-        if !is_item || !worker.scheduled.is_empty() || !self.may_deal(cx, pwq) {
+        if !is_item || !worker.scheduled.is_empty() || !self.may_deal(cx, (id, pwq)) {
             return;
         }
-        let alone_for = self.brief.goes_on_for();
+        let alone_for = self.goes_on_for(cx, id);
         let to = Dealer {
             worker: id,
             pwq,
@@ -142,7 +142,7 @@ impl<S: Store> WorkerPool<S> {
         to: Dealer<S::Pwq>,
         dealt: usize,
     ) {
-        if self.dealing.several && !self.may_deal(cx, to.pwq) {
+        if self.dealing.several && !self.may_deal(cx, (to.worker, to.pwq)) {
             return;
         }
         self.dealing.came_to(dealt, dealt);
@@ -170,9 +170,19 @@ impl<S: Store> WorkerPool<S> {
         self.dealing.most.min(self.brief.in_time())
     }
 
+    /// For so long the worker, if it is dealt items, goes on by itself. Where too many run that is
+    /// not longer than until it asks whether it stands in somebody's way.
+    fn goes_on_for(&self, cx: &mut Cx<S>, id: WorkerId) -> Nanos {
+        let most = self.brief.goes_on_for();
+        match self.too_many_run(cx) {
+            true => most.min(self.crew.get(id).asks_after.since(cx.now)),
+            false => most,
+        }
+    }
+
     /// Whether nobody is in a hurry for the end of an item of this pool workqueue but who waits for
-    /// its own.
-    fn may_deal(&self, cx: &mut Cx<S>, pwq: S::Pwq) -> bool {
+    /// its own, so that the worker may go on by itself.
+    fn may_deal(&self, cx: &mut Cx<S>, (id, pwq): (WorkerId, S::Pwq)) -> bool {
         let state = cx.store.pwq(pwq);
         let is_quiet = state.drain == Drain::No && !state.retired && !state.flags.plugged;
         let is_ours = |cx: &mut Cx<S>| {
@@ -186,7 +196,7 @@ impl<S: Store> WorkerPool<S> {
             && self.brief.are_short()
             && self.opening(cx.now).is_some()
             && is_ours(cx)
-            && !self.too_many_run(cx)
+            && self.goes_on_for(cx, id) > 0
     }
 
     /// The next item that waits, if it can be dealt. Compiled into the hand, as what it calls is:

@@ -1,14 +1,16 @@
 //! Items that a worker is dealt: which, and that the pool comes to know all that it has done.
 
 use super::leaving::{
-    Box, count_in_all, end, end_after, leave, leave_again, leave_for, leave_own, publish, serving,
-    take_in,
+    Box, count_in_all, end, end_after, end_by, leave, leave_again, leave_for, leave_own, publish,
+    run, serving, take_in,
 };
+use super::short::two_hands;
 use super::*;
 use crate::pool::PlainInbox;
-use crate::pool::brief::{BRIEF, LATE};
+use crate::pool::brief::{BRIEF, LATE, SHORT};
 use crate::pool::dealt::MOST_DEALT;
 use crate::pwq::Drain;
+use crate::sampling::pause_after_asking;
 use crate::store::Store;
 use crate::time::MICROSECOND;
 use alloc::format;
@@ -271,6 +273,29 @@ fn nobody_goes_on_alone_for_long() {
         rig.advance(LATE / 2);
         assert!(end_after(&mut rig, &mut inbox, 0));
         assert_eq!(rig.pools[0].stats() != before, asks);
+    }
+}
+
+#[test]
+fn where_too_many_run_it_asks_in_time_whether_it_stands_in_somebodys_way() {
+    let (mut rig, mut inbox) = two_hands();
+    let (_, id, _) = rig.running()[0];
+    rig.pools[0].attrs.target = 1;
+    end_by(&mut rig, &mut inbox, id, SHORT);
+    assert_eq!(
+        (rig.yields, inbox.dealt_to(id)),
+        (1, 0),
+        "it has just asked"
+    );
+    run(&mut rig, &mut inbox);
+    assert!(inbox.dealt_to(id) > 0, "and need not ask again for long");
+    rig.advance(pause_after_asking(rig.yield_takes) - LATE / 4);
+    end_by(&mut rig, &mut inbox, id, 0);
+    assert!(inbox.dealt_to(id) > 0);
+    for (passes, yields) in [(LATE / 4 - 1, 1), (1, 2)] {
+        rig.advance(passes);
+        end_by(&mut rig, &mut inbox, id, 0);
+        assert_eq!(rig.yields, yields);
     }
 }
 

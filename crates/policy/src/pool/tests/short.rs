@@ -72,7 +72,7 @@ fn a_worker_is_started_for_what_was_left_if_it_is_too_much() {
 }
 
 /// Two workers that were dealt items each.
-fn two_hands() -> (Rig, Box) {
+pub(super) fn two_hands() -> (Rig, Box) {
     let (mut rig, mut inbox) = after_short_ones(2);
     publish(&mut rig, &mut inbox);
     leave(&mut rig, &mut inbox, 8 * enough());

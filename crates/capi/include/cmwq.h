@@ -174,7 +174,8 @@ enum cmwq_kind {
 	CMWQ_PERCPU = 1,    /* one item per CPU, more if it sleeps (kernel WQ_PERCPU) */
 	CMWQ_UNMANAGED = 2, /* every active item at once (kernel WQ_UNBOUND) */
 	CMWQ_ORDERED = 3,   /* one item at a time, in the order of queueing */
-	CMWQ_BH = 4         /* a thread per CPU runs items to their ends (kernel WQ_BH) */
+	CMWQ_BH = 4,        /* a thread per CPU runs items to their ends (kernel WQ_BH) */
+	CMWQ_FIFO = 5       /* as managed, and items begin in the order of queueing */
 };
 
 #define CMWQ_HIGHPRI 0x01u       /* nice -20, where permitted */

@@ -151,6 +151,7 @@ impl COptions {
             2 => Kind::Unmanaged,
             3 => Kind::Ordered,
             4 => Kind::Bh,
+            5 => Kind::Fifo,
             _ => return Err(errno::EINVAL),
         };
         let stacking = match self.stacking {

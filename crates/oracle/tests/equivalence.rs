@@ -132,6 +132,7 @@ impl Process {
         let mut builder = Workqueue::builder(&spec.name);
         builder = match made.kind {
             Kind::Managed => builder,
+            Kind::Fifo => builder.fifo(),
             Kind::PerCpu => builder.percpu(),
             Kind::Unmanaged => builder.unmanaged(),
             Kind::Ordered => builder.ordered(),

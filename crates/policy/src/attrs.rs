@@ -12,6 +12,8 @@ pub enum Kind {
     /// As many at a time as CPUs serve: ours.
     #[default]
     Managed,
+    /// The same, and items begin in the order of queueing, whatever that costs: ours.
+    Fifo,
     /// A pool per CPU that runs one item at a time (kernel `WQ_PERCPU`).
     PerCpu,
     /// Every active item at once (kernel `WQ_UNBOUND`).
@@ -35,19 +37,26 @@ impl Kind {
 
     /// Whether its limit is shared by NUMA nodes, of which each is granted some.
     pub fn is_limited_by_node(self) -> bool {
-        matches!(self, Kind::Managed | Kind::Unmanaged)
+        matches!(self, Kind::Managed | Kind::Fifo | Kind::Unmanaged)
     }
 
     /// Whether its items may be left in the [inbox](crate::pool::Inbox) of their pool. Those of an
     /// ordered queue may not: a late one would come to a pool workqueue that is used no more.
     pub fn has_inbox(self) -> bool {
-        self == Kind::Managed
+        matches!(self, Kind::Managed | Kind::Fifo)
+    }
+
+    /// Whether its items begin in the order of queueing, wherever they were queued: it has no pods,
+    /// and when its attributes change, older items end before others begin.
+    pub fn keeps_order(self) -> bool {
+        matches!(self, Kind::Ordered | Kind::Fifo)
     }
 
     /// As people are told.
     pub fn name(self) -> &'static str {
         match self {
             Kind::Managed => "managed",
+            Kind::Fifo => "fifo",
             Kind::PerCpu => "percpu",
             Kind::Unmanaged => "unmanaged",
             Kind::Ordered => "ordered",
@@ -58,7 +67,7 @@ impl Kind {
     /// Whether the CPUs of a pod share a pool workqueue, so that items come in the order in which
     /// they were queued. In the kernel each CPU has its own, and they take turns.
     pub(crate) fn shares_pwq(self) -> bool {
-        self == Kind::Managed
+        matches!(self, Kind::Managed | Kind::Fifo)
     }
 }
 

@@ -35,6 +35,8 @@ pub struct PwqFlags {
     pub cpu_intensive: bool,
     /// The queue has a rescuer (kernel `WQ_MEM_RECLAIM`).
     pub rescued: bool,
+    /// Its items begin in the order of queueing.
+    pub fifo: bool,
     /// Accepts items but starts none: older ones of an ordered queue come first.
     pub plugged: bool,
     /// Nobody holds the queue any more.

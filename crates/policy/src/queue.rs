@@ -190,6 +190,7 @@ impl<P: Copy + Eq> Queue<P> {
         PwqFlags {
             cpu_intensive: self.made.cpu_intensive,
             rescued: self.made.mem_reclaim,
+            fifo: self.made.kind == Kind::Fifo,
             plugged: false,
             orphaned: self.orphaned,
         }

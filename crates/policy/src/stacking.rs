@@ -39,8 +39,8 @@ pub enum Stacking {
     #[default]
     Stay,
     /// The same; and `join` and `scope` execute what they wait for themselves, where no worker has
-    /// begun it and the waiting thread is as good as a worker. Never items of ordered, per-CPU and
-    /// BH queues.
+    /// begun it and the waiting thread is as good as a worker. Never items of FIFO, ordered,
+    /// per-CPU and BH queues.
     Claim,
 }
 
@@ -154,7 +154,7 @@ mod tests {
         for stacking in [Stacking::Off, Stacking::Stay] {
             assert_eq!(may_claim(stacking, &item(), &waiter()), None);
         }
-        for kind in [Kind::PerCpu, Kind::Ordered, Kind::Bh] {
+        for kind in [Kind::PerCpu, Kind::Fifo, Kind::Ordered, Kind::Bh] {
             assert_eq!(on(&Awaited { kind, ..item() }, &waiter()), None);
         }
         let kind = Kind::Unmanaged;

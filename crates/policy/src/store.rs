@@ -54,6 +54,8 @@ pub struct PwqInfo {
     /// The NUMA node whose part of the limit it counts for: the one that has all CPUs of its pool's
     /// pod. `None`: what pools that are in no node share, or the whole of an exact limit.
     pub node: Option<u32>,
+    /// Its items begin in the order of queueing: of a [`Fifo`](crate::attrs::Kind::Fifo) queue.
+    pub fifo: bool,
 }
 
 /// A limit that several pools share. Its lock is the innermost: nothing else is taken under it.

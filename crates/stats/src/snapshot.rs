@@ -60,7 +60,7 @@ record! {
         id: u64,
         /// Its name, which others may have as well.
         name: String,
-        /// `managed`, `percpu`, `unmanaged`, `ordered` or `bh`.
+        /// `managed`, `fifo`, `percpu`, `unmanaged`, `ordered` or `bh`.
         kind: String,
         /// It can be changed from outside.
         sysfs: bool,

@@ -9,8 +9,9 @@ use super::rows::distinct;
 pub(super) const FILE: &str = "scale.jsonl";
 
 /// Pools as the command names them, and what they are called here.
-const POOLS: [(&str, &str); 5] = [
+const POOLS: [(&str, &str); 6] = [
     ("cmwq", "cmwq as it is"),
+    ("fifo", "cmwq in order"),
     ("one-lock", "at 8f19024 (model)"),
     ("rayon", "rayon::spawn (model)"),
     ("deques", "deques alone (model)"),
@@ -122,7 +123,7 @@ mod tests {
         assert_eq!(lines.len(), 4);
         assert_eq!(
             lines[1][2..],
-            ["8", "0.400", "-", "-", "-", "5.9"].map(str::to_owned)
+            ["8", "0.400", "-", "-", "-", "-", "5.9"].map(str::to_owned)
         );
         assert_eq!(lines[3].last().unwrap(), "48");
         assert_eq!(shared(&rows())[1][3], "236 + 5");

@@ -120,8 +120,8 @@ static void test_series(struct cmwq_queue *queue, int cpu)
 
 static void test_kinds(void)
 {
-	static const unsigned kinds[] = { CMWQ_ORDERED, CMWQ_MANAGED, CMWQ_UNMANAGED, CMWQ_PERCPU,
-					  CMWQ_BH };
+	static const unsigned kinds[] = { CMWQ_ORDERED, CMWQ_MANAGED, CMWQ_FIFO, CMWQ_UNMANAGED,
+					  CMWQ_PERCPU, CMWQ_BH };
 	size_t n;
 
 	for (n = 0; n < sizeof(kinds) / sizeof(kinds[0]); n++) {

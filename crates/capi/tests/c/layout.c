@@ -66,6 +66,7 @@ int main(void)
 	FIELD(struct delayed_work, wq);
 	FIELD(struct delayed_work, cpu);
 	VALUE(CMWQ_BH);
+	VALUE(CMWQ_FIFO);
 	VALUE(CMWQ_EXACT);
 	VALUE(CMWQ_JOB_NICE);
 	VALUE(CMWQ_SYSFS);

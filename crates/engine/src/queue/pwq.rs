@@ -74,6 +74,7 @@ impl Pwq {
                     pool,
                     queue: queue.id(),
                     node,
+                    fifo: flags.fifo,
                 },
                 has_pods,
                 queue: queue.this(),

@@ -144,6 +144,7 @@ impl Store for Tables {
             pool: self.pool_of(pwq),
             queue: 0,
             node: None,
+            fifo: false,
         }
     }
 

@@ -45,6 +45,8 @@ pub(super) struct Dealing {
     several: bool,
     /// So many items are in hands that waited for a slot and are not known to have begun.
     inactive: usize,
+    /// The worker whose hand is out with items of a queue that keeps the order, if one is.
+    fifo: Option<WorkerId>,
 }
 
 impl Default for Dealing {
@@ -54,6 +56,7 @@ impl Default for Dealing {
             looked: Time(0),
             several: false,
             inactive: 0,
+            fifo: None,
         }
     }
 }
@@ -129,6 +132,9 @@ impl<S: Store> WorkerPool<S> {
             self.next_to_deal(cx, inbox, to)
         });
         self.crew.get_mut(id).dealt = Some(cx.now);
+        if cx.store.info(pwq).fifo {
+            self.dealing.fifo = Some(id);
+        }
         hit!(ItemsDealt if dealt > 0);
         hit!(SeveralDealt if dealt > 0 && inbox.is_out_beside(id));
     }
@@ -197,6 +203,13 @@ impl<S: Store> WorkerPool<S> {
             && self.opening(cx.now).is_some()
             && is_ours(cx)
             && self.goes_on_for(cx, id) > 0
+            && self.keeps_order_alone(cx, pwq)
+    }
+
+    /// Whether no other runs, where items are to begin in the order of queueing: the next one that
+    /// asks would recall what was dealt.
+    fn keeps_order_alone(&self, cx: &Cx<S>, pwq: S::Pwq) -> bool {
+        !cx.store.info(pwq).fifo || self.nr_running() == 1
     }
 
     /// The next item that waits, if it can be dealt. Compiled into the hand, as what it calls is:
@@ -303,6 +316,10 @@ impl<S: Store> WorkerPool<S> {
     /// [`next_beside`](Self::next_beside) and [`crowded`](Self::crowded).
     pub fn recall(&mut self, cx: &mut Cx<S>, inbox: &mut impl Inbox<S>, of: Option<WorkerId>) {
         let mut hand: Option<Progress<S::Pwq>> = None;
+        self.dealing.fifo = self
+            .dealing
+            .fifo
+            .filter(|&id| of.is_some_and(|of| of != id));
         inbox.recall(of, |dealer, what| match what {
             Recalled::Hand { dealt } => {
                 self.crew.get_mut(dealer.worker).dealt = None;
@@ -344,7 +361,7 @@ impl<S: Store> WorkerPool<S> {
     }
 
     /// Before a worker asks: what others were dealt is recalled if it has waited for long, as
-    /// behind an item that is not short, or if nothing more is dealt.
+    /// behind an item that is not short, or if nothing more is dealt, or if the order counts.
     pub(super) fn recall_others(
         &mut self,
         cx: &mut Cx<S>,
@@ -355,7 +372,7 @@ impl<S: Store> WorkerPool<S> {
         if !self.dealing.several {
             return;
         }
-        if before.open.is_none() {
+        if before.open.is_none() || self.dealing.fifo.is_some() {
             return self.recall(cx, inbox, None);
         }
         if cx.now.since(self.dealing.looked) < LATE {

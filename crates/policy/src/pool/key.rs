@@ -116,7 +116,7 @@ fn rule(kind: Kind) -> Rule {
     match kind {
         // One item at a time is a limit, and no reason to start it beside others that have the
         // CPUs.
-        Kind::Managed | Kind::Ordered => Rule::Managed,
+        Kind::Managed | Kind::Fifo | Kind::Ordered => Rule::Managed,
         Kind::PerCpu => Rule::PerCpu,
         Kind::Unmanaged => Rule::Unmanaged,
         Kind::Bh => Rule::Bh,

@@ -7,6 +7,7 @@
 //! | your work | build | what runs at once |
 //! | --- | --- | --- |
 //! | anything, or you do not know | `Workqueue::builder("name")` | as many items as keep the CPUs busy |
+//! | must begin in order, though several may run at once | [`.fifo()`](crate::WorkqueueBuilder::fifo) | as many items as keep the CPUs busy |
 //! | must run in order, one by one | [`.ordered()`](crate::WorkqueueBuilder::ordered) | one item |
 //! | uses memory, connections or licences | [`.max_active(8)`](crate::WorkqueueBuilder::max_active) | as many items as keep the CPUs busy, never more than 8 |
 //! | must never wait for a free CPU: heartbeats, connections of a server that mostly wait | [`.unmanaged()`](crate::WorkqueueBuilder::unmanaged) | every item, each on a thread |

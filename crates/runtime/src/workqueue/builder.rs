@@ -32,6 +32,7 @@ pub struct WorkqueueBuilder {
 /// A word that not every other word may stand beside.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Word {
+    Fifo,
     Percpu,
     Unmanaged,
     Ordered,
@@ -43,12 +44,19 @@ enum Word {
 }
 
 impl Word {
-    const KINDS: &[Word] = &[Word::Percpu, Word::Unmanaged, Word::Ordered, Word::Bh];
+    const KINDS: &[Word] = &[
+        Word::Fifo,
+        Word::Percpu,
+        Word::Unmanaged,
+        Word::Ordered,
+        Word::Bh,
+    ];
     const LIMITS: &[Word] = &[Word::MaxActive, Word::MaxActiveExact];
     const LEVELS: &[Word] = &[Word::Nice, Word::Highpri];
 
     fn name(self) -> &'static str {
         match self {
+            Word::Fifo => "fifo",
             Word::Percpu => "percpu",
             Word::Unmanaged => "unmanaged",
             Word::Ordered => "ordered",
@@ -132,6 +140,29 @@ impl WorkqueueBuilder {
             }),
             None => Ok(()),
         }
+    }
+
+    /// Items begin in the order in which they were queued, on as many workers as keep the CPUs
+    /// busy. Without it short items and nearer ones may overtake others by a little. What it costs:
+    ///
+    /// * workers go through the pool's lock for each item, so on many CPUs items of a few
+    ///   microseconds come more slowly (the figures are in `docs/benchmarks.md`);
+    /// * the queue has no pods: an affinity scope means nothing to it;
+    /// * if the functions of its items queue up at a lock, all of its items are held back, not only
+    ///   those that would join;
+    /// * when its attributes change, what was queued before the call ends before anything else
+    ///   begins.
+    ///
+    /// An item that is queued again while it runs waits for its own end, and others may begin
+    /// before it. For items of which also one is to end before the next begins, there is
+    /// [`ordered`](Self::ordered).
+    ///
+    /// ```
+    /// let requests = cmwq::Workqueue::builder("requests").fifo().build()?;
+    /// # Ok::<(), cmwq::BuildError>(())
+    /// ```
+    pub fn fifo(self) -> Self {
+        self.kind(Kind::Fifo, Word::Fifo)
     }
 
     /// A pool for each CPU, which runs the items queued from that CPU, one at a time unless they
@@ -358,8 +389,8 @@ impl WorkqueueBuilder {
     ///
     /// The thread must be like a worker: with the worker's nice value and scheduling policy, half
     /// of a worker's stack, and on a CPU that the item may use. While the item runs, the thread
-    /// uses no CPU that the item may not use. Claims nest at most 16 deep. Items of ordered,
-    /// per-CPU and BH queues are never claimed, and `flush` and `cancel_sync` never claim.
+    /// uses no CPU that the item may not use. Claims nest at most 16 deep. Items of FIFO,
+    /// ordered, per-CPU and BH queues are never claimed, and `flush` and `cancel_sync` never claim.
     ///
     /// ```
     /// use cmwq::{Stacking, Workqueue};

@@ -213,6 +213,7 @@ fn words_that_contradict_each_other_are_errors() {
         (new().percpu().ordered(), "percpu and ordered"),
         (new().ordered().percpu().ordered(), "ordered and percpu"),
         (new().unmanaged().bh(), "unmanaged and bh"),
+        (new().fifo().unmanaged(), "fifo and unmanaged"),
         (new().highpri().nice(0), "highpri and nice"),
         (new().nice(3).highpri(), "nice and highpri"),
         (

@@ -9,6 +9,7 @@ mod kit;
 mod brief;
 mod changes;
 mod closing;
+mod fifo;
 mod freeze;
 mod hogs;
 mod hotplug;

@@ -6,6 +6,7 @@ use std::ops::Range;
 use std::rc::Rc;
 
 use cmwq_policy::Time;
+use cmwq_policy::queue::Kind;
 
 use super::constants::{CMWQ, sharing};
 use super::{Cell, Outcome};
@@ -53,9 +54,9 @@ impl Program for Body {
     }
 }
 
-pub(super) fn run(cell: &Cell) -> Outcome {
+pub(super) fn run(cell: &Cell, kind: Kind) -> Outcome {
     let machine = machine(cell);
-    let queue = machine.alloc_workqueue(QueueSpec::managed("items"));
+    let queue = machine.alloc_workqueue(QueueSpec::new("items", kind));
     // As a measurement does: the pool has its threads then, and knows what the items are like.
     let long = Cell {
         item: FOR_THREADS,

@@ -15,6 +15,7 @@
 use std::ops::Range;
 
 use cmwq_policy::Nanos;
+use cmwq_policy::queue::Kind;
 
 use crate::cpu::lines::LineStats;
 use crate::topology::Topology;
@@ -33,6 +34,8 @@ pub use constants::Hardware;
 pub enum Design {
     /// This project as it is: its rules, word for word, on a simulated machine.
     Cmwq,
+    /// The same with a queue whose items begin in the order of queueing.
+    Fifo,
     /// This project at commit 8f19024: two holds of one lock for each item.
     OneLock,
     /// `rayon::spawn` of rayon-core 1.13: deques, an injector, and counters that all share.
@@ -45,8 +48,9 @@ pub enum Design {
 
 impl Design {
     /// All of them.
-    pub const ALL: [Design; 5] = [
+    pub const ALL: [Design; 6] = [
         Design::Cmwq,
+        Design::Fifo,
         Design::OneLock,
         Design::Rayon,
         Design::Deques,
@@ -57,6 +61,7 @@ impl Design {
     pub fn name(self) -> &'static str {
         match self {
             Design::Cmwq => "cmwq",
+            Design::Fifo => "fifo",
             Design::OneLock => "one-lock",
             Design::Rayon => "rayon",
             Design::Deques => "deques",
@@ -147,7 +152,8 @@ impl Cell {
     pub fn run(&self) -> Outcome {
         assert!(self.items > 0, "there are items");
         match self.design {
-            Design::Cmwq => cmwq::run(self),
+            Design::Cmwq => cmwq::run(self, Kind::Managed),
+            Design::Fifo => cmwq::run(self, Kind::Fifo),
             Design::OneLock => world::run(self, one_lock::OneLock::new),
             Design::Rayon => world::run(self, rayon::Rayon::counted),
             Design::Deques => world::run(self, rayon::Rayon::new),

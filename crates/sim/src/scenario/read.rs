@@ -31,8 +31,9 @@ const SECTIONS: [&str; 10] = [
     "data",
 ];
 
-const KINDS: [(&str, Kind); 6] = [
+const KINDS: [(&str, Kind); 7] = [
     ("managed", Kind::Managed),
+    ("fifo", Kind::Fifo),
     ("unbound", Kind::Unmanaged),
     ("unmanaged", Kind::Unmanaged),
     ("percpu", Kind::PerCpu),

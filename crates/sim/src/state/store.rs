@@ -37,6 +37,7 @@ struct Pwq {
     queue: QueueId,
     pool: PoolId,
     node: Option<u32>,
+    fifo: bool,
     limit: usize,
     core: PoolWorkqueue<Items>,
 }
@@ -116,6 +117,7 @@ impl Items {
             queue,
             pool,
             node,
+            fifo: flags.fifo,
             limit,
             core: PoolWorkqueue::new(flags),
         });
@@ -258,12 +260,17 @@ impl Store for Items {
 
     fn info(&self, pwq: PwqId) -> PwqInfo {
         let Pwq {
-            queue, pool, node, ..
+            queue,
+            pool,
+            node,
+            fifo,
+            ..
         } = *self.at(pwq);
         PwqInfo {
             pool: pool.0,
             queue: u64::from(queue.0),
             node,
+            fifo,
         }
     }
 

@@ -59,6 +59,8 @@ pub(super) enum Shape {
 pub(super) enum Pool {
     /// This project as it is: its rules on a simulated machine
     Cmwq,
+    /// The same with a queue whose items begin in the order of queueing
+    Fifo,
     /// A model of this project at commit 8f19024: one lock, twice an item
     OneLock,
     /// A model of `rayon::spawn`
@@ -73,6 +75,7 @@ impl Pool {
     fn design(self) -> Design {
         match self {
             Pool::Cmwq => Design::Cmwq,
+            Pool::Fifo => Design::Fifo,
             Pool::OneLock => Design::OneLock,
             Pool::Rayon => Design::Rayon,
             Pool::Deques => Design::Deques,
@@ -83,7 +86,7 @@ impl Pool {
     /// Items of a run at most: those that let few items a second pass need fewer.
     fn most(self, shape: scale::Shape) -> u64 {
         match (self, shape) {
-            (Pool::Cmwq, _) => 40_000,
+            (Pool::Cmwq | Pool::Fifo, _) => 40_000,
             (Pool::Deques, scale::Shape::Inside) | (Pool::Batches, _) => 1_000_000,
             _ => 100_000,
         }

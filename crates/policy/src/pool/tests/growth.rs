@@ -176,13 +176,32 @@ fn a_reserve_that_arrives_passes_the_gate_too() {
 fn convoy_beside_another_queue() -> (Rig, usize) {
     let mut rig = Rig::one(attrs(2), 1000);
     let other = rig.pwq(0, 1000);
+    convoy(&mut rig);
+    (rig, other)
+}
+
+fn convoy(rig: &mut Rig) {
     rig.queue_and_run(140, 0);
-    ticks(&mut rig, 30, LOCK, Some(MILLISECOND));
+    ticks(rig, 30, LOCK, Some(MILLISECOND));
     assert!(
         !rig.pools[0].worklist.lanes()[0].list.is_empty(),
         "they are held back"
     );
-    (rig, other)
+}
+
+#[test]
+fn items_that_are_held_back_are_overtaken_by_none_of_their_fifo_queue() {
+    for fifo in [false, true] {
+        let mut rig = Rig::one(attrs(2), 1000);
+        rig.store.pwqs[0].state.flags.fifo = fifo;
+        convoy(&mut rig);
+        let of_another_function = rig.item();
+        rig.store.items[of_another_function].key.func += 1;
+        assert!(rig.queue(of_another_function, 0));
+        let lane = &rig.pools[0].worklist.lanes()[0].list;
+        let is_last = lane.iter(&rig.store).last() == Some(of_another_function);
+        assert_eq!(is_last, fifo);
+    }
 }
 
 /// How the workers are found: those of the first queue at the lock, the others asleep elsewhere.

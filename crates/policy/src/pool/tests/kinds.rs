@@ -21,6 +21,7 @@ fn of_rule(rule: Rule) -> PoolAttrs {
 }
 
 const INTENSIVE: PwqFlags = PwqFlags {
+    fifo: false,
     orphaned: false,
     cpu_intensive: true,
     rescued: false,

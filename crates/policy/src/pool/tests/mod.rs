@@ -24,6 +24,7 @@ mod deal;
 mod deferred;
 mod estimate;
 mod events;
+mod fifo;
 mod growth;
 mod inbox;
 mod inboxes;

@@ -13,6 +13,7 @@ const DONE: ItemReport = ItemReport {
 };
 
 const RESCUED: PwqFlags = PwqFlags {
+    fifo: false,
     orphaned: false,
     cpu_intensive: false,
     rescued: true,

@@ -18,7 +18,7 @@ use std::vec;
 const RAN: u64 = 2 * MICROSECOND;
 
 /// A pool for so many CPUs in which one worker executes an item, after many short ones.
-fn after_short_ones(target: u32) -> (Rig, Box) {
+pub(super) fn after_short_ones(target: u32) -> (Rig, Box) {
     let mut rig = Rig::one(attrs(target), 1000);
     let mut inbox = Box::of(&rig);
     inbox.plain = PlainInbox::dealing(0);
@@ -212,7 +212,7 @@ fn an_item_that_another_worker_has_begun_is_not_begun_twice() {
 
 /// What happens to a pool that deals to several workers.
 #[derive(Clone, Copy, Debug)]
-enum Happens {
+pub(super) enum Happens {
     Leave(usize),
     /// The item that a worker executes queues another one, or itself, or the one that another
     /// worker executes.
@@ -238,7 +238,7 @@ enum Happens {
 
 /// What is done with an item that runs, and may be pending again.
 #[derive(Clone, Copy, Debug)]
-enum Does {
+pub(super) enum Does {
     Again,
     Wait,
     Cancel,
@@ -270,7 +270,7 @@ fn next() -> impl Strategy<Value = Does> {
 
 /// How often each item was left, and how often one was kept that had queued itself.
 #[derive(Default)]
-struct Known {
+pub(super) struct Known {
     left: BTreeMap<usize, usize>,
     kept: usize,
 }
@@ -320,7 +320,7 @@ fn do_with(rig: &mut Rig, inbox: &mut Box, known: &mut Known, (work, does): (usi
     }
 }
 
-fn end_all_but_one(rig: &mut Rig, inbox: &mut Box) {
+pub(super) fn end_all_but_one(rig: &mut Rig, inbox: &mut Box) {
     let waits = |rig: &Rig, inbox: &Box| rig.pools[0].nr_queued() > 0 || inbox.plain.has_left();
     for n in 0..400 {
         let running = rig.running();
@@ -375,7 +375,7 @@ fn by_items(rig: &mut Rig, inbox: &mut Box, known: &mut Known, what: Happens) {
     }
 }
 
-fn happen(rig: &mut Rig, inbox: &mut Box, known: &mut Known, what: Happens) {
+pub(super) fn happen(rig: &mut Rig, inbox: &mut Box, known: &mut Known, what: Happens) {
     match what {
         Happens::Leave(items) => {
             for work in leave(rig, inbox, items) {

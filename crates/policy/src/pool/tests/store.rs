@@ -285,6 +285,7 @@ impl Store for TestStore {
             pool: pwq.pool as u32,
             queue: pwq.queue as u64,
             node: None,
+            fifo: pwq.state.flags.fifo,
         }
     }
 

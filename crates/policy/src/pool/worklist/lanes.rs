@@ -15,7 +15,7 @@ use super::Worklist;
 use crate::growth::{Crowd, GrowthStats, Holding};
 use crate::list::List;
 use crate::probe::hit;
-use crate::store::Store;
+use crate::store::{PwqInfo, Store};
 use crate::time::Time;
 use crate::worker::WorkerId;
 
@@ -25,11 +25,21 @@ use crate::pool::crew::{Crew, Worker};
 /// So many kinds are watched at one time.
 pub(in crate::pool) const MAX_LANES: usize = 8;
 
-/// Items of one queue that have one function.
+/// Items of one queue that have one function. All items of a queue that keeps the order are of one
+/// kind, as otherwise they would overtake those that are held back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::pool) struct Kind {
     queue: u64,
     pub(super) func: u64,
+}
+
+impl Kind {
+    /// Of an item of that pool workqueue, with this function.
+    fn of(pwq: &PwqInfo, func: u64) -> Self {
+        let PwqInfo { queue, fifo, .. } = *pwq;
+        let func = if fifo { 0 } else { func };
+        Kind { queue, func }
+    }
 }
 
 /// A kind whose executions queue up at one lock, or lately did.
@@ -82,19 +92,13 @@ impl<S: Store> Worklist<S> {
     /// The kind of a listed item.
     fn kind_of(&self, cx: &Cx<S>, work: S::Work) -> Kind {
         let pwq = cx.store.pwq_of(work).expect("a listed item is queued");
-        Kind {
-            queue: cx.store.info(pwq).queue,
-            func: cx.store.key(work).func,
-        }
+        Kind::of(&cx.store.info(pwq), cx.store.key(work).func)
     }
 
     /// The kind of the item that this worker executes.
     pub(super) fn kind_executed(cx: &Cx<S>, worker: &Worker<S>) -> Option<Kind> {
         let current = worker.current.as_ref()?;
-        (!current.barrier).then(|| Kind {
-            queue: cx.store.info(current.pwq).queue,
-            func: current.key.func,
-        })
+        (!current.barrier).then(|| Kind::of(&cx.store.info(current.pwq), current.key.func))
     }
 
     fn lane(&mut self, kind: Option<Kind>) -> Option<&mut Lane<S>> {

@@ -14,10 +14,11 @@ use crate::rng::Rng;
 pub(crate) const ITEMS: usize = 50;
 
 /// The kinds of queues, by index. Queues are named so: an item sees through which it runs.
-pub(crate) const KINDS: [&str; 5] = ["managed", "percpu", "ordered", "unmanaged", "bh"];
+pub(crate) const KINDS: [&str; 6] = ["managed", "percpu", "ordered", "unmanaged", "bh", "fifo"];
 const MANAGED: usize = 0;
 pub(crate) const ORDERED: usize = 2;
 const UNMANAGED: usize = 3;
+const FIFO: usize = 5;
 /// No limit of a queue is ever higher than this.
 pub(crate) const MOST_ACTIVE: usize = 8;
 
@@ -150,7 +151,7 @@ impl World {
         match kind {
             kind if kind == self.perishable => usize::MAX,
             ORDERED => 1,
-            MANAGED | UNMANAGED => MOST_ACTIVE,
+            MANAGED | UNMANAGED | FIFO => MOST_ACTIVE,
             // Each CPU has a limit of its own.
             _ => usize::MAX,
         }
@@ -187,6 +188,7 @@ fn new_queue(kind: usize, rng: &mut Rng) -> Workqueue {
     let builder = Workqueue::builder(KINDS[kind]);
     let builder = match KINDS[kind] {
         "managed" => builder.max_active(1 + rng.below(MOST_ACTIVE)),
+        "fifo" => builder.fifo().max_active(1 + rng.below(MOST_ACTIVE)),
         "percpu" => builder.percpu().max_active(1 + rng.below(MOST_ACTIVE)),
         "ordered" => builder.ordered(),
         "unmanaged" => builder.unmanaged().max_active(MOST_ACTIVE),

@@ -1,0 +1,58 @@
+//! FIFO queues: items begin in the order of queueing, on several workers.
+
+use std::sync::OnceLock;
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering::SeqCst;
+use std::time::{Duration, Instant};
+
+use cmwq::{Work, Workqueue};
+
+use crate::common::{Occupancy, watchdog};
+
+const ITEMS: usize = 20_000;
+/// An item looks at so many that were queued before it.
+const LOOKS_AT: usize = 100;
+/// One in so many sleeps, unseen: others begin meanwhile.
+const SLEEPS: usize = 500;
+
+#[derive(Default)]
+struct Seen {
+    all: OnceLock<Vec<Work>>,
+    /// Older items that were pending when one had begun, at most.
+    overtaken: AtomicUsize,
+    inside: Occupancy,
+}
+
+impl Seen {
+    fn item(&self, number: usize) {
+        let _counted = self.inside.enter();
+        let all = self.all.get().expect("all were made before one was queued");
+        let older = &all[number.saturating_sub(LOOKS_AT)..number];
+        let pending = older.iter().filter(|work| work.is_pending()).count();
+        self.overtaken.fetch_max(pending, SeqCst);
+        if number.is_multiple_of(SLEEPS) {
+            std::thread::sleep(Duration::from_micros(200));
+        }
+        // Short, and no briefer: several workers serve them.
+        let begun = Instant::now();
+        while begun.elapsed() < Duration::from_micros(2) {}
+    }
+}
+
+#[test]
+fn an_item_begins_when_all_older_ones_have_begun() {
+    let _watch = watchdog();
+    let queue = Workqueue::builder("in-order").fifo().build().unwrap();
+    let seen: &'static Seen = Box::leak(Box::default());
+    let made = (0..ITEMS).map(|number| Work::new(move || seen.item(number)));
+    let all = seen.all.get_or_init(|| made.collect());
+    for _ in 0..3 {
+        all.iter()
+            .for_each(|work| assert_eq!(queue.queue(work), Ok(true)));
+        queue.flush().unwrap();
+    }
+    assert!(seen.inside.peak() > 1, "several ran at once");
+    // Who was dealt items, alone, may be about to say that it has begun one.
+    let overtaken = seen.overtaken.load(SeqCst);
+    assert!(overtaken <= 1, "{overtaken} at once");
+}

@@ -234,7 +234,7 @@ static void test_queue(void)
 	attrs.scope = 6;
 	EQUAL(cmwq_queue_apply_attrs(queue, &attrs), -EINVAL);
 	EQUAL(cmwq_queue_destroy(queue), 0);
-	options.kind = 6;
+	options.kind = CMWQ_FIFO + 1;
 	EQUAL(cmwq_queue_create("odd", &options, &queue), -EINVAL);
 	options.kind = CMWQ_PERCPU;
 	options.attrs.nice = 5;

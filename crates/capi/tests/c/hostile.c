@@ -180,14 +180,14 @@ static void test_options(void)
 	uint32_t kind;
 	size_t n;
 
-	for (kind = 0; kind <= 4; kind++) {
+	for (kind = 0; kind <= CMWQ_FIFO; kind++) {
 		for (n = 0; n < 4; n++)
 			EQUAL(create(kind, 0, limits[n]), -EINVAL);
 		EQUAL(create(kind, 0, 0), 0);
 		EQUAL(create(kind, 0x40, 0), -EINVAL);
 		EQUAL(create(kind, ~0u, 0), -EINVAL);
 	}
-	EQUAL(create(5, 0, 0), -EINVAL);
+	EQUAL(create(CMWQ_FIFO + 1, 0, 0), -EINVAL);
 	EQUAL(create(~0u, 0, 0), -EINVAL);
 	options.stacking = 2;
 	EQUAL(cmwq_queue_create("odd", &options, &made), -EINVAL);

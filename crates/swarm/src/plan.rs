@@ -32,7 +32,7 @@ features! {
     UserSignals, NoCanaries, FixedTick, LateReports, LostReports, SpuriousReports, Hints,
     Locks, Semaphores, Devices, Interrupts, Data, Yield, Costs, Smt, LinuxScheduler, ItemWaits,
     DropQueues, Shutdown, Quota, LeaveBehind, ExactLimits, Unseen, Claims,
-    BriefItems,
+    BriefItems, InOrder,
 }
 
 impl Feature {

@@ -164,6 +164,7 @@ fn kind(plan: &Plan, random: &mut Random) -> Kind {
         (Feature::Unmanaged, Kind::Unmanaged),
         (Feature::Ordered, Kind::Ordered),
         (Feature::Bh, Kind::Bh),
+        (Feature::InOrder, Kind::Fifo),
     ];
     let mut fitting = vec![Kind::Managed];
     fitting.extend(kinds.iter().filter(|k| plan.has(k.0)).map(|k| k.1));

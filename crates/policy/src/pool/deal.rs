@@ -26,7 +26,7 @@ use super::inbox::{Inbox, may_be_held};
 use super::{Cx, Published, WorkerPool, slots};
 use crate::action::Action;
 use crate::list::List;
-use crate::probe::hit;
+use crate::probe::{broken, hit};
 use crate::pwq::Drain;
 use crate::store::{ItemKey, SharedLimit, Store};
 use crate::time::{Nanos, Time};
@@ -372,7 +372,8 @@ impl<S: Store> WorkerPool<S> {
         if !self.dealing.several {
             return;
         }
-        if before.open.is_none() || self.dealing.fifo.is_some() {
+        let in_order = self.dealing.fifo.is_some() && !broken!(FifoOvertaken);
+        if before.open.is_none() || in_order {
             return self.recall(cx, inbox, None);
         }
         if cx.now.since(self.dealing.looked) < LATE {

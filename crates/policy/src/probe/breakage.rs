@@ -28,6 +28,7 @@ rules! {
     TurnLost "turn-lost" "A pool that is told of its turn does nothing."
     CancelKeepsSlot "cancel-keeps-slot" "An item that is taken back keeps its slot."
     PlugIgnored "plug-ignored" "Items of an ordered queue begin before older ones have ended elsewhere."
+    FifoOvertaken "fifo-overtaken" "What a worker of a FIFO queue was dealt stays with it while another one takes what is next."
     UnplugForgotten "unplug-forgotten" "Nobody lets the newer items begin when the older ones have ended."
     FreezeIgnored "freeze-ignored" "A frozen queue goes on."
     ReentrantInPool "reentrant-in-pool" "Nobody looks whether the item runs in the same pool."

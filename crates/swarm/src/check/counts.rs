@@ -80,6 +80,11 @@ impl Counts {
         self.last.insert(over.thread, over.execution.item);
     }
 
+    /// Whether a thread has executed this item last.
+    pub(super) fn was_last(&self, item: ItemId) -> bool {
+        self.last.values().any(|&last| last == item)
+    }
+
     /// The pwqs of a pool.
     pub(super) fn pwqs_of(&self, pool: PoolId) -> impl Iterator<Item = PwqView> + '_ {
         let pwqs = self.pools.get(pool.0 as usize).map(|p| p.pwqs.iter());

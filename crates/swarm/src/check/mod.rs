@@ -51,6 +51,7 @@ pub enum Invariant {
     NodeShares,
     ExactOverNodes,
     OrderedInOrderAndAlone,
+    FifoInOrder,
     NonReentrant,
     NothingLost,
     NothingRunTwice,
@@ -80,13 +81,14 @@ pub enum Invariant {
 
 impl Invariant {
     /// All of them, with their names.
-    pub const ALL: [(Invariant, &str); 29] = {
+    pub const ALL: [(Invariant, &str); 30] = {
         use Invariant::*;
         [
             (LimitNeverExceeded, "limit-never-exceeded"),
             (NodeShares, "node-shares"),
             (ExactOverNodes, "exact-over-nodes"),
             (OrderedInOrderAndAlone, "ordered-in-order-and-alone"),
+            (FifoInOrder, "fifo-in-order"),
             (NonReentrant, "non-reentrant"),
             (NothingLost, "nothing-lost"),
             (NothingRunTwice, "nothing-run-twice"),
@@ -307,7 +309,10 @@ impl Books {
         match line.what {
             What::Start(execution, queue) => self.starts(machine, line, execution, queue),
             What::End(execution) => self.ends(machine, execution),
-            What::Queued(_, item, true) => self.ledger.accepted(item),
+            What::Queued(queue, item, true) => {
+                self.note_queued(machine, queue, item);
+                self.ledger.accepted(item)
+            }
             _ => Ok(()),
         }
     }

@@ -3,6 +3,8 @@
 //! it.
 
 use super::contract::{drained, expired, queued_elsewhere};
+use super::fifo::in_order;
+use super::leaving::{crowded, end_by, leave, run};
 use super::rig::Todo;
 use super::*;
 use crate::affinity::{Layout, Place, Scope};
@@ -10,6 +12,7 @@ use crate::colours::{Colours, Flush};
 use crate::cpumask::CpuMask;
 use crate::hog::{Sample, Switches};
 use crate::limit::Limit;
+use crate::pool::brief::SHORT;
 use crate::pool::{IDLE_WORKER_TIMEOUT, Rule};
 use crate::probe::breakage::{self, Broken};
 use crate::pwq::PwqFlags;
@@ -147,6 +150,20 @@ fn a_plug_is_ignored() {
 fn nobody_unplugs() {
     let (right, wrong) = (std::vec![0, 1, 2, 3], std::vec![0, 1, 2]);
     decides(Broken::UnplugForgotten, order, right, wrong);
+}
+
+#[test]
+fn a_worker_overtakes_what_another_one_was_dealt() {
+    let is_next = || {
+        let (mut rig, mut inbox) = in_order(2);
+        let left = leave(&mut rig, &mut inbox, 200);
+        let (_, id, _) = rig.running()[0];
+        end_by(&mut rig, &mut inbox, id, SHORT);
+        crowded(&mut rig, &mut inbox);
+        run(&mut rig, &mut inbox);
+        rig.started == left[..2]
+    };
+    decides(Broken::FifoOvertaken, is_next, true, false);
 }
 
 #[test]

@@ -8,7 +8,7 @@ use crate::pool::brief::{LATE, SHORT};
 use proptest::prelude::*;
 
 /// A pool for so many CPUs in which one worker executes a short item of such a queue.
-fn in_order(target: u32) -> (Rig, Box) {
+pub(super) fn in_order(target: u32) -> (Rig, Box) {
     let (mut rig, mut inbox) = after_short_ones(target);
     rig.store.pwqs[0].state.flags.fifo = true;
     publish(&mut rig, &mut inbox);

@@ -1,9 +1,9 @@
 //! The process around the queues: handles that are dropped, the end of the program, a CPU quota.
 
-use cmwq_policy::Nanos;
 use cmwq_policy::contract::{self, Later, Machine as _};
 use cmwq_policy::pwq::Drain;
 use cmwq_policy::worker::Wait;
+use cmwq_policy::{Cx, Nanos, WorkerPool};
 
 use crate::api::act::Answer;
 use crate::api::names::{PoolId, QueueId};
@@ -49,8 +49,10 @@ impl ForAll {
         let (mut queued, mut running) = (0, 0);
         for pool in m.pool_ids() {
             let later = self.later(m, pool);
-            let executing = u64::from(m.with_core(pool, |core| core.nr_executing()));
-            let in_flight = m.with_core(pool, |core| core.nr_in_flight());
+            let counts = |core: &mut WorkerPool<_>, _: &mut Cx<_>| {
+                (u64::from(core.nr_executing()), core.nr_in_flight())
+            };
+            let (executing, in_flight) = m.in_pool(pool, counts);
             queued += in_flight - executing - later.barriers;
             running += executing - later.running;
         }
@@ -61,7 +63,8 @@ impl ForAll {
     }
 
     pub(crate) fn look(&mut self, m: &Machine) -> Result<Answer, Awaited> {
-        let in_flight = |pool: PoolId| m.with_core(pool, |core| core.nr_in_flight());
+        // An event: the pool may have to take in what was left for it.
+        let in_flight = |pool: PoolId| m.in_pool(pool, |core, _| core.nr_in_flight());
         // Nothing happens between the looks at two pools, so one pass is enough.
         let busy = m
             .pool_ids()

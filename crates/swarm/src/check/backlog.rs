@@ -29,6 +29,8 @@ pub(super) struct Terms {
     bound: Option<Nanos>,
     /// Items change their workers' threads.
     pub(super) leaves: bool,
+    /// Items are taken for brief, whatever they are like.
+    takes_for_brief: bool,
     /// What was forbidden a moment ago is started within this.
     next_look: Nanos,
 }
@@ -51,6 +53,7 @@ impl Terms {
                 && options.costs.call == 0
                 && options.placement == Placement::default(),
             bound: is_work_conserving.then_some(bound),
+            takes_for_brief: options.brief_items,
             next_look: bound.max(NEXT_LOOK),
         }
     }
@@ -72,6 +75,8 @@ struct Watched {
     excused: Time,
     /// Since when something waits though a CPU idles.
     idle_since: Option<Time>,
+    /// Items that had begun then.
+    started: u64,
 }
 
 impl Backlog {
@@ -254,7 +259,14 @@ impl Books {
         let (quota, most) = (machine.quota(), enough(machine, pool));
         let by_quota = quota < most && census.running >= quota;
         let enough = by_quota || (!outside && census.running >= most);
-        let since = &mut self.backlog.pools[pool.0 as usize].idle_since;
+        let watched = &mut self.backlog.pools[pool.0 as usize];
+        // While items are taken for brief, each look starts one more worker for those that are not.
+        let started = machine.pool_stats(pool).started;
+        let before = std::mem::replace(&mut watched.started, started);
+        if self.terms.takes_for_brief && started > before {
+            watched.idle_since = None;
+        }
+        let since = &mut watched.idle_since;
         let Some(bound) = self.terms.bound else {
             return Ok(());
         };

@@ -80,7 +80,12 @@ impl Counts {
         self.last.insert(over.thread, over.execution.item);
     }
 
-    /// Whether a thread has executed this item last.
+    /// Whether this is what the thread has executed last.
+    pub(super) fn executed_last(&self, thread: ThreadId, item: ItemId) -> bool {
+        self.last.get(&thread) == Some(&item)
+    }
+
+    /// Whether any thread has executed this item last.
     pub(super) fn was_last(&self, item: ItemId) -> bool {
         self.last.values().any(|&last| last == item)
     }

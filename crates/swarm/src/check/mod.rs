@@ -350,8 +350,12 @@ impl Books {
         let nested = self.is_nested(&over);
         self.running.remove(at);
         if !nested {
+            // The next instance of the same item may be another pool workqueue's, for which its
+            // executor has not come.
+            if !self.counts.executed_last(over.thread, over.execution.item) {
+                self.rescue.ended(machine, &over);
+            }
             self.counts.ended(&over);
-            self.rescue.ended(machine, &over);
         }
         self.ledger.ends(execution);
         Ok(())

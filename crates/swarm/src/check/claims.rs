@@ -1,6 +1,5 @@
 //! Items that are executed by who joins them.
 
-use cmwq_policy::Rule;
 use cmwq_policy::queue::Kind;
 use cmwq_policy::stacking::{MOST_NESTED, Stacking};
 use cmwq_sim::{Machine, PoolId};
@@ -37,8 +36,9 @@ impl Books {
             if lowest.execution == one.execution {
                 continue;
             }
-            // A rescuer does not count, nor does what keeps a CPU for itself.
-            let counts = machine.pool_rule(lowest.pool) != Rule::PerCpu;
+            // A rescuer does not count, nor does what keeps a CPU for itself, also if its pool has
+            // lost that CPU since.
+            let counts = !machine.is_percpu(lowest.pool);
             nested.may += 1;
             nested.certain += u32::from(counts && !machine.is_rescuer(one.thread));
         }

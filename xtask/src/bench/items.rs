@@ -19,7 +19,7 @@ const TRIP: &str = "trip";
 /// How many times that of the best of the others our round trip may take.
 const TRIP_AIM: f64 = 1.1;
 
-const OURS: [&str; 2] = ["cmwq", "cmwq-work"];
+const OURS: [&str; 3] = ["cmwq", "cmwq-work", "cmwq-fifo"];
 const PEERS: [&str; 3] = [RAYON, "tokio", "threadpool"];
 const RAYON: &str = "rayon";
 
@@ -137,6 +137,7 @@ pub(super) fn summary(rows: &[Row]) -> Vec<Vec<String>> {
         "queued by",
         "cmwq",
         "cmwq-work",
+        "cmwq-fifo",
         "rayon",
         "tokio",
         "threadpool",
@@ -318,9 +319,9 @@ mod tests {
     fn the_summary_has_a_line_for_each_shape_and_the_fastest_other() {
         let lines = summary(&rows());
         assert_eq!(lines.len(), 3);
-        let inside = ["**20 ns**", "-", "10 ns", "90 ns", "-", "2.000 (loss)"];
+        let inside = ["**20 ns**", "-", "-", "10 ns", "90 ns", "-", "2.000 (loss)"];
         assert_eq!(lines[1][2..], inside);
-        let trip = ["**9.0 us**", "-", "10.0 us", "-", "9.0 us", "1.000"];
+        let trip = ["**9.0 us**", "-", "-", "10.0 us", "-", "9.0 us", "1.000"];
         assert_eq!(lines[2][2..], trip);
     }
 

@@ -80,6 +80,8 @@ pub(super) enum Contender {
     Cmwq,
     /// `Work`, made beforehand and queued again: nothing is allocated.
     CmwqWork,
+    /// `Workqueue::spawn` on a queue whose items begin in the order of queueing.
+    CmwqFifo,
     /// `ThreadPool::spawn`, one thread for each CPU.
     #[cfg(feature = "peers")]
     Rayon,

@@ -2,7 +2,7 @@
 
 use std::hint::black_box;
 
-use cmwq::Workqueue;
+use cmwq::{Workqueue, WorkqueueBuilder};
 
 use super::super::engine::Engine;
 use super::args::Contender;
@@ -73,12 +73,21 @@ pub(super) fn start(contender: Contender, cpus: usize) -> Result<&'static dyn Lo
             let _ = cpus;
             Ok(Box::leak(Box::new(queue()?)))
         }
+        Contender::CmwqFifo => Ok(Box::leak(Box::new(made(builder().fifo())?))),
     }
 }
 
 /// Nothing is tuned.
 pub(super) fn queue() -> Result<Workqueue, String> {
-    let queue = Workqueue::builder("items").build();
+    made(builder())
+}
+
+fn builder() -> WorkqueueBuilder {
+    Workqueue::builder("items")
+}
+
+fn made(builder: WorkqueueBuilder) -> Result<Workqueue, String> {
+    let queue = builder.build();
     queue.map_err(|e| format!("cmwq: no queue: {e}"))
 }
 

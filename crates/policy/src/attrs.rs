@@ -46,9 +46,8 @@ impl Kind {
         matches!(self, Kind::Managed | Kind::Fifo)
     }
 
-    /// Whether its items begin in the order of queueing, wherever they were queued: it has no pods,
-    /// and when its attributes change, older items end before others begin.
-    pub fn keeps_order(self) -> bool {
+    /// Whether it has no pods: its items begin in the order of queueing, wherever they were queued.
+    pub fn has_no_pods(self) -> bool {
         matches!(self, Kind::Ordered | Kind::Fifo)
     }
 

@@ -253,10 +253,10 @@ impl Layout {
         own.filter(|mask| !mask.is_empty()).unwrap_or(self.unbound)
     }
 
-    /// The scope that counts. A queue that keeps the order has no pods.
+    /// The scope that counts.
     pub fn scope(&self, kind: Kind, attrs: &Attrs) -> Scope {
         match (kind, attrs.scope) {
-            (kind, _) if kind.keeps_order() => Scope::System,
+            (kind, _) if kind.has_no_pods() => Scope::System,
             (_, None) => self.default_scope,
             (_, Some(scope)) => scope,
         }
@@ -297,7 +297,7 @@ impl Layout {
     /// queued.
     pub fn has_one_route(&self, kind: Kind, attrs: &Attrs) -> bool {
         let one_pod = self.pool_scope(kind, attrs) == Scope::System;
-        kind.keeps_order() || (kind.shares_pwq() && one_pod)
+        kind.has_no_pods() || (kind.shares_pwq() && one_pod)
     }
 
     /// Where items of this CPU go. A pod of which no CPU is in use and allowed leaves the whole

@@ -7,7 +7,7 @@ use crate::colours::Flush;
 use crate::pool::{Cx, WorkerPool};
 use crate::probe::broken;
 use crate::pwq::clamp_max_active;
-use crate::queue::{Attrs, Queue};
+use crate::queue::{Attrs, Kind, Queue};
 use crate::store::Store;
 
 /// A flush of one pool workqueue.
@@ -223,8 +223,8 @@ fn move_to<M: Machine>(m: &M, queue: M::Queue, q: &mut Queue<PwqOf<M>>, cpu: usi
     if m.info(old).pool == pool {
         return;
     }
-    // The new one is plugged, where the order counts, until everything older has ended.
-    publish(m, queue, q, cpu, pool, q.made().kind.keeps_order());
+    // The new one is plugged, of an ordered queue, until everything older has ended.
+    publish(m, queue, q, cpu, pool, q.made().kind == Kind::Ordered);
     let routed = m.routed(queue);
     let is_used = routed.iter().any(|c| m.routed_to(queue, c) == Some(old));
     if !is_used && m.with_pool(m.info(old).pool, |core, cx| core.retire_pwq(cx, old)) {

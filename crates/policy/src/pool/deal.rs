@@ -13,7 +13,7 @@
 //! was dealt: the pool learns how far the worker has come, and the rest is where it was. So events
 //! find the pool as if the worker had told of each item. Where several workers serve short items,
 //! each is dealt some, and a worker that just goes on leaves others theirs: when that is right is
-//! in "Several hands" of `README.md` in this folder.
+//! in "Several hands" of `README.md` in this folder. Of a FIFO queue it never is.
 //!
 //! An item that is dealt and not begun is pending and owned, as in the inbox. Once it is begun it
 //! has the slot of the one before, of the same pool workqueue; a listed one has its own.
@@ -45,7 +45,7 @@ pub(super) struct Dealing {
     several: bool,
     /// So many items are in hands that waited for a slot and are not known to have begun.
     inactive: usize,
-    /// The worker whose hand is out with items of a queue that keeps the order, if one is.
+    /// The worker whose hand is out with items of a FIFO queue, if one is.
     fifo: Option<WorkerId>,
 }
 
@@ -113,10 +113,12 @@ impl<S: Store> WorkerPool<S> {
         // A barrier has no slot to pass on, and what only this worker may run comes first.
         let worker = self.crew.get(id);
         let is_item = worker.current.as_ref().is_some_and(|item| !item.barrier);
-        if !is_item || !worker.scheduled.is_empty() || !self.may_deal(cx, (id, pwq)) {
+        if !is_item || !worker.scheduled.is_empty() {
             return;
         }
-        let alone_for = self.goes_on_for(cx, id);
+        let Some(alone_for) = self.may_deal(cx, (id, pwq)) else {
+            return;
+        };
         let to = Dealer {
             worker: id,
             pwq,
@@ -148,7 +150,7 @@ impl<S: Store> WorkerPool<S> {
         to: Dealer<S::Pwq>,
         dealt: usize,
     ) {
-        if self.dealing.several && !self.may_deal(cx, (to.worker, to.pwq)) {
+        if self.dealing.several && self.may_deal(cx, (to.worker, to.pwq)).is_none() {
             return;
         }
         self.dealing.came_to(dealt, dealt);
@@ -187,8 +189,8 @@ impl<S: Store> WorkerPool<S> {
     }
 
     /// Whether nobody is in a hurry for the end of an item of this pool workqueue but who waits for
-    /// its own, so that the worker may go on by itself.
-    fn may_deal(&self, cx: &mut Cx<S>, (id, pwq): (WorkerId, S::Pwq)) -> bool {
+    /// its own, so that the worker may go on by itself; and for how long.
+    fn may_deal(&self, cx: &mut Cx<S>, (id, pwq): (WorkerId, S::Pwq)) -> Option<Nanos> {
         let state = cx.store.pwq(pwq);
         let is_quiet = state.drain == Drain::No && !state.retired && !state.flags.plugged;
         let is_ours = |cx: &mut Cx<S>| {
@@ -197,18 +199,18 @@ impl<S: Store> WorkerPool<S> {
             let is_alone = || limit.with_waiters(|waiters| waiters.is_alone(pwq));
             now.is_kept() && (!now.waiting() || is_alone())
         };
-        is_quiet
+        let may = is_quiet
             && self.drain_watchers == 0
             && self.brief.are_short()
             && self.opening(cx.now).is_some()
             && is_ours(cx)
-            && self.goes_on_for(cx, id) > 0
-            && self.keeps_order_alone(cx, pwq)
+            && self.fifo_is_alone(cx, pwq);
+        let alone_for = may.then(|| self.goes_on_for(cx, id))?;
+        (alone_for > 0).then_some(alone_for)
     }
 
-    /// Whether no other runs, where items are to begin in the order of queueing: the next one that
-    /// asks would recall what was dealt.
-    fn keeps_order_alone(&self, cx: &Cx<S>, pwq: S::Pwq) -> bool {
+    /// Whether no other runs, of a FIFO queue: the next one that asks would recall what was dealt.
+    fn fifo_is_alone(&self, cx: &Cx<S>, pwq: S::Pwq) -> bool {
         !cx.store.info(pwq).fifo || self.nr_running() == 1
     }
 
@@ -361,7 +363,8 @@ impl<S: Store> WorkerPool<S> {
     }
 
     /// Before a worker asks: what others were dealt is recalled if it has waited for long, as
-    /// behind an item that is not short, or if nothing more is dealt, or if the order counts.
+    /// behind an item that is not short, or if nothing more is dealt, or if any of it is of a FIFO
+    /// queue.
     pub(super) fn recall_others(
         &mut self,
         cx: &mut Cx<S>,
@@ -372,8 +375,8 @@ impl<S: Store> WorkerPool<S> {
         if !self.dealing.several {
             return;
         }
-        let in_order = self.dealing.fifo.is_some() && !broken!(FifoOvertaken);
-        if before.open.is_none() || in_order {
+        let fifo = self.dealing.fifo.is_some() && !broken!(FifoOvertaken);
+        if before.open.is_none() || fifo {
             return self.recall(cx, inbox, None);
         }
         if cx.now.since(self.dealing.looked) < LATE {
@@ -429,8 +432,9 @@ impl<S: Store> WorkerPool<S> {
         self.dealing.inactive -= usize::from(matches!(item.was, Was::Inactive(_)));
         let more_could = self.more_could_run();
         self.brief.ended(ran, true, more_could);
-        self.worklist.note_over(at, progress.key.func);
-        let state = cx.store.pwq(progress.dealer.pwq);
+        let pwq = progress.dealer.pwq;
+        self.worklist.note_over(cx, at, (pwq, progress.key.func));
+        let state = cx.store.pwq(pwq);
         state.stats.note_ran(ran);
         state.stats.note_waited(item.stamp.age(at));
         // In before out: a flush that waits for both is not told of the first.

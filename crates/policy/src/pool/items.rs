@@ -174,7 +174,7 @@ impl<S: Store> WorkerPool<S> {
         let pwq = ended.pwq;
         self.stats.completed += 1;
         self.moved = cx.now;
-        self.worklist.note_over(cx.now, ended.key.func);
+        self.worklist.note_over(cx, cx.now, (pwq, ended.key.func));
         self.estimate.begin_anew(cx.now);
         let state = cx.store.pwq(pwq);
         state.moved = cx.now;

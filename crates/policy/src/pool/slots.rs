@@ -291,10 +291,10 @@ impl<S: Store> WorkerPool<S> {
         state.retired && state.nr_in_flight() == 0
     }
 
-    /// A pwq that was retired and emptied is used again.
+    /// A pwq that was retired and emptied is used again. Something may be in flight nevertheless:
+    /// an item that somebody has left for it since ([`Queueing::left`](super::Queueing::left)).
     pub fn reuse_pwq(&mut self, cx: &mut Cx<S>, pwq: S::Pwq, plugged: bool) {
         let state = cx.store.pwq(pwq);
-        assert_eq!(state.nr_in_flight(), 0, "an empty one is used again");
         (state.retired, state.flags.plugged) = (false, plugged);
     }
 }

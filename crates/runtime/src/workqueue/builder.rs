@@ -145,17 +145,16 @@ impl WorkqueueBuilder {
     /// Items begin in the order in which they were queued, on as many workers as keep the CPUs
     /// busy. Without it short items and nearer ones may overtake others by a little. What it costs:
     ///
-    /// * workers go through the pool's lock for each item, so on many CPUs items of a few
-    ///   microseconds come more slowly (the figures are in `docs/benchmarks.md`);
+    /// * where several workers run they go through the pool's lock for each item, so on many CPUs
+    ///   items of a few microseconds come more slowly (the figures are in `docs/benchmarks.md`);
     /// * the queue has no pods: an affinity scope means nothing to it;
     /// * if the functions of its items queue up at a lock, all of its items are held back, not only
-    ///   those that would join;
-    /// * when its attributes change, what was queued before the call ends before anything else
-    ///   begins.
+    ///   those that would join.
     ///
     /// An item that is queued again while it runs waits for its own end, and others may begin
-    /// before it. For items of which also one is to end before the next begins, there is
-    /// [`ordered`](Self::ordered).
+    /// before it. What is queued after a change of attributes, or of the CPUs that queues may use,
+    /// does not wait for what was queued before. For items of which also one is to end before the
+    /// next begins, there is [`ordered`](Self::ordered).
     ///
     /// ```
     /// let requests = cmwq::Workqueue::builder("requests").fifo().build()?;

@@ -56,3 +56,19 @@ fn an_item_begins_when_all_older_ones_have_begun() {
     let overtaken = seen.overtaken.load(SeqCst);
     assert!(overtaken <= 1, "{overtaken} at once");
 }
+
+/// Items that go on across a change of attributes hold up neither what comes after it nor those who
+/// wait for that.
+#[test]
+fn an_item_may_wait_for_another_one_after_a_change_of_attributes() {
+    let _watch = watchdog();
+    let queue = Workqueue::builder("changes").fifo().build().unwrap();
+    let own = queue.clone();
+    let sum = queue.spawn(move || {
+        let mut attrs = own.attrs();
+        attrs.nice = 3;
+        own.apply_attrs(&attrs).unwrap();
+        own.spawn(|| 7).join().map_err(|error| error.to_string())
+    });
+    assert_eq!(sum.join().unwrap(), Ok(7));
+}

@@ -11,9 +11,16 @@ use super::{Books, Checked, Running, ensure};
 #[derive(Default)]
 pub(super) struct Order {
     waiting: BTreeMap<QueueId, Vec<ItemId>>,
-    /// Those of FIFO queues that were not executed when they were queued, and how often others had
-    /// taken them back then.
-    fifo: BTreeMap<QueueId, Vec<(ItemId, u64)>>,
+    fifo: BTreeMap<QueueId, Vec<InOrder>>,
+}
+
+/// An item of a FIFO queue that waits.
+struct InOrder {
+    item: ItemId,
+    /// How often others had taken it back when it was queued.
+    disturbed: u64,
+    /// It waited for its own end then, so others may begin before it.
+    waited: bool,
 }
 
 impl Order {
@@ -62,35 +69,44 @@ impl Books {
     /// A call has queued the item, or armed it.
     pub(super) fn note_queued(&mut self, machine: &Machine, queue: QueueId, item: ItemId) {
         let rows = self.order.fifo.values_mut();
-        rows.for_each(|row| row.retain(|&(i, _)| i != item));
+        rows.for_each(|row| row.retain(|i| i.item != item));
         let in_order = machine.queue_kind(queue) == Kind::Fifo;
-        // It waits for its own end otherwise, and others may begin before that. Whose last item it
-        // was may still be about to tell the pool of that end.
-        let is_over = self.running(item).is_none() && !self.counts.was_last(item);
-        if in_order && is_over && waits_in(machine, queue, item) {
+        if in_order && waits_in(machine, queue, item) {
+            let disturbed = self.ledger.of(item).disturbed;
+            // Whose last item it was may still be about to tell the pool of its end.
+            let waited = self.running(item).is_some() || self.counts.was_last(item);
             let row = self.order.fifo.entry(queue).or_default();
-            row.push((item, self.ledger.of(item).disturbed));
+            row.push(InOrder {
+                item,
+                disturbed,
+                waited,
+            });
         }
     }
 
     fn check_fifo(&mut self, machine: &Machine, new: &Running) -> Checked {
         let item = new.execution.item;
         let row = self.order.fifo.entry(new.queue).or_default();
-        let Some(at) = row.iter().position(|&(i, _)| i == item) else {
+        let Some(at) = row.iter().position(|i| i.item == item) else {
             return Ok(());
         };
         let ledger = &self.ledger;
-        // One that was taken back and waits again is behind others.
-        let is_older = |&(i, disturbed): &(ItemId, u64)| ledger.of(i).disturbed == disturbed;
-        let mut older = row.drain(..=at).take(at).filter(is_older);
-        let overtaken = older.find(|&(i, _)| waits_in(machine, new.queue, i));
+        // One that was taken back and waits again is behind others. What was queued before the
+        // attributes changed is of another pool workqueue.
+        let is_older = |i: &InOrder| {
+            let undisturbed = ledger.of(i.item).disturbed == i.disturbed;
+            undisturbed && !i.waited && machine.item_view(i.item).pwq == Some(new.pwq)
+        };
+        let first = &row[..at];
+        let overtaken = first.iter().find(|&i| is_older(i)).map(|i| i.item);
+        row.remove(at);
         ensure!(
             overtaken.is_none(),
             FifoInOrder,
             "i{} of q{} begins before i{}",
             item.0,
             new.queue.0,
-            overtaken.map_or(0, |(i, _)| i.0)
+            overtaken.map_or(0, |i| i.0)
         );
         Ok(())
     }

@@ -136,6 +136,13 @@ fn a_pool_workqueue_that_was_retired_takes_what_was_left_for_it() {
     rig.call(0, |pool, cx| pool.take_in_left(cx, &mut inbox.plain, 256));
     assert!(end(&mut rig, &mut inbox));
     assert_eq!(rig.executing(), left);
+    // It had been found empty, and its attributes are asked for again.
+    rig.call(0, |pool, cx| pool.reuse_pwq(cx, 0, false));
+    let again = rig.call(0, |pool, cx| pool.queue(cx, late, 0, Queueing::default()));
+    assert!(again.is_ok());
+    rig.run();
+    assert!(end(&mut rig, &mut inbox));
+    assert_eq!(rig.executing(), [late]);
 }
 
 #[test]

@@ -61,7 +61,7 @@ impl<S: Store> Worklist<S> {
             let executes = |id: &WorkerId| Self::kind_executed(cx, crew.get(*id)) == Some(kind);
             let busy = crew.ids().filter(executes).count() as u32;
             // What has just ended shows from the first look on that the crowd moves.
-            let ended = self.last_ended.filter(|(func, _)| *func == kind.func);
+            let ended = self.last_ended.filter(|(of, _)| *of == kind);
             self.lanes
                 .push(Lane::new(kind, busy, ended.map(|(_, at)| at)));
         }

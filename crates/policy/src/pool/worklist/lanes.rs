@@ -25,8 +25,8 @@ use crate::pool::crew::{Crew, Worker};
 /// So many kinds are watched at one time.
 pub(in crate::pool) const MAX_LANES: usize = 8;
 
-/// Items of one queue that have one function. All items of a queue that keeps the order are of one
-/// kind, as otherwise they would overtake those that are held back.
+/// Items of one queue that have one function. All items of a FIFO queue are of one kind, as
+/// otherwise they would overtake those that are held back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::pool) struct Kind {
     queue: u64,
@@ -297,9 +297,9 @@ impl<S: Store> Worklist<S> {
         }
     }
 
-    /// An item of this function has ended.
-    pub(in crate::pool) fn note_over(&mut self, now: Time, func: u64) {
-        self.last_ended = Some((func, now));
+    /// An item of this pool workqueue, with this function, has ended then.
+    pub(in crate::pool) fn note_over(&mut self, cx: &Cx<S>, at: Time, (pwq, func): (S::Pwq, u64)) {
+        self.last_ended = Some((Kind::of(&cx.store.info(pwq), func), at));
     }
 
     /// Lists are where the crowds want them, and kinds that were none for long are forgotten.

@@ -43,7 +43,7 @@ pub(super) struct Worklist<S: Store> {
     /// Kinds of items that queue up at a lock.
     lanes: Vec<Lane<S>>,
     /// The function of the last item that ended, and when that was.
-    last_ended: Option<(u64, Time)>,
+    last_ended: Option<(lanes::Kind, Time)>,
     /// The list had its turn last, not a lane.
     lane_turn: bool,
     /// Of items that come from several pods.

@@ -5,7 +5,7 @@ use std::process::{Command, Output};
 use serde_json::Value;
 
 /// Pools of every binary; others come with the feature `peers`.
-const OURS: [&str; 2] = ["cmwq", "cmwq-work"];
+const OURS: [&str; 3] = ["cmwq", "cmwq-work", "cmwq-fifo"];
 const SHAPES: [&str; 5] = ["outside", "outside2", "inside", "chain", "trip"];
 
 fn items(args: &[&str]) -> Output {

@@ -28,7 +28,7 @@ fn every_run_is_a_line_of_json_and_the_same_again() {
         .map(|line| serde_json::from_str(line).unwrap())
         .collect();
     // Shapes, items, machines, pools.
-    assert_eq!(rows.len(), 2 * 2 * 2 * 5);
+    assert_eq!(rows.len(), 2 * 2 * 2 * 6);
     for row in &rows {
         assert_eq!(
             (&row["simulated"], &row["items"]),
@@ -36,11 +36,14 @@ fn every_run_is_a_line_of_json_and_the_same_again() {
         );
         assert!(row["items_per_s"].as_u64().unwrap() > 10_000, "{row}");
     }
-    let pools: Vec<&str> = rows[..5]
+    let pools: Vec<&str> = rows[..6]
         .iter()
         .map(|row| row["pool"].as_str().unwrap())
         .collect();
-    assert_eq!(pools, ["cmwq", "one-lock", "rayon", "deques", "batches"]);
+    assert_eq!(
+        pools,
+        ["cmwq", "fifo", "one-lock", "rayon", "deques", "batches"]
+    );
 }
 
 #[test]

@@ -427,10 +427,13 @@ impl QueueState {
             core.add(parts.pwqs.len());
             let node = made.nodes.get(at).copied();
             let limit = first_limit + node.unwrap_or(0) as usize;
-            let queue = id;
-            parts
-                .pwqs
-                .push(Part::new(PwqInfo { pool, queue, node }, limit));
+            let info = PwqInfo {
+                pool,
+                queue: id,
+                node,
+                fifo: false,
+            };
+            parts.pwqs.push(Part::new(info, limit));
         }
         QueueState {
             pwqs: core.pwqs(),

@@ -298,11 +298,11 @@ mod tests {
             asleep: false,
             switches,
         };
-        match watch.sampled(sample(Switches::NotRead), THRESHOLD) {
+        match watch.sampled(sample(Switches::NotRead), THRESHOLD, 0) {
             Sampled::AskSwitches => {
                 let switches = voluntary_switches(tid);
                 let switches = switches.map_or(Switches::Unknown, Switches::Count);
-                watch.sampled(sample(switches), THRESHOLD)
+                watch.sampled(sample(switches), THRESHOLD, 0)
             }
             verdict => verdict,
         }

@@ -76,6 +76,8 @@ enum Seen {
     /// Nothing of this item since it began, or slept.
     #[default]
     Nothing,
+    /// Awake, at this CPU time. Its switches are not worth a question yet.
+    Ran { cpu: Nanos },
     /// Awake, with these readings.
     Awake { cpu: Nanos, switches: u64 },
     /// A hog, and it was said.
@@ -83,12 +85,12 @@ enum Seen {
 }
 
 impl Watch {
-    /// Judges a sample. `threshold` is CPU time; 0 turns the watch off.
+    /// Judges a sample. `threshold` is CPU time; 0 turns the watch off. Nobody asks for switches
+    /// before the item has had `patience` of CPU time since its first sample: most end before.
     ///
-    /// An item is found when it has had the threshold of CPU time since its first sample. One that
-    /// slept in between is found after at most twice as much since then. The time between two
-    /// samples adds to both.
-    pub fn sampled(&mut self, sample: Sample, threshold: Nanos) -> Sampled {
+    /// An item is found when it has had both in turn. One that slept in between is found after at
+    /// most twice the threshold since then. The time between two samples adds to each.
+    pub fn sampled(&mut self, sample: Sample, threshold: Nanos, patience: Nanos) -> Sampled {
         if self.item != sample.item {
             (self.item, self.seen) = (sample.item, Seen::Nothing);
         }
@@ -98,7 +100,9 @@ impl Watch {
             Seen::Awake { cpu, switches } => {
                 self.compare(sample, sample.cpu.saturating_sub(cpu), switches, threshold)
             }
-            Seen::Nothing => self.begin(sample),
+            Seen::Nothing if patience > 0 => self.see(Seen::Ran { cpu: sample.cpu }),
+            Seen::Ran { cpu } if sample.cpu.saturating_sub(cpu) < patience => Sampled::Fine,
+            Seen::Nothing | Seen::Ran { .. } => self.begin(sample),
         }
     }
 
@@ -202,7 +206,7 @@ mod tests {
     #[test]
     fn ten_milliseconds_of_cpu_without_sleep_make_a_hog_once() {
         let mut watch = Watch::default();
-        let mut see = |s| watch.sampled(s, THRESHOLD);
+        let mut see = |s| watch.sampled(s, THRESHOLD, 0);
         assert_eq!(see(sample(1, 5, None)), Sampled::AskSwitches, "the base");
         assert_eq!(see(sample(1, 5, 40)), Sampled::Fine);
         assert_eq!(see(sample(1, 14, None)), Sampled::Fine, "9 ms");
@@ -213,9 +217,22 @@ mod tests {
     }
 
     #[test]
+    fn with_patience_nobody_asks_before_the_item_has_run_for_a_while() {
+        let mut watch = Watch::default();
+        let mut see = |s| watch.sampled(s, THRESHOLD, 3 * MS);
+        assert_eq!(see(sample(1, 5, None)), Sampled::Fine);
+        assert_eq!(see(sample(1, 7, None)), Sampled::Fine, "2 ms");
+        assert_eq!(see(asleep(1, 7)), Sampled::Fine);
+        assert_eq!(see(sample(1, 7, None)), Sampled::Fine, "it begins anew");
+        assert_eq!(see(sample(1, 10, None)), Sampled::AskSwitches, "the base");
+        assert_eq!(see(sample(1, 10, 40)), Sampled::Fine);
+        assert_eq!(see(sample(1, 20, 40)), Sampled::Hog(10 * MS));
+    }
+
+    #[test]
     fn who_sleeps_begins_anew() {
         let mut watch = Watch::default();
-        let mut see = |s| watch.sampled(s, THRESHOLD);
+        let mut see = |s| watch.sampled(s, THRESHOLD, 0);
         assert_eq!(see(sample(1, 0, 40)), Sampled::Fine);
         assert_eq!(see(sample(1, 12, 41)), Sampled::Fine, "it has slept");
         assert_eq!(see(sample(1, 21, None)), Sampled::Fine, "9 ms since then");
@@ -230,16 +247,22 @@ mod tests {
     #[test]
     fn cpu_time_of_an_earlier_item_does_not_count() {
         let mut watch = Watch::default();
-        assert_eq!(watch.sampled(sample(1, 0, 40), THRESHOLD), Sampled::Fine);
-        assert_eq!(watch.sampled(sample(2, 50, 40), THRESHOLD), Sampled::Fine);
-        assert_eq!(watch.sampled(sample(2, 59, 40), THRESHOLD), Sampled::Fine);
+        assert_eq!(watch.sampled(sample(1, 0, 40), THRESHOLD, 0), Sampled::Fine);
+        assert_eq!(
+            watch.sampled(sample(2, 50, 40), THRESHOLD, 0),
+            Sampled::Fine
+        );
+        assert_eq!(
+            watch.sampled(sample(2, 59, 40), THRESHOLD, 0),
+            Sampled::Fine
+        );
     }
 
     #[test]
     fn a_question_without_an_answer_is_asked_again() {
         let mut watch = Watch::default();
         for cpu in [0, 20, 40] {
-            let verdict = watch.sampled(sample(1, cpu, None), THRESHOLD);
+            let verdict = watch.sampled(sample(1, cpu, None), THRESHOLD, 0);
             assert_eq!(verdict, Sampled::AskSwitches);
         }
     }
@@ -255,7 +278,7 @@ mod tests {
                 switches,
                 ..sample
             };
-            watch.sampled(sample, THRESHOLD)
+            watch.sampled(sample, THRESHOLD, 0)
         };
         assert_eq!([see(0, false), see(9, false)], [Sampled::Fine; 2]);
         assert_eq!([see(10, true), see(11, false)], [Sampled::Fine; 2]);
@@ -265,11 +288,11 @@ mod tests {
     #[test]
     fn a_threshold_of_zero_is_off_and_what_passed_meanwhile_does_not_count() {
         let mut watch = Watch::default();
-        assert_eq!(watch.sampled(sample(1, 0, 40), THRESHOLD), Sampled::Fine);
+        assert_eq!(watch.sampled(sample(1, 0, 40), THRESHOLD, 0), Sampled::Fine);
         for cpu in [0, 5_000] {
-            assert_eq!(watch.sampled(sample(1, cpu, None), 0), Sampled::Fine);
+            assert_eq!(watch.sampled(sample(1, cpu, None), 0, 0), Sampled::Fine);
         }
-        let again = watch.sampled(sample(1, 5_000, 40), THRESHOLD);
+        let again = watch.sampled(sample(1, 5_000, 40), THRESHOLD, 0);
         assert_eq!(again, Sampled::Fine);
     }
 
@@ -286,6 +309,7 @@ mod tests {
         fn hogs_are_found_and_nobody_else(
             stretches in prop::collection::vec(stretch(), 1..60),
             sees_sleep: bool,
+            patience in 0..THRESHOLD / 2,
         ) {
             let mut watch = Watch::default();
             let (mut cpu, mut slept_at, mut switches, mut found) = (0, 0, 0, false);
@@ -297,10 +321,10 @@ mod tests {
                 }
                 let asleep = sleeps && sees_sleep;
                 let seen = Sample { item: 1, cpu, asleep, switches: Switches::NotRead };
-                let mut verdict = watch.sampled(seen, THRESHOLD);
+                let mut verdict = watch.sampled(seen, THRESHOLD, patience);
                 if verdict == Sampled::AskSwitches {
                     let switches = Switches::Count(switches);
-                    verdict = watch.sampled(Sample { switches, ..seen }, THRESHOLD);
+                    verdict = watch.sampled(Sample { switches, ..seen }, THRESHOLD, patience);
                 }
                 if let Sampled::Hog(had) = verdict {
                     prop_assert!(!found && had >= THRESHOLD && cpu - slept_at >= had);

@@ -12,6 +12,9 @@ use crate::worker::WorkerId;
 
 /// An item is watched from this age on: most have ended by then, and cost nothing.
 const WATCHED_FROM: Nanos = 4 * MILLISECOND;
+/// Where nothing but a report follows, its switches are first asked for when it has had this part
+/// of the threshold: a quarter. The answer is a file of `/proc`.
+const PATIENCE_PART: Nanos = 4;
 
 /// An item that has kept its CPU for long without sleeping.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,10 +71,14 @@ impl<S: Store> WorkerPool<S> {
         if !self.is_watched(cx, id, item) {
             return Ok(None);
         }
+        let patience = match self.attrs.rule {
+            Rule::PerCpu => 0,
+            _ => threshold / PATIENCE_PART,
+        };
         let worker = self.crew.get_mut(id);
         let asleep = sample.asleep || worker.unseen.is_some_and(|unseen| unseen.is_idle());
         let sample = Sample { asleep, ..sample };
-        let cpu = match worker.watch.sampled(sample, threshold) {
+        let cpu = match worker.watch.sampled(sample, threshold, patience) {
             Sampled::Fine => return Ok(None),
             Sampled::AskSwitches => {
                 return Err(AskSwitches);

@@ -55,7 +55,9 @@ fn elsewhere_it_is_only_reported() {
     rig.queue_and_run(2, 0);
     rig.advance(5 * MILLISECOND);
     assert_eq!(look(&mut rig, 0, 0), Ok(None));
-    let hog = look(&mut rig, 0, 10).unwrap().expect("10 ms of CPU time");
+    assert_eq!(look(&mut rig, 0, 3), Ok(None), "asked for the first time");
+    assert_eq!(look(&mut rig, 0, 12), Ok(None), "9 ms since then");
+    let hog = look(&mut rig, 0, 13).unwrap().expect("10 ms of CPU time");
     assert!(!hog.uncounted);
     rig.run();
     assert_eq!(rig.executing(), [0]);

@@ -58,19 +58,37 @@ enum Command {
 
 fn main() -> ExitCode {
     let words: Vec<OsString> = std::env::args_os().collect();
-    match Cli::try_parse_from(&words) {
+    match parse(words) {
         Ok(cli) => dispatch(cli.command),
-        Err(error) => report(&first(error, &words)),
+        Err(error) => report(&error),
     }
 }
 
-/// What there is to say of an option that another program has.
-fn absent(error: &clap::Error) -> Option<String> {
-    let unknown = error.kind() == ErrorKind::UnknownArgument;
-    match error.get(ContextKind::InvalidArg).filter(|_| unknown)? {
-        ContextValue::String(option) => run::absent::option(option),
+fn parse(mut words: Vec<OsString>) -> Result<Cli, clap::Error> {
+    loop {
+        let error = match Cli::try_parse_from(&words) {
+            Ok(cli) => return Ok(cli),
+            Err(error) => error,
+        };
+        let unknown = unknown(&error).filter(|_| is_for_run());
+        match unknown.and_then(|option| run::spelling::respelt(&words, option)) {
+            Some(respelt) => words = respelt,
+            None => return Err(first(error, &words)),
+        }
+    }
+}
+
+/// An option that there is not.
+fn unknown(error: &clap::Error) -> Option<&String> {
+    let is_unknown = error.kind() == ErrorKind::UnknownArgument;
+    match error.get(ContextKind::InvalidArg).filter(|_| is_unknown)? {
+        ContextValue::String(option) => Some(option),
         _ => None,
     }
+}
+
+fn is_for_run() -> bool {
+    std::env::args_os().nth(1).is_some_and(|word| word == "run")
 }
 
 /// The first error. Of `--summary sh -c` clap tells that there is no `-c`, and not that `sh`, which
@@ -108,8 +126,9 @@ fn dispatch(command: Command) -> ExitCode {
 /// Shows help, version or a usage error. `run` keeps to the exit statuses of xargs, where 1 is
 /// "some other error" and 2 means nothing.
 fn report(error: &clap::Error) -> ExitCode {
-    let for_run = std::env::args_os().nth(1).is_some_and(|word| word == "run");
-    if let Some(text) = absent(error).filter(|_| for_run) {
+    let for_run = is_for_run();
+    let absent = || unknown(error).and_then(|option| run::absent::option(option));
+    if let Some(text) = for_run.then(absent).flatten() {
         complaint::say(&format_args!("cmwq run: {text}"));
         return ExitCode::from(run::OTHER_ERROR);
     }

@@ -4,7 +4,7 @@
 /// Options, without their dashes, and what to do.
 type Absent = (&'static [&'static str], &'static str);
 
-const ABSENT: [Absent; 17] = [
+const ABSENT: [Absent; 16] = [
     (
         &["s", "max-chars"],
         "-n N gives up to N lines to a job, and never more than an argument list can hold",
@@ -23,12 +23,8 @@ const ABSENT: [Absent; 17] = [
         "tail -n +2 FILE leaves the first line out, and --header : takes it as names",
     ),
     (
-        &["tmpdir", "tempdir"],
-        "TMPDIR=DIR in front of cmwq sets where large output is held",
-    ),
-    (
         &["tmux", "tmuxpane", "fg", "bg", "tty"],
-        "jobs have no terminal",
+        "jobs have no terminal: a loop of the shell starts them one by one",
     ),
     (
         &["semaphorename", "id", "wait", "semaphoretimeout", "st"],

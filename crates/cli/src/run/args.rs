@@ -39,6 +39,8 @@ The output of a job is held and written as a whole when the job ends, unless --l
 /// Run a job for each line of standard input, as many at a time as keep the CPUs busy
 #[derive(clap::Args, Clone)]
 #[command(
+    args_override_self = true,
+    infer_long_args = true,
     override_usage = "cmwq run [OPTIONS] [--] [COMMAND [ARG]...] [::: VALUE...] [:::: FILE...]",
     after_long_help = AFTER_HELP
 )]
@@ -98,7 +100,7 @@ pub(crate) struct RunArgs {
     /// Fewer at the end of the input, and where an argument list can hold no more. With N above 1,
     /// {} must be a word of its own in COMMAND, and becomes the lines, each a word; {1}, {2}, ...
     /// are single ones. With 0, COMMAND runs once for each line and gets none.
-    #[arg(short = 'n', long, value_name = "N", help_heading = INPUT,
+    #[arg(short = 'n', long, alias = "maxargs", value_name = "N", help_heading = INPUT,
           value_parser = RangedU64ValueParser::<usize>::new().range(0..=1_000_000))]
     max_args: Option<usize>,
 
@@ -157,9 +159,9 @@ pub(crate) struct RunArgs {
 
     /// Never run more than this at a time, as xargs and GNU parallel have it
     ///
-    /// N, 0 for no limit, or a number that depends on the CPUs: +N, -N or N%. It stands in place of
-    /// --max-active, and is an upper limit too.
-    #[arg(short, short_alias = 'P', long, alias = "max-procs", value_name = "N",
+    /// N, 0 for no limit, a number that depends on the CPUs (+N, -N or N%), or a file with one of
+    /// these. It stands in place of --max-active, and is an upper limit too.
+    #[arg(short, short_alias = 'P', long, aliases = ["max-procs", "maxprocs"], value_name = "N",
           allow_hyphen_values = true, conflicts_with = "max_active", help_heading = JOBS)]
     pub(super) jobs: Option<String>,
 
@@ -201,28 +203,29 @@ pub(crate) struct RunArgs {
 
     /// When jobs that end stop the run: never, soon, now, or soon,fail=3 and the like
     ///
-    /// "never": nothing that a job does stops the run. "soon": after the first job that has failed
-    /// for good nothing more starts, and the running jobs are awaited. "now": the running jobs are
-    /// ended. Behind one of these, ",fail=N" is the Nth failure, ",success=N" the Nth success and
-    /// ",done=N" the Nth end. With N% all lines are read first, and N is a part of all jobs. The
-    /// exit status after a failure is 123, not that of the job, which the message has; after a
-    /// status 255 it is 124, after a signal 125, and after enough successes 0.
+    /// "never": nothing that a job does stops the run, nor a program that is not there. "soon":
+    /// after the first job that has failed for good nothing more starts, and the running jobs are
+    /// awaited. "now": the running jobs are ended. Behind one of these, ",fail=N" is the Nth
+    /// failure, ",success=N" the Nth success and ",done=N" the Nth end. With N% all lines are read
+    /// first, and N is a part of all jobs. The exit status after a failure is 123, not that of the
+    /// job, which the message has; after a status 255 it is 124, after a signal 125, and after
+    /// enough successes 0.
     /// Without this option, as xargs: a job that exits with status 255 or is killed by a signal
     /// stops the run, other failures do not.
-    #[arg(long, alias = "halt-on-error", value_name = "WHEN", value_parser = Halt::parse,
+    #[arg(long, aliases = ["halt-on-error", "haltonerror"], value_name = "WHEN", value_parser = Halt::parse,
           allow_hyphen_values = true, help_heading = JOBS)]
     pub(super) halt: Option<Halt>,
 
     /// Write the jobs' output in the order of their lines
     ///
     /// Without this, each job's output is written as soon as the job ends.
-    #[arg(short, long, help_heading = OUTPUT)]
+    #[arg(short, long, alias = "keeporder", help_heading = OUTPUT)]
     pub(super) keep_order: bool,
 
     /// Write the jobs' output line by line, as it comes
     ///
     /// With --keep-order it has no effect.
-    #[arg(long, aliases = ["lb", "linebuffer", "line-buffered"], conflicts_with = "ungroup", help_heading = OUTPUT)]
+    #[arg(long, aliases = ["lb", "linebuffer", "line-buffered", "linebuffered"], conflicts_with = "ungroup", help_heading = OUTPUT)]
     pub(super) line_buffer: bool,
 
     /// Jobs write to our standard output and standard error themselves
@@ -293,7 +296,7 @@ pub(crate) struct RunArgs {
     ///
     /// Tab-separated, with a header; - is standard output. A FILE that has jobs in it already needs
     /// --resume.
-    #[arg(long, value_name = "FILE", help_heading = LOG)]
+    #[arg(long, alias = "jl", value_name = "FILE", help_heading = LOG)]
     pub(super) joblog: Option<PathBuf>,
 
     /// Leave out the lines that have succeeded according to the joblog, and continue it
@@ -310,8 +313,9 @@ pub(crate) struct RunArgs {
     /// Join the words of COMMAND to a script for the shell, as GNU parallel does
     ///
     /// Without this, COMMAND is a script only if it is one word. It also means that --retries
-    /// counts the first attempt, that no end of a job stops the run unless --halt says so, and that
-    /// --colsep takes blanks off.
+    /// counts the first attempt, that no end of a job stops the run unless --halt says so, that
+    /// --colsep takes blanks off, that values behind ::: are divided at newlines, and that a joblog
+    /// is begun anew unless it is resumed.
     #[arg(long, help_heading = INPUT)]
     pub(super) gnu: bool,
 
@@ -322,7 +326,8 @@ pub(crate) struct RunArgs {
     ///
     /// Without {} or a column in COMMAND the line becomes its last argument. COMMAND as one word
     /// with blanks or shell syntax is a script for sh, or for bash if only bash reads it. Without
-    /// COMMAND each line is itself a command for sh, and empty lines are skipped.
+    /// COMMAND each line is itself a command for sh, and empty lines are skipped. So it is with
+    /// {} as COMMAND, and in a script that begins with {} as a word.
     ///
     /// COMMAND takes a line that begins with - for an option. With most programs options end at --,
     /// so write "rm -- {}".
@@ -344,7 +349,7 @@ impl RunArgs {
         match self.lines_of_job().or(self.max_lines) {
             _ if self.pipe => 0,
             Some(lines) => lines,
-            None if self.habits.spreads() => MOST_LINES,
+            None if self.habits.spreads() || self.habits.xargs => MOST_LINES,
             None => 1,
         }
     }

@@ -1,6 +1,8 @@
 //! What people are used to write for GNU parallel and xargs: taken where it means the same here,
 //! refused with a sentence where it does not.
 
+use std::path::PathBuf;
+
 /// Jobs at a time, at most.
 pub(super) const MOST_ACTIVE: usize = 2048;
 
@@ -13,7 +15,7 @@ pub(crate) struct Habits {
         aliases = [
             "nonotice", "will-cite", "group", "no-swap", "noswap", "color", "colour", "ctag",
             "silent", "compress", "unsafe", "plain", "use-cpus-instead-of-cores", "exit",
-            "record-env", "controlmaster", "color-failed", "colour-failed",
+            "record-env", "controlmaster", "color-failed", "colour-failed", "cf", "nn",
         ]
     )]
     always: u8,
@@ -73,8 +75,16 @@ pub(crate) struct Habits {
     pub(super) context_replace: bool,
 
     /// All lines are spread over as many jobs as keep the CPUs busy.
-    #[arg(short = 'm', long, hide = true)]
-    xargs: bool,
+    #[arg(short = 'm', hide = true)]
+    spread: bool,
+
+    /// As many lines to a job as an argument list can hold.
+    #[arg(long, hide = true)]
+    pub(super) xargs: bool,
+
+    /// Instead of `$TMPDIR`, for the jobs as well.
+    #[arg(long, alias = "tempdir", value_name = "DIR", hide = true)]
+    pub(super) tmpdir: Option<PathBuf>,
 
     /// Of --pipe: `{}` is a file with the block.
     #[arg(long, alias = "fifo", hide = true, requires = "pipe")]
@@ -159,7 +169,7 @@ const REFUSED: [Refused; 9] = [
 impl Habits {
     /// Whether all lines are spread over a few jobs.
     pub(super) fn spreads(&self) -> bool {
-        self.context_replace || self.xargs
+        self.context_replace || self.spread
     }
 
     /// Whether somebody has said something that only GNU parallel has.
@@ -175,9 +185,22 @@ impl Habits {
     }
 }
 
-/// `-j`: a number, or one that depends on the CPUs. `None`: as many as possible.
+/// `-j`: a number, one that depends on the CPUs, or a file with one of these. `None`: as many as
+/// possible.
 pub(super) fn most_jobs(text: &str, cpus: usize) -> Result<Option<usize>, String> {
-    let wrong = |_| format!("-j {text}: N, +N, -N or N%, of the {cpus} CPUs");
+    number_of_jobs(text, cpus).or_else(|wrong| {
+        let within = std::fs::read_to_string(text).map_err(|_| wrong)?;
+        number_of_jobs(within.trim(), cpus).map_err(|wrong| format!("{text}: {wrong}"))
+    })
+}
+
+fn number_of_jobs(text: &str, cpus: usize) -> Result<Option<usize>, String> {
+    let wrong = |_| {
+        format!(
+            "-j {text:?} is no number of jobs (N, +N, -N or N%, of the {cpus} CPUs), and no file \
+             with one"
+        )
+    };
     let number = |text: &str| text.parse::<usize>().map_err(wrong);
     let most = if let Some(more) = text.strip_prefix('+') {
         cpus.saturating_add(number(more)?)

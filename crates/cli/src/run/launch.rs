@@ -53,6 +53,8 @@ pub(super) struct Launcher {
     folder: Option<PathBuf>,
     /// What posix_spawn cannot do.
     before_exec: BeforeExec,
+    /// A program that there is not is a job's failure, as it is in a shell.
+    forgives: bool,
 }
 
 /// What jobs share with us.
@@ -67,12 +69,18 @@ pub(super) struct Own {
 impl Launcher {
     /// Must be made on the main thread, whose signal mask and scheduling policy are still those
     /// that we were started with. `nice`: the jobs', else ours.
-    pub(super) fn new(own: Own, nice: Option<i32>, folder: Option<PathBuf>) -> Self {
+    pub(super) fn new(
+        own: Own,
+        nice: Option<i32>,
+        folder: Option<PathBuf>,
+        forgives: bool,
+    ) -> Self {
         Self {
             signal_mask: cmwq_os::thread::sigmask(),
             affinity: cmwq_os::sched::affinity(0).ok(),
             own,
             folder,
+            forgives,
             before_exec: BeforeExec {
                 ignore_sigpipe: crate::startup::sigpipe_was_ignored(),
                 nice,
@@ -98,8 +106,19 @@ impl Launcher {
             Err(error) if error.raw_os_error() == Some(libc::ENOEXEC) => {
                 self.start_script(call, &told)
             }
+            Err(error) if self.forgives && matches!(failure(&error).0, NOT_FOUND | CANNOT_RUN) => {
+                self.start_in_shell(call, &told)
+            }
             result => result,
         }
+    }
+
+    /// A shell says that it cannot run the program, and fails with the usual status.
+    fn start_in_shell(&self, call: Call<'_>, told: &Told) -> io::Result<Child> {
+        let shell = ["/bin/sh", "-c", "exec \"$@\"", "sh"].map(OsString::from);
+        let words = [&shell, call.words].concat();
+        let words = &words;
+        self.command(Call { words, ..call }, told)?.spawn()
     }
 
     /// A script without `#!` is run by the shell. `posix_spawn`, which `Command` prefers because
@@ -222,6 +241,7 @@ mod tests {
             affinity: None,
             own: Own::default(),
             folder: None,
+            forgives: false,
             before_exec: BeforeExec::default(),
         }
     }

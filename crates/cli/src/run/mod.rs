@@ -49,6 +49,7 @@ mod shell;
 mod signals;
 mod slots;
 mod sources;
+pub(crate) mod spelling;
 mod status;
 mod summary;
 mod syntax;
@@ -100,6 +101,10 @@ fn run(given: &RunArgs) -> io::Result<RunEnd> {
     let started = Instant::now();
     if given.habits.citation {
         return Ok(RunEnd::Code(0));
+    }
+    if let Some(folder) = &given.habits.tmpdir {
+        // SAFETY: no other thread has been started that could read the environment.
+        unsafe { std::env::set_var("TMPDIR", folder) };
     }
     let cpus = std::thread::available_parallelism().map_or(1, usize::from);
     let (args, notes) = options::settle(given, cpus).map_err(io::Error::other)?;

@@ -47,7 +47,8 @@ fn refuse(args: &RunArgs) -> Result<(), String> {
     if let Some(path) = args.results.as_deref().filter(|path| is_table(path)) {
         let path = path.display();
         return Err(format!(
-            "--results {path}: a folder gets the results, --joblog is a table"
+            "--results {path} would be a table: there is none of outputs; a folder gets them, and \
+             --joblog FILE is a table of the jobs"
         ));
     }
     args.workdir.as_deref().map_or(Ok(()), find_workdir)

@@ -30,7 +30,7 @@ pub(super) struct Plan {
     /// What messages call the input.
     name: String,
     delimiter: u8,
-    /// It was asked for.
+    /// It was asked for, or divides values behind `:::` too.
     is_delimited: bool,
     /// `--pipe`: where the input is cut into blocks.
     cuts: Option<Cuts>,
@@ -93,7 +93,7 @@ impl Plan {
             sources,
             file,
             delimiter: args.delimiter.unwrap_or(if args.null { 0 } else { b'\n' }),
-            is_delimited: args.delimiter.is_some(),
+            is_delimited: args.delimiter.is_some() || args.gnu,
             csv,
             shuffled: args.shuf,
             has_header,
@@ -133,6 +133,7 @@ impl Plan {
     /// How a joblog is continued, if it is.
     pub(super) fn resume(&self, args: &RunArgs) -> Resume {
         match self.holes.cut {
+            _ if !args.resume && args.gnu => Resume::Anew,
             _ if !args.resume => Resume::No,
             Cut::Joints(2..) | Cut::Record => Resume::Rows,
             Cut::Joints(_) | Cut::Whole | Cut::At(_) => Resume::Lines,

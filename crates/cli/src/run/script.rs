@@ -1,7 +1,7 @@
 //! COMMAND as one word with shell syntax: `'gzip -dc {} > {.}'`. A shell runs it; what is put into
 //! it stays what it is, also between quotes.
 
-use super::hole::{Arguments, Hole, Holes, Part};
+use super::hole::{Arguments, Form, Hole, Holes, Part};
 use super::quote::quoted;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -57,6 +57,8 @@ enum Quotes {
     Parenthesis,
     /// The same with backquotes.
     Backquote,
+    /// The value is code itself, as in `'{} 2>&1'`.
+    Code,
 }
 
 /// A part of a script.
@@ -70,12 +72,15 @@ enum Piece {
 
 /// A script with holes.
 #[derive(Clone, Debug)]
-pub(super) struct Script(Vec<Piece>);
+pub(super) struct Script {
+    pieces: Vec<Piece>,
+    is_code: bool,
+}
 
 impl Script {
     /// The script; without a hole the job's columns are its last arguments. `repeats`: a word that
-    /// has `{}` in it is repeated for each.
-    pub(super) fn new(text: &OsStr, holes: &Holes, repeats: bool) -> Self {
+    /// has `{}` in it is repeated for each. `gnu`: where the first value is code, all are.
+    pub(super) fn new(text: &OsStr, holes: &Holes, repeats: bool, gnu: bool) -> Self {
         let mut scan = Scan {
             text: text.as_bytes(),
             at: 0,
@@ -90,22 +95,36 @@ impl Script {
         let is_hole = |(part, _): &(Part, Quotes)| matches!(part, Part::Hole(_));
         if holes.max_args > 0 && !parts.iter().any(is_hole) {
             parts.push((Part::Text(b" ".to_vec()), Quotes::Not));
-            let all = Hole::All(super::hole::Form::Whole);
+            let all = Hole::All(Form::Whole);
             parts.push((Part::Hole(all), Quotes::Not));
         }
-        Self(match repeats {
+        let is_code = begins_with_command(&parts);
+        let coded = parts
+            .iter_mut()
+            .filter(|_| is_code)
+            .filter(|part| is_hole(part));
+        for (_, quotes) in coded.take(if gnu { usize::MAX } else { 1 }) {
+            *quotes = Quotes::Code;
+        }
+        let pieces = match repeats {
             true => repeated(parts),
             false => parts
                 .into_iter()
                 .map(|(part, quotes)| Piece::One(part, quotes))
                 .collect(),
-        })
+        };
+        Self { pieces, is_code }
+    }
+
+    /// Whether a value is code in it.
+    pub(super) fn is_code(&self) -> bool {
+        self.is_code
     }
 
     /// What the shell runs for this job.
     pub(super) fn text(&self, job: &Arguments<'_>) -> OsString {
         let mut made = Vec::new();
-        for piece in &self.0 {
+        for piece in &self.pieces {
             match piece {
                 Piece::One(Part::Text(text), _) => made.extend_from_slice(text),
                 Piece::One(Part::Hole(hole), quotes) => {
@@ -128,12 +147,12 @@ impl Script {
             Piece::One(part, _) => usize::from(part.is_of_all()),
             Piece::Each(parts) => parts.iter().filter(|part| part.is_of_all()).count(),
         };
-        self.0.iter().map(all).sum()
+        self.pieces.iter().map(all).sum()
     }
 
     /// Bytes that every job has.
     pub(super) fn fixed(&self) -> usize {
-        let texts = self.0.iter().map(|piece| match piece {
+        let texts = self.pieces.iter().map(|piece| match piece {
             Piece::One(part, _) => part.length(),
             Piece::Each(_) => 0,
         });
@@ -142,12 +161,31 @@ impl Script {
 
     /// Bytes that each line of a job adds beside its own.
     pub(super) fn around(&self) -> usize {
-        let texts = self.0.iter().map(|piece| match piece {
+        let texts = self.pieces.iter().map(|piece| match piece {
             Piece::One(..) => 0,
             Piece::Each(parts) => parts.iter().map(Part::length).sum::<usize>() + 1,
         });
         texts.sum()
     }
+}
+
+/// Whether a whole value stands where the shell reads the name of what it runs.
+fn begins_with_command(parts: &[(Part, Quotes)]) -> bool {
+    let ends_word = match parts.get(1) {
+        None => true,
+        Some((Part::Text(text), _)) => is_between(text[0]),
+        Some((Part::Hole(_), _)) => false,
+    };
+    let is_whole = |hole| matches!(hole, Hole::All(Form::Whole) | Hole::Column(_, Form::Whole));
+    ends_word && matches!(parts.first(), Some((Part::Hole(hole), _)) if is_whole(*hole))
+}
+
+/// Whether COMMAND is nothing but a value: lines are commands.
+pub(super) fn is_command(command: &[OsString], holes: &Holes) -> bool {
+    let [word] = command else { return false };
+    let parts = holes.parts(word.as_bytes()).into_iter();
+    let parts: Vec<_> = parts.map(|part| (part, Quotes::Not)).collect();
+    parts.len() == 1 && begins_with_command(&parts)
 }
 
 /// With each plain word around a hole for all columns as one piece.
@@ -229,6 +267,9 @@ fn put(value: &[u8], quotes: Quotes) -> Vec<u8> {
             parts.join(&br"'\''"[..])
         }
         Quotes::Not | Quotes::Parenthesis => quoted(OsStr::from_bytes(value)),
+        // Who names a program means it, whatever its name.
+        Quotes::Code if !Path::new(OsStr::from_bytes(value)).is_file() => value.to_vec(),
+        Quotes::Code => quoted(OsStr::from_bytes(value)),
         // They take one layer of backslashes off, whatever quotes are inside.
         Quotes::Backquote => escaped(&quoted(OsStr::from_bytes(value)), b"\\`"),
     }
@@ -279,6 +320,7 @@ impl Scan<'_> {
             Quotes::Double => byte == b'"',
             Quotes::Parenthesis => byte == b')',
             Quotes::Backquote => byte == b'`',
+            Quotes::Code => unreachable!("nothing opens it"),
         };
         let opened = match byte {
             _ if closes || inner == Quotes::Single => None,
@@ -330,7 +372,7 @@ mod tests {
             sequence: 1,
             slot: 1,
         };
-        Script::new(OsStr::new(script), &holes, false).text(&job)
+        Script::new(OsStr::new(script), &holes, false, false).text(&job)
     }
 
     fn of(word: &str) -> bool {

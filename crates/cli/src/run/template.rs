@@ -111,10 +111,13 @@ impl Template {
         }
         let how = if command.is_empty() {
             How::Line
-        } else if script::is_script(command) || (style.gnu && is_builtin(command)) {
+        } else if script::is_script(command)
+            || script::is_command(command, holes)
+            || (style.gnu && is_builtin(command))
+        {
             let shell = shell::shell_for(command[0].as_bytes(), shell::shell(style.gnu));
             let repeats = style.repeats && is_of_many;
-            How::Script(Script::new(&command[0], holes, repeats), shell)
+            How::Script(Script::new(&command[0], holes, repeats, style.gnu), shell)
         } else {
             How::Words(Words::new(command, holes, style.repeats && is_of_many)?)
         };
@@ -178,7 +181,14 @@ impl Template {
                 let shell = shell::shell_for(&line, "/bin/sh");
                 of_shell(shell, OsString::from_vec(line))
             }
-            How::Script(script, shell) => of_shell(shell, script.text(&job)),
+            How::Script(script, shell) => {
+                let text = script.text(&job);
+                let shell = match script.is_code() {
+                    true => shell::shell_for(text.as_bytes(), shell),
+                    false => shell,
+                };
+                of_shell(shell, text)
+            }
             How::Words(command) => command.filled(&job),
         }
     }

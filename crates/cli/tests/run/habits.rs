@@ -214,7 +214,7 @@ fn dash_j_is_an_upper_limit() {
     assert_eq!(run(&["-P", "0", "true"], "a\n").err, "");
     let ran = run(&["-jx", "true"], "a\n");
     assert!(
-        ran.code == Some(1) && ran.err.contains("-j x"),
+        ran.code == Some(1) && ran.err.contains("-j \"x\""),
         "{}",
         ran.err
     );
@@ -321,7 +321,7 @@ fn blanks_are_taken_off_values_where_that_is_asked_for() {
 
 #[test]
 fn all_lines_are_spread_over_a_few_jobs() {
-    for option in ["-m", "-X", "--xargs"] {
+    for option in ["-m", "-X"] {
         let jobs = lines(
             &["-k", "-j2", option, "echo", "x", "{}", "y"],
             &numbers(103),
@@ -340,10 +340,10 @@ fn all_lines_are_spread_over_a_few_jobs() {
     }
     let at_most_two = lines(&["-k", "-m", "-n2", "echo"], &numbers(20));
     assert!(at_most_two.iter().all(|job| job.split(' ').count() <= 2));
-    assert_eq!(
-        lines(&["-j1", "-m", "echo", ":::", "a", "b"], ""),
-        ["a", "b"]
-    );
+    for one in [&["-j1", "-m"][..], &["-Xj1"], &["-j2", "--xargs"]] {
+        let all = lines(&[one, &["echo", ":::", "a", "b", "c"]].concat(), "");
+        assert_eq!(all, ["a b c"], "{one:?}");
+    }
 }
 
 #[test]

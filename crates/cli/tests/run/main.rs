@@ -9,6 +9,7 @@ mod habits;
 mod halt;
 mod inherited;
 mod joblog;
+mod liberties;
 mod long;
 mod memory;
 mod options;

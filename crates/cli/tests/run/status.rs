@@ -63,7 +63,7 @@ fn command_that_cannot_be_run() {
 
 #[test]
 fn a_command_of_one_line_that_is_not_found_is_that_jobs() {
-    let ran = run(&["--max-active", "1", "{}"], "true\nno-such-command\n");
+    let ran = run(&["--max-active", "1", "{}", "x"], "true\nno-such-command\n");
     assert_eq!(ran.code, Some(127));
     assert!(ran.err.contains("job 2: no-such-command: "), "{}", ran.err);
 }

@@ -19,6 +19,8 @@ use std::sync::{Mutex, PoisonError};
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Resume {
     No,
+    /// Neither, and what is in the log goes: GNU parallel begins it anew.
+    Anew,
     /// Each argument was a line.
     Lines,
     /// The arguments of a job were columns of one line, with joints between them.
@@ -126,7 +128,7 @@ fn open(path: &Path, resume: Resume) -> io::Result<(JobLog, Done)> {
     let Some(own) = own_stream(path) else {
         return open_file(path, resume);
     };
-    if resume != Resume::No {
+    if matches!(resume, Resume::Lines | Resume::Rows) {
         return Err(io::Error::other(
             "cannot be read again: --resume needs a file",
         ));
@@ -158,17 +160,29 @@ fn own_stream(path: &Path) -> Option<Own> {
     same.next()
 }
 
+/// What is in the file and stays there.
+fn past_of(path: &Path, resume: Resume) -> io::Result<Past> {
+    if resume == Resume::Anew && past::is_of_parallel(path)? {
+        return Ok(Past::default());
+    }
+    let past = Past::read(path, resume)?;
+    match resume {
+        Resume::Anew => Ok(Past::default()),
+        Resume::No if past.jobs > 0 => {
+            let jobs = if past.jobs == 1 { "job" } else { "jobs" };
+            let text = format!("has {} {jobs} in it: --resume continues it", past.jobs);
+            Err(io::Error::new(io::ErrorKind::AlreadyExists, text))
+        }
+        _ => Ok(past),
+    }
+}
+
 fn open_file(path: &Path, resume: Resume) -> io::Result<(JobLog, Done)> {
     let file = OpenOptions::new().append(true).create(true).open(path)?;
     // A pipe or a device has no past.
     let past = if file.metadata()?.is_file() {
         lock(&file)?;
-        let past = Past::read(path, resume)?;
-        if past.jobs > 0 && resume == Resume::No {
-            let jobs = if past.jobs == 1 { "job" } else { "jobs" };
-            let text = format!("has {} {jobs} in it: --resume continues it", past.jobs);
-            return Err(io::Error::new(io::ErrorKind::AlreadyExists, text));
-        }
+        let past = past_of(path, resume)?;
         // A torn line must not become part of the next one.
         file.set_len(past.sound)?;
         past

@@ -5,7 +5,7 @@ use super::entry::{HEADER, succeeded};
 use crate::run::columns::JOINT;
 use std::collections::HashMap;
 use std::fs::File;
-use std::io::{self, BufRead, BufReader};
+use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
 /// Lines that have succeeded, each as often as it did. Equal lines are equal jobs: which of them
@@ -37,6 +37,17 @@ pub(super) struct Past {
     pub(super) sound: u64,
 }
 
+/// What a joblog of GNU parallel begins with.
+const OF_PARALLEL: &[u8] = b"Seq\tHost\t";
+
+/// Whether the file is such a joblog.
+pub(super) fn is_of_parallel(path: &Path) -> io::Result<bool> {
+    let mut begin = Vec::new();
+    let most = OF_PARALLEL.len() as u64;
+    File::open(path)?.take(most).read_to_end(&mut begin)?;
+    Ok(begin == OF_PARALLEL)
+}
+
 impl Past {
     /// What stands behind the last newline is what a killed run or a full disk left of a line: it
     /// does not count.
@@ -54,7 +65,11 @@ impl Past {
         while reader.read_until(b'\n', &mut line)? > 0 {
             number += 1;
             if !past.add(number, &line, resume) {
-                let text = format!("line {number} is not one of a joblog of version 1");
+                let whose = match line.starts_with(OF_PARALLEL) {
+                    true => "; it is GNU parallel's",
+                    false => "",
+                };
+                let text = format!("line {number} is not one of a joblog of version 1{whose}");
                 return Err(io::Error::other(text));
             }
             line.clear();

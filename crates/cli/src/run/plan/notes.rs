@@ -32,7 +32,7 @@ impl Plan {
         let first = self.command.first();
         let first = first.filter(|_| !is_read && !self.is_quoted)?;
         if self.is_script_with_words(first) {
-            let first = first.display();
+            let first = beginning(first);
             return Some(format!(
                 "\"{first}\" is no program, and no script as words follow it: write {{}} inside its \
                  quotes, or use --gnu"
@@ -94,5 +94,16 @@ impl Plan {
              standard input, or is divided with -d '\\n'"
                 .to_owned()
         })
+    }
+}
+
+/// Its first line that has something in it.
+fn beginning(script: &OsString) -> String {
+    let text = script.to_string_lossy();
+    let mut lines = text.trim().lines();
+    let first = lines.next().unwrap_or("");
+    match lines.next() {
+        Some(_) => format!("{first} ..."),
+        None => first.to_owned(),
     }
 }

@@ -14,7 +14,7 @@ use crate::run::control::Control;
 use crate::run::delay::Delay;
 use crate::run::failures::Failures;
 use crate::run::feed::Submission;
-use crate::run::halt::{Next, Rules};
+use crate::run::halt::{Halt, Next, Rules};
 use crate::run::hole::Text;
 use crate::run::launch::{Call, Launcher, Own, is_shortage};
 use crate::run::limit::Limit;
@@ -121,7 +121,12 @@ impl Session {
             rules: Rules::new(args.halt, args.retries.unwrap_or(0)),
             timeout: args.timeout,
             line_buffer: args.line_buffer,
-            launcher: Launcher::new(shared(args), nice, args.workdir.clone()),
+            launcher: Launcher::new(
+                shared(args),
+                nice,
+                args.workdir.clone(),
+                args.halt == Some(Halt::Never),
+            ),
             turn: Mutex::default(),
             has_told: Mutex::default(),
             waiting: Waiting::default(),

@@ -228,8 +228,8 @@ mod tests {
         let mut seen = Vec::new();
         for n in 0..100 {
             let now = Time(n * EVERY);
-            // A tenth of their time, in the middle.
-            let idled = n.clamp(40, 70) * 2 * EVERY / 10;
+            // A third of their time, in the middle.
+            let idled = n.clamp(40, 70) * 2 * EVERY / 3;
             crowd.idled(now, 2, idled, 30);
             crowd.looked(now, jobs(0, 30, 1));
             seen.push(crowd.ceiling());

@@ -6,15 +6,18 @@
 //!
 //! | of the CPUs' time idled | then |
 //! | --- | --- |
-//! | more than 1/32 | twice as many more, at least one for each CPU and at most three |
+//! | more than 1/32, and 40 ms | twice as many more, at least one for each that idled |
 //! | less than 1/128 | half as many more |
 //!
-//! It begins with the most, since nobody knows what the jobs do.
+//! There are at most three more for each CPU. It begins with these, since nobody knows what the
+//! jobs do.
 
 use cmwq_policy::time::{MILLISECOND, Nanos, Time};
 
-/// Idle time is told in ticks of 10 ms, so it takes a while to mean anything.
+/// A window lasts at least so long, and longer where what idled may still be an accident.
 const WINDOW: Nanos = 100 * MILLISECOND;
+/// Idle time is told in ticks of 10 ms for each CPU: so much is no accident.
+const SURE: u128 = 40 * MILLISECOND as u128;
 /// One part of so many, idle, is too much.
 const TOO_MUCH: u128 = 32;
 /// And one of so many is nothing.
@@ -47,10 +50,15 @@ impl Idle {
         }
         let idle = u128::from(idled.saturating_sub(before));
         let all = u128::from(passed) * u128::from(cpus);
-        if idle * TOO_MUCH > all && self.was_full {
-            self.more = (2 * self.more).clamp(cpus, MOST_PER_CPU * cpus);
+        if idle * TOO_MUCH > all && idle >= SURE {
+            if self.was_full {
+                let idled_cpus = idle.div_ceil(u128::from(passed)) as u64;
+                self.more = (2 * self.more).clamp(idled_cpus, MOST_PER_CPU * cpus);
+            }
         } else if idle * NOTHING < all {
             self.more /= 2;
+        } else if all < SURE * TOO_MUCH {
+            return;
         }
         *self = Idle {
             since: Some((now, idled)),
@@ -99,8 +107,20 @@ mod tests {
 
     #[test]
     fn where_cpus_idle_it_grows_and_stays_where_they_hardly_do() {
-        let windows = [0, 0, 0, 0, 40, 20, 40, 40, 10];
-        assert_eq!(after(&windows, true), [6, 3, 1, 0, 4, 4, 8, 12, 12]);
+        let windows = [0, 0, 0, 0, 100, 20, 20, 100, 300, 100, 100, 10];
+        let expected = [6, 3, 1, 0, 1, 1, 1, 2, 4, 8, 12, 12];
+        assert_eq!(after(&windows, true), expected);
+    }
+
+    #[test]
+    fn where_many_idle_at_once_it_grows_by_as_many() {
+        assert_eq!(after(&[0, 0, 0, 0, 700], true), [6, 3, 1, 0, 3]);
+    }
+
+    #[test]
+    fn a_tick_or_two_may_be_an_accident() {
+        let windows = [0, 0, 0, 0, 40, 40, 40];
+        assert_eq!(after(&windows, true), [6, 3, 1, 0, 0, 0, 1]);
     }
 
     #[test]

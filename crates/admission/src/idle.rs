@@ -6,7 +6,7 @@
 //!
 //! | of the CPUs' time idled | then |
 //! | --- | --- |
-//! | more than 1/32, and 40 ms | twice as many more, at least one for each that idled |
+//! | more than 1/32, and 40 ms in all | twice as many more, at least as many as idled on average |
 //! | less than 1/128 | half as many more |
 //!
 //! There are at most three more for each CPU. It begins with these, since nobody knows what the
@@ -52,7 +52,8 @@ impl Idle {
         let all = u128::from(passed) * u128::from(cpus);
         if idle * TOO_MUCH > all && idle >= SURE {
             if self.was_full {
-                let idled_cpus = idle.div_ceil(u128::from(passed)) as u64;
+                // A CPU that has come back brings all of its past.
+                let idled_cpus = idle.div_ceil(u128::from(passed)).min(u128::from(cpus)) as u64;
                 self.more = (2 * self.more).clamp(idled_cpus, MOST_PER_CPU * cpus);
             }
         } else if idle * NOTHING < all {
@@ -126,6 +127,15 @@ mod tests {
     #[test]
     fn it_does_not_grow_where_fewer_run_than_may() {
         assert_eq!(after(&[0, 0, 0, 0, 500], false), [6, 3, 1, 0, 0]);
+    }
+
+    #[test]
+    fn a_count_that_jumps_says_that_all_have_idled() {
+        let mut idle = Idle::default();
+        idle.looked(Time(0), 0, CPUS, true);
+        idle.more = 0;
+        idle.looked(Time(WINDOW), Nanos::MAX, CPUS, true);
+        assert_eq!(idle.more(), CPUS);
     }
 
     #[test]

@@ -42,7 +42,6 @@ const ABSENT: [Absent; 16] = [
             "trc",
             "basefile",
             "bf",
-            "ssh",
             "sshdelay",
             "hostgroups",
             "hgrp",

@@ -28,8 +28,8 @@ Exit status, as xargs:
        the run then: the message has the status of the job
   124  a job that exited with status 255 stopped the run
   125  a job that was killed by a signal stopped the run
-  126  COMMAND cannot be run: no further job was started
-  127  COMMAND is not found: no further job was started
+  126  COMMAND cannot be run: no further job was started, except with --halt never
+  127  COMMAND is not found: likewise
   128+N  in a shell: signal N (SIGHUP, SIGINT, SIGQUIT, SIGTERM) ended the run
 
 How many jobs run at a time is not an option: the next one starts when a CPU would idle.
@@ -295,7 +295,7 @@ pub(crate) struct RunArgs {
     /// Write a line to FILE for each job that has ended and whose output is written
     ///
     /// Tab-separated, with a header; - is standard output. A FILE that has jobs in it already needs
-    /// --resume.
+    /// --resume; with --gnu it is begun anew.
     #[arg(long, alias = "jl", value_name = "FILE", help_heading = LOG)]
     pub(super) joblog: Option<PathBuf>,
 

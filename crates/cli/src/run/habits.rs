@@ -1,7 +1,9 @@
 //! What people are used to write for GNU parallel and xargs: taken where it means the same here,
 //! refused with a sentence where it does not.
 
-use std::path::PathBuf;
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
 
 /// Jobs at a time, at most.
 pub(super) const MOST_ACTIVE: usize = 2048;
@@ -15,7 +17,7 @@ pub(crate) struct Habits {
         aliases = [
             "nonotice", "will-cite", "group", "no-swap", "noswap", "color", "colour", "ctag",
             "silent", "compress", "unsafe", "plain", "use-cpus-instead-of-cores", "exit",
-            "record-env", "controlmaster", "color-failed", "colour-failed", "cf", "nn",
+            "record-env", "controlmaster", "color-failed", "colour-failed", "cf", "nn", "i",
         ]
     )]
     always: u8,
@@ -189,9 +191,19 @@ impl Habits {
 /// possible.
 pub(super) fn most_jobs(text: &str, cpus: usize) -> Result<Option<usize>, String> {
     number_of_jobs(text, cpus).or_else(|wrong| {
-        let within = std::fs::read_to_string(text).map_err(|_| wrong)?;
-        number_of_jobs(within.trim(), cpus).map_err(|wrong| format!("{text}: {wrong}"))
+        let within = beginning(Path::new(text)).ok_or(wrong)?;
+        number_of_jobs(within.trim(), cpus)
+            .map_err(|_| format!("-j {text}: there is no number of jobs in the file"))
     })
+}
+
+/// Of a file, as much as a number needs.
+fn beginning(path: &Path) -> Option<String> {
+    let is_file = path.metadata().is_ok_and(|found| found.is_file());
+    let file = File::open(path).ok().filter(|_| is_file)?;
+    let mut within = Vec::new();
+    file.take(64).read_to_end(&mut within).ok()?;
+    Some(String::from_utf8_lossy(&within).into_owned())
 }
 
 fn number_of_jobs(text: &str, cpus: usize) -> Result<Option<usize>, String> {

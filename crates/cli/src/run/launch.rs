@@ -115,7 +115,7 @@ impl Launcher {
 
     /// A shell says that it cannot run the program, and fails with the usual status.
     fn start_in_shell(&self, call: Call<'_>, told: &Told) -> io::Result<Child> {
-        let shell = ["/bin/sh", "-c", "exec \"$@\"", "sh"].map(OsString::from);
+        let shell = ["/bin/sh", "-c", "\"$@\"", "sh"].map(OsString::from);
         let words = [&shell, call.words].concat();
         let words = &words;
         self.command(Call { words, ..call }, told)?.spawn()

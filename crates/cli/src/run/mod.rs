@@ -103,6 +103,8 @@ fn run(given: &RunArgs) -> io::Result<RunEnd> {
         return Ok(RunEnd::Code(0));
     }
     if let Some(folder) = &given.habits.tmpdir {
+        // Jobs may run elsewhere.
+        let folder = std::path::absolute(folder)?;
         // SAFETY: no other thread has been started that could read the environment.
         unsafe { std::env::set_var("TMPDIR", folder) };
     }
@@ -119,8 +121,8 @@ fn run(given: &RunArgs) -> io::Result<RunEnd> {
     crate::startup::keep_exit_statuses();
     reports::listen();
     let notes = notes.into_iter().chain(temporary_folder(args)?);
-    let (log, done) = open_log(args, &plan)?;
     let summary_file = open_summary(args)?;
+    let (log, done) = open_log(args, &plan)?;
     threads::allow(args.max_active)?;
     let session = Arc::new(Session::new(args, setup(args, &plan, template, log))?);
     for note in notes.chain(plan.notes()) {

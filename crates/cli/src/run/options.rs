@@ -47,7 +47,7 @@ fn refuse(args: &RunArgs) -> Result<(), String> {
     if let Some(path) = args.results.as_deref().filter(|path| is_table(path)) {
         let path = path.display();
         return Err(format!(
-            "--results {path} would be a table: there is none of outputs; a folder gets them, and \
+            "--results {path} asks for a table, which there is not: outputs go to a folder, and \
              --joblog FILE is a table of the jobs"
         ));
     }

@@ -30,8 +30,8 @@ pub(super) struct Plan {
     /// What messages call the input.
     name: String,
     delimiter: u8,
-    /// It was asked for, or divides values behind `:::` too.
-    is_delimited: bool,
+    /// Values behind `:::` are divided at it too.
+    divides: bool,
     /// `--pipe`: where the input is cut into blocks.
     cuts: Option<Cuts>,
     /// `--cat`: `{}` is a file with the block.
@@ -50,10 +50,6 @@ pub(super) struct Plan {
     has_header: bool,
     command: Vec<OsString>,
     style: Style,
-    /// `-q`: no shell does.
-    is_quoted: bool,
-    /// Where jobs run, if not here.
-    workdir: Option<PathBuf>,
     /// What stands for a line in COMMAND.
     holes: Holes,
 }
@@ -78,6 +74,8 @@ impl Plan {
             return Err("--csv reads one file, or standard input".into());
         }
         let cuts = cuts(args, &command, sources.len())?;
+        let delimiter = args.delimiter.unwrap_or(if args.null { 0 } else { b'\n' });
+        let divides = args.delimiter.is_some() || args.gnu;
         let has_header = args.header.is_some() && !args.pipe;
         if has_header && args.max_args() > 1 {
             return Err("--header goes without --max-args".into());
@@ -90,20 +88,23 @@ impl Plan {
             last: args.habits.eof.clone().map(String::into_bytes),
             spread_over: args.habits.spreads().then(|| slots(args.max_active)),
             name: name(file.as_deref(), sources.len()),
-            sources,
+            sources: match divides {
+                true => sources.divided(delimiter),
+                false => sources,
+            },
             file,
-            delimiter: args.delimiter.unwrap_or(if args.null { 0 } else { b'\n' }),
-            is_delimited: args.delimiter.is_some() || args.gnu,
+            delimiter,
+            divides,
             csv,
             shuffled: args.shuf,
             has_header,
             command,
             style: Style {
                 gnu: has_shell(args),
+                quoted: args.habits.quote > 0,
+                folder: args.workdir.clone().unwrap_or_default(),
                 repeats: args.repeats_words(),
             },
-            is_quoted: args.habits.quote > 0,
-            workdir: args.workdir.clone(),
             holes,
         })
     }
@@ -111,7 +112,7 @@ impl Plan {
     /// What is run for the lines. The error is one of usage.
     pub(super) fn template(&self) -> io::Result<Template> {
         let template =
-            Template::new(&self.command, &self.holes, self.style).map_err(io::Error::other)?;
+            Template::new(&self.command, &self.holes, &self.style).map_err(io::Error::other)?;
         let template = template
             .trimmed(self.trim.unwrap_or_default())
             .without_blank(self.skips_blank);
@@ -230,21 +231,11 @@ impl Plan {
         }
     }
 
-    /// The values behind `:::`, in front of one that is the end. Which byte is asked for ends them
-    /// there as well.
+    /// The values behind `:::`, in front of one that is the end.
     fn values(&self, words: &[Vec<u8>]) -> Vec<Vec<u8>> {
-        let is_last = |word: &Vec<u8>| self.last.as_ref() == Some(word);
-        let parts = words.iter().flat_map(|word| match self.is_delimited {
-            true => {
-                let whole = word.strip_suffix(&[self.delimiter]).unwrap_or(word);
-                whole
-                    .split(|byte| *byte == self.delimiter)
-                    .map(<[u8]>::to_vec)
-                    .collect()
-            }
-            false => vec![word.clone()],
-        });
-        parts.take_while(|word| !is_last(word)).collect()
+        let is_last = |word: &&Vec<u8>| self.last.as_ref() == Some(*word);
+        let values = words.iter().take_while(|word| !is_last(word));
+        values.cloned().collect()
     }
 
     /// The lines, until `stop` becomes readable.

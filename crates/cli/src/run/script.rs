@@ -1,11 +1,12 @@
 //! COMMAND as one word with shell syntax: `'gzip -dc {} > {.}'`. A shell runs it; what is put into
-//! it stays what it is, also between quotes.
+//! it stays what it is, also between quotes. But a value that it begins with is a command:
+//! `'{} 2>&1'`.
 
 use super::hole::{Arguments, Form, Hole, Holes, Part};
 use super::quote::quoted;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// A word with one of these is no name of a program.
 const SYNTAX: &[u8] = b" \t\n|&;<>()$`\\\"'";
@@ -57,8 +58,6 @@ enum Quotes {
     Parenthesis,
     /// The same with backquotes.
     Backquote,
-    /// The value is code itself, as in `'{} 2>&1'`.
-    Code,
 }
 
 /// A part of a script.
@@ -74,13 +73,22 @@ enum Piece {
 #[derive(Clone, Debug)]
 pub(super) struct Script {
     pieces: Vec<Piece>,
-    is_code: bool,
+    code: Option<Code>,
+}
+
+/// Which values are code.
+#[derive(Clone, Debug)]
+struct Code {
+    /// All of them; else only the one that the script begins with.
+    all: bool,
+    /// A value that is the name of a file from here is that program.
+    folder: PathBuf,
 }
 
 impl Script {
     /// The script; without a hole the job's columns are its last arguments. `repeats`: a word that
-    /// has `{}` in it is repeated for each. `gnu`: where the first value is code, all are.
-    pub(super) fn new(text: &OsStr, holes: &Holes, repeats: bool, gnu: bool) -> Self {
+    /// has `{}` in it is repeated for each.
+    pub(super) fn new(text: &OsStr, holes: &Holes, repeats: bool) -> Self {
         let mut scan = Scan {
             text: text.as_bytes(),
             at: 0,
@@ -98,14 +106,6 @@ impl Script {
             let all = Hole::All(Form::Whole);
             parts.push((Part::Hole(all), Quotes::Not));
         }
-        let is_code = begins_with_command(&parts);
-        let coded = parts
-            .iter_mut()
-            .filter(|_| is_code)
-            .filter(|part| is_hole(part));
-        for (_, quotes) in coded.take(if gnu { usize::MAX } else { 1 }) {
-            *quotes = Quotes::Code;
-        }
         let pieces = match repeats {
             true => repeated(parts),
             false => parts
@@ -113,23 +113,35 @@ impl Script {
                 .map(|(part, quotes)| Piece::One(part, quotes))
                 .collect(),
         };
-        Self { pieces, is_code }
+        Self { pieces, code: None }
+    }
+
+    /// A value that the script begins with is a command. `all`: so are the others then.
+    pub(super) fn with_code(mut self, all: bool, folder: &Path) -> Self {
+        let folder = folder.to_owned();
+        let begins = begins_with_command(&self.pieces);
+        self.code = begins.then_some(Code { all, folder });
+        self
     }
 
     /// Whether a value is code in it.
-    pub(super) fn is_code(&self) -> bool {
-        self.is_code
+    pub(super) fn has_code(&self) -> bool {
+        self.code.is_some()
     }
 
     /// What the shell runs for this job.
     pub(super) fn text(&self, job: &Arguments<'_>) -> OsString {
         let mut made = Vec::new();
-        for piece in &self.pieces {
+        for (at, piece) in self.pieces.iter().enumerate() {
             match piece {
                 Piece::One(Part::Text(text), _) => made.extend_from_slice(text),
                 Piece::One(Part::Hole(hole), quotes) => {
-                    let values = job.values(*hole).into_iter();
-                    let values: Vec<_> = values.map(|value| put(&value, *quotes)).collect();
+                    let values = job.values(*hole).into_iter().enumerate();
+                    let put = |(nth, value): (usize, Vec<u8>)| match &self.code {
+                        Some(code) if code.all || (at, nth) == (0, 0) => code.put(&value, *quotes),
+                        _ => put(&value, *quotes),
+                    };
+                    let values: Vec<_> = values.map(put).collect();
                     made.extend(values.join(&b' '));
                 }
                 Piece::Each(parts) => {
@@ -169,23 +181,36 @@ impl Script {
     }
 }
 
+impl Code {
+    /// Who names a program means it, whatever its name.
+    fn put(&self, value: &[u8], quotes: Quotes) -> Vec<u8> {
+        let path = self.folder.join(OsStr::from_bytes(value));
+        match path.is_file() {
+            true => put(value, quotes),
+            false => value.to_vec(),
+        }
+    }
+}
+
 /// Whether a whole value stands where the shell reads the name of what it runs.
-fn begins_with_command(parts: &[(Part, Quotes)]) -> bool {
-    let ends_word = match parts.get(1) {
+fn begins_with_command(pieces: &[Piece]) -> bool {
+    let ends_word = match pieces.get(1) {
         None => true,
-        Some((Part::Text(text), _)) => is_between(text[0]),
-        Some((Part::Hole(_), _)) => false,
+        Some(Piece::One(Part::Text(text), _)) => is_between(text[0]),
+        Some(_) => false,
     };
-    let is_whole = |hole| matches!(hole, Hole::All(Form::Whole) | Hole::Column(_, Form::Whole));
-    ends_word && matches!(parts.first(), Some((Part::Hole(hole), _)) if is_whole(*hole))
+    ends_word && matches!(pieces.first(), Some(Piece::One(part, _)) if is_value(part))
 }
 
 /// Whether COMMAND is nothing but a value: lines are commands.
 pub(super) fn is_command(command: &[OsString], holes: &Holes) -> bool {
     let [word] = command else { return false };
-    let parts = holes.parts(word.as_bytes()).into_iter();
-    let parts: Vec<_> = parts.map(|part| (part, Quotes::Not)).collect();
-    parts.len() == 1 && begins_with_command(&parts)
+    matches!(&holes.parts(word.as_bytes())[..], [part] if is_value(part))
+}
+
+fn is_value(part: &Part) -> bool {
+    use Form::Whole;
+    matches!(part, Part::Hole(Hole::All(Whole) | Hole::Column(_, Whole)))
 }
 
 /// With each plain word around a hole for all columns as one piece.
@@ -267,9 +292,6 @@ fn put(value: &[u8], quotes: Quotes) -> Vec<u8> {
             parts.join(&br"'\''"[..])
         }
         Quotes::Not | Quotes::Parenthesis => quoted(OsStr::from_bytes(value)),
-        // Who names a program means it, whatever its name.
-        Quotes::Code if !Path::new(OsStr::from_bytes(value)).is_file() => value.to_vec(),
-        Quotes::Code => quoted(OsStr::from_bytes(value)),
         // They take one layer of backslashes off, whatever quotes are inside.
         Quotes::Backquote => escaped(&quoted(OsStr::from_bytes(value)), b"\\`"),
     }
@@ -320,7 +342,6 @@ impl Scan<'_> {
             Quotes::Double => byte == b'"',
             Quotes::Parenthesis => byte == b')',
             Quotes::Backquote => byte == b'`',
-            Quotes::Code => unreachable!("nothing opens it"),
         };
         let opened = match byte {
             _ if closes || inner == Quotes::Single => None,
@@ -372,7 +393,7 @@ mod tests {
             sequence: 1,
             slot: 1,
         };
-        Script::new(OsStr::new(script), &holes, false, false).text(&job)
+        Script::new(OsStr::new(script), &holes, false).text(&job)
     }
 
     fn of(word: &str) -> bool {

@@ -88,6 +88,23 @@ impl Sources {
         Self(sources)
     }
 
+    /// With values that end at this byte, each of which was one.
+    pub(super) fn divided(self, delimiter: u8) -> Self {
+        let divide = |word: Vec<u8>| {
+            let whole = word.strip_suffix(&[delimiter]).unwrap_or(&word);
+            let parts = whole.split(|byte| *byte == delimiter);
+            parts.map(<[u8]>::to_vec).collect::<Vec<_>>()
+        };
+        let source = |(with, source)| match source {
+            Source::Words(words) => {
+                let values = words.into_iter().flat_map(divide);
+                (with, Source::Words(values.collect()))
+            }
+            file @ Source::File(_) => (with, file),
+        };
+        Self(self.0.into_iter().map(source).collect())
+    }
+
     /// With these files as sources before the others.
     pub(super) fn behind(self, files: &[PathBuf], markers: Markers<'_>) -> Self {
         let source = |path: &PathBuf| (markers.with(false), Source::File(path.clone()));

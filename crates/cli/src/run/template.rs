@@ -6,6 +6,7 @@ use super::script::{self, Script};
 use super::shell;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::PathBuf;
 
 /// How the words of a job are made of its lines.
 pub(super) struct Template {
@@ -23,10 +24,14 @@ pub(super) struct Template {
 }
 
 /// How COMMAND is read.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Style {
     /// A shell runs it, as in GNU parallel.
     pub(super) gnu: bool,
+    /// `-q`: a value is never a command.
+    pub(super) quoted: bool,
+    /// Where it runs, from here.
+    pub(super) folder: PathBuf,
     /// A word that has `{}` in it is repeated for each line of a job.
     pub(super) repeats: bool,
 }
@@ -104,7 +109,7 @@ pub(super) struct Given<'a> {
 
 impl Template {
     /// The error is one of usage.
-    pub(super) fn new(command: &[OsString], holes: &Holes, style: Style) -> Result<Self, String> {
+    pub(super) fn new(command: &[OsString], holes: &Holes, style: &Style) -> Result<Self, String> {
         let is_of_many = holes.max_args != 1;
         if command.is_empty() && is_of_many {
             return Err("--max-args needs a COMMAND: without one a line is a command".into());
@@ -112,12 +117,16 @@ impl Template {
         let how = if command.is_empty() {
             How::Line
         } else if script::is_script(command)
-            || script::is_command(command, holes)
+            || (!style.quoted && script::is_command(command, holes))
             || (style.gnu && is_builtin(command))
         {
             let shell = shell::shell_for(command[0].as_bytes(), shell::shell(style.gnu));
-            let repeats = style.repeats && is_of_many;
-            How::Script(Script::new(&command[0], holes, repeats, style.gnu), shell)
+            let script = Script::new(&command[0], holes, style.repeats && is_of_many);
+            let script = match style.quoted {
+                true => script,
+                false => script.with_code(style.gnu, &style.folder),
+            };
+            How::Script(script, shell)
         } else {
             How::Words(Words::new(command, holes, style.repeats && is_of_many)?)
         };
@@ -159,6 +168,7 @@ impl Template {
         match self.how {
             _ if self.skips_blank => !line.iter().all(is_blank),
             How::Line => !line.is_empty(),
+            How::Script(ref script, _) if script.has_code() => !line.is_empty(),
             How::Script(..) | How::Words(_) => true,
         }
     }
@@ -183,7 +193,7 @@ impl Template {
             }
             How::Script(script, shell) => {
                 let text = script.text(&job);
-                let shell = match script.is_code() {
+                let shell = match script.has_code() {
                     true => shell::shell_for(text.as_bytes(), shell),
                     false => shell,
                 };
@@ -346,8 +356,11 @@ fn is_builtin(command: &[OsString]) -> bool {
     matches!(command, [word] if shell::is_builtin(word))
 }
 
-/// The words that make a shell execute `text`.
-fn of_shell(shell: &str, text: OsString) -> Vec<OsString> {
+/// The words that make a shell execute `text`, also if that looks like an option.
+fn of_shell(shell: &str, mut text: OsString) -> Vec<OsString> {
+    if text.as_bytes().starts_with(b"-") {
+        text = [OsStr::new(" "), &text].join(OsStr::new(""));
+    }
     vec![shell.into(), "-c".into(), text]
 }
 
@@ -384,7 +397,7 @@ mod tests {
             max_args,
             ..Holes::of(cut)
         };
-        Template::new(&command, &holes, Style::default())
+        Template::new(&command, &holes, &Style::default())
     }
 
     fn given(lines: &[Vec<u8>]) -> Given<'_> {

@@ -2,7 +2,6 @@
 //! commands, programs that there are not.
 
 use crate::support::{Folder, command, feed, run};
-use std::os::unix::fs::PermissionsExt;
 
 /// What standard output has, of a run that succeeds.
 fn lines(args: &[&str], input: &str) -> Vec<String> {
@@ -71,17 +70,46 @@ fn a_value_where_the_command_stands_is_one() {
         lines(&["--gnu", "{}", "x", ":::", "echo a  b"], ""),
         ["a b x"]
     );
+    let several = &["{}", ":::", "printf %s,", ":::", "a  b", "$(echo x)"];
+    assert_eq!(
+        lines(&[&["-k"], &several[..]].concat(), ""),
+        ["a  b,$(echo x),"]
+    );
+    assert_eq!(lines(&["-n2", "{}"], "echo x\na  b\n"), ["x a  b"]);
     let of_bash = &["{}", ":::", "[[ a == a* ]] && echo yes"];
     assert_eq!(lines(of_bash, ""), ["yes"]);
 }
 
 #[test]
+fn empty_lines_are_no_commands() {
+    for command in [&["{}"][..], &["{}|cat"], &[]] {
+        let ran = run(&[&["--summary=json"], command].concat(), "\ntrue\n\n");
+        assert_eq!(ran.summary()["jobs"], 1, "{command:?}: {}", ran.err);
+        assert_eq!(ran.code, Some(0), "{command:?}");
+    }
+}
+
+#[test]
+fn with_q_a_value_is_no_command() {
+    assert_eq!(run(&["-q", "{}"], "echo a\n").code, Some(127));
+    assert_eq!(run(&["-q", "{} 2>&1"], "echo a\n").code, Some(123));
+    assert_eq!(lines(&["-q", "{}", "x"], "echo\n"), ["x"]);
+}
+
+#[test]
 fn a_value_that_names_a_program_is_that_whatever_its_name() {
     let folder = Folder::new();
-    let program = folder.write("a b; echo c", "#!/bin/sh\necho it \"$@\"\n");
-    std::fs::set_permissions(&program, PermissionsExt::from_mode(0o755)).unwrap();
-    let line = format!("{program}\n");
+    let there = folder.name("");
+    // Another process has it open to write, so that no child of this one does.
+    let made = r##"printf '#!/bin/sh\necho it $*\n' >'a b; echo c'; chmod +x 'a b; echo c'"##;
+    assert_eq!(
+        run(&["--workdir", &there, "-n0", made, ":::", "x"], "").code,
+        Some(0)
+    );
+    let line = format!("{}\n", folder.name("a b; echo c"));
     assert_eq!(lines(&["{}"], &line), ["it"]);
+    let from_there = &["--workdir", &there, "{}", ":::", "./a b; echo c"];
+    assert_eq!(lines(from_there, ""), ["it"]);
     assert_eq!(lines(&["{} x; echo y"], &line), ["it x", "y"]);
     assert_eq!(
         lines(&["{}", "x"], &line),
@@ -92,9 +120,8 @@ fn a_value_that_names_a_program_is_that_whatever_its_name() {
 
 #[test]
 fn a_value_beside_the_first_word_is_no_code() {
-    let ran = run(&["{}x 1; echo {}"], "$(echo ech; echo y)\n");
-    assert!(!ran.text().contains("echy"), "{}", ran.text());
-    assert_eq!(ran.lines(), ["$(echo ech; echo y)"]);
+    let ran = run(&["{}o 1; echo {}"], "$(echo ech)\n");
+    assert_eq!(ran.lines(), ["$(echo ech)"], "{}", ran.err);
     assert_eq!(lines(&["echo {}"], "$(echo x)\n"), ["$(echo x)"]);
 }
 
@@ -103,14 +130,14 @@ fn with_gnu_a_program_that_there_is_not_stops_nothing() {
     let stopped = run(&["-j1", "cmwq-no-such-command"], "1\n2\n3\n");
     assert_eq!(stopped.code, Some(127));
     for options in [&["--gnu"][..], &["--halt", "never"]] {
-        let names = "cmwq-no-such-command\n/dev/null\necho\n";
+        let names = "cmwq-no-such-command\n-a\n/dev/null\necho\n";
         let args = [options, &["-k", "--joblog", "-", "{}", "x"]].concat();
         let ran = run(&args, names);
         assert_eq!(ran.code, Some(123), "{}", ran.err);
         let text = ran.text();
         let exits = text.lines().filter_map(|line| line.split('\t').nth(4));
         let exits: Vec<&str> = exits.collect();
-        assert_eq!(exits, ["exit", "127", "126", "0"], "{text}");
+        assert_eq!(exits, ["exit", "127", "127", "126", "0"], "{text}");
         assert!(ran.err.contains("cmwq-no-such-command: "), "{}", ran.err);
     }
 }
@@ -119,12 +146,13 @@ fn with_gnu_a_program_that_there_is_not_stops_nothing() {
 fn the_number_of_jobs_may_be_in_a_file() {
     let folder = Folder::new();
     let number = folder.write("number", "1\n");
-    let summary = ["--summary=json", "-j", &number, "sleep", "0.01"];
+    let summary = ["--summary=json", "-j", &number, "sleep", "0.1"];
     assert_eq!(run(&summary, "\n\n\n").summary()["peak_jobs"], 1);
     let wrong = folder.write("wrong", "many\n");
     for (jobs, says) in [
-        (&wrong[..], "\"many\" is no number"),
+        (&wrong[..], "there is no number of jobs in the file"),
         ("nowhere", "no file with one"),
+        ("/dev/zero", "no file with one"),
     ] {
         let ran = run(&["-j", jobs, "echo"], "");
         assert_eq!(ran.code, Some(1));
@@ -140,6 +168,7 @@ fn the_number_of_jobs_may_be_in_a_file() {
 fn the_folder_of_large_output_may_be_an_option() {
     let folder = Folder::new();
     let there = folder.name("");
+    let there = there.trim_end_matches('/').to_owned();
     let ran = run(&["--tmpdir", &there, "echo {} $TMPDIR"], "x\n");
     assert_eq!(ran.lines(), [format!("x {there}")]);
     let missing = folder.name("missing");
@@ -148,10 +177,16 @@ fn the_folder_of_large_output_may_be_an_option() {
     assert!(ran.err.contains(&missing), "{}", ran.err);
 }
 
+/// What GNU parallel writes.
+const GNU_LOG: &str = "\
+Seq\tHost\tStarttime\tJobRuntime\tSend\tReceive\tExitval\tSignal\tCommand
+1\t:\t1.5\t0.1\t0\t2\t0\t0\techo 1
+";
+
 #[test]
 fn with_gnu_a_joblog_begins_anew() {
     let folder = Folder::new();
-    let log = folder.write("log", "Seq\tHost\tStarttime\n1\t:\t2\n");
+    let log = folder.write("log", GNU_LOG);
     let refused = run(&["--joblog", &log, "echo"], "1\n");
     assert!(
         refused.err.contains("it is GNU parallel's"),
@@ -166,6 +201,17 @@ fn with_gnu_a_joblog_begins_anew() {
     }
     let resumed = ["--gnu", "--joblog", &log, "--resume", "echo"];
     assert_eq!(lines(&resumed, "2\n3\n"), ["3"]);
+    let nowhere = [
+        "--gnu",
+        "--joblog",
+        &log,
+        "--summary-file",
+        "/no/such",
+        "echo",
+    ];
+    assert_eq!(run(&nowhere, "1\n").code, Some(1));
+    let kept = std::fs::read_to_string(&log).unwrap();
+    assert_eq!(kept.lines().count(), 4, "{kept}");
     let other = folder.write("other", "a letter\n");
     let mut refused = command(&["--gnu", "--joblog", &other, "echo"]);
     assert_eq!(feed(&mut refused, "1\n").code, Some(1));
@@ -179,4 +225,6 @@ fn with_gnu_a_value_is_divided_at_newlines() {
         lines(&["--gnu", "-k", "echo x", ":::", "a\nb\n"], ""),
         ["x a", "x b"]
     );
+    let with_names = ["--gnu", "-k", "--header", ":", "echo {x}", ":::", "x\n1\n2"];
+    assert_eq!(lines(&with_names, ""), ["1", "2"]);
 }

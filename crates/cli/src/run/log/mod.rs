@@ -19,7 +19,7 @@ use std::sync::{Mutex, PoisonError};
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Resume {
     No,
-    /// Neither, and what is in the log goes: GNU parallel begins it anew.
+    /// The log begins anew, as in GNU parallel.
     Anew,
     /// Each argument was a line.
     Lines,
@@ -57,7 +57,7 @@ struct State {
 
 impl JobLog {
     /// Opens or makes the file. One that is resumed goes on behind what is there, and says
-    /// what has succeeded; else there may be no job in it.
+    /// what has succeeded; else there may be no job in it, unless it begins anew.
     ///
     /// # Errors
     /// Each names the file: it cannot be opened, read or written, is no joblog, has jobs in it, or

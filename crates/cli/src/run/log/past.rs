@@ -38,7 +38,7 @@ pub(super) struct Past {
 }
 
 /// What a joblog of GNU parallel begins with.
-const OF_PARALLEL: &[u8] = b"Seq\tHost\t";
+const OF_PARALLEL: &[u8] = b"Seq\tHost\tStarttime\tJobRuntime\tSend\tReceive\tExitval\tSignal\t";
 
 /// Whether the file is such a joblog.
 pub(super) fn is_of_parallel(path: &Path) -> io::Result<bool> {

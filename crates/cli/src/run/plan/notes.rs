@@ -7,7 +7,6 @@ use crate::run::{doubts, script, shell, syntax};
 use std::ffi::OsString;
 use std::io::{self, IsTerminal};
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
 
 impl Plan {
     /// What is to be said before anything runs.
@@ -30,7 +29,7 @@ impl Plan {
         let what_to_do = "for a shell, quote COMMAND as a whole, or use --gnu";
         let is_read = self.style.gnu || script::is_script(&self.command);
         let first = self.command.first();
-        let first = first.filter(|_| !is_read && !self.is_quoted)?;
+        let first = first.filter(|_| !is_read && !self.style.quoted)?;
         if self.is_script_with_words(first) {
             let first = beginning(first);
             return Some(format!(
@@ -68,7 +67,7 @@ impl Plan {
     }
 
     fn is_program(&self, name: &str) -> bool {
-        let folder = self.workdir.as_deref().unwrap_or(Path::new(""));
+        let folder = &self.style.folder;
         if name.contains('/') {
             return folder.join(name).is_file();
         }
@@ -88,7 +87,7 @@ impl Plan {
             Source::Words(words) => words.iter().any(|word| word.contains(&b'\n')),
             Source::File(_) => false,
         };
-        let is_list = self.delimiter == b'\n' && !self.is_delimited;
+        let is_list = self.delimiter == b'\n' && !self.divides;
         (is_list && self.sources.0.iter().any(has_lines)).then(|| {
             "a value behind ::: has newlines in it, and is one value: a list of lines goes to \
              standard input, or is divided with -d '\\n'"

@@ -61,7 +61,7 @@ pub(crate) struct Habits {
     #[arg(long, value_name = "NAME", hide = true)]
     env: Vec<String>,
 
-    /// The words of COMMAND stay words, as they do without --gnu.
+    /// The words of COMMAND stay words, as they do without --gnu, and values stay values.
     #[arg(short, long, hide = true, action = clap::ArgAction::Count)]
     pub(super) quote: u8,
 

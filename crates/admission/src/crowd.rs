@@ -12,7 +12,9 @@
 //!
 //! How many sleep changes from moment to moment. If each of `n` jobs sleeps independently, the
 //! number has the variance `asleep x awake / n`. The margin is twice the root of that, so that the
-//! CPUs hardly ever run out of jobs. Jobs that only compute have no margin. While a look finds CPUs
+//! CPUs hardly ever run out of jobs. Where they never do it shrinks, by one root after each 100 ms:
+//! jobs that wait for a CPU take the caches from those that have one. Jobs that only compute have
+//! no margin. While a look finds CPUs
 //! without a job, twice as many as sleep may run. Where CPUs idle that looks find busy, more run
 //! than these: see `idle.rs`.
 //!
@@ -33,7 +35,7 @@ const EVERY: Nanos = 15 * MILLISECOND;
 /// Means are counted in parts of this size, and forget this part of themselves with each look.
 const ONE: u64 = 256;
 const FORGETS: u64 = 8;
-/// The margin, in standard deviations.
+/// The margin, in standard deviations, at most.
 const DEVIATIONS: u64 = 2;
 
 /// What looks say of how many may run.
@@ -133,7 +135,8 @@ impl Crowd {
         let variance = u128::from(asleep) * u128::from(awake) / u128::from(asleep + awake);
         // The root of `x` parts is that of `x * ONE`, in parts.
         let deviation = (variance * u128::from(ONE)).isqrt() as u64;
-        let all = asleep + awake + DEVIATIONS * deviation;
+        let deviations = DEVIATIONS.saturating_sub(self.idle.calm());
+        let all = asleep + awake + deviations * deviation;
         ((all + ONE / 2) / ONE).max(1) + self.idle.more()
     }
 
@@ -239,6 +242,23 @@ mod tests {
             (8, 2, 8, 2),
             "{seen:?}"
         );
+    }
+
+    #[test]
+    fn the_margin_shrinks_where_no_cpu_idles_and_is_back_once_one_does() {
+        let mut crowd = Crowd::new(2);
+        let ceilings = (0..200).map(|n| {
+            let now = Time(n * EVERY);
+            let idled = n.clamp(100, 120) * 2 * EVERY / 3;
+            crowd.idled(now, 2, idled, 30);
+            crowd.looked(now, jobs(8, 22, 1));
+            crowd.ceiling()
+        });
+        let seen: Vec<u64> = ceilings.collect();
+        let least = seen[50..100].iter().min();
+        assert_eq!(least, Some(&10), "as many as sleep, and as CPUs: {seen:?}");
+        assert!(seen[115] > 12, "{seen:?}");
+        assert_eq!(seen[199], 10, "{seen:?}");
     }
 
     #[test]

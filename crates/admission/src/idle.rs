@@ -10,7 +10,7 @@
 //! | less than 1/128 | half as many more |
 //!
 //! There are at most three more for each CPU. It begins with these, since nobody knows what the
-//! jobs do.
+//! jobs do. Once there are none and still no CPU idles, the margin of the looks shrinks as well.
 
 use cmwq_policy::time::{MILLISECOND, Nanos, Time};
 
@@ -33,6 +33,8 @@ pub(crate) struct Idle {
     /// As many jobs ran as were allowed. If none ever did, it is no wonder that CPUs idle.
     was_full: bool,
     more: u64,
+    /// Windows in a row without idle time, when no more ran any longer.
+    calm: u64,
 }
 
 impl Idle {
@@ -52,11 +54,16 @@ impl Idle {
         let all = u128::from(passed) * u128::from(cpus);
         if idle * TOO_MUCH > all && idle >= SURE {
             if self.was_full {
+                self.calm = 0;
                 // A CPU that has come back brings all of its past.
                 let idled_cpus = idle.div_ceil(u128::from(passed)).min(u128::from(cpus)) as u64;
                 self.more = (2 * self.more).clamp(idled_cpus, MOST_PER_CPU * cpus);
             }
         } else if idle * NOTHING < all {
+            self.calm = match self.more {
+                0 => self.calm.saturating_add(1),
+                _ => 0,
+            };
             self.more /= 2;
         } else if all < SURE * TOO_MUCH {
             return;
@@ -64,8 +71,13 @@ impl Idle {
         *self = Idle {
             since: Some((now, idled)),
             was_full: false,
-            more: self.more,
+            ..*self
         };
+    }
+
+    /// For so many windows no CPU has idled although no more ran.
+    pub(crate) fn calm(&self) -> u64 {
+        self.calm
     }
 
     /// So many more may run.
@@ -111,6 +123,22 @@ mod tests {
         let windows = [0, 0, 0, 0, 100, 20, 20, 100, 300, 100, 100, 10];
         let expected = [6, 3, 1, 0, 1, 1, 1, 2, 4, 8, 12, 12];
         assert_eq!(after(&windows, true), expected);
+    }
+
+    #[test]
+    fn windows_without_idle_time_are_counted_when_no_more_run() {
+        let mut idle = Idle::default();
+        let (mut now, mut idled, mut seen) = (Time(0), 0, std::vec::Vec::new());
+        for parts in [0, 0, 0, 0, 0, 0, 10, 0, 200, 0, 0] {
+            idle.looked(now, idled, CPUS, true);
+            seen.push(idle.calm());
+            now = now.after(WINDOW);
+            idled += CPUS * WINDOW / 1000 * parts;
+        }
+        idle.looked(now, idled, CPUS, true);
+        // At first twelve more run, and one does after a fifth has idled.
+        assert_eq!(seen, [0, 0, 0, 0, 0, 1, 2, 2, 3, 0, 0]);
+        assert_eq!(idle.calm(), 1);
     }
 
     #[test]

@@ -41,7 +41,7 @@ mod _cmwq {
     #[pymodule_export]
     use crate::stats::{cpus, stats};
     #[pymodule_export]
-    use crate::thread::{end, forked, set_hooks};
+    use crate::thread::{end, forked, forks_now, has_forked, set_hooks};
 
     /// What is made at its first use is made now. A worker that makes it lets go of the
     /// interpreter's lock meanwhile, and in a child that another thread forks then it would never

@@ -7,7 +7,7 @@ use std::cell::Cell;
 use std::ffi::{c_int, c_ulong};
 use std::sync::OnceLock;
 use std::sync::atomic::Ordering::SeqCst;
-use std::sync::atomic::{AtomicBool, AtomicU32};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32};
 use std::time::Duration;
 use std::{fs, mem, ptr, thread};
 
@@ -38,6 +38,13 @@ const DETACHED: ffi::PyGILState_STATE = ffi::PyGILState_STATE::PyGILState_UNLOCK
 static OVER: AtomicBool = AtomicBool::new(false);
 /// Counts the forks that lead to this process.
 static FORKS: AtomicU32 = AtomicU32::new(0);
+/// Threads that make their states just now, which they do without the interpreter's lock. Python
+/// takes another lock for that, which up to 3.11 would be held for ever in a child that is forked
+/// meanwhile. So a fork waits for them, and they for it.
+static MAKERS: AtomicU32 = AtomicU32::new(0);
+static FORKING: AtomicU32 = AtomicU32::new(0);
+/// The interpreter, which the states are for.
+static INTERPRETER: AtomicPtr<ffi::PyInterpreterState> = AtomicPtr::new(ptr::null_mut());
 /// Called in a thread that is new to Python, with its name, and in one that ends.
 static HOOKS: OnceLock<(Py<PyAny>, Py<PyAny>)> = OnceLock::new();
 
@@ -57,16 +64,37 @@ pub(crate) fn end() {
     OVER.store(true, SeqCst);
 }
 
+/// The calling thread is about to fork.
+#[pyfunction]
+pub(crate) fn forks_now() {
+    FORKING.fetch_add(1, SeqCst);
+    // They need no lock that this thread has.
+    while MAKERS.load(SeqCst) > 0 {
+        thread::yield_now();
+    }
+}
+
+/// It has, and this is the parent.
+#[pyfunction]
+pub(crate) fn has_forked() {
+    FORKING.fetch_sub(1, SeqCst);
+}
+
 /// The calling process is a forked child.
 #[pyfunction]
 pub(crate) fn forked() {
     FORKS.fetch_add(1, SeqCst);
+    FORKING.store(0, SeqCst);
+    // One that was just looking is counted.
+    MAKERS.store(0, SeqCst);
 }
 
 /// Says what is called in threads of the engine: `began` with the thread's name before its first
 /// task, `ends` when it ends. The first call counts.
 #[pyfunction]
-pub(crate) fn set_hooks(began: Py<PyAny>, ends: Py<PyAny>) {
+pub(crate) fn set_hooks(_py: Python<'_>, began: Py<PyAny>, ends: Py<PyAny>) {
+    // SAFETY: the thread is attached.
+    INTERPRETER.store(unsafe { ffi::PyInterpreterState_Get() }, SeqCst);
     let _ = HOOKS.set((began, ends));
 }
 
@@ -160,8 +188,9 @@ pub(crate) fn attached<R>(body: impl FnOnce(Python<'_>) -> R) -> R {
 }
 
 fn attach_first() {
-    // SAFETY: the interpreter is there. This state is kept until the thread ends.
-    guarded(|| unsafe { PyGILState_Ensure() });
+    let state = new_state();
+    // SAFETY: it is this thread's first one, and kept until the thread ends.
+    guarded(|| unsafe { PyEval_RestoreThread(state) });
     Python::attach(|py| {
         let name = fs::read_to_string("/proc/thread-self/comm");
         let name = name.map_or("cmwq".into(), |name| name.trim_end().to_owned());
@@ -169,6 +198,24 @@ fn attach_first() {
             report(py, began.call1(py, (name,)).map(drop));
         }
     });
+}
+
+/// A state of the calling thread, which has none. As `PyGILState_Ensure` makes it, it counts as
+/// taken once.
+fn new_state() -> *mut ffi::PyThreadState {
+    // Who has come in first is waited for: both look after they have said so.
+    loop {
+        MAKERS.fetch_add(1, SeqCst);
+        if FORKING.load(SeqCst) == 0 {
+            break;
+        }
+        MAKERS.fetch_sub(1, SeqCst);
+        thread::sleep(Duration::from_micros(100));
+    }
+    // SAFETY: the interpreter is there, and was stored before the first task.
+    let state = unsafe { ffi::PyThreadState_New(INTERPRETER.load(SeqCst)) };
+    MAKERS.fetch_sub(1, SeqCst);
+    state
 }
 
 /// Calls `body`, in which the calling thread, of any kind, is not attached. It must not touch

@@ -341,4 +341,8 @@ def _after_fork_in_child() -> None:
 _cmwq.set_hooks(_turn.thread_began, _turn.thread_ends)
 # As concurrent.futures does: before the interpreter waits for threads that are not daemons.
 threading._register_atexit(_python_exit)  # type: ignore[attr-defined]
-os.register_at_fork(after_in_child=_after_fork_in_child)
+os.register_at_fork(
+    before=_cmwq.forks_now,
+    after_in_parent=_cmwq.has_forked,
+    after_in_child=_after_fork_in_child,
+)

@@ -204,14 +204,10 @@ impl<S: Store> WorkerPool<S> {
             && self.brief.are_short()
             && self.opening(cx.now).is_some()
             && is_ours(cx)
-            && self.fifo_is_alone(cx, pwq);
+            // The next one that asks would recall it.
+            && (!cx.store.info(pwq).fifo || self.nr_running() == 1);
         let alone_for = may.then(|| self.goes_on_for(cx, id))?;
         (alone_for > 0).then_some(alone_for)
-    }
-
-    /// Whether no other runs, of a FIFO queue: the next one that asks would recall what was dealt.
-    fn fifo_is_alone(&self, cx: &Cx<S>, pwq: S::Pwq) -> bool {
-        !cx.store.info(pwq).fifo || self.nr_running() == 1
     }
 
     /// The next item that waits, if it can be dealt. Compiled into the hand, as what it calls is:
@@ -362,9 +358,8 @@ impl<S: Store> WorkerPool<S> {
         false
     }
 
-    /// Before a worker asks: what others were dealt is recalled if it has waited for long, as
-    /// behind an item that is not short, or if nothing more is dealt, or if any of it is of a FIFO
-    /// queue.
+    /// Before a worker asks: what others were dealt is recalled if it has waited for long, if
+    /// nothing more is dealt, or if any of it is of a FIFO queue.
     pub(super) fn recall_others(
         &mut self,
         cx: &mut Cx<S>,

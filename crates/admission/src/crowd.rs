@@ -14,9 +14,8 @@
 //! number has the variance `asleep x awake / n`. The margin is twice the root of that, so that the
 //! CPUs hardly ever run out of jobs. Where they never do it shrinks, by one root after each 100 ms:
 //! jobs that wait for a CPU take the caches from those that have one. Jobs that only compute have
-//! no margin. While a look finds CPUs
-//! without a job, twice as many as sleep may run. Where CPUs idle that looks find busy, more run
-//! than these: see `idle.rs`.
+//! no margin. While a look finds CPUs without a job, twice as many as sleep may run. Where CPUs
+//! idle that looks find busy, more run than these: see `idle.rs`.
 //!
 //! A look also tells early which jobs sleep, long before the first has ended; and which of them
 //! sleep again and again, as those do that try to lock a file.
@@ -229,16 +228,16 @@ mod tests {
     fn more_run_where_cpus_idle_all_the_same() {
         let mut crowd = Crowd::new(2);
         let mut seen = Vec::new();
-        for n in 0..100 {
+        for n in 0..140 {
             let now = Time(n * EVERY);
-            // A third of their time, in the middle.
-            let idled = n.clamp(40, 70) * 2 * EVERY / 3;
+            // A tenth of their time, in the middle.
+            let idled = n.clamp(40, 110) * 2 * EVERY / 10;
             crowd.idled(now, 2, idled, 30);
             crowd.looked(now, jobs(0, 30, 1));
             seen.push(crowd.ceiling());
         }
         assert_eq!(
-            (seen[0], seen[39], seen[70], seen[99]),
+            (seen[0], seen[39], seen[110], seen[139]),
             (8, 2, 8, 2),
             "{seen:?}"
         );

@@ -43,6 +43,8 @@ static FORKS: AtomicU32 = AtomicU32::new(0);
 /// meanwhile. So a fork waits for them, and they for it.
 static MAKERS: AtomicU32 = AtomicU32::new(0);
 static FORKING: AtomicU32 = AtomicU32::new(0);
+/// Each looks again after so long: nobody is woken, as no lock may be held over a fork.
+const LOOKS_AGAIN: Duration = Duration::from_micros(100);
 /// The interpreter, which the states are for.
 static INTERPRETER: AtomicPtr<ffi::PyInterpreterState> = AtomicPtr::new(ptr::null_mut());
 /// Called in a thread that is new to Python, with its name, and in one that ends.
@@ -68,9 +70,9 @@ pub(crate) fn end() {
 #[pyfunction]
 pub(crate) fn forks_now() {
     FORKING.fetch_add(1, SeqCst);
-    // They need no lock that this thread has.
+    // They need no lock that this thread has, but perhaps its CPU.
     while MAKERS.load(SeqCst) > 0 {
-        thread::yield_now();
+        thread::sleep(LOOKS_AGAIN);
     }
 }
 
@@ -210,7 +212,7 @@ fn new_state() -> *mut ffi::PyThreadState {
             break;
         }
         MAKERS.fetch_sub(1, SeqCst);
-        thread::sleep(Duration::from_micros(100));
+        thread::sleep(LOOKS_AGAIN);
     }
     // SAFETY: the interpreter is there, and was stored before the first task.
     let state = unsafe { ffi::PyThreadState_New(INTERPRETER.load(SeqCst)) };

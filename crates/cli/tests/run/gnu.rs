@@ -1,14 +1,7 @@
 //! Command lines that were written for GNU parallel: run as there, or said to be read otherwise.
 
-use crate::support::{Folder, command, feed, numbers, run};
+use crate::support::{Folder, command, feed, lines, numbers, run};
 use std::process::Command;
-
-/// What standard output has, of a run that succeeds.
-fn lines(args: &[&str], input: &str) -> Vec<String> {
-    let ran = run(args, input);
-    assert_eq!(ran.code, Some(0), "{args:?}: {}", ran.err);
-    ran.lines()
-}
 
 #[test]
 fn words_that_only_a_shell_reads_are_named_once() {
@@ -225,7 +218,7 @@ fn words_are_repeated_for_the_lines_of_a_job() {
         ["a 1 2 1 2"]
     );
     assert_eq!(lines(&["-N2", "echo 'a'{}"], "1\n2\n"), ["a1 2"]);
-    let all = lines(&["-X", "-k", "echo", "pre-{}-post"], &numbers(3000));
+    let all = lines(&["-X", "-k", "echo", "pre-{}-post"], numbers(3000));
     let words: Vec<&str> = all.iter().flat_map(|line| line.split(' ')).collect();
     let expected: Vec<String> = (1..=3000).map(|n| format!("pre-{n}-post")).collect();
     assert_eq!(words, expected);
@@ -237,7 +230,7 @@ fn repeated_words_are_no_more_than_an_argument_list_can_hold() {
     let word = format!("{around}{{}}");
     let jobs = lines(
         &["-N1000", "-k", "sh", "-c", "echo $#", "x", &word],
-        &numbers(100),
+        numbers(100),
     );
     let counts = jobs.iter().map(|job| job.parse::<u32>().unwrap());
     assert_eq!(counts.sum::<u32>(), 100);

@@ -1,14 +1,8 @@
 //! What people write for GNU parallel and xargs.
 
-use crate::support::{Folder, command, feed, finish, numbers, run, start, wait_for};
+use crate::support::{Folder, command, feed, finish, lines, numbers, run, start, wait_for};
 use std::io::Write;
 use std::process::Command;
-
-fn lines(args: &[&str], input: &str) -> Vec<String> {
-    let ran = run(args, input);
-    assert_eq!(ran.code, Some(0), "{args:?}: {}", ran.err);
-    ran.lines()
-}
 
 #[test]
 fn values_come_from_the_command_line_each_with_each() {
@@ -46,7 +40,7 @@ fn names_are_taken_apart_and_look_alikes_left_alone() {
     let grep = ["-k", "grep", "-c", "-E", "a{2}", "{}"];
     let folder = Folder::new();
     std::fs::write(folder.path("f"), "aa\na\n").unwrap();
-    assert_eq!(lines(&grep, &format!("{}\n", folder.name("f"))), ["1"]);
+    assert_eq!(lines(&grep, format!("{}\n", folder.name("f"))), ["1"]);
     let shell = ["-k", "sh", "-c", "set a b; echo ${#} \"$0\""];
     assert_eq!(lines(&shell, "x\n"), ["2 x"]);
     assert_eq!(lines(&["--plus", "echo {..} {+.}"], "a.tar.gz\n"), ["a gz"]);
@@ -62,7 +56,7 @@ fn names_are_taken_apart_and_look_alikes_left_alone() {
 fn one_word_with_shell_syntax_is_run_by_a_shell() {
     let folder = Folder::new();
     let file = folder.name("it's \"a\" $HOME.txt");
-    lines(&["echo {/} >{}; echo \"{/.}\" >>{}"], &format!("{file}\n"));
+    lines(&["echo {/} >{}; echo \"{/.}\" >>{}"], format!("{file}\n"));
     let made = std::fs::read_to_string(&file).unwrap();
     assert_eq!(made, "it's \"a\" $HOME.txt\nit's \"a\" $HOME\n");
     let ran = run(&["--dry-run", "wc -l {} >{.}.n"], "a b.c\n");
@@ -322,10 +316,7 @@ fn blanks_are_taken_off_values_where_that_is_asked_for() {
 #[test]
 fn all_lines_are_spread_over_a_few_jobs() {
     for option in ["-m", "-X"] {
-        let jobs = lines(
-            &["-k", "-j2", option, "echo", "x", "{}", "y"],
-            &numbers(103),
-        );
+        let jobs = lines(&["-k", "-j2", option, "echo", "x", "{}", "y"], numbers(103));
         assert!((2..=4).contains(&jobs.len()), "{jobs:?}");
         let words = jobs.iter().flat_map(|job| job.split(' '));
         let words: Vec<&str> = words.filter(|word| !["x", "y"].contains(word)).collect();
@@ -338,7 +329,7 @@ fn all_lines_are_spread_over_a_few_jobs() {
             "in order"
         );
     }
-    let at_most_two = lines(&["-k", "-m", "-n2", "echo"], &numbers(20));
+    let at_most_two = lines(&["-k", "-m", "-n2", "echo"], numbers(20));
     assert!(at_most_two.iter().all(|job| job.split(' ').count() <= 2));
     for one in [&["-j1", "-m"][..], &["-Xj1"], &["-j2", "--xargs"]] {
         let all = lines(&[one, &["echo", ":::", "a", "b", "c"]].concat(), "");

@@ -1,14 +1,7 @@
 //! Liberties that published command lines take: options in any spelling and twice, values that are
 //! commands, programs that there are not.
 
-use crate::support::{Folder, command, feed, run};
-
-/// What standard output has, of a run that succeeds.
-fn lines(args: &[&str], input: &str) -> Vec<String> {
-    let ran = run(args, input);
-    assert_eq!(ran.code, Some(0), "{args:?}: {}", ran.err);
-    ran.lines()
-}
+use crate::support::{Folder, command, feed, lines, run};
 
 #[test]
 fn options_are_known_in_any_case_cut_short_and_with_two_dashes() {

@@ -1,12 +1,6 @@
 //! `--pipe`: blocks of the input as standard input of the jobs.
 
-use crate::support::{Folder, command, feed, numbers, run};
-
-fn lines(args: &[&str], input: impl Into<Vec<u8>>) -> Vec<String> {
-    let ran = run(args, input);
-    assert_eq!(ran.code, Some(0), "{}", ran.err);
-    ran.lines()
-}
+use crate::support::{Folder, command, feed, lines, numbers, run};
 
 #[test]
 fn every_byte_gets_to_one_job_in_whole_lines() {

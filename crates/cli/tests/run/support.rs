@@ -76,6 +76,13 @@ pub(crate) fn run<S: AsRef<OsStr>>(args: &[S], input: impl Into<Vec<u8>>) -> Ran
     feed(&mut command(args), input)
 }
 
+/// What standard output has, of a `cmwq run` that succeeds.
+pub(crate) fn lines(args: &[&str], input: impl AsRef<[u8]>) -> Vec<String> {
+    let ran = run(args, input.as_ref());
+    assert_eq!(ran.code, Some(0), "{args:?}: {}", ran.err);
+    ran.lines()
+}
+
 /// Runs any command on `input`.
 pub(crate) fn feed(command: &mut Command, input: impl Into<Vec<u8>>) -> Ran {
     let mut child = start(command);

@@ -4,7 +4,7 @@
 /// Options, without their dashes, and what to do.
 type Absent = (&'static [&'static str], &'static str);
 
-const ABSENT: [Absent; 16] = [
+const ABSENT: [Absent; 17] = [
     (
         &["s", "max-chars"],
         "-n N gives up to N lines to a job, and never more than an argument list can hold",
@@ -12,6 +12,10 @@ const ABSENT: [Absent; 16] = [
     (
         &["version", "V", "minversion"],
         "cmwq --version prints the version",
+    ),
+    (
+        &["record-env"],
+        "jobs have the whole environment; env -i COMMAND, or unset, takes from it",
     ),
     (&["x"], "an argument that is too long is an error anyway"),
     (

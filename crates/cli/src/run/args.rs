@@ -66,7 +66,7 @@ pub(crate) struct RunArgs {
     /// SEP is a string in which \t is a tab, \s any blank and [...] any of these, and +, * and ?
     /// behind one repeat it.
     #[arg(short = 'C', long, value_name = "SEP", value_parser = Separator::parse,
-          conflicts_with_all = ["max_args", "max_replace_args"], help_heading = INPUT)]
+          conflicts_with_all = MANY_LINES, help_heading = INPUT)]
     pub(super) colsep: Option<Separator>,
 
     /// Read CSV: quoted columns, which may have commas and newlines in them
@@ -74,7 +74,7 @@ pub(crate) struct RunArgs {
     /// Columns are separated by commas, or by the one byte of --colsep. Lines may end as on
     /// Windows. Empty lines are skipped.
     #[arg(long, help_heading = INPUT,
-          conflicts_with_all = ["null", "delimiter", "max_args", "max_replace_args"])]
+          conflicts_with_all = ["null", "delimiter"].into_iter().chain(MANY_LINES))]
     pub(super) csv: bool,
 
     /// The first line (or the first value of each source) names the columns, for {name}, {name.}
@@ -247,7 +247,7 @@ pub(crate) struct RunArgs {
     pub(super) results: Option<PathBuf>,
 
     /// Begin each line of output with the arguments of its job and a tab
-    #[arg(long, conflicts_with = "ungroup", help_heading = OUTPUT)]
+    #[arg(long, alias = "ctag", conflicts_with = "ungroup", help_heading = OUTPUT)]
     pub(super) tag: bool,
 
     /// Begin each line of output with TEXT, in which {} and the like stand for the line, and a tab
@@ -388,6 +388,15 @@ impl RunArgs {
 const MOST_LINES: usize = 1_000_000;
 
 const INPUT: &str = "Input";
+/// What gives several lines to a job, which are its columns then.
+const MANY_LINES: [&str; 6] = [
+    "max_args",
+    "max_replace_args",
+    "max_lines",
+    "context_replace",
+    "spread",
+    "xargs",
+];
 const JOBS: &str = "Jobs";
 const OUTPUT: &str = "Output";
 const LOG: &str = "Joblog";

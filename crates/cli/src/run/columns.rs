@@ -42,7 +42,7 @@ impl Separator {
                 rest = after;
                 continue;
             }
-            if is_of_expression(byte, text, atoms.is_empty()) {
+            if is_of_expression(byte, after, text, atoms.is_empty()) {
                 return Err(format!(
                     "\"{text}\": a separator is no regular expression: [,;] stands for one of \
                      these, and \\{} for that itself",
@@ -99,11 +99,19 @@ impl Separator {
 
 /// Whether it means something in a regular expression that it does not mean here. What consists of
 /// the same sign, as `|` or `||`, is a string.
-fn is_of_expression(byte: u8, text: &str, is_first: bool) -> bool {
+fn is_of_expression(byte: u8, after: &[u8], text: &str, is_first: bool) -> bool {
     let is_string = text.bytes().all(|other| other == byte);
+    let counts = || {
+        let is_of_count = |byte: &&u8| byte.is_ascii_digit() || **byte == b',';
+        let count = after.iter().take_while(is_of_count).count();
+        count > 0 && after.get(count) == Some(&b'}')
+    };
     let is_sign = match byte {
         b'|' | b'.' | b'(' => true,
         b'*' | b'?' => !is_first,
+        b'^' => is_first,
+        b'$' => after.is_empty(),
+        b'{' => !is_first && counts(),
         _ => false,
     };
     is_sign && !is_string

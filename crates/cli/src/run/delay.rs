@@ -20,11 +20,18 @@ impl Delay {
 
     /// Waits until it is the caller's turn. False: the run was stopped before.
     pub(super) fn wait(&self, control: &Control) -> bool {
-        let now = nanos(self.began.elapsed());
-        let mut spacing = self.spacing.lock().unwrap_or_else(PoisonError::into_inner);
-        let at = spacing.turn(now);
-        drop(spacing);
-        control.rest(Duration::from_nanos(at - now))
+        let spacing = || self.spacing.lock().unwrap_or_else(PoisonError::into_inner);
+        let now = || nanos(self.began.elapsed());
+        loop {
+            let asked = now();
+            let at = spacing().turn(asked);
+            if !control.rest(Duration::from_nanos(at - asked)) {
+                return false;
+            }
+            if spacing().starts(now()) {
+                return true;
+            }
+        }
     }
 }
 

@@ -62,6 +62,7 @@ fn line(template: &Template, job: &Submission) -> Vec<u8> {
         lines: &job.lines,
         sequence: job.sequence,
         slot: 1,
+        block: None,
     };
     let mut line = template.typed(given);
     line.push(b'\n');

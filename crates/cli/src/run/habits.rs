@@ -15,9 +15,9 @@ pub(crate) struct Habits {
     #[arg(
         short = 'i', long = "no-notice", hide = true, action = clap::ArgAction::Count,
         aliases = [
-            "nonotice", "will-cite", "group", "no-swap", "noswap", "color", "colour", "ctag",
+            "nonotice", "will-cite", "group", "no-swap", "noswap", "color", "colour", 
             "silent", "compress", "unsafe", "plain", "use-cpus-instead-of-cores", "exit",
-            "record-env", "controlmaster", "color-failed", "colour-failed", "cf", "nn", "i",
+            "controlmaster", "color-failed", "colour-failed", "cf", "nn", "i",
         ]
     )]
     always: u8,

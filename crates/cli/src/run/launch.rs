@@ -107,18 +107,27 @@ impl Launcher {
                 self.start_script(call, &told)
             }
             Err(error) if self.forgives && matches!(failure(&error).0, NOT_FOUND | CANNOT_RUN) => {
-                self.start_in_shell(call, &told)
+                self.start_failing(call, &told, failure(&error))
             }
             result => result,
         }
     }
 
-    /// A shell says that it cannot run the program, and fails with the usual status.
-    fn start_in_shell(&self, call: Call<'_>, told: &Told) -> io::Result<Child> {
-        let shell = ["/bin/sh", "-c", "\"$@\"", "sh"].map(OsString::from);
-        let words = [&shell, call.words].concat();
-        let words = &words;
-        self.command(Call { words, ..call }, told)?.spawn()
+    /// Instead of a program that cannot be started, one that says so and fails with that status.
+    fn start_failing(
+        &self,
+        call: Call<'_>,
+        told: &Told,
+        (status, why): (u8, String),
+    ) -> io::Result<Child> {
+        let says = "printf '%s: %s\\n' \"$1\" \"$2\" >&2; exit \"$3\"";
+        let words = ["/bin/sh", "-c", says, "sh"].map(OsString::from);
+        // Of a script that is too long, no more than the shell's name.
+        let rest = [call.words[0].clone(), why.into(), status.to_string().into()];
+        let words = &[&words[..], &rest].concat();
+        let mut command = self.command(Call { words, ..call }, told)?;
+        // The folder of the jobs may be what there is not.
+        command.current_dir("/").spawn()
     }
 
     /// A script without `#!` is run by the shell. `posix_spawn`, which `Command` prefers because

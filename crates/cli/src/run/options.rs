@@ -69,10 +69,6 @@ fn implied(mut args: RunArgs) -> RunArgs {
     if args.summary_file.is_some() && args.summary == SummaryFormat::None {
         args.summary = SummaryFormat::Json;
     }
-    // That is standard input anyway.
-    if args.arg_file == [Path::new("-")] {
-        args.arg_file.clear();
-    }
     // What jobs write themselves has no order.
     args.keep_order &= !args.ungroup;
     // Its lines come in order, as far as they are written.

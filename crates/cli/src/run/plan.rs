@@ -318,7 +318,10 @@ fn single_file(args: &RunArgs, sources: Sources) -> (Option<PathBuf>, Sources) {
             let file = Some(path.clone()).filter(|path| path != Path::new("-"));
             (file, Sources::default())
         }
-        _ => (args.arg_file.first().cloned(), sources),
+        _ => {
+            let mut files = args.arg_file.iter().filter(|path| *path != Path::new("-"));
+            (files.next().cloned(), sources)
+        }
     }
 }
 

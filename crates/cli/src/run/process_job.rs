@@ -119,8 +119,7 @@ impl<'a> ProcessJob<'a> {
     /// Whether the leader is. An error says that there is none, or that it is reaped: nobody to
     /// wait for.
     pub(super) fn is_dead(&self) -> bool {
-        let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
-        !matches!(waitid(WaitId::Pid(self.pid), options), Ok(None))
+        is_dead(self.pid)
     }
 
     /// Takes what is in the pipes and waits for nothing. A daemon that writes on and on does not
@@ -178,6 +177,12 @@ impl Drop for Body {
         // Fails where somebody else has reaped it, which `status` has told.
         let _ = self.0.wait();
     }
+}
+
+/// Whether the process, a child of ours that is not reaped, is dead.
+pub(super) fn is_dead(pid: Pid) -> bool {
+    let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+    !matches!(waitid(WaitId::Pid(pid), options), Ok(None))
 }
 
 /// The status of a child that is dead, which stays to be reaped.

@@ -5,6 +5,8 @@ use super::hole::{Arguments, Form, Hole, Holes, Part};
 use super::script::{self, Script};
 use super::shell;
 use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::os::fd::AsRawFd;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::PathBuf;
 
@@ -75,12 +77,18 @@ impl Trim {
     }
 }
 
-/// The standard input of a job, as a file.
-const BLOCK_FILE: &[u8] = b"/dev/stdin";
+/// The name of a block for jobs: their standard input may be another file wherever it stands.
+fn name_of_block(block: Option<&File>) -> Vec<u8> {
+    match block {
+        Some(file) => format!("/proc/{}/fd/{}", std::process::id(), file.as_raw_fd()).into(),
+        // It is only shown.
+        None => b"/dev/stdin".to_vec(),
+    }
+}
 
 enum How {
-    /// No COMMAND: the line is a command for the shell.
-    Line,
+    /// No COMMAND: the line is a command for this shell, or for bash.
+    Line(&'static str),
     /// COMMAND is one word with shell syntax, for this shell.
     Script(Script, &'static str),
     Words(Words),
@@ -105,6 +113,8 @@ pub(super) struct Given<'a> {
     pub(super) sequence: u64,
     /// From 1.
     pub(super) slot: usize,
+    /// What the job reads, if it is a block.
+    pub(super) block: Option<&'a File>,
 }
 
 impl Template {
@@ -115,7 +125,7 @@ impl Template {
             return Err("--max-args needs a COMMAND: without one a line is a command".into());
         }
         let how = if command.is_empty() {
-            How::Line
+            How::Line(shell::shell(style.gnu))
         } else if script::is_script(command)
             || (!style.quoted && script::is_command(command, holes))
             || (style.gnu && is_builtin(command))
@@ -167,7 +177,7 @@ impl Template {
         let is_blank = |byte: &u8| byte.is_ascii_whitespace() || *byte == JOINT;
         match self.how {
             _ if self.skips_blank => !line.iter().all(is_blank),
-            How::Line => !line.is_empty(),
+            How::Line(_) => !line.is_empty(),
             How::Script(ref script, _) if script.has_code() => !line.is_empty(),
             How::Script(..) | How::Words(_) => true,
         }
@@ -175,8 +185,9 @@ impl Template {
 
     /// The words of the job; never empty. There is one line, unless there may be many.
     pub(super) fn words(&self, given: Given<'_>) -> Vec<OsString> {
+        let block = self.has_block_file.then(|| name_of_block(given.block));
         let columns = match self.is_of_none {
-            true if self.has_block_file => vec![BLOCK_FILE],
+            true if block.is_some() => block.iter().map(Vec::as_slice).collect(),
             true => Vec::new(),
             false => self.columns(given.lines),
         };
@@ -186,9 +197,9 @@ impl Template {
             slot: given.slot,
         };
         match &self.how {
-            How::Line => {
+            How::Line(shell) => {
                 let line = columns.join(&b' ');
-                let shell = shell::shell_for(&line, "/bin/sh");
+                let shell = shell::shell_for(&line, shell);
                 of_shell(shell, OsString::from_vec(line))
             }
             How::Script(script, shell) => {
@@ -228,7 +239,7 @@ impl Template {
     /// Bytes that each line of a job adds beside its own.
     pub(super) fn around(&self) -> usize {
         match &self.how {
-            How::Line => 0,
+            How::Line(_) => 0,
             How::Script(script, _) => script.around(),
             How::Words(command) => command.around(),
         }
@@ -237,7 +248,7 @@ impl Template {
     /// Bytes of each word that every job has.
     pub(super) fn fixed(&self) -> Vec<usize> {
         match &self.how {
-            How::Line => Vec::new(),
+            How::Line(_) => Vec::new(),
             How::Script(script, _) => vec![script.fixed()],
             How::Words(command) => command.words.iter().map(|word| length(word)).collect(),
         }
@@ -254,7 +265,7 @@ impl Template {
     /// What messages call a job: its program, or the shell's whole line.
     pub(super) fn name<'a>(&self, words: &'a [OsString]) -> &'a OsStr {
         match self.how {
-            How::Line | How::Script(..) => &words[2],
+            How::Line(_) | How::Script(..) => &words[2],
             How::Words(Words { is_function, .. }) => &words[if is_function { 3 } else { 0 }],
         }
     }
@@ -269,7 +280,7 @@ impl Template {
         let is_text = |part: &Part| matches!(part, Part::Text(_));
         match &self.how {
             How::Words(command) => command.words[0].iter().all(is_text),
-            How::Line | How::Script(..) => false,
+            How::Line(_) | How::Script(..) => false,
         }
     }
 
@@ -277,7 +288,7 @@ impl Template {
     pub(super) fn typed(&self, given: Given<'_>) -> Vec<u8> {
         let words = self.words(given);
         match self.how {
-            How::Line | How::Script(..) => words[2].as_bytes().to_vec(),
+            How::Line(_) | How::Script(..) => words[2].as_bytes().to_vec(),
             How::Words(_) => super::quote::line(&words),
         }
     }
@@ -405,6 +416,7 @@ mod tests {
             lines,
             sequence: 4,
             slot: 2,
+            block: None,
         }
     }
 

@@ -72,6 +72,11 @@ impl Vigil {
         None
     }
 
+    /// Whether the job's time is over, and nothing was done about it.
+    pub(super) fn is_due(&self, ran: Duration) -> bool {
+        self.terminate_at.is_some_and(|at| at <= ran)
+    }
+
     /// SIGTERM was sent after `ran`, for another reason than its time.
     pub(super) fn has_been_terminated(&mut self, ran: Duration) {
         self.terminate_at = None;
@@ -114,7 +119,7 @@ mod tests {
             while let Some(due) = vigil.due(now) {
                 events.push((now.as_secs(), due));
             }
-            assert!(!vigil.quiet_for(now).is_zero());
+            assert!(!vigil.quiet_for(now).is_zero() && !vigil.is_due(now));
             now += vigil.quiet_for(now);
         }
         events

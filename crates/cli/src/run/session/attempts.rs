@@ -140,12 +140,13 @@ impl Session {
     fn launch(&self, title: &Title, call: Call<'_>) -> io::Result<Option<Launched>> {
         let sequence = title.sequence;
         let delay = self.delay.as_ref();
-        if !delay.is_none_or(|delay| delay.wait(&self.control)) {
-            return Ok(None);
-        }
         let (mut refused, mut relief) = (false, Relief::default());
         while self.wait_for_room(sequence) {
             self.mind_room();
+            if !delay.is_none_or(|delay| delay.wait(&self.control)) {
+                self.memory.not_started(sequence);
+                break;
+            }
             let seen = self.control.ends();
             let started = self.start(title, call, refused);
             match &started {

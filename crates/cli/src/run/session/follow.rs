@@ -1,11 +1,11 @@
 //! A process from its start to its end.
 
-use super::title::{Title, short};
+use super::title::{Title, shown};
 use super::{Ours, Session};
 use crate::run::halt::Next;
 use crate::run::long::LongJob;
 use crate::run::output::{Blocks, LineSink, Lost, Spool, To};
-use crate::run::process_job::{Body, ProcessJob, Sink};
+use crate::run::process_job::{Body, ProcessJob, Sink, is_dead};
 use crate::run::status::JobEnd;
 use crate::run::vigil::{Due, Vigil};
 use crate::whereabouts;
@@ -57,7 +57,11 @@ impl Session {
         age: &impl Fn() -> Duration,
     ) -> Result<(), (bool, Ours)> {
         let group = job.group();
-        let watched = job.watch(|| self.tend(title, group, vigil, age()));
+        // Who reads our output may have kept us for longer than the job had.
+        let watched = job.watch(|| match vigil.is_due(age()) && is_dead(group) {
+            true => Duration::ZERO,
+            false => self.tend(title, group, vigil, age()),
+        });
         watched.map_err(|lost| {
             let lost = self.lost(lost);
             if !job.is_dead() {
@@ -152,7 +156,7 @@ impl Session {
     fn name_long(&self, title: &Title, group: Pid, ran: Duration, times: u64) {
         let describe = || LongJob {
             sequence: title.sequence + 1,
-            arguments: short(String::from_utf8_lossy(&title.arguments).into_owned()),
+            arguments: shown(&title.arguments),
             ran_s: ran.as_secs(),
             times,
             doing: whereabouts::of(group.as_raw_pid().unsigned_abs()).doing,

@@ -160,27 +160,37 @@ impl Session {
         if !is_admitted {
             return Ok(false);
         }
-        let input = job.block.map(|block| self.stored(&block)).transpose();
+        let input = match job.block.map(|block| self.stored(&block)).transpose() {
+            Ok(Some(None)) => {
+                self.control.leave();
+                return Ok(false);
+            }
+            input => input.inspect_err(|_| self.control.leave())?.flatten(),
+        };
         let line = Line {
             sequence: job.sequence,
             lines: job.lines,
-            input: input.inspect_err(|_| self.control.leave())?,
+            input,
         };
         self.waiting.push(line);
         self.begin_on(&self.queue);
         Ok(true)
     }
 
-    /// A file with the block. If no descriptor is left it waits for jobs to end.
-    fn stored(&self, block: &[u8]) -> io::Result<File> {
+    /// A file with the block. If no descriptor is left it waits for jobs to end. `None`: the run
+    /// was stopped before.
+    fn stored(&self, block: &[u8]) -> io::Result<Option<File>> {
         loop {
             let seen = self.control.ends();
             match blocks::stored(block) {
                 Err(error) if is_shortage(&error) && self.control.with_starting() > 0 => {
                     self.control.wait_for_end(seen, RARELY);
+                    if self.control.is_stopped() {
+                        return Ok(None);
+                    }
                 }
                 Err(error) => return Err(output::in_folder(error)),
-                Ok(file) => return Ok(file),
+                Ok(file) => return Ok(Some(file)),
             }
         }
     }
@@ -260,6 +270,7 @@ impl Session {
             lines: &lines,
             sequence,
             slot: slot.number,
+            block: input.as_ref(),
         };
         let words = self.template.words(given);
         let title = self.title(given, &words, input.is_some());

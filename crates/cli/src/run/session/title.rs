@@ -5,6 +5,7 @@ use crate::run::hole::Arguments;
 use crate::run::status::{CANNOT_RUN, NOT_FOUND};
 use crate::run::template::{Given, Template};
 use std::ffi::OsString;
+use std::os::unix::ffi::OsStrExt;
 
 /// Characters of a name in messages.
 const LONGEST_NAME: usize = 80;
@@ -31,15 +32,15 @@ impl Session {
     /// `words`: what the job runs. `has_input`: it reads a block, and its line is only the number
     /// of that block.
     pub(super) fn title(&self, given: Given<'_>, words: &[OsString], has_input: bool) -> Title {
-        let name = self.template.name(words).display().to_string();
+        let name = self.template.name(words).as_bytes();
         let mut arguments = Template::arguments(given.lines);
         arguments.truncate(KEPT);
         arguments.shrink_to_fit();
-        let is_said = arguments.is_empty() || name.as_bytes() == arguments || has_input;
+        let is_said = arguments.is_empty() || name == arguments || has_input;
         let is_bare = self.template.has_bare_name() && !is_said;
         Title {
             sequence: given.sequence,
-            name: short(name),
+            name: shown(name),
             lines: is_bare.then(|| shown(&arguments)),
             slot: given.slot,
             arguments,
@@ -87,7 +88,7 @@ pub(super) fn shown(arguments: &[u8]) -> String {
 }
 
 /// Cuts what would fill the terminal.
-pub(super) fn short(mut text: String) -> String {
+fn short(mut text: String) -> String {
     if let Some((at, _)) = text.char_indices().nth(LONGEST_NAME) {
         text.truncate(at);
         text.push_str("...");

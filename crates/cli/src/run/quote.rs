@@ -19,6 +19,11 @@ pub(super) fn quoted(word: &OsStr) -> Vec<u8> {
     if !bytes.is_empty() && bytes.iter().all(is_plain) && !bytes.contains(&b'=') {
         return bytes.to_vec();
     }
+    between(bytes)
+}
+
+/// The word between quotes, also if it needs none.
+pub(super) fn between(bytes: &[u8]) -> Vec<u8> {
     let parts: Vec<&[u8]> = bytes.split(|&byte| byte == b'\'').collect();
     // A quote cannot stand between quotes: they end, it comes escaped, and they begin again.
     [b"'", &parts.join(&br"'\''"[..])[..], b"'"].concat()

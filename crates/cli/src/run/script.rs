@@ -2,8 +2,16 @@
 //! it stays what it is, also between quotes. But a value that it begins with is a command:
 //! `'{} 2>&1'`.
 
+mod commands;
+mod document;
+mod lookahead;
+mod scan;
+mod spot;
+
 use super::hole::{Arguments, Form, Hole, Holes, Part};
 use super::quote::quoted;
+use scan::Scan;
+use spot::Spot;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
@@ -39,32 +47,17 @@ pub(super) fn other_plus_form(word: &OsStr) -> Option<&str> {
     openings.find_map(|at| {
         let form = &word[at..=at + word[at..].find('}')?];
         let inner = &form[1..form.len() - 1];
-        let is_other = inner.len() > 1 && inner.starts_with(['%', '#', '^', ',', ':']);
+        let is_other = inner.len() > 1 && inner.starts_with(['%', '#', '^', ',', ':'])
+            || inner.starts_with("+..");
         let replaces = inner.starts_with('/') && inner[1..].trim_start_matches('/').contains('/');
         ((is_other || replaces) && !word[..at].ends_with('$')).then_some(form)
     })
 }
 
-/// A byte of a value becomes at most so many: a quote between quotes.
-pub(super) const MOST_QUOTED: usize = 4;
-
-/// Between which quotes something stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Quotes {
-    Not,
-    Single,
-    Double,
-    /// Of a substitution `$(...)`: inside it is as if there were none outside.
-    Parenthesis,
-    /// The same with backquotes.
-    Backquote,
-}
-
 /// A part of a script.
 #[derive(Clone, Debug)]
 enum Piece {
-    /// Between these quotes.
-    One(Part, Quotes),
+    One(Part, Spot),
     /// A word between no quotes that is repeated for each column.
     Each(Vec<Part>),
 }
@@ -87,33 +80,32 @@ struct Code {
 
 impl Script {
     /// The script; without a hole the job's columns are its last arguments. `repeats`: a word that
-    /// has `{}` in it is repeated for each.
-    pub(super) fn new(text: &OsStr, holes: &Holes, repeats: bool) -> Self {
-        let mut scan = Scan {
-            text: text.as_bytes(),
-            at: 0,
-            quotes: vec![Quotes::Not],
-            plain: Vec::new(),
-            parts: Vec::new(),
-        };
-        while scan.at < scan.text.len() {
-            scan.step(holes);
+    /// has `{}` in it is repeated for each. The error is one of usage.
+    pub(super) fn new(text: &OsStr, holes: &Holes, repeats: bool) -> Result<Self, String> {
+        let (mut parts, end) = Scan::parts(text.as_bytes(), holes);
+        let is_hole = |(part, _): &&(Part, Spot)| matches!(part, Part::Hole(_));
+        if let Some(why) = parts
+            .iter()
+            .filter(is_hole)
+            .find_map(|(_, spot)| spot.is_nowhere())
+        {
+            return Err(format!(
+                "a value cannot stand {why}, as in \"{}\"",
+                text.display()
+            ));
         }
-        let mut parts = scan.ended();
-        let is_hole = |(part, _): &(Part, Quotes)| matches!(part, Part::Hole(_));
-        if holes.max_args > 0 && !parts.iter().any(is_hole) {
-            parts.push((Part::Text(b" ".to_vec()), Quotes::Not));
-            let all = Hole::All(Form::Whole);
-            parts.push((Part::Hole(all), Quotes::Not));
+        if holes.max_args > 0 && !parts.iter().any(|part| is_hole(&part)) {
+            parts.push((Part::Text(b" ".to_vec()), end.clone()));
+            parts.push((Part::Hole(Hole::All(Form::Whole)), end));
         }
         let pieces = match repeats {
             true => repeated(parts),
             false => parts
                 .into_iter()
-                .map(|(part, quotes)| Piece::One(part, quotes))
+                .map(|(part, spot)| Piece::One(part, spot))
                 .collect(),
         };
-        Self { pieces, code: None }
+        Ok(Self { pieces, code: None })
     }
 
     /// A value that the script begins with is a command. `all`: so are the others then.
@@ -129,28 +121,45 @@ impl Script {
         self.code.is_some()
     }
 
-    /// What the shell runs for this job.
+    /// What the shell runs for this job: where a value cannot stand, a message and a failure.
     pub(super) fn text(&self, job: &Arguments<'_>) -> OsString {
+        let text = self.filled(job).unwrap_or_else(|why| {
+            let message = format!("printf '%s\\n' 'cmwq run: {why}' >&2; exit 2");
+            message.into_bytes()
+        });
+        OsString::from_vec(text)
+    }
+
+    fn filled(&self, job: &Arguments<'_>) -> Result<Vec<u8>, &'static str> {
         let mut made = Vec::new();
         for (at, piece) in self.pieces.iter().enumerate() {
             match piece {
                 Piece::One(Part::Text(text), _) => made.extend_from_slice(text),
-                Piece::One(Part::Hole(hole), quotes) => {
+                Piece::One(Part::Hole(hole), spot) => {
                     let values = job.values(*hole).into_iter().enumerate();
                     let put = |(nth, value): (usize, Vec<u8>)| match &self.code {
-                        Some(code) if code.all || (at, nth) == (0, 0) => code.put(&value, *quotes),
-                        _ => put(&value, *quotes),
+                        Some(code) if code.all || (at, nth) == (0, 0) => code.put(&value, spot),
+                        _ => spot.put(&value),
                     };
-                    let values: Vec<_> = values.map(put).collect();
-                    made.extend(values.join(&b' '));
+                    let values: Result<Vec<_>, _> = values.map(put).collect();
+                    made.extend(values?.join(&b' '));
                 }
                 Piece::Each(parts) => {
-                    let each = job.each(parts, |value| put(value, Quotes::Not));
+                    let each = job.each(parts, |value| quoted(OsStr::from_bytes(value)));
                     made.extend(each.join(&b' '));
                 }
             }
         }
-        OsString::from_vec(made)
+        Ok(made)
+    }
+
+    /// A byte of a value becomes at most so many.
+    pub(super) fn most_quoted(&self) -> usize {
+        let spots = self.pieces.iter().map(|piece| match piece {
+            Piece::One(_, spot) => spot.most(),
+            Piece::Each(_) => Spot::WORD.most(),
+        });
+        spots.max().unwrap_or(1)
     }
 
     /// How many times the script has all columns.
@@ -183,11 +192,11 @@ impl Script {
 
 impl Code {
     /// Who names a program means it, whatever its name.
-    fn put(&self, value: &[u8], quotes: Quotes) -> Vec<u8> {
+    fn put(&self, value: &[u8], spot: &Spot) -> Result<Vec<u8>, &'static str> {
         let path = self.folder.join(OsStr::from_bytes(value));
         match path.is_file() {
-            true => put(value, quotes),
-            false => value.to_vec(),
+            true => spot.put(value),
+            false => Ok(value.to_vec()),
         }
     }
 }
@@ -214,19 +223,19 @@ fn is_value(part: &Part) -> bool {
 }
 
 /// With each plain word around a hole for all columns as one piece.
-fn repeated(parts: Vec<(Part, Quotes)>) -> Vec<Piece> {
+fn repeated(parts: Vec<(Part, Spot)>) -> Vec<Piece> {
     let mut words = Chunks::default();
-    for (part, quotes) in parts {
-        match (part, quotes) {
-            (hole @ Part::Hole(_), Quotes::Not) => words.word.push(hole),
-            (Part::Text(text), Quotes::Not) => {
+    for (part, spot) in parts {
+        match part {
+            Part::Hole(_) if spot.is_word() => words.word.push(part),
+            Part::Text(text) if spot.is_word() => {
                 for run in text.chunk_by(|a, b| is_plain(*a) == is_plain(*b)) {
                     words.add(run);
                 }
             }
-            (part, quotes) => {
+            part => {
                 words.end(false);
-                words.pieces.push(Piece::One(part, quotes));
+                words.pieces.push(Piece::One(part, spot));
                 words.is_joined = true;
             }
         }
@@ -265,7 +274,7 @@ impl Chunks {
             return self.word.push(part);
         }
         self.end(is_between(first));
-        self.pieces.push(Piece::One(part, Quotes::Not));
+        self.pieces.push(Piece::One(part, Spot::WORD));
         self.is_joined = !is_between(last);
     }
 
@@ -276,166 +285,11 @@ impl Chunks {
         if is_word && parts.iter().any(Part::is_of_all) {
             self.pieces.push(Piece::Each(parts));
         } else {
-            let one = |part| Piece::One(part, Quotes::Not);
+            let one = |part| Piece::One(part, Spot::WORD);
             self.pieces.extend(parts.into_iter().map(one));
         }
     }
 }
 
-/// The value as the shell has to read it there.
-fn put(value: &[u8], quotes: Quotes) -> Vec<u8> {
-    match quotes {
-        Quotes::Double => escaped(value, b"\\\"$`"),
-        // They end, the quote comes escaped, and they begin again.
-        Quotes::Single => {
-            let parts: Vec<&[u8]> = value.split(|&byte| byte == b'\'').collect();
-            parts.join(&br"'\''"[..])
-        }
-        Quotes::Not | Quotes::Parenthesis => quoted(OsStr::from_bytes(value)),
-        // They take one layer of backslashes off, whatever quotes are inside.
-        Quotes::Backquote => escaped(&quoted(OsStr::from_bytes(value)), b"\\`"),
-    }
-}
-
-fn escaped(value: &[u8], special: &[u8]) -> Vec<u8> {
-    let one = |&byte: &u8| match special.contains(&byte) {
-        true => vec![b'\\', byte],
-        false => vec![byte],
-    };
-    value.iter().flat_map(one).collect()
-}
-
-/// On the way through a script.
-struct Scan<'a> {
-    text: &'a [u8],
-    at: usize,
-    /// The innermost last; never empty.
-    quotes: Vec<Quotes>,
-    plain: Vec<u8>,
-    parts: Vec<(Part, Quotes)>,
-}
-
-impl Scan<'_> {
-    fn step(&mut self, holes: &Holes) {
-        let before = self.at.checked_sub(1).map(|before| self.text[before]);
-        if let Some((hole, length)) = holes.at(&self.text[self.at..], before) {
-            self.flush();
-            self.parts.push((Part::Hole(hole), self.innermost()));
-            self.at += length;
-            return;
-        }
-        let byte = self.text[self.at];
-        self.take();
-        if byte == b'\\' && self.innermost() != Quotes::Single {
-            self.take();
-            return;
-        }
-        let dollar = before == Some(b'$');
-        self.follow(byte, dollar);
-    }
-
-    fn follow(&mut self, byte: u8, after_dollar: bool) {
-        let inner = self.innermost();
-        let closes = match inner {
-            Quotes::Not => false,
-            Quotes::Single => byte == b'\'',
-            Quotes::Double => byte == b'"',
-            Quotes::Parenthesis => byte == b')',
-            Quotes::Backquote => byte == b'`',
-        };
-        let opened = match byte {
-            _ if closes || inner == Quotes::Single => None,
-            b'\'' if inner != Quotes::Double => Some(Quotes::Single),
-            b'"' => Some(Quotes::Double),
-            b'(' if inner != Quotes::Double || after_dollar => Some(Quotes::Parenthesis),
-            b'`' => Some(Quotes::Backquote),
-            _ => None,
-        };
-        if closes {
-            self.quotes.pop();
-        }
-        self.quotes.extend(opened);
-    }
-
-    fn take(&mut self) {
-        self.plain.extend(self.text.get(self.at));
-        self.at += 1;
-    }
-
-    fn innermost(&self) -> Quotes {
-        *self.quotes.last().expect("it is never empty")
-    }
-
-    fn flush(&mut self) {
-        if !self.plain.is_empty() {
-            let text = std::mem::take(&mut self.plain);
-            self.parts.push((Part::Text(text), self.innermost()));
-        }
-    }
-
-    fn ended(mut self) -> Vec<(Part, Quotes)> {
-        self.flush();
-        self.parts
-    }
-}
-
 #[cfg(test)]
-mod tests {
-    use super::super::columns::Cut;
-    use super::*;
-    use proptest::prelude::*;
-    use std::process::Command;
-
-    fn text(script: &str, value: &[u8]) -> OsString {
-        let holes = Holes::of(Cut::Whole);
-        let job = Arguments {
-            columns: &[value],
-            sequence: 1,
-            slot: 1,
-        };
-        Script::new(OsStr::new(script), &holes, false).text(&job)
-    }
-
-    fn of(word: &str) -> bool {
-        is_script(&[OsString::from(word)])
-    }
-
-    #[test]
-    fn one_word_with_shell_syntax_is_a_script() {
-        assert!(of("gzip -d {}") && of("true;") && of("echo>x"));
-        assert!(!of("gzip") && !of("./{}.sh") && !of("{}") && !of("a.b-c_d"));
-        assert!(!is_script(&["a b".into(), "c".into()]) && !is_script(&[]));
-    }
-
-    #[test]
-    fn without_a_hole_the_line_is_the_last_argument() {
-        assert_eq!(text("cd /; ls -l", b"a b"), "cd /; ls -l 'a b'");
-        assert_eq!(text("echo {#}; ls", b"x"), "echo 1; ls");
-    }
-
-    proptest! {
-        #![proptest_config(ProptestConfig::with_cases(40))]
-        #[test]
-        fn a_value_arrives_whole_between_any_quotes(
-            value in prop::collection::vec(1_u8.., 0..12),
-            script in prop::sample::select(vec![
-                r#"printf %s {}"#, r#"printf %s "{}""#, r#"printf %s '{}'"#, r#"printf %s "a"{}'b'"#,
-                r#"printf %s "$(printf %s {}; echo)""#, r#"printf %s "$(printf %s "{}"; echo)""#,
-                r#"x="it's {}"; printf %s "$x""#, r#"(printf %s {})"#, r#"printf %s "`printf %s {}; echo`""#, r#"printf %s \"{}"#,
-                r#"printf %s "\"{}""#, r#"case a in (a) printf %s {};; esac"#,
-            ]),
-        ) {
-            // A substitution drops newlines at its end.
-            prop_assume!(value.last() != Some(&b'\n'));
-            let ran = Command::new("sh").arg("-c").arg(text(script, &value)).output().unwrap();
-            let around = |out: Vec<u8>| match script {
-                s if s.contains("\"a\"") => [b"a", &out[..], b"b"].concat(),
-                s if s.contains("it's") => [b"it's ", &out[..]].concat(),
-                s if s.contains("\\\"") => [b"\"", &out[..]].concat(),
-                _ => out,
-            };
-            prop_assert_eq!(ran.stdout, around(value), "{}: {}", script,
-                String::from_utf8_lossy(&ran.stderr));
-        }
-    }
-}
+mod tests;

@@ -39,6 +39,29 @@ fn is_for_bash(text: &[u8]) -> bool {
         || begins(b"function ")
         || has_range(text)
         || has_expansion(text)
+        || has_expression(text)
+}
+
+/// `((x > 1))` or `for ((...))` where a command stands.
+fn has_expression(text: &[u8]) -> bool {
+    let openings = text.windows(2).enumerate().filter(|(_, two)| two == b"((");
+    openings
+        .map(|(at, _)| text[..at].trim_ascii_end())
+        .any(|before| {
+            let word = before.rsplit(|byte| byte.is_ascii_whitespace()).next();
+            let is_opening = [
+                &b"for"[..],
+                b"if",
+                b"while",
+                b"until",
+                b"do",
+                b"then",
+                b"else",
+                b"!",
+            ];
+            before.last().is_none_or(|byte| b";&|{".contains(byte))
+                || word.is_some_and(|word| is_opening.contains(&word))
+        })
 }
 
 /// `${x/a/b}`, `${x:1:2}`, `${x[1]}`, `${x^}`, `${x,}`

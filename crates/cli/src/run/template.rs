@@ -131,7 +131,7 @@ impl Template {
             || (style.gnu && is_builtin(command))
         {
             let shell = shell::shell_for(command[0].as_bytes(), shell::shell(style.gnu));
-            let script = Script::new(&command[0], holes, style.repeats && is_of_many);
+            let script = Script::new(&command[0], holes, style.repeats && is_of_many)?;
             let script = match style.quoted {
                 true => script,
                 false => script.with_code(style.gnu, &style.folder),
@@ -259,7 +259,7 @@ impl Template {
         let How::Script(script, _) = &self.how else {
             return None;
         };
-        Some(LONGEST.saturating_sub(script.fixed()) / script::MOST_QUOTED)
+        Some(LONGEST.saturating_sub(script.fixed()) / script.most_quoted())
     }
 
     /// What messages call a job: its program, or the shell's whole line.

@@ -23,3 +23,4 @@ mod support;
 mod tables;
 mod terminal;
 mod trees;
+mod values;

@@ -1,0 +1,127 @@
+//! Where commands stand in a script: at which word, and in which `case`.
+
+use super::document::HereDocument;
+use std::collections::VecDeque;
+
+/// Words behind which a command stands.
+const OPENING: [&[u8]; 10] = [
+    b"!", b"{", b"do", b"elif", b"else", b"if", b"then", b"time", b"until", b"while",
+];
+
+/// Commands, up to a bracket, a backquote or the end of the script.
+#[derive(Clone, Debug)]
+pub(super) struct Commands {
+    end: Option<u8>,
+    /// So many `case` have begun, whose `esac` is still to come.
+    cases: usize,
+    /// Here-documents whose lines are still to come.
+    documents: VecDeque<HereDocument>,
+    /// The word so far. One that was quoted or substituted in part is no keyword.
+    word: Vec<u8>,
+    is_in_word: bool,
+    is_keyword: bool,
+    /// The word is the name of a command, or a keyword.
+    is_first: bool,
+    /// The word before it was `for`.
+    is_behind_for: bool,
+    has_nested_backquotes: bool,
+}
+
+impl Commands {
+    pub(super) fn new(end: Option<u8>) -> Self {
+        Self {
+            end,
+            cases: 0,
+            documents: VecDeque::new(),
+            word: Vec::new(),
+            is_in_word: false,
+            is_keyword: true,
+            is_first: true,
+            is_behind_for: false,
+            has_nested_backquotes: false,
+        }
+    }
+
+    pub(super) fn is_backquotes(&self) -> bool {
+        self.end == Some(b'`')
+    }
+
+    pub(super) fn has_end(&self) -> bool {
+        self.end.is_some()
+    }
+
+    /// Backquotes in backquotes, which are escaped.
+    pub(super) fn nests_backquotes(&mut self) {
+        self.has_nested_backquotes |= self.is_backquotes();
+    }
+
+    pub(super) fn has_nested_backquotes(&self) -> bool {
+        self.has_nested_backquotes
+    }
+
+    pub(super) fn is_between_words(&self) -> bool {
+        !self.is_in_word
+    }
+
+    /// Something that is no plain byte is a part of the word.
+    pub(super) fn joins(&mut self) {
+        self.is_in_word = true;
+        self.is_keyword = false;
+    }
+
+    /// A plain byte of the word.
+    pub(super) fn continues(&mut self, byte: u8) {
+        self.is_in_word = true;
+        self.word.push(byte);
+    }
+
+    pub(super) fn word_ends(&mut self) {
+        if !self.is_in_word {
+            return;
+        }
+        let word = std::mem::take(&mut self.word);
+        let (is_keyword, is_first) = (self.is_keyword, self.is_keyword && self.is_first);
+        let is = |keyword: &[u8]| is_first && word == keyword;
+        if is(b"case") {
+            self.cases += 1;
+        } else if is(b"esac") {
+            self.cases = self.cases.saturating_sub(1);
+        }
+        self.is_behind_for = is(b"for");
+        let is_opening = OPENING.iter().any(|opening| is(opening));
+        // Behind it the first pattern stands, or `esac`.
+        let is_in = self.cases > 0 && is_keyword && word == b"in";
+        self.is_first = is_opening || is_in;
+        (self.is_in_word, self.is_keyword) = (false, true);
+    }
+
+    /// Another command begins, or a pattern.
+    pub(super) fn separated(&mut self) {
+        self.word_ends();
+        self.is_first = true;
+    }
+
+    /// Whether a `)` ends them, and not a pattern.
+    pub(super) fn ends_at_bracket(&mut self) -> bool {
+        self.word_ends();
+        self.end == Some(b')') && self.cases == 0
+    }
+
+    /// What stands between brackets has ended. Behind that of `f()` a command stands.
+    pub(super) fn bracket_ended(&mut self) {
+        self.is_first |= !self.is_in_word;
+    }
+
+    /// Whether `((` begins an expression here.
+    pub(super) fn may_be_arithmetic(&self) -> bool {
+        !self.is_in_word && (self.is_first || self.is_behind_for)
+    }
+
+    pub(super) fn reads(&mut self, document: HereDocument) {
+        self.documents.push_back(document);
+    }
+
+    pub(super) fn next_document(&mut self) -> Option<HereDocument> {
+        self.documents.pop_front()
+    }
+}

@@ -284,18 +284,23 @@ impl Arguments<'_> {
 
     /// The parts put together once for each column, which all of them then stand for. `quoted`:
     /// what becomes of a value.
-    pub(super) fn each(&self, parts: &[Part], quoted: impl Fn(&[u8]) -> Vec<u8>) -> Vec<Vec<u8>> {
+    pub(super) fn each<E>(
+        &self,
+        parts: &[Part],
+        mut quoted: impl FnMut(&[u8]) -> Result<Vec<u8>, E>,
+    ) -> Result<Vec<Vec<u8>>, E> {
         let one = |column: &&[u8]| {
-            let parts = parts.iter().flat_map(|part| match part {
-                Part::Text(text) => text.clone(),
+            let parts = parts.iter().map(|part| match part {
+                Part::Text(text) => Ok(text.clone()),
                 Part::Hole(Hole::All(form)) => quoted(form.of(column)),
                 Part::Hole(hole) => {
                     let values = self.values(*hole).into_iter();
-                    let values: Vec<_> = values.map(|value| quoted(&value)).collect();
-                    values.join(&b' ')
+                    let values: Result<Vec<_>, E> = values.map(|value| quoted(&value)).collect();
+                    Ok(values?.join(&b' '))
                 }
             });
-            parts.collect()
+            let parts: Result<Vec<_>, E> = parts.collect();
+            Ok(parts?.concat())
         };
         self.columns.iter().map(one).collect()
     }

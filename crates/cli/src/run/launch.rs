@@ -2,6 +2,7 @@
 
 use super::leftovers;
 use super::scheduling::Scheduling;
+use super::script::VARIABLE;
 use super::status::{CANNOT_RUN, NOT_FOUND, OTHER_ERROR};
 use std::ffi::OsString;
 use std::fs::File;
@@ -39,6 +40,8 @@ impl Told {
 #[derive(Clone, Copy)]
 pub(super) struct Call<'a> {
     pub(super) words: &'a [OsString],
+    /// Of a script, what its values are.
+    pub(super) variables: &'a [OsString],
     /// Its standard input, if it has one of its own: read from the beginning.
     pub(super) input: Option<&'a File>,
 }
@@ -125,7 +128,13 @@ impl Launcher {
         // Of a script that is too long, no more than the shell's name.
         let rest = [call.words[0].clone(), why.into(), status.to_string().into()];
         let words = &[&words[..], &rest].concat();
-        let mut command = self.command(Call { words, ..call }, told)?;
+        let (variables, input) = (&[][..], call.input);
+        let call = Call {
+            words,
+            variables,
+            input,
+        };
+        let mut command = self.command(call, told)?;
         // The folder of the jobs may be what there is not.
         command.current_dir("/").spawn()
     }
@@ -140,8 +149,11 @@ impl Launcher {
         command.spawn()
     }
 
-    fn command(&self, Call { words, input }: Call<'_>, told: &Told) -> io::Result<Command> {
+    fn command(&self, call: Call<'_>, told: &Told) -> io::Result<Command> {
+        let Call { words, input, .. } = call;
         let mut command = Command::new(&words[0]);
+        let variables = call.variables.iter().enumerate();
+        let variables = variables.map(|(at, value)| (format!("{VARIABLE}{}", at + 1), value));
         let output = || match self.own.output {
             true => Stdio::inherit(),
             false => Stdio::piped(),
@@ -149,6 +161,7 @@ impl Launcher {
         command
             .args(&words[1..])
             .envs(told.variables())
+            .envs(variables)
             .process_group(0)
             .stdin(self.stdin(input)?)
             .stdout(output())
@@ -259,6 +272,7 @@ mod tests {
         let words: Vec<_> = words.iter().map(OsString::from).collect();
         let call = Call {
             words: &words,
+            variables: &[],
             input: None,
         };
         launcher().start(call, 1, 1)

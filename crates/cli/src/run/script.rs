@@ -9,9 +9,10 @@ mod scan;
 mod spot;
 
 use super::hole::{Arguments, Form, Hole, Holes, Part};
-use super::quote::quoted;
 use scan::Scan;
-use spot::Spot;
+use spot::{Inside, Spot};
+
+pub(super) use spot::VARIABLE;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
@@ -83,20 +84,21 @@ impl Script {
     /// has `{}` in it is repeated for each. The error is one of usage.
     pub(super) fn new(text: &OsStr, holes: &Holes, repeats: bool) -> Result<Self, String> {
         let (mut parts, end) = Scan::parts(text.as_bytes(), holes);
-        let is_hole = |(part, _): &&(Part, Spot)| matches!(part, Part::Hole(_));
-        if let Some(why) = parts
-            .iter()
-            .filter(is_hole)
-            .find_map(|(_, spot)| spot.is_nowhere())
-        {
+        let is_hole = |(part, _): &(Part, Spot)| matches!(part, Part::Hole(_));
+        if holes.max_args > 0 && !parts.iter().any(is_hole) {
+            parts.push((Part::Text(b" ".to_vec()), end));
+            parts.push((Part::Hole(Hole::All(Form::Whole)), end));
+        }
+        let is_number = |part: &Part| matches!(part, Part::Hole(Hole::Sequence | Hole::Slot));
+        let is_lost = |part: &(Part, Spot)| {
+            is_hole(part) && !is_number(&part.0) && part.1.inside == Inside::Verbatim
+        };
+        if parts.iter().any(is_lost) {
             return Err(format!(
-                "a value cannot stand {why}, as in \"{}\"",
+                "a shell puts nothing into the lines behind <<'END': write <<END in \"{}\", or \
+                 -I WORD if no value is meant there",
                 text.display()
             ));
-        }
-        if holes.max_args > 0 && !parts.iter().any(|part| is_hole(&part)) {
-            parts.push((Part::Text(b" ".to_vec()), end.clone()));
-            parts.push((Part::Hole(Hole::All(Form::Whole)), end));
         }
         let pieces = match repeats {
             true => repeated(parts),
@@ -121,16 +123,31 @@ impl Script {
         self.code.is_some()
     }
 
-    /// What the shell runs for this job: where a value cannot stand, a message and a failure.
-    pub(super) fn text(&self, job: &Arguments<'_>) -> OsString {
-        let text = self.filled(job).unwrap_or_else(|why| {
+    /// What the shell runs for this job, and the variables that it has for that. Where a value
+    /// cannot stand: a message and a failure.
+    pub(super) fn filled(&self, job: &Arguments<'_>) -> (OsString, Vec<OsString>) {
+        let mut variables = Vec::new();
+        let put = |spot: &Spot, value| spot.put(value, &mut variables);
+        let text = self.written(job, put).unwrap_or_else(|why| {
             let message = format!("printf '%s\\n' 'cmwq run: {why}' >&2; exit 2");
             message.into_bytes()
         });
-        OsString::from_vec(text)
+        let variables = variables.into_iter().map(OsString::from_vec);
+        (OsString::from_vec(text), variables.collect())
     }
 
-    fn filled(&self, job: &Arguments<'_>) -> Result<Vec<u8>, &'static str> {
+    /// The same as somebody would type it.
+    pub(super) fn typed(&self, job: &Arguments<'_>) -> Vec<u8> {
+        let typed = self.written(job, |spot, value| Ok(spot.typed(&value)));
+        typed.unwrap_or_default()
+    }
+
+    /// `put`: what becomes of a value, where it stands.
+    fn written(
+        &self,
+        job: &Arguments<'_>,
+        mut put: impl FnMut(&Spot, Vec<u8>) -> Result<Vec<u8>, &'static str>,
+    ) -> Result<Vec<u8>, &'static str> {
         let mut made = Vec::new();
         for (at, piece) in self.pieces.iter().enumerate() {
             match piece {
@@ -138,28 +155,19 @@ impl Script {
                 Piece::One(Part::Hole(hole), spot) => {
                     let values = job.values(*hole).into_iter().enumerate();
                     let put = |(nth, value): (usize, Vec<u8>)| match &self.code {
-                        Some(code) if code.all || (at, nth) == (0, 0) => code.put(&value, spot),
-                        _ => spot.put(&value),
+                        Some(code) if code.is(&value, (at, nth)) => Ok(value),
+                        _ => put(spot, value),
                     };
                     let values: Result<Vec<_>, _> = values.map(put).collect();
                     made.extend(values?.join(&b' '));
                 }
                 Piece::Each(parts) => {
-                    let each = job.each(parts, |value| quoted(OsStr::from_bytes(value)));
+                    let each = job.each(parts, |value| put(&Spot::WORD, value.to_vec()))?;
                     made.extend(each.join(&b' '));
                 }
             }
         }
         Ok(made)
-    }
-
-    /// A byte of a value becomes at most so many.
-    pub(super) fn most_quoted(&self) -> usize {
-        let spots = self.pieces.iter().map(|piece| match piece {
-            Piece::One(_, spot) => spot.most(),
-            Piece::Each(_) => Spot::WORD.most(),
-        });
-        spots.max().unwrap_or(1)
     }
 
     /// How many times the script has all columns.
@@ -174,7 +182,7 @@ impl Script {
     /// Bytes that every job has.
     pub(super) fn fixed(&self) -> usize {
         let texts = self.pieces.iter().map(|piece| match piece {
-            Piece::One(part, _) => part.length(),
+            Piece::One(part, _) => part.length() + spot::LONGEST,
             Piece::Each(_) => 0,
         });
         texts.sum()
@@ -186,18 +194,17 @@ impl Script {
             Piece::One(..) => 0,
             Piece::Each(parts) => parts.iter().map(Part::length).sum::<usize>() + 1,
         });
-        texts.sum()
+        // The name of each variable stands in its value, too.
+        texts.sum::<usize>() + self.copies() * 2 * (spot::LONGEST + 1)
     }
 }
 
 impl Code {
-    /// Who names a program means it, whatever its name.
-    fn put(&self, value: &[u8], spot: &Spot) -> Result<Vec<u8>, &'static str> {
-        let path = self.folder.join(OsStr::from_bytes(value));
-        match path.is_file() {
-            true => spot.put(value),
-            false => Ok(value.to_vec()),
-        }
+    /// Whether this value is, of that piece and so far behind in it. Who names a program means it,
+    /// whatever its name.
+    fn is(&self, value: &[u8], at: (usize, usize)) -> bool {
+        let is_file = || self.folder.join(OsStr::from_bytes(value)).is_file();
+        (self.all || at == (0, 0)) && !is_file()
     }
 }
 

@@ -4,6 +4,7 @@ use super::columns::{Cut, JOINT, LONGEST};
 use super::hole::{Arguments, Form, Hole, Holes, Part};
 use super::script::{self, Script};
 use super::shell;
+use std::convert::Infallible;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::os::fd::AsRawFd;
@@ -105,6 +106,15 @@ struct Words {
     is_function: bool,
 }
 
+/// What is run for a job.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Made {
+    /// Never empty.
+    pub(super) words: Vec<OsString>,
+    /// Of a script: what its variables are.
+    pub(super) variables: Vec<OsString>,
+}
+
 /// What a job is made of.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Given<'a> {
@@ -183,35 +193,44 @@ impl Template {
         }
     }
 
-    /// The words of the job; never empty. There is one line, unless there may be many.
-    pub(super) fn words(&self, given: Given<'_>) -> Vec<OsString> {
+    /// What is run for the job. There is one line, unless there may be many.
+    pub(super) fn made(&self, given: Given<'_>) -> Made {
+        let words = |words| Made {
+            words,
+            variables: Vec::new(),
+        };
+        self.filled(given, |job| match &self.how {
+            How::Line(shell) => {
+                let line = job.columns.join(&b' ');
+                let shell = shell::shell_for(&line, shell);
+                words(of_shell(shell, OsString::from_vec(line)))
+            }
+            How::Script(script, shell) => {
+                let (text, variables) = script.filled(job);
+                let shell = match script.has_code() {
+                    true => shell::shell_for(text.as_bytes(), shell),
+                    false => shell,
+                };
+                let words = of_shell(shell, text);
+                Made { words, variables }
+            }
+            How::Words(command) => words(command.filled(job)),
+        })
+    }
+
+    /// Calls `make` with what the job is.
+    fn filled<R>(&self, given: Given<'_>, make: impl FnOnce(&Arguments<'_>) -> R) -> R {
         let block = self.has_block_file.then(|| name_of_block(given.block));
         let columns = match self.is_of_none {
             true if block.is_some() => block.iter().map(Vec::as_slice).collect(),
             true => Vec::new(),
             false => self.columns(given.lines),
         };
-        let job = Arguments {
+        make(&Arguments {
             columns: &columns,
             sequence: given.sequence + 1,
             slot: given.slot,
-        };
-        match &self.how {
-            How::Line(shell) => {
-                let line = columns.join(&b' ');
-                let shell = shell::shell_for(&line, shell);
-                of_shell(shell, OsString::from_vec(line))
-            }
-            How::Script(script, shell) => {
-                let text = script.text(&job);
-                let shell = match script.has_code() {
-                    true => shell::shell_for(text.as_bytes(), shell),
-                    false => shell,
-                };
-                of_shell(shell, text)
-            }
-            How::Words(command) => command.filled(&job),
-        }
+        })
     }
 
     pub(super) fn columns<'a>(&self, lines: &'a [Vec<u8>]) -> Vec<&'a [u8]> {
@@ -259,15 +278,16 @@ impl Template {
         let How::Script(script, _) = &self.how else {
             return None;
         };
-        Some(LONGEST.saturating_sub(script.fixed()) / script.most_quoted())
+        Some(LONGEST.saturating_sub(script.fixed()))
     }
 
     /// What messages call a job: its program, or the shell's whole line.
-    pub(super) fn name<'a>(&self, words: &'a [OsString]) -> &'a OsStr {
-        match self.how {
-            How::Line(_) | How::Script(..) => &words[2],
-            How::Words(Words { is_function, .. }) => &words[if is_function { 3 } else { 0 }],
-        }
+    pub(super) fn name(&self, given: Given<'_>) -> Vec<u8> {
+        self.filled(given, |job| match &self.how {
+            How::Line(_) => job.columns.join(&b' '),
+            How::Script(script, _) => script.typed(job),
+            How::Words(command) => command.program(job),
+        })
     }
 
     /// Whether that says nothing of the job's lines.
@@ -286,10 +306,9 @@ impl Template {
 
     /// The command as somebody would type it: for the shell, the line as it is.
     pub(super) fn typed(&self, given: Given<'_>) -> Vec<u8> {
-        let words = self.words(given);
-        match self.how {
-            How::Line(_) | How::Script(..) => words[2].as_bytes().to_vec(),
-            How::Words(_) => super::quote::line(&words),
+        match &self.how {
+            How::Line(_) | How::Script(..) => self.name(given),
+            How::Words(_) => super::quote::line(&self.made(given).words),
         }
     }
 
@@ -340,6 +359,13 @@ impl Words {
         repeated.map(|word| length(word)).sum()
     }
 
+    /// The name of what is run.
+    fn program(&self, job: &Arguments<'_>) -> Vec<u8> {
+        let mut made = Vec::new();
+        put(&self.words[0], job, &mut made);
+        made.into_iter().next().unwrap_or_default().into_vec()
+    }
+
     /// The words of a job.
     fn filled(&self, job: &Arguments<'_>) -> Vec<OsString> {
         let mut made = match self.is_function {
@@ -349,8 +375,9 @@ impl Words {
         for word in &self.words {
             match self.is_repeated(word) {
                 true => {
-                    let each = job.each(word, <[u8]>::to_vec).into_iter();
-                    made.extend(each.map(OsString::from_vec));
+                    let same = |value: &[u8]| Ok::<_, Infallible>(value.to_vec());
+                    let Ok(each) = job.each(word, same);
+                    made.extend(each.into_iter().map(OsString::from_vec));
                 }
                 false => put(word, job, &mut made),
             }
@@ -426,7 +453,7 @@ mod tests {
 
     fn of_cut(command: &[&str], line: &[u8], cut: Cut) -> Vec<Vec<u8>> {
         let lines = [line.to_vec()];
-        let words = template(command, 1, cut).unwrap().words(given(&lines));
+        let words = template(command, 1, cut).unwrap().made(given(&lines)).words;
         words.into_iter().map(OsString::into_vec).collect()
     }
 
@@ -484,8 +511,14 @@ mod tests {
 
     #[test]
     fn a_command_with_shell_syntax_goes_to_the_shell() {
-        let made = words(&["sort {} >{}.out"], b"it's");
-        assert_eq!(made[1..], [&b"-c"[..], br"sort 'it'\''s' >'it'\''s'.out"]);
+        let script = template(&["sort {} >{}.out"], 1, Cut::Whole).unwrap();
+        let lines = [b"it's".to_vec()];
+        let made = script.made(given(&lines));
+        let text = "sort \"${CMWQ_V1}\" >\"${CMWQ_V2}\".out";
+        assert_eq!(made.words[1..], ["-c", text]);
+        assert_eq!(made.variables, ["it's"; 2]);
+        let typed = br"sort 'it'\''s' >'it'\''s'.out";
+        assert_eq!(script.typed(given(&lines)), typed);
     }
 
     #[test]
@@ -500,7 +533,8 @@ mod tests {
         let of = |command: &[&str]| {
             let words = template(command, 2, Cut::Whole)
                 .unwrap()
-                .words(given(&lines));
+                .made(given(&lines))
+                .words;
             words
                 .into_iter()
                 .map(|word| word.into_string().unwrap())
@@ -510,7 +544,7 @@ mod tests {
         assert_eq!(of(&["{}", "-", "{}"]), ["a", "b", "-", "a", "b"]);
         assert_eq!(of(&["cp", "{1}", "{2}.{1}"]), ["cp", "a", "b.a"]);
         let none = template(&["echo", "x{}"], 0, Cut::Whole).unwrap();
-        assert_eq!(none.words(given(&lines[..1])), ["echo", "x"]);
+        assert_eq!(none.made(given(&lines[..1])).words, ["echo", "x"]);
         let one = template(&["cp", "{}", "{}.old"], 2, Cut::Whole);
         assert!(one.err().unwrap().contains("{}.old"));
         assert!(template(&[], 2, Cut::Whole).is_err());

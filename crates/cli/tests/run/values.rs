@@ -35,13 +35,24 @@ fn a_job_fails_whose_value_cannot_stand_there_and_others_run() {
         "",
     );
     assert_eq!((ran.code, ran.text().as_str()), (Some(123), "4\n8\n"));
-    assert!(ran.err.contains("no plain number"), "{}", ran.err);
-    let refused = run(&["echo `echo \\`echo {}\\``"], "a\n");
+    assert!(ran.err.contains("is no whole number"), "{}", ran.err);
+    let refused = run(&["cat <<'END'\n{}\nEND"], "a\n");
     assert_eq!((refused.code, refused.text().as_str()), (Some(1), ""));
-    assert!(
-        refused.err.contains("in backquotes in backquotes"),
-        "{}",
-        refused.err
+    assert!(refused.err.contains("write <<END"), "{}", refused.err);
+}
+
+#[test]
+fn messages_and_dry_runs_show_the_values() {
+    let script = "false \"$(cat {})\" # {#}";
+    let dry = lines(&["--dry-run", script, ":::", "a b"], "");
+    assert_eq!(dry, ["false \"$(cat 'a b')\" # 1"]);
+    let ran = run(&["--halt", "soon", script, ":::", "a b"], "");
+    assert!(ran.err.contains(&dry[0]), "{}", ran.err);
+    let many = lines(&["-n2", "echo {}; echo {2} '{1}'", ":::", "a b", "c"], "");
+    assert_eq!(many, ["a b c", "c a b"]);
+    assert_eq!(
+        lines(&["-N2", "echo x{}.y '{}'", ":::", "a", "b"], ""),
+        ["xa.y xb.y a b"]
     );
 }
 
@@ -68,7 +79,7 @@ fn with_halt_never_what_cannot_be_started_fails_alone() {
         let says = format!("{}: command not found", builtin[0]);
         assert!(ran.err.contains(&says), "{}", ran.err);
     }
-    let long = format!("{}\nok\n", "x".repeat(100_000));
+    let long = format!("{}\nok\n", "x".repeat(131_070));
     let ran = run(&["--gnu", "-k", "echo {} {} | wc -c"], long);
     assert_eq!(
         (ran.code, ran.text().as_str()),

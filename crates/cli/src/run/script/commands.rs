@@ -1,11 +1,9 @@
 //! Where commands stand in a script: at which word, and in which `case`.
 
-use super::document::HereDocument;
-use std::collections::VecDeque;
-
 /// Words behind which a command stands.
-const OPENING: [&[u8]; 10] = [
-    b"!", b"{", b"do", b"elif", b"else", b"if", b"then", b"time", b"until", b"while",
+const OPENING: [&[u8]; 14] = [
+    b"!", b"{", b"}", b"do", b"done", b"elif", b"else", b"esac", b"fi", b"if", b"then", b"time",
+    b"until", b"while",
 ];
 
 /// Commands, up to a bracket, a backquote or the end of the script.
@@ -14,8 +12,6 @@ pub(super) struct Commands {
     end: Option<u8>,
     /// So many `case` have begun, whose `esac` is still to come.
     cases: usize,
-    /// Here-documents whose lines are still to come.
-    documents: VecDeque<HereDocument>,
     /// The word so far. One that was quoted or substituted in part is no keyword.
     word: Vec<u8>,
     is_in_word: bool,
@@ -24,7 +20,10 @@ pub(super) struct Commands {
     is_first: bool,
     /// The word before it was `for`.
     is_behind_for: bool,
-    has_nested_backquotes: bool,
+    /// Behind the name that follows, a command stands.
+    is_behind_function: bool,
+    /// So many words behind `case`.
+    behind_case: Option<usize>,
 }
 
 impl Commands {
@@ -32,31 +31,18 @@ impl Commands {
         Self {
             end,
             cases: 0,
-            documents: VecDeque::new(),
             word: Vec::new(),
             is_in_word: false,
             is_keyword: true,
             is_first: true,
             is_behind_for: false,
-            has_nested_backquotes: false,
+            is_behind_function: false,
+            behind_case: None,
         }
     }
 
     pub(super) fn is_backquotes(&self) -> bool {
         self.end == Some(b'`')
-    }
-
-    pub(super) fn has_end(&self) -> bool {
-        self.end.is_some()
-    }
-
-    /// Backquotes in backquotes, which are escaped.
-    pub(super) fn nests_backquotes(&mut self) {
-        self.has_nested_backquotes |= self.is_backquotes();
-    }
-
-    pub(super) fn has_nested_backquotes(&self) -> bool {
-        self.has_nested_backquotes
     }
 
     pub(super) fn is_between_words(&self) -> bool {
@@ -82,16 +68,20 @@ impl Commands {
         let word = std::mem::take(&mut self.word);
         let (is_keyword, is_first) = (self.is_keyword, self.is_keyword && self.is_first);
         let is = |keyword: &[u8]| is_first && word == keyword;
+        // Behind `case x in` the first pattern stands, or `esac`.
+        let behind_case = self.behind_case.map_or(0, |words| words + 1);
+        let begins_patterns = behind_case == 2 && is_keyword && word == b"in";
+        self.behind_case = (behind_case == 1).then_some(1);
         if is(b"case") {
             self.cases += 1;
+            self.behind_case = Some(0);
         } else if is(b"esac") {
             self.cases = self.cases.saturating_sub(1);
         }
-        self.is_behind_for = is(b"for");
         let is_opening = OPENING.iter().any(|opening| is(opening));
-        // Behind it the first pattern stands, or `esac`.
-        let is_in = self.cases > 0 && is_keyword && word == b"in";
-        self.is_first = is_opening || is_in;
+        self.is_first = is_opening || begins_patterns || self.is_behind_function;
+        self.is_behind_for = is(b"for");
+        self.is_behind_function = is(b"function");
         (self.is_in_word, self.is_keyword) = (false, true);
     }
 
@@ -113,15 +103,9 @@ impl Commands {
     }
 
     /// Whether `((` begins an expression here.
-    pub(super) fn may_be_arithmetic(&self) -> bool {
-        !self.is_in_word && (self.is_first || self.is_behind_for)
-    }
-
-    pub(super) fn reads(&mut self, document: HereDocument) {
-        self.documents.push_back(document);
-    }
-
-    pub(super) fn next_document(&mut self) -> Option<HereDocument> {
-        self.documents.pop_front()
+    pub(super) fn may_be_arithmetic(&mut self) -> bool {
+        // `for((` has no blank.
+        self.word_ends();
+        self.is_first || self.is_behind_for
     }
 }

@@ -3,7 +3,7 @@
 /// Lines behind `<<END`.
 #[derive(Clone, Debug)]
 pub(super) struct HereDocument {
-    pub(super) end: Vec<u8>,
+    end: Vec<u8>,
     /// `<<-`
     strips_tabs: bool,
     /// The word that ends them has no quotes.
@@ -21,7 +21,7 @@ impl HereDocument {
         }
         let (mut end, mut expands, mut quote) = (Vec::new(), true, None);
         while let Some(&byte) = text.get(at) {
-            let is_over = byte.is_ascii_whitespace() || b"|&;<>()`".contains(&byte);
+            let is_over = b" \t\n|&;<>()`".contains(&byte);
             match (quote, byte) {
                 (None, _) if is_over => break,
                 (None, b'\'' | b'"') => (quote, expands) = (Some(byte), false),

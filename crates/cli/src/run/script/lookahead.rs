@@ -1,12 +1,17 @@
 //! What comes next in a script.
 
-/// How long the name of a variable is that the text begins with.
-pub(super) fn name(text: &[u8]) -> usize {
+/// Of what stands behind `${`: how long a sign before the name is, and the name.
+pub(super) fn name(text: &[u8]) -> (usize, usize) {
+    let sign = usize::from(matches!(text.first(), Some(b'#' | b'!')));
     let is_of_name = |byte: &&u8| byte.is_ascii_alphanumeric() || **byte == b'_';
-    match text.first() {
-        Some(first) if !first.is_ascii_digit() => text.iter().take_while(is_of_name).count(),
-        _ => 0,
-    }
+    let named = text[sign..].iter().take_while(is_of_name).count();
+    let is_all = matches!(text.get(sign), Some(b'@' | b'*'));
+    (sign, named.max(usize::from(is_all)))
+}
+
+/// Whether it is `:1` or the like behind the name in `${x:1}`, and not `:-...`.
+pub(super) fn has_offset(text: &[u8]) -> bool {
+    matches!(text, [b':', next, ..] if !b"-=?+".contains(next))
 }
 
 /// Whether the brackets that were opened before it end with `))`, and are no two of commands.
@@ -23,18 +28,4 @@ pub(super) fn is_arithmetic(text: &[u8]) -> bool {
         }
     }
     false
-}
-
-/// Whether what stands behind `${` is `x[...]`, `x:1` or the like, and not `x:-...`.
-pub(super) fn has_index(text: &[u8]) -> bool {
-    let text = text
-        .strip_prefix(b"#")
-        .or(text.strip_prefix(b"!"))
-        .unwrap_or(text);
-    let special = usize::from(matches!(text.first(), Some(b'@' | b'*')));
-    match &text[name(text).max(special)..] {
-        [b'[', ..] => true,
-        [b':', next, ..] => !b"-=?+".contains(next),
-        _ => false,
-    }
 }

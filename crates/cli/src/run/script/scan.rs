@@ -5,12 +5,13 @@
 use super::super::hole::{Holes, Part};
 use super::commands::Commands;
 use super::document::HereDocument;
-use super::lookahead::{has_index, is_arithmetic, name};
-use super::spot::{Inside, Spot, through_backquotes};
+use super::lookahead::{has_offset, is_arithmetic, name};
+use super::spot::{Inside, Spot};
+use std::collections::VecDeque;
 
 /// What a part of a script is in.
 #[derive(Clone, Debug)]
-pub(super) enum Frame {
+enum Frame {
     Commands(Commands),
     Single,
     DollarSingle,
@@ -19,8 +20,6 @@ pub(super) enum Frame {
     Expansion {
         quoted: bool,
         arithmetic: bool,
-        /// A `'` of which nobody knows what the shell takes it for.
-        is_unclear: bool,
     },
     /// Between `((` and `))`, and so many further brackets.
     Arithmetic(usize),
@@ -34,16 +33,14 @@ pub(super) struct Scan<'a> {
     at: usize,
     /// The innermost last; never empty.
     frames: Vec<Frame>,
+    /// Here-documents whose lines are still to come.
+    documents: VecDeque<HereDocument>,
     plain: Vec<u8>,
+    /// What goes into the next value.
+    glued: &'static [u8],
     parts: Vec<(Part, Spot)>,
-    /// How many frames there were at least since each hole.
-    least: usize,
     holes: &'a Holes,
 }
-
-const NESTED_BACKQUOTES: &str = "in backquotes in backquotes; $(...) can be nested";
-const UNCLEAR_QUOTE: &str = "behind a quote in \"${...}\"";
-const NO_END: &str = "in a quote or a bracket that does not end";
 
 impl<'a> Scan<'a> {
     /// The parts of a script, and where each stands; and where something behind them would stand.
@@ -52,23 +49,16 @@ impl<'a> Scan<'a> {
             text,
             at: 0,
             frames: vec![Frame::Commands(Commands::new(None))],
+            documents: VecDeque::new(),
             plain: Vec::new(),
+            glued: b"",
             parts: Vec::new(),
-            least: usize::MAX,
             holes,
         };
         while scan.at < text.len() {
             scan.step();
         }
         scan.flush();
-        let left_open = scan.frames.iter().skip(1).any(Frame::has_end);
-        if left_open && scan.least > 1 {
-            let mut holes = scan.parts.iter_mut().rev();
-            let last = holes.find(|(part, _)| matches!(part, Part::Hole(_)));
-            if let Some((_, spot)) = last {
-                spot.inside = Inside::Nowhere(NO_END);
-            }
-        }
         let end = scan.spot(false);
         (scan.parts, end)
     }
@@ -81,21 +71,15 @@ impl<'a> Scan<'a> {
         if self.is_in_backquotes() && self.backquoted(byte) {
             return;
         }
-        match self.innermost() {
+        match *self.innermost() {
             Frame::Commands(_) => self.command(byte),
             Frame::Single => self.until(byte, b'\''),
             Frame::DollarSingle if byte == b'\\' => self.take(2),
             Frame::DollarSingle => self.until(byte, b'\''),
             Frame::Double if byte == b'"' => self.until(byte, b'"'),
             Frame::Double => self.expanded(byte, true),
-            Frame::Expansion { quoted, .. } => {
-                let quoted = *quoted;
-                self.expansion(byte, quoted);
-            }
-            Frame::Arithmetic(depth) => {
-                let depth = *depth;
-                self.arithmetic(byte, depth);
-            }
+            Frame::Expansion { quoted, .. } => self.expansion(byte, quoted),
+            Frame::Arithmetic(depth) => self.arithmetic(byte, depth),
             // The newline is the command's.
             Frame::Comment if byte == b'\n' => self.close(),
             Frame::Comment => self.take(1),
@@ -103,21 +87,10 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// Backquotes are divided before what is in them is read: true if that was all.
+    /// Backquotes are divided, and lose a layer of backslashes, before what is in them is read:
+    /// true if that was all.
     fn backquoted(&mut self, byte: u8) -> bool {
-        let is_verbatim = match self.innermost() {
-            Frame::Single | Frame::Comment => true,
-            Frame::HereDocument(document) => !document.expands,
-            _ => false,
-        };
         let next = self.text.get(self.at + 1);
-        if byte == b'\\' && next == Some(&b'`') {
-            for frame in &mut self.frames {
-                if let Frame::Commands(commands) = frame {
-                    commands.nests_backquotes();
-                }
-            }
-        }
         match byte {
             b'`' => {
                 while !self.innermost().is_backquotes() {
@@ -125,7 +98,20 @@ impl<'a> Scan<'a> {
                 }
                 self.until(byte, b'`');
             }
-            b'\\' if is_verbatim && matches!(next, Some(b'\\' | b'`' | b'$')) => self.take(2),
+            // Between quotes it is one of their own.
+            b'\\' if next == Some(&b'"') && self.are_backquotes_quoted() => {
+                match self.innermost() {
+                    Frame::Double => {
+                        self.take(1);
+                        self.until(b'"', b'"');
+                    }
+                    _ => self.open(2, Frame::Double),
+                }
+            }
+            b'\\' if matches!(next, Some(b'\\' | b'`' | b'$')) => {
+                self.open_word();
+                self.take(2);
+            }
             _ => return false,
         }
         true
@@ -140,45 +126,34 @@ impl<'a> Scan<'a> {
         self.flush();
         self.at += length;
         let redirects = matches!(self.text.get(self.at), Some(b'<' | b'>'));
-        let spot = self.spot(redirects);
+        let glued = std::mem::take(&mut self.glued);
+        let spot = Spot {
+            glued,
+            ..self.spot(redirects)
+        };
         self.parts.push((Part::Hole(hole), spot));
-        self.least = self.frames.len();
-        if let Frame::Commands(commands) = self.innermost_mut() {
-            commands.joins();
-        }
+        self.open_word();
         true
     }
 
     fn spot(&self, redirects: bool) -> Spot {
+        let word = Inside::Word { redirects };
         let inside = match self.innermost() {
-            _ if self.frames.iter().any(Frame::has_nested_backquotes) => {
-                Inside::Nowhere(NESTED_BACKQUOTES)
-            }
-            Frame::Commands(_) => Inside::Word { redirects },
+            _ if self.is_in_arithmetic() => Inside::Arithmetic,
+            Frame::Commands(_) => word,
             Frame::Single => Inside::Single,
             Frame::DollarSingle => Inside::DollarSingle,
-            Frame::Double => Inside::Double,
-            Frame::Expansion {
-                is_unclear: true, ..
-            } => Inside::Nowhere(UNCLEAR_QUOTE),
-            Frame::Expansion {
-                arithmetic: true, ..
-            }
-            | Frame::Arithmetic(_) => Inside::Arithmetic,
+            Frame::Expansion { quoted: true, .. } if self.is_in_line() => Inside::Double,
             Frame::Expansion { quoted: true, .. } => Inside::Expansion,
-            Frame::Expansion { .. } => Inside::Word { redirects: false },
+            Frame::Expansion { .. } => word,
             Frame::Comment => Inside::Comment,
-            Frame::HereDocument(document) => Inside::HereDocument {
-                end: document.end.clone(),
-                expands: document.expands,
-            },
+            Frame::HereDocument(document) if !document.expands => Inside::Verbatim,
+            Frame::Double | Frame::Arithmetic(_) | Frame::HereDocument(_) => Inside::Double,
         };
-        let (_, around) = self.frames.split_last().expect("it is never empty");
         Spot {
             inside,
-            backquotes: self.nr_backquotes(),
-            is_in_line: around.iter().any(Frame::is_here_document),
-            is_nested: !around.is_empty(),
+            is_nested: self.frames.len() > 1,
+            glued: b"",
         }
     }
 
@@ -198,27 +173,21 @@ impl<'a> Scan<'a> {
             b'"' => self.open(1, Frame::Double),
             b'`' | b'$' => self.substitution(byte, false),
             b'(' => self.bracket(),
-            b')' => {
-                if !commands.ends_at_bracket() {
-                    commands.separated();
-                    return self.take(1);
-                }
+            b')' if commands.ends_at_bracket() => {
                 self.until(byte, byte);
                 if let Frame::Commands(commands) = self.innermost_mut() {
                     commands.bracket_ended();
                 }
             }
             b'<' if next == Some(b'<') => self.here_document(),
-            b'\n' => {
+            b'\n' | b';' | b'|' | b'&' | b')' => {
                 commands.separated();
                 self.take(1);
-                self.next_document();
+                if byte == b'\n' {
+                    self.next_document();
+                }
             }
-            b';' | b'|' | b'&' => {
-                commands.separated();
-                self.take(1);
-            }
-            b'<' | b'>' | b' ' | b'\t' | b'\r' => {
+            b'<' | b'>' | b' ' | b'\t' => {
                 commands.word_ends();
                 self.take(1);
             }
@@ -235,10 +204,10 @@ impl<'a> Scan<'a> {
             && self.commands().may_be_arithmetic()
             && is_arithmetic(&self.text[self.at + 2..]);
         match is_arithmetic {
-            true => self.open(2, Frame::Arithmetic(0)),
+            true => self.push(2, Frame::Arithmetic(0)),
             false => {
                 self.commands().separated();
-                self.push(1, Frame::Commands(Commands::new(Some(b')'))));
+                self.push(1, Frame::commands(b')'));
             }
         }
     }
@@ -246,6 +215,7 @@ impl<'a> Scan<'a> {
     /// What may begin anywhere but between `'`.
     fn expanded(&mut self, byte: u8, quoted: bool) {
         match byte {
+            b'\\' if self.is_before_hole() => self.glue(br"\"),
             b'\\' => self.take(2),
             b'`' | b'$' => self.substitution(byte, quoted),
             _ => self.take(1),
@@ -255,14 +225,15 @@ impl<'a> Scan<'a> {
     fn expansion(&mut self, byte: u8, quoted: bool) {
         match byte {
             b'}' => self.until(byte, b'}'),
-            b'"' => self.open(1, Frame::Double),
-            b'\'' if !quoted => self.open(1, Frame::Single),
-            b'\'' => {
-                if let Frame::Expansion { is_unclear, .. } = self.innermost_mut() {
-                    *is_unclear = true;
+            b']' => {
+                let is_offset = has_offset(&self.text[self.at + 1..]);
+                if let Frame::Expansion { arithmetic, .. } = self.innermost_mut() {
+                    *arithmetic = is_offset;
                 }
                 self.take(1);
             }
+            b'"' => self.open(1, Frame::Double),
+            b'\'' if !quoted => self.open(1, Frame::Single),
             _ => self.expanded(byte, quoted),
         }
     }
@@ -284,51 +255,39 @@ impl<'a> Scan<'a> {
     /// `$` or a backquote.
     fn substitution(&mut self, byte: u8, quoted: bool) {
         let behind = &self.text[self.at + 1..];
-        let bracket = || Frame::Commands(Commands::new(Some(b')')));
         match behind {
-            _ if byte == b'`' => self.open(1, Frame::Commands(Commands::new(Some(b'`')))),
-            // A value behind it is none of its own.
-            _ if self.holes.at(behind, Some(b'$')).is_some() => {
-                self.open_word();
-                let dollar = through_backquotes(br"\$".to_vec(), self.nr_backquotes());
-                self.plain.extend(dollar);
-                self.at += 1;
-            }
+            _ if byte == b'`' => self.open(1, Frame::commands(b'`')),
+            _ if self.is_before_hole() => self.glue(b"$"),
             [b'(', b'(', inside @ ..] if is_arithmetic(inside) => {
                 self.open(3, Frame::Arithmetic(0));
             }
-            [b'(', ..] => self.open(2, bracket()),
+            [b'(', ..] => self.open(2, Frame::commands(b')')),
             [b'{', inside @ ..] => {
-                let frame = Frame::Expansion {
-                    quoted,
-                    arithmetic: has_index(inside),
-                    is_unclear: false,
-                };
-                self.open(2, frame);
+                let (special, named) = name(inside);
+                let rest = &inside[special + named..];
+                let arithmetic = rest.starts_with(b"[") || has_offset(rest);
+                self.open(2, Frame::Expansion { quoted, arithmetic });
             }
             [b'\'', ..] if !quoted => self.open(2, Frame::DollarSingle),
             [b'"', ..] if !quoted => self.open(2, Frame::Double),
-            _ => self.variable(),
+            _ => {
+                self.open_word();
+                let is_special = behind.first().is_some_and(|byte| b"$#".contains(byte));
+                self.take(1 + usize::from(is_special));
+            }
         }
     }
 
-    /// `$name`, of which a value behind it is no part.
-    fn variable(&mut self) {
-        self.open_word();
-        let behind = &self.text[self.at + 1..];
-        let is_hole = |at: usize| {
-            let before = at.checked_sub(1).map(|before| behind[before]);
-            self.holes.at(&behind[at..], before).is_some()
-        };
-        let all = name(behind);
-        let length = (1..=all).find(|&at| is_hole(at)).unwrap_or(all);
-        let is_special = behind.first().is_some_and(|byte| b"$#?!@*-".contains(byte));
-        if length > 0 && is_hole(length) {
-            self.plain.extend([b"${", &behind[..length], b"}"].concat());
-            self.at += 1 + length;
-        } else {
-            self.take(1 + length + usize::from(is_special));
-        }
+    /// Whether a value stands behind the byte.
+    fn is_before_hole(&self) -> bool {
+        let (byte, behind) = (self.text[self.at], &self.text[self.at + 1..]);
+        self.holes.at(behind, Some(byte)).is_some()
+    }
+
+    /// The byte goes into the value behind it.
+    fn glue(&mut self, byte: &'static [u8]) {
+        self.glued = byte;
+        self.at += 1;
     }
 
     /// `<<`, and what is to end the lines, or `<<<`.
@@ -340,22 +299,22 @@ impl<'a> Scan<'a> {
         }
         let (document, length) = HereDocument::read(&self.text[self.at..]);
         self.take(length);
-        self.commands().reads(document);
+        self.documents.push_back(document);
     }
 
     /// A line has ended, behind which the next here-document begins, if there is one.
     fn next_document(&mut self) {
-        if let Some(document) = self.commands().next_document() {
-            self.flush();
-            self.frames.push(Frame::HereDocument(document));
+        if let Some(document) = self.documents.pop_front() {
+            self.push(0, Frame::HereDocument(document));
         }
     }
 
     /// In a here-document.
     fn line(&mut self, byte: u8) {
-        let Frame::HereDocument(document) = self.innermost().clone() else {
+        let Frame::HereDocument(document) = self.innermost() else {
             return;
         };
+        let expands = document.expands;
         let rest = &self.text[self.at..];
         let line = rest.split(|&byte| byte == b'\n').next().unwrap_or(rest);
         if self.text[self.at - 1] == b'\n' && document.ends_with(line) {
@@ -363,7 +322,7 @@ impl<'a> Scan<'a> {
             self.close();
             return self.next_document();
         }
-        match document.expands {
+        match expands {
             true => self.expanded(byte, true),
             false => self.take(1),
         }
@@ -380,7 +339,6 @@ impl<'a> Scan<'a> {
     fn close(&mut self) {
         self.flush();
         self.frames.pop();
-        self.least = self.least.min(self.frames.len());
     }
 
     /// Begins a part of a word, if there are words here.
@@ -435,31 +393,36 @@ impl<'a> Scan<'a> {
         self.frames.iter().any(Frame::is_backquotes)
     }
 
-    fn nr_backquotes(&self) -> usize {
-        let frames = self.frames.iter();
-        frames.filter(|frame| frame.is_backquotes()).count()
+    /// Whether the innermost backquotes stand between `"`.
+    fn are_backquotes_quoted(&self) -> bool {
+        let at = self.frames.iter().rposition(Frame::is_backquotes);
+        at.is_some_and(|at| matches!(self.frames[at - 1], Frame::Double))
+    }
+
+    /// Whether what is here becomes a part of an expression.
+    fn is_in_arithmetic(&self) -> bool {
+        let inner = self.frames.iter().rev();
+        let mut inner = inner.take_while(|frame| !matches!(frame, Frame::Commands(_)));
+        inner.any(|frame| {
+            let is_index = matches!(frame, Frame::Expansion { arithmetic, .. } if *arithmetic);
+            is_index || matches!(frame, Frame::Arithmetic(_))
+        })
+    }
+
+    /// Whether it is in a line of a here-document, between no quotes.
+    fn is_in_line(&self) -> bool {
+        let is_expansion = |frame: &&Frame| matches!(frame, Frame::Expansion { .. });
+        let around = self.frames.iter().rev().find(|frame| !is_expansion(frame));
+        matches!(around, Some(Frame::HereDocument(_)))
     }
 }
 
 impl Frame {
+    fn commands(end: u8) -> Self {
+        Frame::Commands(Commands::new(Some(end)))
+    }
+
     fn is_backquotes(&self) -> bool {
         matches!(self, Frame::Commands(commands) if commands.is_backquotes())
-    }
-
-    fn has_nested_backquotes(&self) -> bool {
-        matches!(self, Frame::Commands(commands) if commands.has_nested_backquotes())
-    }
-
-    fn is_here_document(&self) -> bool {
-        matches!(self, Frame::HereDocument(_))
-    }
-
-    /// Whether something is to end it.
-    fn has_end(&self) -> bool {
-        match self {
-            Frame::Commands(commands) => commands.has_end(),
-            Frame::Comment | Frame::HereDocument(_) => false,
-            _ => true,
-        }
     }
 }

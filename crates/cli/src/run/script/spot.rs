@@ -1,12 +1,14 @@
-//! Where in a script a value stands, and what it has to look like there, so that the shell takes it
-//! for nothing but itself.
+//! Where in a script a value stands. What the shell reads there is no value but a variable that has
+//! it: so whatever a value is, and even where this would be mistaken about the place, no value is
+//! code. Only a number in an expression, which the shell would evaluate once more, is put there
+//! itself.
 
 use super::super::quote::{between, quoted};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 
 /// In what a value stands.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Inside {
     /// It is, or is a part of, a word between no quotes. `redirects`: a `<` or `>` follows, before
     /// which a number would be a descriptor.
@@ -15,49 +17,42 @@ pub(super) enum Inside {
     Single,
     /// `$'...'`, which only bash has.
     DollarSingle,
-    /// `"..."`
+    /// `"..."`, or the lines behind `<<END`.
     Double,
     /// `"${x:-...}"`
     Expansion,
-    /// `$((...))`, and what else the shell reads as a number: it would look for substitutions in
-    /// what it has found there.
+    /// `$((...))`, and what else the shell reads as a number.
     Arithmetic,
     /// `# ...`
     Comment,
-    /// The lines behind `<<END`; not `expands`: behind `<<'END'`.
-    HereDocument { end: Vec<u8>, expands: bool },
-    /// Nothing can be put there, as this says.
-    Nowhere(&'static str),
+    /// The lines behind `<<'END'`, in which the shell reads nothing.
+    Verbatim,
 }
 
 /// Where a part of a script stands.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Spot {
     pub(super) inside: Inside,
-    /// In so many pairs of backquotes. Each takes off one layer of backslashes, whatever quotes are
-    /// inside.
-    pub(super) backquotes: usize,
-    /// In a substitution in a here-document, which is divided into lines before anything else.
-    pub(super) is_in_line: bool,
     /// In quotes, brackets or the like.
     pub(super) is_nested: bool,
+    /// A `$` or `\` directly before the value, which would mean something else before a variable:
+    /// it is put into that.
+    pub(super) glued: &'static [u8],
 }
 
-/// Expands to nothing, but makes a line of a here-document another one than its end.
-const NOTHING: &[u8] = b"${IFS+}";
+/// The names of the variables begin with this, and end with a number.
+pub(crate) const VARIABLE: &str = "CMWQ_V";
+/// Bytes of what stands for a value, at most: two quotes, a `$`, its braces and two more quotes.
+pub(super) const LONGEST: usize = VARIABLE.len() + 18;
 
-const NOT_PLAIN: &str = "a value that is no plain number cannot stand in an arithmetic expression";
-const QUOTE: &str = "a value with a quote cannot stand in \"${...}\"";
-const IN_HERE_DOCUMENT: &str =
-    "a value with a newline, or with what ends the here-document, cannot stand in it";
+const NO_NUMBER: &str = "a value that is no whole number cannot stand in an expression";
 
 impl Spot {
     /// A word between no quotes at all.
     pub(super) const WORD: Self = Self {
         inside: Inside::Word { redirects: false },
-        backquotes: 0,
-        is_in_line: false,
         is_nested: false,
+        glued: b"",
     };
 
     /// Whether it is such a word.
@@ -65,88 +60,63 @@ impl Spot {
         matches!(self.inside, Inside::Word { .. }) && !self.is_nested
     }
 
-    /// Why nothing can be put here, if so.
-    pub(super) fn is_nowhere(&self) -> Option<&'static str> {
+    /// What stands for this value, which is put into one of the variables if need be; else why it
+    /// cannot stand here.
+    pub(super) fn put(
+        &self,
+        value: Vec<u8>,
+        variables: &mut Vec<Vec<u8>>,
+    ) -> Result<Vec<u8>, &'static str> {
         match self.inside {
-            Inside::Nowhere(why) => Some(why),
-            _ => None,
+            Inside::Arithmetic => return number(&value).ok_or(NO_NUMBER),
+            Inside::Comment => return Ok(Vec::new()),
+            // Only the number of the job or its slot.
+            Inside::Verbatim => return Ok(value),
+            _ => variables.push([self.glued, &value].concat()),
         }
+        let variable = format!("${{{VARIABLE}{}}}", variables.len());
+        Ok(match self.inside {
+            // They end, and begin again behind it.
+            Inside::Single => format!("'\"{variable}\"'"),
+            Inside::DollarSingle => format!("'\"{variable}\"$'"),
+            Inside::Double => variable,
+            _ => format!("\"{variable}\""),
+        }
+        .into_bytes())
     }
 
-    /// The value as the shell has to read it here; else why it cannot stand here.
-    pub(super) fn put(&self, value: &[u8]) -> Result<Vec<u8>, &'static str> {
-        if self.is_in_line && value.contains(&b'\n') {
-            return Err(IN_HERE_DOCUMENT);
-        }
-        let text = match &self.inside {
-            Inside::Word { redirects } if *redirects && value.iter().all(u8::is_ascii_digit) => {
-                between(value)
+    /// The value as somebody would type it here.
+    pub(super) fn typed(&self, value: &[u8]) -> Vec<u8> {
+        let value = [self.glued, value].concat();
+        match self.inside {
+            Inside::Word { redirects: true } if value.iter().all(u8::is_ascii_digit) => {
+                between(&value)
             }
-            Inside::Word { .. } => quoted(OsStr::from_bytes(value)),
-            // They end, the quote comes escaped, and they begin again.
+            Inside::Word { .. } => quoted(OsStr::from_bytes(&value)),
             Inside::Single => {
-                let parts: Vec<&[u8]> = value.split(|&byte| byte == b'\'').collect();
-                parts.join(&br"'\''"[..])
+                let between = between(&value);
+                between[1..between.len() - 1].to_vec()
             }
-            Inside::DollarSingle => escaped(value, br"\'"),
-            Inside::Double => escaped(value, b"\\\"$`"),
-            // What it is taken for there differs from shell to shell.
-            Inside::Expansion if value.contains(&b'\'') => return Err(QUOTE),
-            Inside::Expansion => escaped(value, b"\\\"$`}"),
-            Inside::Arithmetic => {
-                let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"_.#+-".contains(byte);
-                match value.iter().all(is_plain) {
-                    true => value.to_vec(),
-                    false => return Err(NOT_PLAIN),
-                }
-            }
-            Inside::Comment => {
-                let visible = |byte: &u8| if *byte == b'\n' { b' ' } else { *byte };
-                value.iter().map(visible).collect()
-            }
-            Inside::HereDocument { end, expands: true } => here(value, end),
-            Inside::HereDocument { end, .. } => {
-                let may_end = value.contains(&b'\n') || is_part(value, end);
-                match may_end {
-                    true => return Err(IN_HERE_DOCUMENT),
-                    false => value.to_vec(),
-                }
-            }
-            Inside::Nowhere(why) => return Err(why),
-        };
-        Ok(through_backquotes(text, self.backquotes))
-    }
-
-    /// A byte of a value becomes at most so many.
-    pub(super) fn most(&self) -> usize {
-        let most = match self.inside {
-            Inside::HereDocument { .. } => NOTHING.len() + 1,
-            // A quote between quotes.
-            _ => 4,
-        };
-        most << self.backquotes.min(8)
+            Inside::DollarSingle => escaped(&value, br"\'"),
+            Inside::Double | Inside::Expansion => escaped(&value, b"\\\"$`"),
+            Inside::Arithmetic | Inside::Comment | Inside::Verbatim => value,
+        }
     }
 }
 
-/// What is this once so many pairs of backquotes have taken their layer off.
-pub(super) fn through_backquotes(text: Vec<u8>, pairs: usize) -> Vec<u8> {
-    (0..pairs).fold(text, |text, _| escaped(&text, b"\\`"))
-}
-
-/// The lines of a value in a here-document, none of which is its end, together with what is before
-/// or behind it on the line, and none of which loses its tabs.
-fn here(value: &[u8], end: &[u8]) -> Vec<u8> {
-    let lines = value.split(|&byte| byte == b'\n').enumerate();
-    let lines = lines.map(|(at, line)| {
-        let is_taken = at > 0 || is_part(line, end) || line.starts_with(b"\t");
-        let before = if is_taken { NOTHING } else { b"" };
-        [before, &escaped(line, b"\\$`")].concat()
-    });
-    lines.collect::<Vec<_>>().join(&b'\n')
-}
-
-fn is_part(value: &[u8], of: &[u8]) -> bool {
-    !value.is_empty() && of.windows(value.len()).any(|window| window == value)
+/// The number as it may stand in any expression: `-1` could be an operator with what is before it.
+fn number(value: &[u8]) -> Option<Vec<u8>> {
+    let digits = value.strip_prefix(b"-").or(value.strip_prefix(b"+"));
+    let digits = digits.unwrap_or(value);
+    let is_hex = digits.starts_with(b"0x") || digits.starts_with(b"0X");
+    let is_number = match is_hex {
+        true => digits.len() > 2 && digits[2..].iter().all(u8::is_ascii_hexdigit),
+        false => !digits.is_empty() && digits.iter().all(u8::is_ascii_digit),
+    };
+    is_number.then(|| match digits.len() == value.len() {
+        true => value.to_vec(),
+        false => [b"(", value, b")"].concat(),
+    })
 }
 
 fn escaped(value: &[u8], special: &[u8]) -> Vec<u8> {

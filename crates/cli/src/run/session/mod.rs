@@ -272,14 +272,15 @@ impl Session {
             slot: slot.number,
             block: input.as_ref(),
         };
-        let words = self.template.words(given);
-        let title = self.title(given, &words, input.is_some());
+        let made = self.template.made(given);
+        let title = self.title(given);
         if self.verbose && !self.control.is_stopped() {
             let typed = self.template.typed(given);
             self.output.print(&String::from_utf8_lossy(&typed));
         }
         let call = Call {
-            words: &words,
+            words: &made.words,
+            variables: &made.variables,
             input: input.as_ref(),
         };
         match self.attempts(&title, call) {

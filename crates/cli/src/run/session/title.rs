@@ -4,8 +4,6 @@ use super::Session;
 use crate::run::hole::Arguments;
 use crate::run::status::{CANNOT_RUN, NOT_FOUND};
 use crate::run::template::{Given, Template};
-use std::ffi::OsString;
-use std::os::unix::ffi::OsStrExt;
 
 /// Characters of a name in messages.
 const LONGEST_NAME: usize = 80;
@@ -29,18 +27,17 @@ pub(super) struct Title {
 }
 
 impl Session {
-    /// `words`: what the job runs. `has_input`: it reads a block, and its line is only the number
-    /// of that block.
-    pub(super) fn title(&self, given: Given<'_>, words: &[OsString], has_input: bool) -> Title {
-        let name = self.template.name(words).as_bytes();
+    /// If it reads a block, its line is only the number of that block.
+    pub(super) fn title(&self, given: Given<'_>) -> Title {
+        let name = self.template.name(given);
         let mut arguments = Template::arguments(given.lines);
         arguments.truncate(KEPT);
         arguments.shrink_to_fit();
-        let is_said = arguments.is_empty() || name == arguments || has_input;
+        let is_said = arguments.is_empty() || name == arguments || given.block.is_some();
         let is_bare = self.template.has_bare_name() && !is_said;
         Title {
             sequence: given.sequence,
-            name: shown(name),
+            name: shown(&name),
             lines: is_bare.then(|| shown(&arguments)),
             slot: given.slot,
             arguments,

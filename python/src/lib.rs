@@ -37,7 +37,7 @@ mod _cmwq {
     #[pymodule_export]
     use crate::job::job;
     #[pymodule_export]
-    use crate::queue::{Queue, live_queues};
+    use crate::queue::{Queue, leave_parent, live_queues};
     #[pymodule_export]
     use crate::stats::{cpus, stats};
     #[pymodule_export]

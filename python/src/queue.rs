@@ -14,11 +14,13 @@
 //! is taken off it before it looks for tasks, and a task is there before its submitter looks at it.
 //! One of them therefore sees the other.
 
+mod left;
+
 use std::cell::Cell;
 use std::collections::VecDeque;
 use std::sync::atomic::Ordering::SeqCst;
-use std::sync::atomic::{AtomicBool, AtomicUsize};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError, Weak};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::{mem, ptr};
 
 use cmwq::Workqueue;
@@ -26,10 +28,12 @@ use cmwq_policy::Time;
 use cmwq_policy::interpreter::slice;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
+use pyo3::types::{PyList, PyTuple};
 
 use crate::engine::{self, Spec};
 use crate::line::{Comer, Coming, Line};
 use crate::{gil, hint, name, thread};
+pub(crate) use left::leave_parent;
 
 /// What executor, turns and the engine hold of a queue.
 struct Shared {
@@ -48,8 +52,8 @@ struct Shared {
 #[derive(Default)]
 struct Tasks {
     waiting: VecDeque<Py<PyAny>>,
-    /// The threads, as Python numbers them, in turns that execute tasks.
-    threads: Vec<u64>,
+    /// The turns that execute tasks, and their threads as Python numbers them.
+    turns: Vec<(u64, Py<Turn>)>,
     closed: bool,
     /// Locks of Python that are released when nothing waits or runs.
     idle: Vec<Py<PyAny>>,
@@ -58,6 +62,9 @@ struct Tasks {
 /// Every queue that may have tasks, of this process.
 #[derive(Default)]
 struct All(Mutex<Vec<Weak<Shared>>>);
+
+/// Of the process that made the last queue: in a forked child, the parent's. It lives for ever.
+static LAST: AtomicPtr<All> = AtomicPtr::new(ptr::null_mut());
 
 thread_local! {
     /// The queue whose task the calling thread executes.
@@ -154,7 +161,6 @@ impl Shared {
 
     fn serve(self: &Arc<Self>, py: Python<'_>, line: &'static Line, tid: i32) {
         let ident = thread::ident();
-        lock(&self.tasks).threads.push(ident);
         let turn = Turn {
             shared: Arc::downgrade(self),
             line,
@@ -165,10 +171,13 @@ impl Shared {
                 begun: false,
                 over: false,
                 shown: String::new(),
+                future: None,
             }),
         };
         let before = CURRENT.replace(Arc::as_ptr(self));
         let served = Bound::new(py, turn).map(|turn| {
+            let listed = (ident, turn.clone().unbind());
+            lock(&self.tasks).turns.push(listed);
             loop {
                 // What a task raises goes to its future. This is from a callback of one.
                 thread::report(py, thread::call(self.serve.bind(py), turn.as_any()));
@@ -176,14 +185,13 @@ impl Shared {
                     break;
                 }
             }
+            let turns = &mut lock(&self.tasks).turns;
+            let at = turns.iter().rposition(|(_, other)| other.is(&turn));
+            // It is not the last reference, whose end would be code of Python.
+            turns.swap_remove(at.expect("it was pushed above"));
         });
         thread::report(py, served);
         CURRENT.set(before);
-        {
-            let threads = &mut lock(&self.tasks).threads;
-            let at = threads.iter().rposition(|&other| other == ident);
-            threads.swap_remove(at.expect("it was pushed above"));
-        }
         self.tell_if_idle(py);
     }
 
@@ -203,7 +211,7 @@ impl Shared {
 
 impl Tasks {
     fn is_idle(&self) -> bool {
-        self.threads.is_empty() && self.waiting.is_empty()
+        self.turns.is_empty() && self.waiting.is_empty()
     }
 }
 
@@ -226,6 +234,8 @@ struct State {
     over: bool,
     /// What people are told of the last task.
     shown: String,
+    /// Of the task that is executed: a child that is forked meanwhile has nobody who completes it.
+    future: Option<Py<PyAny>>,
 }
 
 #[pymethods]
@@ -236,6 +246,8 @@ impl Turn {
 
     /// The task before has ended; the next one, if this turn goes on.
     fn __next__(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
+        // First of all: it may be the end of what the task has left, and that is the program's.
+        drop(self.ends());
         if self.is_in_child() {
             return leave_child(py);
         }
@@ -257,6 +269,10 @@ impl Turn {
             shared.waiting.store(tasks.waiting.len(), SeqCst);
             task
         };
+        // No fork comes between: no code of Python runs.
+        let future = task.as_ref().and_then(|task| future_of(task.bind(py)));
+        let before = mem::replace(&mut lock(&self.state).future, future);
+        drop(before);
         match task {
             Some(_) if shared.is_empty() => self.line.is_empty(),
             // This task may block.
@@ -276,6 +292,11 @@ impl Turn {
 }
 
 impl Turn {
+    /// Its task is executed no more: whose future that was.
+    fn ends(&self) -> Option<Py<PyAny>> {
+        lock(&self.state).future.take()
+    }
+
     /// Shows people what the task calls. Whatever has no name is nothing that they miss.
     fn show(&self, task: &Bound<'_, PyAny>) {
         let Ok(name) = name::of_task(task) else {
@@ -300,6 +321,12 @@ impl Turn {
         state.since = now;
         self.line.is_crowded(self.tid) || engine::others_waiting()
     }
+}
+
+/// A task is a tuple that begins with its future.
+fn future_of(task: &Bound<'_, PyAny>) -> Option<Py<PyAny>> {
+    let task = task.cast::<PyTuple>().ok()?;
+    task.get_item(0).ok().map(Bound::unbind)
 }
 
 /// A task has forked, and has come back in the child. The thread is that process's only one, and
@@ -351,7 +378,9 @@ impl Queue {
             asked: AtomicUsize::new(0),
             is_daemon: AtomicBool::new(false),
         });
-        let mut all = lock(&engine::state::<All>().0);
+        let all = engine::state::<All>();
+        LAST.store(ptr::from_ref(all).cast_mut(), SeqCst);
+        let mut all = lock(&all.0);
         all.retain(|queue| queue.strong_count() > 0);
         all.push(Arc::downgrade(&shared));
         Ok(Queue { shared })
@@ -376,25 +405,17 @@ impl Queue {
         lock(&self.shared.tasks).closed = true;
     }
 
-    /// Takes all tasks that nobody has begun.
-    fn take(&self, py: Python<'_>) -> Vec<Py<PyAny>> {
+    /// Moves all tasks that nobody has begun to the list.
+    fn take(&self, to: &Bound<'_, PyList>) -> PyResult<()> {
         let taken = {
             let mut tasks = lock(&self.shared.tasks);
             self.shared.waiting.store(0, SeqCst);
             mem::take(&mut tasks.waiting)
         };
+        taken.into_iter().try_for_each(|task| to.append(task))?;
         Line::get().is_empty();
-        self.shared.tell_if_idle(py);
-        taken.into()
-    }
-
-    /// The same in a forked child, where another thread may have been in the middle of it: empty
-    /// then.
-    fn take_in_child(&self) -> Vec<Py<PyAny>> {
-        match self.shared.tasks.try_lock() {
-            Ok(mut tasks) => mem::take(&mut tasks.waiting).into(),
-            Err(TryLockError::Poisoned(_) | TryLockError::WouldBlock) => Vec::new(),
-        }
+        self.shared.tell_if_idle(to.py());
+        Ok(())
     }
 
     /// Has `lock.release()` called once no task waits or runs. False: so it is now.
@@ -424,7 +445,8 @@ impl Queue {
 
     /// The identifiers of the threads that execute tasks now.
     fn threads(&self) -> Vec<u64> {
-        lock(&self.shared.tasks).threads.clone()
+        let turns = &lock(&self.shared.tasks).turns;
+        turns.iter().map(|&(ident, _)| ident).collect()
     }
 
     /// Its tasks do not keep the program from ending, as daemon threads do not.

@@ -68,11 +68,12 @@ pub(crate) fn end() {
 
 /// The calling thread is about to fork.
 #[pyfunction]
-pub(crate) fn forks_now() {
+pub(crate) fn forks_now(py: Python<'_>) {
     FORKING.fetch_add(1, SeqCst);
-    // They need no lock that this thread has, but perhaps its CPU.
+    // They may need its CPU. Without the interpreter's lock they may also stop all threads that
+    // are attached.
     while MAKERS.load(SeqCst) > 0 {
-        thread::sleep(LOOKS_AGAIN);
+        detached(py, || thread::sleep(LOOKS_AGAIN));
     }
 }
 

@@ -213,8 +213,8 @@ def test_fork_in_the_middle(attempt):
             assert executor.submit(abs, -5).result() == 5
             list(executor.map(abs, range(100)))
             assert len(made) == before, "the parent's calls are the parent's"
-            # They raise, or are running for ever: nobody hangs who asks whether they are done.
-            failed = [future for future in futures if future.done() and future.exception()]
+            # Nobody hangs who waits for one, whatever a thread of the pool was at with it.
+            failed = [future for future in futures if future.exception()]
             assert all(isinstance(future.exception(), cmwq.BrokenExecutor) for future in failed)
             executor.shutdown()
         for _ in range(5):
@@ -224,6 +224,145 @@ def test_fork_in_the_middle(attempt):
         print(sorted(made) == list(range(500)))
     """
     assert run_forking(text) == (0, "True\n", "")
+
+
+def test_a_child_does_not_wait_for_a_call_that_the_parent_completes():
+    text = """
+        holds, release = threading.Event(), threading.Event()
+        future = None
+        def call():
+            # As in the middle of its completion.
+            with future._condition:
+                holds.set()
+                release.wait()
+            return 3
+        done, running = executor.submit(int), executor.submit(release.wait)
+        done.result()
+        go = threading.Event()
+        future = executor.submit(lambda: go.wait() and call())
+        go.set()
+        holds.wait()
+        def child():
+            assert done.result() == 0
+            for parents in future, running:
+                assert isinstance(parents.exception(), cmwq.BrokenExecutor), parents
+        print(in_child(child))
+        release.set()
+        print(future.result(), running.result())
+    """
+    assert run_forking(text) == (0, "0\n3 True\n", "")
+
+
+def test_a_child_does_not_wait_for_calls_of_executors_without_an_owner():
+    text = """
+        release = threading.Event()
+        futures = [cmwq.Executor(ordered=True).submit(release.wait)]
+        owned = cmwq.Executor(ordered=True)
+        futures += [owned.submit(release.wait), owned.submit(int)]
+        del owned
+        def child():
+            for future in futures:
+                assert isinstance(future.exception(), cmwq.BrokenExecutor), future
+        print(in_child(child))
+        release.set()
+        print([future.result() for future in futures])
+    """
+    assert run_forking(text) == (0, "0\n[True, True, 0]\n", "")
+
+
+def test_a_child_goes_on_to_wait_for_several_futures():
+    text = """
+        from concurrent.futures import as_completed, wait
+        release = threading.Event()
+        ordered = cmwq.Executor(ordered=True)
+        running, waiting, cancelled = [ordered.submit(release.wait) for _ in range(3)]
+        cancelled.cancel()
+        done = executor.submit(int)
+        done.result()
+        futures = [running, waiting, cancelled, done]
+        those = as_completed(futures)
+        assert next(those) is done
+        def child():
+            assert set(those) == {running, waiting, cancelled}
+            assert set(as_completed(futures)) == set(futures)
+            assert wait(futures).done == set(futures)
+            assert cancelled.cancelled()
+        print(in_child(child))
+        release.set()
+        assert set(those) == {running, waiting, cancelled}
+        print(waiting.result(), cancelled.cancelled())
+    """
+    assert run_forking(text) == (0, "0\nTrue True\n", "")
+
+
+def test_a_child_of_a_call_ends_it_for_itself_alone():
+    text = """
+        from concurrent.futures import as_completed
+        called, forks = [], threading.Event()
+        def call():
+            forks.wait()
+            child = os.fork()
+            if child == 0:
+                return None
+            return os.waitpid(child, 0)[1]
+        future = executor.submit(call)
+        future.add_done_callback(lambda future: called.append(os.write(1, b"called\\n")))
+        those = as_completed([future])
+        # As a thread of the parent that asks for it just then.
+        waiter = threading.Thread(target=lambda: [future.result() for future in those])
+        waiter.start()
+        with future._condition:
+            forks.set()
+            time.sleep(0.3)
+        waiter.join()
+        print(future.result())
+    """
+    assert run_forking(text) == (0, "called\n0\n", "")
+
+
+def test_a_fork_while_a_shutdown_cancels():
+    text = """
+        release = threading.Event()
+        ordered = cmwq.Executor(ordered=True)
+        running = ordered.submit(release.wait)
+        first, second = ordered.submit(int), ordered.submit(int)
+        cancels, go = threading.Event(), threading.Event()
+        first.add_done_callback(lambda future: cancels.set() or go.wait())
+        closing = threading.Thread(target=lambda: ordered.shutdown(cancel_futures=True))
+        closing.start()
+        cancels.wait()
+        def child():
+            assert first.cancelled()
+            assert isinstance(second.exception(), cmwq.BrokenExecutor)
+        print(in_child(child))
+        go.set()
+        release.set()
+        closing.join()
+        print(second.cancelled())
+    """
+    assert run_forking(text) == (0, "0\nTrue\n", "")
+
+
+def test_what_a_call_leaves_may_wait_for_the_next_call():
+    text = """
+        class Waits:
+            def __del__(self):
+                release.set()
+                ended.append(following.result(timeout=30))
+        ended = []
+        begin, release = threading.Event(), threading.Event()
+        limited = cmwq.Executor(max_active=2)
+        def call():
+            begin.wait()
+            return Waits()
+        limited.submit(call)
+        limited.submit(release.wait)
+        following = limited.submit(abs, -3)
+        begin.set()
+        limited.shutdown()
+        print(ended)
+    """
+    assert run_forking(text) == (0, "[3]\n", "")
 
 
 def test_a_child_ends_without_the_parent_s_calls():

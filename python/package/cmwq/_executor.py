@@ -9,11 +9,11 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor, _base
+from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures.thread import BrokenThreadPool
 from typing import Any, NoReturn, TypeVar
 
-from . import _check, _cmwq, _lock, _turn
+from . import _check, _cmwq, _fork, _lock, _turn
 
 T = TypeVar("T")
 
@@ -100,6 +100,8 @@ class Executor(ThreadPoolExecutor):
         self._broken: str | bool = False
         self._queue: _cmwq.Queue | None = None
         self._push: Callable[[_turn.Task], bool] | None = None
+        #: Tasks that a call of `shutdown` cancels just now.
+        self._cancelling: list[list[_turn.Task]] = []
         _executors.add(self)
 
     def _limit(self, max_active: int | None) -> int | None:
@@ -172,12 +174,21 @@ class Executor(ThreadPoolExecutor):
             return
         if cancel_futures:
             _let_begin(queue)
-            for future, *_ in queue.take():
-                if future.cancel():
-                    # So that those who wait for several futures hear of it.
-                    future.set_running_or_notify_cancel()
+            self._cancel(queue)
         if wait:
             _wait(queue)
+
+    def _cancel(self, queue: _cmwq.Queue) -> None:
+        tasks: list[_turn.Task] = []
+        # Before it is filled: another thread may fork at any time.
+        self._cancelling.append(tasks)
+        queue.take(tasks)
+        for future, *_ in tasks:
+            if future.cancel():
+                # So that those who wait for several futures hear of it.
+                future.set_running_or_notify_cancel()
+        # What they call and use is the program's, and may end here.
+        tasks.clear()
 
     def _close(self) -> _cmwq.Queue | None:
         with _starting:
@@ -272,12 +283,9 @@ class Executor(ThreadPoolExecutor):
 
     def _leave_parent(self) -> None:
         """In a forked child: the queue, its threads and its calls are the parent's."""
-        queue, self._queue, self._push = self._queue, None, None
-        for future, *_ in queue.take_in_child() if queue is not None else ():
-            # Another thread of the parent may have held the lock. Callbacks are the parent's.
-            future._condition = threading.Condition()
-            future._exception = _base.BrokenExecutor("the parent process makes this call")
-            future._state = _base.FINISHED
+        self._queue = self._push = None
+        for tasks in self._cancelling:
+            _fork.end([future for future, *_ in tasks])
 
 
 def _chunks(calls: Iterable[tuple[Any, ...]], size: int) -> Iterator[tuple[tuple[Any, ...], ...]]:
@@ -336,6 +344,7 @@ def _after_fork_in_child() -> None:
     _cmwq.forked()
     for executor in list(_executors):
         executor._leave_parent()
+    _fork.leave_parent()
 
 
 _cmwq.set_hooks(_turn.thread_began, _turn.thread_ends)

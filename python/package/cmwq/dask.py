@@ -48,9 +48,16 @@ class ThreadPoolExecutor(_executor.Executor):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        self._make_locks()
+
+    def _make_locks(self) -> None:
         # What dask.distributed's rejoin() uses.
         self._rejoin_lock = threading.Lock()
         self._rejoin_list = _Rejoining(weakref.ref(self))
+
+    def _leave_parent(self) -> None:
+        super()._leave_parent()
+        self._make_locks()
 
     def _serve(self) -> Callable[[_cmwq.Turn], None]:
         return functools.partial(_serve, weakref.ref(self), super()._serve())

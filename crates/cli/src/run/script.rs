@@ -1,9 +1,18 @@
-//! COMMAND as one word with shell syntax: `'gzip -dc {} > {.}'`. A shell runs it; what is put into
-//! it stays what it is, also between quotes. But a value that it begins with is a command:
-//! `'{} 2>&1'`.
+//! COMMAND as one word with shell syntax: `'gzip -dc {} > {.}'`. A shell runs it, and reads a
+//! variable wherever a value stands, so that a value stays what it is. But one that it begins with
+//! is a command: `'{} 2>&1'`.
+//!
+//! | module | |
+//! | --- | --- |
+//! | `scan`, `frame` | the way through a script: in what each hole stands |
+//! | `commands`, `document`, `lookahead` | what it knows of words, here-documents and what follows |
+//! | `foreign` | which words are scripts of other shells |
+//! | `spot` | what is put there |
 
 mod commands;
 mod document;
+mod foreign;
+mod frame;
 mod lookahead;
 mod scan;
 mod spot;
@@ -11,11 +20,11 @@ mod spot;
 use super::hole::{Arguments, Form, Hole, Holes, Part};
 use scan::Scan;
 use spot::{Inside, Spot};
-
-pub(super) use spot::VARIABLE;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
+
+pub(super) use spot::VARIABLE;
 
 /// A word with one of these is no name of a program.
 const SYNTAX: &[u8] = b" \t\n|&;<>()$`\\\"'";
@@ -83,9 +92,26 @@ impl Script {
     /// The script; without a hole the job's columns are its last arguments. `repeats`: a word that
     /// has `{}` in it is repeated for each. The error is one of usage.
     pub(super) fn new(text: &OsStr, holes: &Holes, repeats: bool) -> Result<Self, String> {
-        let (mut parts, end) = Scan::parts(text.as_bytes(), holes);
+        let scanned = Scan::whole(text.as_bytes(), holes);
+        let mut parts = scanned.parts;
         let is_hole = |(part, _): &(Part, Spot)| matches!(part, Part::Hole(_));
         if holes.max_args > 0 && !parts.iter().any(is_hole) {
+            if scanned.ends_with_document {
+                return Err(format!(
+                    "a value would stand behind the here-document of \"{}\": write {{}} where it \
+                     belongs",
+                    text.display()
+                ));
+            }
+            trim_end(&mut parts);
+            // Whoever ends a script with a comment wants no value.
+            let end = match scanned.ends_with_comment {
+                true => Spot {
+                    inside: Inside::Comment,
+                    ..scanned.end
+                },
+                false => scanned.end,
+            };
             parts.push((Part::Text(b" ".to_vec()), end));
             parts.push((Part::Hole(Hole::All(Form::Whole)), end));
         }
@@ -227,6 +253,15 @@ pub(super) fn is_command(command: &[OsString], holes: &Holes) -> bool {
 fn is_value(part: &Part) -> bool {
     use Form::Whole;
     matches!(part, Part::Hole(Hole::All(Whole) | Hole::Column(_, Whole)))
+}
+
+/// A value behind the last newline would be a command of its own.
+fn trim_end(parts: &mut [(Part, Spot)]) {
+    if let Some((Part::Text(text), spot)) = parts.last_mut()
+        && !spot.is_nested
+    {
+        text.truncate(text.trim_ascii_end().len());
+    }
 }
 
 /// With each plain word around a hole for all columns as one piece.

@@ -5,7 +5,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::sync::OnceLock;
 
 /// What only bash reads as its users mean it; elsewhere it is an error, or means something else.
-const OF_BASH: [&str; 19] = [
+const OF_BASH: [&str; 27] = [
     "[[",
     "<(",
     ">(",
@@ -25,6 +25,14 @@ const OF_BASH: [&str; 19] = [
     "mapfile ",
     "printf -v",
     "$RANDOM",
+    "$SECONDS",
+    "$BASH",
+    "$[",
+    "((10#",
+    "**",
+    "printf \"%q",
+    "printf '%q",
+    "type -t",
 ];
 
 /// Whether it is for bash rather than for any shell.
@@ -38,6 +46,7 @@ fn is_for_bash(text: &[u8]) -> bool {
         || begins(b"source ")
         || begins(b"function ")
         || has_range(text)
+        || has_alternatives(text)
         || has_expansion(text)
         || has_expression(text)
 }
@@ -91,9 +100,41 @@ pub(super) fn has_range(text: &[u8]) -> bool {
     })
 }
 
+/// `{a,b}`, also with what stands for a value in it: `{{},old/{}}`. No blanks, as in code of `awk`.
+fn has_alternatives(text: &[u8]) -> bool {
+    let openings = text.iter().enumerate().filter(|(_, byte)| **byte == b'{');
+    openings.map(|(at, _)| &text[at + 1..]).any(|behind| {
+        let (mut depth, mut commas) = (0, false);
+        for byte in behind {
+            match byte {
+                b'{' => depth += 1,
+                b'}' if depth == 0 => return commas,
+                b'}' => depth -= 1,
+                b',' => commas = true,
+                byte if byte.is_ascii_alphanumeric() || b"._-/".contains(byte) => {}
+                _ => return false,
+            }
+        }
+        false
+    })
+}
+
+/// Whether it prints a value with `echo`, which in other shells than bash takes `\t` for a tab.
+pub(super) fn echoes(text: &[u8]) -> bool {
+    text.windows(5).any(|window| window == b"echo ")
+}
+
 /// The shell that runs the text: `bash` if it is for bash and there is one, else `usual`.
 pub(super) fn shell_for(text: &[u8], usual: &'static str) -> &'static str {
-    match is_for_bash(text) && has_bash() {
+    match is_for_bash(text) {
+        true => bash_or(usual),
+        false => usual,
+    }
+}
+
+/// `bash` if there is one, else `usual`.
+pub(super) fn bash_or(usual: &'static str) -> &'static str {
+    match has_bash() {
         true => "bash",
         false => usual,
     }

@@ -207,8 +207,12 @@ impl Template {
             }
             How::Script(script, shell) => {
                 let (text, variables) = script.filled(job);
+                let has_backslash = || variables.iter().any(|value| has_backslash(value));
                 let shell = match script.has_code() {
                     true => shell::shell_for(text.as_bytes(), shell),
+                    false if shell::echoes(text.as_bytes()) && has_backslash() => {
+                        shell::bash_or(shell)
+                    }
                     false => shell,
                 };
                 let words = of_shell(shell, text);
@@ -400,6 +404,10 @@ fn of_shell(shell: &str, mut text: OsString) -> Vec<OsString> {
         text = [OsStr::new(" "), &text].join(OsStr::new(""));
     }
     vec![shell.into(), "-c".into(), text]
+}
+
+fn has_backslash(value: &OsStr) -> bool {
+    value.as_bytes().contains(&b'\\')
 }
 
 /// Whether it becomes a word for each column.

@@ -1,5 +1,7 @@
 //! Where commands stand in a script: at which word, and in which `case`.
 
+use super::foreign::Foreign;
+
 /// Words behind which a command stands.
 const OPENING: [&[u8]; 14] = [
     b"!", b"{", b"}", b"do", b"done", b"elif", b"else", b"esac", b"fi", b"if", b"then", b"time",
@@ -24,6 +26,7 @@ pub(super) struct Commands {
     is_behind_function: bool,
     /// So many words behind `case`.
     behind_case: Option<usize>,
+    foreign: Foreign,
 }
 
 impl Commands {
@@ -38,6 +41,7 @@ impl Commands {
             is_behind_for: false,
             is_behind_function: false,
             behind_case: None,
+            foreign: Foreign::default(),
         }
     }
 
@@ -80,6 +84,11 @@ impl Commands {
         }
         let is_opening = OPENING.iter().any(|opening| is(opening));
         self.is_first = is_opening || begins_patterns || self.is_behind_function;
+        // Behind `then` and the like a command begins, and behind `A=1` it still does.
+        match is_opening || (self.foreign.is_new() && word.contains(&b'=')) {
+            true => self.foreign = Foreign::default(),
+            false => self.foreign.word(&word),
+        }
         self.is_behind_for = is(b"for");
         self.is_behind_function = is(b"function");
         (self.is_in_word, self.is_keyword) = (false, true);
@@ -89,6 +98,12 @@ impl Commands {
     pub(super) fn separated(&mut self) {
         self.word_ends();
         self.is_first = true;
+        self.foreign = Foreign::default();
+    }
+
+    /// Whether a word that begins here is for another shell.
+    pub(super) fn is_foreign(&self) -> bool {
+        !self.is_in_word && self.foreign.reads_next()
     }
 
     /// Whether a `)` ends them, and not a pattern.

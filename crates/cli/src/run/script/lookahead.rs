@@ -29,3 +29,18 @@ pub(super) fn is_arithmetic(text: &[u8]) -> bool {
     }
     false
 }
+
+/// What a shell makes of a text between `"`.
+pub(super) fn without_layer(text: &[u8]) -> Vec<u8> {
+    let (mut made, mut rest) = (Vec::new(), text.iter());
+    while let Some(&byte) = rest.next() {
+        match (byte, rest.as_slice().first()) {
+            (b'\\', Some(next)) if b"\\\"$`".contains(next) => {
+                made.push(*next);
+                rest.next();
+            }
+            _ => made.push(byte),
+        }
+    }
+    made
+}

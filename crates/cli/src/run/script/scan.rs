@@ -5,27 +5,10 @@
 use super::super::hole::{Holes, Part};
 use super::commands::Commands;
 use super::document::HereDocument;
-use super::lookahead::{has_offset, is_arithmetic, name};
+use super::frame::Frame;
+use super::lookahead::{has_offset, is_arithmetic, name, without_layer};
 use super::spot::{Inside, Spot};
 use std::collections::VecDeque;
-
-/// What a part of a script is in.
-#[derive(Clone, Debug)]
-enum Frame {
-    Commands(Commands),
-    Single,
-    DollarSingle,
-    Double,
-    /// `${...}`. `quoted`: between quotes. `arithmetic`: an index or an offset.
-    Expansion {
-        quoted: bool,
-        arithmetic: bool,
-    },
-    /// Between `((` and `))`, and so many further brackets.
-    Arithmetic(usize),
-    Comment,
-    HereDocument(HereDocument),
-}
 
 /// On the way through a script.
 pub(super) struct Scan<'a> {
@@ -40,11 +23,26 @@ pub(super) struct Scan<'a> {
     glued: &'static [u8],
     parts: Vec<(Part, Spot)>,
     holes: &'a Holes,
+    /// What stands in `[...]` may be any text.
+    has_maps: bool,
+    /// Where the last here-document has ended, and the last comment.
+    behind_document: Option<usize>,
+    behind_comment: Option<usize>,
+}
+
+/// A script in parts.
+pub(super) struct Scanned {
+    /// The parts, and where each stands.
+    pub(super) parts: Vec<(Part, Spot)>,
+    /// Where something behind them would stand.
+    pub(super) end: Spot,
+    /// Whether a here-document comes last, or a comment and its newline.
+    pub(super) ends_with_document: bool,
+    pub(super) ends_with_comment: bool,
 }
 
 impl<'a> Scan<'a> {
-    /// The parts of a script, and where each stands; and where something behind them would stand.
-    pub(super) fn parts(text: &'a [u8], holes: &'a Holes) -> (Vec<(Part, Spot)>, Spot) {
+    pub(super) fn whole(text: &'a [u8], holes: &'a Holes) -> Scanned {
         let mut scan = Self {
             text,
             at: 0,
@@ -54,13 +52,24 @@ impl<'a> Scan<'a> {
             glued: b"",
             parts: Vec::new(),
             holes,
+            has_maps: ["declare -A", "local -A", "typeset -A"].iter().any(|mark| {
+                text.windows(mark.len())
+                    .any(|window| window == mark.as_bytes())
+            }),
+            behind_document: None,
+            behind_comment: None,
         };
         while scan.at < text.len() {
             scan.step();
         }
         scan.flush();
-        let end = scan.spot(false);
-        (scan.parts, end)
+        let is_last = |at: &usize| text[*at..].trim_ascii().is_empty();
+        Scanned {
+            end: scan.spot(false),
+            parts: scan.parts,
+            ends_with_document: scan.behind_document.is_some_and(|at| is_last(&at)),
+            ends_with_comment: scan.behind_comment.is_some_and(|at| is_last(&at)),
+        }
     }
 
     fn step(&mut self) {
@@ -73,15 +82,18 @@ impl<'a> Scan<'a> {
         }
         match *self.innermost() {
             Frame::Commands(_) => self.command(byte),
-            Frame::Single => self.until(byte, b'\''),
+            Frame::Single(_) => self.until(byte, b'\''),
             Frame::DollarSingle if byte == b'\\' => self.take(2),
             Frame::DollarSingle => self.until(byte, b'\''),
-            Frame::Double if byte == b'"' => self.until(byte, b'"'),
-            Frame::Double => self.expanded(byte, true),
+            Frame::Double(_) if byte == b'"' => self.until(byte, b'"'),
+            Frame::Double(_) => self.expanded(byte, true),
             Frame::Expansion { quoted, .. } => self.expansion(byte, quoted),
             Frame::Arithmetic(depth) => self.arithmetic(byte, depth),
             // The newline is the command's.
-            Frame::Comment if byte == b'\n' => self.close(),
+            Frame::Comment if byte == b'\n' => {
+                self.close();
+                self.behind_comment = Some(self.at);
+            }
             Frame::Comment => self.take(1),
             Frame::HereDocument(_) => self.line(byte),
         }
@@ -101,11 +113,11 @@ impl<'a> Scan<'a> {
             // Between quotes it is one of their own.
             b'\\' if next == Some(&b'"') && self.are_backquotes_quoted() => {
                 match self.innermost() {
-                    Frame::Double => {
+                    Frame::Double(_) => {
                         self.take(1);
                         self.until(b'"', b'"');
                     }
-                    _ => self.open(2, Frame::Double),
+                    _ => self.open(2, Frame::Double(None)),
                 }
             }
             b'\\' if matches!(next, Some(b'\\' | b'`' | b'$')) => {
@@ -124,11 +136,15 @@ impl<'a> Scan<'a> {
             return false;
         };
         self.flush();
+        let is_behind_variable = self.is_behind_variable();
+        let foreign = self.foreign(length);
         self.at += length;
-        let redirects = matches!(self.text.get(self.at), Some(b'<' | b'>'));
+        let redirects = self.is_before_redirection();
         let glued = std::mem::take(&mut self.glued);
         let spot = Spot {
             glued,
+            is_behind_variable,
+            foreign,
             ..self.spot(redirects)
         };
         self.parts.push((Part::Hole(hole), spot));
@@ -136,41 +152,86 @@ impl<'a> Scan<'a> {
         true
     }
 
+    fn is_behind_variable(&self) -> bool {
+        let before = self.text[..self.at].iter().rev();
+        let is_of_name = |byte: &&u8| byte.is_ascii_alphanumeric() || **byte == b'_';
+        let mut before = before.skip_while(is_of_name);
+        before.next() == Some(&b'$')
+    }
+
+    /// Whether a `<` or `>` follows, perhaps behind what would make one number with a value here.
+    fn is_before_redirection(&self) -> bool {
+        let mut behind = &self.text[self.at..];
+        loop {
+            match behind {
+                [b'<' | b'>', ..] => return true,
+                [byte, rest @ ..] if byte.is_ascii_digit() => behind = rest,
+                _ => match self.holes.at(behind, None) {
+                    Some((_, length)) => behind = &behind[length..],
+                    None => return false,
+                },
+            }
+        }
+    }
+
     fn spot(&self, redirects: bool) -> Spot {
         let word = Inside::Word { redirects };
         let inside = match self.innermost() {
             _ if self.is_in_arithmetic() => Inside::Arithmetic,
             Frame::Commands(_) => word,
-            Frame::Single => Inside::Single,
+            Frame::Single(_) => Inside::Single,
             Frame::DollarSingle => Inside::DollarSingle,
             Frame::Expansion { quoted: true, .. } if self.is_in_line() => Inside::Double,
             Frame::Expansion { quoted: true, .. } => Inside::Expansion,
             Frame::Expansion { .. } => word,
             Frame::Comment => Inside::Comment,
             Frame::HereDocument(document) if !document.expands => Inside::Verbatim,
-            Frame::Double | Frame::Arithmetic(_) | Frame::HereDocument(_) => Inside::Double,
+            Frame::Double(_) | Frame::Arithmetic(_) | Frame::HereDocument(_) => Inside::Double,
         };
         Spot {
             inside,
             is_nested: self.frames.len() > 1,
             glued: b"",
+            is_behind_variable: false,
+            foreign: None,
         }
+    }
+
+    /// Where the value, whose hole is so long, stands in a script for another shell, if it is not
+    /// all of that.
+    fn foreign(&self, length: usize) -> Option<Inside> {
+        let (from, quote) = match self.innermost() {
+            Frame::Single(from) => ((*from)?, b'\''),
+            Frame::Double(from) => ((*from)?, b'"'),
+            _ => return None,
+        };
+        let is_all = from == self.at && self.text.get(self.at + length) == Some(&quote);
+        let text = match quote {
+            b'"' => without_layer(&self.text[from..self.at]),
+            _ => self.text[from..self.at].to_vec(),
+        };
+        (!is_all).then(|| Scan::whole(&text, self.holes).end.inside)
     }
 
     /// Where a command, its words or what is between them stand.
     fn command(&mut self, byte: u8) {
         let next = self.text.get(self.at + 1).copied();
+        let is_before_hole = self.is_before_hole();
+        let behind = self.at + 1;
         let commands = self.commands();
+        let foreign = commands.is_foreign().then_some(behind);
         match byte {
             b'#' if commands.is_between_words() => self.push(0, Frame::Comment),
             // Nothing: the line goes on.
             b'\\' if next == Some(b'\n') => self.take(2),
+            // A value is quoted anyway.
+            b'\\' if is_before_hole => self.at += 1,
             b'\\' => {
                 commands.joins();
                 self.take(2);
             }
-            b'\'' => self.open(1, Frame::Single),
-            b'"' => self.open(1, Frame::Double),
+            b'\'' => self.open(1, Frame::Single(foreign)),
+            b'"' => self.open(1, Frame::Double(foreign)),
             b'`' | b'$' => self.substitution(byte, false),
             b'(' => self.bracket(),
             b')' if commands.ends_at_bracket() => {
@@ -232,8 +293,8 @@ impl<'a> Scan<'a> {
                 }
                 self.take(1);
             }
-            b'"' => self.open(1, Frame::Double),
-            b'\'' if !quoted => self.open(1, Frame::Single),
+            b'"' => self.open(1, Frame::Double(None)),
+            b'\'' if !quoted => self.open(1, Frame::Single(None)),
             _ => self.expanded(byte, quoted),
         }
     }
@@ -265,11 +326,12 @@ impl<'a> Scan<'a> {
             [b'{', inside @ ..] => {
                 let (special, named) = name(inside);
                 let rest = &inside[special + named..];
-                let arithmetic = rest.starts_with(b"[") || has_offset(rest);
+                let is_index = rest.starts_with(b"[") && !self.has_maps;
+                let arithmetic = is_index || has_offset(rest);
                 self.open(2, Frame::Expansion { quoted, arithmetic });
             }
             [b'\'', ..] if !quoted => self.open(2, Frame::DollarSingle),
-            [b'"', ..] if !quoted => self.open(2, Frame::Double),
+            [b'"', ..] if !quoted => self.open(2, Frame::Double(None)),
             _ => {
                 self.open_word();
                 let is_special = behind.first().is_some_and(|byte| b"$#".contains(byte));
@@ -320,6 +382,7 @@ impl<'a> Scan<'a> {
         if self.text[self.at - 1] == b'\n' && document.ends_with(line) {
             self.take(line.len() + 1);
             self.close();
+            self.behind_document = Some(self.at);
             return self.next_document();
         }
         match expands {
@@ -396,7 +459,7 @@ impl<'a> Scan<'a> {
     /// Whether the innermost backquotes stand between `"`.
     fn are_backquotes_quoted(&self) -> bool {
         let at = self.frames.iter().rposition(Frame::is_backquotes);
-        at.is_some_and(|at| matches!(self.frames[at - 1], Frame::Double))
+        at.is_some_and(|at| matches!(self.frames[at - 1], Frame::Double(_)))
     }
 
     /// Whether what is here becomes a part of an expression.
@@ -414,15 +477,5 @@ impl<'a> Scan<'a> {
         let is_expansion = |frame: &&Frame| matches!(frame, Frame::Expansion { .. });
         let around = self.frames.iter().rev().find(|frame| !is_expansion(frame));
         matches!(around, Some(Frame::HereDocument(_)))
-    }
-}
-
-impl Frame {
-    fn commands(end: u8) -> Self {
-        Frame::Commands(Commands::new(Some(end)))
-    }
-
-    fn is_backquotes(&self) -> bool {
-        matches!(self, Frame::Commands(commands) if commands.is_backquotes())
     }
 }

@@ -38,6 +38,10 @@ pub(super) struct Spot {
     /// A `$` or `\` directly before the value, which would mean something else before a variable:
     /// it is put into that.
     pub(super) glued: &'static [u8],
+    /// `$x` stands directly before it.
+    pub(super) is_behind_variable: bool,
+    /// Where it stands for another shell, which reads what it is in as a script.
+    pub(super) foreign: Option<Inside>,
 }
 
 /// The names of the variables begin with this, and end with a number.
@@ -53,11 +57,18 @@ impl Spot {
         inside: Inside::Word { redirects: false },
         is_nested: false,
         glued: b"",
+        is_behind_variable: false,
+        foreign: None,
     };
 
     /// Whether it is such a word.
     pub(super) fn is_word(&self) -> bool {
         matches!(self.inside, Inside::Word { .. }) && !self.is_nested
+    }
+
+    /// Whether nothing before it would make a name with it.
+    fn is_free(&self) -> bool {
+        self.glued.is_empty() && !self.is_behind_variable
     }
 
     /// What stands for this value, which is put into one of the variables if need be; else why it
@@ -67,11 +78,19 @@ impl Spot {
         value: Vec<u8>,
         variables: &mut Vec<Vec<u8>>,
     ) -> Result<Vec<u8>, &'static str> {
+        let value = match self.foreign {
+            Some(Inside::Arithmetic) => number(&value).ok_or(NO_NUMBER)?,
+            _ => self.for_others(&value),
+        };
         match self.inside {
             Inside::Arithmetic => return number(&value).ok_or(NO_NUMBER),
             Inside::Comment => return Ok(Vec::new()),
             // Only the number of the job or its slot.
             Inside::Verbatim => return Ok(value),
+            // It may be a part of a name, as in `A_{}=1`, or of `{1..9}`.
+            Inside::Word { redirects } if self.is_free() && is_plain(&value, redirects) => {
+                return Ok(value);
+            }
             _ => variables.push([self.glued, &value].concat()),
         }
         let variable = format!("${{{VARIABLE}{}}}", variables.len());
@@ -85,9 +104,27 @@ impl Spot {
         .into_bytes())
     }
 
+    /// The value as the other shell has to read it, if there is one.
+    fn for_others(&self, value: &[u8]) -> Vec<u8> {
+        match self.foreign {
+            None => value.to_vec(),
+            Some(Inside::Comment | Inside::Verbatim) => {
+                let lines = value.split(|&byte| byte == b'\n');
+                lines.collect::<Vec<_>>().join(&b' ')
+            }
+            Some(inside) => {
+                let there = Spot {
+                    inside,
+                    ..Spot::WORD
+                };
+                there.typed(value)
+            }
+        }
+    }
+
     /// The value as somebody would type it here.
     pub(super) fn typed(&self, value: &[u8]) -> Vec<u8> {
-        let value = [self.glued, value].concat();
+        let value = [self.glued, &self.for_others(value)].concat();
         match self.inside {
             Inside::Word { redirects: true } if value.iter().all(u8::is_ascii_digit) => {
                 between(&value)
@@ -102,6 +139,35 @@ impl Spot {
             Inside::Arithmetic | Inside::Comment | Inside::Verbatim => value,
         }
     }
+}
+
+/// Words that mean something to a shell.
+const KEYWORDS: [&[u8]; 17] = [
+    b"case",
+    b"coproc",
+    b"do",
+    b"done",
+    b"elif",
+    b"else",
+    b"esac",
+    b"fi",
+    b"for",
+    b"function",
+    b"if",
+    b"in",
+    b"select",
+    b"then",
+    b"time",
+    b"until",
+    b"while",
+];
+
+/// Whether the shell reads it in any word as it does between quotes.
+fn is_plain(value: &[u8], redirects: bool) -> bool {
+    let is_of_name = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
+    let is_name = !value.is_empty() && value.iter().all(is_of_name);
+    let is_descriptor = redirects && value.iter().all(u8::is_ascii_digit);
+    is_name && !is_descriptor && !KEYWORDS.contains(&value)
 }
 
 /// The number as it may stand in any expression: `-1` could be an operator with what is before it.

@@ -49,6 +49,13 @@ fn one_word_with_shell_syntax_is_a_script() {
 fn without_a_hole_the_line_is_the_last_argument() {
     assert_eq!(typed("cd /; ls -l", b"a b"), "cd /; ls -l 'a b'");
     assert_eq!(typed("echo {#}; ls", b"x"), "echo 1; ls");
+    assert_eq!(typed("\n cd /\n ls\n\n", b"x"), "\n cd /\n ls x");
+    assert_eq!(typed("ls #", b"x"), "ls # x");
+    assert_eq!(typed("ls # all\n\n", b"x"), "ls # all x");
+    assert_eq!(run("sh", "echo a # all\n", b"x\necho b").stdout, b"a\n");
+    let error = script("cat <<EOF\nx\nEOF\n").unwrap_err();
+    assert!(error.contains("write {} where"), "{error}");
+    assert!(script("ls # all\nls").is_ok() && script("cat <<EOF\nx\nEOF\nls").is_ok());
     let (text, values) = script("echo a").unwrap().filled(&job(&[b"b c"]));
     assert_eq!(
         (text, values),
@@ -57,7 +64,7 @@ fn without_a_hole_the_line_is_the_last_argument() {
 }
 
 /// Scripts, and what is around the value that they print.
-const ANY_SHELL: [(&str, &str, &str); 37] = [
+const ANY_SHELL: [(&str, &str, &str); 39] = [
     ("printf %s {}", "", ""),
     (r#"printf %s "{}""#, "", ""),
     ("printf %s '{}'", "", ""),
@@ -118,6 +125,8 @@ const ANY_SHELL: [(&str, &str, &str); 37] = [
     ("printf %s \"${y:-\"{}\"}\"", "", ""),
     ("x='a'; printf %s ${x:+'{}'}", "", ""),
     ("x=a; printf %s \"${#x}{}$((3 - (1 + 1)))\"", "1", "1"),
+    ("set -- x; printf %s $1{}", "x", ""),
+    ("printf %s \\{}", "", ""),
     ("f() { printf %s {}; }; for i in a; do f; done", "", ""),
 ];
 
@@ -223,6 +232,71 @@ fn lines_in_which_a_shell_puts_nothing_have_no_values() {
     assert!(error.contains("write <<END"), "{error}");
     assert!(script("cat <<'EOF' {}\nx\nEOF\n").is_ok());
     assert!(script("cat <<'EOF'\nx\nEOF\necho {}").is_ok());
+}
+
+#[test]
+fn a_plain_value_may_be_a_part_of_a_name() {
+    for (text, value, out) in [
+        ("echo {1..{}}", "3", "1 2 3\n"),
+        ("x_{}=5; echo $x_a", "a", "5\n"),
+        ("f_{}() { echo $1; }; f_a 1", "a", "1\n"),
+        ("for {} in 1 2; do echo $a; done", "a", "1\n2\n"),
+        ("declare -A m; m[{}]=v; echo ${m[{}]}", "a b", "v\n"),
+        ("cd ~{}; pwd", "root", "/root\n"),
+        ("echo {}0>/dev/stderr", "1", "10\n"),
+        ("case if in {}) echo yes;; esac", "if", "yes\n"),
+    ] {
+        let ran = run("bash", text, value.as_bytes());
+        let all = [ran.stdout, ran.stderr].concat();
+        assert_eq!(String::from_utf8(all).unwrap(), out, "{text}");
+    }
+}
+
+/// Scripts in scripts, whose shell reads the value once more.
+const FOREIGN: [&str; 14] = [
+    "sh -c \"printf %s {}\"",
+    "sh -c 'printf %s {}'",
+    "sh -c \"printf %s \\\"{}\\\"\"",
+    "sh -c \"printf %s '{}'\"",
+    "sh -c 'printf %s \"{}\"'",
+    "sh -ec \"cd /; printf %s {}; :\"",
+    "x=1 env bash -c \"printf %s {}\"",
+    "if true; then /bin/sh -c \"printf %s {}\"; fi",
+    "f() { bash -c \"printf %s {}\"; }; f",
+    "eval \"printf %s {}\"",
+    "eval x=1 \"y={};\" 'printf %s \"$y\"'",
+    "ssh() { shift 3; sh -c \"$*\"; }; ssh -p 22 host \"printf %s {}\"",
+    "ssh() { shift 1; sh -c \"$*\"; }; ssh host 'true && ' \"printf %s {}\"",
+    "su() { shift 1; sh \"$@\"; }; su x -c \"printf %s {}\"",
+];
+
+#[test]
+fn a_hostile_value_arrives_whole_in_a_script_in_a_script() {
+    for value in HOSTILE {
+        for text in FOREIGN {
+            arrives("sh", (text, "", ""), value.as_bytes());
+            arrives("bash", (text, "", ""), value.as_bytes());
+        }
+    }
+}
+
+#[test]
+fn what_is_all_of_a_script_in_a_script_is_one() {
+    for text in ["sh -c \"{}\"", "bash -c '{}'", "eval \"{}\""] {
+        assert_eq!(
+            run("sh", text, b"echo a; echo b").stdout,
+            b"a\nb\n",
+            "{text}"
+        );
+    }
+    // No shell reads these.
+    for text in [
+        "printf '%s\n' -c \"{} x\"",
+        "echo ssh; echo \"{} x\" -c \"y\" | head -c 6",
+    ] {
+        let out = String::from_utf8(run("sh", text, b"a b").stdout).unwrap();
+        assert!(out.contains("a b"), "{out}");
+    }
 }
 
 /// Strange scripts, of which nobody is sure that they are read right. A value may be altered, but

@@ -6,7 +6,7 @@
 //! | --- | --- |
 //! | `scan`, `frame` | the way through a script: in what each hole stands |
 //! | `commands`, `document`, `lookahead` | what it knows of words, here-documents and what follows |
-//! | `foreign` | which words are scripts of other shells |
+//! | `foreign`, `scan/others` | which words are scripts of other shells, and where a value stands there |
 //! | `spot` | what is put there |
 
 mod commands;

@@ -27,6 +27,8 @@ pub(super) struct Commands {
     /// So many words behind `case`.
     behind_case: Option<usize>,
     foreign: Foreign,
+    /// A word behind `<` or `>`, which is none of the command.
+    is_target: bool,
 }
 
 impl Commands {
@@ -42,6 +44,7 @@ impl Commands {
             is_behind_function: false,
             behind_case: None,
             foreign: Foreign::default(),
+            is_target: false,
         }
     }
 
@@ -85,9 +88,10 @@ impl Commands {
         let is_opening = OPENING.iter().any(|opening| is(opening));
         self.is_first = is_opening || begins_patterns || self.is_behind_function;
         // Behind `then` and the like a command begins, and behind `A=1` it still does.
-        match is_opening || (self.foreign.is_new() && word.contains(&b'=')) {
-            true => self.foreign = Foreign::default(),
-            false => self.foreign.word(&word),
+        if is_opening || (self.foreign.is_new() && word.contains(&b'=')) {
+            self.foreign = Foreign::default();
+        } else if !std::mem::take(&mut self.is_target) {
+            self.foreign.word(&word);
         }
         self.is_behind_for = is(b"for");
         self.is_behind_function = is(b"function");
@@ -98,12 +102,26 @@ impl Commands {
     pub(super) fn separated(&mut self) {
         self.word_ends();
         self.is_first = true;
-        self.foreign = Foreign::default();
+        (self.foreign, self.is_target) = (Foreign::default(), false);
     }
 
-    /// Whether a word that begins here is for another shell.
-    pub(super) fn is_foreign(&self) -> bool {
-        !self.is_in_word && self.foreign.reads_next()
+    /// `<` or `>`: behind it stands no word of the command.
+    pub(super) fn redirects(&mut self) {
+        // A descriptor is no word either.
+        let is_descriptor = !self.word.is_empty() && self.word.iter().all(u8::is_ascii_digit);
+        self.is_target = self.is_in_word && self.is_keyword && is_descriptor;
+        self.word_ends();
+        self.is_target = true;
+    }
+
+    /// Whether the word here is for another shell; and whether that may be all of a script.
+    pub(super) fn foreign(&self) -> Option<bool> {
+        self.foreign.reads_next().filter(|_| !self.is_target)
+    }
+
+    /// Whether the word has begun.
+    pub(super) fn is_in_word(&self) -> bool {
+        self.is_in_word
     }
 
     /// Whether a `)` ends them, and not a pattern.

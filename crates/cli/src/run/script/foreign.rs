@@ -2,16 +2,22 @@
 
 /// Shells.
 const SHELLS: [&[u8]; 6] = [b"ash", b"bash", b"dash", b"ksh", b"sh", b"zsh"];
-/// Programs that give what stands behind `-c` to a shell.
-const WITH_SHELLS: [&[u8]; 4] = [b"flock", b"runuser", b"script", b"su"];
+/// Commands behind which another one stands.
+const PREFIXES: [&[u8]; 7] = [
+    b"command", b"env", b"exec", b"nice", b"nohup", b"setsid", b"sudo",
+];
 /// Options of `ssh` behind which something stands that is not the host.
 const OF_SSH: &[u8] = b"BbcDEeFIiJLlmOopQRSWw";
 
 /// What is known of the words of a command so far.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Foreign {
-    first: Vec<u8>,
-    last: Vec<u8>,
+    /// So many words, without what stands in front of a command.
+    words: usize,
+    is_su: bool,
+    is_flock: bool,
+    /// A shell, and only options behind it, the last of which takes a word.
+    shell: Option<bool>,
     next: Next,
 }
 
@@ -22,8 +28,9 @@ enum Next {
     Word,
     /// It is a script, and no later one.
     Script,
-    /// It is a part of a script, and so are all later ones.
+    /// It is the first part of a script, and all later ones are others.
     Scripts,
+    MoreScripts,
     /// The host of `ssh`, or one of its options, or what belongs to one.
     Host,
     OfOption,
@@ -33,37 +40,46 @@ impl Foreign {
     /// A word has ended, of which this much is plain text.
     pub(super) fn word(&mut self, word: &[u8]) {
         let name = word.rsplit(|&byte| byte == b'/').next().unwrap_or(word);
-        let is_code_option = word.len() > 1
-            && word[0] == b'-'
-            && word.ends_with(b"c")
-            && word[1..].iter().all(u8::is_ascii_alphabetic);
-        let has_shell = SHELLS.contains(&&self.last[..]) || WITH_SHELLS.contains(&&self.first[..]);
+        let is_option = word.first() == Some(&b'-');
+        let is_code_option = is_option && !word.starts_with(b"--") && word.contains(&b'c');
+        let has_shell = self.shell.is_some() || self.is_su || (self.is_flock && self.words == 2);
+        let is_first = self.words == 0;
         self.next = match self.next {
-            Next::Scripts => Next::Scripts,
+            Next::Scripts | Next::MoreScripts => Next::MoreScripts,
             Next::OfOption => Next::Host,
-            Next::Host if word.first() == Some(&b'-') => match word {
+            Next::Host if is_option => match word {
                 [_, option] if OF_SSH.contains(option) => Next::OfOption,
                 _ => Next::Host,
             },
             Next::Host => Next::Scripts,
-            _ if self.first.is_empty() && name == b"eval" => Next::Scripts,
-            _ if name == b"ssh" => Next::Host,
+            _ if is_first && name == b"eval" => Next::Scripts,
+            _ if is_first && name == b"ssh" => Next::Host,
+            _ if is_first && name == b"trap" => Next::Script,
             _ if is_code_option && has_shell => Next::Script,
             _ => Next::Word,
         };
-        self.last = name.to_vec();
-        if self.first.is_empty() {
-            self.first.clone_from(&self.last);
-        }
+        self.is_su |= is_first && name == b"su";
+        self.is_flock |= is_first && name == b"flock";
+        self.shell = match self.shell {
+            _ if SHELLS.contains(&name) => Some(false),
+            Some(_) if is_option => Some(word.ends_with(b"o")),
+            Some(true) => Some(false),
+            _ => None,
+        };
+        self.words += usize::from(!(is_first && PREFIXES.contains(&name)));
     }
 
     /// Whether no word has come.
     pub(super) fn is_new(&self) -> bool {
-        self.first.is_empty()
+        self.words == 0
     }
 
-    /// Whether the next word is for another shell.
-    pub(super) fn reads_next(&self) -> bool {
-        matches!(self.next, Next::Script | Next::Scripts)
+    /// Whether the next word is for another shell; and whether that may be all of a script.
+    pub(super) fn reads_next(&self) -> Option<bool> {
+        match self.next {
+            Next::Script | Next::Scripts => Some(true),
+            Next::MoreScripts => Some(false),
+            _ => None,
+        }
     }
 }

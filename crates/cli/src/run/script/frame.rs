@@ -3,14 +3,23 @@
 use super::commands::Commands;
 use super::document::HereDocument;
 
+/// A word, or a part of one, that another shell reads as a script.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Foreigner {
+    /// Where it begins; `None`: it goes on from another part of the word.
+    pub(super) from: Option<usize>,
+    /// It may be all of the script.
+    pub(super) may_be_all: bool,
+}
+
 /// What a part of a script is in.
 #[derive(Clone, Debug)]
 pub(super) enum Frame {
     Commands(Commands),
-    /// Of a script for another shell: where that begins.
-    Single(Option<usize>),
+    /// Of a script for another shell: what is known of it.
+    Single(Option<Foreigner>),
     DollarSingle,
-    Double(Option<usize>),
+    Double(Option<Foreigner>),
     /// `${...}`. `quoted`: between quotes. `arithmetic`: an index or an offset.
     Expansion {
         quoted: bool,
@@ -25,6 +34,15 @@ pub(super) enum Frame {
 impl Frame {
     pub(super) fn commands(end: u8) -> Self {
         Frame::Commands(Commands::new(Some(end)))
+    }
+
+    pub(super) fn is_here_document(&self) -> bool {
+        matches!(self, Frame::HereDocument(_))
+    }
+
+    /// Whether another shell reads it.
+    pub(super) fn is_foreign(&self) -> bool {
+        matches!(self, Frame::Single(Some(_)) | Frame::Double(Some(_)))
     }
 
     pub(super) fn is_backquotes(&self) -> bool {

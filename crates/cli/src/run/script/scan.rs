@@ -2,11 +2,13 @@
 //! grammar as that takes: quotes, substitutions, comments, here-documents, and `case`, whose
 //! patterns end with a `)` that closes nothing.
 
+mod others;
+
 use super::super::hole::{Holes, Part};
 use super::commands::Commands;
 use super::document::HereDocument;
-use super::frame::Frame;
-use super::lookahead::{has_offset, is_arithmetic, name, without_layer};
+use super::frame::{Foreigner, Frame};
+use super::lookahead::{has_offset, is_arithmetic, name};
 use super::spot::{Inside, Spot};
 use std::collections::VecDeque;
 
@@ -42,8 +44,8 @@ pub(super) struct Scanned {
 }
 
 impl<'a> Scan<'a> {
-    pub(super) fn whole(text: &'a [u8], holes: &'a Holes) -> Scanned {
-        let mut scan = Self {
+    fn new(text: &'a [u8], holes: &'a Holes) -> Self {
+        Self {
             text,
             at: 0,
             frames: vec![Frame::Commands(Commands::new(None))],
@@ -58,11 +60,19 @@ impl<'a> Scan<'a> {
             }),
             behind_document: None,
             behind_comment: None,
-        };
-        while scan.at < text.len() {
-            scan.step();
         }
-        scan.flush();
+    }
+
+    fn run(&mut self) {
+        while self.at < self.text.len() {
+            self.step();
+        }
+        self.flush();
+    }
+
+    pub(super) fn whole(text: &'a [u8], holes: &'a Holes) -> Scanned {
+        let mut scan = Self::new(text, holes);
+        scan.run();
         let is_last = |at: &usize| text[*at..].trim_ascii().is_empty();
         Scanned {
             end: scan.spot(false),
@@ -116,6 +126,14 @@ impl<'a> Scan<'a> {
                     Frame::Double(_) => {
                         self.take(1);
                         self.until(b'"', b'"');
+                    }
+                    Frame::Commands(commands) => {
+                        let foreign = commands.foreign();
+                        let foreigner = foreign.map(|may_be_all| Foreigner {
+                            from: None,
+                            may_be_all,
+                        });
+                        self.open(2, Frame::Double(foreigner));
                     }
                     _ => self.open(2, Frame::Double(None)),
                 }
@@ -197,29 +215,17 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// Where the value, whose hole is so long, stands in a script for another shell, if it is not
-    /// all of that.
-    fn foreign(&self, length: usize) -> Option<Inside> {
-        let (from, quote) = match self.innermost() {
-            Frame::Single(from) => ((*from)?, b'\''),
-            Frame::Double(from) => ((*from)?, b'"'),
-            _ => return None,
-        };
-        let is_all = from == self.at && self.text.get(self.at + length) == Some(&quote);
-        let text = match quote {
-            b'"' => without_layer(&self.text[from..self.at]),
-            _ => self.text[from..self.at].to_vec(),
-        };
-        (!is_all).then(|| Scan::whole(&text, self.holes).end.inside)
-    }
-
     /// Where a command, its words or what is between them stand.
     fn command(&mut self, byte: u8) {
         let next = self.text.get(self.at + 1).copied();
         let is_before_hole = self.is_before_hole();
         let behind = self.at + 1;
         let commands = self.commands();
-        let foreign = commands.is_foreign().then_some(behind);
+        let is_in_word = commands.is_in_word();
+        let foreign = commands.foreign().map(|may_be_all| Foreigner {
+            from: (!is_in_word).then_some(behind),
+            may_be_all,
+        });
         match byte {
             b'#' if commands.is_between_words() => self.push(0, Frame::Comment),
             // Nothing: the line goes on.
@@ -248,7 +254,11 @@ impl<'a> Scan<'a> {
                     self.next_document();
                 }
             }
-            b'<' | b'>' | b' ' | b'\t' => {
+            b'<' | b'>' => {
+                commands.redirects();
+                self.take(1);
+            }
+            b' ' | b'\t' => {
                 commands.word_ends();
                 self.take(1);
             }
@@ -354,7 +364,7 @@ impl<'a> Scan<'a> {
 
     /// `<<`, and what is to end the lines, or `<<<`.
     fn here_document(&mut self) {
-        self.commands().word_ends();
+        self.commands().redirects();
         self.take(2);
         if self.text.get(self.at) == Some(&b'<') {
             return self.take(1);

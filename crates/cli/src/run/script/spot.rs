@@ -41,7 +41,17 @@ pub(super) struct Spot {
     /// `$x` stands directly before it.
     pub(super) is_behind_variable: bool,
     /// Where it stands for another shell, which reads what it is in as a script.
-    pub(super) foreign: Option<Inside>,
+    pub(super) foreign: Option<Foreign>,
+}
+
+/// In what a value stands for another shell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Foreign {
+    Word,
+    Single,
+    Double,
+    /// Only a value that means the same anywhere can be there.
+    Unknown,
 }
 
 /// The names of the variables begin with this, and end with a number.
@@ -49,6 +59,8 @@ pub(crate) const VARIABLE: &str = "CMWQ_V";
 /// Bytes of what stands for a value, at most: two quotes, a `$`, its braces and two more quotes.
 pub(super) const LONGEST: usize = VARIABLE.len() + 18;
 
+const NOT_FOR_OTHERS: &str =
+    "a value with blanks or signs cannot stand there in the script of another shell";
 const NO_NUMBER: &str = "a value that is no whole number cannot stand in an expression";
 
 impl Spot {
@@ -78,10 +90,10 @@ impl Spot {
         value: Vec<u8>,
         variables: &mut Vec<Vec<u8>>,
     ) -> Result<Vec<u8>, &'static str> {
-        let value = match self.foreign {
-            Some(Inside::Arithmetic) => number(&value).ok_or(NO_NUMBER)?,
-            _ => self.for_others(&value),
-        };
+        if self.foreign == Some(Foreign::Unknown) && !is_harmless(&value) {
+            return Err(NOT_FOR_OTHERS);
+        }
+        let value = self.for_others(&value);
         match self.inside {
             Inside::Arithmetic => return number(&value).ok_or(NO_NUMBER),
             Inside::Comment => return Ok(Vec::new()),
@@ -107,18 +119,10 @@ impl Spot {
     /// The value as the other shell has to read it, if there is one.
     fn for_others(&self, value: &[u8]) -> Vec<u8> {
         match self.foreign {
-            None => value.to_vec(),
-            Some(Inside::Comment | Inside::Verbatim) => {
-                let lines = value.split(|&byte| byte == b'\n');
-                lines.collect::<Vec<_>>().join(&b' ')
-            }
-            Some(inside) => {
-                let there = Spot {
-                    inside,
-                    ..Spot::WORD
-                };
-                there.typed(value)
-            }
+            None | Some(Foreign::Unknown) => value.to_vec(),
+            Some(Foreign::Word) => between(value),
+            Some(Foreign::Single) => in_single(value),
+            Some(Foreign::Double) => escaped(value, b"\\\"$`"),
         }
     }
 
@@ -130,10 +134,7 @@ impl Spot {
                 between(&value)
             }
             Inside::Word { .. } => quoted(OsStr::from_bytes(&value)),
-            Inside::Single => {
-                let between = between(&value);
-                between[1..between.len() - 1].to_vec()
-            }
+            Inside::Single => in_single(&value),
             Inside::DollarSingle => escaped(&value, br"\'"),
             Inside::Double | Inside::Expansion => escaped(&value, b"\\\"$`"),
             Inside::Arithmetic | Inside::Comment | Inside::Verbatim => value,
@@ -183,6 +184,18 @@ fn number(value: &[u8]) -> Option<Vec<u8>> {
         true => value.to_vec(),
         false => [b"(", value, b")"].concat(),
     })
+}
+
+/// Whether any shell takes it for the same text in any quotes, or in none.
+fn is_harmless(value: &[u8]) -> bool {
+    let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"_./:@%+,-".contains(byte);
+    !value.is_empty() && value.iter().all(is_plain)
+}
+
+/// Between single quotes.
+fn in_single(value: &[u8]) -> Vec<u8> {
+    let between = between(value);
+    between[1..between.len() - 1].to_vec()
 }
 
 fn escaped(value: &[u8], special: &[u8]) -> Vec<u8> {

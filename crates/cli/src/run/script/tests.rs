@@ -252,50 +252,132 @@ fn a_plain_value_may_be_a_part_of_a_name() {
     }
 }
 
+/// Other programs, as far as they matter here.
+const STAND_INS: &str = "ssh() { shift $n; sh -c \"$*\"; }; su() { shift $n; sh \"$@\"; }; n=1; ";
+
 /// Scripts in scripts, whose shell reads the value once more.
-const FOREIGN: [&str; 14] = [
+const FOREIGN: [&str; 20] = [
     "sh -c \"printf %s {}\"",
     "sh -c 'printf %s {}'",
     "sh -c \"printf %s \\\"{}\\\"\"",
     "sh -c \"printf %s '{}'\"",
     "sh -c 'printf %s \"{}\"'",
     "sh -ec \"cd /; printf %s {}; :\"",
+    "bash -e -o pipefail -c \"printf %s {}\"",
+    "sh 2>/dev/null -c \"printf %s {}\"",
     "x=1 env bash -c \"printf %s {}\"",
+    "sh -c 'x=\"a\"; printf %s {}; echo $x >/dev/null'",
     "if true; then /bin/sh -c \"printf %s {}\"; fi",
     "f() { bash -c \"printf %s {}\"; }; f",
+    "timeout 9 sh -c \"printf %s {}\"",
     "eval \"printf %s {}\"",
     "eval x=1 \"y={};\" 'printf %s \"$y\"'",
-    "ssh() { shift 3; sh -c \"$*\"; }; ssh -p 22 host \"printf %s {}\"",
-    "ssh() { shift 1; sh -c \"$*\"; }; ssh host 'true && ' \"printf %s {}\"",
-    "su() { shift 1; sh \"$@\"; }; su x -c \"printf %s {}\"",
+    "eval printf %s \"{}\"",
+    "trap \"printf %s {}\" EXIT; :",
+    "n=3; ssh -p 22 host \"printf %s {}\"",
+    "ssh host 'true && ' \"printf %s {}\"",
+    "su x -c \"printf %s {}\"",
 ];
 
 #[test]
 fn a_hostile_value_arrives_whole_in_a_script_in_a_script() {
     for value in HOSTILE {
         for text in FOREIGN {
-            arrives("sh", (text, "", ""), value.as_bytes());
-            arrives("bash", (text, "", ""), value.as_bytes());
+            let text = format!("{STAND_INS}{text}");
+            arrives("sh", (&text, "", ""), value.as_bytes());
+            arrives("bash", (&text, "", ""), value.as_bytes());
         }
     }
 }
 
+/// In these only a value without blanks or signs can be.
+const FOREIGN_AND_STRANGE: [&str; 18] = [
+    "ssh host \"sh -c 'printf %s {}'\"",
+    "sh -c 'sh -c \"printf %s {}\"'",
+    "ssh host 'printf '\\''%s'\\'' {}'",
+    "sh -c 'printf %s '\"{}\"",
+    "eval x=\"{}\"; printf %s \"$x\"",
+    "eval x='{}'; printf %s \"$x\"",
+    "ssh host printf %s x\"{}\" | cut -c2- | tr -d '\\n'",
+    "ssh host printf %s {}",
+    "sh -c \"x=\\$((1 + {})); echo \\$((x - 1)) | tr -d '\\n'\"",
+    "sh -c 'x=`printf %s \"{}\"`; printf %s \"$x\"'",
+    "bash -c 'x=`printf %s {}`; printf %s \"$x\"'",
+    "sh -c \"cat <<E\n{}\nE\" | tr -d '\\n'",
+    "sh -c \"printf %s \\{}\"",
+    "sh -c 'printf %s \\{}'",
+    "sh -c \"printf %s ${y:-{}}\"",
+    "sh -c \"printf %s $(printf %s \"{}\")\"",
+    "y=\"`sh -c \\\"printf %s {}\\\"`\"; printf %s \"$y\"",
+    "sh -c 'x=1; printf %s $x{} | cut -c2- | tr -d \"\\n\"'",
+];
+
 #[test]
-fn what_is_all_of_a_script_in_a_script_is_one() {
-    for text in ["sh -c \"{}\"", "bash -c '{}'", "eval \"{}\""] {
+fn in_strange_places_of_a_script_in_a_script_no_value_is_executed() {
+    for text in FOREIGN_AND_STRANGE {
+        let text = format!("{STAND_INS}{text}");
+        for value in MARKED {
+            let ran = run("sh", &text, value.as_bytes());
+            let says = String::from_utf8_lossy(&ran.stderr);
+            let is_executed = says.lines().any(|line| line == "PWN");
+            assert!(!is_executed, "{text}, {value}: {says}");
+        }
+        let ran = run("sh", &text, b"72");
         assert_eq!(
-            run("sh", text, b"echo a; echo b").stdout,
-            b"a\nb\n",
-            "{text}"
+            String::from_utf8_lossy(&ran.stdout),
+            "72",
+            "{text}: {ran:?}"
         );
     }
-    // No shell reads these.
-    for text in [
-        "printf '%s\n' -c \"{} x\"",
-        "echo ssh; echo \"{} x\" -c \"y\" | head -c 6",
+}
+
+#[test]
+fn what_no_other_shell_reads_stays_as_it_is() {
+    for (text, value, out) in [
+        ("sh -c \"{}\"", "echo a; echo b", "a\nb\n"),
+        ("bash -c '{}'", "echo a; echo b", "a\nb\n"),
+        ("eval \"{}\"", "echo a; echo b", "a\nb\n"),
+        ("n=1; ssh host \"{}\"", "echo a; echo b", "a\nb\n"),
+        ("printf '%s\\n' -c \"{} x\"", "a b", "-c\na b x\n"),
+        (
+            "echo ssh; echo \"{} x\" -c \"y\"",
+            "a b",
+            "ssh\na b x -c y\n",
+        ),
+        (
+            "echo -e ssh host \"x {}\"",
+            "it's a b",
+            "ssh host x it's a b\n",
+        ),
+        (
+            "echo restart ssh on \"host {}\"",
+            "a b",
+            "restart ssh on host a b\n",
+        ),
+        (
+            "cd /tmp; echo rsync -e ssh x \"d/{}\"",
+            "a b",
+            "rsync -e ssh x d/a b\n",
+        ),
+        ("ssh host cat <<<\"x {}\"", "a b", "x a b\n"),
+        ("eval 'echo hi' 2>\"/dev/null\" \"'{}'\"", "a", "hi a\n"),
+        (
+            "flock() { shift; \"$@\"; }; flock l echo -c \"{}.c\"",
+            "a b",
+            "-c a b.c\n",
+        ),
+        (
+            "xargs -I% sh -c 'echo % {}' </dev/null; echo \"{} x\"",
+            "a b",
+            "a b x\n",
+        ),
+        ("bash -c 'echo \"$1\"' _ \"{} x\"", "a b", "a b x\n"),
+        ("bash -c 'echo \"$1\"' _ {}", "a b", "a b\n"),
     ] {
-        let out = String::from_utf8(run("sh", text, b"a b").stdout).unwrap();
-        assert!(out.contains("a b"), "{out}");
+        let text = format!("{STAND_INS}{text}");
+        let ran = run("bash", &text, value.as_bytes());
+        let says = String::from_utf8_lossy(&ran.stderr);
+        assert_eq!(String::from_utf8_lossy(&ran.stdout), out, "{text}: {says}");
     }
 }
 

@@ -68,8 +68,8 @@ pub(super) fn other_plus_form(word: &OsStr) -> Option<&str> {
 #[derive(Clone, Debug)]
 enum Piece {
     One(Part, Spot),
-    /// A word between no quotes that is repeated for each column.
-    Each(Vec<Part>),
+    /// A word between no quotes that is repeated for each column, and where its values stand.
+    Each(Vec<Part>, Spot),
 }
 
 /// A script with holes.
@@ -154,12 +154,17 @@ impl Script {
     pub(super) fn filled(&self, job: &Arguments<'_>) -> (OsString, Vec<OsString>) {
         let mut variables = Vec::new();
         let put = |spot: &Spot, value| spot.put(value, &mut variables);
-        let text = self.written(job, put).unwrap_or_else(|why| {
-            let message = format!("printf '%s\\n' 'cmwq run: {why}' >&2; exit 2");
-            message.into_bytes()
-        });
-        let variables = variables.into_iter().map(OsString::from_vec);
-        (OsString::from_vec(text), variables.collect())
+        match self.written(job, put) {
+            Ok(text) => {
+                let variables = variables.into_iter().map(OsString::from_vec);
+                (OsString::from_vec(text), variables.collect())
+            }
+            Err(why) => {
+                let why = format!("cmwq run: job {}: {why}", job.sequence);
+                let text = format!("printf '%s\\n' '{why}' >&2; exit 2");
+                (text.into(), Vec::new())
+            }
+        }
     }
 
     /// The same as somebody would type it.
@@ -187,8 +192,8 @@ impl Script {
                     let values: Result<Vec<_>, _> = values.map(put).collect();
                     made.extend(values?.join(&b' '));
                 }
-                Piece::Each(parts) => {
-                    let each = job.each(parts, |value| put(&Spot::WORD, value.to_vec()))?;
+                Piece::Each(parts, spot) => {
+                    let each = job.each(parts, |value| put(spot, value.to_vec()))?;
                     made.extend(each.join(&b' '));
                 }
             }
@@ -200,7 +205,7 @@ impl Script {
     pub(super) fn copies(&self) -> usize {
         let all = |piece: &Piece| match piece {
             Piece::One(part, _) => usize::from(part.is_of_all()),
-            Piece::Each(parts) => parts.iter().filter(|part| part.is_of_all()).count(),
+            Piece::Each(parts, _) => parts.iter().filter(|part| part.is_of_all()).count(),
         };
         self.pieces.iter().map(all).sum()
     }
@@ -209,7 +214,7 @@ impl Script {
     pub(super) fn fixed(&self) -> usize {
         let texts = self.pieces.iter().map(|piece| match piece {
             Piece::One(part, _) => part.length() + spot::LONGEST,
-            Piece::Each(_) => 0,
+            Piece::Each(..) => 0,
         });
         texts.sum()
     }
@@ -218,7 +223,7 @@ impl Script {
     pub(super) fn around(&self) -> usize {
         let texts = self.pieces.iter().map(|piece| match piece {
             Piece::One(..) => 0,
-            Piece::Each(parts) => parts.iter().map(Part::length).sum::<usize>() + 1,
+            Piece::Each(parts, _) => parts.iter().map(Part::length).sum::<usize>() + 1,
         });
         // The name of each variable stands in its value, too.
         texts.sum::<usize>() + self.copies() * 2 * (spot::LONGEST + 1)
@@ -269,7 +274,7 @@ fn repeated(parts: Vec<(Part, Spot)>) -> Vec<Piece> {
     let mut words = Chunks::default();
     for (part, spot) in parts {
         match part {
-            Part::Hole(_) if spot.is_word() => words.word.push(part),
+            Part::Hole(_) if spot.is_word() => words.word.push((part, spot)),
             Part::Text(text) if spot.is_word() => {
                 for run in text.chunk_by(|a, b| is_plain(*a) == is_plain(*b)) {
                     words.add(run);
@@ -300,7 +305,7 @@ fn is_between(byte: u8) -> bool {
 struct Chunks {
     pieces: Vec<Piece>,
     /// Plain parts, not yet in a piece.
-    word: Vec<Part>,
+    word: Vec<(Part, Spot)>,
     /// What is before them, such as a quote, is of the same word.
     is_joined: bool,
 }
@@ -313,7 +318,7 @@ impl Chunks {
             return;
         };
         if is_plain(first) {
-            return self.word.push(part);
+            return self.word.push((part, Spot::WORD));
         }
         self.end(is_between(first));
         self.pieces.push(Piece::One(part, Spot::WORD));
@@ -324,10 +329,13 @@ impl Chunks {
     fn end(&mut self, is_whole: bool) {
         let parts = std::mem::take(&mut self.word);
         let is_word = is_whole && !self.is_joined && parts.len() > 1;
-        if is_word && parts.iter().any(Part::is_of_all) {
-            self.pieces.push(Piece::Each(parts));
+        if is_word && parts.iter().any(|(part, _)| part.is_of_all()) {
+            let spots = parts.iter().map(|(_, spot)| *spot);
+            let spot = spots.fold(Spot::WORD, Spot::and);
+            let parts = parts.into_iter().map(|(part, _)| part).collect();
+            self.pieces.push(Piece::Each(parts, spot));
         } else {
-            let one = |part| Piece::One(part, Spot::WORD);
+            let one = |(part, spot)| Piece::One(part, spot);
             self.pieces.extend(parts.into_iter().map(one));
         }
     }

@@ -50,6 +50,16 @@ fn messages_and_dry_runs_show_the_values() {
     assert!(ran.err.contains(&dry[0]), "{}", ran.err);
     let many = lines(&["-n2", "echo {}; echo {2} '{1}'", ":::", "a b", "c"], "");
     assert_eq!(many, ["a b c", "c a b"]);
+    let numbers = &[
+        "-N2",
+        "x=; echo {}1>&2; echo $x{}.y; echo a{}>&2",
+        ":::",
+        "1",
+        "2",
+    ];
+    let ran = run(numbers, "");
+    let said = ["11 21\na1 a2\n", "1 2.y\n"];
+    assert_eq!([ran.err.as_str(), ran.text().as_str()], said);
     assert_eq!(
         lines(&["-N2", "echo x{}.y '{}'", ":::", "a", "b"], ""),
         ["xa.y xb.y a b"]
@@ -134,8 +144,8 @@ fn options_are_taken_as_they_are_meant_or_refused() {
 fn a_job_that_has_ended_while_our_reader_paused_has_not_timed_out() {
     // What it writes fills the pipe that nobody reads before it ends.
     let script = "seq 6000; sleep 0.2";
-    let args = "--line-buffer --timeout 1 --summary=json sh -c";
-    let text = format!("\"$0\" run {args} '{script}' ::: 1 2 3 2>\"$1\" | (sleep 3; wc -l)");
+    let args = "--line-buffer --timeout 4 --summary=json sh -c";
+    let text = format!("\"$0\" run {args} '{script}' ::: 1 2 3 2>\"$1\" | (sleep 6; wc -l)");
     let folder = Folder::new();
     let err = folder.path("err");
     let ran = std::process::Command::new("sh")

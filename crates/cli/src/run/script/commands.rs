@@ -1,6 +1,6 @@
 //! Where commands stand in a script: at which word, and in which `case`.
 
-use super::foreign::Foreign;
+use super::foreign::Invocation;
 
 /// Words behind which a command stands.
 const OPENING: [&[u8]; 14] = [
@@ -26,7 +26,7 @@ pub(super) struct Commands {
     is_behind_function: bool,
     /// So many words behind `case`.
     behind_case: Option<usize>,
-    foreign: Foreign,
+    invocation: Invocation,
     /// A word behind `<` or `>`, which is none of the command.
     is_target: bool,
 }
@@ -43,17 +43,13 @@ impl Commands {
             is_behind_for: false,
             is_behind_function: false,
             behind_case: None,
-            foreign: Foreign::default(),
+            invocation: Invocation::default(),
             is_target: false,
         }
     }
 
     pub(super) fn is_backquotes(&self) -> bool {
         self.end == Some(b'`')
-    }
-
-    pub(super) fn is_between_words(&self) -> bool {
-        !self.is_in_word
     }
 
     /// Something that is no plain byte is a part of the word.
@@ -88,10 +84,10 @@ impl Commands {
         let is_opening = OPENING.iter().any(|opening| is(opening));
         self.is_first = is_opening || begins_patterns || self.is_behind_function;
         // Behind `then` and the like a command begins, and behind `A=1` it still does.
-        if is_opening || (self.foreign.is_new() && word.contains(&b'=')) {
-            self.foreign = Foreign::default();
+        if is_opening || (self.invocation.is_new() && word.contains(&b'=')) {
+            self.invocation = Invocation::default();
         } else if !std::mem::take(&mut self.is_target) {
-            self.foreign.word(&word);
+            self.invocation.word(&word);
         }
         self.is_behind_for = is(b"for");
         self.is_behind_function = is(b"function");
@@ -102,7 +98,7 @@ impl Commands {
     pub(super) fn separated(&mut self) {
         self.word_ends();
         self.is_first = true;
-        (self.foreign, self.is_target) = (Foreign::default(), false);
+        (self.invocation, self.is_target) = (Invocation::default(), false);
     }
 
     /// `<` or `>`: behind it stands no word of the command.
@@ -116,7 +112,7 @@ impl Commands {
 
     /// Whether the word here is for another shell; and whether that may be all of a script.
     pub(super) fn foreign(&self) -> Option<bool> {
-        self.foreign.reads_next().filter(|_| !self.is_target)
+        self.invocation.reads_next().filter(|_| !self.is_target)
     }
 
     /// Whether the word has begun.

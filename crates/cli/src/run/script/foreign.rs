@@ -11,19 +11,19 @@ const OF_SSH: &[u8] = b"BbcDEeFIiJLlmOopQRSWw";
 
 /// What is known of the words of a command so far.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Foreign {
+pub(super) struct Invocation {
     /// So many words, without what stands in front of a command.
     words: usize,
     is_su: bool,
     is_flock: bool,
     /// A shell, and only options behind it, the last of which takes a word.
     shell: Option<bool>,
-    next: Next,
+    next: Expected,
 }
 
 /// What the next word is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Next {
+enum Expected {
     #[default]
     Word,
     /// It is a script, and no later one.
@@ -36,7 +36,7 @@ enum Next {
     OfOption,
 }
 
-impl Foreign {
+impl Invocation {
     /// A word has ended, of which this much is plain text.
     pub(super) fn word(&mut self, word: &[u8]) {
         let name = word.rsplit(|&byte| byte == b'/').next().unwrap_or(word);
@@ -45,18 +45,18 @@ impl Foreign {
         let has_shell = self.shell.is_some() || self.is_su || (self.is_flock && self.words == 2);
         let is_first = self.words == 0;
         self.next = match self.next {
-            Next::Scripts | Next::MoreScripts => Next::MoreScripts,
-            Next::OfOption => Next::Host,
-            Next::Host if is_option => match word {
-                [_, option] if OF_SSH.contains(option) => Next::OfOption,
-                _ => Next::Host,
+            Expected::Scripts | Expected::MoreScripts => Expected::MoreScripts,
+            Expected::OfOption => Expected::Host,
+            Expected::Host if is_option => match word {
+                [_, option] if OF_SSH.contains(option) => Expected::OfOption,
+                _ => Expected::Host,
             },
-            Next::Host => Next::Scripts,
-            _ if is_first && name == b"eval" => Next::Scripts,
-            _ if is_first && name == b"ssh" => Next::Host,
-            _ if is_first && name == b"trap" => Next::Script,
-            _ if is_code_option && has_shell => Next::Script,
-            _ => Next::Word,
+            Expected::Host => Expected::Scripts,
+            _ if is_first && name == b"eval" => Expected::Scripts,
+            _ if is_first && name == b"ssh" => Expected::Host,
+            _ if is_first && name == b"trap" => Expected::Script,
+            _ if is_code_option && has_shell => Expected::Script,
+            _ => Expected::Word,
         };
         self.is_su |= is_first && name == b"su";
         self.is_flock |= is_first && name == b"flock";
@@ -77,8 +77,8 @@ impl Foreign {
     /// Whether the next word is for another shell; and whether that may be all of a script.
     pub(super) fn reads_next(&self) -> Option<bool> {
         match self.next {
-            Next::Script | Next::Scripts => Some(true),
-            Next::MoreScripts => Some(false),
+            Expected::Script | Expected::Scripts => Some(true),
+            Expected::MoreScripts => Some(false),
             _ => None,
         }
     }

@@ -227,7 +227,7 @@ impl<'a> Scan<'a> {
             may_be_all,
         });
         match byte {
-            b'#' if commands.is_between_words() => self.push(0, Frame::Comment),
+            b'#' if !is_in_word => self.push(0, Frame::Comment),
             // Nothing: the line goes on.
             b'\\' if next == Some(b'\n') => self.take(2),
             // A value is quoted anyway.

@@ -1,7 +1,7 @@
-//! Where in a script a value stands. What the shell reads there is no value but a variable that has
-//! it: so whatever a value is, and even where this would be mistaken about the place, no value is
-//! code. Only a number in an expression, which the shell would evaluate once more, is put there
-//! itself.
+//! Where in a script a value stands. What the shell reads there is a variable that has the value: so
+//! no value is code, even where this is mistaken about the place. Two kinds are put there themselves,
+//! as no shell takes them for more: whole numbers in expressions, which would be evaluated once more,
+//! and words of letters, digits and `_`.
 
 use super::super::quote::{between, quoted};
 use std::ffi::OsStr;
@@ -56,7 +56,7 @@ pub(super) enum Foreign {
 
 /// The names of the variables begin with this, and end with a number.
 pub(crate) const VARIABLE: &str = "CMWQ_V";
-/// Bytes of what stands for a value, at most: two quotes, a `$`, its braces and two more quotes.
+/// Bytes of what stands for a value, at most: four quotes, `${}`, a `$` and the number.
 pub(super) const LONGEST: usize = VARIABLE.len() + 18;
 
 const NOT_FOR_OTHERS: &str =
@@ -76,6 +76,19 @@ impl Spot {
     /// Whether it is such a word.
     pub(super) fn is_word(&self) -> bool {
         matches!(self.inside, Inside::Word { .. }) && !self.is_nested
+    }
+
+    /// Where values of both stand, in one word.
+    pub(super) fn and(self, other: Self) -> Self {
+        let redirects = [self, other]
+            .iter()
+            .any(|spot| spot.inside == Inside::Word { redirects: true });
+        Self {
+            inside: Inside::Word { redirects },
+            is_behind_variable: self.is_behind_variable || other.is_behind_variable,
+            foreign: self.foreign.or(other.foreign),
+            ..self
+        }
     }
 
     /// Whether nothing before it would make a name with it.
@@ -189,7 +202,7 @@ fn number(value: &[u8]) -> Option<Vec<u8>> {
 /// Whether any shell takes it for the same text in any quotes, or in none.
 fn is_harmless(value: &[u8]) -> bool {
     let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"_./:@%+,-".contains(byte);
-    !value.is_empty() && value.iter().all(is_plain)
+    value.iter().all(is_plain)
 }
 
 /// Between single quotes.

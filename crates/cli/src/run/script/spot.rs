@@ -1,7 +1,7 @@
-//! Where in a script a value stands. What the shell reads there is a variable that has the value: so
-//! no value is code, even where this is mistaken about the place. Two kinds are put there themselves,
-//! as no shell takes them for more: whole numbers in expressions, which would be evaluated once more,
-//! and words of letters, digits and `_`.
+//! Where in a script a value stands. What the shell reads there is a variable that has the value:
+//! so no value is code, even where this is mistaken about the place. Two kinds are put there
+//! themselves, as no shell takes them for more: whole numbers in expressions, which would be
+//! evaluated once more, and words of letters, digits and `_`.
 
 use super::super::quote::{between, quoted};
 use std::ffi::OsStr;

@@ -1,7 +1,6 @@
 //! `--pipe`: blocks of the input as standard input of the jobs.
 
 use crate::support::{Folder, command, feed, lines, numbers, run};
-use std::os::unix::process::CommandExt;
 
 #[test]
 fn every_byte_gets_to_one_job_in_whole_lines() {
@@ -94,27 +93,6 @@ fn a_program_that_wants_a_file_gets_one() {
         let args = ["--pipe", option, both];
         assert_eq!(lines(&args, "x\n"), ["x", "a", "x", "x"]);
     }
-}
-
-#[test]
-fn a_run_that_is_stopped_ends_although_no_descriptor_is_left_for_a_block() {
-    let job = "trap '' TERM; test {#} != 3 || exit 1; while :; do sleep 1; done";
-    let mut small = command(&["--pipe", "--block", "1k", "--halt", "now", job]);
-    let limit = || {
-        let files = libc::rlimit {
-            rlim_cur: 40,
-            rlim_max: 40,
-        };
-        // SAFETY: a call of setrlimit(2), which is safe between fork and exec.
-        match unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &files) } {
-            0 => Ok(()),
-            _ => Err(std::io::Error::last_os_error()),
-        }
-    };
-    // SAFETY: as said there.
-    unsafe { small.pre_exec(limit) };
-    let ran = feed(&mut small, numbers(100_000));
-    assert_eq!(ran.code, Some(123), "{}", ran.err);
 }
 
 #[test]

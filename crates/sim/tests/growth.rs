@@ -5,7 +5,7 @@ use std::cell::Cell;
 use std::rc::Rc;
 
 use cmwq_policy::Time;
-use cmwq_policy::time::{MILLISECOND, SECOND};
+use cmwq_policy::time::{MILLISECOND, Nanos, SECOND};
 use cmwq_sim::scenario::{Report, Scenario, Use};
 use cmwq_sim::*;
 
@@ -157,10 +157,18 @@ fn where_nobody_queues_up_nothing_is_held_back() {
 
 /// A machine of 96 CPUs with the signals of user space, and a managed queue.
 fn machine() -> (Machine, QueueId) {
+    machine_of(96)
+}
+
+fn machine_of(cpus: u32) -> (Machine, QueueId) {
+    let topology = match cpus {
+        96 => Topology::regular("96 CPUs", 96, 2, 48, 96),
+        _ => Topology::regular("few CPUs", cpus, 1, cpus, cpus),
+    };
     let machine = Machine::new(Options {
         signals: Signals::User(UserSignals::default()),
         spawn_takes: 30_000,
-        ..Options::of(Topology::regular("96 CPUs", 96, 2, 48, 96))
+        ..Options::of(topology)
     });
     let queue = machine.alloc_workqueue(QueueSpec::managed("w"));
     (machine, queue)
@@ -183,6 +191,11 @@ fn run_to_end(machine: &Machine, main: ThreadId) -> Time {
 
 /// Items that all wait until so many of them have begun.
 fn barrier(machine: &Machine, count: u32) -> Vec<ItemId> {
+    meeting(machine, count, 0)
+}
+
+/// The same, with so much to compute before they meet, and after it.
+fn meeting(machine: &Machine, count: u32, burn: Nanos) -> Vec<ItemId> {
     let (latch, here) = (machine.latch(), Rc::new(Cell::new(0)));
     let item = |_| {
         let here = here.clone();
@@ -190,15 +203,17 @@ fn barrier(machine: &Machine, count: u32) -> Vec<ItemId> {
             let (here, mut step) = (here.clone(), 0);
             Box::new(move |cx: &mut ProgramCx<'_>, _| {
                 step += 1;
-                if step > 1 {
-                    return Act::End;
+                match step {
+                    1 | 3 => return Act::Burn(burn),
+                    2 => {}
+                    _ => return Act::End,
                 }
                 here.set(here.get() + 1);
                 match here.get() < count {
                     true => Act::Wait(latch),
                     false => {
                         cx.open(latch);
-                        Act::End
+                        Act::Burn(0)
                     }
                 }
             })
@@ -224,6 +239,22 @@ fn a_barrier_opens_promptly() {
     let main = queue_all(&machine, queue, barrier(&machine, 400));
     let took = run_to_end(&machine, main);
     assert!(took <= Time(100 * MS), "{took:?}");
+}
+
+/// Those of one group end while those of the next meet: that looks like a convoy.
+#[test]
+fn barriers_one_after_the_other_are_met_without_delay() {
+    for (cpus, size) in [(1, 64), (2, 16), (2, 64), (4, 64), (8, 64)] {
+        let (machine, queue) = machine_of(cpus);
+        let groups = (0..10).flat_map(|_| meeting(&machine, size, MS / 2));
+        let main = queue_all(&machine, queue, groups.collect());
+        let took = run_to_end(&machine, main);
+        let computing = 10 * u64::from(size) * MS / u64::from(cpus);
+        assert!(
+            took.0 <= computing * 105 / 100,
+            "{cpus} CPUs, {size}: {took:?}"
+        );
+    }
 }
 
 #[test]

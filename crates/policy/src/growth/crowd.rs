@@ -80,6 +80,11 @@ impl Crowd {
         self.queue.is_convoy(now)
     }
 
+    /// Whether its crowds go on all at once, as at a barrier.
+    pub fn is_gate(&self) -> bool {
+        self.queue.is_gate()
+    }
+
     /// Why items are held back.
     pub fn holding(&self, now: Time) -> Holding {
         self.held(now).map_or(Holding::No, Hold::holding)
@@ -116,7 +121,7 @@ impl Crowd {
     /// Takes in what was seen of it in a pool with this target.
     pub fn looked(&mut self, now: Time, look: Look, target: u32) {
         self.looked_at = now;
-        self.queue.looked(now, &look);
+        self.queue.looked(now, &look, target);
         let is_crowd = look.is_crowd();
         if is_crowd {
             self.seen_at = now;
@@ -124,11 +129,12 @@ impl Crowd {
         let is_convoy = self.is_convoy(now);
         hit!(LookSleepers if !is_crowd);
         hit!(LookBarrier if self.queue.is_stuck(now));
+        hit!(LookGate if self.is_gate());
         hit!(LookConvoy if is_convoy);
         match &mut self.hold {
             Some(hold) => {
                 let released = hold.looked(now, &look, &self.queue, &mut self.stats);
-                if released || hold.is_over(now) {
+                if released || hold.is_over(now) || self.queue.is_gate() {
                     self.hold = None;
                 }
             }

@@ -15,6 +15,7 @@
 //! | wait at one address | items of the kind end | a *convoy* | are held back: see `hold.rs` |
 //! | all wait at one address | none ends for longer than usual | a *barrier*, or a chain: they wait for an item that is still queued | begin, twice as many each time: it may be all that helps |
 //! | most wait at one address, and some do not | none ends for longer than usual | a convoy whose head has lost its CPU, or sleeps | are held back |
+//! | waited at one address, and go on all at once | | a *gate*: a barrier in use, or a condition that all wait for | begin, until they go on one by one |
 //! | do anything else | | no reason to hold back | begin |
 //!
 //! Of all kinds together a pool grows freely up to twice what the last look saw. After the first
@@ -113,12 +114,23 @@ pub struct Look {
     pub crowd: u32,
     /// The futex that the most sleepers wait on, if any waits on one.
     pub lock: Option<u64>,
+    /// Of those that were seen waiting at the futex of the look before, and are at the same item
+    /// still: how many wait there still, and how many do not.
+    pub stayed: u32,
+    /// See there.
+    pub left: u32,
 }
 
 impl Look {
     /// More than half of the busy ones, and at least two, wait at one address.
     pub fn is_crowd(&self) -> bool {
         self.crowd >= 2 && self.crowd * 2 > self.busy
+    }
+
+    /// More of a crowd went on than a lock lets through, and more than stayed: it has opened to all
+    /// at once.
+    fn has_opened(&self, target: u32) -> bool {
+        self.left > target && self.left > self.stayed
     }
 }
 

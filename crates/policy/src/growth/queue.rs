@@ -15,9 +15,13 @@ pub(super) struct Queue {
     all: bool,
     /// When a worker that was seen there last got through.
     passed: Option<Time>,
+    /// The last look.
+    looked_at: Time,
     /// The last item that ended, and the usual time between two (a moving average).
     ended: Option<Time>,
     spacing: Nanos,
+    /// Its crowds go on all at once, as far as is known.
+    gate: bool,
 }
 
 impl Queue {
@@ -30,12 +34,20 @@ impl Queue {
         self.passed = Some(now);
     }
 
-    pub(super) fn looked(&mut self, now: Time, look: &Look) {
+    pub(super) fn looked(&mut self, now: Time, look: &Look, target: u32) {
+        self.gate = look.has_opened(target) || (self.gate && !self.is_lock(look));
+        self.looked_at = now;
         if look.lock.is_some() && look.lock != self.lock {
             (self.lock, self.since, self.passed) = (look.lock, None, None);
         }
         self.since = look.is_crowd().then(|| self.since.unwrap_or(now));
         self.all = look.crowd >= look.busy;
+    }
+
+    /// Since the last look some have got through, and most have not.
+    fn is_lock(&self, look: &Look) -> bool {
+        let passed = self.passed.is_some_and(|at| at >= self.looked_at);
+        passed && look.stayed > look.left
     }
 
     pub(super) fn completed(&mut self, now: Time) {
@@ -59,9 +71,14 @@ impl Queue {
             .is_some_and(|at| now.since(at) <= self.patience())
     }
 
-    /// Two looks in a row have seen a crowd, and items end.
+    /// Its crowds go on all at once: whoever joins one makes nobody wait longer.
+    pub(super) fn is_gate(&self) -> bool {
+        self.gate
+    }
+
+    /// Two looks in a row have seen a crowd, and items end; it is no gate.
     pub(super) fn is_convoy(&self, now: Time) -> bool {
-        self.since.is_some_and(|since| since < now) && self.is_moving(now)
+        !self.gate && self.since.is_some_and(|since| since < now) && self.is_moving(now)
     }
 
     /// There is a crowd, nobody is elsewhere, and nothing ends.

@@ -19,6 +19,7 @@ fn at_lock(crowd: u32, busy: u32) -> Look {
         asleep: crowd,
         crowd,
         lock: LOCK,
+        ..Look::default()
     }
 }
 
@@ -233,6 +234,64 @@ fn another_lock_is_another_queue() {
     assert!(!crowd.is_convoy(ms(5)));
 }
 
+/// Of those who waited, so many go on, and the others wait.
+fn going_on(left: u32, stayed: u32) -> Look {
+    Look {
+        left,
+        stayed,
+        ..at_lock(stayed, left + stayed)
+    }
+}
+
+/// A pool of two CPUs in which such looks have seen a convoy, if it is one.
+fn convoy_after(look: Look, busy: u32) -> Crowd {
+    let mut crowd = Crowd::default();
+    crowd.looked(ms(0), look, 2);
+    for at in 1..4 {
+        crowd.completed(ms(4 * at));
+        crowd.looked(ms(4 * at), at_lock(busy - 2, busy), 2);
+    }
+    crowd
+}
+
+/// Those of one group end while those of the next arrive.
+#[test]
+fn what_opens_to_all_at_once_is_no_convoy() {
+    assert!(convoy_after(going_on(2, 0), 20).has_hold());
+    assert!(convoy_after(going_on(10, 10), 20).has_hold());
+    assert!(!convoy_after(going_on(11, 10), 20).has_hold());
+    assert!(!convoy_after(going_on(3, 0), 20).has_hold());
+}
+
+#[test]
+fn a_convoy_that_opens_to_all_at_once_is_let_go() {
+    let (mut crowd, now) = settled(40);
+    crowd.looked(now, going_on(90, 0), 96);
+    assert!(crowd.has_hold(), "as many as CPUs may have had the lock");
+    crowd.looked(now, going_on(97, 0), 96);
+    assert!(!crowd.has_hold());
+}
+
+#[test]
+fn where_one_goes_on_after_the_other_it_is_a_convoy_again() {
+    let mut crowd = convoy_after(going_on(11, 10), 20);
+    let stays = |stayed| Look {
+        stayed,
+        ..at_lock(18, 20)
+    };
+    crowd.looked(ms(16), stays(18), 2);
+    assert!(!crowd.has_hold(), "nobody has gone on");
+    crowd.passed(ms(17));
+    crowd.looked(ms(20), stays(0), 2);
+    assert!(!crowd.has_hold(), "nobody has stayed");
+    for at in 21..24 {
+        crowd.passed(ms(at));
+        crowd.completed(ms(at));
+        crowd.looked(ms(at), stays(16), 2);
+    }
+    assert!(crowd.has_hold());
+}
+
 #[test]
 fn each_convoy_doubles_what_a_probe_waits() {
     let (mut crowd, mut now) = searching(40);
@@ -364,18 +423,18 @@ enum Event {
     Pass(u64),
     Completed(u32),
     Passed,
-    Looked(u32, u32, u32),
+    Looked(u32, u32, u32, u32),
 }
 
 fn event() -> impl Strategy<Value = Event> {
-    let look = (0..300u32, 0..300u32, 0..300u32);
+    let look = (0..300u32, 0..300u32, 0..300u32, 0..300u32);
     prop_oneof![
         3 => (1..5_000u64).prop_map(Event::Pass),
         2 => (1..100u32).prop_map(Event::Completed),
         2 => Just(Event::Passed),
-        3 => look.prop_map(|(busy, asleep, crowd)| Event::Looked(busy, asleep, crowd)),
+        3 => look.prop_map(|(busy, asleep, crowd, left)| Event::Looked(busy, asleep, crowd, left)),
         // A convoy.
-        2 => (4..300u32).prop_map(|busy| Event::Looked(busy, busy, busy - 2)),
+        2 => (4..300u32).prop_map(|busy| Event::Looked(busy, busy, busy - 2, 1)),
     ]
 }
 
@@ -393,10 +452,12 @@ proptest! {
                 Event::Pass(us) => now = now.after(us * 1000),
                 Event::Completed(items) => (0..items).for_each(|_| crowd.completed(now)),
                 Event::Passed => crowd.passed(now),
-                Event::Looked(of, asleep, there) => {
+                Event::Looked(of, asleep, there, left) => {
                     busy = of;
                     let (asleep, there) = (asleep.min(of), there.min(asleep).min(of));
-                    crowd.looked(now, Look { busy, asleep, crowd: there, lock: LOCK }, target);
+                    let (left, stayed) = (left.min(of), there.saturating_sub(left));
+                    let look = Look { asleep, left, stayed, ..at_lock(there, busy) };
+                    crowd.looked(now, look, target);
                 }
             }
             match crowd.gate(now, busy) {

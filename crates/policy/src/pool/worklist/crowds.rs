@@ -38,9 +38,10 @@ impl<S: Store> Worklist<S> {
             if of_kind.is_empty() && self.lanes[at].busy > 0 {
                 continue;
             }
-            let look = Self::estimate(cx, crew, kind, &of_kind);
-            is_crowded |= look.is_crowd();
-            self.lanes[at].crowd.looked(cx.now, look, target);
+            let crowd = &mut self.lanes[at].crowd;
+            let look = Self::estimate(cx, crew, kind, &of_kind, crowd.lock());
+            crowd.looked(cx.now, look, target);
+            is_crowded |= look.is_crowd() && !crowd.is_gate();
         }
         self.settle_lanes(cx);
         is_crowded
@@ -54,7 +55,7 @@ impl<S: Store> Worklist<S> {
                 continue;
             }
             let of_kind: Vec<&Seen> = of_kind(seen, kind).collect();
-            if !Self::estimate(cx, crew, kind, &of_kind).is_crowd() {
+            if !Self::estimate(cx, crew, kind, &of_kind, None).is_crowd() {
                 continue;
             }
             hit!(LaneOpened);
@@ -70,7 +71,13 @@ impl<S: Store> Worklist<S> {
     /// How many executions of this kind sleep, and how many wait at one futex address. Only some
     /// were looked at: the same parts are taken of those that are known to sleep, and of the
     /// others.
-    fn estimate(cx: &Cx<S>, crew: &Crew<S>, kind: Kind, seen: &[&Seen]) -> Look {
+    fn estimate(
+        cx: &Cx<S>,
+        crew: &Crew<S>,
+        kind: Kind,
+        seen: &[&Seen],
+        before: Option<u64>,
+    ) -> Look {
         let lock = most_frequent(seen.iter().filter_map(|one| one.futex()));
         let asleep = |one: &Seen| matches!(one.state, SeenState::Asleep(_));
         let at_lock = |one: &Seen| lock.is_some() && one.futex() == lock;
@@ -79,7 +86,11 @@ impl<S: Store> Worklist<S> {
         for id in crew.ids().filter(executes) {
             known[usize::from(crew.is_known_asleep(id))] += 1;
         }
+        let was_there = |one: &Seen| before.is_some() && crew.get(one.worker).futex == before;
+        let is_there = |one: &Seen| one.futex() == before;
         Look {
+            stayed: Self::about(crew, known, seen, |one| was_there(one) && is_there(one)),
+            left: Self::about(crew, known, seen, |one| was_there(one) && !is_there(one)),
             busy: known[0] + known[1],
             asleep: Self::about(crew, known, seen, asleep),
             crowd: Self::about(crew, known, seen, at_lock),

@@ -29,8 +29,8 @@ pub fn own_mask(given: Option<CpuMask>, found: Option<CpuMask>) -> Option<CpuMas
 
 /// The items that ended since the thread was last looked at. A look is three system calls, about
 /// 1.2 us: too much for each tiny item. Tiny items are looked at together, after the next longer
-/// one or before the worker leaves. A worker that is woken for each tiny item of one function is
-/// looked at now and then.
+/// one or before the worker leaves. Where all are of one function, items of less than [`TRUST`] are
+/// looked at about once in that time.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Suspects {
     items: u32,
@@ -64,20 +64,25 @@ impl Funcs {
 impl Suspects {
     /// An item with this function has ended that took `ran`. `Some`: look now; one of the last so
     /// many items did what is found.
-    pub fn item_ended(&mut self, ran: Nanos, func: u64) -> Option<u32> {
+    pub fn item_ended(&mut self, now: Time, ran: Nanos, func: u64) -> Option<u32> {
         self.items = self.items.saturating_add(1);
         self.funcs = self.funcs.and(func);
-        (ran >= SHORT_ITEM).then(|| self.take())?
+        let looks = ran >= TRUST || (ran >= SHORT_ITEM && !self.are_trusted(now));
+        looks.then(|| self.take())?
     }
 
     /// The worker is about to park, where nobody knows for how long. As
     /// [`item_ended`](Self::item_ended).
     pub fn before_parking(&mut self, now: Time) -> Option<u32> {
-        let is_trusted = |(func, until)| self.funcs == Funcs::One(func) && now < until;
-        match self.trusted.is_some_and(is_trusted) {
+        match self.are_trusted(now) {
             true => None,
             false => self.take(),
         }
+    }
+
+    fn are_trusted(&self, now: Time) -> bool {
+        let is_theirs = |(func, until)| self.funcs == Funcs::One(func) && now < until;
+        self.trusted.is_some_and(is_theirs)
     }
 
     /// The last look has found nothing.
@@ -295,7 +300,8 @@ mod tests {
     fn a_function_that_left_nothing_is_trusted_for_a_while() {
         let mut suspects = Suspects::default();
         let at = |micros: u64| Time(micros * MICROSECOND);
-        let ends = |suspects: &mut Suspects, func| assert_eq!(suspects.item_ended(1, func), None);
+        let ends =
+            |suspects: &mut Suspects, func| assert_eq!(suspects.item_ended(Time(0), 1, func), None);
         ends(&mut suspects, 7);
         assert_eq!(suspects.before_parking(at(50)), Some(1));
         ends(&mut suspects, 7);
@@ -326,7 +332,7 @@ mod tests {
     fn tiny_items_are_looked_at_together_when_the_worker_leaves() {
         let mut suspects = Suspects::default();
         for _ in 0..3 {
-            assert_eq!(suspects.item_ended(MICROSECOND, 7), None);
+            assert_eq!(suspects.item_ended(Time(0), MICROSECOND, 7), None);
         }
         assert_eq!(suspects.before_leaving(), Some(3));
         assert_eq!(suspects.before_leaving(), None, "nothing has ended since");
@@ -335,9 +341,28 @@ mod tests {
     #[test]
     fn a_long_item_is_looked_at_at_its_end() {
         let mut suspects = Suspects::default();
-        assert_eq!(suspects.item_ended(SHORT_ITEM, 7), Some(1));
-        assert_eq!(suspects.item_ended(SHORT_ITEM - 1, 7), None);
-        assert_eq!(suspects.item_ended(SHORT_ITEM, 7), Some(2));
+        let mut ends = |ran| suspects.item_ended(Time(0), ran, 7);
+        assert_eq!(ends(SHORT_ITEM), Some(1));
+        assert_eq!(ends(SHORT_ITEM - 1), None);
+        assert_eq!(ends(SHORT_ITEM), Some(2));
         assert_eq!(suspects.before_leaving(), None);
+    }
+
+    #[test]
+    fn items_of_a_trusted_function_are_looked_at_together_unless_they_take_long() {
+        let mut suspects = Suspects::default();
+        let mut ends = |at, ran, func| {
+            let looks = suspects.item_ended(Time(at), ran, func);
+            looks.inspect(|_| suspects.was_clean(Time(at)))
+        };
+        assert_eq!(ends(0, SHORT_ITEM, 7), Some(1));
+        assert_eq!(ends(1, SHORT_ITEM, 7), None);
+        assert_eq!(ends(TRUST - 1, TRUST - 1, 7), None);
+        assert_eq!(ends(TRUST, SHORT_ITEM, 7), Some(3));
+        assert_eq!(ends(TRUST + 1, TRUST, 7), Some(1), "a long one");
+        assert_eq!(ends(TRUST + 2, SHORT_ITEM, 8), Some(1), "another function");
+        assert_eq!(ends(TRUST + 3, SHORT_ITEM, 7), Some(1), "and another");
+        assert_eq!(ends(TRUST + 4, 1, 8), None);
+        assert_eq!(ends(TRUST + 5, SHORT_ITEM, 7), Some(2), "one of two");
     }
 }

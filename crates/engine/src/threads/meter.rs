@@ -100,11 +100,12 @@ impl Tidiness {
     /// thread's own.
     pub(super) fn item_ended(
         &mut self,
+        now: Time,
         (ran, func): (Nanos, u64),
         is_items: impl FnOnce(&CpuMask) -> bool,
     ) -> Option<Found> {
-        let suspects = self.suspects.item_ended(ran, func)?;
-        self.look(suspects, is_items)
+        let suspects = self.suspects.item_ended(now, ran, func)?;
+        self.look_and_trust(now, suspects, is_items)
     }
 
     /// As [`item_ended`](Self::item_ended), in a rescuer. With a nice level that cannot be set
@@ -113,7 +114,7 @@ impl Tidiness {
         &mut self,
         mut is_items: impl FnMut(&CpuMask) -> bool,
     ) -> Option<Found> {
-        let suspects = self.suspects.item_ended(u64::MAX, 0)?;
+        let suspects = self.suspects.item_ended(Time(0), u64::MAX, 0)?;
         let found = self.look(suspects, &mut is_items)?;
         if !found.lost {
             return Some(found);
@@ -134,11 +135,7 @@ impl Tidiness {
     ) -> Option<Found> {
         let now = clock::now();
         let suspects = self.suspects.before_parking(now)?;
-        let found = self.look(suspects, is_items);
-        if found.is_none() {
-            self.suspects.was_clean(now);
-        }
-        found
+        self.look_and_trust(now, suspects, is_items)
     }
 
     /// The worker is about to make a thread. `is_items` as above.
@@ -148,6 +145,19 @@ impl Tidiness {
     ) -> Option<Found> {
         let suspects = self.suspects.before_leaving()?;
         self.look(suspects, is_items)
+    }
+
+    fn look_and_trust(
+        &mut self,
+        now: Time,
+        suspects: u32,
+        is_items: impl FnOnce(&CpuMask) -> bool,
+    ) -> Option<Found> {
+        let found = self.look(suspects, is_items);
+        if found.is_none() {
+            self.suspects.was_clean(now);
+        }
+        found
     }
 
     fn look(&self, suspects: u32, is_items: impl FnOnce(&CpuMask) -> bool) -> Option<Found> {

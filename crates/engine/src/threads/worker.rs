@@ -313,7 +313,7 @@ impl Worker {
         let (slot, seen) = (self.hands.slot, &mut self.cpus_seen);
         let is_items = |mask: &CpuMask| is_items_mask(slot, seen, mask);
         // Mostly nothing, and what might have been is not moved then.
-        let Some(found) = self.tidiness.item_ended(done.item, is_items) else {
+        let Some(found) = self.tidiness.item_ended(done.at, done.item, is_items) else {
             return false;
         };
         self.settle(&found);

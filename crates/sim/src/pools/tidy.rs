@@ -21,10 +21,10 @@ impl Machine {
             return false;
         };
         if !self.is_rescuer(id) {
-            let suspects = self.worker(id, |w| w.suspects.item_ended(ran, 0));
+            let suspects = self.worker(id, |w| w.suspects.item_ended(self.now(), ran, 0));
             return suspects.is_some_and(|items| self.find_left(id, who.pool, items));
         }
-        let suspects = self.worker(id, |w| w.suspects.item_ended(Nanos::MAX, 0));
+        let suspects = self.worker(id, |w| w.suspects.item_ended(self.now(), Nanos::MAX, 0));
         let lost = suspects.is_some_and(|items| self.find_left(id, who.pool, items));
         if lost {
             // It is needed just when no other thread can be made.

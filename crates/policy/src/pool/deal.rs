@@ -201,7 +201,7 @@ impl<S: Store> WorkerPool<S> {
         };
         let may = is_quiet
             && self.drain_watchers == 0
-            && self.brief.are_short()
+            && self.brief.are_dealt()
             && self.opening(cx.now).is_some()
             && is_ours(cx)
             // The next one that asks would recall it.

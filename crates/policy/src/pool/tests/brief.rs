@@ -1,7 +1,8 @@
 //! One worker serves items that are brief, for as long as it goes from item to item.
 
+use super::leaving::{Box, end_by, run};
 use super::*;
-use crate::pool::brief::{BRIEF, LATE};
+use crate::pool::brief::{BRIEF, DEALT, LATE, SHORT};
 
 /// An item that took so long.
 fn took(ran: u64) -> ItemReport {
@@ -89,4 +90,31 @@ fn two_who_serve_become_one_and_not_none() {
         assert!(!rig.executing().is_empty() || rig.pools[0].nr_queued() == 0);
     }
     assert!(rig.executing().len() <= 1);
+}
+
+/// What two workers hold at most, in a pool for two CPUs, after many items that took so long.
+fn dealt_after(ran: u64) -> usize {
+    let mut rig = Rig::one(attrs(2), 1000);
+    let mut inbox = Box::of(&rig);
+    rig.queue_and_run(400, 0);
+    // Those of two hands overtake each other.
+    rig.may_pass = u64::MAX / 2;
+    let mut most = 0;
+    for n in 0..200 {
+        let running = rig.running();
+        assert_eq!(running.len(), 2);
+        rig.advance(ran / 2);
+        end_by(&mut rig, &mut inbox, running[n % 2].1, ran);
+        run(&mut rig, &mut inbox);
+        most = most.max(inbox.nr_dealt());
+    }
+    most
+}
+
+#[test]
+fn longer_items_are_dealt_where_as_many_run_as_should() {
+    assert!(dealt_after(SHORT) >= 6, "{}", dealt_after(SHORT));
+    let two_each = dealt_after(DEALT - 1);
+    assert!((2..=4).contains(&two_each), "{two_each}");
+    assert_eq!(dealt_after(DEALT), 0);
 }

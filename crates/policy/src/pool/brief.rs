@@ -259,12 +259,11 @@ impl Brief {
         (2 * WORTH * self.wait).clamp(LATE, WAITS_AT_MOST)
     }
 
-    /// So many are over in half of the time after which a worker is late, or in several times that
-    /// for which it waits to get them. One alone would hardly be worth it.
+    /// So many are over in the time after which a worker is late, or in several times that for which
+    /// it waits to get them.
     pub(super) fn in_time(&self) -> usize {
-        let time = (WORTH * self.wait).clamp(LATE / 2, WAITS_AT_MOST);
-        let least = if self.mean < DEALT { 2 } else { 1 };
-        (time / self.mean.max(1)).max(least) as usize
+        let time = (WORTH * self.wait).clamp(LATE, WAITS_AT_MOST);
+        (time / self.mean.max(1)).max(1) as usize
     }
 
     fn are_brief(&self) -> bool {

@@ -185,7 +185,8 @@ fn what_was_dealt_behind_an_item_that_is_not_short_begins_in_time() {
     }
     let all_of_them = RAN * (behind.len() as u64 + 1);
     let late = rig.now.since(from);
-    assert!(late <= WAITS_AT_MOST + LATE + all_of_them, "{late}");
+    // Nobody looks for longer than that, and nobody asks for as long.
+    assert!(late <= WAITS_AT_MOST + 2 * LATE + all_of_them, "{late}");
 }
 
 #[test]

@@ -259,8 +259,8 @@ impl Brief {
         (2 * WORTH * self.wait).clamp(LATE, WAITS_AT_MOST)
     }
 
-    /// So many are over in the time after which a worker is late, or in several times that for which
-    /// it waits to get them.
+    /// So many are over in the time after which a worker is late, or in several times that for
+    /// which it waits to get them.
     pub(super) fn in_time(&self) -> usize {
         let time = (WORTH * self.wait).clamp(LATE, WAITS_AT_MOST);
         (time / self.mean.max(1)).max(1) as usize

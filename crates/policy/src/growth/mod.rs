@@ -48,6 +48,10 @@ pub const SPACING_LEAST: Nanos = MILLISECOND;
 pub const STUCK_LAST: Nanos = 100 * MILLISECOND;
 /// If nobody from a crowd got through for this long, it may be a barrier although items end.
 pub const CLOSED: Nanos = 20 * MILLISECOND;
+/// A crowd that has opened to all at once is believed to do so again, until so many times as many
+/// items have ended as went on then. Where one lock lets one go on after the other, and fast, looks
+/// cannot see that most have stayed.
+pub const GATE_VALID: u32 = 64;
 /// A look at the workers is believed for this long: a little more than the time between two looks
 /// of the tick while canaries report.
 pub const LOOK_VALID: Nanos = 20 * MILLISECOND;

@@ -1,6 +1,6 @@
 //! The queue at one lock, as looks and the ends of items show it.
 
-use super::{CLOSED, Look, SPACING_LEAST, STUCK_LAST};
+use super::{CLOSED, GATE_VALID, Look, SPACING_LEAST, STUCK_LAST};
 use crate::time::{Nanos, Time};
 
 /// The queue at one lock.
@@ -20,8 +20,8 @@ pub(super) struct Queue {
     /// The last item that ended, and the usual time between two (a moving average).
     ended: Option<Time>,
     spacing: Nanos,
-    /// Its crowds go on all at once, as far as is known.
-    gate: bool,
+    /// Its crowds go on all at once: so many more items may end before that is forgotten.
+    gate_for: u32,
 }
 
 impl Queue {
@@ -35,7 +35,11 @@ impl Queue {
     }
 
     pub(super) fn looked(&mut self, now: Time, look: &Look, target: u32) {
-        self.gate = look.has_opened(target) || (self.gate && !self.is_lock(look));
+        if look.has_opened(target) {
+            self.gate_for = look.left.saturating_mul(GATE_VALID);
+        } else if self.is_lock(look) {
+            self.gate_for = 0;
+        }
         self.looked_at = now;
         if look.lock.is_some() && look.lock != self.lock {
             (self.lock, self.since, self.passed) = (look.lock, None, None);
@@ -51,6 +55,7 @@ impl Queue {
     }
 
     pub(super) fn completed(&mut self, now: Time) {
+        self.gate_for = self.gate_for.saturating_sub(1);
         let Some(last) = self.ended.replace(now) else {
             return;
         };
@@ -73,12 +78,12 @@ impl Queue {
 
     /// Its crowds go on all at once: whoever joins one makes nobody wait longer.
     pub(super) fn is_gate(&self) -> bool {
-        self.gate
+        self.gate_for > 0
     }
 
     /// Two looks in a row have seen a crowd, and items end; it is no gate.
     pub(super) fn is_convoy(&self, now: Time) -> bool {
-        !self.gate && self.since.is_some_and(|since| since < now) && self.is_moving(now)
+        !self.is_gate() && self.since.is_some_and(|since| since < now) && self.is_moving(now)
     }
 
     /// There is a crowd, nobody is elsewhere, and nothing ends.

@@ -292,6 +292,25 @@ fn where_one_goes_on_after_the_other_it_is_a_convoy_again() {
     assert!(crowd.has_hold());
 }
 
+/// A lock that is faster than the looks: whoever was seen there has ended its item meanwhile.
+#[test]
+fn that_a_crowd_has_opened_is_forgotten_when_many_items_have_ended() {
+    let mut crowd = convoy_after(going_on(11, 10), 20);
+    let mut now = ms(16);
+    let mut ended = 3;
+    while !crowd.has_hold() {
+        now = now.after(4 * MILLISECOND);
+        for _ in 0..16 {
+            crowd.passed(now);
+            crowd.completed(now);
+        }
+        ended += 16;
+        crowd.looked(now, at_lock(18, 20), 2);
+        assert!(ended < 2 * 11 * GATE_VALID, "it is a convoy");
+    }
+    assert!(ended >= 11 * GATE_VALID, "perhaps a barrier: {ended}");
+}
+
 #[test]
 fn each_convoy_doubles_what_a_probe_waits() {
     let (mut crowd, mut now) = searching(40);

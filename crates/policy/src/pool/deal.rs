@@ -219,6 +219,11 @@ impl<S: Store> WorkerPool<S> {
         inbox: &mut impl Inbox<S>,
         to: Dealer<S::Pwq>,
     ) -> Option<Dealt<S::Work>> {
+        // For what is listed, reports of idle CPUs are asked for. Of items that are not short one
+        // stays there, lest this one blocks and nobody hears of it.
+        if self.nr_queued() == 1 && !self.brief.are_short() {
+            return None;
+        }
         if let Some(work) = self.worklist.list().first() {
             let dealt = self.queued(cx, inbox, (work, true), to)?;
             self.worklist.unlist_series(cx, &[work]);

@@ -118,3 +118,21 @@ fn longer_items_are_dealt_where_as_many_run_as_should() {
     assert!((2..=4).contains(&two_each), "{two_each}");
     assert_eq!(dealt_after(DEALT), 0);
 }
+
+/// Reports of idle CPUs are asked for only while something is listed.
+#[test]
+fn of_longer_items_one_stays_listed_while_others_are_dealt() {
+    let mut rig = Rig::one(attrs(1), 1000);
+    let mut inbox = Box::of(&rig);
+    rig.queue_and_run(400, 0);
+    rig.may_pass = u64::MAX / 2;
+    let mut hands = 0;
+    while let [(_, id, _)] = rig.running()[..] {
+        rig.advance(2 * SHORT);
+        end_by(&mut rig, &mut inbox, id, 2 * SHORT);
+        run(&mut rig, &mut inbox);
+        hands += usize::from(inbox.nr_dealt() > 0);
+        assert!(inbox.nr_dealt() == 0 || rig.pools[0].nr_queued() > 0);
+    }
+    assert!(hands > 100, "{hands}");
+}

@@ -81,8 +81,8 @@ impl Crowd {
     }
 
     /// Whether its crowds go on all at once, as at a barrier.
-    pub fn is_gate(&self) -> bool {
-        self.queue.is_gate()
+    pub fn opens_at_once(&self) -> bool {
+        self.queue.opens_at_once()
     }
 
     /// Why items are held back.
@@ -129,12 +129,12 @@ impl Crowd {
         let is_convoy = self.is_convoy(now);
         hit!(LookSleepers if !is_crowd);
         hit!(LookBarrier if self.queue.is_stuck(now));
-        hit!(LookGate if self.is_gate());
+        hit!(LookOpens if self.opens_at_once());
         hit!(LookConvoy if is_convoy);
         match &mut self.hold {
             Some(hold) => {
                 let released = hold.looked(now, &look, &self.queue, &mut self.stats);
-                if released || hold.is_over(now) || self.queue.is_gate() {
+                if released || hold.is_over(now) || self.queue.opens_at_once() {
                     self.hold = None;
                 }
             }

@@ -15,7 +15,7 @@
 //! | wait at one address | items of the kind end | a *convoy* | are held back: see `hold.rs` |
 //! | all wait at one address | none ends for longer than usual | a *barrier*, or a chain: they wait for an item that is still queued | begin, twice as many each time: it may be all that helps |
 //! | most wait at one address, and some do not | none ends for longer than usual | a convoy whose head has lost its CPU, or sleeps | are held back |
-//! | waited at one address, and go on all at once | | a *gate*: a barrier in use, or a condition that all wait for | begin, until they go on one by one |
+//! | waited at one address, and go on all at once | | a barrier that is in use, or a condition that all wait for | begin, until they go on one by one |
 //! | do anything else | | no reason to hold back | begin |
 //!
 //! Of all kinds together a pool grows freely up to twice what the last look saw. After the first
@@ -51,7 +51,7 @@ pub const CLOSED: Nanos = 20 * MILLISECOND;
 /// A crowd that has opened to all at once is believed to do so again, until so many times as many
 /// items have ended as went on then. Where one lock lets one go on after the other, and fast, looks
 /// cannot see that most have stayed.
-pub const GATE_VALID: u32 = 64;
+pub const OPENS_VALID: u32 = 64;
 /// A look at the workers is believed for this long: a little more than the time between two looks
 /// of the tick while canaries report.
 pub const LOOK_VALID: Nanos = 20 * MILLISECOND;
@@ -118,11 +118,11 @@ pub struct Look {
     pub crowd: u32,
     /// The futex that the most sleepers wait on, if any waits on one.
     pub lock: Option<u64>,
-    /// Of those that were seen waiting at the futex of the look before, and are at the same item
-    /// still: how many wait there still, and how many do not.
-    pub stayed: u32,
-    /// See there.
+    /// Of those that waited at the futex of the look before when they were last seen, and are at
+    /// the same item: about how many wait there no more. 0 if too few were looked at.
     pub left: u32,
+    /// The same, of those that wait there still.
+    pub stayed: u32,
 }
 
 impl Look {

@@ -1,6 +1,6 @@
 //! The queue at one lock, as looks and the ends of items show it.
 
-use super::{CLOSED, GATE_VALID, Look, SPACING_LEAST, STUCK_LAST};
+use super::{CLOSED, Look, OPENS_VALID, SPACING_LEAST, STUCK_LAST};
 use crate::time::{Nanos, Time};
 
 /// The queue at one lock.
@@ -21,7 +21,7 @@ pub(super) struct Queue {
     ended: Option<Time>,
     spacing: Nanos,
     /// Its crowds go on all at once: so many more items may end before that is forgotten.
-    gate_for: u32,
+    opens_for: u32,
 }
 
 impl Queue {
@@ -35,10 +35,11 @@ impl Queue {
     }
 
     pub(super) fn looked(&mut self, now: Time, look: &Look, target: u32) {
-        if look.has_opened(target) {
-            self.gate_for = look.left.saturating_mul(GATE_VALID);
+        // At whatever address: each barrier has its own.
+        if self.since.is_some() && look.has_opened(target) {
+            self.opens_for = look.left.saturating_mul(OPENS_VALID);
         } else if self.is_lock(look) {
-            self.gate_for = 0;
+            self.opens_for = 0;
         }
         self.looked_at = now;
         if look.lock.is_some() && look.lock != self.lock {
@@ -55,7 +56,7 @@ impl Queue {
     }
 
     pub(super) fn completed(&mut self, now: Time) {
-        self.gate_for = self.gate_for.saturating_sub(1);
+        self.opens_for = self.opens_for.saturating_sub(1);
         let Some(last) = self.ended.replace(now) else {
             return;
         };
@@ -77,13 +78,13 @@ impl Queue {
     }
 
     /// Its crowds go on all at once: whoever joins one makes nobody wait longer.
-    pub(super) fn is_gate(&self) -> bool {
-        self.gate_for > 0
+    pub(super) fn opens_at_once(&self) -> bool {
+        self.opens_for > 0
     }
 
-    /// Two looks in a row have seen a crowd, and items end; it is no gate.
+    /// Two looks in a row have seen a crowd, and items end; it does not open at once.
     pub(super) fn is_convoy(&self, now: Time) -> bool {
-        !self.is_gate() && self.since.is_some_and(|since| since < now) && self.is_moving(now)
+        !self.opens_at_once() && self.since.is_some_and(|since| since < now) && self.is_moving(now)
     }
 
     /// There is a crowd, nobody is elsewhere, and nothing ends.

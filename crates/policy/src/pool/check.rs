@@ -96,7 +96,11 @@ impl<S: Store> WorkerPool<S> {
         for (_, worker) in self.crew.all() {
             if worker.state() != State::Executing {
                 assert!(worker.current.is_none() && worker.waiting().is_none());
-                assert!(worker.hints() == 0 && !worker.is_asleep() && worker.futex.is_none());
+                assert!(
+                    worker.hints() == 0
+                        && !worker.is_asleep()
+                        && worker.futex.or(worker.waits_at).is_none()
+                );
                 assert_eq!(worker.extra(), 0);
                 assert!(worker.scheduled.is_empty(), "items nobody would find");
             }

@@ -179,6 +179,7 @@ impl<S: Store> WorkerPool<S> {
         let worker = self.crew.get_mut(seen.worker);
         // Who has got through a queue was in it nevertheless.
         worker.futex = seen.futex().or(worker.futex);
+        worker.waits_at = seen.futex();
         if worker.hints() > 0 {
             return;
         }

@@ -50,7 +50,7 @@ edges! {
     GrowthProbes "growth-probes" "An item began beyond what its kind is allowed."
     LookConvoy "look-convoy" "A look saw a convoy: most wait at one lock and get through."
     LookBarrier "look-barrier" "A look saw a barrier: most wait at one address and nobody gets through."
-    LookGate "look-gate" "A look saw that most of a crowd went on at once."
+    LookOpens "look-opens" "A look saw that most of a crowd went on at once."
     LookSleepers "look-sleepers" "A look saw workers that sleep for different reasons."
     IdleReportStarts "idle-report-starts" "The report of an idle CPU started a worker."
     IdleReportUnused "idle-report-unused" "The report of an idle CPU came too late, or found nothing to start."

@@ -357,7 +357,7 @@ impl<S: Store> Crew<S> {
         self.set_waiting(id, None);
         self.set_extra(id, 0);
         let worker = self.table.get_mut(id);
-        (worker.futex, worker.unseen) = (None, None);
+        (worker.futex, worker.waits_at, worker.unseen) = (None, None, None);
         let (hinted, asleep) = (take(&mut worker.hints) > 0, take(&mut worker.asleep));
         self.counts.hinted -= u32::from(hinted);
         self.counts.asleep -= u32::from(asleep);

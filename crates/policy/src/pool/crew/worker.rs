@@ -39,6 +39,8 @@ pub(in crate::pool) struct Worker<S: Store> {
     /// The futex address that it slept on when it was last seen asleep on one, in its current
     /// item.
     pub futex: Option<u64>,
+    /// The same, if it was asleep there when it was last seen at all.
+    pub waits_at: Option<u64>,
     /// How often in a row it asked and others wanted its CPU.
     pub crowded: u32,
     /// The item that it has just ended was long enough to ask that.
@@ -147,6 +149,7 @@ impl<S: Store> Worker<S> {
             unseen: None,
             extra: 0,
             futex: None,
+            waits_at: None,
             crowded: 0,
             asks: false,
             asks_after: Time(0),

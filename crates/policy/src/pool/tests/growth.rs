@@ -84,6 +84,34 @@ fn a_barrier_is_no_convoy() {
     assert_eq!(most(&executing), 64, "all meet at one address");
 }
 
+/// Those of one group end, two in half a millisecond, while those of the next one arrive. Each look
+/// sees some of them only.
+#[test]
+fn barriers_one_after_the_other_are_no_convoy() {
+    const GROUP: usize = 64;
+    let mut rig = Rig::one(attrs(2), 200);
+    rig.queue_and_run(6 * GROUP, 0);
+    let mut looks = 0;
+    while !rig.executing().is_empty() {
+        let begun: Vec<usize> = rig.started.iter().map(|work| work / GROUP).collect();
+        let met = |work: usize| begun.iter().filter(|&&of| of == work / GROUP).count() == GROUP;
+        let runs = rig.executing().into_iter().filter(|&work| met(work));
+        for work in runs.take(16).collect::<Vec<_>>() {
+            rig.advance(MILLISECOND / 4);
+            rig.end_and_run(work, ItemReport::default());
+        }
+        rig.advance(MILLISECOND);
+        rig.scan(0, |work| match met(work) {
+            true => SeenState::Runnable,
+            false => SeenState::Asleep(Some(0x1000 * (1 + work / GROUP) as u64)),
+        });
+        rig.run();
+        looks += 1;
+        assert!(looks < 1_000, "{:?}", rig.executing());
+    }
+    assert_eq!(rig.pools[0].stats().growth.convoys, 0);
+}
+
 #[test]
 fn a_convoy_does_not_grow() {
     let mut rig = Rig::one(attrs(2), 1000);

@@ -13,6 +13,10 @@ use crate::pool::Cx;
 use crate::pool::crew::Crew;
 use crate::pool::seen::{Seen, SeenState};
 
+/// Of so many that waited it has to be seen what they do now: a single one may have the lock. Often
+/// no more of the known sleepers are looked at.
+const LEAST_SEEN: usize = 2;
+
 impl<S: Store> Worklist<S> {
     /// Takes in what a whole look saw, before it is noted of the workers: whose executions queue up
     /// at a lock. True if somebody's do.
@@ -41,7 +45,7 @@ impl<S: Store> Worklist<S> {
             let crowd = &mut self.lanes[at].crowd;
             let look = Self::estimate(cx, crew, kind, &of_kind, crowd.lock());
             crowd.looked(cx.now, look, target);
-            is_crowded |= look.is_crowd() && !crowd.is_gate();
+            is_crowded |= look.is_crowd() && !crowd.opens_at_once();
         }
         self.settle_lanes(cx);
         is_crowded
@@ -86,16 +90,29 @@ impl<S: Store> Worklist<S> {
         for id in crew.ids().filter(executes) {
             known[usize::from(crew.is_known_asleep(id))] += 1;
         }
-        let was_there = |one: &Seen| before.is_some() && crew.get(one.worker).futex == before;
-        let is_there = |one: &Seen| one.futex() == before;
+        let (left, stayed) = Self::went_on(crew, known, seen, before);
         Look {
-            stayed: Self::about(crew, known, seen, |one| was_there(one) && is_there(one)),
-            left: Self::about(crew, known, seen, |one| was_there(one) && !is_there(one)),
+            left,
+            stayed,
             busy: known[0] + known[1],
             asleep: Self::about(crew, known, seen, asleep),
             crowd: Self::about(crew, known, seen, at_lock),
             lock,
         }
+    }
+
+    /// Of those that waited at this futex when they were last seen, in the same item: how many wait
+    /// there no more, and how many do.
+    fn went_on(crew: &Crew<S>, known: [u32; 2], seen: &[&Seen], before: Option<u64>) -> (u32, u32) {
+        let waited = |one: &Seen| before.is_some() && crew.get(one.worker).waits_at == before;
+        let left = |one: &Seen| waited(one) && is_elsewhere(one, before);
+        let stayed = |one: &Seen| waited(one) && one.futex() == before;
+        let told = |one: &&&Seen| left(one) || stayed(one);
+        if seen.iter().filter(told).count() < LEAST_SEEN {
+            return (0, 0);
+        }
+        let about = |is_one: &dyn Fn(&Seen) -> bool| Self::about(crew, known, seen, is_one);
+        (about(&left), about(&stayed))
     }
 
     /// How many of these, so many not known and so many known to sleep, are of the sort.
@@ -116,6 +133,15 @@ impl<S: Store> Worklist<S> {
                 .unwrap_or(0)
         };
         among(true) + among(false)
+    }
+}
+
+/// It was seen, and does not wait there. Who sleeps where nobody can see says nothing.
+fn is_elsewhere(one: &Seen, futex: Option<u64>) -> bool {
+    match one.state {
+        SeenState::Runnable | SeenState::Threads(_) => true,
+        SeenState::Asleep(at) => at.is_some() && at != futex,
+        SeenState::Stopped | SeenState::Unknown(_) => false,
     }
 }
 

@@ -40,6 +40,8 @@ pub struct Suspects {
     looked_at: Funcs,
     /// This function left nothing, and is trusted until then.
     trusted: Option<(u64, Time)>,
+    /// One of the items would have been looked at, had it not been trusted.
+    owed: bool,
 }
 
 /// The functions of some items.
@@ -68,7 +70,19 @@ impl Suspects {
         self.items = self.items.saturating_add(1);
         self.funcs = self.funcs.and(func);
         let looks = ran >= TRUST || (ran >= SHORT_ITEM && !self.are_trusted(now));
+        self.owed |= ran >= SHORT_ITEM;
         looks.then(|| self.take())?
+    }
+
+    /// The worker is about to begin an item, of this function. As [`item_ended`](Self::item_ended):
+    /// what a function is trusted with is not left to another one.
+    pub fn before_item(&mut self, func: u64) -> Option<u32> {
+        (self.owed && self.funcs != Funcs::One(func)).then(|| self.take())?
+    }
+
+    /// Whether there may be something to look at before an item.
+    pub fn is_owed(&self) -> bool {
+        self.owed
     }
 
     /// The worker is about to park, where nobody knows for how long. As
@@ -92,6 +106,11 @@ impl Suspects {
         }
     }
 
+    /// It has found something.
+    pub fn was_found(&mut self) {
+        self.trusted = None;
+    }
+
     /// The worker is about to create a thread, which would start with what its creator has. As
     /// [`item_ended`](Self::item_ended).
     pub fn before_leaving(&mut self) -> Option<u32> {
@@ -99,6 +118,7 @@ impl Suspects {
     }
 
     fn take(&mut self) -> Option<u32> {
+        self.owed = false;
         let items = core::mem::take(&mut self.items);
         self.looked_at = core::mem::take(&mut self.funcs);
         (items > 0).then_some(items)
@@ -364,5 +384,20 @@ mod tests {
         assert_eq!(ends(TRUST + 3, SHORT_ITEM, 7), Some(1), "and another");
         assert_eq!(ends(TRUST + 4, 1, 8), None);
         assert_eq!(ends(TRUST + 5, SHORT_ITEM, 7), Some(2), "one of two");
+    }
+
+    #[test]
+    fn what_a_trusted_function_left_is_found_before_another_one_begins() {
+        let mut suspects = Suspects::default();
+        assert_eq!(suspects.item_ended(Time(0), SHORT_ITEM, 7), Some(1));
+        suspects.was_clean(Time(0));
+        assert_eq!(suspects.item_ended(Time(1), SHORT_ITEM - 1, 7), None);
+        assert_eq!(suspects.before_item(8), None, "tiny ones wait");
+        assert_eq!(suspects.item_ended(Time(1), SHORT_ITEM, 7), None);
+        assert_eq!(suspects.before_item(7), None);
+        assert_eq!(suspects.before_item(8), Some(2));
+        assert_eq!(suspects.before_item(9), None);
+        suspects.was_found();
+        assert_eq!(suspects.item_ended(Time(2), SHORT_ITEM, 7), Some(1));
     }
 }

@@ -108,6 +108,18 @@ impl Tidiness {
         self.look_and_trust(now, suspects, is_items)
     }
 
+    /// An item is about to begin then. `is_items` as above.
+    pub(super) fn before_item(
+        &mut self,
+        now: Time,
+        func: impl FnOnce() -> u64,
+        is_items: impl FnOnce(&CpuMask) -> bool,
+    ) -> Option<Found> {
+        let owed = self.suspects.is_owed();
+        let suspects = owed.then(|| self.suspects.before_item(func()))??;
+        self.look_and_trust(now, suspects, is_items)
+    }
+
     /// As [`item_ended`](Self::item_ended), in a rescuer. With a nice level that cannot be set
     /// right it goes on: it is needed just when no other thread can be made.
     pub(super) fn rescued_ended(
@@ -144,7 +156,9 @@ impl Tidiness {
         is_items: impl FnOnce(&CpuMask) -> bool,
     ) -> Option<Found> {
         let suspects = self.suspects.before_leaving()?;
-        self.look(suspects, is_items)
+        let found = self.look(suspects, is_items)?;
+        self.suspects.was_found();
+        Some(found)
     }
 
     fn look_and_trust(
@@ -154,8 +168,9 @@ impl Tidiness {
         is_items: impl FnOnce(&CpuMask) -> bool,
     ) -> Option<Found> {
         let found = self.look(suspects, is_items);
-        if found.is_none() {
-            self.suspects.was_clean(now);
+        match found {
+            None => self.suspects.was_clean(now),
+            Some(_) => self.suspects.was_found(),
         }
         found
     }

@@ -291,11 +291,13 @@ impl Worker {
         let slot = self.hands.slot;
         loop {
             self.follow_cpus();
+            let was_lost = self.is_lost_before(work, begun);
             let done = self.hands.execute(work, pwq, Some(begun));
             if !slot.pool.base().is_ours() {
                 return None;
             }
-            let is_lost = self.is_lost_after(&done, pwq);
+            // What could not be set right before is no doing of this item.
+            let is_lost = was_lost || self.is_lost_after(&done, pwq);
             let next = (!is_lost)
                 .then(|| slot.go_on(pwq, done.at, &done.report))
                 .flatten();
@@ -306,6 +308,17 @@ impl Worker {
             work = next;
             begun = self.begins(done.at, asked, waited);
         }
+    }
+
+    /// Looks at what items of another function have left, which were trusted.
+    fn is_lost_before(&mut self, work: NonNull<Header>, begun: Time) -> bool {
+        let (slot, seen) = (self.hands.slot, &mut self.cpus_seen);
+        let is_items = |mask: &CpuMask| is_items_mask(slot, seen, mask);
+        // SAFETY: the item was just taken off its queue; its header is alive until its function is
+        // called.
+        let func = || unsafe { work.as_ref().key().func };
+        let found = self.tidiness.before_item(begun, func, is_items);
+        self.is_lost_with(found)
     }
 
     /// Looks at what the item has left in the thread, if it is time.
@@ -325,6 +338,11 @@ impl Worker {
         let (slot, seen) = (self.hands.slot, &mut self.cpus_seen);
         let is_items = |mask: &CpuMask| is_items_mask(slot, seen, mask);
         let found = self.tidiness.before_parking(is_items);
+        self.is_lost_with(found)
+    }
+
+    /// Sets right what was found of items that nobody can name any more.
+    fn is_lost_with(&mut self, found: Option<Found>) -> bool {
         found.is_some_and(|found| {
             self.settle(&found);
             as_stranger(|| say(found, ""))
@@ -336,10 +354,7 @@ impl Worker {
         let (slot, seen) = (self.hands.slot, &mut self.cpus_seen);
         let is_items = |mask: &CpuMask| is_items_mask(slot, seen, mask);
         let found = self.tidiness.before_leaving(is_items);
-        found.is_some_and(|found| {
-            self.settle(&found);
-            as_stranger(|| say(found, ""))
-        })
+        self.is_lost_with(found)
     }
 
     /// Reports the ended item, if there is one, and asks for the next step, in one go. Tells

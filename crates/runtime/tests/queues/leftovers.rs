@@ -1,6 +1,6 @@
 //! What items leave behind in their worker's thread is reported, and the next item does not see it.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use cmwq::{Report, Workqueue};
 use cmwq_os::{sched, thread};
@@ -132,6 +132,35 @@ fn a_signal_mask_is_set_right() {
             assert!(left[0].text.contains(part), "{part} in {}", left[0].text);
         }
     });
+}
+
+/// A function that left nothing a moment ago is not looked at again so soon, but before another one
+/// begins on its thread.
+#[test]
+fn what_a_trusted_function_leaves_is_no_item_of_another_ones() {
+    alone(
+        "leftovers::what_a_trusted_function_leaves_is_no_item_of_another_ones",
+        || {
+            let (log, queue) = (reports(), one("trusted"));
+            let own = queue.spawn(nice_and_signals).join().unwrap();
+            let item = |leaves: bool| {
+                move || {
+                    if leaves {
+                        block_nothing();
+                    }
+                    let begun = Instant::now();
+                    while begun.elapsed() < Duration::from_micros(100) {}
+                }
+            };
+            for _ in 0..50 {
+                for leaves in [false, false, true] {
+                    drop(queue.spawn(item(leaves)));
+                }
+                assert_eq!(queue.spawn(nice_and_signals).join().unwrap(), own);
+            }
+            assert!(!left(&log).is_empty());
+        },
+    );
 }
 
 #[test]

@@ -15,7 +15,8 @@
 //!
 //! A balance bounds what this may cost. A short item that few workers served has saved a little. An
 //! item that took long while others waited has lost its time. When more is lost than was saved, the
-//! number of such items in a row that make few workers enough doubles.
+//! number of such items in a row that make few workers enough doubles. [`LIGHT`] items take no part
+//! in that: where as many run as should no CPU is lost by what is dealt.
 
 use crate::time::{MICROSECOND, MILLISECOND, Nanos, Time};
 use crate::worker::WorkerId;
@@ -28,10 +29,10 @@ const BRIEF_ALONE: Nanos = 4 * MICROSECOND;
 /// An item shorter than this is short: it is over long before a worker that is woken for the next
 /// one begins that.
 pub(super) const SHORT: Nanos = 4 * MICROSECOND;
-/// Items shorter than this are dealt where as many run as should: to take the lock for each would
-/// cost more of the CPUs' time than is right. About half a microsecond, most of which goes to lines
-/// that another CPU has changed.
-pub(super) const DEALT: Nanos = 25 * MICROSECOND;
+/// An item shorter than this is light: where as many run as should, such items are dealt. To take
+/// the lock for each would cost too much of the CPUs' time. It costs about half a microsecond, most
+/// of which goes to lines that another CPU has changed.
+pub(super) const LIGHT: Nanos = 25 * MICROSECOND;
 /// To wait for the lock is worth it for items that take so many times as long.
 const WORTH: Nanos = 16;
 /// What was dealt is recalled by others when it has waited for so long. So no longer item is short,
@@ -41,6 +42,8 @@ const WORTH: Nanos = 16;
 pub(super) const WAITS_AT_MOST: Nanos = 4 * LATE;
 /// Few workers are enough until no item has begun or ended for so long: about what a wake takes.
 pub(super) const LATE: Nanos = 50 * MICROSECOND;
+/// The last item that is dealt is to begin so long before the worker asks: it would be given back.
+const SLACK: Nanos = LATE / 8;
 /// The number of brief, or short, items in a row that make few workers enough: at first, and at
 /// most.
 const NEEDS_FIRST: u32 = 64;
@@ -61,10 +64,10 @@ const PROVEN: u64 = 64;
 /// What the last items of a pool were like.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Brief {
-    /// Brief items in a row, short ones, and those that may be dealt.
+    /// Brief items in a row, short ones, and light ones.
     run: u32,
     short: u32,
-    dealt: u32,
+    light: u32,
     /// How long an item takes, about.
     mean: Nanos,
     /// How long a worker that asks waits for the pool's lock, about.
@@ -104,12 +107,22 @@ impl Brief {
         }
     }
 
+    /// For tests: items are taken for light, until they are found to be shorter or longer.
+    #[cfg(test)]
+    pub(super) fn presumed_light() -> Self {
+        Brief {
+            light: MOST,
+            mean: LIGHT / 4,
+            ..Brief::that_needs(1)
+        }
+    }
+
     /// So many in a row make few workers enough, at first and at least.
     fn that_needs(needs: u32) -> Self {
         Brief {
             run: 0,
             short: 0,
-            dealt: 0,
+            light: 0,
             mean: 0,
             wait: 0,
             needs,
@@ -166,7 +179,7 @@ impl Brief {
         }
         self.run = self.count(self.run, is_brief);
         self.short = self.count(self.short, is_short);
-        self.dealt = self.count(self.dealt, ran < self.dealt_below());
+        self.light = self.count(self.light, ran < self.light_below());
         self.mean = (self.mean * (MEAN_PART - 1) + ran.min(WAITS_AT_MOST)) / MEAN_PART;
         self.strike_the_balance();
     }
@@ -183,13 +196,13 @@ impl Brief {
         (WORTH * self.wait).clamp(SHORT, WAITS_AT_MOST)
     }
 
-    /// An item that takes less may be dealt.
-    fn dealt_below(&self) -> Nanos {
-        self.short_below().max(DEALT)
+    /// An item that takes less is light.
+    fn light_below(&self) -> Nanos {
+        self.short_below().max(LIGHT)
     }
 
     fn begin_anew(&mut self) {
-        (self.run, self.short, self.dealt) = (0, 0, 0);
+        (self.run, self.short, self.light) = (0, 0, 0);
     }
 
     /// One more in a row, or one that is longer.
@@ -249,7 +262,7 @@ impl Brief {
         match (self.are_brief(), self.are_short()) {
             (true, _) => BRIEF,
             (false, true) => self.short_below(),
-            (false, false) => self.dealt_below(),
+            (false, false) => self.light_below(),
         }
     }
 
@@ -259,10 +272,10 @@ impl Brief {
         (2 * WORTH * self.wait).clamp(LATE, WAITS_AT_MOST)
     }
 
-    /// So many are over in the time after which a worker is late, or in several times that for
-    /// which it waits to get them.
+    /// So many are over shortly before the time after which a worker is late, or in several times
+    /// that for which it waits to get them.
     pub(super) fn in_time(&self) -> usize {
-        let time = (WORTH * self.wait).clamp(LATE, WAITS_AT_MOST);
+        let time = (WORTH * self.wait).clamp(LATE - SLACK, WAITS_AT_MOST);
         (time / self.mean.max(1)).max(1) as usize
     }
 
@@ -275,9 +288,9 @@ impl Brief {
         self.are_brief() || self.short >= self.needs
     }
 
-    /// Whether they are dealt, if the pool is in no hurry to hear of one.
-    pub(super) fn are_dealt(&self) -> bool {
-        self.are_short() || self.dealt >= self.needs
+    /// Whether to take the lock for each would cost too much.
+    pub(super) fn are_light(&self) -> bool {
+        self.are_short() || self.light >= self.needs
     }
 
     fn is_moving(&self, now: Time, server: Option<(WorkerId, Time)>) -> bool {
@@ -353,6 +366,17 @@ mod tests {
         assert!((8..=10).contains(&brief.in_time()), "{}", brief.in_time());
         (0..200).for_each(|_| brief.waited(0));
         assert!(!are_short(&mut brief, SHORT), "it is over");
+    }
+
+    #[test]
+    fn it_is_dealt_what_begins_before_it_asks() {
+        for (ran, dealt) in [(SHORT / 2, 22), (SHORT, 10), (LIGHT / 2, 3), (LIGHT - 1, 1)] {
+            let mut brief = Brief::default();
+            (0..2 * NEEDS_FIRST).for_each(|_| brief.ended(ran, true, true));
+            let mean = brief.mean;
+            assert_eq!(brief.in_time(), dealt, "{ran}: {mean}");
+            assert!(mean * dealt as u64 <= LATE - SLACK && brief.goes_on_for() == LATE);
+        }
     }
 
     #[test]

@@ -1,32 +1,30 @@
 //! Items that a worker is dealt: it goes from one to the next without the pool's lock.
 //!
-//! While items are short, the end of one leads to the next that waits, and to nothing else that is
-//! in a hurry. So the pool deals the worker some of them: the first of the worklist, or else of
-//! those that wait for a slot, or else of those that were left in the [inbox](super::inbox). As
-//! long as its items turn out short, or brief where one worker serves, it goes on by itself, and
-//! notes when each ended.
+//! While items are short, or light (`brief.rs`) where as many run as should, the end of one leads
+//! to the next that waits, and to nothing else that is in a hurry. So the pool deals the worker
+//! some of them: the first of the worklist, or else of those that wait for a slot, or else of those
+//! that were left in the [inbox](super::inbox). As long as its items turn out so, or brief where
+//! one worker serves, it goes on by itself, and notes when each ended.
 //!
 //! When it has begun all of them, soon, and no event has come since, it is dealt more of what was
 //! left meanwhile. That takes the lock, and none of what an event takes: the pool is as it was.
 //!
 //! Nothing of this is seen. The first act of every event is to [recall](WorkerPool::recall) what
 //! was dealt: the pool learns how far the worker has come, and the rest is where it was. So events
-//! find the pool as if the worker had told of each item. Where several workers serve short items,
-//! each is dealt some, and a worker that just goes on leaves others theirs: when that is right is
-//! in "Several hands" of `README.md` in this folder. Of a FIFO queue it never is.
+//! find the pool as if the worker had told of each item. Where several workers run, each is dealt
+//! some, and a worker that just goes on leaves others theirs: when that is right is in "Several
+//! hands" of `README.md` in this folder. Of a FIFO queue it never is.
 //!
 //! An item that is dealt and not begun is pending and owned, as in the inbox. Once it is begun it
 //! has the slot of the one before, of the same pool workqueue; a listed one has its own.
 //! The words of the protocol are in the README of the engine's pools.
 
-use super::brief::{LATE, WAITS_AT_MOST};
-use super::crew::Current;
-use super::dealt::{Dealer, Dealt, MOST_DEALT, Recalled, Was};
+mod recall;
+
+use super::dealt::{Dealer, Dealt, MOST_DEALT, Was};
 use super::inbox::{Inbox, may_be_held};
-use super::{Cx, Published, WorkerPool, slots};
-use crate::action::Action;
-use crate::list::List;
-use crate::probe::{broken, hit};
+use super::{Cx, WorkerPool, slots};
+use crate::probe::hit;
 use crate::pwq::Drain;
 use crate::store::{ItemKey, SharedLimit, Store};
 use crate::time::{Nanos, Time};
@@ -79,26 +77,6 @@ fn plain_flags(inactive: bool) -> QueuedFlags {
         inactive,
         ..QueuedFlags::default()
     }
-}
-
-/// How far a worker has come by itself.
-struct Progress<P> {
-    dealer: Dealer<P>,
-    dealt: usize,
-    /// Items that have ended, and that have begun.
-    count: u32,
-    /// Those of them that were counted in, that had a slot, and that are far.
-    counted: u32,
-    listed: u32,
-    far: u32,
-    /// A flush may be over.
-    flushed: bool,
-    /// Items wait for a slot that are in nobody's hand any more, and for which nobody has asked.
-    waits: bool,
-    /// The item that it executes, with its colour, and when that began.
-    key: ItemKey,
-    colour: u8,
-    began: Time,
 }
 
 impl<S: Store> WorkerPool<S> {
@@ -201,7 +179,7 @@ impl<S: Store> WorkerPool<S> {
         };
         let may = is_quiet
             && self.drain_watchers == 0
-            && self.brief.are_dealt()
+            && self.brief.are_light()
             && self.opening(cx.now).is_some()
             && is_ours(cx)
             // The next one that asks would recall it.
@@ -219,8 +197,8 @@ impl<S: Store> WorkerPool<S> {
         inbox: &mut impl Inbox<S>,
         to: Dealer<S::Pwq>,
     ) -> Option<Dealt<S::Work>> {
-        // For what is listed, reports of idle CPUs are asked for. Of items that are not short one
-        // stays there, lest this one blocks and nobody hears of it.
+        // For what is listed, reports of idle CPUs are asked for. So of items that are not short
+        // one stays there: the worker's own may block, and somebody has to hear of that.
         if self.nr_queued() == 1 && !self.brief.are_short() {
             return None;
         }
@@ -262,8 +240,9 @@ impl<S: Store> WorkerPool<S> {
         let left = inbox.first()?;
         let key = cx.store.key(left.work);
         let is_its = left.pwq == to.pwq && self.is_free_for(to.worker, &key);
+        let far = self.worklist.is_far_from(cx, left.home);
         let is_new = cx.store.is_new(left.work);
-        if !is_its || may_be_held(inbox, to.worker, (&key, is_new)) {
+        if !is_its || self.is_for_others(far) || may_be_held(inbox, to.worker, (&key, is_new)) {
             return None;
         }
         let left = inbox.take()?;
@@ -273,8 +252,13 @@ impl<S: Store> WorkerPool<S> {
             stamp: left.stamp,
             was: Was::Left,
             home: left.home,
-            far: self.worklist.is_far_from(cx, left.home),
+            far,
         })
+    }
+
+    /// Short items are over before it matters where they run. Others are left to who is nearer.
+    fn is_for_others(&self, far: bool) -> bool {
+        far && !self.brief.are_short()
     }
 
     /// This one, if it can be dealt. It is listed, or else it waits for a slot.
@@ -292,7 +276,8 @@ impl<S: Store> WorkerPool<S> {
         let is_its = its == to.pwq && self.is_free_for(to.worker, &key);
         let home = cx.store.home(work);
         let is_held = || may_be_held(inbox, to.worker, (&key, home.is_new()));
-        if !is_plain || !is_its || is_held() {
+        let far = self.worklist.is_far(cx, work);
+        if !is_plain || !is_its || self.is_for_others(far) || is_held() {
             return None;
         }
         Some(Dealt {
@@ -304,199 +289,12 @@ impl<S: Store> WorkerPool<S> {
                 false => Was::Inactive(colour),
             },
             home: home.cpu(),
-            far: self.worklist.is_far(cx, work),
+            far,
         })
     }
 
     /// Whether nobody but this worker executes it, which comes to it later.
     fn is_free_for(&self, id: WorkerId, key: &ItemKey) -> bool {
         self.who_executes(key).is_none_or(|busy| busy == id)
-    }
-
-    /// What was dealt to this worker, or to all, and is not begun is where it was, and the pool
-    /// knows what they have done. To recall all is the first act of every event, whose time may be
-    /// before that of a worker's last step. Exceptions are [`ended_beside`](Self::ended_beside),
-    /// [`next_beside`](Self::next_beside) and [`crowded`](Self::crowded).
-    pub fn recall(&mut self, cx: &mut Cx<S>, inbox: &mut impl Inbox<S>, of: Option<WorkerId>) {
-        let mut hand: Option<Progress<S::Pwq>> = None;
-        self.dealing.fifo = self
-            .dealing
-            .fifo
-            .filter(|&id| of.is_some_and(|of| of != id));
-        inbox.recall(of, |dealer, what| match what {
-            Recalled::Hand { dealt } => {
-                self.crew.get_mut(dealer.worker).dealt = None;
-                let next = self.progress(*dealer, dealt);
-                if let Some(before) = hand.replace(next) {
-                    self.note_progress(cx, &before);
-                }
-            }
-            Recalled::Begun { item, at, ran } => {
-                let progress = hand.as_mut().expect("it comes first");
-                self.note_step(cx, progress, (&item, at, ran));
-            }
-            Recalled::Rest(item) => {
-                let waits = self.put_back(cx, dealer.pwq, &item);
-                hand.as_mut().expect("it comes first").waits |= waits;
-            }
-        });
-        if let Some(last) = &hand {
-            self.note_progress(cx, last);
-        }
-    }
-
-    /// The item was dealt, and is not begun. True if it waits for a slot, and none has meanwhile.
-    fn put_back(&mut self, cx: &mut Cx<S>, pwq: S::Pwq, item: &Dealt<S::Work>) -> bool {
-        let colour = item.was.colour().expect("the inbox has the others again");
-        let inactive = item.was == Was::Inactive(colour);
-        let addr = cx.store.pwq_addr(pwq);
-        let word = WorkWord::queued(addr, self.attrs.id, colour, plain_flags(inactive));
-        cx.store.set_dealt(item.work, word);
-        if inactive {
-            self.dealing.inactive -= 1;
-            let none_waits = cx.store.pwq(pwq).inactive.is_empty();
-            let back = |s: &mut S, list: &mut List<S>| list.push_front(s, item.work);
-            self.slots.with_inactive(cx, pwq, back);
-            return none_waits;
-        }
-        self.worklist.list_series(cx, &[item.work], true);
-        false
-    }
-
-    /// Before a worker asks: what others were dealt is recalled if it has waited for long, if
-    /// nothing more is dealt, or if any of it is of a FIFO queue.
-    pub(super) fn recall_others(
-        &mut self,
-        cx: &mut Cx<S>,
-        (inbox, before): (&mut impl Inbox<S>, &Published),
-        id: WorkerId,
-    ) {
-        self.dealing.several = inbox.is_out_beside(id);
-        if !self.dealing.several {
-            return;
-        }
-        let fifo = self.dealing.fifo.is_some() && !broken!(FifoOvertaken);
-        if before.open.is_none() || fifo {
-            return self.recall(cx, inbox, None);
-        }
-        if cx.now.since(self.dealing.looked) < LATE {
-            return;
-        }
-        self.dealing.looked = cx.now;
-        for id in self.crew.ids() {
-            let dealt = self.crew.get(id).dealt;
-            if dealt.is_some_and(|at| cx.now.since(at) >= WAITS_AT_MOST) {
-                hit!(LateRecalled);
-                self.recall(cx, inbox, Some(id));
-            }
-        }
-    }
-
-    /// Whether items are in hands for which a slot may be free, or is about to be: this worker's
-    /// own goes to nobody else.
-    pub(super) fn slots_may_wait(&self, cx: &mut Cx<S>, id: WorkerId) -> bool {
-        self.dealing.inactive > 0 && !self.waits_behind(cx, id)
-    }
-
-    /// Others were started: the pool is not as it was when items were dealt.
-    pub(super) fn others_act(&mut self) {
-        self.dealing.several = true;
-    }
-
-    /// Of a worker of which nothing was heard since it was dealt so many.
-    fn progress(&self, dealer: Dealer<S::Pwq>, dealt: usize) -> Progress<S::Pwq> {
-        let worker = self.crew.get(dealer.worker);
-        let current = worker.current.as_ref().expect("it executes an item");
-        Progress {
-            dealer,
-            dealt,
-            count: 0,
-            counted: 0,
-            listed: 0,
-            far: 0,
-            flushed: false,
-            waits: false,
-            key: current.key,
-            colour: current.colour,
-            began: worker.began,
-        }
-    }
-
-    /// The item has ended that it was at, and it has begun this one.
-    fn note_step(
-        &mut self,
-        cx: &mut Cx<S>,
-        progress: &mut Progress<S::Pwq>,
-        (item, at, ran): (&Dealt<S::Work>, Time, Nanos),
-    ) {
-        self.dealing.inactive -= usize::from(matches!(item.was, Was::Inactive(_)));
-        let more_could = self.more_could_run();
-        self.brief.ended(ran, true, more_could);
-        let pwq = progress.dealer.pwq;
-        self.worklist.note_over(cx, at, (pwq, progress.key.func));
-        let state = cx.store.pwq(pwq);
-        state.stats.note_ran(ran);
-        state.stats.note_waited(item.stamp.age(at));
-        // In before out: a flush that waits for both is not told of the first.
-        let colour = item.was.colour().unwrap_or_else(|| {
-            state.nr_queued += 1;
-            state.colours.queued()
-        });
-        progress.count += 1;
-        progress.counted += u32::from(item.was != Was::Left);
-        progress.listed += u32::from(!item.was.takes_slot_over());
-        progress.far += u32::from(item.far);
-        progress.flushed |= state.colours.ended(progress.colour);
-        progress.key = item.key;
-        progress.colour = colour;
-        progress.began = at;
-    }
-
-    fn note_progress(&mut self, cx: &mut Cx<S>, progress: &Progress<S::Pwq>) {
-        self.dealing
-            .came_to(progress.dealt, progress.count as usize);
-        if progress.count > 0 {
-            self.note_steps(cx, progress);
-        }
-        if progress.waits {
-            self.take_slots(cx, progress.dealer.pwq);
-        }
-    }
-
-    fn note_steps(&mut self, cx: &mut Cx<S>, progress: &Progress<S::Pwq>) {
-        hit!(WorkerWentOn);
-        let Dealer {
-            worker: id, pwq, ..
-        } = progress.dealer;
-        let (count, at) = (u64::from(progress.count), progress.began);
-        self.brief.moved(id, at);
-        self.stats.started += count;
-        self.stats.completed += count;
-        self.stats.far += u64::from(progress.far);
-        self.nr_in_flight -= u64::from(progress.counted);
-        // Another one may be known to have begun an item since.
-        self.moved = self.moved.max(at);
-        self.dog.progressed(self.moved);
-        self.estimate.begin_anew(self.moved);
-        let state = cx.store.pwq(pwq);
-        state.moved = state.moved.max(at);
-        let next = Current {
-            key: progress.key,
-            pwq,
-            colour: progress.colour,
-            barrier: false,
-            deferred_to: None,
-            requeued_to: None,
-        };
-        self.crew.went_on(id, next, progress.count);
-        let most = self.most_crowded();
-        let worker = self.crew.get_mut(id);
-        worker.began = at;
-        worker.crowded = worker.crowded.min(most - 1);
-        self.put_slots(cx, pwq, progress.listed);
-        if progress.flushed {
-            self.flush_moved(pwq);
-            self.push(cx, Action::Flushed(pwq));
-        }
     }
 }

@@ -376,9 +376,9 @@ impl<S: Store> WorkerPool<S> {
 
     /// Whether items are taken in for a worker: nothing is listed; or items wait for slots of their
     /// queue, so that what is listed may not come to an end for long, and those of other queues lie
-    /// in the inbox. Short ones come to an end.
+    /// in the inbox. Light ones come to an end.
     fn is_to_feed(&self) -> bool {
-        self.nr_queued() == 0 || (!self.slots.waits().is_empty() && !self.brief.are_short())
+        self.nr_queued() == 0 || (!self.slots.waits().is_empty() && !self.brief.are_light())
     }
 
     /// Takes in what a worker needs that is about to ask.
@@ -409,9 +409,9 @@ impl<S: Store> WorkerPool<S> {
         }
     }
 
-    /// Whether the end of its short item lets the worker go on to one that waits for a slot.
+    /// Whether the end of its light item lets the worker go on to one that waits for a slot.
     fn passes_slot_on(&self, cx: &mut Cx<S>, id: WorkerId) -> bool {
-        self.brief.are_short() && self.waits_behind(cx, id)
+        self.brief.are_light() && self.waits_behind(cx, id)
     }
 
     /// Whether an item waits for a slot of the pool workqueue whose item the worker executes.

@@ -2,7 +2,7 @@
 
 use super::leaving::{Box, end_by, run};
 use super::*;
-use crate::pool::brief::{BRIEF, DEALT, LATE, SHORT};
+use crate::pool::brief::{BRIEF, LATE, LIGHT, SHORT};
 
 /// An item that took so long.
 fn took(ran: u64) -> ItemReport {
@@ -112,16 +112,16 @@ fn dealt_after(ran: u64) -> usize {
 }
 
 #[test]
-fn longer_items_are_dealt_where_as_many_run_as_should() {
+fn light_items_are_dealt_where_as_many_run_as_should() {
     assert!(dealt_after(SHORT) >= 6, "{}", dealt_after(SHORT));
-    let two_each = dealt_after(DEALT - 1);
-    assert!((2..=4).contains(&two_each), "{two_each}");
-    assert_eq!(dealt_after(DEALT), 0);
+    let one_each = dealt_after(LIGHT - 1);
+    assert!((1..=2).contains(&one_each), "{one_each}");
+    assert_eq!(dealt_after(LIGHT), 0);
 }
 
 /// Reports of idle CPUs are asked for only while something is listed.
 #[test]
-fn of_longer_items_one_stays_listed_while_others_are_dealt() {
+fn of_light_items_one_stays_listed_while_others_are_dealt() {
     let mut rig = Rig::one(attrs(1), 1000);
     let mut inbox = Box::of(&rig);
     rig.queue_and_run(400, 0);

@@ -29,11 +29,14 @@ pub(super) fn has_news(inboxes: &[Rc<RefCell<Inboxed>>], pool: usize) -> bool {
 }
 
 impl Rig {
-    /// All pools have inboxes and deal from now on, and take items for short. Those of several
-    /// hands overtake each other.
-    pub(super) fn that_deals(mut self) -> Rig {
+    /// All pools have inboxes and deal from now on, and take items for short, or for light. Those
+    /// of several hands overtake each other.
+    pub(super) fn that_deals(mut self, light: bool) -> Rig {
         for pool in &mut self.pools {
-            pool.brief = Brief::presumed_short();
+            pool.brief = match light {
+                true => Brief::presumed_light(),
+                false => Brief::presumed_short(),
+            };
         }
         self.inboxes = self.pools.iter().map(|_| Rc::default()).collect();
         self.may_pass = u64::MAX / 2;

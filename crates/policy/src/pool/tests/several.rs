@@ -8,6 +8,7 @@ use crate::pool::dealt::Was;
 use crate::time::{MICROSECOND, Nanos};
 use alloc::collections::BTreeMap;
 use proptest::prelude::*;
+use std::cell::Cell;
 use std::vec;
 
 /// What happens. Numbers pick among what is there: a pool, one of those that run, an item.
@@ -66,12 +67,16 @@ fn happens() -> impl Strategy<Value = Happens> {
     ]
 }
 
-/// How many workers are to run in each pool, the limit that they share, and what happens.
-type Case = (Vec<u32>, u32, Vec<Happens>);
+/// How many workers are to run in each pool, the limit that they share, whether items take
+/// [`LIGHT_TIMES`] as long, so that they are light, and what happens.
+type Case = (Vec<u32>, u32, bool, Vec<Happens>);
+
+const LIGHT_TIMES: u64 = 5;
 
 fn cases() -> impl Strategy<Value = Case> {
     let all = proptest::collection::vec(happens(), 1..80);
-    (proptest::collection::vec(1..4_u32, 2..=3), limits(), all)
+    let targets = proptest::collection::vec(1..4_u32, 2..=3);
+    (targets, limits(), any::<bool>(), all)
 }
 
 struct Several {
@@ -80,12 +85,13 @@ struct Several {
     queued: BTreeMap<usize, usize>,
     /// Workers in a hint.
     hints: Vec<(usize, WorkerId)>,
+    light: bool,
 }
 
 impl Several {
     /// One pool workqueue in each pool, of one queue; pools and pool workqueues have the same
     /// numbers.
-    fn new(targets: &[u32], limit: u32) -> Several {
+    fn new(targets: &[u32], limit: u32, light: bool) -> Several {
         let budget = targets.iter().sum();
         let pool = |&target: &u32| PoolAttrs {
             budget,
@@ -96,9 +102,10 @@ impl Several {
         rig.pwq(0, limit);
         (1..targets.len()).for_each(|pool| _ = rig.sibling(0, pool));
         Several {
-            rig: rig.that_deals(),
+            rig: rig.that_deals(light),
             queued: BTreeMap::new(),
             hints: Vec::new(),
+            light,
         }
     }
 
@@ -219,6 +226,7 @@ impl Several {
     }
 
     fn end_by(&mut self, (pool, id): (usize, WorkerId), ran: Nanos) {
+        let ran = if self.light { LIGHT_TIMES * ran } else { ran };
         self.awake(pool, id);
         // Others end theirs in the same time.
         self.rig.advance(ran / 2);
@@ -298,21 +306,34 @@ impl Several {
     }
 }
 
-/// More than 0 if hands of several pools were out, and items dealt that had waited for a slot.
-fn happen_to_several((targets, limit, all): Case) -> usize {
-    let mut several = Several::new(&targets, limit);
-    let (mut out, mut inactive) = (0, 0);
+/// How often hands of several pools were out, and items dealt that had waited for a slot: short
+/// ones, and light ones.
+type Reached = [(usize, usize); 2];
+
+fn happen_to_several((targets, limit, light, all): Case) -> Reached {
+    let mut several = Several::new(&targets, limit, light);
+    let mut reached = Reached::default();
+    let (out, inactive) = &mut reached[usize::from(light)];
     for what in all {
         several.happen(what);
-        out += usize::from(several.dealing() > 1);
-        inactive += usize::from(several.inactive_is_dealt());
+        *out += usize::from(several.dealing() > 1);
+        *inactive += usize::from(several.inactive_is_dealt());
     }
     several.finish();
-    out * inactive
+    reached
 }
 
 #[test]
 fn whatever_workers_of_several_pools_were_dealt_runs_once_and_within_the_limit() {
-    let reached = count_in(cases(), file!(), happen_to_several);
-    assert!(reached > 0, "several pools dealt, and inactive items");
+    let all = Cell::new(Reached::default());
+    count_in(cases(), file!(), |case| {
+        let mut sum = all.get();
+        for (sum, one) in sum.iter_mut().zip(happen_to_several(case)) {
+            *sum = (sum.0 + one.0, sum.1 + one.1);
+        }
+        all.set(sum);
+        0
+    });
+    let is_reached = |&(out, inactive): &(usize, usize)| out > 0 && inactive > 0;
+    assert!(all.get().iter().all(is_reached), "{:?}", all.get());
 }

@@ -1,0 +1,224 @@
+//! What was dealt comes back, and the pool learns how far its workers have come.
+
+use super::super::brief::{LATE, WAITS_AT_MOST};
+use super::super::crew::Current;
+use super::super::dealt::{Dealer, Dealt, Recalled, Was};
+use super::super::inbox::Inbox;
+use super::super::{Cx, Published, WorkerPool};
+use super::plain_flags;
+use crate::action::Action;
+use crate::list::List;
+use crate::probe::{broken, hit};
+use crate::store::{ItemKey, Store};
+use crate::time::{Nanos, Time};
+use crate::work::WorkWord;
+use crate::worker::WorkerId;
+
+/// How far a worker has come by itself.
+struct Progress<P> {
+    dealer: Dealer<P>,
+    dealt: usize,
+    /// Items that have ended, and that have begun.
+    count: u32,
+    /// Those of them that were counted in, that had a slot, and that are far.
+    counted: u32,
+    listed: u32,
+    far: u32,
+    /// A flush may be over.
+    flushed: bool,
+    /// Items wait for a slot that are in nobody's hand any more, and for which nobody has asked.
+    waits: bool,
+    /// The item that it executes, with its colour, and when that began.
+    key: ItemKey,
+    colour: u8,
+    began: Time,
+}
+
+impl<S: Store> WorkerPool<S> {
+    /// What was dealt to this worker, or to all, and is not begun is where it was, and the pool
+    /// knows what they have done. To recall all is the first act of every event, whose time may be
+    /// before that of a worker's last step. Exceptions are [`ended_beside`](Self::ended_beside),
+    /// [`next_beside`](Self::next_beside) and [`crowded`](Self::crowded).
+    pub fn recall(&mut self, cx: &mut Cx<S>, inbox: &mut impl Inbox<S>, of: Option<WorkerId>) {
+        let mut hand: Option<Progress<S::Pwq>> = None;
+        self.dealing.fifo = self
+            .dealing
+            .fifo
+            .filter(|&id| of.is_some_and(|of| of != id));
+        inbox.recall(of, |dealer, what| match what {
+            Recalled::Hand { dealt } => {
+                self.crew.get_mut(dealer.worker).dealt = None;
+                let next = self.progress(*dealer, dealt);
+                if let Some(before) = hand.replace(next) {
+                    self.note_progress(cx, &before);
+                }
+            }
+            Recalled::Begun { item, at, ran } => {
+                let progress = hand.as_mut().expect("it comes first");
+                self.note_step(cx, progress, (&item, at, ran));
+            }
+            Recalled::Rest(item) => {
+                let waits = self.put_back(cx, dealer.pwq, &item);
+                hand.as_mut().expect("it comes first").waits |= waits;
+            }
+        });
+        if let Some(last) = &hand {
+            self.note_progress(cx, last);
+        }
+    }
+
+    /// The item was dealt, and is not begun. True if it waits for a slot, and none has meanwhile.
+    fn put_back(&mut self, cx: &mut Cx<S>, pwq: S::Pwq, item: &Dealt<S::Work>) -> bool {
+        let colour = item.was.colour().expect("the inbox has the others again");
+        let inactive = item.was == Was::Inactive(colour);
+        let addr = cx.store.pwq_addr(pwq);
+        let word = WorkWord::queued(addr, self.attrs.id, colour, plain_flags(inactive));
+        cx.store.set_dealt(item.work, word);
+        if inactive {
+            self.dealing.inactive -= 1;
+            let none_waits = cx.store.pwq(pwq).inactive.is_empty();
+            let back = |s: &mut S, list: &mut List<S>| list.push_front(s, item.work);
+            self.slots.with_inactive(cx, pwq, back);
+            return none_waits;
+        }
+        self.worklist.list_series(cx, &[item.work], true);
+        false
+    }
+
+    /// Before a worker asks: what others were dealt is recalled if it has waited for long, if
+    /// nothing more is dealt, or if any of it is of a FIFO queue.
+    pub(in crate::pool) fn recall_others(
+        &mut self,
+        cx: &mut Cx<S>,
+        (inbox, before): (&mut impl Inbox<S>, &Published),
+        id: WorkerId,
+    ) {
+        self.dealing.several = inbox.is_out_beside(id);
+        if !self.dealing.several {
+            return;
+        }
+        let fifo = self.dealing.fifo.is_some() && !broken!(FifoOvertaken);
+        if before.open.is_none() || fifo {
+            return self.recall(cx, inbox, None);
+        }
+        if cx.now.since(self.dealing.looked) < LATE {
+            return;
+        }
+        self.dealing.looked = cx.now;
+        for id in self.crew.ids() {
+            let dealt = self.crew.get(id).dealt;
+            if dealt.is_some_and(|at| cx.now.since(at) >= WAITS_AT_MOST) {
+                hit!(LateRecalled);
+                self.recall(cx, inbox, Some(id));
+            }
+        }
+    }
+
+    /// Whether items are in hands for which a slot may be free, or is about to be: this worker's
+    /// own goes to nobody else.
+    pub(in crate::pool) fn slots_may_wait(&self, cx: &mut Cx<S>, id: WorkerId) -> bool {
+        self.dealing.inactive > 0 && !self.waits_behind(cx, id)
+    }
+
+    /// Others were started: the pool is not as it was when items were dealt.
+    pub(in crate::pool) fn others_act(&mut self) {
+        self.dealing.several = true;
+    }
+
+    /// Of a worker of which nothing was heard since it was dealt so many.
+    fn progress(&self, dealer: Dealer<S::Pwq>, dealt: usize) -> Progress<S::Pwq> {
+        let worker = self.crew.get(dealer.worker);
+        let current = worker.current.as_ref().expect("it executes an item");
+        Progress {
+            dealer,
+            dealt,
+            count: 0,
+            counted: 0,
+            listed: 0,
+            far: 0,
+            flushed: false,
+            waits: false,
+            key: current.key,
+            colour: current.colour,
+            began: worker.began,
+        }
+    }
+
+    /// The item has ended that it was at, and it has begun this one.
+    fn note_step(
+        &mut self,
+        cx: &mut Cx<S>,
+        progress: &mut Progress<S::Pwq>,
+        (item, at, ran): (&Dealt<S::Work>, Time, Nanos),
+    ) {
+        self.dealing.inactive -= usize::from(matches!(item.was, Was::Inactive(_)));
+        let more_could = self.more_could_run();
+        self.brief.ended(ran, true, more_could);
+        let pwq = progress.dealer.pwq;
+        self.worklist.note_over(cx, at, (pwq, progress.key.func));
+        let state = cx.store.pwq(pwq);
+        state.stats.note_ran(ran);
+        state.stats.note_waited(item.stamp.age(at));
+        // In before out: a flush that waits for both is not told of the first.
+        let colour = item.was.colour().unwrap_or_else(|| {
+            state.nr_queued += 1;
+            state.colours.queued()
+        });
+        progress.count += 1;
+        progress.counted += u32::from(item.was != Was::Left);
+        progress.listed += u32::from(!item.was.takes_slot_over());
+        progress.far += u32::from(item.far);
+        progress.flushed |= state.colours.ended(progress.colour);
+        progress.key = item.key;
+        progress.colour = colour;
+        progress.began = at;
+    }
+
+    fn note_progress(&mut self, cx: &mut Cx<S>, progress: &Progress<S::Pwq>) {
+        self.dealing
+            .came_to(progress.dealt, progress.count as usize);
+        if progress.count > 0 {
+            self.note_steps(cx, progress);
+        }
+        if progress.waits {
+            self.take_slots(cx, progress.dealer.pwq);
+        }
+    }
+
+    fn note_steps(&mut self, cx: &mut Cx<S>, progress: &Progress<S::Pwq>) {
+        hit!(WorkerWentOn);
+        let Dealer {
+            worker: id, pwq, ..
+        } = progress.dealer;
+        let (count, at) = (u64::from(progress.count), progress.began);
+        self.brief.moved(id, at);
+        self.stats.started += count;
+        self.stats.completed += count;
+        self.stats.far += u64::from(progress.far);
+        self.nr_in_flight -= u64::from(progress.counted);
+        // Another one may be known to have begun an item since.
+        self.moved = self.moved.max(at);
+        self.dog.progressed(self.moved);
+        self.estimate.begin_anew(self.moved);
+        let state = cx.store.pwq(pwq);
+        state.moved = state.moved.max(at);
+        let next = Current {
+            key: progress.key,
+            pwq,
+            colour: progress.colour,
+            barrier: false,
+            deferred_to: None,
+            requeued_to: None,
+        };
+        self.crew.went_on(id, next, progress.count);
+        let most = self.most_crowded();
+        let worker = self.crew.get_mut(id);
+        worker.began = at;
+        worker.crowded = worker.crowded.min(most - 1);
+        self.put_slots(cx, pwq, progress.listed);
+        if progress.flushed {
+            self.flush_moved(pwq);
+            self.push(cx, Action::Flushed(pwq));
+        }
+    }
+}

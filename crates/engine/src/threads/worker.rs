@@ -318,7 +318,11 @@ impl Worker {
         // called.
         let func = || unsafe { work.as_ref().key().func };
         let found = self.tidiness.before_item(begun, func, is_items);
-        self.is_lost_with(found)
+        found.is_some_and(|found| {
+            self.settle(&found);
+            // The core takes the thread to be at the item already.
+            say(found, "")
+        })
     }
 
     /// Looks at what the item has left in the thread, if it is time.

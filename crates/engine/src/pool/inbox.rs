@@ -16,8 +16,8 @@
 use std::ptr::{NonNull, null_mut};
 
 use cmwq_policy::pool::{
-    Dealer, Dealt, Inbox as Policy, Left, MOST_SEARCHED, Open, Recalled, Was, left_after, left_at,
-    looks_at_clock,
+    Dealer, Dealt, Inbox as Policy, Left, MOST_SEARCHED, Open, Recalled, Was, is_too_late,
+    left_after, left_at, looks_at_clock,
 };
 use cmwq_policy::stats::Stamp;
 use cmwq_policy::work::PWQ_ALIGN;
@@ -43,8 +43,27 @@ struct Line<T>(T);
 struct Opening {
     /// 0 while the inbox is shut.
     until: AtomicU64,
+    /// For so much longer, in nanoseconds, by the clock.
+    grace: AtomicU64,
     /// Who leaves one behind so many others tells the pool. An old value does no harm.
     most: AtomicU32,
+}
+
+impl Opening {
+    /// What is not as it was is written: others read it all the time.
+    fn set(&self, open: Open) {
+        if self.most.load(SeqCst) != open.most {
+            self.most.store(open.most, SeqCst);
+        }
+        if self.grace.load(SeqCst) != open.grace {
+            self.grace.store(open.grace, SeqCst);
+        }
+        let known = Time(self.until.load(SeqCst));
+        let told = open.told(known);
+        if told != known {
+            self.until.store(told.0, SeqCst);
+        }
+    }
 }
 
 /// See the module's page.
@@ -111,6 +130,7 @@ impl Inbox {
             head: Line(AtomicPtr::new(null_mut())),
             opening: Line(Opening {
                 until: AtomicU64::new(0),
+                grace: AtomicU64::new(0),
                 most: AtomicU32::new(u32::MAX),
             }),
             rest: AtomicBool::new(false),
@@ -144,7 +164,7 @@ impl Inbox {
             if looks_at_clock(before)
                 && let Some(now) = now.take().map(|now| now())
             {
-                if now >= until {
+                if is_too_late(now, until, self.opening.0.grace.load(SeqCst)) {
                     return Leaves::Not;
                 }
                 item.stamp.set(Stamp::of(now).0);
@@ -345,15 +365,7 @@ impl Policy<Items> for View<'_> {
     }
 
     fn open(&mut self, open: Open) {
-        if self.inbox.opening.0.most.load(SeqCst) != open.most {
-            self.inbox.opening.0.most.store(open.most, SeqCst);
-        }
-        // Who leaves items reads it: it is not written for each step that the time makes.
-        let known = Time(self.inbox.opening.0.until.load(SeqCst));
-        let told = open.told(known);
-        if told != known {
-            self.inbox.opening.0.until.store(told.0, SeqCst);
-        }
+        self.inbox.opening.0.set(open);
     }
 
     fn shut(&mut self) {

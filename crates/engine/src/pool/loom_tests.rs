@@ -54,6 +54,7 @@ impl Rig {
         };
         rig.locked(|view, _| {
             view.open(Open {
+                grace: 0,
                 until: Time(100),
                 most: u32::MAX,
             })

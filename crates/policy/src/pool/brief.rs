@@ -35,11 +35,12 @@ pub(super) const SHORT: Nanos = 4 * MICROSECOND;
 pub(super) const LIGHT: Nanos = 25 * MICROSECOND;
 /// To wait for the lock is worth it for items that take so many times as long.
 const WORTH: Nanos = 16;
-/// What was dealt is recalled by others when it has waited for so long. So no longer item is short,
-/// however long workers wait for the lock, and none is dealt more at a time than it executes
-/// in that.
+/// What was dealt is recalled by others when it has waited for so long.
+pub(super) const WAITS: Nanos = 4 * LATE;
+/// Where workers wait for the lock they are dealt more at a time, and what was dealt waits for
+/// longer: for so long at most. So no longer item is short, however long workers wait for the lock.
 /// Many workers that wait for the lock are no sign of a long item.
-pub(super) const WAITS_AT_MOST: Nanos = 4 * LATE;
+pub(super) const WAITS_AT_MOST: Nanos = 10 * LATE;
 /// Few workers are enough until no item has begun or ended for so long: about what a wake takes.
 pub(super) const LATE: Nanos = 50 * MICROSECOND;
 /// The last item that is dealt is to begin so long before the worker asks: it would be given back.
@@ -272,10 +273,22 @@ impl Brief {
         (2 * WORTH * self.wait).clamp(LATE, WAITS_AT_MOST)
     }
 
+    /// When what was dealt has waited for so long others recall it.
+    pub(super) fn waits_for(&self) -> Nanos {
+        self.goes_on_for().max(WAITS)
+    }
+
+    /// For so much longer than usual may items be left: workers that wait for the lock ask later.
+    /// A power of two, as others are told.
+    pub(super) fn grace(&self) -> Nanos {
+        let more = self.goes_on_for() - LATE;
+        more.checked_ilog2().map_or(0, |log| 1 << log)
+    }
+
     /// So many are over shortly before the time after which a worker is late, or in several times
-    /// that for which it waits to get them.
+    /// that for which it waits to get them. The last one begins well before others recall it.
     pub(super) fn in_time(&self) -> usize {
-        let time = (WORTH * self.wait).clamp(LATE - SLACK, WAITS_AT_MOST);
+        let time = (WORTH * self.wait).clamp(LATE - SLACK, WAITS_AT_MOST / 4 * 3);
         (time / self.mean.max(1)).max(1) as usize
     }
 
@@ -363,9 +376,24 @@ mod tests {
         assert!(!are_short(&mut brief, WAITS_AT_MOST) && are_short(&mut brief, WAITS_AT_MOST - 1));
         assert_eq!(brief.in_time(), 1, "the last of them would be late");
         assert!(are_short(&mut brief, 20 * MICROSECOND));
-        assert!((8..=10).contains(&brief.in_time()), "{}", brief.in_time());
+        let dealt = brief.in_time();
+        assert!((15..=20).contains(&dealt), "{dealt}");
+        assert!(brief.mean * dealt as u64 + WAITS / 4 < brief.waits_for());
         (0..200).for_each(|_| brief.waited(0));
         assert!(!are_short(&mut brief, SHORT), "it is over");
+    }
+
+    #[test]
+    fn what_was_dealt_may_wait_and_be_left_for_longer_where_workers_wait_for_the_lock() {
+        let mut brief = Brief::default();
+        assert_eq!((brief.waits_for(), brief.grace()), (WAITS, 0));
+        (0..100).for_each(|_| brief.waited(8 * MICROSECOND));
+        let waits = 2 * WORTH * 8 * MICROSECOND;
+        assert!((waits / 4 * 3..=waits).contains(&brief.waits_for()));
+        assert!(brief.grace().is_power_of_two() && LATE + brief.grace() <= brief.goes_on_for());
+        (0..100).for_each(|_| brief.waited(MILLISECOND));
+        assert_eq!(brief.waits_for(), WAITS_AT_MOST);
+        assert!(brief.grace() < WAITS_AT_MOST);
     }
 
     #[test]

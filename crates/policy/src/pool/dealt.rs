@@ -123,16 +123,39 @@ pub fn is_its_own(own: &ItemKey, queued: &ItemKey, is_new: bool) -> bool {
     is_new || own == queued
 }
 
-/// Whether a worker to which others were dealt goes on by itself when it has ended this item then.
+/// Whether a worker to which others were dealt goes on by itself when it has ended this item then,
+/// which has not slept as far as anybody looked.
 pub fn goes_on_alone<P>(report: &ItemReport, to: &Dealer<P>, at: Time) -> bool {
     let is_short = report.ran.is_some_and(|ran| ran < to.told_from);
     let is_short = is_short || cfg!(any(cmwq_brief, cmwq_short));
-    is_short && at < to.until && !report.foreign && report.slept.is_none()
+    is_short && at < to.until && !report.foreign && report.slept != Some(true)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn who_was_looked_at_and_has_not_slept_goes_on() {
+        let to = Dealer {
+            worker: WorkerId(0),
+            pwq: 0,
+            told_from: 100,
+            until: Time(50),
+            more_until: Time(25),
+            alone: false,
+        };
+        let goes_on = |slept| {
+            let report = ItemReport {
+                ran: Some(99),
+                slept,
+                ..ItemReport::default()
+            };
+            goes_on_alone(&report, &to, Time(49))
+        };
+        assert!(goes_on(None) && goes_on(Some(false)));
+        assert!(!goes_on(Some(true)) || cfg!(any(cmwq_brief, cmwq_short)));
+    }
 
     #[test]
     fn what_others_may_execute_is_not_its_own() {

@@ -60,8 +60,10 @@ pub struct Left<W, P> {
 /// When items may be left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Open {
-    /// Until then.
+    /// Until then. Who has not looked at the clock takes it for the time as well ([`left_at`]).
     pub until: Time,
+    /// For so many nanoseconds longer, which says nothing about the time.
+    pub grace: Nanos,
     /// Who leaves one behind so many others tells the pool ([`crowded`](WorkerPool::crowded)).
     pub most: u32,
 }
@@ -193,6 +195,11 @@ pub fn looks_at_clock(before: u32) -> bool {
     before.is_multiple_of(LOOK_EVERY)
 }
 
+/// Whether it is too late then to leave an item, for who was told this: see [`Open`].
+pub fn is_too_late(now: Time, until: Time, grace: Nanos) -> bool {
+    now >= until.after(grace)
+}
+
 impl<S: Store> WorkerPool<S> {
     /// For tests of the inbox, which is open as often as it can be: items are taken for brief,
     /// whatever they are like.
@@ -212,15 +219,17 @@ impl<S: Store> WorkerPool<S> {
             && running > 0
             && (all_run || has_reserve)
             && self.worklist.lanes().is_empty();
+        // Reports are asked for already.
+        let asks = all_run && self.arming.is_on();
         let until = match self.brief.served_until().filter(|&until| now < until) {
             Some(until) if all_run || self.few_are_enough(now, 0) => until,
-            // Reports are asked for already.
-            None if all_run && self.arming.is_on() => now.after(LATE),
+            None if asks => now.after(LATE),
             _ => return None,
         };
         let most = self.brief.most_waiting(running).filter(|_| !all_run);
         is_plain.then_some(Open {
             until,
+            grace: if asks { self.brief.grace() } else { 0 },
             most: most.unwrap_or(MOST_LEFT).min(MOST_LEFT),
         })
     }

@@ -70,7 +70,8 @@ pub use dealt::{
 };
 pub use decisions::Decided;
 pub use inbox::{
-    Inbox, Left, MOST_SEARCHED, NoInbox, Open, TURN, left_after, left_at, looks_at_clock,
+    Inbox, Left, MOST_SEARCHED, NoInbox, Open, TURN, is_too_late, left_after, left_at,
+    looks_at_clock,
 };
 pub use inspect::{PwqCounts, Waits};
 pub use items::{Queueing, Retired};
@@ -185,7 +186,8 @@ impl Published {
     /// Whether others learn the same from it, but for the time until which the inbox is open.
     pub fn tells_no_other(&self, other: &Published) -> bool {
         (self.backlog, self.wants) == (other.backlog, other.wants)
-            && self.open.map(|open| open.most) == other.open.map(|open| open.most)
+            && self.open.map(|open| (open.most, open.grace))
+                == other.open.map(|open| (open.most, open.grace))
     }
 }
 

@@ -4,7 +4,7 @@ use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
 use super::dealt::{self, Dealer, Dealt, MOST_DEALT, Recalled, Was, goes_on_alone, keeps_own};
-use super::inbox::{Inbox, Left, MOST_SEARCHED, Open, looks_at_clock};
+use super::inbox::{Inbox, Left, MOST_SEARCHED, Open, is_too_late, looks_at_clock};
 use crate::sampling::ItemReport;
 use crate::store::{ItemKey, Store};
 use crate::time::{Nanos, Time};
@@ -120,7 +120,7 @@ impl<W: Copy + PartialEq, P: Copy> PlainInbox<W, P> {
     /// told.
     pub fn leave(&mut self, left: Left<W, P>, now: Time) -> Option<bool> {
         let (open, before) = (self.open?, (self.left.len() - self.apart) as u32);
-        let is_late = looks_at_clock(before) && now >= open.until;
+        let is_late = looks_at_clock(before) && is_too_late(now, open.until, open.grace);
         (!is_late).then(|| self.put(left))?;
         Some(before >= open.most)
     }

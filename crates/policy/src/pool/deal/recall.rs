@@ -1,6 +1,6 @@
 //! What was dealt comes back, and the pool learns how far its workers have come.
 
-use super::super::brief::{LATE, WAITS_AT_MOST};
+use super::super::brief::LATE;
 use super::super::crew::Current;
 use super::super::dealt::{Dealer, Dealt, Recalled, Was};
 use super::super::inbox::Inbox;
@@ -105,9 +105,10 @@ impl<S: Store> WorkerPool<S> {
             return;
         }
         self.dealing.looked = cx.now;
+        let most = self.brief.waits_for();
         for id in self.crew.ids() {
             let dealt = self.crew.get(id).dealt;
-            if dealt.is_some_and(|at| cx.now.since(at) >= WAITS_AT_MOST) {
+            if dealt.is_some_and(|at| cx.now.since(at) >= most) {
                 hit!(LateRecalled);
                 self.recall(cx, inbox, Some(id));
             }

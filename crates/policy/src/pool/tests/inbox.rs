@@ -4,7 +4,7 @@ use super::leaving::{Box, end, end_after, leave, leave_for, publish, serving};
 use super::*;
 use crate::pool::brief::LATE;
 use crate::pool::dealt::MOST_DEALT;
-use crate::pool::inbox::{Inbox, Open, REFRESH, left_after, left_at, looks_at_clock};
+use crate::pool::inbox::{Inbox, Open, REFRESH, is_too_late, left_after, left_at, looks_at_clock};
 use crate::pool::tests::store::TestStore;
 use crate::pool::{Published, Queueing, Retired};
 use crate::stats::Stamp;
@@ -87,6 +87,7 @@ fn what_is_left_while_it_is_shut_is_taken_in_and_somebody_comes() {
     assert!(!end(&mut rig, &mut inbox));
     // It is open until that is published, and somebody sees it so.
     let open = Open {
+        grace: 0,
         until: rig.now,
         most: 100,
     };
@@ -123,6 +124,22 @@ fn items_of_another_queue_do_not_wait_for_all_that_wait_for_slots() {
     }
     assert!(rig.started.contains(&left[0]), "{:?}", rig.started);
     assert!(rig.pools[0].nr_in_flight() > 40);
+}
+
+#[test]
+fn where_workers_wait_for_the_lock_items_are_left_for_longer() {
+    let mut rig = Rig::one(attrs(1), 4);
+    rig.queue_and_run(50, 0);
+    let mut inbox = Box::of(&rig);
+    let before = publish(&mut rig, &mut inbox);
+    assert_eq!(before.open.unwrap().grace, 0);
+    (0..100).for_each(|_| rig.pools[0].waited(8 * MICROSECOND));
+    let after = publish(&mut rig, &mut inbox);
+    let open = after.open.unwrap();
+    assert!(open.grace > LATE && !after.tells_no_other(&before));
+    let left = |at: u64| !is_too_late(Time(at), open.until, open.grace);
+    assert!(left(open.until.0) && left(open.until.0 + LATE));
+    assert!(!left(open.until.0 + open.grace));
 }
 
 #[test]

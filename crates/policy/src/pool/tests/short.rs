@@ -6,7 +6,7 @@ use super::leaving::{
 };
 use super::*;
 use crate::pool::PlainInbox;
-use crate::pool::brief::{LATE, SHORT, WAITS_AT_MOST};
+use crate::pool::brief::{LATE, SHORT, WAITS};
 use crate::pool::dealt::{MOST_DEALT, Was};
 use crate::store::Store;
 use crate::time::MICROSECOND;
@@ -186,7 +186,7 @@ fn what_was_dealt_behind_an_item_that_is_not_short_begins_in_time() {
     let all_of_them = RAN * (behind.len() as u64 + 1);
     let late = rig.now.since(from);
     // Nobody looks for longer than that, and nobody asks for as long.
-    assert!(late <= WAITS_AT_MOST + 2 * LATE + all_of_them, "{late}");
+    assert!(late <= WAITS + 2 * LATE + all_of_them, "{late}");
 }
 
 #[test]

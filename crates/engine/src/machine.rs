@@ -121,7 +121,11 @@ impl Machine for Real {
     }
 
     fn with_queue<R>(&self, queue: QueueRef, act: impl FnOnce(&mut QueueCore<PwqRef>) -> R) -> R {
-        act(&mut queue_ref(queue).lock_core())
+        let queue = queue_ref(queue);
+        let mut core = queue.lock_core();
+        let result = act(&mut core);
+        queue.set_one_at_a_time(core.max_active() == 1);
+        result
     }
 
     fn with_timers<R>(&self, act: impl FnOnce(&mut TimersOf<Real>) -> R) -> R {
@@ -255,7 +259,8 @@ impl Machine for Real {
         // From here on the item is the pool's.
         if !executes.is_some_and(|(slot, own)| slot.keep_own(work, pwq, home, own)) {
             let clock = executes.is_none().then_some(clock::now);
-            match pool.inbox().leave(work, pwq, home, clock) {
+            let tray = pool.tray(home, queue.is_one_at_a_time());
+            match pool.inbox().leave(work, pwq, (home, tray), clock) {
                 Leaves::Not => return false,
                 Leaves::Crowded => pool.crowded(),
                 Leaves::Left => {}

@@ -15,14 +15,21 @@ const ITEMS: u64 = 4_000;
 /// So many CPUs in one cache; two threads queue items that burn so much, one each 200 ns. The time
 /// until all have ended, and the machine.
 fn run(cpus: u32, burns: Nanos, sharing: Sharing) -> (Nanos, Machine) {
-    let mut options = Options::of(Topology::regular("one", cpus, 1, cpus, cpus));
+    let topology = Topology::regular("one", cpus, 1, cpus, cpus);
+    run_on(topology, QueueSpec::managed("q"), burns, sharing)
+}
+
+/// The same on this machine, where the first two CPUs queue, for such a queue.
+fn run_on(topology: Topology, spec: QueueSpec, burns: Nanos, sharing: Sharing) -> (Nanos, Machine) {
+    let cpus = topology.len() as u64;
+    let mut options = Options::of(topology);
     options.costs = Costs {
         call: 200,
         sharing,
         ..Costs::default()
     };
     let machine = Machine::new(options);
-    let queue = machine.alloc_workqueue(QueueSpec::managed("q"));
+    let queue = machine.alloc_workqueue(spec);
     let ended = Rc::new(Cell::new(0));
     for half in [0, 1] {
         let item = |_| {
@@ -62,12 +69,12 @@ fn the_lock(hold: Nanos) -> Sharing {
 
 #[test]
 fn a_lock_lets_no_more_pass_than_one_at_a_time() {
-    const HOLD: Nanos = 100_000;
+    const HOLD: Nanos = 250_000;
     // Too long to be dealt, for however long workers wait for the lock.
-    const BURNS: Nanos = 300_000;
+    const BURNS: Nanos = 600_000;
     let (free, _) = run(16, BURNS, Sharing::default());
     let (bound, machine) = run(16, BURNS, the_lock(HOLD));
-    let [lock, _] = machine.pool_lines(PoolId(0));
+    let (lock, _) = machine.pool_lines(PoolId(0));
     assert!(lock.accesses >= ITEMS, "an item takes the lock");
     // At the end some are still at the lock.
     let all = lock.accesses * HOLD;
@@ -82,10 +89,10 @@ fn a_lock_lets_no_more_pass_than_one_at_a_time() {
 fn who_waits_for_the_lock_comes_for_several_items_at_once() {
     const HOLD: Nanos = 2_000;
     let (_, machine) = run(16, 5_000, the_lock(HOLD));
-    let [lock, _] = machine.pool_lines(PoolId(0));
+    let (lock, _) = machine.pool_lines(PoolId(0));
     assert!(lock.accesses < ITEMS * 3 / 4, "{lock:?}");
     let (_, machine) = run(16, 5_000, the_lock(HOLD / 100));
-    let [lock, _] = machine.pool_lines(PoolId(0));
+    let (lock, _) = machine.pool_lines(PoolId(0));
     assert!(lock.accesses >= ITEMS, "they are not short: {lock:?}");
 }
 
@@ -97,9 +104,9 @@ fn trips_of_the_lock_add_up() {
         ..the_lock(100)
     };
     let (near, machine) = run(4, 5_000, the_lock(100));
-    assert_eq!(machine.pool_lines(PoolId(0))[0].trip_ns, 0);
+    assert_eq!(machine.pool_lines(PoolId(0)).0.trip_ns, 0);
     let (apart, machine) = run(4, 5_000, far);
-    let [lock, _] = machine.pool_lines(PoolId(0));
+    let (lock, _) = machine.pool_lines(PoolId(0));
     assert_eq!(lock.trip_ns, lock.moves * 900);
     assert!(apart >= lock.busy_ns() && apart > near, "{apart}, {near}");
 }
@@ -111,9 +118,29 @@ fn what_is_left_in_the_inbox_takes_its_line_and_no_lock() {
         ..the_lock(100)
     };
     let (_, machine) = run(4, 100, sharing);
-    let [lock, inbox] = machine.pool_lines(PoolId(0));
-    assert!(inbox.accesses > ITEMS / 2, "{inbox:?}");
+    let (lock, trays) = machine.pool_lines(PoolId(0));
+    assert!(
+        trays.len() == 1 && trays[0].accesses > ITEMS / 2,
+        "{trays:?}"
+    );
     assert!(lock.accesses < ITEMS, "{lock:?}");
+}
+
+#[test]
+fn each_cache_has_a_tray_of_its_own_but_what_runs_one_at_a_time_has_one() {
+    let accesses = |spec| {
+        let sharing = Sharing {
+            leave: 20,
+            ..the_lock(100)
+        };
+        let (_, machine) = run_on(Topology::regular("four", 4, 1, 1, 4), spec, 100, sharing);
+        let (_, trays) = machine.pool_lines(PoolId(0));
+        trays.iter().map(|tray| tray.accesses).collect::<Vec<_>>()
+    };
+    let trays = accesses(QueueSpec::managed("q"));
+    assert!(trays[..2].iter().all(|&tray| tray > ITEMS / 8), "{trays:?}");
+    let trays = accesses(QueueSpec::managed("one").max_active(1));
+    assert!(trays[0] > ITEMS / 8 && trays[1] == 0, "{trays:?}");
 }
 
 #[test]

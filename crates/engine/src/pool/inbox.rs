@@ -1,45 +1,38 @@
 //! The inbox of a pool in memory: what it is for is in `cmwq_policy::pool::Inbox`.
 //!
-//! Two words are on cache lines of their own. `head` is a stack of items, linked by their headers,
-//! with the number of them in its highest bits; the pool takes all of them at once, and turns them
-//! round. `until` is 0 while the inbox is shut. What was taken out and is not queued yet stands in
-//! a [`Taken`], which the pool's lock guards.
+//! Each tray, and the word that says until when items may be left, is on a cache line of its own. A
+//! tray is a stack of items, linked by their headers, with the number of them in its highest bits;
+//! the pool takes all of them at once, turns them round, and brings those of several trays in
+//! order. `until` is 0 while the inbox is shut. What was taken out and is not queued yet stands in
+//! a [`Taken`].
 //!
 //! | who | does |
 //! | --- | --- |
 //! | leaves an item | reads `until`; pushes; reads `until` again: if it is 0, has the pool take in |
-//! | shuts it, under the lock | `until` = 0; reads `head`: if an item is there, takes it in |
+//! | shuts it, under the lock | `until` = 0; reads each tray: if an item is there, takes it in |
 //!
 //! So either the first sees that it was shut, or the second sees his item. If the inbox was shut
 //! and opened again in between, he sees it open: then a worker runs that will take in.
 
-use std::ptr::{NonNull, null_mut};
+use std::ptr::NonNull;
 
 use cmwq_policy::pool::{
-    Dealer, Dealt, Inbox as Policy, Left, MOST_SEARCHED, Open, Recalled, Was, is_too_late,
-    left_after, left_at, looks_at_clock,
+    Dealer, Dealt, Inbox as Policy, Left, MOST_SEARCHED, Open, Recalled, Was, is_too_late, left_at,
+    looks_at_clock, told_behind,
 };
 use cmwq_policy::stats::Stamp;
-use cmwq_policy::work::PWQ_ALIGN;
 use cmwq_policy::{ItemKey, Nanos, Published, Time, WorkerId};
 
 use super::Slot;
 use super::hand::Hand;
+use super::taken::Taken;
+use super::tray::{Tray, header};
 use crate::item::Header;
-use crate::queue::pwq::{Items, Pwq, PwqRef};
-use crate::sync::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, SeqCst};
+use crate::queue::pwq::{Items, PwqRef};
+use crate::sync::{AtomicBool, AtomicU32, AtomicU64, SeqCst};
 
-/// The number of items stands above the address, which has 47 bits.
-const NUMBER_SHIFT: u32 = 48;
-const ADDRESS: usize = (1 << NUMBER_SHIFT) - 1;
-
-const _: () = assert!(PWQ_ALIGN as usize >= align_of::<Header>());
-
-/// What else is on its line would go with it from CPU to CPU.
+/// When items may be left. What else is on its line would go with it from CPU to CPU.
 #[repr(align(128))]
-struct Line<T>(T);
-
-/// When items may be left.
 struct Opening {
     /// 0 while the inbox is shut.
     until: AtomicU64,
@@ -51,9 +44,10 @@ struct Opening {
 
 impl Opening {
     /// What is not as it was is written: others read it all the time.
-    fn set(&self, open: Open) {
-        if self.most.load(SeqCst) != open.most {
-            self.most.store(open.most, SeqCst);
+    fn set(&self, open: Open, trays: usize) {
+        let most = told_behind(open.most, trays);
+        if self.most.load(SeqCst) != most {
+            self.most.store(most, SeqCst);
         }
         if self.grace.load(SeqCst) != open.grace {
             self.grace.store(open.grace, SeqCst);
@@ -68,8 +62,9 @@ impl Opening {
 
 /// See the module's page.
 pub(crate) struct Inbox {
-    head: Line<AtomicPtr<Header>>,
-    opening: Line<Opening>,
+    /// By number, one at least.
+    trays: Box<[Tray]>,
+    opening: Opening,
     /// Items were taken out that are not queued yet, and hands are out. Written under the lock.
     rest: AtomicBool,
     dealt: AtomicBool,
@@ -86,36 +81,6 @@ pub(crate) enum Leaves {
     Not,
 }
 
-/// Items that were taken out and are not queued yet, the first one first.
-pub(super) struct Taken {
-    ends: Option<(NonNull<Header>, NonNull<Header>)>,
-    /// How many were taken out so far, and how many of them are queued; both count from
-    /// [`NONE_CAME`].
-    came: u64,
-    went: u64,
-    /// When everything was taken out last.
-    emptied: Time,
-}
-
-fn number(head: *mut Header) -> u32 {
-    (head.addr() >> NUMBER_SHIFT) as u32
-}
-
-/// It is counted as far as there is room.
-fn numbered(work: NonNull<Header>, number: u32) -> *mut Header {
-    let number = usize::from(u16::try_from(number).unwrap_or(u16::MAX));
-    work.as_ptr().map_addr(|addr| addr | number << NUMBER_SHIFT)
-}
-
-fn first(head: *mut Header) -> Option<NonNull<Header>> {
-    NonNull::new(head.map_addr(|addr| addr & ADDRESS))
-}
-
-fn header<'a>(work: NonNull<Header>) -> &'a Header {
-    // SAFETY: an item in the inbox is pending, so its owner keeps it until it is executed.
-    unsafe { work.as_ref() }
-}
-
 /// Stands between a write to one of the two words and the look at the other. All four are
 /// sequentially consistent, which is enough: in their one order one of the writes comes first. loom
 /// takes such accesses for weaker than they are, and fences for what they are.
@@ -125,30 +90,32 @@ fn after_write() {
 }
 
 impl Inbox {
-    pub(super) fn new() -> Self {
+    /// Of so many trays.
+    pub(super) fn new(trays: usize) -> Self {
         Inbox {
-            head: Line(AtomicPtr::new(null_mut())),
-            opening: Line(Opening {
+            trays: (0..trays).map(|_| Tray::new()).collect(),
+            opening: Opening {
                 until: AtomicU64::new(0),
                 grace: AtomicU64::new(0),
                 most: AtomicU32::new(u32::MAX),
-            }),
+            },
             rest: AtomicBool::new(false),
             dealt: AtomicBool::new(false),
         }
     }
 
-    /// Leaves an item, which the caller owns, of this pwq and queued on this CPU. Where it may not
-    /// be left nothing has happened. Else follow with [`is_open`](Self::is_open). The clock is
-    /// read now and then, unless the caller is about to have the pool take in.
+    /// Leaves an item in this tray. The caller owns it; it is of this pwq, and queued on this CPU.
+    /// Where it may not be left nothing has happened. Else follow with
+    /// [`is_open`](Self::is_open). The clock is read now and then, unless the caller is about to
+    /// have the pool take in.
     pub(crate) fn leave(
         &self,
         work: NonNull<Header>,
         pwq: PwqRef,
-        home: u32,
+        (home, tray): (u32, usize),
         mut now: Option<impl FnOnce() -> Time>,
     ) -> Leaves {
-        let until = Time(self.opening.0.until.load(SeqCst));
+        let until = Time(self.opening.until.load(SeqCst));
         if until == Time(0) {
             return Leaves::Not;
         }
@@ -157,24 +124,22 @@ impl Inbox {
         item.prev.set(Some(pwq.cast()));
         item.home.set(home);
         item.stamp.set(left_at(until).0);
-        let last = &self.head.0;
-        let mut head = last.load(SeqCst);
+        let tray = &self.trays[tray];
+        let mut top = tray.top();
         loop {
-            let before = number(head);
+            let before = top.number();
             if looks_at_clock(before)
                 && let Some(now) = now.take().map(|now| now())
             {
-                if is_too_late(now, until, self.opening.0.grace.load(SeqCst)) {
+                if is_too_late(now, until, self.opening.grace.load(SeqCst)) {
                     return Leaves::Not;
                 }
                 item.stamp.set(Stamp::of(now).0);
             }
-            item.next.set(first(head));
-            let next = numbered(work, before.saturating_add(1));
-            match last.compare_exchange_weak(head, next, SeqCst, SeqCst) {
-                Ok(_) if before >= self.opening.0.most.load(SeqCst) => return Leaves::Crowded,
-                Ok(_) => break,
-                Err(other) => head = other,
+            match tray.push(work, top) {
+                Ok(()) if before >= self.opening.most.load(SeqCst) => return Leaves::Crowded,
+                Ok(()) => break,
+                Err(other) => top = other,
             }
         }
         after_write();
@@ -184,13 +149,13 @@ impl Inbox {
     /// When an item was queued that may be left now and is [kept](super::hand::Hand::keep_own)
     /// instead.
     pub(super) fn stamp(&self) -> Option<Stamp> {
-        let until = Time(self.opening.0.until.load(SeqCst));
+        let until = Time(self.opening.until.load(SeqCst));
         (until != Time(0)).then(|| left_at(until))
     }
 
     /// Whether it is open.
     pub(crate) fn is_open(&self) -> bool {
-        self.opening.0.until.load(SeqCst) != 0
+        self.opening.until.load(SeqCst) != 0
     }
 
     /// Whether there is an item that is not queued, or may be.
@@ -204,85 +169,7 @@ impl Inbox {
     }
 
     fn has_new(&self) -> bool {
-        !self.head.0.load(SeqCst).is_null()
-    }
-}
-
-/// What a worker has kept may be put back here though it was never taken out: then less have gone
-/// than came.
-const NONE_CAME: u64 = 1 << 32;
-
-impl Default for Taken {
-    fn default() -> Self {
-        Taken {
-            ends: None,
-            came: NONE_CAME,
-            went: NONE_CAME,
-            emptied: Time(0),
-        }
-    }
-}
-
-impl Taken {
-    /// Takes everything out.
-    fn empty(&mut self, inbox: &Inbox, now: Time) {
-        let before = std::mem::replace(&mut self.emptied, now);
-        let Some(last) = first(inbox.head.0.swap(null_mut(), SeqCst)) else {
-            return;
-        };
-        let (mut at, mut behind) = (last, None);
-        loop {
-            self.came += 1;
-            let item = header(at);
-            let stamp = left_after(Stamp(item.stamp.get()), before, now);
-            item.stamp.set(stamp.0);
-            let next = item.next.replace(behind);
-            behind = Some(at);
-            match next {
-                Some(next) => at = next,
-                None => break,
-            }
-        }
-        let head = match self.ends {
-            None => at,
-            Some((head, tail)) => {
-                header(tail).next.set(Some(at));
-                head
-            }
-        };
-        self.ends = Some((head, last));
-    }
-
-    fn first(&self) -> Option<Left<NonNull<Header>, PwqRef>> {
-        let (work, _) = self.ends?;
-        let item = header(work);
-        let pwq = item.prev.get().expect("it was left for a pwq");
-        Some(Left {
-            work,
-            pwq: pwq.cast::<Pwq>(),
-            home: item.home.get(),
-            stamp: Stamp(item.stamp.get()),
-        })
-    }
-
-    fn pop(&mut self) -> Option<Left<NonNull<Header>, PwqRef>> {
-        let (first, (work, last)) = (self.first()?, self.ends?);
-        let item = header(work);
-        item.prev.set(None);
-        let next = item.next.replace(None);
-        self.ends = next.map(|next| (next, last));
-        self.went += 1;
-        Some(first)
-    }
-
-    /// It was taken out, and lies here again, first.
-    fn put_back(&mut self, work: NonNull<Header>, pwq: PwqRef) {
-        let item = header(work);
-        item.prev.set(Some(pwq.cast()));
-        item.next.set(self.ends.map(|(first, _)| first));
-        let last = self.ends.map_or(work, |(_, last)| last);
-        self.ends = Some((work, last));
-        self.went -= 1;
+        self.trays.iter().any(|tray| tray.top().number() > 0)
     }
 }
 
@@ -365,11 +252,11 @@ impl Policy<Items> for View<'_> {
     }
 
     fn open(&mut self, open: Open) {
-        self.inbox.opening.0.set(open);
+        self.inbox.opening.set(open, self.inbox.trays.len());
     }
 
     fn shut(&mut self) {
-        self.inbox.opening.0.until.store(0, SeqCst);
+        self.inbox.opening.until.store(0, SeqCst);
         after_write();
     }
 
@@ -378,14 +265,15 @@ impl Policy<Items> for View<'_> {
     }
 
     fn nr_left(&self) -> usize {
-        let new = number(self.inbox.head.0.load(SeqCst));
-        (self.taken.came - self.taken.went) as usize + new as usize
+        let trays = self.inbox.trays.iter();
+        let new = trays.map(|tray| tray.top().number() as usize);
+        (self.taken.came - self.taken.went) as usize + new.sum::<usize>()
     }
 
     fn empty(&mut self) {
         if self.inbox.has_new() {
             say(&self.inbox.rest, true);
-            self.taken.empty(self.inbox, self.now);
+            self.taken.empty(&self.inbox.trays, self.now);
         }
     }
 

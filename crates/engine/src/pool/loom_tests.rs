@@ -14,7 +14,8 @@ use cmwq_policy::{Time, WorkerId};
 use loom::thread;
 
 use super::hand::Hand;
-use super::inbox::{Before, Inbox, Leaves, Taken, View};
+use super::inbox::{Before, Inbox, Leaves, View};
+use super::taken::Taken;
 use crate::item::{Header, Vtable};
 use crate::queue::pwq::PwqRef;
 use crate::sync::Mutex;
@@ -32,9 +33,10 @@ fn model(run: impl Fn() + Sync + Send + 'static) {
     builder.check(run);
 }
 
-/// A pool in small.
+/// A pool in small. Items are left in turns in each of its trays.
 struct Rig {
     inbox: Inbox,
+    trays: usize,
     under_lock: Mutex<(Taken, Vec<usize>)>,
     items: Vec<Box<Header>>,
 }
@@ -47,8 +49,13 @@ unsafe impl Send for Rig {}
 impl Rig {
     /// With an open inbox and so many items.
     fn new(items: usize) -> Arc<Rig> {
+        Rig::with_trays(2, items)
+    }
+
+    fn with_trays(trays: usize, items: usize) -> Arc<Rig> {
         let rig = Rig {
-            inbox: Inbox::new(),
+            inbox: Inbox::new(trays),
+            trays,
             under_lock: Mutex::new(Default::default()),
             items: (0..items).map(|_| Box::new(Header::new(&TABLE))).collect(),
         };
@@ -94,10 +101,12 @@ impl Rig {
     /// `Real::leave`, and by the lock where that is not possible.
     fn queue(&self, item: usize) {
         let work = NonNull::from(&*self.items[item]);
-        match self
-            .inbox
-            .leave(work, NonNull::dangling(), 0, Some(|| Time(50)))
-        {
+        match self.inbox.leave(
+            work,
+            NonNull::dangling(),
+            (0, item % self.trays),
+            Some(|| Time(50)),
+        ) {
             Leaves::Not => self.locked(|view, queued| {
                 self.take_all(view, queued);
                 queued.push(item);
@@ -140,9 +149,9 @@ fn nothing_is_left_in_an_inbox_that_was_shut() {
 }
 
 #[test]
-fn what_one_thread_leaves_comes_in_order() {
+fn what_one_thread_leaves_in_one_tray_comes_in_order() {
     model(|| {
-        let rig = Rig::new(3);
+        let rig = Rig::with_trays(1, 3);
         let other = rig.clone();
         let other = thread::spawn(move || (0..3).for_each(|item| other.queue(item)));
         // A worker that goes on takes one at a time.

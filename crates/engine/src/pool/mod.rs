@@ -10,6 +10,8 @@ mod inbox;
 mod loom_tests;
 mod slot;
 mod table;
+mod taken;
+mod tray;
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering::SeqCst;
@@ -17,7 +19,7 @@ use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64};
 
 use cmwq_os::sched;
 use cmwq_policy::affinity::Near;
-use cmwq_policy::pool::PoolKey;
+use cmwq_policy::pool::{PoolKey, tray, trays};
 use cmwq_policy::{Actions, CpuMask, MAX_CPUS, Nanos, PoolAttrs, Published, WorkerId, WorkerPool};
 
 use crate::base::Base;
@@ -29,10 +31,11 @@ use crate::tracepoints::{Activated, Activations};
 pub(crate) use current::{CURRENT, Current, executes_for};
 use hand::Hand;
 pub(crate) use hold::{Asked, News, check_whole};
+use inbox::Inbox;
 pub(crate) use inbox::{Before, Leaves, View};
-use inbox::{Inbox, Taken};
 pub(crate) use slot::{NOWHERE, Slot};
 use table::Table;
+use taken::Taken;
 
 /// What an event asks for.
 pub(crate) type PoolActions = Actions<PwqRef>;
@@ -110,7 +113,7 @@ impl Pool {
             id: attrs.id,
             key,
             core: Mutex::new(core),
-            inbox: Inbox::new(),
+            inbox: Inbox::new(trays(near.as_deref())),
             serves: std::array::from_fn(|word| AtomicU64::new(cpus.words()[word])),
             serves_version: AtomicU32::new(1),
             slots: Table::default(),
@@ -213,6 +216,12 @@ impl Pool {
     pub(crate) fn has_lock_at(&self, addr: u64) -> bool {
         let lock = (&raw const self.core).addr() as u64;
         (lock..lock + size_of_val(&self.core) as u64).contains(&addr)
+    }
+
+    /// The tray of the inbox for an item that is queued on this CPU, of a queue that lets one at a
+    /// time run or not.
+    pub(crate) fn tray(&self, home: u32, one_at_a_time: bool) -> usize {
+        tray(self.near.as_deref(), home, one_at_a_time)
     }
 
     /// Where items are left without the pool's lock.

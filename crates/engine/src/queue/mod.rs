@@ -28,6 +28,7 @@ use routes::Routes;
 /// Bits of a queue's intake word.
 const DRAINING: u32 = 1;
 const DESTROYING: u32 = 2;
+const ONE_AT_A_TIME: u32 = 4;
 
 /// A queue in memory. Lives as long as a handle, a timer or an action refers to it.
 pub(crate) struct Queue {
@@ -80,7 +81,11 @@ impl Queue {
             made: made.into(),
             stacking,
             sysfs,
-            intake: AtomicU32::new(0),
+            intake: AtomicU32::new(if made.max_active == 1 {
+                ONE_AT_A_TIME
+            } else {
+                0
+            }),
             core: Mutex::new(queue::Queue::new(made)),
             routes: Routes::new(base.nr_cpus()),
             limits: (0..parts).map(|_| AtomicPtr::default()).collect(),
@@ -172,6 +177,19 @@ impl Queue {
 
     pub(crate) fn set_draining(&self, set: bool) {
         self.set_intake(DRAINING, set);
+    }
+
+    /// Whether its limit is one item.
+    pub(crate) fn is_one_at_a_time(&self) -> bool {
+        self.intake.load(SeqCst) & ONE_AT_A_TIME != 0
+    }
+
+    /// The same, for those who read it without the core, which the caller holds. Whoever queues
+    /// reads it: it is written if it changes.
+    pub(crate) fn set_one_at_a_time(&self, set: bool) {
+        if self.is_one_at_a_time() != set {
+            self.set_intake(ONE_AT_A_TIME, set);
+        }
     }
 
     fn set_intake(&self, bit: u32, set: bool) {

@@ -51,6 +51,7 @@ const OTHER_NODE: Distance = SAME_NODE;
 pub struct Near {
     homes: bool,
     spots: Box<[Spot]>,
+    shards: usize,
     nodes: Box<[Box<[u32]>]>,
 }
 
@@ -60,6 +61,8 @@ struct Spot {
     pod: u16,
     core: u16,
     shard: u16,
+    /// The number of that shard, from 0 on.
+    number: u16,
     llc: u16,
     node: u16,
 }
@@ -71,16 +74,22 @@ impl Near {
         let firsts = |scope| first_of_pods(layout, scope);
         let [pods, cores] = [scope, Scope::Smt].map(firsts);
         let [shards, llcs] = [Scope::CacheShard, Scope::Cache].map(firsts);
+        let numbers = numbers(&shards);
         let spot = |cpu: usize| Spot {
             pod: pods[cpu],
             core: cores[cpu],
             shard: shards[cpu],
+            number: numbers[cpu],
             llc: llcs[cpu],
             node: layout.places[cpu].node as u16,
         };
         Near {
             homes,
             spots: cpus.map(spot).collect(),
+            shards: numbers
+                .iter()
+                .max()
+                .map_or(1, |&last| usize::from(last) + 1),
             nodes: layout.distances.clone(),
         }
     }
@@ -112,6 +121,16 @@ impl Near {
         of_pod.map(|(cpu, _)| cpu).collect()
     }
 
+    /// How many cache shards the machine has, one at least.
+    pub fn shards(&self) -> usize {
+        self.shards
+    }
+
+    /// The number of the cache shard that this CPU is in.
+    pub fn shard(&self, cpu: u32) -> usize {
+        usize::from(self.spot(cpu).number)
+    }
+
     fn spot(&self, cpu: u32) -> Spot {
         self.spots[(cpu as usize).min(self.spots.len() - 1)]
     }
@@ -134,6 +153,22 @@ fn first_of_pods(layout: &Layout, scope: Scope) -> Vec<u16> {
         }
     }
     firsts
+}
+
+/// For each CPU the number of its pod, by the first CPU of that.
+fn numbers(firsts: &[u16]) -> Vec<u16> {
+    let mut numbers = vec![0; firsts.len()];
+    let mut known = 0;
+    for (cpu, &first) in firsts.iter().enumerate() {
+        let is_first = usize::from(first) == cpu;
+        numbers[cpu] = if is_first {
+            known
+        } else {
+            numbers[usize::from(first)]
+        };
+        known += u16::from(is_first);
+    }
+    numbers
 }
 
 /// From one node to another of which nothing is said (ACPI SLIT, kernel `REMOTE_DISTANCE`).

@@ -273,7 +273,7 @@ impl Brief {
         (2 * WORTH * self.wait).clamp(LATE, WAITS_AT_MOST)
     }
 
-    /// When what was dealt has waited for so long others recall it.
+    /// What is dealt now is recalled by others after this.
     pub(super) fn waits_for(&self) -> Nanos {
         self.goes_on_for().max(WAITS)
     }

@@ -111,7 +111,7 @@ impl<S: Store> WorkerPool<S> {
             room = room.checked_sub(1)?;
             self.next_to_deal(cx, inbox, to)
         });
-        self.crew.get_mut(id).dealt = Some(cx.now);
+        self.crew.get_mut(id).recalled_at = Some(cx.now.after(self.brief.waits_for()));
         if cx.store.info(pwq).fifo {
             self.dealing.fifo = Some(id);
         }

@@ -20,6 +20,8 @@
 //! that, and whoever leaves an item looks after that whether it is still open: one of the two sees
 //! the other. The proof, with the words, is in the README of the engine's pools.
 
+mod left;
+
 use super::brief::{Brief, LATE};
 use super::dealt::{Dealer, Dealt, Recalled};
 use super::quick::Fed;
@@ -32,6 +34,11 @@ use crate::store::{ItemKey, Store};
 use crate::time::{Nanos, Time};
 use crate::worker::{State, WorkerId};
 
+pub use left::{
+    MOST_TRAYS, Open, is_too_late, left_after, left_at, looks_at_clock, next_tray, told_behind,
+    tray, trays,
+};
+
 /// Items that a worker takes in at a time. With more of them, many would only wait for a slot.
 const WORKERS_TURN: usize = 64;
 /// Items that are taken in under one hold of the lock before another event.
@@ -41,8 +48,6 @@ const MOST_LEFT: u32 = 1024;
 /// The time [until](Inbox::open) which items may be left is published anew after this. Who leaves
 /// an item reads it, so it is not written for each.
 pub(super) const REFRESH: Nanos = LATE / 4;
-/// One in so many items is left only after a look at the clock.
-const LOOK_EVERY: u32 = 8;
 
 /// An item as it was left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,27 +60,6 @@ pub struct Left<W, P> {
     pub home: u32,
     /// When it was queued, about.
     pub stamp: Stamp,
-}
-
-/// When items may be left.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Open {
-    /// Until then. Who has not looked at the clock takes it for the time as well ([`left_at`]).
-    pub until: Time,
-    /// For so many nanoseconds longer, which says nothing about the time.
-    pub grace: Nanos,
-    /// Who leaves one behind so many others tells the pool ([`crowded`](WorkerPool::crowded)).
-    pub most: u32,
-}
-
-impl Open {
-    /// Those who leave items know a time until which they may; 0 is never. This is the time that
-    /// they know next: the new one if it is much later, since to tell them costs a line of the
-    /// cache. A worker that asks now and then tells them before the time that they know is over.
-    pub fn told(&self, known: Time) -> Time {
-        let is_news = known == Time(0) || self.until.since(known) > REFRESH / 2;
-        if is_news { self.until } else { known }
-    }
 }
 
 /// What the inbox of a pool is to the pool, which is held.
@@ -173,31 +157,6 @@ impl<S: Store> Inbox<S> for NoInbox {
     fn take(&mut self) -> Option<Left<S::Work, S::Pwq>> {
         None
     }
-}
-
-/// About when an item is left while that may be done until this time, for who has not looked at the
-/// clock: not later than it is.
-pub fn left_at(until: Time) -> Stamp {
-    Stamp::of(Time(until.0.saturating_sub(LATE)))
-}
-
-/// The same, of an item that is taken out now, where everything was `before`.
-pub fn left_after(stamp: Stamp, before: Time, now: Time) -> Stamp {
-    match stamp.age(now) > now.since(before) {
-        true => Stamp::of(before),
-        false => stamp,
-    }
-}
-
-/// Whether who leaves an item looks at the clock first: so many lie there that were left since the
-/// pool took some out.
-pub fn looks_at_clock(before: u32) -> bool {
-    before.is_multiple_of(LOOK_EVERY)
-}
-
-/// Whether it is too late then to leave an item, for who was told this: see [`Open`].
-pub fn is_too_late(now: Time, until: Time, grace: Nanos) -> bool {
-    now >= until.after(grace)
 }
 
 impl<S: Store> WorkerPool<S> {

@@ -1,10 +1,11 @@
 //! An inbox for the simulator, and for tests: there is one thread, so it needs no protocol.
 
 use alloc::collections::VecDeque;
+use alloc::vec;
 use alloc::vec::Vec;
 
 use super::dealt::{self, Dealer, Dealt, MOST_DEALT, Recalled, Was, goes_on_alone, keeps_own};
-use super::inbox::{Inbox, Left, MOST_SEARCHED, Open, is_too_late, looks_at_clock};
+use super::inbox::{Inbox, Left, MOST_SEARCHED, Open, is_too_late, looks_at_clock, told_behind};
 use crate::sampling::ItemReport;
 use crate::store::{ItemKey, Store};
 use crate::time::{Nanos, Time};
@@ -17,8 +18,10 @@ pub struct PlainInbox<W, P> {
     left: VecDeque<Left<W, P>>,
     /// The first so many lie apart.
     apart: usize,
-    /// How often some were laid apart.
-    emptied: u64,
+    /// How many of the others were left in each tray.
+    trays: Vec<u32>,
+    /// How often some were laid apart, and out of which trays the last time, a bit each.
+    emptied: (u64, u32),
     hands: Vec<Hand<W, P>>,
     /// So many are dealt at a time.
     most: usize,
@@ -48,11 +51,19 @@ impl<W, P> PlainInbox<W, P> {
             open: None,
             left: VecDeque::new(),
             apart: 0,
-            emptied: 0,
+            trays: vec![0],
+            emptied: (0, 0),
             hands: Vec::new(),
             most,
             moved: 0,
         }
+    }
+
+    /// The same with so many trays. Here they are only counted: what lies in them is in order.
+    #[must_use]
+    pub fn with_trays(mut self, trays: usize) -> Self {
+        self.trays = vec![0; trays];
+        self
     }
 
     /// When items may be left; `None`: it is shut.
@@ -69,8 +80,9 @@ impl<W, P> PlainInbox<W, P> {
         self.left.len()
     }
 
-    /// How often items were laid apart so far: what other threads use is touched for that.
-    pub fn nr_emptied(&self) -> u64 {
+    /// How often items were laid apart so far, and out of which trays the last time, a bit each:
+    /// what other threads use is touched for that.
+    pub fn emptied(&self) -> (u64, u32) {
         self.emptied
     }
 
@@ -111,18 +123,23 @@ impl<W, P> PlainInbox<W, P> {
 
     /// An item lies there from now on, though it be shut.
     pub fn put(&mut self, left: Left<W, P>) {
+        self.put_in(left, 0);
+    }
+
+    fn put_in(&mut self, left: Left<W, P>, tray: usize) {
         self.left.push_back(left);
+        self.trays[tray] += 1;
     }
 }
 
 impl<W: Copy + PartialEq, P: Copy> PlainInbox<W, P> {
-    /// Leaves an item, if that may be. `Some(true)`: behind so many others that the pool is to be
-    /// told.
-    pub fn leave(&mut self, left: Left<W, P>, now: Time) -> Option<bool> {
-        let (open, before) = (self.open?, (self.left.len() - self.apart) as u32);
+    /// Leaves an item in this tray, if that may be. `Some(true)`: behind so many others that the
+    /// pool is to be told.
+    pub fn leave(&mut self, left: Left<W, P>, tray: usize, now: Time) -> Option<bool> {
+        let (open, before) = (self.open?, self.trays[tray]);
         let is_late = looks_at_clock(before) && is_too_late(now, open.until, open.grace);
-        (!is_late).then(|| self.put(left))?;
-        Some(before >= open.most)
+        (!is_late).then(|| self.put_in(left, tray))?;
+        Some(before >= told_behind(open.most, self.trays.len()))
     }
 
     /// The hand of this worker, if it is to be dealt [more](dealt::wants_more) then, and how many
@@ -213,7 +230,11 @@ impl<S: Store> Inbox<S> for PlainInbox<S::Work, S::Pwq> {
     }
 
     fn empty(&mut self) {
-        self.emptied += u64::from(self.apart < self.left.len());
+        if self.apart < self.left.len() {
+            let of = |(tray, left): (usize, &mut u32)| u32::from(core::mem::take(left) > 0) << tray;
+            let trays = self.trays.iter_mut().enumerate().map(of);
+            self.emptied = (self.emptied.0 + 1, trays.sum());
+        }
         self.apart = self.left.len();
     }
 

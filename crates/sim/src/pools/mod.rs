@@ -13,7 +13,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use cmwq_policy::affinity::{Near, Nearness};
-use cmwq_policy::pool::{PoolKey, PoolStats, Served};
+use cmwq_policy::pool::{PoolKey, PoolStats, Served, trays};
 use cmwq_policy::{
     Action, Actions, CpuMask, Cx, Nanos, PoolAttrs, Published, Time, WorkerId, WorkerPool, contract,
 };
@@ -48,7 +48,7 @@ impl Machine {
         };
         let near = key.reach().near.map(|nearness| self.near(nearness));
         let brief = self.options.brief_items;
-        let lines = self.add_pool_lines();
+        let lines = self.add_pool_lines(trays(near.as_deref()));
         pools.push(Rc::new(Pool::new(key, lines, node, near, attrs, brief)));
         id
     }

@@ -15,7 +15,8 @@ use crate::state::pool::{Inbox, Pool, PoolLines};
 pub(super) struct Before {
     left: usize,
     moved: u64,
-    emptied: u64,
+    /// See [`Inbox::emptied`].
+    emptied: (u64, u32),
 }
 
 impl Before {
@@ -23,25 +24,26 @@ impl Before {
         Before {
             left: inbox.nr_left(),
             moved: inbox.nr_moved(),
-            emptied: inbox.nr_emptied(),
+            emptied: inbox.emptied(),
         }
     }
 
-    /// How many were recalled, dealt and taken out since, and how often the inbox was emptied.
-    fn since(&self, inbox: &Inbox) -> (u64, u64) {
+    /// How many were recalled, dealt and taken out since, and which trays were emptied.
+    fn since(&self, inbox: &Inbox) -> (u64, u32) {
         let after = Before::of(inbox);
         let taken = self.left.saturating_sub(after.left);
         let moved = after.moved - self.moved + taken as u64;
-        (moved, after.emptied - self.emptied)
+        let (times, trays) = after.emptied;
+        (moved, if times > self.emptied.0 { trays } else { 0 })
     }
 }
 
 impl Machine {
-    pub(super) fn add_pool_lines(&self) -> PoolLines {
+    pub(super) fn add_pool_lines(&self, trays: usize) -> PoolLines {
         let mut lines = self.lines.borrow_mut();
         PoolLines {
             lock: lines.add(),
-            inbox: lines.add(),
+            trays: (0..trays).map(|_| lines.add()).collect(),
         }
     }
 
@@ -53,8 +55,10 @@ impl Machine {
         };
         let costs = &self.options.costs.sharing;
         let (moved, emptied) = before.since(inbox);
-        let fetch = |_| self.line_write(id, pool.lines.inbox, costs.leave);
-        let fetched: Nanos = (0..emptied).map(fetch).sum();
+        let trays = pool.lines.trays.iter().enumerate();
+        let emptied = trays.filter(|(tray, _)| emptied & (1 << tray) != 0);
+        let fetch = |(_, &line): (usize, &LineId)| self.line_write(id, line, costs.leave);
+        let fetched: Nanos = emptied.map(fetch).sum();
         let held = costs.hold + costs.event * events + costs.item * moved + fetched;
         let had = self.frame(id, |f| f.worker.as_mut()?.has_lock.take());
         if let Some((_, presumed)) = had {
@@ -91,11 +95,11 @@ impl Machine {
         self.worker(id, |w| w.has_lock.is_some())
     }
 
-    /// The acting thread has left an item in the inbox.
-    pub(crate) fn charge_leave(&self, pool: &Pool) {
+    /// The acting thread has left an item in this tray of the inbox.
+    pub(crate) fn charge_leave(&self, pool: &Pool, tray: usize) {
         if let Some(id) = self.acting.get().filter(|_| self.shares) {
             let leave = self.options.costs.sharing.leave;
-            let taken = self.line_write(id, pool.lines.inbox, leave);
+            let taken = self.line_write(id, pool.lines.trays[tray], leave);
             self.burn_more(id, taken);
         }
     }
@@ -138,9 +142,10 @@ impl Machine {
         }
     }
 
-    /// What happened to the line of the pool's lock, and to that of its inbox.
-    pub fn pool_lines(&self, pool: PoolId) -> [LineStats; 2] {
-        let (lines, pool) = (self.lines.borrow(), self.pool(pool).lines);
-        [pool.lock, pool.inbox].map(|line| lines.stats(line))
+    /// What happened to the line of the pool's lock, and to those of its inbox.
+    pub fn pool_lines(&self, pool: PoolId) -> (LineStats, Vec<LineStats>) {
+        let (lines, pool) = (self.lines.borrow(), self.pool(pool));
+        let trays = pool.lines.trays.iter().map(|&line| lines.stats(line));
+        (lines.stats(pool.lines.lock), trays.collect())
     }
 }

@@ -11,7 +11,7 @@ use std::convert::Infallible;
 use std::rc::Rc;
 
 use cmwq_policy::contract::{self, QueueInfo};
-use cmwq_policy::pool::{Left, PoolKey};
+use cmwq_policy::pool::{Left, PoolKey, tray};
 use cmwq_policy::queue::{Attrs, Caller, Intake, Kind, Queue as Core, QueueAttrs};
 use cmwq_policy::stats::Stamp;
 use cmwq_policy::store::PwqInfo;
@@ -150,12 +150,14 @@ impl contract::Machine for Machine {
         if kind.has_inbox() && self.keeps_own(&pool, &left) {
             return true;
         }
+        let one = self.queue(queue).with_core(|core| core.max_active() == 1);
+        let tray = tray(pool.near.as_deref(), home, one);
         let crowded = match kind.has_inbox() {
-            true => pool.inbox.borrow_mut().leave(left, now),
+            true => pool.inbox.borrow_mut().leave(left, tray, now),
             false => None,
         };
         if crowded.is_some() {
-            self.charge_leave(&pool);
+            self.charge_leave(&pool, tray);
         }
         if crowded == Some(true) {
             self.beside_dealt(pool.id, |core, cx, inbox| core.crowded(cx, inbox));

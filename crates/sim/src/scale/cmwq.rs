@@ -69,15 +69,21 @@ pub(super) fn run(cell: &Cell, kind: Kind) -> Outcome {
     let (began, before) = (machine.now(), machine.pool_lines(PoolId(0)));
     phase(cell, &machine, queue, warm_up..warm_up + cell.items);
     let after = machine.pool_lines(PoolId(0));
-    let lines = [0, 1].map(|line| after[line].since(before[line]));
+    let lock = after.0.since(before.0);
+    let trays = after.1.iter().zip(before.1);
+    let trays: Vec<_> = trays.map(|(after, before)| after.since(before)).collect();
+    // One is everybody's; of several each is that of a cache.
+    let (shared, own) = trays.split_at(usize::from(trays.len() == 1));
+    let global = shared.iter().fold(lock, |busiest, &tray| {
+        std::cmp::max_by_key(busiest, tray, LineStats::busy_ns)
+    });
     Outcome {
         items: cell.items,
         elapsed: machine.now().since(began),
-        global: lines
-            .into_iter()
-            .max_by_key(LineStats::busy_ns)
-            .unwrap_or_default(),
-        local: LineStats::default(),
+        global,
+        local: own
+            .iter()
+            .fold(LineStats::default(), |all, &tray| all.plus(tray)),
     }
 }
 

@@ -19,10 +19,10 @@ use crate::state::store::Items;
 pub(crate) type Inbox = PlainInbox<ItemId, PwqId>;
 
 /// The lines of a pool that its threads share.
-#[derive(Clone, Copy)]
 pub(crate) struct PoolLines {
     pub(crate) lock: LineId,
-    pub(crate) inbox: LineId,
+    /// Of its inbox.
+    pub(crate) trays: Box<[LineId]>,
 }
 
 pub(crate) struct Pool {
@@ -62,6 +62,7 @@ impl Pool {
         brief_items: bool,
     ) -> Pool {
         let id = PoolId(attrs.id);
+        let inbox = Inbox::default().with_trays(lines.trays.len());
         let core = match &near {
             Some(near) => WorkerPool::new(attrs).with_near(near.clone()),
             None => WorkerPool::new(attrs),
@@ -80,7 +81,7 @@ impl Pool {
             repatriated: Cell::new(0),
             signals: PoolSignals::default(),
             core: RefCell::new(core),
-            inbox: RefCell::default(),
+            inbox: RefCell::new(inbox),
             published: Cell::default(),
             threads: RefCell::default(),
             cull: Cell::new(None),

@@ -51,8 +51,8 @@ pub(in crate::pool) struct Worker<S: Store> {
     pub(super) waiting: Option<Wait<S::Pwq>>,
     /// When its item began.
     pub began: Time,
-    /// When it was last dealt items, if they were not recalled since.
-    pub dealt: Option<Time>,
+    /// From when on others recall what it was dealt.
+    pub recalled_at: Option<Time>,
     /// Where it last went idle, in a pool that asks for that.
     pub cpu: u32,
     /// What is known of the CPU time of its item.
@@ -155,7 +155,7 @@ impl<S: Store> Worker<S> {
             asks_after: Time(0),
             waiting: None,
             began: Time(0),
-            dealt: None,
+            recalled_at: None,
             cpu: 0,
             watch: Watch::default(),
             item_seq: 0,

@@ -47,7 +47,7 @@ impl<S: Store> WorkerPool<S> {
             .filter(|&id| of.is_some_and(|of| of != id));
         inbox.recall(of, |dealer, what| match what {
             Recalled::Hand { dealt } => {
-                self.crew.get_mut(dealer.worker).dealt = None;
+                self.crew.get_mut(dealer.worker).recalled_at = None;
                 let next = self.progress(*dealer, dealt);
                 if let Some(before) = hand.replace(next) {
                     self.note_progress(cx, &before);
@@ -105,10 +105,9 @@ impl<S: Store> WorkerPool<S> {
             return;
         }
         self.dealing.looked = cx.now;
-        let most = self.brief.waits_for();
         for id in self.crew.ids() {
-            let dealt = self.crew.get(id).dealt;
-            if dealt.is_some_and(|at| cx.now.since(at) >= most) {
+            let at = self.crew.get(id).recalled_at;
+            if at.is_some_and(|at| cx.now >= at) {
                 hit!(LateRecalled);
                 self.recall(cx, inbox, Some(id));
             }

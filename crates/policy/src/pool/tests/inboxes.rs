@@ -166,7 +166,7 @@ impl Rig {
             return false;
         };
         let left = self.left(work, pwq);
-        let crowds = inbox.borrow_mut().plain.leave(left, self.now);
+        let crowds = inbox.borrow_mut().plain.leave(left, 0, self.now);
         if crowds == Some(true) {
             self.publishing(pool, |pool, cx, plain, _| pool.crowded(cx, plain));
         }

@@ -186,8 +186,7 @@ impl Published {
     /// Whether others learn the same from it, but for the time until which the inbox is open.
     pub fn tells_no_other(&self, other: &Published) -> bool {
         (self.backlog, self.wants) == (other.backlog, other.wants)
-            && self.open.map(|open| (open.most, open.grace))
-                == other.open.map(|open| (open.most, open.grace))
+            && self.open.map(|open| open.most) == other.open.map(|open| open.most)
     }
 }
 

@@ -86,7 +86,6 @@ impl Pool {
     /// Items of a run at most: those that let few items a second pass need fewer.
     fn most(self, shape: scale::Shape) -> u64 {
         match (self, shape) {
-            (Pool::Cmwq | Pool::Fifo, _) => 40_000,
             (Pool::Deques, scale::Shape::Inside) | (Pool::Batches, _) => 1_000_000,
             _ => 100_000,
         }

@@ -121,11 +121,7 @@ impl Machine for Real {
     }
 
     fn with_queue<R>(&self, queue: QueueRef, act: impl FnOnce(&mut QueueCore<PwqRef>) -> R) -> R {
-        let queue = queue_ref(queue);
-        let mut core = queue.lock_core();
-        let result = act(&mut core);
-        queue.set_one_at_a_time(core.max_active() == 1);
-        result
+        act(&mut queue_ref(queue).lock_core())
     }
 
     fn with_timers<R>(&self, act: impl FnOnce(&mut TimersOf<Real>) -> R) -> R {
@@ -249,6 +245,10 @@ impl Machine for Real {
         }
     }
 
+    fn one_at_a_time(&self, queue: QueueRef, is: bool) {
+        queue_ref(queue).set_one_at_a_time(is);
+    }
+
     fn leave(&self, queue: QueueRef, work: NonNull<Header>, pwq: PwqRef, home: u32) -> bool {
         let queue = queue_ref(queue);
         if !queue.made().kind.has_inbox() {
@@ -256,18 +256,20 @@ impl Machine for Real {
         }
         let pool = self.pool(self.info(pwq).pool);
         let executes = executes_for(pool);
+        let tray = pool.tray(home, queue.is_one_at_a_time());
         // From here on the item is the pool's.
         if !executes.is_some_and(|(slot, own)| slot.keep_own(work, pwq, home, own)) {
-            let clock = executes.is_none().then_some(clock::now);
-            let tray = pool.tray(home, queue.is_one_at_a_time());
-            match pool.inbox().leave(work, pwq, (home, tray), clock) {
+            let inbox = pool.inbox();
+            match inbox.leave(work, pwq, (home, tray), (clock::now, executes.is_none())) {
                 Leaves::Not => return false,
                 Leaves::Crowded => pool.crowded(),
                 Leaves::Left => {}
             }
         }
         // A queue that nobody holds any more is freed by the pools, which know of its items only.
-        if !pool.inbox().is_open() || queue.intake().destroying {
+        // And who has limited one to one item has had them take in what was left before.
+        let is_late = tray != 0 && queue.is_one_at_a_time();
+        if !pool.inbox().is_open() || queue.intake().destroying || is_late {
             pool.take_in();
         }
         true

@@ -17,8 +17,8 @@
 use std::ptr::NonNull;
 
 use cmwq_policy::pool::{
-    Dealer, Dealt, Inbox as Policy, Left, MOST_SEARCHED, Open, Recalled, Was, is_too_late, left_at,
-    looks_at_clock, told_behind,
+    Dealer, Dealt, Inbox as Policy, Left, MOST_SEARCHED, Open, Recalled, Was, is_stamped,
+    is_too_late, left_at, looks_at_clock, told_behind,
 };
 use cmwq_policy::stats::Stamp;
 use cmwq_policy::{ItemKey, Nanos, Published, Time, WorkerId};
@@ -38,7 +38,7 @@ struct Opening {
     until: AtomicU64,
     /// For so much longer, in nanoseconds, by the clock.
     grace: AtomicU64,
-    /// Who leaves one behind so many others tells the pool. An old value does no harm.
+    /// Who leaves one behind so many others in his tray tells the pool. An old value does no harm.
     most: AtomicU32,
 }
 
@@ -105,15 +105,15 @@ impl Inbox {
     }
 
     /// Leaves an item in this tray. The caller owns it; it is of this pwq, and queued on this CPU.
-    /// Where it may not be left nothing has happened. Else follow with
-    /// [`is_open`](Self::is_open). The clock is read now and then, unless the caller is about to
-    /// have the pool take in.
+    /// Where it may not be left nothing has happened. Else follow with [`is_open`](Self::is_open).
+    /// By the clock it may be too late for outsiders only: who executes an item of the pool is
+    /// about to have it take in.
     pub(crate) fn leave(
         &self,
         work: NonNull<Header>,
         pwq: PwqRef,
         (home, tray): (u32, usize),
-        mut now: Option<impl FnOnce() -> Time>,
+        (clock, outside): (impl FnOnce() -> Time, bool),
     ) -> Leaves {
         let until = Time(self.opening.until.load(SeqCst));
         if until == Time(0) {
@@ -125,13 +125,15 @@ impl Inbox {
         item.home.set(home);
         item.stamp.set(left_at(until).0);
         let tray = &self.trays[tray];
+        let mut clock = Some(clock);
         let mut top = tray.top();
         loop {
             let before = top.number();
-            if looks_at_clock(before)
-                && let Some(now) = now.take().map(|now| now())
+            let looks = outside && looks_at_clock(before);
+            if (looks || is_stamped(self.trays.len()))
+                && let Some(now) = clock.take().map(|clock| clock())
             {
-                if is_too_late(now, until, self.opening.grace.load(SeqCst)) {
+                if looks && is_too_late(now, until, self.opening.grace.load(SeqCst)) {
                     return Leaves::Not;
                 }
                 item.stamp.set(Stamp::of(now).0);
@@ -158,9 +160,9 @@ impl Inbox {
         self.opening.until.load(SeqCst) != 0
     }
 
-    /// Whether there is an item that is not queued, or may be.
+    /// Whether there is an item that is not queued, or may be. One may be dealt meanwhile.
     pub(crate) fn has_any(&self) -> bool {
-        self.dealt.load(SeqCst) || self.has_rest()
+        self.dealt.load(SeqCst) || self.has_rest() || self.dealt.load(SeqCst)
     }
 
     /// Whether there is one that was not dealt. In this order: who takes all out says so before.

@@ -33,6 +33,11 @@ fn model(run: impl Fn() + Sync + Send + 'static) {
     builder.check(run);
 }
 
+/// Of an inbox with one tray, and with two.
+fn models(run: impl Fn(usize) + Copy + Sync + Send + 'static) {
+    [1, 2].map(|trays| model(move || run(trays)));
+}
+
 /// A pool in small. Items are left in turns in each of its trays.
 struct Rig {
     inbox: Inbox,
@@ -48,11 +53,7 @@ unsafe impl Send for Rig {}
 
 impl Rig {
     /// With an open inbox and so many items.
-    fn new(items: usize) -> Arc<Rig> {
-        Rig::with_trays(2, items)
-    }
-
-    fn with_trays(trays: usize, items: usize) -> Arc<Rig> {
+    fn new(trays: usize, items: usize) -> Arc<Rig> {
         let rig = Rig {
             inbox: Inbox::new(trays),
             trays,
@@ -105,7 +106,7 @@ impl Rig {
             work,
             NonNull::dangling(),
             (0, item % self.trays),
-            Some(|| Time(50)),
+            (|| Time(50), true),
         ) {
             Leaves::Not => self.locked(|view, queued| {
                 self.take_all(view, queued);
@@ -132,8 +133,8 @@ impl Rig {
 
 #[test]
 fn nothing_is_left_in_an_inbox_that_was_shut() {
-    model(|| {
-        let rig = Rig::new(2);
+    models(|trays| {
+        let rig = Rig::new(trays, 2);
         let others: Vec<_> = (0..2)
             .map(|item| {
                 let rig = rig.clone();
@@ -151,7 +152,7 @@ fn nothing_is_left_in_an_inbox_that_was_shut() {
 #[test]
 fn what_one_thread_leaves_in_one_tray_comes_in_order() {
     model(|| {
-        let rig = Rig::with_trays(1, 3);
+        let rig = Rig::new(1, 3);
         let other = rig.clone();
         let other = thread::spawn(move || (0..3).for_each(|item| other.queue(item)));
         // A worker that goes on takes one at a time.
@@ -168,8 +169,8 @@ fn what_one_thread_leaves_in_one_tray_comes_in_order() {
 
 #[test]
 fn an_event_sees_what_its_caller_has_left() {
-    model(|| {
-        let rig = Rig::new(2);
+    models(|trays| {
+        let rig = Rig::new(trays, 2);
         let other = rig.clone();
         let other = thread::spawn(move || other.queue(1));
         rig.queue(0);

@@ -184,12 +184,9 @@ impl Queue {
         self.intake.load(SeqCst) & ONE_AT_A_TIME != 0
     }
 
-    /// The same, for those who read it without the core, which the caller holds. Whoever queues
-    /// reads it: it is written if it changes.
+    /// It is from now on, or not any more. The caller holds its core.
     pub(crate) fn set_one_at_a_time(&self, set: bool) {
-        if self.is_one_at_a_time() != set {
-            self.set_intake(ONE_AT_A_TIME, set);
-        }
+        self.set_intake(ONE_AT_A_TIME, set);
     }
 
     fn set_intake(&self, bit: u32, set: bool) {

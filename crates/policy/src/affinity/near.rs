@@ -122,12 +122,12 @@ impl Near {
     }
 
     /// How many cache shards the machine has, one at least.
-    pub fn shards(&self) -> usize {
+    pub fn nr_shards(&self) -> usize {
         self.shards
     }
 
     /// The number of the cache shard that this CPU is in.
-    pub fn shard(&self, cpu: u32) -> usize {
+    pub fn shard_number(&self, cpu: u32) -> usize {
         usize::from(self.spot(cpu).number)
     }
 

@@ -152,6 +152,9 @@ pub trait Machine: Sized {
     /// Where new items of this queue go, from this CPU or, if none was asked for, from the
     /// caller's.
     fn route(&self, queue: Self::Queue, cpu: Option<usize>) -> PwqOf<Self>;
+    /// From now on the limit of a queue, which is being worked on, is one item, or more again, for
+    /// those who [leave](Self::leave) items.
+    fn one_at_a_time(&self, _queue: Self::Queue, _is: bool) {}
     /// Leaves an item, which the caller owns, in the inbox of its pool. False if that is shut, and
     /// for queues [without](crate::queue::Kind::has_inbox): then the caller goes by the pool's
     /// lock. The caller keeps the queue until this returns; the item is the pool's once it is left.

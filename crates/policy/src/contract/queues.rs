@@ -104,7 +104,7 @@ pub fn set_max_active<M: Machine>(m: &M, queue: M::Queue, max_active: u32) -> bo
         let settable = q.made().kind.has_limit();
         if settable {
             q.set_max_active(clamp_max_active(max_active));
-            apply_limit(m, q);
+            apply_max(m, queue, q);
         }
         settable
     })
@@ -138,6 +138,19 @@ fn set_frozen<M: Machine>(m: &M, queue: M::Queue, frozen: bool) {
         q.set_frozen(frozen);
         apply_limit(m, q);
     });
+}
+
+/// The same where `max_active` has changed. What is queued since one item runs at a time is left in
+/// one tray of an inbox: pools take in what was left before after that is known.
+pub(super) fn apply_max<M: Machine>(m: &M, queue: M::Queue, q: &mut Queue<PwqOf<M>>) {
+    let one = q.max_active() == 1;
+    if one {
+        m.one_at_a_time(queue, true);
+    }
+    apply_limit(m, q);
+    if !one {
+        m.one_at_a_time(queue, false);
+    }
 }
 
 pub(super) fn apply_limit<M: Machine>(m: &M, q: &mut Queue<PwqOf<M>>) {

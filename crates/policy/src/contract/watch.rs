@@ -4,7 +4,7 @@
 use alloc::vec::Vec;
 
 use super::items::settled;
-use super::queues::apply_limit;
+use super::queues::apply_max;
 use super::{Machine, PwqOf, WorkOf};
 use crate::pool::{Holder, HolderIs, SlotsSeen, Waits, may_starve};
 use crate::store::ItemKey;
@@ -133,7 +133,7 @@ pub fn outgrow<M: Machine>(
     let most = most();
     m.with_queue(queue, |q| {
         let from = q.outgrow(most);
-        apply_limit(m, q);
+        apply_max(m, queue, q);
         let to = q.max_active();
         from.map(|from| Raised { from, to })
     })

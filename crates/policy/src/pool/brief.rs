@@ -169,7 +169,9 @@ impl Brief {
     /// have run or not.
     pub(super) fn ended(&mut self, ran: Nanos, others_wait: bool, more_could: bool) {
         let is_brief = ran < if others_wait { BRIEF } else { BRIEF_ALONE };
-        let is_short = ran < self.short_below();
+        // Where more could run others wait for it in vain.
+        let most = if more_could { WAITS } else { WAITS_AT_MOST };
+        let is_short = ran < self.short_below().min(most);
         if self.are_short() && more_could {
             self.saved += if is_short { SAVES } else { 0 };
             self.lost += if others_wait && !is_short && ran >= LATE {
@@ -180,7 +182,7 @@ impl Brief {
         }
         self.run = self.count(self.run, is_brief);
         self.short = self.count(self.short, is_short);
-        self.light = self.count(self.light, ran < self.light_below());
+        self.light = self.count(self.light, is_short || ran < LIGHT);
         self.mean = (self.mean * (MEAN_PART - 1) + ran.min(WAITS_AT_MOST)) / MEAN_PART;
         self.strike_the_balance();
     }
@@ -288,12 +290,26 @@ impl Brief {
     /// So many are over shortly before the time after which a worker is late, or in several times
     /// that for which it waits to get them. The last one begins well before others recall it.
     pub(super) fn in_time(&self) -> usize {
-        let time = (WORTH * self.wait).clamp(LATE - SLACK, WAITS_AT_MOST / 4 * 3);
-        (time / self.mean.max(1)).max(1) as usize
+        (self.hand() / self.mean.max(1)).max(1) as usize
+    }
+
+    /// Whether what is in a hand may not begin before another worker could have begun it.
+    pub(super) fn hands_last(&self) -> bool {
+        self.hand().max(self.mean) > LATE
+    }
+
+    /// What is dealt takes so long, about.
+    fn hand(&self) -> Nanos {
+        (WORTH * self.wait).clamp(LATE - SLACK, WAITS_AT_MOST / 4 * 3)
     }
 
     fn are_brief(&self) -> bool {
         self.run >= self.needs && !cfg!(cmwq_short)
+    }
+
+    /// Whether an item is over before another worker could have begun the next one.
+    pub(super) fn are_over_soon(&self) -> bool {
+        self.are_short() && self.mean < LATE
     }
 
     /// Whether few are enough, as long as they go from item to item.
@@ -359,7 +375,7 @@ mod tests {
 
     /// So many items in a row that took so long; whether they are short.
     fn are_short(brief: &mut Brief, ran: Nanos) -> bool {
-        (0..2 * NEEDS_FIRST).for_each(|_| brief.ended(ran, true, true));
+        (0..2 * NEEDS_FIRST).for_each(|_| brief.ended(ran, true, false));
         brief.are_short()
     }
 
@@ -379,6 +395,8 @@ mod tests {
         let dealt = brief.in_time();
         assert!((15..=20).contains(&dealt), "{dealt}");
         assert!(brief.mean * dealt as u64 + WAITS / 4 < brief.waits_for());
+        (0..2 * NEEDS_FIRST).for_each(|_| brief.ended(WAITS, true, true));
+        assert!(!brief.are_short() && !brief.are_light(), "more could run");
         (0..200).for_each(|_| brief.waited(0));
         assert!(!are_short(&mut brief, SHORT), "it is over");
     }

@@ -35,8 +35,8 @@ use crate::time::{Nanos, Time};
 use crate::worker::{State, WorkerId};
 
 pub use left::{
-    MOST_TRAYS, Open, is_too_late, left_after, left_at, looks_at_clock, next_tray, told_behind,
-    tray, trays,
+    MOST_TRAYS, Open, is_stamped, is_too_late, left_after, left_at, looks_at_clock, next_tray,
+    told_behind, tray, trays,
 };
 
 /// Items that a worker takes in at a time. With more of them, many would only wait for a slot.
@@ -178,17 +178,16 @@ impl<S: Store> WorkerPool<S> {
             && running > 0
             && (all_run || has_reserve)
             && self.worklist.lanes().is_empty();
-        // Reports are asked for already.
-        let asks = all_run && self.arming.is_on();
         let until = match self.brief.served_until().filter(|&until| now < until) {
             Some(until) if all_run || self.few_are_enough(now, 0) => until,
-            None if asks => now.after(LATE),
+            // Reports are asked for already.
+            None if all_run && self.arming.is_on() => now.after(LATE),
             _ => return None,
         };
         let most = self.brief.most_waiting(running).filter(|_| !all_run);
         is_plain.then_some(Open {
             until,
-            grace: if asks { self.brief.grace() } else { 0 },
+            grace: if all_run { self.brief.grace() } else { 0 },
             most: most.unwrap_or(MOST_LEFT).min(MOST_LEFT),
         })
     }
@@ -281,8 +280,8 @@ impl<S: Store> WorkerPool<S> {
         let way = self.way_on(cx, id, &report, fed);
         let way = way.filter(|way| !may_be_held(inbox, id, (&way.key, way.is_new)));
         let is_alone = way.is_some() || !inbox.is_out_beside(id);
-        let slots_wait = |cx: &mut Cx<S>| !inbox.has_any() && self.slots_may_wait(cx, id);
-        if !is_alone && (self.nr_queued() > 0 || slots_wait(cx)) {
+        let others_do = |cx: &mut Cx<S>| !inbox.has_any() && self.others_may_have_some(cx, id);
+        if !is_alone && (self.nr_queued() > 0 || others_do(cx)) {
             hit!(OthersRecalled);
             self.recall(cx, inbox, None);
         }
@@ -319,7 +318,7 @@ impl<S: Store> WorkerPool<S> {
     /// Whether the next item is one that nobody else has, or there is none.
     fn has_one_for(&self, cx: &mut Cx<S>, inbox: &impl Inbox<S>, id: WorkerId) -> bool {
         let Some(choice) = self.worklist.choose_free(cx) else {
-            return self.nr_queued() == 0 && !self.slots_may_wait(cx, id);
+            return self.nr_queued() == 0 && !self.others_may_have_some(cx, id);
         };
         let key = cx.store.key(choice.work);
         let is_new = cx.store.home(choice.work).is_new();

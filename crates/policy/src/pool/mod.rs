@@ -70,8 +70,8 @@ pub use dealt::{
 };
 pub use decisions::Decided;
 pub use inbox::{
-    Inbox, Left, MOST_SEARCHED, MOST_TRAYS, NoInbox, Open, TURN, is_too_late, left_after, left_at,
-    looks_at_clock, next_tray, told_behind, tray, trays,
+    Inbox, Left, MOST_SEARCHED, MOST_TRAYS, NoInbox, Open, TURN, is_stamped, is_too_late,
+    left_after, left_at, looks_at_clock, next_tray, told_behind, tray, trays,
 };
 pub use inspect::{PwqCounts, Waits};
 pub use items::{Queueing, Retired};

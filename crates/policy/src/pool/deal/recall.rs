@@ -17,7 +17,6 @@ use crate::worker::WorkerId;
 /// How far a worker has come by itself.
 struct Progress<P> {
     dealer: Dealer<P>,
-    dealt: usize,
     /// Items that have ended, and that have begun.
     count: u32,
     /// Those of them that were counted in, that had a slot, and that are far.
@@ -41,6 +40,7 @@ impl<S: Store> WorkerPool<S> {
     /// [`next_beside`](Self::next_beside) and [`crowded`](Self::crowded).
     pub fn recall(&mut self, cx: &mut Cx<S>, inbox: &mut impl Inbox<S>, of: Option<WorkerId>) {
         let mut hand: Option<Progress<S::Pwq>> = None;
+        let (mut all, mut begun) = (0, 0);
         self.dealing.fifo = self
             .dealing
             .fifo
@@ -48,12 +48,14 @@ impl<S: Store> WorkerPool<S> {
         inbox.recall(of, |dealer, what| match what {
             Recalled::Hand { dealt } => {
                 self.crew.get_mut(dealer.worker).recalled_at = None;
-                let next = self.progress(*dealer, dealt);
+                all += dealt;
+                let next = self.progress(*dealer);
                 if let Some(before) = hand.replace(next) {
                     self.note_progress(cx, &before);
                 }
             }
             Recalled::Begun { item, at, ran } => {
+                begun += 1;
                 let progress = hand.as_mut().expect("it comes first");
                 self.note_step(cx, progress, (&item, at, ran));
             }
@@ -64,6 +66,10 @@ impl<S: Store> WorkerPool<S> {
         });
         if let Some(last) = &hand {
             self.note_progress(cx, last);
+        }
+        self.dealing.came_to(all, begun);
+        if of.is_none() {
+            self.dealing.recalled = cx.now;
         }
     }
 
@@ -114,10 +120,13 @@ impl<S: Store> WorkerPool<S> {
         }
     }
 
-    /// Whether items are in hands for which a slot may be free, or is about to be: this worker's
-    /// own goes to nobody else.
-    pub(in crate::pool) fn slots_may_wait(&self, cx: &mut Cx<S>, id: WorkerId) -> bool {
-        self.dealing.inactive > 0 && !self.waits_behind(cx, id)
+    /// Whether a worker that finds nothing might have something of what others were dealt: a slot
+    /// may be free for it, or is about to be, which this worker's own does not go to; or, now and
+    /// then, those will not have begun it before this one could.
+    pub(in crate::pool) fn others_may_have_some(&self, cx: &mut Cx<S>, id: WorkerId) -> bool {
+        let slots_wait = self.dealing.inactive > 0 && !self.waits_behind(cx, id);
+        let is_due = || cx.now.since(self.dealing.recalled) >= LATE;
+        slots_wait || (self.brief.hands_last() && is_due())
     }
 
     /// Others were started: the pool is not as it was when items were dealt.
@@ -125,13 +134,12 @@ impl<S: Store> WorkerPool<S> {
         self.dealing.several = true;
     }
 
-    /// Of a worker of which nothing was heard since it was dealt so many.
-    fn progress(&self, dealer: Dealer<S::Pwq>, dealt: usize) -> Progress<S::Pwq> {
+    /// Of a worker of which nothing was heard since it was dealt items.
+    fn progress(&self, dealer: Dealer<S::Pwq>) -> Progress<S::Pwq> {
         let worker = self.crew.get(dealer.worker);
         let current = worker.current.as_ref().expect("it executes an item");
         Progress {
             dealer,
-            dealt,
             count: 0,
             counted: 0,
             listed: 0,
@@ -175,8 +183,6 @@ impl<S: Store> WorkerPool<S> {
     }
 
     fn note_progress(&mut self, cx: &mut Cx<S>, progress: &Progress<S::Pwq>) {
-        self.dealing
-            .came_to(progress.dealt, progress.count as usize);
         if progress.count > 0 {
             self.note_steps(cx, progress);
         }

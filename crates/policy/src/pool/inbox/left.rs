@@ -1,9 +1,9 @@
 //! What whoever leaves an item in an inbox goes by: when he may, in which tray, and what is known
 //! of when it was left.
 //!
-//! An inbox has a tray for each cache shard of the machine: who leaves an item writes a line that
-//! only the CPUs of his own cache write. Whoever empties the trays brings them in the order in
-//! which items were left, about.
+//! An inbox has a tray for each cache shard of the machine: who leaves an item on his own CPU
+//! writes a line that the CPUs of his own cache write, and whoever empties it. That one brings the
+//! items of several trays in the order of their times, as far as they lie there when he comes by.
 
 use crate::affinity::Near;
 use crate::stats::Stamp;
@@ -16,8 +16,9 @@ use super::REFRESH;
 const LOOK_EVERY: u32 = 8;
 /// An inbox has so many trays at most.
 pub const MOST_TRAYS: usize = 32;
-/// Who leaves an item in one tray of several tells the pool behind so many there at the earliest.
-const LEAST_TOLD: u32 = 128;
+/// What may lie in an inbox is divided among its trays into so many parts at most: more than in so
+/// many of them items are rarely left at a time.
+const MOST_PARTS: usize = 8;
 
 /// When items may be left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,7 +27,7 @@ pub struct Open {
     pub until: Time,
     /// For so many nanoseconds longer, which says nothing about the time.
     pub grace: Nanos,
-    /// Who leaves one behind so many others tells the pool
+    /// Who leaves one behind so many others, in whichever tray, tells the pool
     /// ([`crowded`](crate::WorkerPool::crowded)).
     pub most: u32,
 }
@@ -60,33 +61,39 @@ pub fn left_after(stamp: Stamp, before: Time, now: Time) -> Stamp {
     }
 }
 
-/// Whether who leaves an item looks at the clock first: so many lie there that were left since the
-/// pool took some out.
+/// Whether who leaves an item looks first whether it is [too late](is_too_late): so many lie there
+/// that were left since the pool took some out.
 pub fn looks_at_clock(before: u32) -> bool {
     before.is_multiple_of(LOOK_EVERY)
 }
 
+/// Whether who leaves an item in one of so many trays reads the clock: by that what lies in several
+/// is brought in order.
+pub fn is_stamped(trays: usize) -> bool {
+    trays > 1
+}
+
 /// How many trays the inbox of a pool has, whose items come from several pods or not.
 pub fn trays(near: Option<&Near>) -> usize {
-    near.map_or(1, |near| near.shards().min(MOST_TRAYS))
+    near.map_or(1, |near| near.nr_shards().min(MOST_TRAYS))
 }
 
 /// The tray for an item that is queued on this CPU. Those of a queue that lets one run at a time
 /// begin in the order of queueing, so all of them are left in one.
 pub fn tray(near: Option<&Near>, home: u32, one_at_a_time: bool) -> usize {
     let own = near.filter(|_| !one_at_a_time);
-    own.map_or(0, |near| near.shard(home) % MOST_TRAYS)
+    own.map_or(0, |near| near.shard_number(home) % MOST_TRAYS)
 }
 
 /// Who leaves an item in one of so many trays, where nobody knows how many lie in the others, tells
-/// the pool behind so many instead of [`Open::most`].
+/// the pool behind so many instead of [`Open::most`]: all of them together then have as many at
+/// least, and four times as many at most.
 pub fn told_behind(most: u32, trays: usize) -> u32 {
-    (most / trays as u32).max(most.min(LEAST_TOLD))
+    (most / trays.min(MOST_PARTS) as u32).max(1)
 }
 
 /// The tray whose first item goes next, and how old, in nanoseconds, the first item of another is
-/// at most: the oldest one goes. How old an item is, is known [about](left_at): so items that were
-/// left in different trays within that time go in any order.
+/// at most: the oldest one goes.
 pub fn next_tray(
     firsts: impl Iterator<Item = (usize, Stamp)>,
     now: Time,
@@ -161,14 +168,17 @@ mod tests {
     }
 
     #[test]
-    fn trays_together_hold_about_as_many_before_the_pool_is_told() {
-        assert_eq!(
-            [1, 4, 8, 32].map(|trays| told_behind(1024, trays)),
-            [1024, 256, 128, 128]
-        );
-        assert_eq!(
-            [1, 8, 16, 256].map(|most| told_behind(most, 32)),
-            [1, 8, 16, 128]
-        );
+    fn trays_together_hold_at_most_four_times_as_many_before_the_pool_is_told() {
+        for most in [1, 16, 1024] {
+            for trays in [1, 2, 8, 16, MOST_TRAYS] {
+                let all = told_behind(most, trays) * trays as u32;
+                let few = most < trays as u32;
+                assert!(
+                    few || (most..=4 * most).contains(&all),
+                    "{most}, {trays}: {all}"
+                );
+            }
+        }
+        assert_eq!(told_behind(1, 32), 1);
     }
 }

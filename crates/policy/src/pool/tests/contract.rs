@@ -18,6 +18,8 @@ pub(super) struct OnRig {
     timers: RefCell<TimersOf<OnRig>>,
     /// Timers of which somebody heard that their items were dropped.
     dropped: Cell<u32>,
+    /// What was said of limits of one item, and what the pools knew of the limit then.
+    ones: RefCell<Vec<(bool, u32)>>,
     /// Items that are waited for together.
     pub(super) groups: RefCell<Vec<Vec<usize>>>,
 }
@@ -52,6 +54,7 @@ impl OnRig {
             queues,
             timers: RefCell::default(),
             dropped: Cell::default(),
+            ones: RefCell::default(),
             groups: RefCell::default(),
         };
         for pwq in 0..pools {
@@ -140,6 +143,10 @@ impl Machine for OnRig {
     fn route(&self, queue: usize, _: Option<usize>) -> usize {
         queue
     }
+    fn one_at_a_time(&self, pwq: usize, is: bool) {
+        let known = self.rig(|rig| rig.store.limits[pwq].now().max());
+        self.ones.borrow_mut().push((is, known));
+    }
     fn route_by(&self, _: usize, _: &Attrs) {}
     fn routed(&self, _: usize) -> CpuMask {
         [0].into_iter().collect()
@@ -165,6 +172,15 @@ impl Machine for OnRig {
     fn members(&self, group: usize, show: impl FnMut(usize)) {
         self.groups.borrow()[group].iter().copied().for_each(show);
     }
+}
+
+#[test]
+fn a_limit_of_one_is_said_before_pools_know_it_and_taken_back_after() {
+    let machine = OnRig::new(1);
+    for max_active in [1, 1, 5] {
+        assert!(contract::set_max_active(&machine, 0, max_active));
+    }
+    assert_eq!(*machine.ones.borrow(), [(true, 10), (true, 1), (false, 5)]);
 }
 
 /// What begins when an item of one pool that runs is queued in another one, and then ends.

@@ -32,6 +32,7 @@ mod inspect;
 mod items;
 mod kinds;
 mod knot;
+mod late;
 mod leaving;
 mod limits;
 mod liveness;

@@ -6,7 +6,7 @@ use super::leaving::{
 };
 use super::*;
 use crate::pool::PlainInbox;
-use crate::pool::brief::{LATE, SHORT, WAITS};
+use crate::pool::brief::{LATE, SHORT};
 use crate::pool::dealt::{MOST_DEALT, Was};
 use crate::store::Store;
 use crate::time::MICROSECOND;
@@ -15,7 +15,7 @@ use proptest::prelude::*;
 use std::cell::Cell;
 use std::vec;
 
-const RAN: u64 = 2 * MICROSECOND;
+pub(super) const RAN: u64 = 2 * MICROSECOND;
 
 /// A pool for so many CPUs in which one worker executes an item, after many short ones.
 pub(super) fn after_short_ones(target: u32) -> (Rig, Box) {
@@ -165,28 +165,6 @@ fn who_finds_nothing_leaves_no_slot_free_for_which_a_dealt_item_waits() {
         "it takes some of them"
     );
     assert!(inbox.dealt_to(one) < waiting);
-}
-
-#[test]
-fn what_was_dealt_behind_an_item_that_is_not_short_begins_in_time() {
-    let (mut rig, mut inbox) = two_hands();
-    let [(_, long, _), (_, other, _)] = rig.running()[..] else {
-        unreachable!("two run");
-    };
-    let behind: Vec<usize> = inbox.plain.not_begun().map(|item| item.work).collect();
-    let behind = &behind[..inbox.dealt_to(long)];
-    assert!(!behind.is_empty());
-    let from = rig.now;
-    let begun = |rig: &Rig| behind.iter().all(|work| rig.started.contains(work));
-    while !begun(&rig) && rig.now.since(from) < 10 * LATE {
-        leave(&mut rig, &mut inbox, 1);
-        rig.advance(RAN);
-        assert!(end_by(&mut rig, &mut inbox, other, RAN));
-    }
-    let all_of_them = RAN * (behind.len() as u64 + 1);
-    let late = rig.now.since(from);
-    // Nobody looks for longer than that, and nobody asks for as long.
-    assert!(late <= WAITS + 2 * LATE + all_of_them, "{late}");
 }
 
 #[test]

@@ -290,17 +290,8 @@ impl Brief {
     /// So many are over shortly before the time after which a worker is late, or in several times
     /// that for which it waits to get them. The last one begins well before others recall it.
     pub(super) fn in_time(&self) -> usize {
-        (self.hand() / self.mean.max(1)).max(1) as usize
-    }
-
-    /// Whether what is in a hand may not begin before another worker could have begun it.
-    pub(super) fn hands_last(&self) -> bool {
-        self.hand().max(self.mean) > LATE
-    }
-
-    /// What is dealt takes so long, about.
-    fn hand(&self) -> Nanos {
-        (WORTH * self.wait).clamp(LATE - SLACK, WAITS_AT_MOST / 4 * 3)
+        let time = (WORTH * self.wait).clamp(LATE - SLACK, WAITS_AT_MOST / 4 * 3);
+        (time / self.mean.max(1)).max(1) as usize
     }
 
     fn are_brief(&self) -> bool {

@@ -39,8 +39,6 @@ pub(super) struct Dealing {
     most: usize,
     /// When it was last looked for what has waited for long.
     looked: Time,
-    /// When all hands were recalled last.
-    recalled: Time,
     /// Since some hand was out others have asked: the pool is not as it was when that was dealt.
     several: bool,
     /// So many items are in hands that waited for a slot and are not known to have begun.
@@ -54,7 +52,6 @@ impl Default for Dealing {
         Dealing {
             most: MOST_DEALT,
             looked: Time(0),
-            recalled: Time(0),
             several: false,
             inactive: 0,
             fifo: None,
@@ -201,7 +198,8 @@ impl<S: Store> WorkerPool<S> {
         to: Dealer<S::Pwq>,
     ) -> Option<Dealt<S::Work>> {
         // For what is listed, reports of idle CPUs are asked for. So of items that are not over
-        // soon one stays there: the worker's own may block, and somebody has to hear of that.
+        // soon one stays there, where any is: the worker's own may block, and somebody has to hear
+        // of that.
         if self.nr_queued() == 1 && !self.brief.are_over_soon() {
             return None;
         }

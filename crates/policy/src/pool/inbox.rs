@@ -178,16 +178,17 @@ impl<S: Store> WorkerPool<S> {
             && running > 0
             && (all_run || has_reserve)
             && self.worklist.lanes().is_empty();
+        // Reports are asked for already.
+        let asks = all_run && self.arming.is_on();
         let until = match self.brief.served_until().filter(|&until| now < until) {
             Some(until) if all_run || self.few_are_enough(now, 0) => until,
-            // Reports are asked for already.
-            None if all_run && self.arming.is_on() => now.after(LATE),
+            None if asks => now.after(LATE),
             _ => return None,
         };
         let most = self.brief.most_waiting(running).filter(|_| !all_run);
         is_plain.then_some(Open {
             until,
-            grace: if all_run { self.brief.grace() } else { 0 },
+            grace: if asks { self.brief.grace() } else { 0 },
             most: most.unwrap_or(MOST_LEFT).min(MOST_LEFT),
         })
     }
@@ -280,8 +281,8 @@ impl<S: Store> WorkerPool<S> {
         let way = self.way_on(cx, id, &report, fed);
         let way = way.filter(|way| !may_be_held(inbox, id, (&way.key, way.is_new)));
         let is_alone = way.is_some() || !inbox.is_out_beside(id);
-        let others_do = |cx: &mut Cx<S>| !inbox.has_any() && self.others_may_have_some(cx, id);
-        if !is_alone && (self.nr_queued() > 0 || others_do(cx)) {
+        let slots_wait = |cx: &mut Cx<S>| !inbox.has_any() && self.slots_may_wait(cx, id);
+        if !is_alone && (self.nr_queued() > 0 || slots_wait(cx)) {
             hit!(OthersRecalled);
             self.recall(cx, inbox, None);
         }
@@ -318,7 +319,7 @@ impl<S: Store> WorkerPool<S> {
     /// Whether the next item is one that nobody else has, or there is none.
     fn has_one_for(&self, cx: &mut Cx<S>, inbox: &impl Inbox<S>, id: WorkerId) -> bool {
         let Some(choice) = self.worklist.choose_free(cx) else {
-            return self.nr_queued() == 0 && !self.others_may_have_some(cx, id);
+            return self.nr_queued() == 0 && !self.slots_may_wait(cx, id);
         };
         let key = cx.store.key(choice.work);
         let is_new = cx.store.home(choice.work).is_new();

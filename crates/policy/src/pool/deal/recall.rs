@@ -68,9 +68,6 @@ impl<S: Store> WorkerPool<S> {
             self.note_progress(cx, last);
         }
         self.dealing.came_to(all, begun);
-        if of.is_none() {
-            self.dealing.recalled = cx.now;
-        }
     }
 
     /// The item was dealt, and is not begun. True if it waits for a slot, and none has meanwhile.
@@ -120,13 +117,10 @@ impl<S: Store> WorkerPool<S> {
         }
     }
 
-    /// Whether a worker that finds nothing might have something of what others were dealt: a slot
-    /// may be free for it, or is about to be, which this worker's own does not go to; or, now and
-    /// then, those will not have begun it before this one could.
-    pub(in crate::pool) fn others_may_have_some(&self, cx: &mut Cx<S>, id: WorkerId) -> bool {
-        let slots_wait = self.dealing.inactive > 0 && !self.waits_behind(cx, id);
-        let is_due = || cx.now.since(self.dealing.recalled) >= LATE;
-        slots_wait || (self.brief.hands_last() && is_due())
+    /// Whether items are in hands for which a slot may be free, or is about to be: this worker's
+    /// own goes to nobody else.
+    pub(in crate::pool) fn slots_may_wait(&self, cx: &mut Cx<S>, id: WorkerId) -> bool {
+        self.dealing.inactive > 0 && !self.waits_behind(cx, id)
     }
 
     /// Others were started: the pool is not as it was when items were dealt.

@@ -1,4 +1,4 @@
-//! What was dealt waits for no longer than is promised, and for that nobody idles.
+//! What was dealt waits for no longer than is promised.
 
 use super::leaving::{Box, end_by, leave, run};
 use super::short::{RAN, two_hands};

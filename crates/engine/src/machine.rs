@@ -256,20 +256,21 @@ impl Machine for Real {
         }
         let pool = self.pool(self.info(pwq).pool);
         let executes = executes_for(pool);
-        let tray = pool.tray(home, queue.is_one_at_a_time());
+        let tray = || pool.tray(home, queue.is_one_at_a_time());
+        let mut is_elsewhere = false;
         // From here on the item is the pool's.
         if !executes.is_some_and(|(slot, own)| slot.keep_own(work, pwq, home, own)) {
-            let inbox = pool.inbox();
-            match inbox.leave(work, pwq, (home, tray), (clock::now, executes.is_none())) {
+            let (inbox, own) = (pool.inbox(), tray());
+            match inbox.leave(work, pwq, (home, own), (clock::now, executes.is_none())) {
                 Leaves::Not => return false,
                 Leaves::Crowded => pool.crowded(),
                 Leaves::Left => {}
             }
+            // Who has changed the limit meanwhile may have had everything taken in before.
+            is_elsewhere = tray() != own;
         }
         // A queue that nobody holds any more is freed by the pools, which know of its items only.
-        // And who has limited one to one item has had them take in what was left before.
-        let is_late = tray != 0 && queue.is_one_at_a_time();
-        if !pool.inbox().is_open() || queue.intake().destroying || is_late {
+        if !pool.inbox().is_open() || queue.intake().destroying || is_elsewhere {
             pool.take_in();
         }
         true

@@ -154,6 +154,11 @@ impl<P: Copy + Eq> Queue<P> {
         self.max_active
     }
 
+    /// Whether its limit is one item.
+    pub fn is_one_at_a_time(&self) -> bool {
+        self.max_active == 1
+    }
+
     /// Whether its limit is raised where items would starve under it.
     pub fn may_rise(&self) -> bool {
         self.may_rise

@@ -81,7 +81,7 @@ pub(crate) enum Leaves {
     Not,
 }
 
-/// Stands between a write to one of the two words and the look at the other. All four are
+/// Stands between a write to a tray, or to `until`, and the look at the other. All of them are
 /// sequentially consistent, which is enough: in their one order one of the writes comes first. loom
 /// takes such accesses for weaker than they are, and fences for what they are.
 fn after_write() {

@@ -73,6 +73,8 @@ impl Queue {
         parts: usize,
         rescuer: Option<Rescuer>,
     ) -> Arc<Queue> {
+        let core = queue::Queue::new(made);
+        let one = core.is_one_at_a_time();
         Arc::new_cyclic(|me| Queue {
             base,
             me: me.clone(),
@@ -81,12 +83,8 @@ impl Queue {
             made: made.into(),
             stacking,
             sysfs,
-            intake: AtomicU32::new(if made.max_active == 1 {
-                ONE_AT_A_TIME
-            } else {
-                0
-            }),
-            core: Mutex::new(queue::Queue::new(made)),
+            intake: AtomicU32::new(if one { ONE_AT_A_TIME } else { 0 }),
+            core: Mutex::new(core),
             routes: Routes::new(base.nr_cpus()),
             limits: (0..parts).map(|_| AtomicPtr::default()).collect(),
             rescuer,

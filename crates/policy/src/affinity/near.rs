@@ -51,7 +51,6 @@ const OTHER_NODE: Distance = SAME_NODE;
 pub struct Near {
     homes: bool,
     spots: Box<[Spot]>,
-    shards: usize,
     nodes: Box<[Box<[u32]>]>,
 }
 
@@ -86,10 +85,6 @@ impl Near {
         Near {
             homes,
             spots: cpus.map(spot).collect(),
-            shards: numbers
-                .iter()
-                .max()
-                .map_or(1, |&last| usize::from(last) + 1),
             nodes: layout.distances.clone(),
         }
     }
@@ -123,7 +118,8 @@ impl Near {
 
     /// How many cache shards the machine has, one at least.
     pub fn nr_shards(&self) -> usize {
-        self.shards
+        let numbers = self.spots.iter().map(|spot| usize::from(spot.number));
+        1 + numbers.max().unwrap_or(0)
     }
 
     /// The number of the cache shard that this CPU is in.

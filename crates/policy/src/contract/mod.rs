@@ -152,8 +152,8 @@ pub trait Machine: Sized {
     /// Where new items of this queue go, from this CPU or, if none was asked for, from the
     /// caller's.
     fn route(&self, queue: Self::Queue, cpu: Option<usize>) -> PwqOf<Self>;
-    /// From now on the limit of a queue, which is being worked on, is one item, or more again, for
-    /// those who [leave](Self::leave) items.
+    /// The limit of a queue, which is being worked on, is one item from now on, or is not any more:
+    /// whoever [leaves](Self::leave) an item goes by that.
     fn one_at_a_time(&self, _queue: Self::Queue, _is: bool) {}
     /// Leaves an item, which the caller owns, in the inbox of its pool. False if that is shut, and
     /// for queues [without](crate::queue::Kind::has_inbox): then the caller goes by the pool's

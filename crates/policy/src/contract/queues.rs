@@ -140,10 +140,10 @@ fn set_frozen<M: Machine>(m: &M, queue: M::Queue, frozen: bool) {
     });
 }
 
-/// The same where `max_active` has changed. What is queued since one item runs at a time is left in
-/// one tray of an inbox: pools take in what was left before after that is known.
+/// Gives all pool workqueues their parts of a new `max_active`. Items of a queue whose limit is one
+/// are left in one tray: that is said first, so that pools then take in what lies in others.
 pub(super) fn apply_max<M: Machine>(m: &M, queue: M::Queue, q: &mut Queue<PwqOf<M>>) {
-    let one = q.max_active() == 1;
+    let one = q.is_one_at_a_time();
     if one {
         m.one_at_a_time(queue, true);
     }

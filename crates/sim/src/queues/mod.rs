@@ -150,7 +150,7 @@ impl contract::Machine for Machine {
         if kind.has_inbox() && self.keeps_own(&pool, &left) {
             return true;
         }
-        let one = self.queue(queue).with_core(|core| core.max_active() == 1);
+        let one = self.queue(queue).with_core(Core::is_one_at_a_time);
         let tray = tray(pool.near.as_deref(), home, one);
         let crowded = match kind.has_inbox() {
             true => pool.inbox.borrow_mut().leave(left, tray, now),

@@ -71,6 +71,9 @@ struct Line {
     at: Option<usize>,
     /// When all who came so far are done with it.
     free_at: Time,
+    /// From when to when nobody has it until then, in order: who has said that it comes is not
+    /// there before.
+    gaps: Vec<(Time, Time)>,
     /// How long it was held last.
     held: Nanos,
     /// Grows with each write.
@@ -80,12 +83,35 @@ struct Line {
     stats: LineStats,
 }
 
+impl Line {
+    /// Who comes at this time has it for so long: from when on. Nobody comes before `now`.
+    fn reserve(&mut self, now: Time, at: Time, takes: Nanos) -> Time {
+        self.gaps.retain(|&(_, ends)| ends > now);
+        let fits = |&(begins, ends): &(Time, Time)| begins.max(at).after(takes) <= ends;
+        if let Some(place) = self.gaps.iter().position(fits) {
+            let (gap, ends) = self.gaps[place];
+            let begins = gap.max(at);
+            let rest = [(gap, begins), (begins.after(takes), ends)];
+            let rest = rest.into_iter().filter(|(begins, ends)| begins < ends);
+            self.gaps.splice(place..=place, rest);
+            return begins;
+        }
+        let begins = self.free_at.max(at);
+        if begins > self.free_at.max(now) {
+            self.gaps.push((self.free_at, begins));
+        }
+        self.free_at = begins.after(takes);
+        begins
+    }
+}
+
 /// Lines of one machine.
 #[derive(Clone, Debug)]
 pub struct Lines {
     topology: Topology,
     trips: Trips,
     lines: Vec<Line>,
+    now: Time,
 }
 
 impl Lines {
@@ -95,7 +121,13 @@ impl Lines {
             topology,
             trips,
             lines: Vec::new(),
+            now: Time(0),
         }
+    }
+
+    /// Nobody comes for a line before this time any more.
+    pub fn pass_to(&mut self, now: Time) {
+        self.now = self.now.max(now);
     }
 
     /// A new line, which is nowhere: the first trip is free.
@@ -163,10 +195,9 @@ impl Lines {
         let trip = from.map_or(0, |from| self.trip(from, cpu));
         let trip = trip.saturating_mul(1 + Nanos::from(others));
         let line = &mut self.lines[id.0 as usize];
-        let begins = line.free_at.max(at);
+        let begins = line.reserve(self.now, at, trip + held);
         let ends = begins.after(trip + held);
         line.at = Some(cpu);
-        line.free_at = ends;
         line.stats = line.stats.plus(LineStats {
             accesses: 1,
             moves: from.is_some().into(),
@@ -265,6 +296,21 @@ mod tests {
         assert_eq!(lines.write(line, Time(100), 0, 500), 940 + 40 + 500);
         assert_eq!(lines.stats(line).waited_ns, 400 + 940);
         assert_eq!(lines.write(line, Time(9_000), 0, 1), 1, "nobody is there");
+    }
+
+    #[test]
+    fn who_is_known_to_come_later_is_in_nobodys_way_before() {
+        let (mut lines, line) = one();
+        assert_eq!(lines.write(line, Time(10_000), 0, 20), 20);
+        assert_eq!(lines.write(line, Time(100), 1, 5), 40 + 5);
+        assert_eq!(lines.write(line, Time(100), 1, 5), 45 + 5);
+        assert_eq!(
+            lines.write(line, Time(9_990), 1, 15),
+            10 + 20 + 15,
+            "no room before"
+        );
+        lines.pass_to(Time(20_000));
+        assert_eq!(lines.write(line, Time(20_000), 1, 5), 5);
     }
 
     #[test]

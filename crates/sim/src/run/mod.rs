@@ -89,6 +89,7 @@ impl Machine {
             self.acts.set(0);
         }
         self.now.set(next);
+        self.lines.borrow_mut().pass_to(next);
         self.sched().advance(next);
         while let Some(event) = self.next_event() {
             self.count_event(event);

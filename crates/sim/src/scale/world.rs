@@ -158,6 +158,7 @@ pub(super) fn run<P: Pool>(cell: &Cell, make: impl FnOnce(&mut Cx<'_>) -> P) -> 
         let next = world.agenda.pop();
         let Reverse((now, _, cpu)) = next.expect("an item is lost: all CPUs sleep");
         (world.cx.now, world.cx.cpu, world.cx.spent) = (now, cpu, 0);
+        world.cx.lines.pass_to(now);
         world.act(cpu);
     }
     world.outcome()

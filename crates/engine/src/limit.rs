@@ -3,12 +3,14 @@
 use cmwq_policy::limit::{Limit, Waiters};
 use cmwq_policy::store::SharedLimit;
 
-use crate::sync::{AtomicU64, Mutex, SeqCst};
+use crate::sync::{AtomicU32, AtomicU64, Mutex, Relaxed, SeqCst};
 
 /// A limit in memory.
 pub(crate) struct LimitCell<P> {
     word: AtomicU64,
     waiters: Mutex<Waiters<P>>,
+    /// How many there are, written under their lock.
+    nr_waiting: AtomicU32,
 }
 
 impl<P> LimitCell<P> {
@@ -16,6 +18,7 @@ impl<P> LimitCell<P> {
         LimitCell {
             word: AtomicU64::new(Limit::new(max).to_word()),
             waiters: Mutex::new(Waiters::default()),
+            nr_waiting: AtomicU32::new(0),
         }
     }
 
@@ -40,6 +43,14 @@ impl<P: Copy + Eq> SharedLimit<P> for LimitCell<P> {
     }
 
     fn with_waiters<R>(&self, act: impl FnOnce(&mut Waiters<P>) -> R) -> R {
-        act(&mut self.waiters.lock().expect("the core does not panic"))
+        let mut waiters = self.waiters.lock().expect("the core does not panic");
+        let result = act(&mut waiters);
+        // Who reads it is not ordered with this: it says whose turn it is, not whether one waits.
+        self.nr_waiting.store(waiters.nr(), Relaxed);
+        result
+    }
+
+    fn nr_waiting(&self) -> u32 {
+        self.nr_waiting.load(Relaxed)
     }
 }

@@ -6,7 +6,7 @@
 //! taken without that lock. Giving a slot back and joining the list are steps on the same word, so
 //! the later of the two sees the other. The section "Slots" of `pool/README.md` has the proof.
 
-use alloc::collections::VecDeque;
+use alloc::vec::Vec;
 use core::fmt;
 
 use crate::probe::broken;
@@ -114,6 +114,13 @@ impl Limit {
         self.nr() <= self.max()
     }
 
+    /// Whether a pwq that holds so many slots passes one on to its own next item, though so many
+    /// pwqs wait, with itself: while it holds no more than its part. Of a limit that was lowered
+    /// some slots are given back and not used again.
+    pub fn is_in_part(self, held: u32, waiting: u32) -> bool {
+        self.is_kept() && held <= self.max() / waiting.max(1)
+    }
+
     /// Gives so many slots back.
     #[must_use]
     pub fn put(self, count: u32) -> Limit {
@@ -132,37 +139,38 @@ impl fmt::Debug for Limit {
 /// The pwqs that have items waiting for a slot, each once, served in turn.
 #[derive(Debug)]
 pub struct Waiters<P> {
-    list: VecDeque<P>,
+    /// No ring: each of many pwqs has one of these, and few wait.
+    list: Vec<P>,
 }
 
 impl<P> Default for Waiters<P> {
     fn default() -> Self {
-        Waiters {
-            list: VecDeque::new(),
-        }
+        Waiters { list: Vec::new() }
+    }
+}
+
+impl<P> Waiters<P> {
+    /// How many wait.
+    pub fn nr(&self) -> u32 {
+        self.list.len() as u32
     }
 }
 
 impl<P: Copy + Eq> Waiters<P> {
     /// Whose turn it is.
     pub fn first(&self) -> Option<P> {
-        self.list.front().copied()
+        self.list.first().copied()
     }
 
     /// Joins at the end.
     pub fn join(&mut self, pwq: P) {
-        self.list.push_back(pwq);
+        self.list.push(pwq);
     }
 
     /// Leaves, wherever it is. True if nobody is left.
     pub fn leave(&mut self, pwq: P) -> bool {
         self.list.retain(|&p| p != pwq);
         self.list.is_empty()
-    }
-
-    /// Whether this one waits, and no other.
-    pub fn is_alone(&self, pwq: P) -> bool {
-        self.list.len() == 1 && self.first() == Some(pwq)
     }
 
     /// The first one has had its turn and waits for another.
@@ -199,13 +207,36 @@ mod tests {
     }
 
     #[test]
+    fn each_of_those_who_wait_keeps_its_part() {
+        let limit = |nr, max| {
+            (0..nr)
+                .fold(Limit::new(nr), |l, _| l.try_take().unwrap())
+                .with_max(max)
+        };
+        let full = limit(8, 8);
+        assert!(
+            full.is_in_part(8, 1) && full.is_in_part(8, 0),
+            "nobody else waits"
+        );
+        assert!(full.is_in_part(4, 2) && !full.is_in_part(5, 2));
+        assert!(
+            full.is_in_part(2, 3) && !full.is_in_part(3, 3),
+            "what is left over goes round"
+        );
+        let few = limit(1, 1);
+        assert!(few.is_in_part(1, 1) && !few.is_in_part(1, 2));
+        let lowered = limit(8, 4);
+        assert!(!lowered.is_in_part(1, 1));
+    }
+
+    #[test]
     fn turns_go_round() {
         let mut waiters = Waiters::default();
         for pwq in 0..3 {
             waiters.join(pwq);
         }
         waiters.rotate();
-        assert_eq!(waiters.first(), Some(1));
+        assert_eq!((waiters.first(), waiters.nr()), (Some(1), 3));
         assert!(!waiters.leave(1));
         assert_eq!(waiters.first(), Some(2));
         assert!(!waiters.leave(2));

@@ -66,6 +66,11 @@ pub trait SharedLimit<P> {
 
     /// Works on the list of those who wait for a slot, under its lock.
     fn with_waiters<R>(&self, act: impl FnOnce(&mut Waiters<P>) -> R) -> R;
+
+    /// How many are in that list. Without its lock, it may be another number by then.
+    fn nr_waiting(&self) -> u32 {
+        self.with_waiters(|waiters| waiters.nr())
+    }
 }
 
 /// The items, pool workqueues and shared words behind the core's opaque handles.

@@ -23,10 +23,10 @@ mod recall;
 
 use super::dealt::{Dealer, Dealt, MOST_DEALT, Was};
 use super::inbox::{Inbox, may_be_held};
-use super::{Cx, WorkerPool, slots};
+use super::{Cx, WorkerPool};
 use crate::probe::hit;
 use crate::pwq::Drain;
-use crate::store::{ItemKey, SharedLimit, Store};
+use crate::store::{ItemKey, Store};
 use crate::time::{Nanos, Time};
 use crate::work::{QueuedFlags, WorkWord};
 use crate::worker::WorkerId;
@@ -171,17 +171,11 @@ impl<S: Store> WorkerPool<S> {
     fn may_deal(&self, cx: &mut Cx<S>, (id, pwq): (WorkerId, S::Pwq)) -> Option<Nanos> {
         let state = cx.store.pwq(pwq);
         let is_quiet = state.drain == Drain::No && !state.retired && !state.flags.plugged;
-        let is_ours = |cx: &mut Cx<S>| {
-            let (limit, now) = (cx.store.limit(pwq), slots::limit_now(cx, pwq));
-            // Of a limit that was lowered, or of a frozen queue, slots are not passed on.
-            let is_alone = || limit.with_waiters(|waiters| waiters.is_alone(pwq));
-            now.is_kept() && (!now.waiting() || is_alone())
-        };
         let may = is_quiet
             && self.drain_watchers == 0
             && self.brief.are_light()
             && self.opening(cx.now).is_some()
-            && is_ours(cx)
+            && self.keeps_slots(cx, pwq)
             // The next one that asks would recall it.
             && (!cx.store.info(pwq).fifo || self.nr_running() == 1);
         let alone_for = may.then(|| self.goes_on_for(cx, id))?;

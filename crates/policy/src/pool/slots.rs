@@ -9,7 +9,7 @@
 
 use alloc::vec::Vec;
 
-use super::{Cx, WorkerPool};
+use super::{Cx, Rule, WorkerPool};
 use crate::action::Action;
 use crate::limit::Limit;
 use crate::list::List;
@@ -154,16 +154,13 @@ impl<S: Store> WorkerPool<S> {
         }
     }
 
-    /// The next items of `pwq` get so many slots if no other pwq waits for one: the limit stays as
-    /// it is. How many did.
+    /// The next items of `pwq` get so many slots if it keeps them: the limit stays as it is. How
+    /// many did.
     fn pass_slots_on(&mut self, cx: &mut Cx<S>, pwq: S::Pwq, count: u32) -> u32 {
         if count == 0 || cx.store.pwq(pwq).inactive.is_empty() || is_plugged(cx, pwq) {
             return 0;
         }
-        let limit = cx.store.limit(pwq);
-        // Of a limit that was lowered some slots are given back and not used again.
-        let is_within = || limit_now(cx, pwq).is_kept();
-        if !limit.with_waiters(|waiters| waiters.is_alone(pwq) && is_within()) {
+        if !self.keeps_slots(cx, pwq) {
             return 0;
         }
         hit!(SlotPassedOn);
@@ -174,6 +171,24 @@ impl<S: Store> WorkerPool<S> {
         }
         self.leave_waiters(cx, pwq);
         passed
+    }
+
+    /// Whether slots of `pwq` go to its own next items: nobody else waits for one; or the pool is
+    /// managed, and `pwq` has no more than its part. If they took turns, each item of a pool would
+    /// take the locks of two. Other kinds take turns, as in the kernel.
+    ///
+    /// Read without the lock of those who wait: one who joins meanwhile counts as joining after
+    /// this.
+    pub(super) fn keeps_slots(&self, cx: &mut Cx<S>, pwq: S::Pwq) -> bool {
+        let now = limit_now(cx, pwq);
+        if !now.waiting() {
+            return now.is_kept();
+        }
+        let state = cx.store.pwq(pwq);
+        let (held, waits) = (state.nr_active, !state.inactive.is_empty());
+        let waiting = cx.store.limit(pwq).nr_waiting() + u32::from(!waits);
+        let takes_turns = self.attrs.rule != Rule::Managed && waiting > 1;
+        now.is_in_part(held, waiting) && !takes_turns
     }
 
     /// Nothing of `pwq` waits for a slot any more, if that is so.

@@ -60,6 +60,50 @@ fn turns_go_round_the_pools_one_item_each() {
 }
 
 #[test]
+fn a_managed_pool_keeps_its_part_of_the_slots_and_gives_the_rest_away() {
+    let mut rig = shared(2, 6);
+    rig.queue_and_run(16, 0);
+    rig.queue_new(9, 1);
+    rig.run();
+    let of = |rig: &Rig| [0, 1].map(|pool| rig.pools[pool].census().executing);
+    assert_eq!(of(&rig), [6, 0]);
+    // Every other slot is the other's turn.
+    for others in [0, 1, 1, 2, 2, 3] {
+        let one = rig.executing()[0];
+        assert_eq!(rig.who(one).unwrap().0, 0);
+        rig.end_and_run(one, DONE);
+        assert_eq!(of(&rig), [6 - others, others]);
+    }
+    // From now on each passes its own slots on, whoever ends more of its items.
+    let turns = |rig: &Rig| rig.count(Action::Activate(0)) + rig.count(Action::Activate(1));
+    let before = turns(&rig);
+    for _ in 0..3 {
+        let one = rig.executing()[0];
+        rig.end_and_run(one, DONE);
+        assert_eq!((of(&rig), nr(&rig), turns(&rig)), ([3, 3], 6, before));
+    }
+}
+
+#[test]
+fn an_unmanaged_pool_takes_turns_as_in_the_kernel() {
+    let rule = Rule::Unmanaged;
+    let mut rig = Rig::new((0..2).map(|_| PoolAttrs { rule, ..attrs(8) }));
+    rig.pwq(0, 2);
+    rig.sibling(0, 1);
+    let own = rig.queue_and_run(5, 0);
+    rig.queue_new(3, 1);
+    rig.run();
+    // The first pool stands first, then the second, then each in turn.
+    let mut of_first = Vec::new();
+    for _ in 0..4 {
+        let one = rig.executing()[0];
+        rig.end_and_run(one, DONE);
+        of_first.push(own.contains(rig.started.last().unwrap()));
+    }
+    assert_eq!(of_first, [true, false, true, false]);
+}
+
+#[test]
 fn all_pools_together_keep_the_limit_and_waste_no_slot() {
     let mut rig = shared(3, 4);
     for _ in 0..5 {

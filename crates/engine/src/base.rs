@@ -3,7 +3,7 @@
 
 use std::io;
 use std::sync::atomic::Ordering::SeqCst;
-use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, AtomicU64};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64};
 
 use cmwq_os::{clock, generation, sched, thread};
 use cmwq_policy::form::CanaryForm;
@@ -29,7 +29,7 @@ pub(crate) struct Base {
     nr_cpus: usize,
     options: Options,
     base_nice: i32,
-    budget: AtomicU32,
+    budget: AtomicU64,
     canaries: Canaries,
     tick: Tick,
     reports: Reports,
@@ -55,7 +55,7 @@ impl Base {
             nr_cpus,
             options: Options::installed(),
             base_nice: sched::nice_of(thread::getpid()).unwrap_or(0),
-            budget: AtomicU32::new(0),
+            budget: AtomicU64::new(0),
             canaries: Canaries::new(),
             tick: Tick::new(),
             reports: Reports::new(),
@@ -114,7 +114,7 @@ impl Base {
         (self.base_nice + i32::from(nice)).clamp(-20, 19) as i8
     }
 
-    pub(crate) fn budget(&self) -> &AtomicU32 {
+    pub(crate) fn budget(&self) -> &AtomicU64 {
         &self.budget
     }
 

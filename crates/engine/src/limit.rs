@@ -45,12 +45,13 @@ impl<P: Copy + Eq> SharedLimit<P> for LimitCell<P> {
     fn with_waiters<R>(&self, act: impl FnOnce(&mut Waiters<P>) -> R) -> R {
         let mut waiters = self.waiters.lock().expect("the core does not panic");
         let result = act(&mut waiters);
-        // Who reads it is not ordered with this: it says whose turn it is, not whether one waits.
+        // Relaxed: it says whose turn it is, not whether one waits. That is in the word.
         self.nr_waiting.store(waiters.nr(), Relaxed);
         result
     }
 
     fn nr_waiting(&self) -> u32 {
+        // Relaxed: as above.
         self.nr_waiting.load(Relaxed)
     }
 }

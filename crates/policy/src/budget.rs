@@ -1,17 +1,36 @@
 //! The budget: how many workers, over all pools of one CPU set, may be runnable at once.
 //!
-//! The target of a pool is its own; CPUs are everybody's. A pool's first runnable worker is free,
-//! so that every pool with backlog moves; each further one takes a token. Pools of all nice levels
-//! together then keep at most `limit` + (one per pool with backlog) workers runnable.
+//! The target of a pool is its own; CPUs are everybody's. A pool's first runnable worker is started
+//! in any case, so that every pool with backlog moves; each further one takes a token. Pools of all
+//! nice levels together then keep at most `limit` + (one per pool with backlog) workers runnable.
+//!
+//! Pools whose pods are parts of one CPU set also *borrow* from each other (`pool/borrow.rs`): one
+//! that has reached its target goes on with what others leave. So one that has not, and finds no
+//! token left, says how many it wants, and whoever has borrowed gives so many back.
 
 /// The tokens in use, as one load of the shared word returned them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Budget {
     /// Tokens that pools hold. May pass the limit: workers come back from a sleep unasked.
     pub used: u32,
+    /// Tokens that pools below their targets want, and found none left.
+    pub wanted: u32,
 }
 
 impl Budget {
+    /// As one word: that is how the engine keeps it.
+    pub fn to_word(self) -> u64 {
+        u64::from(self.wanted) << 32 | u64::from(self.used)
+    }
+
+    /// The word's meaning.
+    pub fn from_word(word: u64) -> Budget {
+        Budget {
+            used: word as u32,
+            wanted: (word >> 32) as u32,
+        }
+    }
+
     /// One more runnable worker by choice: only while fewer than `limit` tokens are in use.
     #[must_use]
     pub fn try_take(self, limit: u32) -> Option<Budget> {
@@ -23,6 +42,7 @@ impl Budget {
     pub fn take(self, n: u32) -> Budget {
         Budget {
             used: self.used.saturating_add(n),
+            ..self
         }
     }
 
@@ -36,7 +56,30 @@ impl Budget {
         );
         Budget {
             used: self.used - n,
+            ..self
         }
+    }
+
+    /// A pool wants so many instead of so many before.
+    #[must_use]
+    pub fn want(self, before: u32, now: u32) -> Budget {
+        assert!(self.wanted >= before, "{before} of {self:?} wanted");
+        Budget {
+            wanted: self.wanted - before + now,
+            ..self
+        }
+    }
+
+    /// Whether none is left but what others want who are below their targets.
+    #[must_use]
+    pub fn is_spoken_for(self, limit: u32) -> bool {
+        self.used.saturating_add(self.wanted) >= limit
+    }
+
+    /// Whether others want more than is left, so that who has borrowed gives back.
+    #[must_use]
+    pub fn is_short(self, limit: u32) -> bool {
+        self.wanted > 0 && self.used.saturating_add(self.wanted) > limit
     }
 
     /// Whether none is left to choose one more worker by.
@@ -66,5 +109,17 @@ mod tests {
         assert!(!two.is_overdrawn(2));
         assert!(two.take(1).is_overdrawn(2));
         assert_eq!(two.take(1).put(3), Budget::default());
+    }
+
+    #[test]
+    fn who_borrows_gives_back_as_much_as_others_want() {
+        let all = Budget::default().take(8);
+        assert!(all.is_spoken_for(8) && !all.is_short(8));
+        let wanted = all.want(0, 2);
+        assert!(wanted.is_short(8) && wanted.put(1).is_short(8));
+        let back = wanted.put(2);
+        assert!(back.is_spoken_for(8) && !back.is_short(8) && !back.is_used_up(8));
+        assert_eq!(back.take(2).want(2, 0), all);
+        assert_eq!(Budget::from_word(wanted.to_word()), wanted);
     }
 }

@@ -145,6 +145,11 @@ impl Machine {
         (limit, self.tokens())
     }
 
+    /// Whether each runnable worker of a pool has a token, also the first.
+    pub fn has_pod(&self, pool: PoolId) -> bool {
+        self.with_core(pool, |core| core.attrs().beyond > 0)
+    }
+
     /// Threads that a pool may have.
     pub fn thread_limit(&self, pool: PoolId) -> u32 {
         self.with_core(pool, |core| core.attrs().thread_limit)

@@ -251,6 +251,7 @@ impl Engine {
             rule: served.rule,
             nice: key.nice(),
             target: served.target,
+            beyond: served.beyond,
             budget: served.budget,
             thread_limit: key.threads(self.options().thread_limit as u32),
             thread_most: key.threads(self.options().thread_most as u32),

@@ -252,7 +252,7 @@ impl Store for Items {
     }
 
     fn step_budget(&mut self, step: impl Fn(Budget) -> Option<Budget>) -> bool {
-        let step = |used| step(Budget { used }).map(|next| next.used);
+        let step = |word| step(Budget::from_word(word)).map(Budget::to_word);
         let budget = self.base.budget();
         budget.fetch_update(SeqCst, SeqCst, step).is_ok()
     }

@@ -43,6 +43,7 @@ impl Crew {
             rule,
             nice: 0,
             target,
+            beyond: 0,
             budget: target * pools,
             thread_limit: 512,
             thread_most: 0,

@@ -74,6 +74,7 @@ impl<S: Store> WorkerPool<S> {
     /// Tokens of the budget that it should hold: one for each that runs but the first.
     pub(super) fn due_tokens(&self) -> u32 {
         match self.manages() {
+            true if self.has_pod() => self.nr_running(),
             true => self.nr_running().saturating_sub(1),
             false => 0,
         }

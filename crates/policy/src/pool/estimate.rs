@@ -19,8 +19,9 @@ pub(super) struct Estimate {
     unseen: Presumption,
     /// How many of those were taken for asleep since the pool was made.
     unseen_presumed: u64,
-    /// Tokens of the shared budget that the pool holds.
+    /// Tokens of the shared budget that the pool holds, and how many it wants in vain.
     tokens: u32,
+    wanted: u32,
     /// The estimate at `at`, and integrated until then.
     running: u32,
     at: Time,
@@ -34,6 +35,10 @@ impl Estimate {
 
     pub(super) fn tokens(&self) -> u32 {
         self.tokens
+    }
+
+    pub(super) fn wanted(&self) -> u32 {
+        self.wanted
     }
 
     pub(super) fn unseen_presumed(&self) -> u64 {
@@ -90,6 +95,20 @@ impl Estimate {
         let taken = store.step_budget(|b| b.try_take(limit));
         self.tokens += u32::from(taken);
         taken
+    }
+
+    /// One token of however many are in use.
+    pub(super) fn grant_token<S: Store>(&mut self, store: &mut S) {
+        store.step_budget(|b| Some(b.take(1)));
+        self.tokens += 1;
+    }
+
+    /// So many are wanted from now on.
+    pub(super) fn want<S: Store>(&mut self, store: &mut S, wanted: u32) {
+        let before = core::mem::replace(&mut self.wanted, wanted);
+        if wanted != before {
+            store.step_budget(|b| Some(b.want(before, wanted)));
+        }
     }
 
     /// The tokens that it holds are those that are due.

@@ -152,10 +152,11 @@ impl<S: Store> WorkerPool<S> {
     }
 
     /// The CPUs it serves have changed.
-    pub(super) fn set_target(&mut self, cx: &mut Cx<S>, target: u32, budget: u32) {
+    pub(super) fn set_target(&mut self, cx: &mut Cx<S>, (target, beyond): (u32, u32), budget: u32) {
         assert!(target > 0 && budget > 0);
         self.event(cx, |pool, _| {
-            (pool.attrs.target, pool.attrs.budget) = (target, budget);
+            (pool.attrs.target, pool.attrs.beyond) = (target, beyond);
+            pool.attrs.budget = budget;
             Some(())
         });
     }

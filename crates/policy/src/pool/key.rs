@@ -25,6 +25,8 @@ pub struct Served {
     pub cpus: CpuMask,
     /// Workers that it keeps runnable.
     pub target: u32,
+    /// So many more where others leave CPUs idle that its workers may use.
+    pub beyond: u32,
     /// Workers that all pools together keep runnable.
     pub budget: u32,
 }
@@ -75,12 +77,20 @@ impl PoolKey {
     /// `unbind_workers`).
     pub fn served(&self, online: &CpuMask, quota: usize) -> Served {
         let own = self.cpu.is_none_or(|cpu| online.contains(cpu));
+        let cpus = self.reach.usable(online);
+        let target = match self.cpu {
+            Some(_) => 1,
+            None => self.reach.target(online, quota),
+        };
+        let all = cpus.count().min(quota).max(1) as u32;
         Served {
             rule: self.rule.while_served(own),
-            cpus: self.reach.usable(online),
-            target: match self.cpu {
-                Some(_) => 1,
-                None => self.reach.target(online, quota),
+            cpus,
+            target,
+            // Others have CPUs of their own, or start every item at once.
+            beyond: match self.rule {
+                Rule::Managed => all.saturating_sub(target),
+                Rule::PerCpu | Rule::Unmanaged | Rule::Bh => 0,
             },
             budget: online.count().min(quota).max(1) as u32,
         }
@@ -127,7 +137,7 @@ impl<S: Store> WorkerPool<S> {
     /// The CPUs in use have changed, or the quota has.
     pub fn follow(&mut self, cx: &mut Cx<S>, served: &Served) {
         self.set_rule(cx, served.rule);
-        self.set_target(cx, served.target, served.budget);
+        self.set_target(cx, (served.target, served.beyond), served.budget);
     }
 }
 

@@ -107,7 +107,7 @@ impl<S: Store> WorkerPool<S> {
         worker.asks_after = cx.now.after(sampling::pause_after_asking(took));
         worker.crowded = if crowded { worker.crowded + 1 } else { 0 };
         if !crowded && self.manages() {
-            let beyond = self.nr_running().saturating_sub(self.attrs.target);
+            let beyond = self.nr_running().saturating_sub(self.most());
             self.estimate.presume(beyond);
         }
     }

@@ -29,6 +29,7 @@
 //! | `inspect.rs`, `knot.rs`, `census.rs`, `check.rs` | questions: why an item waits, for whom, how many, is all in order |
 
 mod arming;
+mod borrow;
 mod brief;
 mod census;
 mod check;
@@ -150,6 +151,9 @@ pub struct PoolAttrs {
     pub nice: i8,
     /// Workers it keeps runnable: the CPUs it serves, at most the quota. At least 1.
     pub target: u32,
+    /// So many more where others leave CPUs idle that its workers may use: as many as are in use
+    /// outside of its pod.
+    pub beyond: u32,
     /// Tokens of the CPU set's budget. At least 1.
     pub budget: u32,
     /// Threads it may have. At least 1.
@@ -256,6 +260,10 @@ pub struct WorkerPool<S: Store> {
     /// How many wait for the pool as a whole.
     drain_watchers: u32,
     stats: PoolStats,
+    /// A worker was last not started because no token was left.
+    denied: bool,
+    /// Tokens were left when the budget was last looked at.
+    can_borrow: bool,
     #[cfg(test)]
     long_way: bool,
 }
@@ -295,6 +303,8 @@ impl<S: Store> WorkerPool<S> {
             moved: Time(0),
             drain_watchers: 0,
             stats: PoolStats::default(),
+            denied: false,
+            can_borrow: false,
             #[cfg(test)]
             long_way: false,
         }
@@ -417,6 +427,8 @@ impl<S: Store> WorkerPool<S> {
     fn settle(&mut self, cx: &mut Cx<S>) {
         self.worklist.look_for_room(cx.now);
         self.settle_tokens(cx);
+        self.settle_wanted(cx);
+        self.look_at_budget(cx);
         self.settle_need(cx.now);
         self.arming.update(self.nr_unattended(), self.attrs.target);
         // Nobody looks at those of a pool that does not manage how many run.

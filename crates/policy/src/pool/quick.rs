@@ -93,7 +93,7 @@ impl<S: Store> WorkerPool<S> {
         let is_item = !current.barrier && current.deferred_to.is_none();
         let is_plain = is_item && !tells && worker.is_plain() && self.is_plain();
         let is_wanted = self.waits_for_workers(cx.now, Asks::Worker(State::Between));
-        if !is_plain || !is_wanted || (asks && self.too_many_run(cx)) {
+        if !is_plain || !is_wanted || (asks && self.too_many_run(cx)) || self.gives_back(cx) {
             return None;
         }
         // What comes free for those who wait may be nearer, if it is looked at.
@@ -189,12 +189,14 @@ impl<S: Store> WorkerPool<S> {
             && self.may_go_quickly()
             && self.estimate.presumed() <= presumable
             && self.estimate.tokens() == self.due_tokens()
+            && self.estimate.wanted() == 0
             && self.needs_since.is_none()
             && self.worklist.lanes().is_empty();
         if !is_settled {
             return false;
         }
         let (running, spare) = (self.nr_running(), self.nr_unattended());
+        self.look_at_budget(cx);
         if spare > 0 {
             if !self.plainly_enough_run(cx.now, running) {
                 return false;
@@ -211,7 +213,7 @@ impl<S: Store> WorkerPool<S> {
     /// Whether so many are enough although items wait, and nothing is to be found out for that.
     fn plainly_enough_run(&self, now: Time, running: u32) -> bool {
         match running >= self.attrs.target {
-            true => !self.brief.is_late(now),
+            true => !self.brief.is_late(now) && !self.may_borrow(running, Asks::Event),
             false => self.few_are_enough(now, 0) && self.may_start_working(),
         }
     }

@@ -58,7 +58,7 @@ impl<S: Store> WorkerPool<S> {
     /// If no token is left, sleepers of pools without backlog may hold them all. This pool cannot
     /// take those back, so it presumes one of its own workers asleep and has that one's token.
     fn presume_sleepers(&mut self, cx: &mut Cx<S>) {
-        let beyond = (self.nr_running() + 1).saturating_sub(self.attrs.target);
+        let beyond = (self.nr_running() + 1).saturating_sub(self.most());
         let lacks_token = self.lacks_token(cx);
         hit!(IdleReportPresumes if beyond > 0);
         self.estimate.presume(beyond.max(u32::from(lacks_token)));
@@ -138,7 +138,9 @@ impl<S: Store> WorkerPool<S> {
         let missing = self.need_more_worker() && !self.few_are_enough(cx.now, 0);
         let first = self.first_pwq(cx);
         let before = self.decisions.because(Cause::Look);
-        let started = (0..SCAN_STARTS).filter(|_| self.kick(cx)).count();
+        let started = (0..SCAN_STARTS)
+            .filter(|_| self.start(cx, Asks::Looked, None))
+            .count();
         self.decisions.because(before);
         self.stats.tick_starts += started as u64;
         Self::count_wakeups(cx, first, started as u64);

@@ -23,6 +23,7 @@
 
 use super::{CROWDED, Cx, Rule, WorkerPool};
 use crate::action::Action;
+use crate::budget::Budget;
 use crate::growth::Gate;
 use crate::probe::{broken, hit};
 use crate::store::Store;
@@ -42,6 +43,8 @@ pub(super) enum Asks {
     Report,
     /// The same, after the report was taken in.
     Reported,
+    /// As an event: somebody has looked at the workers, and believes what was seen.
+    Looked,
     /// A worker that is there and comes from this state. It does not count itself.
     Worker(State),
 }
@@ -72,7 +75,8 @@ impl<S: Store> WorkerPool<S> {
         let verdict = self.verdict_without_budget(cx.now, asks);
         let lacks_token = match (verdict, asks) {
             (Start::Look | Start::Worker, Asks::Worker(_)) => self.is_overdrawn(cx),
-            (Start::Worker, Asks::Event | Asks::Left(_) | Asks::Reported) => self.lacks_token(cx),
+            (Start::Worker, Asks::Report) => false,
+            (Start::Worker, _) => self.lacks_token(cx),
             _ => false,
         };
         if lacks_token { Start::NoToken } else { verdict }
@@ -100,7 +104,7 @@ impl<S: Store> WorkerPool<S> {
     /// Are there more items than workers on their way to them?
     pub(super) fn waits_for_workers(&self, now: Time, asks: Asks) -> bool {
         match asks {
-            Asks::Event | Asks::Reported => self.nr_unattended() > 0,
+            Asks::Event | Asks::Looked | Asks::Reported => self.nr_unattended() > 0,
             Asks::Left(beside) => beside > 0,
             Asks::Report => {
                 self.nr_unattended() > 0
@@ -119,15 +123,20 @@ impl<S: Store> WorkerPool<S> {
             Asks::Left(beside) => self.few_are_enough(now, beside),
             _ => self.few_are_enough(now, 0),
         };
-        few || self.as_many_run(self.attrs.target, asks)
+        few || self.as_many_run(asks)
     }
 
-    fn as_many_run(&self, target: u32, asks: Asks) -> bool {
+    fn as_many_run(&self, asks: Asks) -> bool {
+        let reached = |running| running >= self.attrs.target && !self.may_borrow(running, asks);
         match asks {
-            Asks::Event | Asks::Left(_) => self.nr_running() >= target,
-            Asks::Reported => self.nr_arrived() >= target,
-            Asks::Report => self.nr_arrived() >= target && !self.may_presume_more(),
-            Asks::Worker(_) => self.nr_running() > target,
+            Asks::Event | Asks::Left(_) | Asks::Looked => reached(self.nr_running()),
+            Asks::Reported => reached(self.nr_arrived()),
+            Asks::Report => reached(self.nr_arrived()) && !self.may_presume_more(),
+            // One that was woken was chosen.
+            Asks::Worker(State::Creating) if self.brief.are_light() => {
+                self.nr_running() > self.attrs.target
+            }
+            Asks::Worker(_) => self.nr_running() > self.most(),
         }
     }
 
@@ -145,11 +154,18 @@ impl<S: Store> WorkerPool<S> {
 
     /// Has somebody to look first at what the busy workers wait for?
     fn is_look_needed(&self, now: Time, asks: Asks) -> bool {
-        let gate = |busy| self.growth.gate(now, busy, self.attrs.target);
+        // Who runs on borrowed CPUs waits for nothing.
+        let aim = self.attrs.target.max(self.nr_running().min(self.most()));
+        let aim = if self.has_pod() {
+            aim
+        } else {
+            self.attrs.target
+        };
+        let gate = |busy| self.growth.gate(now, busy, aim);
         let busy = self.crew.counts().busy();
         match asks {
             Asks::Report => self.growth.is_asking(),
-            Asks::Event | Asks::Left(_) | Asks::Reported => gate(busy) == Gate::Ask,
+            Asks::Event | Asks::Left(_) | Asks::Looked | Asks::Reported => gate(busy) == Gate::Ask,
             // It may be a reserve. One that was woken has passed the gate when it was chosen.
             Asks::Worker(State::Creating) => gate(busy - 1) == Gate::Ask,
             Asks::Worker(_) => false,
@@ -158,7 +174,7 @@ impl<S: Store> WorkerPool<S> {
 
     /// Is one needed, if it can be had, however short the items are?
     pub(super) fn need_more_worker(&self) -> bool {
-        let enough = self.manages() && self.as_many_run(self.attrs.target, Asks::Event);
+        let enough = self.manages() && self.as_many_run(Asks::Event);
         self.nr_unattended() > 0 && !enough
     }
 
@@ -199,26 +215,24 @@ impl<S: Store> WorkerPool<S> {
     /// Do more run than should, in this pool or in all together? As a worker sees it that is one
     /// of them.
     pub(super) fn too_many_run(&self, cx: &mut Cx<S>) -> bool {
-        self.nr_running() > self.attrs.target || self.is_overdrawn(cx)
+        self.nr_running() > self.most() || self.is_overdrawn(cx)
     }
 
     /// Do all pools together keep more runnable than the CPUs serve, and this one more than the
     /// one that every pool with backlog is granted?
     fn is_overdrawn(&self, cx: &mut Cx<S>) -> bool {
-        let limit = self.attrs.budget;
-        // A step that changes nothing: only its answer counts.
         self.manages()
             && self.nr_running() > 1
-            && cx.store.step_budget(|b| b.is_overdrawn(limit).then_some(b))
+            && (self.finds(cx, Budget::is_overdrawn) || self.gives_back(cx))
     }
 
     /// Does a start need a token, and none is left?
     pub(super) fn lacks_token(&self, cx: &mut Cx<S>) -> bool {
-        let limit = self.attrs.budget;
-        // Likewise.
-        self.manages()
-            && self.nr_running() > 0
-            && cx.store.step_budget(|b| b.is_used_up(limit).then_some(b))
+        let lacks = match self.nr_running() >= self.attrs.target {
+            true => Budget::is_spoken_for,
+            false => Budget::is_used_up,
+        };
+        self.manages() && self.nr_running() > 0 && self.finds(cx, lacks)
     }
 
     /// Starts a worker if one is needed (kernel `kick_pool`). True if it did.
@@ -233,6 +247,7 @@ impl<S: Store> WorkerPool<S> {
         if self.nr_unattended() > 0 && self.nr_running() > 0 {
             self.brief.looked(cx.now);
         }
+        self.look_at_budget(cx);
         let verdict = self.start_verdict(cx, asks);
         hit!(StartNoToken if verdict == Start::NoToken);
         let (running, spare) = (self.nr_running(), self.nr_unattended());
@@ -247,6 +262,7 @@ impl<S: Store> WorkerPool<S> {
             Start::Worker if !started => Start::NoToken,
             verdict => verdict,
         };
+        self.denied = decided == Start::NoToken;
         self.decisions.note(decided, cx.now, running, spare);
         started
     }
@@ -278,8 +294,11 @@ impl<S: Store> WorkerPool<S> {
         match verdict {
             Start::NothingWaits => self.find_nothing(ended),
             _ if self.is_served_without(id, cx.now) => false,
-            Start::EnoughRun | Start::NoToken if !ended || self.is_crowded(id) => {
+            Start::EnoughRun | Start::NoToken
+                if !ended || self.is_crowded(id) || self.gives_back(cx) =>
+            {
                 hit!(WorkerCrowded if ended);
+                self.denied |= verdict == Start::NoToken;
                 self.stats.step_backs += u64::from(ended);
                 false
             }

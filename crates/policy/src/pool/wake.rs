@@ -73,10 +73,14 @@ impl<S: Store> WorkerPool<S> {
         may
     }
 
-    /// The first runnable worker is free, each further one takes a token of the budget.
+    /// The first runnable worker is started in any case, each further one takes a token of the
+    /// budget.
     fn take_token(&mut self, cx: &mut Cx<S>) -> bool {
         let limit = self.attrs.budget;
         if self.nr_running() == 0 || !self.manages() {
+            if self.has_pod() {
+                self.estimate.grant_token(cx.store);
+            }
             return true;
         }
         // Another pool may just have taken the last one.

@@ -42,6 +42,7 @@ impl Machine {
             rule: served.rule,
             nice: key.nice(),
             target: served.target,
+            beyond: served.beyond,
             budget: served.budget,
             thread_limit: key.threads(self.options.thread_limit),
             thread_most: 0,

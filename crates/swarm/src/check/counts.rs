@@ -198,8 +198,8 @@ impl Books {
         Ok(())
     }
 
-    /// Every pool has a token for each runnable worker but the first, and all of them together are
-    /// those in use.
+    /// Every pool has a token for each runnable worker, but for the first where its pod is all that
+    /// it may use, and all of them together are those in use.
     fn check_tokens(&mut self, machine: &Machine, pool: PoolId, census: &Census) -> Checked {
         let book = &mut self.counts.pools[pool.0 as usize];
         let before = std::mem::replace(&mut book.tokens, census.tokens);
@@ -215,6 +215,7 @@ impl Books {
             self.counts.tokens
         );
         let due = match machine.pool_rule(pool) {
+            Rule::Managed if machine.has_pod(pool) => census.running,
             Rule::Managed | Rule::PerCpu => census.running.saturating_sub(1),
             Rule::Unmanaged | Rule::Bh => 0,
         };

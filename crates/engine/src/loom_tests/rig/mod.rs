@@ -378,6 +378,7 @@ impl Pool {
             rule,
             nice: 0,
             target: 1,
+            beyond: 0,
             budget: 1,
             thread_limit: 1,
             thread_most: 0,

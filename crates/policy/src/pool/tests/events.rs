@@ -41,7 +41,7 @@ pub(super) enum Event {
     MaxActive(Index, u32),
     /// A queue's attributes change: its items go to another pool.
     Replace(Index, Index),
-    Target(Index, u32),
+    Target(Index, u32, u32),
     /// The CPU of a per-CPU pool goes, or is back.
     Rule(Index),
     /// An item is found CPU-intensive.
@@ -114,7 +114,7 @@ fn of_workers() -> impl Strategy<Value = Event> {
         3 => at().prop_map(HintEnd),
         3 => (at(), at()).prop_map(|(i, q)| Wait(i, q)),
         1 => at().prop_map(WaitOver),
-        1 => (at(), 1..5u32).prop_map(|(p, n)| Target(p, n)),
+        1 => (at(), 1..5u32, 0..3u32).prop_map(|(p, n, beyond)| Target(p, n, beyond)),
         1 => at().prop_map(Event::Rule),
         2 => any::<bool>().prop_map(SpawnsFail),
         2 => at().prop_map(CallRescuers),
@@ -135,9 +135,11 @@ fn pool() -> impl Strategy<Value = PoolAttrs> {
         1 => Just(Rule::Bh),
     ];
     let threads = prop_oneof![1..4u32, Just(40)];
-    (rule, 1..4u32, threads).prop_map(|(rule, target, threads)| PoolAttrs {
+    let beyond = prop_oneof![Just(0), 1..4u32];
+    (rule, 1..4u32, beyond, threads).prop_map(|(rule, target, beyond, threads)| PoolAttrs {
         rule,
         target: if rule == Rule::PerCpu { 1 } else { target },
+        beyond: if rule == Rule::Managed { beyond } else { 0 },
         thread_limit: if rule == Rule::Bh { 1 } else { threads },
         ..attrs(1)
     })

@@ -131,21 +131,23 @@ proptest! {
     #[test]
     fn items_that_wait_for_later_ones_all_finish(
         target in 1..4u32,
+        beyond in 0..3u32,
         budget in 1..4u32,
         plans in proptest::collection::vec(plan(), 1..60),
     ) {
-        let attrs = PoolAttrs { budget, ..attrs(target) };
+        let attrs = PoolAttrs { beyond, budget, ..attrs(target) };
         World::new(attrs, plans).finish();
     }
 
     #[test]
     fn they_finish_also_where_nobody_can_see_them(
         target in 1..4u32,
+        beyond in 0..3u32,
         budget in 1..4u32,
         plans in proptest::collection::vec(plan(), 1..60),
         sight in proptest::sample::select(vec![Sight::CpuTime, Sight::None, Sight::Mixed]),
     ) {
-        let attrs = PoolAttrs { budget, ..attrs(target) };
+        let attrs = PoolAttrs { beyond, budget, ..attrs(target) };
         let world = World::new(attrs, plans);
         World { sight, ..world }.finish();
     }

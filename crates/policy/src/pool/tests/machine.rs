@@ -270,7 +270,11 @@ impl Machine {
             }
             Event::Convoy(at) => self.convoy(pool(at)),
             Event::Scanned(bits, complete) => self.scanned(bits, complete)?,
-            Event::Target(at, n) => rig.call(pool(at), |p, cx| p.set_target(cx, n, n)),
+            Event::Target(at, n, beyond) => {
+                let is_managed = rig.pools[pool(at)].attrs.rule == Rule::Managed;
+                let beyond = if is_managed { beyond } else { 0 };
+                rig.call(pool(at), |p, cx| p.set_target(cx, (n, beyond), n));
+            }
             Event::Rule(at) => {
                 let pool = pool(at);
                 let other = match rig.pools[pool].attrs.rule {

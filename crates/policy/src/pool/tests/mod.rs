@@ -8,6 +8,7 @@
 //! files have tests of one rule each.
 
 mod barriers;
+mod borrow;
 mod brief;
 #[cfg(feature = "broken")]
 mod broken;
@@ -67,6 +68,7 @@ fn attrs(target: u32) -> PoolAttrs {
         rule: Rule::Managed,
         nice: 0,
         target,
+        beyond: 0,
         budget: target,
         thread_limit: 512,
         thread_most: 0,

@@ -251,6 +251,14 @@ impl Pool {
                 contract::pwq_emptied(&Real(self.engine()), queue_of(pwq), pwq);
                 unhold(pwq);
             }
+            Action::Spread(pwq) => {
+                contract::spread(&Real(self.engine()), queue_of(pwq));
+                unhold(pwq);
+            }
+            Action::Gather(pwq) => {
+                contract::gather(&Real(self.engine()), queue_of(pwq));
+                unhold(pwq);
+            }
             Action::Undefer { pool, execution } => {
                 let pool = self.engine().pool(pool).expect("the pool exists");
                 pool.with(|core, cx| core.undefer(cx, execution));

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use cmwq_os::{clock, sched};
+use cmwq_policy::affinity::Spread;
 use cmwq_policy::contract::{self, Decides, Machine, QueueInfo, TimersOf};
 use cmwq_policy::pool::PoolKey;
 use cmwq_policy::pwq::PwqFlags;
@@ -281,10 +282,10 @@ impl Machine for Real {
         left.map(Pool::take_in).count() > 0
     }
 
-    fn route_by(&self, queue: QueueRef, attrs: &Attrs) {
+    fn route_by(&self, queue: QueueRef, attrs: &Attrs, spread: Spread) {
         let queue = queue_ref(queue);
         let kind = queue.made().kind;
-        let one_route = self.0.with_layout(|l| l.has_one_route(kind, attrs));
+        let one_route = self.0.with_layout(|l| l.has_one_route(kind, attrs, spread));
         queue.routes().set_one(one_route);
     }
 
@@ -300,9 +301,17 @@ impl Machine for Real {
         queue_ref(queue).routes().set(cpu, pwq);
     }
 
-    fn pool_for(&self, queue: QueueRef, attrs: &Attrs, cpu: usize) -> Result<u32, BuildError> {
+    fn pool_for(
+        &self,
+        queue: QueueRef,
+        attrs: &Attrs,
+        spread: Spread,
+        cpu: usize,
+    ) -> Result<u32, BuildError> {
         let kind = queue_ref(queue).made().kind;
-        let reach = self.0.with_layout(|layout| layout.reach(kind, attrs, cpu));
+        let reach = self
+            .0
+            .with_layout(|layout| layout.reach(kind, attrs, spread, cpu));
         let key = PoolKey::of(kind, reach, self.0.nice(attrs.nice));
         self.0.pool_for(key).map(|pool| pool.id())
     }

@@ -30,6 +30,10 @@ pub enum Action<P> {
     Emptied(P),
     /// A slot is free, and it is the turn of this pool workqueue of another pool. Held.
     Activate(P),
+    /// The queue of this pool workqueue is to be spread over a pool for each cache shard. Held.
+    Spread(P),
+    /// It is to have one pool again. Held.
+    Gather(P),
     /// The execution that an item of that pool was deferred for has ended.
     Undefer {
         /// Number of the pool.

@@ -105,6 +105,17 @@ pub enum Scope {
     System,
 }
 
+/// Whether a managed queue has one pool for all its CPUs, or one for each cache shard. Queues that
+/// are strict, or of another kind, are cut into pods by their scope alone.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Spread {
+    /// One. Its workers know all that waits, and of that take what is near.
+    #[default]
+    No,
+    /// One for each. Each has a lock of its own.
+    Shards,
+}
+
 // A new one is in the list as well.
 const _: () = assert!(Scope::ALL.len() == Scope::System as usize + 1);
 

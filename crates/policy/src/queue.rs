@@ -6,8 +6,8 @@ use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
-use crate::attrs::Scope;
 pub use crate::attrs::{Attrs, Kind};
+use crate::attrs::{Scope, Spread};
 use crate::cpumask::CpuMask;
 use crate::limit::MAX_LIMIT;
 use crate::probe::broken;
@@ -104,6 +104,14 @@ impl Kept {
     }
 }
 
+/// Whether a queue has a pool for each cache shard, as far as its items are such.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Spreads {
+    May,
+    Does,
+    Never,
+}
+
 /// State of a queue.
 #[derive(Debug)]
 pub struct Queue<P> {
@@ -113,6 +121,7 @@ pub struct Queue<P> {
     min_active: u32,
     /// Nobody has chosen the limit.
     may_rise: bool,
+    spreads: Spreads,
     frozen: bool,
     drainers: u32,
     orphaned: bool,
@@ -131,6 +140,7 @@ impl<P: Copy + Eq> Queue<P> {
             max_active: made.max_active,
             min_active: made.max_active.min(DFL_MIN_ACTIVE),
             may_rise: made.dfl_active && !matches!(made.kind, Kind::Ordered | Kind::Bh),
+            spreads: Spreads::May,
             frozen: false,
             drainers: 0,
             orphaned: false,
@@ -159,6 +169,30 @@ impl<P: Copy + Eq> Queue<P> {
         self.max_active == 1
     }
 
+    /// Whether its items have a pool for each cache shard. Those that run one at a time have one,
+    /// which keeps their order.
+    pub fn spread(&self) -> Spread {
+        match self.spreads == Spreads::Does && !self.is_one_at_a_time() {
+            true => Spread::Shards,
+            false => Spread::No,
+        }
+    }
+
+    /// Workers of its pool wait for each other at the lock, more than items are worth that: it is
+    /// spread from now on, unless it has been gathered before.
+    pub(crate) fn spread_out(&mut self) {
+        if self.spreads == Spreads::May {
+            self.spreads = Spreads::Does;
+        }
+    }
+
+    /// Its items queue up at a lock of the program: it has one pool from now on, for good. How many
+    /// of them may run is found out by trying, and pools that try for themselves deceive each
+    /// other.
+    pub(crate) fn gather(&mut self) {
+        self.spreads = Spreads::Never;
+    }
+
     /// Whether its limit is raised where items would starve under it.
     pub fn may_rise(&self) -> bool {
         self.may_rise
@@ -172,9 +206,10 @@ impl<P: Copy + Eq> Queue<P> {
 
     /// The node whose part of the limit items of this node (`None`: of pools that are not in one)
     /// count for. An exact limit has no parts: all count for what pools that are in no node share.
+    /// Nor has that of a queue which is spread: one pool would have all of it.
     pub fn counts_for(&self, node: Option<u32>) -> Option<u32> {
         let exact = self.made.exact && !broken!(ExactIgnored);
-        node.filter(|_| !exact)
+        node.filter(|_| !exact && self.spread() == Spread::No)
     }
 
     /// The limit that counts now.

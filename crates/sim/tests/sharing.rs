@@ -4,6 +4,7 @@ use std::cell::Cell;
 use std::rc::Rc;
 
 use cmwq_policy::Nanos;
+use cmwq_policy::affinity::Scope;
 use cmwq_sim::cpu::lines::trips;
 use cmwq_sim::{
     Act, Call, Costs, Machine, Options, PoolId, ProgramCx, QueueSpec, Script, Sharing, ThreadSpec,
@@ -12,11 +13,13 @@ use cmwq_sim::{
 
 const ITEMS: u64 = 4_000;
 
-/// So many CPUs in one cache; two threads queue items that burn so much, one each 200 ns. The time
-/// until all have ended, and the machine.
+/// So many CPUs in one cache; two threads queue items that burn so much, one each 200 ns, for a
+/// queue that keeps one pool. The time until all have ended, and the machine.
 fn run(cpus: u32, burns: Nanos, sharing: Sharing) -> (Nanos, Machine) {
     let topology = Topology::regular("one", cpus, 1, cpus, cpus);
-    run_on(topology, QueueSpec::managed("q"), burns, sharing)
+    let mut spec = QueueSpec::managed("q");
+    spec.made.attrs.scope = Some(Scope::System);
+    run_on(topology, spec, burns, sharing)
 }
 
 /// The same on this machine, where the first two CPUs queue, for such a queue.

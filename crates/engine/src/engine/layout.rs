@@ -60,7 +60,9 @@ impl Engine {
 
     fn read_layout(&self) -> Layout {
         let mut layout = self.layout_of(&self.topology());
-        layout.set_all_online(&self.cpus().mask);
+        let cpus = self.cpus();
+        layout.set_all_online(&cpus.mask);
+        layout.set_quota(cpus.target);
         if let Some(scope) = environment::scope() {
             layout.set_default_scope(scope);
         }
@@ -131,13 +133,17 @@ impl Engine {
             .get_or_insert_with(|| self.read_topology())
             .online();
         // With the topology locked, so that what was read last is what counts.
-        let mask = self.cpus().mask;
+        let cpus = self.cpus();
+        let mask = cpus.mask;
         if mask.and(&known) != mask {
             let fresh = topology.insert(self.read_topology());
             let machine = self.layout_of(fresh);
             self.with_layout(|layout| layout.follow(machine));
         }
-        self.with_layout(|layout| layout.set_all_online(&mask));
+        self.with_layout(|layout| {
+            layout.set_all_online(&mask);
+            layout.set_quota(cpus.target);
+        });
         self.note_layout();
     }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use cmwq_policy::contract::{self, Decision, Machine, QueueCounts};
+use cmwq_policy::contract::{self, Decision, QueueCounts};
 use cmwq_policy::pwq::MAX_ACTIVE_RANGE;
 use cmwq_policy::queue::Attrs;
 use cmwq_policy::stacking::Stacking;
@@ -99,7 +99,7 @@ impl RawQueue {
         let what = (made, spec.stacking, spec.sysfs);
         let queue = Queue::new(engine.base(), id, name, what, parts, rescuer);
         if !is_per_cpu {
-            first_pwq(&queue, &made.attrs)?;
+            contract::first_pwq(&queue.machine(), queue.this())?;
         }
         engine.remember_queue(&queue);
         if engine.layout_version() != layout {
@@ -380,10 +380,4 @@ fn was_pended(pended: Result<(), NotPended>) -> Result<bool, QueueError> {
         Err(NotPended::Pending) => Ok(false),
         Err(NotPended::Disabled) => Err(QueueError::Disabled),
     }
-}
-
-/// A queue that is not per CPU has its pool workqueue from the beginning.
-fn first_pwq(queue: &Queue, attrs: &Attrs) -> Result<(), BuildError> {
-    queue.machine().route_by(queue.this(), attrs);
-    contract::pwq_for(&queue.machine(), queue.this(), 0).map(|_| ())
 }

@@ -12,7 +12,7 @@
 mod near;
 mod process;
 
-pub use crate::attrs::{DFL_SHARD_CORES, Scope};
+pub use crate::attrs::{DFL_SHARD_CORES, Scope, Spread};
 pub use near::{Distance, HOMING_COST, Near, Nearness};
 pub use process::{ProcessCpus, SETTLE};
 
@@ -99,6 +99,8 @@ pub struct Layout {
     unbound: CpuMask,
     default_scope: Scope,
     shard_cores: u32,
+    /// So many CPUs at a time a quota leaves the process.
+    quota: usize,
     /// From node to node; empty if nothing is known.
     distances: Box<[Box<[u32]>]>,
     /// What was asked for so far.
@@ -117,6 +119,7 @@ impl Layout {
             unbound: all,
             default_scope: Scope::CacheShard,
             shard_cores: DFL_SHARD_CORES,
+            quota: usize::MAX,
             distances: Box::default(),
             near: Vec::new(),
             turn: 0,
@@ -171,6 +174,11 @@ impl Layout {
         if !online.is_empty() {
             self.online = online;
         }
+    }
+
+    /// A quota leaves the process so many of them at a time from now on.
+    pub fn set_quota(&mut self, quota: usize) {
+        self.quota = quota;
     }
 
     /// What queues that are not per CPU may use at all (kernel `wq_unbound_cpumask`).
@@ -263,23 +271,32 @@ impl Layout {
     }
 
     /// What cuts the queue's CPUs into pods with pools of their own. A managed queue that is not
-    /// strict has one pool, of which each CPU takes what is near ([`nearness`](Self::nearness)).
-    fn pool_scope(&self, kind: Kind, attrs: &Attrs) -> Scope {
-        match kind == Kind::Managed && !is_strict(attrs) {
-            true => Scope::System,
-            false => self.scope(kind, attrs),
+    /// strict has one pool, or one for each cache shard; in both each CPU takes what is near
+    /// ([`nearness`](Self::nearness)). Where a quota leaves fewer CPUs it is always one: the first
+    /// runnable worker of a pool is started in any case.
+    fn pool_scope(&self, kind: Kind, attrs: &Attrs, spread: Spread) -> Scope {
+        let scope = self.scope(kind, attrs);
+        let cpus = || self.effective(attrs).and(&self.online).count();
+        match (kind == Kind::Managed && !is_strict(attrs), spread) {
+            (false, _) => scope,
+            (true, Spread::Shards) if scope != Scope::System && self.quota >= cpus() => {
+                Scope::CacheShard
+            }
+            (true, _) => Scope::System,
         }
     }
 
-    /// The pods that the items of one pool come from, if they are several.
-    fn nearness(&self, kind: Kind, attrs: &Attrs) -> Option<Nearness> {
+    /// The pods that the items of one pool come from, which has these CPUs, if they are several; or
+    /// one, to which its workers are brought back.
+    fn nearness(&self, kind: Kind, attrs: &Attrs, pool: &CpuMask) -> Option<Nearness> {
         let scope = self.scope(kind, attrs);
-        let mask = self.effective(attrs);
-        let first = mask.iter().next()?;
-        let one_pod = mask.and(&self.pod(scope, first)) == mask;
+        let first = pool.iter().next()?;
+        let one_pod = pool.and(&self.pod(scope, first)) == *pool;
         let homes = attrs.locality >= HOMING_COST;
-        let near = kind == Kind::Managed && !is_strict(attrs) && !one_pod;
-        near.then_some(Nearness { scope, homes })
+        let may_leave = *pool != self.effective(attrs);
+        let near = kind == Kind::Managed && !is_strict(attrs);
+        let matters = near && (!one_pod || (homes && may_leave));
+        matters.then_some(Nearness { scope, homes })
     }
 
     /// How far CPUs are from each other, for such a pool. Pools share it.
@@ -295,16 +312,18 @@ impl Layout {
 
     /// Whether the items of all CPUs go to one pool workqueue, in the order in which they were
     /// queued.
-    pub fn has_one_route(&self, kind: Kind, attrs: &Attrs) -> bool {
-        let one_pod = self.pool_scope(kind, attrs) == Scope::System;
+    pub fn has_one_route(&self, kind: Kind, attrs: &Attrs, spread: Spread) -> bool {
+        let one_pod = self.pool_scope(kind, attrs, spread) == Scope::System;
         kind.has_no_pods() || (kind.shares_pwq() && one_pod)
     }
 
     /// Where items of this CPU go. A pod of which no CPU is in use and allowed leaves the whole
     /// mask.
-    pub fn reach(&self, kind: Kind, attrs: &Attrs, cpu: usize) -> Reach {
+    pub fn reach(&self, kind: Kind, attrs: &Attrs, spread: Spread, cpu: usize) -> Reach {
         let mask = self.effective(attrs);
-        let pod = self.pod(self.pool_scope(kind, attrs), cpu).and(&mask);
+        let pod = self
+            .pod(self.pool_scope(kind, attrs, spread), cpu)
+            .and(&mask);
         let pod = match pod.and(&self.online).is_empty() {
             true => mask,
             false => pod,
@@ -315,7 +334,7 @@ impl Layout {
                 true => pod,
                 false => mask,
             },
-            near: self.nearness(kind, attrs),
+            near: self.nearness(kind, attrs, &pod),
         }
     }
 

@@ -64,7 +64,7 @@ fn a_strict_queue_stays_in_its_pod_and_others_start_there() {
         strict: true,
         ..loose
     };
-    let reach = |attrs| t8.reach(Kind::Unmanaged, attrs, 6);
+    let reach = |attrs| t8.reach(Kind::Unmanaged, attrs, Spread::No, 6);
     assert_eq!(reach(&loose).pod.to_string(), "4-7");
     assert_eq!(reach(&loose).allowed.to_string(), "0-7");
     assert_eq!(reach(&strict).allowed.to_string(), "4-7");
@@ -79,7 +79,11 @@ fn a_pod_without_a_cpu_in_use_leaves_the_whole_mask() {
         cpumask: Some((1..6).collect()),
         ..attrs()
     };
-    let allowed = |t8: &Layout, cpu| t8.reach(Kind::Unmanaged, &attrs, cpu).allowed.to_string();
+    let allowed = |t8: &Layout, cpu| {
+        t8.reach(Kind::Unmanaged, &attrs, Spread::No, cpu)
+            .allowed
+            .to_string()
+    };
     assert_eq!(allowed(&t8, 0), "1");
     assert_eq!(allowed(&t8, 7), "1-5", "its pod is not in the mask");
     t8.set_online(1, false);
@@ -207,7 +211,14 @@ fn workers_have_a_place_only_where_they_may_be_elsewhere() {
         scope: Some(Scope::Cache),
         ..attrs()
     };
-    let reach = |strict| t8.reach(Kind::Unmanaged, &Attrs { strict, ..in_cache }, 6);
+    let reach = |strict| {
+        t8.reach(
+            Kind::Unmanaged,
+            &Attrs { strict, ..in_cache },
+            Spread::No,
+            6,
+        )
+    };
     let starts = reach(false).starts_in().map(|mask| mask.to_string());
     assert_eq!(starts.as_deref(), Some("4-7"));
     assert_eq!(reach(true).starts_in(), None);

@@ -40,13 +40,15 @@ pub use knot::{WaitGraph, next_look};
 pub use lookout::{Looked, Lookout, look, look_round};
 pub use node::{Node, Target};
 pub use queues::{
-    PwqFlush, activate, apply_attrs, begin_flush, flush_step, freeze, is_congested, is_drained,
-    limit, pwq_emptied, pwq_for, refit, set_max_active, set_min_active, thaw,
+    PwqFlush, activate, apply_attrs, begin_flush, first_pwq, flush_step, freeze, gather,
+    is_congested, is_drained, limit, pwq_emptied, pwq_for, refit, set_max_active, set_min_active,
+    spread, thaw,
 };
 pub use shutdown::Later;
 
 pub use watch::{Raised, Starvation, Witness, outgrow, starving, waits};
 
+use crate::attrs::Spread;
 use crate::cpumask::CpuMask;
 use crate::pool::{Cx, WorkerPool};
 use crate::queue::{Attrs, Queue};
@@ -176,7 +178,7 @@ pub trait Machine: Sized {
     fn home(&self, pwq: PwqOf<Self>, cpu: Option<usize>) -> u32;
     /// Which way the items of a queue's CPUs go follows from these attributes from now on:
     /// [`Layout::has_one_route`](crate::affinity::Layout::has_one_route).
-    fn route_by(&self, queue: Self::Queue, attrs: &Attrs);
+    fn route_by(&self, queue: Self::Queue, attrs: &Attrs, spread: Spread);
     /// The CPUs of this queue, which is not per CPU, that something was published for; the first
     /// one stands for all while they have one route.
     fn routed(&self, queue: Self::Queue) -> CpuMask;
@@ -185,7 +187,13 @@ pub trait Machine: Sized {
     /// New items of this queue, which is not per CPU, go there from now on.
     fn publish(&self, queue: Self::Queue, cpu: usize, pwq: PwqOf<Self>);
     /// The pool for a queue of this kind with these attributes, and this CPU.
-    fn pool_for(&self, queue: Self::Queue, attrs: &Attrs, cpu: usize) -> Result<u32, Self::NoPool>;
+    fn pool_for(
+        &self,
+        queue: Self::Queue,
+        attrs: &Attrs,
+        spread: Spread,
+        cpu: usize,
+    ) -> Result<u32, Self::NoPool>;
     /// How many slots of a limit a node has: [`Layout::share`](crate::affinity::Layout::share).
     fn share(&self, attrs: &Attrs, node: Option<u32>, max_active: u32, min_active: u32) -> u32;
     /// A new pool workqueue of the queue, in this pool. It is published by the caller.

@@ -103,8 +103,10 @@ pub fn set_max_active<M: Machine>(m: &M, queue: M::Queue, max_active: u32) -> bo
     m.with_queue(queue, |q| {
         let settable = q.made().kind.has_limit();
         if settable {
-            q.set_max_active(clamp_max_active(max_active));
-            apply_max(m, queue, q);
+            respread(m, queue, q, |q| {
+                q.set_max_active(clamp_max_active(max_active));
+                apply_max(m, queue, q);
+            });
         }
         settable
     })
@@ -186,6 +188,30 @@ pub fn apply_attrs<M: Machine>(m: &M, queue: M::Queue, attrs: Attrs) -> Result<b
     })
 }
 
+/// `Spread` was said of a pool workqueue of this queue, which is not per CPU.
+pub fn spread<M: Machine>(m: &M, queue: M::Queue) {
+    m.with_queue(queue, |q| respread(m, queue, q, Queue::spread_out));
+}
+
+/// `Gather` was said.
+pub fn gather<M: Machine>(m: &M, queue: M::Queue) {
+    m.with_queue(queue, |q| respread(m, queue, q, Queue::gather));
+}
+
+/// After this change new items may go elsewhere. Where there is no pool they do not.
+fn respread<M: Machine>(
+    m: &M,
+    queue: M::Queue,
+    q: &mut Queue<PwqOf<M>>,
+    change: impl FnOnce(&mut Queue<PwqOf<M>>),
+) {
+    let before = q.spread();
+    change(q);
+    if q.spread() != before {
+        let _ = fit(m, queue, q, q.attrs());
+    }
+}
+
 /// What decides where queues go has changed: CPUs have come or gone, or what holds for all queues.
 /// Nothing is changed if there is no pool; nor for per-CPU queues.
 pub fn refit<M: Machine>(m: &M, queue: M::Queue) -> Result<(), M::NoPool> {
@@ -203,15 +229,24 @@ fn fit<M: Machine>(
 ) -> Result<(), M::NoPool> {
     let cpus = m.routed(queue);
     // All of them or none: whatever can fail comes first.
-    let pools = cpus.iter().map(|cpu| m.pool_for(queue, &attrs, cpu));
+    let spread = q.spread();
+    let pools = cpus
+        .iter()
+        .map(|cpu| m.pool_for(queue, &attrs, spread, cpu));
     let pools = pools.collect::<Result<Vec<u32>, _>>()?;
     q.set_attrs(attrs);
-    m.route_by(queue, &attrs);
+    m.route_by(queue, &attrs, spread);
     for (cpu, pool) in cpus.iter().zip(pools) {
         move_to(m, queue, q, cpu, pool);
     }
     apply_limit(m, q);
     Ok(())
+}
+
+/// The queue is new, and not per CPU: it has its first pool workqueue from now on.
+pub fn first_pwq<M: Machine>(m: &M, queue: M::Queue) -> Result<(), M::NoPool> {
+    m.with_queue(queue, |q| m.route_by(queue, &q.attrs(), q.spread()));
+    pwq_for(m, queue, 0).map(drop)
 }
 
 /// The pool workqueue for a CPU of this queue, which is not per CPU: made now if nothing was
@@ -221,7 +256,7 @@ pub fn pwq_for<M: Machine>(m: &M, queue: M::Queue, cpu: usize) -> Result<PwqOf<M
         if let Some(there) = m.routed_to(queue, cpu) {
             return Ok(there);
         }
-        match m.pool_for(queue, &q.attrs(), cpu) {
+        match m.pool_for(queue, &q.attrs(), q.spread(), cpu) {
             Ok(pool) => Ok(publish(m, queue, q, cpu, pool, false)),
             Err(no_pool) => {
                 let other = m.routed(queue).iter().next();

@@ -197,6 +197,12 @@ impl Brief {
         self.wait = (self.wait * (MEAN_PART - 1) + wait.min(most)) / MEAN_PART;
     }
 
+    /// Whether workers wait for the lock so long that items are not worth it, and longer than for
+    /// a neighbour or two.
+    pub(super) fn are_worth_less_than_the_lock(&self) -> bool {
+        self.wait >= 2 * MICROSECOND && self.mean < WORTH * self.wait
+    }
+
     /// An item that takes less is short.
     fn short_below(&self) -> Nanos {
         (WORTH * self.wait).clamp(SHORT, WAITS_AT_MOST)

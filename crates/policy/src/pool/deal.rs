@@ -170,7 +170,9 @@ impl<S: Store> WorkerPool<S> {
     /// its own, so that the worker may go on by itself; and for how long.
     fn may_deal(&self, cx: &mut Cx<S>, (id, pwq): (WorkerId, S::Pwq)) -> Option<Nanos> {
         let state = cx.store.pwq(pwq);
-        let is_quiet = state.drain == Drain::No && !state.retired && !state.flags.plugged;
+        // Of one that is not used any more the last items are not dealt: their end is waited for.
+        let is_used = !state.retired || state.inactive.len() > 2 * MOST_DEALT;
+        let is_quiet = state.drain == Drain::No && is_used && !state.flags.plugged;
         let may = is_quiet
             && self.drain_watchers == 0
             && self.brief.are_light()

@@ -104,6 +104,13 @@ impl PoolKey {
         }
     }
 
+    /// Where its workers are brought back to. Those of managed queues are left where they are, as
+    /// far as items do not ask for more ([`HOMING_COST`](crate::affinity::HOMING_COST)).
+    fn brings_back(&self) -> Option<CpuMask> {
+        let pod = self.reach.starts_in().copied();
+        pod.filter(|_| self.rule != Rule::Managed)
+    }
+
     /// Where to wake a worker that was `last` on this CPU (kernel `kick_pool`: repatriation). If
     /// items are near to pods, in the pod of the CPU that its item was queued on, otherwise in the
     /// pool's. `None`: wake it where it was. It was in that pod, or the pod has no usable CPU, or
@@ -115,7 +122,7 @@ impl PoolKey {
         last: usize,
     ) -> Option<CpuMask> {
         let near = item.map(|(near, cpu)| near.pod(cpu));
-        let pod = near.or(self.reach.starts_in().copied())?;
+        let pod = near.or_else(|| self.brings_back())?;
         let there = pod.and(usable);
         let moves = !there.is_empty() && there != *usable && !there.contains(last);
         moves.then_some(there)

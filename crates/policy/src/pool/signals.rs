@@ -129,6 +129,9 @@ impl<S: Store> WorkerPool<S> {
             .for_each(|one| self.note_seen(cx, one, &mut found));
         let presumable = self.crew.counts().presumable();
         self.estimate.looked(cx.now, &found, presumable);
+        if crowded {
+            self.ask_to_gather(cx, seen);
+        }
         if complete {
             self.growth
                 .looked(cx.now, self.crew.counts().busy(), crowded);

@@ -254,6 +254,8 @@ impl Machine {
             Action::Released(pwq)
             | Action::Emptied(pwq)
             | Action::Activate(pwq)
+            | Action::Spread(pwq)
+            | Action::Gather(pwq)
             | Action::Mayday(pwq) => self.carry_out_held(pwq, action),
         }
     }
@@ -303,6 +305,8 @@ impl Machine {
         match action {
             Action::Emptied(_) => contract::pwq_emptied(self, queue, pwq),
             Action::Activate(_) => contract::activate(self, pwq),
+            Action::Spread(_) => contract::spread(self, queue),
+            Action::Gather(_) => contract::gather(self, queue),
             Action::Mayday(_) => self.call_rescuer(queue, pwq),
             _ => self.progress(),
         }

@@ -44,7 +44,7 @@ impl Machine {
         self.refit_queues();
     }
 
-    fn refit_queues(&self) {
+    pub(super) fn refit_queues(&self) {
         let queues = self.queues.borrow().len() as u32;
         for id in (0..queues).map(QueueId) {
             let Ok(()) = contract::refit(self, id);

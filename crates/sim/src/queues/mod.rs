@@ -10,6 +10,7 @@ use std::cell::{Cell, RefCell};
 use std::convert::Infallible;
 use std::rc::Rc;
 
+use cmwq_policy::affinity::Spread;
 use cmwq_policy::contract::{self, QueueInfo};
 use cmwq_policy::pool::{Left, PoolKey, tray};
 use cmwq_policy::queue::{Attrs, Caller, Intake, Kind, Queue as Core, QueueAttrs};
@@ -34,7 +35,7 @@ impl Machine {
         let queue = Rc::new(Queue {
             spec,
             core: RefCell::new(Core::new(made)),
-            one_route: Cell::new(self.layout.borrow().has_one_route(made.kind, &made.attrs)),
+            one_route: Cell::new(false),
             by_cpu: RefCell::new(vec![None; self.topology().len()]),
             limits: self.add_limits(made.max_active),
             admission: Cell::default(),
@@ -46,7 +47,9 @@ impl Machine {
         match made.kind.is_per_cpu() {
             true => self.add_percpu_pwqs(id, &queue, made),
             // As in the engine: the other CPUs' are made when they are first queued from.
-            false => drop(self.pwq_for(id, 0)),
+            false => {
+                let Ok(()) = contract::first_pwq(self, id);
+            }
         }
         if made.mem_reclaim {
             queue.rescuer.set(Some(self.create_rescuer(id)));
@@ -269,10 +272,10 @@ impl contract::Machine for Machine {
         cpu.unwrap_or_else(|| self.current_cpu()) as u32
     }
 
-    fn route_by(&self, id: QueueId, attrs: &Attrs) {
+    fn route_by(&self, id: QueueId, attrs: &Attrs, spread: Spread) {
         let queue = self.queue(id);
         let kind = queue.spec.made.kind;
-        let one_route = self.layout.borrow().has_one_route(kind, attrs);
+        let one_route = self.layout.borrow().has_one_route(kind, attrs, spread);
         queue.one_route.set(one_route);
     }
 
@@ -293,9 +296,15 @@ impl contract::Machine for Machine {
         self.queue(queue).by_cpu.borrow_mut()[cpu] = Some(pwq);
     }
 
-    fn pool_for(&self, queue: QueueId, attrs: &Attrs, cpu: usize) -> Result<u32, Infallible> {
+    fn pool_for(
+        &self,
+        queue: QueueId,
+        attrs: &Attrs,
+        spread: Spread,
+        cpu: usize,
+    ) -> Result<u32, Infallible> {
         let kind = self.queue(queue).spec.made.kind;
-        let reach = self.layout.borrow().reach(kind, attrs, cpu);
+        let reach = self.layout.borrow().reach(kind, attrs, spread, cpu);
         Ok(self.find_pool(PoolKey::of(kind, reach, attrs.nice)).0)
     }
 

@@ -138,6 +138,8 @@ impl Machine {
     /// none.
     pub fn set_quota(&self, cpus: u32) {
         self.process.quota.set(cpus.max(1));
+        self.layout.borrow_mut().set_quota(self.quota() as usize);
         self.follow_cpus();
+        self.refit_queues();
     }
 }

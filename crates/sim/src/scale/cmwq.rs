@@ -66,6 +66,11 @@ pub(super) fn run(cell: &Cell, kind: Kind) -> Outcome {
     phase(&long, &machine, queue, 0..threads);
     let warm_up = threads + cell.items.div_ceil(4);
     phase(cell, &machine, queue, threads..warm_up);
+    // The queue may have been spread meanwhile: so have the pools that it has now.
+    let again = warm_up + threads;
+    phase(&long, &machine, queue, warm_up..again);
+    let warm_up = again + cell.items.div_ceil(4);
+    phase(cell, &machine, queue, again..warm_up);
     let (began, before) = (machine.now(), machine.pool_lines(PoolId(0)));
     phase(cell, &machine, queue, warm_up..warm_up + cell.items);
     let after = machine.pool_lines(PoolId(0));

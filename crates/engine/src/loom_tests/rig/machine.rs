@@ -3,6 +3,7 @@
 use std::ptr::NonNull;
 use std::sync::atomic::Ordering::SeqCst;
 
+use cmwq_policy::affinity::Spread;
 use cmwq_policy::contract::{Machine, QueueInfo, TimersOf};
 use cmwq_policy::queue::{Attrs, Queue};
 use cmwq_policy::store::PwqInfo;
@@ -135,7 +136,7 @@ impl Machine for Rig {
         0
     }
 
-    fn route_by(&self, _: usize, _: &Attrs) {
+    fn route_by(&self, _: usize, _: &Attrs, _: Spread) {
         unreachable!("no attributes are changed");
     }
 
@@ -151,7 +152,7 @@ impl Machine for Rig {
         unreachable!("no attributes are changed");
     }
 
-    fn pool_for(&self, _: usize, _: &Attrs, _: usize) -> Result<u32, ()> {
+    fn pool_for(&self, _: usize, _: &Attrs, _: Spread, _: usize) -> Result<u32, ()> {
         unreachable!("no attributes are changed");
     }
 

@@ -8,6 +8,7 @@ use super::leaving::{crowded, end_by, leave, run};
 use super::rig::Todo;
 use super::*;
 use crate::affinity::{Layout, Place, Scope};
+use crate::attrs::Spread;
 use crate::colours::{Colours, Flush};
 use crate::cpumask::CpuMask;
 use crate::hog::{Sample, Switches};
@@ -455,7 +456,11 @@ fn workers_of_a_strict_queue_leave_its_pod() {
         strict: true,
         ..Attrs::default()
     };
-    let allowed = || two_nodes().reach(Kind::Unmanaged, &strict, 3).allowed;
+    let allowed = || {
+        two_nodes()
+            .reach(Kind::Unmanaged, &strict, Spread::No, 3)
+            .allowed
+    };
     let (pod, all) = ([2, 3].into_iter().collect(), CpuMask::first(4));
     decides(Broken::StrictIgnored, allowed, pod, all);
 }

@@ -1,6 +1,7 @@
 //! The protocols over more than one pool, on the rig: every queue has one pwq, of its number.
 
 use super::*;
+use crate::attrs::Spread;
 use crate::contract::{self, Freezer, Machine, QueueInfo, TimersOf};
 use crate::cpumask::CpuMask;
 use crate::pool::tests::rig::Pool;
@@ -147,7 +148,7 @@ impl Machine for OnRig {
         let known = self.rig(|rig| rig.store.limits[pwq].now().max());
         self.ones.borrow_mut().push((is, known));
     }
-    fn route_by(&self, _: usize, _: &Attrs) {}
+    fn route_by(&self, _: usize, _: &Attrs, _: Spread) {}
     fn routed(&self, _: usize) -> CpuMask {
         [0].into_iter().collect()
     }
@@ -157,7 +158,7 @@ impl Machine for OnRig {
     fn publish(&self, queue: usize, _: usize, pwq: usize) {
         assert_eq!(queue, pwq, "a queue keeps its pwq here");
     }
-    fn pool_for(&self, queue: usize, _: &Attrs, _: usize) -> Result<u32, Infallible> {
+    fn pool_for(&self, queue: usize, _: &Attrs, _: Spread, _: usize) -> Result<u32, Infallible> {
         Ok(queue as u32)
     }
     fn share(&self, _: &Attrs, _: Option<u32>, max_active: u32, _: u32) -> u32 {

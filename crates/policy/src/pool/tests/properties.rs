@@ -109,6 +109,8 @@ fn name(action: Action<usize>) -> &'static str {
         Action::Released(_) => "released",
         Action::Emptied(_) => "emptied",
         Action::Activate(_) => "activate",
+        Action::Spread(_) => "spread",
+        Action::Gather(_) => "gather",
         Action::Undefer { .. } => "undefer",
         Action::Mayday(_) => "mayday",
         Action::FailWait(_) => "fail wait",

@@ -48,6 +48,8 @@ pub(super) enum Todo {
     Emptied(usize),
     Released(usize),
     Mayday(usize),
+    /// Pwqs stay where they are here.
+    Respread(usize),
     Undefer(Execution),
     /// Who has queued an item of this pool behind an execution looks whether it still goes on.
     Confirm(Execution),
@@ -66,6 +68,7 @@ impl Todo {
             Action::Released(pwq) => Some(Todo::Released(pwq)),
             Action::Emptied(pwq) => Some(Todo::Emptied(pwq)),
             Action::Activate(pwq) => Some(Todo::Activate(pwq)),
+            Action::Spread(pwq) | Action::Gather(pwq) => Some(Todo::Respread(pwq)),
             Action::Mayday(pwq) => Some(Todo::Mayday(pwq)),
             Action::Undefer { execution, .. } => Some(Todo::Undefer(execution)),
             Action::Inspect | Action::Flushed(_) | Action::Drained(_) | Action::FailWait(_) => None,
@@ -75,9 +78,11 @@ impl Todo {
     /// The pwq whose queue is kept until this is done.
     pub(super) fn keeps(self) -> Option<usize> {
         match self {
-            Todo::Activate(pwq) | Todo::Emptied(pwq) | Todo::Released(pwq) | Todo::Mayday(pwq) => {
-                Some(pwq)
-            }
+            Todo::Activate(pwq)
+            | Todo::Respread(pwq)
+            | Todo::Emptied(pwq)
+            | Todo::Released(pwq)
+            | Todo::Mayday(pwq) => Some(pwq),
             _ => None,
         }
     }
@@ -311,7 +316,7 @@ impl Rig {
             }
             Todo::Activate(pwq) => self.call(pool, |p, cx| p.activate(cx, pwq)),
             Todo::Emptied(pwq) => self.pwq_emptied(pwq),
-            Todo::Released(_) => {}
+            Todo::Released(_) | Todo::Respread(_) => {}
             Todo::Mayday(pwq) => self.mayday(pwq),
             Todo::Undefer(execution) => self.call(pool, |p, cx| p.undefer(cx, execution)),
             Todo::Confirm(execution) => self.confirm(pool, execution),

@@ -76,6 +76,12 @@ impl<S: Store> Worklist<S> {
         self.near.is_some()
     }
 
+    /// Whether its items come from several cache shards.
+    pub(super) fn spans_shards(&self) -> bool {
+        let spans = |near: &near::Nearness| near.spans_shards();
+        self.near.as_deref().is_some_and(spans)
+    }
+
     /// The list without its lanes.
     pub(super) fn list(&self) -> &List<S> {
         &self.list

@@ -25,11 +25,21 @@ pub(in crate::pool) struct Nearness {
     near: Arc<Near>,
     /// How many have overtaken the first item of the worklist.
     overtaken: u32,
+    /// The machine has several cache shards.
+    several_shards: bool,
 }
 
 impl Nearness {
     pub(in crate::pool) fn new(near: Arc<Near>) -> Self {
-        Nearness { near, overtaken: 0 }
+        Nearness {
+            overtaken: 0,
+            several_shards: near.nr_shards() > 1,
+            near,
+        }
+    }
+
+    pub(super) fn spans_shards(&self) -> bool {
+        self.several_shards
     }
 }
 

@@ -331,7 +331,7 @@ impl Machine for Real {
         let pool = self.pool(pool);
         let node = self
             .0
-            .with_layout(|layout| layout.node_of(&pool.key().reach().pod));
+            .with_layout(|layout| layout.node_of(pool.key().counts_in()));
         let flags = PwqFlags {
             plugged,
             ..core.pwq_flags()

@@ -206,10 +206,9 @@ impl<P: Copy + Eq> Queue<P> {
 
     /// The node whose part of the limit items of this node (`None`: of pools that are not in one)
     /// count for. An exact limit has no parts: all count for what pools that are in no node share.
-    /// Nor has that of a queue which is spread: one pool would have all of it.
     pub fn counts_for(&self, node: Option<u32>) -> Option<u32> {
         let exact = self.made.exact && !broken!(ExactIgnored);
-        node.filter(|_| !exact && self.spread() == Spread::No)
+        node.filter(|_| !exact)
     }
 
     /// The limit that counts now.

@@ -135,4 +135,6 @@ pub trait Store: Links + Sized {
     /// Applies a pure step to the budget word of the pool's CPU set: `None` leaves it unchanged and
     /// answers false. The engine repeats the step until its compare-exchange succeeds.
     fn step_budget(&mut self, step: impl Fn(Budget) -> Option<Budget>) -> bool;
+    /// That word as it is now.
+    fn budget(&mut self) -> Budget;
 }

@@ -16,7 +16,7 @@ use crate::api::names::{ItemId, PoolId, PwqId, QueueId};
 use crate::api::options::{Options, Signals, UserSignals};
 use crate::api::report::Report;
 use crate::api::trace::{Line, What};
-use crate::cpu::lines::Lines;
+use crate::cpu::lines::{LineId, Lines};
 use crate::cpu::{CpuStats, Run, Scheduler, ThreadId, Waker};
 use crate::events::{EventKey, Events};
 use crate::random::{Random, Streams};
@@ -76,6 +76,8 @@ pub struct Machine {
     pub(crate) resources: Resources,
     /// Lines that threads share, and whether that costs anything.
     pub(crate) lines: RefCell<Lines>,
+    /// Of words that pools share, each with the pool that wrote it last.
+    pub(crate) shared_words: RefCell<Vec<(LineId, PoolId)>>,
     pub(crate) shares: bool,
     pub(crate) random: Streams,
     pub(crate) tick_is_armed: Cell<bool>,
@@ -140,6 +142,7 @@ impl Machine {
             interrupted: Cell::new(None),
             resources: Resources::default(),
             lines: RefCell::new(lines),
+            shared_words: RefCell::default(),
             shares,
             random,
             tick_is_armed: Cell::new(false),

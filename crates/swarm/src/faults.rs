@@ -3,7 +3,7 @@
 use cmwq_policy::Nanos;
 use cmwq_policy::affinity::Scope;
 use cmwq_policy::time::MILLISECOND;
-use cmwq_sim::{Act, Call, Machine, Script, ThreadSpec};
+use cmwq_sim::{Act, Call, Machine, QueueId, Script, ThreadSpec};
 
 use crate::plan::Feature;
 use crate::random::{Random, one_in, streams, time};
@@ -80,6 +80,10 @@ impl Faults {
         }
         if world.plan.has(Feature::DefaultScope) && one_in(random, 6) {
             machine.set_default_scope(random.one_of(&Scope::ALL));
+        }
+        if world.plan.has(Feature::Scopes) && one_in(random, 3) {
+            let queue = QueueId(random.below(machine.nr_queues() as u64) as u32);
+            machine.respread(queue, random.below(4) > 0);
         }
         if world.plan.has(Feature::Quota) && one_in(random, 4) {
             let some = 1 + random.below(u64::from(world.plan.cpus)) as u32;

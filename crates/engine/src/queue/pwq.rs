@@ -256,6 +256,10 @@ impl Store for Items {
         let budget = self.base.budget();
         budget.fetch_update(SeqCst, SeqCst, step).is_ok()
     }
+
+    fn budget(&mut self) -> Budget {
+        Budget::from_word(self.base.budget().load(SeqCst))
+    }
 }
 
 /// Takes back what an action has held: the queue may be gone afterwards.

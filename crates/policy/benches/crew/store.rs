@@ -163,4 +163,8 @@ impl Store for Tables {
         self.budget = next.unwrap_or(self.budget);
         next.is_some()
     }
+
+    fn budget(&mut self) -> Budget {
+        self.budget
+    }
 }

@@ -3,9 +3,10 @@
 use alloc::vec::Vec;
 
 use super::{Machine, PwqOf};
+use crate::attrs::Spread;
 use crate::colours::Flush;
 use crate::pool::{Cx, WorkerPool};
-use crate::probe::broken;
+use crate::probe::{broken, hit};
 use crate::pwq::clamp_max_active;
 use crate::queue::{Attrs, Kind, Queue};
 use crate::store::Store;
@@ -208,6 +209,7 @@ fn respread<M: Machine>(
     let before = q.spread();
     change(q);
     if q.spread() != before {
+        hit!(before == Spread::No => QueueSpread, QueueGathered);
         let _ = fit(m, queue, q, q.attrs());
     }
 }

@@ -61,10 +61,9 @@ impl<S: Store> WorkerPool<S> {
         self.has_pod() && self.borrows() && self.finds(cx, Budget::is_short)
     }
 
-    /// A step that changes nothing: only its answer counts.
+    /// Whether the budget is like that.
     pub(super) fn finds(&self, cx: &mut Cx<S>, is: impl Fn(Budget, u32) -> bool) -> bool {
-        let limit = self.attrs.budget;
-        cx.store.step_budget(|b| is(b, limit).then_some(b))
+        is(cx.store.budget(), self.attrs.budget)
     }
 
     /// Says how many tokens it wants, if it was last refused one.

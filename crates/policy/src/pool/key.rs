@@ -72,6 +72,15 @@ impl PoolKey {
         &self.reach
     }
 
+    /// The CPUs whose node has the limit that its items count for, if one node has them. Pools of a
+    /// managed queue that is spread count for that of the one pool it had.
+    pub fn counts_in(&self) -> &CpuMask {
+        match self.rule {
+            Rule::Managed => &self.reach.allowed,
+            Rule::PerCpu | Rule::Unmanaged | Rule::Bh => &self.reach.pod,
+        }
+    }
+
     /// While the process has these CPUs, of which a quota leaves it so many at a time. The pool of
     /// a CPU that is not in use goes on elsewhere, and starts every item at once (kernel
     /// `unbind_workers`).

@@ -188,7 +188,9 @@ impl<S: Store> WorkerPool<S> {
         let (held, waits) = (state.nr_active, !state.inactive.is_empty());
         let waiting = cx.store.limit(pwq).nr_waiting() + u32::from(!waits);
         let takes_turns = self.attrs.rule != Rule::Managed && waiting > 1;
-        now.is_in_part(held, waiting) && !takes_turns
+        let keeps = now.is_in_part(held, waiting) && !takes_turns;
+        hit!(SlotKept if keeps && waiting > 1);
+        keeps
     }
 
     /// Nothing of `pwq` waits for a slot any more, if that is so.

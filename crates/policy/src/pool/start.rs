@@ -297,7 +297,8 @@ impl<S: Store> WorkerPool<S> {
             Start::EnoughRun | Start::NoToken
                 if !ended || self.is_crowded(id) || self.gives_back(cx) =>
             {
-                hit!(WorkerCrowded if ended);
+                hit!(WorkerCrowded if ended && self.is_crowded(id));
+                hit!(GaveBack if ended && !self.is_crowded(id));
                 self.denied |= verdict == Start::NoToken;
                 self.stats.step_backs += u64::from(ended);
                 false

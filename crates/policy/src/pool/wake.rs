@@ -84,6 +84,8 @@ impl<S: Store> WorkerPool<S> {
             return true;
         }
         // Another pool may just have taken the last one.
-        self.estimate.take_token(cx.store, limit)
+        let taken = self.estimate.take_token(cx.store, limit);
+        hit!(Borrowed if taken && self.nr_running() >= self.attrs.target);
+        taken
     }
 }

@@ -35,7 +35,7 @@ impl Machine {
             return pool.id;
         }
         let id = PoolId(pools.len() as u32);
-        let node = self.layout.borrow().node_of(&key.reach().pod);
+        let node = self.layout.borrow().node_of(key.counts_in());
         let served = self.served(&key);
         let attrs = PoolAttrs {
             id: id.0,

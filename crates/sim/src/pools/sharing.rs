@@ -10,6 +10,7 @@ use crate::cpu::ThreadId;
 use crate::cpu::lines::{LineId, LineStats};
 use crate::machine::Machine;
 use crate::state::pool::{Inbox, Pool, PoolLines};
+use crate::state::store::Used;
 
 /// What an inbox had before a hold of the lock.
 pub(super) struct Before {
@@ -59,7 +60,8 @@ impl Machine {
         let emptied = trays.filter(|(tray, _)| emptied & (1 << tray) != 0);
         let fetch = |(_, &line): (usize, &LineId)| self.line_write(id, line, costs.leave);
         let fetched: Nanos = emptied.map(fetch).sum();
-        let held = costs.hold + costs.event * events + costs.item * moved + fetched;
+        let words = self.charge_words(id, pool);
+        let held = costs.hold + costs.event * events + costs.item * moved + fetched + words;
         let had = self.frame(id, |f| f.worker.as_mut()?.has_lock.take());
         if let Some((_, presumed)) = had {
             let mut lines = self.lines.borrow_mut();
@@ -73,6 +75,31 @@ impl Machine {
         let taken = lines.hold(pool.lines.lock, at, cpu, others, held);
         drop(lines);
         self.burn_more(id, taken);
+    }
+
+    /// Words that pools share were used under the lock. They come along with it, unless another pool
+    /// has changed them since.
+    fn charge_words(&self, id: ThreadId, pool: &Pool) -> Nanos {
+        let used = self.items.borrow_mut().take_used();
+        let mut words = self.shared_words.borrow_mut();
+        let mut all = 0;
+        for (number, used) in used.into_iter().enumerate() {
+            if words.len() <= number {
+                words.push((self.lines.borrow_mut().add(), pool.id));
+            }
+            let (line, last) = &mut words[number];
+            let (at, cpu) = self.comes(id);
+            all += match used {
+                _ if *last == pool.id => 0,
+                Used::No => 0,
+                Used::Read => self.lines.borrow_mut().read(*line, at, cpu),
+                Used::Written => self.line_write(id, *line, self.options.costs.sharing.leave),
+            };
+            if used == Used::Written {
+                *last = pool.id;
+            }
+        }
+        all
     }
 
     /// The worker needs its pool's lock for what it does next. If it has to wait, it comes again
@@ -140,6 +167,13 @@ impl Machine {
         if nanos > 0 {
             self.sched().add_overhead(id, nanos);
         }
+    }
+
+    /// What happened to the lines of the words that pools share, as far as they travelled between
+    /// pools: the budget, and limits by number.
+    pub fn word_lines(&self) -> Vec<LineStats> {
+        let (lines, words) = (self.lines.borrow(), self.shared_words.borrow());
+        words.iter().map(|&(line, _)| lines.stats(line)).collect()
     }
 
     /// What happened to the line of the pool's lock, and to those of its inbox.

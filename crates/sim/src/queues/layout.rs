@@ -1,7 +1,7 @@
 //! Where queues go on this machine: its layout, and what happens when CPUs come and go or what all
 //! queues may use changes. What follows from it is decided in `cmwq_policy::affinity`.
 
-use cmwq_policy::affinity::Scope;
+use cmwq_policy::affinity::{Scope, Spread};
 use cmwq_policy::stacking::{self, Stacking};
 use cmwq_policy::{CpuMask, contract};
 
@@ -42,6 +42,21 @@ impl Machine {
     pub fn set_default_scope(&self, scope: Scope) {
         self.layout.borrow_mut().set_default_scope(scope);
         self.refit_queues();
+    }
+
+    /// Spreads a queue over a pool for each cache shard, or gathers it, as its pools may ask for.
+    pub fn respread(&self, queue: QueueId, over: bool) {
+        if !self.queue_kind(queue).is_per_cpu() {
+            match over {
+                true => contract::spread(self, queue),
+                false => contract::gather(self, queue),
+            }
+        }
+    }
+
+    /// Whether it has a pool for each of them.
+    pub fn is_spread(&self, queue: QueueId) -> bool {
+        self.queue(queue).with_core(|core| core.spread()) == Spread::Shards
     }
 
     pub(super) fn refit_queues(&self) {

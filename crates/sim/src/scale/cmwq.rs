@@ -71,24 +71,57 @@ pub(super) fn run(cell: &Cell, kind: Kind) -> Outcome {
     phase(&long, &machine, queue, warm_up..again);
     let warm_up = again + cell.items.div_ceil(4);
     phase(cell, &machine, queue, again..warm_up);
-    let (began, before) = (machine.now(), machine.pool_lines(PoolId(0)));
+    let (began, before) = (machine.now(), LinesOf::all(&machine));
     phase(cell, &machine, queue, warm_up..warm_up + cell.items);
-    let after = machine.pool_lines(PoolId(0));
-    let lock = after.0.since(before.0);
-    let trays = after.1.iter().zip(before.1);
-    let trays: Vec<_> = trays.map(|(after, before)| after.since(before)).collect();
-    // One is everybody's; of several each is that of a cache.
-    let (shared, own) = trays.split_at(usize::from(trays.len() == 1));
-    let global = shared.iter().fold(lock, |busiest, &tray| {
-        std::cmp::max_by_key(busiest, tray, LineStats::busy_ns)
-    });
+    let spent = LinesOf::all(&machine).since(&before);
+    let busiest = |busiest, &line| std::cmp::max_by_key(busiest, line, LineStats::busy_ns);
+    let all = |all: LineStats, &line| all.plus(line);
     Outcome {
         items: cell.items,
         elapsed: machine.now().since(began),
-        global,
-        local: own
-            .iter()
-            .fold(LineStats::default(), |all, &tray| all.plus(tray)),
+        global: spent.shared.iter().fold(LineStats::default(), busiest),
+        local: spent.own.iter().fold(LineStats::default(), all),
+    }
+}
+
+/// What has happened to lines so far.
+struct LinesOf {
+    /// That all CPUs share: the lock of a pool for all, its inbox where that is one line, and words
+    /// that several pools use.
+    shared: Vec<LineStats>,
+    /// That the CPUs of a cache share.
+    own: Vec<LineStats>,
+}
+
+impl LinesOf {
+    fn all(machine: &Machine) -> LinesOf {
+        let (mut shared, mut own) = (machine.word_lines(), Vec::new());
+        for pool in (0..machine.nr_pools()).map(|pool| PoolId(pool as u32)) {
+            let (lock, trays) = machine.pool_lines(pool);
+            let is_everybodys = machine.pool_pod(pool) == machine.topology().all();
+            let of_lock = if is_everybodys { &mut shared } else { &mut own };
+            of_lock.push(lock);
+            // One is everybody's; of several each is that of a cache.
+            let of_trays = match is_everybodys && trays.len() == 1 {
+                true => &mut shared,
+                false => &mut own,
+            };
+            of_trays.extend(trays);
+        }
+        LinesOf { shared, own }
+    }
+
+    fn since(&self, before: &LinesOf) -> LinesOf {
+        let since = |after: &[LineStats], before: &[LineStats]| {
+            let none = std::iter::repeat(LineStats::default());
+            let before = before.iter().copied().chain(none);
+            let lines = after.iter().zip(before);
+            lines.map(|(after, before)| after.since(before)).collect()
+        };
+        LinesOf {
+            shared: since(&self.shared, &before.shared),
+            own: since(&self.own, &before.own),
+        }
     }
 }
 

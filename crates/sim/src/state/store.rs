@@ -46,22 +46,41 @@ struct Pwq {
 pub struct SimLimit {
     word: Cell<Limit>,
     waiters: RefCell<Waiters<PwqId>>,
+    used: Cell<Used>,
+}
+
+/// Whether a word that pools share was used since somebody last asked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Used {
+    #[default]
+    No,
+    Read,
+    Written,
+}
+
+impl Used {
+    fn more(&self, written: bool) -> Used {
+        (*self).max(if written { Used::Written } else { Used::Read })
+    }
 }
 
 impl SharedLimit<PwqId> for SimLimit {
     fn step(&self, step: impl Fn(Limit) -> Option<Limit>) -> Result<Limit, Limit> {
         let before = self.word.get();
-        match step(before) {
-            Some(next) => {
-                self.word.set(next);
-                Ok(before)
-            }
-            None => Err(before),
-        }
+        let next = step(before);
+        self.used.set(self.used.get().more(next.is_some()));
+        self.word.set(next.unwrap_or(before));
+        next.map(|_| before).ok_or(before)
     }
 
     fn with_waiters<R>(&self, act: impl FnOnce(&mut Waiters<PwqId>) -> R) -> R {
+        self.used.set(Used::Written);
         act(&mut self.waiters.borrow_mut())
+    }
+
+    fn nr_waiting(&self) -> u32 {
+        self.used.set(self.used.get().more(false));
+        self.waiters.borrow().nr()
     }
 }
 
@@ -74,6 +93,7 @@ pub struct Items {
     /// By queue: how many timers, flushers and actions that are still to come keep it.
     holds: Vec<u32>,
     budget: Budget,
+    budget_used: Used,
 }
 
 impl Items {
@@ -102,6 +122,7 @@ impl Items {
         self.limits.push(SimLimit {
             word: Cell::new(Limit::new(max)),
             waiters: RefCell::default(),
+            used: Cell::default(),
         });
         self.limits.len() - 1
     }
@@ -172,6 +193,14 @@ impl Items {
 
     pub(crate) fn nr_pwqs(&self) -> usize {
         self.pwqs.len()
+    }
+
+    /// How each word that pools share was used since the last call: that of the budget, and those of
+    /// limits by number.
+    pub(crate) fn take_used(&mut self) -> Vec<Used> {
+        let budget = std::mem::take(&mut self.budget_used);
+        let limits = self.limits.iter().map(|limit| limit.used.take());
+        std::iter::once(budget).chain(limits).collect()
     }
 
     pub(crate) fn limit_at(&self, limit: usize) -> &SimLimit {
@@ -288,7 +317,13 @@ impl Store for Items {
 
     fn step_budget(&mut self, step: impl Fn(Budget) -> Option<Budget>) -> bool {
         let next = step(self.budget);
+        self.budget_used = self.budget_used.more(next.is_some());
         self.budget = next.unwrap_or(self.budget);
         next.is_some()
+    }
+
+    fn budget(&mut self) -> Budget {
+        self.budget_used = self.budget_used.more(false);
+        self.budget
     }
 }

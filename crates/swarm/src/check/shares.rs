@@ -1,6 +1,7 @@
 //! The limits of a queue over all nodes: what its parts are, and what they come to.
 
 use cmwq_policy::CpuMask;
+use cmwq_policy::queue::Kind;
 use cmwq_sim::PwqId;
 use cmwq_sim::{Machine, PwqView, QueueId};
 
@@ -73,7 +74,11 @@ fn due(machine: &Machine, view: &PwqView) -> u32 {
 
 /// The CPUs of the node that the pool is in, if it is in one and that counts.
 fn node(machine: &Machine, view: &PwqView) -> Option<CpuMask> {
-    let pod = machine.pool_pod(view.pool);
+    // A queue that is spread has the limit of the one pool that it had.
+    let pod = match machine.queue_kind(view.queue) {
+        Kind::Managed => machine.pool_cpus(view.pool),
+        _ => machine.pool_pod(view.pool),
+    };
     let topology = machine.topology();
     let mut nodes = (0..).map(|node| topology.mask(|place| place.node == node));
     let first = nodes.find(|node| !node.and(&pod).is_empty())?;

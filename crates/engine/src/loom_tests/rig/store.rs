@@ -143,4 +143,8 @@ impl Store for Items {
     fn step_budget(&mut self, _: impl Fn(Budget) -> Option<Budget>) -> bool {
         unreachable!("unmanaged pools use no budget");
     }
+
+    fn budget(&mut self) -> Budget {
+        unreachable!("nor do they look at it");
+    }
 }

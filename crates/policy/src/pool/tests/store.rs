@@ -309,4 +309,8 @@ impl Store for TestStore {
         self.budget = next.unwrap_or(self.budget);
         next.is_some()
     }
+
+    fn budget(&mut self) -> Budget {
+        self.budget
+    }
 }

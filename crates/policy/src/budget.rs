@@ -5,29 +5,37 @@
 //! nice levels together then keep at most `limit` + (one per pool with backlog) workers runnable.
 //!
 //! Pools whose pods are parts of one CPU set also *borrow* from each other (`pool/borrow.rs`): one
-//! that has reached its target goes on with what others leave. So one that has not, and finds no
-//! token left, says how many it wants, and whoever has borrowed gives so many back.
+//! that has reached its target goes on with what others leave. So a pool that has not, and finds no
+//! token left, says how many it wants. Who has borrowed gives so many back; and where pools of pods
+//! and pools for all CPUs want at the same time, each kind leaves the other one half.
 
 /// The tokens in use, as one load of the shared word returned them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Budget {
     /// Tokens that pools hold. May pass the limit: workers come back from a sleep unasked.
     pub used: u32,
-    /// Tokens that pools below their targets want, and found none left.
+    /// Tokens that pools of pods want which are below their targets and found none left.
     pub wanted: u32,
+    /// The same of pools for all CPUs.
+    pub wanted_for_all: u32,
 }
+
+/// Most that each kind of pools can be known to want: more than machines have CPUs.
+const MOST_WANTED: u32 = (1 << 16) - 1;
 
 impl Budget {
     /// As one word: that is how the engine keeps it.
     pub fn to_word(self) -> u64 {
-        u64::from(self.wanted) << 32 | u64::from(self.used)
+        let [pods, all] = [self.wanted, self.wanted_for_all].map(u64::from);
+        all << 48 | pods << 32 | u64::from(self.used)
     }
 
     /// The word's meaning.
     pub fn from_word(word: u64) -> Budget {
         Budget {
             used: word as u32,
-            wanted: (word >> 32) as u32,
+            wanted: (word >> 32) as u32 & MOST_WANTED,
+            wanted_for_all: (word >> 48) as u32,
         }
     }
 
@@ -60,26 +68,51 @@ impl Budget {
         }
     }
 
-    /// A pool wants so many instead of so many before.
+    /// A pool of a pod, or one for all CPUs, wants so many instead of so many before. `None`: no
+    /// more are counted.
     #[must_use]
-    pub fn want(self, before: u32, now: u32) -> Budget {
-        assert!(self.wanted >= before, "{before} of {self:?} wanted");
-        Budget {
-            wanted: self.wanted - before + now,
-            ..self
-        }
+    pub fn want(self, for_pod: bool, before: u32, now: u32) -> Option<Budget> {
+        let count = |all: u32| {
+            assert!(all >= before, "{before} of {self:?} wanted");
+            Some(all - before + now).filter(|&all| all <= MOST_WANTED)
+        };
+        Some(match for_pod {
+            true => Budget {
+                wanted: count(self.wanted)?,
+                ..self
+            },
+            false => Budget {
+                wanted_for_all: count(self.wanted_for_all)?,
+                ..self
+            },
+        })
     }
 
     /// Whether none is left but what others want who are below their targets.
     #[must_use]
     pub fn is_spoken_for(self, limit: u32) -> bool {
-        self.used.saturating_add(self.wanted) >= limit
+        self.used.saturating_add(self.all_wanted()) >= limit
     }
 
-    /// Whether others want more than is left, so that who has borrowed gives back.
+    /// Whether pools of the other kind want more than is left: for a pod those for all CPUs.
     #[must_use]
-    pub fn is_short(self, limit: u32) -> bool {
-        self.wanted > 0 && self.used.saturating_add(self.wanted) > limit
+    pub fn is_short_for_others(self, limit: u32, of_pod: bool) -> bool {
+        let wanted = match of_pod {
+            true => self.wanted_for_all,
+            false => self.wanted,
+        };
+        wanted > 0 && self.used.saturating_add(wanted) > limit
+    }
+
+    /// Whether any pool wants more than is left.
+    #[must_use]
+    pub fn is_short_for_any(self, limit: u32) -> bool {
+        let wanted = self.all_wanted();
+        wanted > 0 && self.used.saturating_add(wanted) > limit
+    }
+
+    fn all_wanted(self) -> u32 {
+        self.wanted + self.wanted_for_all
     }
 
     /// Whether none is left to choose one more worker by.
@@ -114,12 +147,22 @@ mod tests {
     #[test]
     fn who_borrows_gives_back_as_much_as_others_want() {
         let all = Budget::default().take(8);
-        assert!(all.is_spoken_for(8) && !all.is_short(8));
-        let wanted = all.want(0, 2);
-        assert!(wanted.is_short(8) && wanted.put(1).is_short(8));
+        assert!(all.is_spoken_for(8) && !all.is_short_for_any(8));
+        let wanted = all.want(true, 0, 2).unwrap();
+        assert!(wanted.is_short_for_any(8) && wanted.put(1).is_short_for_any(8));
         let back = wanted.put(2);
-        assert!(back.is_spoken_for(8) && !back.is_short(8) && !back.is_used_up(8));
-        assert_eq!(back.take(2).want(2, 0), all);
-        assert_eq!(Budget::from_word(wanted.to_word()), wanted);
+        assert!(back.is_spoken_for(8) && !back.is_short_for_any(8) && !back.is_used_up(8));
+        assert_eq!(back.take(2).want(true, 2, 0), Some(all));
+    }
+
+    #[test]
+    fn each_kind_of_pools_hears_what_the_other_wants() {
+        let full = Budget::default().take(8);
+        let pods = full.want(true, 0, 3).unwrap();
+        assert!(pods.is_short_for_others(8, false) && !pods.is_short_for_others(8, true));
+        let both = pods.want(false, 0, 2).unwrap();
+        assert!(both.is_short_for_others(8, true));
+        assert_eq!(Budget::from_word(both.to_word()), both);
+        assert_eq!(full.want(false, 0, MOST_WANTED + 1), None, "no room");
     }
 }

@@ -106,7 +106,7 @@ impl Kept {
 
 /// Whether a queue has a pool for each cache shard, as far as its items are such.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Spreads {
+pub(crate) enum Spreads {
     May,
     Does,
     Never,
@@ -176,6 +176,24 @@ impl<P: Copy + Eq> Queue<P> {
             true => Spread::Shards,
             false => Spread::No,
         }
+    }
+
+    /// Whether items that go to another pool from now on wait for those that went elsewhere. It has
+    /// one pool at a time then.
+    pub(crate) fn keeps_order_when_moved(&self) -> bool {
+        match self.made.kind {
+            Kind::Ordered => true,
+            Kind::Managed => self.is_one_at_a_time() && !self.attrs.strict,
+            Kind::Fifo | Kind::PerCpu | Kind::Unmanaged | Kind::Bh => false,
+        }
+    }
+
+    pub(crate) fn spreads(&self) -> Spreads {
+        self.spreads
+    }
+
+    pub(crate) fn set_spreads(&mut self, spreads: Spreads) {
+        self.spreads = spreads;
     }
 
     /// Workers of its pool wait for each other at the lock, more than items are worth that: it is

@@ -8,7 +8,7 @@ use crate::colours::Flush;
 use crate::pool::{Cx, WorkerPool};
 use crate::probe::{broken, hit};
 use crate::pwq::clamp_max_active;
-use crate::queue::{Attrs, Kind, Queue};
+use crate::queue::{Attrs, Queue};
 use crate::store::Store;
 
 /// A flush of one pool workqueue.
@@ -199,18 +199,20 @@ pub fn gather<M: Machine>(m: &M, queue: M::Queue) {
     m.with_queue(queue, |q| respread(m, queue, q, Queue::gather));
 }
 
-/// After this change new items may go elsewhere. Where there is no pool they do not.
+/// After this change new items may go elsewhere. Where there is no pool, the queue is as it was.
 fn respread<M: Machine>(
     m: &M,
     queue: M::Queue,
     q: &mut Queue<PwqOf<M>>,
     change: impl FnOnce(&mut Queue<PwqOf<M>>),
 ) {
-    let before = q.spread();
+    let (before, spreads) = (q.spread(), q.spreads());
     change(q);
     if q.spread() != before {
-        hit!(before == Spread::No => QueueSpread, QueueGathered);
-        let _ = fit(m, queue, q, q.attrs());
+        match fit(m, queue, q, q.attrs()) {
+            Ok(()) => hit!(before == Spread::No => QueueSpread, QueueGathered),
+            Err(_) => q.set_spreads(spreads),
+        }
     }
 }
 
@@ -273,8 +275,8 @@ fn move_to<M: Machine>(m: &M, queue: M::Queue, q: &mut Queue<PwqOf<M>>, cpu: usi
     if m.info(old).pool == pool {
         return;
     }
-    // The new one is plugged, of an ordered queue, until everything older has ended.
-    publish(m, queue, q, cpu, pool, q.made().kind == Kind::Ordered);
+    // The new one is plugged, where the order is kept, until everything older has ended.
+    publish(m, queue, q, cpu, pool, q.keeps_order_when_moved());
     let routed = m.routed(queue);
     let is_used = routed.iter().any(|c| m.routed_to(queue, c) == Some(old));
     if !is_used && m.with_pool(m.info(old).pool, |core, cx| core.retire_pwq(cx, old)) {

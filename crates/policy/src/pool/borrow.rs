@@ -12,14 +12,27 @@
 //! * *Who comes first.* A pool below its target that finds no token left says how many it wants.
 //!   Nobody borrows those, and the workers of a pool that has borrowed step back as their items
 //!   end, until there are enough. No item is interrupted for that: one that has just come waits for
-//!   the end of another, as if one pool served all CPUs.
+//!   the end of another, as if one pool served all CPUs. What is given back lies there until the
+//!   pool that wants it has an event, a report of the idle CPU, or a look.
+//! * *Pods, and pools for all CPUs.* Queues that are not spread have pools of which the pod is all.
+//!   If such a pool wants CPUs, pods that run on more than half of theirs give back; if pods do, it
+//!   gives back what it has beyond half of all. Without pods it gives nothing back, as ever.
 //! * *What is counted.* Each runnable worker of such a pool has a token, also the first one, which
 //!   is started in any case. Otherwise the pods together would keep one more runnable each.
 
 use super::start::Asks;
-use super::{Cx, WorkerPool};
+use super::{Cx, Rule, WorkerPool};
 use crate::budget::Budget;
 use crate::store::Store;
+
+/// For whom tokens were left when a pool that has reached its target last looked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Left {
+    #[default]
+    Nothing,
+    ForOthers,
+    ForAny,
+}
 
 impl<S: Store> WorkerPool<S> {
     /// Whether its pod is a part of the CPUs that its workers may use.
@@ -42,23 +55,37 @@ impl<S: Store> WorkerPool<S> {
     pub(super) fn may_borrow(&self, running: u32, asks: Asks) -> bool {
         let has_seen_idle = matches!(asks, Asks::Looked | Asks::Report | Asks::Reported);
         let may_leave = has_seen_idle || !self.brief.are_light();
-        running < self.most() && self.can_borrow && may_leave
+        running < self.most() && self.left == Left::ForAny && may_leave
+    }
+
+    /// Whether what is left is for others. Then an idle CPU says nothing about this pool's workers.
+    pub(super) fn is_left_to_others(&self) -> bool {
+        self.left == Left::ForOthers
     }
 
     /// Looks at the budget: events ask whether they may borrow. It is read only where that matters.
     pub(super) fn look_at_budget(&mut self, cx: &mut Cx<S>) {
         let reached = self.has_pod() && self.nr_running() >= self.attrs.target;
-        self.can_borrow = reached && !self.is_spoken_for(cx);
+        self.left = match reached {
+            false => Left::Nothing,
+            true if !self.finds(cx, Budget::is_spoken_for) => Left::ForAny,
+            true if !self.finds(cx, Budget::is_used_up) => Left::ForOthers,
+            true => Left::Nothing,
+        };
     }
 
-    /// Is nothing left but what others want who come first?
-    pub(super) fn is_spoken_for(&self, cx: &mut Cx<S>) -> bool {
-        self.finds(cx, Budget::is_spoken_for)
-    }
-
-    /// Does it have what others want who come first?
+    /// Does it have what others want, who come first or have less than their half?
     pub(super) fn gives_back(&self, cx: &mut Cx<S>) -> bool {
-        self.has_pod() && self.borrows() && self.finds(cx, Budget::is_short)
+        let (running, limit) = (self.nr_running(), self.attrs.budget);
+        let for_others = |b: Budget, limit| b.is_short_for_others(limit, self.has_pod());
+        if self.attrs.rule != Rule::Managed || running < 2 {
+            return false;
+        }
+        match self.has_pod() {
+            true if self.borrows() => self.finds(cx, Budget::is_short_for_any),
+            true => running > self.attrs.target.div_ceil(2) && self.finds(cx, for_others),
+            false => running > limit.div_ceil(2) && self.finds(cx, for_others),
+        }
     }
 
     /// Whether the budget is like that.
@@ -69,13 +96,13 @@ impl<S: Store> WorkerPool<S> {
     /// Says how many tokens it wants, if it was last refused one.
     pub(super) fn settle_wanted(&mut self, cx: &mut Cx<S>) {
         let below = self.attrs.target.saturating_sub(self.nr_running());
-        let wants = self.has_pod() && self.denied;
+        let wants = self.denied && self.attrs.rule == Rule::Managed;
         let wanted = if wants {
             below.min(self.nr_unattended())
         } else {
             0
         };
         self.denied &= wanted > 0;
-        self.estimate.want(cx.store, wanted);
+        self.estimate.want(cx.store, self.has_pod(), wanted);
     }
 }

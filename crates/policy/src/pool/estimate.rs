@@ -22,6 +22,7 @@ pub(super) struct Estimate {
     /// Tokens of the shared budget that the pool holds, and how many it wants in vain.
     tokens: u32,
     wanted: u32,
+    wants_for_pod: bool,
     /// The estimate at `at`, and integrated until then.
     running: u32,
     at: Time,
@@ -103,11 +104,19 @@ impl Estimate {
         self.tokens += 1;
     }
 
-    /// So many are wanted from now on.
-    pub(super) fn want<S: Store>(&mut self, store: &mut S, wanted: u32) {
-        let before = core::mem::replace(&mut self.wanted, wanted);
-        if wanted != before {
-            store.step_budget(|b| Some(b.want(before, wanted)));
+    /// So many are wanted from now on, by the pool of a pod or by one for all CPUs.
+    pub(super) fn want<S: Store>(&mut self, store: &mut S, for_pod: bool, wanted: u32) {
+        if self.wants_for_pod != for_pod && (self.wanted > 0 || wanted > 0) {
+            self.want_instead(store, 0);
+            self.wants_for_pod = for_pod;
+        }
+        self.want_instead(store, wanted);
+    }
+
+    fn want_instead<S: Store>(&mut self, store: &mut S, wanted: u32) {
+        let (before, for_pod) = (self.wanted, self.wants_for_pod);
+        if wanted != before && store.step_budget(|b| b.want(for_pod, before, wanted)) {
+            self.wanted = wanted;
         }
     }
 

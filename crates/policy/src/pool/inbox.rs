@@ -288,8 +288,8 @@ impl<S: Store> WorkerPool<S> {
         }
         let went_on = way.is_some();
         let step = self.goes_on_or_asks(cx, id, report, (way, fed));
-        if let Step::Run(_, pwq) = step {
-            self.ask_to_spread(cx, pwq);
+        if let Step::Run(work, pwq) = step {
+            self.ask_to_spread(cx, (work, pwq));
         }
         self.deal_behind(cx, inbox, before, (id, step));
         (step, went_on && self.is_as_published(cx, before))

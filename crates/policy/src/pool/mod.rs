@@ -261,12 +261,9 @@ pub struct WorkerPool<S: Store> {
     /// How many wait for the pool as a whole.
     drain_watchers: u32,
     stats: PoolStats,
-    /// So many workers in a row have asked that had waited for the lock for too long.
-    waits_in_a_row: u32,
     /// A worker was last not started because no token was left.
     denied: bool,
-    /// Tokens were left when the budget was last looked at.
-    can_borrow: bool,
+    left: borrow::Left,
     #[cfg(test)]
     long_way: bool,
 }
@@ -306,9 +303,8 @@ impl<S: Store> WorkerPool<S> {
             moved: Time(0),
             drain_watchers: 0,
             stats: PoolStats::default(),
-            waits_in_a_row: 0,
             denied: false,
-            can_borrow: false,
+            left: borrow::Left::default(),
             #[cfg(test)]
             long_way: false,
         }

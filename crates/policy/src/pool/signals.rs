@@ -9,6 +9,7 @@ use super::seen::{Plan, Seen, SeenState, Shortage};
 use super::start::Asks;
 use super::unseen::Found;
 use super::{Cx, WorkerPool};
+use crate::budget::Budget;
 use crate::probe::hit;
 use crate::sampling::MAX_SCAN;
 use crate::store::Store;
@@ -59,7 +60,7 @@ impl<S: Store> WorkerPool<S> {
     /// take those back, so it presumes one of its own workers asleep and has that one's token.
     fn presume_sleepers(&mut self, cx: &mut Cx<S>) {
         let beyond = (self.nr_running() + 1).saturating_sub(self.most());
-        let lacks_token = self.lacks_token(cx);
+        let lacks_token = self.nr_running() > 0 && self.finds(cx, Budget::is_used_up);
         hit!(IdleReportPresumes if beyond > 0);
         self.estimate.presume(beyond.max(u32::from(lacks_token)));
     }

@@ -17,31 +17,42 @@ use crate::store::Store;
 
 /// After so many questions of workers in a row, each of which is for up to
 /// [`MOST_DEALT`](super::MOST_DEALT) items: a burst is over by then.
-pub(super) const SPREADS_AFTER: u32 = 256;
+pub(super) const SPREADS_AFTER: u8 = u8::MAX;
 
 impl<S: Store> WorkerPool<S> {
-    /// A worker goes on to an item of this pool workqueue: is it time to spread its queue?
-    pub(super) fn ask_to_spread(&mut self, cx: &mut Cx<S>, pwq: S::Pwq) {
+    /// A worker goes on to this item of this pool workqueue: is it time to spread its queue?
+    ///
+    /// Not if items are queued again and again. Each time that such an item is queued in another
+    /// pool than before, the lock of that one is taken to see whether it still runs there.
+    pub(super) fn ask_to_spread(&mut self, cx: &mut Cx<S>, (work, pwq): (S::Work, S::Pwq)) {
         if !self.worklist.spans_shards() {
             return;
         }
-        let waits = self.brief.are_worth_less_than_the_lock();
-        self.waits_in_a_row = if waits { self.waits_in_a_row + 1 } else { 0 };
-        if self.waits_in_a_row >= SPREADS_AFTER && !cx.store.info(pwq).fifo {
-            self.waits_in_a_row = 0;
+        let is_new = cx.store.home(work).is_new();
+        let waits = is_new && self.brief.are_worth_less_than_the_lock();
+        let state = cx.store.pwq(pwq);
+        state.waits = if waits {
+            state.waits.saturating_add(1)
+        } else {
+            0
+        };
+        if state.waits == SPREADS_AFTER && !cx.store.info(pwq).fifo {
+            cx.store.pwq(pwq).waits = 0;
             self.ask_for(cx, pwq, Action::Spread(pwq));
         }
     }
 
-    /// A look has found that items queue up at one lock: the queues of those who wait somewhere are
-    /// gathered, if they are spread.
+    /// A look has found that items queue up at one lock: the queues of those who do are gathered,
+    /// if they are spread.
     pub(super) fn ask_to_gather(&mut self, cx: &mut Cx<S>, seen: &[Seen]) {
         if !self.has_pod() {
             return;
         }
         for one in seen.iter().filter(|one| one.futex().is_some()) {
             let current = self.crew.get(one.worker).current.as_ref();
-            if let Some(pwq) = current.map(|current| current.pwq) {
+            let pwq = current.map(|current| current.pwq);
+            let is_one = self.worklist.is_of_crowd(cx, &self.crew, one);
+            if let Some(pwq) = pwq.filter(|_| is_one) {
                 self.ask_for(cx, pwq, Action::Gather(pwq));
             }
         }

@@ -131,7 +131,10 @@ impl<S: Store> WorkerPool<S> {
         match asks {
             Asks::Event | Asks::Left(_) | Asks::Looked => reached(self.nr_running()),
             Asks::Reported => reached(self.nr_arrived()),
-            Asks::Report => reached(self.nr_arrived()) && !self.may_presume_more(),
+            Asks::Report => {
+                let may_sleep = self.may_presume_more() && !self.is_left_to_others();
+                reached(self.nr_arrived()) && !may_sleep
+            }
             // One that was woken was chosen.
             Asks::Worker(State::Creating) if self.brief.are_light() => {
                 self.nr_running() > self.attrs.target
@@ -228,7 +231,7 @@ impl<S: Store> WorkerPool<S> {
 
     /// Does a start need a token, and none is left?
     pub(super) fn lacks_token(&self, cx: &mut Cx<S>) -> bool {
-        let lacks = match self.nr_running() >= self.attrs.target {
+        let lacks = match self.has_pod() && self.nr_running() >= self.attrs.target {
             true => Budget::is_spoken_for,
             false => Budget::is_used_up,
         };

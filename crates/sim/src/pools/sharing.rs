@@ -77,8 +77,8 @@ impl Machine {
         self.burn_more(id, taken);
     }
 
-    /// Words that pools share were used under the lock. They come along with it, unless another pool
-    /// has changed them since.
+    /// Words that pools share were used under the lock. They come along with it, unless another
+    /// pool has changed them since.
     fn charge_words(&self, id: ThreadId, pool: &Pool) -> Nanos {
         let used = self.items.borrow_mut().take_used();
         let mut words = self.shared_words.borrow_mut();

@@ -195,8 +195,8 @@ impl Items {
         self.pwqs.len()
     }
 
-    /// How each word that pools share was used since the last call: that of the budget, and those of
-    /// limits by number.
+    /// How each word that pools share was used since the last call: that of the budget, and those
+    /// of limits by number.
     pub(crate) fn take_used(&mut self) -> Vec<Used> {
         let budget = std::mem::take(&mut self.budget_used);
         let limits = self.limits.iter().map(|limit| limit.used.take());

@@ -69,12 +69,50 @@ fn what_comes_free_goes_to_who_has_less_than_its_pod() {
     (0..2).for_each(|_| end_one(&mut rig, 0));
     assert_eq!(running(&rig), [2, 1]);
     // A CPU idles, and a report comes to the pool that may not have it.
-    rig.idle_report(0);
+    let executing = |rig: &Rig, pool: usize| rig.pools[pool].census().executing;
+    for _ in 0..2 {
+        assert!(!rig.idle_report(0), "what is left is for another");
+        rig.run();
+        assert_eq!(
+            (executing(&rig, 0), rig.pools[0].estimate.presumed()),
+            (2, 0)
+        );
+    }
+    assert!(rig.idle_report(1));
     rig.run();
-    assert!(rig.pools[0].nr_running() <= 2, "{:?}", running(&rig));
-    rig.idle_report(1);
-    rig.run();
-    assert_eq!(running(&rig)[1], 2);
+    assert_eq!((executing(&rig, 1), running(&rig)), (2, [2, 2]));
+}
+
+/// One pod of two CPUs, and a pool for all four.
+fn pod_and_all() -> Rig {
+    let pod = PoolAttrs {
+        beyond: 2,
+        budget: 4,
+        ..attrs(2)
+    };
+    let mut rig = Rig::new([pod, attrs(4)]);
+    rig.pwq(0, 100);
+    rig.pwq(1, 100);
+    rig
+}
+
+#[test]
+fn a_pool_for_all_cpus_gets_its_half_from_who_borrows_and_the_other_way_round() {
+    for (first, second) in [(0, 1), (1, 0)] {
+        let mut rig = pod_and_all();
+        rig.queue_and_run(60, first);
+        assert_eq!(running(&rig)[first], 4);
+        rig.queue_and_run(60, second);
+        assert_eq!(running(&rig)[second], 1);
+        for _ in 0..12 {
+            for pool in [first, second] {
+                end_one(&mut rig, pool);
+            }
+        }
+        let [pod, all] = running(&rig);
+        assert!((1..=2).contains(&pod) && all >= 2, "{pod} and {all}");
+        assert!(rig.store.budget.used <= 4);
+    }
 }
 
 #[test]

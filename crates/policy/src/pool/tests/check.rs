@@ -27,8 +27,13 @@ pub(super) fn after_a_call(rig: &Rig, memory: &mut Memory) {
     let tokens: u32 = rig.pools.iter().map(|p| p.estimate.tokens()).sum();
     let used = rig.store.budget.used;
     assert_eq!(used, tokens, "the budget is the sum of tokens");
-    let wanted: u32 = rig.pools.iter().map(|p| p.estimate.wanted()).sum();
-    assert_eq!(rig.store.budget.wanted, wanted, "and of what is wanted");
+    let wanted = |for_pod| {
+        let pools = rig.pools.iter().filter(move |p| p.has_pod() == for_pod);
+        pools.map(|p| p.estimate.wanted()).sum::<u32>()
+    };
+    let budget = rig.store.budget;
+    assert_eq!(budget.wanted, wanted(true), "and of what is wanted");
+    assert_eq!(budget.wanted_for_all, wanted(false));
     at_most_once(rig);
     every_entry_is_in_one_place(rig);
     deferred_ones_wait(rig);

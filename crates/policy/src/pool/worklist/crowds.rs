@@ -51,6 +51,14 @@ impl<S: Store> Worklist<S> {
         is_crowded
     }
 
+    /// Whether this worker was seen in the item that it executes, and others of its kind were seen
+    /// to queue up.
+    pub(in crate::pool) fn is_of_crowd(&self, cx: &Cx<S>, crew: &Crew<S>, one: &Seen) -> bool {
+        let worker = crew.get(one.worker);
+        let kind = Self::kind_executed(cx, worker);
+        worker.is_at(one.item) && self.lanes.iter().any(|lane| Some(lane.kind) == kind)
+    }
+
     /// Kinds of which two were seen at one lock are watched from now on.
     fn open_lanes(&mut self, cx: &Cx<S>, crew: &Crew<S>, seen: &[(Kind, &Seen)]) {
         for &(kind, _) in seen {

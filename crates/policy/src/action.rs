@@ -49,10 +49,10 @@ pub enum Action<P> {
 
 /// Actions one call can push. The end of an item and the choice of the next one say the most. What
 /// has ended is `Flushed`, `Drained` or `Released`, `Emptied`, and `Undefer`. Then come a turn
-/// (`Activate`), a failed wait, and one start. Before that, what was dealt to a worker and has
-/// ended may say `Flushed` and a turn. Maydays, and what one tick may start, stop when the list is
-/// full. The rest follows with the next tick, and by the chain: each worker that begins an item
-/// starts the next one. Only what was dealt to many workers, of many queues, may say more.
+/// (`Activate`), a failed wait, one start, and `Spread`. Before that, what was dealt to a worker
+/// and has ended may say `Flushed` and a turn. Maydays, and what one tick may start, stop when the
+/// list is full. The rest follows with the next tick, and by the chain: each worker that begins an
+/// item starts the next one. Only what was dealt to many workers, of many queues, may say more.
 pub const MAX_ACTIONS: usize = 14;
 
 /// A list of actions. Nothing is allocated for the usual number of them.

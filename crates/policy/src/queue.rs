@@ -140,7 +140,11 @@ impl<P: Copy + Eq> Queue<P> {
             max_active: made.max_active,
             min_active: made.max_active.min(DFL_MIN_ACTIVE),
             may_rise: made.dfl_active && !matches!(made.kind, Kind::Ordered | Kind::Bh),
-            spreads: Spreads::May,
+            spreads: if cfg!(cmwq_spread) {
+                Spreads::Does
+            } else {
+                Spreads::May
+            },
             frozen: false,
             drainers: 0,
             orphaned: false,

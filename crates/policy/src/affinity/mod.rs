@@ -118,7 +118,12 @@ impl Layout {
             online: all,
             unbound: all,
             default_scope: Scope::CacheShard,
-            shard_cores: DFL_SHARD_CORES,
+            // So that a machine of two CPUs has two.
+            shard_cores: if cfg!(cmwq_spread) {
+                1
+            } else {
+                DFL_SHARD_CORES
+            },
             quota: usize::MAX,
             distances: Box::default(),
             near: Vec::new(),

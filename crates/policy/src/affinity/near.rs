@@ -1,8 +1,9 @@
 //! How far a CPU is from the one that an item was queued on.
 //!
-//! One pool serves all CPUs that a managed queue may use. Each item knows the CPU that it was
-//! queued on, and a worker takes a near one next ([`crate::pool`], `worklist/near.rs`). Locality
-//! decides what is run next, never whether a CPU works.
+//! One pool serves all CPUs that a managed queue may use, or those of a cache shard if the queue is
+//! spread. Each item knows the CPU that it was queued on, and a worker takes a near one next
+//! ([`crate::pool`], `worklist/near.rs`). Locality decides what is run next, never whether a CPU
+//! works.
 //!
 //! # What locality costs, and when it is worth that
 //!

@@ -47,6 +47,8 @@ pub struct PwqFlags {
 #[derive(Debug)]
 pub struct PoolWorkqueue<L: Links> {
     pub(crate) nr_active: u32,
+    /// So many times in a row it has kept slots though others waited for one.
+    pub(crate) kept_slots: u8,
     /// So many workers in a row have come to new items of it, and waited for the lock for too long.
     pub(crate) waits: u8,
     /// Items queued since it was made.
@@ -76,6 +78,7 @@ impl<L: Links> PoolWorkqueue<L> {
     pub fn new(flags: PwqFlags) -> Self {
         PoolWorkqueue {
             nr_active: 0,
+            kept_slots: 0,
             waits: 0,
             nr_queued: 0,
             inactive: List::new(),

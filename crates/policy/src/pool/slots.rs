@@ -17,6 +17,9 @@ use crate::probe::{broken, hit};
 use crate::store::{SharedLimit, Store};
 use crate::work::QueuedFlags;
 
+/// So many times in a row a pwq keeps slots while others wait: to begin an item, or to deal some.
+const KEEPS_MOST: u8 = 32;
+
 /// Pool workqueues of which items wait for a slot, in no order. Each knows its place among them.
 #[cfg_attr(test, derive(Debug))]
 pub(super) struct Slots<S: Store> {
@@ -175,7 +178,8 @@ impl<S: Store> WorkerPool<S> {
 
     /// Whether slots of `pwq` go to its own next items: nobody else waits for one; or the pool is
     /// managed, and `pwq` has no more than its part. If they took turns, each item of a pool would
-    /// take the locks of two. Other kinds take turns, as in the kernel.
+    /// take the locks of two. Others have a turn nevertheless when it has been so [`KEEPS_MOST`] times
+    /// in a row. Other kinds take turns, as in the kernel.
     ///
     /// Read without the lock of those who wait: one who joins meanwhile counts as joining after
     /// this.
@@ -189,8 +193,14 @@ impl<S: Store> WorkerPool<S> {
         let waiting = cx.store.limit(pwq).nr_waiting() + u32::from(!waits);
         let takes_turns = self.attrs.rule != Rule::Managed && waiting > 1;
         let keeps = now.is_in_part(held, waiting) && !takes_turns;
-        hit!(SlotKept if keeps && waiting > 1);
-        keeps
+        // What holds its part elsewhere may wait for what waits here, and the other way round.
+        let others = u8::from(keeps && waiting > 1);
+        let kept = &mut cx.store.pwq(pwq).kept_slots;
+        *kept = if keeps { *kept + others } else { 0 };
+        let has_turn = *kept < KEEPS_MOST;
+        hit!(SlotKept if others > 0 && has_turn);
+        *kept = if has_turn { *kept } else { 0 };
+        keeps && has_turn
     }
 
     /// Nothing of `pwq` waits for a slot any more, if that is so.

@@ -85,6 +85,26 @@ fn a_managed_pool_keeps_its_part_of_the_slots_and_gives_the_rest_away() {
 }
 
 #[test]
+fn who_waits_for_a_slot_gets_one_though_all_keep_their_part() {
+    // The second pool holds its part for ever, and what waits there waits for a third slot.
+    let mut rig = shared(2, 4);
+    let busy = rig.queue_and_run(2, 1);
+    rig.queue_and_run(2, 0);
+    rig.queue_new(400, 0);
+    let waits = rig.queue_new(1, 1)[0];
+    rig.run();
+    let mut ends = 0;
+    while !rig.started.contains(&waits) {
+        let executing = rig.executing();
+        let of_first = executing.iter().find(|work| !busy.contains(work));
+        rig.end_and_run(*of_first.expect("the first pool goes on"), DONE);
+        ends += 1;
+        assert!(ends < 200, "it is starved");
+    }
+    assert!(ends > 10, "each keeps its part for a while: {ends}");
+}
+
+#[test]
 fn an_unmanaged_pool_takes_turns_as_in_the_kernel() {
     let rule = Rule::Unmanaged;
     let mut rig = Rig::new((0..2).map(|_| PoolAttrs { rule, ..attrs(8) }));

@@ -178,8 +178,8 @@ impl<S: Store> WorkerPool<S> {
 
     /// Whether slots of `pwq` go to its own next items: nobody else waits for one; or the pool is
     /// managed, and `pwq` has no more than its part. If they took turns, each item of a pool would
-    /// take the locks of two. Others have a turn nevertheless when it has been so [`KEEPS_MOST`] times
-    /// in a row. Other kinds take turns, as in the kernel.
+    /// take the locks of two. Others have a turn nevertheless when it has been so [`KEEPS_MOST`]
+    /// times in a row. Other kinds take turns, as in the kernel.
     ///
     /// Read without the lock of those who wait: one who joins meanwhile counts as joining after
     /// this.

@@ -6,8 +6,8 @@
 //!
 //! Pools whose pods are parts of one CPU set also *borrow* from each other (`pool/borrow.rs`): one
 //! that has reached its target goes on with what others leave. So a pool that has not, and finds no
-//! token left, says how many it wants. Who has borrowed gives so many back; and where pools of pods
-//! and pools for all CPUs want at the same time, each kind leaves the other one half.
+//! token left, says how many it wants. Who has borrowed gives so many back, and so does a pool for
+//! all CPUs that has more than half of them, if pods want them.
 
 /// The tokens in use, as one load of the shared word returned them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -16,18 +16,22 @@ pub struct Budget {
     pub used: u32,
     /// Tokens that pools of pods want which are below their targets and found none left.
     pub wanted: u32,
-    /// The same of pools for all CPUs.
+    /// The same of pools for all CPUs. They say so only where there are pods.
     pub wanted_for_all: u32,
+    /// There are pods, or were.
+    pub pods: bool,
 }
 
 /// Most that each kind of pools can be known to want: more than machines have CPUs.
-const MOST_WANTED: u32 = (1 << 16) - 1;
+const MOST_WANTED: u32 = (1 << 15) - 1;
+const PODS: u64 = 1 << 63;
 
 impl Budget {
     /// As one word: that is how the engine keeps it.
     pub fn to_word(self) -> u64 {
         let [pods, all] = [self.wanted, self.wanted_for_all].map(u64::from);
-        all << 48 | pods << 32 | u64::from(self.used)
+        let flag = if self.pods { PODS } else { 0 };
+        flag | all << 47 | pods << 32 | u64::from(self.used)
     }
 
     /// The word's meaning.
@@ -35,7 +39,8 @@ impl Budget {
         Budget {
             used: word as u32,
             wanted: (word >> 32) as u32 & MOST_WANTED,
-            wanted_for_all: (word >> 48) as u32,
+            wanted_for_all: (word >> 47) as u32 & MOST_WANTED,
+            pods: word & PODS != 0,
         }
     }
 
@@ -94,14 +99,10 @@ impl Budget {
         self.used.saturating_add(self.all_wanted()) >= limit
     }
 
-    /// Whether pools of the other kind want more than is left: for a pod those for all CPUs.
+    /// Whether pods want more than is left.
     #[must_use]
-    pub fn is_short_for_others(self, limit: u32, of_pod: bool) -> bool {
-        let wanted = match of_pod {
-            true => self.wanted_for_all,
-            false => self.wanted,
-        };
-        wanted > 0 && self.used.saturating_add(wanted) > limit
+    pub fn is_short_for_pods(self, limit: u32) -> bool {
+        self.wanted > 0 && self.used.saturating_add(self.wanted) > limit
     }
 
     /// Whether any pool wants more than is left.
@@ -156,13 +157,15 @@ mod tests {
     }
 
     #[test]
-    fn each_kind_of_pools_hears_what_the_other_wants() {
+    fn what_pods_want_and_what_others_want_is_told_apart() {
         let full = Budget::default().take(8);
-        let pods = full.want(true, 0, 3).unwrap();
-        assert!(pods.is_short_for_others(8, false) && !pods.is_short_for_others(8, true));
-        let both = pods.want(false, 0, 2).unwrap();
-        assert!(both.is_short_for_others(8, true));
+        let all = full.want(false, 0, 2).unwrap();
+        assert!(all.is_short_for_any(8) && !all.is_short_for_pods(8));
+        let both = all.want(true, 0, 3).unwrap();
+        assert!(both.is_short_for_pods(8));
+        let pods = Budget { pods: true, ..both };
         assert_eq!(Budget::from_word(both.to_word()), both);
+        assert_eq!(Budget::from_word(pods.to_word()), pods);
         assert_eq!(full.want(false, 0, MOST_WANTED + 1), None, "no room");
     }
 }

@@ -106,7 +106,7 @@ impl Kept {
 
 /// Whether a queue has a pool for each cache shard, as far as its items are such.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Spreads {
+enum Spreads {
     May,
     Does,
     Never,
@@ -122,6 +122,7 @@ pub struct Queue<P> {
     /// Nobody has chosen the limit.
     may_rise: bool,
     spreads: Spreads,
+    routed: Spread,
     frozen: bool,
     drainers: u32,
     orphaned: bool,
@@ -145,6 +146,7 @@ impl<P: Copy + Eq> Queue<P> {
             } else {
                 Spreads::May
             },
+            routed: Spread::No,
             frozen: false,
             drainers: 0,
             orphaned: false,
@@ -174,7 +176,7 @@ impl<P: Copy + Eq> Queue<P> {
     }
 
     /// Whether its items have a pool for each cache shard. Those that run one at a time have one,
-    /// which keeps their order.
+    /// which keeps the order of what is queued from then on.
     pub fn spread(&self) -> Spread {
         match self.spreads == Spreads::Does && !self.is_one_at_a_time() {
             true => Spread::Shards,
@@ -182,22 +184,14 @@ impl<P: Copy + Eq> Queue<P> {
         }
     }
 
-    /// Whether items that go to another pool from now on wait for those that went elsewhere. It has
-    /// one pool at a time then.
-    pub(crate) fn keeps_order_when_moved(&self) -> bool {
-        match self.made.kind {
-            Kind::Ordered => true,
-            Kind::Managed => self.is_one_at_a_time() && !self.attrs.strict,
-            Kind::Fifo | Kind::PerCpu | Kind::Unmanaged | Kind::Bh => false,
-        }
+    /// What [`spread`](Self::spread) was when its routes were last published.
+    pub(crate) fn routed(&self) -> Spread {
+        self.routed
     }
 
-    pub(crate) fn spreads(&self) -> Spreads {
-        self.spreads
-    }
-
-    pub(crate) fn set_spreads(&mut self, spreads: Spreads) {
-        self.spreads = spreads;
+    /// Its routes follow it as it is now.
+    pub(crate) fn set_routed(&mut self) {
+        self.routed = self.spread();
     }
 
     /// Workers of its pool wait for each other at the lock, more than items are worth that: it is

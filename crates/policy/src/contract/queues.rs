@@ -8,7 +8,7 @@ use crate::colours::Flush;
 use crate::pool::{Cx, WorkerPool};
 use crate::probe::{broken, hit};
 use crate::pwq::clamp_max_active;
-use crate::queue::{Attrs, Queue};
+use crate::queue::{Attrs, Kind, Queue};
 use crate::store::Store;
 
 /// A flush of one pool workqueue.
@@ -199,20 +199,17 @@ pub fn gather<M: Machine>(m: &M, queue: M::Queue) {
     m.with_queue(queue, |q| respread(m, queue, q, Queue::gather));
 }
 
-/// After this change new items may go elsewhere. Where there is no pool, the queue is as it was.
+/// After this change new items may go elsewhere. Where there is no pool the queue stays where it
+/// is, until the next change.
 fn respread<M: Machine>(
     m: &M,
     queue: M::Queue,
     q: &mut Queue<PwqOf<M>>,
     change: impl FnOnce(&mut Queue<PwqOf<M>>),
 ) {
-    let (before, spreads) = (q.spread(), q.spreads());
     change(q);
-    if q.spread() != before {
-        match fit(m, queue, q, q.attrs()) {
-            Ok(()) => hit!(before == Spread::No => QueueSpread, QueueGathered),
-            Err(_) => q.set_spreads(spreads),
-        }
+    if q.spread() != q.routed() && fit(m, queue, q, q.attrs()).is_ok() {
+        hit!(q.spread() == Spread::Shards => QueueSpread, QueueGathered);
     }
 }
 
@@ -239,6 +236,7 @@ fn fit<M: Machine>(
         .map(|cpu| m.pool_for(queue, &attrs, spread, cpu));
     let pools = pools.collect::<Result<Vec<u32>, _>>()?;
     q.set_attrs(attrs);
+    q.set_routed();
     m.route_by(queue, &attrs, spread);
     for (cpu, pool) in cpus.iter().zip(pools) {
         move_to(m, queue, q, cpu, pool);
@@ -249,7 +247,10 @@ fn fit<M: Machine>(
 
 /// The queue is new, and not per CPU: it has its first pool workqueue from now on.
 pub fn first_pwq<M: Machine>(m: &M, queue: M::Queue) -> Result<(), M::NoPool> {
-    m.with_queue(queue, |q| m.route_by(queue, &q.attrs(), q.spread()));
+    m.with_queue(queue, |q| {
+        q.set_routed();
+        m.route_by(queue, &q.attrs(), q.spread());
+    });
     pwq_for(m, queue, 0).map(drop)
 }
 
@@ -275,8 +276,8 @@ fn move_to<M: Machine>(m: &M, queue: M::Queue, q: &mut Queue<PwqOf<M>>, cpu: usi
     if m.info(old).pool == pool {
         return;
     }
-    // The new one is plugged, where the order is kept, until everything older has ended.
-    publish(m, queue, q, cpu, pool, q.keeps_order_when_moved());
+    // The new one is plugged, of an ordered queue, until everything older has ended.
+    publish(m, queue, q, cpu, pool, q.made().kind == Kind::Ordered);
     let routed = m.routed(queue);
     let is_used = routed.iter().any(|c| m.routed_to(queue, c) == Some(old));
     if !is_used && m.with_pool(m.info(old).pool, |core, cx| core.retire_pwq(cx, old)) {

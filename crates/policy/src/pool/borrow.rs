@@ -15,8 +15,9 @@
 //!   the end of another, as if one pool served all CPUs. What is given back lies there until the
 //!   pool that wants it has an event, a report of the idle CPU, or a look.
 //! * *Pods, and pools for all CPUs.* Queues that are not spread have pools of which the pod is all.
-//!   If such a pool wants CPUs, pods that run on more than half of theirs give back; if pods do, it
-//!   gives back what it has beyond half of all. Without pods it gives nothing back, as ever.
+//!   If such a pool wants CPUs, borrowers give back as for pods. If pods want some, it gives back
+//!   what it has beyond half of all. A pod that keeps to its own CPUs gives nothing back: beside
+//!   such ones a pool for all has its first worker, and what they leave.
 //! * *What is counted.* Each runnable worker of such a pool has a token, also the first one, which
 //!   is started in any case. Otherwise the pods together would keep one more runnable each.
 
@@ -74,17 +75,16 @@ impl<S: Store> WorkerPool<S> {
         };
     }
 
-    /// Does it have what others want, who come first or have less than their half?
+    /// Does it have what others want, who come first, or are pods that have less than half?
     pub(super) fn gives_back(&self, cx: &mut Cx<S>) -> bool {
-        let (running, limit) = (self.nr_running(), self.attrs.budget);
-        let for_others = |b: Budget, limit| b.is_short_for_others(limit, self.has_pod());
-        if self.attrs.rule != Rule::Managed || running < 2 {
-            return false;
-        }
+        let running = self.nr_running();
         match self.has_pod() {
-            true if self.borrows() => self.finds(cx, Budget::is_short_for_any),
-            true => running > self.attrs.target.div_ceil(2) && self.finds(cx, for_others),
-            false => running > limit.div_ceil(2) && self.finds(cx, for_others),
+            true => self.borrows() && self.finds(cx, Budget::is_short_for_any),
+            false => {
+                let has_more = running > 1 && running > self.attrs.budget.div_ceil(2);
+                let managed = self.attrs.rule == Rule::Managed;
+                managed && has_more && self.finds(cx, Budget::is_short_for_pods)
+            }
         }
     }
 
@@ -93,10 +93,19 @@ impl<S: Store> WorkerPool<S> {
         is(cx.store.budget(), self.attrs.budget)
     }
 
+    /// Whether nobody knows yet that there are pods.
+    pub(super) fn is_news(&self, cx: &mut Cx<S>) -> bool {
+        self.has_pod() && !cx.store.budget().pods
+    }
+
     /// Says how many tokens it wants, if it was last refused one.
     pub(super) fn settle_wanted(&mut self, cx: &mut Cx<S>) {
         let below = self.attrs.target.saturating_sub(self.nr_running());
-        let wants = self.denied && self.attrs.rule == Rule::Managed;
+        if self.is_news(cx) {
+            cx.store.step_budget(|b| Some(Budget { pods: true, ..b }));
+        }
+        let is_managed = self.denied && self.attrs.rule == Rule::Managed;
+        let wants = is_managed && cx.store.budget().pods;
         let wanted = if wants {
             below.min(self.nr_unattended())
         } else {

@@ -190,6 +190,7 @@ impl<S: Store> WorkerPool<S> {
             && self.estimate.presumed() <= presumable
             && self.estimate.tokens() == self.due_tokens()
             && self.estimate.wanted() == 0
+            && !self.is_news(cx)
             && self.needs_since.is_none()
             && self.worklist.lanes().is_empty();
         if !is_settled {

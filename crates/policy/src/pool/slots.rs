@@ -17,7 +17,7 @@ use crate::probe::{broken, hit};
 use crate::store::{SharedLimit, Store};
 use crate::work::QueuedFlags;
 
-/// So many times in a row a pwq keeps slots while others wait: to begin an item, or to deal some.
+/// So many times in a row a pwq keeps a slot, or that of a hand, while others wait.
 const KEEPS_MOST: u8 = 32;
 
 /// Pool workqueues of which items wait for a slot, in no order. Each knows its place among them.
@@ -163,7 +163,9 @@ impl<S: Store> WorkerPool<S> {
         if count == 0 || cx.store.pwq(pwq).inactive.is_empty() || is_plugged(cx, pwq) {
             return 0;
         }
-        if !self.keeps_slots(cx, pwq) {
+        let keeps = self.keeps_slots(cx, pwq);
+        self.note_kept(cx, pwq, keeps);
+        if !keeps {
             return 0;
         }
         hit!(SlotPassedOn);
@@ -194,13 +196,15 @@ impl<S: Store> WorkerPool<S> {
         let takes_turns = self.attrs.rule != Rule::Managed && waiting > 1;
         let keeps = now.is_in_part(held, waiting) && !takes_turns;
         // What holds its part elsewhere may wait for what waits here, and the other way round.
-        let others = u8::from(keeps && waiting > 1);
-        let kept = &mut cx.store.pwq(pwq).kept_slots;
-        *kept = if keeps { *kept + others } else { 0 };
-        let has_turn = *kept < KEEPS_MOST;
-        hit!(SlotKept if others > 0 && has_turn);
-        *kept = if has_turn { *kept } else { 0 };
-        keeps && has_turn
+        keeps && (waiting <= 1 || cx.store.pwq(pwq).kept_slots < KEEPS_MOST)
+    }
+
+    /// Counts how often `pwq` has kept slots while others waited, now that it has or has not.
+    fn note_kept(&mut self, cx: &mut Cx<S>, pwq: S::Pwq, keeps: bool) {
+        let others = keeps && cx.store.limit(pwq).nr_waiting() > 1;
+        hit!(SlotKept if others);
+        let state = cx.store.pwq(pwq);
+        state.kept_slots = if others { state.kept_slots + 1 } else { 0 };
     }
 
     /// Nothing of `pwq` waits for a slot any more, if that is so.

@@ -97,7 +97,7 @@ fn pod_and_all() -> Rig {
 }
 
 #[test]
-fn a_pool_for_all_cpus_gets_its_half_from_who_borrows_and_the_other_way_round() {
+fn a_pool_for_all_cpus_gets_what_was_borrowed_and_leaves_pods_half() {
     for (first, second) in [(0, 1), (1, 0)] {
         let mut rig = pod_and_all();
         rig.queue_and_run(60, first);

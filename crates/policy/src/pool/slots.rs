@@ -18,7 +18,7 @@ use crate::store::{SharedLimit, Store};
 use crate::work::QueuedFlags;
 
 /// So many times in a row a pwq keeps a slot, or that of a hand, while others wait.
-const KEEPS_MOST: u8 = 32;
+const KEEPS_MOST: u8 = 8;
 
 /// Pool workqueues of which items wait for a slot, in no order. Each knows its place among them.
 #[cfg_attr(test, derive(Debug))]

@@ -337,3 +337,30 @@ fn whatever_workers_of_several_pools_were_dealt_runs_once_and_within_the_limit()
     let is_reached = |&(out, inactive): &(usize, usize)| out > 0 && inactive > 0;
     assert!(all.get().iter().all(is_reached), "{:?}", all.get());
 }
+
+#[test]
+fn who_is_dealt_items_uses_up_nobodys_turn() {
+    // The second pool holds its part and goes on with none; what waits there waits for a slot.
+    let mut several = Several::new(&[1, 3], 4, false);
+    several.queue_new(1, 2);
+    several.settle();
+    several.queue_new(0, 3_000);
+    several.settle();
+    several.queue_new(1, 1);
+    // It lies in a hand or in the inbox until somebody looks.
+    several.happen(Happens::Pass(2 * LATE));
+    several.happen(Happens::Tick);
+    assert_eq!(several.rig.store.pwqs[1].state.nr_inactive(), 1);
+    let waits = several.item(0).expect("it was queued last");
+    for _ in 0..2_500 {
+        if several.rig.started.contains(&waits) {
+            return;
+        }
+        let running = several.rig.running();
+        let first = running.iter().find(|run| run.0 == 0);
+        let &(pool, id, _) = first.expect("the first pool goes on");
+        several.end_by((pool, id), MICROSECOND);
+        several.settle();
+    }
+    panic!("it is starved");
+}

@@ -105,17 +105,6 @@ pub enum Scope {
     System,
 }
 
-/// Whether a managed queue has one pool for all its CPUs, or one for each cache shard. Queues that
-/// are strict, or of another kind, are cut into pods by their scope alone.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Spread {
-    /// One. Its workers know all that waits, and of that take what is near.
-    #[default]
-    No,
-    /// One for each. Each has a lock of its own.
-    Shards,
-}
-
 // A new one is in the list as well.
 const _: () = assert!(Scope::ALL.len() == Scope::System as usize + 1);
 
@@ -146,4 +135,15 @@ impl Scope {
     pub fn parse(name: &str) -> Option<Scope> {
         Scope::ALL.into_iter().find(|scope| scope.name() == name)
     }
+}
+
+/// Whether a managed queue has one pool for all its CPUs, or one for each cache shard. Queues that
+/// are strict, or of another kind, are cut into pods by their scope alone.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Spread {
+    /// One. Its workers know all that waits, and of that take what is near.
+    #[default]
+    No,
+    /// One for each. Each has a lock of its own.
+    Shards,
 }

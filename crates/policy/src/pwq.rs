@@ -50,7 +50,7 @@ pub struct PoolWorkqueue<L: Links> {
     /// So many times in a row it has kept slots though others waited for one.
     pub(crate) kept_slots: u8,
     /// So many workers in a row have come to new items of it, and waited for the lock for too long.
-    pub(crate) waits: u8,
+    pub(crate) lock_waits: u8,
     /// Items queued since it was made.
     pub(crate) nr_queued: u64,
     pub(crate) inactive: List<L>,
@@ -79,7 +79,7 @@ impl<L: Links> PoolWorkqueue<L> {
         PoolWorkqueue {
             nr_active: 0,
             kept_slots: 0,
-            waits: 0,
+            lock_waits: 0,
             nr_queued: 0,
             inactive: List::new(),
             colours: Colours::default(),

@@ -104,11 +104,14 @@ impl Kept {
     }
 }
 
-/// Whether a queue has a pool for each cache shard, as far as its items are such.
+/// Whether a queue has a pool for each cache shard, or may have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Spreads {
+enum Sharding {
+    /// It has one pool, and may be spread.
     May,
-    Does,
+    /// It has been spread.
+    Has,
+    /// It has been gathered, for good.
     Never,
 }
 
@@ -121,7 +124,8 @@ pub struct Queue<P> {
     min_active: u32,
     /// Nobody has chosen the limit.
     may_rise: bool,
-    spreads: Spreads,
+    sharding: Sharding,
+    /// As its routes have it.
     routed: Spread,
     frozen: bool,
     drainers: u32,
@@ -141,10 +145,10 @@ impl<P: Copy + Eq> Queue<P> {
             max_active: made.max_active,
             min_active: made.max_active.min(DFL_MIN_ACTIVE),
             may_rise: made.dfl_active && !matches!(made.kind, Kind::Ordered | Kind::Bh),
-            spreads: if cfg!(cmwq_spread) {
-                Spreads::Does
+            sharding: if cfg!(cmwq_spread) {
+                Sharding::Has
             } else {
-                Spreads::May
+                Sharding::May
             },
             routed: Spread::No,
             frozen: false,
@@ -178,7 +182,7 @@ impl<P: Copy + Eq> Queue<P> {
     /// Whether its items have a pool for each cache shard. Those that run one at a time have one,
     /// which keeps the order of what is queued from then on.
     pub fn spread(&self) -> Spread {
-        match self.spreads == Spreads::Does && !self.is_one_at_a_time() {
+        match self.sharding == Sharding::Has && !self.is_one_at_a_time() {
             true => Spread::Shards,
             false => Spread::No,
         }
@@ -197,8 +201,8 @@ impl<P: Copy + Eq> Queue<P> {
     /// Workers of its pool wait for each other at the lock, more than items are worth that: it is
     /// spread from now on, unless it has been gathered before.
     pub(crate) fn spread_out(&mut self) {
-        if self.spreads == Spreads::May {
-            self.spreads = Spreads::Does;
+        if self.sharding == Sharding::May {
+            self.sharding = Sharding::Has;
         }
     }
 
@@ -206,7 +210,7 @@ impl<P: Copy + Eq> Queue<P> {
     /// of them may run is found out by trying, and pools that try for themselves deceive each
     /// other.
     pub(crate) fn gather(&mut self) {
-        self.spreads = Spreads::Never;
+        self.sharding = Sharding::Never;
     }
 
     /// Whether its limit is raised where items would starve under it.

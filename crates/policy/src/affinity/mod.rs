@@ -118,7 +118,7 @@ impl Layout {
             online: all,
             unbound: all,
             default_scope: Scope::CacheShard,
-            // So that a machine of two CPUs has two.
+            // In that build a machine of two cores has two shards.
             shard_cores: if cfg!(cmwq_spread) {
                 1
             } else {

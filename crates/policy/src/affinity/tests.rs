@@ -226,6 +226,52 @@ fn workers_have_a_place_only_where_they_may_be_elsewhere() {
 }
 
 #[test]
+fn a_managed_queue_that_is_spread_has_a_pool_for_each_shard_and_may_go_anywhere() {
+    let mut t16 = regular(16, 1, 8, 16);
+    let pods = |layout: &Layout, kind, attrs: &Attrs, spread| {
+        [3, 12].map(|cpu| layout.reach(kind, attrs, spread, cpu).pod.to_string())
+    };
+    let both = ["0-7", "8-15"];
+    let all = ["0-15", "0-15"];
+    let managed = Kind::Managed;
+    assert_eq!(pods(&t16, managed, &attrs(), Spread::No), all);
+    assert_eq!(pods(&t16, managed, &attrs(), Spread::Shards), both);
+    let reach = t16.reach(managed, &attrs(), Spread::Shards, 3);
+    assert_eq!(
+        (reach.allowed.to_string().as_str(), reach.near),
+        ("0-15", None)
+    );
+    assert!(t16.has_one_route(managed, &attrs(), Spread::No));
+    assert!(!t16.has_one_route(managed, &attrs(), Spread::Shards));
+    // Who asks for one pool, or for an order, has one.
+    let system = Attrs {
+        scope: Some(Scope::System),
+        ..attrs()
+    };
+    assert_eq!(pods(&t16, managed, &system, Spread::Shards), all);
+    assert_eq!(pods(&t16, Kind::Fifo, &attrs(), Spread::Shards), all);
+    // In a shard each CPU takes what is near, and workers are brought back if that is asked for.
+    let by_cpu = Attrs {
+        scope: Some(Scope::Cpu),
+        ..attrs()
+    };
+    let near = t16.reach(managed, &by_cpu, Spread::Shards, 3).near;
+    assert_eq!(near.map(|near| near.scope), Some(Scope::Cpu));
+    let homes = Attrs {
+        locality: HOMING_COST,
+        ..attrs()
+    };
+    let near = t16.reach(managed, &homes, Spread::Shards, 3).near;
+    assert_eq!(near.map(|near| near.homes), Some(true));
+    t16.set_quota(15);
+    assert_eq!(
+        pods(&t16, managed, &attrs(), Spread::Shards),
+        all,
+        "fewer than CPUs"
+    );
+}
+
+#[test]
 fn another_machine_changes_the_pods_and_not_what_was_set() {
     let mut layout = regular(4, 1, 4, 4);
     layout.set_default_scope(Scope::Numa);

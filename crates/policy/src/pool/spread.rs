@@ -25,19 +25,19 @@ impl<S: Store> WorkerPool<S> {
     /// Not if items are queued again and again. Each time that such an item is queued in another
     /// pool than before, the lock of that one is taken to see whether it still runs there.
     pub(super) fn ask_to_spread(&mut self, cx: &mut Cx<S>, (work, pwq): (S::Work, S::Pwq)) {
-        if !self.worklist.spans_shards() {
+        if !self.worklist.may_be_spread() {
             return;
         }
         let is_new = cx.store.home(work).is_new();
         let waits = is_new && self.brief.are_worth_less_than_the_lock();
         let state = cx.store.pwq(pwq);
-        state.waits = if waits {
-            state.waits.saturating_add(1)
+        state.lock_waits = if waits {
+            state.lock_waits.saturating_add(1)
         } else {
             0
         };
-        if state.waits == SPREADS_AFTER && !cx.store.info(pwq).fifo {
-            cx.store.pwq(pwq).waits = 0;
+        if state.lock_waits == SPREADS_AFTER {
+            state.lock_waits = 0;
             self.ask_for(cx, pwq, Action::Spread(pwq));
         }
     }

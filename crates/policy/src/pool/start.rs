@@ -159,11 +159,6 @@ impl<S: Store> WorkerPool<S> {
     fn is_look_needed(&self, now: Time, asks: Asks) -> bool {
         // Who runs on borrowed CPUs waits for nothing.
         let aim = self.attrs.target.max(self.nr_running().min(self.most()));
-        let aim = if self.has_pod() {
-            aim
-        } else {
-            self.attrs.target
-        };
         let gate = |busy| self.growth.gate(now, busy, aim);
         let busy = self.crew.counts().busy();
         match asks {

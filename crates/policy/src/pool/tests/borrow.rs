@@ -1,6 +1,7 @@
 //! Pools whose pods are parts of one CPU set: what others leave is borrowed, and given back.
 
 use super::*;
+use crate::pool::brief::Brief;
 
 const DONE: ItemReport = ItemReport {
     ran: None,
@@ -132,7 +133,7 @@ fn what_is_not_needed_any_more_is_not_wanted() {
 #[test]
 fn light_items_stay_in_their_pod_until_a_cpu_is_seen_to_idle() {
     let mut rig = pods();
-    rig.pools[0].brief = crate::pool::brief::Brief::presumed_light();
+    rig.pools[0].brief = Brief::presumed_light();
     rig.queue_and_run(9, 0);
     assert_eq!(running(&rig), [2, 0]);
     for running_then in [3, 4] {
@@ -143,7 +144,7 @@ fn light_items_stay_in_their_pod_until_a_cpu_is_seen_to_idle() {
     assert_eq!(rig.pools[0].estimate.presumed(), 0, "nobody sleeps");
     // Where there are no canaries, the tick looks.
     let mut rig = pods();
-    rig.pools[0].brief = crate::pool::brief::Brief::presumed_light();
+    rig.pools[0].brief = Brief::presumed_light();
     rig.queue_and_run(9, 0);
     for running_then in [3, 4] {
         rig.scan(0, |_| SeenState::Runnable);

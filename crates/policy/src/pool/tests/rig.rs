@@ -48,8 +48,6 @@ pub(super) enum Todo {
     Emptied(usize),
     Released(usize),
     Mayday(usize),
-    /// Pwqs stay where they are here.
-    Respread(usize),
     Undefer(Execution),
     /// Who has queued an item of this pool behind an execution looks whether it still goes on.
     Confirm(Execution),
@@ -60,15 +58,16 @@ pub(super) enum Todo {
 }
 
 impl Todo {
-    /// What an action leaves to be done; nothing if somebody is only told.
+    /// What an action leaves to be done; nothing if somebody is only told. No queue is spread here.
     fn of(action: Action<usize>) -> Option<Todo> {
         match action {
             Action::Wake(id) | Action::WakeNear(id, _) => Some(Todo::Wake(id)),
             Action::Spawn(id) => Some(Todo::Spawn(id)),
-            Action::Released(pwq) => Some(Todo::Released(pwq)),
+            Action::Released(pwq) | Action::Spread(pwq) | Action::Gather(pwq) => {
+                Some(Todo::Released(pwq))
+            }
             Action::Emptied(pwq) => Some(Todo::Emptied(pwq)),
             Action::Activate(pwq) => Some(Todo::Activate(pwq)),
-            Action::Spread(pwq) | Action::Gather(pwq) => Some(Todo::Respread(pwq)),
             Action::Mayday(pwq) => Some(Todo::Mayday(pwq)),
             Action::Undefer { execution, .. } => Some(Todo::Undefer(execution)),
             Action::Inspect | Action::Flushed(_) | Action::Drained(_) | Action::FailWait(_) => None,
@@ -78,11 +77,9 @@ impl Todo {
     /// The pwq whose queue is kept until this is done.
     pub(super) fn keeps(self) -> Option<usize> {
         match self {
-            Todo::Activate(pwq)
-            | Todo::Respread(pwq)
-            | Todo::Emptied(pwq)
-            | Todo::Released(pwq)
-            | Todo::Mayday(pwq) => Some(pwq),
+            Todo::Activate(pwq) | Todo::Emptied(pwq) | Todo::Released(pwq) | Todo::Mayday(pwq) => {
+                Some(pwq)
+            }
             _ => None,
         }
     }
@@ -316,7 +313,7 @@ impl Rig {
             }
             Todo::Activate(pwq) => self.call(pool, |p, cx| p.activate(cx, pwq)),
             Todo::Emptied(pwq) => self.pwq_emptied(pwq),
-            Todo::Released(_) | Todo::Respread(_) => {}
+            Todo::Released(_) => {}
             Todo::Mayday(pwq) => self.mayday(pwq),
             Todo::Undefer(execution) => self.call(pool, |p, cx| p.undefer(cx, execution)),
             Todo::Confirm(execution) => self.confirm(pool, execution),

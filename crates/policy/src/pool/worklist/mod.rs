@@ -76,10 +76,11 @@ impl<S: Store> Worklist<S> {
         self.near.is_some()
     }
 
-    /// Whether its items come from several cache shards.
-    pub(super) fn spans_shards(&self) -> bool {
-        let spans = |near: &near::Nearness| near.spans_shards();
-        self.near.as_deref().is_some_and(spans)
+    /// Whether its items come from several pods, of a machine with several cache shards. Those of
+    /// FIFO queues, and of one that wants one pool, come from one.
+    pub(super) fn may_be_spread(&self) -> bool {
+        let several = |near: &near::Nearness| near.are_shards_several();
+        self.near.as_deref().is_some_and(several)
     }
 
     /// The list without its lanes.

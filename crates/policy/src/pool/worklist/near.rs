@@ -25,7 +25,7 @@ pub(in crate::pool) struct Nearness {
     near: Arc<Near>,
     /// How many have overtaken the first item of the worklist.
     overtaken: u32,
-    /// The machine has several cache shards.
+    /// The machine has several cache shards. To count them takes a look at each CPU.
     several_shards: bool,
 }
 
@@ -38,7 +38,7 @@ impl Nearness {
         }
     }
 
-    pub(super) fn spans_shards(&self) -> bool {
+    pub(super) fn are_shards_several(&self) -> bool {
         self.several_shards
     }
 }

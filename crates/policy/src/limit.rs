@@ -114,11 +114,19 @@ impl Limit {
         self.nr() <= self.max()
     }
 
+    /// What each pwq has of the slots at least where so many wait.
+    pub fn part(self, waiting: u32) -> u32 {
+        self.max() / waiting.max(1)
+    }
+
     /// Whether a pwq that holds so many slots passes one on to its own next item, though so many
-    /// pwqs wait, with itself: while it holds no more than its part. Of a limit that was lowered
+    /// pwqs wait, with itself: while it holds no more than its part, and some more. Otherwise what
+    /// the parts leave over would go from one to the next for ever. Of a limit that was lowered
     /// some slots are given back and not used again.
     pub fn is_in_part(self, held: u32, waiting: u32) -> bool {
-        self.is_kept() && held <= self.max() / waiting.max(1)
+        let part = self.part(waiting);
+        let is_left_over = part > 0 && !self.max().is_multiple_of(waiting.max(1));
+        self.is_kept() && held <= part + u32::from(is_left_over) + part / 8
     }
 
     /// Gives so many slots back.
@@ -219,12 +227,15 @@ mod tests {
             "nobody else waits"
         );
         assert!(full.is_in_part(4, 2) && !full.is_in_part(5, 2));
+        assert_eq!([full.part(0), full.part(3), full.part(9)], [8, 2, 0]);
         assert!(
-            full.is_in_part(2, 3) && !full.is_in_part(3, 3),
-            "what is left over goes round"
+            full.is_in_part(3, 3) && !full.is_in_part(4, 3),
+            "two are left over"
         );
         let few = limit(1, 1);
         assert!(few.is_in_part(1, 1) && !few.is_in_part(1, 2));
+        let many = limit(64, 64);
+        assert!(many.is_in_part(36, 2) && !many.is_in_part(37, 2));
         let lowered = limit(8, 4);
         assert!(!lowered.is_in_part(1, 1));
     }

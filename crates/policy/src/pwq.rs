@@ -3,7 +3,7 @@
 
 use crate::colours::Colours;
 use crate::list::{Links, List};
-use crate::stats::PwqStats;
+use crate::stats::{PwqStats, Stamp};
 use crate::tally::Tally;
 use crate::time::Time;
 use crate::watchdog::Watchdog;
@@ -47,8 +47,9 @@ pub struct PwqFlags {
 #[derive(Debug)]
 pub struct PoolWorkqueue<L: Links> {
     pub(crate) nr_active: u32,
-    /// So many times in a row it has kept slots though others waited for one.
-    pub(crate) kept_slots: u8,
+    /// When it last gave a slot that others wait for away, or none of them waited. Since then it has
+    /// kept all.
+    pub(crate) last_turn: Stamp,
     /// So many workers in a row have come to new items of it, and waited for the lock for too long.
     pub(crate) lock_waits: u8,
     /// Items queued since it was made.
@@ -68,7 +69,7 @@ pub struct PoolWorkqueue<L: Links> {
     /// Items of it wait for a slot of a limit that nobody has chosen: so it is counted.
     pub(crate) waits_at_dfl: bool,
     /// Its place among the pool's pwqs of which items wait.
-    pub(crate) waits_at: usize,
+    pub(crate) waits_at: u32,
     /// What has become of its items.
     pub(crate) stats: Tally,
 }
@@ -78,7 +79,7 @@ impl<L: Links> PoolWorkqueue<L> {
     pub fn new(flags: PwqFlags) -> Self {
         PoolWorkqueue {
             nr_active: 0,
-            kept_slots: 0,
+            last_turn: Stamp::default(),
             lock_waits: 0,
             nr_queued: 0,
             inactive: List::new(),

@@ -247,7 +247,7 @@ impl<S: Store> WorkerPool<S> {
                 state.nr_inactive() > 0,
                 "nobody waits for a slot of {pwq:?}"
             );
-            assert_eq!(state.waits_at, at, "{pwq:?} waits");
+            assert_eq!(state.waits_at as usize, at, "{pwq:?} waits");
         }
     }
 }

@@ -9,16 +9,20 @@
 
 use alloc::vec::Vec;
 
+use super::brief::WAITS_AT_MOST;
 use super::{Cx, Rule, WorkerPool};
 use crate::action::Action;
 use crate::limit::Limit;
 use crate::list::List;
 use crate::probe::{broken, hit};
+use crate::stats::Stamp;
 use crate::store::{SharedLimit, Store};
+use crate::time::Nanos;
 use crate::work::QueuedFlags;
 
-/// So many times in a row a pwq keeps a slot, or that of a hand, while others wait.
-const KEEPS_MOST: u8 = 8;
+/// For so long a pwq keeps its slots while others wait. Then one goes to who waits first, which
+/// disturbs two pools: rarely enough for the shortest items, and for long ones each time.
+const KEEPS_FOR: Nanos = WAITS_AT_MOST;
 
 /// Pool workqueues of which items wait for a slot, in no order. Each knows its place among them.
 #[cfg_attr(test, derive(Debug))]
@@ -26,6 +30,8 @@ pub(super) struct Slots<S: Store> {
     waits: Vec<S::Pwq>,
     /// Of those, the ones whose limit nobody has chosen.
     at_dfl: u32,
+    /// So many items of theirs wait.
+    nr_inactive: usize,
 }
 
 impl<S: Store> Slots<S> {
@@ -33,11 +39,17 @@ impl<S: Store> Slots<S> {
         Slots {
             waits: Vec::new(),
             at_dfl: 0,
+            nr_inactive: 0,
         }
     }
 
     pub(super) fn waits(&self) -> &[S::Pwq] {
         &self.waits
+    }
+
+    /// How many items wait for a slot.
+    pub(super) fn nr_inactive(&self) -> usize {
+        self.nr_inactive
     }
 
     /// Whether items wait at a limit that nobody has chosen.
@@ -54,9 +66,10 @@ impl<S: Store> Slots<S> {
         act: impl FnOnce(&mut S, &mut List<S>) -> R,
     ) -> R {
         let mut list = core::mem::take(&mut cx.store.pwq(pwq).inactive);
-        let before = list.first();
+        let (before, len) = (list.first(), list.len());
         let result = act(cx.store, &mut list);
         let after = list.first();
+        self.nr_inactive = self.nr_inactive + list.len() - len;
         cx.store.pwq(pwq).inactive = list;
         self.note_first_waiting(cx, pwq, before, after);
         result
@@ -78,7 +91,7 @@ impl<S: Store> Slots<S> {
         state.dog.progressed(cx.now);
         match before {
             None => {
-                state.waits_at = self.waits.len();
+                state.waits_at = self.waits.len() as u32;
                 self.waits.push(pwq);
                 self.count_wait_at_dfl(cx, pwq);
             }
@@ -94,8 +107,8 @@ impl<S: Store> Slots<S> {
     fn waits_no_more(&mut self, cx: &mut Cx<S>, pwq: S::Pwq) {
         self.count_wait_at_dfl(cx, pwq);
         let at = cx.store.pwq(pwq).waits_at;
-        self.waits.swap_remove(at);
-        if let Some(&last) = self.waits.get(at) {
+        self.waits.swap_remove(at as usize);
+        if let Some(&last) = self.waits.get(at as usize) {
             cx.store.pwq(last).waits_at = at;
         }
     }
@@ -179,9 +192,9 @@ impl<S: Store> WorkerPool<S> {
     }
 
     /// Whether slots of `pwq` go to its own next items: nobody else waits for one; or the pool is
-    /// managed, and `pwq` has no more than its part. If they took turns, each item of a pool would
-    /// take the locks of two. Others have a turn nevertheless when it has been so [`KEEPS_MOST`]
-    /// times in a row. Other kinds take turns, as in the kernel.
+    /// managed, and `pwq` has about its part. If they took turns, each item of a pool would take
+    /// the locks of two. Others have a turn nevertheless when it has been so [for
+    /// long](KEEPS_FOR). Other kinds take turns, as in the kernel.
     ///
     /// Read without the lock of those who wait: one who joins meanwhile counts as joining after
     /// this.
@@ -196,15 +209,17 @@ impl<S: Store> WorkerPool<S> {
         let takes_turns = self.attrs.rule != Rule::Managed && waiting > 1;
         let keeps = now.is_in_part(held, waiting) && !takes_turns;
         // What holds its part elsewhere may wait for what waits here, and the other way round.
-        keeps && (waiting <= 1 || cx.store.pwq(pwq).kept_slots < KEEPS_MOST)
+        let is_long = cx.store.pwq(pwq).last_turn.age(cx.now) >= KEEPS_FOR;
+        keeps && (waiting <= 1 || !is_long)
     }
 
-    /// Counts how often `pwq` has kept slots while others waited, now that it has or has not.
+    /// Notes whether `pwq` has kept slots that others wait for.
     fn note_kept(&mut self, cx: &mut Cx<S>, pwq: S::Pwq, keeps: bool) {
         let others = keeps && cx.store.limit(pwq).nr_waiting() > 1;
         hit!(SlotKept if others);
-        let state = cx.store.pwq(pwq);
-        state.kept_slots = if others { state.kept_slots + 1 } else { 0 };
+        if !others {
+            cx.store.pwq(pwq).last_turn = Stamp::of(cx.now);
+        }
     }
 
     /// Nothing of `pwq` waits for a slot any more, if that is so.
@@ -236,13 +251,34 @@ impl<S: Store> WorkerPool<S> {
                 }
                 return;
             }
-            if cx.store.limit(pwq).step(Limit::take_waiting).is_err() {
+            if !self.serve_own(cx, first) {
                 return;
             }
-            cx.store.pwq(first).nr_active += 1;
-            self.activate_first(cx, first);
+            while self.is_below_part(cx, first) && self.serve_own(cx, first) {}
             self.end_turn(cx, first);
         }
+    }
+
+    /// A free slot goes to the first item of this pwq that waits.
+    fn serve_own(&mut self, cx: &mut Cx<S>, pwq: S::Pwq) -> bool {
+        if cx.store.limit(pwq).step(Limit::take_waiting).is_err() {
+            return false;
+        }
+        cx.store.pwq(pwq).nr_active += 1;
+        self.activate_first(cx, pwq);
+        true
+    }
+
+    /// Whether more of its items wait, and it has less than its part of the slots: then a turn of a
+    /// managed pool goes on.
+    fn is_below_part(&self, cx: &mut Cx<S>, pwq: S::Pwq) -> bool {
+        let state = cx.store.pwq(pwq);
+        let (held, waits) = (state.nr_active, !state.inactive.is_empty());
+        if self.attrs.rule != Rule::Managed || !waits {
+            return false;
+        }
+        let waiting = cx.store.limit(pwq).nr_waiting();
+        waiting > 1 && held < limit_now(cx, pwq).part(waiting)
     }
 
     fn end_turn(&mut self, cx: &mut Cx<S>, pwq: S::Pwq) {

@@ -144,10 +144,11 @@ impl<S: Store> WorkerPool<S> {
     }
 
     /// Are the items so short that those that run serve them best, and do they? So many were left
-    /// beside those that are queued.
+    /// beside those that are queued. What waits for a slot has it when one that has a slot ends.
     pub(super) fn few_are_enough(&self, now: Time, beside: u32) -> bool {
-        let (running, waiting) = (self.nr_running(), self.nr_unattended() + beside);
-        self.attrs.rule == Rule::Managed && self.brief.are_enough(now, running, waiting)
+        let inactive = u32::try_from(self.slots.nr_inactive()).unwrap_or(u32::MAX);
+        let waiting = (self.nr_unattended() + beside).saturating_add(inactive);
+        self.attrs.rule == Rule::Managed && self.brief.are_enough(now, self.nr_running(), waiting)
     }
 
     /// Are they so brief that one worker does, and does another one than this?

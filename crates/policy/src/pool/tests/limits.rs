@@ -3,6 +3,7 @@
 use super::rig::Todo;
 use super::*;
 use crate::pwq::Drain;
+use crate::time::MICROSECOND;
 
 const DONE: ItemReport = ItemReport {
     ran: None,
@@ -97,11 +98,26 @@ fn who_waits_for_a_slot_gets_one_though_all_keep_their_part() {
     while !rig.started.contains(&waits) {
         let executing = rig.executing();
         let of_first = executing.iter().find(|work| !busy.contains(work));
+        rig.advance(10 * MICROSECOND);
         rig.end_and_run(*of_first.expect("the first pool goes on"), DONE);
         ends += 1;
         assert!(ends < 200, "it is starved");
     }
     assert!(ends > 10, "each keeps its part for a while: {ends}");
+}
+
+#[test]
+fn a_managed_pool_takes_up_to_its_part_in_one_turn() {
+    let mut rig = shared(2, 2);
+    rig.queue_and_run(20, 0);
+    rig.queue_new(20, 1);
+    rig.run();
+    let turns = rig.count(Action::Activate(1));
+    rig.set_max(0, 16);
+    rig.run();
+    let of = [0, 1].map(|pool| rig.pools[pool].census().executing);
+    assert_eq!((of, nr(&rig)), ([8, 8], 16));
+    assert_eq!(rig.count(Action::Activate(1)), turns + 1);
 }
 
 #[test]

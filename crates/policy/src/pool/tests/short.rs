@@ -55,6 +55,15 @@ fn those_that_run_are_enough_for_what_they_will_soon_have_begun() {
 }
 
 #[test]
+fn those_that_run_are_not_enough_if_much_waits_for_slots() {
+    let (mut rig, _) = after_short_ones(4);
+    rig.set_max(0, 3);
+    rig.queue_new(2 + 2 * enough(), 0);
+    rig.run();
+    assert!(rig.executing().len() > 1);
+}
+
+#[test]
 fn a_worker_is_started_for_what_was_left_if_it_is_too_much() {
     let (mut rig, mut inbox) = after_short_ones(2);
     let open = publish(&mut rig, &mut inbox).open.unwrap();

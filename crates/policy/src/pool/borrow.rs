@@ -9,6 +9,8 @@
 //! * *Who borrows.* Whoever would start a worker if the target were not reached. Light items
 //!   (`brief.rs`) leave their pod only where somebody has seen that CPUs idle: a report has come,
 //!   or a look. They are over soon, and it costs more to take the lock of a pool from many caches.
+//!   Where that lock lets hardly more pass than those that run execute, nobody does, and who has
+//!   borrowed steps back.
 //! * *Who comes first.* A pool below its target that finds no token left says how many it wants.
 //!   Nobody borrows those, and the workers of a pool that has borrowed step back as their items
 //!   end, until there are enough. No item is interrupted for that: one that has just come waits for
@@ -56,7 +58,8 @@ impl<S: Store> WorkerPool<S> {
     pub(super) fn may_borrow(&self, running: u32, asks: Asks) -> bool {
         let has_seen_idle = matches!(asks, Asks::Looked | Asks::Report | Asks::Reported);
         let may_leave = has_seen_idle || !self.brief.are_light();
-        running < self.most() && self.left == Left::ForAny && may_leave
+        let gains = !self.brief.is_lock_full();
+        running < self.most() && self.left == Left::ForAny && may_leave && gains
     }
 
     /// Whether what is left is for others. Then an idle CPU says nothing about this pool's workers.
@@ -75,11 +78,13 @@ impl<S: Store> WorkerPool<S> {
         };
     }
 
-    /// Does it have what others want, who come first, or are pods that have less than half?
+    /// Does it have what others want, who come first, or are pods that have less than half? Or has
+    /// it borrowed what it gains nothing by?
     pub(super) fn gives_back(&self, cx: &mut Cx<S>) -> bool {
         let running = self.nr_running();
         match self.has_pod() {
-            true => self.borrows() && self.finds(cx, Budget::is_short_for_any),
+            true if !self.borrows() => false,
+            true => self.brief.is_lock_full() || self.finds(cx, Budget::is_short_for_any),
             false => {
                 let has_more = running > 1 && running > self.attrs.budget.div_ceil(2);
                 let managed = self.attrs.rule == Rule::Managed;

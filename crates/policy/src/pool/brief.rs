@@ -38,6 +38,8 @@ pub(super) const SHORT: Nanos = 4 * MICROSECOND;
 pub(super) const LIGHT: Nanos = 25 * MICROSECOND;
 /// To wait for the lock is worth it for items that take so many times as long.
 const WORTH: Nanos = 16;
+/// Workers that wait for the lock for so long have most of what it lets pass.
+const FULL: Nanos = 8 * MICROSECOND;
 /// What was dealt is recalled by others when it has waited for so long.
 pub(super) const WAITS: Nanos = 4 * LATE;
 /// Where workers wait for the lock they are dealt more at a time, and what was dealt waits for
@@ -201,6 +203,12 @@ impl Brief {
     /// a neighbour or two.
     pub(super) fn are_worth_less_than_the_lock(&self) -> bool {
         self.wait >= 2 * MICROSECOND && self.mean < WORTH * self.wait
+    }
+
+    /// Whether the lock lets hardly more pass than those that run execute: with one more from
+    /// another cache, which has it for longer, fewer may end.
+    pub(super) fn is_lock_full(&self) -> bool {
+        self.wait >= FULL && self.mean < WORTH * self.wait
     }
 
     /// An item that takes less is short.

@@ -179,6 +179,7 @@ impl<S: Store> WorkerPool<S> {
             && (all_run || has_reserve)
             && self.worklist.lanes().is_empty();
         // Reports are asked for already.
+        // Reports are asked for already.
         let asks = all_run && self.arming.is_on();
         let until = match self.brief.served_until().filter(|&until| now < until) {
             Some(until) if all_run || self.few_are_enough(now, 0) => until,
@@ -188,7 +189,7 @@ impl<S: Store> WorkerPool<S> {
         let most = self.brief.most_waiting(running).filter(|_| !all_run);
         is_plain.then_some(Open {
             until,
-            grace: if asks { self.brief.grace() } else { 0 },
+            grace: if all_run { self.brief.grace() } else { 0 },
             most: most.unwrap_or(MOST_LEFT).min(MOST_LEFT),
         })
     }

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::pool::brief::Brief;
+use crate::time::MICROSECOND;
 
 const DONE: ItemReport = ItemReport {
     ran: None,
@@ -128,6 +129,23 @@ fn what_is_not_needed_any_more_is_not_wanted() {
     assert_eq!((running(&rig), rig.store.budget.used), ([4, 0], 4));
     end_one(&mut rig, 0);
     assert_eq!(running(&rig), [4, 0], "nobody wants them back");
+}
+
+#[test]
+fn nobody_borrows_where_the_lock_is_full_and_who_has_steps_back() {
+    let mut rig = pods();
+    rig.queue_and_run(30, 0);
+    assert_eq!(running(&rig), [4, 0]);
+    (0..100).for_each(|_| rig.pools[0].waited(20 * MICROSECOND));
+    assert!(rig.pools[0].brief.is_lock_full());
+    for running_then in [3, 2, 2] {
+        end_one(&mut rig, 0);
+        assert_eq!(running(&rig), [running_then, 0]);
+        assert!(!rig.idle_report(0), "a CPU that idles is of no use");
+    }
+    (0..100).for_each(|_| rig.pools[0].waited(0));
+    end_one(&mut rig, 0);
+    assert_eq!(running(&rig), [4, 0]);
 }
 
 #[test]

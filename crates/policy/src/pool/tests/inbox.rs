@@ -1,6 +1,7 @@
 //! Items that are left without the pool's lock: when that may be, and when they are taken in.
 
 use super::leaving::{Box, end, end_after, leave, leave_for, publish, serving};
+use super::short::two_hands;
 use super::*;
 use crate::pool::brief::LATE;
 use crate::pool::dealt::MOST_DEALT;
@@ -144,6 +145,15 @@ fn where_workers_wait_for_the_lock_items_are_left_for_longer() {
     let left = |at: u64| !is_too_late(Time(at), open.until, open.grace);
     assert!(left(open.until.0) && left(open.until.0 + LATE));
     assert!(!left(open.until.0 + open.grace));
+}
+
+#[test]
+fn items_are_left_for_longer_also_where_nothing_is_listed() {
+    let (mut rig, mut inbox) = two_hands();
+    (0..100).for_each(|_| rig.pools[0].waited(8 * MICROSECOND));
+    let open = publish(&mut rig, &mut inbox).open.unwrap();
+    assert_eq!(rig.pools[0].nr_queued(), 0);
+    assert!(open.grace > LATE);
 }
 
 #[test]

@@ -171,12 +171,23 @@ impl Pool {
 
     /// So many were left that the pool is to see it.
     pub(crate) fn crowded(&'static self) {
-        let now = clock::now();
-        let crowded = |core: &mut WorkerPool<_>, cx: &mut Cx<_>, inbox: &mut View| {
-            core.crowded(cx, inbox);
+        self.beside(|core, cx, inbox| core.crowded(cx, inbox));
+    }
+
+    /// It may be the turn of this pool workqueue.
+    pub(crate) fn activate(&'static self, pwq: PwqRef) {
+        self.beside(|core, cx, inbox| core.activate(cx, inbox, pwq));
+    }
+
+    /// Runs an event that recalls what has to be recalled for it, and takes nothing in.
+    fn beside(
+        &'static self,
+        event: impl FnOnce(&mut WorkerPool<Items>, &mut Cx<Items>, &mut View),
+    ) {
+        let ((), then) = self.once_beside(clock::now(), |core, cx, inbox| {
+            event(core, cx, inbox);
             ((), false)
-        };
-        let ((), then) = self.once_beside(now, crowded);
+        });
         if then.inspect {
             self.request_inspect();
         }

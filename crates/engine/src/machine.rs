@@ -121,6 +121,10 @@ impl Machine for Real {
         self.pool(pool).with_workers(clock::now(), event)
     }
 
+    fn activate(&self, pool: u32, pwq: PwqRef) {
+        self.pool(pool).activate(pwq);
+    }
+
     fn with_queue<R>(&self, queue: QueueRef, act: impl FnOnce(&mut QueueCore<PwqRef>) -> R) -> R {
         act(&mut queue_ref(queue).lock_core())
     }

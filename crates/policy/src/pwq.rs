@@ -47,8 +47,8 @@ pub struct PwqFlags {
 #[derive(Debug)]
 pub struct PoolWorkqueue<L: Links> {
     pub(crate) nr_active: u32,
-    /// When it last gave a slot that others wait for away, or none of them waited. Since then it has
-    /// kept all.
+    /// When it last gave away a slot that others wait for, or nobody waited: since then it has kept
+    /// all.
     pub(crate) last_turn: Stamp,
     /// So many workers in a row have come to new items of it, and waited for the lock for too long.
     pub(crate) lock_waits: u8,

@@ -6,7 +6,7 @@ mod store;
 use std::collections::VecDeque;
 
 use cmwq_policy::colours::Flush;
-use cmwq_policy::pool::{Queueing, Seen, SeenState};
+use cmwq_policy::pool::{NoInbox, Queueing, Seen, SeenState};
 use cmwq_policy::time::MICROSECOND;
 use cmwq_policy::{
     Action, Actions, Cx, ItemReport, PoolAttrs, Rule, Step, Time, WorkerId, WorkerPool,
@@ -84,7 +84,7 @@ impl Crew {
             }
             Action::Activate(pwq) => {
                 let pool = self.tables.pool_of(pwq);
-                self.call(pool, |core, cx| core.activate(cx, pwq));
+                self.call(pool, |core, cx| core.activate(cx, &mut NoInbox, pwq));
             }
             Action::Inspect => self.scan(pool, SeenState::Runnable),
             Action::Flushed(_) => {}

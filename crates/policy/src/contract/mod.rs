@@ -50,7 +50,7 @@ pub use watch::{Raised, Starvation, Witness, outgrow, starving, waits};
 
 use crate::attrs::Spread;
 use crate::cpumask::CpuMask;
-use crate::pool::{Cx, WorkerPool};
+use crate::pool::{Cx, NoInbox, WorkerPool};
 use crate::queue::{Attrs, Queue};
 use crate::store::{ItemKey, PwqInfo, Store};
 use crate::time::Time;
@@ -101,6 +101,10 @@ pub trait Machine: Sized {
         event: impl FnOnce(&mut WorkerPool<Self::Store>, &mut Cx<Self::Store>) -> R,
     ) -> R {
         self.with_pool(pool, event)
+    }
+    /// Runs [`WorkerPool::activate`] with the pool's inbox at hand: nothing is taken in for that.
+    fn activate(&self, pool: u32, pwq: PwqOf<Self>) {
+        self.with_pool(pool, |core, cx| core.activate(cx, &mut NoInbox, pwq));
     }
     /// Works on the state of a queue. Pools may be used inside, no other queue.
     fn with_queue<R>(

@@ -95,7 +95,7 @@ pub(super) fn is_active<M: Machine>(m: &M, queue: M::Queue) -> bool {
 
 /// It may be the turn of this pool workqueue to have a slot: `Activate` was said.
 pub fn activate<M: Machine>(m: &M, pwq: PwqOf<M>) {
-    m.with_pool(m.info(pwq).pool, |core, cx| core.activate(cx, pwq));
+    m.activate(m.info(pwq).pool, pwq);
 }
 
 /// Changes the limit, clamped to what limits may be. False, and nothing is changed, for queues

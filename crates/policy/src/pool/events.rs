@@ -11,6 +11,7 @@
 //! and nothing follows them: barriers, drains and flushes (`items.rs`, `series.rs`), pool
 //! workqueues that come and go (`slots.rs`), questions.
 
+use super::Inbox;
 use super::decisions::Cause;
 use super::{AskSwitches, Claimant};
 use super::{
@@ -84,8 +85,10 @@ impl<S: Store> WorkerPool<S> {
         self.event(cx, |pool, cx| pool.serve(cx, pwq));
     }
 
-    /// A slot of this queue may be free, and it may be this pool's turn: `Activate` was said.
-    pub fn activate(&mut self, cx: &mut Cx<S>, pwq: S::Pwq) {
+    /// A slot of this queue may be free, and it may be this pool's turn: `Activate` was said. Of a
+    /// pool with an inbox it need not know what lies there, and several hands are left alone.
+    pub fn activate(&mut self, cx: &mut Cx<S>, inbox: &mut impl Inbox<S>, pwq: S::Pwq) {
+        self.recall_for_turn(cx, inbox, pwq);
         hit!(TurnOver if !super::slots::limit_now(cx, pwq).waiting());
         if !broken!(TurnLost) {
             self.event(cx, |pool, cx| pool.serve(cx, pwq));

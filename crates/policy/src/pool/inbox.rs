@@ -278,7 +278,9 @@ impl<S: Store> WorkerPool<S> {
     ) -> (Step<S::Work, S::Pwq>, bool) {
         self.recall(cx, inbox, Some(id));
         self.recall_others(cx, (inbox, before), id);
+        self.offer_slot(cx, id);
         let fed = self.feed(cx, (inbox, before), id);
+        self.slots.withdraw_offer();
         let way = self.way_on(cx, id, &report, fed);
         let way = way.filter(|way| !may_be_held(inbox, id, (&way.key, way.is_new)));
         let is_alone = way.is_some() || !inbox.is_out_beside(id);
@@ -289,6 +291,7 @@ impl<S: Store> WorkerPool<S> {
         }
         let went_on = way.is_some();
         let step = self.goes_on_or_asks(cx, id, report, (way, fed));
+        debug_assert!(!self.slots.owes(), "the item has ended");
         if let Step::Run(work, pwq) = step {
             self.ask_to_spread(cx, (work, pwq));
         }
@@ -408,7 +411,8 @@ impl<S: Store> WorkerPool<S> {
         let key = cx.store.key(left.work);
         let is_held = may_be_held(inbox, id, (&key, cx.store.is_new(left.work)));
         // What was dealt or kept before is not to come behind what waits for a slot.
-        let waits = slots::limit_now(cx, left.pwq).try_take().is_none();
+        let is_taken = slots::limit_now(cx, left.pwq).try_take().is_none();
+        let waits = is_taken && !self.slots.offers(left.pwq);
         if is_held || waits {
             hit!(OthersRecalled);
             self.recall(cx, inbox, None);

@@ -19,6 +19,7 @@ use crate::stats::Stamp;
 use crate::store::{SharedLimit, Store};
 use crate::time::Nanos;
 use crate::work::QueuedFlags;
+use crate::worker::WorkerId;
 
 /// For so long a pwq keeps its slots while others wait. Then one goes to who waits first, which
 /// disturbs two pools: rarely enough for the shortest items, and for long ones each time.
@@ -32,6 +33,19 @@ pub(super) struct Slots<S: Store> {
     at_dfl: u32,
     /// So many items of theirs wait.
     nr_inactive: usize,
+    offer: Offer<S::Pwq>,
+}
+
+/// What becomes of the slot of the item that a worker is about to end.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Offer<P> {
+    /// It is given back.
+    #[default]
+    None,
+    /// It goes to the next item of this pwq that comes.
+    Made(P),
+    /// It has gone to one, and is to be given back no more.
+    Taken(P),
 }
 
 impl<S: Store> Slots<S> {
@@ -40,6 +54,7 @@ impl<S: Store> Slots<S> {
             waits: Vec::new(),
             at_dfl: 0,
             nr_inactive: 0,
+            offer: Offer::None,
         }
     }
 
@@ -50,6 +65,23 @@ impl<S: Store> Slots<S> {
     /// How many items wait for a slot.
     pub(super) fn nr_inactive(&self) -> usize {
         self.nr_inactive
+    }
+
+    /// Whether an item of this pwq that comes now gets the slot of one that is about to end.
+    pub(super) fn offers(&self, pwq: S::Pwq) -> bool {
+        self.offer == Offer::Made(pwq)
+    }
+
+    /// Whether a slot that was offered has been taken, and not given back since.
+    pub(super) fn owes(&self) -> bool {
+        matches!(self.offer, Offer::Taken(_))
+    }
+
+    /// Who has not come yet has to take a slot.
+    pub(super) fn withdraw_offer(&mut self) {
+        if !self.owes() {
+            self.offer = Offer::None;
+        }
     }
 
     /// Whether items wait at a limit that nobody has chosen.
@@ -135,6 +167,13 @@ impl<S: Store> WorkerPool<S> {
         if is_plugged(cx, pwq) {
             return false;
         }
+        if self.slots.offers(pwq) {
+            self.slots.offer = Offer::Taken(pwq);
+            cx.store.pwq(pwq).nr_active += 1;
+            self.note_kept(cx, pwq, true);
+            hit!(SlotPassedOn);
+            return true;
+        }
         let limit = cx.store.limit(pwq);
         let taken = limit.step(Limit::try_take).is_ok()
             || limit.with_waiters(|waiters| {
@@ -156,8 +195,25 @@ impl<S: Store> WorkerPool<S> {
         self.put_slots(cx, pwq, 1);
     }
 
+    /// The worker is about to end an item: if its pwq keeps slots, and nothing waits for one there,
+    /// the next item that comes gets this one. The limit, which pools share, stays as it is.
+    pub(super) fn offer_slot(&mut self, cx: &mut Cx<S>, id: WorkerId) {
+        let ends = self.crew.get(id).current.as_ref();
+        let Some(pwq) = ends.filter(|item| !item.barrier).map(|item| item.pwq) else {
+            return;
+        };
+        if cx.store.pwq(pwq).inactive.is_empty() && self.keeps_slots(cx, pwq) {
+            self.slots.offer = Offer::Made(pwq);
+        }
+    }
+
     /// So many do not.
-    pub(super) fn put_slots(&mut self, cx: &mut Cx<S>, pwq: S::Pwq, count: u32) {
+    pub(super) fn put_slots(&mut self, cx: &mut Cx<S>, pwq: S::Pwq, mut count: u32) {
+        if count > 0 && self.slots.offer == Offer::Taken(pwq) {
+            self.slots.offer = Offer::None;
+            cx.store.pwq(pwq).nr_active -= 1;
+            count -= 1;
+        }
         let rest = count - self.pass_slots_on(cx, pwq, count);
         if rest == 0 {
             return;
@@ -203,9 +259,8 @@ impl<S: Store> WorkerPool<S> {
         if !now.waiting() {
             return now.is_kept();
         }
-        let state = cx.store.pwq(pwq);
-        let (held, waits) = (state.nr_active, !state.inactive.is_empty());
-        let waiting = cx.store.limit(pwq).nr_waiting() + u32::from(!waits);
+        let held = cx.store.pwq(pwq).nr_active;
+        let waiting = nr_waiting_with(cx, pwq);
         let takes_turns = self.attrs.rule != Rule::Managed && waiting > 1;
         let keeps = now.is_in_part(held, waiting) && !takes_turns;
         // What holds its part elsewhere may wait for what waits here, and the other way round.
@@ -215,7 +270,7 @@ impl<S: Store> WorkerPool<S> {
 
     /// Notes whether `pwq` has kept slots that others wait for.
     fn note_kept(&mut self, cx: &mut Cx<S>, pwq: S::Pwq, keeps: bool) {
-        let others = keeps && cx.store.limit(pwq).nr_waiting() > 1;
+        let others = keeps && nr_waiting_with(cx, pwq) > 1;
         hit!(SlotKept if others);
         if !others {
             cx.store.pwq(pwq).last_turn = Stamp::of(cx.now);
@@ -369,6 +424,12 @@ impl<S: Store> WorkerPool<S> {
 /// Do older items of its ordered queue come first?
 fn is_plugged<S: Store>(cx: &mut Cx<S>, pwq: S::Pwq) -> bool {
     cx.store.pwq(pwq).flags.plugged && !broken!(PlugIgnored)
+}
+
+/// How many pwqs wait for a slot, with this one.
+fn nr_waiting_with<S: Store>(cx: &mut Cx<S>, pwq: S::Pwq) -> u32 {
+    let is_among = !cx.store.pwq(pwq).inactive.is_empty();
+    cx.store.limit(pwq).nr_waiting() + u32::from(!is_among)
 }
 
 /// The limit as it is now.

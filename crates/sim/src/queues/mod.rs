@@ -140,6 +140,12 @@ impl contract::Machine for Machine {
         self.in_pool_of(PoolId(pool), event)
     }
 
+    fn activate(&self, pool: u32, pwq: PwqId) {
+        self.beside_dealt(PoolId(pool), |core, cx, inbox| {
+            core.activate(cx, inbox, pwq)
+        });
+    }
+
     fn leave(&self, queue: QueueId, work: ItemId, pwq: PwqId, home: u32) -> bool {
         let kind = self.queue(queue).spec.made.kind;
         let pool = self.pool(PoolId(self.info(pwq).pool));

@@ -117,6 +117,22 @@ impl<S: Store> WorkerPool<S> {
         }
     }
 
+    /// Before an item of this pool workqueue gets a slot, and is listed: what workers were dealt is
+    /// recalled unless several were. It is recalled, too, if an item in a hand may come first: of a
+    /// FIFO queue, or as nothing else waits.
+    pub(in crate::pool) fn recall_for_turn(
+        &mut self,
+        cx: &mut Cx<S>,
+        inbox: &mut impl Inbox<S>,
+        pwq: S::Pwq,
+    ) {
+        let none_waits = cx.store.pwq(pwq).inactive.is_empty();
+        let comes_first = self.dealing.fifo.is_some() || (self.dealing.inactive > 0 && none_waits);
+        if !self.dealing.several || comes_first {
+            self.recall(cx, inbox, None);
+        }
+    }
+
     /// Whether items are in hands for which a slot may be free, or is about to be: this worker's
     /// own goes to nobody else.
     pub(in crate::pool) fn slots_may_wait(&self, cx: &mut Cx<S>, id: WorkerId) -> bool {

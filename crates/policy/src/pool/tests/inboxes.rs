@@ -10,8 +10,8 @@ use super::rig::{Doing, Pool, Rig};
 use super::store::TestStore;
 use super::*;
 use crate::pool::brief::Brief;
-use crate::pool::inbox::Left;
-use crate::pool::{Cx, Published, Step, is_its_own};
+use crate::pool::inbox::{Left, TURN};
+use crate::pool::{Cx, NoInbox, Published, Step, is_its_own};
 use crate::stats::Stamp;
 use crate::store::Store;
 
@@ -66,7 +66,11 @@ impl Rig {
             let Inboxed { plain, published } = &mut *inbox.borrow_mut();
             let result = act(pool, cx, plain, *published);
             *published = pool.publish(cx, plain);
-            assert!(plain.opening().is_some() || plain.nr_left() == 0);
+            while plain.opening().is_none() && plain.nr_left() > 0 {
+                pool.recall(cx, plain, None);
+                pool.take_in_left(cx, plain, TURN);
+                *published = pool.publish(cx, plain);
+            }
             (result, true)
         })
     }
@@ -82,6 +86,14 @@ impl Rig {
             pool.take_in_left(cx, plain, usize::MAX);
             act(pool, cx)
         })
+    }
+
+    /// It may be the turn of this pwq, which is one of this pool's.
+    pub(super) fn activate(&mut self, pool: usize, pwq: usize) {
+        if self.inboxes.is_empty() {
+            return self.call(pool, |p, cx| p.activate(cx, &mut NoInbox, pwq));
+        }
+        self.publishing(pool, |p, cx, plain, _| p.activate(cx, plain, pwq));
     }
 
     /// All pools take in what was left for them.

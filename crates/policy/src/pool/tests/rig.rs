@@ -311,7 +311,7 @@ impl Rig {
                 self.create(pool, new);
                 self.thread(pool, manager).doing = Doing::Awake;
             }
-            Todo::Activate(pwq) => self.call(pool, |p, cx| p.activate(cx, pwq)),
+            Todo::Activate(pwq) => self.activate(pool, pwq),
             Todo::Emptied(pwq) => self.pwq_emptied(pwq),
             Todo::Released(_) => {}
             Todo::Mayday(pwq) => self.mayday(pwq),

@@ -364,3 +364,63 @@ fn who_is_dealt_items_uses_up_nobodys_turn() {
     }
     panic!("it is starved");
 }
+
+/// Two workers of the first pool have hands of what was left there, and items of the second wait
+/// for slots.
+fn hands_beside_others_that_wait() -> Several {
+    let mut several = Several::new(&[2, 1], 3, false);
+    for (pool, items) in [(0, 2), (1, 1)] {
+        several.queue_new(pool, items);
+        several.settle();
+    }
+    several.queue_new(0, 300);
+    several.queue_new(1, 30);
+    several.rig.call(1, |_, _| ());
+    for one in [0, 1] {
+        several.end_of_first(one, SHORT);
+    }
+    assert_eq!(several.active(), [(2, 0), (1, 30)]);
+    assert!(several.dealt() > 0);
+    several
+}
+
+impl Several {
+    /// Items of each pool that have a slot, and that wait for one.
+    fn active(&self) -> Vec<(u32, usize)> {
+        let pwqs = self.rig.store.pwqs.iter().map(|pwq| &pwq.state);
+        pwqs.map(|pwq| (pwq.nr_active, pwq.nr_inactive())).collect()
+    }
+
+    /// What lies in hands of the first pool.
+    fn dealt(&self) -> usize {
+        self.rig.inboxes[0].borrow().plain.not_begun().count()
+    }
+
+    /// One of the first pool ends.
+    fn end_of_first(&mut self, one: usize, ran: Nanos) {
+        let (pool, id, _) = self.rig.running()[one];
+        assert_eq!(pool, 0);
+        self.end_by((pool, id), ran);
+        self.settle();
+    }
+}
+
+#[test]
+fn who_goes_on_to_what_was_left_keeps_its_slot_and_leaves_others_their_hands() {
+    let mut several = hands_beside_others_that_wait();
+    let (turns, dealt) = (several.rig.count(Action::Activate(1)), several.dealt());
+    several.end_of_first(0, 2 * SHORT);
+    assert_eq!(several.active(), [(2, 0), (1, 30)]);
+    assert!(several.dealt() > dealt / 2 + 1, "two hands are out");
+    assert_eq!(several.rig.count(Action::Activate(1)), turns);
+}
+
+#[test]
+fn a_turn_leaves_several_hands_as_they_are() {
+    let mut several = hands_beside_others_that_wait();
+    let dealt = several.dealt();
+    several.rig.activate(0, 0);
+    assert_eq!(several.dealt(), dealt);
+    several.rig.call(0, |_, _| ());
+    assert_eq!(several.dealt(), 0, "anything else recalls them");
+}

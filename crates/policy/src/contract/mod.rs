@@ -102,7 +102,8 @@ pub trait Machine: Sized {
     ) -> R {
         self.with_pool(pool, event)
     }
-    /// Runs [`WorkerPool::activate`] with the pool's inbox at hand: nothing is taken in for that.
+    /// Runs [`WorkerPool::activate`], of a pool with an inbox with that at hand: nothing need be
+    /// taken in.
     fn activate(&self, pool: u32, pwq: PwqOf<Self>) {
         self.with_pool(pool, |core, cx| core.activate(cx, &mut NoInbox, pwq));
     }

@@ -208,7 +208,7 @@ impl Brief {
     /// Whether the lock lets hardly more pass than those that run execute: with one more from
     /// another cache, which has it for longer, fewer may end.
     pub(super) fn is_lock_full(&self) -> bool {
-        self.wait >= FULL && self.mean < WORTH * self.wait
+        self.wait >= FULL && self.mean < self.short_below().min(WAITS)
     }
 
     /// An item that takes less is short.

@@ -9,11 +9,12 @@
 //! When it has begun all of them, soon, and no event has come since, it is dealt more of what was
 //! left meanwhile. That takes the lock, and none of what an event takes: the pool is as it was.
 //!
-//! Nothing of this is seen. The first act of every event is to [recall](WorkerPool::recall) what
-//! was dealt: the pool learns how far the worker has come, and the rest is where it was. So events
-//! find the pool as if the worker had told of each item. Where several workers run, each is dealt
-//! some, and a worker that just goes on leaves others theirs: when that is right is in "Several
-//! hands" of `README.md` in this folder. Of a FIFO queue it never is.
+//! Nothing of this is seen. The first act of nearly every event is to
+//! [recall](WorkerPool::recall) what was dealt: the pool learns how far the worker has come, and
+//! the rest is where it was. So events find the pool as if the worker had told of each item. Where
+//! several workers run, each is dealt some, and a worker that just goes on leaves others theirs:
+//! when that is right is in "Several hands" of `README.md` in this folder. Of a FIFO queue it never
+//! is.
 //!
 //! An item that is dealt and not begun is pending and owned, as in the inbox. Once it is begun it
 //! has the slot of the one before, of the same pool workqueue; a listed one has its own.

@@ -3,8 +3,9 @@
 //! While those that run are enough, one more item changes nothing: one of them takes it when its
 //! turn comes, and nobody is started. So the pool says that its inbox is *open*, and whoever queues
 //! leaves his item there. The pool takes items *in*, in the order in which they were left, before
-//! each event, so that events see what they always have. One event need not: a worker that goes on
-//! with an item that is listed already. It takes items in when the list is empty.
+//! each event, so that events see what they always have. Some need not: a worker that goes on with
+//! an item that is listed already takes items in when the list is empty, and who gives a slot to an
+//! item that has waited for it does not look here.
 //!
 //! An item in the inbox is pending and owned, as it is while somebody is in the middle of queueing
 //! it. Whoever has to have it sees to it that the pool takes it in:
@@ -15,8 +16,9 @@
 //! that nobody has begun: whoever finds a worker missing for those finds these. As long as it is
 //! open the pool says that items wait ([`Published::backlog`]): the tick looks, and an event of the
 //! pool takes everything in. Who leaves an item looks at the clock now and then
-//! ([`looks_at_clock`]); if nothing has moved for [as long as a wake takes](super::brief::LATE) he
-//! goes by the lock, as if the inbox were shut. When the pool shuts it, it looks once more after
+//! ([`looks_at_clock`]); if nothing has moved for [as long as a wake takes](super::brief::LATE), or
+//! as a hand may last where workers wait for the lock ([`Open::grace`]), he goes by the lock, as if
+//! the inbox were shut. When the pool shuts it, it looks once more after
 //! that, and whoever leaves an item looks after that whether it is still open: one of the two sees
 //! the other. The proof, with the words, is in the README of the engine's pools.
 
@@ -178,7 +180,6 @@ impl<S: Store> WorkerPool<S> {
             && running > 0
             && (all_run || has_reserve)
             && self.worklist.lanes().is_empty();
-        // Reports are asked for already.
         // Reports are asked for already.
         let asks = all_run && self.arming.is_on();
         let until = match self.brief.served_until().filter(|&until| now < until) {

@@ -222,6 +222,7 @@ impl<S: Store> WorkerPool<S> {
         let before = cx.store.limit(pwq).step(|l| Some(l.put(rest)));
         let waiting = before.is_ok_and(|limit| limit.waiting());
         if waiting {
+            cx.store.pwq(pwq).last_turn = Stamp::of(cx.now);
             self.serve_waiters(cx, pwq);
         }
     }
@@ -290,8 +291,8 @@ impl<S: Store> WorkerPool<S> {
         });
     }
 
-    /// Slots may be free: gives them to those who wait, one item each in turn, as far as they are
-    /// this pool's. `pwq` is any of the queue.
+    /// Slots may be free: gives them to those who wait, as far as they are of this pool, in turn:
+    /// for one item or up to a part. `pwq` is any of the queue.
     fn serve_waiters(&mut self, cx: &mut Cx<S>, pwq: S::Pwq) {
         while let Some(first) = cx.store.limit(pwq).with_waiters(|waiters| waiters.first()) {
             // A first one of this pool stays the first while the pool is held: nobody else serves

@@ -144,10 +144,14 @@ impl<S: Store> WorkerPool<S> {
     }
 
     /// Are the items so short that those that run serve them best, and do they? So many were left
-    /// beside those that are queued. What waits for a slot has it when one that has a slot ends.
+    /// beside those that are queued. What waits for a slot comes behind those: none counts if all
+    /// slots are of items that run.
     pub(super) fn few_are_enough(&self, now: Time, beside: u32) -> bool {
-        let inactive = u32::try_from(self.slots.nr_inactive()).unwrap_or(u32::MAX);
-        let waiting = (self.nr_unattended() + beside).saturating_add(inactive);
+        let behind = || u32::try_from(self.slots.nr_inactive()).unwrap_or(u32::MAX);
+        let waiting = match self.nr_unattended() + beside {
+            0 => 0,
+            waiting => waiting.saturating_add(behind()),
+        };
         self.attrs.rule == Rule::Managed && self.brief.are_enough(now, self.nr_running(), waiting)
     }
 

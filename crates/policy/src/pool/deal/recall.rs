@@ -37,7 +37,8 @@ impl<S: Store> WorkerPool<S> {
     /// What was dealt to this worker, or to all, and is not begun is where it was, and the pool
     /// knows what they have done. To recall all is the first act of every event, whose time may be
     /// before that of a worker's last step. Exceptions are [`ended_beside`](Self::ended_beside),
-    /// [`next_beside`](Self::next_beside) and [`crowded`](Self::crowded).
+    /// [`next_beside`](Self::next_beside), [`crowded`](Self::crowded) and
+    /// [`activate`](Self::activate).
     pub fn recall(&mut self, cx: &mut Cx<S>, inbox: &mut impl Inbox<S>, of: Option<WorkerId>) {
         let mut hand: Option<Progress<S::Pwq>> = None;
         let (mut all, mut begun) = (0, 0);
@@ -118,8 +119,9 @@ impl<S: Store> WorkerPool<S> {
     }
 
     /// Before an item of this pool workqueue gets a slot, and is listed: what workers were dealt is
-    /// recalled unless several were. It is recalled, too, if an item in a hand may come first: of a
-    /// FIFO queue, or as nothing else waits.
+    /// recalled unless several were. It is recalled, too, if an item in a hand may come first, of a
+    /// FIFO queue or as nothing else waits; and if workers would count as late, as nobody has been
+    /// heard of for so long.
     pub(in crate::pool) fn recall_for_turn(
         &mut self,
         cx: &mut Cx<S>,
@@ -128,7 +130,7 @@ impl<S: Store> WorkerPool<S> {
     ) {
         let none_waits = cx.store.pwq(pwq).inactive.is_empty();
         let comes_first = self.dealing.fifo.is_some() || (self.dealing.inactive > 0 && none_waits);
-        if !self.dealing.several || comes_first {
+        if !self.dealing.several || comes_first || self.brief.is_late(cx.now) {
             self.recall(cx, inbox, None);
         }
     }

@@ -10,7 +10,7 @@ use super::rig::{Doing, Pool, Rig};
 use super::store::TestStore;
 use super::*;
 use crate::pool::brief::Brief;
-use crate::pool::inbox::{Left, TURN};
+use crate::pool::inbox::Left;
 use crate::pool::{Cx, NoInbox, Published, Step, is_its_own};
 use crate::stats::Stamp;
 use crate::store::Store;
@@ -66,11 +66,7 @@ impl Rig {
             let Inboxed { plain, published } = &mut *inbox.borrow_mut();
             let result = act(pool, cx, plain, *published);
             *published = pool.publish(cx, plain);
-            while plain.opening().is_none() && plain.nr_left() > 0 {
-                pool.recall(cx, plain, None);
-                pool.take_in_left(cx, plain, TURN);
-                *published = pool.publish(cx, plain);
-            }
+            assert!(plain.opening().is_some() || plain.nr_left() == 0);
             (result, true)
         })
     }

@@ -377,10 +377,9 @@ fn hands_beside_others_that_wait() -> Several {
     several.queue_new(1, 30);
     several.rig.call(1, |_, _| ());
     for one in [0, 1] {
-        several.end_of_first(one, SHORT);
+        several.end_one(one, SHORT);
     }
     assert_eq!(several.active(), [(2, 0), (1, 30)]);
-    assert!(several.dealt() > 0);
     several
 }
 
@@ -391,15 +390,14 @@ impl Several {
         pwqs.map(|pwq| (pwq.nr_active, pwq.nr_inactive())).collect()
     }
 
-    /// What lies in hands of the first pool.
-    fn dealt(&self) -> usize {
-        self.rig.inboxes[0].borrow().plain.not_begun().count()
+    /// What lies in hands of the pool.
+    fn dealt(&self, pool: usize) -> usize {
+        self.rig.inboxes[pool].borrow().plain.not_begun().count()
     }
 
-    /// One of the first pool ends.
-    fn end_of_first(&mut self, one: usize, ran: Nanos) {
+    /// One of those that run ends, and what follows.
+    fn end_one(&mut self, one: usize, ran: Nanos) {
         let (pool, id, _) = self.rig.running()[one];
-        assert_eq!(pool, 0);
         self.end_by((pool, id), ran);
         self.settle();
     }
@@ -408,19 +406,41 @@ impl Several {
 #[test]
 fn who_goes_on_to_what_was_left_keeps_its_slot_and_leaves_others_their_hands() {
     let mut several = hands_beside_others_that_wait();
-    let (turns, dealt) = (several.rig.count(Action::Activate(1)), several.dealt());
-    several.end_of_first(0, 2 * SHORT);
+    let (turns, dealt) = (several.rig.count(Action::Activate(1)), several.dealt(0));
+    several.end_one(0, 2 * SHORT);
     assert_eq!(several.active(), [(2, 0), (1, 30)]);
-    assert!(several.dealt() > dealt / 2 + 1, "two hands are out");
+    assert!(several.dealt(0) > dealt / 2 + 1, "two hands are out");
     assert_eq!(several.rig.count(Action::Activate(1)), turns);
 }
 
 #[test]
 fn a_turn_leaves_several_hands_as_they_are() {
-    let mut several = hands_beside_others_that_wait();
-    let dealt = several.dealt();
-    several.rig.activate(0, 0);
-    assert_eq!(several.dealt(), dealt);
+    let mut several = Several::new(&[2], 2, false);
+    several.queue_new(0, 2);
+    several.settle();
+    several.queue_new(0, 300);
     several.rig.call(0, |_, _| ());
-    assert_eq!(several.dealt(), 0, "anything else recalls them");
+    for one in [0, 1] {
+        several.end_one(one, SHORT);
+    }
+    let (started, dealt) = (several.rig.started.len(), several.dealt(0));
+    let raised = several.rig.store.limits[0].now().with_max(5);
+    several.rig.store.limits[0].set(raised);
+    assert!(dealt > 10);
+    several.rig.activate(0, 0);
+    several.settle();
+    assert_eq!(
+        (several.dealt(0), several.rig.pools[0].nr_queued()),
+        (dealt, 3)
+    );
+    assert!(several.rig.pools[0].brief.are_short(), "nobody is late");
+    assert_eq!(several.rig.started.len(), started, "as many run as should");
+    several.rig.call(0, |_, _| ());
+    assert_eq!(several.dealt(0), 0, "anything else recalls them");
+    // Nor are they left alone if nobody has been heard of for long.
+    several.end_one(0, MICROSECOND);
+    several.end_one(1, MICROSECOND);
+    several.rig.advance(LATE);
+    several.rig.activate(0, 0);
+    assert_eq!(several.dealt(0), 0);
 }

@@ -74,6 +74,11 @@ impl TestLimit {
         self.word.get()
     }
 
+    /// It is changed, and nobody is told.
+    pub(super) fn set(&self, limit: Limit) {
+        self.word.set(limit);
+    }
+
     /// Who waits, in turn: once round, up to a mark that joins last.
     pub(super) fn waiters(&self) -> Vec<usize> {
         const MARK: usize = usize::MAX;

@@ -238,8 +238,9 @@ impl<S: Store> WorkerPool<S> {
         deferred
     }
 
-    /// The watchdog finds all pwqs of which items wait for a slot.
+    /// The watchdog finds all pwqs of which items wait for a slot, and all are counted.
     fn who_waits_for_slots_is_known(&self, store: &mut S) {
+        let mut all = 0;
         for (at, &pwq) in self.slots.waits().iter().enumerate() {
             assert_eq!(store.info(pwq).pool, self.attrs.id);
             let state = store.pwq(pwq);
@@ -248,6 +249,12 @@ impl<S: Store> WorkerPool<S> {
                 "nobody waits for a slot of {pwq:?}"
             );
             assert_eq!(state.waits_at as usize, at, "{pwq:?} waits");
+            all += state.nr_inactive();
         }
+        assert_eq!(all, self.slots.nr_inactive(), "so many wait for slots");
+        assert!(
+            !self.slots.owes(),
+            "a slot was passed on and not accounted for"
+        );
     }
 }

@@ -18,9 +18,9 @@
 //! pool takes everything in. Who leaves an item looks at the clock now and then
 //! ([`looks_at_clock`]); if nothing has moved for [as long as a wake takes](super::brief::LATE), or
 //! as a hand may last where workers wait for the lock ([`Open::grace`]), he goes by the lock, as if
-//! the inbox were shut. When the pool shuts it, it looks once more after
-//! that, and whoever leaves an item looks after that whether it is still open: one of the two sees
-//! the other. The proof, with the words, is in the README of the engine's pools.
+//! the inbox were shut. When the pool shuts it, it looks once more after that, and whoever leaves
+//! an item looks after that whether it is still open: one of the two sees the other. The proof,
+//! with the words, is in the README of the engine's pools.
 
 mod left;
 

@@ -114,15 +114,15 @@ impl Limit {
         self.nr() <= self.max()
     }
 
-    /// What each pwq has of the slots at least where so many wait.
+    /// The part of each pwq where so many wait, rounded down.
     pub fn part(self, waiting: u32) -> u32 {
         self.max() / waiting.max(1)
     }
 
     /// Whether a pwq that holds so many slots passes one on to its own next item, though so many
-    /// pwqs wait, with itself: while it holds no more than its part, and some more. Otherwise what
-    /// the parts leave over would go from one to the next for ever. Of a limit that was lowered
-    /// some slots are given back and not used again.
+    /// pwqs wait, with itself: while it holds its part and an eighth at most, and one more if the
+    /// parts leave some over. Those would go from one to the next for ever otherwise. Of a limit
+    /// that was lowered some slots are given back and not used again.
     pub fn is_in_part(self, held: u32, waiting: u32) -> bool {
         let part = self.part(waiting);
         let is_left_over = part > 0 && !self.max().is_multiple_of(waiting.max(1));

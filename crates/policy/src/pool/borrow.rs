@@ -79,7 +79,7 @@ impl<S: Store> WorkerPool<S> {
     }
 
     /// Does it have what others want, who come first, or are pods that have less than half? Or has
-    /// it borrowed what it gains nothing by?
+    /// it borrowed, and gains nothing by that?
     pub(super) fn gives_back(&self, cx: &mut Cx<S>) -> bool {
         let running = self.nr_running();
         match self.has_pod() {

@@ -170,7 +170,7 @@ impl<S: Store> WorkerPool<S> {
         if self.slots.offers(pwq) {
             self.slots.offer = Offer::Taken(pwq);
             cx.store.pwq(pwq).nr_active += 1;
-            self.note_kept(cx, pwq, true);
+            self.note_kept(cx, pwq);
             hit!(SlotPassedOn);
             return true;
         }
@@ -190,11 +190,6 @@ impl<S: Store> WorkerPool<S> {
         taken
     }
 
-    /// An item of `pwq` does not need its slot any more.
-    pub(super) fn put_slot(&mut self, cx: &mut Cx<S>, pwq: S::Pwq) {
-        self.put_slots(cx, pwq, 1);
-    }
-
     /// The worker is about to end an item: if its pwq keeps slots, and nothing waits for one there,
     /// the next item that comes gets this one. The limit, which pools share, stays as it is.
     pub(super) fn offer_slot(&mut self, cx: &mut Cx<S>, id: WorkerId) {
@@ -205,6 +200,11 @@ impl<S: Store> WorkerPool<S> {
         if cx.store.pwq(pwq).inactive.is_empty() && self.keeps_slots(cx, pwq) {
             self.slots.offer = Offer::Made(pwq);
         }
+    }
+
+    /// An item of `pwq` does not need its slot any more.
+    pub(super) fn put_slot(&mut self, cx: &mut Cx<S>, pwq: S::Pwq) {
+        self.put_slots(cx, pwq, 1);
     }
 
     /// So many do not.
@@ -233,11 +233,10 @@ impl<S: Store> WorkerPool<S> {
         if count == 0 || cx.store.pwq(pwq).inactive.is_empty() || is_plugged(cx, pwq) {
             return 0;
         }
-        let keeps = self.keeps_slots(cx, pwq);
-        self.note_kept(cx, pwq, keeps);
-        if !keeps {
+        if !self.keeps_slots(cx, pwq) {
             return 0;
         }
+        self.note_kept(cx, pwq);
         hit!(SlotPassedOn);
         let mut passed = 0;
         while passed < count && !cx.store.pwq(pwq).inactive.is_empty() {
@@ -269,9 +268,9 @@ impl<S: Store> WorkerPool<S> {
         keeps && (waiting <= 1 || !is_long)
     }
 
-    /// Notes whether `pwq` has kept slots that others wait for.
-    fn note_kept(&mut self, cx: &mut Cx<S>, pwq: S::Pwq, keeps: bool) {
-        let others = keeps && nr_waiting_with(cx, pwq) > 1;
+    /// `pwq` keeps slots: notes whether others wait for them.
+    fn note_kept(&mut self, cx: &mut Cx<S>, pwq: S::Pwq) {
+        let others = nr_waiting_with(cx, pwq) > 1;
         hit!(SlotKept if others);
         if !others {
             cx.store.pwq(pwq).last_turn = Stamp::of(cx.now);

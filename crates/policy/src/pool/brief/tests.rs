@@ -82,6 +82,16 @@ fn what_was_dealt_may_wait_and_be_left_for_longer_where_workers_wait_for_the_loc
 }
 
 #[test]
+fn the_lock_is_full_of_short_items_alone() {
+    for (ran, is_full) in [(SHORT, true), (WAITS / 2, true), (MILLISECOND, false)] {
+        let mut brief = Brief::default();
+        (0..200).for_each(|_| brief.waited(40 * MICROSECOND));
+        (0..200).for_each(|_| brief.ended(ran, true, true));
+        assert_eq!(brief.is_lock_full(), is_full, "{ran}");
+    }
+}
+
+#[test]
 fn it_is_dealt_what_begins_before_it_asks() {
     for (ran, dealt) in [(SHORT / 2, 22), (SHORT, 10), (LIGHT / 2, 3), (LIGHT - 1, 1)] {
         let mut brief = Brief::default();

@@ -120,8 +120,8 @@ impl<S: Store> WorkerPool<S> {
 
     /// Before an item of this pool workqueue gets a slot, and is listed: what workers were dealt is
     /// recalled unless several were. It is recalled, too, if an item in a hand may come first, of a
-    /// FIFO queue or as nothing else waits; and if workers would count as late, as nobody has been
-    /// heard of for so long.
+    /// FIFO queue or as nothing else waits; and if nobody has been heard of for so long that all
+    /// would count as late.
     pub(in crate::pool) fn recall_for_turn(
         &mut self,
         cx: &mut Cx<S>,

@@ -1,7 +1,7 @@
 //! Items that are left without the pool's lock: when that may be, and when they are taken in.
 
 use super::leaving::{Box, end, end_after, leave, leave_for, publish, serving};
-use super::short::two_hands;
+use super::short::{after_short_ones, two_hands};
 use super::*;
 use crate::pool::brief::LATE;
 use crate::pool::dealt::MOST_DEALT;
@@ -154,6 +154,19 @@ fn items_are_left_for_longer_also_where_nothing_is_listed() {
     let open = publish(&mut rig, &mut inbox).open.unwrap();
     assert_eq!(rig.pools[0].nr_queued(), 0);
     assert!(open.grace > LATE);
+}
+
+#[test]
+fn items_that_wait_for_slots_do_not_shut_it_where_all_slots_are_in_use() {
+    let (mut rig, mut inbox) = after_short_ones(8);
+    rig.set_max(0, 1);
+    rig.queue_new(1_000, 0);
+    rig.run();
+    assert_eq!((rig.executing().len(), rig.pools[0].nr_queued()), (1, 0));
+    let (_, id, _) = rig.running()[0];
+    let now = rig.now;
+    rig.pools[0].brief.moved(id, now);
+    assert!(publish(&mut rig, &mut inbox).open.is_some());
 }
 
 #[test]

@@ -440,6 +440,7 @@ fn a_turn_leaves_several_hands_as_they_are() {
     // Nor are they left alone if nobody has been heard of for long.
     several.end_one(0, MICROSECOND);
     several.end_one(1, MICROSECOND);
+    assert!(several.dealt(0) > 0);
     several.rig.advance(LATE);
     several.rig.activate(0, 0);
     assert_eq!(several.dealt(0), 0);

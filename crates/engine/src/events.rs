@@ -116,6 +116,19 @@ impl Pool {
         (step, then.later || has_dealt || ended.is_none())
     }
 
+    /// The worker tells the pool what it has taken of the row, before it takes the next one.
+    pub(crate) fn worker_tells(&'static self, now: Time, slot: &'static Slot) {
+        let ((), then) = self.once_beside(now, |core, cx, inbox| {
+            let before = inbox.published();
+            inbox.asked_by(slot);
+            core.waited(inbox.waited());
+            ((), core.tells(cx, (inbox, &before), slot.id))
+        });
+        if then.inspect {
+            self.request_inspect();
+        }
+    }
+
     /// One hold of the lock, and what follows.
     fn once<R>(
         &'static self,

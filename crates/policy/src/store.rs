@@ -91,6 +91,11 @@ pub trait Store: Links + Sized {
     fn set_dealt(&mut self, work: Self::Work, word: WorkWord) {
         self.set_word(work, word);
     }
+    /// The same of an item that was dealt, through this pool workqueue, and begins: it is owned by
+    /// nobody.
+    fn set_begun(&mut self, work: Self::Work, _pwq: Self::Pwq, word: WorkWord) {
+        self.set_word(work, word);
+    }
     /// What identifies executions of this item.
     fn key(&self, work: Self::Work) -> ItemKey;
     /// Whether an item that is not queued was in no pool before.

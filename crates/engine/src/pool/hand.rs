@@ -9,6 +9,7 @@
 //! | deals, or deals more: the worker itself, holding the pool | writes the items; stores the word |
 //! | keeps what its item queues: the worker, without the pool | writes the item; counts one more dealt |
 //! | goes on: the worker, without the pool | notes its step; counts one more begun |
+//! | takes an item of the [row](super::row): the worker, holding that | writes the item and its step; counts one more dealt and begun |
 //! | recalls: anybody, holding the pool | swaps the word for 0; reads the steps, and the rest |
 //! | looks for an item: anybody, holding the pool | reads what was dealt |
 //!
@@ -21,12 +22,12 @@
 
 use std::ptr::NonNull;
 
-use cmwq_policy::pool::{Dealer, Dealt, MOST_DEALT, Recalled, keeps_own, wants_more};
+use cmwq_policy::pool::{Dealer, Dealt, MOST_DEALT, Recalled, keeps_own, tells, wants_more};
 use cmwq_policy::{ItemKey, Nanos, Time, WorkerId};
 
 use crate::item::Header;
 use crate::queue::pwq::PwqRef;
-use crate::sync::{AtomicU32, SeqCst, UnsafeCell};
+use crate::sync::{AtomicBool, AtomicU32, Relaxed, SeqCst, UnsafeCell};
 
 /// In the word: how many are begun, above that how many were dealt, and above that whether it is
 /// out, though nothing was.
@@ -45,6 +46,8 @@ pub(crate) struct Hand {
     items: [UnsafeCell<Option<Item>>; MOST_DEALT],
     /// When each item began, and how long the one before it took.
     steps: [UnsafeCell<(Time, Nanos)>; MOST_DEALT],
+    /// The worker was the first to see that the row is to be filled up. Nobody else reads it.
+    fills: AtomicBool,
 }
 
 // SAFETY: the cells are the worker's, or belong to who holds the pool, as the module's page says;
@@ -70,12 +73,14 @@ impl Hand {
             until: Time(0),
             more_until: Time(0),
             alone: false,
+            in_row: false,
         };
         Hand {
             word: AtomicU32::new(0),
             dealer: UnsafeCell::new(nobody),
             items: std::array::from_fn(|_| UnsafeCell::new(None)),
             steps: std::array::from_fn(|_| UnsafeCell::new(Default::default())),
+            fills: AtomicBool::new(false),
         }
     }
 
@@ -119,6 +124,7 @@ impl Hand {
         // SAFETY: it is not out: only who holds the pool is here, and the worker is the caller.
         self.dealer.with_mut(|dealer| unsafe { *dealer = to });
         self.word.store(OUT, SeqCst);
+        self.note_fills(false);
         self.deal_more(next)
     }
 
@@ -178,6 +184,43 @@ impl Hand {
             .compare_exchange(word, word + 1, SeqCst, SeqCst)
             .ok()?;
         Some(self.item(begun))
+    }
+
+    /// Whether it is out for items of the row.
+    pub(super) fn is_in_row(&self) -> bool {
+        self.word.load(SeqCst) & OUT != 0 && self.dealer().in_row
+    }
+
+    /// The worker is the first to see that the row is to be filled up, or tells.
+    pub(super) fn note_fills(&self, fills: bool) {
+        // Relaxed: it is a note of the worker to itself.
+        self.fills.store(fills, Relaxed);
+    }
+
+    /// Whether the worker, which has ended an item then, [tells](tells) what it has taken of the
+    /// row.
+    pub(super) fn tells(&self, at: Time) -> bool {
+        // Relaxed: as above.
+        let (taken, fills) = (self.nr_dealt(), self.fills.load(Relaxed));
+        tells(&self.dealer(), at, taken, fills)
+    }
+
+    /// The worker, whose hand it is, and to which nothing was dealt, has ended an item then, which
+    /// took so long, and goes on to this one. False: the hand is not out any more.
+    pub(super) fn take(&self, item: Item, at: Time, ran: Nanos) -> bool {
+        let word = self.word.load(SeqCst);
+        let (dealt, begun) = read(word);
+        if word & OUT == 0 || begun < dealt || dealt == MOST_DEALT {
+            return false;
+        }
+        // SAFETY: neither is counted yet, so the worker is the only one here.
+        self.items[dealt].with_mut(|cell| unsafe { *cell = Some(item) });
+        // SAFETY: as above.
+        self.steps[dealt].with_mut(|step| unsafe { *step = (at, ran) });
+        let next = word + (1 << DEALT_SHIFT) + 1;
+        self.word
+            .compare_exchange(word, next, SeqCst, SeqCst)
+            .is_ok()
     }
 
     /// Tells how many were dealt, of each item that the worker has begun, then of those that it has

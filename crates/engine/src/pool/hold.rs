@@ -136,6 +136,8 @@ impl Pool {
             inbox: &self.inbox,
             taken: &mut core.taken,
             out: &mut core.out,
+            row: &self.row,
+            lined_up: &mut core.lined_up,
             own: None,
             published: core.published,
             now,

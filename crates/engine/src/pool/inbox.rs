@@ -24,7 +24,8 @@ use cmwq_policy::stats::Stamp;
 use cmwq_policy::{ItemKey, Nanos, Published, Time, WorkerId};
 
 use super::Slot;
-use super::hand::Hand;
+use super::hand::{Hand, Item};
+use super::row::{LinedUp, Row};
 use super::taken::Taken;
 use super::tray::{Tray, header};
 use crate::item::Header;
@@ -185,6 +186,8 @@ pub(crate) struct View<'a> {
     pub(super) taken: &'a mut Taken,
     /// The hands that are out, and whose.
     pub(super) out: &'a mut Vec<(WorkerId, &'static Hand)>,
+    pub(super) row: &'a Row,
+    pub(super) lined_up: &'a mut LinedUp,
     /// Of the worker that asks.
     pub(super) own: Option<&'static Slot>,
     /// What the pool has published.
@@ -218,9 +221,10 @@ impl View<'_> {
         self.own = Some(worker);
     }
 
-    /// Whether something was dealt to the worker that asks.
+    /// Whether something was dealt to the worker that asks, or it may have lined items up.
     pub(crate) fn has_dealt(&self) -> bool {
-        self.own.and_then(Slot::hand).is_some_and(Hand::has_any)
+        let hand = self.own.and_then(Slot::hand);
+        hand.is_some_and(|hand| hand.has_any() || hand.is_in_row())
     }
 
     /// The pool is about to be let go.
@@ -232,6 +236,10 @@ impl View<'_> {
         // Whoever does not find an item in the one place finds it in the other.
         say(&self.inbox.dealt, Policy::<Items>::is_out(self));
         say(&self.inbox.rest, rest);
+    }
+
+    fn waits_in_row(&self) -> bool {
+        self.lined_up.of.is_some() && self.row.waiting() > 0
     }
 
     /// The hands of others than this worker.
@@ -316,6 +324,38 @@ impl Policy<Items> for View<'_> {
         own.map_or(0, |(_, hand)| hand.deal_more(|| next(self)))
     }
 
+    fn line_up(
+        &mut self,
+        pwq: PwqRef,
+        most: usize,
+        mut next: impl FnMut(&mut Self) -> Option<Item>,
+    ) -> usize {
+        let own = self.out.iter().map(|(_, hand)| hand.dealer());
+        let dealer = || own.rev().find(|dealer| dealer.pwq == pwq);
+        self.lined_up.of = self.lined_up.of.or_else(dealer);
+        if self.lined_up.of.is_none() {
+            return 0;
+        }
+        let room = most.saturating_sub(self.row.waiting());
+        let mut items = std::mem::take(&mut self.lined_up.items);
+        items.extend(std::iter::from_fn(|| next(self)).take(room));
+        let more = items.len();
+        if more > 0 {
+            self.row.line_up(&mut items);
+        }
+        self.lined_up.items = items;
+        more
+    }
+
+    fn row(&self) -> Option<(PwqRef, usize)> {
+        let of = self.lined_up.of.as_ref()?;
+        Some((of.pwq, self.row.waiting()))
+    }
+
+    fn take_of_row(&mut self) -> Option<Item> {
+        self.lined_up.of.as_ref().and_then(|_| self.row.take())
+    }
+
     fn recall(
         &mut self,
         of: Option<WorkerId>,
@@ -335,14 +375,27 @@ impl Policy<Items> for View<'_> {
                 what => told(dealer, what),
             });
         }
+        let is_left = || !self.out.iter().any(|(_, hand)| hand.dealer().in_row);
+        let goes = of.is_none() || (self.row.waiting() == 0 && is_left());
+        if let Some(dealer) = self.lined_up.of.take_if(|_| goes) {
+            let mut items = std::mem::take(&mut self.lined_up.items);
+            self.row.recall(&mut items);
+            for item in items.drain(..).rev() {
+                if item.was == Was::Left {
+                    self.taken.put_back(item.work, dealer.pwq);
+                }
+                told(&dealer, Recalled::InRow(item));
+            }
+            self.lined_up.items = items;
+        }
     }
 
     fn is_out(&self) -> bool {
-        !self.out.is_empty()
+        !self.out.is_empty() || self.waits_in_row()
     }
 
     fn is_out_beside(&self, id: WorkerId) -> bool {
-        self.others(id).next().is_some()
+        self.others(id).next().is_some() || self.waits_in_row()
     }
 
     fn is_held_beside(&self, id: WorkerId, key: &ItemKey) -> bool {

@@ -6,6 +6,8 @@
 //! (`after_write`), if who leaves an item does not look whether the inbox is open, and if the pool
 //! does not look into it after it was shut.
 
+mod row;
+
 use std::ptr::NonNull;
 use std::sync::Arc;
 
@@ -15,6 +17,7 @@ use loom::thread;
 
 use super::hand::Hand;
 use super::inbox::{Before, Inbox, Leaves, View};
+use super::row::{LinedUp, Row};
 use super::taken::Taken;
 use crate::item::{Header, Vtable};
 use crate::queue::pwq::PwqRef;
@@ -78,6 +81,8 @@ impl Rig {
             inbox: &self.inbox,
             taken,
             out: &mut Vec::new(),
+            row: &Row::default(),
+            lined_up: &mut LinedUp::default(),
             own: None,
             published: Default::default(),
             now: Time(50),
@@ -246,6 +251,7 @@ impl Dealt {
             until: Time(u64::MAX),
             more_until: Time(u64::MAX),
             alone: true,
+            in_row: false,
         };
         let next = || numbers.next().map(|number| self.item(number));
         self.hand.deal(to, next);
@@ -283,7 +289,9 @@ impl Dealt {
                 assert_eq!(at.0, ran, "its own step");
                 told.begun.push(self.number(item.work));
             }
-            Recalled::Rest(item) => told.rest.push(self.number(item.work)),
+            Recalled::Rest(item) | Recalled::InRow(item) => {
+                told.rest.push(self.number(item.work));
+            }
         });
     }
 

@@ -8,6 +8,7 @@ mod hold;
 mod inbox;
 #[cfg(all(test, loom))]
 mod loom_tests;
+mod row;
 mod slot;
 mod table;
 mod taken;
@@ -33,6 +34,7 @@ use hand::Hand;
 pub(crate) use hold::{Asked, News, check_whole};
 use inbox::Inbox;
 pub(crate) use inbox::{Before, Leaves, View};
+use row::{LinedUp, Row};
 pub(crate) use slot::{NOWHERE, Slot};
 use table::Table;
 use taken::Taken;
@@ -48,6 +50,8 @@ pub(crate) struct Pool {
     core: Mutex<Core>,
     /// Items that were queued without that lock.
     inbox: Inbox,
+    /// Items that workers begin in order.
+    row: Row,
     /// CPUs that its workers may use, for canaries: a bit each.
     serves: [AtomicU64; MAX_CPUS / 64],
     /// Counts the changes of that mask.
@@ -80,6 +84,7 @@ struct Core {
     taken: Taken,
     /// The hands that are out, and whose.
     out: Vec<(WorkerId, &'static Hand)>,
+    lined_up: LinedUp,
     /// What the present event asks for.
     actions: PoolActions,
 }
@@ -106,6 +111,7 @@ impl Pool {
             standby: None,
             taken: Taken::default(),
             out: Vec::new(),
+            lined_up: LinedUp::default(),
             actions: PoolActions::default(),
         };
         Pool {
@@ -114,6 +120,7 @@ impl Pool {
             key,
             core: Mutex::new(core),
             inbox: Inbox::new(trays(near.as_deref())),
+            row: Row::default(),
             serves: std::array::from_fn(|word| AtomicU64::new(cpus.words()[word])),
             serves_version: AtomicU32::new(1),
             slots: Table::default(),
@@ -212,10 +219,11 @@ impl Pool {
         self.serves_version.fetch_add(1, SeqCst);
     }
 
-    /// Whether this is the address of its lock.
+    /// Whether this is the address of its lock, or of that of its row.
     pub(crate) fn has_lock_at(&self, addr: u64) -> bool {
-        let lock = (&raw const self.core).addr() as u64;
-        (lock..lock + size_of_val(&self.core) as u64).contains(&addr)
+        let has = |lock: usize, size: usize| (lock..lock + size).contains(&(addr as usize));
+        has((&raw const self.core).addr(), size_of_val(&self.core))
+            || has((&raw const self.row).addr(), size_of_val(&self.row))
     }
 
     /// The tray of the inbox for an item that is queued on this CPU, of a queue that lets one at a
@@ -227,6 +235,11 @@ impl Pool {
     /// Where items are left without the pool's lock.
     pub(crate) fn inbox(&self) -> &Inbox {
         &self.inbox
+    }
+
+    /// Where workers of a FIFO queue take their items one after the other.
+    fn row(&self) -> &Row {
+        &self.row
     }
 
     /// A worker has gone on to an item that was dealt and had no slot: it became active with that.

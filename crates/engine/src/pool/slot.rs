@@ -11,7 +11,7 @@ use cmwq_os::observe::{TaskFiles, TaskState};
 use cmwq_os::{futex, sched, thread};
 use cmwq_policy::pool::{SeenState, Was, goes_on_alone, is_its_own};
 use cmwq_policy::work::WorkWord;
-use cmwq_policy::{CpuMask, ItemKey, ItemReport, Time, WorkerId};
+use cmwq_policy::{CpuMask, ItemKey, ItemReport, Nanos, Time, WorkerId};
 
 use super::Pool;
 use super::hand::{Hand, Item};
@@ -117,8 +117,8 @@ impl Slot {
     }
 
     /// The worker, which is the caller, has ended an item then, of which it reports that, and goes
-    /// on to the next one that it was dealt, if it was. All are of this pwq. Tells whether the pool
-    /// had to deal it more, and somebody else had that.
+    /// on to the next one that it was dealt, if it was, or to the first one in the row. All are of
+    /// this pwq. Tells whether it took a lock for that, and somebody else had that.
     pub(crate) fn go_on(
         &'static self,
         pwq: PwqRef,
@@ -128,20 +128,38 @@ impl Slot {
         let hand = self.hand.get()?;
         let goes_on = || goes_on_alone(report, &hand.dealer(), at);
         let ran = report.ran.filter(|_| goes_on())?;
+        let in_row = hand.dealer().in_row;
         let asks = hand.wants_more(at, || self.pool.inbox().has_rest());
         let waited = if asks {
             self.pool.deal_more(at, hand)
         } else {
             0
         };
-        let item = hand.go_on(at.after(waited), ran)?;
+        let (item, waited) = match in_row {
+            true => self.take_of_row(hand, at, ran)?,
+            false => (hand.go_on(at.after(waited), ran)?, waited > 0),
+        };
         // SAFETY: it is this worker's since it was counted.
         let header = unsafe { item.work.as_ref() };
         if item.was.takes_slot_over() {
             self.pool.note_activated(pwq, header);
         }
         header.set_word(WorkWord::off_queue(self.pool.id()));
-        Some((item.work, (asks, waited > 0)))
+        Some((item.work, (asks || in_row, waited)))
+    }
+
+    /// The worker takes the first item in the row. Tells whether that has taken long, or may have.
+    fn take_of_row(&'static self, hand: &Hand, at: Time, ran: Nanos) -> Option<(Item, bool)> {
+        let row = self.pool.row();
+        let first = (!hand.tells(at))
+            .then(|| row.go_on(hand, at, ran))
+            .flatten();
+        if first.is_some() || !hand.is_in_row() {
+            return first;
+        }
+        // It is to tell, or the row was empty.
+        self.pool.worker_tells(at, self);
+        row.go_on(hand, at, ran).map(|(item, _)| (item, true))
     }
 
     /// The item that the worker, which is the caller, executes has queued this one, which may be

@@ -21,6 +21,7 @@
 //! The words of the protocol are in the README of the engine's pools.
 
 mod recall;
+mod row;
 
 use super::dealt::{Dealer, Dealt, MOST_DEALT, Was};
 use super::inbox::{Inbox, may_be_held};
@@ -44,6 +45,8 @@ pub(super) struct Dealing {
     several: bool,
     /// So many items are in hands that waited for a slot and are not known to have begun.
     inactive: usize,
+    /// The same of items that were listed, and had one.
+    listed: usize,
     /// The worker whose hand is out with items of a FIFO queue, if one is.
     fifo: Option<WorkerId>,
 }
@@ -55,12 +58,22 @@ impl Default for Dealing {
             looked: Time(0),
             several: false,
             inactive: 0,
+            listed: 0,
             fifo: None,
         }
     }
 }
 
 impl Dealing {
+    /// An item that was this is not in a hand any more, or is known to have begun.
+    fn left_hand(&mut self, was: Was) {
+        match was {
+            Was::Left => {}
+            Was::Inactive(_) => self.inactive -= 1,
+            Was::Listed(_) => self.listed -= 1,
+        }
+    }
+
     /// So many were dealt, and so many of them begun when they were recalled, or when more are to
     /// be dealt.
     fn came_to(&mut self, dealt: usize, begun: usize) {
@@ -98,6 +111,8 @@ impl<S: Store> WorkerPool<S> {
         let Some(alone_for) = self.may_deal(cx, (id, pwq)) else {
             return;
         };
+        let in_row = self.is_for_row(cx, inbox, pwq);
+        let none_waits = self.nr_queued() == 0 && cx.store.pwq(pwq).inactive.is_empty();
         let to = Dealer {
             worker: id,
             pwq,
@@ -105,8 +120,12 @@ impl<S: Store> WorkerPool<S> {
             until: cx.now.after(alone_for),
             // What it is dealt last takes time as well.
             more_until: cx.now.after(alone_for / 2),
-            alone: self.nr_queued() == 0 && cx.store.pwq(pwq).inactive.is_empty(),
+            alone: none_waits && !in_row,
+            in_row,
         };
+        if in_row {
+            return self.deal_in_row(cx, inbox, to);
+        }
         let mut room = self.room();
         let dealt = inbox.deal(to, |inbox| {
             room = room.checked_sub(1)?;
@@ -178,9 +197,7 @@ impl<S: Store> WorkerPool<S> {
             && self.drain_watchers == 0
             && self.brief.are_light()
             && self.opening(cx.now).is_some()
-            && self.keeps_slots(cx, pwq)
-            // The next one that asks would recall it.
-            && (!cx.store.info(pwq).fifo || self.nr_running() == 1);
+            && self.keeps_slots(cx, pwq);
         let alone_for = may.then(|| self.goes_on_for(cx, id))?;
         (alone_for > 0).then_some(alone_for)
     }
@@ -203,6 +220,7 @@ impl<S: Store> WorkerPool<S> {
         if let Some(work) = self.worklist.list().first() {
             let dealt = self.queued(cx, inbox, (work, true), to)?;
             self.worklist.unlist_series(cx, &[work]);
+            self.dealing.listed += 1;
             self.own(cx, work);
             return Some(dealt);
         }
@@ -212,6 +230,11 @@ impl<S: Store> WorkerPool<S> {
         let Some(work) = cx.store.pwq(to.pwq).inactive.first() else {
             return self.next_left(cx, inbox, to);
         };
+        // When it is known that a listed one has begun, the slot of the one before that goes to the
+        // first that waits: in the row older ones would wait.
+        if to.in_row && self.dealing.listed > 0 {
+            return None;
+        }
         let dealt = self.queued(cx, inbox, (work, false), to)?;
         hit!(InactiveDealt);
         self.slots
@@ -240,7 +263,11 @@ impl<S: Store> WorkerPool<S> {
         let is_its = left.pwq == to.pwq && self.is_free_for(to.worker, &key);
         let far = self.worklist.is_far_from(cx, left.home);
         let is_new = cx.store.is_new(left.work);
-        if !is_its || self.is_for_others(far) || may_be_held(inbox, to.worker, (&key, is_new)) {
+        let is_held = || match to.in_row {
+            true => !is_new,
+            false => may_be_held(inbox, to.worker, (&key, is_new)),
+        };
+        if !is_its || self.is_for_others(far) || is_held() {
             return None;
         }
         let left = inbox.take()?;
@@ -273,7 +300,11 @@ impl<S: Store> WorkerPool<S> {
         let (its, colour) = cx.store.queued_as(work)?;
         let is_its = its == to.pwq && self.is_free_for(to.worker, &key);
         let home = cx.store.home(work);
-        let is_held = || may_be_held(inbox, to.worker, (&key, home.is_new()));
+        // Nobody knows who takes it of the row: somebody may be at its last execution.
+        let is_held = || match to.in_row {
+            true => !home.is_new(),
+            false => may_be_held(inbox, to.worker, (&key, home.is_new())),
+        };
         let far = self.worklist.is_far(cx, work);
         if !is_plain || !is_its || self.is_for_others(far) || is_held() {
             return None;

@@ -24,6 +24,8 @@ pub struct Dealer<P> {
     pub more_until: Time,
     /// Nothing of the pool was listed, nor waited for a slot of that pool workqueue.
     pub alone: bool,
+    /// Nothing is dealt to it alone: it takes its items of the [row](super::Inbox::line_up).
+    pub in_row: bool,
 }
 
 impl<P> Dealer<P> {
@@ -36,6 +38,7 @@ impl<P> Dealer<P> {
             until: self.until,
             more_until: self.more_until,
             alone: self.alone,
+            in_row: self.in_row,
         }
     }
 }
@@ -102,12 +105,27 @@ pub enum Recalled<W> {
     },
     /// The worker has not begun it. Of an item that was left the pool is not told.
     Rest(Dealt<W>),
+    /// It was in the row. These come after all hands, the last one first. One that was left lies in
+    /// the inbox again.
+    InRow(Dealt<W>),
+}
+
+/// Whether a worker in the row that has ended an item then tells the pool what it has taken, before
+/// it takes the next one. It has taken so many since the pool has heard of it. `fills`: it was the
+/// first to see that no more wait than [`low_mark`].
+pub fn tells<P>(to: &Dealer<P>, at: Time, taken: usize, fills: bool) -> bool {
+    fills || at >= to.until || taken == MOST_DEALT
+}
+
+/// The row, in which so many wait now, is to be filled up when so many do.
+pub fn low_mark(waiting: usize) -> usize {
+    waiting / 2
 }
 
 /// Whether a worker whose hand is out is dealt more then: it has begun all that it was dealt, there
 /// is room and time, and items wait.
 pub fn wants_more<P>(to: &Dealer<P>, at: Time, dealt: usize, begun: usize, waits: bool) -> bool {
-    begun == dealt && dealt < MOST_DEALT && at < to.more_until && waits
+    !to.in_row && begun == dealt && dealt < MOST_DEALT && at < to.more_until && waits
 }
 
 /// Whether what a worker's item queues stays with that worker, instead of in the inbox: an item of
@@ -128,7 +146,8 @@ pub fn is_its_own(own: &ItemKey, queued: &ItemKey, is_new: bool) -> bool {
 pub fn goes_on_alone<P>(report: &ItemReport, to: &Dealer<P>, at: Time) -> bool {
     let is_short = report.ran.is_some_and(|ran| ran < to.told_from);
     let is_short = is_short || cfg!(any(cmwq_brief, cmwq_short));
-    is_short && at < to.until && !report.foreign && report.slept != Some(true)
+    // In the row it goes on, and tells.
+    is_short && (at < to.until || to.in_row) && !report.foreign && report.slept != Some(true)
 }
 
 #[cfg(test)]
@@ -144,6 +163,7 @@ mod tests {
             until: Time(50),
             more_until: Time(25),
             alone: false,
+            in_row: false,
         };
         let goes_on = |slept| {
             let report = ItemReport {

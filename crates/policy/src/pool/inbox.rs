@@ -104,20 +104,41 @@ pub trait Inbox<S: Store> {
     ) -> usize {
         0
     }
+    /// Puts what `next` gives into the row, behind what is there, until so many are: items of this
+    /// pool workqueue, of which each worker whose hand is out and [in the row](Dealer::in_row)
+    /// takes the first when it has ended one. How many it were.
+    fn line_up(
+        &mut self,
+        _pwq: S::Pwq,
+        _most: usize,
+        _next: impl FnMut(&mut Self) -> Option<Dealt<S::Work>>,
+    ) -> usize {
+        0
+    }
+    /// Of which pool workqueue the row is, and how many items wait in it. Workers take them
+    /// meanwhile.
+    fn row(&self) -> Option<(S::Pwq, usize)> {
+        None
+    }
+    /// Takes the first one out of the row.
+    fn take_of_row(&mut self) -> Option<Dealt<S::Work>> {
+        None
+    }
     /// What was dealt to this worker, or to anybody, is not any more. Tells of each hand that was
     /// out; of the items that are begun, in order; and then of those that are not begun, the last
-    /// one first, but for those that were left: they lie here again, before others.
+    /// one first, but for those that were left: they lie here again, before others. With all hands
+    /// the row is recalled. An empty row goes with the last hand that is in it.
     fn recall(
         &mut self,
         _of: Option<WorkerId>,
         _told: impl FnMut(&Dealer<S::Pwq>, Recalled<S::Work>),
     ) {
     }
-    /// Whether the hand of any worker is out.
+    /// Whether the hand of any worker is out, or items wait in the row.
     fn is_out(&self) -> bool {
         false
     }
-    /// Whether the hand of another worker than this one is out.
+    /// The same without the hand of this worker.
     fn is_out_beside(&self, _id: WorkerId) -> bool {
         false
     }
@@ -278,6 +299,10 @@ impl<S: Store> WorkerPool<S> {
         report: ItemReport,
     ) -> (Step<S::Work, S::Pwq>, bool) {
         self.recall(cx, inbox, Some(id));
+        if let Some((work, pwq)) = self.goes_on_in_row(cx, (inbox, before), id, &report) {
+            let stays = self.stays_in_row(cx, (inbox, before), (id, pwq));
+            return (Step::Run(work, pwq), stays);
+        }
         self.recall_others(cx, (inbox, before), id);
         self.offer_slot(cx, id);
         let fed = self.feed(cx, (inbox, before), id);
@@ -422,7 +447,7 @@ impl<S: Store> WorkerPool<S> {
 
     /// Whether a worker that went on has changed nothing of what was published, and the inbox is
     /// open for as long as need be known.
-    fn is_as_published(&self, cx: &Cx<S>, before: &Published) -> bool {
+    pub(super) fn is_as_published(&self, cx: &Cx<S>, before: &Published) -> bool {
         let is_fresh = |open: Open| open.until.since(cx.now) > LATE - REFRESH;
         before.open.is_some_and(is_fresh)
             && cx.out.is_empty()

@@ -4,7 +4,9 @@ use alloc::collections::VecDeque;
 use alloc::vec;
 use alloc::vec::Vec;
 
-use super::dealt::{self, Dealer, Dealt, MOST_DEALT, Recalled, Was, goes_on_alone, keeps_own};
+use super::dealt::{
+    self, Dealer, Dealt, MOST_DEALT, Recalled, Was, goes_on_alone, keeps_own, low_mark, tells,
+};
 use super::inbox::{Inbox, Left, MOST_SEARCHED, Open, is_too_late, looks_at_clock, told_behind};
 use crate::sampling::ItemReport;
 use crate::store::{ItemKey, Store};
@@ -23,6 +25,9 @@ pub struct PlainInbox<W, P> {
     /// How often some were laid apart, and out of which trays the last time, a bit each.
     emptied: (u64, u32),
     hands: Vec<Hand<W, P>>,
+    row: Option<Row<W, P>>,
+    /// How often the pool has used the front of the row so far, and anybody what is behind.
+    rowed: (u64, u64),
     /// So many are dealt at a time.
     most: usize,
     /// How often an item was dealt or recalled so far.
@@ -36,6 +41,46 @@ struct Hand<W, P> {
     rest: VecDeque<Dealt<W>>,
     /// Those that it has, when that was, and how long the item before each took.
     begun: Vec<(Dealt<W>, Time, Nanos)>,
+    /// See [`tells`].
+    fills: bool,
+}
+
+/// See [`Inbox::line_up`].
+#[derive(Debug)]
+struct Row<W, P> {
+    dealer: Dealer<P>,
+    items: VecDeque<Dealt<W>>,
+    /// Those that were lined up behind them since.
+    behind: VecDeque<Dealt<W>>,
+    /// See [`low_mark`].
+    low: usize,
+}
+
+impl<W, P> Row<W, P> {
+    fn of(dealer: Dealer<P>) -> Self {
+        Row {
+            dealer,
+            items: VecDeque::new(),
+            behind: VecDeque::new(),
+            low: 0,
+        }
+    }
+
+    fn waiting(&self) -> usize {
+        self.items.len() + self.behind.len()
+    }
+
+    /// Takes the first one. Whether it is to be filled up.
+    fn take(&mut self) -> Option<(Dealt<W>, bool)> {
+        if self.items.is_empty() {
+            core::mem::swap(&mut self.items, &mut self.behind);
+            self.low = low_mark(self.items.len());
+        }
+        let first = self.items.pop_front()?;
+        let fills = self.items.len() <= self.low && self.behind.is_empty();
+        self.low = if fills { 0 } else { self.low };
+        Some((first, fills))
+    }
 }
 
 impl<W, P> Default for PlainInbox<W, P> {
@@ -54,6 +99,8 @@ impl<W, P> PlainInbox<W, P> {
             trays: vec![0],
             emptied: (0, 0),
             hands: Vec::new(),
+            row: None,
+            rowed: (0, 0),
             most,
             moved: 0,
         }
@@ -91,14 +138,48 @@ impl<W, P> PlainInbox<W, P> {
         self.moved
     }
 
+    /// How often the pool itself has used the front of the row so far, and anybody what is behind.
+    pub fn rowed(&self) -> (u64, u64) {
+        self.rowed
+    }
+
     /// Those that workers were dealt and have not begun, of each worker in order.
     pub fn not_begun(&self) -> impl Iterator<Item = &Dealt<W>> {
-        self.hands.iter().flat_map(|hand| &hand.rest)
+        let in_row = self
+            .row
+            .iter()
+            .flat_map(|row| row.items.iter().chain(&row.behind));
+        self.hands.iter().flat_map(|hand| &hand.rest).chain(in_row)
+    }
+
+    fn waits_in_row(&self) -> bool {
+        self.row.as_ref().is_some_and(|row| row.waiting() > 0)
+    }
+
+    /// Whether this worker takes its items of the row.
+    pub fn is_in_row(&self, id: WorkerId) -> bool {
+        self.hand(id).is_some_and(|hand| hand.dealer.in_row)
+    }
+
+    /// Whether the worker, which has ended an item then, [tells the pool](tells) before it takes
+    /// the next one of the row.
+    pub fn tells(&self, id: WorkerId, at: Time) -> bool {
+        let in_row = self.hand(id).filter(|hand| hand.dealer.in_row);
+        let fills = |hand: &Hand<W, P>| hand.fills || !self.waits_in_row();
+        in_row.is_some_and(|hand| tells(&hand.dealer, at, hand.begun.len(), fills(hand)))
     }
 
     /// How many this worker was dealt and has not begun.
     pub fn not_begun_by(&self, id: WorkerId) -> usize {
         self.hand(id).map_or(0, |hand| hand.rest.len())
+    }
+
+    /// Whether there is an item that this worker goes on to if it may.
+    pub fn has_for(&self, id: WorkerId) -> bool {
+        match self.is_in_row(id) {
+            true => self.waits_in_row(),
+            false => self.not_begun_by(id) > 0,
+        }
     }
 
     /// How many workers' hands are out.
@@ -124,6 +205,22 @@ impl<W, P> PlainInbox<W, P> {
     /// An item lies there from now on, though it be shut.
     pub fn put(&mut self, left: Left<W, P>) {
         self.put_in(left, 0);
+    }
+
+    /// It was left, and is not dealt any more.
+    fn put_back(&mut self, dealer: &Dealer<P>, item: Dealt<W>)
+    where
+        P: Copy,
+    {
+        if item.was == Was::Left {
+            self.apart += 1;
+            self.left.push_front(Left {
+                work: item.work,
+                pwq: dealer.pwq,
+                home: item.home,
+                stamp: item.stamp,
+            });
+        }
     }
 
     fn put_in(&mut self, left: Left<W, P>, tray: usize) {
@@ -183,9 +280,15 @@ impl<W: Copy + PartialEq, P: Copy> PlainInbox<W, P> {
     pub fn left_for(&self, work: W) -> Option<P> {
         let left = self.left.iter().find(|left| left.work == work);
         let has_it = |hand: &&Hand<W, P>| hand.rest.iter().any(|dealt| dealt.work == work);
-        let dealt = || self.hands.iter().find(has_it);
-        left.map(|left| left.pwq)
-            .or_else(|| dealt().map(|hand| hand.dealer.pwq))
+        let dealt = || self.hands.iter().find(has_it).map(|hand| hand.dealer.pwq);
+        let is_in = |row: &&Row<W, P>| {
+            row.items
+                .iter()
+                .chain(&row.behind)
+                .any(|dealt| dealt.work == work)
+        };
+        let in_row = || self.row.as_ref().filter(is_in).map(|row| row.dealer.pwq);
+        left.map(|left| left.pwq).or_else(dealt).or_else(in_row)
     }
 
     /// Whether the worker, whose item has ended then, may [go on](Self::go_on).
@@ -195,12 +298,21 @@ impl<W: Copy + PartialEq, P: Copy> PlainInbox<W, P> {
     }
 
     /// The worker has ended an item then, of which that is reported, and goes on to the next one
-    /// that it was dealt, if it was.
+    /// that it was dealt, if it was, or that is first in the row.
     pub fn go_on(&mut self, id: WorkerId, at: Time, report: &ItemReport) -> Option<(W, P)> {
         let ran = report.ran.filter(|_| self.goes_on(id, at, report))?;
         let mut hands = self.hands.iter_mut();
         let hand = hands.find(|hand| hand.dealer.worker == id)?;
-        let item = hand.rest.pop_front()?;
+        let item = match hand.dealer.in_row {
+            true => {
+                let row = self.row.as_mut()?;
+                self.rowed.1 += u64::from(row.items.is_empty());
+                let (item, fills) = row.take()?;
+                hand.fills |= fills;
+                item
+            }
+            false => hand.rest.pop_front()?,
+        };
         hand.begun.push((item, at, ran));
         Some((item.work, hand.dealer.pwq))
     }
@@ -265,6 +377,7 @@ impl<S: Store> Inbox<S> for PlainInbox<S::Work, S::Pwq> {
             dealer,
             rest,
             begun,
+            fills: false,
         });
         Inbox::<S>::deal_more(self, dealer.worker, next)
     }
@@ -283,6 +396,39 @@ impl<S: Store> Inbox<S> for PlainInbox<S::Work, S::Pwq> {
         self.moved += more as u64;
         self.hands[at].rest.extend(dealt);
         more
+    }
+
+    fn line_up(
+        &mut self,
+        pwq: S::Pwq,
+        most: usize,
+        mut next: impl FnMut(&mut Self) -> Option<Dealt<S::Work>>,
+    ) -> usize {
+        let of = self.hands.iter().find(|hand| hand.dealer.pwq == pwq);
+        let Some(&dealer) = of.map(|hand| &hand.dealer) else {
+            return 0;
+        };
+        let row = self.row.get_or_insert_with(|| Row::of(dealer));
+        let room = most.saturating_sub(row.waiting());
+        let more: Vec<_> = core::iter::from_fn(|| next(self)).take(room).collect();
+        self.moved += more.len() as u64;
+        let row = self.row.as_mut().expect("it is there");
+        row.behind.extend(&more);
+        self.rowed.1 += u64::from(!more.is_empty());
+        more.len()
+    }
+
+    fn row(&self) -> Option<(S::Pwq, usize)> {
+        let row = self.row.as_ref()?;
+        Some((row.dealer.pwq, row.waiting()))
+    }
+
+    fn take_of_row(&mut self) -> Option<Dealt<S::Work>> {
+        self.rowed.0 += 1;
+        let row = self.row.as_mut()?;
+        self.rowed.1 += u64::from(row.items.is_empty());
+        let (first, _) = row.take()?;
+        Some(first)
     }
 
     fn recall(
@@ -305,28 +451,32 @@ impl<S: Store> Inbox<S> for PlainInbox<S::Work, S::Pwq> {
                 told(&hand.dealer, Recalled::Begun { item, at, ran });
             }
             for item in hand.rest.into_iter().rev() {
-                match item.was {
-                    Was::Listed(_) | Was::Inactive(_) => told(&hand.dealer, Recalled::Rest(item)),
-                    Was::Left => {
-                        self.apart += 1;
-                        self.left.push_front(Left {
-                            work: item.work,
-                            pwq: hand.dealer.pwq,
-                            home: item.home,
-                            stamp: item.stamp,
-                        });
-                    }
+                self.put_back(&hand.dealer, item);
+                if item.was != Was::Left {
+                    told(&hand.dealer, Recalled::Rest(item));
                 }
+            }
+        }
+        let is_left = !self.hands.iter().any(|hand| hand.dealer.in_row);
+        let goes = |row: &mut Row<_, _>| of.is_none() || (is_left && row.waiting() == 0);
+        if let Some(row) = self.row.take_if(goes) {
+            let (dealer, mut items) = (row.dealer, row.items);
+            items.extend(row.behind);
+            self.moved += items.len() as u64;
+            self.rowed.0 += u64::from(!items.is_empty());
+            for item in items.into_iter().rev() {
+                self.put_back(&dealer, item);
+                told(&dealer, Recalled::InRow(item));
             }
         }
     }
 
     fn is_out(&self) -> bool {
-        !self.hands.is_empty()
+        !self.hands.is_empty() || self.waits_in_row()
     }
 
     fn is_out_beside(&self, id: WorkerId) -> bool {
-        self.hands.iter().any(|hand| hand.dealer.worker != id)
+        self.hands.iter().any(|hand| hand.dealer.worker != id) || self.waits_in_row()
     }
 
     fn is_held_beside(&self, id: WorkerId, key: &ItemKey) -> bool {

@@ -88,12 +88,8 @@ impl<S: Store> WorkerPool<S> {
     ) -> Option<WayOn<S::Work>> {
         let worker = self.crew.get(id);
         let current = worker.current.as_ref()?;
-        let asks = sampling::ask_for_others(report, cx.now, worker.asks_after);
-        let tells = report.foreign || report.slept == Some(true);
-        let is_item = !current.barrier && current.deferred_to.is_none();
-        let is_plain = is_item && !tells && worker.is_plain() && self.is_plain();
         let is_wanted = self.waits_for_workers(cx.now, Asks::Worker(State::Between));
-        if !is_plain || !is_wanted || (asks && self.too_many_run(cx)) || self.gives_back(cx) {
+        if !is_wanted || !self.has_nothing_else(cx, id, report) {
             return None;
         }
         // What comes free for those who wait may be nearer, if it is looked at.
@@ -123,6 +119,23 @@ impl<S: Store> WorkerPool<S> {
             ran,
             brief,
         })
+    }
+
+    /// Whether nothing follows the end of the worker's item but that it begins a next one, if there
+    /// is one.
+    pub(super) fn has_nothing_else(
+        &self,
+        cx: &mut Cx<S>,
+        id: WorkerId,
+        report: &ItemReport,
+    ) -> bool {
+        let worker = self.crew.get(id);
+        let asks = sampling::ask_for_others(report, cx.now, worker.asks_after);
+        let tells = report.foreign || report.slept == Some(true);
+        let current = worker.current.as_ref();
+        let is_item = current.is_some_and(|item| !item.barrier && item.deferred_to.is_none());
+        let is_plain = is_item && !tells && worker.is_plain() && self.is_plain();
+        is_plain && !(asks && self.too_many_run(cx)) && !self.gives_back(cx)
     }
 
     /// Whether who runs is known and paid for, nobody waits or is held back, and there is a

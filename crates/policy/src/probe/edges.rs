@@ -23,6 +23,8 @@ edges! {
     MoreDealt "more-dealt" "A worker that had begun all that it was dealt was dealt more, without an event."
     SeveralDealt "several-dealt" "A worker was dealt items while another one's were out."
     OthersRecalled "others-recalled" "A worker could not just go on: what others were dealt was recalled."
+    RowLinedUp "row-lined-up" "Items were put into the row, of which several workers take the first one each."
+    RowGoesOn "row-goes-on" "A worker that asked went on to the first item in the row."
     LateRecalled "late-recalled" "What a worker was dealt had waited for long, and was recalled."
     StartedForLeft "started-for-left" "A worker was started because too many items were left for those that ran."
     ItemsDealt "items-dealt" "A worker was dealt items that were left, to go on without the pool's lock."

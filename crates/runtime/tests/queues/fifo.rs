@@ -57,6 +57,34 @@ fn an_item_begins_when_all_older_ones_have_begun() {
     assert!(overtaken <= 1, "{overtaken} at once");
 }
 
+/// What is taken by several workers, one item after the other, and has begun nowhere before.
+#[test]
+fn at_most_one_item_for_each_worker_is_on_its_way() {
+    static BEGUN: AtomicUsize = AtomicUsize::new(0);
+    static THREADS: AtomicUsize = AtomicUsize::new(0);
+    static BEHIND: AtomicUsize = AtomicUsize::new(0);
+    thread_local! {
+        static NUMBER: usize = THREADS.fetch_add(1, SeqCst);
+    }
+    let _watch = watchdog();
+    let queue = Workqueue::builder("new-in-order").fifo().build().unwrap();
+    for number in 0..5 * ITEMS {
+        let item = move || {
+            let older_that_have_not = number.saturating_sub(BEGUN.fetch_add(1, SeqCst));
+            BEHIND.fetch_max(older_that_have_not, SeqCst);
+            NUMBER.with(|_| ());
+            let begun = Instant::now();
+            while begun.elapsed() < Duration::from_micros(2) {}
+        };
+        drop(queue.spawn(item));
+    }
+    queue.flush().unwrap();
+    let all = [&BEGUN, &THREADS, &BEHIND].map(|number| number.load(SeqCst));
+    let [begun, threads, behind] = all;
+    assert_eq!(begun, 5 * ITEMS, "each once");
+    assert!(threads > 1 && behind < threads, "{behind} of {threads}");
+}
+
 /// Items that go on across a change of attributes hold up neither what comes after it nor those who
 /// wait for that.
 #[test]

@@ -51,6 +51,8 @@ pub struct Sharing {
     pub item: Nanos,
     /// The line of the inbox is held so long by who leaves an item, and by who takes some out.
     pub leave: Nanos,
+    /// The lock of the row is held to take an item of it.
+    pub row: Nanos,
     /// Private to the CPU: an execution, the free of its memory included.
     pub execution: Nanos,
     /// An item's own lines come to who executes it: thousandths of a trip.

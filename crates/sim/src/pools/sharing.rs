@@ -18,6 +18,8 @@ pub(super) struct Before {
     moved: u64,
     /// See [`Inbox::emptied`].
     emptied: (u64, u32),
+    /// See [`Inbox::rowed`].
+    rowed: (u64, u64),
 }
 
 impl Before {
@@ -26,6 +28,7 @@ impl Before {
             left: inbox.nr_left(),
             moved: inbox.nr_moved(),
             emptied: inbox.emptied(),
+            rowed: inbox.rowed(),
         }
     }
 
@@ -44,6 +47,8 @@ impl Machine {
         let mut lines = self.lines.borrow_mut();
         PoolLines {
             lock: lines.add(),
+            row: lines.add(),
+            behind: lines.add(),
             trays: (0..trays).map(|_| lines.add()).collect(),
         }
     }
@@ -61,7 +66,10 @@ impl Machine {
         let fetch = |(_, &line): (usize, &LineId)| self.line_write(id, line, costs.leave);
         let fetched: Nanos = emptied.map(fetch).sum();
         let words = self.charge_words(id, pool);
-        let held = costs.hold + costs.event * events + costs.item * moved + fetched + words;
+        let (front, behind) = inbox.rowed();
+        let front = (before.rowed.0..front).map(|_| self.row_taken(id, pool));
+        let row = front.sum::<Nanos>() + self.behind_taken(id, pool, before.rowed.1..behind);
+        let held = costs.hold + costs.event * events + costs.item * moved + fetched + words + row;
         let had = self.frame(id, |f| f.worker.as_mut()?.has_lock.take());
         if let Some((_, presumed)) = had {
             let mut lines = self.lines.borrow_mut();
@@ -118,8 +126,39 @@ impl Machine {
         wait > 0
     }
 
-    fn has_lock(&self, id: ThreadId) -> bool {
+    pub(super) fn has_lock(&self, id: ThreadId) -> bool {
         self.worker(id, |w| w.has_lock.is_some())
+    }
+
+    /// The worker has taken an item of the row, and has brought others to the front for that or
+    /// not. Whether somebody else had it.
+    pub(super) fn charge_row(&self, id: ThreadId, pool: &Pool, before: &Before) -> bool {
+        if !self.shares {
+            return false;
+        }
+        let waited = || self.lines.borrow().stats(pool.lines.row).waited_ns;
+        let had_waited = waited();
+        let taken = self.row_taken(id, pool);
+        self.burn_more(id, taken);
+        let (_, behind) = pool.inbox.borrow().rowed();
+        let taken = self.behind_taken(id, pool, before.rowed.1..behind);
+        self.burn_more(id, taken);
+        waited() > had_waited
+    }
+
+    /// What is behind in the row was used so often.
+    fn behind_taken(&self, id: ThreadId, pool: &Pool, uses: std::ops::Range<u64>) -> Nanos {
+        let held = self.options.costs.sharing.row;
+        uses.map(|_| self.line_write(id, pool.lines.behind, held))
+            .sum()
+    }
+
+    /// The lock of the row was taken, and what stands there was read or written.
+    fn row_taken(&self, id: ThreadId, pool: &Pool) -> Nanos {
+        let held = self.options.costs.sharing.row;
+        let (at, cpu) = self.comes(id);
+        let mut lines = self.lines.borrow_mut();
+        lines.hold(pool.lines.row, at, cpu, 1, held)
     }
 
     /// The acting thread has left an item in this tray of the inbox.

@@ -40,9 +40,9 @@ impl Machine {
         }
         let has_lock = self.worker(id, |w| w.has_lock);
         let came = has_lock.map_or(self.now(), |(came, _)| came);
-        if let Some((item, pwq, asked)) = self.next_dealt(id, who, came) {
+        if let Some((item, pwq, (asked, waited))) = self.next_dealt(id, who, came) {
             self.widen(id, who.pool);
-            let begun = self.begins(id, came, (asked, came < self.now()));
+            let begun = self.begins(id, came, (asked, waited || came < self.now()));
             return self.begin(id, item, pwq, begun);
         }
         let (step, stays) = self.ask_core(id, who, came);
@@ -92,16 +92,23 @@ impl Machine {
 
     /// Whether what the worker does next takes the pool's lock.
     fn asks_next(&self, id: ThreadId, who: WorkerRef) -> bool {
+        let pool = self.pool(who.pool);
         let goes_on = |report| {
-            let pool = self.pool(who.pool);
-            pool.inbox.borrow().goes_on(who.id, self.now(), &report) && self.has_dealt(who)
+            let inbox = pool.inbox.borrow();
+            let (now, id) = (self.now(), who.id);
+            inbox.goes_on(id, now, &report) && inbox.has_for(id) && !inbox.tells(id, now)
         };
         !self.worker(id, |w| w.ended).is_some_and(goes_on)
     }
 
     /// The worker goes on to the next item that it was dealt, if its last one was so short. Tells
     /// whether the pool had to deal it more.
-    fn next_dealt(&self, id: ThreadId, who: WorkerRef, now: Time) -> Option<(ItemId, PwqId, bool)> {
+    fn next_dealt(
+        &self,
+        id: ThreadId,
+        who: WorkerRef,
+        now: Time,
+    ) -> Option<(ItemId, PwqId, (bool, bool))> {
         let (ended, ran) = self.worker(id, |w| (w.ended, now.since(w.meter.begun)));
         let report = ItemReport {
             ran: Some(ran),
@@ -109,8 +116,16 @@ impl Machine {
         };
         let pool = self.pool(who.pool);
         let goes_on = pool.inbox.borrow().goes_on(who.id, now, &report);
+        let in_row = pool.inbox.borrow().is_in_row(who.id);
+        // It may have come for the lock when the row was empty.
+        let tells = in_row && (self.has_lock(id) || pool.inbox.borrow().tells(who.id, now));
+        if goes_on && tells {
+            self.tell(who, self.now().since(now));
+        }
         let asked = goes_on && self.deal_more(&pool, who.id, self.now().since(now));
+        let before = Before::of(&pool.inbox.borrow());
         let next = pool.inbox.borrow_mut().go_on(who.id, self.now(), &report)?;
+        let waited = in_row && self.charge_row(id, &pool, &before);
         self.worker(id, |w| w.ended = None);
         let word = WorkWord::off_queue(who.pool.0);
         self.items.borrow_mut().set_word(next.0, word);
@@ -118,7 +133,16 @@ impl Machine {
             // Who watches looks at the pool after each step, and then it may not change.
             self.with_inbox(who.pool, |_, _, _| ());
         }
-        Some((next.0, next.1, asked))
+        Some((next.0, next.1, (asked || in_row, waited || tells)))
+    }
+
+    /// The worker tells the pool what it has taken of the row, for which it has waited so long.
+    fn tell(&self, who: WorkerRef, wait: Nanos) {
+        let before = self.pool(who.pool).published.get();
+        self.beside_dealt(who.pool, |core, cx, inbox| {
+            core.waited(wait);
+            core.tells(cx, (inbox, &before), who.id);
+        });
     }
 
     /// The worker is dealt more, if it has begun all that it was dealt. No event. Whether it has

@@ -93,6 +93,7 @@ pub(super) fn sharing(hardware: &Hardware) -> Sharing {
         event: 106,
         item: 10,
         leave: 2 * hardware.atomic,
+        row: 10 + 4 * hardware.atomic,
         execution: CMWQ.execute,
         carried: 1_000 * CMWQ.lines,
     }

@@ -21,6 +21,9 @@ pub(crate) type Inbox = PlainInbox<ItemId, PwqId>;
 /// The lines of a pool that its threads share.
 pub(crate) struct PoolLines {
     pub(crate) lock: LineId,
+    /// Of its row.
+    pub(crate) row: LineId,
+    pub(crate) behind: LineId,
     /// Of its inbox.
     pub(crate) trays: Box<[LineId]>,
 }

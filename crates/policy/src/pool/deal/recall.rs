@@ -2,7 +2,7 @@
 
 use super::super::brief::LATE;
 use super::super::crew::Current;
-use super::super::dealt::{Dealer, Dealt, Recalled, Was};
+use super::super::dealt::{Dealt, Recalled, Was};
 use super::super::inbox::Inbox;
 use super::super::{Cx, Published, WorkerPool};
 use super::plain_flags;
@@ -14,9 +14,15 @@ use crate::time::{Nanos, Time};
 use crate::work::WorkWord;
 use crate::worker::WorkerId;
 
+/// Whether items wait in the row, which are older than all others of their pool workqueue.
+pub(super) fn waits_in_row<S: Store>(inbox: &impl Inbox<S>) -> bool {
+    inbox.row().is_some_and(|(_, waiting)| waiting > 0)
+}
+
 /// How far a worker has come by itself.
-struct Progress<P> {
-    dealer: Dealer<P>,
+pub(super) struct Progress<P> {
+    /// Which worker, and of which pool workqueue its items are.
+    of: (WorkerId, P),
     /// Items that have ended, and that have begun.
     count: u32,
     /// Those of them that were counted in, that had a slot, and that are far.
@@ -37,11 +43,12 @@ impl<S: Store> WorkerPool<S> {
     /// What was dealt to this worker, or to all, and is not begun is where it was, and the pool
     /// knows what they have done. To recall all is the first act of every event, whose time may be
     /// before that of a worker's last step. Exceptions are [`ended_beside`](Self::ended_beside),
-    /// [`next_beside`](Self::next_beside), [`crowded`](Self::crowded) and
+    /// [`next_beside`](Self::next_beside), [`tells`](Self::tells), [`crowded`](Self::crowded) and
     /// [`activate`](Self::activate).
     pub fn recall(&mut self, cx: &mut Cx<S>, inbox: &mut impl Inbox<S>, of: Option<WorkerId>) {
         let mut hand: Option<Progress<S::Pwq>> = None;
         let (mut all, mut begun) = (0, 0);
+        let mut row_waits = None;
         self.dealing.fifo = self
             .dealing
             .fifo
@@ -49,14 +56,14 @@ impl<S: Store> WorkerPool<S> {
         inbox.recall(of, |dealer, what| match what {
             Recalled::Hand { dealt } => {
                 self.crew.get_mut(dealer.worker).recalled_at = None;
-                all += dealt;
-                let next = self.progress(*dealer);
+                all += if dealer.in_row { 0 } else { dealt };
+                let next = self.progress(dealer.worker, dealer.pwq);
                 if let Some(before) = hand.replace(next) {
                     self.note_progress(cx, &before);
                 }
             }
             Recalled::Begun { item, at, ran } => {
-                begun += 1;
+                begun += usize::from(!dealer.in_row);
                 let progress = hand.as_mut().expect("it comes first");
                 self.note_step(cx, progress, (&item, at, ran));
             }
@@ -64,9 +71,18 @@ impl<S: Store> WorkerPool<S> {
                 let waits = self.put_back(cx, dealer.pwq, &item);
                 hand.as_mut().expect("it comes first").waits |= waits;
             }
+            Recalled::InRow(item) => {
+                all += 1;
+                if item.was != Was::Left && self.put_back(cx, dealer.pwq, &item) {
+                    row_waits = Some(dealer.pwq);
+                }
+            }
         });
         if let Some(last) = &hand {
             self.note_progress(cx, last);
+        }
+        if let Some(pwq) = row_waits {
+            self.take_slots(cx, pwq);
         }
         self.dealing.came_to(all, begun);
     }
@@ -78,8 +94,8 @@ impl<S: Store> WorkerPool<S> {
         let addr = cx.store.pwq_addr(pwq);
         let word = WorkWord::queued(addr, self.attrs.id, colour, plain_flags(inactive));
         cx.store.set_dealt(item.work, word);
+        self.dealing.left_hand(item.was);
         if inactive {
-            self.dealing.inactive -= 1;
             let none_waits = cx.store.pwq(pwq).inactive.is_empty();
             let back = |s: &mut S, list: &mut List<S>| list.push_front(s, item.work);
             self.slots.with_inactive(cx, pwq, back);
@@ -102,7 +118,7 @@ impl<S: Store> WorkerPool<S> {
             return;
         }
         let fifo = self.dealing.fifo.is_some() && !broken!(FifoOvertaken);
-        if before.open.is_none() || fifo {
+        if before.open.is_none() || fifo || waits_in_row(inbox) {
             return self.recall(cx, inbox, None);
         }
         if cx.now.since(self.dealing.looked) < LATE {
@@ -129,7 +145,9 @@ impl<S: Store> WorkerPool<S> {
         pwq: S::Pwq,
     ) {
         let none_waits = cx.store.pwq(pwq).inactive.is_empty();
-        let comes_first = self.dealing.fifo.is_some() || (self.dealing.inactive > 0 && none_waits);
+        let comes_first = self.dealing.fifo.is_some()
+            || waits_in_row(inbox)
+            || (self.dealing.inactive > 0 && none_waits);
         if !self.dealing.several || comes_first || self.brief.is_late(cx.now) {
             self.recall(cx, inbox, None);
         }
@@ -147,11 +165,11 @@ impl<S: Store> WorkerPool<S> {
     }
 
     /// Of a worker of which nothing was heard since it was dealt items.
-    fn progress(&self, dealer: Dealer<S::Pwq>) -> Progress<S::Pwq> {
-        let worker = self.crew.get(dealer.worker);
+    pub(super) fn progress(&self, id: WorkerId, pwq: S::Pwq) -> Progress<S::Pwq> {
+        let worker = self.crew.get(id);
         let current = worker.current.as_ref().expect("it executes an item");
         Progress {
-            dealer,
+            of: (id, pwq),
             count: 0,
             counted: 0,
             listed: 0,
@@ -165,16 +183,16 @@ impl<S: Store> WorkerPool<S> {
     }
 
     /// The item has ended that it was at, and it has begun this one.
-    fn note_step(
+    pub(super) fn note_step(
         &mut self,
         cx: &mut Cx<S>,
         progress: &mut Progress<S::Pwq>,
         (item, at, ran): (&Dealt<S::Work>, Time, Nanos),
     ) {
-        self.dealing.inactive -= usize::from(matches!(item.was, Was::Inactive(_)));
+        self.dealing.left_hand(item.was);
         let more_could = self.more_could_run();
         self.brief.ended(ran, true, more_could);
-        let pwq = progress.dealer.pwq;
+        let (_, pwq) = progress.of;
         self.worklist.note_over(cx, at, (pwq, progress.key.func));
         let state = cx.store.pwq(pwq);
         state.stats.note_ran(ran);
@@ -194,20 +212,18 @@ impl<S: Store> WorkerPool<S> {
         progress.began = at;
     }
 
-    fn note_progress(&mut self, cx: &mut Cx<S>, progress: &Progress<S::Pwq>) {
+    pub(super) fn note_progress(&mut self, cx: &mut Cx<S>, progress: &Progress<S::Pwq>) {
         if progress.count > 0 {
             self.note_steps(cx, progress);
         }
         if progress.waits {
-            self.take_slots(cx, progress.dealer.pwq);
+            self.take_slots(cx, progress.of.1);
         }
     }
 
     fn note_steps(&mut self, cx: &mut Cx<S>, progress: &Progress<S::Pwq>) {
         hit!(WorkerWentOn);
-        let Dealer {
-            worker: id, pwq, ..
-        } = progress.dealer;
+        let (id, pwq) = progress.of;
         let (count, at) = (u64::from(progress.count), progress.began);
         self.brief.moved(id, at);
         self.stats.started += count;

@@ -1,10 +1,13 @@
 //! A queue whose items begin in the order of queueing: no worker takes what another one would
 //! overtake.
 
-use super::leaving::{Box, count_in_all, crowded, end_by, leave, publish, run, take_in};
-use super::short::{Happens, Known, after_short_ones, end_all_but_one, happen};
+use super::leaving::{Box, Plain, count_in_all, crowded, end_by, leave, publish, run, take_in};
+use super::short::{Happens, Known, RAN, after_short_ones, end_all_but_one, happen};
+use super::store::TestStore;
 use super::*;
 use crate::pool::brief::{LATE, SHORT};
+use crate::pool::{Dealer, Inbox};
+use crate::time::Time;
 use proptest::prelude::*;
 
 /// A pool for so many CPUs in which one worker executes a short item of such a queue.
@@ -15,8 +18,8 @@ pub(super) fn in_order(target: u32) -> (Rig, Box) {
     (rig, inbox)
 }
 
-#[test]
-fn one_worker_is_dealt_items_and_of_several_each_takes_the_next() {
+/// Two workers that execute the first items of many.
+fn two_in_order() -> (Rig, Box, Vec<usize>) {
     let (mut rig, mut inbox) = in_order(2);
     let left = leave(&mut rig, &mut inbox, 200);
     let (_, one, _) = rig.running()[0];
@@ -27,12 +30,59 @@ fn one_worker_is_dealt_items_and_of_several_each_takes_the_next() {
     run(&mut rig, &mut inbox);
     assert_eq!(rig.executing().len(), 2);
     assert_eq!(rig.started, left[..3], "the other one has the next");
-    for (n, &next) in left[3..50].iter().enumerate() {
-        assert_eq!(inbox.nr_dealt(), 0);
-        let (_, id, _) = rig.running()[n % 2];
-        end_by(&mut rig, &mut inbox, id, 0);
+    (rig, inbox, left)
+}
+
+#[test]
+fn one_worker_is_dealt_items_and_of_several_each_takes_the_first_in_the_row() {
+    let (mut rig, mut inbox, left) = two_in_order();
+    let before = rig.pools[0].stats();
+    let mut nr_asked = 0;
+    for (n, &next) in left[3..].iter().enumerate() {
+        let (_, id, _) = rig.running()[n % 3 % 2];
+        assert_eq!(inbox.dealt_to(id), 0);
+        assert!(end_by(&mut rig, &mut inbox, id, RAN));
         assert_eq!(rig.started.last(), Some(&next));
+        nr_asked += usize::from(rig.pools[0].stats() != before);
     }
+    assert!(nr_asked < left.len());
+}
+
+#[test]
+fn an_empty_row_goes_with_the_last_hand_that_is_in_it() {
+    let (mut rig, mut inbox, left) = two_in_order();
+    let row = |inbox: &Box| Inbox::<TestStore>::row(&inbox.plain).map(|(_, waiting)| waiting);
+    let mut waited = false;
+    while let Some(&(_, id, _)) = rig.running().last() {
+        end_by(&mut rig, &mut inbox, id, RAN);
+        waited |= row(&inbox) > Some(0);
+    }
+    assert!(waited, "items were in it");
+    assert_eq!(rig.started, left, "in order");
+    assert_eq!(row(&inbox), None);
+    assert_eq!(inbox.plain.nr_out(), 0);
+}
+
+#[test]
+fn only_who_is_in_the_row_tells() {
+    let mut inbox = Plain::default();
+    let to = |worker, in_row| Dealer {
+        worker: WorkerId(worker),
+        pwq: usize::from(in_row),
+        told_from: SHORT,
+        until: Time(100),
+        more_until: Time(50),
+        alone: false,
+        in_row,
+    };
+    for (worker, in_row) in [(1, true), (2, false)] {
+        Inbox::<TestStore>::deal(&mut inbox, to(worker, in_row), |_| None);
+    }
+    Inbox::<TestStore>::line_up(&mut inbox, 1, 8, |_| None);
+    let tells = [1, 2].map(|worker| inbox.tells(WorkerId(worker), Time(0)));
+    assert_eq!(tells, [true, false], "the row is empty");
+    let late = [1, 2].map(|worker| inbox.tells(WorkerId(worker), Time(100)));
+    assert_eq!(late, [true, false]);
 }
 
 /// What happens with items that are queued once.

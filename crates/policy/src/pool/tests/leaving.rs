@@ -235,6 +235,12 @@ pub(super) fn end_by(rig: &mut Rig, inbox: &mut Box, id: WorkerId, ran: Nanos) -
 /// It goes on to what it was dealt, if it was, or is dealt then.
 fn go_on(rig: &mut Rig, inbox: &mut Box, id: WorkerId, report: &ItemReport) -> bool {
     let goes_on = inbox.plain.goes_on(id, rig.now, report);
+    if goes_on && inbox.plain.tells(id, rig.now) {
+        let before = inbox.published;
+        or_as_before(rig, inbox, |pool, cx, inbox| {
+            ((), pool.tells(cx, (inbox, &before), id))
+        });
+    }
     if let Some((dealer, dealt)) = inbox.plain.wants_more(id, rig.now).filter(|_| goes_on) {
         // No event: what the pool knows is as old as before.
         let more = |pool: &mut Pool, cx: &mut Cx<_>| {

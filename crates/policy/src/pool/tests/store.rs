@@ -240,6 +240,10 @@ impl Store for TestStore {
         item.dealt = is_owned.then_some(word);
     }
 
+    fn set_begun(&mut self, work: usize, pwq: usize, _word: WorkWord) {
+        self.set_alone(work, pwq);
+    }
+
     /// Only moves that the state word's table has.
     fn set_word(&mut self, work: usize, word: WorkWord) {
         let before = self.items[work].word;

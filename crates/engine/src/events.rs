@@ -5,7 +5,7 @@ use std::ptr::NonNull;
 
 use cmwq_os::clock;
 use cmwq_policy::pool::{Step, TURN};
-use cmwq_policy::{Action, Cx, ItemReport, Time, WorkerPool, contract};
+use cmwq_policy::{Action, Cx, ItemReport, Nanos, Time, WorkerPool, contract};
 
 use crate::engine::Real;
 use crate::item::Header;
@@ -116,17 +116,21 @@ impl Pool {
         (step, then.later || has_dealt || ended.is_none())
     }
 
-    /// The worker tells the pool what it has taken of the row, before it takes the next one.
-    pub(crate) fn worker_tells(&'static self, now: Time, slot: &'static Slot) {
-        let ((), then) = self.once_beside(now, |core, cx, inbox| {
-            let before = inbox.published();
+    /// The worker tells the pool what it has taken of the row, before it takes the next one. For
+    /// how long somebody else had the pool.
+    pub(crate) fn worker_tells(&'static self, now: Time, slot: &'static Slot) -> Nanos {
+        self.drop_old_reports();
+        let (waited, then) = self.once_beside(now, |core, cx, inbox| {
+            let (before, waited) = (inbox.published(), inbox.waited());
             inbox.asked_by(slot);
-            core.waited(inbox.waited());
-            ((), core.tells(cx, (inbox, &before), slot.id))
+            core.waited(waited);
+            let stays = core.tells(cx, (inbox, &before), slot.id);
+            (waited, stays)
         });
         if then.inspect {
             self.request_inspect();
         }
+        waited
     }
 
     /// One hold of the lock, and what follows.

@@ -5,6 +5,7 @@ use std::rc::Rc;
 
 use cmwq_policy::Nanos;
 use cmwq_policy::affinity::Scope;
+use cmwq_policy::attrs::Kind;
 use cmwq_sim::cpu::lines::trips;
 use cmwq_sim::{
     Act, Call, Costs, Machine, Options, PoolId, ProgramCx, QueueSpec, Script, Sharing, ThreadSpec,
@@ -177,4 +178,28 @@ fn the_same_costs_take_the_same_time() {
         (took, machine.pool_lines(PoolId(0)))
     };
     assert_eq!(once(), once());
+}
+
+#[test]
+fn items_in_order_are_taken_of_the_row_and_few_ask_for_the_lock() {
+    let topology = Topology::regular("one", 16, 1, 16, 16);
+    let mut spec = QueueSpec::managed("q");
+    spec.made.kind = Kind::Fifo;
+    let sharing = Sharing {
+        row: 20,
+        ..the_lock(2_000)
+    };
+    let (_, machine) = run_on(topology, spec, 5_000, sharing);
+    let ([front, behind], (lock, _)) =
+        (machine.row_lines(PoolId(0)), machine.pool_lines(PoolId(0)));
+    eprintln!(
+        "{} {} {} at {}",
+        front.accesses,
+        behind.accesses,
+        lock.accesses,
+        machine.now().0
+    );
+    assert!(front.accesses > ITEMS / 2, "{front:?}");
+    assert!(behind.accesses < front.accesses / 2, "{behind:?}");
+    assert!(lock.accesses < ITEMS * 3 / 4, "{lock:?}");
 }

@@ -328,6 +328,14 @@ impl Pool {
             .any(|word| word.load(SeqCst) != 0)
     }
 
+    /// A worker has ended an item: reports that came while it was busy are old, and their CPUs look
+    /// again.
+    pub(crate) fn drop_old_reports(&self) {
+        if self.has_reports() {
+            self.drop_reports();
+        }
+    }
+
     /// Drops reports that are too old to believe; if their CPUs still idle they say so again.
     pub(crate) fn drop_reports(&self) {
         let cpus: CpuMask = self.take_reports().collect();

@@ -72,8 +72,8 @@ impl<T> Part<T> {
 /// What who holds the pool knows of the row.
 #[derive(Default)]
 pub(super) struct LinedUp {
-    /// Of whom and what the row is, if any hand is in it: who lined up the first item since it was
-    /// recalled. The pool workqueue may be gone if nothing waits.
+    /// Of whom and what the row is, while any hand is in it or any item waits there: who lined up
+    /// the first item since it was recalled. If nothing waits the pool workqueue may be gone.
     pub(super) of: Option<Dealer<PwqRef>>,
     /// Room for what is about to be lined up, or was recalled.
     pub(super) items: Vec<Item>,
@@ -96,7 +96,7 @@ impl Row {
 
     /// The first one. What stands behind is brought to the front for it.
     fn first(&self, front: &mut Front) -> Option<Item> {
-        if front.items.0.is_empty() {
+        if front.items.0.is_empty() && self.behind.waiting() > 0 {
             let mut behind = self.behind.lock();
             std::mem::swap(&mut front.items, &mut *behind);
             front.low = low_mark(front.items.0.len());

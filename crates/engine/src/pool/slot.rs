@@ -128,7 +128,7 @@ impl Slot {
         let hand = self.hand.get()?;
         let goes_on = || goes_on_alone(report, &hand.dealer(), at);
         let ran = report.ran.filter(|_| goes_on())?;
-        let in_row = hand.dealer().in_row;
+        let in_row = hand.is_in_row();
         let asks = hand.wants_more(at, || self.pool.inbox().has_rest());
         let waited = if asks {
             self.pool.deal_more(at, hand)
@@ -158,8 +158,13 @@ impl Slot {
             return first;
         }
         // It is to tell, or the row was empty.
-        self.pool.worker_tells(at, self);
-        row.go_on(hand, at, ran).map(|(item, _)| (item, true))
+        let at = at.after(self.pool.worker_tells(at, self));
+        let next = match hand.is_in_row() {
+            true => row.go_on(hand, at, ran).map(|(item, _)| item),
+            // It runs alone now.
+            false => hand.go_on(at, ran),
+        };
+        next.map(|item| (item, true))
     }
 
     /// The item that the worker, which is the caller, executes has queued this one, which may be

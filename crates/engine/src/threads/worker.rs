@@ -365,9 +365,8 @@ impl Worker {
     /// whether it has become later than `now`.
     fn ask(&self, now: Time, ended: Option<ItemReport>) -> (Step<NonNull<Header>, PwqRef>, bool) {
         let slot = self.hands.slot;
-        // Reports that came while this worker was busy are old: their CPUs look again.
-        if ended.is_some() && slot.pool.has_reports() {
-            slot.pool.drop_reports();
+        if ended.is_some() {
+            slot.pool.drop_old_reports();
         }
         slot.pool.worker_asks(now, slot, ended)
     }

@@ -14,7 +14,7 @@
 //! the rest is where it was. So events find the pool as if the worker had told of each item. Where
 //! several workers run, each is dealt some, and a worker that just goes on leaves others theirs:
 //! when that is right is in "Several hands" of `README.md` in this folder. Of a FIFO queue it never
-//! is.
+//! is: there several share a [row].
 //!
 //! An item that is dealt and not begun is pending and owned, as in the inbox. Once it is begun it
 //! has the slot of the one before, of the same pool workqueue; a listed one has its own.

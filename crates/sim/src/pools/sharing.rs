@@ -215,6 +215,12 @@ impl Machine {
         words.iter().map(|&(line, _)| lines.stats(line)).collect()
     }
 
+    /// What happened to the lines of the pool's row: of its front, and of what stands behind.
+    pub fn row_lines(&self, pool: PoolId) -> [LineStats; 2] {
+        let (lines, pool) = (self.lines.borrow(), self.pool(pool));
+        [pool.lines.row, pool.lines.behind].map(|line| lines.stats(line))
+    }
+
     /// What happened to the line of the pool's lock, and to those of its inbox.
     pub fn pool_lines(&self, pool: PoolId) -> (LineStats, Vec<LineStats>) {
         let (lines, pool) = (self.lines.borrow(), self.pool(pool));

@@ -122,6 +122,8 @@ impl Machine {
         if goes_on && tells {
             self.tell(who, self.now().since(now));
         }
+        // It may run alone now.
+        let in_row = pool.inbox.borrow().is_in_row(who.id);
         let asked = goes_on && self.deal_more(&pool, who.id, self.now().since(now));
         let before = Before::of(&pool.inbox.borrow());
         let next = pool.inbox.borrow_mut().go_on(who.id, self.now(), &report)?;
@@ -138,11 +140,18 @@ impl Machine {
 
     /// The worker tells the pool what it has taken of the row, for which it has waited so long.
     fn tell(&self, who: WorkerRef, wait: Nanos) {
-        let before = self.pool(who.pool).published.get();
-        self.beside_dealt(who.pool, |core, cx, inbox| {
+        self.drop_reports(who.pool);
+        let pool = self.pool(who.pool);
+        let before = pool.published.get();
+        let stays = self.beside_dealt(who.pool, |core, cx, inbox| {
             core.waited(wait);
-            core.tells(cx, (inbox, &before), who.id);
+            core.tells(cx, (inbox, &before), who.id)
         });
+        let after = pool.published.get();
+        assert!(
+            !stays || after.tells_no_other(&before),
+            "{before:?}: {after:?}"
+        );
     }
 
     /// The worker is dealt more, if it has begun all that it was dealt. No event. Whether it has

@@ -86,8 +86,8 @@ pub(super) fn run(cell: &Cell, kind: Kind) -> Outcome {
 
 /// What has happened to lines so far.
 struct LinesOf {
-    /// That all CPUs share: the lock of a pool for all, its inbox where that is one line, and words
-    /// that several pools use.
+    /// That all CPUs share: the lock and the row of a pool for all, its inbox where that is one
+    /// line, and words that several pools use.
     shared: Vec<LineStats>,
     /// That the CPUs of a cache share.
     own: Vec<LineStats>,
@@ -101,6 +101,7 @@ impl LinesOf {
             let is_everybodys = machine.pool_pod(pool) == machine.topology().all();
             let of_lock = if is_everybodys { &mut shared } else { &mut own };
             of_lock.push(lock);
+            of_lock.extend(machine.row_lines(pool));
             // One is everybody's; of several each is that of a cache.
             let of_trays = match is_everybodys && trays.len() == 1 {
                 true => &mut shared,

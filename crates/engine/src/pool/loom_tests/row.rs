@@ -173,3 +173,21 @@ fn what_is_lined_up_meanwhile_stands_behind_the_others() {
         rig.check([begun, others]);
     });
 }
+
+#[test]
+fn who_reads_that_nothing_waits_finds_all_counted_in_hands() {
+    model(|| {
+        let rig = Rig::new(3, 2);
+        assert_eq!(rig.go_on(0, 1), [0], "one more is in front");
+        rig.line_up(2..3);
+        let other = rig.clone();
+        let other = thread::spawn(move || other.go_on(1, 2));
+        let told = rig.pool.lock().unwrap();
+        if rig.row.waiting() == 0 {
+            assert_eq!(rig.hands[1].nr_dealt(), 2);
+        }
+        drop(told);
+        let others = other.join().unwrap();
+        rig.check([vec![0], others]);
+    });
+}

@@ -35,11 +35,15 @@ impl<S: Store> WorkerPool<S> {
         inbox: &mut impl Inbox<S>,
         to: Dealer<S::Pwq>,
     ) {
-        // Others may take of it until it is recalled.
-        let before = inbox.row();
-        if !before.is_none_or(|(pwq, _)| pwq == to.pwq) {
-            return;
+        match inbox.row() {
+            Some((pwq, waiting)) if pwq != to.pwq && waiting > 0 => return,
+            Some((pwq, _)) if pwq != to.pwq => {
+                self.recall(cx, inbox, None);
+                self.conclude(cx);
+            }
+            _ => {}
         }
+        let before = inbox.row();
         inbox.deal(to, |_| None);
         let in_time = self.brief.in_time() * self.nr_running() as usize;
         let most = in_time.min(ROW_PART * self.dealing.most);
@@ -72,6 +76,7 @@ impl<S: Store> WorkerPool<S> {
             return false;
         };
         self.recall(cx, inbox, Some(id));
+        self.brief.moved(id, cx.now);
         self.conclude(cx);
         let goes_on = self.has_nothing_else(cx, id, &ItemReport::default())
             && !self.is_served_without(id, cx.now);
@@ -108,11 +113,11 @@ impl<S: Store> WorkerPool<S> {
         let worker = self.crew.get(id);
         let pwq = worker.current.as_ref()?.pwq;
         let ran = items::ran(cx.now, worker.began, report);
-        let is_its = inbox
+        inbox
             .row()
-            .is_some_and(|(row, waiting)| row == pwq && waiting > 0);
-        let may = is_its
-            && before.open.is_some()
+            .filter(|&(row, waiting)| row == pwq && waiting > 0)?;
+        self.brief.moved(id, cx.now);
+        let may = before.open.is_some()
             && self.has_nothing_else(cx, id, report)
             && self.may_deal(cx, (id, pwq)).is_some()
             && !self

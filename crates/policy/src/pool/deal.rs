@@ -47,6 +47,8 @@ pub(super) struct Dealing {
     inactive: usize,
     /// The same of items that were listed, and had one.
     listed: usize,
+    /// Until then nothing is put into the row, for so long.
+    row_pause: (Time, Nanos),
     /// The worker whose hand is out with items of a FIFO queue, if one is.
     fifo: Option<WorkerId>,
 }
@@ -59,6 +61,7 @@ impl Default for Dealing {
             several: false,
             inactive: 0,
             listed: 0,
+            row_pause: (Time(0), 0),
             fifo: None,
         }
     }

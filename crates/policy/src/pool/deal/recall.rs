@@ -118,7 +118,11 @@ impl<S: Store> WorkerPool<S> {
             return;
         }
         let fifo = self.dealing.fifo.is_some() && !broken!(FifoOvertaken);
-        if before.open.is_none() || fifo || waits_in_row(inbox) {
+        let row = waits_in_row(inbox);
+        if row && self.crew.get(id).current.is_some() {
+            self.pause_row(cx);
+        }
+        if before.open.is_none() || fifo || row {
             return self.recall(cx, inbox, None);
         }
         if cx.now.since(self.dealing.looked) < LATE {

@@ -16,16 +16,33 @@ use super::super::{Cx, Published, WorkerPool, items};
 use crate::probe::hit;
 use crate::sampling::ItemReport;
 use crate::store::Store;
+use crate::time::{MILLISECOND, Nanos};
 use crate::work::WorkWord;
 use crate::worker::WorkerId;
 
 /// For one item that a worker could be dealt, so many may wait in the row.
 const ROW_PART: usize = 8;
+/// There is no row for so long after somebody could not go on in it: at first, and at most.
+const ROW_PAUSE: Nanos = MILLISECOND;
+const ROW_PAUSE_MOST: Nanos = 128 * MILLISECOND;
 
 impl<S: Store> WorkerPool<S> {
     /// Whether items of this pool workqueue are put into the row instead of hands.
     pub(super) fn is_for_row(&self, cx: &Cx<S>, inbox: &impl Inbox<S>, pwq: S::Pwq) -> bool {
         cx.store.info(pwq).fifo && (self.nr_running() > 1 || inbox.is_out())
+    }
+
+    /// A worker that has ended an item could not go on in the row: it had another queue's, or steps
+    /// back, or more is to be done. So everything is recalled, and there is no row for a while.
+    /// Where that comes often, to line up and recall would cost more than a lock for each item: if
+    /// the row has not lasted for as long as the pause before it, the next pause is twice as long.
+    pub(super) fn pause_row(&mut self, cx: &Cx<S>) {
+        let (until, pause) = self.dealing.row_pause;
+        let next = match cx.now.since(until) > pause {
+            true => ROW_PAUSE,
+            false => (2 * pause).min(ROW_PAUSE_MOST),
+        };
+        self.dealing.row_pause = (cx.now.after(next), next);
     }
 
     /// The worker's hand is out, for what it takes of the row, and that is filled up.
@@ -35,13 +52,14 @@ impl<S: Store> WorkerPool<S> {
         inbox: &mut impl Inbox<S>,
         to: Dealer<S::Pwq>,
     ) {
-        match inbox.row() {
-            Some((pwq, waiting)) if pwq != to.pwq && waiting > 0 => return,
-            Some((pwq, _)) if pwq != to.pwq => {
-                self.recall(cx, inbox, None);
-                self.conclude(cx);
-            }
-            _ => {}
+        if cx.now < self.dealing.row_pause.0 {
+            return;
+        }
+        if inbox.row().is_some_and(|(pwq, _)| pwq != to.pwq) {
+            // Nothing waits in it: else it was recalled. Others may take of it until it is.
+            self.pause_row(cx);
+            self.recall(cx, inbox, None);
+            self.conclude(cx);
         }
         let before = inbox.row();
         inbox.deal(to, |_| None);

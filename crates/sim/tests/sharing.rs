@@ -192,13 +192,6 @@ fn items_in_order_are_taken_of_the_row_and_few_ask_for_the_lock() {
     let (_, machine) = run_on(topology, spec, 5_000, sharing);
     let ([front, behind], (lock, _)) =
         (machine.row_lines(PoolId(0)), machine.pool_lines(PoolId(0)));
-    eprintln!(
-        "{} {} {} at {}",
-        front.accesses,
-        behind.accesses,
-        lock.accesses,
-        machine.now().0
-    );
     // Not before it is known how long the items take, and not while threads are made for them.
     assert!(front.accesses > ITEMS / 4, "{front:?}");
     assert!(behind.accesses < front.accesses / 2, "{behind:?}");

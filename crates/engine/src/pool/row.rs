@@ -3,8 +3,8 @@
 //!
 //! The row has two parts with a lock each. Workers take items of the *front*, one after the other.
 //! Who lines items up puts them *behind*, and need not wait for workers; whoever finds the front
-//! empty brings there all that stands behind. Each lock is held for no longer. Who holds the pool
-//! may take either; who holds the front may take the other one.
+//! empty brings there all that stands behind. Neither lock is held for anything else. Who holds the
+//! pool may take either; who holds the front may take the other one.
 //!
 //! | who | does |
 //! | --- | --- |

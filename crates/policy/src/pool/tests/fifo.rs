@@ -36,16 +36,16 @@ fn two_in_order() -> (Rig, Box, Vec<usize>) {
 #[test]
 fn one_worker_is_dealt_items_and_of_several_each_takes_the_first_in_the_row() {
     let (mut rig, mut inbox, left) = two_in_order();
-    let before = rig.pools[0].stats();
     let mut nr_asked = 0;
     for (n, &next) in left[3..].iter().enumerate() {
         let (_, id, _) = rig.running()[n % 3 % 2];
         assert_eq!(inbox.dealt_to(id), 0);
+        let before = rig.pools[0].stats();
         assert!(end_by(&mut rig, &mut inbox, id, RAN));
         assert_eq!(rig.started.last(), Some(&next));
         nr_asked += usize::from(rig.pools[0].stats() != before);
     }
-    assert!(nr_asked < left.len());
+    assert!(nr_asked < left.len() / 4, "{nr_asked}");
 }
 
 #[test]

@@ -19,7 +19,7 @@
 
 use std::collections::VecDeque;
 
-use cmwq_policy::pool::{Dealer, low_mark};
+use cmwq_policy::pool::{Dealer, is_low, low_mark};
 use cmwq_policy::{Nanos, Time};
 
 use super::hand::{Hand, Item};
@@ -110,9 +110,8 @@ impl Row {
     fn goes(&self, front: &mut Front) -> bool {
         front.items.0.pop_front();
         self.front.note(front.items.0.len());
-        let fills = front.items.0.len() <= front.low && self.behind.waiting() == 0;
-        front.low = if fills { 0 } else { front.low };
-        fills
+        let left = front.items.0.len();
+        is_low(left, &mut front.low, || self.behind.waiting() > 0)
     }
 
     /// Takes the first one. The caller holds the pool.

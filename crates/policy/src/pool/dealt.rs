@@ -117,9 +117,19 @@ pub fn tells<P>(to: &Dealer<P>, at: Time, taken: usize, fills: bool) -> bool {
     fills || at >= to.until || taken == MOST_DEALT
 }
 
-/// The row, in which so many wait now, is to be filled up when so many do.
-pub fn low_mark(waiting: usize) -> usize {
-    waiting / 2
+/// So many have come to the front of the row: it is to be filled up when so many are left there.
+pub fn low_mark(came: usize) -> usize {
+    came / 2
+}
+
+/// Whether somebody is to fill the row up, now that so many are left at the front: one is asked.
+/// `behind`: others stand behind these.
+pub fn is_low(left: usize, low: &mut usize, behind: impl FnOnce() -> bool) -> bool {
+    let is_low = left <= *low && !behind();
+    if is_low {
+        *low = 0;
+    }
+    is_low
 }
 
 /// Whether a worker whose hand is out is dealt more then: it has begun all that it was dealt, there

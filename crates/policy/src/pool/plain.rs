@@ -5,7 +5,8 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use super::dealt::{
-    self, Dealer, Dealt, MOST_DEALT, Recalled, Was, goes_on_alone, keeps_own, low_mark, tells,
+    self, Dealer, Dealt, MOST_DEALT, Recalled, Was, goes_on_alone, is_low, keeps_own, low_mark,
+    tells,
 };
 use super::inbox::{Inbox, Left, MOST_SEARCHED, Open, is_too_late, looks_at_clock, told_behind};
 use crate::sampling::ItemReport;
@@ -77,8 +78,8 @@ impl<W, P> Row<W, P> {
             self.low = low_mark(self.items.len());
         }
         let first = self.items.pop_front()?;
-        let fills = self.items.len() <= self.low && self.behind.is_empty();
-        self.low = if fills { 0 } else { self.low };
+        let behind = !self.behind.is_empty();
+        let fills = is_low(self.items.len(), &mut self.low, || behind);
         Some((first, fills))
     }
 }

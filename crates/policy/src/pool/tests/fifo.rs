@@ -1,13 +1,16 @@
 //! A queue whose items begin in the order of queueing: no worker takes what another one would
 //! overtake.
 
-use super::leaving::{Box, Plain, count_in_all, crowded, end_by, leave, publish, run, take_in};
+use super::leaving::{
+    Box, Plain, beside, count_in_all, crowded, end_by, leave, publish, run, take_in,
+};
+use super::rig::Doing;
 use super::short::{Happens, Known, RAN, after_short_ones, end_all_but_one, happen};
 use super::store::TestStore;
 use super::*;
 use crate::pool::brief::{LATE, SHORT};
 use crate::pool::{Dealer, Inbox};
-use crate::time::Time;
+use crate::time::{MILLISECOND, Time};
 use proptest::prelude::*;
 
 /// A pool for so many CPUs in which one worker executes a short item of such a queue.
@@ -61,6 +64,43 @@ fn an_empty_row_goes_with_the_last_hand_that_is_in_it() {
     assert_eq!(rig.started, left, "in order");
     assert_eq!(row(&inbox), None);
     assert_eq!(inbox.plain.nr_out(), 0);
+}
+
+#[test]
+fn there_is_no_row_for_a_while_where_somebody_could_not_go_on_in_it() {
+    let (mut rig, mut inbox, _) = two_in_order();
+    let waits = |inbox: &Box| {
+        let row = Inbox::<TestStore>::row(&inbox.plain);
+        row.is_some_and(|(_, waiting)| waiting > 0)
+    };
+    let ends = |rig: &mut Rig, inbox: &mut Box| {
+        let (_, id, _) = rig.running()[0];
+        end_by(rig, inbox, id, RAN);
+    };
+    ends(&mut rig, &mut inbox);
+    assert!(waits(&inbox));
+    // It has slept: more is to be done than to go on.
+    let (_, id, _) = rig.running()[0];
+    let report = ItemReport {
+        ran: Some(RAN),
+        slept: Some(true),
+        ..ItemReport::default()
+    };
+    rig.thread(0, id).doing = Doing::Awake;
+    let before = inbox.published;
+    let step = beside(&mut rig, &mut inbox, |pool, cx, inbox| {
+        pool.ended_beside(cx, (inbox, &before), id, report).0
+    });
+    rig.follow(0, id, &[], step);
+    run(&mut rig, &mut inbox);
+    ends(&mut rig, &mut inbox);
+    assert!(!waits(&inbox));
+    rig.advance(2 * MILLISECOND);
+    leave(&mut rig, &mut inbox, 200);
+    for _ in 0..20 {
+        ends(&mut rig, &mut inbox);
+    }
+    assert!(waits(&inbox), "it is over");
 }
 
 #[test]

@@ -186,7 +186,10 @@ impl Brief {
             };
         }
         self.run = self.count(self.run, is_brief);
-        self.short = self.count(self.short, is_short);
+        // A light one that nobody has waited for was not too long for one worker.
+        if is_short || others_wait || ran >= LIGHT {
+            self.short = self.count(self.short, is_short);
+        }
         self.light = self.count(self.light, is_short || ran < LIGHT);
         self.mean = (self.mean * (MEAN_PART - 1) + ran.min(WAITS_AT_MOST)) / MEAN_PART;
         self.strike_the_balance();

@@ -40,6 +40,21 @@ fn where_no_other_waits_longer_ones_are_brief_too() {
     }
 }
 
+#[test]
+fn light_items_that_nobody_waits_for_are_not_too_long() {
+    for (ran, others_wait, stays) in [
+        (SHORT, false, true),
+        (LIGHT - 1, false, true),
+        (LIGHT, false, false),
+        (SHORT, true, false),
+    ] {
+        let mut brief = Brief::default();
+        assert!(are_short(&mut brief, SHORT - 1));
+        (0..10 * MOST).for_each(|_| brief.ended(ran, others_wait, true));
+        assert_eq!(brief.are_short(), stays, "{ran}, {others_wait}");
+    }
+}
+
 /// So many items in a row that took so long; whether they are short.
 fn are_short(brief: &mut Brief, ran: Nanos) -> bool {
     (0..2 * NEEDS_FIRST).for_each(|_| brief.ended(ran, true, false));

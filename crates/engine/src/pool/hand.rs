@@ -1,14 +1,15 @@
 //! What a worker was dealt: what for is in `cmwq_policy::pool`'s `deal.rs`.
 //!
 //! A worker that was ever dealt anything has a hand; several may be out at a time. One word of each
-//! says whether it is *out*, how many items were dealt, and how many of them are begun; it is 0
-//! while the hand is not out.
+//! says whether it is *out*, how many items were dealt, how many of them are begun, and whether the
+//! worker stays for more; it is 0 while the hand is not out.
 //!
 //! | who | does |
 //! | --- | --- |
 //! | deals, or deals more: the worker itself, holding the pool | writes the items; stores the word |
 //! | keeps what its item queues: the worker, without the pool | writes the item; counts one more dealt |
 //! | goes on: the worker, without the pool | notes its step; counts one more begun |
+//! | stays: the worker, without the pool | says so in the word, and takes it back when that is over |
 //! | takes an item of the [row](super::row): the worker, holding that | writes the item and its step; counts one more dealt and begun |
 //! | recalls: anybody, holding the pool | swaps the word for 0; reads the steps, and the rest |
 //! | looks for an item: anybody, holding the pool | reads what was dealt |
@@ -22,18 +23,21 @@
 
 use std::ptr::NonNull;
 
-use cmwq_policy::pool::{Dealer, Dealt, MOST_DEALT, Recalled, keeps_own, tells, wants_more};
-use cmwq_policy::{ItemKey, Nanos, Time, WorkerId};
+use cmwq_policy::pool::{
+    Dealer, Dealt, MOST_DEALT, Recalled, keeps_own, may_stay, tells, wants_more,
+};
+use cmwq_policy::{ItemKey, ItemReport, Nanos, Time, WorkerId};
 
 use crate::item::Header;
 use crate::queue::pwq::PwqRef;
 use crate::sync::{AtomicBool, AtomicU32, Relaxed, SeqCst, UnsafeCell};
 
 /// In the word: how many are begun, above that how many were dealt, and above that whether it is
-/// out, though nothing was.
+/// out, though nothing was, and whether the worker stays.
 const DEALT_SHIFT: u32 = 8;
 const NUMBER: u32 = (1 << DEALT_SHIFT) - 1;
 const OUT: u32 = 1 << (2 * DEALT_SHIFT);
+const STAYS: u32 = OUT << 1;
 
 const _: () = assert!(MOST_DEALT <= NUMBER as usize);
 
@@ -98,6 +102,29 @@ impl Hand {
         // Whether items wait is read from lines that others write: last.
         let wants = || wants_more(&self.dealer(), at, dealt, begun, true);
         word & OUT != 0 && wants() && waits()
+    }
+
+    /// Its worker, which is the caller and has ended this item, stays from now on, if it
+    /// [may](may_stay) where others wait or not.
+    pub(super) fn stay(&self, report: &ItemReport, waits: impl FnOnce() -> bool) -> bool {
+        let word = self.word.load(SeqCst);
+        // Whether items wait is read from lines that others write: last.
+        let may =
+            word & OUT != 0 && may_stay(&self.dealer(), report, read(word), false) && !waits();
+        may && self
+            .word
+            .compare_exchange(word, word | STAYS, SeqCst, SeqCst)
+            .is_ok()
+    }
+
+    /// Whether nobody has recalled it since the worker, which is the caller, stays.
+    pub(super) fn stays(&self) -> bool {
+        self.word.load(SeqCst) & STAYS != 0
+    }
+
+    /// The worker does not stay any more.
+    pub(crate) fn stay_is_over(&self) {
+        self.word.fetch_and(!STAYS, SeqCst);
     }
 
     /// How many were dealt. The caller is the worker.
@@ -226,9 +253,10 @@ impl Hand {
     /// Tells how many were dealt, of each item that the worker has begun, then of those that it has
     /// not, the last one first. The caller holds the pool.
     pub(crate) fn recall(&self, mut told: impl FnMut(&Dealer<PwqRef>, Recalled<NonNull<Header>>)) {
-        let (dealt, done) = read(self.word.swap(0, SeqCst));
+        let word = self.word.swap(0, SeqCst);
+        let ((dealt, done), stays) = (read(word), word & STAYS != 0);
         let dealer = self.dealer();
-        told(&dealer, Recalled::Hand { dealt });
+        told(&dealer, Recalled::Hand { dealt, stays });
         for number in 0..done {
             // SAFETY: it is counted, and the worker does not come back to it.
             let (at, ran) = self.steps[number].with(|step| unsafe { *step });

@@ -12,7 +12,7 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 
 use cmwq_policy::pool::{Dealer, Dealt as InHand, Inbox as _, Left, Open, Recalled, Was};
-use cmwq_policy::{Time, WorkerId};
+use cmwq_policy::{ItemReport, Time, WorkerId};
 use loom::thread;
 
 use super::hand::Hand;
@@ -368,4 +368,19 @@ fn what_an_item_queues_is_kept_or_left_and_begun_once() {
 #[test]
 fn what_is_dealt_on_top_is_begun_and_told_or_given_back() {
     begin_more(Dealt::deal_more);
+}
+
+#[test]
+fn a_worker_that_stays_and_is_dealt_more_finds_what_was_recalled() {
+    begin_more(|dealt, number| {
+        let report = ItemReport {
+            ran: Some(0),
+            ..ItemReport::default()
+        };
+        if dealt.hand.stay(&report, || false) {
+            let _ = dealt.hand.stays();
+            dealt.hand.stay_is_over();
+        }
+        dealt.deal_more(number)
+    });
 }

@@ -148,6 +148,18 @@ impl Slot {
         Some((item.work, (asks || in_row, waited)))
     }
 
+    /// The worker, which is the caller and has ended this item, stays before it says so, if it may.
+    /// Then it has a hand.
+    pub(crate) fn stay(&self, report: &ItemReport) -> Option<&Hand> {
+        let stays = |hand: &&Hand| hand.stay(report, || self.pool.inbox().has_rest());
+        self.hand().filter(stays)
+    }
+
+    /// Whether nothing has come since it stays with this hand.
+    pub(crate) fn stays(&self, hand: &Hand) -> bool {
+        hand.stays() && !self.pool.inbox().has_rest()
+    }
+
     /// The worker takes the first item in the row. Tells whether that has taken long, or may have.
     fn take_of_row(&'static self, hand: &Hand, at: Time, ran: Nanos) -> Option<(Item, bool)> {
         let row = self.pool.row();

@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering::SeqCst;
 use cmwq_os::stopwatch::Stopwatch;
 use cmwq_os::{clock, sched, thread};
 use cmwq_policy::lately::Whose;
-use cmwq_policy::linger::Linger;
+use cmwq_policy::linger::{self, Linger};
 use cmwq_policy::pool::{PoolKey, Step};
 use cmwq_policy::sampling::Beginnings;
 use cmwq_policy::{CpuMask, ItemReport, Nanos, Rule, Time, WorkerId, sampling};
@@ -292,12 +292,15 @@ impl Worker {
         loop {
             self.follow_cpus();
             let was_lost = self.is_lost_before(work, begun);
-            let done = self.hands.execute(work, pwq, Some(begun));
+            let mut done = self.hands.execute(work, pwq, Some(begun));
             if !slot.pool.base().is_ours() {
                 return None;
             }
             // What could not be set right before is no doing of this item.
             let is_lost = was_lost || self.is_lost_after(&done, pwq);
+            if !is_lost {
+                done.at = self.stay(&done);
+            }
             let next = (!is_lost)
                 .then(|| slot.go_on(pwq, done.at, &done.report))
                 .flatten();
@@ -394,20 +397,42 @@ impl Worker {
             .with_workers(now, |core, cx| core.yielded(cx, slot.id, took));
     }
 
-    /// Stays for a moment, if that has been of use. True if it was. Whoever wakes it meanwhile may
-    /// bring it to the item, as if it had parked.
-    fn linger(&mut self) -> bool {
+    /// Stays for a moment before it says that the item has ended, if it may, and that has been of
+    /// use. Until when.
+    fn stay(&mut self, done: &Executed) -> Time {
+        let slot = self.hands.slot;
+        let yields = self.linger.yields(slot.pool.has_pods());
+        let hand = (yields > 0).then(|| slot.stay(&done.report)).flatten();
+        let Some(hand) = hand else {
+            return done.at;
+        };
+        let (over, now) = yields_until(yields, done.at, || !slot.stays(hand));
+        hand.stay_is_over();
+        let stayed = now.since(done.at);
+        if sampling::begins_anew(over, stayed) {
+            self.hands.meter.restart();
+        }
+        self.linger.spell_ended(over, stayed);
+        now
+    }
+
+    /// Stays for a moment when there is nothing to do, if that has been of use. True if it was.
+    /// Whoever wakes it meanwhile may bring it to the item, as if it had parked.
+    fn linger(&mut self, from: Time) -> bool {
         let slot = self.hands.slot;
         let yields = self.linger.yields(slot.pool.has_pods());
         if yields > 0 {
             // Now, since an item that comes meanwhile should not wait for that.
             self.hands.meter.restart();
-        }
-        (0..yields).any(|_| {
             slot.parks_here();
-            sched::yield_now();
-            slot.parker.is_woken()
-        })
+        }
+        let is_woken = || {
+            slot.parker.is_woken() || {
+                slot.parks_here();
+                false
+            }
+        };
+        yields_until(yields, from, is_woken).0
     }
 
     fn park(&mut self) {
@@ -417,7 +442,7 @@ impl Worker {
             self.follow_cpus();
         }
         let idle_from = clock::now();
-        let woken = self.linger();
+        let woken = self.linger(idle_from);
         if !woken {
             slot.parks_here();
         }
@@ -432,6 +457,22 @@ impl Worker {
             scan::handle_reports(slot.pool, Some(slot.id));
         }
     }
+}
+
+/// Yields so often, and not for long, until it is over: whether it is, and when that was.
+fn yields_until(yields: u32, from: Time, mut is_over: impl FnMut() -> bool) -> (bool, Time) {
+    let mut now = from;
+    for _ in 0..yields {
+        sched::yield_now();
+        now = clock::now();
+        if is_over() {
+            return (true, now);
+        }
+        if !linger::stays_on(now.since(from)) {
+            break;
+        }
+    }
+    (false, now)
 }
 
 /// Reports what an item has left behind. True if the thread cannot be set right.

@@ -1,5 +1,6 @@
 //! What a worker is [dealt](super::deal), and what it tells of it.
 
+use super::brief::LIGHT;
 use crate::sampling::ItemReport;
 use crate::stats::Stamp;
 use crate::store::ItemKey;
@@ -93,6 +94,8 @@ pub enum Recalled<W> {
     Hand {
         /// So many.
         dealt: usize,
+        /// It has ended its item, and [stays](may_stay).
+        stays: bool,
     },
     /// The worker has begun it.
     Begun {
@@ -143,6 +146,20 @@ pub fn wants_more<P>(to: &Dealer<P>, at: Time, dealt: usize, begun: usize, waits
 /// be dealt it from there would take the pool's lock.
 pub fn keeps_own<P>(to: &Dealer<P>, dealt: usize, begun: usize, waits: bool) -> bool {
     to.alone && begun == dealt && dealt < MOST_DEALT && !waits
+}
+
+/// Whether a worker that has ended this item may [stay](crate::linger) before it says so: it has
+/// begun all that it was dealt, its hand is out, and nothing waits, so nobody needs to know. Who
+/// does recalls its hand. While it stays the pool takes it to be at the item, and items are left to
+/// it.
+pub fn may_stay<P>(
+    to: &Dealer<P>,
+    report: &ItemReport,
+    (dealt, begun): (usize, usize),
+    waits: bool,
+) -> bool {
+    let is_light = report.ran.is_some_and(|ran| ran < LIGHT) && report.slept != Some(true);
+    to.alone && begun == dealt && is_light && !report.foreign && !waits
 }
 
 /// Whether an item that a worker's item has queued is executed by nobody else, as far as its worker

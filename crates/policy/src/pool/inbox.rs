@@ -367,9 +367,12 @@ impl<S: Store> WorkerPool<S> {
         before: &Published,
         (id, step): (WorkerId, Step<S::Work, S::Pwq>),
     ) {
-        if let Step::Run(_, pwq) = step
-            && before.open.is_some()
-        {
+        let Step::Run(_, pwq) = step else {
+            return;
+        };
+        let none_waits = self.nr_queued() == 0 && cx.store.pwq(pwq).inactive.is_empty();
+        // With an empty hand it may stay for what comes next.
+        if before.open.is_some() || (none_waits && !inbox.has_any()) {
             self.deal(cx, inbox, (id, pwq));
             self.start_for_left(cx, inbox);
         }
@@ -458,7 +461,7 @@ impl<S: Store> WorkerPool<S> {
     /// under the pool's lock.
     pub fn publish(&mut self, cx: &mut Cx<S>, inbox: &mut impl Inbox<S>) -> Published {
         let mut published = self.published(cx.now);
-        if published.open.is_none() && inbox.is_open() {
+        if published.open.is_none() && (inbox.is_open() || inbox.is_out()) {
             inbox.shut();
             if inbox.is_out() {
                 self.recall(cx, inbox, None);

@@ -69,7 +69,7 @@ pub use census::Census;
 pub use claim::{Claimant, MAX_CLAIMS};
 pub use dealt::{
     Dealer, Dealt, MOST_DEALT, Recalled, Was, goes_on_alone, is_its_own, is_low, keeps_own,
-    low_mark, tells, wants_more,
+    low_mark, may_stay, tells, wants_more,
 };
 pub use decisions::Decided;
 pub use inbox::{

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 
 use super::dealt::{
     self, Dealer, Dealt, MOST_DEALT, Recalled, Was, goes_on_alone, is_low, keeps_own, low_mark,
-    tells,
+    may_stay, tells,
 };
 use super::inbox::{Inbox, Left, MOST_SEARCHED, Open, is_too_late, looks_at_clock, told_behind};
 use crate::sampling::ItemReport;
@@ -44,6 +44,8 @@ struct Hand<W, P> {
     begun: Vec<(Dealt<W>, Time, Nanos)>,
     /// See [`tells`].
     fills: bool,
+    /// See [`may_stay`].
+    stays: bool,
 }
 
 /// See [`Inbox::line_up`].
@@ -298,6 +300,18 @@ impl<W: Copy + PartialEq, P: Copy> PlainInbox<W, P> {
         self.hand(id).is_some_and(may)
     }
 
+    /// The worker, which has ended this item, stays if it may. Whether it does.
+    pub fn stay(&mut self, id: WorkerId, report: &ItemReport) -> bool {
+        let waits = self.has_left();
+        let mut hands = self.hands.iter_mut();
+        let Some(hand) = hands.find(|hand| hand.dealer.worker == id) else {
+            return false;
+        };
+        let (begun, rest) = (hand.begun.len(), hand.rest.len());
+        hand.stays = may_stay(&hand.dealer, report, (begun + rest, begun), waits);
+        hand.stays
+    }
+
     /// The worker has ended an item then, of which that is reported, and goes on to the next one
     /// that it was dealt, if it was, or that is first in the row.
     pub fn go_on(&mut self, id: WorkerId, at: Time, report: &ItemReport) -> Option<(W, P)> {
@@ -379,6 +393,7 @@ impl<S: Store> Inbox<S> for PlainInbox<S::Work, S::Pwq> {
             rest,
             begun,
             fills: false,
+            stays: false,
         });
         Inbox::<S>::deal_more(self, dealer.worker, next)
     }
@@ -447,7 +462,8 @@ impl<S: Store> Inbox<S> for PlainInbox<S::Work, S::Pwq> {
         for hand in out.into_iter().rev() {
             let dealt = hand.begun.len() + hand.rest.len();
             self.moved += dealt as u64;
-            told(&hand.dealer, Recalled::Hand { dealt });
+            let stays = hand.stays;
+            told(&hand.dealer, Recalled::Hand { dealt, stays });
             for (item, at, ran) in hand.begun {
                 told(&hand.dealer, Recalled::Begun { item, at, ran });
             }

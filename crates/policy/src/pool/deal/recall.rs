@@ -54,8 +54,12 @@ impl<S: Store> WorkerPool<S> {
             .fifo
             .filter(|&id| of.is_some_and(|of| of != id));
         inbox.recall(of, |dealer, what| match what {
-            Recalled::Hand { dealt } => {
+            Recalled::Hand { dealt, stays } => {
                 self.crew.get_mut(dealer.worker).recalled_at = None;
+                if stays {
+                    // It has not been at its item for as long as it seems.
+                    self.brief.moved(dealer.worker, cx.now);
+                }
                 all += if dealer.in_row { 0 } else { dealt };
                 let next = self.progress(dealer.worker, dealer.pwq);
                 if let Some(before) = hand.replace(next) {

@@ -49,6 +49,7 @@ mod rules;
 mod several;
 mod short;
 mod starvation;
+mod staying;
 mod store;
 mod timelines;
 mod watch;

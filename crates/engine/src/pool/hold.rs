@@ -117,6 +117,15 @@ impl Pool {
         waited
     }
 
+    /// Whether items may wait, and when it next wants a tick: no event.
+    pub(crate) fn at_a_glance(&'static self) -> (bool, Option<Time>) {
+        let (mut guard, _) = self.lock_core();
+        let look = |pool: &mut WorkerPool<Items>, cx: &mut Cx<Items>, inbox: &mut View| {
+            pool.at_a_glance(inbox, cx.now)
+        };
+        self.at_hand(&mut guard, clock::now(), look)
+    }
+
     /// What an event has at hand.
     fn at_hand<R>(
         &'static self,

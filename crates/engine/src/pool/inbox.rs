@@ -274,6 +274,11 @@ impl Policy<Items> for View<'_> {
         self.taken.ends.is_some() || self.inbox.has_new()
     }
 
+    fn any_waits(&self) -> bool {
+        let deals = || self.out.iter().any(|(_, hand)| hand.has_any());
+        self.has_any() || deals() || self.waits_in_row()
+    }
+
     fn nr_left(&self) -> usize {
         let trays = self.inbox.trays.iter();
         let new = trays.map(|tray| tray.top().number() as usize);

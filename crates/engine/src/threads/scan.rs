@@ -7,7 +7,7 @@ use cmwq_os::{clock, inspect};
 use cmwq_policy::contract::{self, Lookout};
 use cmwq_policy::hog::{Sample, Switches};
 use cmwq_policy::pool::{AskSwitches, Hog, Seen, SeenState};
-use cmwq_policy::{CpuMask, WorkerId};
+use cmwq_policy::{CpuMask, Time, WorkerId};
 
 use super::{outgrow, stall};
 use crate::engine::Real;
@@ -21,6 +21,10 @@ use crate::wait::this_worker::as_stranger;
 impl Lookout for Real {
     fn pools(&self) -> impl Iterator<Item = u32> {
         self.0.pools().map(Pool::id)
+    }
+
+    fn at_a_glance(&self, pool: u32) -> (bool, Option<Time>) {
+        self.pool(pool).at_a_glance()
     }
 
     fn take_asked(&self, pool: u32) -> bool {

@@ -232,10 +232,7 @@ impl Ticker {
         let mut until = due;
         let round = self.rounds.sleeps_until(clock::now(), tick.has_backlog());
         if round.is_some() || !tick.disarm() {
-            let looks = self
-                .engine
-                .pools()
-                .filter_map(|p| p.with_workers(clock::now(), |core, cx| core.look_at(cx.now)));
+            let looks = self.engine.pools().filter_map(|pool| pool.at_a_glance().1);
             let round = round.unwrap_or(self.rounds.next());
             until = looks.chain(due).chain([round]).min();
         }

@@ -76,6 +76,10 @@ pub trait Inbox<S: Store> {
     fn shut(&mut self);
     /// Whether there is an item in it.
     fn has_any(&self) -> bool;
+    /// Whether one is in it, or in a hand or the row and not begun.
+    fn any_waits(&self) -> bool {
+        self.has_any()
+    }
     /// How many are in it, about.
     fn nr_left(&self) -> usize;
     /// What was left lies apart from now on from what will be, in order.

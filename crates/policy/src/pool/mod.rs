@@ -424,6 +424,12 @@ impl<S: Store> WorkerPool<S> {
         lanes.into_iter().chain(self.mayday_due()).min()
     }
 
+    /// Whether items may wait, in the inbox and in hands too, and when it [next wants a
+    /// tick](Self::look_at). Nothing is recalled for that: workers go on undisturbed.
+    pub fn at_a_glance(&self, inbox: &impl Inbox<S>, now: Time) -> (bool, Option<Time>) {
+        (self.nr_queued() > 0 || inbox.any_waits(), self.look_at(now))
+    }
+
     /// Brings tokens and statistics in line with the estimate. The last act of every event.
     fn settle(&mut self, cx: &mut Cx<S>) {
         self.worklist.look_for_room(cx.now);

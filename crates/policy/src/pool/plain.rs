@@ -352,6 +352,11 @@ impl<S: Store> Inbox<S> for PlainInbox<S::Work, S::Pwq> {
         !self.left.is_empty()
     }
 
+    fn any_waits(&self) -> bool {
+        let deals = |hand: &Hand<_, _>| !hand.rest.is_empty();
+        self.has_left() || self.hands.iter().any(deals) || self.waits_in_row()
+    }
+
     fn nr_left(&self) -> usize {
         self.left.len()
     }

@@ -223,6 +223,12 @@ impl Lookout for Machine {
         0..self.pools.borrow().len() as u32
     }
 
+    fn at_a_glance(&self, pool: u32) -> (bool, Option<Time>) {
+        let pool = self.pool(PoolId(pool));
+        let inbox = pool.inbox.borrow();
+        pool.core.borrow().at_a_glance(&*inbox, self.now())
+    }
+
     fn take_asked(&self, pool: u32) -> bool {
         self.pool(PoolId(pool)).signals.inspect.take()
     }

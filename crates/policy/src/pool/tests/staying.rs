@@ -1,4 +1,4 @@
-//! A worker that stays before it says that its item has ended.
+//! A worker that stays before it says that its item has ended, and looks that leave it alone.
 
 use super::leaving::{Box, end, leave, publish, run, serving};
 use super::*;
@@ -81,4 +81,17 @@ fn who_stays_is_not_late() {
         rig.running().len()
     };
     assert_eq!((running(true), running(false)), (1, 2));
+}
+
+#[test]
+fn a_glance_sees_what_waits_and_recalls_nothing() {
+    let (mut rig, mut inbox, _) = with_an_empty_hand();
+    let waits = |rig: &Rig, inbox: &Box| rig.pools[0].at_a_glance(&inbox.plain, rig.now).0;
+    assert!(inbox.published.backlog && !waits(&rig, &inbox));
+    leave(&mut rig, &mut inbox, 3);
+    assert!(waits(&rig, &inbox), "they lie in the inbox");
+    assert!(end(&mut rig, &mut inbox));
+    assert_eq!((inbox.nr_dealt(), inbox.plain.nr_left()), (2, 0));
+    assert!(waits(&rig, &inbox), "they are in a hand");
+    assert_eq!(inbox.nr_dealt(), 2);
 }

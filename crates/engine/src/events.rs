@@ -95,7 +95,7 @@ impl Pool {
         slot: &'static Slot,
         ended: Option<ItemReport>,
     ) -> (Step<NonNull<Header>, PwqRef>, bool) {
-        // Else nothing is dealt.
+        // One without a hand is not dealt anything.
         if self.inbox().is_open() {
             slot.make_hand();
         }

@@ -85,6 +85,11 @@ impl Colours {
         self.flush > ticket || (broken!(FlushEarly) && self.flush == ticket)
     }
 
+    /// Whether a flush may wait for an item in flight.
+    pub fn is_flushing(&self) -> bool {
+        self.flush < self.work
+    }
+
     /// Whether a flush with this ticket waits for an item in flight of this colour; one without
     /// waits for all.
     pub fn covers(&self, ticket: Option<u64>, colour: u8) -> bool {
@@ -124,9 +129,9 @@ mod tests {
         let new = colours.queued();
         assert_ne!(old, new);
         assert!(!colours.ended(new));
-        assert!(!colours.is_done(ticket));
+        assert!(!colours.is_done(ticket) && colours.is_flushing());
         assert!(colours.ended(old));
-        assert!(colours.is_done(ticket));
+        assert!(colours.is_done(ticket) && !colours.is_flushing());
     }
 
     #[test]

@@ -10,7 +10,7 @@
 //! ended. Then the next one is left to it: a round trip takes the pool's lock once instead of three
 //! times. Otherwise it stays when it has nothing to do.
 
-use crate::time::{MICROSECOND, Nanos};
+use crate::time::{MICROSECOND, Nanos, Time};
 
 /// A worker that stays yields so often, which takes about 30 us on an idle CPU: somebody who waited
 /// for its last item on another CPU, and was woken when that ended, has queued the next by then.
@@ -21,10 +21,10 @@ pub const SHORT_SPELL: Nanos = 100 * MICROSECOND;
 /// A worker that has stayed in vain sleeps at once in at most this many short spells.
 const LONGEST_PAUSE: u32 = 256;
 
-/// Whether a worker that has stayed for so long stays on. Others have its CPU if its yields take
-/// longer than [`YIELDS`] do: then it comes back late, and nobody knows that its item has ended.
-pub fn stays_on(stayed: Nanos) -> bool {
-    stayed < SHORT_SPELL / 2
+/// A worker that stays from then on yields no more after this time. If its yields have taken so
+/// long, others have its CPU: it comes back late, and nobody knows that its item has ended.
+pub fn stays_until(from: Time) -> Time {
+    from.after(SHORT_SPELL / 2)
 }
 
 /// What the last idle spells of one worker have shown.
@@ -49,6 +49,14 @@ impl Linger {
     /// brings a thread that it wakes to an idle CPU, and leaves one that runs where it is.
     pub fn yields(&self, pods: bool) -> u32 {
         if self.pause == 0 && !pods { YIELDS } else { 0 }
+    }
+
+    /// It has stayed before it told the pool of its item. The next one came, or somebody has
+    /// recalled its hand, which says nothing of the next one; `late`: others have had its CPU.
+    pub fn stay_ended(&mut self, came: bool, recalled: bool, late: bool) {
+        if late || !recalled {
+            self.spell_ended(came && !late, 0);
+        }
     }
 
     /// It is awake again: whether it was woken while it stayed, and how long it was idle.
@@ -105,6 +113,19 @@ mod tests {
         assert!(spells(&mut linger, 10_000, false, SHORT) <= 40);
         // It finds out again when that changes.
         assert!(spells(&mut linger, 1_000, true, SHORT) >= 700);
+    }
+
+    #[test]
+    fn a_stay_that_others_end_says_nothing_unless_they_had_the_cpu() {
+        let stays_after = |came, recalled, late| {
+            let mut linger = Linger::default();
+            spells(&mut linger, 2, true, SHORT);
+            linger.stay_ended(came, recalled, late);
+            linger.yields(false) > 0
+        };
+        assert!(stays_after(true, false, false) && stays_after(false, true, false));
+        assert!(!stays_after(false, false, false));
+        assert!(!stays_after(true, false, true) && !stays_after(false, true, true));
     }
 
     #[test]

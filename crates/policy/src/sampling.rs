@@ -30,6 +30,8 @@ pub struct ItemReport {
     pub slept: Option<bool>,
     /// How long it had no CPU, if it was sampled and did not sleep.
     pub waited: Option<Nanos>,
+    /// Nothing waited when it had ended, and the worker has [stayed](crate::linger) since.
+    pub stayed: bool,
     /// The item was a process tree: the worker's own switches and delays say nothing of it.
     pub foreign: bool,
 }
@@ -68,9 +70,10 @@ impl Beginnings {
     }
 }
 
-/// A worker begins its next item after an idle spell of this length, and had read what its thread
-/// has used when the spell began: whether it reads that again. Not if it was woken while it stayed
-/// awake, soon: it has not slept, and others had its CPU for less than what is tolerated.
+/// A worker begins its next item after an idle spell of this length, or several of them, and had
+/// read what its thread has used when that began: whether it reads that again. Not if it was woken
+/// while it stayed awake, soon: it has not slept, and others had its CPU for less than what is
+/// tolerated.
 pub fn begins_anew(stayed: bool, idle: Nanos) -> bool {
     !stayed || idle > WAIT_TOLERATED / 2
 }

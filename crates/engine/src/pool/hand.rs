@@ -104,21 +104,26 @@ impl Hand {
         word & OUT != 0 && wants() && waits()
     }
 
-    /// Its worker, which is the caller and has ended this item, stays from now on, if it
-    /// [may](may_stay) where others wait or not.
-    pub(super) fn stay(&self, report: &ItemReport, waits: impl FnOnce() -> bool) -> bool {
+    /// Its worker, which is the caller and has ended this item then, stays from now on, if it
+    /// [may](may_stay) where others wait or not: until when.
+    pub(super) fn stay(
+        &self,
+        at: Time,
+        report: &ItemReport,
+        waits: impl FnOnce() -> bool,
+    ) -> Option<Time> {
         let word = self.word.load(SeqCst);
+        let until = may_stay(&self.dealer(), (at, report), read(word), false);
         // Whether items wait is read from lines that others write: last.
-        let may =
-            word & OUT != 0 && may_stay(&self.dealer(), report, read(word), false) && !waits();
-        may && self
+        let until = until.filter(|_| word & OUT != 0 && !waits())?;
+        let stays = self
             .word
-            .compare_exchange(word, word | STAYS, SeqCst, SeqCst)
-            .is_ok()
+            .compare_exchange(word, word | STAYS, SeqCst, SeqCst);
+        stays.is_ok().then_some(until)
     }
 
     /// Whether nobody has recalled it since the worker, which is the caller, stays.
-    pub(super) fn stays(&self) -> bool {
+    pub(crate) fn stays(&self) -> bool {
         self.word.load(SeqCst) & STAYS != 0
     }
 

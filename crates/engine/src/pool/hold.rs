@@ -4,7 +4,7 @@ use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::SeqCst;
 
 use cmwq_os::clock;
-use cmwq_policy::pool::Inbox as _;
+use cmwq_policy::pool::{Glance, Inbox as _};
 use cmwq_policy::{Action, Cx, Nanos, Published, Time, WorkerPool};
 
 use super::hand::Hand;
@@ -117,8 +117,8 @@ impl Pool {
         waited
     }
 
-    /// Whether items may wait, and when it next wants a tick: no event.
-    pub(crate) fn at_a_glance(&'static self) -> (bool, Option<Time>) {
+    /// What the tick goes by: no event.
+    pub(crate) fn at_a_glance(&'static self) -> Glance {
         let (mut guard, _) = self.lock_core();
         let look = |pool: &mut WorkerPool<Items>, cx: &mut Cx<Items>, inbox: &mut View| {
             pool.at_a_glance(inbox, cx.now)

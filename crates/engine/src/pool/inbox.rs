@@ -167,7 +167,7 @@ impl Inbox {
     }
 
     /// Whether there is one that was not dealt. In this order: who takes all out says so before.
-    pub(super) fn has_rest(&self) -> bool {
+    pub(crate) fn has_rest(&self) -> bool {
         self.has_new() || self.rest.load(SeqCst)
     }
 
@@ -310,13 +310,11 @@ impl Policy<Items> for View<'_> {
         &mut self,
         to: Dealer<PwqRef>,
         mut next: impl FnMut(&mut Self) -> Option<Dealt<NonNull<Header>>>,
-    ) -> usize {
-        let Some(hand) = self.own.and_then(Slot::hand) else {
-            return 0;
-        };
+    ) -> Option<usize> {
+        let hand = self.own.and_then(Slot::hand)?;
         let dealt = hand.deal(to, || next(self));
         self.out.push((to.worker, hand));
-        dealt
+        Some(dealt)
     }
 
     fn deal_more(

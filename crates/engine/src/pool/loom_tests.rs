@@ -371,16 +371,15 @@ fn what_is_dealt_on_top_is_begun_and_told_or_given_back() {
 }
 
 #[test]
-fn a_worker_that_stays_and_is_dealt_more_finds_what_was_recalled() {
+fn a_hand_that_is_recalled_while_its_worker_stays_keeps_nothing() {
     begin_more(|dealt, number| {
         let report = ItemReport {
             ran: Some(0),
             ..ItemReport::default()
         };
-        if dealt.hand.stay(&report, || false) {
-            let _ = dealt.hand.stays();
+        if dealt.hand.stay(Time(0), &report, || false).is_some() {
             dealt.hand.stay_is_over();
         }
-        dealt.deal_more(number)
+        dealt.hand.keep_own(dealt.item(number), || false)
     });
 }

@@ -148,16 +148,12 @@ impl Slot {
         Some((item.work, (asks || in_row, waited)))
     }
 
-    /// The worker, which is the caller and has ended this item, stays before it says so, if it may.
-    /// Then it has a hand.
-    pub(crate) fn stay(&self, report: &ItemReport) -> Option<&Hand> {
-        let stays = |hand: &&Hand| hand.stay(report, || self.pool.inbox().has_rest());
-        self.hand().filter(stays)
-    }
-
-    /// Whether nothing has come since it stays with this hand.
-    pub(crate) fn stays(&self, hand: &Hand) -> bool {
-        hand.stays() && !self.pool.inbox().has_rest()
+    /// The worker, which is the caller and has ended this item then, stays before it says so, if it
+    /// may: with which hand, and until when.
+    pub(crate) fn stay(&self, at: Time, report: &ItemReport) -> Option<(&Hand, Time)> {
+        let hand = self.hand()?;
+        let until = hand.stay(at, report, || self.pool.inbox().has_rest())?;
+        Some((hand, until))
     }
 
     /// The worker takes the first item in the row. Tells whether that has taken long, or may have.

@@ -6,8 +6,8 @@ use cmwq_os::observe::tree::one_look;
 use cmwq_os::{clock, inspect};
 use cmwq_policy::contract::{self, Lookout};
 use cmwq_policy::hog::{Sample, Switches};
-use cmwq_policy::pool::{AskSwitches, Hog, Seen, SeenState};
-use cmwq_policy::{CpuMask, Time, WorkerId};
+use cmwq_policy::pool::{AskSwitches, Glance, Hog, Seen, SeenState};
+use cmwq_policy::{CpuMask, WorkerId};
 
 use super::{outgrow, stall};
 use crate::engine::Real;
@@ -23,7 +23,7 @@ impl Lookout for Real {
         self.0.pools().map(Pool::id)
     }
 
-    fn at_a_glance(&self, pool: u32) -> (bool, Option<Time>) {
+    fn at_a_glance(&self, pool: u32) -> Glance {
         self.pool(pool).at_a_glance()
     }
 

@@ -232,7 +232,10 @@ impl Ticker {
         let mut until = due;
         let round = self.rounds.sleeps_until(clock::now(), tick.has_backlog());
         if round.is_some() || !tick.disarm() {
-            let looks = self.engine.pools().filter_map(|pool| pool.at_a_glance().1);
+            let looks = self
+                .engine
+                .pools()
+                .filter_map(|pool| pool.at_a_glance().look_at);
             let round = round.unwrap_or(self.rounds.next());
             until = looks.chain(due).chain([round]).min();
         }
@@ -271,10 +274,10 @@ fn expire(engine: &'static Engine, now: Time) {
 }
 
 fn cull(pool: &'static Pool, now: Time) -> Option<Time> {
-    let due = pool.with_workers(now, |core, _| core.cull_at())?;
+    let due = pool.at_a_glance().cull_at?;
     if due > now {
         return Some(due);
     }
     while pool.with_workers(clock::now(), |core, cx| core.cull(cx)) {}
-    pool.with_workers(clock::now(), |core, _| core.cull_at())
+    pool.at_a_glance().cull_at
 }

@@ -28,7 +28,7 @@ use crate::wait::this_worker::as_stranger;
 /// What came of an item.
 pub(super) struct Executed {
     pub(super) report: ItemReport,
-    /// When it ended.
+    /// When it ended, or until when the worker has stayed after that.
     at: Time,
     /// How long it took, and its function.
     item: (Nanos, u64),
@@ -299,7 +299,7 @@ impl Worker {
             // What could not be set right before is no doing of this item.
             let is_lost = was_lost || self.is_lost_after(&done, pwq);
             if !is_lost {
-                done.at = self.stay(&done);
+                self.stay(&mut done);
             }
             let next = (!is_lost)
                 .then(|| slot.go_on(pwq, done.at, &done.report))
@@ -398,22 +398,21 @@ impl Worker {
     }
 
     /// Stays for a moment before it says that the item has ended, if it may, and that has been of
-    /// use. Until when.
-    fn stay(&mut self, done: &Executed) -> Time {
-        let slot = self.hands.slot;
+    /// use.
+    fn stay(&mut self, done: &mut Executed) {
+        let (slot, inbox) = (self.hands.slot, self.hands.slot.pool.inbox());
         let yields = self.linger.yields(slot.pool.has_pods());
-        let hand = (yields > 0).then(|| slot.stay(&done.report)).flatten();
-        let Some(hand) = hand else {
-            return done.at;
+        let may_stay = || slot.stay(done.at, &done.report);
+        let Some((hand, until)) = (yields > 0).then(may_stay).flatten() else {
+            return;
         };
-        let (over, now) = yields_until(yields, done.at, || !slot.stays(hand));
+        let is_over = || !hand.stays() || inbox.has_rest();
+        let (_, now) = yields_until(yields, until, is_over);
+        let (came, recalled, late) = (inbox.has_rest(), !hand.stays(), now >= until);
         hand.stay_is_over();
-        let stayed = now.since(done.at);
-        if sampling::begins_anew(over, stayed) {
-            self.hands.meter.restart();
-        }
-        self.linger.spell_ended(over, stayed);
-        now
+        self.hands.meter.stayed(now.since(done.at));
+        self.linger.stay_ended(came, recalled, late);
+        (done.at, done.report.stayed) = (now, true);
     }
 
     /// Stays for a moment when there is nothing to do, if that has been of use. True if it was.
@@ -432,7 +431,7 @@ impl Worker {
                 false
             }
         };
-        yields_until(yields, from, is_woken).0
+        yields_until(yields, linger::stays_until(from), is_woken).0
     }
 
     fn park(&mut self) {
@@ -459,16 +458,17 @@ impl Worker {
     }
 }
 
-/// Yields so often, and not for long, until it is over: whether it is, and when that was.
-fn yields_until(yields: u32, from: Time, mut is_over: impl FnMut() -> bool) -> (bool, Time) {
-    let mut now = from;
+/// Yields until it is over, so often at most, and no more after that time: whether it is over, and
+/// when that was.
+fn yields_until(yields: u32, last: Time, is_over: impl Fn() -> bool) -> (bool, Time) {
+    let mut now = last;
     for _ in 0..yields {
         sched::yield_now();
         now = clock::now();
         if is_over() {
             return (true, now);
         }
-        if !linger::stays_on(now.since(from)) {
+        if now >= last {
             break;
         }
     }

@@ -4,9 +4,8 @@
 use alloc::vec::Vec;
 
 use super::Machine;
-use crate::pool::{MAX_SCAN, Seen, SeenState};
+use crate::pool::{Glance, MAX_SCAN, Seen, SeenState};
 use crate::tick::Round;
-use crate::time::Time;
 use crate::worker::WorkerId;
 
 /// A machine whose workers can be seen from outside.
@@ -14,7 +13,7 @@ pub trait Lookout: Machine {
     /// The numbers of its pools. More may be made meanwhile.
     fn pools(&self) -> impl Iterator<Item = u32>;
     /// [`WorkerPool::at_a_glance`](crate::WorkerPool::at_a_glance), of this pool.
-    fn at_a_glance(&self, pool: u32) -> (bool, Option<Time>);
+    fn at_a_glance(&self, pool: u32) -> Glance;
     /// Whether somebody has [asked](crate::Action::Inspect) for a look at this pool since this was
     /// called last.
     fn take_asked(&self, pool: u32) -> bool;
@@ -82,9 +81,9 @@ pub fn look_round<M: Lookout>(m: &M, round: Round) -> Looked {
     let mut looked = Looked::default();
     for pool in m.pools() {
         let asked = m.take_asked(pool);
-        let (waits, next) = m.at_a_glance(pool);
-        let early = next.is_some_and(|at| at <= m.now());
-        let backlog = waits && m.with_workers(pool, |core, _| core.nr_queued() > 0);
+        let glance = m.at_a_glance(pool);
+        let early = glance.look_at.is_some_and(|at| at <= m.now());
+        let backlog = glance.news && m.with_workers(pool, |core, _| core.nr_queued() > 0);
         if round.looks_at(asked, early, backlog) {
             looked.add(look(m, pool));
         }

@@ -186,13 +186,20 @@ impl Brief {
             };
         }
         self.run = self.count(self.run, is_brief);
-        // A light one that nobody has waited for was not too long for one worker.
-        if is_short || others_wait || ran >= LIGHT {
-            self.short = self.count(self.short, is_short);
-        }
+        self.short = self.count(self.short, is_short);
         self.light = self.count(self.light, is_short || ran < LIGHT);
         self.mean = (self.mean * (MEAN_PART - 1) + ran.min(WAITS_AT_MOST)) / MEAN_PART;
         self.strike_the_balance();
+    }
+
+    /// The same of one behind which nothing waited at all: if it was light, it was not too long for
+    /// few workers.
+    pub(super) fn last_ended(&mut self, ran: Nanos, more_could: bool) {
+        let short = self.short;
+        self.ended(ran, false, more_could);
+        if ran < LIGHT {
+            self.short = self.short.max(short);
+        }
     }
 
     /// A worker that asks has waited for the pool's lock for so long.

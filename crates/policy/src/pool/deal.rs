@@ -51,6 +51,8 @@ pub(super) struct Dealing {
     row_pause: (Time, Nanos),
     /// The worker whose hand is out with items of a FIFO queue, if one is.
     fifo: Option<WorkerId>,
+    /// The last one whose hand is out and was [dealt alone](Dealer::alone).
+    alone: Option<WorkerId>,
 }
 
 impl Default for Dealing {
@@ -63,6 +65,7 @@ impl Default for Dealing {
             listed: 0,
             row_pause: (Time(0), 0),
             fifo: None,
+            alone: None,
         }
     }
 }
@@ -115,7 +118,9 @@ impl<S: Store> WorkerPool<S> {
             return;
         };
         let in_row = self.is_for_row(cx, inbox, pwq);
-        let none_waits = self.nr_queued() == 0 && cx.store.pwq(pwq).inactive.is_empty();
+        let state = cx.store.pwq(pwq);
+        let none_waits = self.nr_queued() == 0 && state.inactive.is_empty();
+        let is_flushing = state.colours.is_flushing();
         let to = Dealer {
             worker: id,
             pwq,
@@ -123,7 +128,7 @@ impl<S: Store> WorkerPool<S> {
             until: cx.now.after(alone_for),
             // What it is dealt last takes time as well.
             more_until: cx.now.after(alone_for / 2),
-            alone: none_waits && !in_row,
+            alone: none_waits && !in_row && !is_flushing,
             in_row,
         };
         if in_row {
@@ -134,9 +139,13 @@ impl<S: Store> WorkerPool<S> {
             room = room.checked_sub(1)?;
             self.next_to_deal(cx, inbox, to)
         });
+        let Some(dealt) = dealt else { return };
         self.crew.get_mut(id).recalled_at = Some(cx.now.after(self.brief.waits_for()));
         if cx.store.info(pwq).fifo {
             self.dealing.fifo = Some(id);
+        }
+        if to.alone {
+            self.dealing.alone = Some(id);
         }
         hit!(ItemsDealt if dealt > 0);
         hit!(SeveralDealt if dealt > 0 && inbox.is_out_beside(id));

@@ -1,6 +1,7 @@
 //! What a worker is [dealt](super::deal), and what it tells of it.
 
 use super::brief::LIGHT;
+use crate::linger::stays_until;
 use crate::sampling::ItemReport;
 use crate::stats::Stamp;
 use crate::store::ItemKey;
@@ -101,7 +102,7 @@ pub enum Recalled<W> {
     Begun {
         /// As it was dealt. It may be gone.
         item: Dealt<W>,
-        /// When that was: right when the one before had ended.
+        /// When that was: when the one before had ended, or the worker had stayed.
         at: Time,
         /// How long the one before had taken.
         ran: Nanos,
@@ -148,18 +149,20 @@ pub fn keeps_own<P>(to: &Dealer<P>, dealt: usize, begun: usize, waits: bool) -> 
     to.alone && begun == dealt && dealt < MOST_DEALT && !waits
 }
 
-/// Whether a worker that has ended this item may [stay](crate::linger) before it says so: it has
-/// begun all that it was dealt, its hand is out, and nothing waits, so nobody needs to know. Who
-/// does recalls its hand. While it stays the pool takes it to be at the item, and items are left to
-/// it.
+/// Until when a worker that has ended this item then may [stay](crate::linger) before it says so;
+/// `None`: it may not. It has begun all that it was dealt, its hand is out, and nothing waits in
+/// its pool, nor a flush of its queue. Who comes to need to know recalls its hand, but for those
+/// who wait for a slot in another pool: it stays for no longer than it goes on by itself. While it
+/// stays the pool takes it to be at the item, and items are left to it.
 pub fn may_stay<P>(
     to: &Dealer<P>,
-    report: &ItemReport,
+    (at, report): (Time, &ItemReport),
     (dealt, begun): (usize, usize),
     waits: bool,
-) -> bool {
+) -> Option<Time> {
     let is_light = report.ran.is_some_and(|ran| ran < LIGHT) && report.slept != Some(true);
-    to.alone && begun == dealt && is_light && !report.foreign && !waits
+    let may = to.alone && begun == dealt && is_light && !report.foreign && !waits && at < to.until;
+    may.then(|| stays_until(at).min(to.until))
 }
 
 /// Whether an item that a worker's item has queued is executed by nobody else, as far as its worker

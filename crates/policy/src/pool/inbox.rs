@@ -92,13 +92,13 @@ pub trait Inbox<S: Store> {
     }
     /// A worker's hand is out from now on, until it is recalled. It is dealt what `next` gives, at
     /// most [`MOST_DEALT`](super::MOST_DEALT) items, which it begins without the pool; how many it
-    /// were.
+    /// were. `None`: it has no hand.
     fn deal(
         &mut self,
         _to: Dealer<S::Pwq>,
         _next: impl FnMut(&mut Self) -> Option<Dealt<S::Work>>,
-    ) -> usize {
-        0
+    ) -> Option<usize> {
+        None
     }
     /// The same for a hand that is out, of which all is begun: at most `MOST_DEALT` in all.
     fn deal_more(

@@ -157,8 +157,11 @@ impl<S: Store> WorkerPool<S> {
         if !ended.barrier {
             let ran = ran(cx.now, self.crew.get(id).began, &report);
             self.brief.moved(id, cx.now);
-            self.brief
-                .ended(ran, self.nr_unattended() > 0 || more, more_could);
+            let others_wait = self.nr_unattended() > 0 || more;
+            match report.stayed || (self.worklist.nr_ready() == 0 && !more) {
+                true => self.brief.last_ended(ran, more_could),
+                false => self.brief.ended(ran, others_wait, more_could),
+            }
             self.item_is_over(cx, &ended, ran);
         }
         self.count_out(cx, ended.pwq, ended.colour);

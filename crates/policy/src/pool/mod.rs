@@ -177,6 +177,17 @@ pub struct Cx<'a, S: Store> {
     pub out: &'a mut Actions<S::Pwq>,
 }
 
+/// What the tick goes by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Glance {
+    /// Items wait, in the inbox and in hands too, or somebody is late: an event is to see that.
+    pub news: bool,
+    /// See [`WorkerPool::look_at`].
+    pub look_at: Option<Time>,
+    /// See [`WorkerPool::cull_at`].
+    pub cull_at: Option<Time>,
+}
+
 /// What others may know of a pool without holding it. Published after every call, when it changed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Published {
@@ -424,10 +435,15 @@ impl<S: Store> WorkerPool<S> {
         lanes.into_iter().chain(self.mayday_due()).min()
     }
 
-    /// Whether items may wait, in the inbox and in hands too, and when it [next wants a
-    /// tick](Self::look_at). Nothing is recalled for that: workers go on undisturbed.
-    pub fn at_a_glance(&self, inbox: &impl Inbox<S>, now: Time) -> (bool, Option<Time>) {
-        (self.nr_queued() > 0 || inbox.any_waits(), self.look_at(now))
+    /// What the tick goes by. Nothing is recalled for that: workers go on undisturbed.
+    pub fn at_a_glance(&self, inbox: &impl Inbox<S>, now: Time) -> Glance {
+        // It would be shut by now, and whose hands are out is at a long item.
+        let is_late = inbox.is_open() && self.opening(now).is_none();
+        Glance {
+            news: self.nr_queued() > 0 || inbox.any_waits() || is_late,
+            look_at: self.look_at(now),
+            cull_at: self.cull_at(),
+        }
     }
 
     /// Brings tokens and statistics in line with the estimate. The last act of every event.

@@ -300,15 +300,16 @@ impl<W: Copy + PartialEq, P: Copy> PlainInbox<W, P> {
         self.hand(id).is_some_and(may)
     }
 
-    /// The worker, which has ended this item, stays if it may. Whether it does.
-    pub fn stay(&mut self, id: WorkerId, report: &ItemReport) -> bool {
-        let waits = self.has_left();
+    /// The worker, which has ended this item then, stays if it may. Whether it does.
+    pub fn stay(&mut self, id: WorkerId, at: Time, report: &ItemReport) -> bool {
+        let waits = !self.left.is_empty();
         let mut hands = self.hands.iter_mut();
         let Some(hand) = hands.find(|hand| hand.dealer.worker == id) else {
             return false;
         };
         let (begun, rest) = (hand.begun.len(), hand.rest.len());
-        hand.stays = may_stay(&hand.dealer, report, (begun + rest, begun), waits);
+        let until = may_stay(&hand.dealer, (at, report), (begun + rest, begun), waits);
+        hand.stays = until.is_some();
         hand.stays
     }
 
@@ -354,7 +355,7 @@ impl<S: Store> Inbox<S> for PlainInbox<S::Work, S::Pwq> {
 
     fn any_waits(&self) -> bool {
         let deals = |hand: &Hand<_, _>| !hand.rest.is_empty();
-        self.has_left() || self.hands.iter().any(deals) || self.waits_in_row()
+        !self.left.is_empty() || self.hands.iter().any(deals) || self.waits_in_row()
     }
 
     fn nr_left(&self) -> usize {
@@ -387,10 +388,10 @@ impl<S: Store> Inbox<S> for PlainInbox<S::Work, S::Pwq> {
         &mut self,
         dealer: Dealer<S::Pwq>,
         next: impl FnMut(&mut Self) -> Option<Dealt<S::Work>>,
-    ) -> usize {
+    ) -> Option<usize> {
         debug_assert!(self.hand(dealer.worker).is_none(), "it is recalled before");
         if self.most == 0 {
-            return 0;
+            return None;
         }
         let (rest, begun) = Default::default();
         self.hands.push(Hand {
@@ -400,7 +401,7 @@ impl<S: Store> Inbox<S> for PlainInbox<S::Work, S::Pwq> {
             fills: false,
             stays: false,
         });
-        Inbox::<S>::deal_more(self, dealer.worker, next)
+        Some(Inbox::<S>::deal_more(self, dealer.worker, next))
     }
 
     fn deal_more(

@@ -5,7 +5,7 @@
 use std::rc::Rc;
 
 use cmwq_policy::contract::{self, Looked, Lookout};
-use cmwq_policy::pool::{Seen, SeenState};
+use cmwq_policy::pool::{Glance, Seen, SeenState};
 use cmwq_policy::tick::Rounds;
 use cmwq_policy::{Nanos, Time, WorkerId, watchdog};
 
@@ -223,7 +223,7 @@ impl Lookout for Machine {
         0..self.pools.borrow().len() as u32
     }
 
-    fn at_a_glance(&self, pool: u32) -> (bool, Option<Time>) {
+    fn at_a_glance(&self, pool: u32) -> Glance {
         let pool = self.pool(PoolId(pool));
         let inbox = pool.inbox.borrow();
         pool.core.borrow().at_a_glance(&*inbox, self.now())

@@ -26,6 +26,7 @@ const SHORT: ItemReport = ItemReport {
     slept: None,
     waited: None,
     foreign: false,
+    stayed: false,
 };
 
 pub(super) struct Dealing {
@@ -166,9 +167,9 @@ impl Inbox<Items> for View<'_> {
         &mut self,
         to: Dealer<usize>,
         mut next: impl FnMut(&mut Self) -> Option<Dealt<NonNull<Header>>>,
-    ) -> usize {
+    ) -> Option<usize> {
         self.0.out.store(true, SeqCst);
-        self.0.hand.deal(as_ref(to), || next(self))
+        Some(self.0.hand.deal(as_ref(to), || next(self)))
     }
 
     fn recall(

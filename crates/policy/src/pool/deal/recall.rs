@@ -33,6 +33,8 @@ pub(super) struct Progress<P> {
     flushed: bool,
     /// Items wait for a slot that are in nobody's hand any more, and for which nobody has asked.
     waits: bool,
+    /// That has ended, and the worker [stays](super::super::may_stay).
+    stays: bool,
     /// The item that it executes, with its colour, and when that began.
     key: ItemKey,
     colour: u8,
@@ -49,19 +51,17 @@ impl<S: Store> WorkerPool<S> {
         let mut hand: Option<Progress<S::Pwq>> = None;
         let (mut all, mut begun) = (0, 0);
         let mut row_waits = None;
-        self.dealing.fifo = self
-            .dealing
-            .fifo
-            .filter(|&id| of.is_some_and(|of| of != id));
+        let stays_out = |id: &WorkerId| of.is_some_and(|of| of != *id);
+        self.dealing.fifo = self.dealing.fifo.filter(stays_out);
+        self.dealing.alone = self.dealing.alone.filter(stays_out);
         inbox.recall(of, |dealer, what| match what {
             Recalled::Hand { dealt, stays } => {
                 self.crew.get_mut(dealer.worker).recalled_at = None;
-                if stays {
-                    // It has not been at its item for as long as it seems.
-                    self.brief.moved(dealer.worker, cx.now);
-                }
                 all += if dealer.in_row { 0 } else { dealt };
-                let next = self.progress(dealer.worker, dealer.pwq);
+                let next = Progress {
+                    stays,
+                    ..self.progress(dealer.worker, dealer.pwq)
+                };
                 if let Some(before) = hand.replace(next) {
                     self.note_progress(cx, &before);
                 }
@@ -144,8 +144,8 @@ impl<S: Store> WorkerPool<S> {
 
     /// Before an item of this pool workqueue gets a slot, and is listed: what workers were dealt is
     /// recalled unless several were. It is recalled, too, if an item in a hand may come first, of a
-    /// FIFO queue or as nothing else waits; and if nobody has been heard of for so long that all
-    /// would count as late.
+    /// FIFO queue or as nothing else waits; if a worker takes it that nothing waits; and if nobody
+    /// has been heard of for so long that all would count as late.
     pub(in crate::pool) fn recall_for_turn(
         &mut self,
         cx: &mut Cx<S>,
@@ -154,6 +154,7 @@ impl<S: Store> WorkerPool<S> {
     ) {
         let none_waits = cx.store.pwq(pwq).inactive.is_empty();
         let comes_first = self.dealing.fifo.is_some()
+            || self.dealing.alone.is_some()
             || waits_in_row(inbox)
             || (self.dealing.inactive > 0 && none_waits);
         if !self.dealing.several || comes_first || self.brief.is_late(cx.now) {
@@ -184,6 +185,7 @@ impl<S: Store> WorkerPool<S> {
             far: 0,
             flushed: false,
             waits: false,
+            stays: false,
             key: current.key,
             colour: current.colour,
             began: worker.began,
@@ -223,6 +225,10 @@ impl<S: Store> WorkerPool<S> {
     pub(super) fn note_progress(&mut self, cx: &mut Cx<S>, progress: &Progress<S::Pwq>) {
         if progress.count > 0 {
             self.note_steps(cx, progress);
+        }
+        // It has not been at its item for as long as it seems, unless others have its CPU.
+        if progress.stays && cx.now.since(progress.began) < 2 * LATE {
+            self.brief.moved(progress.of.0, cx.now);
         }
         if progress.waits {
             self.take_slots(cx, progress.of.1);

@@ -139,7 +139,7 @@ impl<S: Store> WorkerPool<S> {
             && self.has_nothing_else(cx, id, report)
             && self.may_deal(cx, (id, pwq)).is_some()
             && !self
-                .brief_after(cx.now, id, ran, true)
+                .brief_after(cx.now, id, (ran, false), true)
                 .is_served_without(id, cx.now);
         let item = may.then(|| inbox.take_of_row()).flatten()?;
         hit!(RowGoesOn);

@@ -9,6 +9,7 @@ const DONE: ItemReport = ItemReport {
     slept: None,
     waited: None,
     foreign: false,
+    stayed: false,
 };
 
 /// Ends everything, in the order of the workers.

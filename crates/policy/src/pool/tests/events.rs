@@ -66,6 +66,7 @@ fn report() -> impl Strategy<Value = ItemReport> {
         slept,
         waited: delayed.map(|d| if d { MILLISECOND } else { 0 }),
         foreign,
+        stayed: false,
     })
 }
 

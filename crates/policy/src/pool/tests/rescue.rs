@@ -10,6 +10,7 @@ const DONE: ItemReport = ItemReport {
     slept: None,
     waited: None,
     foreign: false,
+    stayed: false,
 };
 
 const RESCUED: PwqFlags = PwqFlags {

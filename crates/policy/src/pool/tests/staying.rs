@@ -1,7 +1,10 @@
 //! A worker that stays before it says that its item has ended, and looks that leave it alone.
 
-use super::leaving::{Box, end, leave, publish, run, serving};
+use super::leaving::{Box, Plain, beside, end, event, leave, publish, run, serving};
+use super::rig::Pool;
 use super::*;
+use crate::colours::Flush;
+use crate::pool::Cx;
 use crate::pool::brief::{LATE, LIGHT};
 use crate::time::Nanos;
 
@@ -25,7 +28,7 @@ fn report(ran: Nanos) -> ItemReport {
 #[test]
 fn a_worker_stays_for_what_is_left_to_it() {
     let (mut rig, mut inbox, id) = with_an_empty_hand();
-    assert!(inbox.plain.stay(id, &report(0)));
+    assert!(inbox.plain.stay(id, rig.now, &report(0)));
     let before = rig.pools[0].stats();
     let next = leave(&mut rig, &mut inbox, 1);
     assert!(end(&mut rig, &mut inbox));
@@ -42,7 +45,7 @@ fn one_that_was_woken_stays_after_its_first_item() {
     rig.queue_new(1, 0);
     run(&mut rig, &mut inbox);
     let (_, id, _) = rig.running()[0];
-    assert!(inbox.plain.stay(id, &report(0)));
+    assert!(inbox.plain.stay(id, rig.now, &report(0)));
 }
 
 #[test]
@@ -50,7 +53,7 @@ fn nobody_stays_where_something_waits_or_the_pool_is_to_know() {
     let stays = |report: &ItemReport, left| {
         let (mut rig, mut inbox, id) = with_an_empty_hand();
         leave(&mut rig, &mut inbox, left);
-        inbox.plain.stay(id, report)
+        inbox.plain.stay(id, rig.now, report)
     };
     assert!(stays(&report(LIGHT - 1), 0));
     assert!(!stays(&report(LIGHT - 1), 1));
@@ -58,40 +61,93 @@ fn nobody_stays_where_something_waits_or_the_pool_is_to_know() {
     let (mut slept, mut foreign) = (report(0), report(0));
     (slept.slept, foreign.foreign) = (Some(true), true);
     assert!(!stays(&slept, 0) && !stays(&foreign, 0));
-    let (mut rig, mut inbox) = serving(3);
+    let (mut rig, mut inbox, id) = with_an_empty_hand();
+    rig.advance(LATE);
+    assert!(!inbox.plain.stay(id, rig.now, &report(0)), "it is to ask");
     publish(&mut rig, &mut inbox);
-    assert!(end(&mut rig, &mut inbox));
-    let (_, id, _) = rig.running()[0];
-    assert!(!inbox.plain.stay(id, &report(0)), "another one is listed");
-    publish(&mut rig, &mut inbox);
-    assert!(!inbox.plain.stay(id, &report(0)), "its hand was recalled");
+    assert!(
+        !inbox.plain.stay(id, Time(0), &report(0)),
+        "it was recalled"
+    );
+}
+
+#[test]
+fn nobody_stays_where_an_item_is_listed_or_a_flush_waits() {
+    let stays = |listed, flush| {
+        let (mut rig, mut inbox) = serving(1);
+        let (own, other) = (rig.pwq(0, 10), rig.pwq(0, 10));
+        publish(&mut rig, &mut inbox);
+        rig.queue_new(1, own);
+        rig.queue_new(listed, other);
+        if flush {
+            let begin = |pool: &mut Pool, cx: &mut Cx<_>, _: &mut Plain| pool.begin_flush(cx, own);
+            let flush = event(&mut rig, &mut inbox, begin);
+            assert!(matches!(flush, Flush::Wait(_)));
+        }
+        assert!(end(&mut rig, &mut inbox));
+        let (_, id, _) = rig.running()[0];
+        assert_eq!(inbox.nr_dealt(), 0);
+        inbox.plain.stay(id, rig.now, &report(0))
+    };
+    assert!(stays(0, false));
+    assert!(!stays(1, false) && !stays(0, true));
 }
 
 #[test]
 fn who_stays_is_not_late() {
-    let running = |stays| {
+    let running = |goes_on, stays, late| {
         let (mut rig, mut inbox, id) = with_an_empty_hand();
-        if stays {
-            assert!(inbox.plain.stay(id, &report(0)));
+        if goes_on {
+            leave(&mut rig, &mut inbox, 1);
+            assert!(end(&mut rig, &mut inbox));
         }
-        rig.advance(LATE);
+        if stays {
+            assert!(inbox.plain.stay(id, rig.now, &report(0)));
+        }
+        rig.advance(late);
         publish(&mut rig, &mut inbox);
         rig.queue_new(1, 0);
         run(&mut rig, &mut inbox);
         rig.running().len()
     };
-    assert_eq!((running(true), running(false)), (1, 2));
+    for goes_on in [false, true] {
+        assert_eq!(running(goes_on, true, LATE), 1);
+        assert_eq!(running(goes_on, false, LATE), 2);
+        assert_eq!(running(goes_on, true, 2 * LATE), 2, "others have its CPU");
+    }
 }
 
 #[test]
-fn a_glance_sees_what_waits_and_recalls_nothing() {
+fn who_was_stayed_for_is_seen_by_a_turn_to_have_a_slot() {
+    let (mut rig, mut inbox, id) = with_an_empty_hand();
+    let others_act = |pool: &mut Pool, _: &mut Cx<_>, _: &mut Plain| pool.others_act();
+    beside(&mut rig, &mut inbox, others_act);
+    assert!(inbox.plain.stay(id, rig.now, &report(0)));
+    let turn = |pool: &mut Pool, cx: &mut Cx<_>, inbox: &mut Plain| {
+        pool.recall_for_turn(cx, inbox, 0);
+    };
+    beside(&mut rig, &mut inbox, turn);
+    assert!(
+        !inbox.plain.stay(id, rig.now, &report(0)),
+        "its hand is not out"
+    );
+}
+
+#[test]
+fn a_glance_sees_what_waits_and_who_is_late() {
     let (mut rig, mut inbox, _) = with_an_empty_hand();
-    let waits = |rig: &Rig, inbox: &Box| rig.pools[0].at_a_glance(&inbox.plain, rig.now).0;
-    assert!(inbox.published.backlog && !waits(&rig, &inbox));
-    leave(&mut rig, &mut inbox, 3);
-    assert!(waits(&rig, &inbox), "they lie in the inbox");
+    let news = |rig: &Rig, inbox: &Box| rig.pools[0].at_a_glance(&inbox.plain, rig.now).news;
+    assert!(inbox.published.backlog && !news(&rig, &inbox));
+    leave(&mut rig, &mut inbox, 2);
+    assert!(news(&rig, &inbox), "they lie in the inbox");
     assert!(end(&mut rig, &mut inbox));
-    assert_eq!((inbox.nr_dealt(), inbox.plain.nr_left()), (2, 0));
-    assert!(waits(&rig, &inbox), "they are in a hand");
-    assert_eq!(inbox.nr_dealt(), 2);
+    assert_eq!((inbox.nr_dealt(), inbox.plain.nr_left()), (1, 0));
+    assert!(news(&rig, &inbox), "one is in a hand");
+    assert!(end(&mut rig, &mut inbox));
+    assert_eq!(inbox.nr_dealt(), 0);
+    assert!(!news(&rig, &inbox), "all are begun");
+    rig.advance(LATE);
+    assert!(news(&rig, &inbox), "the inbox is open");
+    publish(&mut rig, &mut inbox);
+    assert!(!inbox.published.backlog && !news(&rig, &inbox));
 }

@@ -1,4 +1,4 @@
-//! Some yields before a worker parks.
+//! Some yields before a worker parks, or says that its item has ended.
 //!
 //! To sleep and be woken costs more than a tiny item does: 10 us and more, above all where the CPU
 //! idles in between. Where tiny items follow each other, a worker that stays for a moment has the
@@ -45,17 +45,19 @@ impl Default for Linger {
 }
 
 impl Linger {
-    /// How often it yields before it parks. Not where items come from several `pods`: the scheduler
-    /// brings a thread that it wakes to an idle CPU, and leaves one that runs where it is.
+    /// How often it yields before it parks, or tells. Not where items come from several `pods`: the
+    /// scheduler brings a thread that it wakes to an idle CPU, and leaves one that runs where it is.
     pub fn yields(&self, pods: bool) -> u32 {
         if self.pause == 0 && !pods { YIELDS } else { 0 }
     }
 
-    /// It has stayed before it told the pool of its item. The next one came, or somebody has
-    /// recalled its hand, which says nothing of the next one; `late`: others have had its CPU.
-    pub fn stay_ended(&mut self, came: bool, recalled: bool, late: bool) {
-        if late || !recalled {
-            self.spell_ended(came && !late, 0);
+    /// It has stayed `from` then until `now` before it told the pool of its item. `came`: the next
+    /// one did. `whole`: it has yielded as often as it [may](Self::yields). If neither, its hand
+    /// was recalled, or it was to ask: that says nothing, unless others have had its CPU for long.
+    pub fn stay_ended(&mut self, (from, now): (Time, Time), came: bool, whole: bool) {
+        let is_late = now >= stays_until(from);
+        if is_late || came || whole {
+            self.spell_ended(came && !is_late, 0);
         }
     }
 
@@ -117,15 +119,15 @@ mod tests {
 
     #[test]
     fn a_stay_that_others_end_says_nothing_unless_they_had_the_cpu() {
-        let stays_after = |came, recalled, late| {
+        let stays_after = |stayed: Nanos, came, whole| {
             let mut linger = Linger::default();
             spells(&mut linger, 2, true, SHORT);
-            linger.stay_ended(came, recalled, late);
+            linger.stay_ended((Time(7), Time(7).after(stayed)), came, whole);
             linger.yields(false) > 0
         };
-        assert!(stays_after(true, false, false) && stays_after(false, true, false));
-        assert!(!stays_after(false, false, false));
-        assert!(!stays_after(true, false, true) && !stays_after(false, true, true));
+        assert!(stays_after(SHORT, true, false) && stays_after(SHORT, false, false));
+        assert!(!stays_after(SHORT, false, true));
+        assert!(!stays_after(SHORT_SPELL, true, false) && !stays_after(SHORT_SPELL, false, false));
     }
 
     #[test]

@@ -24,9 +24,9 @@
 use std::ptr::NonNull;
 
 use cmwq_policy::pool::{
-    Dealer, Dealt, MOST_DEALT, Recalled, keeps_own, may_stay, tells, wants_more,
+    Dealer, Dealt, Ended, MOST_DEALT, Recalled, keeps_own, may_stay, tells, wants_more,
 };
-use cmwq_policy::{ItemKey, ItemReport, Nanos, Time, WorkerId};
+use cmwq_policy::{ItemKey, ItemReport, Time, WorkerId};
 
 use crate::item::Header;
 use crate::queue::pwq::PwqRef;
@@ -48,8 +48,8 @@ pub(crate) struct Hand {
     word: AtomicU32,
     dealer: UnsafeCell<Dealer<PwqRef>>,
     items: [UnsafeCell<Option<Item>>; MOST_DEALT],
-    /// When each item began, and how long the one before it took.
-    steps: [UnsafeCell<(Time, Nanos)>; MOST_DEALT],
+    /// When each item began, and what the one before it was like.
+    steps: [UnsafeCell<Ended>; MOST_DEALT],
     /// The worker was the first to see that the row is to be filled up. Nobody else reads it.
     fills: AtomicBool,
 }
@@ -202,16 +202,16 @@ impl Hand {
         self.dealer.with(|dealer| unsafe { *dealer })
     }
 
-    /// The worker, whose hand it is, has ended an item then, which took so long, and goes on to the
-    /// next one that it was dealt. `None`: it has none.
-    pub(crate) fn go_on(&self, at: Time, ran: Nanos) -> Option<Item> {
+    /// The worker, whose hand it is, has ended an item, and goes on to the next one that it was
+    /// dealt. `None`: it has none.
+    pub(crate) fn go_on(&self, ended: Ended) -> Option<Item> {
         let word = self.word.load(SeqCst);
         let (dealt, begun) = read(word);
         if begun >= dealt {
             return None;
         }
         // SAFETY: it is not counted yet, so the worker is the only one here.
-        self.steps[begun].with_mut(|step| unsafe { *step = (at, ran) });
+        self.steps[begun].with_mut(|cell| unsafe { *cell = ended });
         self.word
             .compare_exchange(word, word + 1, SeqCst, SeqCst)
             .ok()?;
@@ -237,9 +237,9 @@ impl Hand {
         tells(&self.dealer(), at, taken, fills)
     }
 
-    /// The worker, whose hand it is, and to which nothing was dealt, has ended an item then, which
-    /// took so long, and goes on to this one. False: the hand is not out any more.
-    pub(super) fn take(&self, item: Item, at: Time, ran: Nanos) -> bool {
+    /// The worker, whose hand it is, and to which nothing was dealt, has ended an item, and goes on
+    /// to this one. False: the hand is not out any more.
+    pub(super) fn take(&self, item: Item, ended: Ended) -> bool {
         let word = self.word.load(SeqCst);
         let (dealt, begun) = read(word);
         if word & OUT == 0 || begun < dealt || dealt == MOST_DEALT {
@@ -248,7 +248,7 @@ impl Hand {
         // SAFETY: neither is counted yet, so the worker is the only one here.
         self.items[dealt].with_mut(|cell| unsafe { *cell = Some(item) });
         // SAFETY: as above.
-        self.steps[dealt].with_mut(|step| unsafe { *step = (at, ran) });
+        self.steps[dealt].with_mut(|cell| unsafe { *cell = ended });
         let next = word + (1 << DEALT_SHIFT) + 1;
         self.word
             .compare_exchange(word, next, SeqCst, SeqCst)
@@ -264,9 +264,9 @@ impl Hand {
         told(&dealer, Recalled::Hand { dealt, stays });
         for number in 0..done {
             // SAFETY: it is counted, and the worker does not come back to it.
-            let (at, ran) = self.steps[number].with(|step| unsafe { *step });
+            let before = self.steps[number].with(|step| unsafe { *step });
             let item = self.item(number);
-            told(&dealer, Recalled::Begun { item, at, ran });
+            told(&dealer, Recalled::Begun { item, before });
         }
         for number in (done..dealt).rev() {
             told(&dealer, Recalled::Rest(self.item(number)));

@@ -279,6 +279,11 @@ impl Policy<Items> for View<'_> {
         self.has_any() || deals() || self.waits_in_row()
     }
 
+    fn is_late(&self, now: Time) -> bool {
+        let late = |(_, hand): &(WorkerId, &'static Hand)| now >= hand.dealer().until;
+        self.out.iter().any(late)
+    }
+
     fn nr_left(&self) -> usize {
         let trays = self.inbox.trays.iter();
         let new = trays.map(|tray| tray.top().number() as usize);

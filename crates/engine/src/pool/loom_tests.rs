@@ -11,7 +11,7 @@ mod row;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-use cmwq_policy::pool::{Dealer, Dealt as InHand, Inbox as _, Left, Open, Recalled, Was};
+use cmwq_policy::pool::{Dealer, Dealt as InHand, Ended, Inbox as _, Left, Open, Recalled, Was};
 use cmwq_policy::{ItemReport, Time, WorkerId};
 use loom::thread;
 
@@ -28,6 +28,15 @@ static TABLE: Vtable = Vtable {
     count: |_, _| (),
     name: |_| "item",
 };
+
+/// The worker has ended an item then, which it was at for as long.
+fn ended(time: u64) -> Ended {
+    Ended {
+        at: Time(time),
+        ran: time,
+        stayed: false,
+    }
+}
 
 fn model(run: impl Fn() + Sync + Send + 'static) {
     let mut builder = loom::model::Builder::new();
@@ -269,7 +278,7 @@ impl Dealt {
 
     /// The worker goes on as long as it can: what it has begun.
     fn go_on(&self) -> Vec<usize> {
-        let next = |time: u64| self.hand.go_on(Time(time), time);
+        let next = |time: u64| self.hand.go_on(ended(time));
         let begun = (1..).map_while(next);
         begun.map(|item| self.number(item.work)).collect()
     }
@@ -285,8 +294,8 @@ impl Dealt {
         }
         self.hand.recall(|_, what| match what {
             Recalled::Hand { .. } => {}
-            Recalled::Begun { item, at, ran } => {
-                assert_eq!(at.0, ran, "its own step");
+            Recalled::Begun { item, before } => {
+                assert_eq!(before.at.0, before.ran, "its own step");
                 told.begun.push(self.number(item.work));
             }
             Recalled::Rest(item) | Recalled::InRow(item) => {

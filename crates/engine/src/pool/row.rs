@@ -19,8 +19,7 @@
 
 use std::collections::VecDeque;
 
-use cmwq_policy::pool::{Dealer, is_low, low_mark};
-use cmwq_policy::{Nanos, Time};
+use cmwq_policy::pool::{Dealer, Ended, is_low, low_mark};
 
 use super::hand::{Hand, Item};
 use crate::queue::pwq::PwqRef;
@@ -133,12 +132,12 @@ impl Row {
 
     /// The worker whose hand this is has ended an item then, which took so long, and goes on to the
     /// first one. Tells whether somebody else had the front. `None`: it is to tell, or to ask.
-    pub(super) fn go_on(&self, hand: &Hand, at: Time, ran: Nanos) -> Option<(Item, bool)> {
+    pub(super) fn go_on(&self, hand: &Hand, ended: Ended) -> Option<(Item, bool)> {
         let free = self.front.inner.try_lock().ok();
         let waited = free.is_none();
         let mut front = free.unwrap_or_else(|| self.front.lock());
         let first = self.first(&mut front)?;
-        if !hand.take(first, at, ran) {
+        if !hand.take(first, ended) {
             return None;
         }
         if self.goes(&mut front) {

@@ -9,9 +9,9 @@ use cmwq_os::inspect;
 use cmwq_os::observe::tree::Tree;
 use cmwq_os::observe::{TaskFiles, TaskState};
 use cmwq_os::{futex, sched, thread};
-use cmwq_policy::pool::{SeenState, Was, goes_on_alone, is_its_own};
+use cmwq_policy::pool::{Ended, SeenState, Was, goes_on_alone, is_its_own};
 use cmwq_policy::work::WorkWord;
-use cmwq_policy::{CpuMask, ItemKey, ItemReport, Nanos, Time, WorkerId};
+use cmwq_policy::{CpuMask, ItemKey, ItemReport, Time, WorkerId};
 
 use super::Pool;
 use super::hand::{Hand, Item};
@@ -128,7 +128,8 @@ impl Slot {
         let hand = self.hand.get()?;
         let goes_on = || goes_on_alone(report, &hand.dealer(), at);
         let ran = report.ran.filter(|_| goes_on())?;
-        let in_row = hand.is_in_row();
+        let (in_row, stayed) = (hand.is_in_row(), report.stayed);
+        let ended = Ended { at, ran, stayed };
         let asks = hand.wants_more(at, || self.pool.inbox().has_rest());
         let waited = if asks {
             self.pool.deal_more(at, hand)
@@ -136,8 +137,8 @@ impl Slot {
             0
         };
         let (item, waited) = match in_row {
-            true => self.take_of_row(hand, at, ran)?,
-            false => (hand.go_on(at.after(waited), ran)?, waited > 0),
+            true => self.take_of_row(hand, ended)?,
+            false => (hand.go_on(ended.later(waited))?, waited > 0),
         };
         // SAFETY: it is this worker's since it was counted.
         let header = unsafe { item.work.as_ref() };
@@ -157,20 +158,20 @@ impl Slot {
     }
 
     /// The worker takes the first item in the row. Tells whether that has taken long, or may have.
-    fn take_of_row(&'static self, hand: &Hand, at: Time, ran: Nanos) -> Option<(Item, bool)> {
+    fn take_of_row(&'static self, hand: &Hand, ended: Ended) -> Option<(Item, bool)> {
         let row = self.pool.row();
-        let first = (!hand.tells(at))
-            .then(|| row.go_on(hand, at, ran))
+        let first = (!hand.tells(ended.at))
+            .then(|| row.go_on(hand, ended))
             .flatten();
         if first.is_some() || !hand.is_in_row() {
             return first;
         }
         // It is to tell, or the row was empty.
-        let at = at.after(self.pool.worker_tells(at, self));
+        let ended = ended.later(self.pool.worker_tells(ended.at, self));
         let next = match hand.is_in_row() {
-            true => row.go_on(hand, at, ran).map(|(item, _)| item),
+            true => row.go_on(hand, ended).map(|(item, _)| item),
             // It runs alone now.
-            false => hand.go_on(at, ran),
+            false => hand.go_on(ended),
         };
         next.map(|item| (item, true))
     }

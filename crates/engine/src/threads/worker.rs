@@ -407,11 +407,11 @@ impl Worker {
             return;
         };
         let is_over = || !hand.stays() || inbox.has_rest();
-        let (_, now) = yields_until(yields, until, is_over);
-        let (came, recalled, late) = (inbox.has_rest(), !hand.stays(), now >= until);
+        let (over, now) = yields_until(yields, until, is_over);
         hand.stay_is_over();
+        let (came, whole) = (inbox.has_rest(), !over && now < until);
+        self.linger.stay_ended((done.at, now), came, whole);
         self.hands.meter.stayed(now.since(done.at));
-        self.linger.stay_ended(came, recalled, late);
         (done.at, done.report.stayed) = (now, true);
     }
 

@@ -51,8 +51,8 @@ pub(super) struct Dealing {
     row_pause: (Time, Nanos),
     /// The worker whose hand is out with items of a FIFO queue, if one is.
     fifo: Option<WorkerId>,
-    /// The last one whose hand is out and was [dealt alone](Dealer::alone).
-    alone: Option<WorkerId>,
+    /// So many hands are out that were [dealt alone](Dealer::alone).
+    alone: u32,
 }
 
 impl Default for Dealing {
@@ -65,7 +65,7 @@ impl Default for Dealing {
             listed: 0,
             row_pause: (Time(0), 0),
             fifo: None,
-            alone: None,
+            alone: 0,
         }
     }
 }
@@ -144,9 +144,7 @@ impl<S: Store> WorkerPool<S> {
         if cx.store.info(pwq).fifo {
             self.dealing.fifo = Some(id);
         }
-        if to.alone {
-            self.dealing.alone = Some(id);
-        }
+        self.dealing.alone += u32::from(to.alone);
         hit!(ItemsDealt if dealt > 0);
         hit!(SeveralDealt if dealt > 0 && inbox.is_out_beside(id));
     }

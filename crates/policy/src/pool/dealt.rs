@@ -88,6 +88,26 @@ impl Was {
     }
 }
 
+/// What a worker notes of an item that has ended when it goes on to the next one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Ended {
+    /// When it goes on: the item had ended, or the worker had stayed after that.
+    pub at: Time,
+    /// How long the item had taken.
+    pub ran: Nanos,
+    /// See [`ItemReport::stayed`].
+    pub stayed: bool,
+}
+
+impl Ended {
+    /// The same of a worker that goes on so much later.
+    #[must_use]
+    pub fn later(self, by: Nanos) -> Self {
+        let at = self.at.after(by);
+        Ended { at, ..self }
+    }
+}
+
 /// What has become of an item that was dealt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Recalled<W> {
@@ -102,10 +122,8 @@ pub enum Recalled<W> {
     Begun {
         /// As it was dealt. It may be gone.
         item: Dealt<W>,
-        /// When that was: when the one before had ended, or the worker had stayed.
-        at: Time,
-        /// How long the one before had taken.
-        ran: Nanos,
+        /// What the worker has noted of the one before.
+        before: Ended,
     },
     /// The worker has not begun it. Of an item that was left the pool is not told.
     Rest(Dealt<W>),

@@ -80,6 +80,10 @@ pub trait Inbox<S: Store> {
     fn any_waits(&self) -> bool {
         self.has_any()
     }
+    /// Whether the hand of a worker is out that was [to ask](Dealer::until) by then.
+    fn is_late(&self, _now: Time) -> bool {
+        false
+    }
     /// How many are in it, about.
     fn nr_left(&self) -> usize;
     /// What was left lies apart from now on from what will be, in order.
@@ -375,8 +379,9 @@ impl<S: Store> WorkerPool<S> {
             return;
         };
         let none_waits = self.nr_queued() == 0 && cx.store.pwq(pwq).inactive.is_empty();
+        let is_alone = || none_waits && !inbox.has_any() && !self.is_for_row(cx, inbox, pwq);
         // With an empty hand it may stay for what comes next.
-        if before.open.is_some() || (none_waits && !inbox.has_any()) {
+        if before.open.is_some() || is_alone() {
             self.deal(cx, inbox, (id, pwq));
             self.start_for_left(cx, inbox);
         }

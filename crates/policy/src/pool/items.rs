@@ -158,7 +158,8 @@ impl<S: Store> WorkerPool<S> {
             let ran = ran(cx.now, self.crew.get(id).began, &report);
             self.brief.moved(id, cx.now);
             let others_wait = self.nr_unattended() > 0 || more;
-            match report.stayed || (self.worklist.nr_ready() == 0 && !more) {
+            let none_listed = self.worklist.nr_ready() == 0 && self.slots.nr_inactive() == 0;
+            match report.stayed || (none_listed && !more) {
                 true => self.brief.last_ended(ran, more_could),
                 false => self.brief.ended(ran, others_wait, more_could),
             }

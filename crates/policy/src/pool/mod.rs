@@ -68,7 +68,7 @@ pub use crate::sampling::{ItemReport, MAX_SCAN};
 pub use census::Census;
 pub use claim::{Claimant, MAX_CLAIMS};
 pub use dealt::{
-    Dealer, Dealt, MOST_DEALT, Recalled, Was, goes_on_alone, is_its_own, is_low, keeps_own,
+    Dealer, Dealt, Ended, MOST_DEALT, Recalled, Was, goes_on_alone, is_its_own, is_low, keeps_own,
     low_mark, may_stay, tells, wants_more,
 };
 pub use decisions::Decided;
@@ -435,12 +435,18 @@ impl<S: Store> WorkerPool<S> {
         lanes.into_iter().chain(self.mayday_due()).min()
     }
 
+    /// The tick has found news: whether items are listed that nobody has begun.
+    pub fn has_backlog(&mut self, cx: &mut Cx<S>) -> bool {
+        self.conclude(cx);
+        self.nr_queued() > 0
+    }
+
     /// What the tick goes by. Nothing is recalled for that: workers go on undisturbed.
     pub fn at_a_glance(&self, inbox: &impl Inbox<S>, now: Time) -> Glance {
-        // It would be shut by now, and whose hands are out is at a long item.
+        // It would be shut by now.
         let is_late = inbox.is_open() && self.opening(now).is_none();
         Glance {
-            news: self.nr_queued() > 0 || inbox.any_waits() || is_late,
+            news: self.nr_queued() > 0 || inbox.any_waits() || is_late || inbox.is_late(now),
             look_at: self.look_at(now),
             cull_at: self.cull_at(),
         }

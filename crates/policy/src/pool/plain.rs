@@ -5,13 +5,13 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use super::dealt::{
-    self, Dealer, Dealt, MOST_DEALT, Recalled, Was, goes_on_alone, is_low, keeps_own, low_mark,
-    may_stay, tells,
+    self, Dealer, Dealt, Ended, MOST_DEALT, Recalled, Was, goes_on_alone, is_low, keeps_own,
+    low_mark, may_stay, tells,
 };
 use super::inbox::{Inbox, Left, MOST_SEARCHED, Open, is_too_late, looks_at_clock, told_behind};
 use crate::sampling::ItemReport;
 use crate::store::{ItemKey, Store};
-use crate::time::{Nanos, Time};
+use crate::time::Time;
 use crate::worker::WorkerId;
 
 /// The inbox, and what workers were dealt.
@@ -40,8 +40,8 @@ struct Hand<W, P> {
     dealer: Dealer<P>,
     /// Those that the worker has not begun.
     rest: VecDeque<Dealt<W>>,
-    /// Those that it has, when that was, and how long the item before each took.
-    begun: Vec<(Dealt<W>, Time, Nanos)>,
+    /// Those that it has.
+    begun: Vec<(Dealt<W>, Ended)>,
     /// See [`tells`].
     fills: bool,
     /// See [`may_stay`].
@@ -329,7 +329,9 @@ impl<W: Copy + PartialEq, P: Copy> PlainInbox<W, P> {
             }
             false => hand.rest.pop_front()?,
         };
-        hand.begun.push((item, at, ran));
+        hand.stays = false;
+        let stayed = report.stayed;
+        hand.begun.push((item, Ended { at, ran, stayed }));
         Some((item.work, hand.dealer.pwq))
     }
 }
@@ -356,6 +358,10 @@ impl<S: Store> Inbox<S> for PlainInbox<S::Work, S::Pwq> {
     fn any_waits(&self) -> bool {
         let deals = |hand: &Hand<_, _>| !hand.rest.is_empty();
         !self.left.is_empty() || self.hands.iter().any(deals) || self.waits_in_row()
+    }
+
+    fn is_late(&self, now: Time) -> bool {
+        self.hands.iter().any(|hand| now >= hand.dealer.until)
     }
 
     fn nr_left(&self) -> usize {
@@ -470,8 +476,8 @@ impl<S: Store> Inbox<S> for PlainInbox<S::Work, S::Pwq> {
             self.moved += dealt as u64;
             let stays = hand.stays;
             told(&hand.dealer, Recalled::Hand { dealt, stays });
-            for (item, at, ran) in hand.begun {
-                told(&hand.dealer, Recalled::Begun { item, at, ran });
+            for (item, before) in hand.begun {
+                told(&hand.dealer, Recalled::Begun { item, before });
             }
             for item in hand.rest.into_iter().rev() {
                 self.put_back(&hand.dealer, item);
@@ -505,7 +511,7 @@ impl<S: Store> Inbox<S> for PlainInbox<S::Work, S::Pwq> {
     fn is_held_beside(&self, id: WorkerId, key: &ItemKey) -> bool {
         let mut others = self.hands.iter().filter(|hand| hand.dealer.worker != id);
         let has_it = |hand: &Hand<_, _>| {
-            let begun = hand.begun.iter().map(|(item, ..)| item);
+            let begun = hand.begun.iter().map(|(item, _)| item);
             begun.chain(&hand.rest).any(|item| item.key == *key)
         };
         self.hands.len() > MOST_SEARCHED || others.any(has_it)

@@ -8,7 +8,7 @@ use std::sync::atomic::AtomicBool as Book;
 use std::sync::atomic::Ordering::SeqCst;
 
 use cmwq_policy::contract::Machine;
-use cmwq_policy::pool::{Dealer, Dealt, Inbox, Left, Open, Recalled, Step, goes_on_alone};
+use cmwq_policy::pool::{Dealer, Dealt, Ended, Inbox, Left, Open, Recalled, Step, goes_on_alone};
 use cmwq_policy::work::WorkWord;
 use cmwq_policy::{Cx, ItemReport, Published, Time, WorkerId, WorkerPool};
 use loom::sync::atomic::AtomicBool;
@@ -109,7 +109,9 @@ impl Rig {
     pub(super) fn go_on(&self, pool: u32) -> Option<NonNull<Header>> {
         let dealing = self.pools[pool as usize].dealing.as_ref()?;
         let goes_on = goes_on_alone(&SHORT, &dealing.hand.dealer(), Time(0));
-        let item = goes_on.then(|| dealing.hand.go_on(Time(0), 0)).flatten()?;
+        let item = goes_on
+            .then(|| dealing.hand.go_on(Ended::default()))
+            .flatten()?;
         header(item.work).set_word(WorkWord::off_queue(pool));
         Some(item.work)
     }

@@ -9,7 +9,7 @@ use loom::thread;
 
 use super::super::hand::{Hand, Item};
 use super::super::row::Row;
-use super::{TABLE, model};
+use super::{TABLE, ended, model};
 use crate::item::Header;
 use crate::sync::Mutex;
 
@@ -85,7 +85,7 @@ impl Rig {
     /// The worker goes on, so often at most: what it has begun.
     fn go_on(&self, worker: usize, most: u64) -> Vec<usize> {
         let hand = &self.hands[worker];
-        let next = |time: u64| self.row.go_on(hand, Time(time), time);
+        let next = |time: u64| self.row.go_on(hand, ended(time));
         let begun = (1..=most).map_while(next);
         begun.map(|(item, _)| self.number(&item)).collect()
     }
@@ -112,8 +112,8 @@ impl Rig {
 
     fn recall_hand(&self, told: &mut Told, worker: usize) {
         self.hands[worker].recall(|_, what| match what {
-            Recalled::Begun { item, at, ran } => {
-                assert_eq!(at.0, ran, "its own step");
+            Recalled::Begun { item, before } => {
+                assert_eq!(before.at.0, before.ran, "its own step");
                 told.begun[worker].push(self.number(&item));
             }
             Recalled::Hand { .. } => {}

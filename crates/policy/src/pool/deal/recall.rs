@@ -2,7 +2,7 @@
 
 use super::super::brief::LATE;
 use super::super::crew::Current;
-use super::super::dealt::{Dealt, Recalled, Was};
+use super::super::dealt::{Dealt, Ended, Recalled, Was};
 use super::super::inbox::Inbox;
 use super::super::{Cx, Published, WorkerPool};
 use super::plain_flags;
@@ -10,7 +10,7 @@ use crate::action::Action;
 use crate::list::List;
 use crate::probe::{broken, hit};
 use crate::store::{ItemKey, Store};
-use crate::time::{Nanos, Time};
+use crate::time::Time;
 use crate::work::WorkWord;
 use crate::worker::WorkerId;
 
@@ -53,10 +53,10 @@ impl<S: Store> WorkerPool<S> {
         let mut row_waits = None;
         let stays_out = |id: &WorkerId| of.is_some_and(|of| of != *id);
         self.dealing.fifo = self.dealing.fifo.filter(stays_out);
-        self.dealing.alone = self.dealing.alone.filter(stays_out);
         inbox.recall(of, |dealer, what| match what {
             Recalled::Hand { dealt, stays } => {
                 self.crew.get_mut(dealer.worker).recalled_at = None;
+                self.dealing.alone -= u32::from(dealer.alone);
                 all += if dealer.in_row { 0 } else { dealt };
                 let next = Progress {
                     stays,
@@ -66,10 +66,10 @@ impl<S: Store> WorkerPool<S> {
                     self.note_progress(cx, &before);
                 }
             }
-            Recalled::Begun { item, at, ran } => {
+            Recalled::Begun { item, before } => {
                 begun += usize::from(!dealer.in_row);
                 let progress = hand.as_mut().expect("it comes first");
-                self.note_step(cx, progress, (&item, at, ran));
+                self.note_step(cx, progress, (&item, before));
             }
             Recalled::Rest(item) => {
                 let waits = self.put_back(cx, dealer.pwq, &item);
@@ -154,7 +154,7 @@ impl<S: Store> WorkerPool<S> {
     ) {
         let none_waits = cx.store.pwq(pwq).inactive.is_empty();
         let comes_first = self.dealing.fifo.is_some()
-            || self.dealing.alone.is_some()
+            || self.dealing.alone > 0
             || waits_in_row(inbox)
             || (self.dealing.inactive > 0 && none_waits);
         if !self.dealing.several || comes_first || self.brief.is_late(cx.now) {
@@ -197,11 +197,15 @@ impl<S: Store> WorkerPool<S> {
         &mut self,
         cx: &mut Cx<S>,
         progress: &mut Progress<S::Pwq>,
-        (item, at, ran): (&Dealt<S::Work>, Time, Nanos),
+        (item, before): (&Dealt<S::Work>, Ended),
     ) {
         self.dealing.left_hand(item.was);
         let more_could = self.more_could_run();
-        self.brief.ended(ran, true, more_could);
+        let Ended { at, ran, stayed } = before;
+        match stayed {
+            true => self.brief.last_ended(ran, more_could),
+            false => self.brief.ended(ran, true, more_could),
+        }
         let (_, pwq) = progress.of;
         self.worklist.note_over(cx, at, (pwq, progress.key.func));
         let state = cx.store.pwq(pwq);

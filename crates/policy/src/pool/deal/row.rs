@@ -10,7 +10,7 @@
 //! as does whoever else might begin an item. Only new items are put there: nobody knows who takes
 //! one, and somebody may be at the last execution of one that is not.
 
-use super::super::dealt::Dealer;
+use super::super::dealt::{Dealer, Ended};
 use super::super::inbox::Inbox;
 use super::super::{Cx, Published, WorkerPool, items};
 use crate::probe::hit;
@@ -28,7 +28,12 @@ const ROW_PAUSE_MOST: Nanos = 128 * MILLISECOND;
 
 impl<S: Store> WorkerPool<S> {
     /// Whether items of this pool workqueue are put into the row instead of hands.
-    pub(super) fn is_for_row(&self, cx: &Cx<S>, inbox: &impl Inbox<S>, pwq: S::Pwq) -> bool {
+    pub(in crate::pool) fn is_for_row(
+        &self,
+        cx: &Cx<S>,
+        inbox: &impl Inbox<S>,
+        pwq: S::Pwq,
+    ) -> bool {
         cx.store.info(pwq).fifo && (self.nr_running() > 1 || inbox.is_out())
     }
 
@@ -143,8 +148,13 @@ impl<S: Store> WorkerPool<S> {
                 .is_served_without(id, cx.now);
         let item = may.then(|| inbox.take_of_row()).flatten()?;
         hit!(RowGoesOn);
+        let ended = Ended {
+            at: cx.now,
+            ran,
+            stayed: false,
+        };
         let mut progress = self.progress(id, pwq);
-        self.note_step(cx, &mut progress, (&item, cx.now, ran));
+        self.note_step(cx, &mut progress, (&item, ended));
         if item.was.takes_slot_over() {
             cx.store.activated(item.work, pwq);
         }

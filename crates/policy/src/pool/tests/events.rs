@@ -59,14 +59,15 @@ fn at() -> impl Strategy<Value = Index> {
 }
 
 fn report() -> impl Strategy<Value = ItemReport> {
-    let report = (any::<Option<bool>>(), any::<Option<bool>>(), any::<bool>());
-    report.prop_map(|(slept, delayed, foreign)| ItemReport {
+    let options = (any::<Option<bool>>(), any::<Option<bool>>());
+    let report = (options, any::<bool>(), any::<bool>());
+    report.prop_map(|((slept, delayed), foreign, stayed)| ItemReport {
         // Those that are not asked are brief.
         ran: slept.is_none().then_some(100),
         slept,
         waited: delayed.map(|d| if d { MILLISECOND } else { 0 }),
         foreign,
-        stayed: false,
+        stayed,
     })
 }
 

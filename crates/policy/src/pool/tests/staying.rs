@@ -2,10 +2,12 @@
 
 use super::leaving::{Box, Plain, beside, end, event, leave, publish, run, serving};
 use super::rig::Pool;
+use super::store::TestStore;
 use super::*;
 use crate::colours::Flush;
 use crate::pool::Cx;
-use crate::pool::brief::{LATE, LIGHT};
+use crate::pool::brief::{Brief, LATE, LIGHT};
+use crate::pool::inbox::Inbox;
 use crate::time::Nanos;
 
 /// A pool whose worker is at its only item, with an empty hand.
@@ -131,6 +133,30 @@ fn who_was_stayed_for_is_seen_by_a_turn_to_have_a_slot() {
         !inbox.plain.stay(id, rig.now, &report(0)),
         "its hand is not out"
     );
+}
+
+#[test]
+fn light_items_that_a_worker_has_stayed_after_are_not_too_long_for_few() {
+    let (mut rig, _, id) = with_an_empty_hand();
+    let pool = &mut rig.pools[0];
+    let mut are_short = |stayed| {
+        pool.brief = Brief::presumed_short();
+        for _ in 0..8 {
+            pool.brief = pool.brief_after(rig.now, id, (LIGHT - 1, stayed), true);
+        }
+        pool.brief.are_short()
+    };
+    assert!(are_short(true) && !are_short(false));
+}
+
+#[test]
+fn a_glance_sees_a_worker_that_was_to_ask_though_others_are_asked_for() {
+    let (mut rig, mut inbox, _) = with_an_empty_hand();
+    rig.advance(LATE);
+    let is_late = |rig: &Rig, inbox: &Box| Inbox::<TestStore>::is_late(&inbox.plain, rig.now);
+    assert!(is_late(&rig, &inbox));
+    publish(&mut rig, &mut inbox);
+    assert!(!is_late(&rig, &inbox));
 }
 
 #[test]

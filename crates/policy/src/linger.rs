@@ -45,8 +45,9 @@ impl Default for Linger {
 }
 
 impl Linger {
-    /// How often it yields before it parks, or tells. Not where items come from several `pods`: the
-    /// scheduler brings a thread that it wakes to an idle CPU, and leaves one that runs where it is.
+    /// How often it yields before it parks, or tells. Not where items come from several `pods`:
+    /// the scheduler brings a thread that it wakes to an idle CPU, and leaves one that runs where
+    /// it is.
     pub fn yields(&self, pods: bool) -> u32 {
         if self.pause == 0 && !pods { YIELDS } else { 0 }
     }

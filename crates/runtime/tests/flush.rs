@@ -34,6 +34,23 @@ fn a_flush_waits_for_what_was_queued_before() {
     }
 }
 
+/// The worker may stay for the next item before it says that the last one has ended.
+#[test]
+fn a_flush_between_round_trips_sees_the_end_of_the_last_one() {
+    let _watch = watchdog();
+    let queue = queue("trips");
+    let (done, ended) = std::sync::mpsc::channel();
+    for trip in 1..=6_000 {
+        let done = done.clone();
+        drop(queue.spawn(move || done.send(trip).unwrap()));
+        assert_eq!(ended.recv(), Ok(trip));
+        // Seldom: otherwise no worker stays.
+        if trip % 50 == 0 {
+            queue.flush().unwrap();
+        }
+    }
+}
+
 #[test]
 fn a_flush_ends_however_often_items_queue_themselves_again() {
     let _watch = watchdog();

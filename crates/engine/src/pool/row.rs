@@ -130,8 +130,8 @@ impl Row {
         self.front.note(0);
     }
 
-    /// The worker whose hand this is has ended an item then, which took so long, and goes on to the
-    /// first one. Tells whether somebody else had the front. `None`: it is to tell, or to ask.
+    /// The worker whose hand this is has ended an item, and goes on to the first one. Tells whether
+    /// somebody else had the front. `None`: it is to tell, or to ask.
     pub(super) fn go_on(&self, hand: &Hand, ended: Ended) -> Option<(Item, bool)> {
         let free = self.front.inner.try_lock().ok();
         let waited = free.is_none();

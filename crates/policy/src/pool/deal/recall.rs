@@ -33,7 +33,7 @@ pub(super) struct Progress<P> {
     flushed: bool,
     /// Items wait for a slot that are in nobody's hand any more, and for which nobody has asked.
     waits: bool,
-    /// That has ended, and the worker [stays](super::super::may_stay).
+    /// Its last item has ended, and it [stays](super::super::may_stay).
     stays: bool,
     /// The item that it executes, with its colour, and when that began.
     key: ItemKey,
@@ -144,8 +144,8 @@ impl<S: Store> WorkerPool<S> {
 
     /// Before an item of this pool workqueue gets a slot, and is listed: what workers were dealt is
     /// recalled unless several were. It is recalled, too, if an item in a hand may come first, of a
-    /// FIFO queue or as nothing else waits; if a worker takes it that nothing waits; and if nobody
-    /// has been heard of for so long that all would count as late.
+    /// FIFO queue or as nothing else waits; if the worker of a hand goes by it that nothing is
+    /// listed; and if nobody has been heard of for so long that all would count as late.
     pub(in crate::pool) fn recall_for_turn(
         &mut self,
         cx: &mut Cx<S>,

@@ -435,9 +435,10 @@ impl<S: Store> WorkerPool<S> {
         lanes.into_iter().chain(self.mayday_due()).min()
     }
 
-    /// The tick has found news: whether items are listed that nobody has begun.
+    /// The tick has found news: whether items are listed that nobody has begun. If not, nobody need
+    /// report. Nobody is started, which is for the look that follows.
     pub fn has_backlog(&mut self, cx: &mut Cx<S>) -> bool {
-        self.conclude(cx);
+        self.settle(cx);
         self.nr_queued() > 0
     }
 

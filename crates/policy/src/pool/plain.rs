@@ -316,9 +316,11 @@ impl<W: Copy + PartialEq, P: Copy> PlainInbox<W, P> {
     /// The worker has ended an item then, of which that is reported, and goes on to the next one
     /// that it was dealt, if it was, or that is first in the row.
     pub fn go_on(&mut self, id: WorkerId, at: Time, report: &ItemReport) -> Option<(W, P)> {
-        let ran = report.ran.filter(|_| self.goes_on(id, at, report))?;
+        let ran = report.ran.filter(|_| self.goes_on(id, at, report));
         let mut hands = self.hands.iter_mut();
         let hand = hands.find(|hand| hand.dealer.worker == id)?;
+        hand.stays = false;
+        let ran = ran?;
         let item = match hand.dealer.in_row {
             true => {
                 let row = self.row.as_mut()?;
@@ -329,7 +331,6 @@ impl<W: Copy + PartialEq, P: Copy> PlainInbox<W, P> {
             }
             false => hand.rest.pop_front()?,
         };
-        hand.stays = false;
         let stayed = report.stayed;
         hand.begun.push((item, Ended { at, ran, stayed }));
         Some((item.work, hand.dealer.pwq))

@@ -2,12 +2,10 @@
 
 use super::leaving::{Box, Plain, beside, end, event, leave, publish, run, serving};
 use super::rig::Pool;
-use super::store::TestStore;
 use super::*;
 use crate::colours::Flush;
 use crate::pool::Cx;
 use crate::pool::brief::{Brief, LATE, LIGHT};
-use crate::pool::inbox::Inbox;
 use crate::time::Nanos;
 
 /// A pool whose worker is at its only item, with an empty hand.
@@ -151,12 +149,26 @@ fn light_items_that_a_worker_has_stayed_after_are_not_too_long_for_few() {
 
 #[test]
 fn a_glance_sees_a_worker_that_was_to_ask_though_others_are_asked_for() {
-    let (mut rig, mut inbox, _) = with_an_empty_hand();
-    rig.advance(LATE);
-    let is_late = |rig: &Rig, inbox: &Box| Inbox::<TestStore>::is_late(&inbox.plain, rig.now);
-    assert!(is_late(&rig, &inbox));
+    let mut rig = Rig::one(attrs(1), 1000);
+    let pool = rig.pools.remove(0);
+    rig.pools.push(pool.with_brief_items());
+    rig.queue_and_run(1, 0);
+    let mut inbox = Box::of(&rig);
     publish(&mut rig, &mut inbox);
-    assert!(!is_late(&rig, &inbox));
+    rig.queue_new(2, 0);
+    for dealt in [1, 0] {
+        assert!(end(&mut rig, &mut inbox));
+        assert_eq!((rig.pools[0].nr_queued(), inbox.nr_dealt()), (0, dealt));
+    }
+    rig.advance(LATE);
+    assert!(
+        rig.pools[0].opening(rig.now).is_some(),
+        "as others are asked for"
+    );
+    let news = |rig: &Rig, inbox: &Box| rig.pools[0].at_a_glance(&inbox.plain, rig.now).news;
+    assert!(news(&rig, &inbox));
+    let waits = event(&mut rig, &mut inbox, |pool, cx, _| pool.has_backlog(cx));
+    assert!(!waits && !inbox.published.backlog && !news(&rig, &inbox));
 }
 
 #[test]

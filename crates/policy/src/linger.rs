@@ -33,6 +33,10 @@ pub struct Linger {
     /// Short spells until it stays again, and how many there will be the next time.
     pause: u32,
     next_pause: u32,
+    /// Ends of items that it tells at once, as others had its CPU when it stayed; and how many
+    /// there will be the next time.
+    tells: u32,
+    next_tells: u32,
 }
 
 impl Default for Linger {
@@ -40,25 +44,41 @@ impl Default for Linger {
         Linger {
             pause: 1,
             next_pause: 1,
+            tells: 0,
+            next_tells: 1,
         }
     }
 }
 
 impl Linger {
-    /// How often it yields before it parks, or tells. Not where items come from several `pods`:
-    /// the scheduler brings a thread that it wakes to an idle CPU, and leaves one that runs where
-    /// it is.
+    /// How often it yields before it parks. Not where items come from several `pods`: the scheduler
+    /// brings a thread that it wakes to an idle CPU, and leaves one that runs where it is.
     pub fn yields(&self, pods: bool) -> u32 {
         if self.pause == 0 && !pods { YIELDS } else { 0 }
     }
 
+    /// How often it yields before it tells that its item has ended.
+    pub fn yields_first(&mut self, pods: bool) -> u32 {
+        match self.tells.checked_sub(1) {
+            None => self.yields(pods),
+            Some(tells) => {
+                self.tells = tells;
+                0
+            }
+        }
+    }
+
     /// It has stayed `from` then until `now` before it told the pool of its item. `came`: the next
     /// one did. `whole`: it has yielded as often as it [may](Self::yields). If neither, its hand
-    /// was recalled, or it was to ask: that says nothing, unless others have had its CPU for long.
+    /// was recalled, or it was to ask: that says nothing. Where others have had its CPU for long it
+    /// tells at once for a while, and still stays before it parks.
     pub fn stay_ended(&mut self, (from, now): (Time, Time), came: bool, whole: bool) {
-        let is_late = now >= stays_until(from);
-        if is_late || came || whole {
-            self.spell_ended(came && !is_late, 0);
+        if now >= stays_until(from) {
+            self.tells = self.next_tells;
+            self.next_tells = (2 * self.next_tells).min(LONGEST_PAUSE);
+        } else if came || whole {
+            self.next_tells = 1;
+            self.spell_ended(came, 0);
         }
     }
 
@@ -124,11 +144,27 @@ mod tests {
             let mut linger = Linger::default();
             spells(&mut linger, 2, true, SHORT);
             linger.stay_ended((Time(7), Time(7).after(stayed)), came, whole);
-            linger.yields(false) > 0
+            (linger.yields(false) > 0, linger.yields_first(false) > 0)
         };
-        assert!(stays_after(SHORT, true, false) && stays_after(SHORT, false, false));
-        assert!(!stays_after(SHORT, false, true));
-        assert!(!stays_after(SHORT_SPELL, true, false) && !stays_after(SHORT_SPELL, false, false));
+        for came in [true, false] {
+            assert_eq!(stays_after(SHORT, came, false), (true, true));
+            assert_eq!(stays_after(SHORT_SPELL, came, false), (true, false));
+        }
+        assert_eq!(stays_after(SHORT, false, true), (false, false));
+    }
+
+    #[test]
+    fn who_comes_back_late_tells_at_once_more_and_more_often() {
+        let mut linger = Linger::default();
+        spells(&mut linger, 2, true, SHORT);
+        let stays = (0..1_000).filter(|_| {
+            let stays = linger.yields_first(false) > 0;
+            if stays {
+                linger.stay_ended((Time(0), Time(SHORT_SPELL)), true, false);
+            }
+            stays
+        });
+        assert!(stays.count() <= 12);
     }
 
     #[test]

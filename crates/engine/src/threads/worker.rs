@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering::SeqCst;
 use cmwq_os::stopwatch::Stopwatch;
 use cmwq_os::{clock, sched, thread};
 use cmwq_policy::lately::Whose;
-use cmwq_policy::linger::{self, Linger};
+use cmwq_policy::linger::Linger;
 use cmwq_policy::pool::{PoolKey, Step};
 use cmwq_policy::sampling::Beginnings;
 use cmwq_policy::{CpuMask, ItemReport, Nanos, Rule, Time, WorkerId, sampling};
@@ -401,7 +401,7 @@ impl Worker {
     /// use.
     fn stay(&mut self, done: &mut Executed) {
         let (slot, inbox) = (self.hands.slot, self.hands.slot.pool.inbox());
-        let yields = self.linger.yields(slot.pool.has_pods());
+        let yields = self.linger.yields_first(slot.pool.has_pods());
         let may_stay = || slot.stay(done.at, &done.report);
         let Some((hand, until)) = (yields > 0).then(may_stay).flatten() else {
             return;
@@ -417,7 +417,7 @@ impl Worker {
 
     /// Stays for a moment when there is nothing to do, if that has been of use. True if it was.
     /// Whoever wakes it meanwhile may bring it to the item, as if it had parked.
-    fn linger(&mut self, from: Time) -> bool {
+    fn linger(&mut self) -> bool {
         let slot = self.hands.slot;
         let yields = self.linger.yields(slot.pool.has_pods());
         if yields > 0 {
@@ -431,7 +431,7 @@ impl Worker {
                 false
             }
         };
-        yields_until(yields, linger::stays_until(from), is_woken).0
+        yields_until(yields, Time(u64::MAX), is_woken).0
     }
 
     fn park(&mut self) {
@@ -441,7 +441,7 @@ impl Worker {
             self.follow_cpus();
         }
         let idle_from = clock::now();
-        let woken = self.linger(idle_from);
+        let woken = self.linger();
         if !woken {
             slot.parks_here();
         }

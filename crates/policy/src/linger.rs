@@ -1,39 +1,39 @@
 //! Some yields before a worker parks, or says that its item has ended.
 //!
 //! To sleep and be woken costs more than a tiny item does: 10 us and more, above all where the CPU
-//! idles in between. Where tiny items follow each other, a worker that stays for a moment has the
-//! next one for a yield. A worker stays only if its last idle spells were short. After stays in
-//! vain it stays more and more seldom, so nothing is polled where nothing comes. Between two yields
-//! other threads get the CPU.
+//! idles in between. Where tiny items follow each other, a worker that lingers for a moment has the
+//! next one for a yield. A worker lingers only if its last idle spells were short. After it has
+//! lingered in vain it does so more and more seldom, so nothing is polled where nothing comes.
+//! Between two yields other threads get the CPU.
 //!
-//! A worker that [may](crate::pool::may_stay) stays before it tells the pool that its item has
+//! A worker that [may](crate::pool::may_linger) lingers before it tells the pool that its item has
 //! ended. Then the next one is left to it: a round trip takes the pool's lock once instead of three
-//! times. Otherwise it stays when it has nothing to do.
+//! times. Otherwise it lingers when it has nothing to do.
 
 use crate::time::{MICROSECOND, Nanos, Time};
 
-/// A worker that stays yields so often, which takes about 30 us on an idle CPU: somebody who waited
-/// for its last item on another CPU, and was woken when that ended, has queued the next by then.
-/// With half of that the next one came too late in most round trips (36 us instead of 5).
+/// A worker that lingers yields so often, which takes about 30 us on an idle CPU: somebody who
+/// waited for its last item on another CPU, and was woken when that ended, has queued the next by
+/// then. With half of that the next one came too late in most round trips (36 us instead of 5).
 pub const YIELDS: u32 = 64;
-/// An idle spell shorter than this shows that it is of use to stay.
+/// An idle spell shorter than this shows that it is of use to linger.
 pub const SHORT_SPELL: Nanos = 100 * MICROSECOND;
-/// A worker that has stayed in vain sleeps at once in at most this many short spells.
+/// A worker that has lingered in vain sleeps at once in at most this many short spells.
 const LONGEST_PAUSE: u32 = 256;
 
-/// A worker that stays from then on yields no more after this time. If its yields have taken so
+/// A worker that lingers from then on yields no more after this time. If its yields have taken so
 /// long, others have its CPU: it comes back late, and nobody knows that its item has ended.
-pub fn stays_until(from: Time) -> Time {
+pub fn lingers_until(from: Time) -> Time {
     from.after(SHORT_SPELL / 2)
 }
 
 /// What the last idle spells of one worker have shown.
 #[derive(Clone, Copy, Debug)]
 pub struct Linger {
-    /// Short spells until it stays again, and how many there will be the next time.
+    /// Short spells until it lingers again, and how many there will be the next time.
     pause: u32,
     next_pause: u32,
-    /// Ends of items that it tells at once, as others had its CPU when it stayed; and how many
+    /// Ends of items that it tells at once, as others had its CPU when it lingered; and how many
     /// there will be the next time.
     tells: u32,
     next_tells: u32,
@@ -58,7 +58,7 @@ impl Linger {
     }
 
     /// How often it yields before it tells that its item has ended.
-    pub fn yields_first(&mut self, pods: bool) -> u32 {
+    pub fn yields_before_telling(&mut self, pods: bool) -> u32 {
         match self.tells.checked_sub(1) {
             None => self.yields(pods),
             Some(tells) => {
@@ -68,12 +68,12 @@ impl Linger {
         }
     }
 
-    /// It has stayed `from` then until `now` before it told the pool of its item. `came`: the next
-    /// one did. `whole`: it has yielded as often as it [may](Self::yields). If neither, its hand
-    /// was recalled, or it was to ask: that says nothing. Where others have had its CPU for long it
-    /// tells at once for a while, and still stays before it parks.
-    pub fn stay_ended(&mut self, (from, now): (Time, Time), came: bool, whole: bool) {
-        if now >= stays_until(from) {
+    /// It has lingered `from` then until `now` before it told the pool of its item. `came`: the
+    /// next one did. `whole`: it has yielded as often as it [may](Self::yields). If neither, its
+    /// hand was recalled, or it was to ask: that says nothing. Where others have had its CPU for
+    /// long it tells at once for a while, and still lingers before it parks.
+    pub fn lingered(&mut self, (from, now): (Time, Time), came: bool, whole: bool) {
+        if now >= lingers_until(from) {
             self.tells = self.next_tells;
             self.next_tells = (2 * self.next_tells).min(LONGEST_PAUSE);
         } else if came || whole {
@@ -82,7 +82,7 @@ impl Linger {
         }
     }
 
-    /// It is awake again: whether it was woken while it stayed, and how long it was idle.
+    /// It is awake again: whether it was woken while it lingered, and how long it was idle.
     pub fn spell_ended(&mut self, woken: bool, idle: Nanos) {
         match self.pause {
             0 if woken => self.next_pause = 1,
@@ -102,35 +102,35 @@ mod tests {
 
     const SHORT: Nanos = SHORT_SPELL / 4;
 
-    /// So many spells of this length, woken within the yields or not; how often it stayed.
+    /// So many spells of this length, woken within the yields or not; how often it lingered.
     fn spells(linger: &mut Linger, count: u32, woken: bool, idle: Nanos) -> u32 {
         let spell = |_| {
-            let stays = linger.yields(false) > 0;
-            linger.spell_ended(woken && stays, idle);
-            u32::from(stays)
+            let lingers = linger.yields(false) > 0;
+            linger.spell_ended(woken && lingers, idle);
+            u32::from(lingers)
         };
         (0..count).map(spell).sum()
     }
 
     #[test]
-    fn one_who_is_woken_soon_stays_from_the_second_spell_on() {
+    fn one_who_is_woken_soon_lingers_from_the_second_spell_on() {
         assert_eq!(spells(&mut Linger::default(), 100, true, SHORT), 99);
     }
 
     #[test]
-    fn nobody_stays_where_items_come_from_several_pods() {
+    fn nobody_lingers_where_items_come_from_several_pods() {
         let mut linger = Linger::default();
         spells(&mut linger, 100, true, SHORT);
         assert_eq!((linger.yields(true), linger.yields(false)), (0, YIELDS));
     }
 
     #[test]
-    fn one_who_is_woken_late_never_stays() {
+    fn one_who_is_woken_late_never_lingers() {
         assert_eq!(spells(&mut Linger::default(), 100, false, SHORT_SPELL), 0);
     }
 
     #[test]
-    fn one_who_stays_in_vain_stays_less_and_less() {
+    fn one_who_lingers_in_vain_lingers_less_and_less() {
         let mut linger = Linger::default();
         assert!(spells(&mut linger, 1_000, false, SHORT) <= 12);
         assert!(spells(&mut linger, 10_000, false, SHORT) <= 40);
@@ -139,32 +139,35 @@ mod tests {
     }
 
     #[test]
-    fn a_stay_that_others_end_says_nothing_unless_they_had_the_cpu() {
-        let stays_after = |stayed: Nanos, came, whole| {
+    fn a_spell_that_others_end_says_nothing_unless_they_had_the_cpu() {
+        let lingers_after = |lingered: Nanos, came, whole| {
             let mut linger = Linger::default();
             spells(&mut linger, 2, true, SHORT);
-            linger.stay_ended((Time(7), Time(7).after(stayed)), came, whole);
-            (linger.yields(false) > 0, linger.yields_first(false) > 0)
+            linger.lingered((Time(7), Time(7).after(lingered)), came, whole);
+            (
+                linger.yields(false) > 0,
+                linger.yields_before_telling(false) > 0,
+            )
         };
         for came in [true, false] {
-            assert_eq!(stays_after(SHORT, came, false), (true, true));
-            assert_eq!(stays_after(SHORT_SPELL, came, false), (true, false));
+            assert_eq!(lingers_after(SHORT, came, false), (true, true));
+            assert_eq!(lingers_after(SHORT_SPELL, came, false), (true, false));
         }
-        assert_eq!(stays_after(SHORT, false, true), (false, false));
+        assert_eq!(lingers_after(SHORT, false, true), (false, false));
     }
 
     #[test]
     fn who_comes_back_late_tells_at_once_more_and_more_often() {
         let mut linger = Linger::default();
         spells(&mut linger, 2, true, SHORT);
-        let stays = (0..1_000).filter(|_| {
-            let stays = linger.yields_first(false) > 0;
-            if stays {
-                linger.stay_ended((Time(0), Time(SHORT_SPELL)), true, false);
+        let lingers = (0..1_000).filter(|_| {
+            let lingers = linger.yields_before_telling(false) > 0;
+            if lingers {
+                linger.lingered((Time(0), Time(SHORT_SPELL)), true, false);
             }
-            stays
+            lingers
         });
-        assert!(stays.count() <= 12);
+        assert!(lingers.count() <= 12);
     }
 
     #[test]

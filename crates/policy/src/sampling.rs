@@ -30,8 +30,8 @@ pub struct ItemReport {
     pub slept: Option<bool>,
     /// How long it had no CPU, if it was sampled and did not sleep.
     pub waited: Option<Nanos>,
-    /// Nothing waited when it had ended, and the worker has [stayed](crate::linger) since.
-    pub stayed: bool,
+    /// Nothing waited when it had ended, and the worker has [lingered](crate::linger) since.
+    pub lingered: bool,
     /// The item was a process tree: the worker's own switches and delays say nothing of it.
     pub foreign: bool,
 }

@@ -34,7 +34,7 @@ fn a_flush_waits_for_what_was_queued_before() {
     }
 }
 
-/// The worker may stay for the next item before it says that the last one has ended.
+/// The worker may linger for the next item before it says that the last one has ended.
 #[test]
 fn a_flush_between_round_trips_sees_the_end_of_the_last_one() {
     let _watch = watchdog();
@@ -44,7 +44,7 @@ fn a_flush_between_round_trips_sees_the_end_of_the_last_one() {
         let done = done.clone();
         drop(queue.spawn(move || done.send(trip).unwrap()));
         assert_eq!(ended.recv(), Ok(trip));
-        // Seldom: otherwise no worker stays.
+        // Seldom: otherwise no worker lingers.
         if trip % 50 == 0 {
             queue.flush().unwrap();
         }

@@ -2,14 +2,14 @@
 //!
 //! A worker that was ever dealt anything has a hand; several may be out at a time. One word of each
 //! says whether it is *out*, how many items were dealt, how many of them are begun, and whether the
-//! worker stays for more; it is 0 while the hand is not out.
+//! worker lingers for more; it is 0 while the hand is not out.
 //!
 //! | who | does |
 //! | --- | --- |
 //! | deals, or deals more: the worker itself, holding the pool | writes the items; stores the word |
 //! | keeps what its item queues: the worker, without the pool | writes the item; counts one more dealt |
 //! | goes on: the worker, without the pool | notes its step; counts one more begun |
-//! | stays: the worker, without the pool | says so in the word, and takes it back when that is over |
+//! | lingers: the worker, without the pool | says so in the word, and takes it back when that is over |
 //! | takes an item of the [row](super::row): the worker, holding that | writes the item and its step; counts one more dealt and begun |
 //! | recalls: anybody, holding the pool | swaps the word for 0; reads the steps, and the rest |
 //! | looks for an item: anybody, holding the pool | reads what was dealt |
@@ -24,7 +24,7 @@
 use std::ptr::NonNull;
 
 use cmwq_policy::pool::{
-    Dealer, Dealt, Ended, MOST_DEALT, Recalled, keeps_own, may_stay, tells, wants_more,
+    Dealer, Dealt, Ended, MOST_DEALT, Recalled, keeps_own, may_linger, tells, wants_more,
 };
 use cmwq_policy::{ItemKey, ItemReport, Time, WorkerId};
 
@@ -33,11 +33,11 @@ use crate::queue::pwq::PwqRef;
 use crate::sync::{AtomicBool, AtomicU32, Relaxed, SeqCst, UnsafeCell};
 
 /// In the word: how many are begun, above that how many were dealt, and above that whether it is
-/// out, though nothing was, and whether the worker stays.
+/// out, though nothing was, and whether the worker lingers.
 const DEALT_SHIFT: u32 = 8;
 const NUMBER: u32 = (1 << DEALT_SHIFT) - 1;
 const OUT: u32 = 1 << (2 * DEALT_SHIFT);
-const STAYS: u32 = OUT << 1;
+const LINGERS: u32 = OUT << 1;
 
 const _: () = assert!(MOST_DEALT <= NUMBER as usize);
 
@@ -104,32 +104,32 @@ impl Hand {
         word & OUT != 0 && wants() && waits()
     }
 
-    /// Its worker, which is the caller and has ended this item then, stays from now on, if it
-    /// [may](may_stay) where others wait or not: until when.
-    pub(super) fn stay(
+    /// Its worker, which is the caller and has ended this item then, lingers from now on, if it
+    /// [may](may_linger) where others wait or not: until when.
+    pub(super) fn linger(
         &self,
         at: Time,
         report: &ItemReport,
         waits: impl FnOnce() -> bool,
     ) -> Option<Time> {
         let word = self.word.load(SeqCst);
-        let until = may_stay(&self.dealer(), (at, report), read(word), false);
+        let until = may_linger(&self.dealer(), (at, report), read(word), false);
         // Whether items wait is read from lines that others write: last.
         let until = until.filter(|_| word & OUT != 0 && !waits())?;
-        let stays = self
+        let lingers = self
             .word
-            .compare_exchange(word, word | STAYS, SeqCst, SeqCst);
-        stays.is_ok().then_some(until)
+            .compare_exchange(word, word | LINGERS, SeqCst, SeqCst);
+        lingers.is_ok().then_some(until)
     }
 
-    /// Whether nobody has recalled it since the worker, which is the caller, stays.
-    pub(crate) fn stays(&self) -> bool {
-        self.word.load(SeqCst) & STAYS != 0
+    /// Whether nobody has recalled it since the worker, which is the caller, lingers.
+    pub(crate) fn lingers(&self) -> bool {
+        self.word.load(SeqCst) & LINGERS != 0
     }
 
-    /// The worker does not stay any more.
-    pub(crate) fn stay_is_over(&self) {
-        self.word.fetch_and(!STAYS, SeqCst);
+    /// The worker does not linger any more.
+    pub(crate) fn lingers_no_more(&self) {
+        self.word.fetch_and(!LINGERS, SeqCst);
     }
 
     /// How many were dealt. The caller is the worker.
@@ -259,9 +259,9 @@ impl Hand {
     /// not, the last one first. The caller holds the pool.
     pub(crate) fn recall(&self, mut told: impl FnMut(&Dealer<PwqRef>, Recalled<NonNull<Header>>)) {
         let word = self.word.swap(0, SeqCst);
-        let ((dealt, done), stays) = (read(word), word & STAYS != 0);
+        let ((dealt, done), lingers) = (read(word), word & LINGERS != 0);
         let dealer = self.dealer();
-        told(&dealer, Recalled::Hand { dealt, stays });
+        told(&dealer, Recalled::Hand { dealt, lingers });
         for number in 0..done {
             // SAFETY: it is counted, and the worker does not come back to it.
             let before = self.steps[number].with(|step| unsafe { *step });

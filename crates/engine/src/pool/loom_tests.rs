@@ -34,7 +34,7 @@ fn ended(time: u64) -> Ended {
     Ended {
         at: Time(time),
         ran: time,
-        stayed: false,
+        lingered: false,
     }
 }
 
@@ -380,14 +380,14 @@ fn what_is_dealt_on_top_is_begun_and_told_or_given_back() {
 }
 
 #[test]
-fn a_hand_that_is_recalled_while_its_worker_stays_keeps_nothing() {
+fn a_hand_that_is_recalled_while_its_worker_lingers_keeps_nothing() {
     begin_more(|dealt, number| {
         let report = ItemReport {
             ran: Some(0),
             ..ItemReport::default()
         };
-        if dealt.hand.stay(Time(0), &report, || false).is_some() {
-            dealt.hand.stay_is_over();
+        if dealt.hand.linger(Time(0), &report, || false).is_some() {
+            dealt.hand.lingers_no_more();
         }
         dealt.hand.keep_own(dealt.item(number), || false)
     });

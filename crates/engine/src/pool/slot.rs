@@ -128,8 +128,8 @@ impl Slot {
         let hand = self.hand.get()?;
         let goes_on = || goes_on_alone(report, &hand.dealer(), at);
         let ran = report.ran.filter(|_| goes_on())?;
-        let (in_row, stayed) = (hand.is_in_row(), report.stayed);
-        let ended = Ended { at, ran, stayed };
+        let (in_row, lingered) = (hand.is_in_row(), report.lingered);
+        let ended = Ended { at, ran, lingered };
         let asks = hand.wants_more(at, || self.pool.inbox().has_rest());
         let waited = if asks {
             self.pool.deal_more(at, hand)
@@ -149,11 +149,11 @@ impl Slot {
         Some((item.work, (asks || in_row, waited)))
     }
 
-    /// The worker, which is the caller and has ended this item then, stays before it says so, if it
-    /// may: with which hand, and until when.
-    pub(crate) fn stay(&self, at: Time, report: &ItemReport) -> Option<(&Hand, Time)> {
+    /// The worker, which is the caller and has ended this item then, lingers before it says so, if
+    /// it may: with which hand, and until when.
+    pub(crate) fn linger(&self, at: Time, report: &ItemReport) -> Option<(&Hand, Time)> {
         let hand = self.hand()?;
-        let until = hand.stay(at, report, || self.pool.inbox().has_rest())?;
+        let until = hand.linger(at, report, || self.pool.inbox().has_rest())?;
         Some((hand, until))
     }
 

@@ -11,8 +11,8 @@ pub(super) struct Meter {
     /// What the thread had used at the last look, and when that was.
     used: Option<Rusage>,
     looked: Time,
-    /// How long the worker has stayed since.
-    stayed: Nanos,
+    /// How long the worker has lingered since.
+    lingered: Nanos,
 }
 
 impl Meter {
@@ -21,7 +21,7 @@ impl Meter {
         Meter {
             used: usage::thread(),
             looked: now,
-            stayed: 0,
+            lingered: 0,
         }
     }
 
@@ -30,11 +30,11 @@ impl Meter {
         *self = Meter::new();
     }
 
-    /// The worker has stayed for so long, in no item. To look after each time would cost more than
-    /// that says of the next one.
-    pub(super) fn stayed(&mut self, time: Nanos) {
-        self.stayed += time;
-        if sampling::begins_anew(true, self.stayed) {
+    /// The worker has lingered for so long, in no item. To look after each time would cost more
+    /// than that says of the next one.
+    pub(super) fn lingered(&mut self, time: Nanos) {
+        self.lingered += time;
+        if sampling::begins_anew(true, self.lingered) {
             self.restart();
         }
     }
@@ -61,7 +61,7 @@ impl Meter {
     /// Whether the thread has blocked since the last look, and if not, how long it had no CPU.
     fn look(&mut self, now: Time, report: ItemReport) -> (ItemReport, Option<Nanos>) {
         let before = std::mem::replace(&mut self.used, usage::thread());
-        self.stayed = 0;
+        self.lingered = 0;
         let passed = now.since(std::mem::replace(&mut self.looked, now));
         let Some((used, before)) = self.used.zip(before) else {
             return (report, None);

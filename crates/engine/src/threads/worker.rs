@@ -29,7 +29,7 @@ use crate::wait::this_worker::as_stranger;
 /// What came of an item.
 pub(super) struct Executed {
     pub(super) report: ItemReport,
-    /// When it ended, or until when the worker has stayed after that.
+    /// When it ended, or until when the worker has lingered after that.
     at: Time,
     /// How long it took, and its function.
     item: (Nanos, u64),
@@ -300,7 +300,7 @@ impl Worker {
             // What could not be set right before is no doing of this item.
             let is_lost = was_lost || self.is_lost_after(&done, pwq);
             if !is_lost {
-                self.stay(&mut done);
+                self.linger_before_telling(&mut done);
             }
             let next = (!is_lost)
                 .then(|| slot.go_on(pwq, done.at, &done.report))

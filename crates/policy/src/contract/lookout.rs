@@ -83,7 +83,7 @@ pub fn look_round<M: Lookout>(m: &M, round: Round) -> Looked {
         let asked = m.take_asked(pool);
         let glance = m.at_a_glance(pool);
         let early = glance.look_at.is_some_and(|at| at <= m.now());
-        let backlog = glance.news && m.with_workers(pool, |core, cx| core.has_backlog(cx));
+        let backlog = glance.news && m.with_workers(pool, |core, cx| core.ticked(cx));
         if round.looks_at(asked, early, backlog) {
             looked.add(look(m, pool));
         }

@@ -51,7 +51,8 @@ pub(super) struct Dealing {
     row_pause: (Time, Nanos),
     /// The worker whose hand is out with items of a FIFO queue, if one is.
     fifo: Option<WorkerId>,
-    /// So many hands are out that were [dealt alone](Dealer::alone).
+    /// So many hands are out that were [dealt alone](Dealer::alone). Counted, since to look into
+    /// hands takes their lines from their workers.
     alone: u32,
 }
 
@@ -118,9 +119,7 @@ impl<S: Store> WorkerPool<S> {
             return;
         };
         let in_row = self.is_for_row(cx, inbox, pwq);
-        let state = cx.store.pwq(pwq);
-        let none_waits = self.nr_queued() == 0 && state.inactive.is_empty();
-        let is_flushing = state.colours.is_flushing();
+        let is_flushing = cx.store.pwq(pwq).colours.is_flushing();
         let to = Dealer {
             worker: id,
             pwq,
@@ -128,7 +127,7 @@ impl<S: Store> WorkerPool<S> {
             until: cx.now.after(alone_for),
             // What it is dealt last takes time as well.
             more_until: cx.now.after(alone_for / 2),
-            alone: none_waits && !in_row && !is_flushing,
+            alone: !in_row && !is_flushing && self.none_waits(cx, pwq),
             in_row,
         };
         if in_row {
@@ -147,6 +146,11 @@ impl<S: Store> WorkerPool<S> {
         self.dealing.alone += u32::from(to.alone);
         hit!(ItemsDealt if dealt > 0);
         hit!(SeveralDealt if dealt > 0 && inbox.is_out_beside(id));
+    }
+
+    /// Whether nothing is listed, nor waits for a slot of this pool workqueue.
+    pub(super) fn none_waits(&self, cx: &mut Cx<S>, pwq: S::Pwq) -> bool {
+        self.nr_queued() == 0 && cx.store.pwq(pwq).inactive.is_empty()
     }
 
     /// The worker has begun all that it was dealt, which were so many, and no event has come since:

@@ -1,7 +1,7 @@
 //! What a worker is [dealt](super::deal), and what it tells of it.
 
 use super::brief::LIGHT;
-use crate::linger::stays_until;
+use crate::linger::lingers_until;
 use crate::sampling::ItemReport;
 use crate::stats::Stamp;
 use crate::store::ItemKey;
@@ -91,12 +91,12 @@ impl Was {
 /// What a worker notes of an item that has ended when it goes on to the next one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Ended {
-    /// When it goes on: the item had ended, or the worker had stayed after that.
+    /// When it goes on: the item had ended, or the worker had lingered after that.
     pub at: Time,
     /// How long the item had taken.
     pub ran: Nanos,
-    /// See [`ItemReport::stayed`].
-    pub stayed: bool,
+    /// See [`ItemReport::lingered`].
+    pub lingered: bool,
 }
 
 impl Ended {
@@ -115,8 +115,8 @@ pub enum Recalled<W> {
     Hand {
         /// So many.
         dealt: usize,
-        /// It has ended its item, and [stays](may_stay).
-        stays: bool,
+        /// It has ended its item, and [lingers](may_linger).
+        lingers: bool,
     },
     /// The worker has begun it.
     Begun {
@@ -167,12 +167,12 @@ pub fn keeps_own<P>(to: &Dealer<P>, dealt: usize, begun: usize, waits: bool) -> 
     to.alone && begun == dealt && dealt < MOST_DEALT && !waits
 }
 
-/// Until when a worker that has ended this item then may [stay](crate::linger) before it says so;
+/// Until when a worker that has ended this item then may [linger](crate::linger) before it says so;
 /// `None`: it may not. It has begun all that it was dealt, its hand is out, and nothing waits in
 /// its pool, nor a flush of its queue. Who comes to need to know recalls its hand, but for those
-/// who wait for a slot in another pool: it stays for no longer than it goes on by itself. While it
-/// stays the pool takes it to be at the item, and items are left to it.
-pub fn may_stay<P>(
+/// who wait for a slot in another pool: it lingers for no longer than it goes on by itself. While
+/// it lingers the pool takes it to be at the item, and items are left to it.
+pub fn may_linger<P>(
     to: &Dealer<P>,
     (at, report): (Time, &ItemReport),
     (dealt, begun): (usize, usize),
@@ -180,7 +180,7 @@ pub fn may_stay<P>(
 ) -> Option<Time> {
     let is_light = report.ran.is_some_and(|ran| ran < LIGHT) && report.slept != Some(true);
     let may = to.alone && begun == dealt && is_light && !report.foreign && !waits && at < to.until;
-    may.then(|| stays_until(at).min(to.until))
+    may.then(|| lingers_until(at).min(to.until))
 }
 
 /// Whether an item that a worker's item has queued is executed by nobody else, as far as its worker

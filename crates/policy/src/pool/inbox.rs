@@ -378,9 +378,9 @@ impl<S: Store> WorkerPool<S> {
         let Step::Run(_, pwq) = step else {
             return;
         };
-        let none_waits = self.nr_queued() == 0 && cx.store.pwq(pwq).inactive.is_empty();
+        let none_waits = self.none_waits(cx, pwq);
         let is_alone = || none_waits && !inbox.has_any() && !self.is_for_row(cx, inbox, pwq);
-        // With an empty hand it may stay for what comes next.
+        // With an empty hand it may linger for what comes next.
         if before.open.is_some() || is_alone() {
             self.deal(cx, inbox, (id, pwq));
             self.start_for_left(cx, inbox);

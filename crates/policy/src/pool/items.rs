@@ -159,7 +159,7 @@ impl<S: Store> WorkerPool<S> {
             self.brief.moved(id, cx.now);
             let others_wait = self.nr_unattended() > 0 || more;
             let none_listed = self.worklist.nr_ready() == 0 && self.slots.nr_inactive() == 0;
-            match report.stayed || (none_listed && !more) {
+            match report.lingered || (none_listed && !more) {
                 true => self.brief.last_ended(ran, more_could),
                 false => self.brief.ended(ran, others_wait, more_could),
             }

@@ -69,7 +69,7 @@ pub use census::Census;
 pub use claim::{Claimant, MAX_CLAIMS};
 pub use dealt::{
     Dealer, Dealt, Ended, MOST_DEALT, Recalled, Was, goes_on_alone, is_its_own, is_low, keeps_own,
-    low_mark, may_stay, tells, wants_more,
+    low_mark, may_linger, tells, wants_more,
 };
 pub use decisions::Decided;
 pub use inbox::{
@@ -437,7 +437,7 @@ impl<S: Store> WorkerPool<S> {
 
     /// The tick has found news: whether items are listed that nobody has begun. If not, nobody need
     /// report. Nobody is started, which is for the look that follows.
-    pub fn has_backlog(&mut self, cx: &mut Cx<S>) -> bool {
+    pub fn ticked(&mut self, cx: &mut Cx<S>) -> bool {
         self.settle(cx);
         self.nr_queued() > 0
     }

@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 
 use super::dealt::{
     self, Dealer, Dealt, Ended, MOST_DEALT, Was, goes_on_alone, is_low, keeps_own, low_mark,
-    may_stay, tells,
+    may_linger, tells,
 };
 use super::inbox::{Left, Open, is_too_late, looks_at_clock, told_behind};
 use crate::sampling::ItemReport;
@@ -46,8 +46,8 @@ struct Hand<W, P> {
     begun: Vec<(Dealt<W>, Ended)>,
     /// See [`tells`].
     fills: bool,
-    /// See [`may_stay`].
-    stays: bool,
+    /// See [`may_linger`].
+    lingers: bool,
 }
 
 /// See [`line_up`](super::Inbox::line_up).
@@ -302,17 +302,17 @@ impl<W: Copy + PartialEq, P: Copy> PlainInbox<W, P> {
         self.hand(id).is_some_and(may)
     }
 
-    /// The worker, which has ended this item then, stays if it may. Whether it does.
-    pub fn stay(&mut self, id: WorkerId, at: Time, report: &ItemReport) -> bool {
+    /// The worker, which has ended this item then, lingers if it may. Whether it does.
+    pub fn linger(&mut self, id: WorkerId, at: Time, report: &ItemReport) -> bool {
         let waits = !self.left.is_empty();
         let mut hands = self.hands.iter_mut();
         let Some(hand) = hands.find(|hand| hand.dealer.worker == id) else {
             return false;
         };
         let (begun, rest) = (hand.begun.len(), hand.rest.len());
-        let until = may_stay(&hand.dealer, (at, report), (begun + rest, begun), waits);
-        hand.stays = until.is_some();
-        hand.stays
+        let until = may_linger(&hand.dealer, (at, report), (begun + rest, begun), waits);
+        hand.lingers = until.is_some();
+        hand.lingers
     }
 
     /// The worker has ended an item then, of which that is reported, and goes on to the next one
@@ -321,7 +321,7 @@ impl<W: Copy + PartialEq, P: Copy> PlainInbox<W, P> {
         let ran = report.ran.filter(|_| self.goes_on(id, at, report));
         let mut hands = self.hands.iter_mut();
         let hand = hands.find(|hand| hand.dealer.worker == id)?;
-        hand.stays = false;
+        hand.lingers = false;
         let ran = ran?;
         let item = match hand.dealer.in_row {
             true => {
@@ -333,8 +333,8 @@ impl<W: Copy + PartialEq, P: Copy> PlainInbox<W, P> {
             }
             false => hand.rest.pop_front()?,
         };
-        let stayed = report.stayed;
-        hand.begun.push((item, Ended { at, ran, stayed }));
+        let lingered = report.lingered;
+        hand.begun.push((item, Ended { at, ran, lingered }));
         Some((item.work, hand.dealer.pwq))
     }
 }

@@ -110,7 +110,7 @@ impl<S: Store> WorkerPool<S> {
             return None;
         }
         let ran = items::ran(cx.now, worker.began, report);
-        let brief = self.brief_after(cx.now, id, (ran, report.stayed), fed.more);
+        let brief = self.brief_after(cx.now, id, (ran, report.lingered), fed.more);
         let others_serve = self.attrs.rule == Rule::Managed && brief.is_served_without(id, cx.now);
         (!others_serve).then_some(WayOn {
             key,
@@ -156,7 +156,7 @@ impl<S: Store> WorkerPool<S> {
         &self,
         now: Time,
         id: WorkerId,
-        (ran, stayed): (Nanos, bool),
+        (ran, lingered): (Nanos, bool),
         more: bool,
     ) -> Brief {
         let mut brief = self.brief;
@@ -164,7 +164,7 @@ impl<S: Store> WorkerPool<S> {
         // It is about to take one of those that wait.
         let coming = self.crew.counts().on_their_way() as usize + 1;
         let others_wait = self.worklist.nr_ready() > coming || more;
-        match stayed {
+        match lingered {
             true => brief.last_ended(ran, self.more_could_run()),
             false => brief.ended(ran, others_wait, self.more_could_run()),
         }

@@ -1,5 +1,5 @@
 //! Worker threads: the loop that the engine's workers run (`crates/engine/src/threads/worker.rs`),
-//! as a state machine, but that nobody here stays (`cmwq_policy::linger`).
+//! as a state machine, but that nobody here lingers (`cmwq_policy::linger`).
 
 use cmwq_policy::pool::{Left, Step, is_its_own};
 use cmwq_policy::work::WorkWord;

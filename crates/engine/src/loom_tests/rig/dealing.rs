@@ -26,7 +26,7 @@ const SHORT: ItemReport = ItemReport {
     slept: None,
     waited: None,
     foreign: false,
-    stayed: false,
+    lingered: false,
 };
 
 pub(super) struct Dealing {

@@ -11,27 +11,27 @@ use super::{Executed, Worker};
 use crate::pool::NOWHERE;
 
 impl Worker {
-    /// Stays for a moment before it says that the item has ended, if it may, and that has been of
+    /// Lingers for a moment before it says that the item has ended, if it may, and that has been of
     /// use.
-    pub(super) fn stay(&mut self, done: &mut Executed) {
+    pub(super) fn linger_before_telling(&mut self, done: &mut Executed) {
         let (slot, inbox) = (self.hands.slot, self.hands.slot.pool.inbox());
-        let yields = self.linger.yields_first(slot.pool.has_pods());
-        let may_stay = || slot.stay(done.at, &done.report);
-        let Some((hand, until)) = (yields > 0).then(may_stay).flatten() else {
+        let yields = self.linger.yields_before_telling(slot.pool.has_pods());
+        let may_linger = || slot.linger(done.at, &done.report);
+        let Some((hand, until)) = (yields > 0).then(may_linger).flatten() else {
             return;
         };
-        let is_over = || !hand.stays() || inbox.has_rest();
+        let is_over = || !hand.lingers() || inbox.has_rest();
         let (over, now) = yields_until(yields, until, is_over);
-        hand.stay_is_over();
+        hand.lingers_no_more();
         let (came, whole) = (inbox.has_rest(), !over && now < until);
-        self.linger.stay_ended((done.at, now), came, whole);
-        self.hands.meter.stayed(now.since(done.at));
-        (done.at, done.report.stayed) = (now, true);
+        self.linger.lingered((done.at, now), came, whole);
+        self.hands.meter.lingered(now.since(done.at));
+        (done.at, done.report.lingered) = (now, true);
     }
 
-    /// Stays for a moment when there is nothing to do, if that has been of use. True if it was.
+    /// Lingers for a moment when there is nothing to do, if that has been of use. True if it was.
     /// Whoever wakes it meanwhile may bring it to the item, as if it had parked.
-    fn linger(&mut self) -> bool {
+    fn linger_before_parking(&mut self) -> bool {
         let slot = self.hands.slot;
         let yields = self.linger.yields(slot.pool.has_pods());
         if yields > 0 {
@@ -55,7 +55,7 @@ impl Worker {
             self.follow_cpus();
         }
         let idle_from = clock::now();
-        let woken = self.linger();
+        let woken = self.linger_before_parking();
         if !woken {
             slot.parks_here();
         }

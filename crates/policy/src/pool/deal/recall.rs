@@ -33,8 +33,8 @@ pub(super) struct Progress<P> {
     flushed: bool,
     /// Items wait for a slot that are in nobody's hand any more, and for which nobody has asked.
     waits: bool,
-    /// Its last item has ended, and it [stays](super::super::may_stay).
-    stays: bool,
+    /// Its last item has ended, and it [lingers](super::super::may_linger).
+    lingers: bool,
     /// The item that it executes, with its colour, and when that began.
     key: ItemKey,
     colour: u8,
@@ -54,12 +54,12 @@ impl<S: Store> WorkerPool<S> {
         let stays_out = |id: &WorkerId| of.is_some_and(|of| of != *id);
         self.dealing.fifo = self.dealing.fifo.filter(stays_out);
         inbox.recall(of, |dealer, what| match what {
-            Recalled::Hand { dealt, stays } => {
+            Recalled::Hand { dealt, lingers } => {
                 self.crew.get_mut(dealer.worker).recalled_at = None;
                 self.dealing.alone -= u32::from(dealer.alone);
                 all += if dealer.in_row { 0 } else { dealt };
                 let next = Progress {
-                    stays,
+                    lingers,
                     ..self.progress(dealer.worker, dealer.pwq)
                 };
                 if let Some(before) = hand.replace(next) {
@@ -185,7 +185,7 @@ impl<S: Store> WorkerPool<S> {
             far: 0,
             flushed: false,
             waits: false,
-            stays: false,
+            lingers: false,
             key: current.key,
             colour: current.colour,
             began: worker.began,
@@ -201,8 +201,8 @@ impl<S: Store> WorkerPool<S> {
     ) {
         self.dealing.left_hand(item.was);
         let more_could = self.more_could_run();
-        let Ended { at, ran, stayed } = before;
-        match stayed {
+        let Ended { at, ran, lingered } = before;
+        match lingered {
             true => self.brief.last_ended(ran, more_could),
             false => self.brief.ended(ran, true, more_could),
         }
@@ -231,7 +231,7 @@ impl<S: Store> WorkerPool<S> {
             self.note_steps(cx, progress);
         }
         // It has not been at its item for as long as it seems, unless others have its CPU.
-        if progress.stays && cx.now.since(progress.began) < 2 * LATE {
+        if progress.lingers && cx.now.since(progress.began) < 2 * LATE {
             self.brief.moved(progress.of.0, cx.now);
         }
         if progress.waits {

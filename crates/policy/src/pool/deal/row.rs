@@ -144,14 +144,14 @@ impl<S: Store> WorkerPool<S> {
             && self.has_nothing_else(cx, id, report)
             && self.may_deal(cx, (id, pwq)).is_some()
             && !self
-                .brief_after(cx.now, id, (ran, report.stayed), true)
+                .brief_after(cx.now, id, (ran, report.lingered), true)
                 .is_served_without(id, cx.now);
         let item = may.then(|| inbox.take_of_row()).flatten()?;
         hit!(RowGoesOn);
         let ended = Ended {
             at: cx.now,
             ran,
-            stayed: report.stayed,
+            lingered: report.lingered,
         };
         let mut progress = self.progress(id, pwq);
         self.note_step(cx, &mut progress, (&item, ended));

@@ -79,7 +79,7 @@ impl<S: Store> Inbox<S> for PlainInbox<S::Work, S::Pwq> {
             rest,
             begun,
             fills: false,
-            stays: false,
+            lingers: false,
         });
         Some(Inbox::<S>::deal_more(self, dealer.worker, next))
     }
@@ -148,8 +148,8 @@ impl<S: Store> Inbox<S> for PlainInbox<S::Work, S::Pwq> {
         for hand in out.into_iter().rev() {
             let dealt = hand.begun.len() + hand.rest.len();
             self.moved += dealt as u64;
-            let stays = hand.stays;
-            told(&hand.dealer, Recalled::Hand { dealt, stays });
+            let lingers = hand.lingers;
+            told(&hand.dealer, Recalled::Hand { dealt, lingers });
             for (item, before) in hand.begun {
                 told(&hand.dealer, Recalled::Begun { item, before });
             }

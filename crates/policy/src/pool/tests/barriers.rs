@@ -9,7 +9,7 @@ const DONE: ItemReport = ItemReport {
     slept: None,
     waited: None,
     foreign: false,
-    stayed: false,
+    lingered: false,
 };
 
 /// Ends everything, in the order of the workers.

@@ -9,7 +9,7 @@ const DONE: ItemReport = ItemReport {
     slept: None,
     waited: None,
     foreign: false,
-    stayed: false,
+    lingered: false,
 };
 
 /// Two pods of two CPUs each, a queue in each.

@@ -29,7 +29,7 @@ pub(super) const DONE: ItemReport = ItemReport {
     slept: None,
     waited: None,
     foreign: false,
-    stayed: false,
+    lingered: false,
 };
 
 /// What comes of it while the rule is broken; the words of the invariant that fails.

@@ -9,7 +9,7 @@ const DONE: ItemReport = ItemReport {
     slept: None,
     waited: None,
     foreign: false,
-    stayed: false,
+    lingered: false,
 };
 
 /// So many pools with target 2, each with a queue of its number; item 0 runs in the first.

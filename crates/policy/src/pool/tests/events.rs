@@ -61,13 +61,13 @@ fn at() -> impl Strategy<Value = Index> {
 fn report() -> impl Strategy<Value = ItemReport> {
     let options = (any::<Option<bool>>(), any::<Option<bool>>());
     let report = (options, any::<bool>(), any::<bool>());
-    report.prop_map(|((slept, delayed), foreign, stayed)| ItemReport {
+    report.prop_map(|((slept, delayed), foreign, lingered)| ItemReport {
         // Those that are not asked are brief.
         ran: slept.is_none().then_some(100),
         slept,
         waited: delayed.map(|d| if d { MILLISECOND } else { 0 }),
         foreign,
-        stayed,
+        lingered,
     })
 }
 

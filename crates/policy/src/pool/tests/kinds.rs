@@ -9,7 +9,7 @@ const DONE: ItemReport = ItemReport {
     slept: None,
     waited: None,
     foreign: false,
-    stayed: false,
+    lingered: false,
 };
 
 fn of_rule(rule: Rule) -> PoolAttrs {

@@ -10,7 +10,7 @@ const DONE: ItemReport = ItemReport {
     slept: None,
     waited: None,
     foreign: false,
-    stayed: false,
+    lingered: false,
 };
 
 /// A queue over so many pools, one pwq in each, numbered like the pools.

@@ -9,7 +9,7 @@ const DONE: ItemReport = ItemReport {
     slept: None,
     waited: None,
     foreign: false,
-    stayed: false,
+    lingered: false,
 };
 
 /// Twelve CPUs in three caches of four; the first two are in one node.

@@ -10,7 +10,7 @@ const DONE: ItemReport = ItemReport {
     slept: None,
     waited: None,
     foreign: false,
-    stayed: false,
+    lingered: false,
 };
 
 const RESCUED: PwqFlags = PwqFlags {

@@ -14,7 +14,7 @@ const DONE: ItemReport = ItemReport {
     slept: None,
     waited: None,
     foreign: false,
-    stayed: false,
+    lingered: false,
 };
 
 /// Queue 0 has this limit and a pwq in each pool; they are numbered 0, then from `pools` on.

@@ -1,4 +1,4 @@
-//! A worker that stays before it says that its item has ended, and looks that leave it alone.
+//! A worker that lingers before it says that its item has ended, and looks that leave it alone.
 
 use super::leaving::{Box, Plain, beside, end, event, leave, publish, run, serving};
 use super::rig::Pool;
@@ -26,9 +26,9 @@ fn report(ran: Nanos) -> ItemReport {
 }
 
 #[test]
-fn a_worker_stays_for_what_is_left_to_it() {
+fn a_worker_lingers_for_what_is_left_to_it() {
     let (mut rig, mut inbox, id) = with_an_empty_hand();
-    assert!(inbox.plain.stay(id, rig.now, &report(0)));
+    assert!(inbox.plain.linger(id, rig.now, &report(0)));
     let before = rig.pools[0].stats();
     let next = leave(&mut rig, &mut inbox, 1);
     assert!(end(&mut rig, &mut inbox));
@@ -37,7 +37,7 @@ fn a_worker_stays_for_what_is_left_to_it() {
 }
 
 #[test]
-fn one_that_was_woken_stays_after_its_first_item() {
+fn one_that_was_woken_lingers_after_its_first_item() {
     let (mut rig, mut inbox) = serving(1);
     publish(&mut rig, &mut inbox);
     assert!(!end(&mut rig, &mut inbox));
@@ -45,35 +45,35 @@ fn one_that_was_woken_stays_after_its_first_item() {
     rig.queue_new(1, 0);
     run(&mut rig, &mut inbox);
     let (_, id, _) = rig.running()[0];
-    assert!(inbox.plain.stay(id, rig.now, &report(0)));
+    assert!(inbox.plain.linger(id, rig.now, &report(0)));
 }
 
 #[test]
-fn nobody_stays_where_something_waits_or_the_pool_is_to_know() {
-    let stays = |report: &ItemReport, left| {
+fn nobody_lingers_where_something_waits_or_the_pool_is_to_know() {
+    let lingers = |report: &ItemReport, left| {
         let (mut rig, mut inbox, id) = with_an_empty_hand();
         leave(&mut rig, &mut inbox, left);
-        inbox.plain.stay(id, rig.now, report)
+        inbox.plain.linger(id, rig.now, report)
     };
-    assert!(stays(&report(LIGHT - 1), 0));
-    assert!(!stays(&report(LIGHT - 1), 1));
-    assert!(!stays(&report(LIGHT), 0));
+    assert!(lingers(&report(LIGHT - 1), 0));
+    assert!(!lingers(&report(LIGHT - 1), 1));
+    assert!(!lingers(&report(LIGHT), 0));
     let (mut slept, mut foreign) = (report(0), report(0));
     (slept.slept, foreign.foreign) = (Some(true), true);
-    assert!(!stays(&slept, 0) && !stays(&foreign, 0));
+    assert!(!lingers(&slept, 0) && !lingers(&foreign, 0));
     let (mut rig, mut inbox, id) = with_an_empty_hand();
     rig.advance(LATE);
-    assert!(!inbox.plain.stay(id, rig.now, &report(0)), "it is to ask");
+    assert!(!inbox.plain.linger(id, rig.now, &report(0)), "it is to ask");
     publish(&mut rig, &mut inbox);
     assert!(
-        !inbox.plain.stay(id, Time(0), &report(0)),
+        !inbox.plain.linger(id, Time(0), &report(0)),
         "it was recalled"
     );
 }
 
 #[test]
-fn nobody_stays_where_an_item_is_listed_or_a_flush_waits() {
-    let stays = |listed, flush| {
+fn nobody_lingers_where_an_item_is_listed_or_a_flush_waits() {
+    let lingers = |listed, flush| {
         let (mut rig, mut inbox) = serving(1);
         let (own, other) = (rig.pwq(0, 10), rig.pwq(0, 10));
         publish(&mut rig, &mut inbox);
@@ -87,22 +87,22 @@ fn nobody_stays_where_an_item_is_listed_or_a_flush_waits() {
         assert!(end(&mut rig, &mut inbox));
         let (_, id, _) = rig.running()[0];
         assert_eq!(inbox.nr_dealt(), 0);
-        inbox.plain.stay(id, rig.now, &report(0))
+        inbox.plain.linger(id, rig.now, &report(0))
     };
-    assert!(stays(0, false));
-    assert!(!stays(1, false) && !stays(0, true));
+    assert!(lingers(0, false));
+    assert!(!lingers(1, false) && !lingers(0, true));
 }
 
 #[test]
-fn who_stays_is_not_late() {
-    let running = |goes_on, stays, late| {
+fn who_lingers_is_not_late() {
+    let running = |goes_on, lingers, late| {
         let (mut rig, mut inbox, id) = with_an_empty_hand();
         if goes_on {
             leave(&mut rig, &mut inbox, 1);
             assert!(end(&mut rig, &mut inbox));
         }
-        if stays {
-            assert!(inbox.plain.stay(id, rig.now, &report(0)));
+        if lingers {
+            assert!(inbox.plain.linger(id, rig.now, &report(0)));
         }
         rig.advance(late);
         publish(&mut rig, &mut inbox);
@@ -118,29 +118,29 @@ fn who_stays_is_not_late() {
 }
 
 #[test]
-fn who_was_stayed_for_is_seen_by_a_turn_to_have_a_slot() {
+fn a_worker_that_lingers_is_seen_by_a_turn_to_have_a_slot() {
     let (mut rig, mut inbox, id) = with_an_empty_hand();
     let others_act = |pool: &mut Pool, _: &mut Cx<_>, _: &mut Plain| pool.others_act();
     beside(&mut rig, &mut inbox, others_act);
-    assert!(inbox.plain.stay(id, rig.now, &report(0)));
+    assert!(inbox.plain.linger(id, rig.now, &report(0)));
     let turn = |pool: &mut Pool, cx: &mut Cx<_>, inbox: &mut Plain| {
         pool.recall_for_turn(cx, inbox, 0);
     };
     beside(&mut rig, &mut inbox, turn);
     assert!(
-        !inbox.plain.stay(id, rig.now, &report(0)),
+        !inbox.plain.linger(id, rig.now, &report(0)),
         "its hand is not out"
     );
 }
 
 #[test]
-fn light_items_that_a_worker_has_stayed_after_are_not_too_long_for_few() {
+fn light_items_that_a_worker_has_lingered_after_are_not_too_long_for_few() {
     let (mut rig, _, id) = with_an_empty_hand();
     let pool = &mut rig.pools[0];
-    let mut are_short = |stayed| {
+    let mut are_short = |lingered| {
         pool.brief = Brief::presumed_short();
         for _ in 0..8 {
-            pool.brief = pool.brief_after(rig.now, id, (LIGHT - 1, stayed), true);
+            pool.brief = pool.brief_after(rig.now, id, (LIGHT - 1, lingered), true);
         }
         pool.brief.are_short()
     };
@@ -167,7 +167,7 @@ fn a_glance_sees_a_worker_that_was_to_ask_though_others_are_asked_for() {
     );
     let news = |rig: &Rig, inbox: &Box| rig.pools[0].at_a_glance(&inbox.plain, rig.now).news;
     assert!(news(&rig, &inbox));
-    let waits = event(&mut rig, &mut inbox, |pool, cx, _| pool.has_backlog(cx));
+    let waits = event(&mut rig, &mut inbox, |pool, cx, _| pool.ticked(cx));
     assert!(!waits && !inbox.published.backlog && !news(&rig, &inbox));
 }
 

@@ -11,7 +11,9 @@
 //!
 //! Many workers wait for the lock, each until all that came before have had it. There an item is
 //! short that takes less than [`WORTH`] times that wait: if workers came for each item, the lock
-//! would let fewer pass than they could execute.
+//! would let fewer pass than they could execute. Few make nobody wait, though: where fewer run than
+//! when workers waited, as at the next burst, the wait counts as that much shorter
+//! ([`are_enough`](Brief::are_enough)).
 //!
 //! A balance bounds what this may cost. A short item that few workers served has saved a little. An
 //! item that took long while others waited has lost its time. When more is lost than was saved, the
@@ -60,6 +62,8 @@ const MOST: u32 = 4;
 /// An item, or a wait, moves the mean by such a part of the difference, and counts as
 /// [`WAITS_AT_MOST`] at most.
 const MEAN_PART: Nanos = 16;
+/// The mean of how many run is kept in such parts.
+const PARTS: u64 = 256;
 /// What an item saves that few workers have served.
 const SAVES: Nanos = MICROSECOND / 4;
 /// This much more may be lost than saved. When [`PROVEN`] times as much is saved, the number of
@@ -76,8 +80,10 @@ pub(super) struct Brief {
     light: u32,
     /// How long an item takes, about.
     mean: Nanos,
-    /// How long a worker that asks waits for the pool's lock, about.
+    /// How long a worker that asks waits for the pool's lock, about, and how many run then, in
+    /// parts of [`PARTS`].
     wait: Nanos,
+    crowd: u64,
     /// How many in a row make few workers enough, and how many do at least.
     needs: u32,
     least: u32,
@@ -131,6 +137,7 @@ impl Brief {
             light: 0,
             mean: 0,
             wait: 0,
+            crowd: 0,
             needs,
             least: needs,
             saved: 0,
@@ -202,11 +209,12 @@ impl Brief {
         }
     }
 
-    /// A worker that asks has waited for the pool's lock for so long.
-    pub(super) fn waited(&mut self, wait: Nanos) {
+    /// A worker that asks has waited for the pool's lock for so long, while so many ran.
+    pub(super) fn waited(&mut self, wait: Nanos, running: u32) {
         // Who lost its CPU, or slept, waits for much longer than usual, and that says nothing.
         let most = (2 * self.wait + MICROSECOND).min(WAITS_AT_MOST);
         self.wait = (self.wait * (MEAN_PART - 1) + wait.min(most)) / MEAN_PART;
+        self.crowd = (self.crowd * (MEAN_PART - 1) + PARTS * u64::from(running)) / MEAN_PART;
     }
 
     /// Whether workers wait for the lock so long that items are not worth it, and longer than for
@@ -224,6 +232,13 @@ impl Brief {
     /// An item that takes less is short.
     fn short_below(&self) -> Nanos {
         (WORTH * self.wait).clamp(SHORT, WAITS_AT_MOST)
+    }
+
+    /// The same where so many run: if fewer did than when workers waited, they would wait for less.
+    fn short_among(&self, running: u32) -> Nanos {
+        let running = (PARTS * u64::from(running)).min(self.crowd);
+        let wait = self.wait * running / self.crowd.max(1);
+        (WORTH * wait).max(SHORT)
     }
 
     /// An item that takes less is light.
@@ -270,7 +285,8 @@ impl Brief {
     /// Whether so many that run are enough, and go from item to item, while so many items wait.
     pub(super) fn are_enough(&self, now: Time, running: u32, waiting: u32) -> bool {
         let soon = || self.mean * u64::from(waiting) <= LATE * u64::from(running);
-        let enough = self.are_brief() || (self.are_short() && running > 0 && soon());
+        let are_short = || self.are_short() && self.mean < self.short_among(running);
+        let enough = self.are_brief() || (running > 0 && are_short() && soon());
         enough && self.is_moving(now, self.servers[0])
     }
 
@@ -325,9 +341,10 @@ impl Brief {
         self.run >= self.needs && !cfg!(cmwq_short)
     }
 
-    /// Whether an item is over before another worker could have begun the next one.
+    /// Whether an item is over before another worker could have begun the next one, however long
+    /// workers wait for the lock.
     pub(super) fn are_over_soon(&self) -> bool {
-        self.are_short() && self.mean < LATE
+        self.are_short() && self.mean < 2 * SHORT
     }
 
     /// Whether few are enough, as long as they go from item to item.

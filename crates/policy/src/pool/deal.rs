@@ -182,7 +182,7 @@ impl<S: Store> WorkerPool<S> {
 
     /// A worker that is about to ask has waited for the lock for so long.
     pub fn waited(&mut self, wait: Nanos) {
-        self.brief.waited(wait);
+        self.brief.waited(wait, self.nr_running());
     }
 
     /// So many are dealt, of which the last one begins in time.
@@ -205,7 +205,8 @@ impl<S: Store> WorkerPool<S> {
     fn may_deal(&self, cx: &mut Cx<S>, (id, pwq): (WorkerId, S::Pwq)) -> Option<Nanos> {
         let state = cx.store.pwq(pwq);
         // Of one that is not used any more the last items are not dealt: their end is waited for.
-        let is_used = !state.retired || state.inactive.len() > 2 * MOST_DEALT;
+        let are_last = || state.nr_in_flight() <= 2 * MOST_DEALT as u64;
+        let is_used = !state.retired || !are_last();
         let is_quiet = state.drain == Drain::No && is_used && !state.flags.plugged;
         let may = is_quiet
             && self.drain_watchers == 0

@@ -134,13 +134,13 @@ impl<S: Store> WorkerPool<S> {
         let tells = report.foreign || report.slept == Some(true);
         let current = worker.current.as_ref();
         let is_item = current.is_some_and(|item| !item.barrier && item.deferred_to.is_none());
-        let is_plain = is_item && !tells && worker.is_plain() && self.is_plain();
+        let is_plain = is_item && !tells && worker.is_plain() && self.is_plain(cx.now);
         is_plain && !(asks && self.too_many_run(cx)) && !self.gives_back(cx)
     }
 
     /// Whether who runs is known and paid for, nobody waits or is held back, and there is a
-    /// reserve.
-    fn is_plain(&self) -> bool {
+    /// reserve, or none can be made now and none is needed.
+    fn is_plain(&self, now: Time) -> bool {
         let counts = self.crew.counts();
         self.manages()
             && self.may_go_quickly()
@@ -148,7 +148,7 @@ impl<S: Store> WorkerPool<S> {
             && self.estimate.presumed() < counts.presumable()
             && self.estimate.tokens() == self.due_tokens()
             && counts.waiting + counts.rescuers_waiting == 0
-            && self.may_start_working()
+            && (self.may_start_working() || !(self.more_could_run() || self.may_manage(now)))
     }
 
     /// What the items were like when this worker has ended one.

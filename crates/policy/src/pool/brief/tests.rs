@@ -2,6 +2,9 @@
 
 use super::*;
 
+/// So many run while workers wait for the lock.
+const RUN: u32 = 32;
+
 /// So many items that took so long, one right after the other, from then on.
 fn items(brief: &mut Brief, from: Time, count: u32, ran: Nanos) -> Time {
     (0..count).fold(from, |now, _| {
@@ -68,12 +71,12 @@ fn are_short(brief: &mut Brief, ran: Nanos) -> bool {
 fn where_workers_wait_for_the_lock_longer_items_are_short_and_more_are_dealt() {
     let mut brief = Brief::default();
     assert!(!are_short(&mut brief, SHORT) && are_short(&mut brief, SHORT - 1));
-    (0..100).for_each(|_| brief.waited(2 * MICROSECOND));
+    (0..100).for_each(|_| brief.waited(2 * MICROSECOND, RUN));
     let below = brief.told_from();
     assert!((16 * MICROSECOND..=WORTH * 2 * MICROSECOND).contains(&below));
     assert!(!are_short(&mut brief, below) && are_short(&mut brief, below - 1));
     assert!(brief.in_time() <= 1 + (below / brief.mean) as usize);
-    (0..100).for_each(|_| brief.waited(MILLISECOND));
+    (0..100).for_each(|_| brief.waited(MILLISECOND, RUN));
     assert!(!are_short(&mut brief, WAITS_AT_MOST) && are_short(&mut brief, WAITS_AT_MOST - 1));
     assert_eq!(brief.in_time(), 1, "the last of them would be late");
     assert!(are_short(&mut brief, 20 * MICROSECOND));
@@ -82,19 +85,37 @@ fn where_workers_wait_for_the_lock_longer_items_are_short_and_more_are_dealt() {
     assert!(brief.mean * dealt as u64 + WAITS / 4 < brief.waits_for());
     (0..2 * NEEDS_FIRST).for_each(|_| brief.ended(WAITS, true, true));
     assert!(!brief.are_short() && !brief.are_light(), "more could run");
-    (0..200).for_each(|_| brief.waited(0));
+    (0..200).for_each(|_| brief.waited(0, RUN));
     assert!(!are_short(&mut brief, SHORT), "it is over");
+}
+
+#[test]
+fn what_many_waited_for_the_lock_makes_no_few_enough() {
+    let ran = 10 * MICROSECOND;
+    let mut brief = Brief::default();
+    (0..200).for_each(|_| brief.waited(MICROSECOND, RUN));
+    let now = items(&mut brief, Time(0), 2 * NEEDS_FIRST, ran);
+    assert!(brief.are_short() && brief.told_from() > ran);
+    let enough = |brief: &Brief, running| brief.are_enough(now, running, 1);
+    assert!(enough(&brief, RUN) && enough(&brief, 2 * RUN) && enough(&brief, RUN * 3 / 4));
+    assert!(!enough(&brief, RUN / 2) && !enough(&brief, 1));
+    // They wait as long where fewer run.
+    (0..200).for_each(|_| brief.waited(MICROSECOND, 2));
+    assert!(enough(&brief, 2) && !enough(&brief, 1));
+    // Short as they are, it does not matter who waits.
+    let now = items(&mut brief, now, 2 * NEEDS_FIRST, SHORT - 1);
+    assert!(brief.are_enough(now, 1, 1));
 }
 
 #[test]
 fn what_was_dealt_may_wait_and_be_left_for_longer_where_workers_wait_for_the_lock() {
     let mut brief = Brief::default();
     assert_eq!((brief.waits_for(), brief.grace()), (WAITS, 0));
-    (0..100).for_each(|_| brief.waited(8 * MICROSECOND));
+    (0..100).for_each(|_| brief.waited(8 * MICROSECOND, RUN));
     let waits = 2 * WORTH * 8 * MICROSECOND;
     assert!((waits / 4 * 3..=waits).contains(&brief.waits_for()));
     assert!(brief.grace().is_power_of_two() && LATE + brief.grace() <= brief.goes_on_for());
-    (0..100).for_each(|_| brief.waited(MILLISECOND));
+    (0..100).for_each(|_| brief.waited(MILLISECOND, RUN));
     assert_eq!(brief.waits_for(), WAITS_AT_MOST);
     assert!(brief.grace() < WAITS_AT_MOST);
 }
@@ -103,7 +124,7 @@ fn what_was_dealt_may_wait_and_be_left_for_longer_where_workers_wait_for_the_loc
 fn the_lock_is_full_of_short_items_alone() {
     for (ran, is_full) in [(SHORT, true), (WAITS / 2, true), (MILLISECOND, false)] {
         let mut brief = Brief::default();
-        (0..200).for_each(|_| brief.waited(40 * MICROSECOND));
+        (0..200).for_each(|_| brief.waited(40 * MICROSECOND, RUN));
         (0..200).for_each(|_| brief.ended(ran, true, true));
         assert_eq!(brief.is_lock_full(), is_full, "{ran}");
     }
@@ -124,9 +145,9 @@ fn it_is_dealt_what_begins_before_it_asks() {
 fn who_waits_once_for_the_lock_takes_no_long_item_for_short() {
     let mut brief = Brief::default();
     for _ in 0..100 {
-        brief.waited(100 * MILLISECOND);
+        brief.waited(100 * MILLISECOND, RUN);
         for _ in 0..2 * NEEDS_FIRST {
-            brief.waited(0);
+            brief.waited(0, RUN);
             brief.ended(20 * MICROSECOND, true, true);
             assert!(!brief.are_short());
         }
@@ -137,7 +158,7 @@ fn who_waits_once_for_the_lock_takes_no_long_item_for_short() {
 fn who_lost_its_cpu_at_the_lock_moves_next_to_nothing() {
     let mut brief = Brief::default();
     for n in 0..1_000 {
-        brief.waited(if n % 20 == 0 { MILLISECOND } else { 100 });
+        brief.waited(if n % 20 == 0 { MILLISECOND } else { 100 }, RUN);
         assert!(
             brief.short_below() < 2 * SHORT,
             "{n}: {}",

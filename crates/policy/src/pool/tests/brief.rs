@@ -3,6 +3,8 @@
 use super::leaving::{Box, end_by, run};
 use super::*;
 use crate::pool::brief::{BRIEF, LATE, LIGHT, SHORT};
+use crate::pool::dealt::MOST_DEALT;
+use crate::time::MICROSECOND;
 
 /// An item that took so long.
 fn took(ran: u64) -> ItemReport {
@@ -94,7 +96,12 @@ fn two_who_serve_become_one_and_not_none() {
 
 /// What two workers hold at most, in a pool for two CPUs, after many items that took so long.
 fn dealt_after(ran: u64) -> usize {
-    let mut rig = Rig::one(attrs(2), 1000);
+    dealt_in(attrs(2), ran)
+}
+
+/// The same in such a pool.
+fn dealt_in(attrs: PoolAttrs, ran: u64) -> usize {
+    let mut rig = Rig::one(attrs, 1000);
     let mut inbox = Box::of(&rig);
     rig.queue_and_run(400, 0);
     // Those of two hands overtake each other.
@@ -119,20 +126,59 @@ fn light_items_are_dealt_where_as_many_run_as_should() {
     assert_eq!(dealt_after(LIGHT), 0);
 }
 
-/// Reports of idle CPUs are asked for only while something is listed.
 #[test]
-fn of_light_items_one_stays_listed_while_others_are_dealt() {
+fn where_no_reserve_can_be_had_those_that_run_are_dealt_items_nevertheless() {
+    let no_more = PoolAttrs {
+        thread_limit: 2,
+        ..attrs(2)
+    };
+    assert_eq!(dealt_in(no_more, SHORT), dealt_after(SHORT));
+}
+
+/// The worker of a pool for one CPU executes one of 400 items that are listed.
+fn one_of_many() -> (Rig, Box) {
     let mut rig = Rig::one(attrs(1), 1000);
-    let mut inbox = Box::of(&rig);
+    let inbox = Box::of(&rig);
     rig.queue_and_run(400, 0);
     rig.may_pass = u64::MAX / 2;
-    let mut hands = 0;
-    while let [(_, id, _)] = rig.running()[..] {
-        rig.advance(2 * SHORT);
-        end_by(&mut rig, &mut inbox, id, 2 * SHORT);
-        run(&mut rig, &mut inbox);
-        hands += usize::from(inbox.nr_dealt() > 0);
-        assert!(inbox.nr_dealt() == 0 || rig.pools[0].nr_queued() > 0);
+    (rig, inbox)
+}
+
+/// Its items end, each after so long; how many were in hands and in flight then.
+fn ends(rig: &mut Rig, inbox: &mut Box, ran: u64) -> Option<(usize, u64)> {
+    let (_, id, _) = *rig.running().first()?;
+    rig.advance(ran);
+    end_by(rig, inbox, id, ran);
+    run(rig, inbox);
+    Some((inbox.nr_dealt(), rig.store.pwqs[0].state.nr_in_flight()))
+}
+
+/// Reports of idle CPUs are asked for only while something is listed. Where workers wait for the
+/// lock such items are short, but another worker could begin the next one all the same.
+#[test]
+fn of_light_items_one_stays_listed_while_others_are_dealt() {
+    for (ran, wait) in [(2 * SHORT, 0), (3 * SHORT, MICROSECOND)] {
+        let (mut rig, mut inbox) = one_of_many();
+        let mut hands = 0;
+        while let Some((dealt, _)) = ends(&mut rig, &mut inbox, ran) {
+            rig.pools[0].waited(wait);
+            hands += usize::from(dealt > 0);
+            assert!(dealt == 0 || rig.pools[0].nr_queued() > 0, "{wait}");
+        }
+        assert!(hands > 100, "{wait}: {hands}");
     }
-    assert!(hands > 100, "{hands}");
+}
+
+#[test]
+fn of_a_retired_pool_workqueue_all_but_the_last_items_are_dealt() {
+    let (mut rig, mut inbox) = one_of_many();
+    while ends(&mut rig, &mut inbox, SHORT).is_some_and(|(dealt, _)| dealt == 0) {}
+    rig.call(0, |pool, cx| pool.retire_pwq(cx, 0));
+    let last = 2 * MOST_DEALT as u64;
+    let mut dealt = [0; 2];
+    while let Some((now, in_flight @ 2..)) = ends(&mut rig, &mut inbox, SHORT) {
+        let is_last = usize::from(in_flight <= last - MOST_DEALT as u64);
+        dealt[is_last] += now;
+    }
+    assert!(dealt[0] > 100 && dealt[1] == 0, "{dealt:?}");
 }

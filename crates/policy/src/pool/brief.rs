@@ -11,9 +11,9 @@
 //!
 //! Many workers wait for the lock, each until all that came before have had it. There an item is
 //! short that takes less than [`WORTH`] times that wait: if workers came for each item, the lock
-//! would let fewer pass than they could execute. Few make nobody wait, though: where fewer run than
-//! when workers waited, as at the next burst, the wait counts as that much shorter
-//! ([`are_enough`](Brief::are_enough)).
+//! would let fewer pass than they could execute. Few make nobody wait, though: for those who start
+//! another worker the wait counts as that much shorter where fewer run than when workers waited, as
+//! at the next burst ([`are_enough`](Brief::are_enough)).
 //!
 //! A balance bounds what this may cost. A short item that few workers served has saved a little. An
 //! item that took long while others waited has lost its time. When more is lost than was saved, the
@@ -234,13 +234,6 @@ impl Brief {
         (WORTH * self.wait).clamp(SHORT, WAITS_AT_MOST)
     }
 
-    /// The same where so many run: if fewer did than when workers waited, they would wait for less.
-    fn short_among(&self, running: u32) -> Nanos {
-        let running = (PARTS * u64::from(running)).min(self.crowd);
-        let wait = self.wait * running / self.crowd.max(1);
-        (WORTH * wait).max(SHORT)
-    }
-
     /// An item that takes less is light.
     fn light_below(&self) -> Nanos {
         self.short_below().max(LIGHT)
@@ -285,8 +278,7 @@ impl Brief {
     /// Whether so many that run are enough, and go from item to item, while so many items wait.
     pub(super) fn are_enough(&self, now: Time, running: u32, waiting: u32) -> bool {
         let soon = || self.mean * u64::from(waiting) <= LATE * u64::from(running);
-        let are_short = || self.are_short() && self.mean < self.short_among(running);
-        let enough = self.are_brief() || (running > 0 && are_short() && soon());
+        let enough = self.are_brief() || (running > 0 && self.are_short_among(running) && soon());
         enough && self.is_moving(now, self.servers[0])
     }
 
@@ -350,6 +342,15 @@ impl Brief {
     /// Whether few are enough, as long as they go from item to item.
     pub(super) fn are_short(&self) -> bool {
         self.are_brief() || self.short >= self.needs
+    }
+
+    /// The same where so many run. Items may be short only because workers waited for the lock: if
+    /// fewer run than then, these wait for less.
+    fn are_short_among(&self, running: u32) -> bool {
+        let running = PARTS * u64::from(running);
+        let are_fewer = running < self.crowd && self.short_below() > SHORT;
+        let is_short = || self.mean < (WORTH * self.wait * running / self.crowd).max(SHORT);
+        self.are_short() && (!are_fewer || is_short() || cfg!(cmwq_short))
     }
 
     /// Whether to take the lock for each would cost too much.

@@ -108,6 +108,19 @@ fn what_many_waited_for_the_lock_makes_no_few_enough() {
 }
 
 #[test]
+fn where_nobody_waits_for_the_lock_a_long_item_among_short_ones_changes_nothing() {
+    let mut brief = Brief::default();
+    (0..200).for_each(|_| brief.waited(0, RUN));
+    let now = items(&mut brief, Time(0), MOST * NEEDS_FIRST, SHORT / 2);
+    brief.ended(MILLISECOND, true, true);
+    assert!(brief.mean > SHORT && brief.are_enough(now, 1, 1));
+    // Nor do light ones that nobody waits for.
+    let now = items(&mut brief, now, MOST * NEEDS_FIRST, SHORT / 2);
+    (0..100).for_each(|_| brief.last_ended(LIGHT / 2, true));
+    assert!(brief.mean > SHORT && brief.are_enough(now, 1, 0));
+}
+
+#[test]
 fn what_was_dealt_may_wait_and_be_left_for_longer_where_workers_wait_for_the_lock() {
     let mut brief = Brief::default();
     assert_eq!((brief.waits_for(), brief.grace()), (WAITS, 0));

@@ -11,9 +11,9 @@
 //!
 //! Many workers wait for the lock, each until all that came before have had it. There an item is
 //! short that takes less than [`WORTH`] times that wait: if workers came for each item, the lock
-//! would let fewer pass than they could execute. Few make nobody wait, though: for those who start
-//! another worker the wait counts as that much shorter where fewer run than when workers waited, as
-//! at the next burst ([`are_enough`](Brief::are_enough)).
+//! would let fewer pass than they could execute. Few make nobody wait, though: where fewer run than
+//! when workers waited, as at the next burst, the wait counts as that much shorter when it is asked
+//! whether few [are enough](Brief::are_enough).
 //!
 //! A balance bounds what this may cost. A short item that few workers served has saved a little. An
 //! item that took long while others waited has lost its time. When more is lost than was saved, the
@@ -74,9 +74,11 @@ const PROVEN: u64 = 64;
 /// What the last items of a pool were like.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Brief {
-    /// Brief items in a row, short ones, and light ones.
+    /// Brief items in a row, short ones, short ones however long workers wait for the lock, and
+    /// light ones.
     run: u32,
     short: u32,
+    short_anyway: u32,
     light: u32,
     /// How long an item takes, about.
     mean: Nanos,
@@ -134,6 +136,7 @@ impl Brief {
         Brief {
             run: 0,
             short: 0,
+            short_anyway: 0,
             light: 0,
             mean: 0,
             wait: 0,
@@ -194,6 +197,7 @@ impl Brief {
         }
         self.run = self.count(self.run, is_brief);
         self.short = self.count(self.short, is_short);
+        self.short_anyway = self.count(self.short_anyway, ran < SHORT);
         self.light = self.count(self.light, is_short || ran < LIGHT);
         self.mean = (self.mean * (MEAN_PART - 1) + ran.min(WAITS_AT_MOST)) / MEAN_PART;
         self.strike_the_balance();
@@ -202,10 +206,11 @@ impl Brief {
     /// The same of one behind which nothing waited at all: if it was light, it was not too long for
     /// few workers.
     pub(super) fn last_ended(&mut self, ran: Nanos, more_could: bool) {
-        let short = self.short;
+        let (short, anyway) = (self.short, self.short_anyway);
         self.ended(ran, false, more_could);
         if ran < LIGHT {
             self.short = self.short.max(short);
+            self.short_anyway = self.short_anyway.max(anyway);
         }
     }
 
@@ -240,7 +245,7 @@ impl Brief {
     }
 
     fn begin_anew(&mut self) {
-        (self.run, self.short, self.light) = (0, 0, 0);
+        (self.run, self.short, self.short_anyway, self.light) = (0, 0, 0, 0);
     }
 
     /// One more in a row, or one that is longer.
@@ -333,8 +338,8 @@ impl Brief {
         self.run >= self.needs && !cfg!(cmwq_short)
     }
 
-    /// Whether an item is over before another worker could have begun the next one, however long
-    /// workers wait for the lock.
+    /// Whether an item is over soon, however long workers wait for the lock: about as a short one
+    /// where they do not.
     pub(super) fn are_over_soon(&self) -> bool {
         self.are_short() && self.mean < 2 * SHORT
     }
@@ -348,9 +353,8 @@ impl Brief {
     /// fewer run than then, these wait for less.
     fn are_short_among(&self, running: u32) -> bool {
         let running = PARTS * u64::from(running);
-        let are_fewer = running < self.crowd && self.short_below() > SHORT;
-        let is_short = || self.mean < (WORTH * self.wait * running / self.crowd).max(SHORT);
-        self.are_short() && (!are_fewer || is_short() || cfg!(cmwq_short))
+        let anyway = self.short_anyway >= self.needs || running >= self.crowd;
+        self.are_short() && (anyway || self.mean < WORTH * self.wait * running / self.crowd)
     }
 
     /// Whether to take the lock for each would cost too much.

@@ -226,9 +226,9 @@ impl<S: Store> WorkerPool<S> {
         inbox: &mut impl Inbox<S>,
         to: Dealer<S::Pwq>,
     ) -> Option<Dealt<S::Work>> {
-        // For what is listed, reports of idle CPUs are asked for. So of items that are not over
-        // soon one stays there, where any is: the worker's own may block, and somebody has to hear
-        // of that.
+        // For what is listed, reports of idle CPUs are asked for, unless those that run will have
+        // begun it soon. So of items that are not over soon one stays there, where any is: the
+        // worker's own may block, and somebody has to hear of that.
         if self.nr_queued() == 1 && !self.brief.are_over_soon() {
             return None;
         }

@@ -103,21 +103,23 @@ fn what_many_waited_for_the_lock_makes_no_few_enough() {
     (0..200).for_each(|_| brief.waited(MICROSECOND, 2));
     assert!(enough(&brief, 2) && !enough(&brief, 1));
     // Short as they are, it does not matter who waits.
+    (0..200).for_each(|_| brief.waited(MICROSECOND, RUN));
     let now = items(&mut brief, now, 2 * NEEDS_FIRST, SHORT - 1);
     assert!(brief.are_enough(now, 1, 1));
 }
 
 #[test]
-fn where_nobody_waits_for_the_lock_a_long_item_among_short_ones_changes_nothing() {
-    let mut brief = Brief::default();
-    (0..200).for_each(|_| brief.waited(0, RUN));
-    let now = items(&mut brief, Time(0), MOST * NEEDS_FIRST, SHORT / 2);
-    brief.ended(MILLISECOND, true, true);
-    assert!(brief.mean > SHORT && brief.are_enough(now, 1, 1));
-    // Nor do light ones that nobody waits for.
-    let now = items(&mut brief, now, MOST * NEEDS_FIRST, SHORT / 2);
-    (0..100).for_each(|_| brief.last_ended(LIGHT / 2, true));
-    assert!(brief.mean > SHORT && brief.are_enough(now, 1, 0));
+fn a_long_item_among_short_ones_changes_nothing_and_light_ones_that_nobody_waits_for() {
+    for wait in [0, 300, 1_000, 5_000] {
+        let mut brief = Brief::default();
+        (0..200).for_each(|_| brief.waited(wait, RUN));
+        let now = items(&mut brief, Time(0), MOST * NEEDS_FIRST, SHORT / 2);
+        brief.ended(MILLISECOND, true, true);
+        assert!(brief.mean > SHORT && brief.are_enough(now, 1, 1), "{wait}");
+        let now = items(&mut brief, now, MOST * NEEDS_FIRST, SHORT / 2);
+        (0..100).for_each(|_| brief.last_ended(LIGHT / 2, true));
+        assert!(brief.mean > SHORT && brief.are_enough(now, 1, 0), "{wait}");
+    }
 }
 
 #[test]

@@ -153,8 +153,8 @@ fn ends(rig: &mut Rig, inbox: &mut Box, ran: u64) -> Option<(usize, u64)> {
     Some((inbox.nr_dealt(), rig.store.pwqs[0].state.nr_in_flight()))
 }
 
-/// Reports of idle CPUs are asked for only while something is listed. Where workers wait for the
-/// lock such items are short, but another worker could begin the next one all the same.
+/// Reports of idle CPUs are asked for only while something is listed. Also where such items are
+/// short because workers wait for the lock.
 #[test]
 fn of_light_items_one_stays_listed_while_others_are_dealt() {
     for (ran, wait) in [(2 * SHORT, 0), (3 * SHORT, MICROSECOND)] {

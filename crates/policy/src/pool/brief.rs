@@ -338,8 +338,8 @@ impl Brief {
         self.run >= self.needs && !cfg!(cmwq_short)
     }
 
-    /// Whether an item is over soon, however long workers wait for the lock: about as a short one
-    /// where they do not.
+    /// Whether items take hardly longer than [`SHORT`] ones, however long workers wait for the
+    /// lock. Then nobody need hear of an idle CPU for the next one.
     pub(super) fn are_over_soon(&self) -> bool {
         self.are_short() && self.mean < 2 * SHORT
     }
@@ -349,8 +349,8 @@ impl Brief {
         self.are_brief() || self.short >= self.needs
     }
 
-    /// The same where so many run. Items may be short only because workers waited for the lock: if
-    /// fewer run than then, these wait for less.
+    /// The same where so many run. Items may be short only because workers waited for the lock.
+    /// Where fewer run than did then, they wait for less.
     fn are_short_among(&self, running: u32) -> bool {
         let running = PARTS * u64::from(running);
         let anyway = self.short_anyway >= self.needs || running >= self.crowd;

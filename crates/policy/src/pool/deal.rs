@@ -205,9 +205,8 @@ impl<S: Store> WorkerPool<S> {
     fn may_deal(&self, cx: &mut Cx<S>, (id, pwq): (WorkerId, S::Pwq)) -> Option<Nanos> {
         let state = cx.store.pwq(pwq);
         // Of one that is not used any more the last items are not dealt: their end is waited for.
-        let are_last = || state.nr_in_flight() <= 2 * MOST_DEALT as u64;
-        let is_used = !state.retired || !are_last();
-        let is_quiet = state.drain == Drain::No && is_used && !state.flags.plugged;
+        let is_ending = state.retired && state.nr_in_flight() <= 2 * MOST_DEALT as u64;
+        let is_quiet = state.drain == Drain::No && !is_ending && !state.flags.plugged;
         let may = is_quiet
             && self.drain_watchers == 0
             && self.brief.are_light()

@@ -90,7 +90,7 @@ fn where_workers_wait_for_the_lock_longer_items_are_short_and_more_are_dealt() {
 }
 
 #[test]
-fn what_many_waited_for_the_lock_makes_no_few_enough() {
+fn few_are_not_enough_because_many_have_waited() {
     let ran = 10 * MICROSECOND;
     let mut brief = Brief::default();
     (0..200).for_each(|_| brief.waited(MICROSECOND, RUN));

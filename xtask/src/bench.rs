@@ -85,7 +85,7 @@ impl Options {
     }
 
     fn rounds(&self) -> usize {
-        if self.quick { 1 } else { 3 }
+        if self.quick { 1 } else { 5 }
     }
 
     fn item_counts(&self) -> &'static [usize] {

@@ -23,13 +23,21 @@ pub(super) struct Row {
     cpu_s: f64,
 }
 
-/// Arguments of the command that measures `kind`; one second of each setting once, or three seconds
-/// three times.
+/// Arguments of the command that measures `kind`: three seconds of each setting in each round, or
+/// one second if one round is all.
 pub(super) fn args(kind: &str, rounds: usize) -> Vec<String> {
+    let seconds = if rounds == 1 { "1" } else { "3" };
     let rounds = rounds.to_string();
-    let args = ["limits", "--kind", kind, "--runs", &rounds];
-    let args = args.into_iter().chain(["--seconds", &rounds]);
-    args.map(str::to_owned).collect()
+    let args = [
+        "limits",
+        "--kind",
+        kind,
+        "--runs",
+        &rounds,
+        "--seconds",
+        seconds,
+    ];
+    args.map(str::to_owned).to_vec()
 }
 
 /// The median of each figure over the runs of one setting.

@@ -12,6 +12,9 @@ use super::{Core, Pool, PoolActions, View};
 use crate::queue::pwq::Items;
 use crate::sync::MutexGuard;
 
+/// A thread that wants the lock sleeps after this long.
+const SPINS: Nanos = 5_000;
+
 /// What one event asks for.
 #[must_use = "somebody is to be told"]
 pub(crate) struct Asked {
@@ -194,9 +197,31 @@ impl Pool {
             return (core, 0);
         }
         let came = clock::now();
-        let core = self.core.lock().expect("the core does not panic");
+        let core = (self.spin_for_core(came)).unwrap_or_else(|| {
+            let core = self.core.lock();
+            core.expect("the core does not panic")
+        });
         let waited = clock::now().since(came).max(1);
         (core, waited)
+    }
+
+    /// Its lock, if whoever has it lets it go soon: as most do, after less time than it would take
+    /// them to wake the caller. Tries it ever more rarely, so that many who wait leave its line to
+    /// the one who has it.
+    fn spin_for_core(&self, came: Time) -> Option<MutexGuard<'_, Core>> {
+        // Loom tries all orders, those in which it sleeps among them.
+        if cfg!(loom) {
+            return None;
+        }
+        let mut pauses = 8;
+        while clock::now().since(came) < SPINS {
+            (0..pauses).for_each(|_| std::hint::spin_loop());
+            pauses *= 2;
+            if let Ok(core) = self.core.try_lock() {
+                return Some(core);
+            }
+        }
+        None
     }
 }
 

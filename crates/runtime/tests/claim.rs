@@ -14,7 +14,7 @@ use std::time::Duration;
 use cmwq::{Builder, JoinError, Stacking, Workqueue, WorkqueueBuilder, freezer};
 use cmwq_os::sched;
 use cmwq_policy::CpuMask;
-use common::alone::alone;
+use common::alone::{alone, alone_among_levels};
 use common::fork::wait;
 use common::{Opens, Permits, eventually, queue, watchdog};
 
@@ -145,7 +145,7 @@ fn what_waits_for_a_slot_is_not_claimed() {
 
 #[test]
 fn another_nice_level_refuses() {
-    alone("another_nice_level_refuses", || {
+    alone_among_levels("another_nice_level_refuses", || {
         one_thread();
         let own = sched::nice_self();
         let queue = builder().nice(7).build().unwrap();

@@ -6,9 +6,9 @@ use std::sync::atomic::Ordering::SeqCst;
 use std::sync::atomic::{AtomicBool, AtomicUsize};
 use std::sync::{Arc, Barrier};
 
-use cmwq::{Builder, FlushError, JoinError, Workqueue, WouldDeadlock};
+use cmwq::{Builder, FlushError, JoinError, WouldDeadlock};
 use common::alone::alone;
-use common::{Permits, eventually, limited, queue, watchdog};
+use common::{Permits, elsewhere, eventually, limited, queue, watchdog};
 
 fn workers(limit: usize) {
     Builder::new().thread_limit(limit).install().unwrap();
@@ -115,10 +115,7 @@ fn the_only_workers_of_two_pools_cannot_wait_for_each_other() {
         "the_only_workers_of_two_pools_cannot_wait_for_each_other",
         || {
             workers(1);
-            let queues = [0, 1].map(|nice| {
-                let name = if nice == 0 { "zero" } else { "one" };
-                Workqueue::builder(name).nice(nice).build().unwrap()
-            });
+            let queues = [queue("here"), elsewhere("there").build().unwrap()];
             let met = Arc::new(Barrier::new(2));
             // Neither joins the other: each joins what only the other's worker could begin.
             let joins = [0, 1].map(|at| {

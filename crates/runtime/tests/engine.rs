@@ -163,10 +163,7 @@ fn who_asks_for_a_look_is_told_that_an_item_sleeps_though_no_other_waits() {
 #[test]
 fn threads_have_names() {
     alone("threads_have_names", || {
-        let (queue, nice) = (
-            queue("names"),
-            Workqueue::builder("nice").nice(5).build().unwrap(),
-        );
+        let (queue, nice) = (queue("names"), common::elsewhere("nice").build().unwrap());
         meet(&queue, 8, std::thread::sleep);
         meet(&nice, 8, std::thread::sleep);
         let names =

@@ -39,6 +39,19 @@ pub(crate) fn alone(test: &str, body: fn()) {
     assert!(whole, "alone: {}", describe(&output));
 }
 
+/// The same for a test that needs several nice levels, which a process at the end of them has not.
+pub(crate) fn alone_among_levels(test: &str, body: fn()) {
+    match has_levels() {
+        true => alone(test, body),
+        false => println!("the last nice levels: nothing to be seen"),
+    }
+}
+
+/// Whether there are some below the one that this process has.
+pub(crate) fn has_levels() -> bool {
+    cmwq_os::sched::nice_self() <= 10
+}
+
 /// Runs this test's child and returns how it ended.
 pub(crate) fn output_of(test: &str) -> Output {
     command(test).output().unwrap()

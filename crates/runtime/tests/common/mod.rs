@@ -135,6 +135,13 @@ pub(crate) fn queue(name: &str) -> cmwq::Workqueue {
     cmwq::Workqueue::builder(name).build().unwrap()
 }
 
+/// Of another pool than queues with the defaults: also where the nice level cannot be another,
+/// since this process has the last one.
+pub(crate) fn elsewhere(name: &str) -> cmwq::WorkqueueBuilder {
+    let first = cmwq_os::sched::affinity(0).unwrap().iter().next();
+    cmwq::Workqueue::builder(name).nice(5).cpus(first)
+}
+
 /// A queue that runs this many items at a time.
 pub(crate) fn limited(name: &str, max_active: usize) -> cmwq::Workqueue {
     cmwq::Workqueue::builder(name)

@@ -5,15 +5,10 @@ use std::sync::{Arc, Mutex};
 
 use cmwq::{Busy, QueueError, Work, Workqueue};
 
-use crate::common::{Opens, queue, watchdog};
+use crate::common::{Opens, elsewhere, queue, watchdog};
 use crate::kit::{
     Gated, Item, KINDS, Kind, counting, gated, others_run, running_on, start, waiter,
 };
-
-/// Of the pool of nice level 5.
-fn elsewhere(name: &str) -> cmwq::WorkqueueBuilder {
-    Workqueue::builder(name).nice(5)
-}
 
 const DEFERRED: Busy = Busy {
     pending: true,

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use cmwq::{Report, Workqueue};
 use cmwq_os::{sched, thread};
 
-use crate::common::alone::alone;
+use crate::common::alone::{alone, alone_among_levels};
 use crate::common::{eventually, threads};
 use crate::kit::{Flag, Log, Raises, burn, cpus, may_renice, nice, reports, two_cpus};
 
@@ -195,7 +195,7 @@ fn a_cpu_mask_is_set_right() {
 
 #[test]
 fn a_nice_level_is_set_right_or_the_thread_ends() {
-    alone(
+    alone_among_levels(
         "leftovers::a_nice_level_is_set_right_or_the_thread_ends",
         || {
             let (log, queue) = (reports(), one("nice"));
@@ -217,7 +217,7 @@ fn a_nice_level_is_set_right_or_the_thread_ends() {
 
 #[test]
 fn all_at_once_also_by_an_item_that_panics() {
-    alone("leftovers::all_at_once_also_by_an_item_that_panics", || {
+    alone_among_levels("leftovers::all_at_once_also_by_an_item_that_panics", || {
         let (log, queue) = (reports(), one("panics"));
         let own = queue.spawn(state).join().unwrap();
         let panicked = queue.spawn(|| {

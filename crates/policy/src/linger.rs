@@ -4,7 +4,7 @@
 //! idles in between. Where tiny items follow each other, a worker that lingers for a moment has the
 //! next one for a yield. A worker lingers only if its last idle spells were short. After it has
 //! lingered in vain it does so more and more seldom, so nothing is polled where nothing comes.
-//! Between two yields other threads get the CPU.
+//! Between two yields other threads get the CPU, and where they take it it soon sleeps.
 //!
 //! A worker that [may](crate::pool::may_linger) lingers before it tells the pool that its item has
 //! ended. Then the next one is left to it: a round trip takes the pool's lock once instead of three
@@ -20,11 +20,43 @@ pub const YIELDS: u32 = 64;
 pub const SHORT_SPELL: Nanos = 100 * MICROSECOND;
 /// A worker that has lingered in vain sleeps at once in at most this many short spells.
 const LONGEST_PAUSE: u32 = 256;
+/// A yield that takes so long has given the CPU to another thread.
+const GIVEN: Nanos = 2 * MICROSECOND;
+/// After so many of these others have use for the CPU: each costs them two switches.
+const MOST_GIVEN: u32 = 4;
 
 /// A worker that lingers from then on yields no more after this time. If its yields have taken so
 /// long, others have its CPU: it comes back late, and nobody knows that its item has ended.
 pub fn lingers_until(from: Time) -> Time {
     from.after(SHORT_SPELL / 2)
+}
+
+/// The yields of one worker that lingers.
+#[derive(Clone, Copy, Debug)]
+pub struct Yields {
+    left: u32,
+    given: u32,
+}
+
+impl Yields {
+    /// So many, where nobody else has use for the CPU.
+    pub fn new(most: u32) -> Self {
+        Yields {
+            left: most,
+            given: MOST_GIVEN,
+        }
+    }
+
+    /// Whether it yields once more.
+    pub fn is_left(&self) -> bool {
+        self.left > 0 && self.given > 0
+    }
+
+    /// One took so long.
+    pub fn took(&mut self, time: Nanos) {
+        self.left -= 1;
+        self.given -= u32::from(time >= GIVEN);
+    }
 }
 
 /// What the last idle spells of one worker have shown.
@@ -69,7 +101,7 @@ impl Linger {
     }
 
     /// It has lingered `from` then until `now` before it told the pool of its item. `came`: the
-    /// next one did. `whole`: it has yielded as often as it [may](Self::yields). If neither, its
+    /// next one did. `whole`: it has yielded as often as it [may](Yields). If neither, its
     /// hand was recalled, or it was to ask: that says nothing. Where others have had its CPU for
     /// long it tells at once for a while, and still lingers before it parks.
     pub fn lingered(&mut self, (from, now): (Time, Time), came: bool, whole: bool) {
@@ -101,6 +133,23 @@ mod tests {
     use super::*;
 
     const SHORT: Nanos = SHORT_SPELL / 4;
+
+    #[test]
+    fn it_yields_seldom_where_others_take_the_cpu() {
+        let yields_of = |took: fn(u32) -> Nanos| {
+            let (mut yields, mut nr) = (Yields::new(YIELDS), 0);
+            while yields.is_left() {
+                yields.took(took(nr));
+                nr += 1;
+            }
+            nr
+        };
+        assert_eq!(yields_of(|_| GIVEN / 4), YIELDS);
+        assert_eq!(yields_of(|_| GIVEN), MOST_GIVEN);
+        let every_other = yields_of(|nr| Nanos::from(nr % 2) * GIVEN);
+        assert_eq!(every_other, 2 * MOST_GIVEN);
+        assert!(!Yields::new(0).is_left());
+    }
 
     /// So many spells of this length, woken within the yields or not; how often it lingered.
     fn spells(linger: &mut Linger, count: u32, woken: bool, idle: Nanos) -> u32 {

@@ -4,6 +4,7 @@
 use std::sync::atomic::Ordering::SeqCst;
 
 use cmwq_os::{clock, sched};
+use cmwq_policy::linger::Yields;
 use cmwq_policy::{Time, sampling};
 
 use super::super::scan;
@@ -75,16 +76,14 @@ impl Worker {
 /// Yields until it is over, so often at most, and no more after that time: whether it is over, and
 /// when that was.
 fn yields_until(yields: u32, last: Time, is_over: impl Fn() -> bool) -> (bool, Time) {
-    let mut now = last;
-    for _ in 0..yields {
+    let (mut yields, mut now) = (Yields::new(yields), clock::now());
+    while yields.is_left() && now < last {
         sched::yield_now();
-        now = clock::now();
+        let before = std::mem::replace(&mut now, clock::now());
         if is_over() {
             return (true, now);
         }
-        if now >= last {
-            break;
-        }
+        yields.took(now.since(before));
     }
     (false, now)
 }

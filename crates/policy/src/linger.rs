@@ -4,7 +4,7 @@
 //! idles in between. Where tiny items follow each other, a worker that lingers for a moment has the
 //! next one for a yield. A worker lingers only if its last idle spells were short. After it has
 //! lingered in vain it does so more and more seldom, so nothing is polled where nothing comes.
-//! Between two yields other threads get the CPU, and where they take it it soon sleeps.
+//! Between two yields other threads get the CPU. If they take it, the worker soon sleeps.
 //!
 //! A worker that [may](crate::pool::may_linger) lingers before it tells the pool that its item has
 //! ended. Then the next one is left to it: a round trip takes the pool's lock once instead of three
@@ -12,7 +12,7 @@
 
 use crate::time::{MICROSECOND, Nanos, Time};
 
-/// A worker that lingers yields so often, which takes about 30 us on an idle CPU: somebody who
+/// A worker that lingers yields so often at most, which takes about 30 us on an idle CPU: one who
 /// waited for its last item on another CPU, and was woken when that ended, has queued the next by
 /// then. With half of that the next one came too late in most round trips (36 us instead of 5).
 pub const YIELDS: u32 = 64;
@@ -20,9 +20,11 @@ pub const YIELDS: u32 = 64;
 pub const SHORT_SPELL: Nanos = 100 * MICROSECOND;
 /// A worker that has lingered in vain sleeps at once in at most this many short spells.
 const LONGEST_PAUSE: u32 = 256;
-/// A yield that takes so long has given the CPU to another thread.
+/// A yield that takes so long has given the CPU to another thread. One that has not takes half a
+/// microsecond.
 const GIVEN: Nanos = 2 * MICROSECOND;
-/// After so many of these others have use for the CPU: each costs them two switches.
+/// A worker that lingers yields no more after so many of these: each costs the other thread two
+/// switches. One alone may be an interrupt, or the thread that queues the next item.
 const MOST_GIVEN: u32 = 4;
 
 /// A worker that lingers from then on yields no more after this time. If its yields have taken so
@@ -32,9 +34,10 @@ pub fn lingers_until(from: Time) -> Time {
 }
 
 /// The yields of one worker that lingers.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 pub struct Yields {
     left: u32,
+    /// So many of them have given the CPU to another thread.
     given: u32,
 }
 
@@ -43,19 +46,19 @@ impl Yields {
     pub fn new(most: u32) -> Self {
         Yields {
             left: most,
-            given: MOST_GIVEN,
+            given: 0,
         }
     }
 
     /// Whether it yields once more.
     pub fn is_left(&self) -> bool {
-        self.left > 0 && self.given > 0
+        self.left > 0 && self.given < MOST_GIVEN
     }
 
     /// One took so long.
     pub fn took(&mut self, time: Nanos) {
-        self.left -= 1;
-        self.given -= u32::from(time >= GIVEN);
+        self.left = self.left.saturating_sub(1);
+        self.given += u32::from(time >= GIVEN);
     }
 }
 
@@ -83,13 +86,13 @@ impl Default for Linger {
 }
 
 impl Linger {
-    /// How often it yields before it parks. Not where items come from several `pods`: the scheduler
-    /// brings a thread that it wakes to an idle CPU, and leaves one that runs where it is.
+    /// How often it yields at most before it parks. Not where items come from several `pods`: the
+    /// scheduler brings a thread that it wakes to an idle CPU, and leaves one that runs.
     pub fn yields(&self, pods: bool) -> u32 {
         if self.pause == 0 && !pods { YIELDS } else { 0 }
     }
 
-    /// How often it yields before it tells that its item has ended.
+    /// How often it yields at most before it tells that its item has ended.
     pub fn yields_before_telling(&mut self, pods: bool) -> u32 {
         match self.tells.checked_sub(1) {
             None => self.yields(pods),
@@ -104,6 +107,7 @@ impl Linger {
     /// next one did. `whole`: it has yielded as often as it [may](Yields). If neither, its
     /// hand was recalled, or it was to ask: that says nothing. Where others have had its CPU for
     /// long it tells at once for a while, and still lingers before it parks.
+    /// Where they took it for a moment at each yield, it lingered in vain.
     pub fn lingered(&mut self, (from, now): (Time, Time), came: bool, whole: bool) {
         if now >= lingers_until(from) {
             self.tells = self.next_tells;

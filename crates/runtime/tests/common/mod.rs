@@ -135,8 +135,8 @@ pub(crate) fn queue(name: &str) -> cmwq::Workqueue {
     cmwq::Workqueue::builder(name).build().unwrap()
 }
 
-/// Of another pool than queues with the defaults: also where the nice level cannot be another,
-/// since this process has the last one.
+/// Of another pool than queues with the defaults. If this process has the last nice level, that
+/// takes a second CPU.
 pub(crate) fn elsewhere(name: &str) -> cmwq::WorkqueueBuilder {
     let first = cmwq_os::sched::affinity(0).unwrap().iter().next();
     cmwq::Workqueue::builder(name).nice(5).cpus(first)

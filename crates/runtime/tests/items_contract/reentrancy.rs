@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering::SeqCst;
 use cmwq::{Work, Workqueue};
 use cmwq_os::sched;
 
-use crate::common::{Occupancy, Opens, queue, watchdog};
+use crate::common::{Occupancy, Opens, elsewhere, queue, watchdog};
 use crate::kit::{Dice, KINDS, Kind, cpus, gated, start};
 
 const THREADS: usize = 8;
@@ -90,8 +90,9 @@ fn on_two_queues_of_one_pool() {
 #[test]
 fn on_two_queues_of_different_pools() {
     let _watch = watchdog();
-    let places = [(nice(0), None), (nice(5), None)];
-    queue_everywhere("nice 0 and 5", &places, 4_000);
+    let there = elsewhere("there").build().unwrap();
+    let places = [(queue("here"), None), (there, None)];
+    queue_everywhere("two pools", &places, 4_000);
 }
 
 #[test]

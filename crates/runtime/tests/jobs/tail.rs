@@ -83,7 +83,7 @@ fn the_helper_that_is_waited_for_is_lifted_if_that_is_permitted() {
         "tail::the_helper_that_is_waited_for_is_lifted_if_that_is_permitted",
         || {
             let base = nice();
-            // One that has the last level itself has none below it.
+            // At the last level a helper is no lower.
             let lifts = base < 19 && may_lift();
             let (before, after) = (AtomicI32::new(99), AtomicI32::new(99));
             for _ in 0..2 {

@@ -46,7 +46,7 @@ impl Worker {
                 false
             }
         };
-        yields_until(yields, Time(u64::MAX), is_woken).0
+        yields > 0 && yields_until(yields, Time(u64::MAX), is_woken).0
     }
 
     pub(super) fn park(&mut self) {
@@ -77,13 +77,16 @@ impl Worker {
 /// when that was.
 fn yields_until(yields: u32, last: Time, is_over: impl Fn() -> bool) -> (bool, Time) {
     let (mut yields, mut now) = (Yields::new(yields), clock::now());
-    while yields.is_left() && now < last {
+    while yields.is_left() {
         sched::yield_now();
         let before = std::mem::replace(&mut now, clock::now());
         if is_over() {
             return (true, now);
         }
         yields.took(now.since(before));
+        if now >= last {
+            break;
+        }
     }
     (false, now)
 }

@@ -104,10 +104,10 @@ impl Linger {
     }
 
     /// It has lingered `from` then until `now` before it told the pool of its item. `came`: the
-    /// next one did. `whole`: it has yielded as often as it [may](Yields). If neither, its
-    /// hand was recalled, or it was to ask: that says nothing. Where others have had its CPU for
-    /// long it tells at once for a while, and still lingers before it parks.
-    /// Where they took it for a moment at each yield, it lingered in vain.
+    /// next one did. `whole`: it has yielded as often as it [may](Yields), so if the next one did
+    /// not come, it has lingered in vain. If neither, its hand was recalled, or it was to ask: that
+    /// says nothing. Where others have had its CPU for long it tells at once for a while, and still
+    /// lingers before it parks.
     pub fn lingered(&mut self, (from, now): (Time, Time), came: bool, whole: bool) {
         if now >= lingers_until(from) {
             self.tells = self.next_tells;

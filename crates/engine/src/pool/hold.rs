@@ -202,10 +202,8 @@ impl Pool {
             return (core, 0);
         }
         let came = clock::now();
-        let core = (self.spin_for_core(came)).unwrap_or_else(|| {
-            let core = self.core.lock();
-            core.expect("the core does not panic")
-        });
+        let spun = self.spin_for_core(came);
+        let core = spun.unwrap_or_else(|| self.core.lock().expect("the core does not panic"));
         let waited = clock::now().since(came).max(1);
         (core, waited)
     }

@@ -35,18 +35,19 @@ impl Worker {
     fn linger_before_parking(&mut self) -> bool {
         let slot = self.hands.slot;
         let yields = self.linger.yields(slot.pool.has_pods());
-        if yields > 0 {
-            // Now, since an item that comes meanwhile should not wait for that.
-            self.hands.meter.restart();
-            slot.parks_here();
+        if yields == 0 {
+            return false;
         }
+        // Now, since an item that comes meanwhile should not wait for that.
+        self.hands.meter.restart();
+        slot.parks_here();
         let is_woken = || {
             slot.parker.is_woken() || {
                 slot.parks_here();
                 false
             }
         };
-        yields > 0 && yields_until(yields, Time(u64::MAX), is_woken).0
+        yields_until(yields, Time(u64::MAX), is_woken).0
     }
 
     pub(super) fn park(&mut self) {

@@ -19,6 +19,9 @@ pub const PERIOD_MOST: Nanos = 100 * MILLISECOND;
 pub const WORST_PART: u64 = 10;
 /// The tick's thread is not to be woken for so long when nothing waits any more. Items that are
 /// queued and begun one by one would wake it for each, and it would find that nothing waits.
+///
+/// As long as such items come, it stays twice as long each time, up to the time that it wishes
+/// between two ticks.
 pub const STAYS: Nanos = MILLISECOND;
 /// The tick may use one part in this many of the CPU time that its CPUs have.
 pub const BUDGET_PART: u64 = 100;
@@ -98,7 +101,7 @@ impl Tick {
 }
 
 /// The rounds of the tick's thread: it also wakes between two ticks, when somebody wants that.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub struct Rounds {
     pace: Tick,
     /// All ticks look, this far apart.
@@ -106,6 +109,10 @@ pub struct Rounds {
     next: Time,
     /// Nothing waits, and the thread stays until then.
     stays: Option<Time>,
+    /// How long it stays.
+    stay: Nanos,
+    /// Items have come since it stays.
+    came: bool,
     /// Reports of canaries until the last tick.
     reports: u64,
     /// There were none between the last two.
@@ -119,6 +126,21 @@ pub struct Round {
     pub due: bool,
     /// All pools with backlog are looked at.
     all: bool,
+}
+
+impl Default for Rounds {
+    fn default() -> Self {
+        Rounds {
+            pace: Tick::default(),
+            fixed: None,
+            next: Time(0),
+            stays: None,
+            stay: STAYS,
+            came: false,
+            reports: 0,
+            silent: false,
+        }
+    }
 }
 
 impl Rounds {
@@ -155,18 +177,29 @@ impl Rounds {
     }
 
     /// When the thread wakes by itself, so that nobody need wake it for items: for the next tick if
-    /// items wait, and after [`STAYS`] if none do any more. `None`: it does not.
-    pub fn sleeps_until(&mut self, now: Time, items_wait: bool) -> Option<Time> {
+    /// items wait, and after [`STAYS`] if none do any more, or later if some `came` since this was
+    /// called last. `None`: it does not.
+    pub fn sleeps_until(&mut self, now: Time, items_wait: bool, came: bool) -> Option<Time> {
         if items_wait || self.fixed.is_some() {
             self.stays = None;
             return items_wait.then_some(self.next);
         }
+        let came = came || self.came;
         match self.stays {
-            None => self.stays = Some(now.after(STAYS)),
-            Some(until) if until <= now => self.stays = None,
-            Some(_) => {}
+            Some(until) if now < until => self.came = came,
+            Some(_) if !came => (self.stays, self.stay) = (None, STAYS),
+            Some(_) => {
+                self.stay = (2 * self.stay).min(self.pace.wished.max(STAYS));
+                self.begin_stay(now);
+            }
+            None => self.begin_stay(now),
         }
         self.stays
+    }
+
+    fn begin_stay(&mut self, now: Time) {
+        self.stays = Some(now.after(self.stay));
+        self.came = false;
     }
 }
 
@@ -200,16 +233,52 @@ mod tests {
         let mut rounds = Rounds::default();
         rounds.begin(Time(0), 0);
         rounds.ended(Time(0), false, MICROSECOND, 2);
-        assert_eq!(rounds.sleeps_until(Time(5), true), Some(rounds.next()));
+        let mut sleep = |now, waits| rounds.sleeps_until(now, waits, false);
+        let next = sleep(Time(5), true);
+        assert!(next.is_some());
         let gone = Time(5).after(STAYS);
-        assert_eq!(rounds.sleeps_until(Time(5), false), Some(gone));
+        assert_eq!(sleep(Time(5), false), Some(gone));
         // Woken for something else, or to find that items wait.
-        assert_eq!(rounds.sleeps_until(Time(9), false), Some(gone));
-        assert_eq!(rounds.sleeps_until(Time(10), true), Some(rounds.next()));
+        assert_eq!(sleep(Time(9), false), Some(gone));
+        assert_eq!(sleep(Time(10), true), next);
         let gone = Time(11).after(STAYS);
-        assert_eq!(rounds.sleeps_until(Time(11), false), Some(gone));
-        assert_eq!(rounds.sleeps_until(gone, false), None);
-        assert_eq!(rounds.sleeps_until(gone, false), Some(gone.after(STAYS)));
+        assert_eq!(sleep(Time(11), false), Some(gone));
+        assert_eq!(sleep(gone, false), None);
+        assert_eq!(sleep(gone, false), Some(gone.after(STAYS)));
+    }
+
+    #[test]
+    fn it_stays_longer_while_items_come_one_by_one() {
+        let mut rounds = Rounds::default();
+        // Ticks that found nobody missing.
+        (0..120).for_each(|_| rounds.ended(Time(0), false, MICROSECOND, 2));
+        let mut now = Time(1);
+        // What came before it stays is no reason.
+        let mut until = rounds.sleeps_until(now, false, true).unwrap();
+        for stay in [1, 2, 4, 4].map(|ms| ms * MILLISECOND) {
+            assert_eq!(until, now.after(stay));
+            // Seen when it was woken for something else.
+            rounds.sleeps_until(now.after(1), false, true);
+            now = until;
+            until = rounds.sleeps_until(now, false, false).unwrap();
+        }
+        // It finds one waiting, which makes no difference.
+        rounds.sleeps_until(until, true, true);
+        let again = rounds.sleeps_until(until, false, false).unwrap();
+        assert_eq!(again, until.after(PERIOD_LONG));
+        assert_eq!(rounds.sleeps_until(again, false, false), None);
+        let anew = rounds.sleeps_until(again, false, false);
+        assert_eq!(anew, Some(again.after(STAYS)));
+    }
+
+    #[test]
+    fn where_ticks_find_somebody_missing_it_stays_no_longer() {
+        let mut rounds = Rounds::default();
+        rounds.begin(Time(0), 0);
+        (0..2).for_each(|_| rounds.ended(Time(0), true, MICROSECOND, 2));
+        let until = rounds.sleeps_until(Time(1), false, false).unwrap();
+        let then = rounds.sleeps_until(until, false, true);
+        assert_eq!(then, Some(until.after(STAYS)));
     }
 
     #[test]

@@ -81,6 +81,8 @@ pub struct Machine {
     pub(crate) shares: bool,
     pub(crate) random: Streams,
     pub(crate) tick_is_armed: Cell<bool>,
+    /// Items began to wait since the tick's thread slept last.
+    pub(crate) tick_came: Cell<bool>,
     pub(crate) signals: SignalState,
     pub(crate) spawns_fail: Cell<bool>,
     /// Per mille of them that fail by chance.
@@ -146,6 +148,7 @@ impl Machine {
             shares,
             random,
             tick_is_armed: Cell::new(false),
+            tick_came: Cell::new(false),
             signals,
             spawns_fail: Cell::new(false),
             spawn_fails,

@@ -61,7 +61,7 @@ fn a_server_with_the_signals_of_user_space() {
     assert_known(
         "server.toml",
         &[SERVER[0], SERVER[1], user],
-        0x2F06_59BB_AA71_5CDA,
+        0x9A67_DF7B_45AB_8F4C,
     );
 }
 

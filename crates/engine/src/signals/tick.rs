@@ -4,7 +4,7 @@
 use cmwq_policy::Nanos;
 
 use crate::park::Parker;
-use crate::sync::{AtomicBool, AtomicU32, AtomicU64, SeqCst, fence};
+use crate::sync::{AtomicBool, AtomicU32, AtomicU64, Relaxed, SeqCst, fence};
 
 /// What others see of the tick thread.
 pub(crate) struct Tick {
@@ -13,6 +13,8 @@ pub(crate) struct Tick {
     backlog: AtomicU32,
     /// The thread will look at the backlog by itself.
     armed: AtomicBool,
+    /// It was armed, or was to be, since it asked last.
+    came: AtomicBool,
     /// Some pool has idle workers that may have to retire.
     culling: AtomicBool,
     /// Items of some pool may wait for slots.
@@ -31,6 +33,7 @@ impl Tick {
             parker: Parker::default(),
             backlog: AtomicU32::new(0),
             armed: AtomicBool::new(false),
+            came: AtomicBool::new(false),
             culling: AtomicBool::new(false),
             watching: AtomicBool::new(false),
             watching_dfl: AtomicBool::new(false),
@@ -62,9 +65,19 @@ impl Tick {
 
     /// Arms; true if the thread may be asleep and must be woken.
     pub(crate) fn set_armed(&self) -> bool {
+        // Relaxed: a hint, by which the thread wakes less often.
+        if !self.came.load(Relaxed) {
+            self.came.store(true, Relaxed);
+        }
         // Partner: the fence in `disarm`, before its last look.
         fence(SeqCst);
         !self.armed.load(SeqCst) && !self.armed.swap(true, SeqCst)
+    }
+
+    /// Whether items began to wait since this was called last, though they may have gone again.
+    pub(crate) fn take_came(&self) -> bool {
+        // Relaxed: as where it is set.
+        self.came.swap(false, Relaxed)
     }
 
     /// Workers idle that may be too many: somebody must look in time. Does not arm: the thread

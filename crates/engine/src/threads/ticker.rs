@@ -230,7 +230,10 @@ impl Ticker {
     fn sleep(&mut self, due: Option<Time>) {
         let tick = self.tick();
         let mut until = due;
-        let round = self.rounds.sleeps_until(clock::now(), tick.has_backlog());
+        let came = tick.take_came();
+        let round = self
+            .rounds
+            .sleeps_until(clock::now(), tick.has_backlog(), came);
         if round.is_some() || !tick.disarm() {
             let looks = self
                 .engine

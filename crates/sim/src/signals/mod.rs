@@ -60,8 +60,11 @@ impl Machine {
         let wanting = self.signals.nr_wanting.get();
         let wanting = wanting + u32::from(next.wants) - u32::from(before.wants);
         self.signals.nr_wanting.set(wanting);
-        if next.backlog && !before.backlog && !self.tick_is_armed.replace(true) {
-            self.kick_tick();
+        if next.backlog && !before.backlog {
+            self.tick_came.set(true);
+            if !self.tick_is_armed.replace(true) {
+                self.kick_tick();
+            }
         }
         if next.wants && !before.wants {
             let online = self.sched().online();

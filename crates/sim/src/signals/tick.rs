@@ -112,9 +112,10 @@ impl Ticker {
 
     /// As long as the policy says, or until somebody kicks it.
     fn sleep(&mut self, machine: &Machine, id: ThreadId) {
+        let came = machine.tick_came.take();
         let round = self
             .rounds
-            .sleeps_until(machine.now(), machine.has_backlog());
+            .sleeps_until(machine.now(), machine.has_backlog(), came);
         machine.tick_is_armed.set(round.is_some());
         let signals = &machine.signals;
         let late = machine.user_signals().map_or(0, |user| user.late);

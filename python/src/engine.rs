@@ -3,11 +3,12 @@
 use std::any::Any;
 use std::fmt::Display;
 
-use cmwq::{AffinityScope, JoinError, Workqueue};
+use cmwq::{AffinityScope, BuildError, JoinError, Workqueue};
 use cmwq_engine::Process;
 use cmwq_os::observe::{Blocked, TaskFiles};
-use cmwq_os::{clock, schedstat};
+use cmwq_os::{clock, schedstat, thread};
 use cmwq_policy::Time;
+use pyo3::pyfunction;
 
 pub(crate) use cmwq::{Job, JobError, JobProgress, JobStats, Stats, cpus, stats};
 
@@ -21,21 +22,37 @@ pub(crate) struct Spec<'a> {
     pub(crate) ordered: bool,
 }
 
-/// Bytes of stack of a worker, as other threads of Python have: Python recurses deeply in C.
-const STACK_SIZE: usize = 8 * 1024 * 1024;
+/// What threads are like, from the first use in the process on, which decides. Bytes of their stacks;
+/// the mask of signals is the caller's, as a thread has it that Python starts here: signals still go
+/// to the main thread, unless that blocks them, but processes that a call starts inherit the mask.
+#[pyfunction]
+pub(crate) fn prepare(stack_size: usize) {
+    let sigmask = thread::sigmask();
+    // Refused once the process has been used.
+    let _ = cmwq::Builder::new()
+        .stack_size(stack_size)
+        .on_thread_start(move || thread::set_sigmask(sigmask))
+        .install();
+}
+
+/// A queue could not be made.
+pub(crate) enum MakeError {
+    /// An attribute is wrong; which one.
+    Argument(String),
+    /// What the system denies.
+    System(String),
+}
 
 /// Makes a queue.
 ///
 /// # Errors
-/// Says which attribute is wrong, or what the system denies.
-pub(crate) fn make(spec: &Spec<'_>) -> Result<Workqueue, String> {
-    // Refused once the process has a queue: the first one decides.
-    let _ = cmwq::Builder::new().stack_size(STACK_SIZE).install();
+/// An attribute is wrong, or the system denies what a queue needs.
+pub(crate) fn make(spec: &Spec<'_>) -> Result<Workqueue, MakeError> {
     let mut builder = Workqueue::builder(spec.name)
         .nice(spec.nice)
         .affinity_strict(spec.strict);
     if let Some(scope) = spec.scope {
-        builder = builder.affinity_scope(scope_named(scope)?);
+        builder = builder.affinity_scope(scope_named(scope).map_err(MakeError::Argument)?);
     }
     if spec.ordered {
         builder = builder.ordered();
@@ -43,7 +60,10 @@ pub(crate) fn make(spec: &Spec<'_>) -> Result<Workqueue, String> {
     if let Some(limit) = spec.max_active {
         builder = builder.max_active_exact(limit);
     }
-    builder.build().map_err(text)
+    builder.build().map_err(|error| match error {
+        BuildError::System(_) | BuildError::Rescuer(_) => MakeError::System(text(error)),
+        _ => MakeError::Argument(text(error)),
+    })
 }
 
 fn scope_named(name: &str) -> Result<AffinityScope, String> {
@@ -114,7 +134,7 @@ pub(crate) fn wanted_cpu(tid: i32) -> Option<u64> {
 
 /// The calling thread's id.
 pub(crate) fn gettid() -> i32 {
-    cmwq_os::thread::gettid()
+    thread::gettid()
 }
 
 /// What a thread sleeps at.

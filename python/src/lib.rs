@@ -31,6 +31,8 @@ mod _cmwq {
     use pyo3::prelude::*;
 
     #[pymodule_export]
+    use crate::engine::prepare;
+    #[pymodule_export]
     use crate::gil::{learn_gil, set_switch_interval};
     #[pymodule_export]
     use crate::hint::{blocking_begin, blocking_end};

@@ -30,7 +30,7 @@ use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
 
-use crate::engine::{self, Spec};
+use crate::engine::{self, MakeError, Spec};
 use crate::line::{Comer, Coming, Line};
 use crate::{gil, hint, name, thread};
 pub(crate) use left::leave_parent;
@@ -342,6 +342,13 @@ fn leave_child(py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
     Ok(None)
 }
 
+fn refused(error: MakeError) -> PyErr {
+    match error {
+        MakeError::Argument(why) => PyValueError::new_err(why),
+        MakeError::System(why) => PyRuntimeError::new_err(why),
+    }
+}
+
 /// Tasks, and the queue of the engine whose workers execute them.
 #[pyclass(frozen, module = "cmwq._cmwq")]
 pub(crate) struct Queue {
@@ -371,7 +378,7 @@ impl Queue {
             ordered,
         };
         let shared = Arc::new(Shared {
-            engine: engine::make(&spec).map_err(PyValueError::new_err)?,
+            engine: engine::make(&spec).map_err(refused)?,
             serve,
             tasks: Mutex::default(),
             waiting: AtomicUsize::new(0),

@@ -423,3 +423,19 @@ def test_reports_say_nothing_of_a_busy_executor():
         """
     )
     assert (status, out, err) == (0, "done\n", "")
+
+
+def test_a_chunk_that_raises_cancels_the_rest_though_the_error_is_kept():
+    begun = []
+
+    def call(n):
+        begun.append(n)
+        if n == 0:
+            raise KeyError(n)
+        time.sleep(0.01)
+
+    with cmwq.Executor(max_active=1) as executor:
+        with pytest.raises(KeyError) as kept:
+            list(executor.map(call, range(200), chunksize=2))
+    assert len(begun) < 100
+    assert kept.value.args == (0,)

@@ -415,3 +415,88 @@ def test_processes_of_multiprocessing_may_use_it():
 def test_here_too():
     with cmwq.Executor() as executor:
         assert os.getpid() == executor.submit(os.getpid).result()
+
+
+def test_a_thread_that_a_call_starts_ends_before_the_program():
+    text = """
+        import cmwq, threading, time
+        def work():
+            time.sleep(0.2)
+            print("done")
+        def call():
+            thread = threading.Thread(target=work)
+            thread.start()
+            return thread.daemon
+        print(cmwq.Executor().submit(call).result())
+    """
+    assert run(text) == (0, "False\ndone\n", "")
+
+
+@pytest.mark.parametrize("way", ["subprocess", "fork", "forkserver"])
+def test_a_process_that_a_call_starts_hears_of_signals(way):
+    text = f"""
+        import cmwq, multiprocessing, subprocess, sys, time
+        def child():
+            time.sleep(30)
+        def call():
+            if {way!r} == "subprocess":
+                process = subprocess.Popen(["sleep", "30"])
+                process.terminate()
+                return process.wait(20)
+            process = multiprocessing.get_context({way!r}).Process(target=child)
+            process.start()
+            process.terminate()
+            process.join(20)
+            return process.exitcode
+        if __name__ == "__main__":
+            print(cmwq.Executor().submit(call).result())
+    """
+    path = os.path.join(os.environ.get("TMPDIR", "/tmp"), f"cmwq-test-{os.getpid()}-{way}.py")
+    try:
+        with open(path, "w") as file:
+            file.write(textwrap.dedent(text))
+        command = [sys.executable, "-W", "ignore::DeprecationWarning", path]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    finally:
+        os.unlink(path)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "-15\n", "")
+
+
+@pytest.mark.parametrize("first", ["executor", "job"])
+def test_threads_have_the_stack_that_was_asked_for(first):
+    text = f"""
+        import cmwq, sys, threading
+        threading.stack_size(64 << 20)
+        sys.setrecursionlimit(10**6)
+        if {first!r} == "job":
+            cmwq.job(lambda part: None, 10)
+        class Deep:
+            def __init__(self, depth):
+                self.depth = depth
+            def __repr__(self):
+                return repr(Deep(self.depth - 1)) if self.depth else "x"
+        print(cmwq.Executor().submit(repr, Deep(15000)).result())
+    """
+    assert run(text) == (0, "x\n", "")
+
+
+def test_the_first_call_says_so_if_there_is_no_thread():
+    if os.getuid() != 0:
+        pytest.skip("the user may have other processes")
+    text = """
+        import cmwq, os, resource
+        os.setgid(65534)
+        os.setuid(65534)
+        old = resource.getrlimit(resource.RLIMIT_NPROC)
+        resource.setrlimit(resource.RLIMIT_NPROC, (1, old[1]))
+        executor = cmwq.Executor()
+        try:
+            executor.submit(int)
+        except RuntimeError as error:
+            print(error)
+        resource.setrlimit(resource.RLIMIT_NPROC, old)
+        print(executor.submit(int).result())
+    """
+    status, out, err = run(text)
+    assert (status, err) == (0, "")
+    assert out.startswith("cannot start: ") and out.endswith("\n0\n")

@@ -8,12 +8,12 @@ import os
 import threading
 import time
 import weakref
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures.thread import BrokenThreadPool
 from typing import Any, NoReturn, TypeVar
 
-from . import _check, _cmwq, _fork, _lock, _turn
+from . import _check, _cmwq, _fork, _lock, _threads, _turn
 
 T = TypeVar("T")
 
@@ -115,7 +115,8 @@ class Executor(ThreadPoolExecutor):
         """Schedules ``fn(*args, **kwargs)`` and returns its future.
 
         Raises:
-            RuntimeError: After ``shutdown``, or when the interpreter ends.
+            RuntimeError: After ``shutdown``, when the interpreter ends, or if the program's first
+                call finds that the system has no thread for it.
             BrokenExecutor: An initializer has failed.
             TypeError: ``fn`` cannot be called.
         """
@@ -251,6 +252,7 @@ class Executor(ThreadPoolExecutor):
                 return self._push
             if self._shutdown or _exiting:
                 return lambda task: False
+            _threads.prepare()
             if _lock.follow():
                 _cmwq.learn_gil()
             queue = _cmwq.Queue(
@@ -294,17 +296,21 @@ def _chunks(calls: Iterable[tuple[Any, ...]], size: int) -> Iterator[tuple[tuple
         yield chunk
 
 
-def _flat(chunks: Iterator[tuple[list[T], BaseException | None]]) -> Iterator[T]:
-    for results, error in chunks:
-        # Reversed and popped: what was given out is not kept.
-        results.reverse()
-        while results:
-            yield results.pop()
-        if error is not None:
-            try:
-                raise error
-            finally:
-                error = None
+def _flat(chunks: Generator[tuple[list[T], BaseException | None]]) -> Iterator[T]:
+    try:
+        for results, error in chunks:
+            # Reversed and popped: what was given out is not kept.
+            results.reverse()
+            while results:
+                yield results.pop()
+            if error is not None:
+                try:
+                    raise error
+                finally:
+                    error = None
+    finally:
+        # Whoever keeps the error keeps this frame, and with it what would cancel the rest.
+        chunks.close()
 
 
 def _let_begin(queue: _cmwq.Queue) -> None:

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable
 from typing import NamedTuple
 
-from . import _check, _cmwq, _lock
+from . import _check, _cmwq, _lock, _threads
 
 
 class JobStats(NamedTuple):
@@ -66,6 +66,7 @@ def job(
     whole = _whole(range)
     _check.function("undo", undo, optional=True)
     _check.function("progress", progress, optional=True)
+    _threads.prepare()
     has_lock = _lock.follow()
     if nice is None:
         nice = 0 if has_lock else 19

@@ -99,7 +99,10 @@ def call_each(
 
 def thread_began(name: str) -> None:
     """A thread that Python has not made is about to make its first call."""
-    threading.current_thread().name = name
+    thread = threading.current_thread()
+    thread.name = name
+    # Threads that a call starts inherit it, and are waited for when the program ends.
+    thread._daemonic = False  # type: ignore[attr-defined]
     _follow_hooks()
 
 

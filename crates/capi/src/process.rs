@@ -75,18 +75,7 @@ extern "C" fn cmwq_install(options: Sized32<CProcessOptions>) -> c_int {
 
 #[unsafe(no_mangle)]
 extern "C" fn cmwq_shutdown(timeout_ns: u64, report: Sized32<CShutdown>) -> c_int {
-    let Some(process) = Process::existing() else {
-        report.write(&CShutdown {
-            size: 0,
-            reserved: 0,
-            completed: 0,
-            queued: 0,
-            running: 0,
-            armed: 0,
-        });
-        return 0;
-    };
-    let done = process.shut_down(clock::now().after(timeout_ns));
+    let done = Process::shut_down(clock::now().after(timeout_ns));
     mode::waited();
     report.write(&CShutdown {
         size: 0,

@@ -14,6 +14,9 @@ use cmwq_os::clock;
 /// begins only when the calling item has ended, as behind it in an ordered queue: the report counts
 /// that as queued.
 ///
+/// Before the first use of a queue it begins that use, and so refuses what comes later. If the
+/// system has no thread for it, it refuses nothing.
+///
 /// Returning from `main` does not run what is queued; this does.
 ///
 /// ```
@@ -23,6 +26,5 @@ use cmwq_os::clock;
 /// ```
 pub fn shutdown(deadline: Duration) -> ShutdownReport {
     let nanos = u64::try_from(deadline.as_nanos()).unwrap_or(u64::MAX);
-    let shut_down = |process: Process| process.shut_down(clock::now().after(nanos));
-    Process::existing().map_or_else(ShutdownReport::default, shut_down)
+    Process::shut_down(clock::now().after(nanos))
 }

@@ -154,7 +154,8 @@ class Executor(ThreadPoolExecutor):
         # The order of evaluation and the errors are those of single calls.
         chunks = _chunks(zip(*iterators), chunksize)
         call = functools.partial(_turn.call_each, fn)
-        return _flat(super().map(call, chunks, timeout=timeout, **kwargs))
+        results = super().map(call, chunks, timeout=timeout, **kwargs)
+        return _flat(results)  # type: ignore[arg-type]
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """Accepts no more calls.

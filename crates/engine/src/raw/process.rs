@@ -109,10 +109,17 @@ impl Process {
         self.0.tick().ask();
     }
 
-    /// Refuses further items, except from items that are running, and waits until everything that
-    /// is queued has ended, at most until the deadline. What is left goes on.
-    pub fn shut_down(self, deadline: Time) -> ShutdownReport {
-        shutdown::shut_down(self.0, deadline)
+    /// Refuses further items in the calling process, except from items that are running, and waits
+    /// until everything that is queued has ended, at most until the deadline. What is left goes on.
+    ///
+    /// A process that has not been used is from then on, so that what comes later is refused there,
+    /// too.
+    pub fn shut_down(deadline: Time) -> ShutdownReport {
+        match Process::get() {
+            Ok(process) => shutdown::shut_down(process.0, deadline),
+            // Nothing is queued.
+            Err(_) => ShutdownReport::default(),
+        }
     }
 }
 

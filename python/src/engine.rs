@@ -22,9 +22,10 @@ pub(crate) struct Spec<'a> {
     pub(crate) ordered: bool,
 }
 
-/// What threads are like, from the first use in the process on, which decides. Bytes of their stacks;
-/// the mask of signals is the caller's, as a thread has it that Python starts here: signals still go
-/// to the main thread, unless that blocks them, but processes that a call starts inherit the mask.
+/// What threads are like, from the first use in the process on, which decides. Bytes of their
+/// stacks; the mask of signals is the caller's, as a thread has it that Python starts here: signals
+/// still go to the main thread, unless that blocks them, but processes that a call starts inherit
+/// the mask.
 #[pyfunction]
 pub(crate) fn prepare(stack_size: usize) {
     let sigmask = thread::sigmask();

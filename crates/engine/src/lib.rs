@@ -176,7 +176,9 @@ pub use cmwq_policy::growth::GrowthStats;
 pub use group::{Group, Members};
 pub use item::{Header, Ref, RefFn, Vtable, WorkFn, count_arc};
 pub use options::{DFL_STACK_SIZE, DFL_THREAD_LIMIT, MAX_THREAD_LIMIT, Options, ThreadHook};
-pub use raw::{AsyncCall, Awaits, Busy, Process, QueueSpec, RawItem, RawPwq, RawQueue, worker};
+pub use raw::{
+    AsyncCall, Awaits, Busy, Process, QueueSpec, RawItem, RawPwq, RawQueue, Until, worker,
+};
 pub use shutdown::ShutdownReport;
 pub use stats::Stats;
 pub use wait::latch::Latch;

@@ -7,7 +7,9 @@ use std::sync::atomic::Ordering::SeqCst;
 use std::sync::atomic::{AtomicPtr, AtomicU32};
 
 use cmwq_engine::error::{BuildError, QueueError};
-use cmwq_engine::{Header, Latch, Process, QueueSpec, RawItem, RawQueue, Ref, Vtable, worker};
+use cmwq_engine::{
+    Header, Latch, Process, QueueSpec, RawItem, RawQueue, Ref, Until, Vtable, worker,
+};
 use cmwq_policy::queue::Kind;
 use cmwq_policy::time::SECOND;
 
@@ -176,7 +178,7 @@ fn a_latch_that_an_item_sets_is_waited_for() {
     // SAFETY: nobody else knows it.
     let pwq = unsafe { queue.queue_new(None, ITEM.raw()) }.unwrap();
     // SAFETY: the item was queued through this pwq of the queue.
-    unsafe { queue.wait_latch(Some(pwq), latch, None, &[]) }.unwrap();
+    unsafe { queue.wait_latch(Some(pwq), latch, None, (Until::All, &[])) }.unwrap();
     assert!(latch.is_set());
 }
 

@@ -6,8 +6,8 @@ use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
-use cmwq_engine::RawPwq;
 use cmwq_engine::error::QueueError;
+use cmwq_engine::{Awaits, RawPwq};
 
 use crate::join_error::JoinError;
 use crate::park;
@@ -167,6 +167,11 @@ impl<T> JoinHandle<T> {
     /// The queue that it was spawned on.
     pub(crate) fn queue(&self) -> &Workqueue {
         &self.queue
+    }
+
+    /// Its end, as the protocols name it.
+    pub(crate) fn awaits(&self) -> Awaits {
+        Awaits::Item(task::raw(self.task.task()))
     }
 
     /// Where it was queued; `None` if it was refused.

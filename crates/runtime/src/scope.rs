@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize};
 
 use cmwq_engine::error::WouldDeadlock;
 use cmwq_engine::sync::{Mutex, fence};
-use cmwq_engine::{Awaits, Group, Header, Latch, Members, Process, RawPwq, RawQueue};
+use cmwq_engine::{Awaits, Group, Header, Latch, Members, Process, RawPwq, RawQueue, Until};
 use cmwq_policy::stacking::Stacking;
 
 use crate::join_error::JoinError;
@@ -291,7 +291,7 @@ impl<'scope, 'env> Scope<'scope, 'env> {
         let awaits = [Awaits::Group(Group::of(&*self.shared))];
         let pwq = self.shared.spawned_to.the_one();
         // SAFETY: tasks were queued through this pwq of the queue; the scope has them.
-        unsafe { queue.wait_latch(pwq, all_ended, None, &awaits) }
+        unsafe { queue.wait_latch(pwq, all_ended, None, (Until::All, &awaits)) }
     }
 
     /// Takes back what nobody has begun. The rest ends by itself, or fails in its own waits.
@@ -392,6 +392,11 @@ impl<T> ScopedJoinHandle<'_, T> {
     /// ```
     pub fn is_finished(&self) -> bool {
         self.task.task().latch().is_set() || !self.queue.raw().is_ours()
+    }
+
+    /// Its end, as the protocols name it.
+    pub(crate) fn awaits(&self) -> Awaits {
+        Awaits::Item(task::raw(self.task.task()))
     }
 
     /// Where it was queued; `None` if it was refused.

@@ -5,7 +5,7 @@ use std::task::{Wake, Waker};
 use std::time::{Duration, Instant};
 
 use cmwq_engine::error::WouldDeadlock;
-use cmwq_engine::{Latch, RawPwq};
+use cmwq_engine::{Latch, RawPwq, Until};
 
 use crate::join_handle::JoinHandle;
 use crate::park;
@@ -24,8 +24,8 @@ impl Wake for SetLatch {
 /// as a hint.
 ///
 /// # Errors
-/// [`WouldDeadlock`], inside an item, if nobody could ever begin any of them. It sees that if all
-/// were queued in the pool of the calling item. A circle over several pools is seen by `join` only.
+/// [`WouldDeadlock`], inside an item, if none of them would ever end: nobody could begin them, or
+/// they wait for the calling item.
 ///
 /// # Panics
 /// If there are no handles.
@@ -47,15 +47,20 @@ impl Wake for SetLatch {
 pub fn select<T>(handles: &mut [JoinHandle<T>]) -> Result<usize, WouldDeadlock> {
     let first = handles.first().expect("there is a handle to wait for");
     let (queue, pwq) = (first.queue().clone(), the_one(handles));
+    let awaits: Vec<_> = handles.iter().map(JoinHandle::awaits).collect();
     loop {
         let set = Arc::new(SetLatch(Latch::new()));
         let waker = Waker::from(set.clone());
         if let Some(finished) = finished(handles, &waker) {
             return Ok(finished);
         }
-        // SAFETY: the handles are of tasks that were queued through this pwq, and keep their queue;
-        // nothing is named as awaited.
-        unsafe { queue.raw().wait_latch(pwq, &set.0, None, &[])? };
+        // SAFETY: the handles are of tasks that were queued through this pwq, and keep these and
+        // their queue.
+        unsafe {
+            queue
+                .raw()
+                .wait_latch(pwq, &set.0, None, (Until::Any, &awaits))?
+        };
     }
 }
 

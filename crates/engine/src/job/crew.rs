@@ -14,7 +14,7 @@ use cmwq_policy::queue::{Attrs, Kind};
 
 use super::run::{Helper, Run};
 use crate::item::{Header, Ref, Vtable, count_arc};
-use crate::raw::{Process, QueueSpec, RawItem, RawQueue};
+use crate::raw::{Awaits, Process, QueueSpec, RawItem, RawQueue};
 use crate::sync::Mutex;
 use crate::user;
 use crate::wait::latch::Latch;
@@ -256,8 +256,10 @@ impl<'r, 'a, E: Send> Crew<'r, 'a, E> {
         }
         self.run.lift(member.thread - 1);
         member.ended.announce();
-        // SAFETY: no pwq is named.
-        unsafe { queue.wait_begun(None, &member.ended, Some("job"), &[]) };
+        // A step may wait for the caller's item, which waits for the step.
+        let awaits = [Awaits::Item(member.raw())];
+        // SAFETY: no pwq is named; the crew has the member.
+        unsafe { queue.wait_begun(None, &member.ended, Some("job"), &awaits) };
     }
 }
 

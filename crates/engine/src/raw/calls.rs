@@ -23,7 +23,7 @@ use cmwq_policy::async_domain::{
 };
 use cmwq_policy::pwq::DFL_ACTIVE;
 
-use super::{Awaits, Process, QueueSpec, RawItem, RawPwq, RawQueue};
+use super::{Awaits, Process, QueueSpec, RawItem, RawPwq, RawQueue, Until};
 use crate::error::{BuildError, WouldDeadlock};
 use crate::group::{Group, Members};
 use crate::item::Header;
@@ -255,7 +255,7 @@ impl State {
             return Ok(());
         };
         // SAFETY: calls were queued through this pwq of the queue; `awaited` outlives the wait.
-        let waited = unsafe { queue.wait_latch(Some(pwq), &latch, None, awaits) };
+        let waited = unsafe { queue.wait_latch(Some(pwq), &latch, None, (Until::All, awaits)) };
         if waited.is_err() {
             let mut book = self.lock();
             book.calls.give_up(scope, cookie, waiter);

@@ -2,7 +2,7 @@
 
 use std::ptr::NonNull;
 
-use cmwq_policy::contract::{self, Machine, Target};
+use cmwq_policy::contract::{self, Machine, Target, Until};
 use cmwq_policy::pool::Waits;
 
 use crate::engine::{self, Real};
@@ -209,7 +209,12 @@ impl RawItem {
             barrier: barrier.work(),
             item: self.0,
         };
-        queue.wait_latch(pwq, barrier.latch(), Some(self.name()), &[target])?;
+        queue.wait_latch(
+            pwq,
+            barrier.latch(),
+            Some(self.name()),
+            (Until::All, &[target]),
+        )?;
         Ok(true)
     }
 }

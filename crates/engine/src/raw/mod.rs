@@ -23,4 +23,4 @@ pub use item::{Busy, RawItem};
 pub use process::Process;
 pub use queue::{RawPwq, RawQueue};
 pub use spec::QueueSpec;
-pub use waiting::Awaits;
+pub use waiting::{Awaits, Until};

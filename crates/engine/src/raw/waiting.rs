@@ -1,6 +1,7 @@
 //! Waiting for what a face knows of.
 
 use cmwq_policy::contract::Target;
+pub use cmwq_policy::contract::Until;
 
 use super::{RawItem, RawPwq, RawQueue};
 use crate::engine::Real;
@@ -38,7 +39,7 @@ impl RawQueue {
 
     /// Waits for a latch that items of this queue will set; those which were queued through this
     /// pwq, if it is one. `item` is the name of what is waited for, for people. `awaits`: what has
-    /// to end for that, as far as it is known.
+    /// to end `until` it is set, as far as it is known.
     ///
     /// # Errors
     /// If it would wait for ever.
@@ -53,15 +54,15 @@ impl RawQueue {
         pwq: Option<RawPwq>,
         latch: &Latch,
         item: Option<&'static str>,
-        awaits: &[Awaits],
+        (until, awaits): (Until, &[Awaits]),
     ) -> Result<(), WouldDeadlock> {
         let (queue, targets) = (self.queue(), targets(awaits));
         if let Some(RawPwq(pwq)) = pwq {
-            return queue.wait_latch(pwq, latch, item, &targets);
+            return queue.wait_latch(pwq, latch, item, (until, &targets));
         }
         latch.announce();
         let wait = || queue.wait_elsewhere(|| latch.is_set());
-        queue.awaiting(item, || queue.in_graph(&targets, wait))?
+        queue.awaiting(item, || queue.in_graph(until, &targets, wait))?
     }
 
     /// As [`wait_latch`](Self::wait_latch), for a caller that cannot do without the wait. All

@@ -61,6 +61,11 @@ pub fn describe(text: &str) {
     }
 }
 
+/// Whether the calling thread executes an item.
+pub fn is_current() -> bool {
+    this_worker::current().is_some()
+}
+
 /// Whether the calling thread is a rescuer (kernel `current_is_workqueue_rescuer`).
 pub fn is_rescuer() -> bool {
     this_worker::current().is_some_and(|worker| worker.is_rescuer())

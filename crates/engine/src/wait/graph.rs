@@ -4,7 +4,7 @@
 use std::sync::atomic::Ordering::SeqCst;
 
 use cmwq_policy::Time;
-use cmwq_policy::contract::{Later, Node, Target};
+use cmwq_policy::contract::{Later, Node, Target, Until};
 use cmwq_policy::pool::Stuck;
 
 use super::this_worker::{OnDrop, ThisWorker};
@@ -12,10 +12,11 @@ use crate::engine::{Engine, Real};
 use crate::pool::Pool;
 
 impl ThisWorker {
-    /// Runs `wait`, for the end of all of these, unless that would never come: they wait for the
-    /// calling item. They stay in memory until this returns.
+    /// Runs `wait`, for the end of these, unless that would never come: they wait for the calling
+    /// item. They stay in memory until this returns.
     pub(crate) fn in_graph<R>(
         self,
+        until: Until,
         targets: &[Target<Real>],
         wait: impl FnOnce() -> R,
     ) -> Result<R, Stuck> {
@@ -23,7 +24,7 @@ impl ThisWorker {
         let nodes = self.nodes();
         let mut graph = engine.waits().lock().expect("the core does not panic");
         self.begins();
-        graph.0.begin(&Real(engine), &nodes, targets)?;
+        graph.0.begin(&Real(engine), &nodes, until, targets)?;
         drop(graph);
         Ok(self.while_in_graph(&nodes, wait))
     }

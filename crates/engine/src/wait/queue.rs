@@ -3,7 +3,7 @@
 use std::sync::atomic::AtomicBool;
 
 use cmwq_os::sched;
-use cmwq_policy::contract::{self, PwqFlush, Target};
+use cmwq_policy::contract::{self, PwqFlush, Target, Until};
 use cmwq_policy::pool::Stuck;
 use cmwq_policy::pwq::Drain;
 use cmwq_policy::queue::{Caller, Refused};
@@ -113,32 +113,33 @@ impl Queue {
     }
 
     /// Waits for a latch that an item will set which was queued through this pwq of the queue.
-    /// `item` is its name for people, if it is one. `targets`: what has to end for that, as far as
-    /// it is known, which the caller keeps.
+    /// `item` is its name for people, if it is one. `targets`: what has to end `until` it is set,
+    /// as far as it is known, which the caller keeps.
     pub(crate) fn wait_latch(
         &self,
         pwq: PwqRef,
         latch: &Latch,
         item: Option<&'static str>,
-        targets: &[Target<Real>],
+        (until, targets): (Until, &[Target<Real>]),
     ) -> Result<(), WouldDeadlock> {
         if latch.is_set() {
             return Ok(());
         }
         latch.announce();
         let wait = || self.wait(pwq, || latch.is_set());
-        self.awaiting(item, || self.in_graph(targets, wait))?
+        self.awaiting(item, || self.in_graph(until, targets, wait))?
     }
 
-    /// Runs `wait`, for the end of all of these, unless they wait for the calling item.
+    /// Runs `wait`, for the end of these, unless they wait for the calling item.
     pub(crate) fn in_graph<R>(
         &self,
+        until: Until,
         targets: &[Target<Real>],
         wait: impl FnOnce() -> R,
     ) -> Result<R, WouldDeadlock> {
         match this_worker::current() {
             Some(worker) => worker
-                .in_graph(targets, wait)
+                .in_graph(until, targets, wait)
                 .map_err(|Stuck| self.would_deadlock()),
             None => Ok(wait()),
         }
@@ -276,7 +277,7 @@ impl Queue {
         wait: impl FnOnce() -> Result<bool, Stuck>,
     ) -> Result<bool, Stuck> {
         match this_worker::current().filter(|_| deadline.is_none()) {
-            Some(worker) => worker.in_graph(&[target], wait)?,
+            Some(worker) => worker.in_graph(Until::All, &[target], wait)?,
             None => wait(),
         }
     }

@@ -18,6 +18,7 @@
 //! | | in a pool that has all the threads that the program lets it have | one of its workers ends what it executes |
 //! | everything that was queued | | each execution of it ends |
 //! | a group of items | each item of it that is there by then | as above |
+//! | any of several | one of them, if one needs nothing of this or what it needs ends | as above |
 //!
 //! Other items that have their slot get a worker. A frozen queue is not waited for in vain, nor is
 //! a limit that nobody has chosen: that limit rises.
@@ -32,7 +33,7 @@
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 
-use super::node::{Node, Target};
+use super::node::{Node, Target, Until};
 use super::{Machine, PwqFlush, PwqOf, WorkOf};
 use crate::pool::{Behind, Stuck};
 use crate::tick::BUDGET_PART;
@@ -46,7 +47,7 @@ const LOOK_AGAIN: Nanos = SECOND;
 /// Two looks are at least so far apart, or so many times what the last one has cost.
 const LOOK_GAP: Nanos = 10 * MILLISECOND;
 
-/// Who waits for what. An execution that waits for several things waits for all of them.
+/// Who waits for what.
 #[derive(Debug)]
 pub struct WaitGraph<M: Machine> {
     pub(super) waits: BTreeMap<Node, Wait<M>>,
@@ -62,6 +63,7 @@ pub struct WaitGraph<M: Machine> {
 #[derive(Debug)]
 pub(super) struct Wait<M: Machine> {
     targets: Vec<Target<M>>,
+    until: Until,
     /// The last execution on the stack of its thread, which is the one that is in the call.
     top: Node,
     /// With its thread's: see [`WaitGraph::looks`].
@@ -96,16 +98,24 @@ pub(super) enum Need<P> {
     Unplug(P),
     /// One of the workers of this pool ends what it executes.
     Thread(u32),
+    /// All that is needed in one of these ways happens.
+    Any(Vec<Vec<Need<P>>>),
 }
 
 /// What each of these needs.
 pub(super) type Needs<M> = BTreeMap<Node, Vec<Need<PwqOf<M>>>>;
 
 impl<M: Machine> WaitGraph<M> {
-    /// These executions, all of one thread and the last one first, are about to wait for all of
-    /// this. Refused if that never ends. Otherwise follow with [`end`](Self::end).
-    pub fn begin(&mut self, m: &M, nodes: &[Node], targets: &[Target<M>]) -> Result<(), Stuck> {
-        self.insert(m, nodes, targets);
+    /// These executions, all of one thread and the last one first, are about to wait for this.
+    /// Refused if that never ends. Otherwise follow with [`end`](Self::end).
+    pub fn begin(
+        &mut self,
+        m: &M,
+        nodes: &[Node],
+        until: Until,
+        targets: &[Target<M>],
+    ) -> Result<(), Stuck> {
+        self.insert(m, nodes, until, targets);
         let stuck = nodes.first().is_some_and(|&node| self.is_stuck(m, node));
         if stuck {
             self.end(nodes);
@@ -114,9 +124,9 @@ impl<M: Machine> WaitGraph<M> {
         Ok(())
     }
 
-    /// As [`begin`](Self::begin), of a thread that cannot do without: others may hold what it owns.
-    /// Where it would wait for ever others give up instead: each that this names is to be told, and
-    /// waits no more.
+    /// As [`begin`](Self::begin) for all of this, of a thread that cannot do without: others may
+    /// hold what it owns. Where it would wait for ever others give up instead: each that this names
+    /// is to be told, and waits no more.
     pub fn begin_bound(
         &mut self,
         m: &M,
@@ -124,7 +134,7 @@ impl<M: Machine> WaitGraph<M> {
         targets: &[Target<M>],
         mut gives_up: impl FnMut(Node),
     ) {
-        self.insert(m, nodes, targets);
+        self.insert(m, nodes, Until::All, targets);
         self.bound.extend(nodes);
         let Some(&first) = nodes.first() else { return };
         while let Some(node) = self
@@ -168,7 +178,7 @@ impl<M: Machine> WaitGraph<M> {
         needs.any(|need| self.of_need(m, need).contains(&node))
     }
 
-    fn insert(&mut self, m: &M, nodes: &[Node], targets: &[Target<M>]) {
+    fn insert(&mut self, m: &M, nodes: &[Node], until: Until, targets: &[Target<M>]) {
         let Some(&top) = nodes.first() else { return };
         // What is waited for is where it can be found.
         m.take_in();
@@ -178,6 +188,7 @@ impl<M: Machine> WaitGraph<M> {
             let targets = targets.to_vec();
             let wait = Wait {
                 targets,
+                until,
                 top,
                 look_at,
             };
@@ -278,6 +289,10 @@ impl<M: Machine> WaitGraph<M> {
     /// Those in the graph that have a part in this.
     fn of_need(&self, m: &M, need: &Need<PwqOf<M>>) -> Vec<Node> {
         match *need {
+            Need::Any(ref ways) => {
+                let needs = ways.iter().flatten();
+                needs.flat_map(|need| self.of_need(m, need)).collect()
+            }
             Need::End(node) => self.waits.get(&node).map(|_| node).into_iter().collect(),
             Need::Slot(pwq) => {
                 let holders = self.holders(m, pwq).map(|(node, _)| node);
@@ -291,6 +306,10 @@ impl<M: Machine> WaitGraph<M> {
     /// Does this keep a wait from going on, if these never do?
     pub(super) fn holds(&self, m: &M, need: &Need<PwqOf<M>>, stuck: &BTreeSet<Node>) -> bool {
         match *need {
+            Need::Any(ref ways) => {
+                let holds = |needs: &Vec<_>| needs.iter().any(|need| self.holds(m, need, stuck));
+                ways.iter().all(holds)
+            }
             Need::End(node) => stuck.contains(&node),
             Need::Unplug(pwq) => self.of_queue(m, pwq).any(|node| stuck.contains(&node)),
             Need::Thread(pool) => {
@@ -311,20 +330,41 @@ impl<M: Machine> WaitGraph<M> {
     }
 
     pub(super) fn needs(&self, m: &M, node: Node) -> Vec<Need<PwqOf<M>>> {
-        let targets = self
-            .waits
-            .get(&node)
-            .into_iter()
-            .flat_map(|wait| &wait.targets);
+        let Some(wait) = self.waits.get(&node) else {
+            return Vec::new();
+        };
+        let ways = wait.targets.iter().map(|target| self.needs_of(m, target));
+        match wait.until {
+            Until::All => ways.flatten().collect(),
+            Until::Any => self.any_of(m, ways).into_iter().collect(),
+        }
+    }
+
+    /// What has to happen for one of these ways. Nothing if nobody in the graph has a part in one,
+    /// and then the others are not asked for: there may be thousands.
+    fn any_of(
+        &self,
+        m: &M,
+        ways: impl Iterator<Item = Vec<Need<PwqOf<M>>>>,
+    ) -> Option<Need<PwqOf<M>>> {
+        let mut known = Vec::new();
+        for needs in ways {
+            if needs.iter().all(|need| self.of_need(m, need).is_empty()) {
+                return None;
+            }
+            known.push(needs);
+        }
+        (!known.is_empty()).then_some(Need::Any(known))
+    }
+
+    fn needs_of(&self, m: &M, target: &Target<M>) -> Vec<Need<PwqOf<M>>> {
         let mut needs = Vec::new();
-        for target in targets {
-            match *target {
-                Target::Item(work) => needs.extend(blocked(m, work, None)),
-                Target::Barrier { barrier, item } => needs.extend(blocked(m, barrier, Some(item))),
-                Target::Flush(part) => self.flushed(m, &part, &mut needs),
-                Target::Group(group) => {
-                    m.members(group, |work| needs.extend(blocked(m, work, None)));
-                }
+        match *target {
+            Target::Item(work) => needs.extend(blocked(m, work, None)),
+            Target::Barrier { barrier, item } => needs.extend(blocked(m, barrier, Some(item))),
+            Target::Flush(part) => self.flushed(m, &part, &mut needs),
+            Target::Group(group) => {
+                m.members(group, |work| needs.extend(blocked(m, work, None)));
             }
         }
         needs

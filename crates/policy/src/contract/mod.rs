@@ -38,7 +38,7 @@ pub use items::{
 };
 pub use knot::{WaitGraph, next_look};
 pub use lookout::{Looked, Lookout, look, look_round};
-pub use node::{Node, Target};
+pub use node::{Node, Target, Until};
 pub use queues::{
     PwqFlush, activate, apply_attrs, begin_flush, first_pwq, flush_step, freeze, gather,
     is_congested, is_drained, limit, pwq_emptied, pwq_for, refit, set_max_active, set_min_active,

@@ -12,6 +12,15 @@ pub struct Node {
     pub worker: WorkerId,
 }
 
+/// Which of the things that an execution waits for have to end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Until {
+    /// All of them.
+    All,
+    /// One of them, whichever.
+    Any,
+}
+
 /// What an execution waits for. Items and barriers stay in memory while it is in the graph.
 #[derive(Debug)]
 pub enum Target<M: Machine> {

@@ -45,6 +45,5 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Not seen are waits through a channel, a lock, `.await` or a timeout, and circles over several
-//! pools through [`select`](crate::select) and `map_unordered`. The
+//! Not seen are waits through a channel, a lock, `.await` or a timeout. The
 //! [report hook](crate::set_report_hook) is told after 30 s which items stand still, and where.

@@ -14,7 +14,7 @@ use std::iter::{Fuse, FusedIterator};
 use std::panic::resume_unwind;
 use std::sync::Arc;
 
-use cmwq_engine::RawPwq;
+use cmwq_engine::{Awaits, RawPwq};
 use cmwq_policy::queue::read_ahead;
 
 use crate::join_error::JoinError;
@@ -32,6 +32,7 @@ trait Spawned<T> {
     fn join(self) -> Result<T, JoinError>;
     fn cancel(&self) -> bool;
     fn pwq(&self) -> Option<RawPwq>;
+    fn awaits(&self) -> Awaits;
 }
 
 impl<T> Spawned<T> for JoinHandle<T> {
@@ -46,6 +47,10 @@ impl<T> Spawned<T> for JoinHandle<T> {
     fn pwq(&self) -> Option<RawPwq> {
         JoinHandle::pwq(self)
     }
+
+    fn awaits(&self) -> Awaits {
+        JoinHandle::awaits(self)
+    }
 }
 
 impl<T> Spawned<T> for ScopedJoinHandle<'_, T> {
@@ -59,6 +64,10 @@ impl<T> Spawned<T> for ScopedJoinHandle<'_, T> {
 
     fn pwq(&self) -> Option<RawPwq> {
         ScopedJoinHandle::pwq(self)
+    }
+
+    fn awaits(&self) -> Awaits {
+        ScopedJoinHandle::awaits(self)
     }
 }
 

@@ -6,7 +6,7 @@ use std::iter::{Fuse, FusedIterator};
 use std::sync::Arc;
 
 use cmwq_engine::error::QueueError;
-use cmwq_engine::{Latch, Process, RawPwq, user};
+use cmwq_engine::{Latch, Process, RawPwq, Until, user, worker};
 use cmwq_policy::queue::read_ahead;
 
 use super::results::{Shared, Ticket};
@@ -112,9 +112,17 @@ impl<I: Iterator, H: Spawned<()>, T> Pending<I, H, T> {
     fn wait(&self, queue: &Workqueue, latch: &Latch) -> Result<(), JoinError> {
         let queue = queue.raw();
         let pwq = self.pwqs.first.filter(|_| !self.pwqs.several);
-        // SAFETY: the handles are of items that were queued through this pwq, of this queue;
-        // nothing is named as awaited.
-        unsafe { queue.wait_latch(pwq, latch, None, &[]) }.map_err(JoinError::WouldDeadlock)
+        // Only items wait for each other in a circle.
+        let awaited = worker::is_current().then_some(&self.handles);
+        let awaits: Vec<_> = awaited
+            .into_iter()
+            .flatten()
+            .map(|(_, handle)| handle.awaits())
+            .collect();
+        // SAFETY: the handles are of items that were queued through this pwq, of this queue, and
+        // keep them.
+        unsafe { queue.wait_latch(pwq, latch, None, (Until::Any, &awaits)) }
+            .map_err(JoinError::WouldDeadlock)
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {

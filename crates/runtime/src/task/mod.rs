@@ -15,7 +15,7 @@ use std::ptr::NonNull;
 use std::task::Waker;
 
 use cmwq_engine::error::QueueError;
-use cmwq_engine::{Awaits, Header, Latch, RawItem, RawPwq, RawQueue, Ref, Vtable, user};
+use cmwq_engine::{Awaits, Header, Latch, RawItem, RawPwq, RawQueue, Ref, Until, Vtable, user};
 
 use self::reference::{Head, Headed};
 use self::stage::{Content, Held};
@@ -387,7 +387,7 @@ pub(crate) fn wait_to_join<T>(
             let (latch, name) = (task.latch(), Some(task.name()));
             let awaits = [Awaits::Item(raw(task))];
             // SAFETY: the task, which the caller has, was queued through this pwq of the queue.
-            let waited = unsafe { queue.wait_latch(Some(pwq), latch, name, &awaits) };
+            let waited = unsafe { queue.wait_latch(Some(pwq), latch, name, (Until::All, &awaits)) };
             waited.map_err(JoinError::WouldDeadlock)
         }
         Some(_) => Err(JoinError::Refused(QueueError::Forked)),

@@ -4,7 +4,7 @@
 
 use std::rc::Rc;
 
-use cmwq_policy::contract::{self, Machine as _, Node, PwqFlush, Target};
+use cmwq_policy::contract::{self, Machine as _, Node, PwqFlush, Target, Until};
 use cmwq_policy::queue::Intake;
 use cmwq_policy::worker::Wait;
 
@@ -281,7 +281,7 @@ impl Machine {
             return true;
         };
         let mut graph = self.wait_graph.borrow_mut();
-        graph.begin(self, &nodes, &[target]).is_ok()
+        graph.begin(self, &nodes, Until::All, &[target]).is_ok()
     }
 
     fn leaves(&self, id: ThreadId) {

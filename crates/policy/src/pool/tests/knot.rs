@@ -4,17 +4,17 @@ use std::collections::BTreeSet;
 
 use super::contract::OnRig;
 use super::*;
-use crate::contract::{self, Machine, Node, Target, WaitGraph};
+use crate::contract::{self, Machine, Node, Target, Until, WaitGraph};
 use crate::pool::Stuck;
 
 /// A machine whose queues are each in a pool of its number, and who waits for whom.
-struct World {
-    machine: OnRig,
-    graph: WaitGraph<OnRig>,
+pub(super) struct World {
+    pub(super) machine: OnRig,
+    pub(super) graph: WaitGraph<OnRig>,
 }
 
 impl World {
-    fn new(pools: usize) -> World {
+    pub(super) fn new(pools: usize) -> World {
         World {
             machine: OnRig::new(pools),
             graph: WaitGraph::default(),
@@ -22,7 +22,7 @@ impl World {
     }
 
     /// A new item that is executed in this pool, or waits there for a slot.
-    fn item(&self, pool: usize) -> usize {
+    pub(super) fn item(&self, pool: usize) -> usize {
         let work = self.machine.rig(|rig| rig.item());
         self.queue(work, pool);
         work
@@ -38,21 +38,25 @@ impl World {
         });
     }
 
-    fn end(&mut self, work: usize) {
+    pub(super) fn end(&mut self, work: usize) {
         self.leave(work);
         self.machine
             .rig(|rig| rig.end_and_run(work, ItemReport::default()));
     }
 
-    fn node(&self, work: usize) -> Node {
+    pub(super) fn node(&self, work: usize) -> Node {
         let (pool, worker) = self.machine.rig(|rig| rig.who(work)).expect("it runs");
         let pool = pool as u32;
         Node { pool, worker }
     }
 
+    fn begin_all(&mut self, nodes: &[Node], targets: &[Target<OnRig>]) -> Result<(), Stuck> {
+        self.graph.begin(&self.machine, nodes, Until::All, targets)
+    }
+
     fn begin(&mut self, work: usize, target: Target<OnRig>) -> Result<(), Stuck> {
         let node = self.node(work);
-        self.graph.begin(&self.machine, &[node], &[target])
+        self.begin_all(&[node], &[target])
     }
 
     fn leave(&mut self, work: usize) {
@@ -60,12 +64,12 @@ impl World {
         self.graph.end(&[node]);
     }
 
-    fn joins(&mut self, work: usize, awaited: usize) -> Result<(), Stuck> {
+    pub(super) fn joins(&mut self, work: usize, awaited: usize) -> Result<(), Stuck> {
         self.begin(work, Target::Item(awaited))
     }
 
     /// Waits for the last instance of an item.
-    fn flushes(&mut self, work: usize, item: usize) -> Result<(), Stuck> {
+    pub(super) fn flushes(&mut self, work: usize, item: usize) -> Result<(), Stuck> {
         let barrier = self
             .machine
             .rig(|rig| rig.barrier(item))
@@ -481,7 +485,7 @@ fn a_thread_waits_with_all_that_it_executes() {
     // One thread: the second is a claim in the middle of the first.
     let stack = [world.node(items[1]), world.node(items[0])];
     let targets = [Target::Item(items[2])];
-    assert_eq!(world.graph.begin(&world.machine, &stack, &targets), Ok(()));
+    assert_eq!(world.begin_all(&stack, &targets), Ok(()));
     for item in &items[..2] {
         assert_eq!(world.flushes(items[2], *item), Err(Stuck));
     }

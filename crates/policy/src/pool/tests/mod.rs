@@ -33,6 +33,7 @@ mod inspect;
 mod items;
 mod kinds;
 mod knot;
+mod knot_any;
 mod late;
 mod leaving;
 mod limits;

@@ -244,7 +244,8 @@ int cmwq_queue_create(const char *name, const struct cmwq_queue_options *options
 /*
  * Takes a queue away: refuses items but those that its own items queue, disarms its timers, waits
  * until everything has ended. Nobody may use it any more, which calls notice: they return
- * -ESHUTDOWN. In one of its own items it does not wait: the last item ends the queue.
+ * -ESHUTDOWN, until 1,024 more were destroyed and it may become another one (never with
+ * CMWQ_CHECKED=1). In one of its own items it does not wait: the last item ends the queue.
  */
 int cmwq_queue_destroy(struct cmwq_queue *queue);
 

@@ -126,6 +126,11 @@ impl<T: Copy> Items<T> {
         count: 0,
     };
 
+    /// How many the program says that there are.
+    pub(crate) fn len(&self) -> usize {
+        self.count
+    }
+
     /// They are the program's, and stay as long as the call.
     pub(crate) fn get(&self) -> Option<&[T]> {
         // SAFETY: the program says that so many are there.

@@ -123,7 +123,8 @@ impl QueuePtr {
         let queue = unsafe { &*self.0 };
         let closing = queue.state.compare_exchange(LIVE, CLOSING, SeqCst, SeqCst);
         if closing.is_err() {
-            return misuse(call, "the queue is being destroyed already");
+            let _ = misuse(call, "the queue is being destroyed already");
+            return -ESHUTDOWN;
         }
         // Where waiting would never end, the last item ends the queue.
         let _ = raw.close(None);

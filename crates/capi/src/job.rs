@@ -117,6 +117,9 @@ impl CJob {
 
     fn parts(&self) -> Result<Parts, &'static str> {
         let Some(parts) = self.parts.get() else {
+            if self.parts.len() > 0 {
+                return Err("parts is NULL, and part_count is not 0");
+            }
             let end = self.start.checked_add(self.size);
             let end = end.ok_or("the range has no end")?;
             return Ok(vec![(None, self.start..end)]);

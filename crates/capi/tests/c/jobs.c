@@ -182,6 +182,9 @@ static void test_nodes(void)
 	EQUAL(cmwq_run_job(&job), -EINVAL);
 	job.part_count = 0;
 	EQUAL(cmwq_run_job(&job), 0);
+	job.parts = NULL;
+	job.part_count = 3;
+	EQUAL(cmwq_run_job(&job), -EINVAL);
 	job = new_job();
 	job.func = do_units;
 	job.flags = CMWQ_JOB_NUMA_AWARE;

@@ -9,9 +9,9 @@
 //! Lowest first; a module imports from its own floor and from those below.
 //!
 //! 1. `adopt`, `cgroup`, `clock`, `generation`, `idle`, `sched`, `schedstat`, `session`,
-//!    `stderr`, `topology`, `under_miri`, `usage`: one kind of call or file each
+//!    `topology`, `under_miri`, `usage`: one kind of call or file each
 //! 2. `limits`, `stopwatch`, `thread`
-//! 3. `cpus`, `memory`: how much of the machine may be used
+//! 3. `cpus`, `file_limit`, `memory`, `stderr`: how much of the machine may be used; writing
 //! 4. `futex`, `helper`: the helper is a process that waits on futexes
 //! 5. `observe`: what threads and processes do
 //! 6. `inspect`, `kin`, `probe`
@@ -29,6 +29,8 @@ pub mod cgroup;
 pub mod clock;
 /// How many CPUs this process can use.
 pub mod cpus;
+/// Writing without being ended by the limit of a file's size.
+pub mod file_limit;
 /// Sleeping and waking on a word of memory.
 pub mod futex;
 /// Finding out that this process is a forked copy.

@@ -192,6 +192,30 @@ unsafe fn rt_sigprocmask(set: *const u64, old: *mut u64) {
     debug_assert_eq!(status, 0, "rt_sigprocmask");
 }
 
+/// Whether this signal waits in the calling thread, which has it blocked.
+pub(crate) fn is_pending(signal: i32) -> bool {
+    let mut pending = 0u64;
+    if !cfg!(miri) {
+        // SAFETY: the kernel writes the 8 bytes it is told `pending` has.
+        unsafe { libc::syscall(libc::SYS_rt_sigpending, &mut pending, size_of::<u64>()) };
+    }
+    pending & bits(&[signal]) != 0
+}
+
+/// Takes this signal away from the calling thread, which has it blocked, if it waits there.
+pub(crate) fn take_pending(signal: i32) {
+    if cfg!(miri) {
+        // It has no signals.
+        return;
+    }
+    let (set, at_once) = (bits(&[signal]), [0u64; 2]);
+    let nothing = std::ptr::null::<libc::siginfo_t>();
+    let size = size_of::<u64>();
+    // Not the C library's function, at which a thread may be cancelled.
+    // SAFETY: the kernel reads the 8 bytes of `set`, and a time of 0 in at most 16 bytes.
+    unsafe { libc::syscall(libc::SYS_rt_sigtimedwait, &set, nothing, &at_once, size) };
+}
+
 /// While it lives, its thread has all but the synchronous signals blocked: a new thread starts
 /// with its creator's mask.
 struct BlockedSignals {
@@ -213,7 +237,7 @@ impl Drop for BlockedSignals {
     }
 }
 
-fn bits(signals: &[i32]) -> u64 {
+pub(crate) fn bits(signals: &[i32]) -> u64 {
     signals
         .iter()
         .fold(0, |mask, signal| mask | 1 << (signal - 1))

@@ -100,6 +100,8 @@ impl Page {
     ///
     /// # Errors
     /// The system's answer, or if the snapshot is too long; it shows what it did, or nothing, then.
+    /// Where the page would grow beyond `RLIMIT_FSIZE`, the kernel also sends SIGXFSZ, which who
+    /// calls keeps from the program.
     pub fn publish(&mut self, snapshot: &Snapshot) -> io::Result<()> {
         let bytes = snapshot.encode();
         if bytes.len() > MAX_SNAPSHOT {

@@ -2,7 +2,8 @@
 //! it, and carries out what its user sets. Otherwise it sleeps in `accept`.
 //!
 //! The process works without it. Nobody can look where the system denies the page, the socket or
-//! the thread, or after the program has closed all its descriptors.
+//! the thread, where files may not grow (`RLIMIT_FSIZE`), or after the program has closed all its
+//! descriptors.
 
 mod recording;
 mod settings;
@@ -12,7 +13,7 @@ use std::io;
 use std::mem::ManuallyDrop;
 use std::os::unix::fs::MetadataExt;
 
-use cmwq_os::{limits, observe, sched, thread};
+use cmwq_os::{file_limit, limits, observe, sched, thread};
 use cmwq_policy::stats;
 use cmwq_stats::Page;
 use cmwq_stats::control::{Answer, Refusal, Request, Socket};
@@ -96,7 +97,7 @@ impl Shown {
             return Err(io::Error::other("the program has closed its descriptor"));
         }
         let snapshot = snapshot::take(self.engine, &self.socket, places);
-        self.page.publish(&snapshot)
+        file_limit::as_error(|| self.page.publish(&snapshot))
     }
 }
 

@@ -3,10 +3,15 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use rustix::process::{Resource, getrlimit, getuid};
+use rustix::process::getuid;
 use rustix::thread::{CapabilitySet, capabilities};
 
 use crate::{cgroup, sched};
+
+/// File descriptors where the system does not tell the limit: fewer than systems allow.
+const OPEN_FILES_UNTOLD: u64 = 256;
+/// No limit.
+const NONE: u64 = u64::MAX;
 
 /// What the system allows this process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,7 +20,8 @@ pub struct Limits {
     /// `threads-max` and `pid_max`, and `pids.max` of the visible cgroups (which count what else
     /// runs in them). `None`: none of them could be read.
     pub threads: Option<u64>,
-    /// File descriptors, the soft limit; `u64::MAX` is none.
+    /// File descriptors, the soft limit; `u64::MAX` is none. Where the system does not tell, 256:
+    /// fewer than systems allow.
     pub open_files: u64,
     /// How far the process may raise that.
     pub open_files_hard: u64,
@@ -39,11 +45,11 @@ pub struct MemoryLimit {
 /// Reads them.
 pub fn read() -> Limits {
     let root = Path::new("/");
-    let files = getrlimit(Resource::Nofile);
+    let (open_files, open_files_hard) = files();
     Limits {
         threads: threads(root),
-        open_files: open_files(),
-        open_files_hard: files.maximum.unwrap_or(u64::MAX),
+        open_files,
+        open_files_hard,
         memory: memory(root),
         nice_best: nice_best(),
     }
@@ -51,7 +57,30 @@ pub fn read() -> Limits {
 
 /// [`Limits::open_files`] alone: reads no file.
 pub fn open_files() -> u64 {
-    getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX)
+    files().0
+}
+
+/// Of file descriptors, the soft and the hard limit.
+fn files() -> (u64, u64) {
+    limit_of(libc::RLIMIT_NOFILE).unwrap_or((OPEN_FILES_UNTOLD, OPEN_FILES_UNTOLD))
+}
+
+/// As the C library has it.
+#[cfg(target_env = "musl")]
+type Resource = libc::c_int;
+#[cfg(not(target_env = "musl"))]
+type Resource = libc::__rlimit_resource_t;
+
+/// The soft and the hard limit; `u64::MAX` is none. `None`: the system does not tell, as in a
+/// sandbox that denies the call. (`rustix` takes it for a call that cannot fail.)
+fn limit_of(resource: Resource) -> Option<(u64, u64)> {
+    let mut limit = libc::rlimit64 {
+        rlim_cur: 0,
+        rlim_max: 0,
+    };
+    // SAFETY: the struct is valid for the write.
+    let got = unsafe { libc::getrlimit64(resource, &mut limit) };
+    (got == 0).then_some((limit.rlim_cur, limit.rlim_max))
 }
 
 fn threads(root: &Path) -> Option<u64> {
@@ -61,7 +90,7 @@ fn threads(root: &Path) -> Option<u64> {
 /// What limits the number of tasks: processes and threads, which count alike.
 #[derive(Clone, Debug)]
 pub struct TaskLimits {
-    /// Of this user; `None` where the kernel holds us to none.
+    /// Of this user; `None` where the kernel holds us to none, or does not tell.
     user: Option<u64>,
     /// Of the machine.
     machine: Option<u64>,
@@ -87,8 +116,9 @@ impl TaskLimits {
         let machine = [kernel("threads-max"), kernel("pid_max")];
         let hierarchies = cgroup::find(root, "pids");
         let groups = hierarchies.iter().flat_map(cgroup::Hierarchy::groups);
+        let of_user = limit_of(libc::RLIMIT_NPROC).map(|(soft, _)| soft);
         TaskLimits {
-            user: getrlimit(Resource::Nproc).current.filter(|_| !is_exempt),
+            user: of_user.filter(|&soft| soft != NONE && !is_exempt),
             machine: machine.into_iter().flatten().min(),
             groups: groups.map(|(_, group)| group.to_owned()).collect(),
         }
@@ -147,10 +177,9 @@ fn nice_best() -> i32 {
     if has_any(CapabilitySet::SYS_NICE) {
         return -20;
     }
-    // A limit of 1 allows nice 19, of 40 nice -20. Staying where one is needs no leave.
-    let limit = getrlimit(Resource::Nice)
-        .current
-        .map_or(40, |limit| limit.min(40));
+    // A limit of 1 allows nice 19, of 40 nice -20. Staying where one is needs no leave, and nothing
+    // else is sure where the limit is not told.
+    let limit = limit_of(libc::RLIMIT_NICE).map_or(0, |(soft, _)| soft.min(40));
     sched::nice_self().min(20 - limit as i32)
 }
 

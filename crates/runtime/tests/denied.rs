@@ -5,7 +5,7 @@ mod common;
 use std::io;
 
 use common::alone::alone;
-use common::queue;
+use common::{queue, seccomp};
 
 fn items_run() {
     let queue = queue("q");
@@ -50,4 +50,14 @@ fn what_is_said_to_a_file_that_may_not_grow_ends_nobody() {
             cmwq_os::stderr::say("cmwq: nobody reads it\n");
         },
     );
+}
+
+#[test]
+fn where_limits_are_not_told_items_run() {
+    alone("where_limits_are_not_told_items_run", || {
+        seccomp::deny(&[libc::SYS_prlimit64], libc::EPERM);
+        let limits = cmwq_os::limits::read();
+        assert!(limits.open_files < 1024 && limits.open_files_hard == limits.open_files);
+        items_run();
+    });
 }

@@ -18,6 +18,7 @@ use rustix::io::Errno;
 
 use super::stat::parse_state;
 use super::{Blocked, TaskState, is_own_proc, parse_syscall};
+use crate::limits;
 
 /// Threads whose files stay open between reads; each has two. The rest open and close at each
 /// read, so that a thousand workers do not eat the program's file descriptors.
@@ -58,8 +59,7 @@ pub struct TaskFiles {
 
 /// At two descriptors each they may take an eighth of what the process may open.
 fn may_keep() -> usize {
-    let open_files = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
-    let eighth = usize::try_from(open_files.unwrap_or(u64::MAX) / 8).unwrap_or(usize::MAX);
+    let eighth = usize::try_from(limits::open_files() / 8).unwrap_or(usize::MAX);
     KEPT_OPEN.min(eighth / 2)
 }
 

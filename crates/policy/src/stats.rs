@@ -43,10 +43,10 @@ impl Histogram {
     }
 
     /// The upper end of the bucket in which this many percent of all times end, in nanoseconds: at
-    /// most twice the true value. `None` if there are none.
+    /// most twice the true value. More than 100 percent are all of them. `None` if there are none.
     pub fn percentile(&self, percent: u64) -> Option<Nanos> {
-        let total = self.total();
-        let rank = (total * percent).div_ceil(100).max(1);
+        let share = u128::from(self.total()) * u128::from(percent.min(100));
+        let rank = (share.div_ceil(100) as u64).max(1);
         let mut below = 0;
         let bucket = self.0.iter().position(|count| {
             below += count;
@@ -189,6 +189,17 @@ mod tests {
         assert_eq!(times.percentile(50), Some(1024));
         assert_eq!(times.percentile(99), Some(1024));
         assert_eq!(times.percentile(100), Some(1 << 30));
+    }
+
+    #[test]
+    fn more_than_all_times_are_all_of_them() {
+        let mut times = Histogram::default();
+        (0..3).for_each(|_| times.note(1000));
+        assert_eq!(times.percentile(101), Some(1024));
+        assert_eq!(times.percentile(Nanos::MAX), Some(1024));
+        // So many that even 100 times as many would be no u64.
+        times.0[10] = u64::MAX / 2;
+        assert_eq!(times.percentile(100), Some(1024));
     }
 
     #[test]

@@ -357,7 +357,8 @@ void cmwq_blocking(void (*wait)(void *arg), void *arg);
 
 /*
  * The calling item waits for this process: its worker is as busy as the process and its
- * descendants. 0: as itself. Returns what held before.
+ * descendants. 0: as itself. Returns what held before. When the item ends, its worker is as busy
+ * as itself again.
  */
 int cmwq_attach_process(int pid);
 

@@ -431,3 +431,45 @@ fn attaching_outside_of_an_item_does_nothing() {
     });
     assert_eq!(nested.join().unwrap(), 2);
 }
+
+/// What an item finds that runs when this one has ended, on the same worker.
+fn found_after(item: fn()) -> i32 {
+    let queue = queue("attached");
+    let ends = |handle: cmwq::JoinHandle<i32>| {
+        // Nobody who waits for it claims it.
+        eventually("it has ended", || handle.is_finished());
+        handle.join().unwrap()
+    };
+    let first = queue.spawn(move || {
+        item();
+        cmwq_os::thread::gettid()
+    });
+    let (first, next) = (ends(first), queue.spawn(cmwq_os::thread::gettid));
+    assert_eq!(first, ends(next), "there is one worker");
+    ends(queue.spawn(|| cmwq_engine::worker::attach(0)))
+}
+
+#[test]
+fn a_process_that_is_left_attached_does_not_stand_for_later_items() {
+    let test = "a_process_that_is_left_attached_does_not_stand_for_later_items";
+    alone(test, || {
+        cmwq::Builder::new().thread_limit(1).install().unwrap();
+        let forgets = || std::mem::forget(cmwq::process::attach(std::process::id()));
+        assert_eq!(found_after(forgets), 0);
+        let leaves = || assert_eq!(cmwq_engine::worker::attach(1), 0);
+        assert_eq!(found_after(leaves), 0);
+    });
+}
+
+#[test]
+fn processes_may_be_let_go_in_any_order() {
+    let _watch = watchdog();
+    let left = queue("any order").spawn(|| {
+        let (outer, inner) = (cmwq::process::attach(1), cmwq::process::attach(2));
+        drop(outer);
+        let while_inner = cmwq_engine::worker::attach(2);
+        drop(inner);
+        (while_inner, cmwq_engine::worker::attach(0))
+    });
+    assert_eq!(left.join().unwrap(), (2, 0));
+}

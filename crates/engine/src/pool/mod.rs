@@ -2,6 +2,7 @@
 //! for is carried out in `events.rs`, by the threads of `threads/`. `README.md` in this folder: how
 //! nothing is lost between them.
 
+mod attached;
 mod current;
 pub(crate) mod hand;
 mod hold;

@@ -14,6 +14,7 @@ use cmwq_policy::work::WorkWord;
 use cmwq_policy::{CpuMask, ItemKey, ItemReport, Time, WorkerId};
 
 use super::Pool;
+use super::attached::Attached;
 use super::hand::{Hand, Item};
 use crate::item::Header;
 use crate::park::Parker;
@@ -39,12 +40,10 @@ pub(crate) struct Slot {
     visitor: AtomicI32,
     /// Of a claim: the worker or claim whose item called.
     beneath: AtomicPtr<Slot>,
-    /// The process whose tree stands for this worker; 0: the thread itself.
-    attached: AtomicI32,
+    /// The process whose tree stands for this worker, if any does.
+    attached: Attached,
     /// What is known of that tree from earlier looks.
     tree: Mutex<Option<Tree>>,
-    /// A process tree stood for this worker at some time of the current item.
-    pub(crate) was_foreign: AtomicBool,
     pub(crate) wait_failed: AtomicBool,
     /// Its wait was given up for others. Changed under the lock of the graph of waits.
     pub(crate) gave_up: AtomicBool,
@@ -85,9 +84,8 @@ impl Slot {
             tid: AtomicI32::new(0),
             visitor: AtomicI32::new(0),
             beneath: AtomicPtr::default(),
-            attached: AtomicI32::new(0),
+            attached: Attached::default(),
             tree: Mutex::new(None),
-            was_foreign: AtomicBool::new(false),
             wait_failed: AtomicBool::new(false),
             gave_up: AtomicBool::new(false),
             parked_on: AtomicU32::new(NOWHERE),
@@ -211,12 +209,14 @@ impl Slot {
 
     /// The worker's own thread begins an item.
     pub(crate) fn begins_item(&self) {
-        clear(&self.was_foreign);
+        // Of whoever ran in no item.
+        self.attached.clear();
     }
 
-    /// It has ended it.
-    pub(crate) fn ends_item(&self) {
+    /// It has ended it; whether a process tree stood for the worker at some time.
+    pub(crate) fn ends_item(&self) -> bool {
         clear(&self.described);
+        self.attached.clear()
     }
 
     /// The calling thread, which is the worker's, is about to park on its CPU.
@@ -352,11 +352,20 @@ impl Slot {
         self.waits.load(SeqCst)
     }
 
-    /// From now on the worker's state is that of this process tree, or its own with 0; what it was
-    /// before.
+    /// Until its item ends, the worker's state is that of this process tree, or its own with 0;
+    /// what it was before.
     pub(crate) fn attach(&self, pid: i32) -> i32 {
-        self.was_foreign.store(true, SeqCst);
-        self.attached.swap(pid, SeqCst)
+        self.attached.set(pid)
+    }
+
+    /// The same until the number that this returns is let go.
+    pub(crate) fn hold_attached(&self, pid: i32) -> u64 {
+        self.attached.hold(pid)
+    }
+
+    /// In any order; on the worker's thread.
+    pub(crate) fn let_attached_go(&self, number: u64) {
+        self.attached.let_go(number);
     }
 
     /// People are told this of the item.
@@ -385,7 +394,7 @@ impl Slot {
     /// Looks at the worker from outside: its thread, or the process tree that stands for it, of
     /// which `threads` that run are enough.
     pub(crate) fn look(&self, threads: u32) -> Option<SeenState> {
-        match self.attached.load(SeqCst) {
+        match self.attached.leader() {
             0 => self.look_at_thread(),
             leader => self.look_at_tree(leader, threads),
         }

@@ -1,8 +1,12 @@
 //! What an item can ask of its worker. Outside of items these calls do nothing.
 
+use std::fmt;
+use std::marker::PhantomData;
+
 use cmwq_policy::attrs::Kind;
 
 use crate::item::Header;
+use crate::pool::Slot;
 use crate::queue::pwq::name_of;
 use crate::wait::this_worker;
 
@@ -71,8 +75,40 @@ pub fn is_rescuer() -> bool {
     this_worker::current().is_some_and(|worker| worker.is_rescuer())
 }
 
-/// From now on the worker is as busy as this process and its descendants; 0: as itself. What held
-/// before.
+/// Until the calling item ends, or another one is attached, the worker is as busy as this process
+/// and its descendants; 0: as itself. What held before.
 pub fn attach(pid: i32) -> i32 {
     this_worker::current().map_or(0, |worker| worker.attach(pid))
+}
+
+/// As [`attach`], until what this returns is dropped, on the same thread. Several may be dropped in
+/// any order: of those that are left, the last one counts. One that outlives its item does nothing.
+pub fn attached(pid: i32) -> Attached {
+    let hold = |worker: this_worker::ThisWorker| (worker.slot, worker.slot.hold_attached(pid));
+    Attached {
+        held: this_worker::current().map(hold),
+        not_send: PhantomData,
+    }
+}
+
+/// While it lives, a process stands for the worker.
+#[must_use = "the worker speaks for itself again when this is dropped"]
+pub struct Attached {
+    held: Option<(&'static Slot, u64)>,
+    /// It is the worker's thread that may let it go.
+    not_send: PhantomData<*const ()>,
+}
+
+impl Drop for Attached {
+    fn drop(&mut self) {
+        if let Some((slot, number)) = self.held {
+            slot.let_attached_go(number);
+        }
+    }
+}
+
+impl fmt::Debug for Attached {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Attached").finish_non_exhaustive()
+    }
 }

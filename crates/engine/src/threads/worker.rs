@@ -89,7 +89,7 @@ impl Hands {
         let seen = base.recorder().begins();
         tracepoints::execute(name_of(pwq), key, function);
         CURRENT.set(Some(Current { slot, item: None }));
-        slot.ends_item();
+        let was_foreign = slot.ends_item();
         let at = self.watch.now();
         // In a child that was forked meanwhile somebody who is not there may hold its lock.
         if base.recorder().is_on() && base.is_ours() {
@@ -97,7 +97,7 @@ impl Hands {
             base.recorder().ran(item, pool, (begun, at), seen);
         }
         let ran = at.since(begun);
-        let (report, cpu) = self.meter.end(at, ran, slot.was_foreign.load(SeqCst));
+        let (report, cpu) = self.meter.end(at, ran, was_foreign);
         if let Some(cpu) = cpu.filter(|_| base.is_ours()) {
             self.note_cpu(at, pwq, key.func, cpu);
         }

@@ -433,7 +433,8 @@ int cmwq_thaw(void);
 
 /*
  * The CPU time in one go that makes an item CPU-intensive (10 ms), and how long a queue may stand
- * still until that is reported (30 s). In nanoseconds; 0 turns it off.
+ * still until that is reported (30 s). In nanoseconds; 0 turns it off. Where no worker is there and
+ * no thread can be made, that is reported at once.
  */
 void cmwq_set_cpu_intensive_threshold(uint64_t ns);
 void cmwq_set_watchdog_threshold(uint64_t ns);

@@ -1,6 +1,7 @@
 //! What people should hear of: items that keep a CPU, queues that stand still, misuse.
 
 use std::fmt;
+use std::io;
 use std::sync::atomic::AtomicPtr;
 use std::time::Duration;
 
@@ -29,7 +30,8 @@ pub enum Report {
         count: u32,
     },
     /// Items wait and no worker has taken one for the [threshold]. Said once, until there is
-    /// progress.
+    /// progress. Where a pool has no worker and no thread can be made, it is said at once: not
+    /// again before a thread could be made, unless the pool still stands still after the threshold.
     ///
     /// [threshold]: crate::Process::set_watchdog_threshold
     Stall {
@@ -41,6 +43,9 @@ pub enum Report {
         stood: Duration,
         /// What the workers do that could have taken it.
         workers: Vec<StalledWorker>,
+        /// The last try to make a worker's thread has failed with this errno: no other worker can
+        /// come.
+        no_thread: Option<i32>,
     },
     /// Items wait for a slot, and for the [threshold] no item with a slot has ended (*thread
     /// starvation*). They may wait for each other: a chain of items that depend on each other needs
@@ -238,6 +243,7 @@ impl Report {
             item,
             stood,
             workers,
+            no_thread,
         } = self
         else {
             return Ok(());
@@ -246,6 +252,10 @@ impl Report {
             f,
             "{item} of queue \"{queue}\" has been the next item for {stood:?}"
         )?;
+        if let Some(errno) = no_thread {
+            let error = io::Error::from_raw_os_error(*errno);
+            write!(f, "; no thread can be made: {error}")?;
+        }
         workers.iter().try_for_each(|worker| write!(f, "{worker}"))
     }
 

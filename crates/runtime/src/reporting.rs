@@ -38,7 +38,8 @@ pub fn set_cpu_intensive_threshold(threshold: Duration) {
 
 /// A pool whose next item stays the same for so long is reported (kernel `watchdog_thresh`), and so
 /// is a queue of which items have waited for a slot for so long while none of those that have one
-/// has ended. 30 s unless set; zero turns it off.
+/// has ended. 30 s unless set; zero turns it off. A pool that has no worker and for which no thread
+/// can be made is reported at once.
 ///
 /// ```
 /// cmwq::set_watchdog_threshold(std::time::Duration::from_secs(120));

@@ -46,6 +46,7 @@ mod tests {
             item: "job",
             stood: Duration::from_secs(30),
             workers: Vec::new(),
+            no_thread: None,
         };
         assert!(is_about_run(&stall));
     }

@@ -18,9 +18,19 @@ use crate::thresholds;
 
 /// Reports the pool if its worklist has stood still for too long.
 pub(crate) fn look(pool: &'static Pool) {
+    look_after(pool, thresholds::watchdog());
+}
+
+/// The same for one that has no worker, and for which no thread could be made: that is not waited
+/// for. Unless the watchdog is off.
+pub(super) fn look_at_once(pool: &'static Pool) {
+    look_after(pool, thresholds::watchdog().min(1));
+}
+
+fn look_after(pool: &'static Pool, threshold: Nanos) {
     // Names are taken under the lock, while the items keep their queues.
     let report = pool.with_workers(clock::now(), |core, cx| {
-        let stall = core.stalled(cx, thresholds::watchdog())?;
+        let stall = core.stalled(cx, threshold)?;
         Some(describe(pool, &stall))
     });
     report.into_iter().for_each(say);
@@ -44,6 +54,7 @@ fn describe(pool: &'static Pool, stall: &Stall<PwqRef>) -> Report {
         item,
         stood: Duration::from_nanos(stall.stood),
         workers: workers.map(|(id, busy)| worker(pool, *id, busy)).collect(),
+        no_thread: pool.base().no_thread(),
     }
 }
 

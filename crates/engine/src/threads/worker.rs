@@ -16,6 +16,7 @@ use cmwq_policy::{CpuMask, ItemReport, Nanos, Rule, Time, WorkerId, sampling};
 
 use super::mask::{is_items_mask, set_pool_mask};
 use super::meter::{Found, Meter, Tidiness};
+use super::stall;
 use crate::base::Base;
 use crate::item::Header;
 use crate::options::ThreadHook;
@@ -131,9 +132,17 @@ impl Drop for Hands {
 
 /// Creates the thread of a worker, or tells the core that it could not.
 pub(super) fn create(pool: &'static Pool, id: WorkerId) {
-    if let Err(error) = spawn(pool.make_slot(id)) {
-        pool.base().note_spawn_failure(&error);
-        pool.with(|core, cx| core.spawn_failed(cx, id));
+    let base = pool.base();
+    let Err(error) = spawn(pool.make_slot(id)) else {
+        return base.note_spawned();
+    };
+    base.note_spawn_failure(&error);
+    let has_none = pool.with(|core, cx| {
+        core.spawn_failed(cx, id);
+        core.nr_workers() == 0
+    });
+    if has_none && base.says_no_thread() {
+        stall::look_at_once(pool);
     }
 }
 

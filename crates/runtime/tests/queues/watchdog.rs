@@ -19,6 +19,7 @@ struct Stall {
     item: &'static str,
     stood: Duration,
     workers: Vec<StalledWorker>,
+    no_thread: Option<i32>,
     text: String,
 }
 
@@ -31,11 +32,13 @@ fn stalls(log: &Log<Report>) -> Vec<Stall> {
                 item,
                 stood,
                 workers,
+                no_thread,
             } => Some(Stall {
                 queue,
                 item,
                 stood,
                 workers,
+                no_thread,
                 text,
             }),
             _ => None,
@@ -206,6 +209,35 @@ fn without_a_worker_there_is_none_to_name() {
         assert_eq!(queue.queue(&cmwq::Work::new(|| ())), Ok(true));
         let stall = one_stall(&log);
         assert_eq!((stall.queue.as_str(), stall.workers.len()), ("nobody", 0));
+        assert_eq!(stall.no_thread, Some(libc::EAGAIN));
+        // Dropping it would wait for its item.
+        std::mem::forget(queue);
+    });
+}
+
+#[test]
+fn that_no_thread_can_be_made_for_a_pool_without_one_is_said_at_once() {
+    let test = "watchdog::that_no_thread_can_be_made_for_a_pool_without_one_is_said_at_once";
+    alone(test, || {
+        // The watchdog alone would say it when nobody waits for it any more.
+        cmwq::set_watchdog_threshold(Duration::from_secs(100_000));
+        let log = reports();
+        // The tick's thread is there before threads cannot be made any more.
+        cmwq::system_percpu().spawn(|| ()).join().unwrap();
+        log.take();
+        crate::common::seccomp::deny_threads();
+        let queue = limited("nobody", 4);
+        assert_eq!(queue.queue(&cmwq::Work::new(|| ())), Ok(true));
+        eventually("it is said", || log.len() > 0);
+        let failures = cmwq::stats().spawn_failures;
+        eventually("it is tried again", || {
+            cmwq::stats().spawn_failures > failures + 2
+        });
+        let stalls = stalls(&log);
+        assert_eq!(stalls.len(), 1, "{stalls:?}");
+        let (stall, end) = (&stalls[0], "no thread can be made: Resource temporarily");
+        assert_eq!((stall.queue.as_str(), stall.workers.len()), ("nobody", 0));
+        assert!(stall.text.contains(end), "{}", stall.text);
         // Dropping it would wait for its item.
         std::mem::forget(queue);
     });

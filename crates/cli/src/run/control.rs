@@ -1,11 +1,12 @@
 //! The state that reader, jobs and signals share: who runs, what has ended, whether to go on.
 
+mod waits;
+
 use super::groups::Groups;
 use super::status::{JobEnd, RunEnd, RunStatus};
 use super::tally::Tally;
 use super::vigil::GRACE;
 use crate::so_far::{Shown, SoFar};
-use cmwq_admission::Relief;
 use rustix::event::{EventfdFlags, eventfd};
 use rustix::process::{Pid, Signal};
 use std::collections::HashMap;
@@ -36,8 +37,9 @@ struct State {
     /// Jobs that are queued or running.
     outstanding: usize,
     groups: Groups,
-    /// Processes that ended.
+    /// Processes that ended, and jobs that have left.
     ends: u64,
+    leaves: u64,
     tally: Tally,
     verdict: RunStatus,
     stopped: bool,
@@ -155,7 +157,10 @@ impl Control {
 
     /// Undoes one `admit`.
     pub(super) fn leave(&self) {
-        self.lock().outstanding -= 1;
+        let mut state = self.lock();
+        state.outstanding -= 1;
+        state.leaves += 1;
+        drop(state);
         self.changed.notify_all();
     }
 
@@ -415,37 +420,6 @@ impl Control {
     /// How many processes have ended, for `wait_for_relief`.
     pub(super) fn ends(&self) -> u64 {
         self.lock().ends
-    }
-
-    /// The system had no room for another process: waits until one of ours ends (one that ended
-    /// after `seen` counts), or for a while. False: give up, or the run is stopped.
-    pub(super) fn wait_for_relief(&self, seen: u64, relief: &mut Relief) -> bool {
-        let state = self.lock();
-        let pause = Duration::from_nanos(relief.pause());
-        let waits = |state: &mut State| !state.stopped && state.ends == seen;
-        let waited = self.changed.wait_timeout_while(state, pause, waits);
-        let state = waited.unwrap_or_else(PoisonError::into_inner).0;
-        if state.stopped || state.ends != seen {
-            relief.has_ended();
-            return !state.stopped;
-        }
-        relief.goes_on(state.groups.len() as u64)
-    }
-
-    /// Waits until a process ends (one that ended after `seen` counts) or the run is stopped, at
-    /// most this long.
-    pub(super) fn wait_for_end(&self, seen: u64, most: Duration) {
-        let state = self.lock();
-        let waits = |state: &mut State| !state.stopped && state.ends == seen;
-        let _over = self.changed.wait_timeout_while(state, most, waits);
-    }
-
-    /// Waits for so long. False: the run is stopped.
-    pub(super) fn rest(&self, time: Duration) -> bool {
-        let goes_on = |state: &mut State| !state.stopped;
-        let waited = self.changed.wait_timeout_while(self.lock(), time, goes_on);
-        let state = waited.unwrap_or_else(PoisonError::into_inner).0;
-        !state.stopped
     }
 
     /// How many processes run.

@@ -49,6 +49,7 @@ mod shell;
 mod signals;
 mod slots;
 mod sources;
+mod spare;
 pub(crate) mod spelling;
 mod status;
 mod summary;
@@ -162,6 +163,7 @@ fn play(
         session.rules.expect(jobs.read_all());
     }
     session.mind_room();
+    session.keep_spare();
     let _looks = Looks::start(session);
     submit_all(session, jobs, plan, args.summary != SummaryFormat::None);
     session.wait()

@@ -2,6 +2,7 @@
 
 use super::hole::{Arguments, Holes, Text};
 use super::output::{Blocks, Spool};
+use super::spare::Spared;
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -28,6 +29,9 @@ struct Files {
     exitval: PathBuf,
 }
 
+/// Writes what is in a file.
+type Content<'a> = &'a mut dyn FnMut(&mut File) -> io::Result<()>;
+
 impl Results {
     pub(super) fn new(path: &Path, holes: &Holes) -> Self {
         Self {
@@ -36,25 +40,28 @@ impl Results {
         }
     }
 
-    /// Writes the files, over what may be there. Nothing is left to be written elsewhere.
+    /// Writes the files, which `create` makes, over what may be there. Nothing is left to be written
+    /// elsewhere.
     ///
     /// # Errors
     /// Names the file that cannot be written.
-    pub(super) fn write(
+    pub(super) fn write<'a>(
         &self,
         job: &Arguments<'_>,
         status: ExitStatus,
         blocks: &mut Blocks,
+        create: impl Fn(&Path) -> io::Result<Spared<'a, File>>,
     ) -> io::Result<()> {
         let files = self.files(job);
         // A shell's word for a signal.
         let exit = status.code().or(status.signal().map(|signal| 128 + signal));
         let text = |number: i64| format!("{number}\n").into_bytes();
         let (seq, exit) = (job.sequence as i64, i64::from(exit.unwrap_or(0)));
-        write(&files.stdout, seq, |file| take(&mut blocks.out, file))?;
-        write(&files.stderr, seq, |file| take(&mut blocks.err, file))?;
-        write(&files.seq, seq, |file| file.write_all(&text(seq)))?;
-        write(&files.exitval, seq, |file| file.write_all(&text(exit)))
+        let write = |path, content: Content<'_>| write(path, seq, &create, content);
+        write(&files.stdout, &mut |file| take(&mut blocks.out, file))?;
+        write(&files.stderr, &mut |file| take(&mut blocks.err, file))?;
+        write(&files.seq, &mut |file| file.write_all(&text(seq)))?;
+        write(&files.exitval, &mut |file| file.write_all(&text(exit)))
     }
 
     fn files(&self, job: &Arguments<'_>) -> Files {
@@ -133,16 +140,17 @@ fn take(spool: &mut Option<Spool>, to: &mut File) -> io::Result<()> {
 
 /// The file is there as a whole or not at all, also if jobs with equal arguments write it at the
 /// same time: the last one stays.
-fn write(
+fn write<'a>(
     path: &Path,
     sequence: i64,
-    content: impl FnOnce(&mut File) -> io::Result<()>,
+    create: impl Fn(&Path) -> io::Result<Spared<'a, File>>,
+    content: Content<'_>,
 ) -> io::Result<()> {
     let mut part = path.as_os_str().to_owned();
     part.push(format!(".part{sequence}"));
     let made = path.parent().map_or(Ok(()), fs::create_dir_all);
     let written = made
-        .and_then(|()| content(&mut File::create(&part)?))
+        .and_then(|()| content(&mut create(Path::new(&part))?.made))
         .and_then(|()| fs::rename(&part, path));
     written.map_err(|error| {
         // Half a file would be taken for a whole one by somebody.

@@ -166,6 +166,40 @@ fn few_descriptors_only_make_it_slower() {
     }
 }
 
+#[test]
+fn few_descriptors_lose_no_block() {
+    for (most, mode) in [(20, "-k"), (32, "-k"), (40, "--ungroup"), (56, "--ungroup")] {
+        let ran = shell(&format!(
+            "ulimit -n {most}; seq 600 | \"$0\" run {mode} --pipe -n 10 --summary json cat"
+        ));
+        assert_eq!(ran.code, Some(0), "{most} {mode}: {}", ran.err);
+        assert_eq!(ran.lines().len(), 600, "{most} {mode}");
+        assert_eq!(ran.summary()["jobs"], 60, "{most} {mode}");
+    }
+}
+
+#[test]
+fn few_descriptors_lose_no_file_of_results() {
+    let folder = Folder::new();
+    // All that there is room for run at a time, and end at about the same time.
+    for (most, path) in [(24, "a"), (64, "b"), (64, "c/{#}")] {
+        let path = folder.name(path);
+        let ran = shell(&format!(
+            "ulimit -n {most}; seq 60 | \"$0\" run --results '{path}' sh -c 'sleep 0.2; echo {{}}'"
+        ));
+        assert_eq!(ran.code, Some(0), "{most} {path}: {}", ran.err);
+    }
+    let count = |pattern: &str| {
+        let folder = folder.name(".");
+        let ran = shell(&format!("cd '{folder}'; cat {pattern} | wc -l"));
+        ran.text().trim().to_owned()
+    };
+    for pattern in ["[ab]/1/*/stdout", "[ab]/1/*/exitval"] {
+        assert_eq!(count(pattern), "120", "{pattern}");
+    }
+    assert_eq!(count("c/*"), "180", "stdout, .seq and .exitval");
+}
+
 /// Jobs that sleep, run by a user who may have so many processes and threads and has no others. The
 /// jobs start none themselves: only our own starts meet the limit.
 fn with_processes(most: u32, input: &str) -> Ran {

@@ -1,6 +1,7 @@
 //! Who waits for what, and for how long.
 
 use super::*;
+use cmwq_admission::Relief;
 use std::sync::Arc;
 
 #[test]

@@ -4,6 +4,7 @@
 use super::READ_SIZE;
 use super::held::{Held, HeldFile};
 use super::tag::Tagged;
+use crate::run::spare::is_out_of_descriptors;
 use rustix::fs::{Access, access};
 use rustix::io::Errno;
 use std::io::{self, BufReader, BufWriter, Seek, Write};
@@ -122,10 +123,6 @@ pub(in crate::run) fn in_folder(error: io::Error) -> io::Error {
     let folder = std::env::temp_dir();
     let why = format!("temporary file in {}: {error}", folder.display());
     io::Error::new(error.kind(), why)
-}
-
-fn is_out_of_descriptors(error: &io::Error) -> bool {
-    matches!(error.raw_os_error(), Some(libc::EMFILE | libc::ENFILE))
 }
 
 #[cfg(test)]

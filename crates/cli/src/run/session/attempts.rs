@@ -236,7 +236,11 @@ impl Session {
     fn launch_in_turn(&self, title: &Title, call: Call<'_>, refused: bool) -> io::Result<Child> {
         let turn = || self.turn.lock().unwrap_or_else(PoisonError::into_inner);
         let _turn = refused.then(turn);
-        self.launcher.start(call, title.sequence + 1, title.slot)
+        let start = || self.launcher.start(call, title.sequence + 1, title.slot);
+        match self.has_blocks || self.control.with_starting() <= 1 {
+            true => self.spare.help(start).map(|started| started.made),
+            false => start(),
+        }
     }
 }
 

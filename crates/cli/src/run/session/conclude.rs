@@ -7,9 +7,12 @@ use crate::run::halt::Outcome;
 use crate::run::hole::Arguments;
 use crate::run::log::Entry;
 use crate::run::output::{Finished, Lost};
+use crate::run::spare::{Spared, is_out_of_descriptors};
 use crate::run::status::{JobEnd, OTHER_ERROR};
-use cmwq_admission::Spent;
+use cmwq_admission::{Relief, Spent};
+use std::fs::File;
 use std::io;
+use std::path::Path;
 use std::time::UNIX_EPOCH;
 
 impl Session {
@@ -67,7 +70,21 @@ impl Session {
             sequence: title.sequence + 1,
             slot: title.slot,
         };
-        results.write(&job, last.status, &mut last.blocks)
+        let create = |path: &Path| self.create(path);
+        results.write(&job, last.status, &mut last.blocks, create)
+    }
+
+    /// A file of a job that has ended. While all descriptors are in use it waits for others to end.
+    fn create(&self, path: &Path) -> io::Result<Spared<'_, File>> {
+        let mut relief = Relief::default();
+        loop {
+            let seen = self.control.ends();
+            let created = self.spare.help(|| File::create(path));
+            let is_refused = created.as_ref().is_err_and(is_out_of_descriptors);
+            if !is_refused || !self.control.wait_to_keep(seen, &mut relief) {
+                return created;
+            }
+        }
     }
 
     /// True for the first that stops the run. After a signal to us it is that which decides what

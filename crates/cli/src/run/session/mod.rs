@@ -25,6 +25,7 @@ use crate::run::output::{self, Blocks, Output};
 use crate::run::results::Results;
 use crate::run::room::Room;
 use crate::run::slots::Slots;
+use crate::run::spare::Spare;
 use crate::run::status::{JobEnd, OTHER_ERROR};
 use crate::run::template::{Given, Template};
 use crate::run::threads;
@@ -42,7 +43,11 @@ use std::time::{Duration, SystemTime};
 /// Blocks that wait for their jobs to begin, at most.
 const BLOCKS_AHEAD: usize = 2;
 
-/// Between two tries to make a file for a block, unless a job ends.
+/// Descriptors that the start of a process takes: both ends of two pipes, its standard input, and
+/// both ends of the pipe that tells why it could not be started.
+const TO_START: usize = 7;
+
+/// Between two tries to make a file for a block, unless a job leaves.
 const RARELY: Duration = Duration::from_millis(100);
 
 /// All that the jobs of a run share.
@@ -79,6 +84,10 @@ pub(super) struct Session {
     pub(super) board: Board,
     pub(super) failures: Failures,
     results: Option<Results>,
+    /// For files of results, and for the start of processes; the latter only where blocks would
+    /// take all of it, or if no other process runs.
+    spare: Spare,
+    has_blocks: bool,
 }
 
 /// What a session is made of, beside the options.
@@ -146,6 +155,11 @@ impl Session {
             is_watched: setup.is_watched,
             board: Board::new(args.progress == When::Full),
             failures: Failures::default(),
+            spare: Spare::new(match args.pipe {
+                true => TO_START,
+                false => setup.results.iter().len(),
+            }),
+            has_blocks: args.pipe,
             results: setup.results,
         })
     }
@@ -177,15 +191,16 @@ impl Session {
         Ok(true)
     }
 
-    /// A file with the block. If no descriptor is left it waits for jobs to end. `None`: the run
+    /// A file with the block, once there are descriptors for that and for the start of a job.
+    /// While there are not, it waits for jobs that were admitted before to leave. `None`: the run
     /// was stopped before.
     fn stored(&self, block: &[u8]) -> io::Result<Option<File>> {
         loop {
-            let seen = self.control.ends();
-            match blocks::stored(block) {
-                Err(error) if is_shortage(&error) && self.control.with_starting() > 0 => {
-                    self.control.wait_for_end(seen, RARELY);
-                    if self.control.is_stopped() {
+            let (seen, is_alone) = self.control.leaves();
+            let stored = || blocks::stored(block);
+            match self.spare.respect(is_alone, stored) {
+                Err(error) if is_shortage(&error) && !is_alone => {
+                    if !self.control.wait_for_leave(seen, RARELY) {
                         return Ok(None);
                     }
                 }
@@ -193,6 +208,11 @@ impl Session {
                 Ok(file) => return Ok(Some(file)),
             }
         }
+    }
+
+    /// Keeps descriptors aside from here on.
+    pub(super) fn keep_spare(&self) {
+        self.spare.keep();
     }
 
     /// There are no jobs with these numbers: nobody waits for their output.

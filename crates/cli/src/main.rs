@@ -28,6 +28,7 @@ mod whereabouts;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Parser, Subcommand};
+use rustix::process::{Resource, getrlimit};
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
 use std::process::ExitCode;
@@ -56,7 +57,25 @@ enum Command {
     Completions(pages::CompletionsArgs),
 }
 
+/// What the definitions of all options and the way to the first job take, with much to spare.
+const STACK: usize = 8 << 20;
+
 fn main() -> ExitCode {
+    let limit = getrlimit(Resource::Stack).current;
+    if limit.is_none_or(|limit| limit >= STACK as u64 / 8) {
+        return command();
+    }
+    // The main thread has as little stack as who started us allows, and jobs are to have that.
+    let larger = std::thread::Builder::new().stack_size(STACK);
+    match larger.spawn(command).map(std::thread::JoinHandle::join) {
+        Ok(Ok(code)) => code,
+        Ok(Err(panic)) => std::panic::resume_unwind(panic),
+        // It may be enough.
+        Err(_) => command(),
+    }
+}
+
+fn command() -> ExitCode {
     let words: Vec<OsString> = std::env::args_os().collect();
     match parse(words) {
         Ok(cli) => dispatch(cli.command),

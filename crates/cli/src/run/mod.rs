@@ -121,6 +121,7 @@ fn run(given: &RunArgs) -> io::Result<RunEnd> {
     }
     crate::startup::keep_exit_statuses();
     reports::listen();
+    signals::survive_file_limit()?;
     let notes = notes.into_iter().chain(temporary_folder(args)?);
     let summary_file = open_summary(args)?;
     let (log, done) = open_log(args, &plan)?;
@@ -183,12 +184,11 @@ fn sum_up(
     let text = summary::text(args.summary, tally, elapsed, runnable_ns, long, failed);
     match (text, file) {
         (Some(text), Some((mut file, path))) => {
-            return writeln!(file, "{text}").map_err(|error| named(path, &error));
+            writeln!(file, "{text}").map_err(|error| named(path, &error))
         }
-        (Some(text), None) => session.output.print(&text),
-        (None, _) => {}
+        (Some(text), None) => session.output.deliver(&text),
+        (None, _) => Ok(()),
     }
-    Ok(())
 }
 
 /// Names the jobs that failed to somebody at a terminal who has not been told otherwise. One that

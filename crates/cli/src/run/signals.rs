@@ -25,7 +25,6 @@ const FLUSH: Duration = Duration::from_millis(20);
 /// From here on these signals are ours to follow. One that we were started with as ignored
 /// (nohup) stays ignored.
 pub(super) fn watch(session: &Arc<Session>) -> io::Result<()> {
-    survive_file_limit()?;
     let wanted = WATCHED.iter().map(|signal| signal.as_raw());
     let mut signals = Signals::new(wanted.filter(|&signal| !crate::startup::is_ignored(signal)))?;
     let session = Arc::clone(session);
@@ -44,8 +43,8 @@ pub(super) fn watch(session: &Arc<Session>) -> io::Result<()> {
 }
 
 /// A file that may not grow (RLIMIT_FSIZE) is an error of the write, not our end. A handler, unlike
-/// an ignored signal, is not inherited by jobs.
-fn survive_file_limit() -> io::Result<()> {
+/// an ignored signal, is not inherited by jobs. Before the first write.
+pub(super) fn survive_file_limit() -> io::Result<()> {
     if !crate::startup::is_ignored(libc::SIGXFSZ) {
         signal_hook::flag::register(libc::SIGXFSZ, Arc::new(AtomicBool::new(false)))?;
     }

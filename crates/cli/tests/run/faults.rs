@@ -154,6 +154,26 @@ fn impossible_argument_is_an_error_that_names_its_line() {
 }
 
 #[test]
+fn a_summary_that_is_lost_is_an_error() {
+    for format in ["json", "text"] {
+        let script = format!("\"$0\" run --summary {format} true ::: 1 2>/dev/full");
+        assert_eq!(shell(&script).code, Some(1), "{format}");
+    }
+    assert_eq!(shell("\"$0\" run true ::: 1 2>/dev/full").code, Some(0));
+}
+
+#[test]
+fn a_small_stack_does_for_us() {
+    for kib in [64, 128, 200] {
+        let ran = shell(&format!(
+            "ulimit -s {kib}; \"$0\" run 'ulimit -s; echo' ::: 1"
+        ));
+        let expected = format!("{kib}\n1\n");
+        assert_eq!((ran.code, ran.text()), (Some(0), expected), "{}", ran.err);
+    }
+}
+
+#[test]
 fn few_descriptors_only_make_it_slower() {
     // Room for one job, and for ten.
     for (most, jobs) in [(20, 40), (64, 200)] {

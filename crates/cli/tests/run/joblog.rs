@@ -347,6 +347,22 @@ fn outputs_that_cannot_be_logged_are_written() {
 }
 
 #[test]
+fn a_log_that_cannot_even_begin_is_an_error() {
+    let folder = Folder::new();
+    let log = folder.name("log");
+    let ran = shell(&format!(
+        "ulimit -f 0; \"$0\" run --joblog '{log}' echo ::: a b"
+    ));
+    assert_eq!(
+        (ran.code, ran.text().as_str()),
+        (Some(1), ""),
+        "{}",
+        ran.err
+    );
+    assert!(ran.err.contains(&format!("joblog {log}: ")), "{}", ran.err);
+}
+
+#[test]
 fn a_joblog_on_a_stream_of_ours_stands_between_what_jobs_write() {
     let folder = Folder::new();
     let out = folder.name("out");

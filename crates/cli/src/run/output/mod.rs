@@ -188,7 +188,8 @@ impl Output {
         if let Ok(mut state) = self.state.try_lock() {
             let has_room = state.err.has_room();
             if has_room {
-                state.print(&text);
+                // As in `print`.
+                let _ = state.print(&text);
             }
             return has_room;
         }
@@ -203,7 +204,18 @@ impl Output {
 
     /// Writes `line` as it is to standard error.
     pub(super) fn print(&self, line: &str) {
-        self.lock().print(line);
+        // A failure to complain cannot be told to anybody.
+        let _ = self.lock().print(line);
+    }
+
+    /// Writes `line`, which somebody wants, as it is to standard error.
+    ///
+    /// # Errors
+    /// It could not be written.
+    pub(super) fn deliver(&self, line: &str) -> io::Result<()> {
+        let mut state = self.lock();
+        let written = state.print(line);
+        written.map_err(|error| state.err.name_in(error))
     }
 
     /// Shows `lines` at the bottom of the terminal until something else is written. Not while
@@ -322,12 +334,12 @@ impl State {
         }
     }
 
-    fn print(&mut self, line: &str) {
+    fn print(&mut self, line: &str) -> io::Result<()> {
         self.erase_bar();
-        // At once, as some messages do not wait for their turn. A failure to complain cannot be
-        // told to anybody.
-        let _ = self.err.write_all(format!("{line}\n").as_bytes());
+        // At once, as some messages do not wait for their turn.
+        let written = self.err.write_all(format!("{line}\n").as_bytes());
         self.err.is_written();
+        written
     }
 
     fn erase_bar(&mut self) {

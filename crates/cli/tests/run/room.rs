@@ -201,6 +201,23 @@ fn job_that_is_stopped_is_named_and_the_others_go_on() {
 }
 
 #[test]
+fn job_that_wants_the_terminal_is_not_to_be_continued() {
+    let mut child = start(&mut command::<&str>(&[]));
+    give(&mut child, "kill -TTIN $$\n");
+    let mut errors = std::io::BufReader::new(child.stderr.take().unwrap());
+    let mut note = String::new();
+    std::io::BufRead::read_line(&mut errors, &mut note).unwrap();
+    let group = note.split(" -").last().unwrap().split('"').next().unwrap();
+    let end = format!("kill -KILL -{group}");
+    assert!(
+        note.contains("wants the terminal") && note.contains(&end),
+        "{note}"
+    );
+    assert_eq!(run::<&str>(&[], end).code, Some(0), "{note}");
+    assert_eq!(finish(child).code, Some(125));
+}
+
+#[test]
 fn job_in_a_tree_of_make() {
     let folder = Folder::new();
     let rule =

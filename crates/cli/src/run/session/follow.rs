@@ -142,9 +142,8 @@ impl Session {
     }
 
     fn look(&self, title: &Title, group: Pid, ran: Duration) {
-        if was_stopped(group) {
-            let pid = group.as_raw_nonzero();
-            let why = format!("was stopped, the others go on; \"kill -CONT -{pid}\" continues it");
+        if let Some(signal) = was_stopped(group) {
+            let why = of_stop(signal, group);
             self.output.note_at_once(&title.says(&why));
         }
         if let Some(times) = self.limit.is_long(ran) {
@@ -168,8 +167,21 @@ impl Session {
     }
 }
 
-/// Whether the process was stopped since this was asked last.
-fn was_stopped(pid: Pid) -> bool {
+/// By which signal the process was stopped, if it was since this was asked last.
+fn was_stopped(pid: Pid) -> Option<i32> {
     let options = WaitIdOptions::STOPPED | WaitIdOptions::NOHANG;
-    matches!(waitid(WaitId::Pid(pid), options), Ok(Some(_)))
+    waitid(WaitId::Pid(pid), options).ok()??.stopping_signal()
+}
+
+/// What to say of a job that this signal has stopped. One that the terminal stops would only be
+/// stopped again.
+fn of_stop(signal: i32, group: Pid) -> String {
+    let pid = group.as_raw_nonzero();
+    match signal {
+        libc::SIGTTIN | libc::SIGTTOU => format!(
+            "was stopped, as it wants the terminal, which no job gets; the others go on; \
+             \"kill -KILL -{pid}\" ends it"
+        ),
+        _ => format!("was stopped, the others go on; \"kill -CONT -{pid}\" continues it"),
+    }
 }

@@ -161,3 +161,57 @@ fn a_job_that_has_ended_while_our_reader_paused_has_not_timed_out() {
         "{says}"
     );
 }
+
+/// What gives a value to a shell that nobody can know the quotes of, or by an option that is not
+/// plain. In the last ones the quotes are known, and any value can be.
+const DOUBTFUL: [&str; 15] = [
+    "$SHELL -c \"echo {}\"",
+    "\"$SHELL\" -c 'echo {}'",
+    "S=sh; $S -ec \"echo {}\"",
+    "timeout 9 $SHELL -c \"echo {}\"",
+    "bash $NOTHING -c \"echo {}\"",
+    "cmwq run \"echo {}\" ::: x",
+    "cmwq run -k \"echo {}; :\" ::: x",
+    "cmwq run --gnu echo {} ::: x",
+    "cmwq run ::: \"echo {}\"",
+    "sh -c 'cmwq run \"echo {}\" ::: x'",
+    "env -S \"sh -c 'echo {}'\"",
+    "bash -O extglob -c \"echo {}\"",
+    "bash --rcfile /dev/null +O extglob -c \"echo {}\"",
+    "bash -c -- \"echo {}\"",
+    "\"sh\" '-c' \"echo {}\"",
+];
+
+#[test]
+fn no_shell_reads_a_value_also_where_its_quotes_are_not_known() {
+    let folder = Folder::new();
+    let ours = std::path::Path::new(env!("CARGO_BIN_EXE_cmwq"));
+    let path = std::env::var("PATH").unwrap();
+    let path = format!("{}:{path}", ours.parent().unwrap().display());
+    let echo = |script: &str, value: &str| {
+        let mut run = command(&[script, ":::", value]);
+        run.current_dir(folder.path("."))
+            .env("PATH", &path)
+            .env("SHELL", "/bin/sh");
+        feed(&mut run, "")
+    };
+    for (at, script) in DOUBTFUL.into_iter().enumerate() {
+        for value in [
+            "$(touch pw)",
+            "`touch pw`",
+            "'; touch pw; '",
+            "\"; touch pw; \"",
+        ] {
+            let ran = echo(script, value);
+            assert!(!folder.path("pw").exists(), "{script}, {value}");
+            let is_known = at >= DOUBTFUL.len() - 4;
+            let expected = format!("{value}\n");
+            match is_known {
+                true => assert_eq!(ran.text(), expected, "{script}: {}", ran.err),
+                false => assert!(ran.err.contains("another shell"), "{script}: {}", ran.err),
+            }
+        }
+        let plain = echo(script, "72");
+        assert!(plain.text().starts_with("72"), "{script}: {}", plain.err);
+    }
+}

@@ -1,6 +1,6 @@
 //! Where commands stand in a script: at which word, and in which `case`.
 
-use super::foreign::{Invocation, Reading};
+use super::foreign::Invocation;
 
 /// Words behind which a command stands.
 const OPENING: [&[u8]; 14] = [
@@ -18,8 +18,6 @@ pub(super) struct Commands {
     word: Vec<u8>,
     is_in_word: bool,
     is_keyword: bool,
-    /// `word` is all of it, quotes aside.
-    is_known: bool,
     /// The word is the name of a command, or a keyword.
     is_first: bool,
     /// The word before it was `for`.
@@ -41,7 +39,6 @@ impl Commands {
             word: Vec::new(),
             is_in_word: false,
             is_keyword: true,
-            is_known: true,
             is_first: true,
             is_behind_for: false,
             is_behind_function: false,
@@ -58,16 +55,7 @@ impl Commands {
     /// Something that is no plain byte is a part of the word.
     pub(super) fn joins(&mut self) {
         self.is_in_word = true;
-        (self.is_keyword, self.is_known) = (false, false);
-    }
-
-    /// Something between quotes is a part of the word: this much is plain text. `None`: more than
-    /// plain text.
-    pub(super) fn joins_quoted(&mut self, text: Option<&[u8]>) {
-        self.is_in_word = true;
         self.is_keyword = false;
-        self.is_known &= text.is_some();
-        self.word.extend_from_slice(text.unwrap_or_default());
     }
 
     /// A plain byte of the word.
@@ -99,11 +87,11 @@ impl Commands {
         if is_opening || (self.invocation.is_new() && word.contains(&b'=')) {
             self.invocation = Invocation::default();
         } else if !std::mem::take(&mut self.is_target) {
-            self.invocation.word(&word, self.is_known);
+            self.invocation.word(&word);
         }
         self.is_behind_for = is(b"for");
         self.is_behind_function = is(b"function");
-        (self.is_in_word, self.is_keyword, self.is_known) = (false, true, true);
+        (self.is_in_word, self.is_keyword) = (false, true);
     }
 
     /// Another command begins, or a pattern.
@@ -122,10 +110,9 @@ impl Commands {
         self.is_target = true;
     }
 
-    /// How another shell reads the word here, if one does.
-    pub(super) fn foreign(&self) -> Option<Reading> {
-        let reading = self.invocation.reads(&self.word);
-        reading.filter(|_| !self.is_target)
+    /// Whether the word here is for another shell; and whether that may be all of a script.
+    pub(super) fn foreign(&self) -> Option<bool> {
+        self.invocation.reads_next().filter(|_| !self.is_target)
     }
 
     /// Whether the word has begun.

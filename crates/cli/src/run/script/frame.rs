@@ -2,26 +2,14 @@
 
 use super::commands::Commands;
 use super::document::HereDocument;
-use super::foreign::Reading;
 
 /// A word, or a part of one, that another shell reads as a script.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Foreigner {
-    /// Where it begins; `None`: it goes on from another part of the word, or how it is read is in
-    /// doubt.
+    /// Where it begins; `None`: it goes on from another part of the word.
     pub(super) from: Option<usize>,
     /// It may be all of the script.
     pub(super) may_be_all: bool,
-}
-
-impl Foreigner {
-    /// `from`: where it begins, if there is nothing of the word before.
-    pub(super) fn new(reading: Reading, from: Option<usize>) -> Self {
-        Self {
-            from: from.filter(|_| reading != Reading::Doubtful),
-            may_be_all: reading == Reading::Script,
-        }
-    }
 }
 
 /// What a part of a script is in.

@@ -44,10 +44,3 @@ pub(super) fn without_layer(text: &[u8]) -> Vec<u8> {
     }
     made
 }
-
-/// What stands before the quote, if that is the same between any quotes.
-pub(super) fn plain_until(quote: u8, text: &[u8]) -> Option<&[u8]> {
-    let end = text.iter().position(|&byte| byte == quote)?;
-    let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"_./:@%+,-=".contains(byte);
-    Some(&text[..end]).filter(|text| text.iter().all(is_plain))
-}

@@ -8,7 +8,7 @@ use super::super::hole::{Holes, Part};
 use super::commands::Commands;
 use super::document::HereDocument;
 use super::frame::{Foreigner, Frame};
-use super::lookahead::{has_offset, is_arithmetic, name, plain_until};
+use super::lookahead::{has_offset, is_arithmetic, name};
 use super::spot::{Inside, Spot};
 use std::collections::VecDeque;
 
@@ -129,7 +129,10 @@ impl<'a> Scan<'a> {
                     }
                     Frame::Commands(commands) => {
                         let foreign = commands.foreign();
-                        let foreigner = foreign.map(|reading| Foreigner::new(reading, None));
+                        let foreigner = foreign.map(|may_be_all| Foreigner {
+                            from: None,
+                            may_be_all,
+                        });
                         self.open(2, Frame::Double(foreigner));
                     }
                     _ => self.open(2, Frame::Double(None)),
@@ -219,10 +222,10 @@ impl<'a> Scan<'a> {
         let behind = self.at + 1;
         let commands = self.commands();
         let is_in_word = commands.is_in_word();
-        let from = (!is_in_word).then_some(behind);
-        let foreign = commands
-            .foreign()
-            .map(|reading| Foreigner::new(reading, from));
+        let foreign = commands.foreign().map(|may_be_all| Foreigner {
+            from: (!is_in_word).then_some(behind),
+            may_be_all,
+        });
         match byte {
             b'#' if !is_in_word => self.push(0, Frame::Comment),
             // Nothing: the line goes on.
@@ -233,8 +236,8 @@ impl<'a> Scan<'a> {
                 commands.joins();
                 self.take(2);
             }
-            b'\'' => self.quotes(byte, Frame::Single(foreign)),
-            b'"' => self.quotes(byte, Frame::Double(foreign)),
+            b'\'' => self.open(1, Frame::Single(foreign)),
+            b'"' => self.open(1, Frame::Double(foreign)),
             b'`' | b'$' => self.substitution(byte, false),
             b'(' => self.bracket(),
             b')' if commands.ends_at_bracket() => {
@@ -264,14 +267,6 @@ impl<'a> Scan<'a> {
                 self.take(1);
             }
         }
-    }
-
-    /// Quotes in a word of a command.
-    fn quotes(&mut self, quote: u8, frame: Frame) {
-        let text =
-            plain_until(quote, &self.text[self.at + 1..]).filter(|text| !self.has_hole(text));
-        self.commands().joins_quoted(text);
-        self.push(1, frame);
     }
 
     /// A `(` between words or in one.
@@ -359,10 +354,6 @@ impl<'a> Scan<'a> {
     fn is_before_hole(&self) -> bool {
         let (byte, behind) = (self.text[self.at], &self.text[self.at + 1..]);
         self.holes.at(behind, Some(byte)).is_some()
-    }
-
-    fn has_hole(&self, text: &[u8]) -> bool {
-        (0..text.len()).any(|at| self.holes.at(&text[at..], None).is_some())
     }
 
     /// The byte goes into the value behind it.

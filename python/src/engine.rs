@@ -28,8 +28,11 @@ pub(crate) struct Spec<'a> {
 /// the mask.
 #[pyfunction]
 pub(crate) fn prepare(stack_size: usize) {
+    if Process::options().1 {
+        return;
+    }
     let sigmask = thread::sigmask();
-    // Refused once the process has been used.
+    // Refused if another thread was faster.
     let _ = cmwq::Builder::new()
         .stack_size(stack_size)
         .on_thread_start(move || thread::set_sigmask(sigmask))

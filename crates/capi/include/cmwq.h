@@ -389,7 +389,8 @@ struct cmwq_shutdown_report {
 	uint64_t armed;     /* timers, which are not waited for */
 };
 /*
- * Refuses items from now on but from running ones, and waits until all have ended: 0 then. After
+ * Refuses items from now on but from running ones, also if nothing was queued yet in this process
+ * (a forked child is another one), and waits until all have ended: 0 then. After
  * timeout_ns nanoseconds -ETIMEDOUT; what is left goes on. report may be NULL. Called from an item,
  * it does not wait for that item nor for what waits for it; if others can begin only when that item
  * has ended, it returns -ETIMEDOUT once nothing else is left. Returning from main does not run what

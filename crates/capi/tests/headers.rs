@@ -32,6 +32,21 @@ const OF_LIBC: [&str; 18] = [
     "unistd.h",
 ];
 
+/// Names that only the C library's headers define, where no kernel's header is there.
+const ALONE: &str = "
+#include <ctype.h>
+#include <netinet/in.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#ifndef EPOLLIN
+#error it is a macro everywhere
+#endif
+int used(int c)
+{
+        return isdigit(c) + abs(c) + htons(c) + (EPOLLIN | EPOLLOUT | EPOLLHUP);
+}
+";
+
 /// Lines that include each of these.
 fn include<'a>(headers: impl IntoIterator<Item = &'a str>) -> String {
     let line = |header| format!("#include <{header}>\n");
@@ -80,6 +95,11 @@ fn those_of_the_c_library_may_come_before_and_after() {
         assert_compiles(&format!("{name}_after"), &format!("{kernel}{libc}"));
         assert_compiles(&format!("{name}_before"), &format!("{libc}{kernel}"));
     }
+}
+
+#[test]
+fn those_of_the_c_library_are_as_ever_alone() {
+    assert_compiles("alone", ALONE);
 }
 
 #[test]

@@ -41,8 +41,6 @@ pub(crate) struct Base {
     spawn_error: AtomicI32,
     /// The same, but 0 again once a worker's thread could be made.
     no_thread: AtomicI32,
-    /// That was said of a pool without workers.
-    no_thread_said: AtomicBool,
     nice_denied: AtomicBool,
 }
 
@@ -69,7 +67,6 @@ impl Base {
             spawn_failures: AtomicU64::new(0),
             spawn_error: AtomicI32::new(0),
             no_thread: AtomicI32::new(0),
-            no_thread_said: AtomicBool::new(false),
             nice_denied: AtomicBool::new(false),
         })
     }
@@ -162,18 +159,11 @@ impl Base {
 
     pub(crate) fn note_spawned(&self) {
         self.no_thread.store(0, SeqCst);
-        self.no_thread_said.store(false, SeqCst);
     }
 
     /// The errno of the last try to make a worker's thread, if that has failed.
     pub(crate) fn no_thread(&self) -> Option<i32> {
         Some(self.no_thread.load(SeqCst)).filter(|&errno| errno != 0)
-    }
-
-    /// A pool has no worker and gets none. Whether that is to be said: once, until a thread could
-    /// be made.
-    pub(crate) fn says_no_thread(&self) -> bool {
-        !self.no_thread_said.swap(true, SeqCst)
     }
 
     /// Why a thread could not be made last, if that has happened.

@@ -30,8 +30,7 @@ pub enum Report {
         count: u32,
     },
     /// Items wait and no worker has taken one for the [threshold]. Said once, until there is
-    /// progress. Where a pool has no worker and no thread can be made, it is said at once: not
-    /// again before a thread could be made, unless the pool still stands still after the threshold.
+    /// progress. Where a pool has no worker and no thread can be made, it is said at once.
     ///
     /// [threshold]: crate::Process::set_watchdog_threshold
     Stall {

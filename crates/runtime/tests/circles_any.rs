@@ -141,13 +141,13 @@ fn a_step_of_a_job_that_waits_for_the_jobs_item_is_told() {
             })
             .unwrap();
     });
-    for _ in 0..20 {
+    for _ in 0..500 {
         cmwq::system().queue(&work).unwrap();
         work.flush().unwrap();
         if told.load(SeqCst) > 0 {
             return;
         }
-        // No helper took a step.
+        // No helper took a step: others have the CPUs.
     }
-    assert_eq!(cmwq::cpus(), 1, "helpers on idle CPUs");
+    assert_eq!(cmwq::cpus(), 1, "no helper in so many jobs");
 }

@@ -258,6 +258,23 @@ fn shutdown_does_not_wait_for_items_that_wait_for_its_caller() {
     );
 }
 
+#[test]
+fn nor_for_items_that_wait_for_whichever_of_several_ends_first() {
+    const NAME: &str = "nor_for_items_that_wait_for_whichever_of_several_ends_first";
+    alone(NAME, || {
+        let [queue, other] = [queue("waits"), queue("shuts")];
+        let begun = queue.spawn(move || {
+            let ends = other.spawn(|| cmwq::shutdown(LONG));
+            let mut handles = [ends];
+            cmwq::select(&mut handles).unwrap();
+            let [ended] = handles;
+            ended.join().unwrap()
+        });
+        let report = begun.join().unwrap();
+        assert!(report.is_complete(), "{report:?}");
+    });
+}
+
 /// It is reported at once, and not at the deadline.
 #[test]
 fn shutdown_does_not_wait_for_what_begins_after_its_caller() {

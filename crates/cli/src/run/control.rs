@@ -37,8 +37,9 @@ struct State {
     /// Jobs that are queued or running.
     outstanding: usize,
     groups: Groups,
-    /// Processes that ended, and jobs that have left.
+    /// Processes that ended.
     ends: u64,
+    /// Jobs that have left.
     leaves: u64,
     tally: Tally,
     verdict: RunStatus,

@@ -131,8 +131,15 @@ fn run(given: &RunArgs) -> io::Result<RunEnd> {
         session.output.note(&note);
     }
     play(args, &session, &plan, (source, done))?;
-    sum_up(args, &session, started, summary_file)?;
-    Ok(session.control.end())
+    let summed_up = sum_up(args, &session, started, summary_file);
+    match (summed_up, session.control.end()) {
+        // A signal wins over everything.
+        (Err(error), end @ RunEnd::Signal(_)) => {
+            crate::complaint::of("cmwq run: ", &error);
+            Ok(end)
+        }
+        (summed_up, end) => summed_up.map(|()| end),
+    }
 }
 
 fn setup(args: &RunArgs, plan: &Plan, template: Template, log: Option<JobLog>) -> Setup {

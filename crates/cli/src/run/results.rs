@@ -40,8 +40,8 @@ impl Results {
         }
     }
 
-    /// Writes the files, which `create` makes, over what may be there. Nothing is left to be written
-    /// elsewhere.
+    /// Writes the files, which `create` makes, over what may be there. Nothing is left to be
+    /// written elsewhere.
     ///
     /// # Errors
     /// Names the file that cannot be written.

@@ -160,6 +160,8 @@ fn a_summary_that_is_lost_is_an_error() {
         assert_eq!(shell(&script).code, Some(1), "{format}");
     }
     assert_eq!(shell("\"$0\" run true ::: 1 2>/dev/full").code, Some(0));
+    let ended = "\"$0\" run --summary text 'kill -TERM $PPID; sleep 9' ::: 1 2>/dev/full; exit $?";
+    assert_eq!(shell(ended).code, Some(128 + 15), "a signal wins");
 }
 
 #[test]

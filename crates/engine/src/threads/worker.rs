@@ -141,7 +141,7 @@ pub(super) fn create(pool: &'static Pool, id: WorkerId) {
         core.spawn_failed(cx, id);
         core.nr_workers() == 0
     });
-    if has_none && base.says_no_thread() {
+    if has_none {
         stall::look_at_once(pool);
     }
 }

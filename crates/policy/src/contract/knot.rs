@@ -89,6 +89,7 @@ impl<M: Machine> Default for WaitGraph<M> {
 }
 
 /// What must happen for a wait to go on: each of these.
+#[derive(PartialEq, Eq)]
 pub(super) enum Need<P> {
     /// This execution ends.
     End(Node),
@@ -293,7 +294,10 @@ impl<M: Machine> WaitGraph<M> {
                 let needs = ways.iter().flatten();
                 needs.flat_map(|need| self.of_need(m, need)).collect()
             }
-            Need::End(node) => self.waits.get(&node).map(|_| node).into_iter().collect(),
+            Need::End(node) => {
+                let is_known = self.waits.contains_key(&node) || self.shuts_down.contains(&node);
+                is_known.then_some(node).into_iter().collect()
+            }
             Need::Slot(pwq) => {
                 let holders = self.holders(m, pwq).map(|(node, _)| node);
                 holders.chain(self.of_full_pools(m)).collect()
@@ -352,7 +356,10 @@ impl<M: Machine> WaitGraph<M> {
             if needs.iter().all(|need| self.of_need(m, need).is_empty()) {
                 return None;
             }
-            known.push(needs);
+            // Thousands may wait for the same.
+            if !known.contains(&needs) {
+                known.push(needs);
+            }
         }
         (!known.is_empty()).then_some(Need::Any(known))
     }

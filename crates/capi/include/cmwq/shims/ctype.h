@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The C library's: its names may be macros of the kernel's headers already, and are again after it. */
+/* The C library's. Where names of it are macros of the kernel's headers, they are again after it. */
+#ifdef CMWQ_SHIM_CTYPE_H
 #pragma push_macro("isdigit")
 #undef isdigit
 #pragma push_macro("isupper")
@@ -43,3 +44,6 @@
 #pragma pop_macro("isascii")
 #pragma pop_macro("tolower")
 #pragma pop_macro("toupper")
+#else
+#include_next <ctype.h>
+#endif

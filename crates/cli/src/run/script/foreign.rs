@@ -1,7 +1,9 @@
 //! Words that another shell reads as a script: `sh -c '...'`, `ssh host '...'`, `eval "..."`.
 
 /// Shells.
-const SHELLS: [&[u8]; 6] = [b"ash", b"bash", b"dash", b"ksh", b"sh", b"zsh"];
+const SHELLS: [&[u8]; 10] = [
+    b"ash", b"bash", b"dash", b"ksh", b"lksh", b"mksh", b"rbash", b"sh", b"yash", b"zsh",
+];
 /// Commands behind which another one stands.
 const PREFIXES: [&[u8]; 7] = [
     b"command", b"env", b"exec", b"nice", b"nohup", b"setsid", b"sudo",
@@ -40,12 +42,16 @@ impl Invocation {
     /// A word has ended, of which this much is plain text.
     pub(super) fn word(&mut self, word: &[u8]) {
         let name = word.rsplit(|&byte| byte == b'/').next().unwrap_or(word);
-        let is_option = word.first() == Some(&b'-');
+        let is_option = matches!(word.first(), Some(b'-' | b'+'));
         let is_code_option = is_option && !word.starts_with(b"--") && word.contains(&b'c');
         let has_shell = self.shell.is_some() || self.is_su || (self.is_flock && self.words == 2);
         let is_first = self.words == 0;
         self.next = match self.next {
             Expected::Scripts | Expected::MoreScripts => Expected::MoreScripts,
+            // More options of a shell: the script is the first word that is none.
+            Expected::Script if self.shell == Some(true) || (has_shell && is_option) => {
+                Expected::Script
+            }
             Expected::OfOption => Expected::Host,
             Expected::Host if is_option => match word {
                 [_, option] if OF_SSH.contains(option) => Expected::OfOption,
@@ -62,7 +68,7 @@ impl Invocation {
         self.is_flock |= is_first && name == b"flock";
         self.shell = match self.shell {
             _ if SHELLS.contains(&name) => Some(false),
-            Some(_) if is_option => Some(word.ends_with(b"o")),
+            Some(_) if is_option => Some(takes_word(word)),
             Some(true) => Some(false),
             _ => None,
         };
@@ -80,6 +86,64 @@ impl Invocation {
             Expected::Script | Expected::Scripts => Some(true),
             Expected::MoreScripts => Some(false),
             _ => None,
+        }
+    }
+}
+
+/// Whether the option of a shell has a word of its own: `-o pipefail`, `+O extglob`.
+fn takes_word(option: &[u8]) -> bool {
+    let is_short = !option.starts_with(b"--");
+    (is_short && matches!(option.last(), Some(b'o' | b'O')))
+        || matches!(option, b"--rcfile" | b"--init-file")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whether the word behind these is a script.
+    fn is_script(words: &str) -> bool {
+        let mut invocation = Invocation::default();
+        words
+            .split(' ')
+            .for_each(|word| invocation.word(word.as_bytes()));
+        invocation.reads_next() == Some(true)
+    }
+
+    #[test]
+    fn a_script_stands_behind_the_options_of_its_shell() {
+        for words in [
+            "sh -c",
+            "/bin/bash -lc",
+            "bash -O extglob -c",
+            "bash +O extglob --init-file x -ec",
+            "bash -o pipefail -c",
+            "bash -c --",
+            "bash -c -o pipefail",
+            "sudo env mksh -x -c",
+            "su x -c",
+            "flock x -c",
+            "eval",
+            "trap",
+            "ssh -p 22 host",
+        ] {
+            assert!(is_script(words), "{words}");
+        }
+    }
+
+    #[test]
+    fn behind_the_script_and_elsewhere_none_does() {
+        for words in [
+            "gcc -c",
+            "sh -c x",
+            "bash -c -- x",
+            "bash -o pipefail",
+            "sh x -c",
+            "bash --rcfile",
+            "tar -c",
+            "ssh -p 22",
+        ] {
+            assert!(!is_script(words), "{words}");
         }
     }
 }

@@ -52,6 +52,22 @@ fn two_that_wait_for_each_other_wait_for_ever_and_with_a_third_they_do_not() {
 }
 
 #[test]
+fn who_waits_for_one_that_shuts_down_is_behind_it_unless_another_ends() {
+    let mut world = World::new(3);
+    let (x, y, ends) = (world.item(0), world.item(1), world.item(2));
+    world.graph.begin_shutdown(&[world.node(ends)]);
+    assert_eq!(world.waits_for_any(x, &[ends]), Ok(()));
+    assert_eq!(world.waits_for_any(y, &[ends, x]), Ok(()));
+    let all = [x, y, ends].map(|item| world.node(item));
+    assert_eq!(world.graph.behind_shutdown(&world.machine), all.into());
+    let other = world.item(2);
+    world.graph.end(&[world.node(y)]);
+    assert_eq!(world.waits_for_any(y, &[ends, other]), Ok(()));
+    let behind = [x, ends].map(|item| world.node(item));
+    assert_eq!(world.graph.behind_shutdown(&world.machine), behind.into());
+}
+
+#[test]
 fn what_waits_for_nothing_known_is_not_waited_for_in_vain() {
     let mut world = World::new(2);
     let (x, y) = (world.item(0), world.item(1));

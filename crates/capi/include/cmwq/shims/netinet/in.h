@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The C library's: its names may be macros of the kernel's headers already, and are again after it. */
+/* The C library's. Where names of it are macros of the kernel's headers, they are again after it. */
+#ifdef CMWQ_SHIM_ASM_BYTEORDER_H
 #pragma push_macro("htons")
 #undef htons
 #pragma push_macro("htonl")
@@ -13,3 +14,6 @@
 #pragma pop_macro("htonl")
 #pragma pop_macro("ntohs")
 #pragma pop_macro("ntohl")
+#else
+#include_next <netinet/in.h>
+#endif

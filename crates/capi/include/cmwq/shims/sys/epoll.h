@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The C library's: its names may be macros of the kernel's headers already, and are again after it. */
+/* The C library's. Where names of it are macros of the kernel's headers, they are again after it. */
+#ifdef CMWQ_SHIM_POLL_H
 #pragma push_macro("EPOLLIN")
 #undef EPOLLIN
 #pragma push_macro("EPOLLPRI")
@@ -22,3 +23,6 @@
 #pragma pop_macro("EPOLLHUP")
 #pragma pop_macro("EPOLLRDNORM")
 #pragma pop_macro("EPOLLWRNORM")
+#else
+#include_next <sys/epoll.h>
+#endif

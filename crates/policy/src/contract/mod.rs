@@ -24,6 +24,7 @@ mod freezer;
 mod items;
 mod knot;
 mod lookout;
+mod need;
 mod node;
 mod queues;
 mod shutdown;

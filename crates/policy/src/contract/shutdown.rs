@@ -6,7 +6,7 @@
 
 use alloc::collections::BTreeSet;
 
-use super::knot::{Needs, need};
+use super::need::{Needs, need};
 use super::{Machine, Node, WaitGraph};
 
 /// How much of what is in flight in a pool ends only after an item that shuts the program down.

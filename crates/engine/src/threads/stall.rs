@@ -7,30 +7,34 @@ use cmwq_os::{clock, inspect};
 use cmwq_policy::contract::{self, Starvation, Witness};
 use cmwq_policy::pool::{Executed, Holder, HolderIs, Stall};
 use cmwq_policy::queue::Kind;
-use cmwq_policy::{Nanos, Time, WorkerId};
+use cmwq_policy::{Cx, Nanos, Time, WorkerId, WorkerPool};
 
 use crate::engine::Real;
 use crate::item::Header;
 use crate::pool::Pool;
-use crate::queue::pwq::{PwqRef, name_of, queue_of, unhold};
+use crate::queue::pwq::{Items, PwqRef, name_of, queue_of, unhold};
 use crate::report::{self, LimitPart, Report, StalledWorker};
 use crate::thresholds;
 
 /// Reports the pool if its worklist has stood still for too long.
 pub(crate) fn look(pool: &'static Pool) {
-    look_after(pool, thresholds::watchdog());
+    look_by(pool, |core, cx| core.stalled(cx, thresholds::watchdog()));
 }
 
-/// The same for one that has no worker, and for which no thread could be made: that is not waited
-/// for. Unless the watchdog is off.
-pub(super) fn look_at_once(pool: &'static Pool) {
-    look_after(pool, thresholds::watchdog().min(1));
+/// The same after a thread could not be made for it, which nobody need wait for.
+pub(super) fn look_at_failure(pool: &'static Pool) {
+    look_by(pool, |core, cx| {
+        core.stalled_without_thread(cx, thresholds::watchdog())
+    });
 }
 
-fn look_after(pool: &'static Pool, threshold: Nanos) {
+fn look_by(
+    pool: &'static Pool,
+    stalled: impl FnOnce(&mut WorkerPool<Items>, &mut Cx<Items>) -> Option<Stall<PwqRef>>,
+) {
     // Names are taken under the lock, while the items keep their queues.
     let report = pool.with_workers(clock::now(), |core, cx| {
-        let stall = core.stalled(cx, threshold)?;
+        let stall = stalled(core, cx)?;
         Some(describe(pool, &stall))
     });
     report.into_iter().for_each(say);

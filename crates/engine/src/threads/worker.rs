@@ -137,13 +137,8 @@ pub(super) fn create(pool: &'static Pool, id: WorkerId) {
         return base.note_spawned();
     };
     base.note_spawn_failure(&error);
-    let has_none = pool.with(|core, cx| {
-        core.spawn_failed(cx, id);
-        core.nr_workers() == 0
-    });
-    if has_none {
-        stall::look_at_once(pool);
-    }
+    pool.with(|core, cx| core.spawn_failed(cx, id));
+    stall::look_at_failure(pool);
 }
 
 fn spawn(slot: &'static Slot) -> io::Result<()> {

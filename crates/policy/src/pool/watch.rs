@@ -127,6 +127,17 @@ impl<S: Store> WorkerPool<S> {
         })
     }
 
+    /// The same after a worker's thread could not be made. If the pool has no worker, nothing can
+    /// move, and there is nothing to wait for. A threshold of 0 turns it off here, too.
+    pub fn stalled_without_thread(
+        &mut self,
+        cx: &mut Cx<S>,
+        threshold: Nanos,
+    ) -> Option<Stall<S::Pwq>> {
+        let has_none = self.nr_workers() == 0;
+        has_none.then(|| self.stalled(cx, threshold.min(1)))?
+    }
+
     /// The machine was suspended, or nobody looked for long: what happened meanwhile says nothing.
     pub fn clock_was_away(&mut self, cx: &mut Cx<S>, lost: Nanos) {
         self.dog.rebase(cx.now);

@@ -105,6 +105,25 @@ fn a_worklist_that_stands_still_for_30_s_is_said_once() {
 }
 
 #[test]
+fn without_a_thread_nobody_waits_for_the_threshold_unless_a_worker_is_there() {
+    let now = |rig: &mut Rig, threshold| {
+        rig.call(0, |p, cx| p.stalled_without_thread(cx, threshold))
+            .is_some()
+    };
+    let mut rig = one(Rule::Managed);
+    rig.spawns_fail = true;
+    rig.queue_and_run(1, 0);
+    rig.advance(MILLISECOND);
+    assert!(!now(&mut rig, 0), "it is off");
+    assert!(now(&mut rig, watchdog::THRESHOLD));
+    assert!(!now(&mut rig, watchdog::THRESHOLD), "said once");
+    let mut rig = one(Rule::Managed);
+    rig.queue_and_run(2, 0);
+    rig.advance(SECOND);
+    assert!(!now(&mut rig, watchdog::THRESHOLD), "one runs");
+}
+
+#[test]
 fn nothing_to_do_is_no_stall() {
     let mut rig = one(Rule::Managed);
     rig.queue_and_run(1, 0);

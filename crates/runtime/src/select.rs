@@ -8,7 +8,7 @@ use cmwq_engine::error::WouldDeadlock;
 use cmwq_engine::{Latch, RawPwq, Until};
 
 use crate::join_handle::JoinHandle;
-use crate::park;
+use crate::{park, task};
 
 /// Sets a latch, which the engine can wait for.
 struct SetLatch(Latch);
@@ -47,13 +47,13 @@ impl Wake for SetLatch {
 pub fn select<T>(handles: &mut [JoinHandle<T>]) -> Result<usize, WouldDeadlock> {
     let first = handles.first().expect("there is a handle to wait for");
     let (queue, pwq) = (first.queue().clone(), the_one(handles));
-    let awaits: Vec<_> = handles.iter().map(JoinHandle::awaits).collect();
     loop {
         let set = Arc::new(SetLatch(Latch::new()));
         let waker = Waker::from(set.clone());
         if let Some(finished) = finished(handles, &waker) {
             return Ok(finished);
         }
+        let awaits = task::known_to_wait(handles.iter().map(JoinHandle::awaits));
         // SAFETY: the handles are of tasks that were queued through this pwq, and keep these and
         // their queue.
         unsafe {

@@ -11,18 +11,18 @@ const HELD_BY_NOBODY: u64 = 0;
 /// Never given twice, so that a holder who outlives its item takes away nobody else's.
 static NEXT: AtomicU64 = AtomicU64::new(HELD_BY_NOBODY + 1);
 
-/// Of one worker. Only its thread changes it; others look at [`Attached::leader`].
+/// Of one worker. Only its thread changes it; others look at [`Attachments::leader`].
 #[derive(Default)]
-pub(super) struct Attached {
+pub(super) struct Attachments {
     /// The process whose tree stands for the worker; 0: the worker itself.
     leader: AtomicI32,
-    /// One stood for it at some time since this was [cleared](Attached::clear).
+    /// One stood for it at some time since this was [cleared](Self::clear).
     any: AtomicBool,
     /// All that are held, with their processes. The last one counts.
     all: Mutex<Vec<(u64, i32)>>,
 }
 
-impl Attached {
+impl Attachments {
     pub(super) fn leader(&self) -> i32 {
         self.leader.load(SeqCst)
     }
@@ -40,7 +40,7 @@ impl Attached {
         before
     }
 
-    /// The leader is `pid` until this number is [let go](Attached::let_go) or the item ends, while
+    /// The leader is `pid` until this number is [let go](Self::let_go) or the item ends, while
     /// no later one is held.
     pub(super) fn hold(&self, pid: i32) -> u64 {
         let number = NEXT.fetch_add(1, SeqCst);
@@ -83,40 +83,44 @@ mod tests {
 
     #[test]
     fn the_last_one_that_is_held_counts_whoever_is_let_go_first() {
-        let attached = Attached::default();
-        let (a, b, c) = (attached.hold(5), attached.hold(6), attached.hold(7));
-        attached.let_go(b);
-        assert_eq!(attached.leader(), 7);
-        attached.let_go(c);
-        assert_eq!(attached.leader(), 5);
-        attached.let_go(a);
-        assert_eq!(attached.leader(), 0);
+        let attachments = Attachments::default();
+        let (a, b, c) = (
+            attachments.hold(5),
+            attachments.hold(6),
+            attachments.hold(7),
+        );
+        attachments.let_go(b);
+        assert_eq!(attachments.leader(), 7);
+        attachments.let_go(c);
+        assert_eq!(attachments.leader(), 5);
+        attachments.let_go(a);
+        assert_eq!(attachments.leader(), 0);
     }
 
     #[test]
     fn what_is_set_is_given_back_within_what_is_held() {
-        let attached = Attached::default();
-        assert_eq!((attached.set(5), attached.set(0)), (0, 5));
-        let held = attached.hold(6);
-        let before = attached.set(7);
-        assert_eq!((before, attached.set(before)), (6, 7));
-        attached.let_go(held);
-        assert_eq!(attached.leader(), 0);
+        let attachments = Attachments::default();
+        assert_eq!((attachments.set(5), attachments.set(0)), (0, 5));
+        let held = attachments.hold(6);
+        let before = attachments.set(7);
+        assert_eq!((before, attachments.set(before)), (6, 7));
+        attachments.let_go(held);
+        assert_eq!(attachments.leader(), 0);
     }
 
     #[test]
     fn the_end_of_the_item_clears_it_and_a_later_item_is_not_touched() {
-        let attached = Attached::default();
-        assert!(!attached.clear());
-        let forgotten = attached.hold(5);
-        attached.set(6);
-        assert!(attached.clear() && !attached.clear());
-        assert_eq!(attached.leader(), 0);
-        attached.let_go(forgotten);
-        assert!(!attached.clear());
-        let later = attached.hold(5);
-        attached.let_go(forgotten);
-        assert_eq!(attached.leader(), 5);
-        attached.let_go(later);
+        let attachments = Attachments::default();
+        assert!(!attachments.clear());
+        let forgotten = attachments.hold(5);
+        attachments.set(6);
+        assert!(attachments.clear() && !attachments.clear());
+        assert_eq!(attachments.leader(), 0);
+        attachments.let_go(forgotten);
+        assert!(!attachments.clear());
+        let later = attachments.hold(5);
+        attachments.let_go(forgotten);
+        assert_eq!(attachments.leader(), 5);
+        attachments.let_go(later);
     }
 }

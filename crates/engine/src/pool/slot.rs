@@ -14,7 +14,7 @@ use cmwq_policy::work::WorkWord;
 use cmwq_policy::{CpuMask, ItemKey, ItemReport, Time, WorkerId};
 
 use super::Pool;
-use super::attached::Attached;
+use super::attached::Attachments;
 use super::hand::{Hand, Item};
 use crate::item::Header;
 use crate::park::Parker;
@@ -41,7 +41,7 @@ pub(crate) struct Slot {
     /// Of a claim: the worker or claim whose item called.
     beneath: AtomicPtr<Slot>,
     /// The process whose tree stands for this worker, if any does.
-    attached: Attached,
+    attached: Attachments,
     /// What is known of that tree from earlier looks.
     tree: Mutex<Option<Tree>>,
     pub(crate) wait_failed: AtomicBool,
@@ -84,7 +84,7 @@ impl Slot {
             tid: AtomicI32::new(0),
             visitor: AtomicI32::new(0),
             beneath: AtomicPtr::default(),
-            attached: Attached::default(),
+            attached: Attachments::default(),
             tree: Mutex::new(None),
             wait_failed: AtomicBool::new(false),
             gave_up: AtomicBool::new(false),

@@ -6,7 +6,7 @@ use std::iter::{Fuse, FusedIterator};
 use std::sync::Arc;
 
 use cmwq_engine::error::QueueError;
-use cmwq_engine::{Latch, Process, RawPwq, Until, user, worker};
+use cmwq_engine::{Latch, Process, RawPwq, Until, user};
 use cmwq_policy::queue::read_ahead;
 
 use super::results::{Shared, Ticket};
@@ -14,6 +14,7 @@ use super::{Spawned, more, value_of};
 use crate::join_error::JoinError;
 use crate::join_handle::JoinHandle;
 use crate::scope::{Scope, ScopedJoinHandle};
+use crate::task;
 use crate::workqueue::Workqueue;
 
 /// The inputs, and what is under way.
@@ -112,13 +113,7 @@ impl<I: Iterator, H: Spawned<()>, T> Pending<I, H, T> {
     fn wait(&self, queue: &Workqueue, latch: &Latch) -> Result<(), JoinError> {
         let queue = queue.raw();
         let pwq = self.pwqs.first.filter(|_| !self.pwqs.several);
-        // Only items wait for each other in a circle.
-        let awaited = worker::is_current().then_some(&self.handles);
-        let awaits: Vec<_> = awaited
-            .into_iter()
-            .flatten()
-            .map(|(_, handle)| handle.awaits())
-            .collect();
+        let awaits = task::known_to_wait(self.handles.values().map(H::awaits));
         // SAFETY: the handles are of items that were queued through this pwq, of this queue, and
         // keep them.
         unsafe { queue.wait_latch(pwq, latch, None, (Until::Any, &awaits)) }

@@ -15,7 +15,9 @@ use std::ptr::NonNull;
 use std::task::Waker;
 
 use cmwq_engine::error::QueueError;
-use cmwq_engine::{Awaits, Header, Latch, RawItem, RawPwq, RawQueue, Ref, Until, Vtable, user};
+use cmwq_engine::{
+    Awaits, Header, Latch, RawItem, RawPwq, RawQueue, Ref, Until, Vtable, user, worker,
+};
 
 use self::reference::{Head, Headed};
 use self::stage::{Content, Held};
@@ -369,6 +371,15 @@ impl<A: AnyTask<T> + ?Sized, T> Drop for Handle<A, T> {
 /// Executes a task of this queue on the calling thread, which would wait for it, if that may be.
 pub(crate) fn claim(queue: &RawQueue, task: &TaskRef<impl Headed + ?Sized>) -> bool {
     queue.claim(raw(task))
+}
+
+/// The ends of these, for who waits for any of them, if that is an item: only items wait for each
+/// other in a circle.
+pub(crate) fn known_to_wait(awaits: impl Iterator<Item = Awaits>) -> Vec<Awaits> {
+    match worker::is_current() {
+        true => awaits.collect(),
+        false => Vec::new(),
+    }
 }
 
 /// Waits as a joiner, or executes the task. He may be in a forked child: there items of the parent

@@ -28,7 +28,6 @@ mod whereabouts;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Parser, Subcommand};
-use rustix::process::{Resource, getrlimit};
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
 use std::process::ExitCode;
@@ -61,8 +60,7 @@ enum Command {
 const STACK: usize = 8 << 20;
 
 fn main() -> ExitCode {
-    let limit = getrlimit(Resource::Stack).current;
-    if limit.is_none_or(|limit| limit >= STACK as u64 / 8) {
+    if cmwq_os::limits::stack().is_none_or(|limit| limit >= STACK as u64 / 8) {
         return command();
     }
     // The main thread has as little stack as who started us allows, and jobs are to have that.

@@ -60,6 +60,12 @@ pub fn open_files() -> u64 {
     files().0
 }
 
+/// Bytes of stack of the process's first thread, the soft limit; `u64::MAX` is none. `None`: the
+/// system does not tell.
+pub fn stack() -> Option<u64> {
+    limit_of(libc::RLIMIT_STACK).map(|(soft, _)| soft)
+}
+
 /// Of file descriptors, the soft and the hard limit.
 fn files() -> (u64, u64) {
     limit_of(libc::RLIMIT_NOFILE).unwrap_or((OPEN_FILES_UNTOLD, OPEN_FILES_UNTOLD))

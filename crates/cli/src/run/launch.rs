@@ -70,8 +70,8 @@ pub(super) struct Own {
 }
 
 impl Launcher {
-    /// Must be made on the main thread, whose signal mask and scheduling policy are still those
-    /// that we were started with. `nice`: the jobs', else ours.
+    /// Must be made on the command's thread, whose signal mask and scheduling policy are still
+    /// those that we were started with. `nice`: the jobs', else ours.
     pub(super) fn new(
         own: Own,
         nice: Option<i32>,

@@ -1,6 +1,6 @@
 //! `cmwq run`: a job for each input line, as many at a time as keep the CPUs busy.
 //!
-//! The main thread finds out what is to be run (`options`: `habits`; `plan`: `sources`), reads
+//! The command's thread finds out what is to be run (`options`: `habits`; `plan`: `sources`), reads
 //! lines (`input`), CSV (`records`) or blocks (`blocks`), makes jobs of them (`feed`, `batch`) and
 //! queues an item for each (`session`). That makes the words of the job (`template`: `columns`,
 //! `hole`, `script`, `shell`), starts it (`launch`), follows it (`process_job`, `vigil`), decides

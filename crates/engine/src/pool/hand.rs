@@ -196,6 +196,18 @@ impl Hand {
             .is_ok()
     }
 
+    /// An item that was begun, and what its worker has noted of the one before. The caller holds
+    /// the pool, and has taken the hand in.
+    fn with_begun(&self, number: usize, told: impl FnOnce(&Item, &Ended)) {
+        self.steps[number].with(|before| {
+            self.items[number].with(|item| {
+                // SAFETY: both are counted, and the worker does not come back to them.
+                let (item, before) = unsafe { ((*item).as_ref(), &*before) };
+                told(item.expect("it was dealt"), before);
+            });
+        });
+    }
+
     /// To whom it was dealt last. The caller is that worker, or holds the pool.
     pub(crate) fn dealer(&self) -> Dealer<PwqRef> {
         // SAFETY: written by the worker alone, holding the pool.
@@ -257,16 +269,19 @@ impl Hand {
 
     /// Tells how many were dealt, of each item that the worker has begun, then of those that it has
     /// not, the last one first. The caller holds the pool.
-    pub(crate) fn recall(&self, mut told: impl FnMut(&Dealer<PwqRef>, Recalled<NonNull<Header>>)) {
+    pub(crate) fn recall(
+        &self,
+        mut told: impl FnMut(&Dealer<PwqRef>, Recalled<'_, NonNull<Header>>),
+    ) {
         let word = self.word.swap(0, SeqCst);
         let ((dealt, done), lingers) = (read(word), word & LINGERS != 0);
         let dealer = self.dealer();
         told(&dealer, Recalled::Hand { dealt, lingers });
         for number in 0..done {
-            // SAFETY: it is counted, and the worker does not come back to it.
-            let before = self.steps[number].with(|step| unsafe { *step });
-            let item = self.item(number);
-            told(&dealer, Recalled::Begun { item, before });
+            // Lent, as a copy of both for each item is a part of what an item costs.
+            self.with_begun(number, |item, before| {
+                told(&dealer, Recalled::Begun { item, before });
+            });
         }
         for number in (done..dealt).rev() {
             told(&dealer, Recalled::Rest(self.item(number)));

@@ -367,7 +367,7 @@ impl Policy<Items> for View<'_> {
     fn recall(
         &mut self,
         of: Option<WorkerId>,
-        mut told: impl FnMut(&Dealer<PwqRef>, Recalled<NonNull<Header>>),
+        mut told: impl FnMut(&Dealer<PwqRef>, Recalled<'_, NonNull<Header>>),
     ) {
         // The last one was dealt what came last.
         for at in (0..self.out.len()).rev() {

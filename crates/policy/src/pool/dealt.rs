@@ -110,7 +110,7 @@ impl Ended {
 
 /// What has become of an item that was dealt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Recalled<W> {
+pub enum Recalled<'a, W> {
     /// This comes first, of each worker to whom so many were dealt.
     Hand {
         /// So many.
@@ -121,9 +121,9 @@ pub enum Recalled<W> {
     /// The worker has begun it.
     Begun {
         /// As it was dealt. It may be gone.
-        item: Dealt<W>,
+        item: &'a Dealt<W>,
         /// What the worker has noted of the one before.
-        before: Ended,
+        before: &'a Ended,
     },
     /// The worker has not begun it. Of an item that was left the pool is not told.
     Rest(Dealt<W>),

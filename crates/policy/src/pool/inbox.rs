@@ -139,7 +139,7 @@ pub trait Inbox<S: Store> {
     fn recall(
         &mut self,
         _of: Option<WorkerId>,
-        _told: impl FnMut(&Dealer<S::Pwq>, Recalled<S::Work>),
+        _told: impl FnMut(&Dealer<S::Pwq>, Recalled<'_, S::Work>),
     ) {
     }
     /// Whether the hand of any worker is out, or items wait in the row.

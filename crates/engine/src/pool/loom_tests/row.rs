@@ -114,7 +114,7 @@ impl Rig {
         self.hands[worker].recall(|_, what| match what {
             Recalled::Begun { item, before } => {
                 assert_eq!(before.at.0, before.ran, "its own step");
-                told.begun[worker].push(self.number(&item));
+                told.begun[worker].push(self.number(item));
             }
             Recalled::Hand { .. } => {}
             Recalled::Rest(_) | Recalled::InRow(_) => unreachable!("it has none of its own"),

@@ -31,6 +31,8 @@ pub(super) struct Progress<P> {
     far: u32,
     /// A flush may be over.
     flushed: bool,
+    /// More could have run meanwhile.
+    more_could: bool,
     /// Items wait for a slot that are in nobody's hand any more, and for which nobody has asked.
     waits: bool,
     /// Its last item has ended, and it [lingers](super::super::may_linger).
@@ -39,6 +41,8 @@ pub(super) struct Progress<P> {
     key: ItemKey,
     colour: u8,
     began: Time,
+    /// The function of the one before it.
+    over: u64,
 }
 
 impl<S: Store> WorkerPool<S> {
@@ -69,7 +73,7 @@ impl<S: Store> WorkerPool<S> {
             Recalled::Begun { item, before } => {
                 begun += usize::from(!dealer.in_row);
                 let progress = hand.as_mut().expect("it comes first");
-                self.note_step(cx, progress, (&item, before));
+                self.note_step(cx, progress, (item, before));
             }
             Recalled::Rest(item) => {
                 let waits = self.put_back(cx, dealer.pwq, &item);
@@ -184,11 +188,13 @@ impl<S: Store> WorkerPool<S> {
             listed: 0,
             far: 0,
             flushed: false,
+            more_could: self.more_could_run(),
             waits: false,
             lingers: false,
             key: current.key,
             colour: current.colour,
             began: worker.began,
+            over: current.key.func,
         }
     }
 
@@ -197,30 +203,31 @@ impl<S: Store> WorkerPool<S> {
         &mut self,
         cx: &mut Cx<S>,
         progress: &mut Progress<S::Pwq>,
-        (item, before): (&Dealt<S::Work>, Ended),
+        (item, before): (&Dealt<S::Work>, &Ended),
     ) {
         self.dealing.left_hand(item.was);
-        let more_could = self.more_could_run();
-        let Ended { at, ran, lingered } = before;
+        let Ended { at, ran, lingered } = *before;
         match lingered {
-            true => self.brief.last_ended(ran, more_could),
-            false => self.brief.ended(ran, true, more_could),
+            true => self.brief.last_ended(ran, progress.more_could),
+            false => self.brief.ended(ran, true, progress.more_could),
         }
-        let (_, pwq) = progress.of;
-        self.worklist.note_over(cx, at, (pwq, progress.key.func));
-        let state = cx.store.pwq(pwq);
+        let state = cx.store.pwq(progress.of.1);
         state.stats.note_ran(ran);
         state.stats.note_waited(item.stamp.age(at));
         // In before out: a flush that waits for both is not told of the first.
-        let colour = item.was.colour().unwrap_or_else(|| {
-            state.nr_queued += 1;
-            state.colours.queued()
-        });
+        let (colour, flushed) = match item.was.colour() {
+            Some(colour) => (colour, state.colours.ended(progress.colour)),
+            None => {
+                state.nr_queued += 1;
+                state.colours.queued_for(progress.colour)
+            }
+        };
         progress.count += 1;
         progress.counted += u32::from(item.was != Was::Left);
         progress.listed += u32::from(!item.was.takes_slot_over());
         progress.far += u32::from(item.far);
-        progress.flushed |= state.colours.ended(progress.colour);
+        progress.flushed |= flushed;
+        progress.over = progress.key.func;
         progress.key = item.key;
         progress.colour = colour;
         progress.began = at;
@@ -243,6 +250,7 @@ impl<S: Store> WorkerPool<S> {
         hit!(WorkerWentOn);
         let (id, pwq) = progress.of;
         let (count, at) = (u64::from(progress.count), progress.began);
+        self.worklist.note_over(cx, at, (pwq, progress.over));
         self.brief.moved(id, at);
         self.stats.started += count;
         self.stats.completed += count;

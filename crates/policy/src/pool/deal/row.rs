@@ -154,7 +154,7 @@ impl<S: Store> WorkerPool<S> {
             lingered: report.lingered,
         };
         let mut progress = self.progress(id, pwq);
-        self.note_step(cx, &mut progress, (&item, ended));
+        self.note_step(cx, &mut progress, (&item, &ended));
         if item.was.takes_slot_over() {
             cx.store.activated(item.work, pwq);
         }

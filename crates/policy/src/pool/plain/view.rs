@@ -136,7 +136,7 @@ impl<S: Store> Inbox<S> for PlainInbox<S::Work, S::Pwq> {
     fn recall(
         &mut self,
         of: Option<WorkerId>,
-        mut told: impl FnMut(&Dealer<S::Pwq>, Recalled<S::Work>),
+        mut told: impl FnMut(&Dealer<S::Pwq>, Recalled<'_, S::Work>),
     ) {
         let is_recalled = |hand: &Hand<_, _>| of.is_none_or(|id| hand.dealer.worker == id);
         let (out, stay) = core::mem::take(&mut self.hands)
@@ -150,7 +150,7 @@ impl<S: Store> Inbox<S> for PlainInbox<S::Work, S::Pwq> {
             self.moved += dealt as u64;
             let lingers = hand.lingers;
             told(&hand.dealer, Recalled::Hand { dealt, lingers });
-            for (item, before) in hand.begun {
+            for (item, before) in &hand.begun {
                 told(&hand.dealer, Recalled::Begun { item, before });
             }
             for item in hand.rest.into_iter().rev() {

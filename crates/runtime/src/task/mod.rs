@@ -162,12 +162,14 @@ impl<F, T, O: Observer> Task<F, T, O> {
         F: FnOnce() -> T + Send,
         T: Send,
     {
-        let (stage, content) = Held::Closure(func).pack();
-        let header = Header::new(Of::<F, T, O>::VTABLE);
-        TaskRef::pair(Task {
-            head: Head::new(header, stage),
-            content: UnsafeCell::new(content),
-            observer,
+        TaskRef::pair(|| {
+            let (stage, content) = Held::Closure(func).pack();
+            let header = Header::new(Of::<F, T, O>::VTABLE);
+            Task {
+                head: Head::new(header, stage),
+                content: UnsafeCell::new(content),
+                observer,
+            }
         })
     }
 

@@ -33,6 +33,7 @@ const _: () = assert!(size_of::<Head>() == 64);
 
 impl Head {
     /// Of a task to which there are two references, its handle's and its queue's.
+    #[inline(always)]
     pub(super) fn new(header: Header, stage: Stage) -> Self {
         Head {
             header,
@@ -67,8 +68,12 @@ unsafe impl<A: Headed + Send + Sync + ?Sized> Sync for TaskRef<A> {}
 
 impl<A: Headed> TaskRef<A> {
     /// The two references to a new task.
-    pub(super) fn pair(task: A) -> (Self, Self) {
-        let task = NonNull::from(Box::leak(Box::new(task)));
+    ///
+    /// Made where it is to be: one that is copied there waits for what was just written.
+    #[inline(always)]
+    pub(super) fn pair(make: impl FnOnce() -> A) -> (Self, Self) {
+        let room = Box::<A>::new_uninit();
+        let task = NonNull::from(Box::leak(Box::write(room, make())));
         let reference = || TaskRef {
             task,
             owns: PhantomData,

@@ -36,6 +36,7 @@ impl fmt::Debug for Workqueue {
 
 impl Workqueue {
     /// As the engine knows it.
+    #[inline]
     pub(crate) fn raw(&self) -> &RawQueue {
         &self.raw
     }

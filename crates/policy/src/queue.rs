@@ -368,6 +368,12 @@ pub enum Caller {
 }
 
 impl Intake {
+    /// Whether nobody is refused, whoever queues: that need not be found out then.
+    #[inline]
+    pub fn admits_all(self) -> bool {
+        self == Intake::default()
+    }
+
     /// Whether this caller may queue.
     pub fn admits(self, caller: Caller) -> Result<(), Refused> {
         match caller {
@@ -451,6 +457,7 @@ mod tests {
             ..Intake::default()
         };
         assert_eq!(intake.admits(Caller::SameQueue), Ok(()));
+        assert!(!intake.admits_all() && Intake::default().admits_all());
         assert_eq!(intake.admits(Caller::Item), Err(Refused::Draining));
         assert_eq!(intake.admits(Caller::Outside), Err(Refused::Draining));
     }

@@ -23,6 +23,7 @@ use crate::sync::SeqCst;
 
 impl Queue {
     /// Whether the calling thread may queue an item now.
+    #[inline]
     pub(crate) fn admits(&self) -> Result<(), QueueError> {
         if !self.is_ours() {
             return Err(QueueError::Forked);
@@ -31,13 +32,18 @@ impl Queue {
     }
 
     /// The same, in the process that made it.
+    #[inline]
     pub(crate) fn admits_here(&self) -> Result<(), Refused> {
+        let intake = self.intake();
+        if intake.admits_all() {
+            return Ok(());
+        }
         let caller = match this_worker::current_pwq() {
             Some(pwq) if queue_of(pwq) == self.this() => Caller::SameQueue,
             Some(_) => Caller::Item,
             None => Caller::Outside,
         };
-        self.intake().admits(caller)
+        intake.admits(caller)
     }
 
     /// Whether there is such a CPU to ask for.

@@ -72,11 +72,13 @@ impl Base {
     }
 
     /// Whether this is the process that made it, and not a forked child.
+    #[inline]
     pub(crate) fn is_ours(&self) -> bool {
         generation::current() == self.generation
     }
 
     /// The number of this process, which is no pool's.
+    #[inline]
     pub(crate) fn nowhere(&self) -> u32 {
         self.nowhere
     }
@@ -133,6 +135,7 @@ impl Base {
         &self.reports
     }
 
+    #[inline]
     pub(crate) fn recorder(&self) -> &Recorder {
         &self.recorder
     }
@@ -146,6 +149,7 @@ impl Base {
         self.closing.store(true, SeqCst);
     }
 
+    #[inline]
     pub(crate) fn is_closing(&self) -> bool {
         self.closing.load(SeqCst)
     }

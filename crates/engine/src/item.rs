@@ -163,6 +163,7 @@ impl Header {
         NAMES.store(names as *mut (), SeqCst);
     }
 
+    #[inline]
     pub(crate) fn word(&self) -> WorkWord {
         WorkWord(self.word.load(SeqCst))
     }
@@ -174,6 +175,7 @@ impl Header {
     /// read-modify-writes, and each sees what was stored before the earlier ones. An execution
     /// begins with a step. It sees what everybody stored who was refused before (kernel
     /// `test_and_set_bit`, `set_work_pool_and_clear_pending`).
+    #[inline]
     pub(crate) fn step(
         &self,
         step: impl Fn(WorkWord) -> Option<WorkWord>,
@@ -185,6 +187,7 @@ impl Header {
 
     /// Changes the word of an item that was never queued. Who knows it may look, or take a step
     /// that changes nothing, as to take it off a queue does: nobody was refused before.
+    #[inline]
     pub(crate) fn set_new_word(&self, next: WorkWord) {
         // Relaxed: whoever finds the item in its pool has come to it by a later step, and who knows
         // it already is told of its queueing by who queues it.
@@ -192,17 +195,20 @@ impl Header {
     }
 
     /// Changes the word of an item that the caller owns.
+    #[inline]
     pub(crate) fn set_word(&self, next: WorkWord) {
         self.word.swap(next.0, SeqCst);
     }
 
     /// Whether it has not been in any pool of this process, in which `nowhere` stands for none.
+    #[inline]
     pub(crate) fn is_new(&self, nowhere: u32) -> bool {
         // A word that was ever changed names a pool, or that it was in none.
         self.word().pool().is_none_or(|pool| pool == nowhere)
     }
 
     /// What identifies its executions.
+    #[inline]
     pub(crate) fn key(&self) -> ItemKey {
         let func = match self.func.is_null() {
             true => std::ptr::from_ref(self.vtable).expose_provenance() as u64,
@@ -239,6 +245,7 @@ impl Header {
         (self.vtable.name)(self.func)
     }
 
+    #[inline]
     pub(crate) fn vtable(&self) -> &'static Vtable {
         self.vtable
     }

@@ -47,6 +47,7 @@ impl Real {
     /// The word as this process has it. An item is new in a forked child if it was pending at the
     /// fork, was owned by some thread, or ran before. Its word has a number of the parent: see
     /// [`ours`](Self::ours).
+    #[inline]
     fn here(self, word: WorkWord) -> WorkWord {
         match word.pool() {
             Some(pool) if !self.0.has_number(pool) => {
@@ -60,6 +61,7 @@ impl Real {
     /// The word as it is written: one that names no pool names this process. So each word that has
     /// changed since its item was made has a number, whatever a thread is in the middle of. By that
     /// a forked child knows it for its parent's.
+    #[inline]
     fn ours(self, word: WorkWord) -> WorkWord {
         match word.pool() {
             None => word.in_pool(Some(self.0.nowhere())),
@@ -68,6 +70,7 @@ impl Real {
     }
 
     /// Makes a [new](Header::set_new_word) item pending; false if it is pending or disabled.
+    #[inline]
     pub(crate) fn pend_new(self, work: NonNull<Header>) -> bool {
         let item = header(work);
         let pended = self.here(item.word()).try_pend();
@@ -77,6 +80,7 @@ impl Real {
     }
 
     /// The pool with this number, which is one of this process.
+    #[inline]
     pub(crate) fn pool(self, id: u32) -> &'static Pool {
         self.0.pool(id).expect("the pool exists")
     }
@@ -148,6 +152,7 @@ impl Machine for Real {
         clock::now()
     }
 
+    #[inline]
     fn word(&self, work: NonNull<Header>) -> WorkWord {
         self.here(header(work).word())
     }
@@ -163,6 +168,7 @@ impl Machine for Real {
             .map_err(|word| self.here(word))
     }
 
+    #[inline]
     fn key(&self, work: NonNull<Header>) -> ItemKey {
         header(work).key()
     }
@@ -205,6 +211,7 @@ impl Machine for Real {
         });
     }
 
+    #[inline]
     fn queueing(&self, queue: QueueRef, cpu: Option<usize>, work: NonNull<Header>) {
         let (name, key) = (queue_ref(queue).name(), header(work).key());
         tracepoints::queue_work(name, cpu, key);
@@ -213,6 +220,7 @@ impl Machine for Real {
         }
     }
 
+    #[inline]
     fn info(&self, pwq: PwqRef) -> PwqInfo {
         // SAFETY: of a queue that the caller keeps.
         unsafe { pwq.as_ref() }.info()
@@ -226,6 +234,7 @@ impl Machine for Real {
         }
     }
 
+    #[inline]
     fn route(&self, queue: QueueRef, cpu: Option<usize>) -> PwqRef {
         let this = queue_ref(queue);
         let slot = this
@@ -242,6 +251,7 @@ impl Machine for Real {
         }
     }
 
+    #[inline]
     fn home(&self, pwq: PwqRef, cpu: Option<usize>) -> u32 {
         // SAFETY: of a queue that the caller keeps.
         match unsafe { pwq.as_ref() }.has_pods() {
@@ -254,6 +264,7 @@ impl Machine for Real {
         queue_ref(queue).set_one_at_a_time(is);
     }
 
+    #[inline]
     fn leave(&self, queue: QueueRef, work: NonNull<Header>, pwq: PwqRef, home: u32) -> bool {
         let queue = queue_ref(queue);
         if !queue.made().kind.has_inbox() {

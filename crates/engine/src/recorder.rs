@@ -69,6 +69,7 @@ impl Recorder {
     }
 
     /// Whether anybody records. Who sees it late has an event less, or one more that nobody takes.
+    #[inline]
     pub(crate) fn is_on(&self) -> bool {
         self.on.load(SeqCst)
     }
@@ -104,6 +105,7 @@ impl Recorder {
     }
 
     /// The calling thread is about to execute an item; `None` if that does not matter.
+    #[inline]
     pub(crate) fn begins(&self) -> Option<Begun> {
         self.is_on().then(|| Begun {
             cpu: sched::current_cpu() as u32,

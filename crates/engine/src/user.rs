@@ -14,12 +14,14 @@ use crate::sync::assert_none_held;
 
 /// Calls code of the program. `Err`: it has panicked, with this payload, which is code of the
 /// program too: hand it to [`discard`], or to somebody who may unwind.
+#[inline]
 pub fn call<R>(func: impl FnOnce() -> R) -> Result<R> {
     assert_none_held();
     catch_unwind(AssertUnwindSafe(func))
 }
 
 /// As [`call`], where nobody is interested in what came of it. True if it did not panic.
+#[inline]
 pub fn run(func: impl FnOnce()) -> bool {
     match call(func) {
         Ok(()) => true,
@@ -31,6 +33,7 @@ pub fn run(func: impl FnOnce()) -> bool {
 }
 
 /// Drops a value of the program. True if that did not panic.
+#[inline]
 pub fn discard<T>(value: T) -> bool {
     run(|| drop(value))
 }

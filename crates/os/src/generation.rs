@@ -28,6 +28,7 @@ const LENGTH: usize = size_of::<AtomicU32>();
 
 /// The number this process has claimed; 0 if it has not, for example because it was forked from
 /// one that had. One load.
+#[inline]
 pub fn current() -> u32 {
     // Acquire: a claimed number is also the promise that what its claimer wrote before can be seen.
     word().map_or(0, |word| word.load(Acquire))
@@ -94,6 +95,7 @@ fn fresh_number() -> u32 {
     }
 }
 
+#[inline]
 fn word() -> Option<&'static AtomicU32> {
     // Acquire: pairs with the AcqRel of `publish_word`.
     let word = WORD.load(Acquire);

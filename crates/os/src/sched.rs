@@ -193,6 +193,7 @@ pub fn yield_now() {
 
 /// The CPU the calling thread is on; it may have moved by the time the caller looks. 0 where the
 /// system does not tell (a sandbox on an old C library, which makes a system call of it).
+#[inline]
 pub fn current_cpu() -> usize {
     // SAFETY: reads what the kernel keeps for the thread.
     let cpu = unsafe { libc::sched_getcpu() };

@@ -36,6 +36,7 @@ pub enum Flush {
 
 impl Colours {
     /// Counts an item in and returns its colour.
+    #[inline]
     pub fn queued(&mut self) -> u8 {
         let colour = self.work % NR_COLOURS;
         self.in_flight[colour as usize] += 1;
@@ -45,6 +46,7 @@ impl Colours {
 
     /// Counts an item in, and then out the one that has made room for it. The colour of the new
     /// one; true if a flusher may be done now.
+    #[inline]
     pub fn queued_for(&mut self, ended: u8) -> (u8, bool) {
         // Mostly both have the current colour, and nothing changes.
         match u64::from(ended) == self.work % NR_COLOURS {
@@ -60,6 +62,7 @@ impl Colours {
     }
 
     /// Counts an item out; true if a flusher may be done now.
+    #[inline]
     pub fn ended(&mut self, colour: u8) -> bool {
         let count = &mut self.in_flight[usize::from(colour)];
         *count = count

@@ -66,6 +66,7 @@ impl Funcs {
 impl Suspects {
     /// An item with this function has ended that took `ran`. `Some`: look now; one of the last so
     /// many items did what is found.
+    #[inline]
     pub fn item_ended(&mut self, now: Time, ran: Nanos, func: u64) -> Option<u32> {
         self.items = self.items.saturating_add(1);
         self.funcs = self.funcs.and(func);
@@ -76,11 +77,13 @@ impl Suspects {
 
     /// The worker is about to begin an item, of this function. As [`item_ended`](Self::item_ended):
     /// what a function is trusted with is not left to another one.
+    #[inline]
     pub fn before_item(&mut self, func: u64) -> Option<u32> {
         (self.owed && self.funcs != Funcs::One(func)).then(|| self.take())?
     }
 
     /// Whether there may be something to look at before an item.
+    #[inline]
     pub fn is_owed(&self) -> bool {
         self.owed
     }

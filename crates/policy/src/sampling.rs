@@ -55,16 +55,19 @@ pub struct Beginnings {
 impl Beginnings {
     /// Whether the worker reads the clock when it has the next item. `asked`: it has asked the pool
     /// for that. `later`: and has done more than go on.
+    #[inline]
     pub fn reads(&self, asked: bool, later: bool) -> bool {
         later || (asked && self.reads)
     }
 
     /// It begins the item. `way`: how long it took to get it, if that was read.
+    #[inline]
     pub fn begins(&mut self, way: Option<Nanos>) {
         self.way = way;
     }
 
     /// The item has ended, and took so long.
+    #[inline]
     pub fn ended(&mut self, ran: Nanos) {
         self.reads = self.way.map_or(ran >= BRIEF, |way| way >= LONG_WAY);
     }
@@ -84,6 +87,7 @@ pub fn pause_after_asking(took: Nanos) -> Nanos {
 }
 
 /// Whether a worker should ask if an item that took `ran` slept.
+#[inline]
 pub fn ask_switches(ran: Nanos) -> bool {
     ran >= SHORT_ITEM
 }

@@ -146,6 +146,7 @@ impl Stamp {
 
     /// How long ago that is; 0 if it is ahead, by a second at most: the clocks of two threads
     /// may differ by a moment.
+    #[inline]
     pub fn age(self, now: Time) -> Nanos {
         let units = Stamp::of(now).0.wrapping_sub(self.0);
         let is_ahead = units > u32::MAX - AHEAD;

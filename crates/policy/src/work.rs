@@ -78,6 +78,7 @@ impl WorkWord {
 
     /// The item with another last pool, or none.
     #[must_use]
+    #[inline]
     pub fn in_pool(self, pool: Option<u32>) -> WorkWord {
         assert!(self.pwq().is_none(), "a queued item is where it is");
         let others = self.0 & !(u64::MAX << POOL_SHIFT);
@@ -85,6 +86,7 @@ impl WorkWord {
     }
 
     /// Marks the item pending, which the caller then owns.
+    #[inline]
     pub fn try_pend(self) -> Result<WorkWord, NotPended> {
         match (self.is_pending(), self.disable_depth()) {
             (true, _) => Err(NotPended::Pending),
@@ -112,6 +114,7 @@ impl WorkWord {
 
     /// The pending item, now queued through the pwq at this address, of this pool.
     #[must_use]
+    #[inline]
     pub fn queued(pwq: u64, pool: u32, colour: u8, flags: QueuedFlags) -> WorkWord {
         assert_eq!(pwq & !PAYLOAD, 0, "the pwq's address does not fit");
         assert!(u64::from(colour) < crate::colours::NR_COLOURS);
@@ -131,6 +134,7 @@ impl WorkWord {
 
     /// The item, off its queue and no longer pending, on its way to a worker of this pool.
     #[must_use]
+    #[inline]
     pub fn off_queue(pool: u32) -> WorkWord {
         WorkWord(pool_bits(pool))
     }
@@ -157,6 +161,7 @@ impl WorkWord {
     }
 
     /// How often it is disabled; 0 while it is queued.
+    #[inline]
     pub fn disable_depth(self) -> u16 {
         match self.pwq() {
             Some(_) => 0,
@@ -165,6 +170,7 @@ impl WorkWord {
     }
 
     /// Whether it is queued, or about to be.
+    #[inline]
     pub fn is_pending(self) -> bool {
         self.0 & PENDING != 0
     }
@@ -179,18 +185,21 @@ impl WorkWord {
     }
 
     /// The pwq's address and the colour, while it is queued.
+    #[inline]
     pub fn pwq(self) -> Option<(u64, u8)> {
         let colour = (self.0 >> COLOUR_SHIFT) & 0xf;
         (self.0 & PWQ != 0).then_some((self.0 & PAYLOAD, colour as u8))
     }
 
     /// The pool it is queued in, or else the one that it last ran in.
+    #[inline]
     pub fn pool(self) -> Option<u32> {
         let pool = (self.0 >> POOL_SHIFT) as u16;
         (pool != NO_POOL).then_some(u32::from(pool))
     }
 }
 
+#[inline]
 fn pool_bits(pool: u32) -> u64 {
     assert!(pool < MAX_POOLS, "there is no pool {pool}");
     u64::from(pool) << POOL_SHIFT

@@ -114,6 +114,7 @@ impl Queue {
         of(self.base())
     }
 
+    #[inline]
     pub(crate) fn machine(&self) -> Real {
         Real(self.engine())
     }
@@ -196,6 +197,7 @@ impl Engine {
     }
 
     /// What it has in common with its pools and queues.
+    #[inline]
     pub(crate) fn base(&self) -> &Base {
         &self.base
     }
@@ -275,12 +277,14 @@ impl Engine {
     }
 
     /// The pool with this index: its number, counted from the engine's first.
+    #[inline]
     pub(crate) fn pool_at(&self, index: usize) -> Option<&'static Pool> {
         // SAFETY: null or leaked.
         unsafe { self.pools.get(index)?.load(SeqCst).as_ref() }
     }
 
     /// The pool with this number; `None` if it is a parent process's.
+    #[inline]
     pub(crate) fn pool(&self, id: u32) -> Option<&'static Pool> {
         self.pool_at(id.checked_sub(self.nowhere())? as usize)
     }

@@ -56,6 +56,7 @@ impl Attachments {
     }
 
     /// Nothing is held any more; whether anything was. A look, if not: it is asked at each item.
+    #[inline]
     pub(super) fn clear(&self) -> bool {
         let any = self.any.load(SeqCst);
         if any {

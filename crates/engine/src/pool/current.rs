@@ -22,6 +22,7 @@ thread_local! {
 
 /// The worker that the calling thread is, and its item, if it executes one of this pool: it will
 /// say that it has ended that.
+#[inline]
 pub(crate) fn executes_for(pool: &'static Pool) -> Option<(&'static Slot, ItemKey)> {
     let current = CURRENT.get().filter(|current| current.slot.pool == pool)?;
     current.item.map(|(_, key)| (current.slot, key))

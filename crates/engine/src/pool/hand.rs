@@ -61,6 +61,7 @@ unsafe impl Sync for Hand {}
 unsafe impl Send for Hand {}
 
 /// How many were dealt, and how many of them are begun.
+#[inline]
 fn read(word: u32) -> (usize, usize) {
     (
         (word >> DEALT_SHIFT & NUMBER) as usize,
@@ -96,6 +97,7 @@ impl Hand {
 
     /// Whether it is out, and its worker, which is the caller, is to be dealt [more](wants_more)
     /// then.
+    #[inline]
     pub(super) fn wants_more(&self, at: Time, waits: impl FnOnce() -> bool) -> bool {
         let word = self.word.load(SeqCst);
         let (dealt, begun) = read(word);
@@ -106,6 +108,7 @@ impl Hand {
 
     /// Its worker, which is the caller and has ended this item then, lingers from now on, if it
     /// [may](may_linger) where others wait or not: until when.
+    #[inline]
     pub(super) fn linger(
         &self,
         at: Time,
@@ -144,6 +147,7 @@ impl Hand {
     }
 
     /// An item that was dealt. The caller is the worker, or holds the pool.
+    #[inline]
     fn item(&self, at: usize) -> Item {
         // SAFETY: written by the worker before it was counted.
         let item = self.items[at].with(|item| unsafe { *item });
@@ -181,6 +185,7 @@ impl Hand {
     /// The worker's item, which is the caller, has queued this one, of the pool workqueue of what
     /// was dealt. Whether the hand [keeps it](keeps_own), where others wait or not: then it is
     /// dealt.
+    #[inline]
     pub(super) fn keep_own(&self, item: Item, waits: impl FnOnce() -> bool) -> bool {
         let word = self.word.load(SeqCst);
         let (dealt, begun) = read(word);
@@ -209,6 +214,7 @@ impl Hand {
     }
 
     /// To whom it was dealt last. The caller is that worker, or holds the pool.
+    #[inline]
     pub(crate) fn dealer(&self) -> Dealer<PwqRef> {
         // SAFETY: written by the worker alone, holding the pool.
         self.dealer.with(|dealer| unsafe { *dealer })
@@ -216,6 +222,7 @@ impl Hand {
 
     /// The worker, whose hand it is, has ended an item, and goes on to the next one that it was
     /// dealt. `None`: it has none.
+    #[inline]
     pub(crate) fn go_on(&self, ended: Ended) -> Option<Item> {
         let word = self.word.load(SeqCst);
         let (dealt, begun) = read(word);

@@ -151,12 +151,14 @@ impl Inbox {
 
     /// When an item was queued that may be left now and is [kept](super::hand::Hand::keep_own)
     /// instead.
+    #[inline]
     pub(super) fn stamp(&self) -> Option<Stamp> {
         let until = Time(self.opening.until.load(SeqCst));
         (until != Time(0)).then(|| left_at(until))
     }
 
     /// Whether it is open.
+    #[inline]
     pub(crate) fn is_open(&self) -> bool {
         self.opening.until.load(SeqCst) != 0
     }
@@ -167,6 +169,7 @@ impl Inbox {
     }
 
     /// Whether there is one that was not dealt. In this order: who takes all out says so before.
+    #[inline]
     pub(crate) fn has_rest(&self) -> bool {
         self.has_new() || self.rest.load(SeqCst)
     }

@@ -136,10 +136,12 @@ impl Pool {
         }
     }
 
+    #[inline]
     pub(crate) fn base(&self) -> &'static Base {
         self.base
     }
 
+    #[inline]
     pub(crate) fn id(&self) -> u32 {
         self.id
     }
@@ -206,6 +208,7 @@ impl Pool {
     }
 
     /// The version of the CPU mask, and the mask if the caller has not seen that version.
+    #[inline]
     pub(crate) fn cpu_mask(&self, seen: u32) -> (u32, Option<CpuMask>) {
         let version = self.serves_version.load(SeqCst);
         (version, (version != seen).then(|| self.usable()))
@@ -229,21 +232,25 @@ impl Pool {
 
     /// The tray of the inbox for an item that is queued on this CPU, of a queue that lets one at a
     /// time run or not.
+    #[inline]
     pub(crate) fn tray(&self, home: u32, one_at_a_time: bool) -> usize {
         tray(self.near.as_deref(), home, one_at_a_time)
     }
 
     /// Where items are left without the pool's lock.
+    #[inline]
     pub(crate) fn inbox(&self) -> &Inbox {
         &self.inbox
     }
 
     /// Where workers of a FIFO queue take their items one after the other.
+    #[inline]
     fn row(&self) -> &Row {
         &self.row
     }
 
     /// A worker has gone on to an item that was dealt and had no slot: it became active with that.
+    #[inline]
     fn note_activated(&self, pwq: PwqRef, work: &Header) {
         let mut activated = Activated::default();
         activated.note(name_of(pwq), work.key());
@@ -251,6 +258,7 @@ impl Pool {
     }
 
     /// Says which items have become active. Called with nothing held.
+    #[inline]
     pub(crate) fn say_activated(&self) {
         self.activated.say();
     }

@@ -110,6 +110,7 @@ impl Slot {
     }
 
     /// What the worker is dealt, if it has a hand.
+    #[inline]
     pub(super) fn hand(&self) -> Option<&Hand> {
         self.hand.get().map(|hand| &**hand)
     }
@@ -117,6 +118,7 @@ impl Slot {
     /// The worker, which is the caller, has ended an item then, of which it reports that, and goes
     /// on to the next one that it was dealt, if it was, or to the first one in the row. All are of
     /// this pwq. Tells whether it took a lock for that, and somebody else had that.
+    #[inline]
     pub(crate) fn go_on(
         &'static self,
         pwq: PwqRef,
@@ -149,6 +151,7 @@ impl Slot {
 
     /// The worker, which is the caller and has ended this item then, lingers before it says so, if
     /// it may: with which hand, and until when.
+    #[inline]
     pub(crate) fn linger(&self, at: Time, report: &ItemReport) -> Option<(&Hand, Time)> {
         let hand = self.hand()?;
         let until = hand.linger(at, report, || self.pool.inbox().has_rest())?;
@@ -176,6 +179,7 @@ impl Slot {
 
     /// The item that the worker, which is the caller, executes has queued this one, which may be
     /// left, through this pwq and on this CPU. Whether it comes next, without the pool's lock.
+    #[inline]
     pub(crate) fn keep_own(
         &self,
         work: NonNull<Header>,
@@ -208,12 +212,14 @@ impl Slot {
     }
 
     /// The worker's own thread begins an item.
+    #[inline]
     pub(crate) fn begins_item(&self) {
         // Of whoever ran in no item.
         self.attached.clear();
     }
 
     /// It has ended it; whether a process tree stood for the worker at some time.
+    #[inline]
     pub(crate) fn ends_item(&self) -> bool {
         clear(&self.described);
         self.attached.clear()

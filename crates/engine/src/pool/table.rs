@@ -20,6 +20,7 @@ impl<T> Default for Table<T> {
 }
 
 impl<T> Table<T> {
+    #[inline]
     pub(super) fn get(&self, at: usize) -> *mut T {
         // SAFETY: null or a leaked chunk.
         let chunk = unsafe { self.0[at / CHUNK].load(SeqCst).as_ref() };

@@ -91,10 +91,12 @@ impl Queue {
         })
     }
 
+    #[inline]
     pub(crate) fn base(&self) -> &'static Base {
         self.base
     }
 
+    #[inline]
     pub(crate) fn id(&self) -> u64 {
         self.id
     }
@@ -104,10 +106,12 @@ impl Queue {
         self.name.clone()
     }
 
+    #[inline]
     pub(crate) fn name(&self) -> &str {
         &self.name
     }
 
+    #[inline]
     pub(crate) fn made(&self) -> Made {
         self.made
     }
@@ -129,6 +133,7 @@ impl Queue {
         self.core.lock().expect("the core does not panic")
     }
 
+    #[inline]
     pub(crate) fn routes(&self) -> &Routes {
         &self.routes
     }
@@ -151,15 +156,18 @@ impl Queue {
     }
 
     /// As the protocols name it.
+    #[inline]
     pub(crate) fn this(&self) -> QueueRef {
         NonNull::new(self.me.as_ptr().cast_mut()).expect("it is in an Arc")
     }
 
     /// Whether this is the process that made it, and not a forked child.
+    #[inline]
     pub(crate) fn is_ours(&self) -> bool {
         self.base.is_ours()
     }
 
+    #[inline]
     pub(crate) fn intake(&self) -> Intake {
         let intake = self.intake.load(SeqCst);
         Intake {
@@ -178,6 +186,7 @@ impl Queue {
     }
 
     /// Whether its limit is one item.
+    #[inline]
     pub(crate) fn is_one_at_a_time(&self) -> bool {
         self.intake.load(SeqCst) & ONE_AT_A_TIME != 0
     }

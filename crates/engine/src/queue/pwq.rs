@@ -98,6 +98,7 @@ impl Pwq {
         drop(unsafe { Box::from_raw(pwq.as_ptr()) });
     }
 
+    #[inline]
     pub(crate) fn info(&self) -> PwqInfo {
         self.fixed.info
     }

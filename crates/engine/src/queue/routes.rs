@@ -35,6 +35,7 @@ impl Routes {
     }
 
     /// Index of the route used for this CPU; `here` says which CPU it is.
+    #[inline]
     pub(crate) fn slot(&self, here: impl FnOnce() -> usize) -> usize {
         match self.one.load(SeqCst) {
             true => 0,
@@ -43,6 +44,7 @@ impl Routes {
         }
     }
 
+    #[inline]
     pub(crate) fn get(&self, cpu: usize) -> Option<PwqRef> {
         let route = match cpu.checked_sub(1) {
             None => &self.first,

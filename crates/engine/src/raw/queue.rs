@@ -110,6 +110,7 @@ impl RawQueue {
         Ok(RawQueue { owner })
     }
 
+    #[inline]
     pub(super) fn queue(&self) -> &Queue {
         &self.owner.queue
     }
@@ -120,6 +121,7 @@ impl RawQueue {
     }
 
     /// Whether this is the process that made it, and not a forked child.
+    #[inline]
     pub fn is_ours(&self) -> bool {
         self.queue().is_ours()
     }
@@ -210,6 +212,7 @@ impl RawQueue {
     /// # Safety
     /// It was never queued nor disabled, and nobody else queues, delays or disables it before this
     /// returns.
+    #[inline]
     pub unsafe fn queue_new(
         &self,
         cpu: Option<usize>,
@@ -266,6 +269,7 @@ impl RawQueue {
         claim::claim(self.queue(), item.header())
     }
 
+    #[inline]
     fn admits(&self, cpu: Option<usize>) -> Result<(), QueueError> {
         self.queue().admits()?;
         cpu.map_or(Ok(()), |cpu| self.queue().has_cpu(cpu))

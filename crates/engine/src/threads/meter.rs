@@ -41,6 +41,7 @@ impl Meter {
 
     /// The report of an item that has ended `now`, and took so long; its CPU time, if that was
     /// looked at.
+    #[inline]
     pub(super) fn end(
         &mut self,
         now: Time,
@@ -111,6 +112,7 @@ impl Tidiness {
 
     /// An item has ended. `is_items`: whether an item may have set this CPU mask, which is not the
     /// thread's own.
+    #[inline]
     pub(super) fn item_ended(
         &mut self,
         now: Time,
@@ -122,6 +124,7 @@ impl Tidiness {
     }
 
     /// An item is about to begin then. `is_items` as above.
+    #[inline]
     pub(super) fn before_item(
         &mut self,
         now: Time,

@@ -210,6 +210,7 @@ impl Worker {
 
     /// Takes over the pool's CPU mask, if it has changed since this worker last looked, or was
     /// narrowed for its wake.
+    #[inline]
     fn follow_cpus(&mut self) {
         let slot = self.hands.slot;
         if slot.widens() {
@@ -276,6 +277,7 @@ impl Worker {
 
     /// When the item begins that was to begin then, and for which the worker has asked the pool or
     /// not.
+    #[inline]
     fn begins(&mut self, at: Time, asked: bool, later: bool) -> Time {
         let read = self
             .beginnings
@@ -319,6 +321,7 @@ impl Worker {
     }
 
     /// Looks at what items of another function have left, which were trusted.
+    #[inline]
     fn is_lost_before(&mut self, work: NonNull<Header>, begun: Time) -> bool {
         let (slot, seen) = (self.hands.slot, &mut self.cpus_seen);
         let is_items = |mask: &CpuMask| is_items_mask(slot, seen, mask);
@@ -334,6 +337,7 @@ impl Worker {
     }
 
     /// Looks at what the item has left in the thread, if it is time.
+    #[inline]
     fn is_lost_after(&mut self, done: &Executed, pwq: PwqRef) -> bool {
         let (slot, seen) = (self.hands.slot, &mut self.cpus_seen);
         let is_items = |mask: &CpuMask| is_items_mask(slot, seen, mask);

@@ -70,6 +70,7 @@ impl End {
     }
 
     /// Wakes the waiter. A waker is code of the program: to be called where nothing is locked.
+    #[inline]
     pub fn tell(self) {
         match self.waiter.map(|waiter| *waiter) {
             Some(Waiter::Worker(wait)) => wait.is_over(),
@@ -83,6 +84,7 @@ impl End {
 }
 
 /// A waker is code of the program.
+#[inline]
 fn discard(waiter: Option<Box<Waiter>>) {
     if let Some(waiter) = waiter {
         user::discard(waiter);
@@ -109,6 +111,7 @@ impl Latch {
     }
 
     /// Whether it is set. What was stored before that is seen then.
+    #[inline]
     pub fn is_set(&self) -> bool {
         has(self.word.load(SeqCst), SET)
     }
@@ -120,6 +123,7 @@ impl Latch {
     }
 
     /// Sets it. The waiter is yet to be told. If it is set already, this finds nobody.
+    #[inline]
     pub fn end(&self) -> End {
         let before = self.mark(SET);
         if has(before, SET) {
@@ -182,6 +186,7 @@ impl Latch {
 
     /// Nobody waits from now on. True if it is set: then the setter has not found this. The last
     /// call of the waiting side.
+    #[inline]
     pub fn leave(&self) -> bool {
         discard(self.take_back());
         has(self.mark(LEFT), SET)
@@ -199,6 +204,7 @@ impl Latch {
     }
 
     /// The waiter, unless it is the setter's. There is none after this, or the latch is set.
+    #[inline]
     fn take_back(&self) -> Option<Box<Waiter>> {
         // Only this side puts one there, so a look is enough where there is none.
         let has_waiter = |word: *mut Waiter| word.addr() & !BITS != 0;
@@ -209,12 +215,14 @@ impl Latch {
     }
 
     /// Sets a bit; the word before.
+    #[inline]
     fn mark(&self, bit: usize) -> *mut Waiter {
         let set = self.step(|word| Some(word.map_addr(|word| word | bit)));
         set.unwrap_or_else(|word| word)
     }
 
     /// `Ok` with the word as it was, `Err` with the one that the step refused.
+    #[inline]
     fn step(
         &self,
         step: impl Fn(*mut Waiter) -> Option<*mut Waiter>,

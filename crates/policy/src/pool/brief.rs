@@ -182,6 +182,7 @@ impl Brief {
 
     /// An item has ended that took so long, while others waited for a worker or not, and more could
     /// have run or not.
+    #[inline]
     pub(super) fn ended(&mut self, ran: Nanos, others_wait: bool, more_could: bool) {
         let is_brief = ran < if others_wait { BRIEF } else { BRIEF_ALONE };
         // Where more could run others wait for it in vain.
@@ -205,6 +206,7 @@ impl Brief {
 
     /// The same of one behind which nothing waited at all: if it was light, it was not too long for
     /// few workers.
+    #[inline]
     pub(super) fn last_ended(&mut self, ran: Nanos, more_could: bool) {
         let (short, anyway) = (self.short, self.short_anyway);
         self.ended(ran, false, more_could);
@@ -235,6 +237,7 @@ impl Brief {
     }
 
     /// An item that takes less is short.
+    #[inline]
     fn short_below(&self) -> Nanos {
         (WORTH * self.wait).clamp(SHORT, WAITS_AT_MOST)
     }
@@ -249,6 +252,7 @@ impl Brief {
     }
 
     /// One more in a row, or one that is longer.
+    #[inline]
     fn count(&self, run: u32, one_more: bool) -> u32 {
         match one_more {
             true => (run + 1).min(MOST * self.needs),
@@ -256,6 +260,7 @@ impl Brief {
         }
     }
 
+    #[inline]
     fn strike_the_balance(&mut self) {
         if self.lost > self.saved + CREDIT {
             self.begin_anew();
@@ -334,6 +339,7 @@ impl Brief {
         (time / self.mean.max(1)).max(1) as usize
     }
 
+    #[inline]
     fn are_brief(&self) -> bool {
         self.run >= self.needs && !cfg!(cmwq_short)
     }
@@ -345,6 +351,7 @@ impl Brief {
     }
 
     /// Whether few are enough, as long as they go from item to item.
+    #[inline]
     pub(super) fn are_short(&self) -> bool {
         self.are_brief() || self.short >= self.needs
     }

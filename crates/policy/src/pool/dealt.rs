@@ -75,6 +75,7 @@ pub enum Was {
 
 impl Was {
     /// Its flush colour, if it is counted in already.
+    #[inline]
     pub(super) fn colour(self) -> Option<u8> {
         match self {
             Was::Left => None,
@@ -83,6 +84,7 @@ impl Was {
     }
 
     /// Whether it gets the slot of the one before it, and so becomes active, when it begins.
+    #[inline]
     pub fn takes_slot_over(self) -> bool {
         !matches!(self, Was::Listed(_))
     }
@@ -102,6 +104,7 @@ pub struct Ended {
 impl Ended {
     /// The same of a worker that goes on so much later.
     #[must_use]
+    #[inline]
     pub fn later(self, by: Nanos) -> Self {
         let at = self.at.after(by);
         Ended { at, ..self }
@@ -135,6 +138,7 @@ pub enum Recalled<'a, W> {
 /// Whether a worker in the row that has ended an item then tells the pool what it has taken, before
 /// it takes the next one. It has taken so many since the pool has heard of it. `fills`: it was the
 /// first to see that no more wait than [`low_mark`].
+#[inline]
 pub fn tells<P>(to: &Dealer<P>, at: Time, taken: usize, fills: bool) -> bool {
     fills || at >= to.until || taken == MOST_DEALT
 }
@@ -156,6 +160,7 @@ pub fn is_low(left: usize, low: &mut usize, behind: impl FnOnce() -> bool) -> bo
 
 /// Whether a worker whose hand is out is dealt more then: it has begun all that it was dealt, there
 /// is room and time, and items wait.
+#[inline]
 pub fn wants_more<P>(to: &Dealer<P>, at: Time, dealt: usize, begun: usize, waits: bool) -> bool {
     !to.in_row && begun == dealt && dealt < MOST_DEALT && at < to.more_until && waits
 }
@@ -163,6 +168,7 @@ pub fn wants_more<P>(to: &Dealer<P>, at: Time, dealt: usize, begun: usize, waits
 /// Whether what a worker's item queues stays with that worker, instead of in the inbox: an item of
 /// the same pool workqueue that is [its own](is_its_own). It is next, as nothing else waits, and to
 /// be dealt it from there would take the pool's lock.
+#[inline]
 pub fn keeps_own<P>(to: &Dealer<P>, dealt: usize, begun: usize, waits: bool) -> bool {
     to.alone && begun == dealt && dealt < MOST_DEALT && !waits
 }
@@ -172,6 +178,7 @@ pub fn keeps_own<P>(to: &Dealer<P>, dealt: usize, begun: usize, waits: bool) -> 
 /// its pool, nor a flush of its queue. Who comes to need to know recalls its hand, but for those
 /// who wait for a slot in another pool: it lingers for no longer than it goes on by itself. While
 /// it lingers the pool takes it to be at the item, and items are left to it.
+#[inline]
 pub fn may_linger<P>(
     to: &Dealer<P>,
     (at, report): (Time, &ItemReport),
@@ -185,12 +192,14 @@ pub fn may_linger<P>(
 
 /// Whether an item that a worker's item has queued is executed by nobody else, as far as its worker
 /// knows: it is new, or the worker's own item queues itself.
+#[inline]
 pub fn is_its_own(own: &ItemKey, queued: &ItemKey, is_new: bool) -> bool {
     is_new || own == queued
 }
 
 /// Whether a worker to which others were dealt goes on by itself when it has ended this item then,
 /// which has not slept as far as anybody looked.
+#[inline]
 pub fn goes_on_alone<P>(report: &ItemReport, to: &Dealer<P>, at: Time) -> bool {
     let is_short = report.ran.is_some_and(|ran| ran < to.told_from);
     let is_short = is_short || cfg!(any(cmwq_brief, cmwq_short));

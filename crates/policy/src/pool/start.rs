@@ -211,6 +211,7 @@ impl<S: Store> WorkerPool<S> {
     }
 
     /// Do fewer run than the pool aims at?
+    #[inline]
     pub(super) fn more_could_run(&self) -> bool {
         self.nr_running() < self.attrs.target
     }

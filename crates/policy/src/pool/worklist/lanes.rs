@@ -298,6 +298,7 @@ impl<S: Store> Worklist<S> {
     }
 
     /// An item of this pool workqueue, with this function, has ended then.
+    #[inline]
     pub(in crate::pool) fn note_over(&mut self, cx: &Cx<S>, at: Time, (pwq, func): (S::Pwq, u64)) {
         self.last_ended = Some((Kind::of(&cx.store.info(pwq), func), at));
     }

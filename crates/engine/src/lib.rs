@@ -177,7 +177,7 @@ pub use group::{Group, Members};
 pub use item::{Header, Ref, RefFn, Vtable, WorkFn, count_arc};
 pub use options::{DFL_STACK_SIZE, DFL_THREAD_LIMIT, MAX_THREAD_LIMIT, Options, ThreadHook};
 pub use raw::{
-    AsyncCall, Awaits, Busy, Process, QueueSpec, RawItem, RawPwq, RawQueue, Until, worker,
+    AsyncCall, Awaits, Busy, Process, QueueSpec, RawGuest, RawItem, RawPwq, RawQueue, Until, worker,
 };
 pub use shutdown::ShutdownReport;
 pub use stats::Stats;

@@ -7,7 +7,7 @@ use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
 use cmwq_engine::error::QueueError;
-use cmwq_engine::{Awaits, RawPwq};
+use cmwq_engine::{Awaits, RawGuest, RawPwq, RawQueue};
 
 use crate::join_error::JoinError;
 use crate::park;
@@ -43,7 +43,7 @@ use crate::workqueue::Workqueue;
 #[must_use = "dropping it is fine, but says so nowhere: write handle.detach()"]
 pub struct JoinHandle<T> {
     task: Handle<dyn AnyTask<T>, T>,
-    queue: Workqueue,
+    queue: RawGuest,
     /// Where it was queued; `None` if it was refused.
     pwq: Option<RawPwq>,
 }
@@ -73,7 +73,7 @@ impl<T> JoinHandle<T> {
     /// assert!(handle.join().unwrap_err().is_panic());
     /// ```
     pub fn join(self) -> Result<T, JoinError> {
-        self.task.join(self.queue.raw(), self.pwq)
+        self.task.join(&self.queue, self.pwq)
     }
 
     /// As [`join`](Self::join), at most for `timeout`: then the handle comes back, and the closure
@@ -137,7 +137,7 @@ impl<T> JoinHandle<T> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn cancel(&self) -> bool {
-        self.queue.raw().is_ours() && task::cancel(self.task.task())
+        self.queue.is_ours() && task::cancel(self.task.task())
     }
 
     /// Lets the closure run without anybody who asks for its value: as dropping the handle does.
@@ -161,11 +161,11 @@ impl<T> JoinHandle<T> {
     /// # Ok::<(), cmwq::JoinError>(())
     /// ```
     pub fn is_finished(&self) -> bool {
-        self.task.task().latch().is_set() || !self.queue.raw().is_ours()
+        self.task.task().latch().is_set() || !self.queue.is_ours()
     }
 
     /// The queue that it was spawned on.
-    pub(crate) fn queue(&self) -> &Workqueue {
+    pub(crate) fn queue(&self) -> &RawQueue {
         &self.queue
     }
 
@@ -182,13 +182,13 @@ impl<T> JoinHandle<T> {
     /// True if `take` gives its value; else the waker is called then.
     pub(crate) fn await_end(&self, waker: &Waker) -> bool {
         // In a forked child it would be called in the parent.
-        self.task.await_end(waker) || !self.queue.raw().is_ours()
+        self.task.await_end(waker) || !self.queue.is_ours()
     }
 
     /// What came of it. In a forked child nothing comes of what the parent has queued, also if it
     /// had ended before: as for `join`.
     fn take(&self) -> Result<T, JoinError> {
-        let is_lost = self.pwq.is_some() && !self.queue.raw().is_ours();
+        let is_lost = self.pwq.is_some() && !self.queue.is_ours();
         let ended = (!is_lost).then(|| self.task.take()).flatten();
         ended.unwrap_or(Err(JoinError::Refused(QueueError::Forked)))
     }
@@ -267,7 +267,7 @@ impl Workqueue {
         let pwq = task::start(self.raw(), cpu, queued);
         JoinHandle {
             task: Handle::new(task.any()),
-            queue: self.clone(),
+            queue: self.raw().guest(),
             pwq,
         }
     }

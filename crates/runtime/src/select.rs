@@ -56,11 +56,7 @@ pub fn select<T>(handles: &mut [JoinHandle<T>]) -> Result<usize, WouldDeadlock> 
         let awaits = task::known_to_wait(handles.iter().map(JoinHandle::awaits));
         // SAFETY: the handles are of tasks that were queued through this pwq, and keep these and
         // their queue.
-        unsafe {
-            queue
-                .raw()
-                .wait_latch(pwq, &set.0, None, (Until::Any, &awaits))?
-        };
+        unsafe { queue.wait_latch(pwq, &set.0, None, (Until::Any, &awaits))? };
     }
 }
 

@@ -13,6 +13,7 @@
 //! | `dealt.rs` | an item that a worker was dealt is taken back, or waited for, while it begins |
 //! | `deferral.rs` | an item runs in one pool and is queued to another |
 //! | `flush.rs` | flush of an item, and of a queue with two pool workqueues |
+//! | `holders.rs` | who holds a queue comes and goes |
 //! | `latch.rs` | who waits for a latch by wakers or as a thread, or leaves it |
 //! | `limits.rs` | two pools share one limit |
 //! | `timers.rs` | arm, disarm and expire, against the sleep of the tick's thread |
@@ -25,6 +26,7 @@ mod claims;
 mod dealt;
 mod deferral;
 mod flush;
+mod holders;
 mod items;
 mod latch;
 mod limits;

@@ -1,5 +1,8 @@
-//! Queues by their one owner.
+//! Queues by who holds them.
 
+use std::mem::ManuallyDrop;
+use std::ops::Deref;
+use std::ptr::NonNull;
 use std::sync::Arc;
 
 use cmwq_policy::contract::{self, Decision, QueueCounts};
@@ -10,6 +13,7 @@ use cmwq_policy::stats::PwqStats;
 use cmwq_policy::work::NotPended;
 use cmwq_policy::{Nanos, Time};
 
+use super::holders::{Holder, Holders};
 use super::{Process, QueueSpec, RawItem};
 use crate::error::{AttrsError, BuildError, FlushError, QueueError};
 use crate::queue::Queue;
@@ -21,9 +25,16 @@ use crate::wait::graph;
 /// queued has ended (kernel `destroy_workqueue`). Inside one of its own items, and where that would
 /// never end, it does not wait: whoever ends the last items tears the queue down. In a child of the
 /// process that made it dropping does nothing.
-#[derive(Clone)]
 pub struct RawQueue {
-    owner: Arc<Owner>,
+    owned: NonNull<Owned>,
+}
+
+/// A queue as the handle of one of its items has it: as by one more [`RawQueue`], but threads that
+/// make and drop many of these do not wait for each other.
+pub struct RawGuest {
+    /// Counted as that.
+    queue: ManuallyDrop<RawQueue>,
+    holder: Holder,
 }
 
 /// The pool workqueue by which an item went to a pool. It means something together with its queue,
@@ -44,15 +55,89 @@ impl RawPwq {
 
     /// What [`into_raw`](Self::into_raw) gave; `None` for null.
     pub fn from_raw(pwq: *mut ()) -> Option<Self> {
-        std::ptr::NonNull::new(pwq.cast::<Pwq>()).map(RawPwq)
+        NonNull::new(pwq.cast::<Pwq>()).map(RawPwq)
     }
 }
 
-struct Owner {
+/// What all who hold a queue share. Whoever is the last of them drops it.
+struct Owned {
+    holders: Holders,
     queue: Arc<Queue>,
 }
 
-impl Drop for Owner {
+// SAFETY: what is owned may be shared and sent, and is dropped by whoever is last.
+unsafe impl Send for RawQueue {}
+// SAFETY: as above.
+unsafe impl Sync for RawQueue {}
+
+impl RawQueue {
+    #[inline]
+    fn owned(&self) -> &Owned {
+        // SAFETY: it is there while this holds it.
+        unsafe { self.owned.as_ref() }
+    }
+
+    #[inline]
+    fn holders(&self) -> *const Holders {
+        &raw const self.owned().holders
+    }
+
+    /// The same queue, for the handle of an item.
+    #[inline]
+    pub fn guest(&self) -> RawGuest {
+        let holder = self.owned().holders.guest_comes();
+        let queue = ManuallyDrop::new(RawQueue { owned: self.owned });
+        RawGuest { queue, holder }
+    }
+
+    /// # Safety
+    /// Nobody is left who holds it.
+    #[cold]
+    unsafe fn drop_owned(&self) {
+        // SAFETY: it was a box's, and is nobody's.
+        drop(unsafe { Box::from_raw(self.owned.as_ptr()) });
+    }
+}
+
+impl Clone for RawQueue {
+    fn clone(&self) -> Self {
+        self.owned().holders.owner_comes();
+        RawQueue { owned: self.owned }
+    }
+}
+
+impl Drop for RawQueue {
+    fn drop(&mut self) {
+        // SAFETY: this is an owner, and goes.
+        let is_last = unsafe { Holders::owner_goes(self.holders()) };
+        if is_last {
+            // SAFETY: so the holders say.
+            unsafe { self.drop_owned() };
+        }
+    }
+}
+
+impl Deref for RawGuest {
+    type Target = RawQueue;
+
+    fn deref(&self) -> &RawQueue {
+        &self.queue
+    }
+}
+
+impl Drop for RawGuest {
+    #[inline]
+    fn drop(&mut self) {
+        // SAFETY: this is it, and goes.
+        let is_last = unsafe { Holders::goes(self.holders(), self.holder) };
+        if is_last {
+            // SAFETY: so the holders say.
+            unsafe { self.drop_owned() };
+        }
+    }
+}
+
+impl Drop for Owned {
     fn drop(&mut self) {
         let queue = &self.queue;
         if !queue.is_ours() {
@@ -106,13 +191,14 @@ impl RawQueue {
             // CPUs have changed in between, when nobody knew of this queue.
             let _ = contract::refit(&queue.machine(), queue.this());
         }
-        let owner = Arc::new(Owner { queue });
-        Ok(RawQueue { owner })
+        let holders = Holders::new(engine.base().nr_cpus());
+        let owned = NonNull::from(Box::leak(Box::new(Owned { holders, queue })));
+        Ok(RawQueue { owned })
     }
 
     #[inline]
     pub(super) fn queue(&self) -> &Queue {
-        &self.owner.queue
+        &self.owned().queue
     }
 
     /// The process that made it, which may be a parent of this one: see [`is_ours`](Self::is_ours).

@@ -129,8 +129,7 @@ fn guests_come_and_go_while_the_last_owner_goes() {
     });
 }
 
-/// Fails if somebody who came as an owner goes as a guest. Who makes the words is not modelled:
-/// that is the standard library's.
+/// Fails if somebody who came as an owner goes as a guest.
 #[test]
 fn who_came_before_there_were_words_goes_as_it_came() {
     model(|| {
@@ -146,6 +145,24 @@ fn who_came_before_there_were_words_goes_as_it_came() {
         rig.guest_goes_on(1);
         rig.owner_goes();
         threads.map(|thread| thread.join().unwrap());
+        rig.check();
+    });
+}
+
+/// Fails if two who make the words count in different ones.
+#[test]
+fn those_who_meet_are_guests() {
+    model(|| {
+        let rig = Rig::new([]);
+        let comes = |rig: &Arc<Rig>| {
+            let rig = rig.clone();
+            thread::spawn(move || rig.holders.guest_comes())
+        };
+        let threads = [comes(&rig), comes(&rig)];
+        let mut holders = threads.map(|thread| thread.join().unwrap()).to_vec();
+        holders.extend([(); 2].map(|()| rig.holders.guest_comes()));
+        rig.owner_goes();
+        holders.into_iter().for_each(|holder| rig.goes(holder));
         rig.check();
     });
 }

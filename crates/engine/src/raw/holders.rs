@@ -32,10 +32,10 @@
 //! owner after the words were shut: they stay shut.
 
 use std::cell::Cell;
-use std::sync::OnceLock;
+use std::ptr;
 use std::sync::atomic::AtomicUsize;
 
-use crate::sync::{AtomicI64, Relaxed, SeqCst};
+use crate::sync::{AtomicI64, AtomicPtr, Relaxed, SeqCst};
 
 /// The owners' word has so much more while the guests' words are open,
 const OPEN: i64 = 1 << 40;
@@ -52,12 +52,18 @@ const MOST_WORDS: usize = 16;
 #[repr(align(64))]
 struct Word(AtomicI64);
 
-impl Word {
-    /// One more guest, or one less; whether it is counted here.
-    #[inline]
-    fn count(&self, change: i64) -> bool {
-        self.0.fetch_add(change, SeqCst) >= SHUT / 2
+/// Whether a guests' word is shut that was this.
+fn is_shut(word: i64) -> bool {
+    word < SHUT / 2
+}
+
+/// The owners' word with one more than this. Whoever forgets handles until the next meaning of the
+/// word is near ends the process, as with an `Arc`.
+fn one_more(owners: i64) -> i64 {
+    if (OPEN / 4..OPEN / 4 * 3).contains(&owners.rem_euclid(OPEN)) {
+        std::process::abort();
     }
+    owners + 1
 }
 
 /// How somebody is counted who came as a guest.
@@ -70,8 +76,8 @@ pub(crate) enum Holder {
 /// See the module's page. Where a call says that nobody is left, it says so once.
 pub(crate) struct Holders {
     owners: AtomicI64,
-    /// Made when the first guest is counted.
-    guests: OnceLock<Box<[Word]>>,
+    /// So many words; null until the first guest is counted. A boxed slice.
+    guests: AtomicPtr<Word>,
     nr_words: usize,
 }
 
@@ -80,14 +86,14 @@ impl Holders {
     pub(crate) fn new(nr_cpus: usize) -> Self {
         Holders {
             owners: AtomicI64::new(LAST_OWNER),
-            guests: OnceLock::new(),
+            guests: AtomicPtr::default(),
             nr_words: (2 * nr_cpus).next_power_of_two().min(MOST_WORDS),
         }
     }
 
     /// The caller, who holds the queue, brings an owner.
     pub(crate) fn owner_comes(&self) {
-        self.owners.fetch_add(1, SeqCst);
+        one_more(self.owners.fetch_add(1, SeqCst));
     }
 
     /// Whether nobody is left. By its address: if somebody is, it may be gone before this returns.
@@ -112,11 +118,11 @@ impl Holders {
     /// The caller, who holds the queue, brings a guest, or an owner in its place: which.
     #[inline]
     pub(crate) fn guest_comes(&self) -> Holder {
-        if self.guests.get().is_none() {
+        if self.guests.load(SeqCst).is_null() {
             let owners = self.owners.load(SeqCst);
             let comes = self
                 .owners
-                .compare_exchange(owners, owners + 1, SeqCst, SeqCst);
+                .compare_exchange(owners, one_more(owners), SeqCst, SeqCst);
             if comes.is_ok() {
                 return Holder::Owner;
             }
@@ -128,7 +134,7 @@ impl Holders {
     /// The caller brings a guest on the thread with this number.
     #[inline]
     pub(crate) fn guest_comes_on(&self, thread: usize) {
-        if !self.word(thread).count(1) {
+        if is_shut(self.word(thread).0.fetch_add(1, SeqCst)) {
             self.owner_comes();
         }
     }
@@ -155,9 +161,9 @@ impl Holders {
     #[inline]
     pub(crate) unsafe fn guest_goes_on(this: *const Self, thread: usize) -> bool {
         // SAFETY: the guest is there until it is counted out.
-        let word = std::ptr::from_ref(unsafe { (*this).word(thread) });
+        let word = ptr::from_ref(unsafe { (*this).word(thread) });
         // SAFETY: as above.
-        if unsafe { (*word).count(-1) } {
+        if !is_shut(unsafe { (*word).0.fetch_sub(1, SeqCst) }) {
             return false;
         }
         // SAFETY: it was shut, so the guest is counted among the owners until this.
@@ -176,10 +182,9 @@ impl Holders {
     /// The caller was the last one, and has written [`SHUTTING`].
     unsafe fn shut(this: *const Self) -> bool {
         // SAFETY: nobody is the last one before that is taken off.
-        let (owners, guests) = unsafe { (&(*this).owners, (*this).guests.get()) };
+        let (owners, words) = unsafe { (&(*this).owners, (*this).words()) };
         // None has ever come, or all that have are seen.
-        let words = guests.into_iter().flatten();
-        let guests: i64 = words.map(|word| word.0.swap(SHUT, SeqCst)).sum();
+        let guests: i64 = words.iter().map(|word| word.0.swap(SHUT, SeqCst)).sum();
         let change = guests - SHUTTING;
         owners.fetch_add(change, SeqCst) + change == 0
     }
@@ -187,12 +192,50 @@ impl Holders {
     /// Of the thread with this number.
     #[inline]
     fn word(&self, thread: usize) -> &Word {
-        let words = self.guests.get_or_init(|| {
-            let word = || Word(AtomicI64::new(0));
-            std::iter::repeat_with(word).take(self.nr_words).collect()
-        });
+        let words = match self.words() {
+            [] => self.make_words(),
+            words => words,
+        };
         // A power of two; to divide takes longer than to count.
         &words[thread & (words.len() - 1)]
+    }
+
+    /// All, if they are made.
+    #[inline]
+    fn words(&self) -> &[Word] {
+        let words = self.guests.load(SeqCst);
+        let nr_words = if words.is_null() { 0 } else { self.nr_words };
+        let words = ptr::NonNull::new(words).unwrap_or(ptr::NonNull::dangling());
+        // SAFETY: so many were made, and live as long as this.
+        unsafe { std::slice::from_raw_parts(words.as_ptr(), nr_words) }
+    }
+
+    /// Makes them, unless somebody else does. With no lock, which a forked child may find held.
+    #[cold]
+    fn make_words(&self) -> &[Word] {
+        let word = || Word(AtomicI64::new(0));
+        let words: Box<[Word]> = std::iter::repeat_with(word).take(self.nr_words).collect();
+        let words = Box::into_raw(words);
+        let publish = |words| {
+            let null = ptr::null_mut();
+            self.guests.compare_exchange(null, words, SeqCst, SeqCst)
+        };
+        if publish(words.cast()).is_err() {
+            // SAFETY: nobody has seen it.
+            drop(unsafe { Box::from_raw(words) });
+        }
+        self.words()
+    }
+}
+
+impl Drop for Holders {
+    fn drop(&mut self) {
+        let words = self.guests.load(SeqCst);
+        if !words.is_null() {
+            let words = ptr::slice_from_raw_parts_mut(words, self.nr_words);
+            // SAFETY: it was a box's, and nobody is left.
+            drop(unsafe { Box::from_raw(words) });
+        }
     }
 }
 

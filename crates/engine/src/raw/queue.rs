@@ -29,8 +29,8 @@ pub struct RawQueue {
     owned: NonNull<Owned>,
 }
 
-/// A queue as the handle of one of its items has it: as by one more [`RawQueue`], but threads that
-/// make and drop many of these do not wait for each other.
+/// A queue as the handle of one of its items has it. One more [`RawQueue`] for whoever drops the
+/// last one; but threads that make and drop many of these do not wait for each other.
 pub struct RawGuest {
     /// Counted as that.
     queue: ManuallyDrop<RawQueue>,
@@ -387,7 +387,7 @@ impl RawQueue {
 /// Its end.
 impl RawQueue {
     /// Refuses all but its own items for ever, disarms what is armed for it, and waits as
-    /// [`drain`](Self::drain) does: what dropping the last owner does, by any of them. A frozen
+    /// [`drain`](Self::drain) does: what dropping the last handle does, by any of them. A frozen
     /// queue is thawed.
     ///
     /// # Errors

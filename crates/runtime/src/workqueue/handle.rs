@@ -12,8 +12,9 @@ use cmwq_policy::Time;
 /// queue goes when that item, and what else is queued, has ended.
 ///
 /// Threads belong to pools that all queues of the process share, so a queue costs no thread. It
-/// takes about 900 bytes of memory. A [per-CPU](crate::WorkqueueBuilder::percpu) queue takes about
-/// 520 more for each further CPU that it is used on.
+/// takes about 900 bytes of memory, and up to a kilobyte more once threads have spawned at the same
+/// time. A [per-CPU](crate::WorkqueueBuilder::percpu) queue takes about 520 more for each further
+/// CPU that it is used on.
 ///
 /// ```
 /// let queue = cmwq::Workqueue::builder("thumbnails").max_active(8).build()?;

@@ -58,7 +58,7 @@ pub(super) struct Private {
 pub(super) const CMWQ: Private = Private {
     queue: 60,
     execute: 55,
-    lines: 2,
+    lines: 1,
 };
 /// At commit 8f19024.
 pub(super) const ONE_LOCK: Private = Private {

@@ -368,15 +368,13 @@ pub enum Caller {
 }
 
 impl Intake {
-    /// Whether nobody is refused, whoever queues: that need not be found out then.
+    /// Whether this caller may queue. Mostly anybody may, and who it is is not asked.
     #[inline]
-    pub fn admits_all(self) -> bool {
-        self == Intake::default()
-    }
-
-    /// Whether this caller may queue.
-    pub fn admits(self, caller: Caller) -> Result<(), Refused> {
-        match caller {
+    pub fn admits(self, caller: impl FnOnce() -> Caller) -> Result<(), Refused> {
+        if self == Intake::default() {
+            return Ok(());
+        }
+        match caller() {
             Caller::SameQueue => Ok(()),
             _ if self.destroying => Err(Refused::Destroying),
             _ if self.draining => Err(Refused::Draining),
@@ -456,10 +454,9 @@ mod tests {
             draining: true,
             ..Intake::default()
         };
-        assert_eq!(intake.admits(Caller::SameQueue), Ok(()));
-        assert!(!intake.admits_all() && Intake::default().admits_all());
-        assert_eq!(intake.admits(Caller::Item), Err(Refused::Draining));
-        assert_eq!(intake.admits(Caller::Outside), Err(Refused::Draining));
+        assert_eq!(intake.admits(|| Caller::SameQueue), Ok(()));
+        assert_eq!(intake.admits(|| Caller::Item), Err(Refused::Draining));
+        assert_eq!(intake.admits(|| Caller::Outside), Err(Refused::Draining));
     }
 
     #[test]
@@ -468,8 +465,8 @@ mod tests {
             closing: true,
             ..Intake::default()
         };
-        assert_eq!(intake.admits(Caller::Item), Ok(()));
-        assert_eq!(intake.admits(Caller::Outside), Err(Refused::ShutDown));
+        assert_eq!(intake.admits(|| Caller::Item), Ok(()));
+        assert_eq!(intake.admits(|| Caller::Outside), Err(Refused::ShutDown));
     }
 
     #[test]

@@ -271,7 +271,7 @@ fn expire(engine: &'static Engine, now: Time) {
     let admits = |queue: QueueRef| {
         // SAFETY: a timer keeps its queue until it has been dealt with.
         let queue = unsafe { queue.as_ref() };
-        queue.intake().admits(Caller::Outside)
+        queue.intake().admits(|| Caller::Outside)
     };
     while contract::expire(&Real(engine), now, admits) {}
 }

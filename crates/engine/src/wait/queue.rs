@@ -34,16 +34,11 @@ impl Queue {
     /// The same, in the process that made it.
     #[inline]
     pub(crate) fn admits_here(&self) -> Result<(), Refused> {
-        let intake = self.intake();
-        if intake.admits_all() {
-            return Ok(());
-        }
-        let caller = match this_worker::current_pwq() {
+        self.intake().admits(|| match this_worker::current_pwq() {
             Some(pwq) if queue_of(pwq) == self.this() => Caller::SameQueue,
             Some(_) => Caller::Item,
             None => Caller::Outside,
-        };
-        intake.admits(caller)
+        })
     }
 
     /// Whether there is such a CPU to ask for.

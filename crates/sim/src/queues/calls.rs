@@ -18,7 +18,7 @@ impl Machine {
             Call::Join(item) => self.join(id, item),
             Call::FlushWork(item) => self.flush_work(id, item, contract::flush_item),
             Call::FlushDelayedWork(item) => self.flush_work(id, item, |m, work, barrier| {
-                let admits = |queue| m.admission(queue).admits(m.caller(id, queue));
+                let admits = |queue| m.admission(queue).admits(|| m.caller(id, queue));
                 contract::flush_delayed(m, work, barrier, admits)
             }),
             Call::FlushWorkqueue(queue) => self.flush_workqueue(id, queue),
@@ -105,7 +105,7 @@ impl Machine {
     }
 
     fn if_admitted(&self, id: ThreadId, queue: QueueId, act: impl FnOnce() -> bool) -> Answer {
-        match self.admission(queue).admits(self.caller(id, queue)) {
+        match self.admission(queue).admits(|| self.caller(id, queue)) {
             Ok(()) => Answer::Bool(act()),
             Err(refused) => Answer::Text(name_of(refused).to_owned()),
         }

@@ -113,7 +113,7 @@ impl Machine {
     /// All timers that have expired.
     pub(crate) fn expire_timers(&self) {
         self.next_timer.set(None);
-        let admits = |queue| self.admission(queue).admits(Caller::Outside);
+        let admits = |queue| self.admission(queue).admits(|| Caller::Outside);
         while contract::expire(self, self.now(), admits) {}
     }
 }

@@ -44,7 +44,7 @@ impl Machine {
     }
 
     fn queue_in_interrupt(&self, queue: QueueId, item: ItemId) -> bool {
-        let admitted = self.admission(queue).admits(Caller::Outside);
+        let admitted = self.admission(queue).admits(|| Caller::Outside);
         admitted.is_ok() && contract::queue(self, queue, None, item).is_ok()
     }
 }

@@ -145,18 +145,17 @@ fn who_came_before_there_were_words_goes_as_it_came() {
 
 /// Fails if two who make the words count in different ones.
 #[test]
-fn those_who_meet_are_guests() {
+fn those_who_make_the_words_count_in_the_same() {
     model(|| {
         let rig = Rig::new([]);
-        let comes = |rig: &Arc<Rig>| {
+        let guests = [0, 1].map(|thread| {
             let rig = rig.clone();
-            thread::spawn(move || rig.holders.guest_comes())
-        };
-        let threads = [comes(&rig), comes(&rig)];
-        let mut holders = threads.map(|thread| thread.join().unwrap()).to_vec();
-        holders.extend([(); 2].map(|()| rig.holders.guest_comes()));
+            thread::spawn(move || rig.holders.guest_comes_on(thread))
+        });
+        guests.map(|guest| guest.join().unwrap());
         rig.owner_goes();
-        holders.into_iter().for_each(|holder| rig.goes(holder));
+        rig.guest_goes_on(0);
+        rig.guest_goes_on(1);
         rig.check();
     });
 }

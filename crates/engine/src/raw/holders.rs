@@ -16,17 +16,19 @@
 //! | who | does | is the last one if |
 //! | --- | --- | --- |
 //! | owner comes | counts in the owners' word | |
-//! | owner goes | counts there; if it is the last one and the words are open, writes `SHUTTING` instead, and shuts | the word was 1 |
+//! | owner goes | counts there; the last one, if the words are open, writes `SHUTTING` instead, and shuts | the word was 1 |
 //! | shuts, once | swaps all words, then adds their sum less `SHUTTING` | the outcome is 0 |
-//! | guest comes or goes | counts in its thread's word; if that is shut, in the owners' | that was 1, and it goes |
+//! | guest comes | counts in its thread's word; if that is shut, in the owners' | |
+//! | guest goes | the same | the owners' word was 1 |
 //!
 //! *Nobody comes too late.* A guest that goes and finds its word open is in the sum. It touches
 //! nothing after that, and who shuts has not read that word yet, so nobody is the last one before.
 //! A guest that finds it shut has been counted in, and is counted out in the owners' word, which is
 //! not 0 before.
 //!
-//! *Few need it.* The words take up to a kilobyte. They are made when two are about to count at the
-//! same time. Before that who would be a guest is an owner, and remembers that.
+//! *Few queues need words.* They take up to a kilobyte. They are made when two threads are about to
+//! count at the same time. Until then whoever comes as a guest is counted as an owner, and
+//! remembers that.
 //!
 //! *Nobody comes from nowhere.* Who comes is brought by one who is there. A guest may bring an
 //! owner after the words were shut: they stay shut.
@@ -57,13 +59,12 @@ fn is_shut(word: i64) -> bool {
     word < SHUT / 2
 }
 
-/// The owners' word with one more than this. Whoever forgets handles until the next meaning of the
-/// word is near ends the process, as with an `Arc`.
-fn one_more(owners: i64) -> i64 {
+/// Before the owners' word counts one more. Whoever forgets so many handles that it would come to
+/// mean something else ends the process, as with an `Arc`.
+fn bound(owners: i64) {
     if (OPEN / 4..OPEN / 4 * 3).contains(&owners.rem_euclid(OPEN)) {
         std::process::abort();
     }
-    owners + 1
 }
 
 /// How somebody is counted who came as a guest.
@@ -93,7 +94,7 @@ impl Holders {
 
     /// The caller, who holds the queue, brings an owner.
     pub(crate) fn owner_comes(&self) {
-        one_more(self.owners.fetch_add(1, SeqCst));
+        bound(self.owners.fetch_add(1, SeqCst));
     }
 
     /// Whether nobody is left. By its address: if somebody is, it may be gone before this returns.
@@ -120,9 +121,10 @@ impl Holders {
     pub(crate) fn guest_comes(&self) -> Holder {
         if self.guests.load(SeqCst).is_null() {
             let owners = self.owners.load(SeqCst);
+            bound(owners);
             let comes = self
                 .owners
-                .compare_exchange(owners, one_more(owners), SeqCst, SeqCst);
+                .compare_exchange(owners, owners + 1, SeqCst, SeqCst);
             if comes.is_ok() {
                 return Holder::Owner;
             }

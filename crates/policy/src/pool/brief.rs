@@ -71,6 +71,9 @@ const SAVES: Nanos = MICROSECOND / 4;
 const CREDIT: Nanos = MILLISECOND;
 const PROVEN: u64 = 64;
 
+const _: () = assert!(BRIEF <= BRIEF_ALONE && BRIEF_ALONE <= SHORT);
+const _: () = assert!(SHORT <= LIGHT && SHORT <= WAITS);
+
 /// What the last items of a pool were like.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Brief {
@@ -196,10 +199,14 @@ impl Brief {
                 0
             };
         }
-        self.run = self.count(self.run, is_brief);
-        self.short = self.count(self.short, is_short);
-        self.short_anyway = self.count(self.short_anyway, ran < SHORT);
-        self.light = self.count(self.light, is_short || ran < LIGHT);
+        // A brief item is all of the others, too, so no count is less than the first one: where
+        // that has come as far as it can, so have all.
+        if !is_brief || self.run < self.most() {
+            self.run = self.count(self.run, is_brief);
+            self.short = self.count(self.short, is_short);
+            self.short_anyway = self.count(self.short_anyway, ran < SHORT);
+            self.light = self.count(self.light, is_short || ran < LIGHT);
+        }
         self.mean = (self.mean * (MEAN_PART - 1) + ran.min(WAITS_AT_MOST)) / MEAN_PART;
         self.strike_the_balance();
     }
@@ -213,6 +220,7 @@ impl Brief {
         if ran < LIGHT {
             self.short = self.short.max(short);
             self.short_anyway = self.short_anyway.max(anyway);
+            self.stop_at_most();
         }
     }
 
@@ -251,11 +259,27 @@ impl Brief {
         (self.run, self.short, self.short_anyway, self.light) = (0, 0, 0, 0);
     }
 
+    /// What each count stops at.
+    #[inline]
+    fn most(&self) -> u32 {
+        MOST * self.needs
+    }
+
+    /// That has become less.
+    fn stop_at_most(&mut self) {
+        let most = self.most();
+        let stop = |count: &mut u32| *count = most.min(*count);
+        stop(&mut self.run);
+        stop(&mut self.short);
+        stop(&mut self.short_anyway);
+        stop(&mut self.light);
+    }
+
     /// One more in a row, or one that is longer.
     #[inline]
     fn count(&self, run: u32, one_more: bool) -> u32 {
         match one_more {
-            true => (run + 1).min(MOST * self.needs),
+            true => (run + 1).min(self.most()),
             false => run.saturating_sub(self.needs),
         }
     }
@@ -267,6 +291,7 @@ impl Brief {
             self.needs = (2 * self.needs).min(NEEDS_LAST);
         } else if self.saved > self.lost + PROVEN * CREDIT {
             self.needs = (self.needs / 2).max(self.least);
+            self.stop_at_most();
         } else {
             return;
         }

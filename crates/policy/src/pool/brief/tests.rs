@@ -261,3 +261,27 @@ fn short_pauses_leave_it_as_it_is() {
     assert!(share(2_000, 2 * LATE).0 > 0.9);
     assert!(share(100_000, 20 * LATE).0 > 0.9);
 }
+
+proptest::proptest! {
+    /// So a brief item need not be counted where the first count has come as far as it can.
+    #[test]
+    fn no_count_is_less_than_that_of_brief_items_nor_more_than_the_most(
+        runs in proptest::collection::vec((0..6usize, 1..600u32, 0..4u32), 0..40),
+    ) {
+        let mut brief = Brief::default();
+        for (of, count, how) in runs {
+            let ran = [BRIEF - 1, BRIEF, BRIEF_ALONE - 1, SHORT, LIGHT, MILLISECOND][of];
+            for _ in 0..count {
+                match how {
+                    0 => brief.last_ended(ran, true),
+                    _ => brief.ended(ran, how > 1, how > 2),
+                }
+                let all = [brief.run, brief.short, brief.short_anyway, brief.light];
+                let is_fine = |of: &u32| (brief.run..=brief.most()).contains(of);
+                proptest::prop_assert!(all.iter().all(is_fine), "{brief:?}");
+            }
+            // As after many that were worth it.
+            brief.saved += u64::from(how) * PROVEN * CREDIT / 8;
+        }
+    }
+}

@@ -110,6 +110,7 @@ impl Pool {
 }
 
 impl Queue {
+    #[inline]
     pub(crate) fn engine(&self) -> &'static Engine {
         of(self.base())
     }

@@ -60,10 +60,15 @@ impl Attachments {
     pub(super) fn clear(&self) -> bool {
         let any = self.any.load(SeqCst);
         if any {
-            self.change(Vec::clear);
-            self.any.store(false, SeqCst);
+            self.let_all_go();
         }
         any
+    }
+
+    #[cold]
+    fn let_all_go(&self) {
+        self.change(Vec::clear);
+        self.any.store(false, SeqCst);
     }
 
     fn change(&self, change: impl FnOnce(&mut Vec<(u64, i32)>)) {

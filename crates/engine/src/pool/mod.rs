@@ -207,8 +207,13 @@ impl Pool {
         self.serves[cpu / 64].load(SeqCst) & (1 << (cpu % 64)) != 0
     }
 
-    /// The version of the CPU mask, and the mask if the caller has not seen that version.
+    /// Whether the CPU mask is not the one of the version that the caller has seen.
     #[inline]
+    pub(crate) fn has_other_cpus(&self, seen: u32) -> bool {
+        self.serves_version.load(SeqCst) != seen
+    }
+
+    /// The version of the CPU mask, and the mask if the caller has not seen that version.
     pub(crate) fn cpu_mask(&self, seen: u32) -> (u32, Option<CpuMask>) {
         let version = self.serves_version.load(SeqCst);
         (version, (version != seen).then(|| self.usable()))

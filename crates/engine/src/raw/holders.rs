@@ -61,6 +61,7 @@ fn is_shut(word: i64) -> bool {
 
 /// Before the owners' word counts one more. Whoever forgets so many handles that it would come to
 /// mean something else ends the process, as with an `Arc`.
+#[inline]
 fn bound(owners: i64) {
     if (OPEN / 4..OPEN / 4 * 3).contains(&owners.rem_euclid(OPEN)) {
         std::process::abort();

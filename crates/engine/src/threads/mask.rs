@@ -10,7 +10,6 @@ use crate::pool::Slot;
 ///
 /// Who changes the CPUs of the process changes those of its first thread first, and of this one
 /// once: what is set here is not what was true before that, or is set again.
-#[inline]
 pub(super) fn set_pool_mask(slot: &Slot, seen: &mut u32) -> Option<Option<CpuMask>> {
     let mut given = None;
     loop {

@@ -64,6 +64,7 @@ impl Hands {
     }
 
     /// Executes an item, from then on; `None`: from now on.
+    #[inline]
     pub(super) fn execute(
         &mut self,
         work: NonNull<Header>,
@@ -213,6 +214,14 @@ impl Worker {
     #[inline]
     fn follow_cpus(&mut self) {
         let slot = self.hands.slot;
+        if slot.may_be_narrow() || slot.pool.has_other_cpus(self.cpus_seen) {
+            self.take_cpus();
+        }
+    }
+
+    #[cold]
+    fn take_cpus(&mut self) {
+        let slot = self.hands.slot;
         if slot.widens() {
             self.cpus_seen = 0;
         }
@@ -289,6 +298,7 @@ impl Worker {
 
     /// Executes an item, and those that the worker was dealt behind it. What came of the last one,
     /// and whether the thread is not fit for another. `None`: this is a forked child.
+    #[inline]
     fn execute(
         &mut self,
         mut work: NonNull<Header>,

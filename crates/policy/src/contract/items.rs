@@ -33,6 +33,7 @@ pub(super) fn pend<M: Machine>(m: &M, work: WorkOf<M>) -> Result<(), NotPended> 
 }
 
 /// Queues an item that the caller owns. It may be gone when this returns. Returns where it went.
+#[inline]
 pub fn enqueue<M: Machine>(
     m: &M,
     queue: M::Queue,

@@ -96,6 +96,7 @@ pub(crate) fn existing() -> Option<&'static Engine> {
 }
 
 /// The engine that this is a part of, whose process the caller knows to be this one.
+#[inline]
 fn of(base: &'static Base) -> &'static Engine {
     // SAFETY: leaked. Set before there was any pool or queue.
     let engine = unsafe { &*ENGINE.load(SeqCst) };

@@ -64,7 +64,7 @@ impl Hands {
     }
 
     /// Executes an item, from then on; `None`: from now on.
-    #[inline]
+    #[inline(always)]
     pub(super) fn execute(
         &mut self,
         work: NonNull<Header>,

@@ -185,7 +185,7 @@ impl Brief {
 
     /// An item has ended that took so long, while others waited for a worker or not, and more could
     /// have run or not.
-    #[inline]
+    #[inline(always)]
     pub(super) fn ended(&mut self, ran: Nanos, others_wait: bool, more_could: bool) {
         let is_brief = ran < if others_wait { BRIEF } else { BRIEF_ALONE };
         // Where more could run others wait for it in vain.

@@ -199,6 +199,7 @@ impl<S: Store> WorkerPool<S> {
     }
 
     /// The item has ended that it was at, and it has begun this one.
+    #[inline(always)]
     pub(super) fn note_step(
         &mut self,
         cx: &mut Cx<S>,

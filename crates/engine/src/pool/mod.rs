@@ -207,9 +207,9 @@ impl Pool {
         self.serves[cpu / 64].load(SeqCst) & (1 << (cpu % 64)) != 0
     }
 
-    /// Whether the CPU mask is not the one of the version that the caller has seen.
+    /// Whether the CPU mask was set since the version that the caller has seen.
     #[inline]
-    pub(crate) fn has_other_cpus(&self, seen: u32) -> bool {
+    pub(crate) fn has_newer_cpus(&self, seen: u32) -> bool {
         self.serves_version.load(SeqCst) != seen
     }
 

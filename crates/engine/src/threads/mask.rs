@@ -31,7 +31,7 @@ pub(super) fn set_pool_mask(slot: &Slot, seen: &mut u32) -> Option<Option<CpuMas
 pub(super) fn is_items_mask(slot: &Slot, cpus_seen: &mut u32, mask: &CpuMask) -> bool {
     let engine = slot.pool.engine();
     engine.notice_cpus();
-    let changed = slot.may_be_narrow() || slot.pool.cpu_mask(*cpus_seen).1.is_some();
+    let changed = slot.may_be_narrow() || slot.pool.has_newer_cpus(*cpus_seen);
     let outside = engine.is_from_outside(mask);
     if outside {
         *cpus_seen = 0;

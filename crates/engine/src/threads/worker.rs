@@ -63,7 +63,8 @@ impl Hands {
         }
     }
 
-    /// Executes an item, from then on; `None`: from now on.
+    /// Executes an item, from then on; `None`: from now on. Compiled into the worker's loop: what
+    /// came of an item would be handed over in memory, which takes 4 ns more.
     #[inline(always)]
     pub(super) fn execute(
         &mut self,
@@ -214,7 +215,7 @@ impl Worker {
     #[inline]
     fn follow_cpus(&mut self) {
         let slot = self.hands.slot;
-        if slot.may_be_narrow() || slot.pool.has_other_cpus(self.cpus_seen) {
+        if slot.may_be_narrow() || slot.pool.has_newer_cpus(self.cpus_seen) {
             self.take_cpus();
         }
     }

@@ -71,8 +71,9 @@ const SAVES: Nanos = MICROSECOND / 4;
 const CREDIT: Nanos = MILLISECOND;
 const PROVEN: u64 = 64;
 
-const _: () = assert!(BRIEF <= BRIEF_ALONE && BRIEF_ALONE <= SHORT);
-const _: () = assert!(SHORT <= LIGHT && SHORT <= WAITS);
+// A brief item is short and light, however long workers wait for the lock.
+const _: () = assert!(BRIEF <= BRIEF_ALONE && BRIEF_ALONE <= SHORT && SHORT <= LIGHT);
+const _: () = assert!(SHORT <= WAITS && WAITS <= WAITS_AT_MOST);
 
 /// What the last items of a pool were like.
 #[derive(Clone, Copy, Debug)]
@@ -185,7 +186,7 @@ impl Brief {
 
     /// An item has ended that took so long, while others waited for a worker or not, and more could
     /// have run or not.
-    #[inline(always)]
+    #[inline]
     pub(super) fn ended(&mut self, ran: Nanos, others_wait: bool, more_could: bool) {
         let is_brief = ran < if others_wait { BRIEF } else { BRIEF_ALONE };
         // Where more could run others wait for it in vain.
@@ -199,9 +200,9 @@ impl Brief {
                 0
             };
         }
-        // A brief item is all of the others, too, so no count is less than the first one: where
-        // that has come as far as it can, so have all.
-        if !is_brief || self.run < self.most() {
+        // A brief item counts everywhere, which changes nothing where all counts have stopped.
+        let counts = [self.run, self.short, self.short_anyway, self.light];
+        if !is_brief || counts != [self.most(); 4] {
             self.run = self.count(self.run, is_brief);
             self.short = self.count(self.short, is_short);
             self.short_anyway = self.count(self.short_anyway, ran < SHORT);
@@ -220,7 +221,6 @@ impl Brief {
         if ran < LIGHT {
             self.short = self.short.max(short);
             self.short_anyway = self.short_anyway.max(anyway);
-            self.stop_at_most();
         }
     }
 
@@ -265,16 +265,6 @@ impl Brief {
         MOST * self.needs
     }
 
-    /// That has become less.
-    fn stop_at_most(&mut self) {
-        let most = self.most();
-        let stop = |count: &mut u32| *count = most.min(*count);
-        stop(&mut self.run);
-        stop(&mut self.short);
-        stop(&mut self.short_anyway);
-        stop(&mut self.light);
-    }
-
     /// One more in a row, or one that is longer.
     #[inline]
     fn count(&self, run: u32, one_more: bool) -> u32 {
@@ -291,7 +281,6 @@ impl Brief {
             self.needs = (2 * self.needs).min(NEEDS_LAST);
         } else if self.saved > self.lost + PROVEN * CREDIT {
             self.needs = (self.needs / 2).max(self.least);
-            self.stop_at_most();
         } else {
             return;
         }

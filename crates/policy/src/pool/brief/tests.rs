@@ -263,25 +263,33 @@ fn short_pauses_leave_it_as_it_is() {
 }
 
 proptest::proptest! {
-    /// So a brief item need not be counted where the first count has come as far as it can.
+    /// Whether they have stopped or not.
     #[test]
-    fn no_count_is_less_than_that_of_brief_items_nor_more_than_the_most(
-        runs in proptest::collection::vec((0..6usize, 1..600u32, 0..4u32), 0..40),
+    fn counts_are_what_each_item_makes_of_them(
+        needs in 0..9u32,
+        wait in proptest::sample::select(&[0, MICROSECOND, 3 * MICROSECOND, MILLISECOND][..]),
+        runs in proptest::collection::vec((0..7usize, 1..50u32, 0..4u32), 0..40),
     ) {
-        let mut brief = Brief::default();
+        let mut brief = Brief { wait, ..Brief::that_needs(needs) };
         for (of, count, how) in runs {
-            let ran = [BRIEF - 1, BRIEF, BRIEF_ALONE - 1, SHORT, LIGHT, MILLISECOND][of];
+            let ran = [BRIEF - 1, BRIEF, SHORT - 1, SHORT, LIGHT - 1, LIGHT, MILLISECOND][of];
+            let (others_wait, more_could) = (how > 1, how % 2 > 0);
             for _ in 0..count {
-                match how {
-                    0 => brief.last_ended(ran, true),
-                    _ => brief.ended(ran, how > 1, how > 2),
-                }
-                let all = [brief.run, brief.short, brief.short_anyway, brief.light];
-                let is_fine = |of: &u32| (brief.run..=brief.most()).contains(of);
-                proptest::prop_assert!(all.iter().all(is_fine), "{brief:?}");
+                let is_brief = ran < if others_wait { BRIEF } else { BRIEF_ALONE };
+                let most = if more_could { WAITS } else { WAITS_AT_MOST };
+                let is_short = ran < brief.short_below().min(most);
+                let all = [
+                    brief.count(brief.run, is_brief),
+                    brief.count(brief.short, is_short),
+                    brief.count(brief.short_anyway, ran < SHORT),
+                    brief.count(brief.light, is_short || ran < LIGHT),
+                ];
+                brief.ended(ran, others_wait, more_could);
+                let found = [brief.run, brief.short, brief.short_anyway, brief.light];
+                proptest::prop_assert_eq!(found, all);
+                // The balance would change them, too.
+                (brief.saved, brief.lost) = (0, 0);
             }
-            // As after many that were worth it.
-            brief.saved += u64::from(how) * PROVEN * CREDIT / 8;
         }
     }
 }

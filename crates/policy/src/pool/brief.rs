@@ -200,7 +200,7 @@ impl Brief {
                 0
             };
         }
-        // A brief item counts everywhere, which changes nothing where all counts have stopped.
+        // A brief item is one more in each count: that changes nothing where all have stopped.
         let counts = [self.run, self.short, self.short_anyway, self.light];
         if !is_brief || counts != [self.most(); 4] {
             self.run = self.count(self.run, is_brief);

@@ -263,7 +263,7 @@ fn short_pauses_leave_it_as_it_is() {
 }
 
 proptest::proptest! {
-    /// Whether they have stopped or not.
+    /// Also of the items that are not counted, as all counts have stopped.
     #[test]
     fn counts_are_what_each_item_makes_of_them(
         needs in 0..9u32,
